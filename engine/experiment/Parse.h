@@ -1,0 +1,49 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
+
+namespace lockstep::experiment {
+
+/// One mistake: where it stands, the key, what is allowed, the nearest valid key.
+struct Mistake {
+  std::string file;  ///< as the user wrote it; "--set" for an override
+  int line = 0;      ///< from 1; 0 = no place
+  int column = 0;
+  std::string key;
+  std::string text;
+
+  /// "demo.toml:7:3: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?"
+  [[nodiscard]] std::string message() const;
+};
+
+/// A parsed experiment or everything that is wrong with it, never both.
+struct ParseOutcome {
+  Experiment experiment;
+  std::vector<Mistake> mistakes;
+};
+
+/// Overrides of single keys, `--set key=value`, value in TOML (a bare word is a text).
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+/// Parses and checks a file: every mistake is reported at once. Relative paths in it
+/// (model.file, data.folder, ...) are resolved against the file's folder.
+ParseOutcome parseFile(const std::filesystem::path& path, const Overrides& overrides = {});
+
+/// The same for a text; `name` stands in messages, `folder` resolves relative paths.
+ParseOutcome parseText(std::string_view toml, const std::string& name,
+                       const std::filesystem::path& folder, const Overrides& overrides = {});
+
+/// Checks a finished value against ranges and rules that span keys.
+std::vector<Mistake> check(const Experiment& experiment, const std::string& name);
+
+/// Writes every key out as TOML that parseText takes unchanged.
+std::string toToml(const Experiment& experiment);
+
+}  // namespace lockstep::experiment

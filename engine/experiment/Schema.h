@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/experiment/Experiment.h"
+
+namespace lockstep::experiment {
+
+enum class FieldType { kBool, kInteger, kReal, kText, kChoice, kPath, kIntegerList };
+
+/// Describes one key once: for the parser, the checker, `lockstep run --help` and the form.
+struct Field {
+  std::string key;      ///< "ddp.bucket_cap_mb"
+  FieldType type{};
+  std::string label;    ///< "Bucket cap"
+  std::string unit;     ///< "MiB", "s", "steps", ""
+  std::string help;     ///< a sentence
+  std::string initial;  ///< default as TOML text; empty for optional keys
+  std::optional<double> min;  ///< inclusive
+  std::optional<double> max;
+  bool minExclusive = false;
+  std::vector<std::string> choices;
+  std::string onlyFor;  ///< "model.kind=mlp": the key has a meaning only then; empty = always
+  bool advanced = false;
+};
+
+/// Returns every field, in the order of the form; keys of one table stand together.
+const std::vector<Field>& schema();
+
+/// Returns the field of `key`, or nullptr.
+const Field* findField(std::string_view key);
+
+/// Returns the text of `lockstep run --help`'s experiment keys, grouped by table.
+std::string describeSchema();
+
+}  // namespace lockstep::experiment

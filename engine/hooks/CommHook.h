@@ -1,0 +1,64 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/Future.h"
+
+namespace lockstep::hooks {
+
+/// One bucket as a communication hook sees it (c10d::GradBucket): the flat buffer holds this
+/// rank's gradients, not divided by the world size.
+class GradBucket {
+ public:
+  GradBucket(std::size_t index, std::size_t count, std::uint32_t step, at::Tensor buffer,
+             std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths,
+             std::vector<std::vector<std::int64_t>> shapes,
+             std::vector<at::Tensor> parameters, std::vector<std::uint32_t> parameterIndices);
+
+  [[nodiscard]] std::size_t index() const { return index_; }
+  /// Whether this is the last bucket to be launched in the step.
+  [[nodiscard]] bool isLast() const { return index_ + 1 == count_; }
+  [[nodiscard]] std::uint32_t step() const { return step_; }
+
+  /// Flat, 1-D, contiguous; the hook may work in place.
+  [[nodiscard]] const at::Tensor& buffer() const { return buffer_; }
+  void setBuffer(at::Tensor buffer) { buffer_ = std::move(buffer); }
+
+  /// Views of buffer(), one a parameter, in the parameter's shape.
+  [[nodiscard]] std::vector<at::Tensor> gradients() const;
+  [[nodiscard]] const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  /// Registration indices; stable over a rebuild: key state by these, not by index().
+  [[nodiscard]] const std::vector<std::uint32_t>& parameterIndices() const {
+    return parameterIndices_;
+  }
+
+ private:
+  std::size_t index_;
+  std::size_t count_;
+  std::uint32_t step_;
+  at::Tensor buffer_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<at::Tensor> parameters_;
+  std::vector<std::uint32_t> parameterIndices_;
+};
+
+/// Replaces DDP's gradient reduction (c10d::CommHookInterface). `run` is called once a bucket
+/// and step, in bucket order, on the thread of the backward with gradient mode off; it starts
+/// the communication and returns at once. The future's tensor has the buffer's shape and
+/// dtype; the Reducer checks that and copies it into the gradients.
+class CommHook {
+ public:
+  virtual ~CommHook() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  virtual base::Future<at::Tensor> run(GradBucket& bucket) = 0;
+};
+
+}  // namespace lockstep::hooks

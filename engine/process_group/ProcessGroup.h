@@ -1,0 +1,116 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/ScalarType.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/process_group/CommError.h"
+#include "engine/process_group/Work.h"
+#include "engine/trace/Event.h"
+
+namespace lockstep::trace {
+class Tracer;
+}
+
+namespace lockstep::process_group {
+
+enum class ReduceOp : std::uint8_t {
+  kSum,
+  kAverage,
+  kProduct,
+  kMin,
+  kMax,
+  kBitwiseAnd,
+  kBitwiseOr,
+  kBitwiseXor,
+};
+std::string_view name(ReduceOp op);
+
+/// What every collective may be told beside its tensors.
+struct CallOptions {
+  std::chrono::milliseconds timeout = kNoTimeout;  ///< kNoTimeout = the group's
+  std::uint16_t bucket = trace::kNoBucket;         ///< for events and error texts
+  std::uint32_t step = 0;                          ///< for events
+};
+
+/// A set of ranks that communicate, as c10d::ProcessGroup. Every call is asynchronous: it
+/// checks its arguments at once (std::invalid_argument, text "<backend>::<operation>: ..."),
+/// takes the group's next sequence number, and returns a Work. All ranks must make the same
+/// calls in the same order. Calls are [any-thread], but their order is the caller's care.
+/// Tensors must be dense; CPU here, device tensors as the backend says.
+class ProcessGroup {
+ public:
+  ProcessGroup(int rank, int size, std::string groupName)
+      : rank_(rank), size_(size), groupName_(std::move(groupName)) {}
+  virtual ~ProcessGroup() = default;
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] const std::string& groupName() const { return groupName_; }
+  [[nodiscard]] virtual std::string backendName() const = 0;
+
+  using WorkPtr = std::shared_ptr<Work>;
+
+  /// In place on every rank. Several tensors are sent one after the other as one operation.
+  virtual WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
+                            const CallOptions& options = {}) = 0;
+  /// In place. One tensor, or several of one dtype that are reduced as one (coalesced).
+  virtual WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
+                            const CallOptions& options = {}) = 0;
+  /// In place on `root`; the other ranks' tensors are left as they were.
+  virtual WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
+                         const CallOptions& options = {}) = 0;
+  /// outputs: size() tensors like `input`.
+  virtual WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
+                            const CallOptions& options = {}) = 0;
+  /// outputs: size() tensors like `input` on `root`, empty elsewhere.
+  virtual WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
+                         const CallOptions& options = {}) = 0;
+  /// inputs: size() tensors like `output` on `root`, empty elsewhere.
+  virtual WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
+                          const CallOptions& options = {}) = 0;
+  /// inputs: size() tensors like `output`; output = reduction of every rank's inputs[rank()].
+  virtual WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
+                                ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) = 0;
+  /// Splits along dimension 0; empty split lists mean equal parts. Split sizes in rows.
+  virtual WorkPtr alltoall(at::Tensor output, at::Tensor input,
+                           std::vector<std::int64_t> outputSplits = {},
+                           std::vector<std::int64_t> inputSplits = {},
+                           const CallOptions& options = {}) = 0;
+  virtual WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) = 0;
+  /// from = kAnySource takes the first that comes; Work::sourceRank then says who it was.
+  virtual WorkPtr recv(at::Tensor tensor, int from, int tag = 0,
+                       const CallOptions& options = {}) = 0;
+  /// Completes once every rank has called it and all earlier operations here are done.
+  virtual WorkPtr barrier(const CallOptions& options = {}) = 0;
+
+  static constexpr int kAnySource = -1;
+
+  /// Returns an uninitialised flat byte tensor for a bucket, placed where this backend works
+  /// best; its storage keeps the memory alive.
+  virtual at::Tensor allocate(std::int64_t bytes);
+
+  /// Sequence number of the last operation that was queued; 0 before the first.
+  [[nodiscard]] virtual std::uint64_t sequenceNumber() const = 0;
+
+  [[nodiscard]] virtual std::chrono::milliseconds timeout() const = 0;
+  virtual void setTimeout(std::chrono::milliseconds timeout) = 0;
+
+  /// Fails every operation in flight and every later one with `reason`, and wakes all
+  /// waiters within a second. [any-thread]
+  virtual void abort(const std::string& reason) = 0;
+
+ private:
+  int rank_;
+  int size_;
+  std::string groupName_;
+};
+
+}  // namespace lockstep::process_group

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::trace {
+
+// What a rank tells the recorder beside events: rare, of any length, as JSON texts of the form
+// {"type": "...", ...} through the segment's message ring (Note [The segment]).
+
+/// The parameters that DDP reduces, in registration order; sent once a rank.
+struct ParametersMessage {
+  struct Parameter {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::string dtype;  ///< "float32", "float64", "bfloat16", ...
+    std::int64_t numel = 0;
+    std::int64_t bytes = 0;
+    bool operator==(const Parameter&) const = default;
+  };
+  std::vector<Parameter> parameters;
+};
+
+/// One bucket assignment; sent at construction and again after the rebuild.
+struct BucketsMessage {
+  struct Bucket {
+    std::vector<std::uint32_t> parameters;  ///< parameter indices in the order of the bucket
+    std::vector<std::uint64_t> offsets;     ///< of each, in bytes from the bucket's start
+    std::uint64_t bytes = 0;
+    std::uint64_t limitBytes = 0;  ///< the cap this bucket was closed under; 0 = no limit
+    std::string dtype;
+    bool operator==(const Bucket&) const = default;
+  };
+  std::uint32_t layout = 0;  ///< 0 at construction, 1 after the rebuild
+  std::uint32_t step = 0;    ///< first step that uses it
+  std::string reason;        ///< "construction" or "rebuild"
+  std::vector<Bucket> buckets;
+};
+
+/// What the rank runs on: library versions, threads, pinned cores, host, device, process id.
+struct EnvironmentMessage {
+  std::map<std::string, std::string> values;
+};
+
+/// The result of one evaluation on the test set.
+struct EvaluationMessage {
+  std::uint32_t step = 0;
+  double loss = 0;
+  double accuracy = 0;  ///< 0..1; NaN for models without classes
+  std::uint64_t samples = 0;
+};
+
+/// What a rank says at the end of a run that finished.
+struct SummaryMessage {
+  std::uint32_t steps = 0;
+  double loss = 0;             ///< of the last step on this rank
+  std::string parameterHash;   ///< 16 hex digits over names, dtypes, shapes and bytes
+};
+
+/// A sentence for the Problems list.
+struct ProblemMessage {
+  std::string severity;  ///< "warning" or "error"
+  std::uint32_t step = 0;
+  std::string text;
+};
+
+using Message = std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage,
+                             EvaluationMessage, SummaryMessage, ProblemMessage>;
+
+std::string toJson(const Message& message);
+base::Result<Message> messageFromJson(std::string_view json);
+
+}  // namespace lockstep::trace

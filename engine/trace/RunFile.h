@@ -1,0 +1,175 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Clock.h"
+#include "engine/base/Result.h"
+#include "engine/trace/Event.h"
+#include "engine/trace/Messages.h"
+
+namespace lockstep::trace {
+
+/// Life of a run as its file says it. A file that says kStarting or kRunning while its
+/// supervisor is gone is read as kRecorderDied.
+enum class RunState { kStarting, kRunning, kFinished, kFailed, kStopped, kRecorderDied };
+std::string_view name(RunState state);  // "starting", "running", "finished", "failed", ...
+
+/// Facts about the run as a whole.
+struct RunInfo {
+  std::string runId;
+  std::string name;            ///< experiment.name
+  std::string experimentToml;  ///< resolved: every key written out
+  RunState state = RunState::kStarting;
+  std::string startedAt;       ///< UTC, ISO 8601
+  std::string finishedAt;      ///< empty while it runs
+  std::string failure;         ///< the one line that says why it failed
+  int exitCode = 0;
+  std::int64_t supervisorPid = 0;
+  std::string supervisorStart;  ///< start time of that process, so that a reused pid is noticed
+  std::string controlSocket;    ///< path; empty once the run has ended
+  std::string hostName;
+  int worldSize = 0;
+  std::uint32_t plannedSteps = 0;
+  std::map<std::string, std::string> environment;  ///< versions, processor, clock source
+};
+
+struct RankInfo {
+  int rank = 0;
+  std::int64_t pid = 0;
+  std::string state;  ///< "starting", "running", "finished", "failed", "killed"
+  std::optional<int> exitCode;
+  int signal = 0;  ///< that ended it; 0 = none
+  std::string lastWords;    ///< a sentence, once it died: what it was last in
+  std::string stderrTail;
+  std::string parameterHash;
+  std::uint64_t wireBytes = 0;
+  std::uint64_t wireMessages = 0;
+  std::uint64_t eventsDropped = 0;
+  std::map<std::string, std::string> environment;
+};
+
+/// A lane of a rank: one thread that emits events.
+struct TrackInfo {
+  std::int32_t id = 0;
+  int rank = 0;
+  std::string name;
+};
+
+/// One row of the `spans` table: an instant has duration 0. Times are host ticks.
+struct SpanRow {
+  std::int64_t id = 0;
+  std::int32_t track = 0;
+  EventKind kind{};
+  std::uint64_t startTicks = 0;
+  std::uint64_t durationTicks = 0;
+  std::uint32_t step = 0;
+  std::uint16_t bucket = kNoBucket;
+  std::uint16_t detail = 0;
+  std::uint64_t value = 0;
+};
+
+/// One number of one rank: loss ("loss"), evaluations ("test_loss", "test_accuracy") and the
+/// counters (name(CounterId)).
+struct MetricRow {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::string name;
+  std::uint32_t step = 0;
+  std::uint64_t ticks = 0;
+  double value = 0;
+};
+
+struct LogRow {
+  std::int64_t id = 0;
+  int rank = -1;  ///< -1: the supervisor
+  std::uint64_t ticks = 0;
+  std::string text;
+};
+
+struct ProblemRow {
+  std::int64_t id = 0;
+  std::string severity;  ///< "warning" or "error"
+  int rank = -1;
+  std::uint32_t step = 0;
+  std::string text;
+};
+
+/// Everything that came since the last poll. Small tables are given whole when they changed.
+struct RunUpdate {
+  std::optional<RunInfo> info;
+  std::optional<std::vector<RankInfo>> ranks;
+  std::optional<std::vector<TrackInfo>> tracks;
+  std::optional<std::vector<ParametersMessage::Parameter>> parameters;
+  std::optional<std::vector<BucketsMessage>> layouts;
+  std::optional<base::ClockCalibration> clock;  ///< ticks to monotonic ns of the run's host
+  std::vector<SpanRow> spans;
+  std::vector<MetricRow> metrics;
+  std::vector<LogRow> log;
+  std::vector<ProblemRow> problems;
+
+  [[nodiscard]] bool empty() const;
+};
+
+/// Reads a run file, live or finished. Holds no statement open between polls, so that the
+/// writer's WAL can be checkpointed. One thread at a time.
+class RunFileReader {
+ public:
+  /// Opens `path`. A finished read-only file is opened immutable; a live one on a network
+  /// file system is refused; a file whose recorder died is checkpointed into one file first
+  /// when it is writable. Errors: no such file, not a run file, newer major schema, corrupt.
+  static base::Result<std::unique_ptr<RunFileReader>> open(const std::filesystem::path& path);
+  virtual ~RunFileReader() = default;
+
+  /// Returns what is new, at most `maxSpans` spans. Call until `spans` is shorter than
+  /// that; then again when the file may have grown.
+  virtual base::Result<RunUpdate> poll(std::size_t maxSpans = 200'000) = 0;
+
+  [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
+};
+
+/// Reads only RunInfo, ranks and the last value of each metric: for run lists.
+struct RunSummary {
+  RunInfo info;
+  std::vector<RankInfo> ranks;
+  std::map<std::string, double> lastMetrics;  ///< of rank 0
+  std::uint32_t lastStep = 0;
+};
+base::Result<RunSummary> readRunSummary(const std::filesystem::path& path);
+
+/// Writes a run file: the recorder's side, also used by tests to make files with known
+/// content. Rows gather in one transaction until `commit`. One thread at a time.
+class RunFileWriter {
+ public:
+  /// Creates `path`; an existing file is an error, never overwritten.
+  static base::Result<std::unique_ptr<RunFileWriter>> create(const std::filesystem::path& path);
+  virtual ~RunFileWriter() = default;
+
+  virtual void setInfo(const RunInfo& info) = 0;
+  virtual void setRank(const RankInfo& rank) = 0;
+  virtual void addTrack(const TrackInfo& track) = 0;
+  virtual void setParameters(const ParametersMessage& parameters) = 0;
+  virtual void addLayout(const BucketsMessage& layout) = 0;
+  virtual void addClock(const base::ClockCalibration& clock) = 0;
+  virtual void addEvent(std::int32_t track, const Event& event) = 0;
+  virtual void addMetric(const MetricRow& metric) = 0;    ///< id is ignored
+  virtual void addLog(const LogRow& row) = 0;             ///< id is ignored
+  virtual void addProblem(const ProblemRow& problem) = 0; ///< id is ignored
+
+  /// Makes the rows visible to readers. A full disk is an Error; the file stays readable.
+  virtual base::Status commit() = 0;
+
+  /// Commits, checkpoints the WAL and leaves one file (journal_mode=DELETE).
+  virtual base::Status finish() = 0;
+};
+
+/// Copies a run, live or not, into one consistent file (`lockstep copy`).
+base::Status copyRunFile(const std::filesystem::path& from, const std::filesystem::path& to);
+
+}  // namespace lockstep::trace

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/base/Result.h"
+#include "engine/trace/Event.h"
+
+namespace lockstep::trace {
+
+// Note [The segment]
+// One memfd a rank, made and mapped by the supervisor, inherited by the rank:
+//
+//   SegmentHeader | LastWords (4 KB) | message ring | lane 0 | lane 1 | ...
+//
+// A lane is a ring of Events with one producer thread in the rank and one consumer, the
+// recorder. The message ring carries framed JSON texts (Messages.h) and has one producer at a
+// time (the rank's Tracer holds a mutex). Nobody blocks: what does not fit is counted.
+// Because the supervisor keeps the mapping, everything survives the rank, kill -9 included.
+
+inline constexpr std::uint64_t kSegmentMagic = 0x315045'54534b4c;  // "LKSTEP1"
+inline constexpr std::uint32_t kSegmentVersion = 1;
+inline constexpr std::size_t kLaneNameBytes = 32;
+
+struct SegmentOptions {
+  std::uint32_t lanes = 16;
+  std::uint32_t eventsPerLane = 1u << 15;        ///< a power of two
+  std::uint32_t messageRingBytes = 4u << 20;     ///< a power of two
+};
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t lanes;
+  std::uint32_t eventsPerLane;
+  std::uint32_t messageRingBytes;
+  std::atomic<std::uint32_t> lanesInUse;
+  std::atomic<std::uint32_t> captureEnabled;  ///< written by the supervisor, read per event
+  alignas(64) std::atomic<std::uint64_t> messageHead;
+  alignas(64) std::atomic<std::uint64_t> messageTail;
+  alignas(64) std::atomic<std::uint64_t> messagesDropped;
+  std::atomic<std::uint64_t> sentBytes;      ///< payload handed to the wire since the start
+  std::atomic<std::uint64_t> receivedBytes;
+  std::atomic<std::uint64_t> sentMessages;
+};
+
+/// What a rank is doing now; read by the supervisor after a death. Each field is written by
+/// one thread with relaxed stores: a torn pair is possible and harmless.
+struct LastWords {
+  std::atomic<std::uint32_t> step;
+  std::atomic<std::uint16_t> phase;        ///< EventKind of the open step phase, 0 = none
+  std::atomic<std::uint16_t> startupStage; ///< StartupStage while phase is kStartup
+  std::atomic<std::uint8_t> operation;     ///< Operation of the oldest open collective
+  std::atomic<std::uint16_t> bucket;       ///< its bucket
+  std::atomic<std::uint32_t> sequence;     ///< its sequence number
+  std::atomic<std::uint64_t> sinceTicks;   ///< when the open operation or phase began
+  std::atomic<std::uint32_t> finished;     ///< 1 once the rank ended its work normally
+  std::array<char, 64> hook;               ///< name of the communication hook
+  std::array<char, 1024> error;            ///< text of the error the rank is ending with
+};
+static_assert(sizeof(LastWords) <= 4096);
+
+struct LaneHeader {
+  alignas(64) std::atomic<std::uint64_t> head;     ///< events written
+  alignas(64) std::atomic<std::uint64_t> tail;     ///< events read
+  alignas(64) std::atomic<std::uint64_t> dropped;
+  std::array<char, kLaneNameBytes> name;
+};
+
+/// A mapped segment. Moves; unmaps when destroyed. The pointers stay valid while it lives.
+class Segment {
+ public:
+  /// Creates a memfd of the needed size, reserved in full, close-on-exec; for the supervisor.
+  static base::Result<Segment> create(const SegmentOptions& options);
+
+  /// Maps a segment inherited as `fd`; for the rank. Takes the descriptor over.
+  static base::Result<Segment> attach(int fd);
+
+  Segment(Segment&&) noexcept;
+  Segment& operator=(Segment&&) noexcept;
+  ~Segment();
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] SegmentHeader& header() const;
+  [[nodiscard]] LastWords& lastWords() const;
+  [[nodiscard]] LaneHeader& lane(std::uint32_t index) const;
+  [[nodiscard]] Event* events(std::uint32_t lane) const;
+  [[nodiscard]] char* messageRing() const;
+
+ private:
+  Segment(int fd, void* memory, std::size_t bytes) : fd_(fd), memory_(memory), bytes_(bytes) {}
+  void release();
+
+  int fd_ = -1;
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace lockstep::trace

@@ -1,0 +1,145 @@
+#include "engine/trace/Tracer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lockstep::trace {
+
+bool Lane::push(const Event& event) {
+  const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
+  if (head - cachedTail_ > mask_) {
+    cachedTail_ = header_->tail.load(std::memory_order_acquire);
+    if (head - cachedTail_ > mask_) {
+      return false;
+    }
+  }
+  events_[head & mask_] = event;
+  header_->head.store(head + 1, std::memory_order_release);
+  return true;
+}
+
+void Lane::write(const Event& event) {
+  if (!enabled()) {
+    return;
+  }
+  if (events_ == nullptr) {  // the segment had no lane left
+    header_->dropped.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  if (pendingDrops_ != 0) {
+    Event gap;
+    gap.startTicks = gapStartTicks_;
+    gap.durationTicks = event.startTicks > gapStartTicks_ ? event.startTicks - gapStartTicks_ : 0;
+    gap.kind = static_cast<std::uint16_t>(EventKind::kGap);
+    gap.step = event.step;
+    gap.value = pendingDrops_;
+    if (push(gap)) {
+      pendingDrops_ = 0;
+    }
+  }
+  if (pendingDrops_ != 0 || !push(event)) {
+    if (pendingDrops_++ == 0) {
+      gapStartTicks_ = event.startTicks;
+    }
+    header_->dropped.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+Tracer::Tracer(Segment segment) : segment_(std::make_unique<Segment>(std::move(segment))) {
+  lastWords_ = &segment_->lastWords();
+  ownLastWords_.reset();
+}
+
+Lane& Tracer::lane(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
+  if (segment_ == nullptr) {
+    return lane;
+  }
+  SegmentHeader& header = segment_->header();
+  const std::uint32_t index = header.lanesInUse.load(std::memory_order_relaxed);
+  lane.capture_ = &header.captureEnabled;
+  if (index == header.lanes) {
+    lane.header_ = &segment_->lane(0);
+    return lane;
+  }
+  lane.header_ = &segment_->lane(index);
+  lane.events_ = segment_->events(index);
+  lane.mask_ = header.eventsPerLane - 1;
+  std::strncpy(lane.header_->name.data(), name.c_str(), kLaneNameBytes - 1);
+  header.lanesInUse.store(index + 1, std::memory_order_release);
+  return lane;
+}
+
+bool Tracer::send(std::string_view json) {
+  if (segment_ == nullptr) {
+    return false;
+  }
+  // A frame is a 4-byte length and the text, both wrapping round the ring's end.
+  std::lock_guard lock(mutex_);
+  SegmentHeader& header = segment_->header();
+  const std::uint64_t size = header.messageRingBytes;
+  const std::uint64_t head = header.messageHead.load(std::memory_order_relaxed);
+  const std::uint64_t tail = header.messageTail.load(std::memory_order_acquire);
+  if (head - tail + 4 + json.size() > size) {
+    header.messagesDropped.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  char* ring = segment_->messageRing();
+  const auto put = [&](std::uint64_t at, const char* bytes, std::size_t count) {
+    const std::uint64_t offset = at & (size - 1);
+    const std::size_t first = std::min<std::size_t>(count, size - offset);
+    std::memcpy(ring + offset, bytes, first);
+    std::memcpy(ring, bytes + first, count - first);
+  };
+  const auto length = static_cast<std::uint32_t>(json.size());
+  put(head, reinterpret_cast<const char*>(&length), 4);
+  put(head + 4, json.data(), json.size());
+  header.messageHead.store(head + 4 + json.size(), std::memory_order_release);
+  return true;
+}
+
+void Tracer::countSent(std::uint64_t bytes, std::uint64_t messages) {
+  ownSentBytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (segment_ != nullptr) {
+    segment_->header().sentBytes.fetch_add(bytes, std::memory_order_relaxed);
+    segment_->header().sentMessages.fetch_add(messages, std::memory_order_relaxed);
+  }
+}
+
+void Tracer::countReceived(std::uint64_t bytes) {
+  if (segment_ != nullptr) {
+    segment_->header().receivedBytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+}
+
+std::uint64_t Tracer::sentBytes() const { return ownSentBytes_.load(std::memory_order_relaxed); }
+
+ScopedSpan::ScopedSpan(Lane& lane, EventKind kind, std::uint32_t step, LastWords* words,
+                       std::uint16_t bucket, std::uint64_t value, std::uint16_t detail)
+    : lane_(lane),
+      kind_(kind),
+      step_(step),
+      words_(words),
+      bucket_(bucket),
+      detail_(detail),
+      value_(value),
+      startTicks_(base::ticks()) {
+  if (words_ != nullptr) {
+    words_->step.store(step_, std::memory_order_relaxed);
+    outerPhase_ = words_->phase.exchange(static_cast<std::uint16_t>(kind_));
+    words_->sinceTicks.store(startTicks_, std::memory_order_relaxed);
+    if (kind_ == EventKind::kStartup) {
+      words_->startupStage.store(detail_, std::memory_order_relaxed);
+    }
+  }
+}
+
+ScopedSpan::~ScopedSpan() {
+  lane_.span(kind_, startTicks_, step_, bucket_, value_, detail_);
+  if (words_ != nullptr) {
+    words_->phase.store(outerPhase_, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace lockstep::trace

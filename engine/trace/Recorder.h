@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/trace/RunFile.h"
+#include "engine/trace/Segment.h"
+
+namespace lockstep::trace {
+
+/// Drains the ranks' segments into a run file on a thread of its own ("recorder"), so that
+/// neither the ranks nor the supervisor ever wait for the disk. Commits at least every
+/// 50 ms while there is something new. All members are [any-thread].
+class Recorder {
+ public:
+  /// What the supervisor's progress line shows.
+  struct Progress {
+    std::vector<std::uint32_t> steps;  ///< last finished step + 1 of each rank; 0 = none yet
+    double loss = 0;                   ///< last of rank 0
+    std::string startup;               ///< last stage that began, while no step is done
+    std::uint64_t events = 0;
+    std::uint64_t dropped = 0;
+  };
+
+  /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.
+  static std::unique_ptr<Recorder> start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
+                                         std::vector<Segment*> segments,
+                                         std::chrono::milliseconds drainEvery);
+  virtual ~Recorder() = default;
+
+  virtual void updateInfo(std::function<void(RunInfo&)> change) = 0;
+  virtual void updateRank(int rank, std::function<void(RankInfo&)> change) = 0;
+  virtual void addLog(int rank, std::string text) = 0;
+  virtual void addProblem(ProblemRow problem) = 0;
+  virtual void addMetric(MetricRow metric) = 0;
+
+  [[nodiscard]] virtual Progress progress() const = 0;
+
+  /// The first error of the run file (a full disk, say). The ranks train on; what came after
+  /// it is not recorded.
+  [[nodiscard]] virtual base::Status status() const = 0;
+
+  /// Drains what is left, writes the last clock calibration and finishes the file.
+  virtual base::Status finish() = 0;
+};
+
+}  // namespace lockstep::trace

@@ -1,0 +1,89 @@
+"""Walks every #include line and compares it with the table of allowed edges.
+
+Usage: includes.py ROOT | includes.py --self-test
+"""
+
+import pathlib
+import re
+import sys
+
+# A room of engine/ may include the rooms before it; those up to `launch` see no libtorch.
+ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "store", "launch",
+          "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
+WITHOUT_TORCH = ENGINE[:ENGINE.index("launch") + 1]
+UI = ["model", "canvas", "views", "panels", "shell"]
+UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "launch"}
+
+TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
+C10D = re.compile(r"^(torch/csrc/distributed|c10d)/")
+QT = re.compile(r"^(Q[A-Z]\w*|Qt\w*/.*)$")
+IMGUI = re.compile(r"^(imgui|backends/imgui)")
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def forbidden(path, target):
+    """Returns why `path` must not include `target`, or None."""
+    if C10D.match(target):
+        return "c10d is not used: the engine is our own"
+    here = path.split("/")
+    to = target.split("/")
+    if here[0] == "engine":
+        room = here[1]
+        if QT.match(target) or IMGUI.match(target) or to[0] in ("ui", "app"):
+            return f"engine/{room} sees no user interface"
+        if room in WITHOUT_TORCH and TORCH.match(target):
+            return f"engine/{room} sees no libtorch"
+        if to[0] == "engine" and to[1] != room and ENGINE.index(to[1]) > ENGINE.index(room):
+            return f"engine/{room} stands above engine/{to[1]}"
+    if here[0] == "ui":
+        if TORCH.match(target):
+            return "the studio sees no libtorch"
+        if to[0] == "engine" and to[1] not in UI_SEES_ENGINE:
+            return f"ui does not see engine/{to[1]}"
+        if to[0] == "app":
+            return "ui does not see app"
+        if to[0] == "ui" and to[1] != here[1] and UI.index(to[1]) > UI.index(here[1]):
+            return f"ui/{here[1]} stands above ui/{to[1]}"
+    if here[0] == "plugins" and to[0] in ("engine", "ui", "app"):
+        return "a plugin sees plugins/abi alone"
+    if here[0] == "app" and here[1] in ("cli", "studio", "hookscan") and TORCH.match(target):
+        return f"app/{here[1]} does not use libtorch"
+    return None
+
+
+def check(root):
+    faults, files = [], 0
+    for folder in ("engine", "ui", "app", "plugins"):
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in (".h", ".hpp", ".cpp", ".c"):
+                continue
+            files += 1
+            relative = path.relative_to(root).as_posix()
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                match = INCLUDE.match(line)
+                reason = match and forbidden(relative, match.group(1))
+                if reason:
+                    faults.append(f"{relative}:{number}: includes {match.group(1)}: {reason}")
+    print("\n".join(faults) or f"{files} files keep to the table")
+    return 1 if faults or files == 0 else 0
+
+
+def self_test():
+    wrong = [("engine/trace/A.h", "engine/ddp/Reducer.h"), ("engine/trace/A.h", "torch/torch.h"),
+             ("engine/ddp/A.h", "torch/csrc/distributed/c10d/reducer.hpp"),
+             ("engine/base/A.h", "QString"), ("ui/model/A.h", "engine/store/Store.h"),
+             ("ui/canvas/A.h", "ui/shell/MainWindow.h"), ("plugins/fp16/a.cpp", "engine/base/Log.h"),
+             ("app/studio/main.cpp", "ATen/core/Tensor.h")]
+    right = [("engine/ddp/A.h", "engine/buckets/BucketPlan.h"), ("engine/ddp/A.h", "torch/torch.h"),
+             ("ui/shell/A.h", "ui/model/RunModel.h"), ("ui/model/A.h", "engine/trace/RunFile.h"),
+             ("engine/base/A.h", "string"), ("app/rank/main.cpp", "torch/torch.h")]
+    missed = [edge for edge in wrong if forbidden(*edge) is None]
+    missed += [edge for edge in right if forbidden(*edge) is not None]
+    print(missed or "every forbidden edge is noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit(self_test() if sys.argv[1] == "--self-test" else check(pathlib.Path(sys.argv[1])))

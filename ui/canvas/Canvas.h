@@ -1,0 +1,62 @@
+#pragma once
+
+#include <QSizeF>
+#include <QString>
+#include <QWidget>
+
+#include "ui/canvas/CanvasInput.h"
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Renderer.h"
+
+namespace lockstep::ui {
+
+/// What stands behind a canvas: draws on request, takes the mouse. [ui-thread]
+class CanvasClient {
+ public:
+  virtual ~CanvasClient() = default;
+  /// Fills the empty `list` for a canvas of `size` logical pixels.
+  virtual void paintCanvas(DisplayList& list, QSizeF size) = 0;
+  /// The list of the last paintCanvas has been drawn.
+  virtual void canvasPainted() {}
+  virtual void pointerPressed(const PointerInput&) {}
+  virtual void pointerMoved(const PointerInput&) {}
+  virtual void pointerReleased(const PointerInput&) {}
+  virtual void pointerDoubleClicked(const PointerInput&) {}
+  virtual void pointerLeft() {}
+  virtual void wheelTurned(const WheelInput&) {}
+};
+
+/// A drawing area on GL or raster, whichever `chooseRenderer` says; falls back to raster by
+/// itself when GL cannot be set up. Repaints only when asked by `repaintSoon`. [ui-thread]
+class Canvas : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// `client` outlives the canvas.
+  Canvas(CanvasClient* client, QWidget* parent, RendererChoice choice = chooseRenderer());
+  ~Canvas() override;
+
+  /// Asks for a frame; many calls before it give one.
+  void repaintSoon();
+  [[nodiscard]] Renderer renderer() const { return choice_.renderer; }
+  /// "GL (NVIDIA H200)" or "raster (no hardware GL: llvmpipe)".
+  [[nodiscard]] QString rendererName() const;
+  /// Draws the client into an image by the raster back end, at `scale` pixels a logical pixel.
+  [[nodiscard]] QImage grabImage(double scale = 1.0);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  friend class RasterSurface;
+  friend class GlSurface;
+
+  void makeSurface();
+  void fallBack(const QString& reason);
+
+  CanvasClient* client_;
+  RendererChoice choice_;
+  QWidget* surface_ = nullptr;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <QPointF>
+#include <Qt>
+
+namespace lockstep::ui {
+
+/// What the mouse did, whichever surface it happened on; positions in logical pixels.
+struct PointerInput {
+  QPointF position;
+  Qt::MouseButton button = Qt::NoButton;  ///< that changed; none for a move
+  Qt::MouseButtons buttons;               ///< that are down
+  Qt::KeyboardModifiers modifiers;
+};
+
+/// A turn of the wheel or a two-finger scroll.
+struct WheelInput {
+  QPointF position;
+  double stepsX = 0;  ///< notches to the right
+  double stepsY = 0;  ///< notches away from the user
+  Qt::KeyboardModifiers modifiers;
+};
+
+}  // namespace lockstep::ui

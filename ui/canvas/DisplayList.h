@@ -1,0 +1,71 @@
+#pragma once
+
+#include <QColor>
+#include <QPointF>
+#include <QRectF>
+#include <QString>
+#include <Qt>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+class QPainter;
+struct ImDrawList;
+
+namespace lockstep::ui {
+
+enum class FontRole : std::uint8_t { kSmall, kNormal, kBold, kMono };
+inline constexpr int kFontRoles = 4;
+
+/// What a canvas shows in one frame, in logical pixels, in drawing order: the seam between the
+/// views and the back ends. Views fill it; tests read it; QPainter, ImGui, PNG, SVG and PDF
+/// show it alike.
+class DisplayList {
+ public:
+  enum class Op : std::uint8_t { kFill, kOutline, kHatch, kLine, kPolyline, kPolygon, kText, kClip, kUnclip };
+
+  struct Command {
+    Op op{};
+    FontRole font = FontRole::kNormal;
+    std::uint32_t colour = 0;     ///< QRgb with alpha
+    std::uint32_t first = 0;      ///< into points() or texts()
+    std::uint32_t count = 0;      ///< of points
+    float width = 1;              ///< of lines; radius of corners for kFill and kOutline
+    int alignment = 0;            ///< Qt::Alignment of kText
+    QRectF rect;                  ///< kLine: from topLeft to bottomRight
+  };
+
+  void fill(const QRectF& rect, const QColor& colour, double radius = 0);
+  /// The line lies inside the rectangle.
+  void outline(const QRectF& rect, const QColor& colour, double radius = 0);
+  /// Diagonal lines, 6 px apart, clipped to the rectangle.
+  void hatch(const QRectF& rect, const QColor& colour);
+  void line(QPointF from, QPointF to, const QColor& colour, double width = 1);
+  void polyline(const std::vector<QPointF>& points, const QColor& colour, double width = 1);
+  /// A filled convex polygon.
+  void polygon(const std::vector<QPointF>& points, const QColor& colour);
+  /// One line of text, aligned in `rect`, elided at the right when it does not fit, and left
+  /// out when not even two letters do.
+  void text(const QRectF& rect, const QString& text, const QColor& colour,
+            FontRole font = FontRole::kNormal,
+            Qt::Alignment alignment = Qt::AlignLeft | Qt::AlignVCenter);
+  /// Narrows drawing to the rectangle, within the clip that stands, until `unclip`.
+  void clip(const QRectF& rect);
+  void unclip();
+  void clear();
+
+  [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }
+  [[nodiscard]] const std::vector<QPointF>& points() const { return points_; }
+  [[nodiscard]] const QString& textOf(const Command& command) const { return texts_[command.first]; }
+  /// All texts in drawing order: for tests.
+  [[nodiscard]] const std::vector<QString>& texts() const { return texts_; }
+
+ private:
+  Command& add(Op op, const QRectF& rect, const QColor& colour);
+
+  std::vector<Command> commands_;
+  std::vector<QPointF> points_;
+  std::vector<QString> texts_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/Clock.h"
+#include "engine/trace/RunFile.h"
+#include "ui/model/Span.h"
+#include "ui/model/SpanStore.h"
+
+namespace lockstep::ui {
+
+class RunReader;
+
+/// One value of a metric on one rank.
+struct MetricPoint {
+  std::uint32_t step = 0;
+  double ns = 0;
+  double value = 0;
+};
+
+/// One iteration of one rank, from its `step` span.
+struct StepSpan {
+  std::uint32_t step = 0;
+  double startNs = 0;
+  double endNs = 0;
+};
+
+/// A stretch in which a thread lost events.
+struct GapSpan {
+  double startNs = 0;
+  double endNs = 0;
+  std::uint64_t lost = 0;
+};
+
+/// A lane of the timeline: the spans of one rank and role, in rows that never overlap.
+/// A row's spans lie sorted by time even when they arrive late.
+struct Lane {
+  int id = 0;
+  std::vector<SpanStore> rows;
+};
+
+/// One run in memory: spans in columns, and the small tables whole.
+///
+/// A reader thread of its own polls the run file, every 50 ms while the run is live and once
+/// when it has ended; updates are applied on the UI thread in slices of at most 8 ms. Times are
+/// given in ns since the origin of the run; ticks are kept, so that a better clock calibration
+/// moves everything at once. All members are [ui-thread].
+class RunModel : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Makes an empty model that is fed by `applyUpdate`.
+  explicit RunModel(QObject* parent = nullptr);
+  /// Opens `path` on the reader thread; `loaded` follows, or `failed`.
+  explicit RunModel(const std::filesystem::path& path, QObject* parent = nullptr);
+  ~RunModel() override;
+
+  /// Adds what is new, at once and in full. The reader calls it in slices.
+  void applyUpdate(const trace::RunUpdate& update);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const trace::RunInfo& info() const { return info_; }
+  /// True while the run's supervisor still writes.
+  [[nodiscard]] bool isLive() const;
+  /// True once everything that was in the file when it was opened has been applied.
+  [[nodiscard]] bool isLoaded() const { return loaded_; }
+  [[nodiscard]] const std::vector<trace::RankInfo>& ranks() const { return ranks_; }
+  /// The larger of RunInfo::worldSize and of what the tables and spans show.
+  [[nodiscard]] int rankCount() const;
+  [[nodiscard]] const std::vector<trace::TrackInfo>& tracks() const { return tracks_; }
+  [[nodiscard]] QString trackName(int track) const;
+  [[nodiscard]] const std::vector<trace::ParametersMessage::Parameter>& parameters() const {
+    return parameters_;
+  }
+  /// Bucket assignments in the order of their first step.
+  [[nodiscard]] const std::vector<trace::BucketsMessage>& layouts() const { return layouts_; }
+  /// The assignment that `step` used; null before the first one is known.
+  [[nodiscard]] const trace::BucketsMessage* layoutAt(std::uint32_t step) const;
+  /// The step that first used rebuilt buckets, or nothing.
+  [[nodiscard]] std::optional<std::uint32_t> rebuildStep() const;
+
+  /// Names of the metrics that have values: "loss", "test_accuracy", counters.
+  [[nodiscard]] std::vector<std::string> metricNames() const;
+  /// The series of one metric on one rank, in the order of arrival; empty when there is none.
+  [[nodiscard]] const std::vector<MetricPoint>& metric(const std::string& name, int rank) const;
+  [[nodiscard]] const std::vector<trace::LogRow>& log() const { return log_; }
+  [[nodiscard]] const std::vector<trace::ProblemRow>& problems() const { return problems_; }
+
+  // --- time ---
+  [[nodiscard]] double toNs(std::uint64_t ticks) const;
+  [[nodiscard]] double nsPerTick() const { return clock_.nsPerTick; }
+  /// From the earliest start to the latest end of all spans; empty without spans.
+  [[nodiscard]] TimeRange extent() const;
+
+  // --- spans ---
+  [[nodiscard]] std::uint64_t spanCount() const { return spanCount_; }
+  /// Lanes that hold spans, by rank, then role.
+  [[nodiscard]] const std::vector<Lane>& lanes() const { return lanes_; }
+  /// Null when the lane holds nothing.
+  [[nodiscard]] const Lane* lane(int id) const;
+  [[nodiscard]] Span spanAt(int lane, int row, std::size_t index) const;
+  /// The span of a row that covers `ns`, or the nearest whose edge is within `slackNs`.
+  [[nodiscard]] std::optional<Span> findSpan(int lane, int row, double ns,
+                                             double slackNs = 0) const;
+  /// Where a span stands now in its row; nothing when the model does not hold it.
+  [[nodiscard]] std::optional<std::size_t> indexOf(const Span& span) const;
+  /// The next (`direction` 1) or previous (-1) span of the same lane, in time, over its rows.
+  [[nodiscard]] std::optional<Span> neighbour(const Span& span, int direction) const;
+  /// The same, among spans of the same kind.
+  [[nodiscard]] std::optional<Span> neighbourOfSameKind(const Span& span, int direction) const;
+  /// The same collective (group, sequence number, step) on every rank that recorded it, by
+  /// rank; empty when `span` is none.
+  [[nodiscard]] std::vector<Span> sameCollective(const Span& span) const;
+  /// Stretches in which threads of a rank that feed this lane lost events.
+  [[nodiscard]] std::vector<GapSpan> gaps(int lane, TimeRange within) const;
+
+  // --- iterations ---
+  /// Finished iterations of a rank, by time.
+  [[nodiscard]] std::vector<StepSpan> steps(int rank, TimeRange within) const;
+  [[nodiscard]] std::optional<StepSpan> step(int rank, std::uint32_t number) const;
+  [[nodiscard]] std::optional<StepSpan> stepAt(int rank, double ns) const;
+  [[nodiscard]] std::optional<StepSpan> lastStep(int rank) const;
+  [[nodiscard]] std::size_t stepCount(int rank) const;
+
+ signals:
+  /// Something is new; at most one every 33 ms.
+  void changed();
+  /// Run info, ranks, parameters, layouts or clock are new.
+  void infoChanged();
+  /// Everything the file held when it was opened is here.
+  void loaded();
+  /// The file could not be opened or read further; one sentence.
+  void failed(const QString& sentence);
+  /// End ticks of spans that arrived live, to measure how late they reach the screen.
+  void liveSpansApplied(const std::vector<std::uint64_t>& endTicks);
+
+ private:
+  struct LaneData;
+
+  void applySmallTables(const trace::RunUpdate& update);
+  void applySpans(const trace::RunUpdate& update, std::size_t first, std::size_t last);
+  void addSpan(const trace::SpanRow& row);
+  void addGap(const trace::SpanRow& row);
+  Lane& laneFor(int id);
+  [[nodiscard]] std::uint64_t toTicks(double ns) const;
+  [[nodiscard]] Span spanOf(const Lane& lane, int row, const SpanRecord& record) const;
+  [[nodiscard]] std::optional<Span> collectiveNear(int rank, const Span& span) const;
+  void drainReader();
+  void announce(bool infoChanged);
+
+  std::filesystem::path path_;
+  trace::RunInfo info_;
+  std::vector<trace::RankInfo> ranks_;
+  std::vector<trace::TrackInfo> tracks_;
+  std::map<int, std::size_t> trackIndex_;  // TrackInfo::id to the place in tracks_
+  std::vector<trace::ParametersMessage::Parameter> parameters_;
+  std::vector<trace::BucketsMessage> layouts_;
+  std::map<std::string, std::map<int, std::vector<MetricPoint>>> metrics_;
+  std::vector<trace::LogRow> log_;
+  std::vector<trace::ProblemRow> problems_;
+
+  base::ClockCalibration clock_;
+  std::optional<std::uint64_t> originTicks_;
+  std::uint64_t firstTicks_ = 0;
+  std::uint64_t lastTicks_ = 0;
+
+  std::vector<Lane> lanes_;
+  std::uint64_t spanCount_ = 0;
+
+  std::unique_ptr<RunReader> reader_;
+  bool loaded_ = false;
+};
+
+}  // namespace lockstep::ui

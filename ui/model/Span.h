@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/trace/Event.h"
+
+namespace lockstep::ui {
+
+/// What a lane of the timeline shows. A lane gathers the spans of one rank and one role,
+/// whichever threads emitted them.
+enum class LaneRole : std::uint8_t { kPhases = 0, kGradients = 1, kHook = 2, kCommunication = 3 };
+inline constexpr int kLaneRoles = 4;
+
+/// Returns the role that spans of `kind` belong to. Numbers and gaps belong to none of their
+/// own: a gap is kept by track (RunModel::gaps), a number as a metric.
+LaneRole laneRoleOf(trace::EventKind kind);
+
+/// A lane is known by rank and role; the number is the same in every run.
+constexpr int laneId(int rank, LaneRole role) { return rank * kLaneRoles + static_cast<int>(role); }
+constexpr int rankOfLane(int lane) { return lane / kLaneRoles; }
+constexpr LaneRole roleOfLane(int lane) { return static_cast<LaneRole>(lane % kLaneRoles); }
+
+/// One span or instant, as views see it: a copy, valid whatever the model does next.
+struct Span {
+  std::int64_t id = -1;  ///< row id in the run file; -1 = no span
+  int lane = 0;
+  int row = 0;           ///< within the lane, 0 on top; spans of one row never overlap
+  int track = 0;         ///< TrackInfo::id, the thread that emitted it
+  trace::EventKind kind{};
+  std::uint32_t step = 0;
+  std::uint16_t bucket = trace::kNoBucket;
+  std::uint16_t detail = 0;
+  std::uint64_t value = 0;
+  double startNs = 0;     ///< since the origin of the run
+  double durationNs = 0;  ///< 0 for an instant
+
+  [[nodiscard]] bool valid() const { return id >= 0; }
+  [[nodiscard]] double endNs() const { return startNs + durationNs; }
+  [[nodiscard]] int rank() const { return rankOfLane(lane); }
+  [[nodiscard]] LaneRole role() const { return roleOfLane(lane); }
+  [[nodiscard]] bool hasBucket() const { return bucket != trace::kNoBucket; }
+  [[nodiscard]] bool sameAs(const Span& other) const { return id == other.id && lane == other.lane; }
+};
+
+/// A stretch of time in ns since the origin of the run.
+struct TimeRange {
+  double startNs = 0;
+  double endNs = 0;
+
+  [[nodiscard]] double lengthNs() const { return endNs - startNs; }
+  [[nodiscard]] bool empty() const { return !(endNs > startNs); }
+  bool operator==(const TimeRange&) const = default;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <QObject>
+#include <QUndoStack>
+#include <cstdint>
+#include <optional>
+
+#include "ui/model/Span.h"
+
+namespace lockstep::ui {
+
+enum class ColourBy { kPhase, kBucket, kHook, kWait };
+
+/// What all views of one run share: visible time, selection, hover, colouring, following.
+/// Views read it and change it through its verbs; changes of range, selection and colouring
+/// can be undone. [ui-thread]
+class ViewState : public QObject {
+  Q_OBJECT
+
+ public:
+  /// How a change of the range enters the undo stack. Consecutive zooms (or pans, or drags)
+  /// within a second are one entry; kSilent leaves the stack alone, for following a live run.
+  enum class RangeChange { kJump, kZoom, kPan, kSilent };
+
+  /// The narrowest range that can be shown.
+  static constexpr double kMinimumRangeNs = 10.0;
+
+  explicit ViewState(QObject* parent = nullptr);
+  ~ViewState() override;
+
+  [[nodiscard]] TimeRange range() const { return values_.range; }
+  [[nodiscard]] const std::optional<Span>& selection() const { return values_.selection; }
+  [[nodiscard]] const std::optional<Span>& hovered() const { return hovered_; }
+  [[nodiscard]] ColourBy colourBy() const { return values_.colourBy; }
+  [[nodiscard]] bool followsLive() const { return followLive_; }
+  /// The iteration at the middle of the visible range, set by the timeline; nothing before the
+  /// first one.
+  [[nodiscard]] std::optional<std::uint32_t> iteration() const { return iteration_; }
+  [[nodiscard]] QUndoStack& undoStack() { return undo_; }
+
+  /// Sets the visible range; a range that is too narrow is widened about its middle. Any
+  /// change but kSilent ends following.
+  void setRange(TimeRange range, RangeChange change = RangeChange::kJump);
+  void select(const std::optional<Span>& span);
+  void clearSelection() { select(std::nullopt); }
+  void setHovered(const std::optional<Span>& span);
+  void setColourBy(ColourBy colourBy);
+  void setFollowLive(bool follow);
+  void setIteration(std::optional<std::uint32_t> iteration);
+
+  /// Forgets everything, the undo stack included: for another run.
+  void reset();
+
+ signals:
+  void rangeChanged();
+  void selectionChanged();
+  void hoveredChanged();
+  void colourByChanged();
+  void followLiveChanged(bool follow);
+  void iterationChanged();
+
+ private:
+  struct Values {
+    TimeRange range;
+    std::optional<Span> selection;
+    ColourBy colourBy = ColourBy::kPhase;
+  };
+  class Change;
+
+  void push(const QString& text, const Values& next, int mergeKey);
+  void apply(const Values& values);
+
+  Values values_;
+  std::optional<Span> hovered_;
+  bool followLive_ = false;
+  std::optional<std::uint32_t> iteration_;
+  QUndoStack undo_;
+};
+
+}  // namespace lockstep::ui

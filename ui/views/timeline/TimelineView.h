@@ -1,0 +1,75 @@
+#pragma once
+
+#include <QList>
+#include <QPointer>
+#include <QWidget>
+#include <memory>
+
+#include "ui/canvas/Canvas.h"
+#include "ui/canvas/Palette.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/views/timeline/LatencyHistogram.h"
+
+class QAction;
+class QScrollBar;
+
+namespace lockstep::ui {
+
+class TimelineScene;
+
+/// The timeline of a run: lanes per rank over time. Reads its model and view state, changes
+/// only the view state. Draws through a Canvas, on GL or raster. [ui-thread]
+class TimelineView : public QWidget, private CanvasClient {
+  Q_OBJECT
+
+ public:
+  explicit TimelineView(QWidget* parent = nullptr);
+  ~TimelineView() override;
+
+  /// Neither is owned; null shows the empty state. Setting a model moves the view to its first
+  /// typical iterations, or follows it when it is live.
+  void setModel(RunModel* model);
+  void setState(ViewState* state);
+  void setTheme(Theme theme);
+
+  [[nodiscard]] RunModel* model() const { return model_; }
+  [[nodiscard]] ViewState* state() const { return state_; }
+
+  /// The actions of the view with their keys (W/S, A/D, F, L, PgUp/PgDn, Home/End, Esc,
+  /// `,` `.`, `[` `]`), for menus and the key sheet. They work while the view has focus.
+  [[nodiscard]] QList<QAction*> viewActions() const { return actions_; }
+
+  /// "GL (NVIDIA ...)" or "raster": for the status bar.
+  [[nodiscard]] QString rendererName() const;
+  /// From the end of an event to the frame that shows it, for spans that arrived live.
+  [[nodiscard]] const LatencyHistogram& eventToPixel() const { return latency_; }
+
+  /// Where a time lies, and the middle of a lane's row, in coordinates of this widget; for
+  /// tests and tours. Nothing when it is not visible.
+  [[nodiscard]] std::optional<QPointF> positionOf(const Span& span) const;
+
+ signals:
+  /// A frame was painted; for the status bar.
+  void framePainted();
+
+ private:
+  class Private;
+
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+  void canvasPainted() override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerReleased(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+  void pointerLeft() override;
+  void wheelTurned(const WheelInput& input) override;
+
+  RunModel* model_ = nullptr;
+  ViewState* state_ = nullptr;
+  QList<QAction*> actions_;
+  LatencyHistogram latency_;
+  std::unique_ptr<Private> p_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace lockstep::ddp {
+
+/// A model or a training loop that cannot be trained data-parallel as it is: replicas that
+/// differ, a parameter without a gradient, a gradient that came twice. The text is one line:
+/// what, on which rank, which parameters, what to do. Thrown from the constructor, from a
+/// forward, or through autograd; caught once, in app/rank.
+class DdpError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace lockstep::ddp

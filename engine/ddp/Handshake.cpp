@@ -1,0 +1,111 @@
+#include "engine/ddp/Handshake.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "engine/ddp/DdpError.h"
+
+namespace lockstep::ddp {
+
+namespace {
+
+/// FNV-1a; `seed` makes two independent halves of it.
+std::uint64_t hash(std::string_view text, std::uint64_t seed) {
+  std::uint64_t value = 0xcbf29ce484222325 ^ seed;
+  for (const char byte : text) {
+    value = (value ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  }
+  return value;
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) {
+    text += item;
+    text += '\n';
+  }
+  return text;
+}
+
+std::vector<std::string_view> lines(std::string_view text) {
+  std::vector<std::string_view> result;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    result.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.size(), end + 1));
+  }
+  return result;
+}
+
+std::vector<at::Tensor> gatherAll(process_group::ProcessGroup& group, const at::Tensor& input) {
+  std::vector<at::Tensor> outputs;
+  for (int rank = 0; rank < group.size(); ++rank) {
+    outputs.push_back(at::empty_like(input));
+  }
+  group.allgather(outputs, input)->wait();
+  return outputs;
+}
+
+std::vector<std::string> gatherTexts(process_group::ProcessGroup& group, const std::string& text) {
+  const auto sizes =
+      gatherAll(group, at::full({1}, static_cast<std::int64_t>(text.size()), at::kLong));
+  std::int64_t longest = 0;
+  for (const at::Tensor& size : sizes) {
+    longest = std::max(longest, size.item<std::int64_t>());
+  }
+  at::Tensor padded = at::zeros({longest}, at::kByte);
+  std::memcpy(padded.data_ptr(), text.data(), text.size());
+  const auto gathered = gatherAll(group, padded);
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < gathered.size(); ++rank) {
+    texts.emplace_back(static_cast<const char*>(gathered[rank].data_ptr()),
+                       static_cast<std::size_t>(sizes[rank].item<std::int64_t>()));
+  }
+  return texts;
+}
+
+[[noreturn]] void reportDifference(const std::vector<std::string>& texts, std::size_t other) {
+  const auto ours = lines(texts[0]);
+  const auto theirs = lines(texts[other]);
+  std::size_t first = 0;
+  while (first < ours.size() && first < theirs.size() && ours[first] == theirs[first]) {
+    ++first;
+  }
+  const auto at = [first](const std::vector<std::string_view>& items) {
+    return first < items.size() ? items[first] : std::string_view("nothing more");
+  };
+  throw DdpError(
+      fmt::format("rank {} did not build the same model and settings as rank 0: rank 0 has {}; "
+                  "rank {} has {}. Build the model in the same way on every rank.",
+                  other, at(ours), other, at(theirs)));
+}
+
+}  // namespace
+
+void verifySameOnAllRanks(process_group::ProcessGroup& group,
+                          const std::vector<std::string>& items) {
+  const std::string text = joined(items);
+  at::Tensor own = at::empty({2}, at::kLong);
+  own.data_ptr<std::int64_t>()[0] = static_cast<std::int64_t>(hash(text, 0));
+  own.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(hash(text, 0x9e3779b97f4a7c15));
+  const auto hashes = gatherAll(group, own);
+  const bool same = std::all_of(hashes.begin(), hashes.end(), [&](const at::Tensor& other) {
+    return at::equal(other, hashes.front());
+  });
+  if (same) {
+    return;
+  }
+  const auto texts = gatherTexts(group, text);
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    if (texts[rank] != texts[0]) {
+      reportDifference(texts, rank);
+    }
+  }
+  LOCKSTEP_CHECK(false, "hashes differ and texts do not");
+}
+
+}  // namespace lockstep::ddp

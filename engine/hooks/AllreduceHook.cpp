@@ -1,0 +1,35 @@
+#include "engine/hooks/AllreduceHook.h"
+
+#include <ATen/ATen.h>
+
+#include <utility>
+
+namespace lockstep::hooks {
+
+AllreduceHook::AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group,
+                             trace::Tracer* tracer)
+    : group_(std::move(group)), trace_(HookTrace::create(tracer)) {}
+
+base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
+  at::Tensor buffer = bucket.buffer();
+  const std::size_t index = bucket.index();
+  const std::uint32_t step = bucket.step();
+  const std::uint64_t bytes = buffer.nbytes();
+
+  const std::uint64_t encodeStart = base::ticks();
+  buffer.div_(group_->size());
+  trace_->phase(trace::EventKind::kHookEncode, encodeStart, step, index, bytes);
+
+  process_group::CallOptions options;
+  options.bucket = static_cast<std::uint16_t>(index);
+  options.step = step;
+  const std::uint64_t communicateStart = base::ticks();
+  const auto work = group_->allreduce({buffer}, process_group::ReduceOp::kSum, options);
+  return work->future().then([trace = trace_, communicateStart, step, index, bytes](
+                                 const std::vector<at::Tensor>& tensors) {
+    trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, index, bytes);
+    return tensors.front();
+  });
+}
+
+}  // namespace lockstep::hooks

@@ -6,11 +6,7 @@
 #include <QString>
 #include <Qt>
 #include <cstdint>
-#include <string>
 #include <vector>
-
-class QPainter;
-struct ImDrawList;
 
 namespace lockstep::ui {
 

@@ -1,23 +1,23 @@
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QString>
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/Span.h"
 #include "ui/model/SpanStore.h"
+
+class QTimer;
 
 namespace lockstep::ui {
 
@@ -26,7 +26,7 @@ class RunReader;
 /// One value of a metric on one rank.
 struct MetricPoint {
   std::uint32_t step = 0;
-  double ns = 0;
+  std::uint64_t ticks = 0;  ///< RunModel::toNs gives the time
   double value = 0;
 };
 
@@ -42,6 +42,7 @@ struct GapSpan {
   double startNs = 0;
   double endNs = 0;
   std::uint64_t lost = 0;
+  int track = 0;
 };
 
 /// A lane of the timeline: the spans of one rank and role, in rows that never overlap.
@@ -147,24 +148,36 @@ class RunModel : public QObject {
   void liveSpansApplied(const std::vector<std::uint64_t>& endTicks);
 
  private:
-  struct LaneData;
+  struct Intake;
+  struct Track {
+    int id = 0;
+    int rank = 0;
+    unsigned roles = 0;                  // bit set of the LaneRoles its spans have
+    std::vector<trace::SpanRow> gaps;    // by start
+  };
 
   void applySmallTables(const trace::RunUpdate& update);
-  void applySpans(const trace::RunUpdate& update, std::size_t first, std::size_t last);
+  void applyTracks(const std::vector<trace::TrackInfo>& tracks);
+  void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
-  void addGap(const trace::SpanRow& row);
   Lane& laneFor(int id);
+  void setClock(const base::ClockCalibration& clock);
   [[nodiscard]] std::uint64_t toTicks(double ns) const;
-  [[nodiscard]] Span spanOf(const Lane& lane, int row, const SpanRecord& record) const;
-  [[nodiscard]] std::optional<Span> collectiveNear(int rank, const Span& span) const;
+  [[nodiscard]] Span spanOf(int lane, int row, const SpanRecord& record) const;
+  [[nodiscard]] const SpanStore* rowOf(int lane, int row) const;
+  [[nodiscard]] std::optional<Span> neighbourIf(const Span& span, int direction,
+                                                std::optional<trace::EventKind> kind) const;
+  [[nodiscard]] std::optional<Span> collectiveOn(int rank, const Span& span) const;
   void drainReader();
-  void announce(bool infoChanged);
+  void announce();
 
   std::filesystem::path path_;
   trace::RunInfo info_;
   std::vector<trace::RankInfo> ranks_;
   std::vector<trace::TrackInfo> tracks_;
-  std::map<int, std::size_t> trackIndex_;  // TrackInfo::id to the place in tracks_
+  std::vector<Track> trackTable_;         // SpanRecord::track is an index into it
+  std::map<int, std::size_t> trackOf_;    // TrackInfo::id to that index
+  std::vector<trace::SpanRow> homeless_;  // spans whose track is not known yet
   std::vector<trace::ParametersMessage::Parameter> parameters_;
   std::vector<trace::BucketsMessage> layouts_;
   std::map<std::string, std::map<int, std::vector<MetricPoint>>> metrics_;
@@ -178,8 +191,12 @@ class RunModel : public QObject {
 
   std::vector<Lane> lanes_;
   std::uint64_t spanCount_ = 0;
+  int highestRank_ = -1;
 
   std::unique_ptr<RunReader> reader_;
+  std::unique_ptr<Intake> intake_;
+  QTimer* announceTimer_;
+  QElapsedTimer lastAnnounced_;
   bool loaded_ = false;
 };
 

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <QFont>
+#include <QString>
+
+#include "ui/canvas/DisplayList.h"
+
+namespace lockstep::ui {
+
+/// Returns the font of a role: the application's, or its fixed-pitch companion, at the size of
+/// the canvas. Sizes are in logical pixels, so that pictures are alike on every screen.
+QFont canvasFont(FontRole role);
+
+/// Returns the size of the font of a role in logical pixels.
+int canvasFontPixels(FontRole role);
+
+/// Returns the width of a text in logical pixels.
+double textWidth(const QString& text, FontRole role);
+
+/// Returns the height of a line of text in logical pixels.
+double lineHeight(FontRole role);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,275 @@
+#include "ui/model/RunModel.h"
+
+#include <QTimer>
+#include <algorithm>
+
+#include "engine/base/Check.h"
+#include "ui/model/RunReader.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+constexpr qint64 kAnnounceEveryMs = 33;
+constexpr qint64 kSliceMs = 8;
+constexpr std::size_t kSpansBetweenClockLooks = 2048;
+constexpr std::size_t kLatencySamples = 65'536;
+
+// The row that spans of a kind start to look for room in. Children are recorded before the
+// spans that contain them, so nesting is given by kind and not by what came first.
+std::size_t firstRowOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kBroadcastBuffers:
+    case EventKind::kRebuildBuckets:
+    case EventKind::kWait:
+    case EventKind::kCopyOut: return 2;
+    case EventKind::kStep:
+    case EventKind::kGradientReady:
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
+    case EventKind::kHookEncode:
+    case EventKind::kHookCommunicate:
+    case EventKind::kHookDecode:
+    case EventKind::kCollectiveQueued: return 0;
+    default: return 1;
+  }
+}
+
+}  // namespace
+
+LaneRole laneRoleOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
+    case EventKind::kWait:
+    case EventKind::kCopyOut:
+    case EventKind::kFinalize: return LaneRole::kGradients;
+    case EventKind::kHookEncode:
+    case EventKind::kHookCommunicate:
+    case EventKind::kHookDecode: return LaneRole::kHook;
+    case EventKind::kCollectiveQueued:
+    case EventKind::kCollective: return LaneRole::kCommunication;
+    default: return LaneRole::kPhases;
+  }
+}
+
+// A chunk of the reader that is being applied slice by slice.
+struct RunModel::Intake {
+  std::optional<RunReader::Chunk> chunk;
+  std::size_t nextSpan = 0;
+  bool scheduled = false;
+};
+
+RunModel::RunModel(QObject* parent)
+    : QObject(parent), intake_(std::make_unique<Intake>()), announceTimer_(new QTimer(this)) {
+  announceTimer_->setSingleShot(true);
+  connect(announceTimer_, &QTimer::timeout, this, [this] {
+    lastAnnounced_.start();
+    emit changed();
+  });
+}
+
+RunModel::RunModel(const std::filesystem::path& path, QObject* parent) : RunModel(parent) {
+  path_ = path;
+  reader_ = std::make_unique<RunReader>(path);
+  connect(reader_.get(), &RunReader::chunksWaiting, this, &RunModel::drainReader,
+          Qt::QueuedConnection);
+  connect(reader_.get(), &RunReader::failed, this, &RunModel::failed, Qt::QueuedConnection);
+  reader_->start();
+}
+
+RunModel::~RunModel() = default;
+
+bool RunModel::isLive() const {
+  return info_.state == trace::RunState::kStarting || info_.state == trace::RunState::kRunning;
+}
+
+void RunModel::applyUpdate(const trace::RunUpdate& update) {
+  applySmallTables(update);
+  applySpans(update.spans, 0, update.spans.size());
+  announce();
+}
+
+// Applies what waits for at most kSliceMs, then lets the event loop breathe.
+void RunModel::drainReader() {
+  intake_->scheduled = false;
+  QElapsedTimer clock;
+  clock.start();
+  bool any = false;
+  while (clock.elapsed() < kSliceMs) {
+    if (!intake_->chunk) {
+      intake_->chunk = reader_->take();
+      intake_->nextSpan = 0;
+      if (!intake_->chunk) {
+        break;
+      }
+      applySmallTables(intake_->chunk->update);
+    }
+    any = true;
+    const auto& rows = intake_->chunk->update.spans;
+    const std::size_t last = std::min(rows.size(), intake_->nextSpan + kSpansBetweenClockLooks);
+    applySpans(rows, intake_->nextSpan, last);
+    intake_->nextSpan = last;
+    if (last < rows.size()) {
+      continue;
+    }
+    if (intake_->chunk->live && !rows.empty()) {
+      std::vector<std::uint64_t> endTicks;
+      endTicks.reserve(std::min(rows.size(), kLatencySamples));
+      for (std::size_t i = 0; i < rows.size() && i < kLatencySamples; ++i) {
+        endTicks.push_back(rows[i].startTicks + rows[i].durationTicks);
+      }
+      emit liveSpansApplied(endTicks);
+    }
+    const bool caughtUp = intake_->chunk->caughtUp;
+    intake_->chunk.reset();
+    if (caughtUp && !loaded_) {
+      loaded_ = true;
+      lastAnnounced_.start();
+      emit changed();
+      emit loaded();
+    }
+  }
+  if (any) {
+    announce();
+    if (!intake_->scheduled) {
+      intake_->scheduled = true;
+      QMetaObject::invokeMethod(this, &RunModel::drainReader, Qt::QueuedConnection);
+    }
+  }
+}
+
+void RunModel::announce() {
+  if (announceTimer_->isActive()) {
+    return;
+  }
+  const qint64 since = lastAnnounced_.isValid() ? lastAnnounced_.elapsed() : kAnnounceEveryMs;
+  announceTimer_->start(static_cast<int>(std::max<qint64>(0, kAnnounceEveryMs - since)));
+}
+
+void RunModel::applySmallTables(const trace::RunUpdate& update) {
+  bool news = false;
+  const auto replace = [&news](auto& table, const auto& fresh) {
+    if (fresh) {
+      table = *fresh;
+      news = true;
+    }
+  };
+  replace(info_, update.info);
+  replace(ranks_, update.ranks);
+  replace(parameters_, update.parameters);
+  if (update.layouts) {
+    replace(layouts_, update.layouts);
+    std::stable_sort(layouts_.begin(), layouts_.end(),
+                     [](const auto& a, const auto& b) { return a.step < b.step; });
+  }
+  if (update.clock) {
+    setClock(*update.clock);
+    news = true;
+  }
+  if (update.tracks) {
+    applyTracks(*update.tracks);
+    news = true;
+  }
+  for (const trace::MetricRow& row : update.metrics) {
+    metrics_[row.name][row.rank].push_back({row.step, row.ticks, row.value});
+  }
+  log_.insert(log_.end(), update.log.begin(), update.log.end());
+  problems_.insert(problems_.end(), update.problems.begin(), update.problems.end());
+  if (news) {
+    emit infoChanged();
+  }
+}
+
+void RunModel::setClock(const base::ClockCalibration& clock) {
+  clock_ = clock;
+  // The origin stays where the first answer put it, so that a better rate moves nothing far.
+  if (!originTicks_) {
+    originTicks_ = clock.originTicks;
+  }
+}
+
+void RunModel::applyTracks(const std::vector<trace::TrackInfo>& tracks) {
+  tracks_ = tracks;
+  for (const trace::TrackInfo& track : tracks_) {
+    if (trackOf_.contains(track.id)) {
+      continue;
+    }
+    LOCKSTEP_CHECK(trackTable_.size() < 0xFFFF, "run file with {} tracks", tracks_.size());
+    trackOf_[track.id] = trackTable_.size();
+    trackTable_.push_back({track.id, track.rank, 0, {}});
+    highestRank_ = std::max(highestRank_, track.rank);
+  }
+  const auto waiting = std::exchange(homeless_, {});
+  applySpans(waiting, 0, waiting.size());
+}
+
+void RunModel::applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first,
+                          std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    addSpan(rows[i]);
+  }
+}
+
+void RunModel::addSpan(const trace::SpanRow& row) {
+  if (row.kind == EventKind::kLoss || row.kind == EventKind::kCounter) {
+    return;  // they come as metrics
+  }
+  const auto found = trackOf_.find(row.track);
+  if (found == trackOf_.end()) {
+    homeless_.push_back(row);
+    return;
+  }
+  Track& track = trackTable_[found->second];
+  const std::uint64_t endTicks = row.startTicks + row.durationTicks;
+  if (!originTicks_) {
+    originTicks_ = row.startTicks;
+  }
+  firstTicks_ = lastTicks_ == 0 ? row.startTicks : std::min(firstTicks_, row.startTicks);
+  lastTicks_ = std::max(lastTicks_, endTicks);
+  ++spanCount_;
+  if (row.kind == EventKind::kGap) {
+    const auto at = std::upper_bound(
+        track.gaps.begin(), track.gaps.end(), row.startTicks,
+        [](std::uint64_t ticks, const trace::SpanRow& gap) { return ticks < gap.startTicks; });
+    track.gaps.insert(at, row);
+    return;
+  }
+  const LaneRole role = laneRoleOf(row.kind);
+  track.roles |= 1u << static_cast<unsigned>(role);
+
+  SpanRecord record;
+  record.startTicks = row.startTicks;
+  record.durationTicks = row.durationTicks;
+  record.value = row.value;
+  record.id = static_cast<std::uint32_t>(row.id);
+  record.step = row.step;
+  record.bucket = row.bucket;
+  record.detail = row.detail;
+  record.track = static_cast<std::uint16_t>(found->second);
+  record.kind = static_cast<std::uint8_t>(row.kind);
+
+  Lane& lane = laneFor(laneId(track.rank, role));
+  for (std::size_t i = firstRowOf(row.kind);; ++i) {
+    while (i >= lane.rows.size()) {
+      lane.rows.emplace_back();
+    }
+    if (lane.rows[i].insert(record)) {
+      return;
+    }
+  }
+}
+
+Lane& RunModel::laneFor(int id) {
+  auto it = std::partition_point(lanes_.begin(), lanes_.end(),
+                                 [id](const Lane& lane) { return lane.id < id; });
+  if (it == lanes_.end() || it->id != id) {
+    it = lanes_.insert(it, Lane{id, {}});
+  }
+  return *it;
+}
+
+}  // namespace lockstep::ui

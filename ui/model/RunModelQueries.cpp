@@ -1,0 +1,289 @@
+#include "ui/model/RunModel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/base/Check.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+// How many spans a search for the same kind looks at before it gives up.
+constexpr std::size_t kNeighbourReach = 1'000'000;
+
+StepSpan stepOf(const Span& span) { return {span.step, span.startNs, span.endNs()}; }
+
+}  // namespace
+
+int RunModel::rankCount() const {
+  return std::max({info_.worldSize, static_cast<int>(ranks_.size()), highestRank_ + 1});
+}
+
+QString RunModel::trackName(int track) const {
+  for (const trace::TrackInfo& info : tracks_) {
+    if (info.id == track) {
+      return QString::fromStdString(info.name);
+    }
+  }
+  return {};
+}
+
+const trace::BucketsMessage* RunModel::layoutAt(std::uint32_t step) const {
+  const trace::BucketsMessage* found = nullptr;
+  for (const trace::BucketsMessage& layout : layouts_) {
+    if (found == nullptr || layout.step <= step) {
+      found = &layout;
+    }
+  }
+  return found;
+}
+
+std::optional<std::uint32_t> RunModel::rebuildStep() const {
+  for (const trace::BucketsMessage& layout : layouts_) {
+    if (layout.layout > 0) {
+      return layout.step;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> RunModel::metricNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, series] : metrics_) {
+    names.push_back(name);
+  }
+  return names;
+}
+
+const std::vector<MetricPoint>& RunModel::metric(const std::string& name, int rank) const {
+  static const std::vector<MetricPoint> kNone;
+  const auto byRank = metrics_.find(name);
+  if (byRank == metrics_.end()) {
+    return kNone;
+  }
+  const auto series = byRank->second.find(rank);
+  return series == byRank->second.end() ? kNone : series->second;
+}
+
+double RunModel::toNs(std::uint64_t ticks) const {
+  // The difference is taken in integers, so that nothing is lost however large ticks are.
+  return static_cast<double>(static_cast<std::int64_t>(ticks - originTicks_.value_or(0))) *
+         clock_.nsPerTick;
+}
+
+std::uint64_t RunModel::toTicks(double ns) const {
+  const double delta = std::floor(ns / clock_.nsPerTick);
+  const std::uint64_t origin = originTicks_.value_or(0);
+  if (delta <= -static_cast<double>(origin)) {
+    return 0;
+  }
+  constexpr double kFarthest = 9e18;
+  return origin + static_cast<std::uint64_t>(static_cast<std::int64_t>(std::min(delta, kFarthest)));
+}
+
+TimeRange RunModel::extent() const {
+  return spanCount_ == 0 ? TimeRange{} : TimeRange{toNs(firstTicks_), toNs(lastTicks_)};
+}
+
+const Lane* RunModel::lane(int id) const {
+  const auto it = std::partition_point(lanes_.begin(), lanes_.end(),
+                                       [id](const Lane& lane) { return lane.id < id; });
+  return it != lanes_.end() && it->id == id ? &*it : nullptr;
+}
+
+const SpanStore* RunModel::rowOf(int laneId, int row) const {
+  const Lane* found = lane(laneId);
+  const bool exists = found != nullptr && row >= 0 && row < static_cast<int>(found->rows.size());
+  return exists ? &found->rows[static_cast<std::size_t>(row)] : nullptr;
+}
+
+Span RunModel::spanOf(int lane, int row, const SpanRecord& record) const {
+  Span span;
+  span.id = record.id;
+  span.lane = lane;
+  span.row = row;
+  span.track = trackTable_[record.track].id;
+  span.kind = static_cast<EventKind>(record.kind);
+  span.step = record.step;
+  span.bucket = record.bucket;
+  span.detail = record.detail;
+  span.value = record.value;
+  span.startNs = toNs(record.startTicks);
+  span.durationNs = static_cast<double>(record.durationTicks) * clock_.nsPerTick;
+  return span;
+}
+
+Span RunModel::spanAt(int lane, int row, std::size_t index) const {
+  const SpanStore* store = rowOf(lane, row);
+  LOCKSTEP_CHECK(store != nullptr, "lane {} has no row {}", lane, row);
+  return spanOf(lane, row, store->at(index));
+}
+
+std::optional<Span> RunModel::findSpan(int lane, int row, double ns, double slackNs) const {
+  const SpanStore* store = rowOf(lane, row);
+  if (store == nullptr || store->empty()) {
+    return std::nullopt;
+  }
+  std::optional<Span> best;
+  double bestDistance = std::numeric_limits<double>::infinity();
+  const std::size_t from = store->firstEndingAfter(toTicks(ns - slackNs));
+  // Within the slack lie few spans that can be told apart; the nearest are looked at.
+  constexpr std::size_t kReach = 64;
+  const std::size_t near = store->firstEndingAfter(toTicks(ns));
+  for (std::size_t i = std::max(from, near > kReach ? near - kReach : 0);
+       i < store->size() && i < near + kReach; ++i) {
+    const Span span = spanOf(lane, row, store->at(i));
+    if (span.startNs > ns + slackNs) {
+      break;
+    }
+    const double distance = ns < span.startNs   ? span.startNs - ns
+                            : ns > span.endNs() ? ns - span.endNs()
+                                                : 0;
+    if (distance < bestDistance) {
+      best = span;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+std::optional<std::size_t> RunModel::indexOf(const Span& span) const {
+  const SpanStore* store = rowOf(span.lane, span.row);
+  if (store == nullptr || store->empty()) {
+    return std::nullopt;
+  }
+  // The tick of the start may be off by one after the way through ns and back.
+  const std::uint64_t ticks = toTicks(span.startNs);
+  const auto slack = static_cast<std::uint64_t>(2 + 2 / clock_.nsPerTick);
+  for (std::size_t i = store->firstStartingAt(ticks > slack ? ticks - slack : 0);
+       i < store->size() && store->startAt(i) <= ticks + slack; ++i) {
+    if (store->at(i).id == span.id) {
+      return i;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Span> RunModel::neighbour(const Span& span, int direction) const {
+  return neighbourIf(span, direction, std::nullopt);
+}
+
+std::optional<Span> RunModel::neighbourOfSameKind(const Span& span, int direction) const {
+  return neighbourIf(span, direction, span.kind);
+}
+
+// Order within a lane: by start, then from the top row down.
+std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
+                                          std::optional<EventKind> kind) const {
+  const Lane* in = lane(span.lane);
+  const std::optional<std::size_t> own = indexOf(span);
+  if (in == nullptr || !own) {
+    return std::nullopt;
+  }
+  const std::uint64_t ownStart = rowOf(span.lane, span.row)->startAt(*own);
+  std::optional<Span> best;
+  std::uint64_t bestStart = 0;
+  for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
+    const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
+    // The first of this row that stands behind the span; the one before it stands before.
+    std::size_t behind = row == span.row ? *own + 1
+                         : row < span.row ? store.firstStartingAt(ownStart + 1)
+                                          : store.firstStartingAt(ownStart);
+    std::size_t before = row == span.row ? *own : behind;
+    for (std::size_t looked = 0; looked < kNeighbourReach; ++looked) {
+      if (direction > 0 ? behind >= store.size() : before == 0) {
+        break;
+      }
+      const std::size_t index = direction > 0 ? behind++ : --before;
+      const SpanRecord record = store.at(index);
+      if (kind && static_cast<EventKind>(record.kind) != *kind) {
+        continue;
+      }
+      const bool better = !best || (direction > 0 ? record.startTicks < bestStart
+                                                  : record.startTicks >= bestStart);
+      if (better) {
+        best = spanOf(span.lane, row, record);
+        bestStart = record.startTicks;
+      }
+      break;
+    }
+  }
+  return best;
+}
+
+std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within) const {
+  std::vector<GapSpan> found;
+  const unsigned role = 1u << static_cast<unsigned>(roleOfLane(lane));
+  constexpr unsigned kPhasesOnly = 1u << static_cast<unsigned>(LaneRole::kPhases);
+  for (const Track& track : trackTable_) {
+    const unsigned roles = track.roles == 0 ? kPhasesOnly : track.roles;
+    if (track.rank != rankOfLane(lane) || (roles & role) == 0) {
+      continue;
+    }
+    for (const trace::SpanRow& gap : track.gaps) {
+      const double startNs = toNs(gap.startTicks);
+      const double endNs = toNs(gap.startTicks + gap.durationTicks);
+      if (startNs <= within.endNs && endNs >= within.startNs) {
+        found.push_back({startNs, endNs, gap.value, track.id});
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<StepSpan> RunModel::steps(int rank, TimeRange within) const {
+  std::vector<StepSpan> found;
+  const int id = laneId(rank, LaneRole::kPhases);
+  if (const SpanStore* store = rowOf(id, 0)) {
+    const std::uint64_t endTicks = toTicks(within.endNs);
+    for (std::size_t i = store->firstEndingAfter(toTicks(within.startNs));
+         i < store->size() && store->startAt(i) <= endTicks; ++i) {
+      found.push_back(stepOf(spanAt(id, 0, i)));
+    }
+  }
+  return found;
+}
+
+std::optional<StepSpan> RunModel::step(int rank, std::uint32_t number) const {
+  const int id = laneId(rank, LaneRole::kPhases);
+  const SpanStore* store = rowOf(id, 0);
+  if (store == nullptr) {
+    return std::nullopt;
+  }
+  // Numbers grow with time.
+  std::size_t low = 0;
+  std::size_t high = store->size();
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (store->at(middle).step < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == store->size() || store->at(low).step != number) {
+    return std::nullopt;
+  }
+  return stepOf(spanAt(id, 0, low));
+}
+
+std::optional<StepSpan> RunModel::stepAt(int rank, double ns) const {
+  const auto span = findSpan(laneId(rank, LaneRole::kPhases), 0, ns);
+  return span ? std::optional(stepOf(*span)) : std::nullopt;
+}
+
+std::optional<StepSpan> RunModel::lastStep(int rank) const {
+  const std::size_t count = stepCount(rank);
+  return count == 0 ? std::nullopt
+                    : std::optional(stepOf(spanAt(laneId(rank, LaneRole::kPhases), 0, count - 1)));
+}
+
+std::size_t RunModel::stepCount(int rank) const {
+  const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+  return store == nullptr ? 0 : store->size();
+}
+
+}  // namespace lockstep::ui

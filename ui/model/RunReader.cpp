@@ -1,0 +1,113 @@
+#include "ui/model/RunReader.h"
+
+#include <chrono>
+
+#include "engine/base/Thread.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kSpansAChunk = 50'000;
+constexpr std::size_t kChunksAhead = 4;
+constexpr std::chrono::milliseconds kPollEvery{50};
+
+bool isLive(trace::RunState state) {
+  return state == trace::RunState::kStarting || state == trace::RunState::kRunning;
+}
+
+}  // namespace
+
+RunReader::RunReader(std::filesystem::path path) : path_(std::move(path)) {}
+
+RunReader::~RunReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  wait();
+}
+
+std::optional<RunReader::Chunk> RunReader::take() {
+  std::optional<Chunk> chunk;
+  {
+    const std::lock_guard lock(mutex_);
+    if (chunks_.empty()) {
+      return std::nullopt;
+    }
+    chunk = std::move(chunks_.front());
+    chunks_.pop_front();
+  }
+  wake_.notify_all();
+  return chunk;
+}
+
+bool RunReader::put(Chunk chunk) {
+  bool wasEmpty = false;
+  {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [&] { return stopping_ || chunks_.size() < kChunksAhead; });
+    if (stopping_) {
+      return false;
+    }
+    wasEmpty = chunks_.empty();
+    chunks_.push_back(std::move(chunk));
+  }
+  if (wasEmpty) {
+    emit chunksWaiting();
+  }
+  return true;
+}
+
+bool RunReader::sleepUntilNextPoll() {
+  std::unique_lock lock(mutex_);
+  return !wake_.wait_for(lock, kPollEvery, [&] { return stopping_; });
+}
+
+void RunReader::run() {
+  base::nameThisThread("run reader");
+  auto opened = trace::RunFileReader::open(path_);
+  if (!opened.ok()) {
+    emit failed(QString::fromStdString(opened.error().message()));
+    return;
+  }
+  const std::unique_ptr<trace::RunFileReader> reader = std::move(opened).value();
+  bool caughtUpOnce = false;
+  bool sawEnd = false;
+  trace::RunState state = trace::RunState::kStarting;
+  while (true) {
+    auto polled = reader->poll(kSpansAChunk);
+    if (!polled.ok()) {
+      emit failed(QString::fromStdString(polled.error().message()));
+      return;
+    }
+    Chunk chunk;
+    chunk.update = std::move(polled).value();
+    chunk.live = caughtUpOnce;
+    chunk.caughtUp = chunk.update.spans.size() < kSpansAChunk;
+    if (chunk.update.info) {
+      state = chunk.update.info->state;
+    }
+    const bool caughtUp = chunk.caughtUp;
+    const bool worthSending = !chunk.update.empty() || (caughtUp && !caughtUpOnce);
+    if (worthSending && !put(std::move(chunk))) {
+      return;
+    }
+    if (caughtUp) {
+      caughtUpOnce = true;
+      if (!isLive(state)) {
+        // Once more after the end was seen, for rows that were written beside it.
+        if (sawEnd) {
+          return;
+        }
+        sawEnd = true;
+        continue;
+      }
+      if (!sleepUntilNextPoll()) {
+        return;
+      }
+    }
+  }
+}
+
+}  // namespace lockstep::ui

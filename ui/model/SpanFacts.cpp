@@ -1,0 +1,232 @@
+#include "ui/model/SpanFacts.h"
+
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+QString words(std::string_view name) {
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))
+      .replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+bool isCollective(EventKind kind) {
+  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued;
+}
+
+bool namesParameter(EventKind kind) {
+  return kind == EventKind::kGradientReady || kind == EventKind::kCopyIn;
+}
+
+// Bytes a span is about; 0 when it carries none.
+std::uint64_t bytesOf(const RunModel& model, const Span& span) {
+  switch (span.kind) {
+    case EventKind::kCollective:
+    case EventKind::kCollectiveQueued: return trace::collectiveBytes(span.value);
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
+    case EventKind::kCopyOut:
+    case EventKind::kHookEncode:
+    case EventKind::kHookDecode: return span.value;
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+      return span.value < model.parameters().size()
+                 ? static_cast<std::uint64_t>(model.parameters()[span.value].bytes)
+                 : 0;
+    default: return 0;
+  }
+}
+
+QString parameterName(const RunModel& model, std::uint64_t index) {
+  return index < model.parameters().size()
+             ? QString::fromStdString(model.parameters()[index].name)
+             : QStringLiteral("parameter %1").arg(index);
+}
+
+QString shapeOf(const RunModel& model, std::uint64_t index) {
+  if (index >= model.parameters().size()) {
+    return {};
+  }
+  QStringList sizes;
+  for (const std::int64_t size : model.parameters()[index].shape) {
+    sizes << QString::number(size);
+  }
+  return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
+}
+
+QString ordinal(int n) {
+  const int tens = n % 100;
+  const char* ending = tens >= 11 && tens <= 13 ? "th"
+                       : n % 10 == 1            ? "st"
+                       : n % 10 == 2            ? "nd"
+                       : n % 10 == 3            ? "rd"
+                                                : "th";
+  return QString::number(n) + QLatin1String(ending);
+}
+
+void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
+  const Arrivals arrivals = arrivalsOf(model, span);
+  if (arrivals.lateRank < 0) {
+    return;
+  }
+  const auto ranks = static_cast<int>(arrivals.byRank.size());
+  const QString waited = formatDuration(arrivals.waitNs);
+  if (arrivals.lateRank == span.rank()) {
+    facts.push_back({QStringLiteral("Arrived"),
+                     QStringLiteral("last of %1; others waited up to %2").arg(ranks).arg(waited)});
+  } else {
+    double ownWaitNs = 0;
+    for (const Span& other : arrivals.byRank) {
+      if (other.rank() == span.rank()) {
+        ownWaitNs = arrivals.lastArrivalNs - other.startNs;
+      }
+    }
+    facts.push_back({QStringLiteral("Arrived"), QStringLiteral("%1 of %2; waited %3 for rank %4")
+                                                    .arg(ordinal(arrivals.order))
+                                                    .arg(ranks)
+                                                    .arg(formatDuration(ownWaitNs))
+                                                    .arg(arrivals.lateRank)});
+  }
+}
+
+void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
+  if (!span.hasBucket()) {
+    return;
+  }
+  QString text = QString::number(span.bucket);
+  const trace::BucketsMessage* layout = model.layoutAt(span.step);
+  if (layout != nullptr && span.bucket < layout->buckets.size()) {
+    const auto& bucket = layout->buckets[span.bucket];
+    const auto count = bucket.parameters.size();
+    text += QStringLiteral(" of %1 (%2, %3 %4)")
+                .arg(layout->buckets.size())
+                .arg(formatBytes(static_cast<double>(bucket.bytes)))
+                .arg(count)
+                .arg(count == 1 ? QStringLiteral("parameter") : QStringLiteral("parameters"));
+  }
+  facts.push_back({QStringLiteral("Bucket"), text});
+}
+
+}  // namespace
+
+QString titleOf(LaneRole role) {
+  switch (role) {
+    case LaneRole::kPhases: return QStringLiteral("Phases");
+    case LaneRole::kGradients: return QStringLiteral("Gradients");
+    case LaneRole::kHook: return QStringLiteral("Hook");
+    case LaneRole::kCommunication: return QStringLiteral("Communication");
+  }
+  return {};
+}
+
+QString titleOf(const RunModel& model, const Span& span) {
+  const QString bucket =
+      span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
+  switch (span.kind) {
+    case EventKind::kStep: return QStringLiteral("iteration %1").arg(span.step);
+    case EventKind::kStartup:
+      return words(trace::name(static_cast<trace::StartupStage>(span.detail)));
+    case EventKind::kCollective: return words(name(trace::operationOf(span.detail))) + bucket;
+    case EventKind::kCollectiveQueued:
+      return words(name(trace::operationOf(span.detail))) + QStringLiteral(" queued") + bucket;
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+      return words(name(span.kind)) + QStringLiteral(": ") + parameterName(model, span.value);
+    case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
+    case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
+    case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
+    default: return words(name(span.kind)) + bucket;
+  }
+}
+
+std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
+  std::vector<Fact> facts;
+  const bool instant = span.durationNs == 0;
+  if (!instant) {
+    facts.push_back({QStringLiteral("Duration"), formatDuration(span.durationNs)});
+  }
+  facts.push_back({QStringLiteral("Rank"), QString::number(span.rank())});
+  if (span.kind != EventKind::kStartup) {
+    QString where = QString::number(span.step);
+    const auto step = model.step(span.rank(), span.step);
+    if (step && span.kind != EventKind::kStep) {
+      const double offset = span.startNs - step->startNs;
+      where += offset >= 0 ? QStringLiteral(", %1 after its start").arg(formatDuration(offset))
+                           : QStringLiteral(", %1 before its start").arg(formatDuration(-offset));
+    }
+    facts.push_back({QStringLiteral("Iteration"), where});
+  }
+  facts.push_back({QStringLiteral("Start"), formatTime(span.startNs, 1000)});
+  if (namesParameter(span.kind)) {
+    facts.push_back({QStringLiteral("Parameter"), parameterName(model, span.value)});
+    if (const QString shape = shapeOf(model, span.value); !shape.isEmpty()) {
+      facts.push_back({QStringLiteral("Shape"), shape});
+    }
+  }
+  addBucket(model, span, facts);
+  if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
+    QString text = formatBytes(static_cast<double>(bytes));
+    if (!instant && span.kind == EventKind::kCopyIn) {
+      text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
+    }
+    facts.push_back({QStringLiteral("Bytes"), text});
+    if (span.kind == EventKind::kCollective) {
+      const Arrivals arrivals = arrivalsOf(model, span);
+      const double transferNs = span.endNs() - std::max(span.startNs, arrivals.lastArrivalNs);
+      if (transferNs > 0) {
+        facts.push_back({QStringLiteral("Rate"),
+                         formatRate(static_cast<double>(bytes), transferNs) +
+                             QStringLiteral(" once all had arrived")});
+      }
+    }
+  }
+  if (isCollective(span.kind)) {
+    QString text = QString::number(trace::collectiveSequence(span.value));
+    if (const int group = trace::groupOf(span.detail); group != 0) {
+      text += QStringLiteral(" of group %1").arg(group);
+    }
+    facts.push_back({QStringLiteral("Sequence"), text});
+    addArrivals(model, span, facts);
+  }
+  if (const QString track = model.trackName(span.track); !track.isEmpty()) {
+    facts.push_back({QStringLiteral("Thread"), track});
+  }
+  return facts;
+}
+
+QString jsonOf(const RunModel& model, const Span& span) {
+  QJsonObject object{
+      {QStringLiteral("id"), static_cast<qint64>(span.id)},
+      {QStringLiteral("kind"), words(name(span.kind)).replace(QLatin1Char(' '), QLatin1Char('_'))},
+      {QStringLiteral("title"), titleOf(model, span)},
+      {QStringLiteral("rank"), span.rank()},
+      {QStringLiteral("thread"), model.trackName(span.track)},
+      {QStringLiteral("iteration"), static_cast<qint64>(span.step)},
+      {QStringLiteral("start_ns"), span.startNs},
+      {QStringLiteral("duration_ns"), span.durationNs},
+  };
+  if (span.hasBucket()) {
+    object.insert(QStringLiteral("bucket"), span.bucket);
+  }
+  if (namesParameter(span.kind)) {
+    object.insert(QStringLiteral("parameter"), parameterName(model, span.value));
+  }
+  if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
+    object.insert(QStringLiteral("bytes"), static_cast<qint64>(bytes));
+  }
+  if (isCollective(span.kind)) {
+    object.insert(QStringLiteral("operation"),
+                  QString::fromUtf8(name(trace::operationOf(span.detail)).data()));
+    object.insert(QStringLiteral("sequence"),
+                  static_cast<qint64>(trace::collectiveSequence(span.value)));
+    object.insert(QStringLiteral("group"), trace::groupOf(span.detail));
+  }
+  return QString::fromUtf8(QJsonDocument(object).toJson(QJsonDocument::Indented));
+}
+
+}  // namespace lockstep::ui

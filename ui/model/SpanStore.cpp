@@ -1,0 +1,218 @@
+#include "ui/model/SpanStore.h"
+
+#include <algorithm>
+
+#include "engine/base/Check.h"
+
+namespace lockstep::ui {
+namespace {
+
+// Calls `f(column of a, column of b)` for the same column of two blocks.
+template <typename BlockA, typename BlockB, typename F>
+void forEachColumn(BlockA& a, BlockB& b, F f) {
+  f(a.startTicks, b.startTicks);
+  f(a.value, b.value);
+  f(a.durationLow, b.durationLow);
+  f(a.id, b.id);
+  f(a.step, b.step);
+  f(a.durationHigh, b.durationHigh);
+  f(a.bucket, b.bucket);
+  f(a.detail, b.detail);
+  f(a.track, b.track);
+  f(a.kind, b.kind);
+}
+
+}  // namespace
+
+struct SpanStore::Block {
+  template <typename T>
+  using Column = std::array<T, kBlockSpans>;
+
+  std::size_t first = 0;  // index of the block's first span in the row
+  std::size_t count = 0;
+  Column<std::uint64_t> startTicks;
+  Column<std::uint64_t> value;
+  Column<std::uint32_t> durationLow;
+  Column<std::uint32_t> id;
+  Column<std::uint32_t> step;
+  Column<std::uint16_t> durationHigh;
+  Column<std::uint16_t> bucket;
+  Column<std::uint16_t> detail;
+  Column<std::uint16_t> track;
+  Column<std::uint8_t> kind;
+
+  [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
+    return startTicks[offset] + (static_cast<std::uint64_t>(durationHigh[offset]) << 32 |
+                                 durationLow[offset]);
+  }
+  [[nodiscard]] std::uint64_t lastStart() const { return startTicks[count - 1]; }
+  [[nodiscard]] std::uint64_t lastEnd() const { return endAt(count - 1); }
+
+  void put(std::size_t offset, const SpanRecord& span) {
+    startTicks[offset] = span.startTicks;
+    value[offset] = span.value;
+    durationLow[offset] = static_cast<std::uint32_t>(span.durationTicks);
+    durationHigh[offset] = static_cast<std::uint16_t>(span.durationTicks >> 32);
+    id[offset] = span.id;
+    step[offset] = span.step;
+    bucket[offset] = span.bucket;
+    detail[offset] = span.detail;
+    track[offset] = span.track;
+    kind[offset] = span.kind;
+  }
+};
+
+SpanStore::SpanStore() = default;
+SpanStore::~SpanStore() = default;
+SpanStore::SpanStore(SpanStore&&) noexcept = default;
+SpanStore& SpanStore::operator=(SpanStore&&) noexcept = default;
+
+SpanStore::Place SpanStore::place(std::size_t index) const {
+  LOCKSTEP_CHECK(index < size_, "span {} of a row of {}", index, size_);
+  const auto after = std::upper_bound(
+      blocks_.begin(), blocks_.end(), index,
+      [](std::size_t wanted, const auto& block) { return wanted < block->first; });
+  const auto block = static_cast<std::size_t>(after - blocks_.begin()) - 1;
+  return {block, index - blocks_[block]->first};
+}
+
+SpanRecord SpanStore::at(std::size_t index) const {
+  const Place where = place(index);
+  const Block& block = *blocks_[where.block];
+  const std::size_t o = where.offset;
+  SpanRecord span;
+  span.startTicks = block.startTicks[o];
+  span.durationTicks = block.endAt(o) - block.startTicks[o];
+  span.value = block.value[o];
+  span.id = block.id[o];
+  span.step = block.step[o];
+  span.bucket = block.bucket[o];
+  span.detail = block.detail[o];
+  span.track = block.track[o];
+  span.kind = block.kind[o];
+  return span;
+}
+
+std::uint64_t SpanStore::startAt(std::size_t index) const {
+  const Place where = place(index);
+  return blocks_[where.block]->startTicks[where.offset];
+}
+
+std::uint64_t SpanStore::endAt(std::size_t index) const {
+  const Place where = place(index);
+  return blocks_[where.block]->endAt(where.offset);
+}
+
+std::size_t SpanStore::firstStartingAt(std::uint64_t ticks) const {
+  const auto it =
+      std::partition_point(blocks_.begin(), blocks_.end(),
+                           [&](const auto& block) { return block->lastStart() < ticks; });
+  if (it == blocks_.end()) {
+    return size_;
+  }
+  const Block& block = **it;
+  const auto begin = block.startTicks.begin();
+  return block.first + static_cast<std::size_t>(
+                           std::lower_bound(begin, begin + static_cast<std::ptrdiff_t>(block.count),
+                                            ticks) -
+                           begin);
+}
+
+std::size_t SpanStore::firstEndingAfter(std::uint64_t ticks) const {
+  const auto it = std::partition_point(blocks_.begin(), blocks_.end(),
+                                       [&](const auto& block) { return block->lastEnd() < ticks; });
+  if (it == blocks_.end()) {
+    return size_;
+  }
+  const Block& block = **it;
+  std::size_t low = 0;
+  std::size_t high = block.count;
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (block.endAt(middle) < ticks) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  std::size_t index = block.first + low;
+  // What ends exactly here is over, unless it is an instant.
+  while (index < size_ && endAt(index) == ticks && startAt(index) < ticks) {
+    ++index;
+  }
+  return index;
+}
+
+bool SpanStore::insert(const SpanRecord& span) {
+  if (size_ == 0) {
+    blocks_.push_back(std::make_unique<Block>());
+    insertAt({0, 0}, span);
+    return true;
+  }
+  const std::uint64_t lastEnd = blocks_.back()->lastEnd();
+  if (span.startTicks >= lastEnd) {
+    insertAt({blocks_.size() - 1, blocks_.back()->count}, span);
+    return true;
+  }
+  std::size_t index = firstStartingAt(span.startTicks);
+  // Behind the instants of the same tick, before a span that starts there.
+  while (index < size_ && startAt(index) == span.startTicks && endAt(index) == span.startTicks) {
+    ++index;
+  }
+  if (index > 0 && endAt(index - 1) > span.startTicks) {
+    return false;
+  }
+  if (index < size_ && span.endTicks() > startAt(index)) {
+    return false;
+  }
+  insertAt(index < size_ ? place(index) : Place{blocks_.size() - 1, blocks_.back()->count}, span);
+  return true;
+}
+
+void SpanStore::insertAt(Place where, const SpanRecord& span) {
+  if (blocks_[where.block]->count == kBlockSpans) {
+    if (where.block + 1 == blocks_.size() && where.offset == kBlockSpans) {
+      // The usual case, an append: leave the full block full.
+      auto next = std::make_unique<Block>();
+      next->first = size_;
+      blocks_.push_back(std::move(next));
+      where = {blocks_.size() - 1, 0};
+    } else {
+      split(where.block);
+      const std::size_t half = blocks_[where.block]->count;
+      if (where.offset > half) {
+        where = {where.block + 1, where.offset - half};
+      }
+    }
+  }
+  Block& block = *blocks_[where.block];
+  forEachColumn(block, block, [&](auto& column, auto&) {
+    const auto begin = column.begin();
+    std::move_backward(begin + static_cast<std::ptrdiff_t>(where.offset),
+                       begin + static_cast<std::ptrdiff_t>(block.count),
+                       begin + static_cast<std::ptrdiff_t>(block.count + 1));
+  });
+  block.put(where.offset, span);
+  ++block.count;
+  ++size_;
+  for (std::size_t i = where.block + 1; i < blocks_.size(); ++i) {
+    ++blocks_[i]->first;
+  }
+}
+
+void SpanStore::split(std::size_t index) {
+  Block& full = *blocks_[index];
+  const std::size_t half = full.count / 2;
+  auto upper = std::make_unique<Block>();
+  upper->count = full.count - half;
+  upper->first = full.first + half;
+  forEachColumn(full, *upper, [&](const auto& from, auto& to) {
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(half), upper->count, to.begin());
+  });
+  full.count = half;
+  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
+}
+
+std::size_t SpanStore::memoryBytes() const { return blocks_.size() * sizeof(Block); }
+
+}  // namespace lockstep::ui

@@ -1,0 +1,167 @@
+#include "ui/model/ViewState.h"
+
+#include <QElapsedTimer>
+#include <QUndoCommand>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kNoMerge = -1;
+constexpr int kZoomMerge = 1;
+constexpr int kPanMerge = 2;
+constexpr qint64 kMergeWithinMs = 1000;
+constexpr int kUndoLimit = 200;
+
+qint64 nowMs() {
+  QElapsedTimer clock;
+  clock.start();
+  return clock.msecsSinceReference();
+}
+
+TimeRange widened(TimeRange range) {
+  if (range.lengthNs() < ViewState::kMinimumRangeNs) {
+    const double middle = (range.startNs + range.endNs) / 2;
+    range = {middle - ViewState::kMinimumRangeNs / 2, middle + ViewState::kMinimumRangeNs / 2};
+  }
+  return range;
+}
+
+bool sameSelection(const std::optional<Span>& a, const std::optional<Span>& b) {
+  return a.has_value() == b.has_value() && (!a || a->sameAs(*b));
+}
+
+}  // namespace
+
+class ViewState::Change : public QUndoCommand {
+ public:
+  Change(ViewState* state, const QString& text, Values before, Values after, int mergeKey)
+      : QUndoCommand(text), state_(state), before_(std::move(before)), after_(std::move(after)),
+        mergeKey_(mergeKey), atMs_(nowMs()) {}
+
+  void undo() override { go(before_, after_); }
+  void redo() override { go(after_, before_); }
+  int id() const override { return mergeKey_; }
+
+  bool mergeWith(const QUndoCommand* other) override {
+    const auto* next = static_cast<const Change*>(other);
+    if (next->atMs_ - atMs_ > kMergeWithinMs) {
+      return false;
+    }
+    after_ = next->after_;
+    atMs_ = next->atMs_;
+    return true;
+  }
+
+ private:
+  // Moves only what this change was about: following a live run moves the range without one.
+  void go(const Values& to, const Values& from) {
+    Values next = state_->values_;
+    if (to.range != from.range) {
+      state_->setFollowLive(false);
+      next.range = to.range;
+    }
+    if (!sameSelection(to.selection, from.selection)) {
+      next.selection = to.selection;
+    }
+    if (to.colourBy != from.colourBy) {
+      next.colourBy = to.colourBy;
+    }
+    state_->apply(next);
+  }
+
+  ViewState* state_;
+  Values before_;
+  Values after_;
+  int mergeKey_;
+  qint64 atMs_;
+};
+
+ViewState::ViewState(QObject* parent) : QObject(parent) { undo_.setUndoLimit(kUndoLimit); }
+
+ViewState::~ViewState() = default;
+
+void ViewState::push(const QString& text, const Values& next, int mergeKey) {
+  undo_.push(new Change(this, text, values_, next, mergeKey));
+}
+
+void ViewState::apply(const Values& next) {
+  const Values before = values_;
+  values_ = next;
+  if (before.range != next.range) {
+    emit rangeChanged();
+  }
+  if (!sameSelection(before.selection, next.selection)) {
+    emit selectionChanged();
+  }
+  if (before.colourBy != next.colourBy) {
+    emit colourByChanged();
+  }
+}
+
+void ViewState::setRange(TimeRange range, RangeChange change) {
+  range = widened(range);
+  if (change != RangeChange::kSilent) {
+    setFollowLive(false);
+  }
+  if (range == values_.range) {
+    return;
+  }
+  Values next = values_;
+  next.range = range;
+  switch (change) {
+    case RangeChange::kSilent: apply(next); break;
+    case RangeChange::kJump: push(tr("go to another time"), next, kNoMerge); break;
+    case RangeChange::kZoom: push(tr("zoom"), next, kZoomMerge); break;
+    case RangeChange::kPan: push(tr("move"), next, kPanMerge); break;
+  }
+}
+
+void ViewState::select(const std::optional<Span>& span) {
+  if (sameSelection(span, values_.selection)) {
+    return;
+  }
+  Values next = values_;
+  next.selection = span;
+  push(span ? tr("select") : tr("clear the selection"), next, kNoMerge);
+}
+
+void ViewState::setHovered(const std::optional<Span>& span) {
+  if (sameSelection(span, hovered_)) {
+    return;
+  }
+  hovered_ = span;
+  emit hoveredChanged();
+}
+
+void ViewState::setColourBy(ColourBy colourBy) {
+  if (colourBy == values_.colourBy) {
+    return;
+  }
+  Values next = values_;
+  next.colourBy = colourBy;
+  push(tr("colour otherwise"), next, kNoMerge);
+}
+
+void ViewState::setFollowLive(bool follow) {
+  if (follow != followLive_) {
+    followLive_ = follow;
+    emit followLiveChanged(follow);
+  }
+}
+
+void ViewState::setIteration(std::optional<std::uint32_t> iteration) {
+  if (iteration != iteration_) {
+    iteration_ = iteration;
+    emit iterationChanged();
+  }
+}
+
+void ViewState::reset() {
+  undo_.clear();
+  apply(Values{});
+  setHovered(std::nullopt);
+  setFollowLive(false);
+  setIteration(std::nullopt);
+}
+
+}  // namespace lockstep::ui

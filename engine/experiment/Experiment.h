@@ -20,6 +20,8 @@ struct ModelConfig {
   std::int64_t heads = 4;                               ///< char_gpt
   std::int64_t context = 64;                            ///< char_gpt, characters
   std::string file;                                     ///< torchscript, shapes
+
+  bool operator==(const ModelConfig&) const = default;
 };
 
 struct DataConfig {
@@ -30,6 +32,8 @@ struct DataConfig {
   std::int64_t samples = 4096;  ///< synthetic: size of the set
   bool shuffle = true;
   bool dropLast = false;        ///< DistributedSampler's drop_last
+
+  bool operator==(const DataConfig&) const = default;
 };
 
 struct ProcessesConfig {
@@ -40,6 +44,8 @@ struct ProcessesConfig {
   std::string interface;          ///< network interface for Gloo; empty = loopback
   int masterPort = 0;             ///< 0 = any free port
   double timeoutSeconds = 60;     ///< of each collective and of the rendezvous
+
+  bool operator==(const ProcessesConfig&) const = default;
 };
 
 struct DdpConfig {
@@ -49,10 +55,14 @@ struct DdpConfig {
   bool gradientAsBucketView = false;
   bool broadcastBuffers = true;
   int syncEvery = 1;              ///< steps accumulated under no_sync before each reduction
+
+  bool operator==(const DdpConfig&) const = default;
 };
 
 struct HookConfig {
   std::string name = "allreduce";  ///< allreduce noop
+
+  bool operator==(const HookConfig&) const = default;
 };
 
 struct OptimizerConfig {
@@ -65,6 +75,8 @@ struct OptimizerConfig {
   double beta1 = 0.9;        ///< adam, adamw
   double beta2 = 0.999;
   double epsilon = 1e-8;
+
+  bool operator==(const OptimizerConfig&) const = default;
 };
 
 struct TrainConfig {
@@ -76,12 +88,16 @@ struct TrainConfig {
   std::string checkpoint;              ///< path to write; empty = none
   std::int64_t checkpointEvery = 0;    ///< steps; 0 = at the end only
   std::string resumeFrom;              ///< path of a checkpoint
+
+  bool operator==(const TrainConfig&) const = default;
 };
 
 struct CaptureConfig {
   bool enabled = true;
   std::int64_t ringEvents = 32768;  ///< events a lane, a power of two
   double countersHz = 10;
+
+  bool operator==(const CaptureConfig&) const = default;
 };
 
 struct Experiment {
@@ -95,6 +111,8 @@ struct Experiment {
   OptimizerConfig optimizer;
   TrainConfig train;
   CaptureConfig capture;
+
+  bool operator==(const Experiment&) const = default;
 };
 
 }  // namespace lockstep::experiment

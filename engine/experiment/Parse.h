@@ -23,13 +23,18 @@ struct Mistake {
   [[nodiscard]] std::string message() const;
 };
 
-/// A parsed experiment or everything that is wrong with it, never both.
+/// A parsed experiment or everything that is wrong with it, never both: with mistakes the
+/// experiment holds defaults, apart from `name` and `shows` where those could be read.
 struct ParseOutcome {
   Experiment experiment;
   std::vector<Mistake> mistakes;
 };
 
-/// Overrides of single keys, `--set key=value`, value in TOML (a bare word is a text).
+/// Overrides of single keys, `--set key=value`, value in TOML; for a text, a choice or a path
+/// the quotes may be left out. An override wins over the file: train.steps replaces the file's
+/// train.epochs and the other way round, and a key of the file that loses its meaning by an
+/// overridden kind (momentum under optimizer.kind=adam) is left out. Relative paths in an
+/// override are resolved against the working directory, as on every command line.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 /// Parses and checks a file: every mistake is reported at once. Relative paths in it
@@ -40,10 +45,11 @@ ParseOutcome parseFile(const std::filesystem::path& path, const Overrides& overr
 ParseOutcome parseText(std::string_view toml, const std::string& name,
                        const std::filesystem::path& folder, const Overrides& overrides = {});
 
-/// Checks a finished value against ranges and rules that span keys.
+/// Checks a finished value against ranges, rules that span keys, and files that must exist.
 std::vector<Mistake> check(const Experiment& experiment, const std::string& name);
 
-/// Writes every key out as TOML that parseText takes unchanged.
+/// Writes every key that has a meaning for the chosen kinds as TOML; parseText gives the same
+/// experiment back.
 std::string toToml(const Experiment& experiment);
 
 }  // namespace lockstep::experiment

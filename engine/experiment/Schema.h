@@ -19,11 +19,13 @@ struct Field {
   std::string unit;     ///< "MiB", "s", "steps", ""
   std::string help;     ///< a sentence
   std::string initial;  ///< default as TOML text; empty for optional keys
-  std::optional<double> min;  ///< inclusive
+  std::optional<double> min;  ///< inclusive unless minExclusive; of each element of a list
   std::optional<double> max;
   bool minExclusive = false;
+  bool maxExclusive = false;
   std::vector<std::string> choices;
-  std::string onlyFor;  ///< "model.kind=mlp": the key has a meaning only then; empty = always
+  std::string onlyFor;  ///< "model.kind=cnn,resnet18": the key has a meaning only for these
+                        ///< values of another key; empty = always
   bool advanced = false;
 };
 
@@ -32,6 +34,16 @@ const std::vector<Field>& schema();
 
 /// Returns the field of `key`, or nullptr.
 const Field* findField(std::string_view key);
+
+/// Returns whether the key has a meaning in `experiment`, by its `onlyFor`.
+bool applies(const Field& field, const Experiment& experiment);
+
+/// Says what a value must be: "an integer from 1 to 64", "one of sgd, adam, adamw".
+std::string allowedValues(const Field& field);
+
+/// Returns the value of `field` in `experiment` as TOML text; empty for an optional key
+/// that is not set.
+std::string valueText(const Field& field, const Experiment& experiment);
 
 /// Returns the text of `lockstep run --help`'s experiment keys, grouped by table.
 std::string describeSchema();

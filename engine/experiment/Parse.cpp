@@ -1,0 +1,309 @@
+#include "engine/experiment/Parse.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "engine/experiment/detail/Document.h"
+#include "engine/experiment/detail/Nearest.h"
+#include "engine/experiment/detail/Rules.h"
+
+namespace lockstep::experiment {
+namespace {
+
+namespace fs = std::filesystem;
+using detail::Entry;
+using detail::Row;
+using detail::Value;
+
+constexpr const char* kOverride = "--set";
+constexpr std::size_t kLargestFile = 1 << 20;
+
+/// Returns the key that decides whether a key has a meaning ("model.kind"), "" for none.
+std::string deciderOf(const Field& field) {
+  return field.onlyFor.substr(0, field.onlyFor.find('='));
+}
+
+std::string keysOfTable(std::string_view table) {
+  std::vector<std::string_view> leaves;
+  for (const Row& row : detail::rows()) {
+    const auto parts = detail::splitKey(row.field.key);
+    if (parts.table == table) {
+      leaves.push_back(parts.leaf);
+    }
+  }
+  return fmt::format("{}", fmt::join(leaves, ", "));
+}
+
+bool isTable(std::string_view name) {
+  const auto tables = detail::tableNames();
+  return std::find(tables.begin(), tables.end(), name) != tables.end();
+}
+
+bool isQuoted(const std::string& text) { return text.starts_with('"') || text.starts_with('\''); }
+
+/// Turns a document and overrides into an experiment, gathering mistakes on the way.
+class Builder {
+ public:
+  Builder(detail::Document document, std::string name, fs::path folder)
+      : name_(std::move(name)), folder_(std::move(folder)), mistakes_(std::move(document.mistakes)),
+        doubtful_(std::move(document.unreadable)), complete_(document.complete) {
+    for (auto& entry : document.entries) {
+      entries_.insert_or_assign(entry.key, std::move(entry));
+    }
+    for (const auto& table : document.tables) {
+      checkTable(table);
+    }
+  }
+
+  void override(const std::string& key, const std::string& text) {
+    Entry entry{key, text, kOverride, {}, {}};
+    const Row* row = detail::findRow(key);
+    const bool textual = row != nullptr && (row->field.type == FieldType::kText ||
+                                            row->field.type == FieldType::kChoice ||
+                                            row->field.type == FieldType::kPath);
+    if (!textual || isQuoted(text)) {
+      auto value = detail::readValue(text);
+      if (value.ok()) {
+        entry.value = std::move(value).value();
+      } else if (isQuoted(text) || text.empty() || text.starts_with('[')) {
+        report(entry, text.empty() ? "has no value" : value.error().what);
+        return;
+      }
+    }
+    overridden_.insert(key);
+    entries_.insert_or_assign(key, std::move(entry));
+  }
+
+  ParseOutcome build() {
+    settleLength();
+    // Kinds first: they decide which of the other keys have a meaning.
+    std::set<std::string> deciders;
+    for (const Row& row : detail::rows()) {
+      deciders.insert(deciderOf(row.field));
+    }
+    for (const bool deciding : {true, false}) {
+      for (const auto& [key, entry] : entries_) {
+        if (deciders.contains(key) == deciding) {
+          apply(entry);
+        }
+      }
+    }
+    if (complete_) {
+      checkRules();
+    }
+    return finish();
+  }
+
+ private:
+  /// Reports at the value, or for a mistake of the key itself at the key.
+  void report(const Entry& entry, std::string text, bool atKey = false) {
+    const auto& place = atKey ? entry.keyPlace : entry.valuePlace;
+    mistakes_.push_back({entry.file, place.line, place.column, entry.key, std::move(text)});
+    doubtful_.insert(entry.key);
+  }
+
+  /// Reports an unknown table once, instead of each of its keys.
+  void checkTable(const detail::TableEntry& table) {
+    if (isTable(table.name)) {
+      return;
+    }
+    std::string text;
+    if (const Row* row = detail::findRow(table.name)) {
+      text = fmt::format("must be {}, not a table", allowedValues(row->field));
+    } else if (const auto nearest = detail::nearestTable(table.name); !nearest.empty()) {
+      text = fmt::format("unknown table; did you mean [{}]?", nearest);
+      for (const Row& candidate : detail::rows()) {
+        if (detail::splitKey(candidate.field.key).table == nearest) {
+          doubtful_.insert(candidate.field.key);
+        }
+      }
+    } else {
+      text = fmt::format("unknown table; the tables are {}",
+                         fmt::join(detail::tableNames(), ", "));
+    }
+    mistakes_.push_back({name_, table.place.line, table.place.column, table.name, text});
+    std::erase_if(entries_, [&table](const auto& entry) {
+      return detail::splitKey(entry.first).table == table.name;
+    });
+  }
+
+  void reportUnknown(const Entry& entry) {
+    if (isTable(entry.key)) {
+      report(entry, fmt::format("is a table: write its keys under [{0}] ({1})", entry.key,
+                                keysOfTable(entry.key)), true);
+      return;
+    }
+    const auto parts = detail::splitKey(entry.key);
+    const std::string nearest = detail::nearestKey(entry.key);
+    if (!nearest.empty()) {
+      report(entry, fmt::format("unknown key; did you mean {}?", nearest), true);
+      doubtful_.insert(nearest);
+    } else if (parts.table.empty() || isTable(parts.table)) {
+      report(entry, fmt::format("unknown key; {} {}",
+                                parts.table.empty()
+                                    ? std::string("the keys outside tables are")
+                                    : fmt::format("the keys of [{}] are", parts.table),
+                                keysOfTable(parts.table)), true);
+    } else {
+      report(entry, fmt::format("unknown key; the tables are {}",
+                                fmt::join(detail::tableNames(), ", ")), true);
+    }
+  }
+
+  /// One of train.steps and train.epochs as an override replaces the other of the file.
+  void settleLength() {
+    const auto replace = [this](const char* given, const char* other) {
+      if (overridden_.contains(given) && !overridden_.contains(other)) {
+        entries_.erase(other);
+        doubtful_.erase(other);
+      }
+    };
+    replace("train.steps", "train.epochs");
+    replace("train.epochs", "train.steps");
+  }
+
+  void apply(const Entry& entry) {
+    const Row* row = detail::findRow(entry.key);
+    if (row == nullptr) {
+      reportUnknown(entry);
+      return;
+    }
+    const std::string decider = deciderOf(row->field);
+    if (!decider.empty() && !doubtful_.contains(decider) && !applies(row->field, experiment_)) {
+      const bool lostByOverride = overridden_.contains(decider) && !overridden_.contains(entry.key);
+      if (!lostByOverride) {
+        report(entry, fmt::format("has no meaning with {} = {}, only with {}; leave it out", decider,
+                                  valueText(*findField(decider), experiment_),
+                                  row->field.onlyFor.substr(decider.size() + 1)), true);
+      }
+      return;
+    }
+    Value value = entry.value;
+    if (auto* path = std::get_if<std::string>(&value);
+        row->field.type == FieldType::kPath && path != nullptr && !path->empty()) {
+      const fs::path base = entry.file == kOverride ? fs::current_path() : folder_;
+      *path = (base / *path).lexically_normal().string();
+    }
+    if (auto wrong = detail::write(*row, value, experiment_)) {
+      report(entry, std::move(*wrong));
+    }
+  }
+
+  /// A rule says nothing about a key that is wrong already, and stands at the first of its
+  /// keys that was written.
+  void checkRules() {
+    for (auto& rule : detail::brokenRules(experiment_)) {
+      if (std::any_of(rule.keys.begin(), rule.keys.end(),
+                      [this](const std::string& key) { return doubtful_.contains(key); })) {
+        continue;
+      }
+      Mistake mistake{name_, 0, 0, rule.keys.front(), std::move(rule.text)};
+      for (const std::string& key : rule.keys) {
+        if (const auto found = entries_.find(key); found != entries_.end()) {
+          mistake.file = found->second.file;
+          mistake.line = found->second.valuePlace.line;
+          mistake.column = found->second.valuePlace.column;
+          break;
+        }
+      }
+      mistakes_.push_back(std::move(mistake));
+    }
+  }
+
+  ParseOutcome finish() {
+    std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Mistake& a, const Mistake& b) {
+      return std::tuple(a.file == kOverride, a.line, a.column) <
+             std::tuple(b.file == kOverride, b.line, b.column);
+    });
+    ParseOutcome outcome;
+    outcome.experiment.name = experiment_.name;
+    outcome.experiment.shows = experiment_.shows;
+    if (mistakes_.empty()) {
+      outcome.experiment = std::move(experiment_);
+    }
+    outcome.mistakes = std::move(mistakes_);
+    return outcome;
+  }
+
+  std::string name_;
+  fs::path folder_;
+  std::vector<Mistake> mistakes_;
+  std::set<std::string> doubtful_;  ///< keys with a mistake: no second one is made of them
+  bool complete_;
+  std::map<std::string, Entry> entries_;
+  std::set<std::string> overridden_;
+  Experiment experiment_;
+};
+
+}  // namespace
+
+std::string Mistake::message() const {
+  std::string text = file;
+  if (line > 0) {
+    text += fmt::format(":{}:{}", line, column);
+  }
+  text += text.empty() ? "" : ": ";
+  return text + (key.empty() ? "" : key + ": ") + this->text;
+}
+
+ParseOutcome parseText(std::string_view toml, const std::string& name, const fs::path& folder,
+                       const Overrides& overrides) {
+  Builder builder(detail::readDocument(toml, name), name, fs::absolute(folder));
+  for (const auto& [key, text] : overrides) {
+    builder.override(key, text);
+  }
+  return builder.build();
+}
+
+ParseOutcome parseFile(const fs::path& path, const Overrides& overrides) {
+  const auto refuse = [&path](const std::string& text) {
+    ParseOutcome outcome;
+    outcome.mistakes.push_back({path.string(), 0, 0, {}, text});
+    return outcome;
+  };
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return refuse("is a folder; name an experiment file (*.toml)");
+  }
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return refuse(fmt::format("the experiment file cannot be read: {}", std::strerror(errno)));
+  }
+  std::string text(kLargestFile + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kLargestFile) {
+    return refuse("is larger than 1 MiB, so it is no experiment file");
+  }
+  return parseText(text, path.string(), path.parent_path(), overrides);
+}
+
+std::string toToml(const Experiment& experiment) {
+  std::string text;
+  std::string_view table;
+  for (const Field& field : schema()) {
+    const std::string value = valueText(field, experiment);
+    if (value.empty() || !applies(field, experiment)) {
+      continue;
+    }
+    const auto parts = detail::splitKey(field.key);
+    if (parts.table != table) {
+      table = parts.table;
+      text += fmt::format("\n[{}]\n", table);
+    }
+    text += fmt::format("{} = {}\n", parts.leaf, value);
+  }
+  return text;
+}
+
+}  // namespace lockstep::experiment

@@ -1,0 +1,169 @@
+#include "engine/experiment/detail/Document.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace lockstep::experiment::detail {
+namespace {
+
+Place placeOf(const toml::source_region& source) {
+  return {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
+}
+
+Value valueOf(const toml::node& node) {
+  if (const auto* held = node.as_boolean()) {
+    return held->get();
+  }
+  if (const auto* held = node.as_integer()) {
+    return held->get();
+  }
+  if (const auto* held = node.as_floating_point()) {
+    return held->get();
+  }
+  if (const auto* held = node.as_string()) {
+    return held->get();
+  }
+  if (const auto* held = node.as_array();
+      held != nullptr && (held->empty() || held->is_homogeneous<std::int64_t>())) {
+    std::vector<std::int64_t> list;
+    for (const auto& element : *held) {
+      list.push_back(element.as_integer()->get());
+    }
+    return list;
+  }
+  if (node.is_table()) {
+    return OtherValue{"a table"};
+  }
+  if (node.is_array_of_tables()) {
+    return OtherValue{"an array of tables"};
+  }
+  std::ostringstream text;
+  node.visit([&text](const auto& held) { text << held; });
+  return OtherValue{text.str()};
+}
+
+void flatten(const toml::table& root, const std::string& name, Document& document) {
+  const auto add = [&](std::string key, const toml::key& written, const toml::node& node) {
+    document.entries.push_back({std::move(key), valueOf(node), name, placeOf(written.source()),
+                                placeOf(node.source())});
+  };
+  for (const auto& [key, node] : root) {
+    const auto* table = node.as_table();
+    if (table == nullptr) {
+      add(std::string(key.str()), key, node);
+      continue;
+    }
+    document.tables.push_back({std::string(key.str()), placeOf(key.source())});
+    for (const auto& [leaf, value] : *table) {
+      add(fmt::format("{}.{}", key.str(), leaf.str()), leaf, value);
+    }
+  }
+}
+
+/// The text as lines, so that one of them can be taken out and the places of others stay.
+std::vector<std::string> splitLines(std::string_view text) {
+  std::vector<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
+  }
+  return lines;
+}
+
+std::string joinLines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const auto& line : lines) {
+    text += line;
+    text += '\n';
+  }
+  return text;
+}
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) {
+    return {};
+  }
+  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
+}
+
+/// Returns the key of a line `key = ...` with plain names only, or nothing.
+std::optional<std::string> keyOfLine(const std::vector<std::string>& lines, std::size_t index) {
+  const auto equals = lines[index].find('=');
+  if (equals == std::string::npos) {
+    return std::nullopt;
+  }
+  const std::string key = trimmed(std::string_view(lines[index]).substr(0, equals));
+  constexpr const char* kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (key.empty() || key.find_first_not_of(kPlain) != std::string::npos) {
+    return std::nullopt;
+  }
+  for (std::size_t above = index; above-- > 0;) {
+    const std::string line = trimmed(lines[above]);
+    const auto close = line.find(']');
+    if (line.starts_with('[') && close != std::string::npos) {
+      return fmt::format("{}.{}", trimmed(std::string_view(line).substr(1, close - 1)), key);
+    }
+  }
+  return key;
+}
+
+std::string sentence(const toml::parse_error& error) {
+  return fmt::format("not valid TOML: {}", error.description());
+}
+
+}  // namespace
+
+Document readDocument(std::string_view toml, const std::string& name) {
+  Document document;
+  std::vector<std::string> lines = splitLines(toml);
+  for (;;) {
+    try {
+      flatten(toml::parse(joinLines(lines), name), name, document);
+      return document;
+    } catch (const toml::parse_error& error) {
+      const Place place = placeOf(error.source());
+      Mistake mistake{name, place.line, place.column, {}, sentence(error)};
+      const auto index = static_cast<std::size_t>(place.line - 1);
+      const auto key = place.line >= 1 && index < lines.size() ? keyOfLine(lines, index)
+                                                              : std::nullopt;
+      if (!key) {
+        // Going on would make mistakes out of sound lines, so the first one stands alone.
+        if (document.mistakes.empty()) {
+          document.mistakes.push_back(std::move(mistake));
+        }
+        document.mistakes.resize(1);
+        document.complete = false;
+        return document;
+      }
+      mistake.key = *key;
+      document.mistakes.push_back(std::move(mistake));
+      document.unreadable.insert(*key);
+      lines[index].clear();
+    }
+  }
+}
+
+base::Result<Value> readValue(const std::string& text) {
+  const base::Error notOne{base::ExitCode::kBadInput, "not a value in TOML", ""};
+  try {
+    const toml::table table = toml::parse("value = " + text);
+    const toml::node* node = table.get("value");
+    if (table.size() != 1 || node == nullptr) {
+      return notOne;
+    }
+    return valueOf(*node);
+  } catch (const toml::parse_error& error) {
+    return base::Error{base::ExitCode::kBadInput, sentence(error), ""};
+  }
+}
+
+}  // namespace lockstep::experiment::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QImage>
 #include <QSizeF>
 #include <QString>
 #include <QWidget>
@@ -41,6 +42,7 @@ class Canvas : public QWidget {
   [[nodiscard]] Renderer renderer() const { return choice_.renderer; }
   /// "GL (NVIDIA H200)" or "raster (no hardware GL: llvmpipe)".
   [[nodiscard]] QString rendererName() const;
+  [[nodiscard]] CanvasClient& client() const { return *client_; }
   /// Draws the client into an image by the raster back end, at `scale` pixels a logical pixel.
   [[nodiscard]] QImage grabImage(double scale = 1.0);
 
@@ -48,8 +50,7 @@ class Canvas : public QWidget {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  friend class RasterSurface;
-  friend class GlSurface;
+  friend class GlSurface;  // falls back
 
   void makeSurface();
   void fallBack(const QString& reason);

@@ -1,0 +1,70 @@
+#include "ui/canvas/Canvas.h"
+
+#include <QPainter>
+#include <QResizeEvent>
+#include <cmath>
+
+#include "ui/canvas/PainterBackend.h"
+#include "ui/canvas/Surfaces.h"
+
+namespace lockstep::ui {
+namespace {
+
+// A docked GL surface without a least size collapses and is never painted.
+constexpr QSize kLeastSize(120, 60);
+
+}  // namespace
+
+Canvas::Canvas(CanvasClient* client, QWidget* parent, RendererChoice choice)
+    : QWidget(parent), client_(client), choice_(std::move(choice)) {
+  setMinimumSize(kLeastSize);
+  makeSurface();
+}
+
+Canvas::~Canvas() { delete surface_; }
+
+void Canvas::makeSurface() {
+  delete surface_;
+  if (choice_.renderer == Renderer::kGl) {
+    surface_ = new GlSurface(this);
+  } else {
+    surface_ = new RasterSurface(this);
+  }
+  surface_->setGeometry(rect());
+  surface_->setVisible(true);
+}
+
+void Canvas::fallBack(const QString& reason) {
+  if (choice_.renderer == Renderer::kGl) {
+    choice_ = {Renderer::kRaster, reason};
+    makeSurface();
+  }
+}
+
+void Canvas::repaintSoon() { surface_->update(); }
+
+QString Canvas::rendererName() const {
+  return (choice_.renderer == Renderer::kGl ? QStringLiteral("GL (%1)")
+                                            : QStringLiteral("raster (%1)"))
+      .arg(choice_.reason);
+}
+
+QImage Canvas::grabImage(double scale) {
+  const QSizeF pixels = QSizeF(size()) * scale;
+  QImage image(static_cast<int>(std::lround(pixels.width())),
+               static_cast<int>(std::lround(pixels.height())), QImage::Format_ARGB32_Premultiplied);
+  image.fill(Qt::transparent);
+  DisplayList list;
+  client_->paintCanvas(list, size());
+  QPainter painter(&image);
+  painter.scale(scale, scale);
+  paint(list, painter);
+  return image;
+}
+
+void Canvas::resizeEvent(QResizeEvent* event) {
+  surface_->setGeometry(rect());
+  QWidget::resizeEvent(event);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,108 @@
+#include "ui/canvas/ImGuiBridge.h"
+
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ui/canvas/FontFile.h"
+#include "ui/canvas/TextMetrics.h"
+
+namespace lockstep::ui {
+namespace {
+
+// What we write beyond Latin-1: Greek (µ, Δ), general punctuation (…, –), arrows, triangles.
+constexpr ImWchar kGlyphs[] = {0x0020, 0x00FF, 0x0370, 0x03FF, 0x2010, 0x2027,
+                               0x2190, 0x21FF, 0x2200, 0x22FF, 0x25A0, 0x25FF, 0};
+
+}  // namespace
+
+ImGuiBridge::ImGuiBridge() {
+  // CreateContext leaves a context that is current already as it is, but makes the first one.
+  ImGuiContext* before = ImGui::GetCurrentContext();
+  context_ = ImGui::CreateContext();
+  ImGui::SetCurrentContext(context_);
+  ImGuiIO& io = ImGui::GetIO();
+  io.IniFilename = nullptr;
+  io.LogFilename = nullptr;
+  ImGui::SetCurrentContext(before);
+}
+
+ImGuiBridge::~ImGuiBridge() {
+  shutDown();
+  ImGui::DestroyContext(context_);
+}
+
+bool ImGuiBridge::initialize() {
+  ImGui::SetCurrentContext(context_);
+  shutDown();
+  ready_ = ImGui_ImplOpenGL3_Init("#version 150");
+  bakedRatio_ = 0;
+  return ready_;
+}
+
+void ImGuiBridge::shutDown() {
+  if (ready_) {
+    ImGui::SetCurrentContext(context_);
+    ImGui_ImplOpenGL3_Shutdown();
+    ready_ = false;
+  }
+}
+
+// Glyphs are baked in device pixels and drawn at one to one.
+void ImGuiBridge::bakeFonts(double devicePixelRatio) {
+  ImGuiIO& io = ImGui::GetIO();
+  ImGui_ImplOpenGL3_DestroyFontsTexture();
+  io.Fonts->Clear();
+  io.Fonts->Flags |= ImFontAtlasFlags_NoMouseCursors;
+  for (int role = 0; role < kFontRoles; ++role) {
+    const QFont face = canvasFont(static_cast<FontRole>(role));
+    // Qt's pixel size is the em square; ImGui's is from the ascender to the descender.
+    const double pixels = std::round(lineHeight(static_cast<FontRole>(role)) * devicePixelRatio);
+    const QByteArray file = fontFile(face);
+    ImFontConfig config;
+    config.OversampleH = 2;
+    config.PixelSnapH = false;
+    ImFont* font = nullptr;
+    if (!file.isEmpty()) {
+      // The atlas frees what it owns by ImGui's allocator.
+      void* owned = ImGui::MemAlloc(static_cast<std::size_t>(file.size()));
+      std::memcpy(owned, file.constData(), static_cast<std::size_t>(file.size()));
+      font = io.Fonts->AddFontFromMemoryTTF(owned, static_cast<int>(file.size()),
+                                            static_cast<float>(pixels), &config, kGlyphs);
+    }
+    if (font == nullptr) {
+      config.SizePixels = static_cast<float>(pixels);
+      font = io.Fonts->AddFontDefault(&config);
+    }
+    fonts_.fonts[static_cast<std::size_t>(role)] = font;
+  }
+  fonts_.scale = static_cast<float>(1 / devicePixelRatio);
+  ImGui_ImplOpenGL3_CreateFontsTexture();
+  bakedRatio_ = devicePixelRatio;
+}
+
+void ImGuiBridge::render(const DisplayList& list, QSizeF logicalSize, double devicePixelRatio) {
+  if (!ready_) {
+    return;
+  }
+  ImGui::SetCurrentContext(context_);
+  if (bakedRatio_ != devicePixelRatio) {
+    bakeFonts(devicePixelRatio);
+  }
+  ImGuiIO& io = ImGui::GetIO();
+  io.DisplaySize = {static_cast<float>(logicalSize.width()),
+                    static_cast<float>(logicalSize.height())};
+  io.DisplayFramebufferScale = {static_cast<float>(devicePixelRatio),
+                                static_cast<float>(devicePixelRatio)};
+  io.MousePos = {-FLT_MAX, -FLT_MAX};
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui::NewFrame();
+  paint(list, *ImGui::GetBackgroundDrawList(), fonts_);
+  ImGui::Render();
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+}  // namespace lockstep::ui

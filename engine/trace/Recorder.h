@@ -16,6 +16,11 @@ namespace lockstep::trace {
 /// Drains the ranks' segments into a run file on a thread of its own ("recorder"), so that
 /// neither the ranks nor the supervisor ever wait for the disk. Commits at least every
 /// 50 ms while there is something new. All members are [any-thread].
+///
+/// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
+/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes. The
+/// parameters and layouts stored are rank 0's; another rank's that differ become a problem
+/// that names the rank and the first difference. Loss of events: Note [Gaps] in Recorder.cpp.
 class Recorder {
  public:
   /// What the supervisor's progress line shows.
@@ -24,15 +29,19 @@ class Recorder {
     double loss = 0;                   ///< last of rank 0
     std::string startup;               ///< last stage that began, while no step is done
     std::uint64_t events = 0;
-    std::uint64_t dropped = 0;
+    std::uint64_t dropped = 0;      ///< by ranks whose rings were full
+    std::uint64_t notRecorded = 0;  ///< drained after the run file failed
   };
 
   /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.
+  /// `drainEvery` is held between 1 and 50 ms.
   static std::unique_ptr<Recorder> start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
                                          std::vector<Segment*> segments,
                                          std::chrono::milliseconds drainEvery);
   virtual ~Recorder() = default;
 
+  /// An ended state (kFinished, kFailed, kStopped) reaches the file with the last rows, in
+  /// `finish`, so that a reader that sees it has everything.
   virtual void updateInfo(std::function<void(RunInfo&)> change) = 0;
   virtual void updateRank(int rank, std::function<void(RankInfo&)> change) = 0;
   virtual void addLog(int rank, std::string text) = 0;
@@ -45,7 +54,8 @@ class Recorder {
   /// it is not recorded.
   [[nodiscard]] virtual base::Status status() const = 0;
 
-  /// Drains what is left, writes the last clock calibration and finishes the file.
+  /// Drains what is left, writes the last clock calibration and finishes the file. Later calls
+  /// of any member but progress() and status() do nothing. The destructor calls it.
   virtual base::Status finish() = 0;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -31,8 +32,8 @@ struct RunInfo {
   std::string finishedAt;      ///< empty while it runs
   std::string failure;         ///< the one line that says why it failed
   int exitCode = 0;
-  std::int64_t supervisorPid = 0;
-  std::string supervisorStart;  ///< start time of that process, so that a reused pid is noticed
+  std::int64_t supervisorPid = 0;  ///< 0 is written as the process that writes the file
+  std::string supervisorStart;     ///< processStart(supervisorPid) (HostFacts.h)
   std::string controlSocket;    ///< path; empty once the run has ended
   std::string hostName;
   int worldSize = 0;
@@ -117,18 +118,28 @@ struct RunUpdate {
   [[nodiscard]] bool empty() const;
 };
 
-/// Reads a run file, live or finished. Holds no statement open between polls, so that the
-/// writer's WAL can be checkpointed. One thread at a time.
+struct RunFileReaderOptions {
+  /// Names the network file system a path lies on, "" for a local one; empty: asks statfs(2).
+  std::function<std::string(const std::filesystem::path&)> networkFileSystem;
+};
+
+/// Reads a run file, live or finished. Holds neither a statement nor a lock between polls, so
+/// that the writer can checkpoint its WAL and close it at the end. One thread at a time.
+///
+/// The file says that a run has ended (kFinished, kFailed, kStopped) in the same commit as its
+/// last rows: a reader that saw it and drained `spans` has everything. kRecorderDied is what a
+/// reader says, once, when the supervisor is gone; nothing more will come then either.
 class RunFileReader {
  public:
   /// Opens `path`. A finished read-only file is opened immutable; a live one on a network
   /// file system is refused; a file whose recorder died is checkpointed into one file first
   /// when it is writable. Errors: no such file, not a run file, newer major schema, corrupt.
-  static base::Result<std::unique_ptr<RunFileReader>> open(const std::filesystem::path& path);
+  static base::Result<std::unique_ptr<RunFileReader>> open(
+      const std::filesystem::path& path, const RunFileReaderOptions& options = {});
   virtual ~RunFileReader() = default;
 
-  /// Returns what is new, at most `maxSpans` spans. Call until `spans` is shorter than
-  /// that; then again when the file may have grown.
+  /// Returns what is new, at most `maxSpans` spans in the order of their ids. Call until
+  /// `spans` is shorter than that; then again when the file may have grown.
   virtual base::Result<RunUpdate> poll(std::size_t maxSpans = 200'000) = 0;
 
   [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
@@ -139,16 +150,23 @@ struct RunSummary {
   RunInfo info;
   std::vector<RankInfo> ranks;
   std::map<std::string, double> lastMetrics;  ///< of rank 0
-  std::uint32_t lastStep = 0;
+  std::uint32_t lastStep = 0;  ///< highest finished step of any rank; 0 while there is none
 };
 base::Result<RunSummary> readRunSummary(const std::filesystem::path& path);
+
+struct RunFileWriterOptions {
+  std::uint64_t maxBytes = 0;  ///< upper limit of the file, as if the disk ended there; 0 = none
+  std::chrono::milliseconds finishPatience{3000};  ///< how long `finish` waits for readers
+};
 
 /// Writes a run file: the recorder's side, also used by tests to make files with known
 /// content. Rows gather in one transaction until `commit`. One thread at a time.
 class RunFileWriter {
  public:
-  /// Creates `path`; an existing file is an error, never overwritten.
-  static base::Result<std::unique_ptr<RunFileWriter>> create(const std::filesystem::path& path);
+  /// Creates `path`; an existing file is an error, never overwritten. The file appears with
+  /// its tables complete, as a live run of this process.
+  static base::Result<std::unique_ptr<RunFileWriter>> create(
+      const std::filesystem::path& path, const RunFileWriterOptions& options = {});
   virtual ~RunFileWriter() = default;
 
   virtual void setInfo(const RunInfo& info) = 0;
@@ -163,13 +181,18 @@ class RunFileWriter {
   virtual void addProblem(const ProblemRow& problem) = 0; ///< id is ignored
 
   /// Makes the rows visible to readers. A full disk is an Error; the file stays readable.
+  /// After an error the writer keeps nothing more and returns that error again.
   virtual base::Status commit() = 0;
 
-  /// Commits, checkpoints the WAL and leaves one file (journal_mode=DELETE).
+  /// Commits, checkpoints the WAL, leaves one file (journal_mode=DELETE) and closes it; the
+  /// writer takes no more rows. When another program keeps the file open, the WAL stays beside
+  /// it and the next reader tidies up. After an error of `commit` it still tries to write the
+  /// last RunInfo, so that the file says how the run ended, and returns that first error.
   virtual base::Status finish() = 0;
 };
 
-/// Copies a run, live or not, into one consistent file (`lockstep copy`).
+/// Copies a run, live or not, into one consistent file (`lockstep copy`); `to` must not exist.
+/// The copy of a live run is read as kRecorderDied, with a sentence in RunInfo::failure.
 base::Status copyRunFile(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace lockstep::trace

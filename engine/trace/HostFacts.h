@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace lockstep::trace {
+
+/// Returns an opaque text that tells process `pid` of this host from every other that had or
+/// will have its number (boot and start time), or "" when no such process runs. A process
+/// that ended and was not waited for yet does not run. [any-thread]
+std::string processStart(std::int64_t pid);
+
+/// Returns this host's name as RunInfo::hostName holds it. [any-thread]
+std::string hostName();
+
+/// Returns the name of the network file system that `path` lies on ("nfs"), or "" for a local
+/// one or when it cannot be told. [any-thread]
+std::string networkFileSystemOf(const std::filesystem::path& path);
+
+/// Names the network file system with this statfs(2) magic number, or "".
+std::string networkFileSystemName(std::int64_t magic);
+
+}  // namespace lockstep::trace

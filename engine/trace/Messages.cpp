@@ -1,0 +1,178 @@
+#include "engine/trace/Messages.h"
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace lockstep::trace {
+namespace {
+
+using nlohmann::json;
+
+// JSON has no words for the numbers that a diverging training produces.
+json fromNumber(double value) {
+  if (std::isnan(value)) {
+    return "nan";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "inf" : "-inf";
+  }
+  return value;
+}
+
+double toNumber(const json& value) {
+  if (!value.is_string()) {
+    return value.get<double>();
+  }
+  const auto& text = value.get_ref<const std::string&>();
+  if (text == "inf" || text == "-inf") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return text == "inf" ? infinity : -infinity;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+json encode(const ParametersMessage& message) {
+  json parameters = json::array();
+  for (const auto& p : message.parameters) {
+    parameters.push_back({{"name", p.name},
+                          {"shape", p.shape},
+                          {"dtype", p.dtype},
+                          {"numel", p.numel},
+                          {"bytes", p.bytes}});
+  }
+  return {{"type", "parameters"}, {"parameters", std::move(parameters)}};
+}
+
+ParametersMessage decodeParameters(const json& object) {
+  ParametersMessage message;
+  for (const json& p : object.at("parameters")) {
+    message.parameters.push_back({p.at("name").get<std::string>(),
+                                  p.at("shape").get<std::vector<std::int64_t>>(),
+                                  p.at("dtype").get<std::string>(),
+                                  p.at("numel").get<std::int64_t>(),
+                                  p.at("bytes").get<std::int64_t>()});
+  }
+  return message;
+}
+
+json encode(const BucketsMessage& message) {
+  json buckets = json::array();
+  for (const auto& b : message.buckets) {
+    buckets.push_back({{"parameters", b.parameters},
+                       {"offsets", b.offsets},
+                       {"bytes", b.bytes},
+                       {"limit_bytes", b.limitBytes},
+                       {"dtype", b.dtype}});
+  }
+  return {{"type", "buckets"},
+          {"layout", message.layout},
+          {"step", message.step},
+          {"reason", message.reason},
+          {"buckets", std::move(buckets)}};
+}
+
+BucketsMessage decodeBuckets(const json& object) {
+  BucketsMessage message;
+  message.layout = object.at("layout").get<std::uint32_t>();
+  message.step = object.at("step").get<std::uint32_t>();
+  message.reason = object.at("reason").get<std::string>();
+  for (const json& b : object.at("buckets")) {
+    message.buckets.push_back({b.at("parameters").get<std::vector<std::uint32_t>>(),
+                               b.at("offsets").get<std::vector<std::uint64_t>>(),
+                               b.at("bytes").get<std::uint64_t>(),
+                               b.at("limit_bytes").get<std::uint64_t>(),
+                               b.at("dtype").get<std::string>()});
+  }
+  return message;
+}
+
+json encode(const EnvironmentMessage& message) {
+  return {{"type", "environment"}, {"values", message.values}};
+}
+
+json encode(const EvaluationMessage& message) {
+  return {{"type", "evaluation"},
+          {"step", message.step},
+          {"loss", fromNumber(message.loss)},
+          {"accuracy", fromNumber(message.accuracy)},
+          {"samples", message.samples}};
+}
+
+json encode(const SummaryMessage& message) {
+  return {{"type", "summary"},
+          {"steps", message.steps},
+          {"loss", fromNumber(message.loss)},
+          {"parameter_hash", message.parameterHash}};
+}
+
+json encode(const ProblemMessage& message) {
+  return {{"type", "problem"},
+          {"severity", message.severity},
+          {"step", message.step},
+          {"text", message.text}};
+}
+
+Message decode(const std::string& type, const json& object) {
+  if (type == "parameters") {
+    return decodeParameters(object);
+  }
+  if (type == "buckets") {
+    return decodeBuckets(object);
+  }
+  if (type == "environment") {
+    return EnvironmentMessage{object.at("values").get<std::map<std::string, std::string>>()};
+  }
+  if (type == "evaluation") {
+    return EvaluationMessage{object.at("step").get<std::uint32_t>(), toNumber(object.at("loss")),
+                             toNumber(object.at("accuracy")),
+                             object.at("samples").get<std::uint64_t>()};
+  }
+  if (type == "summary") {
+    return SummaryMessage{object.at("steps").get<std::uint32_t>(), toNumber(object.at("loss")),
+                          object.at("parameter_hash").get<std::string>()};
+  }
+  return ProblemMessage{object.at("severity").get<std::string>(),
+                        object.at("step").get<std::uint32_t>(),
+                        object.at("text").get<std::string>()};
+}
+
+bool isKnown(const std::string& type) {
+  for (const char* known :
+       {"parameters", "buckets", "environment", "evaluation", "summary", "problem"}) {
+    if (type == known) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string toJson(const Message& message) {
+  const json object = std::visit([](const auto& alternative) { return encode(alternative); },
+                                 message);
+  // Texts come from users' files and libraries: a byte that is no UTF-8 is replaced.
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+base::Result<Message> messageFromJson(std::string_view text) {
+  const auto refuse = [](std::string what) {
+    return base::Error{base::ExitCode::kUnexpected, std::move(what), "message of a rank"};
+  };
+  const json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!object.is_object() || !object.contains("type") || !object["type"].is_string()) {
+    return refuse("not a JSON object with a \"type\"");
+  }
+  const std::string type = object["type"].get<std::string>();
+  if (!isKnown(type)) {
+    return refuse(fmt::format("unknown type \"{}\"", type));
+  }
+  try {
+    return decode(type, object);
+  } catch (const json::exception& error) {
+    return refuse(fmt::format("type \"{}\": {}", type, error.what()));
+  }
+}
+
+}  // namespace lockstep::trace

@@ -1,0 +1,470 @@
+#include "engine/trace/Recorder.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "engine/base/Clock.h"
+#include "engine/base/Thread.h"
+#include "engine/trace/RankAgreement.h"
+#include "engine/trace/RankDrain.h"
+#include "engine/trace/ResourceSampler.h"
+
+namespace lockstep::trace {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t kMsNs = 1'000'000;
+constexpr std::int64_t kCommitEveryNs = 20 * kMsNs;
+constexpr std::int64_t kCountersEveryNs = 100 * kMsNs;
+constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always change, as bytes do
+// A calibration is as good as its two readings are far apart; later ones change little.
+constexpr std::int64_t kFirstClockNs = 5 * kMsNs;
+constexpr std::int64_t kLongestClockNs = 60'000 * kMsNs;
+
+bool isEnd(RunState state) {
+  return state == RunState::kFinished || state == RunState::kFailed || state == RunState::kStopped;
+}
+
+/// What came from other threads since the last pass.
+struct Mailbox {
+  bool infoChanged = true;
+  std::set<int> ranksChanged;
+  std::vector<LogRow> logs;
+  std::vector<ProblemRow> problems;
+  std::vector<MetricRow> metrics;
+};
+
+/// What the recorder thread keeps of one rank beside its drain.
+struct RankCounters {
+  ResourceSampler resources;
+  bool seenRunning = false;
+  std::uint64_t sentBytes = 0;
+  std::uint64_t receivedBytes = 0;
+  std::uint64_t messagesDropped = 0;
+};
+
+/// Compares each rank's facts with rank 0's, whichever come first.
+template <typename Fact>
+class Agreement {
+ public:
+  std::vector<std::pair<int, std::string>> add(int rank, Fact fact) {
+    std::vector<std::pair<int, std::string>> differences;
+    const auto compare = [&](int other, const Fact& theirs) {
+      if (auto difference = firstDifference(other, *ofRank0_, theirs)) {
+        differences.emplace_back(other, std::move(*difference));
+      }
+    };
+    if (rank == 0) {
+      ofRank0_ = std::move(fact);
+      for (const auto& [other, theirs] : std::exchange(early_, {})) {
+        compare(other, theirs);
+      }
+    } else if (ofRank0_.has_value()) {
+      compare(rank, fact);
+    } else {
+      early_.emplace_back(rank, std::move(fact));
+    }
+    return differences;
+  }
+
+ private:
+  std::optional<Fact> ofRank0_;
+  std::vector<std::pair<int, Fact>> early_;
+};
+
+class RecorderThread final : public Recorder {
+ public:
+  RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
+                 const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
+      : drainEvery_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
+        writer_(std::move(writer)),
+        info_(std::move(info)) {
+    for (Segment* segment : segments) {
+      const int rank = static_cast<int>(drains_.size());
+      drains_.emplace_back(rank, *segment);
+      RankInfo& rankInfo = ranks_.emplace_back();
+      rankInfo.rank = rank;
+      rankInfo.state = "starting";
+      mailbox_.ranksChanged.insert(rank);
+    }
+    counters_.resize(drains_.size());
+    progress_.steps.resize(drains_.size());
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~RecorderThread() override { (void)finish(); }
+
+  void updateInfo(std::function<void(RunInfo&)> change) override {
+    std::lock_guard lock(mutex_);
+    change(info_);
+    mailbox_.infoChanged = true;
+  }
+
+  void updateRank(int rank, std::function<void(RankInfo&)> change) override {
+    std::lock_guard lock(mutex_);
+    changeRank(rank, change);
+  }
+
+  void addLog(int rank, std::string text) override {
+    std::lock_guard lock(mutex_);
+    mailbox_.logs.push_back(LogRow{0, rank, base::ticks(), std::move(text)});
+  }
+
+  void addProblem(ProblemRow problem) override {
+    std::lock_guard lock(mutex_);
+    mailbox_.problems.push_back(std::move(problem));
+  }
+
+  void addMetric(MetricRow metric) override {
+    std::lock_guard lock(mutex_);
+    mailbox_.metrics.push_back(std::move(metric));
+  }
+
+  [[nodiscard]] Progress progress() const override {
+    std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+  [[nodiscard]] base::Status status() const override {
+    std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+  base::Status finish() override {
+    std::lock_guard finishing(finishMutex_);
+    if (thread_.joinable()) {
+      {
+        std::lock_guard lock(mutex_);
+        stop_ = true;
+      }
+      wake_.notify_all();
+      thread_.join();
+    }
+    return status();
+  }
+
+ private:
+  void run() {
+    base::nameThisThread("recorder");
+    firstReading_ = base::readClock();
+    lastCommitNs_ = lastCountersNs_ = firstReading_.ns;
+    nextClockNs_ = firstReading_.ns + kFirstClockNs;
+    bool last = false;
+    while (!last) {
+      {
+        std::unique_lock lock(mutex_);
+        last = wake_.wait_for(lock, drainEvery_, [this] { return stop_; });
+      }
+      pass(last);
+    }
+    if (!failed_) {
+      keep(writer_->finish());
+    } else {
+      (void)writer_->finish();
+    }
+    updateProgress();
+  }
+
+  void pass(bool last) {
+    const std::int64_t nowNs = base::monotonicNs();
+    for (RankDrain& drain : drains_) {
+      const std::uint64_t before = drain.events();
+      drain.drain(writer(), nextTrack_);
+      notRecorded_ += failed_ ? drain.events() - before : 0;
+      if (last && !failed_) {
+        drain.writeLastGaps(*writer_);
+      }
+    }
+    takeMessages();
+    if (nowNs - lastCountersNs_ >= kCountersEveryNs || last) {
+      sampleCounters(nowNs);
+    }
+    if (nowNs - lastRanksNs_ >= kRanksEveryNs || last) {
+      refreshRanks();
+      lastRanksNs_ = nowNs;
+    }
+    writeClock(nowNs, last);
+    emptyMailbox(last);
+    if (!failed_ && (nowNs - lastCommitNs_ >= kCommitEveryNs || last)) {
+      keep(writer_->commit());
+      lastCommitNs_ = nowNs;
+    }
+    updateProgress();
+  }
+
+  /// After the first error nothing is written, and draining goes on.
+  void keep(const base::Status& status) {
+    if (!status.ok() && !failed_) {
+      failed_ = true;
+      std::lock_guard lock(mutex_);
+      status_ = status;
+    }
+  }
+
+  RunFileWriter* writer() { return failed_ ? nullptr : writer_.get(); }
+
+  void takeMessages() {
+    for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
+      for (const std::string& text : drains_[rank].takeMessages()) {
+        base::Result<Message> message = messageFromJson(text);
+        if (message.ok()) {
+          std::visit([&](auto& content) { take(static_cast<int>(rank), std::move(content)); },
+                     message.value());
+        } else {
+          problem("warning", static_cast<int>(rank), 0,
+                  fmt::format("a message of rank {} was not understood: {}", rank,
+                              message.error().message()));
+        }
+      }
+    }
+  }
+
+  void take(int rank, ParametersMessage message) {
+    if (rank == 0 && !failed_) {
+      writer_->setParameters(message);
+    }
+    for (const auto& [other, text] : parameters_.add(rank, std::move(message))) {
+      problem("error", other, 0, "the ranks' models differ: " + text);
+    }
+  }
+
+  void take(int rank, BucketsMessage message) {
+    if (rank == 0 && !failed_) {
+      writer_->addLayout(message);
+    }
+    const std::uint32_t step = message.step;
+    for (const auto& [other, text] : layouts_[message.layout].add(rank, std::move(message))) {
+      problem("error", other, step, "the ranks' buckets differ: " + text);
+    }
+  }
+
+  void take(int rank, EnvironmentMessage message) {
+    std::lock_guard lock(mutex_);
+    changeRank(rank, [&](RankInfo& info) { info.environment = std::move(message.values); });
+  }
+
+  void take(int rank, EvaluationMessage message) {
+    const std::uint64_t now = base::ticks();
+    if (!failed_) {
+      writer_->addMetric(MetricRow{0, rank, "test_loss", message.step, now, message.loss});
+      writer_->addMetric(MetricRow{0, rank, "test_accuracy", message.step, now, message.accuracy});
+    }
+  }
+
+  void take(int rank, SummaryMessage message) {
+    std::lock_guard lock(mutex_);
+    changeRank(rank,
+               [&](RankInfo& info) { info.parameterHash = std::move(message.parameterHash); });
+  }
+
+  void take(int rank, ProblemMessage message) {
+    problem(message.severity, rank, message.step, std::move(message.text));
+  }
+
+  void problem(std::string severity, int rank, std::uint32_t step, std::string text) {
+    if (!failed_) {
+      writer_->addProblem(ProblemRow{0, std::move(severity), rank, step, std::move(text)});
+    }
+  }
+
+  void sampleCounters(std::int64_t nowNs) {
+    const double seconds = static_cast<double>(nowNs - lastCountersNs_) / 1e9;
+    lastCountersNs_ = nowNs;
+    for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
+      RankCounters& last = counters_[rank];
+      RankDrain& drain = drains_[rank];
+      const auto add = [&](CounterId counter, double value) {
+        if (!failed_) {
+          writer_->addMetric(MetricRow{0, static_cast<int>(rank), std::string(name(counter)),
+                                       drain.currentStep(), base::ticks(), value});
+        }
+      };
+      const std::optional<ResourceUse> use = last.resources.sample(pidOf(rank));
+      if (use.has_value()) {
+        last.seenRunning = true;
+        add(CounterId::kResidentBytes, use->residentBytes);
+        add(CounterId::kCpuPercent, use->cpuPercent);
+        add(CounterId::kStepThreadCpuPercent, use->stepThreadPercent);
+        add(CounterId::kCommThreadsCpuPercent, use->commThreadsPercent);
+      }
+      const std::uint64_t sent = drain.wire().sentBytes.load(std::memory_order_relaxed);
+      const std::uint64_t received = drain.wire().receivedBytes.load(std::memory_order_relaxed);
+      const double fill = drain.takeRingFillPercent();
+      if (seconds > 0 && (use.has_value() || !last.seenRunning)) {  // nothing of a rank that ended
+        add(CounterId::kSentBytesPerSecond, static_cast<double>(sent - last.sentBytes) / seconds);
+        add(CounterId::kReceivedBytesPerSecond,
+            static_cast<double>(received - last.receivedBytes) / seconds);
+        add(CounterId::kRingFillPercent, fill);
+      }
+      last.sentBytes = sent;
+      last.receivedBytes = received;
+    }
+  }
+
+  std::int64_t pidOf(std::size_t rank) const {
+    std::lock_guard lock(mutex_);
+    return ranks_[rank].pid;
+  }
+
+  void refreshRanks() {
+    for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
+      const RankDrain& drain = drains_[rank];
+      const std::uint64_t lost = drain.messagesDropped();
+      if (lost > counters_[rank].messagesDropped) {
+        problem("warning", static_cast<int>(rank), drain.currentStep(),
+                fmt::format("{} messages of rank {} did not fit into the message memory and are "
+                            "lost",
+                            lost - counters_[rank].messagesDropped, rank));
+        counters_[rank].messagesDropped = lost;
+      }
+      const std::uint64_t dropped = drain.dropped();
+      const std::uint64_t bytes = drain.wire().sentBytes.load(std::memory_order_relaxed);
+      const std::uint64_t messages = drain.wire().sentMessages.load(std::memory_order_relaxed);
+      std::lock_guard lock(mutex_);
+      RankInfo& info = ranks_[rank];
+      if (info.eventsDropped != dropped || info.wireBytes != bytes ||
+          info.wireMessages != messages) {
+        info.eventsDropped = dropped;
+        info.wireBytes = bytes;
+        info.wireMessages = messages;
+        mailbox_.ranksChanged.insert(static_cast<int>(rank));
+      }
+    }
+  }
+
+  void writeClock(std::int64_t nowNs, bool last) {
+    if (failed_ || (nowNs < nextClockNs_ && !last)) {
+      return;
+    }
+    const base::ClockReading reading = base::readClock();
+    const std::int64_t apart = reading.ns - firstReading_.ns;
+    nextClockNs_ = reading.ns + std::clamp(9 * apart, kFirstClockNs, kLongestClockNs);
+    // A run that ends at once must not replace a good calibration by a rougher one.
+    if (!last || apart >= kFirstClockNs) {
+      writer_->addClock(base::calibrate(firstReading_, reading));
+    } else {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(kFirstClockNs - apart));
+      writer_->addClock(base::calibrate(firstReading_, base::readClock()));
+    }
+  }
+
+  void emptyMailbox(bool last) {
+    Mailbox mail;
+    RunInfo info;
+    std::vector<RankInfo> changed;
+    {
+      std::lock_guard lock(mutex_);
+      mailbox_.infoChanged |= last;
+      std::swap(mail, mailbox_);
+      mailbox_.infoChanged = false;
+      if (!isEnd(info_.state)) {
+        liveState_ = info_.state;
+      }
+      if (mail.infoChanged) {
+        info = info_;
+      }
+      for (const int rank : mail.ranksChanged) {
+        changed.push_back(ranks_[static_cast<std::size_t>(rank)]);
+      }
+    }
+    if (failed_) {
+      if (last) {
+        writer_->setInfo(info);  // the one thing a failed writer still tries to write
+      }
+      return;
+    }
+    if (mail.infoChanged) {
+      if (isEnd(info.state) && !last) {
+        info.state = liveState_;
+      }
+      writer_->setInfo(info);
+    }
+    for (const RankInfo& rank : changed) {
+      writer_->setRank(rank);
+    }
+    for (const LogRow& row : mail.logs) {
+      writer_->addLog(row);
+    }
+    for (const ProblemRow& row : mail.problems) {
+      writer_->addProblem(row);
+    }
+    for (const MetricRow& row : mail.metrics) {
+      writer_->addMetric(row);
+    }
+  }
+
+  void updateProgress() {
+    std::lock_guard lock(mutex_);
+    progress_.events = progress_.dropped = 0;
+    auto stage = StartupStage::kSpawn;
+    bool stepping = false;
+    for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
+      const RankDrain& drain = drains_[rank];
+      progress_.steps[rank] = drain.stepsDone();
+      progress_.events += drain.events();
+      progress_.dropped += drain.dropped();
+      stage = std::max(stage, drain.startupStage());
+      stepping |= drain.stepsDone() > 0;
+    }
+    progress_.startup = stepping ? std::string() : std::string(name(stage));
+    progress_.notRecorded = notRecorded_;
+    if (!drains_.empty()) {
+      progress_.loss = drains_[0].loss().value_or(progress_.loss);
+    }
+  }
+
+  /// With `mutex_` held.
+  void changeRank(int rank, const std::function<void(RankInfo&)>& change) {
+    LOCKSTEP_CHECK(rank >= 0 && rank < static_cast<int>(ranks_.size()), "rank {} of {}", rank,
+                   ranks_.size());
+    change(ranks_[static_cast<std::size_t>(rank)]);
+    mailbox_.ranksChanged.insert(rank);
+  }
+
+  const std::chrono::milliseconds drainEvery_;
+
+  // Of the recorder thread alone.
+  std::unique_ptr<RunFileWriter> writer_;
+  std::vector<RankDrain> drains_;
+  std::vector<RankCounters> counters_;
+  Agreement<ParametersMessage> parameters_;
+  std::map<std::uint32_t, Agreement<BucketsMessage>> layouts_;
+  base::ClockReading firstReading_;
+  std::int64_t nextClockNs_ = 0;
+  std::int64_t lastCommitNs_ = 0;
+  std::int64_t lastCountersNs_ = 0;
+  std::int64_t lastRanksNs_ = 0;
+  std::int32_t nextTrack_ = 0;
+  std::uint64_t notRecorded_ = 0;
+  RunState liveState_ = RunState::kStarting;
+  bool failed_ = false;
+
+  mutable std::mutex mutex_;  // guards what follows
+  std::condition_variable wake_;
+  bool stop_ = false;
+  RunInfo info_;
+  std::vector<RankInfo> ranks_;
+  Mailbox mailbox_;
+  Progress progress_;
+  base::Status status_;
+
+  std::mutex finishMutex_;  // taken before mutex_
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Recorder> Recorder::start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
+                                          std::vector<Segment*> segments,
+                                          std::chrono::milliseconds drainEvery) {
+  return std::make_unique<RecorderThread>(std::move(writer), std::move(info), segments,
+                                          drainEvery);
+}
+
+}  // namespace lockstep::trace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace lockstep::trace {
+
+/// What a process used between two samples; 100 percent is one core.
+struct ResourceUse {
+  double residentBytes = 0;
+  double cpuPercent = 0;
+  double stepThreadPercent = 0;   ///< the main thread
+  double commThreadsPercent = 0;  ///< the threads whose names start with "gloo"
+};
+
+/// Reads a rank's memory and processor time from /proc, so that the rank does nothing for it.
+/// One thread at a time.
+class ResourceSampler {
+ public:
+  /// Returns the use since the last call; nothing on the first call for a process, and when it
+  /// does not run.
+  std::optional<ResourceUse> sample(std::int64_t pid);
+
+ private:
+  struct Thread {
+    bool isComm = false;
+    std::uint64_t cpuNs = 0;
+    std::uint64_t seen = 0;
+  };
+
+  std::int64_t pid_ = 0;
+  std::int64_t lastNs_ = 0;
+  std::uint64_t samples_ = 0;
+  std::map<std::int64_t, Thread> threads_;
+};
+
+}  // namespace lockstep::trace

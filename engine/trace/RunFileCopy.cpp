@@ -1,0 +1,65 @@
+#include "engine/trace/RunFile.h"
+#include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileTables.h"
+#include "engine/trace/Sqlite.h"
+
+namespace lockstep::trace {
+namespace {
+
+/// Copies every page in one read transaction of the source: rows that are committed meanwhile
+/// are not in the copy.
+base::Status copyPages(sqlite::Database& from, sqlite::Database& to) {
+  sqlite3_backup* backup = sqlite3_backup_init(to.handle(), "main", from.handle(), "main");
+  if (backup == nullptr) {
+    to.note(sqlite3_extended_errcode(to.handle()));
+    return to.status();
+  }
+  const int code = sqlite3_backup_step(backup, -1);
+  sqlite3_backup_finish(backup);
+  to.note(code);
+  return to.status();
+}
+
+/// Makes one file of the copy, and says in it that its rest is elsewhere.
+base::Status settle(const std::filesystem::path& path) {
+  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  sqlite::Database& database = *opened.value();
+  database.execute("PRAGMA journal_mode=DELETE");
+  RunInfo info = tables::readInfo(database);
+  if (info.state == RunState::kStarting || info.state == RunState::kRunning) {
+    info.failure = supervisorGone(info) ? info.failure
+                                        : "this is a copy that was taken while the run went on";
+    info.state = RunState::kRecorderDied;
+    info.controlSocket.clear();
+    database.execute("BEGIN");
+    tables::writeInfo(database, info);
+    database.execute("COMMIT");
+  }
+  return database.status();
+}
+
+}  // namespace
+
+base::Status copyRunFile(const std::filesystem::path& from, const std::filesystem::path& to) {
+  auto opened = openForReading(from, {});
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  return createAtomically(to, [&](const std::filesystem::path& draft) -> base::Status {
+    {
+      auto target = sqlite::Database::open(draft, sqlite::OpenMode::kReadWrite);
+      if (!target.ok()) {
+        return target.error();
+      }
+      if (base::Status copied = copyPages(*opened.value(), *target.value()); !copied.ok()) {
+        return copied;
+      }
+    }
+    return settle(draft);
+  });
+}
+
+}  // namespace lockstep::trace

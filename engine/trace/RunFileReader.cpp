@@ -1,0 +1,287 @@
+#include <sys/stat.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "engine/trace/RunFile.h"
+#include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileSchema.h"
+#include "engine/trace/RunFileTables.h"
+#include "engine/trace/Sqlite.h"
+
+namespace lockstep::trace {
+namespace {
+
+using schema::Part;
+using sqlite::Database;
+using sqlite::Statement;
+
+bool isLive(RunState state) { return state == RunState::kStarting || state == RunState::kRunning; }
+
+double numberOrNan(const Statement& statement, int column) {
+  // SQLite keeps no NaN: it stores a NULL.
+  return statement.isNull(column) ? std::numeric_limits<double>::quiet_NaN()
+                                  : statement.number(column);
+}
+
+class Reader final : public RunFileReader {
+ public:
+  Reader(std::filesystem::path path, RunFileReaderOptions options)
+      : path_(std::move(path)), options_(std::move(options)) {
+    revisions_.fill(-1);
+  }
+
+  [[nodiscard]] const std::filesystem::path& path() const override { return path_; }
+
+  /// Opens once to see that it can be read, and tidies up after a dead recorder.
+  base::Status prepare() {
+    if (base::Status connected = connect(); !connected.ok()) {
+      return connected;
+    }
+    info_ = tables::readInfo(*database_);
+    const base::Status read = database_->status();
+    database_.reset();
+    if (read.ok() && supervisorGone(info_)) {
+      tidyUp(path_);
+    }
+    return read;
+  }
+
+  base::Result<RunUpdate> poll(std::size_t maxSpans) override {
+    // Asked before reading: what a supervisor that is gone now ever wrote is read below.
+    const bool gone = !ended_ && isLive(info_.state) && supervisorGone(info_);
+    if (base::Status connected = connect(); !connected.ok()) {
+      return connected.error();
+    }
+    RunUpdate update;
+    database_->execute("BEGIN");
+    readParts(update);
+    readSpans(update, maxSpans);
+    readMetrics(update);
+    readLog(update);
+    readProblems(update);
+    database_->execute("COMMIT");
+    const base::Status read = database_->status();
+    const bool drained = update.spans.size() < maxSpans;
+    if (drained || !read.ok()) {
+      database_.reset();  // an open connection keeps a lock that the writer's `finish` waits for
+    }
+    if (!read.ok()) {
+      return read.error();
+    }
+    noticeEnd(update, gone);
+    if (untidy_ && drained) {
+      tidyUp(path_);
+      untidy_ = false;
+    }
+    return update;
+  }
+
+ private:
+  base::Status connect() {
+    if (database_ != nullptr) {
+      return {};
+    }
+    auto opened = openForReading(path_, options_);
+    if (!opened.ok()) {
+      return opened.error();
+    }
+    struct stat facts {};
+    if (stat(path_.c_str(), &facts) == 0) {
+      const auto identity = std::make_pair(facts.st_dev, facts.st_ino);
+      if (identity_.has_value() && *identity_ != identity) {
+        return base::Error{base::ExitCode::kBadInput,
+                           "another file took the place of this run file; open it anew",
+                           path_.string()};
+      }
+      identity_ = identity;
+    }
+    database_ = std::move(opened).value();
+    return {};
+  }
+
+  void readParts(RunUpdate& update) {
+    std::array<std::int64_t, schema::kParts> revisions = revisions_;
+    Statement select(*database_, "SELECT part, revision FROM changes");
+    while (select.row()) {
+      const std::int64_t part = select.integer(0);
+      if (part >= 0 && part < schema::kParts) {
+        revisions[static_cast<std::size_t>(part)] = select.integer(1);
+      }
+    }
+    const auto changed = [&](Part part) {
+      const auto at = static_cast<std::size_t>(part);
+      return revisions[at] != revisions_[at];
+    };
+    if (changed(Part::kInfo)) {
+      update.info = tables::readInfo(*database_);
+    }
+    if (changed(Part::kRanks)) {
+      update.ranks = tables::readRanks(*database_);
+    }
+    if (changed(Part::kTracks)) {
+      update.tracks = tables::readTracks(*database_);
+    }
+    if (changed(Part::kParameters)) {
+      update.parameters = tables::readParameters(*database_);
+    }
+    if (changed(Part::kLayouts)) {
+      update.layouts = tables::readLayouts(*database_);
+    }
+    if (changed(Part::kClock)) {
+      Statement clock(*database_,
+                      "SELECT origin_ticks, origin_ns, ns_per_tick FROM clocks ORDER BY id DESC "
+                      "LIMIT 1");
+      if (clock.row()) {
+        update.clock = base::ClockCalibration{static_cast<std::uint64_t>(clock.integer(0)),
+                                              clock.integer(1), clock.number(2)};
+      }
+    }
+    if (database_->ok()) {
+      revisions_ = revisions;
+    }
+  }
+
+  void readSpans(RunUpdate& update, std::size_t maxSpans) {
+    Statement select(*database_,
+                     "SELECT id, track, kind, start, duration, step, bucket, detail, value "
+                     "FROM spans WHERE id > ? ORDER BY id LIMIT ?");
+    select.bind(1, lastSpan_);
+    select.bind(2, static_cast<std::int64_t>(maxSpans));
+    while (select.row()) {
+      SpanRow& row = update.spans.emplace_back();
+      row.id = lastSpan_ = select.integer(0);
+      row.track = static_cast<std::int32_t>(select.integer(1));
+      row.kind = static_cast<EventKind>(select.integer(2));
+      row.startTicks = static_cast<std::uint64_t>(select.integer(3));
+      row.durationTicks = static_cast<std::uint64_t>(select.integer(4));
+      row.step = static_cast<std::uint32_t>(select.integer(5));
+      row.bucket =
+          select.isNull(6) ? kNoBucket : static_cast<std::uint16_t>(select.integer(6));
+      row.detail = static_cast<std::uint16_t>(select.integer(7));
+      row.value = static_cast<std::uint64_t>(select.integer(8));
+    }
+  }
+
+  void readMetrics(RunUpdate& update) {
+    Statement select(*database_,
+                     "SELECT id, rank, name, step, ticks, value FROM metrics WHERE id > ? "
+                     "ORDER BY id");
+    select.bind(1, lastMetric_);
+    while (select.row()) {
+      MetricRow& row = update.metrics.emplace_back();
+      row.id = lastMetric_ = select.integer(0);
+      row.rank = static_cast<int>(select.integer(1));
+      row.name = select.text(2);
+      row.step = static_cast<std::uint32_t>(select.integer(3));
+      row.ticks = static_cast<std::uint64_t>(select.integer(4));
+      row.value = numberOrNan(select, 5);
+    }
+  }
+
+  void readLog(RunUpdate& update) {
+    Statement select(*database_,
+                     "SELECT id, rank, ticks, text FROM logs WHERE id > ? ORDER BY id");
+    select.bind(1, lastLog_);
+    while (select.row()) {
+      LogRow& row = update.log.emplace_back();
+      row.id = lastLog_ = select.integer(0);
+      row.rank = static_cast<int>(select.integer(1));
+      row.ticks = static_cast<std::uint64_t>(select.integer(2));
+      row.text = select.text(3);
+    }
+  }
+
+  void readProblems(RunUpdate& update) {
+    Statement select(*database_,
+                     "SELECT id, severity, rank, step, text FROM problems WHERE id > ? "
+                     "ORDER BY id");
+    select.bind(1, lastProblem_);
+    while (select.row()) {
+      ProblemRow& row = update.problems.emplace_back();
+      row.id = lastProblem_ = select.integer(0);
+      row.severity = select.text(1);
+      row.rank = static_cast<int>(select.integer(2));
+      row.step = static_cast<std::uint32_t>(select.integer(3));
+      row.text = select.text(4);
+    }
+  }
+
+  /// Keeps the state in mind, and turns a live one into kRecorderDied once nobody can end it.
+  void noticeEnd(RunUpdate& update, bool gone) {
+    if (update.info.has_value()) {
+      info_ = *update.info;
+      ended_ = !isLive(info_.state);
+    }
+    if (gone && !ended_) {
+      info_.state = RunState::kRecorderDied;
+      update.info = info_;
+      ended_ = true;
+      untidy_ = true;
+    }
+  }
+
+  std::filesystem::path path_;
+  RunFileReaderOptions options_;
+  std::unique_ptr<Database> database_;
+  std::optional<std::pair<dev_t, ino_t>> identity_;
+  std::array<std::int64_t, schema::kParts> revisions_{};
+  std::int64_t lastSpan_ = 0;
+  std::int64_t lastMetric_ = 0;
+  std::int64_t lastLog_ = 0;
+  std::int64_t lastProblem_ = 0;
+  RunInfo info_;
+  bool ended_ = false;   // the consumer was told an end
+  bool untidy_ = false;  // the recorder died and its WAL still lies beside the file
+};
+
+}  // namespace
+
+bool RunUpdate::empty() const {
+  return !info && !ranks && !tracks && !parameters && !layouts && !clock && spans.empty() &&
+         metrics.empty() && log.empty() && problems.empty();
+}
+
+base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(
+    const std::filesystem::path& path, const RunFileReaderOptions& options) {
+  auto reader = std::make_unique<Reader>(path, options);
+  if (base::Status ready = reader->prepare(); !ready.ok()) {
+    return ready.error();
+  }
+  return std::unique_ptr<RunFileReader>(std::move(reader));
+}
+
+base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
+  auto opened = openForReading(path, {});
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  Database& database = *opened.value();
+  // Asked before reading, as in poll().
+  const bool gone = supervisorGone(tables::readInfo(database));
+  RunSummary summary;
+  database.execute("BEGIN");
+  summary.info = tables::readInfo(database);
+  summary.ranks = tables::readRanks(database);
+  {
+    Statement last(database, "SELECT name, value FROM last_metrics WHERE rank = 0");
+    while (last.row()) {
+      summary.lastMetrics[last.text(0)] = numberOrNan(last, 1);
+    }
+    Statement step(database, "SELECT value FROM meta WHERE key = 'last_step'");
+    if (step.row()) {
+      summary.lastStep = static_cast<std::uint32_t>(step.integer(0));
+    }
+  }
+  database.execute("COMMIT");
+  if (!database.ok()) {
+    return database.status().error();
+  }
+  if (gone && isLive(summary.info.state)) {
+    summary.info.state = RunState::kRecorderDied;
+  }
+  return summary;
+}
+
+}  // namespace lockstep::trace

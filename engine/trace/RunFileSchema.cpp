@@ -1,0 +1,137 @@
+#include "engine/trace/RunFileSchema.h"
+
+#include <fmt/format.h>
+
+#include "engine/trace/Event.h"
+
+namespace lockstep::trace::schema {
+namespace {
+
+constexpr const char* kTables = R"sql(
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE changes(part INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+CREATE TABLE environment(rank INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY(rank, key)) WITHOUT ROWID;
+CREATE TABLE clocks(id INTEGER PRIMARY KEY, origin_ticks INTEGER NOT NULL,
+  origin_ns INTEGER NOT NULL, ns_per_tick REAL NOT NULL);
+CREATE TABLE ranks(rank INTEGER PRIMARY KEY, pid INTEGER NOT NULL, state TEXT NOT NULL,
+  exit_code INTEGER, signal INTEGER NOT NULL, last_words TEXT NOT NULL,
+  stderr_tail TEXT NOT NULL, parameter_hash TEXT NOT NULL, wire_bytes INTEGER NOT NULL,
+  wire_messages INTEGER NOT NULL, events_dropped INTEGER NOT NULL);
+CREATE TABLE tracks(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL);
+CREATE TABLE kinds(kind INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE operations(operation INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE startup_stages(stage INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER NOT NULL, kind INTEGER NOT NULL,
+  start INTEGER NOT NULL, duration INTEGER NOT NULL, step INTEGER NOT NULL, bucket INTEGER,
+  detail INTEGER NOT NULL, value INTEGER NOT NULL);
+CREATE TABLE metrics(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL,
+  step INTEGER NOT NULL, ticks INTEGER NOT NULL, value REAL);
+CREATE TABLE last_metrics(rank INTEGER NOT NULL, name TEXT NOT NULL, step INTEGER NOT NULL,
+  value REAL, PRIMARY KEY(rank, name)) WITHOUT ROWID;
+CREATE TABLE parameters(parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, shape TEXT NOT NULL,
+  dtype TEXT NOT NULL, numel INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE layouts(layout INTEGER PRIMARY KEY, step INTEGER NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE buckets(layout INTEGER NOT NULL, bucket INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  limit_bytes INTEGER NOT NULL, dtype TEXT NOT NULL, PRIMARY KEY(layout, bucket)) WITHOUT ROWID;
+CREATE TABLE bucket_parameters(layout INTEGER NOT NULL, bucket INTEGER NOT NULL,
+  position INTEGER NOT NULL, parameter INTEGER NOT NULL, byte_offset INTEGER NOT NULL,
+  PRIMARY KEY(layout, bucket, position)) WITHOUT ROWID;
+CREATE TABLE logs(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, ticks INTEGER NOT NULL,
+  text TEXT NOT NULL);
+CREATE TABLE problems(id INTEGER PRIMARY KEY, severity TEXT NOT NULL, rank INTEGER NOT NULL,
+  step INTEGER NOT NULL, text TEXT NOT NULL);
+)sql";
+
+// For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks.
+constexpr const char* kViews = R"sql(
+CREATE VIEW clock AS SELECT * FROM clocks ORDER BY id DESC LIMIT 1;
+CREATE VIEW spans_ns AS
+  SELECT spans.id AS id, tracks.rank AS rank, tracks.name AS track, kinds.name AS kind,
+    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
+    CAST(round(duration * ns_per_tick) AS INTEGER) AS duration_ns,
+    step, bucket, detail, spans.value AS value
+  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+    LEFT JOIN kinds ON kinds.kind = spans.kind;
+CREATE VIEW collectives AS
+  SELECT spans.id AS id, tracks.rank AS rank, detail >> 8 AS group_number,
+    (spans.value >> 40) & 0xFFFFFF AS sequence, operations.name AS operation, step, bucket,
+    spans.value & 0xFFFFFFFFFF AS bytes,
+    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
+    CAST(round(duration * ns_per_tick) AS INTEGER) AS duration_ns
+  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+    LEFT JOIN operations ON operations.operation = (detail & 0xFF)
+  WHERE spans.kind = 71;
+CREATE VIEW gradients_ready AS
+  SELECT spans.id AS id, tracks.rank AS rank, step, parameters.name AS parameter, bucket,
+    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS ready_ns
+  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+    LEFT JOIN parameters ON parameters.parameter = spans.value
+  WHERE spans.kind = 30;
+CREATE VIEW metrics_ns AS
+  SELECT metrics.id AS id, rank, name, step,
+    origin_ns + CAST(round((ticks - origin_ticks) * ns_per_tick) AS INTEGER) AS at_ns, value
+  FROM clock CROSS JOIN metrics;
+)sql";
+static_assert(static_cast<int>(EventKind::kCollective) == 71);
+static_assert(static_cast<int>(EventKind::kGradientReady) == 30);
+
+/// Writes the names of all numbers below `limit` that have one.
+template <typename Enum>
+void writeNames(sqlite::Database& database, const char* sql, int limit) {
+  sqlite::Statement insert(database, sql);
+  for (int number = 0; number < limit; ++number) {
+    if (const std::string_view text = name(static_cast<Enum>(number)); text != "unknown") {
+      insert.runWith(number, text);
+    }
+  }
+}
+
+std::int64_t pragma(sqlite::Database& database, const char* sql) {
+  sqlite::Statement statement(database, sql);
+  const std::int64_t value = statement.row() ? statement.integer(0) : 0;
+  return value;
+}
+
+}  // namespace
+
+void create(sqlite::Database& database) {
+  database.execute("BEGIN");
+  database.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId,
+                               kUserVersion)
+                       .c_str());
+  database.execute(kTables);
+  database.execute(kViews);
+  writeNames<EventKind>(database, "INSERT INTO kinds VALUES(?, ?)", 256);
+  writeNames<Operation>(database, "INSERT INTO operations VALUES(?, ?)", 256);
+  writeNames<StartupStage>(database, "INSERT INTO startup_stages VALUES(?, ?)", 256);
+  {
+    sqlite::Statement insert(database, "INSERT INTO changes VALUES(?, 0)");
+    for (int part = 0; part < kParts; ++part) {
+      insert.runWith(part);
+    }
+  }
+  database.execute("COMMIT");
+}
+
+base::Status check(sqlite::Database& database, const std::filesystem::path& path) {
+  const std::int64_t application = pragma(database, "PRAGMA application_id");
+  const std::int64_t version = pragma(database, "PRAGMA user_version");
+  if (!database.ok()) {
+    return database.status();
+  }
+  if (application != kApplicationId) {
+    return base::Error{base::ExitCode::kBadInput, "this is no run file of lockstep",
+                       path.string()};
+  }
+  if (version / 1000 != kMajor) {
+    return base::Error{base::ExitCode::kBadInput,
+                       fmt::format("run file of format {}.{}, but this lockstep reads format "
+                                   "{}.x; open it with the lockstep that wrote it",
+                                   version / 1000, version % 1000, kMajor),
+                       path.string()};
+  }
+  return {};
+}
+
+}  // namespace lockstep::trace::schema

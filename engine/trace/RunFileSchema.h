@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/base/Result.h"
+#include "engine/trace/Sqlite.h"
+
+namespace lockstep::trace::schema {
+
+// The format is told in FORMAT.md; these are its numbers.
+
+inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
+inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read
+inline constexpr std::int32_t kMinor = 0;                   ///< a minor only adds
+
+/// PRAGMA user_version of what is written now.
+inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;
+
+/// Rows of `ranks`-like tables that belong to the run as a whole.
+inline constexpr int kWholeRun = -1;
+
+/// Small tables that readers are given whole. `changes` counts the commits that touched each.
+enum class Part : std::int32_t { kInfo = 0, kRanks, kTracks, kParameters, kLayouts, kClock };
+inline constexpr int kParts = 6;
+
+/// Makes tables, views and signature in an empty database.
+void create(sqlite::Database& database);
+
+/// Says whether the database is a run file whose major is ours.
+base::Status check(sqlite::Database& database, const std::filesystem::path& path);
+
+}  // namespace lockstep::trace::schema

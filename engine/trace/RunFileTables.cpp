@@ -1,0 +1,264 @@
+#include "engine/trace/RunFileTables.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "engine/trace/RunFileSchema.h"
+
+namespace lockstep::trace {
+
+namespace {
+constexpr std::array kStates = {RunState::kStarting, RunState::kRunning, RunState::kFinished,
+                                RunState::kFailed,   RunState::kStopped, RunState::kRecorderDied};
+}
+
+std::string_view name(RunState state) {
+  switch (state) {
+    case RunState::kStarting: return "starting";
+    case RunState::kRunning: return "running";
+    case RunState::kFinished: return "finished";
+    case RunState::kFailed: return "failed";
+    case RunState::kStopped: return "stopped";
+    case RunState::kRecorderDied: return "recorder died";
+  }
+  return "unknown";
+}
+
+namespace tables {
+namespace {
+
+using sqlite::Database;
+using sqlite::Statement;
+using Environment = std::map<std::string, std::string>;
+
+RunState stateNamed(const std::string& text) {
+  for (const RunState state : kStates) {
+    if (text == name(state)) {
+      return state;
+    }
+  }
+  return RunState::kRecorderDied;
+}
+
+void writeEnvironment(Database& database, int rank, const Environment& values) {
+  Statement(database, "DELETE FROM environment WHERE rank = ?").runWith(rank);
+  Statement insert(database, "INSERT INTO environment VALUES(?, ?, ?)");
+  for (const auto& [key, value] : values) {
+    insert.runWith(rank, std::string_view(key), std::string_view(value));
+  }
+}
+
+std::map<int, Environment> readEnvironments(Database& database) {
+  std::map<int, Environment> environments;
+  Statement select(database, "SELECT rank, key, value FROM environment");
+  while (select.row()) {
+    environments[static_cast<int>(select.integer(0))][select.text(1)] = select.text(2);
+  }
+  return environments;
+}
+
+}  // namespace
+
+void writeInfo(Database& database, const RunInfo& info) {
+  Statement insert(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)");
+  const auto put = [&](std::string_view key, const auto& value) {
+    if constexpr (std::is_convertible_v<decltype(value), std::string_view>) {
+      insert.runWith(key, std::string_view(value));
+    } else {
+      insert.runWith(key, value);
+    }
+  };
+  put("run_id", info.runId);
+  put("name", info.name);
+  put("experiment_toml", info.experimentToml);
+  put("state", name(info.state));
+  put("started_at", info.startedAt);
+  put("finished_at", info.finishedAt);
+  put("failure", info.failure);
+  put("exit_code", info.exitCode);
+  put("supervisor_pid", info.supervisorPid);
+  put("supervisor_start", info.supervisorStart);
+  put("control_socket", info.controlSocket);
+  put("host_name", info.hostName);
+  put("world_size", info.worldSize);
+  put("planned_steps", info.plannedSteps);
+  writeEnvironment(database, schema::kWholeRun, info.environment);
+}
+
+RunInfo readInfo(Database& database) {
+  std::map<std::string, std::string> texts;
+  std::map<std::string, std::int64_t> integers;
+  Statement select(database, "SELECT key, value FROM meta");
+  while (select.row()) {
+    const std::string key = select.text(0);
+    integers[key] = select.integer(1);
+    texts[key] = select.text(1);
+  }
+  RunInfo info;
+  info.runId = texts["run_id"];
+  info.name = texts["name"];
+  info.experimentToml = texts["experiment_toml"];
+  info.state = stateNamed(texts["state"]);
+  info.startedAt = texts["started_at"];
+  info.finishedAt = texts["finished_at"];
+  info.failure = texts["failure"];
+  info.exitCode = static_cast<int>(integers["exit_code"]);
+  info.supervisorPid = integers["supervisor_pid"];
+  info.supervisorStart = texts["supervisor_start"];
+  info.controlSocket = texts["control_socket"];
+  info.hostName = texts["host_name"];
+  info.worldSize = static_cast<int>(integers["world_size"]);
+  info.plannedSteps = static_cast<std::uint32_t>(integers["planned_steps"]);
+  info.environment = readEnvironments(database)[schema::kWholeRun];
+  return info;
+}
+
+void writeRank(Database& database, const RankInfo& rank) {
+  Statement insert(database, "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?,?)");
+  insert.bind(1, rank.rank);
+  insert.bind(2, rank.pid);
+  insert.bind(3, std::string_view(rank.state));
+  if (rank.exitCode.has_value()) {
+    insert.bind(4, *rank.exitCode);
+  } else {
+    insert.bindNull(4);
+  }
+  insert.bind(5, rank.signal);
+  insert.bind(6, std::string_view(rank.lastWords));
+  insert.bind(7, std::string_view(rank.stderrTail));
+  insert.bind(8, std::string_view(rank.parameterHash));
+  insert.bind(9, rank.wireBytes);
+  insert.bind(10, rank.wireMessages);
+  insert.bind(11, rank.eventsDropped);
+  insert.run();
+  writeEnvironment(database, rank.rank, rank.environment);
+}
+
+std::vector<RankInfo> readRanks(Database& database) {
+  auto environments = readEnvironments(database);
+  std::vector<RankInfo> ranks;
+  Statement select(database,
+                   "SELECT rank, pid, state, exit_code, signal, last_words, stderr_tail, "
+                   "parameter_hash, wire_bytes, wire_messages, events_dropped FROM ranks "
+                   "ORDER BY rank");
+  while (select.row()) {
+    RankInfo& rank = ranks.emplace_back();
+    rank.rank = static_cast<int>(select.integer(0));
+    rank.pid = select.integer(1);
+    rank.state = select.text(2);
+    if (!select.isNull(3)) {
+      rank.exitCode = static_cast<int>(select.integer(3));
+    }
+    rank.signal = static_cast<int>(select.integer(4));
+    rank.lastWords = select.text(5);
+    rank.stderrTail = select.text(6);
+    rank.parameterHash = select.text(7);
+    rank.wireBytes = static_cast<std::uint64_t>(select.integer(8));
+    rank.wireMessages = static_cast<std::uint64_t>(select.integer(9));
+    rank.eventsDropped = static_cast<std::uint64_t>(select.integer(10));
+    rank.environment = std::move(environments[rank.rank]);
+  }
+  return ranks;
+}
+
+void writeParameters(Database& database,
+                     const std::vector<ParametersMessage::Parameter>& parameters) {
+  database.execute("DELETE FROM parameters");
+  Statement insert(database, "INSERT INTO parameters VALUES(?, ?, ?, ?, ?, ?)");
+  std::int64_t index = 0;
+  for (const auto& parameter : parameters) {
+    const std::string shape = nlohmann::json(parameter.shape).dump();
+    insert.runWith(index++, std::string_view(parameter.name), std::string_view(shape),
+                   std::string_view(parameter.dtype), parameter.numel, parameter.bytes);
+  }
+}
+
+std::vector<ParametersMessage::Parameter> readParameters(Database& database) {
+  std::vector<ParametersMessage::Parameter> parameters;
+  Statement select(database,
+                   "SELECT name, shape, dtype, numel, bytes FROM parameters ORDER BY parameter");
+  while (select.row()) {
+    auto& parameter = parameters.emplace_back();
+    parameter.name = select.text(0);
+    const auto shape = nlohmann::json::parse(select.text(1), nullptr, false);
+    if (!shape.is_array()) {
+      database.note(SQLITE_CORRUPT);
+      break;
+    }
+    for (const auto& extent : shape) {
+      parameter.shape.push_back(extent.is_number_integer() ? extent.get<std::int64_t>() : 0);
+    }
+    parameter.dtype = select.text(2);
+    parameter.numel = select.integer(3);
+    parameter.bytes = select.integer(4);
+  }
+  return parameters;
+}
+
+void writeLayout(Database& database, const BucketsMessage& layout) {
+  Statement(database, "DELETE FROM buckets WHERE layout = ?").runWith(layout.layout);
+  Statement(database, "DELETE FROM bucket_parameters WHERE layout = ?").runWith(layout.layout);
+  Statement(database, "INSERT OR REPLACE INTO layouts VALUES(?, ?, ?)")
+      .runWith(layout.layout, layout.step, std::string_view(layout.reason));
+  Statement insertBucket(database, "INSERT INTO buckets VALUES(?, ?, ?, ?, ?)");
+  Statement insertParameter(database, "INSERT INTO bucket_parameters VALUES(?, ?, ?, ?, ?)");
+  for (std::size_t b = 0; b < layout.buckets.size(); ++b) {
+    const auto& bucket = layout.buckets[b];
+    insertBucket.runWith(layout.layout, static_cast<std::int64_t>(b), bucket.bytes,
+                         bucket.limitBytes, std::string_view(bucket.dtype));
+    for (std::size_t i = 0; i < bucket.parameters.size(); ++i) {
+      const std::uint64_t offset = i < bucket.offsets.size() ? bucket.offsets[i] : 0;
+      insertParameter.runWith(layout.layout, static_cast<std::int64_t>(b),
+                              static_cast<std::int64_t>(i), bucket.parameters[i], offset);
+    }
+  }
+}
+
+std::vector<BucketsMessage> readLayouts(Database& database) {
+  std::vector<BucketsMessage> layouts;
+  Statement select(database, "SELECT layout, step, reason FROM layouts ORDER BY layout");
+  Statement selectBuckets(
+      database, "SELECT bytes, limit_bytes, dtype FROM buckets WHERE layout = ? ORDER BY bucket");
+  Statement selectParameters(database,
+                             "SELECT bucket, parameter, byte_offset FROM bucket_parameters "
+                             "WHERE layout = ? ORDER BY bucket, position");
+  while (select.row()) {
+    BucketsMessage& layout = layouts.emplace_back();
+    layout.layout = static_cast<std::uint32_t>(select.integer(0));
+    layout.step = static_cast<std::uint32_t>(select.integer(1));
+    layout.reason = select.text(2);
+    selectBuckets.bind(1, layout.layout);
+    while (selectBuckets.row()) {
+      auto& bucket = layout.buckets.emplace_back();
+      bucket.bytes = static_cast<std::uint64_t>(selectBuckets.integer(0));
+      bucket.limitBytes = static_cast<std::uint64_t>(selectBuckets.integer(1));
+      bucket.dtype = selectBuckets.text(2);
+    }
+    selectParameters.bind(1, layout.layout);
+    while (selectParameters.row()) {
+      const auto b = static_cast<std::uint64_t>(selectParameters.integer(0));
+      if (b >= layout.buckets.size()) {
+        database.note(SQLITE_CORRUPT);
+        break;
+      }
+      layout.buckets[b].parameters.push_back(
+          static_cast<std::uint32_t>(selectParameters.integer(1)));
+      layout.buckets[b].offsets.push_back(static_cast<std::uint64_t>(selectParameters.integer(2)));
+    }
+  }
+  return layouts;
+}
+
+std::vector<TrackInfo> readTracks(Database& database) {
+  std::vector<TrackInfo> tracks;
+  Statement select(database, "SELECT id, rank, name FROM tracks ORDER BY id");
+  while (select.row()) {
+    tracks.push_back(TrackInfo{static_cast<std::int32_t>(select.integer(0)),
+                               static_cast<int>(select.integer(1)), select.text(2)});
+  }
+  return tracks;
+}
+
+}  // namespace tables
+}  // namespace lockstep::trace

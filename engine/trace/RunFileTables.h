@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/trace/RunFile.h"
+#include "engine/trace/Sqlite.h"
+
+namespace lockstep::trace::tables {
+
+// The small tables of a run file, each written and read here and nowhere else. Errors stick in
+// the database.
+
+void writeInfo(sqlite::Database& database, const RunInfo& info);
+RunInfo readInfo(sqlite::Database& database);
+
+void writeRank(sqlite::Database& database, const RankInfo& rank);
+std::vector<RankInfo> readRanks(sqlite::Database& database);
+
+void writeParameters(sqlite::Database& database,
+                     const std::vector<ParametersMessage::Parameter>& parameters);
+std::vector<ParametersMessage::Parameter> readParameters(sqlite::Database& database);
+
+/// Replaces the layout of the same number.
+void writeLayout(sqlite::Database& database, const BucketsMessage& layout);
+std::vector<BucketsMessage> readLayouts(sqlite::Database& database);
+
+std::vector<TrackInfo> readTracks(sqlite::Database& database);
+
+}  // namespace lockstep::trace::tables

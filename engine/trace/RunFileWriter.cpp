@@ -1,0 +1,264 @@
+#include <unistd.h>
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include "engine/trace/HostFacts.h"
+#include "engine/trace/RunFile.h"
+#include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileSchema.h"
+#include "engine/trace/RunFileTables.h"
+#include "engine/trace/Sqlite.h"
+
+namespace lockstep::trace {
+namespace {
+
+using schema::Part;
+using sqlite::Statement;
+
+class Writer final : public RunFileWriter {
+ public:
+  Writer(std::unique_ptr<sqlite::Database> database, RunFileWriterOptions options)
+      : options_(options),
+        database_(std::move(database)),
+        statements_(std::make_unique<Statements>(*database_)) {}
+
+  // A writer that was not finished leaves a live-looking file, as a crash would.
+  ~Writer() override {
+    statements_.reset();
+    database_.reset();
+  }
+
+  void setInfo(const RunInfo& info) override {
+    info_ = info;
+    if (info_.supervisorPid == 0) {
+      info_.supervisorPid = getpid();
+      info_.supervisorStart = processStart(getpid());
+    }
+    infoKnown_ = true;
+    if (begin()) {
+      tables::writeInfo(*database_, info_);
+      touch(Part::kInfo);
+    }
+  }
+
+  void setRank(const RankInfo& rank) override {
+    if (begin()) {
+      tables::writeRank(*database_, rank);
+      touch(Part::kRanks);
+    }
+  }
+
+  void addTrack(const TrackInfo& track) override {
+    if (begin()) {
+      Statement(*database_, "INSERT OR REPLACE INTO tracks VALUES(?, ?, ?)")
+          .runWith(track.id, track.rank, std::string_view(track.name));
+      touch(Part::kTracks);
+    }
+  }
+
+  void setParameters(const ParametersMessage& parameters) override {
+    if (begin()) {
+      tables::writeParameters(*database_, parameters.parameters);
+      touch(Part::kParameters);
+    }
+  }
+
+  void addLayout(const BucketsMessage& layout) override {
+    if (begin()) {
+      tables::writeLayout(*database_, layout);
+      touch(Part::kLayouts);
+    }
+  }
+
+  void addClock(const base::ClockCalibration& clock) override {
+    if (begin()) {
+      Statement(*database_,
+                "INSERT INTO clocks(origin_ticks, origin_ns, ns_per_tick) VALUES(?, ?, ?)")
+          .runWith(clock.originTicks, clock.originNs, clock.nsPerTick);
+      touch(Part::kClock);
+    }
+  }
+
+  void addEvent(std::int32_t track, const Event& event) override {
+    if (!begin()) {
+      return;
+    }
+    Statement& insert = statements_->span;
+    insert.bind(1, track);
+    insert.bind(2, static_cast<std::int32_t>(event.kind));
+    insert.bind(3, event.startTicks);
+    insert.bind(4, static_cast<std::int64_t>(event.durationTicks));
+    insert.bind(5, event.step);
+    if (event.bucket == kNoBucket) {
+      insert.bindNull(6);
+    } else {
+      insert.bind(6, static_cast<std::int32_t>(event.bucket));
+    }
+    insert.bind(7, static_cast<std::int32_t>(event.detail));
+    insert.bind(8, event.value);
+    insert.run();
+    if (event.kind == static_cast<std::uint64_t>(EventKind::kStep) && event.step > lastStep_) {
+      lastStep_ = event.step;
+      lastStepChanged_ = true;
+    }
+  }
+
+  void addMetric(const MetricRow& metric) override {
+    if (begin()) {
+      statements_->metric.runWith(metric.rank, std::string_view(metric.name), metric.step,
+                                  metric.ticks, metric.value);
+      lastMetrics_[{metric.rank, metric.name}] = {metric.step, metric.value};
+    }
+  }
+
+  void addLog(const LogRow& row) override {
+    if (begin()) {
+      statements_->log.runWith(row.rank, row.ticks, std::string_view(row.text));
+    }
+  }
+
+  void addProblem(const ProblemRow& problem) override {
+    if (begin()) {
+      statements_->problem.runWith(std::string_view(problem.severity), problem.rank, problem.step,
+                                   std::string_view(problem.text));
+    }
+  }
+
+  base::Status commit() override {
+    if (database_ == nullptr) {
+      return finishStatus_;
+    }
+    if (inTransaction_ && database_->ok()) {
+      for (std::size_t part = 0; part < touched_.size(); ++part) {
+        if (std::exchange(touched_[part], false)) {
+          statements_->touch.runWith(static_cast<std::int32_t>(part));
+        }
+      }
+      for (const auto& [key, last] : lastMetrics_) {
+        statements_->lastMetric.runWith(key.first, std::string_view(key.second), last.first,
+                                        last.second);
+      }
+      lastMetrics_.clear();
+      if (std::exchange(lastStepChanged_, false)) {
+        statements_->meta.runWith(std::string_view("last_step"), lastStep_);
+      }
+      database_->execute("COMMIT");
+      inTransaction_ = false;
+    }
+    return database_->status();
+  }
+
+  base::Status finish() override {
+    if (database_ == nullptr) {
+      return finishStatus_;
+    }
+    finishStatus_ = commit();
+    if (!finishStatus_.ok()) {
+      // Room for rows has gone, but replacing the few rows of `meta` needs none.
+      database_->recover();
+      if (infoKnown_) {
+        inTransaction_ = false;
+        setInfo(info_);
+        (void)commit();
+        database_->recover();
+      }
+    }
+    statements_.reset();
+    database_->setPatience(static_cast<int>(options_.finishPatience.count()));
+    database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    if (database_->ok()) {
+      database_->execute("PRAGMA journal_mode=DELETE");
+    }
+    database_.reset();
+    return finishStatus_;
+  }
+
+ private:
+  struct Statements {
+    explicit Statements(sqlite::Database& database)
+        : span(database,
+               "INSERT INTO spans(track, kind, start, duration, step, bucket, detail, value) "
+               "VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
+          metric(database,
+                 "INSERT INTO metrics(rank, name, step, ticks, value) VALUES(?, ?, ?, ?, ?)"),
+          lastMetric(database, "INSERT OR REPLACE INTO last_metrics VALUES(?, ?, ?, ?)"),
+          log(database, "INSERT INTO logs(rank, ticks, text) VALUES(?, ?, ?)"),
+          problem(database, "INSERT INTO problems(severity, rank, step, text) VALUES(?, ?, ?, ?)"),
+          touch(database, "UPDATE changes SET revision = revision + 1 WHERE part = ?"),
+          meta(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)") {}
+    Statement span, metric, lastMetric, log, problem, touch, meta;
+  };
+
+  /// Opens a transaction when none is open; false when nothing can be written any more.
+  bool begin() {
+    LOCKSTEP_CHECK(database_ != nullptr, "a row for a run file that is finished");
+    if (!inTransaction_ && database_->ok()) {
+      database_->execute("BEGIN");
+      inTransaction_ = true;
+    }
+    return database_->ok();
+  }
+
+  void touch(Part part) { touched_[static_cast<std::size_t>(part)] = true; }
+
+  RunFileWriterOptions options_;
+  std::unique_ptr<sqlite::Database> database_;
+  std::unique_ptr<Statements> statements_;
+  bool inTransaction_ = false;
+  std::array<bool, schema::kParts> touched_{};
+  std::map<std::pair<int, std::string>, std::pair<std::uint32_t, double>> lastMetrics_;
+  std::uint32_t lastStep_ = 0;
+  bool lastStepChanged_ = false;
+  RunInfo info_;
+  bool infoKnown_ = false;
+  base::Status finishStatus_;
+};
+
+/// Makes the tables in one file without a WAL, so that the renamed file is complete.
+base::Status buildEmptyRun(const std::filesystem::path& path) {
+  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  sqlite::Database& database = *opened.value();
+  schema::create(database);
+  RunInfo info;
+  info.supervisorPid = getpid();
+  info.supervisorStart = processStart(getpid());
+  info.hostName = hostName();
+  tables::writeInfo(database, info);
+  return database.status();
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<RunFileWriter>> RunFileWriter::create(
+    const std::filesystem::path& path, const RunFileWriterOptions& options) {
+  if (base::Status built = createAtomically(path, buildEmptyRun); !built.ok()) {
+    return built.error();
+  }
+  auto opened = sqlite::Database::open(path, sqlite::OpenMode::kReadWrite);
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  sqlite::Database& database = *opened.value();
+  database.execute("PRAGMA journal_mode=WAL");
+  // With a WAL, NORMAL syncs at checkpoints only: a power cut loses the newest rows, a crash
+  // of the recorder none.
+  database.execute("PRAGMA synchronous=NORMAL");
+  if (options.maxBytes != 0) {
+    constexpr std::uint64_t kPageBytes = 4096;
+    database.execute(
+        fmt::format("PRAGMA max_page_count={}", (options.maxBytes + kPageBytes - 1) / kPageBytes)
+            .c_str());
+  }
+  auto writer = std::make_unique<Writer>(std::move(opened).value(), options);
+  if (base::Status ready = writer->commit(); !ready.ok()) {
+    return ready.error();
+  }
+  return std::unique_ptr<RunFileWriter>(std::move(writer));
+}
+
+}  // namespace lockstep::trace

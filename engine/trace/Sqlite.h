@@ -1,0 +1,107 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::trace::sqlite {
+
+enum class OpenMode {
+  kReadWrite,
+  kReadOnly,
+  kImmutable,  ///< reads without locks or side files: only for a file nobody writes any more
+};
+
+/// One connection. The first error sticks: after it statements do nothing, and `status()`
+/// tells it, so that code reads straight and is checked once at its end.
+/// One thread at a time.
+class Database {
+ public:
+  /// Opens an existing file. SQLite looks into it only when the first statement runs.
+  static base::Result<std::unique_ptr<Database>> open(const std::filesystem::path& path,
+                                                      OpenMode mode);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  /// Runs statements that return no rows, or whose rows do not matter.
+  void execute(const char* sql);
+
+  /// Sets how long a statement waits for another connection's lock.
+  void setPatience(int ms) { sqlite3_busy_timeout(handle_, ms); }
+
+  [[nodiscard]] bool ok() const { return code_ == SQLITE_OK; }
+  [[nodiscard]] base::Status status() const;
+  [[nodiscard]] sqlite3* handle() const { return handle_; }
+
+  /// Keeps `code` when it is the first error. SQLITE_ROW and SQLITE_DONE are none.
+  void note(int code);
+
+  /// Forgets the error and rolls back what was open, so that the connection can be used on.
+  void recover();
+
+ private:
+  Database(sqlite3* handle, std::filesystem::path path);
+
+  sqlite3* handle_;
+  std::filesystem::path path_;
+  int code_ = SQLITE_OK;
+  int systemErrno_ = 0;
+  std::string text_;
+};
+
+/// A prepared statement. Parameters count from 1, columns from 0, as in SQLite.
+class Statement {
+ public:
+  Statement(Database& database, const char* sql);
+  ~Statement() { sqlite3_finalize(handle_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  void bind(int at, std::int64_t value) { sqlite3_bind_int64(handle_, at, value); }
+  void bind(int at, std::uint64_t value) { bind(at, static_cast<std::int64_t>(value)); }
+  void bind(int at, std::int32_t value) { bind(at, static_cast<std::int64_t>(value)); }
+  void bind(int at, std::uint32_t value) { bind(at, static_cast<std::int64_t>(value)); }
+  void bind(int at, double value) { sqlite3_bind_double(handle_, at, value); }
+  void bindNull(int at) { sqlite3_bind_null(handle_, at); }
+  /// The text must live until the statement has run.
+  void bind(int at, std::string_view text) {
+    sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+  }
+
+  /// Runs up to the next row; false at the end or on an error. After the end it can be bound
+  /// and run again.
+  bool row();
+
+  /// Runs a statement without rows, and makes it ready to be bound again.
+  void run();
+
+  /// Binds the values in order and runs.
+  template <typename... Values>
+  void runWith(const Values&... values) {
+    int at = 0;
+    (bind(++at, values), ...);
+    run();
+  }
+
+  [[nodiscard]] bool isNull(int column) const {
+    return sqlite3_column_type(handle_, column) == SQLITE_NULL;
+  }
+  [[nodiscard]] std::int64_t integer(int column) const {
+    return sqlite3_column_int64(handle_, column);
+  }
+  [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_, column); }
+  [[nodiscard]] std::string text(int column) const;
+
+ private:
+  Database& database_;
+  sqlite3_stmt* handle_ = nullptr;
+};
+
+}  // namespace lockstep::trace::sqlite

@@ -46,6 +46,10 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
   useBuckets(buckets::planConstruction(specs_, options_.rule, options_.caps));
   sendParameters();
   sendLayout(0, "construction");
+  if (options_.hook != nullptr) {
+    auto& hook = tracer_.lastWords().hook;
+    hook[options_.hook->name().copy(hook.data(), hook.size() - 1)] = '\0';
+  }
   watchParameters();
 }
 

@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "engine/ddp/DistributedDataParallel.h"
+#include "engine/hooks/MakeHook.h"
+#include "engine/trace/Messages.h"
+#include "engine/trace/SegmentReader.h"
+#include "tests/engine/ddp/LoopbackGroup.h"
+#include "tests/engine/ddp/TestModels.h"
+
+namespace lockstep::ddp {
+namespace {
+
+using test::Net;
+using testing::ElementsAre;
+using trace::Event;
+using trace::EventKind;
+
+/// A rank's segment with both its ends in this process.
+class Recording {
+ public:
+  Recording()
+      : segment_(trace::Segment::create({4, 4096, 1u << 16}).value()),
+        tracer_(trace::Segment::attach(dup(segment_.fd())).value()) {
+    segment_.header().captureEnabled.store(1);
+  }
+  trace::Tracer& tracer() { return tracer_; }
+
+  std::map<std::string, std::vector<Event>> lanes() {
+    trace::SegmentReader reader(segment_);
+    std::map<std::string, std::vector<Event>> lanes;
+    for (std::uint32_t i = 0; i < reader.lanes(); ++i) {
+      auto& events = lanes[reader.laneName(i)];
+      reader.drainLane(i, [&](const Event& event) { events.push_back(event); });
+    }
+    return lanes;
+  }
+  std::vector<trace::Message> messages() {
+    trace::SegmentReader reader(segment_);
+    std::vector<trace::Message> messages;
+    EXPECT_TRUE(reader.drainMessages([&](std::string_view json) {
+      messages.push_back(trace::messageFromJson(json).value());
+    }));
+    return messages;
+  }
+
+ private:
+  trace::Segment segment_;
+  trace::Tracer tracer_;
+};
+
+DdpOptions options(Recording& recording) {
+  DdpOptions options;
+  options.config.firstBucketMb = 40.0 / 1048576;
+  options.config.bucketCapMb = 100.0 / 1048576;
+  options.tracer = &recording.tracer();
+  return options;
+}
+
+void step(DistributedDataParallel& ddp, std::uint32_t index) {
+  ddp.setStep(index);
+  ddp.forward<Net>(at::ones({2, 4})).sum().backward();
+}
+
+std::vector<Event> ofKind(const std::vector<Event>& events, EventKind kind) {
+  std::vector<Event> found;
+  for (const Event& event : events) {
+    if (event.kind == static_cast<std::uint16_t>(kind)) {
+      found.push_back(event);
+    }
+  }
+  return found;
+}
+
+TEST(ReducerTrace, SendsParametersAndBothLayouts) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    step(ddp, 10);
+    step(ddp, 11);
+    const auto messages = recording.messages();
+    ASSERT_EQ(messages.size(), 3u);
+
+    const auto& parameters = std::get<trace::ParametersMessage>(messages[0]).parameters;
+    ASSERT_EQ(parameters.size(), 4u);
+    EXPECT_EQ(parameters[0], (trace::ParametersMessage::Parameter{
+                                 "fc0.weight", {6, 4}, "float32", 24, 96}));
+
+    const auto& first = std::get<trace::BucketsMessage>(messages[1]);
+    EXPECT_EQ(first.layout, 0u);
+    EXPECT_EQ(first.step, 0u);
+    EXPECT_EQ(first.reason, "construction");
+    EXPECT_THAT(first.buckets,
+                ElementsAre(trace::BucketsMessage::Bucket{
+                    {0, 1, 2, 3}, {0, 96, 120, 168}, 176, 0, "float32"}));
+
+    const auto& second = std::get<trace::BucketsMessage>(messages[2]);
+    EXPECT_EQ(second.layout, 1u);
+    EXPECT_EQ(second.step, 11u);
+    EXPECT_EQ(second.reason, "rebuild");
+    EXPECT_THAT(second.buckets,
+                ElementsAre(trace::BucketsMessage::Bucket{{3, 2}, {0, 8}, 56, 40, "float32"},
+                            trace::BucketsMessage::Bucket{{1, 0}, {0, 24}, 120, 100, "float32"}));
+  });
+}
+
+TEST(ReducerTrace, TellsTheLifeOfEachGradientAndBucket) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    step(ddp, 0);
+    recording.lanes();
+    step(ddp, 1);
+    const auto events = recording.lanes().at("ddp");
+
+    std::vector<EventKind> kinds;
+    for (const Event& event : events) {
+      EXPECT_EQ(event.step, 1u);
+      kinds.push_back(static_cast<EventKind>(event.kind));
+    }
+    using enum EventKind;
+    EXPECT_THAT(kinds, ElementsAre(kRebuildBuckets, kGradientReady, kCopyIn, kGradientReady,
+                                   kCopyIn, kBucketReady, kBucketLaunched, kGradientReady, kCopyIn,
+                                   kGradientReady, kCopyIn, kBucketReady, kBucketLaunched, kWait,
+                                   kCopyOut, kWait, kCopyOut, kFinalize));
+
+    const auto ready = ofKind(events, kGradientReady);
+    EXPECT_EQ(ready[0].value, 3u);  // the parameter's index
+    EXPECT_EQ(ready[3].value, 0u);
+    const auto copied = ofKind(events, kCopyIn);
+    EXPECT_EQ(copied[2].bucket, 1);
+    EXPECT_EQ(copied[2].value, 1u);
+    const auto launched = ofKind(events, kBucketLaunched);
+    EXPECT_EQ(launched[0].bucket, 0);
+    EXPECT_EQ(launched[0].value, 56u);  // bytes
+    EXPECT_EQ(launched[1].bucket, 1);
+    const auto waits = ofKind(events, kWait);
+    const auto copies = ofKind(events, kCopyOut);
+    EXPECT_EQ(waits[0].startTicks + waits[0].durationTicks, copies[0].startTicks);
+    EXPECT_EQ(copies[1].value, 120u);
+    const Event& whole = events.back();
+    EXPECT_LE(whole.startTicks, waits[0].startTicks);
+    EXPECT_GE(whole.startTicks + whole.durationTicks,
+              copies[1].startTicks + copies[1].durationTicks);
+  });
+}
+
+TEST(ReducerTrace, ShowsGradientsButNoBucketsUnderNoSync) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    DistributedDataParallel::NoSync noSync(ddp);
+    step(ddp, 0);
+    const auto events = recording.lanes().at("ddp");
+    EXPECT_EQ(events.size(), 2u);
+    EXPECT_EQ(ofKind(events, EventKind::kGradientReady).size(), 2u);
+  });
+}
+
+TEST(ReducerTrace, ShowsTheBroadcastOfBuffers) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<test::NormNet>();
+    DistributedDataParallel ddp(net, group, options(recording));
+    ddp.setStep(5);
+    ddp.preForward();
+    const auto events = recording.lanes().at("ddp");
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].kind, static_cast<std::uint16_t>(EventKind::kBroadcastBuffers));
+    EXPECT_EQ(events[0].step, 5u);
+    EXPECT_GT(events[0].durationTicks, 0u);
+  });
+}
+
+TEST(ReducerTrace, ShowsThePhasesOfTheAllreduceHookOnALaneOfItsOwn) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    auto chosen = options(recording);
+    chosen.hook = hooks::makeHook("allreduce", {group, &recording.tracer()}).value();
+    DistributedDataParallel ddp(net, group, chosen);
+    EXPECT_STREQ(recording.tracer().lastWords().hook.data(), "allreduce");
+    step(ddp, 3);
+    const auto events = recording.lanes().at("hook");
+    ASSERT_EQ(events.size(), 2u);
+    EXPECT_EQ(events[0].kind, static_cast<std::uint16_t>(EventKind::kHookEncode));
+    EXPECT_EQ(events[1].kind, static_cast<std::uint16_t>(EventKind::kHookCommunicate));
+    EXPECT_EQ(events[1].value, 40u);
+    EXPECT_EQ(events[1].step, 3u);
+    EXPECT_LE(events[0].startTicks + events[0].durationTicks, events[1].startTicks);
+  });
+}
+
+TEST(ReducerTrace, ReportsAGradientThatNobodyReducesOnce) {
+  test::runRanksWell(1, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    net->forward(at::ones({1, 4})).sum().backward();
+    net->forward(at::ones({1, 4})).sum().backward();
+    const auto messages = recording.messages();
+    ASSERT_EQ(messages.size(), 3u);
+    const auto& problem = std::get<trace::ProblemMessage>(messages[2]);
+    EXPECT_EQ(problem.severity, "warning");
+    EXPECT_THAT(problem.text, testing::HasSubstr("got a gradient outside a synchronised forward"));
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::ddp

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+
+class QLabel;
+class QPushButton;
+class QStackedLayout;
+class QTableWidget;
+class QTimer;
+
+namespace lockstep::ui {
+
+/// Shows what is known of the selected span: its fields, every rank's arrival at the same
+/// collective, and the parameters of its bucket. [ui-thread]
+class InspectorPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit InspectorPanel(QWidget* parent = nullptr);
+
+  /// Neither is owned; null empties the panel. Both outlive their use here.
+  void setRun(RunModel* model, ViewState* state);
+
+  /// Puts the facts of the selection on the clipboard.
+  void copyJson() const;
+  /// Selects the next (1) or previous (-1) span of the same kind in the lane.
+  void selectNeighbour(int direction);
+
+ private:
+  void refresh();
+  void fillFacts(const Span& span);
+  void fillArrivals(const Span& span);
+  void fillParameters(const Span& span);
+
+  RunModel* model_ = nullptr;
+  ViewState* state_ = nullptr;
+  QTimer* later_ = nullptr;
+  QStackedLayout* stack_ = nullptr;
+  QLabel* title_ = nullptr;
+  QTableWidget* facts_ = nullptr;
+  QLabel* arrivalsTitle_ = nullptr;
+  QTableWidget* arrivals_ = nullptr;
+  QLabel* parametersTitle_ = nullptr;
+  QTableWidget* parameters_ = nullptr;
+  QPushButton* previous_ = nullptr;
+  QPushButton* next_ = nullptr;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/panels/LogModel.h"
+
+class QComboBox;
+class QLineEdit;
+class QListView;
+
+namespace lockstep::ui {
+
+/// Shows the log, filtered by rank and text; stays at the end while the end is in sight.
+/// [ui-thread]
+class LogPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit LogPanel(QWidget* parent = nullptr);
+
+  void clear();
+  void setWorldSize(int ranks);
+  void append(std::span<const trace::LogRow> rows);
+
+  [[nodiscard]] const LogModel& model() const { return model_; }
+
+ private:
+  void copySelected() const;
+
+  LogModel model_;
+  LogFilter filter_;
+  QComboBox* rank_ = nullptr;
+  QLineEdit* text_ = nullptr;
+  QListView* view_ = nullptr;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,49 @@
+#include "ui/panels/RunEntry.h"
+
+#include "engine/experiment/Parse.h"
+
+namespace lockstep::ui {
+namespace {
+
+std::optional<double> metric(const trace::RunSummary& summary, const char* name) {
+  const auto found = summary.lastMetrics.find(name);
+  if (found == summary.lastMetrics.end()) {
+    return std::nullopt;
+  }
+  return found->second;
+}
+
+}  // namespace
+
+RunEntry readRunEntry(const std::filesystem::path& path) {
+  RunEntry entry;
+  entry.path = QString::fromStdString(path.string());
+  entry.name = QString::fromStdString(path.stem().string());
+  const auto read = trace::readRunSummary(path);
+  if (!read.ok()) {
+    entry.problem = QString::fromStdString(read.error().message());
+    return entry;
+  }
+  const trace::RunSummary& summary = read.value();
+  entry.state = summary.info.state;
+  entry.name = QString::fromStdString(summary.info.name);
+  entry.worldSize = summary.info.worldSize;
+  entry.failure = QString::fromStdString(summary.info.failure);
+  entry.started =
+      QDateTime::fromString(QString::fromStdString(summary.info.startedAt), Qt::ISODate);
+  for (const trace::RankInfo& rank : summary.ranks) {
+    entry.drops += rank.eventsDropped;
+  }
+  entry.stepsPerSecond = metric(summary, "steps_per_second");
+  entry.overlapPercent = metric(summary, "overlap_percent");
+  entry.exposedMs = metric(summary, "exposed_ms");
+
+  const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), {});
+  entry.model = QString::fromStdString(parsed.experiment.model.kind);
+  entry.backend = QString::fromStdString(parsed.experiment.processes.backend);
+  entry.hook = QString::fromStdString(parsed.experiment.hook.name);
+  entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;
+  return entry;
+}
+
+}  // namespace lockstep::ui

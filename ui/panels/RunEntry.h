@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QDateTime>
+#include <QMetaType>
+#include <QString>
+#include <QStringList>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::ui {
+
+/// One row of the runs list, as far as its run file could be read.
+struct RunEntry {
+  QString path;
+  QString problem;  ///< why the file cannot be read; empty when it could
+  trace::RunState state = trace::RunState::kStarting;
+  QString name;
+  QString model;
+  int worldSize = 0;
+  QString backend;
+  QString hook;
+  double bucketCapMb = 0;
+  std::optional<double> stepsPerSecond;
+  std::optional<double> overlapPercent;
+  std::optional<double> exposedMs;
+  quint64 drops = 0;
+  QDateTime started;
+  QString failure;  ///< the line that says why it failed
+
+  /// Returns whether the run goes on, so that its file may still change.
+  [[nodiscard]] bool live() const {
+    return problem.isEmpty() &&
+           (state == trace::RunState::kStarting || state == trace::RunState::kRunning);
+  }
+
+  bool operator==(const RunEntry&) const = default;
+};
+
+/// Reads the row of one run file; blocks on the disk.
+RunEntry readRunEntry(const std::filesystem::path& path);
+
+}  // namespace lockstep::ui
+
+Q_DECLARE_METATYPE(std::vector<lockstep::ui::RunEntry>)

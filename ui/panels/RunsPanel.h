@@ -1,0 +1,69 @@
+#pragma once
+
+#include <QFileSystemWatcher>
+#include <QString>
+#include <QThread>
+#include <QTimer>
+#include <QWidget>
+
+#include "ui/panels/RunsModel.h"
+#include "ui/panels/RunsScanner.h"
+
+class QLineEdit;
+class QTableView;
+
+namespace lockstep::ui {
+
+class EmptyState;
+
+/// Lists the runs of a folder and keeps the list true: it watches the folder, and looks again
+/// once a second while a run in it is live. What a row asks for goes out as a signal.
+/// [ui-thread]
+class RunsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit RunsPanel(const QString& folder, QWidget* parent = nullptr);
+  ~RunsPanel() override;
+
+  [[nodiscard]] const RunsModel& model() const { return model_; }
+  [[nodiscard]] QTableView* view() const { return view_; }
+  [[nodiscard]] QString folder() const { return folder_; }
+
+  /// Reads the folder again now.
+  void refresh();
+
+  /// Marks the row of the run that the window shows.
+  void setCurrentRun(const QString& path);
+
+ signals:
+  void openRequested(const QString& path);
+  void stopRequested(const QString& path);
+  void repeatRequested(const QString& path);
+  void demoRequested();
+  /// After each scan.
+  void refreshed();
+  /// A file could not be moved to the trash.
+  void failed(const QString& sentence);
+
+ private:
+  void takeEntries(std::vector<RunEntry> entries);
+  void showMenu(const QPoint& position);
+  void moveToTrash(const RunEntry& entry);
+  [[nodiscard]] const RunEntry* entryAt(const QModelIndex& proxyIndex) const;
+
+  QString folder_;
+  RunsModel model_;
+  RunsFilter filter_;
+  QLineEdit* line_ = nullptr;
+  QTableView* view_ = nullptr;
+  QFileSystemWatcher watcher_;
+  QTimer again_;
+  QThread thread_;
+  RunsScanner* scanner_ = nullptr;  // lives in thread_, deleted by its finished()
+  bool scanning_ = false;
+  bool scanAgain_ = false;
+  QString currentRun_;
+};
+
+}  // namespace lockstep::ui

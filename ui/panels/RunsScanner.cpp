@@ -1,0 +1,55 @@
+#include "ui/panels/RunsScanner.h"
+
+namespace lockstep::ui {
+
+namespace fs = std::filesystem;
+
+RunsScanner::RunsScanner(fs::path folder) : folder_(std::move(folder)) {}
+
+RunsScanner::Stamp RunsScanner::stampOf(const fs::path& path) {
+  Stamp stamp;
+  std::error_code ignored;  // a file that vanishes meanwhile has an empty stamp
+  const auto time = [&ignored](const fs::path& file) -> std::int64_t {
+    const auto written = fs::last_write_time(file, ignored);
+    return ignored ? 0 : written.time_since_epoch().count();
+  };
+  const auto size = [&ignored](const fs::path& file) -> std::uintmax_t {
+    const auto bytes = fs::file_size(file, ignored);
+    return ignored ? 0 : bytes;
+  };
+  fs::path log = path;
+  log += "-wal";
+  stamp.mainTime = time(path);
+  stamp.mainSize = size(path);
+  stamp.logTime = time(log);
+  stamp.logSize = size(log);
+  return stamp;
+}
+
+void RunsScanner::scan() {
+  std::map<fs::path, std::pair<Stamp, RunEntry>> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    if (path.extension() != ".lockstep") {
+      continue;
+    }
+    const Stamp stamp = stampOf(path);
+    const auto before = known_.find(path);
+    if (before != known_.end() && before->second.first == stamp && !before->second.second.live()) {
+      found.emplace(path, before->second);
+    } else {
+      found.emplace(path, std::pair{stamp, readRunEntry(path)});
+    }
+  }
+  known_ = std::move(found);
+
+  std::vector<RunEntry> entries;
+  entries.reserve(known_.size());
+  for (const auto& [path, known] : known_) {
+    entries.push_back(known.second);
+  }
+  emit scanned(std::move(entries));
+}
+
+}  // namespace lockstep::ui

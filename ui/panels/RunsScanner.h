@@ -1,0 +1,43 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <filesystem>
+#include <map>
+#include <vector>
+
+#include "ui/panels/RunEntry.h"
+
+namespace lockstep::ui {
+
+/// Reads the run files of a folder. Lives in a thread of its own, so that a slow disk never
+/// blocks the window: call through queued connections. A file is read again only when it or
+/// its write-ahead log changed, or while its run is live (a supervisor's death changes no
+/// file).
+class RunsScanner : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit RunsScanner(std::filesystem::path folder);
+
+  /// Reads what changed and emits `scanned`.
+  void scan();
+
+ signals:
+  void scanned(std::vector<lockstep::ui::RunEntry> entries);
+
+ private:
+  struct Stamp {
+    std::int64_t mainTime = 0;
+    std::int64_t logTime = 0;
+    std::uintmax_t mainSize = 0;
+    std::uintmax_t logSize = 0;
+    bool operator==(const Stamp&) const = default;
+  };
+  static Stamp stampOf(const std::filesystem::path& path);
+
+  std::filesystem::path folder_;
+  std::map<std::filesystem::path, std::pair<Stamp, RunEntry>> known_;
+};
+
+}  // namespace lockstep::ui

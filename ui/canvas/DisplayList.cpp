@@ -55,6 +55,20 @@ void DisplayList::clip(const QRectF& rect) { add(Op::kClip, rect, QColor()); }
 
 void DisplayList::unclip() { add(Op::kUnclip, QRectF(), QColor()); }
 
+void DisplayList::append(const DisplayList& other, QPointF offset) {
+  const auto points = static_cast<std::uint32_t>(points_.size());
+  const auto texts = static_cast<std::uint32_t>(texts_.size());
+  for (Command command : other.commands_) {
+    command.rect.translate(offset);
+    command.first += command.op == Op::kText ? texts : points;
+    commands_.push_back(command);
+  }
+  for (const QPointF& point : other.points_) {
+    points_.push_back(point + offset);
+  }
+  texts_.insert(texts_.end(), other.texts_.begin(), other.texts_.end());
+}
+
 void DisplayList::clear() {
   commands_.clear();
   points_.clear();

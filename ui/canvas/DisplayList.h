@@ -48,6 +48,8 @@ class DisplayList {
   /// Narrows drawing to the rectangle, within the clip that stands, until `unclip`.
   void clip(const QRectF& rect);
   void unclip();
+  /// Adds all of another list, moved by `offset`.
+  void append(const DisplayList& other, QPointF offset);
   void clear();
 
   [[nodiscard]] const std::vector<Command>& commands() const { return commands_; }

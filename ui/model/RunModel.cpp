@@ -20,14 +20,14 @@ constexpr std::size_t kLatencySamples = 65'536;
 // spans that contain them, so nesting is given by kind and not by what came first.
 std::size_t firstRowOf(EventKind kind) {
   switch (kind) {
+    case EventKind::kWait:
+    case EventKind::kCopyOut: return 3;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
-    case EventKind::kWait:
-    case EventKind::kCopyOut: return 2;
+    case EventKind::kCopyIn:
+    case EventKind::kFinalize: return 2;
     case EventKind::kStep:
     case EventKind::kGradientReady:
-    case EventKind::kBucketReady:
-    case EventKind::kBucketLaunched:
     case EventKind::kHookEncode:
     case EventKind::kHookCommunicate:
     case EventKind::kHookDecode:

@@ -101,6 +101,8 @@ class RunModel : public QObject {
 
   // --- time ---
   [[nodiscard]] double toNs(std::uint64_t ticks) const;
+  /// The tick at or before a time.
+  [[nodiscard]] std::uint64_t toTicks(double ns) const;
   [[nodiscard]] double nsPerTick() const { return clock_.nsPerTick; }
   /// From the earliest start to the latest end of all spans; empty without spans.
   [[nodiscard]] TimeRange extent() const;
@@ -162,7 +164,6 @@ class RunModel : public QObject {
   void addSpan(const trace::SpanRow& row);
   Lane& laneFor(int id);
   void setClock(const base::ClockCalibration& clock);
-  [[nodiscard]] std::uint64_t toTicks(double ns) const;
   [[nodiscard]] Span spanOf(int lane, int row, const SpanRecord& record) const;
   [[nodiscard]] const SpanStore* rowOf(int lane, int row) const;
   [[nodiscard]] std::optional<Span> neighbourIf(const Span& span, int direction,

@@ -1,22 +1,26 @@
 #pragma once
 
+#include <QElapsedTimer>
+#include <QKeySequence>
 #include <QList>
 #include <QPointer>
 #include <QWidget>
-#include <memory>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/timeline/LatencyHistogram.h"
+#include "ui/views/timeline/TimelineController.h"
 
 class QAction;
 class QScrollBar;
 
 namespace lockstep::ui {
-
-class TimelineScene;
 
 /// The timeline of a run: lanes per rank over time. Reads its model and view state, changes
 /// only the view state. Draws through a Canvas, on GL or raster. [ui-thread]
@@ -45,17 +49,24 @@ class TimelineView : public QWidget, private CanvasClient {
   /// From the end of an event to the frame that shows it, for spans that arrived live.
   [[nodiscard]] const LatencyHistogram& eventToPixel() const { return latency_; }
 
-  /// Where a time lies, and the middle of a lane's row, in coordinates of this widget; for
-  /// tests and tours. Nothing when it is not visible.
+  /// The middle of a span's bar in coordinates of this widget, for tests and tours; nothing
+  /// when it is not visible.
   [[nodiscard]] std::optional<QPointF> positionOf(const Span& span) const;
+  /// Pixels to time, for tests and linked views.
+  [[nodiscard]] TimeAxis axis() const { return controller_.axis(); }
+  [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  /// Shows an iteration in the middle.
+  void goToIteration(std::uint32_t iteration);
 
  signals:
   /// A frame was painted; for the status bar.
   void framePainted();
 
- private:
-  class Private;
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
+ private:
   void paintCanvas(DisplayList& list, QSizeF size) override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
@@ -65,11 +76,27 @@ class TimelineView : public QWidget, private CanvasClient {
   void pointerLeft() override;
   void wheelTurned(const WheelInput& input) override;
 
-  RunModel* model_ = nullptr;
-  ViewState* state_ = nullptr;
+  void makeActions();
+  void makeAction(const QString& text, const QList<QKeySequence>& keys,
+                  const std::function<void()>& act);
+  void modelChanged();
+  void modelLoaded();
+  void changedByUser();
+  void updateScrollBar();
+  void describe();
+  void paintEmptyState(DisplayList& list, QSizeF size) const;
+
+  QPointer<RunModel> model_;
+  QPointer<ViewState> state_;
   QList<QAction*> actions_;
   LatencyHistogram latency_;
-  std::unique_ptr<Private> p_;
+  TimelineController controller_;
+  Theme theme_ = Theme::kLight;
+  Canvas* canvas_;
+  QScrollBar* scrollBar_;
+  QString failure_;
+  std::vector<std::uint64_t> unpainted_;  // end ticks of live spans no frame has shown yet
+  QElapsedTimer described_;
 };
 
 }  // namespace lockstep::ui

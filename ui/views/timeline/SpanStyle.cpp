@@ -1,0 +1,80 @@
+#include "ui/views/timeline/SpanStyle.h"
+
+#include "ui/model/SpanFacts.h"
+
+namespace lockstep::ui {
+
+using trace::EventKind;
+
+Tone toneOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStartup: return Tone::kStartup;
+    case EventKind::kStep: return Tone::kStep;
+    case EventKind::kData: return Tone::kData;
+    case EventKind::kForward: return Tone::kForward;
+    case EventKind::kBackward: return Tone::kBackward;
+    case EventKind::kOptimizer: return Tone::kOptimizer;
+    case EventKind::kEvaluate:
+    case EventKind::kCheckpoint: return Tone::kEvaluate;
+    case EventKind::kBroadcastBuffers:
+    case EventKind::kRebuildBuckets: return Tone::kRebuild;
+    case EventKind::kGradientReady:
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched: return Tone::kGradient;
+    case EventKind::kCopyIn:
+    case EventKind::kCopyOut: return Tone::kCopy;
+    case EventKind::kWait: return Tone::kWait;
+    case EventKind::kFinalize: return Tone::kFinalize;
+    case EventKind::kHookEncode: return Tone::kEncode;
+    case EventKind::kHookCommunicate: return Tone::kCommunicate;
+    case EventKind::kHookDecode: return Tone::kDecode;
+    case EventKind::kCollectiveQueued:
+    case EventKind::kCollective: return Tone::kTransfer;
+    default: return Tone::kNeutral;
+  }
+}
+
+QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
+  const Tone tone = toneOf(span.kind);
+  switch (by) {
+    case ColourBy::kPhase: return palette.tone(tone);
+    case ColourBy::kBucket:
+      return span.hasBucket() ? palette.bucket(span.bucket) : palette.tone(Tone::kNeutral);
+    case ColourBy::kHook:
+      return span.role() == LaneRole::kHook ? palette.tone(tone) : palette.tone(Tone::kNeutral);
+    case ColourBy::kWait:
+      return tone == Tone::kWait || tone == Tone::kTransfer ? palette.tone(tone)
+                                                            : palette.tone(Tone::kNeutral);
+  }
+  return palette.tone(Tone::kNeutral);
+}
+
+QString labelOf(const RunModel& model, const Span& span) {
+  const QString bucket =
+      span.hasBucket() ? QStringLiteral(" b%1").arg(span.bucket) : QString();
+  const auto named = [&](const char* text) { return QString::fromLatin1(text) + bucket; };
+  switch (span.kind) {
+    case EventKind::kCollective: {
+      const std::string_view operation = name(trace::operationOf(span.detail));
+      return QString::fromUtf8(operation.data(), static_cast<qsizetype>(operation.size()))
+                 .replace(QLatin1Char('_'), QLatin1Char(' ')) + bucket;
+    }
+    case EventKind::kHookEncode: return named("encode");
+    case EventKind::kHookCommunicate: return named("communicate");
+    case EventKind::kHookDecode: return named("decode");
+    case EventKind::kWait: return named("wait");
+    case EventKind::kCopyOut: return named("copy out");
+    case EventKind::kCopyIn:
+      return span.value < model.parameters().size()
+                 ? QString::fromStdString(model.parameters()[span.value].name)
+                 : named("copy in");
+    default: return titleOf(model, span);
+  }
+}
+
+bool isInstant(EventKind kind) {
+  return kind == EventKind::kGradientReady || kind == EventKind::kBucketReady ||
+         kind == EventKind::kBucketLaunched || kind == EventKind::kCollectiveQueued;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <QColor>
+#include <QString>
+
+#include "ui/canvas/Palette.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+
+namespace lockstep::ui {
+
+/// Returns the class of time that a kind of span is.
+Tone toneOf(trace::EventKind kind);
+
+/// Returns the colour a span is filled with. What the colouring is not about turns neutral.
+QColor colourOf(const Span& span, ColourBy by, const Palette& palette);
+
+/// Returns what stands inside a span's bar: a word or two.
+QString labelOf(const RunModel& model, const Span& span);
+
+/// True for what happens at one moment and is drawn as a mark, not as a bar.
+bool isInstant(trace::EventKind kind);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,266 @@
+#include "ui/views/timeline/TimelineController.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lockstep::ui {
+namespace {
+
+using namespace timeline_metrics;
+
+constexpr double kIterationsFollowed = 3;
+constexpr int kStepsAveraged = 5;
+constexpr double kFocusMargin = 0.25;   // beside a span that is zoomed to
+constexpr double kRightMargin = 0.04;   // of a followed run
+
+}  // namespace
+
+void TimelineController::setModel(const RunModel* model) {
+  model_ = model;
+  layout_ = {};
+  collapsed_.clear();
+  scrollY_ = 0;
+  measured_.reset();
+  drag_ = Drag::kNone;
+  if (model_ != nullptr) {
+    layout_ = TimelineLayout(*model_, collapsed_);
+  }
+}
+
+void TimelineController::setSize(QSizeF size) {
+  size_ = size;
+  setScroll(scrollY_);
+}
+
+void TimelineController::modelChanged() {
+  if (!ready()) {
+    return;
+  }
+  layout_ = TimelineLayout(*model_, collapsed_);
+  setScroll(scrollY_);
+  if (state_->followsLive()) {
+    follow();
+  }
+  updateIteration();
+}
+
+TimeAxis TimelineController::axis() const {
+  return TimelineScene::axisFor(size_.width(), state_ != nullptr ? state_->range() : TimeRange{});
+}
+
+TimelineFrame TimelineController::frame() const {
+  TimelineFrame frame;
+  frame.size = size_;
+  frame.range = state_->range();
+  frame.scrollY = scrollY_;
+  frame.colourBy = state_->colourBy();
+  frame.selection = state_->selection();
+  frame.hovered = state_->hovered();
+  if (drag_ != Drag::kPan) {
+    frame.pointer = pointer_;
+  }
+  frame.measured = measured_;
+  return frame;
+}
+
+void TimelineController::show(TimeRange range, ViewState::RangeChange change) {
+  const TimeRange all = model_->extent();
+  if (all.empty()) {
+    return;
+  }
+  const TimeAxis clamped =
+      TimelineScene::axisFor(size_.width(), range).clamped(all.startNs, all.endNs);
+  state_->setRange({clamped.startNs(), clamped.endNs()}, change);
+  updateIteration();
+  updateHover();
+}
+
+// The last iterations, by the mean length of a few, so that the scale does not jump.
+void TimelineController::follow() {
+  const TimeRange all = model_->extent();
+  if (all.empty()) {
+    return;
+  }
+  double length = all.lengthNs();
+  for (int rank = 0; rank < model_->rankCount(); ++rank) {
+    const std::size_t count = model_->stepCount(rank);
+    if (count == 0) {
+      continue;
+    }
+    const int id = laneId(rank, LaneRole::kPhases);
+    const std::size_t from = count - std::min<std::size_t>(count, kStepsAveraged);
+    const double each =
+        (model_->spanAt(id, 0, count - 1).endNs() - model_->spanAt(id, 0, from).startNs) /
+        static_cast<double>(count - from);
+    length = std::min(length, each * kIterationsFollowed);
+    break;
+  }
+  const double end = all.endNs + length * kRightMargin;
+  state_->setRange({end - length * (1 + kRightMargin), end}, ViewState::RangeChange::kSilent);
+}
+
+void TimelineController::updateIteration() {
+  const TimeRange range = state_->range();
+  const double middle = (range.startNs + range.endNs) / 2;
+  std::optional<std::uint32_t> iteration;
+  for (int rank = 0; rank < model_->rankCount() && !iteration; ++rank) {
+    const auto step = state_->followsLive() ? model_->lastStep(rank)
+                                            : model_->stepAt(rank, middle);
+    if (step) {
+      iteration = step->step;
+    }
+  }
+  state_->setIteration(iteration);
+}
+
+void TimelineController::updateHover() {
+  const bool over = pointer_ && drag_ == Drag::kNone;
+  state_->setHovered(over ? spanAt(*pointer_) : std::nullopt);
+}
+
+void TimelineController::zoom(double factor) {
+  const TimeAxis now = axis();
+  const bool over = pointer_ && pointer_->x() >= now.left() && pointer_->x() <= now.right();
+  const double x = over ? pointer_->x() : (now.left() + now.right()) / 2;
+  const TimeAxis next = now.zoomed(factor, x);
+  show({next.startNs(), next.endNs()}, ViewState::RangeChange::kZoom);
+}
+
+void TimelineController::pan(double part) {
+  const TimeAxis next = axis().panned(part * axis().width());
+  show({next.startNs(), next.endNs()}, ViewState::RangeChange::kPan);
+}
+
+void TimelineController::focus() {
+  const auto& selection = state_->selection();
+  if (selection) {
+    const double length = std::max(selection->durationNs, ViewState::kMinimumRangeNs * 10);
+    const double middle = selection->startNs + selection->durationNs / 2;
+    const TimeRange wanted{middle - length * (0.5 + kFocusMargin),
+                           middle + length * (0.5 + kFocusMargin)};
+    const TimeRange now = state_->range();
+    const double near = wanted.lengthNs() * 1e-3;
+    if (std::abs(now.startNs - wanted.startNs) > near ||
+        std::abs(now.endNs - wanted.endNs) > near) {
+      bringIntoSight(*selection);
+      show(wanted, ViewState::RangeChange::kJump);
+      return;
+    }
+  }
+  showAll();
+}
+
+void TimelineController::showAll() {
+  const TimeRange all = model_->extent();
+  const double margin = all.lengthNs() * 0.02;
+  show({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
+}
+
+void TimelineController::showStart() {
+  const TimeRange all = model_->extent();
+  const double length = state_->range().lengthNs();
+  show({all.startNs, all.startNs + length}, ViewState::RangeChange::kJump);
+}
+
+void TimelineController::showEnd() {
+  const TimeRange all = model_->extent();
+  const double length = state_->range().lengthNs();
+  show({all.endNs - length, all.endNs}, ViewState::RangeChange::kJump);
+}
+
+void TimelineController::moveIteration(int direction) {
+  const auto now = state_->iteration();
+  const int rank = 0;
+  if (!now) {
+    // Before the first or after the last iteration: go to the nearer end of them.
+    if (const auto last = model_->lastStep(rank)) {
+      const bool after = (state_->range().startNs + state_->range().endNs) / 2 > last->endNs;
+      const Span first = model_->spanAt(laneId(rank, LaneRole::kPhases), 0, 0);
+      goToIteration(after ? last->step : first.step);
+    }
+    return;
+  }
+  if (direction < 0 && *now == 0) {
+    return;
+  }
+  goToIteration(direction > 0 ? *now + 1 : *now - 1);
+}
+
+void TimelineController::goToIteration(std::uint32_t iteration) {
+  const auto step = model_->step(0, iteration);
+  if (!step) {
+    return;
+  }
+  const double middle = (step->startNs + step->endNs) / 2;
+  // From far out, come close enough to see the iteration.
+  const double most = (step->endNs - step->startNs) * 20;
+  const double half = std::min(state_->range().lengthNs(), most) / 2;
+  show({middle - half, middle + half}, ViewState::RangeChange::kJump);
+}
+
+void TimelineController::selectNeighbour(int direction, bool sameKind) {
+  const auto& selection = state_->selection();
+  if (!selection) {
+    // Start in the middle of the first lane that has something there.
+    const double middle = (state_->range().startNs + state_->range().endNs) / 2;
+    for (const Lane& lane : model_->lanes()) {
+      for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
+        if (const auto span = model_->findSpan(lane.id, row, middle)) {
+          state_->select(span);
+          return;
+        }
+      }
+    }
+    return;
+  }
+  const auto next = sameKind ? model_->neighbourOfSameKind(*selection, direction)
+                             : model_->neighbour(*selection, direction);
+  if (next) {
+    state_->select(next);
+    bringIntoSight(*next);
+  }
+}
+
+void TimelineController::bringIntoSight(const Span& span) {
+  collapsed_.erase(span.rank());
+  layout_ = TimelineLayout(*model_, collapsed_);
+  if (const auto row = layout_.find(span.lane, span.row)) {
+    const double visible = size_.height() - kRulerHeight;
+    if (row->top < scrollY_) {
+      setScroll(row->top - kRankHeader);
+    } else if (row->top + row->height > scrollY_ + visible) {
+      setScroll(row->top + row->height - visible + kRankHeader);
+    }
+  }
+  const TimeRange range = state_->range();
+  if (span.endNs() < range.startNs || span.startNs > range.endNs) {
+    const double middle = span.startNs + std::min(span.durationNs, range.lengthNs()) / 2;
+    show({middle - range.lengthNs() / 2, middle + range.lengthNs() / 2},
+         ViewState::RangeChange::kPan);
+  }
+}
+
+void TimelineController::clear() {
+  if (measured_) {
+    measured_.reset();
+  } else {
+    state_->clearSelection();
+  }
+}
+
+void TimelineController::toggleRank(int rank) {
+  if (!collapsed_.erase(rank)) {
+    collapsed_.insert(rank);
+  }
+  layout_ = TimelineLayout(*model_, collapsed_);
+  setScroll(scrollY_);
+}
+
+double TimelineController::maximumScroll() const {
+  return std::max(0.0, layout_.height() + kRulerHeight - size_.height());
+}
+
+void TimelineController::setScroll(double y) { scrollY_ = std::clamp(y, 0.0, maximumScroll()); }
+
+}  // namespace lockstep::ui

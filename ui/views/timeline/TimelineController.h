@@ -1,0 +1,93 @@
+#pragma once
+
+#include <QPointF>
+#include <QSizeF>
+#include <Qt>
+#include <optional>
+#include <set>
+
+#include "ui/canvas/CanvasInput.h"
+#include "ui/canvas/TimeAxis.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/views/timeline/TimelineLayout.h"
+#include "ui/views/timeline/TimelineScene.h"
+
+namespace lockstep::ui {
+
+/// What mouse and keys do to a timeline, without a widget: reads the model, writes the view
+/// state, keeps what belongs to one view alone (scrolling, collapsed ranks, the measuring
+/// band). Members that take input need a model and a state. [ui-thread]
+class TimelineController {
+ public:
+  void setModel(const RunModel* model);
+  void setState(ViewState* state) { state_ = state; }
+  void setSize(QSizeF size);
+  [[nodiscard]] bool ready() const { return model_ != nullptr && state_ != nullptr; }
+
+  /// Lanes may have appeared: lays them out again. Moves the range when following.
+  void modelChanged();
+
+  [[nodiscard]] TimeAxis axis() const;
+  [[nodiscard]] const TimelineLayout& layout() const { return layout_; }
+  [[nodiscard]] TimelineFrame frame() const;
+
+  // --- the mouse ---
+  void press(const PointerInput& input);
+  void move(const PointerInput& input);
+  void release(const PointerInput& input);
+  void doubleClick(const PointerInput& input);
+  void leave();
+  void wheel(const WheelInput& input);
+  [[nodiscard]] Qt::CursorShape cursor() const;
+
+  // --- verbs ---
+  /// Multiplies the visible length; about the pointer, or the middle when it is elsewhere.
+  void zoom(double factor);
+  /// Moves by a part of the visible length.
+  void pan(double part);
+  /// Shows the selection; when it is shown already, or there is none, the whole run.
+  void focus();
+  void showAll();
+  void showStart();
+  void showEnd();
+  /// Moves by one iteration, keeping the length.
+  void moveIteration(int direction);
+  void goToIteration(std::uint32_t iteration);
+  void selectNeighbour(int direction, bool sameKind);
+  /// Drops the measuring band, else the selection.
+  void clear();
+  void toggleRank(int rank);
+
+  // --- scrolling down ---
+  [[nodiscard]] double scrollY() const { return scrollY_; }
+  [[nodiscard]] double maximumScroll() const;
+  void setScroll(double y);
+
+  [[nodiscard]] std::optional<Span> spanAt(QPointF position) const;
+
+ private:
+  enum class Drag { kNone, kPending, kMeasure, kPan };
+
+  void show(TimeRange range, ViewState::RangeChange change);
+  void bringIntoSight(const Span& span);
+  void follow();
+  void updateIteration();
+  void updateHover();
+
+  const RunModel* model_ = nullptr;
+  ViewState* state_ = nullptr;
+  QSizeF size_;
+  TimelineLayout layout_;
+  std::set<int> collapsed_;
+  double scrollY_ = 0;
+
+  std::optional<QPointF> pointer_;
+  std::optional<TimeRange> measured_;
+  Drag drag_ = Drag::kNone;
+  QPointF dragFrom_;
+  TimeRange dragRange_;
+  double dragScroll_ = 0;
+};
+
+}  // namespace lockstep::ui

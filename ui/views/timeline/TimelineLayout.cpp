@@ -1,0 +1,104 @@
+#include "ui/views/timeline/TimelineLayout.h"
+
+namespace lockstep::ui {
+namespace {
+
+using namespace timeline_metrics;
+
+double rowHeight(LaneRole role, int row) {
+  switch (role) {
+    case LaneRole::kPhases: return row == 1 ? 22 : 16;
+    case LaneRole::kGradients: return row == 0 ? 14 : row == 1 ? 11 : 16;
+    case LaneRole::kHook: return 16;
+    case LaneRole::kCommunication: return row == 0 ? 8 : 18;
+  }
+  return 16;
+}
+
+constexpr double kCollapsedRow = 12;
+
+bool shownCollapsed(LaneRole role, int row) {
+  return row == 1 && (role == LaneRole::kPhases || role == LaneRole::kCommunication);
+}
+
+}  // namespace
+
+TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed) {
+  for (int rank = 0; rank < model.rankCount(); ++rank) {
+    RankBox box;
+    box.rank = rank;
+    box.collapsed = collapsed.contains(rank);
+    box.top = height_;
+    height_ += kRankHeader;
+    for (int role = 0; role < kLaneRoles; ++role) {
+      const Lane* lane = model.lane(laneId(rank, static_cast<LaneRole>(role)));
+      if (lane == nullptr) {
+        continue;
+      }
+      LaneBox laneBox;
+      laneBox.lane = lane->id;
+      laneBox.top = height_;
+      double y = height_ + (box.collapsed ? 1 : kLanePadding);
+      for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
+        const auto laneRole = static_cast<LaneRole>(role);
+        const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
+        if (!shown || lane->rows[static_cast<std::size_t>(row)].empty()) {
+          continue;
+        }
+        const double height = box.collapsed ? kCollapsedRow : rowHeight(laneRole, row);
+        laneBox.rows.push_back({row, y, height});
+        y += height + (box.collapsed ? 0 : kRowGap);
+      }
+      if (laneBox.rows.empty()) {
+        continue;
+      }
+      height_ = y + (box.collapsed ? 1 : kLanePadding - kRowGap);
+      laneBox.height = height_ - laneBox.top;
+      box.lanes.push_back(std::move(laneBox));
+    }
+    box.height = height_ - box.top;
+    height_ += kRankGap;
+    ranks_.push_back(std::move(box));
+  }
+}
+
+std::optional<int> TimelineLayout::headerAt(double y) const {
+  for (const RankBox& rank : ranks_) {
+    if (y >= rank.top && y < rank.top + kRankHeader) {
+      return rank.rank;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TimelineLayout::Hit> TimelineLayout::hit(double y) const {
+  for (const RankBox& rank : ranks_) {
+    for (const LaneBox& lane : rank.lanes) {
+      if (y < lane.top || y >= lane.top + lane.height) {
+        continue;
+      }
+      for (const Row& row : lane.rows) {
+        if (y >= row.top && y < row.top + row.height) {
+          return Hit{lane.lane, row.row};
+        }
+      }
+      return Hit{lane.lane, -1};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TimelineLayout::Row> TimelineLayout::find(int lane, int row) const {
+  for (const RankBox& rank : ranks_) {
+    for (const LaneBox& box : rank.lanes) {
+      for (const Row& candidate : box.rows) {
+        if (box.lane == lane && candidate.row == row) {
+          return candidate;
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui {
+
+/// Sizes of the timeline in logical pixels.
+namespace timeline_metrics {
+inline constexpr double kLabelWidth = 128;   ///< lane names at the left
+inline constexpr double kRulerHeight = 46;   ///< iterations above, times below
+inline constexpr double kIterationHeight = 22;
+inline constexpr double kRankHeader = 24;
+inline constexpr double kLanePadding = 4;
+inline constexpr double kRankGap = 8;
+inline constexpr double kRowGap = 2;
+}  // namespace timeline_metrics
+
+/// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header
+/// and knows nothing of scrolling.
+class TimelineLayout {
+ public:
+  struct Row {
+    int row = 0;  ///< of the lane
+    double top = 0;
+    double height = 0;
+  };
+  struct LaneBox {
+    int lane = 0;
+    double top = 0;
+    double height = 0;
+    std::vector<Row> rows;
+  };
+  struct RankBox {
+    int rank = 0;
+    bool collapsed = false;
+    double top = 0;     ///< of the header
+    double height = 0;  ///< header and lanes
+    std::vector<LaneBox> lanes;
+  };
+  struct Hit {
+    int lane = 0;
+    int row = -1;  ///< -1: beside the rows of the lane
+  };
+
+  TimelineLayout() = default;
+  /// Collapsed ranks keep a thin strip of their phases and their communication.
+  TimelineLayout(const RunModel& model, const std::set<int>& collapsed);
+
+  [[nodiscard]] const std::vector<RankBox>& ranks() const { return ranks_; }
+  [[nodiscard]] double height() const { return height_; }
+
+  [[nodiscard]] std::optional<int> headerAt(double y) const;
+  [[nodiscard]] std::optional<Hit> hit(double y) const;
+  [[nodiscard]] std::optional<Row> find(int lane, int row) const;
+
+ private:
+  std::vector<RankBox> ranks_;
+  double height_ = 0;
+};
+
+}  // namespace lockstep::ui

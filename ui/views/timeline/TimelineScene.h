@@ -1,0 +1,95 @@
+#pragma once
+
+#include <QRectF>
+#include <QSizeF>
+#include <optional>
+#include <set>
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/LevelOfDetail.h"
+#include "ui/canvas/Palette.h"
+#include "ui/canvas/TimeAxis.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/SpanFacts.h"
+#include "ui/model/ViewState.h"
+#include "ui/views/timeline/TimelineLayout.h"
+
+namespace lockstep::ui {
+
+/// What one frame of the timeline is about, beside the model.
+struct TimelineFrame {
+  QSizeF size;
+  TimeRange range;
+  double scrollY = 0;
+  ColourBy colourBy = ColourBy::kPhase;
+  std::optional<Span> selection;
+  std::optional<Span> hovered;
+  std::optional<QPointF> pointer;      ///< shows a cursor line, and the tooltip when over a span
+  std::optional<TimeRange> measured;   ///< the measuring band
+  bool focused = false;
+};
+
+/// Draws one frame of a timeline into a display list. Holds nothing beyond the frame: the
+/// widget and the picture make one, draw, and let it go.
+class TimelineScene {
+ public:
+  TimelineScene(const RunModel& model, const TimelineLayout& layout, const Palette& palette,
+                TimelineFrame frame);
+
+  void draw(DisplayList& list);
+
+  /// The axis of a frame of this width.
+  static TimeAxis axisFor(double width, TimeRange range);
+  /// Where a span's bar or mark is, in coordinates of the frame; nothing when its rank is
+  /// collapsed or it is out of sight sideways.
+  [[nodiscard]] std::optional<QRectF> rectOf(const Span& span) const;
+
+  /// One line of colours and their meaning, for pictures; returns the width it took.
+  static double drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette);
+
+ private:
+  struct Fold;
+
+  void drawGrid(DisplayList& list) const;
+  void drawLanes(DisplayList& list) const;
+  void drawRankHeader(DisplayList& list, const TimelineLayout::RankBox& rank) const;
+  void drawLane(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
+  void drawRow(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
+  void drawBar(DisplayList& list, const Span& span, const QRectF& bar) const;
+  void drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
+  void drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
+                   const QColor& fill) const;
+  void drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,
+                double roomRight) const;
+  void drawFold(DisplayList& list, const Fold& fold, const QRectF& row) const;
+  void drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
+  void drawLabels(DisplayList& list) const;
+  void drawRuler(DisplayList& list) const;
+  void drawIterations(DisplayList& list) const;
+  void drawSelection(DisplayList& list) const;
+  void drawRibbon(DisplayList& list) const;
+  void drawMeasure(DisplayList& list) const;
+  void drawPointer(DisplayList& list) const;
+  void drawTooltip(DisplayList& list) const;
+
+  [[nodiscard]] double yOf(double layoutY) const;
+  [[nodiscard]] QRectF lanesArea() const;
+  [[nodiscard]] bool inSight(double layoutTop, double height) const;
+  [[nodiscard]] QRectF barRect(double leftX, double rightX, const TimelineLayout::Row& row) const;
+  /// Iterations to number: first, last and the stride between labels.
+  struct Iterations {
+    int rank = 0;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::uint32_t stride = 1;
+  };
+  [[nodiscard]] std::optional<Iterations> visibleIterations() const;
+
+  const RunModel& model_;
+  const TimelineLayout& layout_;
+  const Palette& palette_;
+  const TimelineFrame frame_;
+  const TimeAxis axis_;
+};
+
+}  // namespace lockstep::ui

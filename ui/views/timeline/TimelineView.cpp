@@ -1,0 +1,313 @@
+#include "ui/views/timeline/TimelineView.h"
+
+#include <QAction>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QScrollBar>
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/Clock.h"
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/timeline/TimelinePicture.h"
+#include "ui/views/timeline/TimelineScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kUnpaintedAtMost = 1u << 18;
+constexpr qint64 kDescribeEveryMs = 1000;
+
+}  // namespace
+
+TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
+  canvas_ = new Canvas(this, this);
+  scrollBar_ = new QScrollBar(Qt::Vertical, this);
+  auto* box = new QHBoxLayout(this);
+  box->setContentsMargins(0, 0, 0, 0);
+  box->setSpacing(0);
+  box->addWidget(canvas_, 1);
+  box->addWidget(scrollBar_);
+  setFocusPolicy(Qt::StrongFocus);
+  canvas_->setFocusProxy(this);
+  setAccessibleName(tr("Timeline"));
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
+    if (std::abs(controller_.scrollY() - value) >= 1) {
+      controller_.setScroll(value);
+      canvas_->repaintSoon();
+    }
+  });
+  makeActions();
+  updateScrollBar();
+  describe();
+}
+
+TimelineView::~TimelineView() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void TimelineView::setModel(RunModel* model) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  model_ = model;
+  failure_.clear();
+  unpainted_.clear();
+  latency_.clear();
+  controller_.setModel(model);
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
+    connect(model_, &RunModel::infoChanged, this, [this] { canvas_->repaintSoon(); });
+    connect(model_, &RunModel::loaded, this, &TimelineView::modelLoaded);
+    connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
+      failure_ = sentence;
+      canvas_->repaintSoon();
+    });
+    connect(model_, &RunModel::liveSpansApplied, this,
+            [this](const std::vector<std::uint64_t>& endTicks) {
+              if (unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
+                unpainted_.insert(unpainted_.end(), endTicks.begin(), endTicks.end());
+              }
+            });
+    connect(model_, &QObject::destroyed, this, [this] { setModel(nullptr); });
+    modelChanged();
+    if (model_->isLoaded()) {
+      modelLoaded();
+    }
+  }
+  changedByUser();
+}
+
+void TimelineView::setState(ViewState* state) {
+  if (state_ != nullptr) {
+    state_->disconnect(this);
+  }
+  state_ = state;
+  controller_.setState(state);
+  if (state_ != nullptr) {
+    const auto repaint = [this] { canvas_->repaintSoon(); };
+    connect(state_, &ViewState::rangeChanged, this, repaint);
+    connect(state_, &ViewState::hoveredChanged, this, repaint);
+    connect(state_, &ViewState::colourByChanged, this, repaint);
+    connect(state_, &ViewState::selectionChanged, this, [this] {
+      canvas_->repaintSoon();
+      describe();
+    });
+    connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
+    connect(state_, &QObject::destroyed, this, [this] { setState(nullptr); });
+    if (model_ != nullptr && model_->isLoaded()) {
+      modelLoaded();
+    }
+  }
+  changedByUser();
+}
+
+void TimelineView::setTheme(Theme theme) {
+  theme_ = theme;
+  canvas_->repaintSoon();
+}
+
+QString TimelineView::rendererName() const { return canvas_->rendererName(); }
+
+std::optional<QPointF> TimelineView::positionOf(const Span& span) const {
+  if (!controller_.ready()) {
+    return std::nullopt;
+  }
+  const TimelineScene scene(*model_, controller_.layout(), Palette::of(theme_),
+                            controller_.frame());
+  const auto rect = scene.rectOf(span);
+  if (!rect) {
+    return std::nullopt;
+  }
+  const QPointF middle(canvas_->mapTo(this, QPoint(0, 0)) + rect->center());
+  return canvas_->geometry().contains(middle.toPoint()) ? std::optional(middle) : std::nullopt;
+}
+
+void TimelineView::goToIteration(std::uint32_t iteration) {
+  if (controller_.ready()) {
+    controller_.goToIteration(iteration);
+    changedByUser();
+  }
+}
+
+void TimelineView::modelChanged() {
+  if (model_ == nullptr) {
+    return;
+  }
+  controller_.modelChanged();
+  updateScrollBar();
+  canvas_->repaintSoon();
+  if (!described_.isValid() || described_.elapsed() > kDescribeEveryMs) {
+    describe();
+  }
+}
+
+// The first look at a run: its newest iterations while it is live, typical ones when it ended.
+void TimelineView::modelLoaded() {
+  if (state_ != nullptr && state_->range().empty()) {
+    if (model_->isLive()) {
+      state_->setFollowLive(true);
+    } else if (const TimeRange range = typicalRange(*model_); !range.empty()) {
+      state_->setRange(range, ViewState::RangeChange::kSilent);
+    }
+  }
+  modelChanged();
+}
+
+void TimelineView::changedByUser() {
+  updateScrollBar();
+  if (controller_.ready()) {
+    canvas_->setCursor(controller_.cursor());
+  }
+  canvas_->repaintSoon();
+}
+
+void TimelineView::updateScrollBar() {
+  const int most = static_cast<int>(std::ceil(controller_.maximumScroll()));
+  scrollBar_->setVisible(most > 0);
+  scrollBar_->setRange(0, most);
+  scrollBar_->setPageStep(std::max(1, canvas_->height()));
+  scrollBar_->setSingleStep(30);
+  scrollBar_->setValue(static_cast<int>(std::lround(controller_.scrollY())));
+}
+
+void TimelineView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  controller_.setSize(canvas_->size());
+  updateScrollBar();
+}
+
+void TimelineView::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) {
+    canvas_->repaintSoon();
+  }
+}
+
+void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
+  // The canvas's own size rules: it may be laid out after this widget was.
+  controller_.setSize(size);
+  if (!controller_.ready() || model_->spanCount() == 0 || state_->range().empty()) {
+    paintEmptyState(list, size);
+    return;
+  }
+  TimelineFrame frame = controller_.frame();
+  TimelineScene(*model_, controller_.layout(), Palette::of(theme_), std::move(frame)).draw(list);
+}
+
+void TimelineView::canvasPainted() {
+  if (!unpainted_.empty() && controller_.ready() && isVisible()) {
+    const std::uint64_t now = base::ticks();
+    const TimeRange shown = state_->range();
+    for (const std::uint64_t ticks : unpainted_) {
+      const double ns = model_->toNs(ticks);
+      if (ns >= shown.startNs && ns <= shown.endNs && ticks <= now) {
+        latency_.add(static_cast<double>(now - ticks) * model_->nsPerTick() / 1e6);
+      }
+    }
+  }
+  unpainted_.clear();
+  emit framePainted();
+}
+
+void TimelineView::paintEmptyState(DisplayList& list, QSizeF size) const {
+  const Palette& palette = Palette::of(theme_);
+  list.fill(QRectF(QPointF(0, 0), size), palette.background);
+  QString title;
+  QString more;
+  if (!failure_.isEmpty()) {
+    title = tr("This run cannot be shown");
+    more = failure_;
+  } else if (model_ == nullptr) {
+    title = tr("No run is open");
+    more = tr("Start an experiment or open a run file, and its iterations appear here.");
+  } else if (!model_->isLoaded() && !model_->path().empty()) {
+    title = tr("Reading the run…");
+  } else if (model_->isLive()) {
+    title = tr("The run is starting");
+    more = tr("The timeline moves as soon as the first rank reports.");
+  } else {
+    title = tr("This run recorded no events");
+    more = tr("Capture was off, or the run ended before a rank reported.");
+  }
+  const QRectF middle(20, size.height() / 2 - 30, size.width() - 40, 24);
+  list.text(middle, title, palette.text, FontRole::kBold, Qt::AlignHCenter | Qt::AlignVCenter);
+  list.text(middle.translated(0, 26), more, palette.textMuted, FontRole::kNormal,
+            Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+// What a screen reader says about the picture.
+void TimelineView::describe() {
+  described_.start();
+  if (!controller_.ready() || model_->spanCount() == 0) {
+    setAccessibleDescription(tr("No events."));
+    return;
+  }
+  const TimeRange range = state_->range();
+  QStringList parts;
+  parts << tr("%1 ranks, %2 iterations, %3 events.")
+               .arg(model_->rankCount())
+               .arg(model_->stepCount(0))
+               .arg(formatCount(model_->spanCount()));
+  parts << tr("Showing %1 from %2.").arg(formatDuration(range.lengthNs()),
+                                         formatTime(range.startNs, range.lengthNs() / 100));
+  if (state_->iteration()) {
+    parts << tr("Iteration %1.").arg(*state_->iteration());
+  }
+  if (const auto& selection = state_->selection()) {
+    QStringList facts;
+    for (const Fact& fact : factsOf(*model_, *selection)) {
+      facts << fact.name + QLatin1Char(' ') + fact.value;
+    }
+    parts << tr("Selected: %1; %2.").arg(titleOf(*model_, *selection),
+                                         facts.join(QStringLiteral("; ")));
+  }
+  setAccessibleDescription(parts.join(QLatin1Char(' ')));
+}
+
+void TimelineView::pointerPressed(const PointerInput& input) {
+  setFocus(Qt::MouseFocusReason);
+  if (controller_.ready()) {
+    controller_.press(input);
+    changedByUser();
+  }
+}
+
+void TimelineView::pointerMoved(const PointerInput& input) {
+  if (controller_.ready()) {
+    controller_.move(input);
+    changedByUser();
+  }
+}
+
+void TimelineView::pointerReleased(const PointerInput& input) {
+  if (controller_.ready()) {
+    controller_.release(input);
+    changedByUser();
+  }
+}
+
+void TimelineView::pointerDoubleClicked(const PointerInput& input) {
+  if (controller_.ready()) {
+    controller_.doubleClick(input);
+    changedByUser();
+  }
+}
+
+void TimelineView::pointerLeft() {
+  if (controller_.ready()) {
+    controller_.leave();
+    changedByUser();
+  }
+}
+
+void TimelineView::wheelTurned(const WheelInput& input) {
+  if (controller_.ready()) {
+    controller_.wheel(input);
+    changedByUser();
+  }
+}
+
+}  // namespace lockstep::ui

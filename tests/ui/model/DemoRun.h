@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "engine/base/Result.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::ui::test {
+
+/// A made-up run that looks like a real one: a small convolutional net, its gradients in
+/// buckets that are rebuilt after the first step, allreduces that overlap the backward pass,
+/// and one rank that is slower than the others. The same options give the same run.
+struct DemoOptions {
+  int ranks = 2;
+  std::uint32_t steps = 50;
+  std::uint32_t seed = 1;
+  int slowRank = 1;
+  double slowFactor = 1.12;           ///< of the slow rank's backward
+  bool gapOnRank0 = false;            ///< the step thread of rank 0 loses events in step 10
+  trace::RunState state = trace::RunState::kFinished;
+};
+
+/// Ticks of the made-up host: 2.5 a nanosecond.
+inline constexpr double kDemoNsPerTick = 0.4;
+inline constexpr std::uint64_t kDemoOriginTicks = 1'000'000'000'000;
+
+/// Returns the whole run in one update, spans in the order of their ends as ranks record them.
+trace::RunUpdate demoRun(const DemoOptions& options = {});
+
+/// Writes the same run into a new run file.
+base::Status writeDemoRun(const std::filesystem::path& path, const DemoOptions& options = {});
+
+}  // namespace lockstep::ui::test

@@ -1,0 +1,210 @@
+#include "engine/train/Checkpoint.h"
+
+#include <c10/core/GradMode.h>
+#include <fmt/ranges.h>
+#include <torch/nn/module.h>
+#include <torch/optim/optimizer.h>
+
+#include <charconv>
+#include <set>
+
+#include "engine/ddp/TensorText.h"
+#include "engine/train/OptimizerState.h"
+#include "engine/train/Safetensors.h"
+
+namespace lockstep::train {
+namespace {
+
+constexpr const char* kFormat = "lockstep-checkpoint-1";
+
+std::string shapeText(at::IntArrayRef sizes, c10::ScalarType dtype) {
+  return fmt::format("{} [{}]", ddp::dtypeName(dtype), fmt::join(sizes, ", "));
+}
+std::string shapeText(const at::Tensor& tensor) {
+  return shapeText(tensor.sizes(), tensor.scalar_type());
+}
+
+/// Parameters, then buffers.
+std::vector<std::pair<std::string, at::Tensor>> stateOf(const torch::nn::Module& model) {
+  std::vector<std::pair<std::string, at::Tensor>> state;
+  for (const auto& parameter : model.named_parameters()) {
+    state.emplace_back(parameter.key(), parameter.value());
+  }
+  for (const auto& buffer : model.named_buffers()) {
+    state.emplace_back(buffer.key(), buffer.value());
+  }
+  return state;
+}
+
+base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  std::int64_t number = 0;
+  if (found != file.metadata.end()) {
+    const char* end = found->second.data() + found->second.size();
+    const auto [stop, error] = std::from_chars(found->second.data(), end, number);
+    if (error == std::errc() && stop == end && (number >= 0 || key == "seed")) {
+      return number;
+    }
+  }
+  return base::Error{base::ExitCode::kBadInput,
+                     fmt::format("metadata {} is missing or no whole number", key), ""};
+}
+
+/// Checks a checkpoint against what is there before anything is copied.
+class Loader {
+ public:
+  Loader(Safetensors file, torch::nn::Module& model, torch::optim::Optimizer& optimizer)
+      : file_(std::move(file)), model_(model), optimizer_(optimizer) {}
+
+  base::Result<Position> run() {
+    if (const auto found = file_.metadata.find("format");
+        found == file_.metadata.end() || found->second != kFormat) {
+      return bad(fmt::format("no checkpoint of Lockstep: metadata format is not {}", kFormat));
+    }
+    Position position;
+    for (const auto& [key, member] : {std::pair("step", &Position::step),
+                                      std::pair("epoch", &Position::epoch),
+                                      std::pair("samples", &Position::samples),
+                                      std::pair("seed", &Position::seed)}) {
+      auto number = numberAt(file_, key);
+      if (!number.ok()) {
+        return number.error();
+      }
+      position.*member = number.value();
+    }
+    const std::string kind = optimizerKind(optimizer_);
+    if (file_.metadata["optimizer"] != kind) {
+      return bad(fmt::format("was written with optimizer.kind = \"{}\", this run has \"{}\"",
+                             file_.metadata["optimizer"], kind));
+    }
+    if (auto checked = checkModel(); !checked.ok()) {
+      return checked.error();
+    }
+    if (auto checked = checkOptimizer(partsOf(kind)); !checked.ok()) {
+      return checked.error();
+    }
+    for (const auto& [name, tensor] : file_.tensors) {
+      if (!known_.contains(name)) {
+        return bad(fmt::format("tensor {}, {}: this model has no such tensor", name,
+                               shapeText(tensor)));
+      }
+    }
+    copy();
+    return position;
+  }
+
+ private:
+  static base::Error bad(const std::string& what) {
+    return {base::ExitCode::kBadInput, what, ""};
+  }
+
+  base::Status checkTensor(const std::string& name, at::IntArrayRef shape, c10::ScalarType dtype) {
+    known_.insert(name);
+    const auto found = file_.tensors.find(name);
+    if (found == file_.tensors.end()) {
+      return bad(fmt::format("tensor {}: expected {}, not in the file", name,
+                             shapeText(shape, dtype)));
+    }
+    if (found->second.sizes() != shape || found->second.scalar_type() != dtype) {
+      return bad(fmt::format("tensor {}: expected {}, found {}", name, shapeText(shape, dtype),
+                             shapeText(found->second)));
+    }
+    return {};
+  }
+
+  base::Status checkModel() {
+    for (const auto& [name, tensor] : stateOf(model_)) {
+      if (auto checked = checkTensor("model." + name, tensor.sizes(), tensor.scalar_type());
+          !checked.ok()) {
+        return checked;
+      }
+    }
+    return {};
+  }
+
+  base::Status checkOptimizer(const std::vector<std::string>& parts) {
+    for (const auto& parameter : model_.named_parameters()) {
+      const std::string prefix = "optimizer." + parameter.key() + ".";
+      // A parameter without a step so far, or SGD without momentum, has no state.
+      const bool any = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+        return file_.tensors.contains(prefix + part);
+      });
+      for (std::size_t i = 0; any && i < parts.size(); ++i) {
+        const bool isStep = parts[i] == "step";
+        const at::IntArrayRef shape = isStep ? at::IntArrayRef{} : parameter.value().sizes();
+        if (auto checked = checkTensor(prefix + parts[i], shape,
+                                       isStep ? c10::kLong : parameter.value().scalar_type());
+            !checked.ok()) {
+          return checked;
+        }
+      }
+    }
+    return {};
+  }
+
+  void copy() {
+    at::NoGradGuard noGrad;
+    for (auto& [name, tensor] : stateOf(model_)) {
+      tensor.copy_(file_.tensors.at("model." + name));
+    }
+    for (const auto& parameter : model_.named_parameters()) {
+      ParameterState state;
+      for (const auto& part : partsOf(optimizerKind(optimizer_))) {
+        if (const auto found = file_.tensors.find("optimizer." + parameter.key() + "." + part);
+            found != file_.tensors.end()) {
+          state[part] = found->second;
+        }
+      }
+      if (!state.empty()) {
+        setParameterState(optimizer_, parameter.value(), std::move(state));
+      }
+    }
+  }
+
+  Safetensors file_;
+  torch::nn::Module& model_;
+  torch::optim::Optimizer& optimizer_;
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::Module& model,
+                            const torch::optim::Optimizer& optimizer, const Position& position) {
+  at::NoGradGuard noGrad;
+  Safetensors file;
+  for (const auto& [name, tensor] : stateOf(model)) {
+    file.tensors["model." + name] = tensor.detach();
+  }
+  for (const auto& parameter : model.named_parameters()) {
+    for (const auto& [part, tensor] : parameterState(optimizer, parameter.value())) {
+      if (tensor.defined()) {
+        file.tensors["optimizer." + parameter.key() + "." + part] = tensor.detach();
+      }
+    }
+  }
+  file.metadata = {{"format", kFormat},
+                   {"optimizer", optimizerKind(optimizer)},
+                   {"step", std::to_string(position.step)},
+                   {"epoch", std::to_string(position.epoch)},
+                   {"samples", std::to_string(position.samples)},
+                   {"seed", std::to_string(position.seed)}};
+  return writeSafetensors(path, file);
+}
+
+base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::nn::Module& model,
+                                      torch::optim::Optimizer& optimizer) {
+  auto file = readSafetensors(path);
+  if (!file.ok()) {
+    return file.error();
+  }
+  auto position = Loader(std::move(file).value(), model, optimizer).run();
+  if (!position.ok()) {
+    base::Error error = position.error();
+    error.where = path.string();
+    return error;
+  }
+  return position;
+}
+
+}  // namespace lockstep::train

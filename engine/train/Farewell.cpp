@@ -1,0 +1,61 @@
+#include "engine/train/Farewell.h"
+
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+namespace lockstep::train {
+namespace {
+
+std::vector<std::string> keysOf(const std::string& prefix, int worldSize) {
+  std::vector<std::string> keys;
+  for (int r = 0; r < worldSize; ++r) {
+    keys.push_back(prefix + std::to_string(r));
+  }
+  return keys;
+}
+
+/// Waits for all keys; returns the ranks whose keys are missing at the end.
+std::vector<int> waitFor(store::Store& store, const std::vector<std::string>& keys,
+                         std::chrono::milliseconds timeout) {
+  try {
+    store.wait(keys, timeout);
+    return {};
+  } catch (const store::StoreError&) {
+    std::vector<int> missing;
+    for (std::size_t r = 0; r < keys.size(); ++r) {
+      if (!store.check({keys[r]})) {
+        missing.push_back(static_cast<int>(r));
+      }
+    }
+    if (missing.empty()) {
+      throw;
+    }
+    return missing;
+  }
+}
+
+}  // namespace
+
+base::Status leaveTogether(store::Store& store, int rank, int worldSize, bool hostsStore,
+                           std::chrono::milliseconds timeout, std::chrono::milliseconds hostWait) {
+  const auto done = keysOf("lockstep/done/", worldSize);
+  const auto gone = keysOf("lockstep/gone/", worldSize);
+  store.set(done[static_cast<std::size_t>(rank)], "1");
+  if (const auto missing = waitFor(store, done, timeout); !missing.empty()) {
+    return base::Error{base::ExitCode::kTimeout,
+                       fmt::format("rank{} {} did not reach the end of the run within {:.0f} s",
+                                   missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
+                                   std::chrono::duration<double>(timeout).count()),
+                       ""};
+  }
+  store.set(gone[static_cast<std::size_t>(rank)], "1");
+  if (hostsStore) {
+    // A rank that died just now has done its work all the same.
+    (void)waitFor(store, gone, hostWait);
+  }
+  return {};
+}
+
+}  // namespace lockstep::train

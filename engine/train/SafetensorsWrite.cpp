@@ -1,0 +1,97 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <bit>
+#include <nlohmann/json.hpp>
+
+#include "engine/train/Safetensors.h"
+#include "engine/train/SafetensorsDtype.h"
+
+namespace lockstep::train {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+/// A file that is removed again unless it was renamed.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path)
+      : path_(std::move(path)),
+        fd_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+  ~TemporaryFile() {
+    if (fd_ >= 0) {
+      close(fd_);
+      if (!renamed_) {
+        unlink(path_.c_str());
+      }
+    }
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  [[nodiscard]] bool opened() const { return fd_ >= 0; }
+
+  bool write(const void* data, std::size_t bytes) {
+    const char* at = static_cast<const char*>(data);
+    while (bytes != 0) {
+      const ssize_t count = ::write(fd_, at, bytes);
+      if (count < 0) {
+        if (errno == EINTR) continue;
+        return false;
+      }
+      at += count;
+      bytes -= static_cast<std::size_t>(count);
+    }
+    return true;
+  }
+
+  bool moveTo(const std::filesystem::path& path) {
+    renamed_ = fsync(fd_) == 0 && rename(path_.c_str(), path.c_str()) == 0;
+    return renamed_;
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+base::Status writeSafetensors(const std::filesystem::path& path, const Safetensors& content) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  header["__metadata__"] = content.metadata;
+  std::uint64_t offset = 0;
+  for (const auto& [name, tensor] : content.tensors) {
+    const auto* dtype = findDtype(tensor.scalar_type());
+    LOCKSTEP_CHECK(dtype != nullptr, "tensor {} has a dtype safetensors does not know: {}", name,
+                   c10::toString(tensor.scalar_type()));
+    header[name] = {{"dtype", dtype->name},
+                    {"shape", tensor.sizes().vec()},
+                    {"data_offsets", {offset, offset + tensor.nbytes()}}};
+    offset += tensor.nbytes();
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data are aligned
+  const std::uint64_t length = text.size();
+
+  const auto failed = [&](const char* what) {
+    return base::systemError(base::ExitCode::kEnvironment, what, path.string());
+  };
+  TemporaryFile file(fmt::format("{}.{}.tmp", path.string(), getpid()));
+  if (!file.opened()) {
+    return failed("cannot write the checkpoint");
+  }
+  bool ok = file.write(&length, sizeof length) && file.write(text.data(), text.size());
+  for (const auto& [name, tensor] : content.tensors) {
+    const at::Tensor rowMajor = tensor.contiguous();
+    ok = ok && file.write(rowMajor.data_ptr(), rowMajor.nbytes());
+  }
+  if (!ok || !file.moveTo(path)) {
+    return failed("cannot write the checkpoint");
+  }
+  return {};
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,198 @@
+#include "engine/train/TrainLoop.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "engine/train/Evaluate.h"
+#include "engine/trace/Messages.h"
+
+namespace lockstep::train {
+
+using trace::EventKind;
+using trace::ScopedSpan;
+
+namespace {
+
+DistributedSampler::Options samplingOf(const TrainParts& parts) {
+  DistributedSampler::Options sampling;
+  sampling.samples = parts.datasets.train->size();
+  sampling.rank = parts.group.rank();
+  sampling.worldSize = parts.group.size();
+  sampling.shuffle = parts.experiment.data.shuffle;
+  sampling.dropLast = parts.experiment.data.dropLast;
+  sampling.seed = parts.experiment.train.seed;
+  return sampling;
+}
+
+}  // namespace
+
+TrainLoop::TrainLoop(TrainParts parts)
+    : parts_(std::move(parts)),
+      batches_(parts_.datasets.train, samplingOf(parts_), parts_.experiment.data.batchSize),
+      stop_(parts_.store, parts_.group.rank(), parts_.group.size(), parts_.stopRequested) {
+  const auto& train = parts_.experiment.train;
+  plannedSteps_ = train.steps ? *train.steps : train.epochs.value_or(1) * batches_.stepsPerEpoch();
+}
+
+base::Status TrainLoop::resume(const Position& position) {
+  const auto& train = parts_.experiment.train;
+  if (position.seed != train.seed) {
+    return base::Error{base::ExitCode::kBadInput,
+                       fmt::format("was written with train.seed = {}, this run has {}; the order "
+                                   "of the data would differ",
+                                   position.seed, train.seed),
+                       train.resumeFrom};
+  }
+  if (position.step >= plannedSteps_) {
+    return base::Error{base::ExitCode::kBadInput,
+                       fmt::format("stands at step {} of {}: nothing is left to train; raise "
+                                   "train.{}",
+                                   position.step, plannedSteps_, train.steps ? "steps" : "epochs"),
+                       train.resumeFrom};
+  }
+  step_ = lastCheckpoint_ = position.step;
+  batches_.seek(position.epoch, position.samples);
+  return {};
+}
+
+base::Result<TrainOutcome> TrainLoop::run() {
+  const auto& train = parts_.experiment.train;
+  const std::int64_t syncEvery = parts_.experiment.ddp.syncEvery;
+  TrainOutcome outcome;
+  while (step_ < plannedSteps_ && !outcome.stopped) {
+    const bool synchronised = (step_ + 1) % syncEvery == 0 || step_ + 1 == plannedSteps_;
+    step(synchronised);
+    ++step_;
+    if (train.evaluateEvery > 0 && step_ % train.evaluateEvery == 0) {
+      evaluateNow();
+    }
+    if (!synchronised) {
+      continue;
+    }
+    if (train.checkpointEvery > 0 && step_ - lastCheckpoint_ >= train.checkpointEvery) {
+      if (auto written = checkpointNow(); !written.ok()) {
+        return written.error();
+      }
+    }
+    outcome.stopped = step_ < plannedSteps_ && stop_.shouldStop(step_);
+  }
+  if (train.evaluateAtEnd && lastEvaluation_ != step_) {
+    evaluateNow();
+  }
+  if (lastCheckpoint_ != step_) {
+    if (auto written = checkpointNow(); !written.ok()) {
+      return written.error();
+    }
+  }
+  outcome.steps = step_;
+  outcome.loss = loss_;
+  return outcome;
+}
+
+void TrainLoop::step(bool synchronised) {
+  auto& words = parts_.tracer.lastWords();
+  const std::uint32_t number = stepNumber();
+  ScopedSpan whole(parts_.lane, EventKind::kStep, number, &words);
+  const auto phase = [&](EventKind kind) {
+    return ScopedSpan(parts_.lane, kind, number, &words);
+  };
+  parts_.ddp.setStep(number);
+  seedStep();
+  Batch batch;
+  {
+    const auto span = phase(EventKind::kData);
+    batch = batches_.next();
+  }
+  std::optional<ddp::DistributedDataParallel::NoSync> noSync;
+  if (!synchronised) {
+    noSync.emplace(parts_.ddp);
+  }
+  at::Tensor loss;
+  {
+    const auto span = phase(EventKind::kForward);
+    const at::Tensor output = parts_.ddp.run([&] { return parts_.model.forward(batch.input); });
+    loss = parts_.model.loss(output, batch.target);
+  }
+  {
+    const auto span = phase(EventKind::kBackward);
+    loss.backward();
+    if (synchronised) {
+      parts_.ddp.checkFinalized();
+    }
+  }
+  if (synchronised) {
+    const auto span = phase(EventKind::kOptimizer);
+    parts_.optimizer.step();
+    zeroGradients();
+  }
+  loss_ = loss.item<double>();
+  parts_.lane.number(EventKind::kLoss, number, loss_);
+  if (!std::isfinite(loss_) && lossWasFinite_) {
+    lossWasFinite_ = false;
+    parts_.tracer.send(trace::toJson(trace::ProblemMessage{
+        "warning", number,
+        fmt::format("rank {}: the loss is {} at step {}; lower optimizer.learning_rate",
+                    parts_.group.rank(), loss_, number)}));
+  }
+}
+
+void TrainLoop::zeroGradients() {
+  // A gradient that is a view of its bucket must stay one; any other is dropped, so that the
+  // next backward hands its own over instead of adding to zeros.
+  const bool keep = parts_.experiment.ddp.gradientAsBucketView;
+  for (const auto& parameter : parts_.ddp.parameters()) {
+    at::Tensor& gradient = parameter.tensor.mutable_grad();
+    if (!gradient.defined()) {
+      continue;
+    }
+    if (keep) {
+      at::NoGradGuard noGrad;
+      gradient.zero_();
+    } else {
+      gradient.reset();
+    }
+  }
+}
+
+void TrainLoop::seedStep() const {
+  auto generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(static_cast<std::uint64_t>(parts_.experiment.train.seed) *
+                                 0x9E3779B97F4A7C15ull +
+                             (static_cast<std::uint64_t>(parts_.group.rank()) << 40) +
+                             static_cast<std::uint64_t>(step_));
+}
+
+void TrainLoop::evaluateNow() {
+  if (!parts_.model.hasClasses()) {
+    return;
+  }
+  // Events count steps from 0: this one belongs to the step that was just done.
+  const std::uint32_t number = step_ > 0 ? stepNumber() - 1 : 0;
+  ScopedSpan span(parts_.lane, EventKind::kEvaluate, number, &parts_.tracer.lastWords());
+  const auto result = evaluate(parts_.model, *parts_.datasets.test, parts_.group,
+                               parts_.experiment.data.batchSize, number);
+  lastEvaluation_ = step_;
+  if (parts_.group.rank() == 0) {
+    parts_.tracer.send(trace::toJson(result));
+  }
+}
+
+base::Status TrainLoop::checkpointNow() {
+  const auto& train = parts_.experiment.train;
+  lastCheckpoint_ = step_;
+  if (train.checkpoint.empty() || parts_.group.rank() != 0) {
+    return {};
+  }
+  ScopedSpan span(parts_.lane, EventKind::kCheckpoint, step_ > 0 ? stepNumber() - 1 : 0,
+                  &parts_.tracer.lastWords());
+  return saveCheckpoint(train.checkpoint, parts_.model, parts_.optimizer,
+                        {step_, batches_.epoch(), batches_.samples(), train.seed});
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/base/Result.h"
+#include "engine/ddp/DistributedDataParallel.h"
+#include "engine/experiment/Experiment.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/store/Store.h"
+#include "engine/train/BatchStream.h"
+#include "engine/train/Checkpoint.h"
+#include "engine/train/StopAgreement.h"
+#include "engine/train/data/Dataset.h"
+#include "engine/train/models/Model.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::train {
+
+/// Everything a rank trains with; all of it outlives the loop.
+struct TrainParts {
+  const experiment::Experiment& experiment;
+  Model& model;
+  ddp::DistributedDataParallel& ddp;
+  torch::optim::Optimizer& optimizer;
+  Datasets datasets;
+  process_group::ProcessGroup& group;
+  store::Store& store;
+  trace::Tracer& tracer;
+  trace::Lane& lane;  ///< "step"
+  const std::atomic<bool>& stopRequested;
+};
+
+struct TrainOutcome {
+  std::int64_t steps = 0;  ///< done in all, those before a resume among them
+  double loss = 0;         ///< of the last step, on this rank
+  bool stopped = false;    ///< on request, before the planned end
+};
+
+/// Trains until the planned number of steps or an agreed stop. [step-thread]
+///
+/// One step: a batch, forward with loss, backward, and with every `ddp.sync_every`-th step (and
+/// the last) the reduction and the optimizer; the steps between accumulate under NoSync, so
+/// gradients are sums over them, as with PyTorch's no_sync. Random numbers inside a step
+/// (dropout) come from a generator seeded by (seed, rank, step), so that a resumed run draws the
+/// same. A resumed run equals an uninterrupted one bit for bit when world size, batch size and
+/// sync_every are the same; with more than two ranks a sum's order may differ in the first step
+/// after a resume, since buckets start from the first assignment again.
+class TrainLoop {
+ public:
+  explicit TrainLoop(TrainParts parts);
+
+  /// Goes on from a checkpoint's position. Error (kBadInput): nothing is left to train, or the
+  /// seed is another.
+  base::Status resume(const Position& position);
+
+  /// Returns the number of steps the experiment asks for, in all.
+  [[nodiscard]] std::int64_t plannedSteps() const { return plannedSteps_; }
+
+  /// Throws CommError, HookError, DdpError, StoreError and libtorch's errors. Error: a
+  /// checkpoint that cannot be written (kEnvironment).
+  base::Result<TrainOutcome> run();
+
+ private:
+  void step(bool synchronised);
+  void zeroGradients();
+  void seedStep() const;
+  void evaluateNow();
+  base::Status checkpointNow();
+  [[nodiscard]] std::uint32_t stepNumber() const { return static_cast<std::uint32_t>(step_); }
+
+  TrainParts parts_;
+  BatchStream batches_;
+  StopAgreement stop_;
+  std::int64_t plannedSteps_;
+  std::int64_t step_ = 0;  // the one in progress, or the next
+  std::int64_t lastCheckpoint_ = 0;
+  std::int64_t lastEvaluation_ = -1;
+  double loss_ = 0;
+  bool lossWasFinite_ = true;
+};
+
+}  // namespace lockstep::train

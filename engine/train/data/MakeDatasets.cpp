@@ -1,0 +1,80 @@
+#include "engine/train/Resources.h"
+#include "engine/train/data/Dataset.h"
+#include "engine/train/data/Mnist.h"
+#include "engine/train/data/Synthetic.h"
+#include "engine/train/data/Text.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace lockstep::train {
+namespace {
+
+/// Synthetic samples have the shape that the model takes; for a model that takes any shape,
+/// MNIST's.
+base::Result<DataShape> syntheticShape(const experiment::ModelConfig& model) {
+  DataShape shape{{1, 28, 28}, c10::kFloat, 10};
+  if (model.kind == "mlp" && model.layers.size() >= 2) {
+    shape.sample = {model.layers.front()};
+    shape.classes = model.layers.back();
+  } else if (model.kind == "deep_linear") {
+    shape.sample = {model.width};
+    shape.classes = std::min<std::int64_t>(model.width, 10);
+  } else if (model.kind == "cnn") {
+    shape.classes = model.classes;
+  } else if (model.kind == "resnet18") {
+    shape = {{3, 32, 32}, c10::kFloat, model.classes};
+  } else if (model.kind == "char_gpt") {
+    return base::Error{base::ExitCode::kBadInput,
+                       "synthetic data are numbers, char_gpt learns text; use \"text\"",
+                       "data.kind"};
+  }
+  return shape;
+}
+
+base::Result<Datasets> shippedOr(const std::string& path, const char* shipped,
+                                 const std::function<base::Result<Datasets>(
+                                     const std::filesystem::path&)>& read) {
+  if (!path.empty()) {
+    return read(path);
+  }
+  const auto found = resourcePath(shipped);
+  return found.ok() ? read(found.value()) : base::Result<Datasets>(found.error());
+}
+
+}  // namespace
+
+base::Result<Datasets> makeDatasets(const experiment::Experiment& experiment) {
+  const auto& data = experiment.data;
+  if (data.kind == "mnist") {
+    return shippedOr(data.folder, "datasets/mnist10k", readMnist);
+  }
+  if (data.kind == "text") {
+    return shippedOr(data.file, "datasets/text/kjv-pentateuch.txt.gz",
+                     [&](const std::filesystem::path& file) {
+                       return readText(file, experiment.model.context);
+                     });
+  }
+  if (data.kind == "synthetic") {
+    const auto shape = syntheticShape(experiment.model);
+    if (!shape.ok()) {
+      return shape.error();
+    }
+    return syntheticDatasets(shape.value(), data.samples, experiment.train.seed);
+  }
+  return base::Error{base::ExitCode::kBadInput, "unknown: " + data.kind, "data.kind"};
+}
+
+base::Result<DataShape> expectedShape(const experiment::Experiment& experiment) {
+  if (experiment.data.kind == "synthetic") {
+    return syntheticShape(experiment.model);
+  }
+  if (experiment.data.kind == "mnist") {
+    return DataShape{{1, 28, 28}, c10::kFloat, 0};
+  }
+  auto sets = makeDatasets(experiment);
+  return sets.ok() ? base::Result<DataShape>(sets.value().train->shape())
+                   : base::Result<DataShape>(sets.error());
+}
+
+}  // namespace lockstep::train

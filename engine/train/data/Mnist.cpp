@@ -1,0 +1,109 @@
+#include "engine/train/data/Mnist.h"
+
+#include <ATen/Functions.h>
+#include <fmt/format.h>
+
+#include "engine/train/data/Idx.h"
+
+namespace lockstep::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PictureDataset : public Dataset {
+ public:
+  /// pictures: uint8 [N, H, W]; labels: int64 [N].
+  PictureDataset(at::Tensor pictures, at::Tensor labels, std::int64_t classes)
+      : pictures_(std::move(pictures)), labels_(std::move(labels)) {
+    shape_.sample = {1, pictures_.size(1), pictures_.size(2)};
+    shape_.classes = classes;
+  }
+
+  std::int64_t size() const override { return pictures_.size(0); }
+  const DataShape& shape() const override { return shape_; }
+
+  Batch batch(at::IntArrayRef indices) const override {
+    const at::Tensor rows = at::tensor(indices, at::kLong);
+    // The operations of torchvision's ToTensor and Normalize, in their order.
+    at::Tensor input = pictures_.index_select(0, rows).unsqueeze(1).to(at::kFloat).div_(255);
+    input.sub_(0.1307f).div_(0.3081f);
+    return {std::move(input), labels_.index_select(0, rows)};
+  }
+
+ private:
+  at::Tensor pictures_;
+  at::Tensor labels_;
+  DataShape shape_;
+};
+
+base::Result<at::Tensor> readPart(const fs::path& folder, const std::string& name, int dimensions) {
+  const fs::path plain = folder / name;
+  const fs::path packed = folder / (name + ".gz");
+  std::error_code ignored;
+  if (fs::exists(plain, ignored)) {
+    return readIdx(plain, dimensions);
+  }
+  if (fs::exists(packed, ignored)) {
+    return readIdx(packed, dimensions);
+  }
+  return base::Error{base::ExitCode::kBadInput,
+                     "data.folder: has neither " + name + " nor " + name + ".gz", folder.string()};
+}
+
+struct Part {
+  at::Tensor pictures;
+  at::Tensor labels;
+};
+
+base::Result<Part> readPair(const fs::path& folder, const std::string& prefix) {
+  auto pictures = readPart(folder, prefix + "-images-idx3-ubyte", 3);
+  if (!pictures.ok()) {
+    return pictures.error();
+  }
+  auto labels = readPart(folder, prefix + "-labels-idx1-ubyte", 1);
+  if (!labels.ok()) {
+    return labels.error();
+  }
+  if (pictures.value().size(0) != labels.value().size(0)) {
+    return base::Error{base::ExitCode::kBadInput,
+                       fmt::format("data.folder: {} {} pictures, but {} labels",
+                                   pictures.value().size(0), prefix, labels.value().size(0)),
+                       folder.string()};
+  }
+  return Part{std::move(pictures).value(), labels.value().to(at::kLong)};
+}
+
+}  // namespace
+
+base::Result<Datasets> readMnist(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    return base::Error{base::ExitCode::kBadInput, "data.folder: no such folder", folder.string()};
+  }
+  auto train = readPair(folder, "train");
+  if (!train.ok()) {
+    return train.error();
+  }
+  auto test = readPair(folder, "t10k");
+  if (!test.ok()) {
+    return test.error();
+  }
+  const auto& trainPictures = train.value().pictures;
+  const auto& testPictures = test.value().pictures;
+  if (trainPictures.sizes().slice(1) != testPictures.sizes().slice(1)) {
+    return base::Error{base::ExitCode::kBadInput,
+                       fmt::format("data.folder: training pictures are {}x{}, test pictures {}x{}",
+                                   trainPictures.size(1), trainPictures.size(2),
+                                   testPictures.size(1), testPictures.size(2)),
+                       folder.string()};
+  }
+  const std::int64_t classes =
+      1 + std::max(train.value().labels.max().item<std::int64_t>(),
+                   test.value().labels.max().item<std::int64_t>());
+  Datasets sets;
+  sets.train = std::make_shared<PictureDataset>(trainPictures, train.value().labels, classes);
+  sets.test = std::make_shared<PictureDataset>(testPictures, test.value().labels, classes);
+  return sets;
+}
+
+}  // namespace lockstep::train

@@ -1,0 +1,89 @@
+#include "engine/train/models/CharGpt.h"
+
+#include <cmath>
+#include <limits>
+
+namespace lockstep::train {
+namespace {
+
+torch::nn::LayerNorm layerNorm(std::int64_t size) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({size}));
+}
+
+class Block : public torch::nn::Module {
+ public:
+  Block(const CharGpt::Options& options)
+      : heads_(options.heads),
+        norm1_(layerNorm(options.embedding)),
+        qkv_(options.embedding, 3 * options.embedding),
+        projection_(options.embedding, options.embedding),
+        norm2_(layerNorm(options.embedding)),
+        up_(options.embedding, 4 * options.embedding),
+        down_(4 * options.embedding, options.embedding),
+        // -inf above the diagonal. Not a buffer: it is a constant, so DDP need not send it.
+        mask_(at::full({options.context, options.context}, -std::numeric_limits<float>::infinity())
+                  .triu(1)) {
+    register_module("norm1", norm1_);
+    register_module("qkv", qkv_);
+    register_module("projection", projection_);
+    register_module("norm2", norm2_);
+    register_module("up", up_);
+    register_module("down", down_);
+  }
+
+  at::Tensor forward(at::Tensor x) {
+    x = x + attention(norm1_(x));
+    return x + down_(at::gelu(up_(norm2_(x))));
+  }
+
+ private:
+  at::Tensor attention(const at::Tensor& x) {
+    const auto batch = x.size(0);
+    const auto time = x.size(1);
+    const auto width = x.size(2);
+    const auto each = width / heads_;
+    // [3, N, heads, T, each]
+    const auto parts = qkv_(x).view({batch, time, 3, heads_, each}).permute({2, 0, 3, 1, 4});
+    const auto scores = at::matmul(parts[0], parts[1].transpose(-2, -1)) /
+                            std::sqrt(static_cast<double>(each)) +
+                        mask_.slice(0, 0, time).slice(1, 0, time);
+    const auto mixed = at::matmul(at::softmax(scores, -1), parts[2]);
+    return projection_(mixed.transpose(1, 2).reshape({batch, time, width}));
+  }
+
+  std::int64_t heads_;
+  torch::nn::LayerNorm norm1_;
+  torch::nn::Linear qkv_;
+  torch::nn::Linear projection_;
+  torch::nn::LayerNorm norm2_;
+  torch::nn::Linear up_;
+  torch::nn::Linear down_;
+  at::Tensor mask_;
+};
+
+}  // namespace
+
+CharGpt::CharGpt(const Options& options)
+    : tokens_(options.vocabulary, options.embedding),
+      positions_(options.context, options.embedding),
+      norm_(layerNorm(options.embedding)),
+      head_(torch::nn::LinearOptions(options.embedding, options.vocabulary).bias(false)) {
+  for (std::int64_t i = 0; i < options.depth; ++i) {
+    blocks_->push_back(std::make_shared<Block>(options));
+  }
+  register_module("tokens", tokens_);
+  register_module("positions", positions_);
+  register_module("blocks", blocks_);
+  register_module("norm", norm_);
+  register_module("head", head_);
+}
+
+at::Tensor CharGpt::forward(at::Tensor input) {
+  at::Tensor x = tokens_(input) + positions_(at::arange(input.size(1), at::kLong));
+  for (std::size_t i = 0; i < blocks_->size(); ++i) {
+    x = blocks_->at<Block>(i).forward(x);
+  }
+  return head_(norm_(x));
+}
+
+}  // namespace lockstep::train

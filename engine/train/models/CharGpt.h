@@ -1,0 +1,35 @@
+#pragma once
+
+#include <torch/nn/modules/container/modulelist.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+
+#include "engine/train/models/Model.h"
+
+namespace lockstep::train {
+
+/// A decoder-only transformer over characters: learned positions, pre-norm blocks with causal
+/// attention and a GELU layer four times as wide, no dropout. Inputs [N, T] int64 with
+/// T <= context; output [N, T, vocabulary]. (Radford et al., 2019)
+class CharGpt : public Model {
+ public:
+  struct Options {
+    std::int64_t vocabulary = 0;
+    std::int64_t context = 64;
+    std::int64_t embedding = 128;
+    std::int64_t heads = 4;  ///< divides embedding
+    std::int64_t depth = 4;
+  };
+  explicit CharGpt(const Options& options);
+  at::Tensor forward(at::Tensor input) override;
+
+ private:
+  torch::nn::Embedding tokens_;
+  torch::nn::Embedding positions_;
+  torch::nn::ModuleList blocks_;
+  torch::nn::LayerNorm norm_;
+  torch::nn::Linear head_;
+};
+
+}  // namespace lockstep::train

@@ -1,0 +1,40 @@
+#include "engine/train/models/Mlp.h"
+
+#include <torch/nn/modules/linear.h>
+
+namespace lockstep::train {
+
+Mlp::Mlp(const std::vector<std::int64_t>& sizes) {
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    layers_->push_back(torch::nn::Linear(sizes[i], sizes[i + 1]));
+  }
+  register_module("layers", layers_);
+}
+
+at::Tensor Mlp::forward(at::Tensor input) {
+  at::Tensor x = input.flatten(1);
+  for (std::size_t i = 0; i < layers_->size(); ++i) {
+    x = layers_->at<torch::nn::LinearImpl>(i).forward(x);
+    if (i + 1 < layers_->size()) {
+      x = at::relu(x);
+    }
+  }
+  return x;
+}
+
+DeepLinear::DeepLinear(std::int64_t width, std::int64_t depth) {
+  for (std::int64_t i = 0; i < depth; ++i) {
+    layers_->push_back(torch::nn::Linear(width, width));
+  }
+  register_module("layers", layers_);
+}
+
+at::Tensor DeepLinear::forward(at::Tensor input) {
+  at::Tensor x = input.flatten(1);
+  for (std::size_t i = 0; i < layers_->size(); ++i) {
+    x = layers_->at<torch::nn::LinearImpl>(i).forward(x);
+  }
+  return x;
+}
+
+}  // namespace lockstep::train

@@ -19,9 +19,11 @@ class CommError : public std::runtime_error {
     std::uint64_t sequence = 0;
     std::uint16_t bucket = trace::kNoBucket;
     bool timedOut = false;
+    int peer = -1;  ///< the rank it failed with, where that is known
   };
 
-  /// The text becomes "allreduce #12 of group default, rank 1, bucket 3: <what>".
+  /// The text becomes "allreduce #12 of group default, rank 1, bucket 3: <what>"; parts that
+  /// are not known are left out.
   CommError(Where where, const std::string& what);
 
   [[nodiscard]] const Where& where() const { return where_; }

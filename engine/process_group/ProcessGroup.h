@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/process_group/CommError.h"
@@ -42,6 +43,7 @@ struct CallOptions {
 /// checks its arguments at once (std::invalid_argument, text "<backend>::<operation>: ..."),
 /// takes the group's next sequence number, and returns a Work. All ranks must make the same
 /// calls in the same order. Calls are [any-thread], but their order is the caller's care.
+/// send and recv concern two ranks only: they are numbered apart, by each rank for itself.
 /// Tensors must be dense; CPU here, device tensors as the backend says.
 class ProcessGroup {
  public:
@@ -94,7 +96,7 @@ class ProcessGroup {
   static constexpr int kAnySource = -1;
 
   /// Returns an uninitialised flat byte tensor for a bucket, placed where this backend works
-  /// best; its storage keeps the memory alive.
+  /// best and aligned to 64 bytes; its storage keeps the memory alive. Here: plain CPU memory.
   virtual at::Tensor allocate(std::int64_t bytes);
 
   /// Sequence number of the last operation that was queued; 0 before the first.

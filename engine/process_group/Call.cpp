@@ -1,0 +1,82 @@
+#include "engine/process_group/Call.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+
+namespace lockstep::process_group {
+namespace {
+
+std::string dtypeName(c10::ScalarType dtype) {
+  std::string name = c10::toString(dtype);
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return name;
+}
+
+std::string_view rootPreposition(trace::Operation operation) {
+  switch (operation) {
+    case trace::Operation::kBroadcast:
+    case trace::Operation::kScatter:
+    case trace::Operation::kRecv: return "from";
+    default: return "to";
+  }
+}
+
+}  // namespace
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  // The finaliser of splitmix64.
+  hash += value + 0x9e3779b97f4a7c15;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+void Call::describeTensors(const std::vector<at::Tensor>& list) {
+  tensors = static_cast<std::uint32_t>(list.size());
+  elements = bytes = layout = 0;
+  for (const at::Tensor& tensor : list) {
+    elements += static_cast<std::uint64_t>(tensor.numel());
+    bytes += tensor.nbytes();
+    layout = mix(layout, static_cast<std::uint64_t>(tensor.scalar_type()));
+    layout = mix(layout, static_cast<std::uint64_t>(tensor.numel()));
+  }
+  if (!list.empty()) {
+    dtype = list.front().scalar_type();
+  }
+}
+
+bool reduces(trace::Operation operation) {
+  return operation == trace::Operation::kAllreduce || operation == trace::Operation::kReduce ||
+         operation == trace::Operation::kReduceScatter;
+}
+
+std::string describe(const Call& call) {
+  std::string text(trace::name(call.operation));
+  if (reduces(call.operation)) {
+    text += fmt::format("({})", name(call.reduce));
+  }
+  if (call.root >= 0) {
+    text += fmt::format(" {} rank {}", rootPreposition(call.operation), call.root);
+  }
+  if (call.operation == trace::Operation::kBarrier) {
+    return text;
+  }
+  if (call.tensors == 1) {
+    return text + fmt::format(" of {} {}", call.elements, dtypeName(call.dtype));
+  }
+  return text + fmt::format(" of {} tensors, {} bytes", call.tensors, call.bytes);
+}
+
+std::uint64_t fingerprint(const Call& call) {
+  const bool pairwise = call.operation == trace::Operation::kAlltoall;
+  std::uint64_t hash = mix(static_cast<std::uint64_t>(call.operation),
+                           pairwise ? static_cast<std::uint64_t>(call.dtype) : call.layout);
+  hash = mix(hash, reduces(call.operation) ? static_cast<std::uint64_t>(call.reduce) : 0);
+  hash = mix(hash, static_cast<std::uint64_t>(call.root + 1));
+  return mix(hash, call.tensors);
+}
+
+}  // namespace lockstep::process_group

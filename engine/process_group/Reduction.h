@@ -1,0 +1,28 @@
+#pragma once
+
+#include <c10/core/ScalarType.h>
+
+#include <cstddef>
+#include <string>
+
+#include "engine/process_group/ProcessGroup.h"
+
+namespace lockstep::process_group::reduction {
+
+/// Combines `sources[0] .. sources[count - 1]` in this order, element by element, into `out`,
+/// which may be one of the sources. kAverage divides by `divisor`, the others ignore it.
+///
+/// Half and bfloat16 are summed in float and rounded once, so the result does not depend on
+/// where a buffer was cut. Integers wrap round. min and max return NaN when either is NaN.
+/// [any-thread]
+using Combine = void (*)(void* out, const void* const* sources, int count, std::size_t elements,
+                         int divisor);
+
+/// Returns the function for these, or null when whyNot() has a reason.
+[[nodiscard]] Combine combiner(c10::ScalarType dtype, ReduceOp op);
+
+/// Says in a sentence why `dtype` cannot be reduced with `op`; empty when it can. Floating
+/// point: no bitwise operations. Integers: no average. Bool: min, max and bitwise only.
+[[nodiscard]] std::string whyNot(c10::ScalarType dtype, ReduceOp op);
+
+}  // namespace lockstep::process_group::reduction

@@ -1,0 +1,339 @@
+#include "engine/process_group/gloo/Dispatcher.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "engine/base/Thread.h"
+
+namespace lockstep::process_group::gloo {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long the end of a group waits for what is in flight.
+constexpr milliseconds kDrain = std::chrono::seconds(5);
+// How long a failing rank waits for the store to take or give reasons.
+constexpr milliseconds kTell = milliseconds(500);
+constexpr milliseconds kAsk = milliseconds(300);
+
+std::string laneName(const Dispatcher::Options& options, const std::string& name) {
+  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
+}
+
+}  // namespace
+
+std::byte* Scratch::atLeast(std::size_t bytes) {
+  if (bytes_ < bytes) {
+    const std::size_t rounded = (bytes + 63) / 64 * 64;
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
+    if (memory_ == nullptr) {
+      bytes_ = 0;
+      throw std::bad_alloc();
+    }
+    bytes_ = rounded;
+  }
+  return memory_.get();
+}
+
+void Scratch::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+Dispatcher::Dispatcher(Options options, Transport& transport, std::shared_ptr<store::Store> store)
+    : options_(std::move(options)),
+      transport_(transport),
+      notices_(std::move(store), options_.group, options_.rank, options_.size),
+      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
+      queueLane_(&tracer_->lane(laneName(options_, "gloo queue"))),
+      suspectSince_(static_cast<std::size_t>(options_.size)) {
+  for (int i = 0; i < options_.threads; ++i) {
+    trace::Lane& lane = tracer_->lane(laneName(options_, fmt::format("gloo {}", i)));
+    workers_.emplace_back([this, i, &lane] { workerLoop(i, lane); });
+  }
+  watch_ = std::thread([this] { watchLoop(); });
+}
+
+Dispatcher::~Dispatcher() {
+  drain();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  queued_.notify_all();
+  watchWake_.notify_all();
+  for (std::thread& worker : workers_) {
+    LOCKSTEP_CHECK(worker.get_id() != std::this_thread::get_id(),
+                   "process group {} was destroyed from a callback of its own work",
+                   options_.group);
+    worker.join();
+  }
+  watch_.join();
+}
+
+void Dispatcher::drain() {
+  std::unique_lock lock(mutex_);
+  ended_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.empty(); });
+  if (!inFlight_.empty()) {
+    lock.unlock();
+    breakGroup(Failure{"the process group was destroyed before it was done"});
+  }
+}
+
+std::uint64_t Dispatcher::sequence() const {
+  std::lock_guard lock(mutex_);
+  return sequence_;
+}
+
+void Dispatcher::setBreakHandler(std::function<void()> handler) {
+  std::lock_guard lock(mutex_);
+  breakHandler_ = std::move(handler);
+}
+
+// Numbers a call and puts it among those in flight; with the mutex held.
+std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> outputs,
+                                          milliseconds limit) {
+  const bool direct =
+      call.operation == trace::Operation::kSend || call.operation == trace::Operation::kRecv;
+  call.sequence = direct ? ++directSequence_ : ++sequence_;
+  CommError::Where where;
+  where.group = options_.group;
+  where.rank = options_.rank;
+  where.operation = call.operation;
+  where.sequence = call.sequence;
+  where.bucket = call.options.bucket;
+  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
+                      trace::packCollective(call.sequence, call.bytes),
+                      trace::packOperation(call.operation, options_.groupNumber));
+  ::gloo::Context* context = transport_.context(direct ? 0 : call.sequence);
+  auto flight = std::make_shared<Flight>(std::move(call), where, limit, context, options_.rank,
+                                         options_.size);
+  WorkState::Backend backend;
+  backend.abort = [weak = std::weak_ptr<Flight>(flight)] {
+    if (const auto flight = weak.lock()) {
+      flight->fail(Failure{"aborted by its caller"});
+    }
+  };
+  backend.waitingFor = [weak = std::weak_ptr<Flight>(flight)] {
+    const auto flight = weak.lock();
+    return flight ? flight->waitingFor() : std::string();
+  };
+  flight->work = std::make_shared<WorkState>(where, std::move(outputs), limit, std::move(backend));
+  if (broken_.empty()) {
+    flight->order = ++calls_;
+    inFlight_[flight->order] = flight;
+    updateLastWords();
+  } else {
+    flight->fail(Failure{"the group is broken: " + broken_});
+  }
+  return flight;
+}
+
+std::shared_ptr<WorkState> Dispatcher::submit(Call call, std::vector<at::Tensor> outputs,
+                                              milliseconds limit, Body body) {
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<Flight> flight = enter(std::move(call), std::move(outputs), limit);
+  std::shared_ptr<WorkState> work = flight->work;
+  if (flight->failed()) {
+    lock.unlock();
+    work->fail(flight->error());
+    return work;
+  }
+  queue_.push_back(Task{flight, std::move(body)});
+  lock.unlock();
+  queued_.notify_one();
+  return work;
+}
+
+std::shared_ptr<Flight> Dispatcher::open(Call call, std::vector<at::Tensor> outputs,
+                                         milliseconds limit, std::shared_ptr<WorkState>& work) {
+  std::shared_ptr<Flight> flight;
+  {
+    std::lock_guard lock(mutex_);
+    flight = enter(std::move(call), std::move(outputs), limit);
+  }
+  work = flight->work;
+  if (flight->failed()) {
+    work->fail(flight->error());
+    return nullptr;
+  }
+  flight->setStarted();
+  return flight;
+}
+
+void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
+                     std::uint64_t startTicks, const std::optional<Failure>& alone) {
+  const Call& call = flight->call;
+  if (lane != nullptr) {
+    lane->span(trace::EventKind::kCollective, startTicks, call.options.step, call.options.bucket,
+               trace::packCollective(call.sequence, call.bytes),
+               trace::packOperation(call.operation, options_.groupNumber));
+  }
+  if (flight->sentMessages != 0) {
+    tracer_->countSent(flight->sentBytes, flight->sentMessages);
+  }
+  if (flight->receivedBytes != 0) {
+    tracer_->countReceived(flight->receivedBytes);
+  }
+  if (flight->notes().has_value() && !flight->failed()) {
+    notices_.withdraw(call.sequence);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    inFlight_.erase(flight->order);
+    updateLastWords();
+  }
+  ended_.notify_all();
+  if (alone) {
+    flight->fail(*alone);
+  }
+  const std::shared_ptr<WorkState> work = std::move(flight->work);
+  if (flight->failed()) {
+    work->fail(flight->error());
+  } else {
+    work->succeed();
+  }
+}
+
+void Dispatcher::waitForEarlier(const Flight& flight) {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] {
+    return flight.failed() || (!inFlight_.empty() && inFlight_.begin()->second.get() == &flight);
+  });
+  if (flight.failed()) {
+    throw Interrupted{};
+  }
+}
+
+// With the mutex held.
+void Dispatcher::updateLastWords() {
+  const std::uint64_t oldest = inFlight_.empty() ? 0 : inFlight_.begin()->first;
+  if (oldest == oldest_) {
+    return;
+  }
+  oldest_ = oldest;
+  trace::LastWords& words = tracer_->lastWords();
+  if (oldest == 0) {
+    words.operation.store(0, std::memory_order_relaxed);
+    words.bucket.store(trace::kNoBucket, std::memory_order_relaxed);
+    words.sequence.store(0, std::memory_order_relaxed);
+    return;
+  }
+  const Call& call = inFlight_.begin()->second->call;
+  words.bucket.store(call.options.bucket, std::memory_order_relaxed);
+  words.sequence.store(static_cast<std::uint32_t>(call.sequence), std::memory_order_relaxed);
+  words.sinceTicks.store(base::ticks(), std::memory_order_relaxed);
+  words.operation.store(static_cast<std::uint8_t>(call.operation), std::memory_order_relaxed);
+}
+
+void Dispatcher::workerLoop(int index, trace::Lane& lane) {
+  base::nameThisThread(fmt::format("gloo {}", index));
+  const at::NoGradGuard noGrad;
+  Scratch scratch;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    queued_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) {
+      return;
+    }
+    Task task = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    run(std::move(task), lane, scratch);
+    lock.lock();
+  }
+}
+
+void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
+  Flight& flight = *task.flight;
+  flight.setStarted();
+  const std::uint64_t start = base::ticks();
+  bool failed = true;
+  try {
+    if (!flight.failed()) {
+      task.body(flight, scratch);
+      failed = false;
+    }
+  } catch (const Interrupted&) {
+  } catch (const PeerLost& lost) {
+    flight.fail(explain(lost));
+  } catch (const std::exception& error) {
+    flight.fail(Failure{error.what()});
+  }
+  task.body = nullptr;
+  if (!failed && !flight.failed()) {
+    end(task.flight, &lane, start);
+    return;
+  }
+  const Failure failure = flight.failure();
+  failAll(Failure{fmt::format("given up because {} #{} failed: {}",
+                              trace::name(flight.call.operation), flight.call.sequence,
+                              failure.what),
+                  false, failure.peer});
+  end(task.flight, &lane, start);
+  tellOthers();
+}
+
+void Dispatcher::failAll(const Failure& failure) {
+  std::vector<std::shared_ptr<Flight>> all;
+  std::deque<Task> waiting;
+  std::function<void()> handler;
+  {
+    std::lock_guard lock(mutex_);
+    if (broken_.empty()) {
+      broken_ = failure.what;
+    }
+    for (const auto& [order, flight] : inFlight_) {
+      all.push_back(flight);
+    }
+    waiting.swap(queue_);
+    handler = breakHandler_;
+  }
+  for (const auto& flight : all) {
+    flight->fail(failure);
+  }
+  for (Task& task : waiting) {
+    task.body = nullptr;
+    end(task.flight, nullptr, 0);
+  }
+  ended_.notify_all();
+  if (handler) {
+    handler();
+  }
+}
+
+void Dispatcher::tellOthers() {
+  std::string reason;
+  {
+    std::lock_guard lock(mutex_);
+    if (told_) {
+      return;
+    }
+    told_ = true;
+    reason = broken_;
+  }
+  if (options_.size > 1) {
+    notices_.announce(reason, kTell);
+    transport_.close();
+  }
+}
+
+void Dispatcher::breakGroup(const Failure& failure) {
+  failAll(failure);
+  tellOthers();
+}
+
+Failure Dispatcher::explain(const PeerLost& lost) {
+  std::string text = fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
+  const NoticeBoard::Notes reasons = notices_.reasons(kAsk);
+  if (reasons.empty()) {
+    text += "; its process has probably ended";
+  }
+  for (const auto& [rank, reason] : reasons) {
+    text += fmt::format("; rank {} gave up: {}", rank, reason);
+  }
+  return Failure{text, false, lost.peer};
+}
+
+}  // namespace lockstep::process_group::gloo

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/gloo/Flight.h"
+#include "engine/process_group/gloo/NoticeBoard.h"
+#include "engine/process_group/gloo/Transport.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group::gloo {
+
+/// Memory that a worker keeps from operation to operation.
+class Scratch {
+ public:
+  /// Returns at least `bytes`, aligned to 64; what an earlier call returned is gone.
+  std::byte* atLeast(std::size_t bytes);
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+/// Runs the operations of one group: a queue in the order of the calls, workers ("gloo 0", ...)
+/// that take from it, and a watch that keeps the time limits, notices dead peers and mismatched
+/// calls. The first failure breaks the group: all that is in flight fails, the other ranks are
+/// told, the connections are closed, and later calls fail at once. [any-thread]
+class Dispatcher {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+    int threads = 2;
+    trace::Tracer* tracer = nullptr;
+    std::uint8_t groupNumber = 0;
+  };
+  using Body = std::function<void(Flight&, Scratch&)>;
+
+  Dispatcher(Options options, Transport& transport, std::shared_ptr<store::Store> store);
+  /// Drains first. Not from a callback of its own works.
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  /// Queues `body` as the group's next operation. The returned Work ends with `outputs`.
+  std::shared_ptr<WorkState> submit(Call call, std::vector<at::Tensor> outputs,
+                                    std::chrono::milliseconds limit, Body body);
+
+  /// Takes part in the bookkeeping with an operation that runs elsewhere (send and recv); its
+  /// sequence number is counted apart. Whoever runs it ends it with `end`. Null when the group
+  /// is broken: `work` is failed already.
+  std::shared_ptr<Flight> open(Call call, std::vector<at::Tensor> outputs,
+                               std::chrono::milliseconds limit, std::shared_ptr<WorkState>& work);
+
+  /// Waits up to five seconds for what is in flight, then ends it with an error.
+  void drain();
+
+  /// Ends an operation, well or by its failure: events, last words, then its callbacks.
+  /// `lane` belongs to the calling thread; null when the operation never started. `alone` fails
+  /// this operation and leaves the group intact.
+  void end(const std::shared_ptr<Flight>& flight, trace::Lane* lane, std::uint64_t startTicks,
+           const std::optional<Failure>& alone = std::nullopt);
+
+  /// Blocks until every operation called before `flight` has ended; throws Interrupted.
+  void waitForEarlier(const Flight& flight);
+
+  /// Fails all that is in flight and all later calls, and tells the other ranks.
+  void breakGroup(const Failure& failure);
+
+  /// Turns a broken connection into a failure that says what is known of the cause.
+  Failure explain(const PeerLost& lost);
+
+  /// `handler` is called, without locks, when operations in flight have failed and whoever runs
+  /// those from open() must end them. Set before the first open().
+  void setBreakHandler(std::function<void()> handler);
+
+  [[nodiscard]] std::uint64_t sequence() const;
+  [[nodiscard]] trace::Tracer& tracer() const { return *tracer_; }
+  [[nodiscard]] const Options& options() const { return options_; }
+
+ private:
+  struct Task {
+    std::shared_ptr<Flight> flight;
+    Body body;
+  };
+
+  std::shared_ptr<Flight> enter(Call call, std::vector<at::Tensor> outputs,
+                                std::chrono::milliseconds limit);
+  void workerLoop(int index, trace::Lane& lane);
+  void run(Task task, trace::Lane& lane, Scratch& scratch);
+  void failAll(const Failure& failure);
+  void tellOthers();
+  void updateLastWords();
+  void watchLoop();
+  void watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now);
+  [[nodiscard]] Failure timeOut(const Flight& flight) const;
+
+  const Options options_;
+  Transport& transport_;
+  NoticeBoard notices_;
+  trace::Tracer silent_;
+  trace::Tracer* const tracer_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable queued_;
+  std::condition_variable ended_;
+  std::condition_variable watchWake_;
+  std::deque<Task> queue_;
+  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order of the call
+  std::uint64_t calls_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t directSequence_ = 0;
+  std::uint64_t oldest_ = 0;  // key of the operation in the last words
+  std::string broken_;        // empty while the group works
+  bool told_ = false;
+  bool stopping_ = false;
+  std::function<void()> breakHandler_;
+  trace::Lane* queueLane_;
+
+  std::vector<Flight::Clock::time_point> suspectSince_;  // by peer; the watch's own
+  std::vector<std::thread> workers_;
+  std::thread watch_;
+};
+
+}  // namespace lockstep::process_group::gloo

@@ -1,0 +1,82 @@
+#include "engine/process_group/gloo/Mismatch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+namespace lockstep::process_group::gloo {
+namespace {
+
+// A note is "<fingerprint>|<description>|<bytes to rank 0>,...|<bytes from rank 0>,...", the
+// last two for alltoall only.
+struct Note {
+  std::string fingerprint;
+  std::string description;
+  std::vector<std::uint64_t> to;
+  std::vector<std::uint64_t> from;
+};
+
+std::vector<std::uint64_t> numbers(const std::string& text) {
+  std::vector<std::uint64_t> result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    result.push_back(std::strtoull(text.c_str() + begin, nullptr, 10));
+    const std::size_t comma = text.find(',', begin);
+    begin = comma == std::string::npos ? text.size() : comma + 1;
+  }
+  return result;
+}
+
+Note parse(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char letter : text) {
+    if (letter == '|') {
+      parts.emplace_back();
+    } else {
+      parts.back() += letter;
+    }
+  }
+  parts.resize(4);
+  return Note{parts[0], parts[1], numbers(parts[2]), numbers(parts[3])};
+}
+
+// alltoall: every pair of ranks agrees for itself.
+std::string pairMismatch(int sender, const Note& sent, int receiver, const Note& received) {
+  const auto to = static_cast<std::size_t>(receiver);
+  const auto from = static_cast<std::size_t>(sender);
+  if (to < sent.to.size() && from < received.from.size() && sent.to[to] != received.from[from]) {
+    return fmt::format("rank {} sends {} bytes to rank {}, which expects {}", sender, sent.to[to],
+                       receiver, received.from[from]);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string note(const Flight& flight) {
+  const Call& call = flight.call;
+  return fmt::format("{:x}|{}|{}|{}", fingerprint(call), describe(call), fmt::join(call.bytesTo, ","),
+                     fmt::join(call.bytesFrom, ","));
+}
+
+std::string mismatch(const Flight& flight, const std::vector<std::pair<int, std::string>>& notes) {
+  const Note mine = parse(note(flight));
+  for (const auto& [rank, text] : notes) {
+    const Note other = parse(text);
+    if (other.fingerprint != mine.fingerprint) {
+      return fmt::format(
+          "the ranks do not make the same call: rank {} {}, rank {} {}{}", flight.rank,
+          mine.description, rank, other.description,
+          other.description == mine.description ? " (of tensors with other dtypes or sizes)" : "");
+    }
+    for (const std::string& found : {pairMismatch(flight.rank, mine, rank, other),
+                                     pairMismatch(rank, other, flight.rank, mine)}) {
+      if (!found.empty()) {
+        return "the ranks do not make the same call: " + found;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace lockstep::process_group::gloo

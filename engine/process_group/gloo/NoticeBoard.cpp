@@ -1,0 +1,146 @@
+#include "engine/process_group/gloo/NoticeBoard.h"
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "engine/base/Thread.h"
+
+namespace lockstep::process_group::gloo {
+
+// Shared with the thread, which may be stuck in a store that does not answer when the board
+// goes: then it ends by itself once the store's own time limit has passed.
+struct NoticeBoard::State {
+  explicit State(std::shared_ptr<store::Store> store) : store(std::move(store)) {}
+
+  void work() {
+    base::nameThisThread("gloo notices");
+    std::unique_lock lock(mutex);
+    for (;;) {
+      wake.wait(lock, [this] { return stopping || !tasks.empty(); });
+      if (tasks.empty() || stopping) {
+        break;
+      }
+      Task task = std::move(tasks.front());
+      tasks.pop_front();
+      lock.unlock();
+      try {
+        task(*store);
+      } catch (const std::exception&) {
+        // Notices help to explain a failure; a dead store is the failure's own matter.
+      }
+      task = nullptr;
+      lock.lock();
+    }
+    ended = true;
+    wake.notify_all();
+  }
+
+  const std::shared_ptr<store::Store> store;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<Task> tasks;
+  bool stopping = false;
+  bool ended = true;
+};
+
+namespace {
+
+std::string stuckKey(const std::string& prefix, std::uint64_t sequence, int rank) {
+  return fmt::format("{}stuck/{}/{}", prefix, sequence, rank);
+}
+
+std::string reasonKey(const std::string& prefix, int rank) {
+  return fmt::format("{}failed/{}", prefix, rank);
+}
+
+}  // namespace
+
+NoticeBoard::NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank,
+                         int size)
+    : state_(std::make_shared<State>(std::move(store))),
+      prefix_(fmt::format("gloo/{}/", group)),
+      rank_(rank),
+      size_(size) {}
+
+NoticeBoard::~NoticeBoard() {
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->wake.notify_all();
+  state_->wake.wait_for(lock, std::chrono::seconds(2), [this] { return state_->ended; });
+}
+
+void NoticeBoard::post(Task task) {
+  std::lock_guard lock(state_->mutex);
+  if (state_->stopping) {
+    return;
+  }
+  state_->tasks.push_back(std::move(task));
+  if (state_->ended) {  // most groups never need the thread
+    state_->ended = false;
+    std::thread([state = state_] { state->work(); }).detach();
+  }
+  state_->wake.notify_all();
+}
+
+bool NoticeBoard::run(Task task, std::chrono::milliseconds patience) {
+  auto done = std::make_shared<std::promise<void>>();
+  std::future<void> future = done->get_future();
+  post([task = std::move(task), done](store::Store& store) {
+    task(store);
+    done->set_value();
+  });
+  if (future.wait_for(patience) != std::future_status::ready) {
+    return false;
+  }
+  try {
+    future.get();
+  } catch (const std::future_error&) {  // the task threw, or the board is closing
+    return false;
+  }
+  return true;
+}
+
+void NoticeBoard::compare(std::uint64_t sequence, const std::string& note,
+                          std::function<void(Notes)> done) {
+  post([=, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
+    store.set(stuckKey(prefix, sequence, rank), note);
+    Notes notes;
+    for (int other = 0; other < size; ++other) {
+      if (other != rank && store.check({stuckKey(prefix, sequence, other)})) {
+        notes.emplace_back(other, store.get(stuckKey(prefix, sequence, other)));
+      }
+    }
+    done(std::move(notes));
+  });
+}
+
+void NoticeBoard::withdraw(std::uint64_t sequence) {
+  post([key = stuckKey(prefix_, sequence, rank_)](store::Store& store) { store.deleteKey(key); });
+}
+
+bool NoticeBoard::announce(const std::string& reason, std::chrono::milliseconds patience) {
+  return run([key = reasonKey(prefix_, rank_), reason](
+                 store::Store& store) { store.set(key, reason); },
+             patience);
+}
+
+NoticeBoard::Notes NoticeBoard::reasons(std::chrono::milliseconds patience) {
+  auto notes = std::make_shared<Notes>();
+  const bool read = run(
+      [notes, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
+        for (int other = 0; other < size; ++other) {
+          if (other != rank && store.check({reasonKey(prefix, other)})) {
+            notes->emplace_back(other, store.get(reasonKey(prefix, other)));
+          }
+        }
+      },
+      patience);
+  return read ? *notes : Notes{};
+}
+
+}  // namespace lockstep::process_group::gloo

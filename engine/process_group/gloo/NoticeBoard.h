@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/store/Store.h"
+
+namespace lockstep::process_group::gloo {
+
+/// What ranks tell each other through the store when something is wrong: which call a rank is
+/// stuck in, and why a rank gave up. The store may be as dead as the peer, so all talk with it
+/// happens on a thread of its own that nobody waits for longer than he says. [any-thread]
+class NoticeBoard {
+ public:
+  using Notes = std::vector<std::pair<int, std::string>>;  ///< by rank, this rank's not among them
+
+  NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank, int size);
+  ~NoticeBoard();
+  NoticeBoard(const NoticeBoard&) = delete;
+  NoticeBoard& operator=(const NoticeBoard&) = delete;
+
+  /// Writes that this rank is in operation `sequence`, called as `note` says, and hands `done`
+  /// what the others wrote for it. `done` runs on the board's thread, if the store answers.
+  void compare(std::uint64_t sequence, const std::string& note, std::function<void(Notes)> done);
+
+  /// Withdraws what compare() wrote.
+  void withdraw(std::uint64_t sequence);
+
+  /// Writes why this rank gives up; returns whether it stood there within `patience`.
+  bool announce(const std::string& reason, std::chrono::milliseconds patience);
+
+  /// Returns the reasons that others have written within `patience`.
+  Notes reasons(std::chrono::milliseconds patience);
+
+ private:
+  struct State;
+  using Task = std::function<void(store::Store&)>;
+  void post(Task task);
+  bool run(Task task, std::chrono::milliseconds patience);
+
+  std::shared_ptr<State> state_;
+  std::string prefix_;
+  int rank_;
+  int size_;
+};
+
+}  // namespace lockstep::process_group::gloo

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/gloo/Dispatcher.h"
+#include "engine/process_group/gloo/Staging.h"
+#include "engine/process_group/gloo/Transport.h"
+
+namespace lockstep::process_group::gloo {
+
+// Note [Send and recv]
+// Gloo tells of a finished message only to a thread that blocks in a wait for it, and a rank may
+// have any number of sends and receives open. So messages are announced first: a send starts to
+// send its data, under a slot of its own, and an offer of 32 bytes (tag, size, dtype) on the
+// control slot. One thread ("gloo p2p") receives the offers of all ranks, matches them with the
+// receives by source and tag in the order of the calls, takes the data, which the sender has
+// ready, and answers. It never blocks on anything but data that is on its way. What does not
+// fit is refused before a byte of data moves.
+
+/// send and recv of a group. [any-thread]
+class PointToPoint {
+ public:
+  PointToPoint(Dispatcher& dispatcher, Transport& transport);
+  /// The dispatcher has been drained.
+  ~PointToPoint();
+  PointToPoint(const PointToPoint&) = delete;
+  PointToPoint& operator=(const PointToPoint&) = delete;
+
+  std::shared_ptr<WorkState> send(Call call, at::Tensor tensor, int tag,
+                                  std::chrono::milliseconds limit);
+  /// call.root is the source, or -1 for any.
+  std::shared_ptr<WorkState> receive(Call call, at::Tensor tensor, int tag,
+                                     std::chrono::milliseconds limit);
+
+ private:
+  enum class Kind : std::uint32_t { kOffer = 1, kAccepted = 2, kRefused = 3 };
+  struct Header {
+    Kind kind = Kind::kOffer;
+    std::uint32_t tag = 0;
+    std::uint64_t id = 0;  ///< the sender's number of the message
+    std::uint64_t elements = 0;
+    std::int32_t dtype = 0;
+    std::uint32_t received = 0;  ///< headers that came the other way so far
+  };
+  static_assert(sizeof(Header) == 32);
+
+  struct Outgoing {
+    std::shared_ptr<Flight> flight;
+    std::unique_ptr<Staged> staged;
+    std::unique_ptr<Channel> channel;
+    std::uint64_t startTicks = 0;
+  };
+  struct Wanted {
+    std::shared_ptr<Flight> flight;
+    at::Tensor tensor;
+    int from = -1;
+    std::uint32_t tag = 0;
+    std::uint64_t startTicks = 0;
+  };
+  struct Offer {
+    int source = -1;
+    Header header;
+  };
+  // A header on its way; it must live until the peer says that it came.
+  struct Sent {
+    Header header;
+    std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
+  };
+  struct Link {
+    std::deque<std::unique_ptr<Sent>> unacknowledged;
+    std::uint32_t acknowledged = 0;
+    std::uint32_t received = 0;
+  };
+
+  void startThread();
+  void wake();
+  void loop();
+  void handle(int source, const Header& header);
+  bool takeOne();
+  void transfer(Wanted wanted, const Offer& offer);
+  void endOutgoing(std::uint64_t id, const Header* refusal);
+  void endFailed();
+  void tell(int peer, Header header);
+
+  Dispatcher& dispatcher_;
+  Transport& transport_;
+  trace::Lane* lane_ = nullptr;
+
+  std::mutex mutex_;
+  std::map<std::uint64_t, Outgoing> outgoing_;
+  std::deque<Wanted> wanted_;
+  std::deque<Offer> offers_;
+  std::vector<Link> links_;
+  std::uint64_t ids_ = 0;
+  bool stopping_ = false;
+  Header inbox_;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> inboxBuffer_;
+  std::thread thread_;
+};
+
+}  // namespace lockstep::process_group::gloo

@@ -1,0 +1,233 @@
+#include "engine/process_group/gloo/Transport.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/rendezvous/store.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+
+#include "engine/base/Thread.h"
+#include "engine/process_group/gloo/Flight.h"
+
+namespace lockstep::process_group::gloo {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using std::chrono::milliseconds;
+
+// Lets Gloo meet through a store of ours.
+class StoreAdapter final : public ::gloo::rendezvous::Store {
+ public:
+  StoreAdapter(store::Store& store, std::string prefix, milliseconds timeout)
+      : store_(store), prefix_(std::move(prefix)), timeout_(timeout) {}
+
+  void set(const std::string& key, const std::vector<char>& data) override {
+    store_.set(prefix_ + key, std::string(data.begin(), data.end()));
+  }
+  std::vector<char> get(const std::string& key) override {
+    wait({key});
+    const std::string value = store_.get(prefix_ + key);
+    return {value.begin(), value.end()};
+  }
+  void wait(const std::vector<std::string>& keys) override { wait(keys, timeout_); }
+  void wait(const std::vector<std::string>& keys, const milliseconds& timeout) override {
+    std::vector<std::string> ours;
+    for (const std::string& key : keys) {
+      ours.push_back(prefix_ + key);
+    }
+    store_.wait(ours, timeout);
+  }
+
+ private:
+  store::Store& store_;
+  const std::string prefix_;
+  const milliseconds timeout_;
+};
+
+std::vector<std::string> chosenInterfaces(const std::vector<std::string>& given) {
+  if (!given.empty()) {
+    return given;
+  }
+  std::vector<std::string> names;
+  if (const char* variable = std::getenv("GLOO_SOCKET_IFNAME")) {
+    const std::string list = variable;
+    for (std::size_t begin = 0; begin < list.size();) {
+      const std::size_t end = std::min(list.find(',', begin), list.size());
+      if (end > begin) {
+        names.push_back(list.substr(begin, end - begin));
+      }
+      begin = end + 1;
+    }
+  }
+  if (names.empty()) {
+    names.emplace_back("127.0.0.1");
+  }
+  return names;
+}
+
+std::shared_ptr<::gloo::transport::Device> makeDevice(const std::string& name) {
+  ::gloo::transport::tcp::attr attributes;
+  const bool address = name.find('.') != std::string::npos || name.find(':') != std::string::npos;
+  (address ? attributes.hostname : attributes.iface) = name;
+  // Gloo does not name its I/O thread; a new thread takes its creator's name.
+  const std::string mine = base::thisThreadName();
+  base::nameThisThread("gloo io");
+  std::shared_ptr<::gloo::transport::Device> device;
+  try {
+    device = ::gloo::transport::tcp::CreateDevice(attributes);
+  } catch (...) {
+    base::nameThisThread(mine);
+    throw;
+  }
+  base::nameThisThread(mine);
+  return device;
+}
+
+// Gloo writes to sockets without MSG_NOSIGNAL: a peer's death would end this process too.
+void ignoreBrokenPipes() {
+  struct sigaction action {};
+  if (sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) {
+    std::signal(SIGPIPE, SIG_IGN);
+  }
+}
+
+Error failed(const Transport::Options& options, const std::string& what) {
+  return Error{ExitCode::kCommFailed, what,
+               fmt::format("rank {}, group {}", options.rank, options.group)};
+}
+
+std::string joinedKey(const std::string& prefix, int rank) {
+  return fmt::format("{}joined/{}", prefix, rank);
+}
+
+// Waits until every rank has put its name down.
+base::Status meet(store::Store& store, const std::string& prefix,
+                  const Transport::Options& options) {
+  if (store.add(joinedKey(prefix, options.rank), 1) > 1) {
+    return failed(options, fmt::format("rank {0} has joined group {1} already: two processes with "
+                                       "RANK={0}, or two groups of this name on one store",
+                                       options.rank, options.group));
+  }
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < options.size; ++rank) {
+    keys.push_back(joinedKey(prefix, rank));
+  }
+  try {
+    store.wait(keys, options.timeout);
+  } catch (const store::StoreError& error) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < options.size; ++rank) {
+      if (!store.check({joinedKey(prefix, rank)})) {
+        missing.push_back(rank);
+      }
+    }
+    if (missing.empty()) {
+      return failed(options, error.what());
+    }
+    return failed(options, fmt::format("timed out after {} ms waiting for {} {} to join",
+                                       options.timeout.count(),
+                                       missing.size() == 1 ? "rank" : "ranks",
+                                       fmt::join(missing, ", ")));
+  }
+  return {};
+}
+
+}  // namespace
+
+// A receive that is never sent to. Gloo tells those who wait for a peer when the connection
+// breaks, but not those whose message was half transferred; every broken connection shows here.
+struct Transport::Vigil {
+  int peer;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
+  char byte = 0;
+};
+
+base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
+                                                            const Options& options) {
+  std::unique_ptr<Transport> transport(new Transport());
+  const std::string prefix = fmt::format("gloo/{}/", options.group);
+  try {
+    if (base::Status met = meet(store, prefix, options); !met.ok()) {
+      return met.error();
+    }
+    if (options.size == 1) {
+      return transport;
+    }
+    ignoreBrokenPipes();
+    int index = 0;
+    for (const std::string& name : chosenInterfaces(options.interfaces)) {
+      std::shared_ptr<::gloo::transport::Device> device;
+      try {
+        device = makeDevice(name);
+      } catch (const std::exception& error) {
+        return failed(options, fmt::format("cannot use network interface or address \"{}\": {}",
+                                           name, withoutLocation(error.what())));
+      }
+      auto context = std::make_shared<::gloo::rendezvous::Context>(options.rank, options.size);
+      // Gloo waits five times this for a connection.
+      context->setTimeout(std::max<milliseconds>(options.timeout / 5, milliseconds(1)));
+      StoreAdapter adapter(store, fmt::format("{}{}/", prefix, index++), options.timeout);
+      context->connectFullMesh(adapter, device);
+      transport->contexts_.push_back(std::move(context));
+    }
+    transport->keepVigil(options.rank, options.size);
+  } catch (const std::exception& error) {
+    return failed(options, fmt::format("cannot connect: {}", withoutLocation(error.what())));
+  }
+  return transport;
+}
+
+void Transport::keepVigil(int rank, int size) {
+  constexpr std::uint64_t kVigilSlot = std::uint64_t{4} << 60;
+  for (const auto& context : contexts_) {
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer != rank) {
+        auto vigil = std::make_unique<Vigil>();
+        vigil->peer = peer;
+        vigil->buffer = context->createUnboundBuffer(&vigil->byte, 1);
+        vigil->buffer->recv(peer, kVigilSlot, 0, 1);
+        vigils_.push_back(std::move(vigil));
+      }
+    }
+  }
+}
+
+Transport::~Transport() = default;
+
+::gloo::Context* Transport::context(std::uint64_t turn) const {
+  return contexts_.empty() ? nullptr : contexts_[turn % contexts_.size()].get();
+}
+
+std::optional<std::string> Transport::lost(int peer) {
+  for (const auto& vigil : vigils_) {
+    if (vigil->peer != peer) {
+      continue;
+    }
+    try {
+      // An aborted wait returns at once, or throws the connection's error if there is one.
+      vigil->buffer->abortWaitRecv();
+      vigil->buffer->waitRecv(nullptr, std::chrono::seconds(1));
+    } catch (const std::exception& error) {
+      return withoutLocation(error.what());
+    }
+  }
+  return std::nullopt;
+}
+
+void Transport::close() {
+  for (const auto& context : contexts_) {
+    try {
+      context->closeConnections();
+    } catch (const std::exception&) {
+      // It is closed already.
+    }
+  }
+}
+
+}  // namespace lockstep::process_group::gloo

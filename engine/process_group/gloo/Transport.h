@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/store/Store.h"
+
+namespace gloo {
+class Context;
+namespace transport {
+class UnboundBuffer;
+}
+}  // namespace gloo
+
+namespace lockstep::process_group::gloo {
+
+/// The connections of one rank with all others: one Gloo context, with its own I/O thread and
+/// full mesh of TCP sockets, for each device.
+class Transport {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+    /// Network interfaces ("lo", "eth0") or local addresses; empty means GLOO_SOCKET_IFNAME
+    /// (a comma-separated list), else 127.0.0.1.
+    std::vector<std::string> interfaces;
+    std::chrono::milliseconds timeout{};  ///< for all ranks to come
+  };
+
+  /// Meets the other ranks through `store` and connects with each. Blocks until all have come;
+  /// the error names the ranks that did not, a rank that came twice, or the interface.
+  static base::Result<std::unique_ptr<Transport>> connect(store::Store& store,
+                                                          const Options& options);
+  ~Transport();
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// Returns a context, taking them in turns; null in a group of one. [any-thread]
+  [[nodiscard]] ::gloo::Context* context(std::uint64_t turn) const;
+
+  /// Returns what Gloo says about a broken connection to `peer`, nothing while it stands.
+  /// One thread at a time.
+  [[nodiscard]] std::optional<std::string> lost(int peer);
+
+  /// Closes all connections, so that the peers notice; ends no waits here. [any-thread]
+  void close();
+
+ private:
+  struct Vigil;
+  Transport() = default;
+  void keepVigil(int rank, int size);
+
+  std::vector<std::shared_ptr<::gloo::Context>> contexts_;
+  std::vector<std::unique_ptr<Vigil>> vigils_;
+};
+
+}  // namespace lockstep::process_group::gloo

@@ -1,0 +1,107 @@
+#include "app/studio/Options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "engine/base/ExitCodes.h"
+
+namespace lockstep::studio {
+namespace {
+
+constexpr int kSmallest = 200;
+constexpr int kLargest = 16'384;
+
+// "timeline=FILE.png" into its halves; an empty first half says that it is none.
+std::pair<std::string, std::string> splitPicture(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos) {
+    return {};
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::string checkPicture(const std::string& text) {
+  const auto [view, file] = splitPicture(text);
+  if (view != "timeline" || file.empty()) {
+    return "expected timeline=FILE.png, got \"" + text + "\"";
+  }
+  for (const std::string ending : {".png", ".svg", ".pdf"}) {
+    if (file.size() > ending.size() &&
+        file.compare(file.size() - ending.size(), ending.size(), ending) == 0) {
+      return {};
+    }
+  }
+  return file + ": a picture ends in .png, .svg or .pdf";
+}
+
+std::string checkSize(const std::string& text) {
+  int width = 0;
+  int height = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < kSmallest ||
+      width > kLargest || (height != 0 && (height < kSmallest || height > kLargest))) {
+    return "expected WIDTHxHEIGHT in pixels, 200 to 16384 (height 0: as high as needed), got \"" +
+           text + "\"";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::variant<Options, int> parseOptions(int argc, char** argv, const std::string& version) {
+  Options options;
+  std::vector<std::string> pictures;
+  std::string size;
+  CLI::App app{"Opens the Lockstep studio: start data-parallel training runs and watch them.",
+               "lockstep-studio"};
+  app.set_version_flag("--version", "lockstep-studio " + version);
+  app.add_option("RUN", options.runs, "run files to open (.lockstep)");
+  app.add_option("--picture", pictures,
+                 "draw a view of RUN into a file and leave; needs no display")
+      ->type_name("timeline=FILE.png|svg|pdf")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->check(CLI::Validator(checkPicture, "", "picture"));
+  app.add_option("--size", size, "size of pictures, default 1600x0")
+      ->type_name("WIDTHxHEIGHT")
+      ->check(CLI::Validator(checkSize, "", "size"));
+  app.add_option("--theme", options.theme, "colours")
+      ->check(CLI::IsMember({"system", "light", "dark"}));
+  app.add_option("--experiments", options.experiments, "folder of experiment files")
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--experiment", options.experiment, "experiment that the start page offers first")
+      ->check(CLI::ExistingFile);
+  app.add_option("--runs", options.runsFolder, "folder of runs; made when the first one starts");
+  app.add_option("--programs", options.programs,
+                 "folder of lockstep and lockstep-rank, default: this program's")
+      ->check(CLI::ExistingDirectory);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::CallForVersion& call) {
+    std::printf("%s\n", call.what());
+    return 0;
+  } catch (const CLI::ParseError& mistake) {
+    std::fprintf(stderr, "lockstep-studio: %s; see lockstep-studio --help\n", mistake.what());
+    return static_cast<int>(base::ExitCode::kBadInput);
+  }
+  if (!pictures.empty() && options.runs.size() != 1) {
+    std::fprintf(stderr, "lockstep-studio: --picture needs exactly one RUN, got %zu\n",
+                 options.runs.size());
+    return static_cast<int>(base::ExitCode::kBadInput);
+  }
+  for (const std::string& picture : pictures) {
+    options.pictures.push_back(splitPicture(picture));
+  }
+  if (!size.empty()) {
+    int width = 0;
+    int height = 0;
+    std::sscanf(size.c_str(), "%dx%d", &width, &height);
+    options.pictureSize = QSize(width, height);
+  }
+  return options;
+}
+
+}  // namespace lockstep::studio

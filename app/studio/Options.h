@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QSize>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace lockstep::studio {
+
+/// The command line of `lockstep-studio`.
+struct Options {
+  std::vector<std::string> runs;
+  /// What to draw and where: ("timeline", "out.png").
+  std::vector<std::pair<std::string, std::string>> pictures;
+  QSize pictureSize{1600, 0};  ///< height 0: what the lanes need
+  std::string theme;           ///< "", "system", "light", "dark"
+  std::string experiments;
+  std::string experiment;
+  std::string runsFolder;
+  std::string programs;
+};
+
+/// The options, or the exit code of a call that ends here (help, version, a mistake, which has
+/// been told on stderr).
+std::variant<Options, int> parseOptions(int argc, char** argv, const std::string& version);
+
+}  // namespace lockstep::studio

@@ -1,0 +1,88 @@
+#include <QApplication>
+#include <QFileInfo>
+#include <QSurfaceFormat>
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/studio/Options.h"
+#include "app/studio/Pictures.h"
+#include "engine/base/ExitCodes.h"
+#include "engine/trace/RunFile.h"
+#include "ui/shell/Appearance.h"
+#include "ui/shell/MainWindow.h"
+#include "ui/shell/Settings.h"
+
+namespace {
+
+using lockstep::studio::Options;
+
+bool hasDisplay() {
+  const char* x11 = std::getenv("DISPLAY");
+  const char* wayland = std::getenv("WAYLAND_DISPLAY");
+  return (x11 != nullptr && *x11 != '\0') || (wayland != nullptr && *wayland != '\0');
+}
+
+// Re-docking a GL canvas keeps its context only when contexts are shared; asked for before the
+// application is made.
+void prepareGl() {
+  QCoreApplication::setAttribute(Qt::AA_ShareOpenGLContexts);
+  QSurfaceFormat format = QSurfaceFormat::defaultFormat();
+  format.setVersion(3, 3);
+  format.setProfile(QSurfaceFormat::CoreProfile);
+  format.setDepthBufferSize(0);
+  format.setStencilBufferSize(0);
+  QSurfaceFormat::setDefaultFormat(format);
+}
+
+int runStudio(const Options& options, QApplication& application) {
+  using lockstep::ui::Appearance;
+  lockstep::ui::Settings settings;
+  Appearance appearance;
+  appearance.setChoice(options.theme.empty()
+                           ? settings.theme()
+                           : lockstep::ui::themeFromName(QString::fromStdString(options.theme)));
+  lockstep::ui::MainWindow window({.experiments = QString::fromStdString(options.experiments),
+                                   .runs = QString::fromStdString(options.runsFolder),
+                                   .experiment = QString::fromStdString(options.experiment),
+                                   .programs = QString::fromStdString(options.programs)},
+                                  appearance);
+  window.show();
+  window.activateWindow();
+  for (const std::string& run : options.runs) {
+    window.openRun(QString::fromStdString(run));
+  }
+  return application.exec();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto parsed = lockstep::studio::parseOptions(argc, argv, LOCKSTEP_VERSION);
+  if (const int* exitCode = std::get_if<int>(&parsed)) {
+    return *exitCode;
+  }
+  const auto& options = std::get<Options>(parsed);
+
+  // A mistyped or damaged file is told where the command was typed, before any window.
+  for (const std::string& run : options.runs) {
+    if (const auto summary = lockstep::trace::readRunSummary(run); !summary.ok()) {
+      std::fprintf(stderr, "lockstep-studio: %s\n", summary.error().message().c_str());
+      return static_cast<int>(summary.error().code);
+    }
+  }
+
+  const bool pictures = !options.pictures.empty();
+  if (pictures) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  } else if (!hasDisplay() && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) {
+    std::fprintf(stderr,
+                 "lockstep-studio: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
+                 "--picture draws without one\n");
+    return static_cast<int>(lockstep::base::ExitCode::kEnvironment);
+  }
+  prepareGl();
+  QCoreApplication::setApplicationName(QStringLiteral("lockstep-studio"));
+  QCoreApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
+  QApplication application(argc, argv);
+  return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
+}

@@ -1,0 +1,62 @@
+#include "ui/shell/ExperimentCatalog.h"
+
+#include <QDir>
+#include <QFileInfo>
+#include <algorithm>
+#include <tuple>
+
+#include "engine/experiment/Listing.h"
+
+namespace lockstep::ui {
+namespace {
+
+// The file's name stands for the experiment: two files may give themselves the same one.
+ExperimentEntry entryOf(const std::filesystem::path& file, const QString& root,
+                        const std::string& shows,
+                        const std::vector<experiment::Mistake>& mistakes) {
+  ExperimentEntry entry;
+  const QFileInfo info(QString::fromStdString(file.string()));
+  entry.path = info.absoluteFilePath();
+  entry.name = info.completeBaseName();
+  entry.group = QDir(root).relativeFilePath(info.absolutePath());
+  if (entry.group == QStringLiteral(".") || entry.group.startsWith(QStringLiteral(".."))) {
+    entry.group.clear();
+  }
+  entry.shows = QString::fromStdString(shows).simplified();
+  if (!mistakes.empty()) {
+    entry.mistake = QString::fromStdString(mistakes.front().message());
+  }
+  return entry;
+}
+
+}  // namespace
+
+ExperimentEntry readExperiment(const QString& path, const QString& root) {
+  const std::filesystem::path file(path.toStdString());
+  const auto parsed = experiment::parseFile(file);
+  return entryOf(file, root, parsed.experiment.shows, parsed.mistakes);
+}
+
+std::vector<ExperimentEntry> listExperiments(const QString& folder) {
+  std::vector<ExperimentEntry> entries;
+  if (folder.isEmpty()) {
+    return entries;
+  }
+  const auto listed = experiment::listExperiments(folder.toStdString());
+  if (!listed.ok()) {
+    return entries;
+  }
+  for (const experiment::ListedExperiment& file : listed.value()) {
+    entries.push_back(entryOf(file.path, folder, file.shows, file.mistakes));
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    const auto rank = [](const ExperimentEntry& entry) {
+      return std::tuple(entry.group != QStringLiteral("first_steps"), entry.group,
+                        entry.name != QStringLiteral("demo"), entry.name);
+    };
+    return rank(a) < rank(b);
+  });
+  return entries;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <QMainWindow>
+#include <QString>
+#include <memory>
+#include <vector>
+
+#include "engine/trace/RunFile.h"
+#include "ui/shell/Commands.h"
+#include "ui/shell/ExperimentCatalog.h"
+#include "ui/shell/Programs.h"
+#include "ui/shell/RunController.h"
+#include "ui/shell/Settings.h"
+
+class QComboBox;
+class QDockWidget;
+class QStackedWidget;
+
+namespace lockstep::ui {
+
+class Appearance;
+class InspectorPanel;
+class IterationBox;
+class LogPanel;
+class MessageBar;
+class ProblemsPanel;
+class RunSession;
+class RunsPanel;
+class StartPage;
+class StatusReadout;
+class StepStrip;
+class TimelineView;
+
+/// Where the studio finds things. Empty: the usual places.
+struct StudioPaths {
+  QString experiments;  ///< folder of experiment files
+  QString runs;         ///< folder of run files, made when the first run starts
+  QString experiment;   ///< the file that the start page offers first
+  QString programs;     ///< folder of `lockstep` and `lockstep-rank`
+};
+
+/// The studio's window: a stage in the middle (start page, timeline), docks around it, one run
+/// open at a time. It starts runs and watches their files; it takes no part in them, so that
+/// closing or killing it leaves every run alone. [ui-thread]
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+
+ public:
+  MainWindow(const StudioPaths& paths, Appearance& appearance);
+  ~MainWindow() override;
+
+  /// Opens a run file, live or not, on the timeline.
+  void openRun(const QString& path);
+  /// Starts an experiment file and opens its run as soon as that exists.
+  void runExperiment(const QString& path);
+
+  [[nodiscard]] RunSession* session() const { return session_.get(); }
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void changeEvent(QEvent* event) override;
+
+ private:
+  // MainWindowLayout.cpp
+  void buildStage();
+  void buildDocks();
+  void buildToolBar();
+  void wireCommands();
+  void wirePanels();
+  void restoreWindow();
+  QDockWidget* addDock(const QString& name, const QString& title, QWidget* widget,
+                       Qt::DockWidgetArea area);
+
+  // Runs
+  void runSelected();
+  void runDemo();
+  void started(const base::Result<QString>& run);
+  void stopCurrent();
+  void repeatRun(const QString& path);
+  void closeSession();
+  void takeSession(std::unique_ptr<RunSession> session);
+  void runAppeared(const QString& path);
+  void runEndedEarly(const QString& path, const QString& line, int exitCode);
+  void runStateChanged(trace::RunState state);
+
+  // Window
+  enum class Stage { kStart, kTimeline };
+  void showStage(Stage stage);
+  void chooseRunFile();
+  void exportPicture();
+  void showKeys();
+  void reportProblem(bool error, const QString& text);
+  void refreshCommands();
+  void refreshTitle();
+  void refreshIteration();
+  void refreshChecks();
+  void applyTheme();
+  [[nodiscard]] QString selectedExperiment() const;
+
+  StudioPaths paths_;
+  Appearance& appearance_;
+  Settings settings_;
+  Programs programs_;
+  RunController controller_;
+  std::vector<ExperimentEntry> experiments_;
+  std::unique_ptr<RunSession> session_;
+  bool sawLive_ = false;    // the open run was live while it was open here
+  QString pendingRun_;      // started, its file not there yet
+  Stage stage_ = Stage::kTimeline;
+
+  MessageBar* messages_ = nullptr;
+  StepStrip* strip_ = nullptr;
+  QStackedWidget* stages_ = nullptr;
+  StartPage* startPage_ = nullptr;
+  TimelineView* timeline_ = nullptr;
+  RunsPanel* runs_ = nullptr;
+  InspectorPanel* inspector_ = nullptr;
+  LogPanel* log_ = nullptr;
+  ProblemsPanel* problems_ = nullptr;
+  QDockWidget* runsDock_ = nullptr;
+  QDockWidget* inspectorDock_ = nullptr;
+  QDockWidget* logDock_ = nullptr;
+  QDockWidget* problemsDock_ = nullptr;
+  QByteArray timelineDocks_;  // arrangement of the docks while the start page hides some
+  std::unique_ptr<Commands> commands_;
+  QComboBox* experimentBox_ = nullptr;
+  IterationBox* iteration_ = nullptr;
+  StatusReadout* status_ = nullptr;
+  KeySheet* keySheet_ = nullptr;
+};
+
+}  // namespace lockstep::ui

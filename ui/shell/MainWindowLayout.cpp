@@ -1,0 +1,388 @@
+#include <QComboBox>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QGuiApplication>
+#include <QMenu>
+#include <QMessageBox>
+#include <QScreen>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QThread>
+#include <QToolBar>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/panels/InspectorPanel.h"
+#include "ui/panels/LogPanel.h"
+#include "ui/panels/ProblemsPanel.h"
+#include "ui/panels/RunsPanel.h"
+#include "ui/shell/Appearance.h"
+#include "ui/shell/IterationBox.h"
+#include "ui/shell/MainWindow.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunSession.h"
+#include "ui/shell/StartPage.h"
+#include "ui/shell/StatusReadout.h"
+#include "ui/shell/StepStrip.h"
+#include "ui/views/timeline/TimelinePicture.h"
+#include "ui/views/timeline/TimelineView.h"
+
+namespace lockstep::ui {
+
+void MainWindow::buildStage() {
+  messages_ = new MessageBar;
+  strip_ = new StepStrip;
+  startPage_ = new StartPage;
+  timeline_ = new TimelineView;  // a GL canvas must be there before the window is shown
+  stages_ = new QStackedWidget;
+  stages_->addWidget(startPage_);
+  stages_->addWidget(timeline_);
+  auto* centre = new QWidget;
+  auto* column = new QVBoxLayout(centre);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(messages_);
+  column->addWidget(strip_);
+  column->addWidget(stages_, 1);
+  setCentralWidget(centre);
+  status_ = new StatusReadout(timeline_);
+  statusBar()->addPermanentWidget(status_);
+  statusBar()->setSizeGripEnabled(false);
+}
+
+QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* widget,
+                                 Qt::DockWidgetArea area) {
+  auto* dock = new QDockWidget(title, this);
+  dock->setObjectName(name);
+  dock->setWidget(widget);
+  addDockWidget(area, dock);
+  return dock;
+}
+
+void MainWindow::buildDocks() {
+  setDockOptions(AnimatedDocks | AllowTabbedDocks | AllowNestedDocks);
+  setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+  setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+  runs_ = new RunsPanel(paths_.runs);
+  inspector_ = new InspectorPanel;
+  log_ = new LogPanel;
+  problems_ = new ProblemsPanel;
+  runsDock_ = addDock("runsDock", tr("Runs"), runs_, Qt::LeftDockWidgetArea);
+  inspectorDock_ = addDock("inspectorDock", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
+  logDock_ = addDock("logDock", tr("Log"), log_, Qt::BottomDockWidgetArea);
+  problemsDock_ = addDock("problemsDock", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
+  tabifyDockWidget(logDock_, problemsDock_);
+  logDock_->raise();
+}
+
+void MainWindow::buildToolBar() {
+  auto* bar = addToolBar(tr("Run"));
+  bar->setObjectName("runToolBar");
+  bar->setMovable(false);
+  bar->setIconSize({16, 16});
+  bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+
+  experimentBox_ = new QComboBox;
+  experimentBox_->setObjectName("experimentBox");
+  experimentBox_->setAccessibleName(tr("Experiment"));
+  experimentBox_->setMinimumContentsLength(16);
+  experimentBox_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  if (!paths_.experiment.isEmpty()) {
+    const ExperimentEntry given = readExperiment(paths_.experiment, paths_.experiments);
+    const auto listed =
+        std::find_if(experiments_.begin(), experiments_.end(),
+                     [&](const ExperimentEntry& entry) { return entry.path == given.path; });
+    if (listed == experiments_.end()) {
+      experiments_.insert(experiments_.begin(), given);
+    } else {
+      std::rotate(experiments_.begin(), listed, listed + 1);
+    }
+  }
+  for (const ExperimentEntry& entry : experiments_) {
+    const bool plain = entry.group.isEmpty() || entry.group == QStringLiteral("first_steps");
+    experimentBox_->addItem(plain ? entry.name : entry.group + '/' + entry.name, entry.path);
+    experimentBox_->setItemData(experimentBox_->count() - 1,
+                                entry.mistake.isEmpty() ? entry.shows : entry.mistake,
+                                Qt::ToolTipRole);
+  }
+  const int last = experimentBox_->findData(settings_.experiment());
+  if (paths_.experiment.isEmpty() && last >= 0) {
+    experimentBox_->setCurrentIndex(last);
+  }
+  experimentBox_->setToolTip(tr("The experiment that Run starts"));
+
+  bar->addWidget(experimentBox_);
+  bar->addSeparator();
+  bar->addActions({commands_->run, commands_->stop, commands_->repeat});
+  bar->addSeparator();
+  bar->addAction(commands_->follow);
+  bar->addSeparator();
+  iteration_ = new IterationBox(commands_->previousIteration, commands_->nextIteration);
+  bar->addWidget(iteration_);
+  bar->addSeparator();
+  bar->addAction(commands_->fit);
+}
+
+void MainWindow::wireCommands() {
+  connect(commands_->open, &QAction::triggered, this, &MainWindow::chooseRunFile);
+  connect(commands_->reopen, &QAction::triggered, this, [this] {
+    const QStringList recent = settings_.recentRuns();
+    if (!recent.isEmpty()) openRun(recent.front());
+  });
+  connect(commands_->exportPicture, &QAction::triggered, this, &MainWindow::exportPicture);
+  connect(commands_->quit, &QAction::triggered, this, &QWidget::close);
+  connect(commands_->run, &QAction::triggered, this, &MainWindow::runSelected);
+  connect(commands_->stop, &QAction::triggered, this, &MainWindow::stopCurrent);
+  connect(commands_->repeat, &QAction::triggered, this, [this] {
+    if (session_) repeatRun(session_->path());
+  });
+  connect(commands_->undo, &QAction::triggered, this, [this] {
+    if (session_) session_->state()->undoStack().undo();
+  });
+  connect(commands_->redo, &QAction::triggered, this, [this] {
+    if (session_) session_->state()->undoStack().redo();
+  });
+  connect(commands_->copyJson, &QAction::triggered, inspector_, &InspectorPanel::copyJson);
+  connect(commands_->startPage, &QAction::triggered, this, [this] { showStage(Stage::kStart); });
+  connect(commands_->timeline, &QAction::triggered, this, [this] { showStage(Stage::kTimeline); });
+  connect(commands_->fit, &QAction::triggered, this, [this] {
+    if (session_ && !session_->model()->extent().empty()) {
+      session_->state()->setRange(session_->model()->extent());
+    }
+  });
+  // A click checks the button before the timeline has said what it does about it.
+  connect(commands_->follow, &QAction::triggered, this, [this] {
+    commands_->follow->setChecked(session_ && session_->state()->followsLive());
+  });
+  connect(commands_->keys, &QAction::triggered, this, &MainWindow::showKeys);
+  connect(commands_->about, &QAction::triggered, this, [this] {
+    QMessageBox::about(this, tr("About Lockstep"),
+                       tr("<b>Lockstep %1</b><p>A workbench for data-parallel training: it runs "
+                          "real DDP experiments and shows every gradient bucket as it forms, "
+                          "flies and lands on every rank.</p>")
+                           .arg(QCoreApplication::applicationVersion()));
+  });
+  connect(commands_->themes, &QActionGroup::triggered, this, [this](const QAction* action) {
+    const auto choice = static_cast<ThemeChoice>(action->data().toInt());
+    appearance_.setChoice(choice);
+    settings_.setTheme(choice);
+  });
+  for (QAction* action : commands_->themes->actions()) {
+    action->setChecked(action->data().toInt() == static_cast<int>(appearance_.choice()));
+  }
+  connect(&appearance_, &Appearance::changed, this, &MainWindow::applyTheme);
+
+  QMenu* recent = commands_->fillMenus(
+      *this, {runsDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
+              logDock_->toggleViewAction(), problemsDock_->toggleViewAction()});
+  connect(recent, &QMenu::aboutToShow, this, [this, recent] {
+    recent->clear();
+    for (const QString& path : settings_.recentRuns()) {
+      if (QFileInfo::exists(path)) {
+        recent->addAction(QFileInfo(path).completeBaseName(), this, [this, path] { openRun(path); })
+            ->setToolTip(path);
+      }
+    }
+    if (recent->isEmpty()) {
+      recent->addAction(tr("No runs opened yet"))->setEnabled(false);
+    }
+  });
+}
+
+void MainWindow::wirePanels() {
+  startPage_->setExperiments(experiments_);
+  startPage_->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
+  connect(startPage_, &StartPage::runRequested, this, &MainWindow::runExperiment);
+  connect(startPage_, &StartPage::openRequested, this, &MainWindow::openRun);
+  connect(startPage_, &StartPage::chooseFileRequested, this, &MainWindow::chooseRunFile);
+  connect(runs_, &RunsPanel::openRequested, this, &MainWindow::openRun);
+  connect(runs_, &RunsPanel::stopRequested, &controller_, &RunController::stop);
+  connect(runs_, &RunsPanel::repeatRequested, this, &MainWindow::repeatRun);
+  connect(runs_, &RunsPanel::demoRequested, this, &MainWindow::runDemo);
+  connect(runs_, &RunsPanel::failed, this,
+          [this](const QString& sentence) { reportProblem(false, sentence); });
+  connect(runs_, &RunsPanel::refreshed, this,
+          [this] { startPage_->setRecentRuns(runs_->model().entries()); });
+  connect(problems_, &ProblemsPanel::showRequested, this, [this](int rank, quint32 step) {
+    showStage(Stage::kTimeline);
+    if (session_ && !session_->showStep(step, rank)) {
+      statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
+    }
+  });
+  connect(&problems_->model(), &QAbstractItemModel::rowsInserted, this, [this] {
+    problemsDock_->setWindowTitle(tr("Problems (%1)").arg(problems_->model().rowCount()));
+  });
+  connect(&problems_->model(), &QAbstractItemModel::modelReset, this,
+          [this] { problemsDock_->setWindowTitle(tr("Problems")); });
+  connect(strip_, &StepStrip::cancelRequested, this, &MainWindow::stopCurrent);
+  connect(iteration_, &IterationBox::jumpRequested, this, [this](quint32 step) {
+    if (session_ && !session_->showStep(step)) {
+      statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
+    }
+    timeline_->setFocus(Qt::OtherFocusReason);
+  });
+  connect(status_, &StatusReadout::dropsClicked, this, [this] {
+    problemsDock_->show();
+    problemsDock_->raise();
+  });
+  connect(&controller_, &RunController::appeared, this, &MainWindow::runAppeared);
+  connect(&controller_, &RunController::endedEarly, this, &MainWindow::runEndedEarly);
+  connect(&controller_, &RunController::ended, runs_, &RunsPanel::refresh);
+  connect(&controller_, &RunController::stopFailed, this, [this](const QString& sentence) {
+    reportProblem(false, sentence);
+    messages_->show("stop", MessageBar::Kind::kWarning, sentence);
+  });
+}
+
+void MainWindow::restoreWindow() {
+  const QSize screen = QGuiApplication::primaryScreen()->availableSize();
+  resize(screen.boundedTo(QSize(1680, 1050)));
+  const int side = std::clamp(width() / 5, 260, 380);
+  resizeDocks({runsDock_, inspectorDock_}, {side + 20, side}, Qt::Horizontal);
+  resizeDocks({logDock_}, {std::clamp(height() / 5, 150, 260)}, Qt::Vertical);
+  timelineDocks_ = saveState();
+  restoreGeometry(settings_.geometry());
+  if (!settings_.docks().isEmpty() && restoreState(settings_.docks())) {
+    timelineDocks_ = settings_.docks();
+  }
+}
+
+void MainWindow::showStage(Stage stage) {
+  if (stage == stage_) {
+    return;
+  }
+  if (stage == Stage::kStart) {
+    // What speaks of an open run has nothing to say here; it comes back as it was.
+    timelineDocks_ = saveState();
+    for (QDockWidget* dock : {inspectorDock_, logDock_}) {
+      dock->hide();
+    }
+    problemsDock_->setVisible(problems_->model().rowCount() > 0);
+  } else {
+    restoreState(timelineDocks_);
+  }
+  stage_ = stage;
+  stages_->setCurrentIndex(stage == Stage::kStart ? 0 : 1);
+  if (stage == Stage::kStart) {
+    startPage_->focusFirst();
+  }
+}
+
+void MainWindow::chooseRunFile() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a run"), paths_.runs,
+                                                    tr("Lockstep runs (*.lockstep);;All files (*)"));
+  if (!path.isEmpty()) {
+    openRun(path);
+  }
+}
+
+void MainWindow::exportPicture() {
+  if (!session_) {
+    return;
+  }
+  const QFileInfo run(session_->path());
+  QString chosen;
+  QString path = QFileDialog::getSaveFileName(
+      this, tr("Export picture"), run.absolutePath() + '/' + run.completeBaseName() + ".png",
+      tr("PNG (*.png);;SVG (*.svg);;PDF (*.pdf)"), &chosen);
+  if (path.isEmpty()) {
+    return;
+  }
+  if (QFileInfo(path).suffix().isEmpty()) {
+    path += '.' + chosen.section(' ', 0, 0).toLower();
+  }
+  const auto saved = saveTimeline(*session_->model(), path, QSize(timeline_->width(), 0),
+                                  appearance_.theme(), session_->state()->range());
+  if (saved.ok()) {
+    statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+  } else {
+    messages_->show("export", MessageBar::Kind::kError,
+                    QString::fromStdString(saved.error().message()));
+  }
+}
+
+void MainWindow::showKeys() {
+  if (keySheet_ == nullptr) {
+    keySheet_ = new KeySheet(commands_->groups(), this);
+  }
+  keySheet_->show();
+  keySheet_->raise();
+  keySheet_->activateWindow();
+}
+
+QString MainWindow::selectedExperiment() const { return experimentBox_->currentData().toString(); }
+
+void MainWindow::refreshCommands() {
+  const bool live = !pendingRun_.isEmpty() || (session_ && session_->model()->isLive());
+  const bool canRun = !programs_.lockstep.isEmpty() && !experiments_.empty();
+  commands_->run->setEnabled(canRun);
+  commands_->run->setToolTip(
+      programs_.lockstep.isEmpty() ? tr("No lockstep program in %1").arg(programs_.folder)
+      : experiments_.empty()       ? tr("No experiments; name their folder with --experiments")
+                                   : tr("Run the chosen experiment (F5)"));
+  commands_->stop->setEnabled(live);
+  const bool open = session_ != nullptr && !session_->model()->info().runId.empty();
+  commands_->repeat->setEnabled(open && !programs_.lockstep.isEmpty());
+  commands_->exportPicture->setEnabled(open);
+  commands_->fit->setEnabled(open);
+  commands_->copyJson->setEnabled(session_ && session_->state()->selection().has_value());
+  commands_->undo->setEnabled(session_ && session_->state()->undoStack().canUndo());
+  commands_->redo->setEnabled(session_ && session_->state()->undoStack().canRedo());
+  commands_->reopen->setEnabled(!settings_.recentRuns().isEmpty());
+}
+
+void MainWindow::refreshTitle() {
+  if (!pendingRun_.isEmpty()) {
+    setWindowTitle(tr("%1 – starting – Lockstep").arg(QFileInfo(pendingRun_).completeBaseName()));
+  } else if (session_) {
+    const bool known = !session_->model()->info().runId.empty();
+    setWindowTitle(tr("%1 – %2 – Lockstep")
+                       .arg(session_->name(), known ? stateText(session_->model()->info().state)
+                                                    : tr("opening")));
+  } else {
+    setWindowTitle(tr("Lockstep"));
+  }
+}
+
+void MainWindow::refreshIteration() {
+  if (!session_) {
+    iteration_->setIteration(std::nullopt, 0);
+    return;
+  }
+  const RunModel& model = *session_->model();
+  const auto done = static_cast<std::uint32_t>(model.stepCount(0));
+  iteration_->setIteration(session_->state()->iteration(),
+                           std::max(model.info().plannedSteps, done));
+}
+
+void MainWindow::refreshChecks() {
+  const auto found = [this](const QString& path, const QString& name, const QString& missing) {
+    return StartPage::Check{!path.isEmpty(),
+                            path.isEmpty() ? missing : tr("%1 found").arg(name)};
+  };
+  const int cores = QThread::idealThreadCount();
+  startPage_->setChecks(
+      {found(programs_.lockstep, "lockstep",
+             tr("lockstep is not in %1: runs can be opened, not started").arg(programs_.folder)),
+       found(programs_.rank, "lockstep-rank",
+             tr("lockstep-rank is not in %1: it is built only with libtorch")
+                 .arg(programs_.folder)),
+       {true, cores == 1 ? tr("1 core") : tr("%1 cores").arg(cores)},
+       {true, tr("Timeline drawn by %1").arg(timeline_->rendererName())}});
+}
+
+void MainWindow::applyTheme() {
+  timeline_->setTheme(appearance_.theme());
+  refreshChecks();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange && startPage_ != nullptr && runs_ != nullptr) {
+    refreshChecks();  // its marks are pixmaps
+  }
+}
+
+}  // namespace lockstep::ui

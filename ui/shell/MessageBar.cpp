@@ -1,0 +1,128 @@
+#include "ui/shell/MessageBar.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/panels/CurrentPalette.h"
+#include "ui/shell/Icons.h"
+
+namespace lockstep::ui {
+namespace {
+
+QColor colorOf(MessageBar::Kind kind) {
+  const Palette& colors = currentPalette();
+  switch (kind) {
+    case MessageBar::Kind::kGood: return colors.good;
+    case MessageBar::Kind::kWarning: return colors.warning;
+    case MessageBar::Kind::kError: return colors.error;
+    case MessageBar::Kind::kInfo: break;
+  }
+  return colors.accent;
+}
+
+Glyph glyphOf(MessageBar::Kind kind) {
+  switch (kind) {
+    case MessageBar::Kind::kGood: return Glyph::kCheck;
+    case MessageBar::Kind::kWarning: return Glyph::kWarning;
+    case MessageBar::Kind::kError: return Glyph::kCross;
+    case MessageBar::Kind::kInfo: break;
+  }
+  return Glyph::kInfo;
+}
+
+// A strip with a band of the kind's colour at its left.
+class Message : public QWidget {
+ public:
+  Message(MessageBar::Kind kind, const QString& text) : kind_(kind), label_(new QLabel(text)) {
+    label_->setWordWrap(true);
+    label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    label_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+  }
+  [[nodiscard]] QLabel* label() const { return label_; }
+
+ protected:
+  void paintEvent(QPaintEvent* /*event*/) override {
+    QPainter painter(this);
+    const QColor color = colorOf(kind_);
+    QColor wash = color;
+    wash.setAlphaF(0.10F);
+    painter.fillRect(rect(), palette().color(QPalette::Base));
+    painter.fillRect(rect(), wash);
+    painter.fillRect(QRect(0, 0, 4, height()), color);
+    painter.fillRect(QRect(0, height() - 1, width(), 1), currentPalette().gridStrong);
+  }
+
+ private:
+  MessageBar::Kind kind_;
+  QLabel* label_;
+};
+
+}  // namespace
+
+MessageBar::MessageBar(QWidget* parent) : QWidget(parent), layout_(new QVBoxLayout(this)) {
+  setObjectName("messageBar");
+  layout_->setContentsMargins(0, 0, 0, 0);
+  layout_->setSpacing(0);
+  setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Maximum);
+}
+
+void MessageBar::show(const QString& key, Kind kind, const QString& text,
+                      std::vector<Button> buttons) {
+  dismiss(key);
+  auto* message = new Message(kind, text);
+  message->setObjectName(key);
+  message->setAccessibleName(text);
+  auto* row = new QHBoxLayout(message);
+  row->setContentsMargins(14, 6, 8, 6);
+  row->setSpacing(10);
+  auto* mark = new QLabel;
+  mark->setPixmap(icon(glyphOf(kind)).pixmap(QSize(16, 16)));
+  row->addWidget(mark);
+  row->addWidget(message->label(), 1);
+  for (Button& button : buttons) {
+    auto* push = new QPushButton(button.text);
+    push->setAutoDefault(true);
+    connect(push, &QPushButton::clicked, this, [act = std::move(button.act)] { act(); });
+    row->addWidget(push);
+  }
+  auto* close = new QToolButton;
+  close->setAutoRaise(true);
+  close->setText(QStringLiteral("✕"));
+  close->setToolTip(tr("Close this message"));
+  close->setAccessibleName(tr("Close this message"));
+  connect(close, &QToolButton::clicked, this, [this, key] { dismiss(key); });
+  row->addWidget(close);
+  layout_->addWidget(message);
+}
+
+void MessageBar::dismiss(const QString& key) {
+  for (QObject* child : children()) {
+    auto* message = qobject_cast<QWidget*>(child);
+    if (message != nullptr && message->objectName() == key) {
+      layout_->removeWidget(message);
+      message->setObjectName(QString());
+      message->hide();
+      message->deleteLater();  // it may be its own button that asks
+    }
+  }
+}
+
+void MessageBar::dismissAll() {
+  for (int i = layout_->count(); i-- > 0;) {
+    dismiss(layout_->itemAt(i)->widget()->objectName());
+  }
+}
+
+QStringList MessageBar::texts() const {
+  QStringList texts;
+  for (int i = 0; i < layout_->count(); ++i) {
+    texts.append(layout_->itemAt(i)->widget()->accessibleName());
+  }
+  return texts;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <functional>
+#include <vector>
+
+class QVBoxLayout;
+
+namespace lockstep::ui {
+
+/// Sentences above the stage, each with what can be done about it, until they are closed.
+/// [ui-thread]
+class MessageBar : public QWidget {
+  Q_OBJECT
+
+ public:
+  enum class Kind { kInfo, kGood, kWarning, kError };
+  struct Button {
+    QString text;
+    std::function<void()> act;
+  };
+
+  explicit MessageBar(QWidget* parent = nullptr);
+
+  /// Shows a message in the place of the one with the same `key`.
+  void show(const QString& key, Kind kind, const QString& text, std::vector<Button> buttons = {});
+  void dismiss(const QString& key);
+  void dismissAll();
+
+  /// Texts shown now, from the top.
+  [[nodiscard]] QStringList texts() const;
+
+ private:
+  QVBoxLayout* layout_ = nullptr;
+};
+
+}  // namespace lockstep::ui

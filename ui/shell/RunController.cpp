@@ -1,0 +1,199 @@
+#include "ui/shell/RunController.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QProcess>
+#include <QRegularExpression>
+
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::ui {
+
+using base::Error;
+using base::ExitCode;
+
+namespace {
+
+constexpr int kWaitForFileMs = 50;
+constexpr int kWaitForEndMs = 250;
+constexpr int kStopLimitMs = 15'000;
+
+QString outputPathOf(const QString& runPath) {
+  const QFileInfo run(runPath);
+  return run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral(".log");
+}
+
+// "demo" for both "demo.toml" and the repeated "demo-20260131-120000.toml".
+QString plainName(const QString& file) {
+  static const QRegularExpression kStamp(QStringLiteral(R"(-\d{8}-\d{6}(-\d+)?$)"));
+  return QFileInfo(file).completeBaseName().remove(kStamp);
+}
+
+}  // namespace
+
+QString lastLineOf(const QString& path) {
+  constexpr qint64 kTail = 8192;
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) {
+    return {};
+  }
+  file.seek(qMax<qint64>(0, file.size() - kTail));
+  // A progress bar returns to the start of its line.
+  static const QRegularExpression kBreak(QStringLiteral("[\r\n]"));
+  const QStringList lines = QString::fromUtf8(file.readAll()).split(kBreak, Qt::SkipEmptyParts);
+  for (auto line = lines.crbegin(); line != lines.crend(); ++line) {
+    if (!line->trimmed().isEmpty()) {
+      return line->trimmed();
+    }
+  }
+  return {};
+}
+
+RunController::RunController(Programs programs, QString runsFolder, QObject* parent)
+    : QObject(parent), programs_(std::move(programs)), runsFolder_(std::move(runsFolder)) {
+  connect(&timer_, &QTimer::timeout, this, &RunController::look);
+}
+
+base::Result<QString> RunController::freshRunPath(const QString& name) const {
+  if (!QDir().mkpath(runsFolder_) || !QFileInfo(runsFolder_).isWritable()) {
+    return Error{ExitCode::kEnvironment,
+                 "the runs folder cannot be written; choose another with --runs",
+                 runsFolder_.toStdString()};
+  }
+  const QString stem = runsFolder_ + '/' + name + '-' +
+                       QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss");
+  QString path = stem + QStringLiteral(".lockstep");
+  for (int again = 2; QFileInfo::exists(path) || children_.contains(path); ++again) {
+    path = stem + '-' + QString::number(again) + QStringLiteral(".lockstep");
+  }
+  return path;
+}
+
+base::Result<QString> RunController::start(const QString& file) {
+  auto path = freshRunPath(plainName(file));
+  return path.ok() ? launch(file, path.value()) : path;
+}
+
+base::Result<QString> RunController::repeat(const QString& runPath) {
+  const auto summary = trace::readRunSummary(runPath.toStdString());
+  if (!summary.ok()) {
+    return summary.error();
+  }
+  auto path = freshRunPath(plainName(runPath));
+  if (!path.ok()) {
+    return path;
+  }
+  const QFileInfo run(path.value());
+  QFile file(run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral(".toml"));
+  const std::string& toml = summary.value().info.experimentToml;
+  if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate) ||
+      file.write(toml.data(), static_cast<qint64>(toml.size())) < 0) {
+    return Error{ExitCode::kEnvironment, "cannot be written: " + file.errorString().toStdString(),
+                 file.fileName().toStdString()};
+  }
+  file.close();
+  return launch(file.fileName(), path.value());
+}
+
+base::Result<QString> RunController::launch(const QString& experimentFile,
+                                            const QString& runPath) {
+  if (programs_.lockstep.isEmpty()) {
+    return Error{ExitCode::kEnvironment,
+                 "there is no lockstep program here; build it, or name its folder with --programs",
+                 programs_.folder.toStdString()};
+  }
+  const QString output = outputPathOf(runPath);
+  auto process = DetachedProcess::start(
+      programs_.lockstep, {QStringLiteral("run"), experimentFile, QStringLiteral("--out"), runPath},
+      output);
+  if (!process.ok()) {
+    return process.error();
+  }
+  children_.emplace(runPath, Child{std::move(process).value(), output});
+  timer_.start(kWaitForFileMs);
+  return runPath;
+}
+
+void RunController::stop(const QString& runPath) {
+  const auto child = children_.find(runPath);
+  if (child != children_.end() && !child->second.appeared) {
+    child->second.process.interrupt();
+    return;
+  }
+  if (programs_.lockstep.isEmpty()) {
+    emit stopFailed(tr("%1: there is no lockstep program to stop the run with").arg(programs_.folder));
+    return;
+  }
+  auto* stopper = new QProcess(this);
+  stopper->setProcessChannelMode(QProcess::MergedChannels);
+  auto* limit = new QTimer(stopper);
+  limit->setSingleShot(true);
+  connect(limit, &QTimer::timeout, stopper, &QProcess::kill);
+  connect(stopper, &QProcess::errorOccurred, this, [this, stopper](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) {
+      emit stopFailed(tr("%1: %2").arg(programs_.lockstep, stopper->errorString()));
+      stopper->deleteLater();
+    }
+  });
+  connect(stopper, &QProcess::finished, this,
+          [this, stopper, runPath](int exitCode, QProcess::ExitStatus status) {
+            const QString said = QString::fromUtf8(stopper->readAll()).trimmed();
+            if (status == QProcess::CrashExit) {
+              emit stopFailed(tr("%1: the run did not stop within %2 s")
+                                  .arg(runPath)
+                                  .arg(kStopLimitMs / 1000));
+            } else if (exitCode != 0) {
+              emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath)
+                                             : said.section('\n', -1));
+            }
+            stopper->deleteLater();
+          });
+  stopper->start(programs_.lockstep, {QStringLiteral("stop"), runPath});
+  limit->start(kStopLimitMs);
+}
+
+void RunController::look() {
+  bool waitsForFile = false;
+  QStringList appearedNow;
+  QStringList endedNow;
+  for (auto& [path, child] : children_) {
+    const bool over = child.process.poll().has_value();
+    if (!child.appeared) {
+      // The file is created empty and filled a moment later.
+      if (QFileInfo::exists(path) && trace::readRunSummary(path.toStdString()).ok()) {
+        child.appeared = true;
+        appearedNow.append(path);
+      } else {
+        waitsForFile = true;
+      }
+    }
+    if (over) {
+      endedNow.append(path);
+    }
+  }
+  // Whoever listens may start another run: children_ is walked no longer.
+  for (const QString& path : appearedNow) {
+    emit appeared(path);
+  }
+  for (const QString& path : endedNow) {
+    const auto child = children_.find(path);
+    const int exitCode = child->second.process.poll().value();
+    const bool hadFile = child->second.appeared;
+    const QString output = child->second.outputPath;
+    children_.erase(child);
+    if (hadFile) {
+      emit ended(path, exitCode);
+    } else {
+      emit endedEarly(path, lastLineOf(output), exitCode);
+    }
+  }
+  if (children_.empty()) {
+    timer_.stop();
+  } else {
+    timer_.setInterval(waitsForFile ? kWaitForFileMs : kWaitForEndMs);
+  }
+}
+
+}  // namespace lockstep::ui

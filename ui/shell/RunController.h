@@ -1,0 +1,66 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <map>
+
+#include "engine/base/Result.h"
+#include "ui/shell/DetachedProcess.h"
+#include "ui/shell/Programs.h"
+
+namespace lockstep::ui {
+
+/// Starts and stops runs through the `lockstep` program. A run is a detached process that
+/// writes its run file; the studio only watches. [ui-thread]
+class RunController : public QObject {
+  Q_OBJECT
+
+ public:
+  RunController(Programs programs, QString runsFolder, QObject* parent = nullptr);
+
+  /// Starts the experiment of `file` and returns the run file's path, which does not exist yet:
+  /// `appeared` follows, or `endedEarly`. Errors: no `lockstep` program, folder not writable.
+  base::Result<QString> start(const QString& file);
+
+  /// Starts again what a run file holds: the resolved experiment, not the file it came from,
+  /// which may have changed since.
+  base::Result<QString> repeat(const QString& runPath);
+
+  /// Ends a run in order: through `lockstep stop`, or by interrupting a start-up that has no
+  /// run file yet. What goes wrong comes as `stopFailed`.
+  void stop(const QString& runPath);
+
+  /// Returns whether this studio started `runPath` and it has not ended.
+  [[nodiscard]] bool owns(const QString& runPath) const { return children_.contains(runPath); }
+
+ signals:
+  /// The run file exists and can be opened.
+  void appeared(const QString& runPath);
+  /// It ended without a run file; `line` is the last one it printed.
+  void endedEarly(const QString& runPath, const QString& line, int exitCode);
+  void ended(const QString& runPath, int exitCode);
+  void stopFailed(const QString& sentence);
+
+ private:
+  struct Child {
+    DetachedProcess process;
+    QString outputPath;
+    bool appeared = false;
+  };
+
+  base::Result<QString> launch(const QString& experimentFile, const QString& runPath);
+  /// Returns a path in the runs folder that nothing has taken yet.
+  base::Result<QString> freshRunPath(const QString& name) const;
+  void look();
+
+  Programs programs_;
+  QString runsFolder_;
+  std::map<QString, Child> children_;
+  QTimer timer_;
+};
+
+/// Returns the last line of a text file that says something; empty when there is none.
+QString lastLineOf(const QString& path);
+
+}  // namespace lockstep::ui

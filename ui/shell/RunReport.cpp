@@ -1,0 +1,42 @@
+#include "ui/shell/RunReport.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <cmath>
+
+#include "ui/shell/RunSession.h"
+
+namespace lockstep::ui {
+namespace {
+
+std::optional<double> lastOf(const RunModel& model, const std::string& name) {
+  const auto& points = model.metric(name, 0);
+  if (points.empty() || !std::isfinite(points.back().value)) {
+    return std::nullopt;
+  }
+  return points.back().value;
+}
+
+}  // namespace
+
+RunReport reportOf(RunSession& session) {
+  const RunModel& model = *session.model();
+  RunReport report;
+  report.overlapPercent = lastOf(model, "overlap_percent");
+  report.exposedMs = lastOf(model, "exposed_ms");
+  report.accuracy = lastOf(model, "test_accuracy");
+  report.loss = lastOf(model, "loss");
+  return report;
+}
+
+QString RunReport::sentence(const QString& opening) const {
+  const auto tr = [](const char* text) { return QCoreApplication::translate("RunReport", text); };
+  QStringList parts;
+  if (overlapPercent) parts << tr("overlap %1 %").arg(*overlapPercent, 0, 'f', 0);
+  if (exposedMs) parts << tr("%1 ms exposed per step").arg(*exposedMs, 0, 'f', 2);
+  if (accuracy) parts << tr("accuracy %1 %").arg(*accuracy * 100, 0, 'f', 1);
+  if (loss) parts << tr("loss %1").arg(*loss, 0, 'g', 3);
+  return parts.isEmpty() ? opening : opening + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
+}
+
+}  // namespace lockstep::ui

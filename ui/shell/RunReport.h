@@ -1,0 +1,23 @@
+#pragma once
+
+#include <QString>
+#include <optional>
+
+namespace lockstep::ui {
+
+class RunSession;
+
+/// What an ended run comes to, in one line.
+struct RunReport {
+  std::optional<double> overlapPercent;
+  std::optional<double> exposedMs;
+  std::optional<double> accuracy;  ///< 0..1
+  std::optional<double> loss;
+
+  /// "Finished: overlap 61 %, 3.8 ms exposed per step, accuracy 97.6 %, loss 0.081".
+  [[nodiscard]] QString sentence(const QString& opening) const;
+};
+
+RunReport reportOf(RunSession& session);
+
+}  // namespace lockstep::ui

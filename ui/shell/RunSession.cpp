@@ -1,0 +1,99 @@
+#include "ui/shell/RunSession.h"
+
+#include <QFileInfo>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kStripSteps = 3;  // the strip has said its part after so many steps
+
+}  // namespace
+
+RunSession::RunSession(const QString& path, QObject* parent)
+    : QObject(parent), path_(path), model_(std::filesystem::path(path.toStdString())) {
+  connect(&model_, &RunModel::infoChanged, this, &RunSession::takeChange);
+  connect(&model_, &RunModel::changed, this, &RunSession::takeChange);
+  connect(&model_, &RunModel::loaded, this, &RunSession::takeChange);
+}
+
+QString RunSession::name() const {
+  return model_.info().name.empty() ? QFileInfo(path_).completeBaseName()
+                                    : QString::fromStdString(model_.info().name);
+}
+
+quint64 RunSession::drops() const {
+  quint64 sum = 0;
+  for (const trace::RankInfo& rank : model_.ranks()) {
+    sum += rank.eventsDropped;
+  }
+  return sum;
+}
+
+void RunSession::takeChange() {
+  if (model_.log().size() > logSeen_) {
+    const std::span<const trace::LogRow> all(model_.log());
+    const auto fresh = all.subspan(logSeen_);
+    logSeen_ = all.size();
+    emit logGrew(fresh);
+  }
+  if (model_.problems().size() > problemsSeen_) {
+    const std::span<const trace::ProblemRow> all(model_.problems());
+    const auto fresh = all.subspan(problemsSeen_);
+    problemsSeen_ = all.size();
+    emit problemsGrew(fresh);
+  }
+  if (model_.info().runId.empty()) {
+    return;  // nothing read yet
+  }
+  if (!startupOver_) {
+    const StartupProgress progress = startupProgress(&model_);
+    if (!model_.isLive() || progress.steps >= kStripSteps) {
+      startupOver_ = true;
+      startingUp_ = false;
+      emit startupEnded();
+    } else {
+      startingUp_ = true;
+      emit startupChanged(progress);
+    }
+  }
+  const trace::RunState now = model_.info().state;
+  // The end is told when all that was recorded before it is here.
+  if ((!infoSeen_ || now != stateSeen_) && (model_.isLive() || model_.isLoaded())) {
+    infoSeen_ = true;
+    stateSeen_ = now;
+    emit stateChanged(now);
+  }
+}
+
+bool RunSession::showStep(std::uint32_t step, int rank) {
+  for (int candidate = 0; candidate < model_.rankCount(); ++candidate) {
+    if (rank >= 0 && candidate != rank) {
+      continue;
+    }
+    if (const auto span = model_.step(candidate, step)) {
+      const double margin = (span->endNs - span->startNs) * 0.04;
+      state_.setFollowLive(false);
+      state_.setRange({span->startNs - margin, span->endNs + margin});
+      return true;
+    }
+  }
+  return rank >= 0 && showStep(step, -1);  // a rank that died in it recorded no end
+}
+
+std::optional<std::uint32_t> RunSession::slowestStep() const {
+  const auto rebuild = model_.rebuildStep();
+  std::optional<std::uint32_t> slowest;
+  double longestNs = 0;
+  for (int rank = 0; rank < model_.rankCount(); ++rank) {
+    for (const StepSpan& step : model_.steps(rank, model_.extent())) {
+      const bool warmUp = step.step == 0 || (rebuild && step.step <= *rebuild);
+      if (!warmUp && step.endNs - step.startNs > longestNs) {
+        longestNs = step.endNs - step.startNs;
+        slowest = step.step;
+      }
+    }
+  }
+  return slowest;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <filesystem>
+#include <span>
+
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/shell/StartupProgress.h"
+
+namespace lockstep::ui {
+
+/// One open run: its model and view state, and what of it is news to the window. [ui-thread]
+class RunSession : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit RunSession(const QString& path, QObject* parent = nullptr);
+
+  [[nodiscard]] RunModel* model() { return &model_; }
+  [[nodiscard]] ViewState* state() { return &state_; }
+  [[nodiscard]] QString path() const { return path_; }
+  /// The experiment's name, or the file's while that is not known.
+  [[nodiscard]] QString name() const;
+  /// True while the run comes up: live, and no rank has done its first steps.
+  [[nodiscard]] bool startingUp() const { return startingUp_; }
+  [[nodiscard]] quint64 drops() const;
+
+  /// Shows a whole iteration of a rank (any rank when -1); returns false when the run file
+  /// does not hold it.
+  bool showStep(std::uint32_t step, int rank = -1);
+
+  /// The longest iteration of the slowest rank, warm-up and rebuild left out.
+  [[nodiscard]] std::optional<std::uint32_t> slowestStep() const;
+
+ signals:
+  void logGrew(std::span<const lockstep::trace::LogRow> rows);
+  void problemsGrew(std::span<const lockstep::trace::ProblemRow> rows);
+  void startupChanged(const lockstep::ui::StartupProgress& progress);
+  void startupEnded();
+  void stateChanged(lockstep::trace::RunState state);
+
+ private:
+  void takeChange();
+
+  QString path_;
+  RunModel model_;
+  ViewState state_;
+  std::size_t logSeen_ = 0;
+  std::size_t problemsSeen_ = 0;
+  bool infoSeen_ = false;
+  bool startingUp_ = false;
+  bool startupOver_ = false;
+  trace::RunState stateSeen_ = trace::RunState::kStarting;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QWidget>
+#include <vector>
+
+#include "ui/panels/RunEntry.h"
+#include "ui/shell/ExperimentCatalog.h"
+
+class QLabel;
+class QPushButton;
+class QVBoxLayout;
+
+namespace lockstep::ui {
+
+/// What stands on the stage while no run is open: the demo one key away, experiments, recent
+/// runs, and whether this machine can run them. [ui-thread]
+class StartPage : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// One line of the environment check.
+  struct Check {
+    bool ok = false;
+    QString text;
+  };
+
+  explicit StartPage(QWidget* parent = nullptr);
+
+  /// The experiment behind the first card; an empty path disables it.
+  void setFirst(const ExperimentEntry& experiment);
+  void setExperiments(const std::vector<ExperimentEntry>& experiments);
+  void setRecentRuns(const std::vector<RunEntry>& runs);
+  void setChecks(const std::vector<Check>& checks);
+
+  /// Puts the keyboard on the first card's button: Enter runs it.
+  void focusFirst();
+
+ signals:
+  void runRequested(const QString& experimentPath);
+  void openRequested(const QString& runPath);
+  void chooseFileRequested();
+
+ private:
+  QLabel* firstTitle_ = nullptr;
+  QLabel* firstText_ = nullptr;
+  QPushButton* first_ = nullptr;
+  QString firstPath_;
+  QVBoxLayout* experiments_ = nullptr;
+  QVBoxLayout* recent_ = nullptr;
+  QVBoxLayout* checks_ = nullptr;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,117 @@
+#include "ui/shell/StatusReadout.h"
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+
+#include "ui/model/Format.h"
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/RunsModel.h"
+#include "ui/shell/RunSession.h"
+#include "ui/views/timeline/TimelineView.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kRefreshMs = 1000;
+
+// No QLabel is asked to lay out anew when its text has not changed.
+void setTextIfNew(QLabel* label, const QString& text) {
+  if (label->text() != text) {
+    label->setText(text);
+  }
+}
+
+void setColor(QLabel* label, const QColor& color) {
+  if (label->palette().color(QPalette::WindowText) != color) {
+    QPalette palette = label->palette();
+    palette.setColor(QPalette::WindowText, color);
+    label->setPalette(palette);
+  }
+}
+
+}  // namespace
+
+StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
+    : QWidget(parent), timeline_(timeline) {
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 0, 6, 0);
+  row->setSpacing(18);
+  const auto add = [&](const char* name, const QString& tip) {
+    auto* label = new QLabel;
+    label->setObjectName(name);
+    label->setToolTip(tip);
+    row->addWidget(label);
+    return label;
+  };
+  state_ = add("statusState", tr("State of the open run"));
+  rate_ = add("statusRate", tr("Events that reached the studio in the last second"));
+  drops_ = add("statusDrops", tr("Events lost because the recorder fell behind; click for the list"));
+  latency_ = add("statusLatency",
+                 tr("From the end of an event on a rank to the frame that shows it: 95 of 100 "
+                    "are faster"));
+  renderer_ = add("statusRenderer", tr("What draws the timeline"));
+  drops_->installEventFilter(this);
+  connect(&timer_, &QTimer::timeout, this, &StatusReadout::refresh);
+  refresh();
+}
+
+void StatusReadout::setSession(RunSession* session) {
+  session_ = session;
+  lastCount_ = session_ != nullptr ? session_->model()->spanCount() : 0;
+  sinceCount_.start();
+  if (session_ != nullptr) {
+    connect(session_, &RunSession::stateChanged, this, &StatusReadout::refresh);
+    timer_.start(kRefreshMs);
+  } else {
+    timer_.stop();
+  }
+  refresh();
+}
+
+void StatusReadout::refresh() {
+  setTextIfNew(renderer_, timeline_->rendererName());
+  for (QLabel* label : {state_, rate_, drops_, latency_}) {
+    label->setVisible(session_ != nullptr);
+  }
+  if (session_ == nullptr) {
+    return;
+  }
+  RunModel& model = *session_->model();
+  const Palette& colors = currentPalette();
+  const bool live = model.isLive();
+  const bool known = !model.info().runId.empty();
+  setTextIfNew(state_, known ? stateText(model.info().state) : tr("opening"));
+
+  const quint64 count = model.spanCount();
+  const double seconds = static_cast<double>(sinceCount_.restart()) / 1000;
+  if (live && seconds > 0.1) {
+    const auto rate = static_cast<quint64>(static_cast<double>(count - lastCount_) / seconds);
+    setTextIfNew(rate_, tr("%1 events/s").arg(formatCount(rate)));
+  } else if (!live) {
+    setTextIfNew(rate_, tr("%1 events").arg(formatCount(count)));
+  }
+  lastCount_ = count;
+
+  const quint64 drops = session_->drops();
+  setTextIfNew(drops_, tr("%1 dropped").arg(formatCount(drops)));
+  setColor(drops_, drops > 0 ? colors.error : palette().color(QPalette::WindowText));
+
+  const LatencyHistogram& latency = timeline_->eventToPixel();
+  latency_->setVisible(latency.count() > 0);
+  if (latency.count() > 0) {
+    setTextIfNew(latency_, tr("event to pixel %1 ms p95").arg(latency.p95Ms(), 0, 'f', 0));
+  }
+  if (!live && model.isLoaded()) {
+    timer_.stop();  // nothing will change: let the process sleep
+  }
+}
+
+bool StatusReadout::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == drops_ && event->type() == QEvent::MouseButtonRelease) {
+    emit dropsClicked();
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace lockstep::ui

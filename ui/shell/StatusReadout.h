@@ -1,0 +1,48 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QString>
+#include <QTimer>
+#include <QWidget>
+
+class QLabel;
+
+namespace lockstep::ui {
+
+class RunSession;
+class TimelineView;
+
+/// The figures at the right of the status bar: state of the run, events a second, dropped
+/// events, how late events reach the screen, and what draws. [ui-thread]
+class StatusReadout : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit StatusReadout(const TimelineView* timeline, QWidget* parent = nullptr);
+
+  /// Not owned; null when no run is open.
+  void setSession(RunSession* session);
+
+ signals:
+  /// The count of dropped events was clicked.
+  void dropsClicked();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void refresh();
+
+  const TimelineView* timeline_;
+  RunSession* session_ = nullptr;
+  QLabel* state_ = nullptr;
+  QLabel* rate_ = nullptr;
+  QLabel* drops_ = nullptr;
+  QLabel* latency_ = nullptr;
+  QLabel* renderer_ = nullptr;
+  QTimer timer_;
+  QElapsedTimer sinceCount_;
+  quint64 lastCount_ = 0;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QTimer>
+#include <QWidget>
+
+#include "ui/shell/StartupProgress.h"
+
+class QPushButton;
+
+namespace lockstep::ui {
+
+/// Shows a run coming up: "Spawn ✓ Rendezvous ✓ Data ✓ Model ✓ Buckets ✓ Step 1", with the
+/// slowest rank's time under each, and Cancel. [ui-thread]
+class StepStrip : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit StepStrip(QWidget* parent = nullptr);
+
+  /// Shows the strip with nothing done yet.
+  void begin(const QString& runName);
+  void setProgress(StartupProgress progress);
+  void end();
+
+  [[nodiscard]] const StartupProgress& progress() const { return progress_; }
+
+ signals:
+  void cancelRequested();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  QString runName_;
+  StartupProgress progress_;
+  QElapsedTimer activeSince_;
+  QTimer tick_;
+  QPushButton* cancel_ = nullptr;
+};
+
+}  // namespace lockstep::ui

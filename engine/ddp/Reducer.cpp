@@ -24,7 +24,8 @@ std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& paramet
   std::vector<buckets::TensorSpec> specs;
   specs.reserve(parameters.size());
   for (const auto& [name, tensor] : parameters) {
-    specs.push_back({tensor.nbytes(), dtypeName(tensor.scalar_type()), tensor.device().str()});
+    const auto numel = static_cast<std::uint64_t>(tensor.numel());
+    specs.push_back({numel * tensor.element_size(), dtypeName(tensor.scalar_type()), tensor.device().str()});
   }
   return specs;
 }
@@ -63,7 +64,7 @@ void Reducer::checkParameters() const {
   if (parameters_.empty()) {
     throw DdpError("no parameter of the model requires a gradient: there is nothing to reduce");
   }
-  std::unordered_set<const compat::Node*> nodes;
+  std::unordered_set<const c10::TensorImpl*> seen;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const auto& [name, tensor] = parameters_[i];
     const auto refuse = [&, &name = name](const char* why) {
@@ -75,11 +76,10 @@ void Reducer::checkParameters() const {
     if (tensor.layout() != c10::kStrided) {
       refuse("is sparse; only dense parameters can be reduced");
     }
-    const auto accumulator = compat::gradientAccumulator(tensor);
-    if (!nodes.insert(accumulator.get()).second) {
+    if (!seen.insert(tensor.unsafeGetTensorImpl()).second) {
       refuse("stands in the list twice");
     }
-    if (compat::hasGradientHook(*accumulator)) {
+    if (compat::hasGradientHook(*compat::gradientAccumulator(tensor))) {
       refuse("is reduced by another DistributedDataParallel already; destroy that one first");
     }
   }

@@ -20,7 +20,7 @@ constexpr Tones kLightTones{
     0xffc7739c,  // rebuild
     0xff2f5f98,  // gradient
     0xff8ab6e0,  // copy
-    0xffd9813f,  // wait
+    0xffcf5f43,  // wait
     0xffa9b4c4,  // finalize
     0xff9a7fd1,  // encode
     0xffe9a23b,  // communicate
@@ -39,7 +39,7 @@ constexpr Tones kDarkTones{
     0xffbd6a93,  // rebuild
     0xff7ab4ec,  // gradient
     0xff6f9fcf,  // copy
-    0xffd97f3c,  // wait
+    0xffd2654a,  // wait
     0xff5c687a,  // finalize
     0xff8d72c9,  // encode
     0xffdd9932,  // communicate

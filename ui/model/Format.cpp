@@ -40,9 +40,9 @@ QString inUnits(double value, const std::array<Unit, N>& units) {
 
 QString formatDuration(double ns) { return inUnits(ns, kTimeUnits); }
 
-QString formatTime(double ns, double stepNs) {
+QString formatTime(double ns, double stepNs, double largestNs) {
   // The unit follows the size of the time, the digits follow the distance to the neighbours.
-  const double magnitude = std::max(std::abs(ns), stepNs);
+  const double magnitude = std::max(largestNs > 0 ? largestNs : std::abs(ns), stepNs);
   const Unit* unit = &kTimeUnits.back();
   for (const Unit& candidate : kTimeUnits) {
     if (magnitude >= candidate.size) {

@@ -9,8 +9,9 @@ namespace lockstep::ui {
 
 /// "870 ns", "12.3 µs", "4.56 ms", "1.23 s".
 QString formatDuration(double ns);
-/// A point in time with enough digits to tell it from its neighbours `stepNs` away.
-QString formatTime(double ns, double stepNs);
+/// A point in time with enough digits to tell it from its neighbours `stepNs` away. The unit
+/// fits `largestNs`, so that all labels of an axis share it; 0: fits the time itself.
+QString formatTime(double ns, double stepNs, double largestNs = 0);
 /// "512 B", "4.1 KB", "2.0 MB": powers of ten.
 QString formatBytes(double bytes);
 /// "1.62 GB/s"; bytes over ns.

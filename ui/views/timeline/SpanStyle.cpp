@@ -49,26 +49,38 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
   return palette.tone(Tone::kNeutral);
 }
 
-QString labelOf(const RunModel& model, const Span& span) {
-  const QString bucket =
-      span.hasBucket() ? QStringLiteral(" b%1").arg(span.bucket) : QString();
-  const auto named = [&](const char* text) { return QString::fromLatin1(text) + bucket; };
+QStringList labelsOf(const RunModel& model, const Span& span) {
+  const auto withBucket = [&span](const QString& name) {
+    if (!span.hasBucket()) {
+      return QStringList{name};
+    }
+    const QString bucket = QStringLiteral("b%1").arg(span.bucket);
+    return QStringList{name + QLatin1Char(' ') + bucket, bucket};
+  };
   switch (span.kind) {
+    case EventKind::kStep:
+      return {QStringLiteral("iteration %1").arg(span.step), QString::number(span.step)};
+    case EventKind::kForward: return {QStringLiteral("forward"), QStringLiteral("fwd")};
+    case EventKind::kBackward: return {QStringLiteral("backward"), QStringLiteral("bwd")};
+    case EventKind::kOptimizer: return {QStringLiteral("optimizer"), QStringLiteral("opt")};
+    case EventKind::kFinalize: return {QStringLiteral("finalize"), QStringLiteral("fin")};
     case EventKind::kCollective: {
       const std::string_view operation = name(trace::operationOf(span.detail));
-      return QString::fromUtf8(operation.data(), static_cast<qsizetype>(operation.size()))
-                 .replace(QLatin1Char('_'), QLatin1Char(' ')) + bucket;
+      return withBucket(
+          QString::fromUtf8(operation.data(), static_cast<qsizetype>(operation.size()))
+              .replace(QLatin1Char('_'), QLatin1Char(' ')));
     }
-    case EventKind::kHookEncode: return named("encode");
-    case EventKind::kHookCommunicate: return named("communicate");
-    case EventKind::kHookDecode: return named("decode");
-    case EventKind::kWait: return named("wait");
-    case EventKind::kCopyOut: return named("copy out");
+    case EventKind::kHookEncode: return withBucket(QStringLiteral("encode"));
+    case EventKind::kHookCommunicate: return withBucket(QStringLiteral("communicate"));
+    case EventKind::kHookDecode: return withBucket(QStringLiteral("decode"));
+    case EventKind::kWait: return withBucket(QStringLiteral("wait"));
+    case EventKind::kCopyOut: return withBucket(QStringLiteral("copy out"));
     case EventKind::kCopyIn:
-      return span.value < model.parameters().size()
-                 ? QString::fromStdString(model.parameters()[span.value].name)
-                 : named("copy in");
-    default: return titleOf(model, span);
+      if (span.value < model.parameters().size()) {
+        return {QString::fromStdString(model.parameters()[span.value].name)};
+      }
+      return withBucket(QStringLiteral("copy in"));
+    default: return {titleOf(model, span)};
   }
 }
 

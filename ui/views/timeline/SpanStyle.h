@@ -1,7 +1,7 @@
 #pragma once
 
 #include <QColor>
-#include <QString>
+#include <QStringList>
 
 #include "ui/canvas/Palette.h"
 #include "ui/model/RunModel.h"
@@ -15,8 +15,8 @@ Tone toneOf(trace::EventKind kind);
 /// Returns the colour a span is filled with. What the colouring is not about turns neutral.
 QColor colourOf(const Span& span, ColourBy by, const Palette& palette);
 
-/// Returns what stands inside a span's bar: a word or two.
-QString labelOf(const RunModel& model, const Span& span);
+/// Returns what may stand inside a span's bar, the longest form first: "allreduce b3", "b3".
+QStringList labelsOf(const RunModel& model, const Span& span);
 
 /// True for what happens at one moment and is drawn as a mark, not as a bar.
 bool isInstant(trace::EventKind kind);

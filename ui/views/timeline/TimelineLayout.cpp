@@ -21,9 +21,19 @@ bool shownCollapsed(LaneRole role, int row) {
   return row == 1 && (role == LaneRole::kPhases || role == LaneRole::kCommunication);
 }
 
+bool hasSpans(const RunModel& model, const SpanStore& store,
+              const std::optional<TimeRange>& within) {
+  if (store.empty() || !within) {
+    return !store.empty();
+  }
+  const std::size_t first = store.firstEndingAfter(model.toTicks(within->startNs));
+  return first < store.size() && store.startAt(first) <= model.toTicks(within->endNs);
+}
+
 }  // namespace
 
-TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed) {
+TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
+                               std::optional<TimeRange> within) {
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     RankBox box;
     box.rank = rank;
@@ -42,7 +52,7 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
       for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
         const auto laneRole = static_cast<LaneRole>(role);
         const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
-        if (!shown || lane->rows[static_cast<std::size_t>(row)].empty()) {
+        if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], within)) {
           continue;
         }
         const double height = box.collapsed ? kCollapsedRow : rowHeight(laneRole, row);

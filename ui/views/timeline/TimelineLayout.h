@@ -47,8 +47,10 @@ class TimelineLayout {
   };
 
   TimelineLayout() = default;
-  /// Collapsed ranks keep a thin strip of their phases and their communication.
-  TimelineLayout(const RunModel& model, const std::set<int>& collapsed);
+  /// Collapsed ranks keep a thin strip of their phases and their communication. With `within`
+  /// there is no room for rows that are empty in that range.
+  TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
+                 std::optional<TimeRange> within = std::nullopt);
 
   [[nodiscard]] const std::vector<RankBox>& ranks() const { return ranks_; }
   [[nodiscard]] double height() const { return height_; }

@@ -108,7 +108,7 @@ void TimelineScene::drawPointer(DisplayList& list) const {
   list.fill(QRectF(x, kRulerHeight, 1, frame_.size.height() - kRulerHeight),
             withAlpha(palette_.textMuted, 0.35f));
   // One more digit than the labels of the grid.
-  const QString text = formatTime(axis_.toNs(x), axis_.labelStepNs() / 100);
+  const QString text = timeLabel(axis_.toNs(x), axis_.labelStepNs(labelDistance()) / 100);
   const double width = textWidth(text, FontRole::kSmall) + 10;
   const double left = std::clamp(x - width / 2, axis_.left(),
                                  std::max(axis_.left(), axis_.right() - width));

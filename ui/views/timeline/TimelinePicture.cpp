@@ -57,12 +57,12 @@ QString subtitle(const RunModel& model, TimeRange range) {
 
 Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<TimeRange> range) {
   const Palette& palette = Palette::of(theme);
-  const TimelineLayout layout(model, {});
+  const TimeRange shown = range.value_or(typicalRange(model));
+  const TimelineLayout layout(model, {}, shown);
   const double lanes = timeline_metrics::kRulerHeight + layout.height();
   Picture picture;
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height()
                                                         : kTitleHeight + lanes + kLegendHeight);
-  const TimeRange shown = range.value_or(typicalRange(model));
   TimelineFrame frame;
   frame.size = QSizeF(picture.size.width(), picture.size.height() - kTitleHeight - kLegendHeight);
   frame.range = shown;

@@ -13,6 +13,7 @@ namespace {
 using namespace timeline_metrics;
 
 constexpr double kLeastLabelDistance = 64;  // px between numbered iterations
+constexpr double kLeastTimeDistance = 90;   // px between labelled times
 constexpr double kBoxedFrom = 30;           // px of an iteration that gets a box of its own
 
 std::uint32_t niceStride(double least) {
@@ -59,17 +60,7 @@ void TimelineScene::drawRuler(DisplayList& list) const {
   list.fill(whole, palette_.surface);
   list.clip(QRectF(axis_.left(), 0, axis_.width(), kRulerHeight));
   drawIterations(list);
-  const double step = axis_.labelStepNs();
-  for (const TimeAxis::Tick& tick : axis_.ticks()) {
-    const double x = std::round(tick.x);
-    const double length = tick.major ? 7 : 4;
-    list.fill(QRectF(x, kRulerHeight - length, 1, length),
-              tick.major ? palette_.textMuted : palette_.gridStrong);
-    if (tick.major) {
-      list.text(QRectF(x - 60, kIterationHeight + 1, 120, 15), formatTime(tick.ns, step),
-                palette_.textMuted, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
-    }
-  }
+  drawTimes(list);
   list.unclip();
   list.fill(QRectF(0, kRulerHeight - 1, frame_.size.width(), 1), palette_.gridStrong);
   list.text(QRectF(10, 0, kLabelWidth - 14, kIterationHeight), QStringLiteral("Iteration"),
@@ -77,6 +68,34 @@ void TimelineScene::drawRuler(DisplayList& list) const {
   list.text(QRectF(10, kIterationHeight, kLabelWidth - 14, kRulerHeight - kIterationHeight - 6),
             QStringLiteral("Time"), palette_.textMuted, FontRole::kSmall);
   list.fill(QRectF(kLabelWidth - 1, 0, 1, kRulerHeight), palette_.gridStrong);
+}
+
+double TimelineScene::labelDistance() const {
+  // Far into a run the labels are long; they never touch.
+  double distance = kLeastTimeDistance;
+  const double step = axis_.labelStepNs(distance);
+  return std::max(distance, textWidth(timeLabel(axis_.endNs(), step), FontRole::kSmall) + 24);
+}
+
+QString TimelineScene::timeLabel(double ns, double stepNs) const {
+  return formatTime(ns, stepNs, std::max(std::abs(axis_.startNs()), std::abs(axis_.endNs())));
+}
+
+void TimelineScene::drawTimes(DisplayList& list) const {
+  const double distance = labelDistance();
+  const double step = axis_.labelStepNs(distance);
+  for (const TimeAxis::Tick& tick : axis_.ticks(distance)) {
+    const double x = std::round(tick.x);
+    const double length = tick.major ? 7 : 4;
+    list.fill(QRectF(x, kRulerHeight - length, 1, length),
+              tick.major ? palette_.textMuted : palette_.gridStrong);
+    const QString text = tick.major ? timeLabel(tick.ns, step) : QString();
+    const double half = textWidth(text, FontRole::kSmall) / 2 + 2;
+    if (tick.major && x - half >= axis_.left() && x + half <= axis_.right()) {
+      list.text(QRectF(x - half, kIterationHeight + 1, 2 * half, 15), text, palette_.textMuted,
+                FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+    }
+  }
 }
 
 void TimelineScene::drawIterations(DisplayList& list) const {

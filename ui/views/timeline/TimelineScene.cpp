@@ -15,7 +15,7 @@ using trace::EventKind;
 
 // How far outside the axis a bar is drawn: far enough that its edge is not seen.
 constexpr double kOutside = 4;
-constexpr double kTextRoom = 22;     // narrower bars carry no text
+constexpr double kTextRoom = 12;     // narrower bars carry no text
 constexpr double kRoundedFrom = 8;   // px of width
 constexpr std::size_t kFoldSamples = 8;
 
@@ -114,7 +114,7 @@ void TimelineScene::drawLanes(DisplayList& list) const {
 void TimelineScene::drawGrid(DisplayList& list) const {
   const QRectF area = lanesArea();
   const double bottom = std::min(area.bottom(), yOf(layout_.height() - kRankGap));
-  for (const TimeAxis::Tick& tick : axis_.ticks()) {
+  for (const TimeAxis::Tick& tick : axis_.ticks(labelDistance())) {
     if (tick.major) {
       const double x = std::round(tick.x);
       list.fill(QRectF(x, area.top(), 1, bottom - area.top()), palette_.grid);
@@ -190,6 +190,12 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
     }
     const QColor colour = colourOf(longest, frame_.colourBy, palette_);
     const bool instants = isInstant(longest.kind);
+    if (span.kind == EventKind::kBucketReady && item.count == 2) {
+      // Ready and launched at once, the usual case: one mark.
+      flush(item.left);
+      mark = {model_.spanAt(lane.id, row.row, item.first + 1), item.left};
+      return;
+    }
     if (pending && pending->colour == colour && pending->instants == instants &&
         item.left - pending->right < kFoldPixels) {
       pending->right = item.right;
@@ -279,35 +285,50 @@ void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QR
   const bool roomBehind = transfer.width() >= waiting.width() || transfer.width() > 90;
   if (roomBehind) {
     drawBarText(list, span, transfer, fill);
-  } else if (waiting.width() > kTextRoom * 2) {
-    // Words on a hatch need a quiet ground.
-    const QString text = labelOf(model_, span) + QStringLiteral(" waits");
-    const double width = std::min(textWidth(text, FontRole::kSmall) + 8, waiting.width() - 4);
-    const QRectF ground(waiting.left() + 2, waiting.top() + 2, width, waiting.height() - 4);
-    list.fill(ground, pale, 2);
-    list.text(ground.adjusted(3, 0, -2, 0), text, Palette::textOn(pale), FontRole::kSmall);
+    return;
+  }
+  // Words on a hatch need a quiet ground.
+  for (const QString& label : labelsOf(model_, span)) {
+    const double width = textWidth(label, FontRole::kSmall) + 8;
+    if (width + 8 <= waiting.width()) {
+      const QRectF ground(waiting.left() + 3, waiting.top() + 2, width, waiting.height() - 4);
+      list.fill(ground, pale, 2);
+      list.text(ground, label, Palette::textOn(pale), FontRole::kSmall,
+                Qt::AlignHCenter | Qt::AlignVCenter);
+      return;
+    }
   }
 }
 
 void TimelineScene::drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
                                 const QColor& fill) const {
   // The text stays with the part of the bar that can be seen.
-  const double left = std::max(bar.left(), axis_.left()) + 5;
-  const double right = std::min(bar.right(), axis_.right()) - 4;
+  const double left = std::max(bar.left(), axis_.left()) + 4;
+  const double right = std::min(bar.right(), axis_.right()) - 3;
   const double room = right - left;
   if (room < kTextRoom || bar.height() < 14) {
     return;
   }
   const FontRole font = bar.height() > 20 ? FontRole::kNormal : FontRole::kSmall;
-  const QString label = labelOf(model_, span);
+  const QStringList labels = labelsOf(model_, span);
+  QString label = labels.size() == 1 ? labels.front() : QString();
+  double taken = 0;
+  for (const QString& form : labels) {
+    taken = textWidth(form, font);
+    if (taken <= room) {
+      label = form;
+      break;
+    }
+  }
+  if (label.isEmpty()) {
+    return;
+  }
   const QColor ink = Palette::textOn(fill);
-  const QRectF place(left, bar.top(), room, bar.height());
-  list.text(place, label, ink, font);
+  list.text(QRectF(left, bar.top(), room, bar.height()), label, ink, font);
   const QString duration = formatDuration(span.durationNs);
-  const double taken = textWidth(label, font);
-  if (taken + textWidth(duration, FontRole::kSmall) + 18 < room) {
+  if (taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
     list.text(QRectF(left + taken + 8, bar.top(), room - taken - 8, bar.height()), duration,
-              mixed(ink, fill, 0.72), FontRole::kSmall);
+              mixed(ink, fill, 0.75), FontRole::kSmall);
   }
 }
 
@@ -356,7 +377,9 @@ void TimelineScene::drawGaps(DisplayList& list, const TimelineLayout::LaneBox& l
     QColor ground = palette_.background;
     ground.setAlphaF(0.8f);
     list.fill(rect, ground);
-    list.hatch(rect, palette_.warning);
+    QColor lines = palette_.warning;
+    lines.setAlphaF(0.6f);
+    list.hatch(rect, lines);
     const QString text = formatCount(gap.lost) + QStringLiteral(" events lost");
     const double width = textWidth(text, FontRole::kBold) + 12;
     if (rect.width() > width + 8) {

@@ -66,12 +66,15 @@ class TimelineScene {
   void drawLabels(DisplayList& list) const;
   void drawRuler(DisplayList& list) const;
   void drawIterations(DisplayList& list) const;
+  void drawTimes(DisplayList& list) const;
   void drawSelection(DisplayList& list) const;
   void drawRibbon(DisplayList& list) const;
   void drawMeasure(DisplayList& list) const;
   void drawPointer(DisplayList& list) const;
   void drawTooltip(DisplayList& list) const;
 
+  [[nodiscard]] double labelDistance() const;
+  [[nodiscard]] QString timeLabel(double ns, double stepNs) const;
   [[nodiscard]] double yOf(double layoutY) const;
   [[nodiscard]] QRectF lanesArea() const;
   [[nodiscard]] bool inSight(double layoutTop, double height) const;

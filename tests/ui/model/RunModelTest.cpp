@@ -1,0 +1,283 @@
+#include "ui/model/RunModel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "tests/ui/model/DemoRun.h"
+
+namespace lockstep::ui {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+using trace::EventKind;
+
+// Builds updates with times in ns: one tick a nanosecond from tick 1000.
+class Feed {
+ public:
+  Feed() {
+    update.clock = base::ClockCalibration{1000, 0, 1.0};
+    update.tracks = std::vector<trace::TrackInfo>{{1, 0, "step"}, {2, 0, "gloo 0"},
+                                                  {3, 1, "step"}, {4, 1, "gloo 0"}};
+  }
+
+  Feed& span(int track, EventKind kind, std::uint64_t start, std::uint64_t end,
+             std::uint32_t step = 0, std::uint64_t value = 0, std::uint16_t detail = 0) {
+    trace::SpanRow row;
+    row.id = nextId++;
+    row.track = track;
+    row.kind = kind;
+    row.startTicks = 1000 + start;
+    row.durationTicks = end - start;
+    row.step = step;
+    row.value = value;
+    row.detail = detail;
+    update.spans.push_back(row);
+    return *this;
+  }
+
+  trace::RunUpdate take() { return std::exchange(update, {}); }
+
+  trace::RunUpdate update;
+  std::int64_t nextId = 1;
+};
+
+constexpr int kPhases0 = laneId(0, LaneRole::kPhases);
+constexpr int kGradients0 = laneId(0, LaneRole::kGradients);
+constexpr int kCommunication0 = laneId(0, LaneRole::kCommunication);
+
+std::uint64_t sequence(std::uint32_t number, std::uint64_t bytes = 64) {
+  return trace::packCollective(number, bytes);
+}
+const std::uint16_t kAllreduce = trace::packOperation(trace::Operation::kAllreduce);
+
+TEST(RunModel, NestsPhasesBelowTheirStepThoughChildrenAreRecordedFirst) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kForward, 10, 40)
+                        .span(1, EventKind::kBackward, 40, 90)
+                        .span(1, EventKind::kStep, 0, 100)
+                        .take());
+  const Lane* lane = model.lane(kPhases0);
+  ASSERT_NE(lane, nullptr);
+  EXPECT_EQ(model.findSpan(kPhases0, 0, 50)->kind, EventKind::kStep);
+  EXPECT_EQ(model.findSpan(kPhases0, 1, 20)->kind, EventKind::kForward);
+  EXPECT_EQ(model.findSpan(kPhases0, 1, 50)->kind, EventKind::kBackward);
+}
+
+TEST(RunModel, SortsGradientEventsIntoALaneOfTheirOwnWhicheverThreadSentThem) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kBackward, 0, 100)
+                        .span(1, EventKind::kGradientReady, 10, 10)
+                        .span(1, EventKind::kCopyIn, 11, 20)
+                        .span(2, EventKind::kCollective, 30, 40, 0, sequence(1), kAllreduce)
+                        .take());
+  EXPECT_NE(model.lane(kGradients0), nullptr);
+  EXPECT_NE(model.lane(kCommunication0), nullptr);
+  EXPECT_EQ(model.lane(laneId(0, LaneRole::kHook)), nullptr);
+  EXPECT_EQ(model.findSpan(kGradients0, 0, 10)->kind, EventKind::kGradientReady);
+  EXPECT_EQ(model.trackName(model.findSpan(kCommunication0, 1, 35)->track), "gloo 0");
+}
+
+TEST(RunModel, GivesOverlappingCollectivesRowsOfTheirOwn) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
+                        .span(2, EventKind::kCollective, 20, 80, 0, sequence(2), kAllreduce)
+                        .span(2, EventKind::kCollective, 60, 90, 0, sequence(3), kAllreduce)
+                        .take());
+  EXPECT_EQ(trace::collectiveSequence(model.findSpan(kCommunication0, 1, 30)->value), 1u);
+  EXPECT_EQ(trace::collectiveSequence(model.findSpan(kCommunication0, 2, 30)->value), 2u);
+  EXPECT_EQ(trace::collectiveSequence(model.findSpan(kCommunication0, 1, 70)->value), 3u);
+}
+
+TEST(RunModel, TakesSpansInAnyOrderAndShowsTheSame) {
+  const trace::RunUpdate whole = test::demoRun();
+  trace::RunUpdate shuffled = whole;
+  std::shuffle(shuffled.spans.begin(), shuffled.spans.end(), std::mt19937(3));
+  RunModel inOrder;
+  inOrder.applyUpdate(whole);
+  RunModel late;
+  late.applyUpdate(shuffled);
+  ASSERT_EQ(late.spanCount(), inOrder.spanCount());
+  ASSERT_EQ(late.lanes().size(), inOrder.lanes().size());
+  for (const int lane : {kPhases0, kGradients0, laneId(1, LaneRole::kPhases)}) {
+    const Lane* a = inOrder.lane(lane);
+    const Lane* b = late.lane(lane);
+    ASSERT_EQ(a->rows.size(), b->rows.size());
+    for (std::size_t row = 0; row < a->rows.size(); ++row) {
+      ASSERT_EQ(a->rows[row].size(), b->rows[row].size());
+      for (std::size_t i = 0; i < a->rows[row].size(); ++i) {
+        ASSERT_EQ(a->rows[row].at(i).id, b->rows[row].at(i).id);
+      }
+    }
+  }
+}
+
+TEST(RunModel, KeepsSpansOfAnUnknownThreadUntilItsNameComes) {
+  RunModel model;
+  Feed feed;
+  const auto tracks = std::exchange(feed.update.tracks, std::nullopt);
+  model.applyUpdate(feed.span(3, EventKind::kStep, 0, 100).take());
+  EXPECT_EQ(model.spanCount(), 0u);
+  trace::RunUpdate names;
+  names.tracks = tracks;
+  model.applyUpdate(names);
+  EXPECT_EQ(model.spanCount(), 1u);
+  EXPECT_EQ(model.stepCount(1), 1u);
+}
+
+TEST(RunModel, ABetterClockMovesEverythingAndKeepsTheOrigin) {
+  RunModel model;
+  model.applyUpdate(Feed().span(1, EventKind::kStep, 100, 200).take());
+  EXPECT_DOUBLE_EQ(model.lastStep(0)->startNs, 100);
+  trace::RunUpdate better;
+  better.clock = base::ClockCalibration{5000, 4000, 2.0};
+  model.applyUpdate(better);
+  EXPECT_DOUBLE_EQ(model.lastStep(0)->startNs, 200);
+  EXPECT_DOUBLE_EQ(model.lastStep(0)->endNs, 400);
+}
+
+TEST(RunModel, KeepsNanosecondsApartThoughTicksAreHuge) {
+  RunModel model;
+  trace::RunUpdate update;
+  update.clock = base::ClockCalibration{1ull << 60, 0, 1.0};
+  update.tracks = std::vector<trace::TrackInfo>{{1, 0, "step"}};
+  trace::SpanRow row;
+  row.id = 1;
+  row.track = 1;
+  row.kind = EventKind::kStep;
+  row.startTicks = (1ull << 60) + 86'400'000'000'001;  // a day later
+  row.durationTicks = 1;
+  update.spans.push_back(row);
+  model.applyUpdate(update);
+  EXPECT_EQ(model.lastStep(0)->startNs, 86'400'000'000'001.0);
+  EXPECT_EQ(model.lastStep(0)->endNs, 86'400'000'000'002.0);
+}
+
+TEST(RunModel, FindsASpanByTimeAndItsPlaceAgain) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  for (std::uint32_t number : {0u, 1u, 17u, 49u}) {
+    const auto step = model.step(0, number);
+    ASSERT_TRUE(step.has_value()) << number;
+    const auto found = model.findSpan(kPhases0, 0, (step->startNs + step->endNs) / 2);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(found->step, number);
+    EXPECT_EQ(model.indexOf(*found), number);
+    EXPECT_EQ(model.stepAt(0, step->startNs + 5)->step, number);
+  }
+  EXPECT_FALSE(model.step(0, 50).has_value());
+  EXPECT_FALSE(model.findSpan(kPhases0, 0, -1e9).has_value());
+}
+
+TEST(RunModel, HitsAThinMarkWithinTheSlackAndTakesTheNearest) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kGradientReady, 100, 100)
+                        .span(1, EventKind::kGradientReady, 110, 110)
+                        .take());
+  EXPECT_FALSE(model.findSpan(kGradients0, 0, 97).has_value());
+  EXPECT_EQ(model.findSpan(kGradients0, 0, 97, 5)->id, 1);
+  EXPECT_EQ(model.findSpan(kGradients0, 0, 104, 20)->id, 1);
+  EXPECT_EQ(model.findSpan(kGradients0, 0, 107, 20)->id, 2);
+}
+
+TEST(RunModel, WalksALaneInTimeOverItsRowsForwardsAndBack) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kData, 0, 10)
+                        .span(1, EventKind::kForward, 10, 40)
+                        .span(1, EventKind::kStep, 0, 50)
+                        .span(1, EventKind::kData, 60, 70, 1)
+                        .span(1, EventKind::kStep, 60, 100, 1)
+                        .take());
+  std::vector<EventKind> kinds;
+  std::vector<std::int64_t> forwards;
+  std::optional<Span> at = model.findSpan(kPhases0, 0, 5);
+  for (auto next = at; next; next = model.neighbour(*next, 1)) {
+    kinds.push_back(next->kind);
+    forwards.push_back(next->id);
+    at = next;
+  }
+  EXPECT_THAT(kinds, ElementsAre(EventKind::kStep, EventKind::kData, EventKind::kForward,
+                                 EventKind::kStep, EventKind::kData));
+  std::vector<std::int64_t> backwards;
+  for (auto next = at; next; next = model.neighbour(*next, -1)) {
+    backwards.push_back(next->id);
+  }
+  std::reverse(backwards.begin(), backwards.end());
+  EXPECT_EQ(forwards, backwards);
+  const auto data = model.findSpan(kPhases0, 1, 5);
+  EXPECT_EQ(model.neighbourOfSameKind(*data, 1)->step, 1u);
+  EXPECT_FALSE(model.neighbourOfSameKind(*data, -1).has_value());
+}
+
+TEST(RunModel, FollowsOneCollectiveAcrossRanks) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
+                        .span(4, EventKind::kCollective, 30, 52, 0, sequence(1), kAllreduce)
+                        .span(2, EventKind::kCollective, 60, 90, 0, sequence(2), kAllreduce)
+                        .take());
+  const auto first = model.sameCollective(*model.findSpan(kCommunication0, 1, 10));
+  ASSERT_THAT(first, SizeIs(2));
+  EXPECT_EQ(first[0].rank(), 0);
+  EXPECT_EQ(first[1].rank(), 1);
+  EXPECT_EQ(first[1].startNs, 30);
+  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 70)), SizeIs(1));
+}
+
+TEST(RunModel, KeepsGroupsWithTheSameSequenceNumbersApart) {
+  RunModel model;
+  const auto other = trace::packOperation(trace::Operation::kAllreduce, 1);
+  model.applyUpdate(Feed()
+                        .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
+                        .span(4, EventKind::kCollective, 0, 50, 0, sequence(1), other)
+                        .take());
+  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 10)), SizeIs(1));
+}
+
+TEST(RunModel, ShowsLostEventsOnEveryLaneOfTheThreadThatLostThem) {
+  RunModel model;
+  test::DemoOptions options;
+  options.gapOnRank0 = true;
+  model.applyUpdate(test::demoRun(options));
+  const TimeRange all = model.extent();
+  for (const LaneRole role : {LaneRole::kPhases, LaneRole::kGradients}) {
+    const auto gaps = model.gaps(laneId(0, role), all);
+    ASSERT_THAT(gaps, SizeIs(1));
+    EXPECT_EQ(gaps[0].lost, 412u);
+  }
+  EXPECT_THAT(model.gaps(kCommunication0, all), SizeIs(0));
+  EXPECT_THAT(model.gaps(laneId(1, LaneRole::kPhases), all), SizeIs(0));
+  EXPECT_THAT(model.gaps(kPhases0, {0, 1e6}), SizeIs(0)) << "it lies later";
+}
+
+TEST(RunModel, KnowsTheBucketsOfEveryStep) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  ASSERT_NE(model.layoutAt(0), nullptr);
+  EXPECT_EQ(model.layoutAt(0)->layout, 0u);
+  EXPECT_EQ(model.layoutAt(1)->layout, 1u);
+  EXPECT_EQ(model.layoutAt(40)->layout, 1u);
+  EXPECT_EQ(model.rebuildStep(), 1u);
+  EXPECT_EQ(RunModel().layoutAt(0), nullptr);
+}
+
+TEST(RunModel, GivesMetricsByNameAndRank) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  EXPECT_THAT(model.metricNames(), ElementsAre("loss"));
+  EXPECT_THAT(model.metric("loss", 0), SizeIs(50));
+  EXPECT_EQ(model.metric("loss", 1).back().step, 49u);
+  EXPECT_THAT(model.metric("loss", 5), SizeIs(0));
+  EXPECT_THAT(model.metric("accuracy", 0), SizeIs(0));
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,108 @@
+#include "ui/model/SpanFacts.h"
+
+#include <gtest/gtest.h>
+
+#include <QJsonDocument>
+#include <QJsonObject>
+
+#include "tests/ui/model/DemoRun.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+class SpanFacts : public testing::Test {
+ protected:
+  SpanFacts() {
+    test::DemoOptions options;
+    options.slowFactor = 1.5;  // rank 1 is last in every collective
+    model_.applyUpdate(test::demoRun(options));
+  }
+
+  // The first span of a kind in a step of a rank.
+  Span first(EventKind kind, std::uint32_t step, int rank = 0) {
+    const int lane = laneId(rank, laneRoleOf(kind));
+    const auto& rows = model_.lane(lane)->rows;
+    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
+      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
+        const Span span = model_.spanAt(lane, row, i);
+        if (span.kind == kind && span.step == step) {
+          return span;
+        }
+      }
+    }
+    return {};
+  }
+
+  QString value(const Span& span, const char* name) {
+    for (const Fact& fact : factsOf(model_, span)) {
+      if (fact.name == QLatin1String(name)) {
+        return fact.value;
+      }
+    }
+    return QStringLiteral("(no such fact)");
+  }
+
+  RunModel model_;
+};
+
+TEST_F(SpanFacts, NamesTheParameterOfAGradient) {
+  const Span ready = first(EventKind::kGradientReady, 5);
+  EXPECT_EQ(titleOf(model_, ready), "gradient ready: fc3.bias");
+  EXPECT_EQ(value(ready, "Parameter"), "fc3.bias");
+  EXPECT_EQ(value(ready, "Shape"), "10");
+  EXPECT_EQ(value(ready, "Bytes"), "40 B");
+}
+
+TEST_F(SpanFacts, SaysWhereInItsIterationASpanStarts) {
+  const Span forward = first(EventKind::kForward, 5);
+  EXPECT_TRUE(value(forward, "Iteration").startsWith("5, "));
+  EXPECT_TRUE(value(forward, "Iteration").endsWith("after its start"));
+  EXPECT_EQ(value(forward, "Rank"), "0");
+  EXPECT_EQ(value(forward, "Thread"), "step");
+}
+
+TEST_F(SpanFacts, DescribesTheBucketByTheLayoutOfItsStep) {
+  const Span before = first(EventKind::kWait, 0);
+  const Span after = first(EventKind::kWait, 5);
+  EXPECT_EQ(value(before, "Bucket"), "0 of 3 (4.22 MB, 6 parameters)");
+  EXPECT_TRUE(value(after, "Bucket").startsWith("0 of 5 ("));
+}
+
+TEST_F(SpanFacts, NamesTheRankThatCameLateAndHowLongTheOthersWaited) {
+  const Span onFast = first(EventKind::kCollective, 5, 0);
+  const Span onSlow = first(EventKind::kCollective, 5, 1);
+  const Arrivals arrivals = arrivalsOf(model_, onFast);
+  EXPECT_EQ(arrivals.lateRank, 1);
+  EXPECT_EQ(arrivals.order, 1);
+  EXPECT_DOUBLE_EQ(arrivals.lastArrivalNs, onSlow.startNs);
+  EXPECT_DOUBLE_EQ(arrivals.waitNs, onSlow.startNs - onFast.startNs);
+  EXPECT_TRUE(value(onFast, "Arrived").startsWith("1st of 2; waited "));
+  EXPECT_TRUE(value(onFast, "Arrived").endsWith(" for rank 1"));
+  EXPECT_TRUE(value(onSlow, "Arrived").startsWith("last of 2; others waited up to "));
+}
+
+TEST_F(SpanFacts, RatesACollectiveFromTheLastArrivalOn) {
+  const Span span = first(EventKind::kCollective, 5, 0);
+  const Arrivals arrivals = arrivalsOf(model_, span);
+  const double bytes = static_cast<double>(trace::collectiveBytes(span.value));
+  const double expected = bytes / (span.endNs() - arrivals.lastArrivalNs);
+  const QString rate = value(span, "Rate");
+  EXPECT_TRUE(rate.endsWith("/s once all had arrived")) << rate.toStdString();
+  EXPECT_NEAR(rate.section(' ', 0, 0).toDouble() * (rate.contains(" MB") ? 1e-3 : 1), expected,
+              expected * 0.01);
+}
+
+TEST_F(SpanFacts, WritesJsonThatCanBeReadBack) {
+  const Span span = first(EventKind::kCollective, 5);
+  const QJsonObject object = QJsonDocument::fromJson(jsonOf(model_, span).toUtf8()).object();
+  EXPECT_EQ(object["kind"].toString(), "collective");
+  EXPECT_EQ(object["operation"].toString(), "allreduce");
+  EXPECT_EQ(object["rank"].toInt(-1), 0);
+  EXPECT_EQ(object["bucket"].toInt(-1), 0);
+  EXPECT_DOUBLE_EQ(object["duration_ns"].toDouble(), span.durationNs);
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -30,7 +30,7 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack) {
     }
     const double fill = 100.0 * static_cast<double>(reader_.waiting(lane)) / capacity;
     ringFillPercent_ = std::max(ringFillPercent_, std::min(fill, 100.0));
-    events_ += reader_.drainLane(
+    reader_.drainLane(
         lane, [&](const Event& event) { take(lanes_[lane], event, writer); });
   }
   const LastWords& words = segment_.lastWords();
@@ -49,6 +49,7 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack) {
 
 void RankDrain::take(LaneState& lane, const Event& event, RunFileWriter* writer) {
   const auto kind = static_cast<EventKind>(event.kind);
+  events_ += kind == EventKind::kGap ? 0 : 1;
   lane.lastTicks = std::max(lane.lastTicks, event.startTicks + event.durationTicks);
   lane.lastStep = event.step;
   switch (kind) {

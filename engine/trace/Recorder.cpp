@@ -84,7 +84,9 @@ class RecorderThread final : public Recorder {
                  const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
       : drainEvery_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
         writer_(std::move(writer)),
-        info_(std::move(info)) {
+        info_(std::move(info)),
+        liveState_(isEnd(info_.state) ? RunState::kRunning : info_.state) {
+    progress_.startup = name(StartupStage::kSpawn);
     for (Segment* segment : segments) {
       const int rank = static_cast<int>(drains_.size());
       drains_.emplace_back(rank, *segment);
@@ -103,6 +105,7 @@ class RecorderThread final : public Recorder {
   void updateInfo(std::function<void(RunInfo&)> change) override {
     std::lock_guard lock(mutex_);
     change(info_);
+    liveState_ = isEnd(info_.state) ? liveState_ : info_.state;
     mailbox_.infoChanged = true;
   }
 
@@ -363,11 +366,9 @@ class RecorderThread final : public Recorder {
       mailbox_.infoChanged |= last;
       std::swap(mail, mailbox_);
       mailbox_.infoChanged = false;
-      if (!isEnd(info_.state)) {
-        liveState_ = info_.state;
-      }
       if (mail.infoChanged) {
         info = info_;
+        info.state = last ? info_.state : liveState_;
       }
       for (const int rank : mail.ranksChanged) {
         changed.push_back(ranks_[static_cast<std::size_t>(rank)]);
@@ -380,9 +381,6 @@ class RecorderThread final : public Recorder {
       return;
     }
     if (mail.infoChanged) {
-      if (isEnd(info.state) && !last) {
-        info.state = liveState_;
-      }
       writer_->setInfo(info);
     }
     for (const RankInfo& rank : changed) {
@@ -442,13 +440,13 @@ class RecorderThread final : public Recorder {
   std::int64_t lastRanksNs_ = 0;
   std::int32_t nextTrack_ = 0;
   std::uint64_t notRecorded_ = 0;
-  RunState liveState_ = RunState::kStarting;
   bool failed_ = false;
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_;
   bool stop_ = false;
   RunInfo info_;
+  RunState liveState_;  // what the file says until `finish`
   std::vector<RankInfo> ranks_;
   Mailbox mailbox_;
   Progress progress_;

@@ -96,7 +96,6 @@ std::int64_t pragma(sqlite::Database& database, const char* sql) {
 }  // namespace
 
 void create(sqlite::Database& database) {
-  database.execute("BEGIN");
   database.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId,
                                kUserVersion)
                        .c_str());
@@ -111,7 +110,6 @@ void create(sqlite::Database& database) {
       insert.runWith(part);
     }
   }
-  database.execute("COMMIT");
 }
 
 base::Status check(sqlite::Database& database, const std::filesystem::path& path) {

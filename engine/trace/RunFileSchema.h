@@ -23,7 +23,7 @@ inline constexpr int kWholeRun = -1;
 enum class Part : std::int32_t { kInfo = 0, kRanks, kTracks, kParameters, kLayouts, kClock };
 inline constexpr int kParts = 6;
 
-/// Makes tables, views and signature in an empty database.
+/// Makes tables, views and signature in an empty database, within the caller's transaction.
 void create(sqlite::Database& database);
 
 /// Says whether the database is a run file whose major is ours.

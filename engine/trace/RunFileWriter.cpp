@@ -223,12 +223,15 @@ base::Status buildEmptyRun(const std::filesystem::path& path) {
     return opened.error();
   }
   sqlite::Database& database = *opened.value();
+  // Nobody misses a draft after a power cut.
+  database.execute("PRAGMA synchronous=OFF; BEGIN");
   schema::create(database);
   RunInfo info;
   info.supervisorPid = getpid();
   info.supervisorStart = processStart(getpid());
   info.hostName = hostName();
   tables::writeInfo(database, info);
+  database.execute("COMMIT");
   return database.status();
 }
 

@@ -100,11 +100,15 @@ base::Status Database::status() const {
 }
 
 void Database::note(int code) {
+  const int lastErrno = errno;
   if (!ok() || code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) {
     return;
   }
   code_ = code;
   systemErrno_ = sqlite3_system_errno(handle_);
+  if (systemErrno_ == 0 && (code & 0xFF) == SQLITE_IOERR) {
+    systemErrno_ = lastErrno;  // SQLite keeps none of a COMMIT
+  }
   text_ = sqlite3_errmsg(handle_);
 }
 

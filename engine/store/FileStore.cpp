@@ -1,0 +1,165 @@
+#include "engine/store/FileStore.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "engine/base/Log.h"
+#include "engine/store/detail/Deadline.h"
+#include "engine/store/detail/Errors.h"
+
+namespace lockstep::store {
+
+using detail::Deadline;
+using detail::FileLog;
+
+namespace {
+
+// Users' keys start with '/', so that these two are ours alone.
+constexpr const char* kInstances = "instances";  // c10d's refcount key
+constexpr const char* kFinished = "finished";
+
+std::string stored(const std::string& key) { return "/" + key; }
+
+}  // namespace
+
+FileStore::FileStore(FileStoreOptions options)
+    : options_(std::move(options)), timeout_(options_.timeout) {
+  if (options_.path.empty()) {
+    throw StoreError("store in a file: the path is missing");
+  }
+  if (options_.worldSize < 1) {
+    throw StoreError(fmt::format("{}: the world size is {}; it must be at least 1", place(),
+                                 options_.worldSize));
+  }
+  const Deadline deadline(timeout_);
+  log_.emplace(options_.path, options_.job, deadline);
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, deadline);
+  addInternal(session, kInstances, 1);
+}
+
+FileStore::~FileStore() {
+  try {
+    FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+    const std::int64_t finished = addInternal(session, kFinished, 1);
+    const std::int64_t left = addInternal(session, kInstances, -1);
+    if (left <= 0 && finished >= options_.worldSize) {
+      session.removeFile();
+    }
+  } catch (const std::exception& error) {
+    base::logWarning("{}; the file is left behind", error.what());
+  }
+}
+
+std::string FileStore::place() const { return "store in file " + options_.path; }
+
+std::int64_t FileStore::addInternal(FileLog::Session& session, const std::string& key,
+                                    std::int64_t amount) {
+  const auto sum = log_->table().sum(key, amount);
+  if (!sum) {
+    throw detail::notANumber(place(), key, *log_->table().find(key));
+  }
+  session.set(key, std::to_string(*sum));
+  return *sum;
+}
+
+void FileStore::set(const std::string& key, const std::string& value) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout_)).set(stored(key), value);
+}
+
+std::string FileStore::get(const std::string& key) {
+  return *waitFor("get", {key}, timeout());
+}
+
+std::int64_t FileStore::add(const std::string& key, std::int64_t amount) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  return addInternal(session, stored(key), amount);
+}
+
+std::string FileStore::compareSet(const std::string& key, const std::string& expected,
+                                  const std::string& desired) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  const auto comparison = log_->table().compare(stored(key), expected, desired);
+  if (comparison.writes) {
+    session.set(stored(key), desired);
+  }
+  return comparison.value;
+}
+
+bool FileStore::deleteKey(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  if (log_->table().find(stored(key)) == nullptr) {
+    return false;
+  }
+  session.erase(stored(key));
+  return true;
+}
+
+bool FileStore::check(const std::vector<std::string>& keys) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+  return std::all_of(keys.begin(), keys.end(), [this](const std::string& key) {
+    return log_->table().find(stored(key)) != nullptr;
+  });
+}
+
+std::int64_t FileStore::getNumKeys() {
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+  const std::int64_t bookkeeping = log_->table().find(kFinished) != nullptr ? 1 : 0;
+  return static_cast<std::int64_t>(log_->table().size()) - bookkeeping;
+}
+
+void FileStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
+  waitFor("wait", keys, timeout);
+}
+
+/// Waits for all keys and returns the value of the first.
+std::optional<std::string> FileStore::waitFor(const std::string& operation,
+                                              const std::vector<std::string>& keys,
+                                              Milliseconds timeout) {
+  const Deadline deadline(timeout);
+  auto pause = std::chrono::microseconds(200);
+  for (;;) {
+    std::vector<std::string> missing;
+    // Asked before the look, so that a key set before the deadline is found.
+    const bool last = deadline.passed();
+    {
+      std::lock_guard lock(mutex_);
+      FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+      for (const std::string& key : keys) {
+        if (log_->table().find(stored(key)) == nullptr) {
+          missing.push_back(key);
+        }
+      }
+      if (missing.empty()) {
+        return keys.empty() ? std::nullopt
+                            : std::optional<std::string>(*log_->table().find(stored(keys.front())));
+      }
+    }
+    if (last) {
+      throw detail::timeoutError(place(), operation, timeout, missing);
+    }
+    std::this_thread::sleep_for(
+        std::min<std::chrono::microseconds>(pause, deadline.left() + Milliseconds(1)));
+    pause = std::min(pause * 2, std::chrono::microseconds(10'000));
+  }
+}
+
+Store::Milliseconds FileStore::timeout() const {
+  std::lock_guard lock(mutex_);
+  return timeout_;
+}
+
+void FileStore::setTimeout(Milliseconds timeout) {
+  std::lock_guard lock(mutex_);
+  timeout_ = timeout;
+}
+
+}  // namespace lockstep::store

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/store/detail/KeyTable.h"
+#include "engine/store/detail/Socket.h"
+#include "engine/store/detail/WaitQueue.h"
+#include "engine/store/detail/Wire.h"
+
+namespace lockstep::store::detail {
+
+/// The server of a TCPStore: one thread, "store-server", that waits in epoll for all clients.
+/// Clients may come, go and send anything; it ends when the object does. [any-thread]
+class TcpServer {
+ public:
+  /// Listens and starts the thread; throws StoreError when the port cannot be had.
+  TcpServer(const std::string& host, std::uint16_t port);
+  ~TcpServer();
+  TcpServer(const TcpServer&) = delete;
+  TcpServer& operator=(const TcpServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return listener_.port; }
+
+ private:
+  using Id = WaitQueue::Id;
+
+  struct Connection {
+    Descriptor socket;
+    std::string input;
+    std::string output;      ///< of which `sent` bytes are gone
+    std::size_t sent = 0;
+    bool greeted = false;
+    bool waiting = false;    ///< its request stands in the wait queue
+    std::uint32_t interest = 0;
+  };
+
+  void serve();
+  [[nodiscard]] int epollTimeoutMs() const;
+  void acceptAll();
+  void handle(Id id, std::uint32_t events);
+  bool readInput(Connection& connection);
+  bool advance(Id id, Connection& connection);
+  bool takeHello(Connection& connection);
+  bool execute(Id id, Connection& connection, std::string_view content);
+  bool startWait(Id id, Connection& connection, Waiter waiter);
+  void reply(Connection& connection, Reply status, std::string_view fields);
+  void replyDone(Connection& connection, const Waiter& waiter);
+  void replyLate(Connection& connection, const Waiter& waiter);
+  void keyChanged(const std::string& key);
+  bool flush(Id id, Connection& connection);
+  void setInterest(Id id, Connection& connection, std::uint32_t events);
+  void drop(Id id);
+
+  Listener listener_;
+  Descriptor epoll_;
+  Descriptor wake_;
+  Descriptor spare_;  ///< given up for a moment to turn a client away when descriptors run out
+  Id nextId_ = 2;     ///< 0 is the listener, 1 the wake-up
+  KeyTable table_;
+  WaitQueue waiters_{table_};
+  std::unordered_map<Id, Connection> connections_;
+  std::vector<Id> answered_;  ///< connections with a reply that another one's request caused
+  std::thread thread_;
+};
+
+}  // namespace lockstep::store::detail

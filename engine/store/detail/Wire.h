@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockstep::store::detail {
+
+// Note [The wire of TCPStore]
+// A client opens with kHello and the server answers with the same eight bytes. Then the client
+// sends one request at a time, and the server answers each with one reply; a frame is
+//   u32 length of what follows | u8 operation or status | fields
+// with numbers little-endian, and texts as u32 length and bytes. The server closes a connection
+// that breaks these rules; nothing a client sends does more harm than that.
+
+inline constexpr std::string_view kHello = "LKSTTCP1";
+inline constexpr std::size_t kLongestKey = 64U << 10;
+inline constexpr std::size_t kLongestValue = 64U << 20;
+inline constexpr std::size_t kMostKeys = 1U << 16;
+inline constexpr std::size_t kLongestFrame = kLongestValue + 2 * kLongestKey;
+
+enum class Request : std::uint8_t {
+  kSet = 1,     ///< key, value
+  kGet,         ///< key, timeoutMs; answered once the key exists
+  kAdd,         ///< key, amount
+  kCompareSet,  ///< key, expected, desired
+  kDelete,      ///< key
+  kCheck,       ///< keys
+  kNumKeys,     ///<
+  kWait,        ///< keys, timeoutMs; answered once all exist
+  kWaitAtLeast, ///< key, amount, timeoutMs; answered once the number at key is that large
+};
+
+enum class Reply : std::uint8_t {
+  kOk = 1,      ///< value or number, as the operation has it
+  kNotANumber,  ///< the value that stands
+  kTimeout,     ///< keys that are missing; kWaitAtLeast: the number that stands
+};
+
+/// Appends fields to a text.
+class WireWriter {
+ public:
+  explicit WireWriter(std::string& target) : target_(target) {}
+  void u8(std::uint8_t value) { target_ += static_cast<char>(value); }
+  void u32(std::uint32_t value) { number(value, 4); }
+  void i64(std::int64_t value) { number(static_cast<std::uint64_t>(value), 8); }
+  void text(std::string_view value);
+  void texts(const std::vector<std::string>& values);
+
+ private:
+  void number(std::uint64_t value, int bytes);
+  std::string& target_;
+};
+
+/// Takes fields off a text; each gives nothing once the text is too short or a length exceeds
+/// its limit.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view source) : source_(source) {}
+  std::optional<std::uint8_t> u8();
+  std::optional<std::uint32_t> u32();
+  std::optional<std::int64_t> i64();
+  std::optional<std::string_view> bytes(std::size_t count);
+  std::optional<std::string> text(std::size_t longest = kLongestValue);
+  std::optional<std::vector<std::string>> texts();
+  [[nodiscard]] bool atEnd() const { return source_.empty(); }
+
+ private:
+  std::optional<std::uint64_t> number(int bytes);
+  std::string_view source_;
+};
+
+/// Puts the length before a frame's content.
+std::string framed(std::string_view content);
+
+}  // namespace lockstep::store::detail

@@ -11,7 +11,7 @@ using Tones = std::array<QRgb, kTones>;
 // Order of Tone.
 constexpr Tones kLightTones{
     0xffc3cad6,  // step
-    0xffb7a0d6,  // data
+    0xffcdb6e3,  // data
     0xff5b9bd5,  // forward
     0xff2f5f98,  // backward
     0xff4ba58a,  // optimizer
@@ -69,7 +69,7 @@ Palette makeLight() {
   p.hover = QColor(0x1c, 0x23, 0x2e);
   p.warning = QColor(0xc0, 0x39, 0x1b);
   p.error = QColor(0xb7, 0x1c, 0x1c);
-  p.good = QColor(0x1e, 0x7d, 0x4f);
+  p.good = QColor(0x17, 0x68, 0x3f);
   p.measure = QColor(0x2f, 0x5f, 0x98);
   return p;
 }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "engine/trace/HostFacts.h"
@@ -166,11 +167,7 @@ class Writer final : public RunFileWriter {
       }
     }
     statements_.reset();
-    database_->setPatience(static_cast<int>(options_.finishPatience.count()));
-    database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
-    if (database_->ok()) {
-      database_->execute("PRAGMA journal_mode=DELETE");
-    }
+    leaveWal();
     database_.reset();
     return finishStatus_;
   }
@@ -199,6 +196,21 @@ class Writer final : public RunFileWriter {
       inTransaction_ = true;
     }
     return database_->ok();
+  }
+
+  /// Moves the WAL into the file and removes it, once no reader is connected.
+  void leaveWal() {
+    const auto deadline = std::chrono::steady_clock::now() + options_.finishPatience;
+    database_->setPatience(0);  // SQLite waits for locks at a checkpoint, not at the switch
+    while (true) {
+      database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+      database_->execute("PRAGMA journal_mode=DELETE");
+      if (database_->ok() || std::chrono::steady_clock::now() >= deadline) {
+        return;
+      }
+      database_->recover();
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
   }
 
   void touch(Part part) { touched_[static_cast<std::size_t>(part)] = true; }

@@ -21,7 +21,7 @@ namespace lockstep::trace {
 namespace {
 
 int write(const std::string& path) {
-  auto created = RunFileWriter::create(path);
+  auto created = RunFileWriter::create(path, {.finishPatience = std::chrono::milliseconds(100)});
   if (!created.ok()) {
     std::cout << created.error().message() << std::endl;
     return 1;

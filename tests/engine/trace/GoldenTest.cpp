@@ -1,0 +1,91 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/engine/trace/RunFileSupport.h"
+#include "tests/golden/GoldenRun.h"
+
+namespace lockstep::trace {
+namespace {
+
+/// A copy of the file users of version 1.0 have; the original is never opened.
+class GoldenTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy_file(std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.0.lockstep", path_);
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "run.lockstep";
+};
+
+TEST_F(GoldenTest, OpensWithItsFacts) {
+  const RunUpdate run = readAll(*openRun(path_));
+  EXPECT_EQ(run.info->runId, "golden-1.0");
+  EXPECT_EQ(run.info->state, RunState::kFinished) << "ended runs stay ended on another host";
+  EXPECT_EQ(run.info->worldSize, 2);
+  EXPECT_EQ(run.info->environment.at("libtorch"), "1.13.1");
+  ASSERT_EQ(run.ranks->size(), 2);
+  EXPECT_EQ(run.ranks->at(1).exitCode, 0);
+  EXPECT_EQ(run.ranks->at(1).eventsDropped, 3);
+  EXPECT_EQ(run.ranks->at(1).parameterHash, "00112233445566aa");
+  EXPECT_EQ(run.ranks->at(0).environment.at("threads"), "1");
+  ASSERT_EQ(run.tracks->size(), 4);
+  EXPECT_EQ(run.tracks->at(3).name, "gloo 0");
+  EXPECT_EQ(run.clock->toNs(10'002'000), 7'000'001'000);
+}
+
+TEST_F(GoldenTest, OpensWithItsModel) {
+  const RunUpdate run = readAll(*openRun(path_));
+  ASSERT_EQ(run.parameters->size(), 2);
+  EXPECT_EQ(run.parameters->at(0).name, "fc.weight");
+  EXPECT_EQ(run.parameters->at(0).shape, (std::vector<std::int64_t>{10, 20}));
+  ASSERT_EQ(run.layouts->size(), 2);
+  EXPECT_EQ(run.layouts->at(0).buckets.at(0).offsets, (std::vector<std::uint64_t>{0, 64}));
+  EXPECT_EQ(run.layouts->at(1).step, 1);
+  EXPECT_EQ(run.layouts->at(1).buckets.at(1).limitBytes, 25 << 20);
+}
+
+TEST_F(GoldenTest, OpensWithItsRows) {
+  const RunUpdate run = readAll(*openRun(path_));
+  ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1);
+  const SpanRow& collective = run.spans.at(3);
+  EXPECT_EQ(collective.kind, EventKind::kCollective);
+  EXPECT_EQ(collective.startTicks, 10'550'000);
+  EXPECT_EQ(collective.durationTicks, 200'000);
+  EXPECT_EQ(collective.bucket, 1);
+  EXPECT_EQ(operationOf(collective.detail), Operation::kAllreduce);
+  EXPECT_EQ(collectiveSequence(collective.value), 1);
+  EXPECT_EQ(collectiveBytes(collective.value), 40);
+  EXPECT_EQ(run.spans.back().kind, EventKind::kGap);
+  EXPECT_EQ(run.spans.back().value, 3);
+  ASSERT_EQ(run.metrics.size(), 7);
+  EXPECT_EQ(run.metrics.back().name, "test_accuracy");
+  EXPECT_EQ(run.log.at(0).text, "two ranks started");
+  EXPECT_EQ(run.problems.at(0).text, "3 events were dropped");
+  const RunSummary summary = readRunSummary(path_).value();
+  EXPECT_EQ(summary.lastStep, 2);
+  EXPECT_EQ(summary.lastMetrics.at("test_accuracy"), 0.75);
+}
+
+TEST_F(GoldenTest, AnswersSqlByItsViews) {
+  EXPECT_EQ(query(path_, "SELECT rank, sequence, bytes, start_ns, duration_ns FROM collectives "
+                         "WHERE step = 2 AND bucket = 1"),
+            "0|5|40|7001275000|100000\n1|5|40|7001275000|100000");
+  EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
+}
+
+TEST_F(GoldenTest, IsWhatTodaysWriterWrites) {
+  // Differs when the schema changed without a new version and a new golden file.
+  ASSERT_TRUE(writeGoldenRun(folder_ / "today.lockstep").ok());
+  const std::string schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name";
+  EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
+  for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
+                            "bucket_parameters", "ranks", "clocks"}) {
+    const std::string rows = std::string("SELECT * FROM ") + table;
+    EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::trace

@@ -1,0 +1,98 @@
+#include "tests/golden/GoldenRun.h"
+
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::trace {
+namespace {
+
+constexpr std::uint64_t kStepTicks = 1'000'000;  // 0.5 ms by the clock below
+
+Event span(EventKind kind, std::uint64_t start, std::uint64_t duration, std::uint32_t step) {
+  Event event;
+  event.startTicks = start;
+  event.durationTicks = duration;
+  event.kind = static_cast<std::uint16_t>(kind);
+  event.step = step;
+  return event;
+}
+
+/// One step: forward, backward with two collectives in flight, optimizer.
+void addStep(RunFileWriter& writer, int rank, std::uint32_t step) {
+  const std::uint64_t t0 = 10'000'000 + step * kStepTicks;
+  const std::int32_t stepTrack = rank * 2;
+  const std::int32_t glooTrack = rank * 2 + 1;
+  writer.addEvent(stepTrack, span(EventKind::kForward, t0, 200'000, step));
+  Event ready = span(EventKind::kGradientReady, t0 + 300'000, 0, step);
+  ready.bucket = 0;
+  ready.value = 1;
+  writer.addEvent(stepTrack, ready);
+  for (std::uint16_t bucket = 0; bucket < 2; ++bucket) {
+    Event collective = span(EventKind::kCollective, t0 + 300'000 + bucket * 250'000u, 200'000, step);
+    collective.bucket = bucket;
+    collective.detail = packOperation(Operation::kAllreduce);
+    collective.value = packCollective(2 * step + bucket, bucket == 0 ? 800 : 40);
+    writer.addEvent(glooTrack, collective);
+  }
+  writer.addEvent(stepTrack, span(EventKind::kBackward, t0 + 200'000, 600'000, step));
+  writer.addEvent(stepTrack, span(EventKind::kOptimizer, t0 + 800'000, 150'000, step));
+  writer.addEvent(stepTrack, span(EventKind::kStep, t0, 980'000, step));
+  writer.addMetric(MetricRow{0, rank, "loss", step, t0 + 900'000, 2.0 / (step + 1)});
+}
+
+}  // namespace
+
+base::Status writeGoldenRun(const std::filesystem::path& path) {
+  auto created = RunFileWriter::create(path);
+  if (!created.ok()) {
+    return created.error();
+  }
+  RunFileWriter& writer = *created.value();
+  RunInfo info;
+  info.runId = "golden-1.0";
+  info.name = "golden";
+  info.experimentToml = "[experiment]\nname = \"golden\"\n";
+  info.state = RunState::kFinished;
+  info.startedAt = "2024-05-06T07:08:09Z";
+  info.finishedAt = "2024-05-06T07:08:10Z";
+  info.supervisorPid = 4242;
+  info.supervisorStart = "boot/1";
+  info.hostName = "golden-host";
+  info.worldSize = 2;
+  info.plannedSteps = 3;
+  info.environment = {{"libtorch", "1.13.1"}};
+  writer.setInfo(info);
+  writer.addClock({10'000'000, 7'000'000'000, 0.5});
+  writer.setParameters({{{"fc.weight", {10, 20}, "float32", 200, 800},
+                         {"fc.bias", {10}, "float32", 10, 40}}});
+  writer.addLayout({0, 0, "construction", {{{1, 0}, {0, 64}, 864, 1 << 20, "float32"}}});
+  writer.addLayout({1, 1, "rebuild", {{{0}, {0}, 800, 1 << 20, "float32"},
+                                      {{1}, {0}, 40, 25 << 20, "float32"}}});
+  for (int rank = 0; rank < 2; ++rank) {
+    RankInfo facts;
+    facts.rank = rank;
+    facts.pid = 5000 + rank;
+    facts.state = "finished";
+    facts.exitCode = 0;
+    facts.parameterHash = "00112233445566aa";
+    facts.wireBytes = 2'520;
+    facts.wireMessages = 6;
+    facts.eventsDropped = static_cast<std::uint64_t>(rank) * 3;
+    facts.environment = {{"threads", "1"}};
+    writer.setRank(facts);
+    writer.addTrack({rank * 2, rank, "step"});
+    writer.addTrack({rank * 2 + 1, rank, "gloo 0"});
+  }
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    addStep(writer, 0, step);
+    addStep(writer, 1, step);
+  }
+  Event gap = span(EventKind::kGap, 12'990'000, 5'000, 2);
+  gap.value = 3;
+  writer.addEvent(2, gap);
+  writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
+  writer.addLog({0, -1, 9'000'000, "two ranks started"});
+  writer.addProblem({0, "warning", 1, 2, "3 events were dropped"});
+  return writer.finish();
+}
+
+}  // namespace lockstep::trace

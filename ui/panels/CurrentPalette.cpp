@@ -10,4 +10,6 @@ const Palette& currentPalette() {
   return Palette::of(dark ? Theme::kDark : Theme::kLight);
 }
 
+QColor currentAccent() { return QApplication::palette().color(QPalette::Link); }
+
 }  // namespace lockstep::ui

@@ -8,4 +8,7 @@ namespace lockstep::ui {
 /// table's states look as they do on the canvas. [ui-thread]
 const Palette& currentPalette();
 
+/// Returns the colour of what is going on or asks to be pressed.
+QColor currentAccent();
+
 }  // namespace lockstep::ui

@@ -29,7 +29,6 @@ LogPanel::LogPanel(QWidget* parent)
   view_->setAccessibleName(tr("Log"));
   view_->setModel(&filter_);
   view_->setUniformItemSizes(true);
-  view_->setLayoutMode(QListView::Batched);
   view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   QFont fixed = QFontDatabase::systemFont(QFontDatabase::FixedFont);

@@ -26,7 +26,9 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
   const trace::RunSummary& summary = read.value();
   entry.state = summary.info.state;
-  entry.name = QString::fromStdString(summary.info.name);
+  if (!summary.info.name.empty()) {  // a run that has just begun has none yet
+    entry.name = QString::fromStdString(summary.info.name);
+  }
   entry.worldSize = summary.info.worldSize;
   entry.failure = QString::fromStdString(summary.info.failure);
   entry.started =
@@ -38,7 +40,8 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   entry.overlapPercent = metric(summary, "overlap_percent");
   entry.exposedMs = metric(summary, "exposed_ms");
 
-  const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), {});
+  // A resolved experiment holds absolute paths alone; the folder changes nothing.
+  const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), "/");
   entry.model = QString::fromStdString(parsed.experiment.model.kind);
   entry.backend = QString::fromStdString(parsed.experiment.processes.backend);
   entry.hook = QString::fromStdString(parsed.experiment.hook.name);

@@ -150,7 +150,7 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
         if (!run.problem.isEmpty()) return colors.error;
         switch (run.state) {
           case trace::RunState::kStarting:
-          case trace::RunState::kRunning: return colors.accent;
+          case trace::RunState::kRunning: return currentAccent();
           case trace::RunState::kFinished: return colors.good;
           case trace::RunState::kStopped: return colors.textMuted;
           case trace::RunState::kFailed:

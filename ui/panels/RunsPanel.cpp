@@ -47,9 +47,9 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   view_->setSortingEnabled(true);
   view_->sortByColumn(RunsModel::kStarted, Qt::DescendingOrder);
   view_->verticalHeader()->hide();
-  const int em = fontMetrics().horizontalAdvance('m');
+  const int em = fontMetrics().averageCharWidth();
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
-  const int widths[RunsModel::kColumnCount] = {8, 10, 8, 5, 6, 7, 6, 6, 8, 8, 5, 13};
+  const int widths[RunsModel::kColumnCount] = {10, 14, 9, 8, 10, 11, 10, 10, 12, 14, 8, 22};
   for (int column = 0; column < RunsModel::kColumnCount; ++column) {
     view_->setColumnWidth(column, widths[column] * em);
   }

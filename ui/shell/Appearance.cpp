@@ -1,14 +1,47 @@
 #include "ui/shell/Appearance.h"
 
 #include <QApplication>
+#include <QPainter>
+#include <QProxyStyle>
 #include <QStyleFactory>
+#include <QStyleOption>
 
 namespace lockstep::ui {
+namespace {
+
+// Fusion, with flat bars: its bevels are made of translucent white, which glares on dark.
+class FlatBars : public QProxyStyle {
+ public:
+  FlatBars() : QProxyStyle(QStyleFactory::create(QStringLiteral("Fusion"))) {}
+
+  void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                   const QWidget* widget) const override {
+    switch (element) {
+      case CE_ToolBar:
+        painter->fillRect(option->rect, option->palette.window());
+        painter->fillRect(QRect(option->rect.left(), option->rect.bottom(), option->rect.width(), 1),
+                          option->palette.mid());
+        return;
+      case CE_MenuBarEmptyArea: painter->fillRect(option->rect, option->palette.window()); return;
+      default: QProxyStyle::drawControl(element, option, painter, widget);
+    }
+  }
+
+  void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+    if (element == PE_PanelMenuBar) {
+      return;
+    }
+    QProxyStyle::drawPrimitive(element, option, painter, widget);
+  }
+};
+
+}  // namespace
 
 Appearance::Appearance(QObject* parent) : QObject(parent) {
   system_ = QApplication::palette().color(QPalette::Window).lightness() < 128 ? Theme::kDark
                                                                              : Theme::kLight;
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new FlatBars);
   QApplication::setPalette(widgetPalette(theme()));
 }
 
@@ -45,10 +78,13 @@ QPalette widgetPalette(Theme theme) {
   palette.setColor(QPalette::ToolTipBase, colors.raised);
   palette.setColor(QPalette::ToolTipText, colors.text);
   palette.setColor(QPalette::PlaceholderText, colors.textMuted);
-  palette.setColor(QPalette::Link, colors.accent);
-  palette.setColor(QPalette::LinkVisited, colors.accent);
-  palette.setColor(QPalette::Highlight, colors.accent);
-  palette.setColor(QPalette::HighlightedText, Palette::textOn(colors.accent));
+  // The canvas keeps its accent for the selected span; widgets have a calmer one.
+  const QColor accent(dark ? "#6cb6ff" : "#0a5cbf");
+  const QColor highlight(dark ? "#1f5fa8" : "#0a5cbf");
+  palette.setColor(QPalette::Link, accent);
+  palette.setColor(QPalette::LinkVisited, accent);
+  palette.setColor(QPalette::Highlight, highlight);
+  palette.setColor(QPalette::HighlightedText, Qt::white);
   // Fusion draws its outlines and bevels from these.
   palette.setColor(QPalette::Light, dark ? colors.raised.lighter(115) : QColor(Qt::white));
   palette.setColor(QPalette::Midlight, dark ? colors.raised.lighter(105) : colors.lane);

@@ -64,7 +64,7 @@ void drawGlyph(QPainter& painter, Glyph glyph, const QColor& ink, bool enabled) 
       painter.drawLine(QPointF(12, 4), QPointF(4, 12));
       break;
     case Glyph::kInfo:
-      painter.setPen(QPen(tint(colors.accent), 1.5, Qt::SolidLine, Qt::RoundCap));
+      painter.setPen(QPen(tint(currentAccent()), 1.5, Qt::SolidLine, Qt::RoundCap));
       painter.drawEllipse(QRectF(2, 2, 12, 12));
       painter.drawLine(QPointF(8, 7.5), QPointF(8, 11));
       painter.drawPoint(QPointF(8, 5));

@@ -27,6 +27,7 @@ IterationBox::IterationBox(QAction* previous, QAction* next, QWidget* parent)
   number_->setFixedWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000000")) + 10);
   total_->setObjectName("iterationTotal");
   total_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("/ 00000")));
+  setSizePolicy(QSizePolicy::Maximum, QSizePolicy::Preferred);  // a toolbar would stretch it
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(4, 0, 4, 0);
   row->setSpacing(4);

@@ -125,8 +125,8 @@ void MainWindow::started(const base::Result<QString>& run) {
   pendingRun_ = run.value();
   problems_->model().clear();
   log_->clear();
-  strip_->begin(QFileInfo(pendingRun_).completeBaseName());
-  showStage(Stage::kTimeline);
+  strip_->begin();
+  showStage(Stage::kComingUp);
   refreshCommands();
   refreshTitle();
 }
@@ -146,7 +146,10 @@ void MainWindow::runAppeared(const QString& path) {
     pendingRun_.clear();
     settings_.addRecentRun(path);
     takeSession(std::make_unique<RunSession>(path));
-    timeline_->setFocus(Qt::OtherFocusReason);
+    if (stage_ == Stage::kComingUp) {  // the user may have gone back to the start page
+      showStage(Stage::kTimeline);
+      timeline_->setFocus(Qt::OtherFocusReason);
+    }
   }
   runs_->refresh();
 }
@@ -238,7 +241,7 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   });
   connect(run, &RunSession::startupChanged, this, [this](const StartupProgress& progress) {
     if (strip_->isHidden()) {
-      strip_->begin(session_->name());
+      strip_->begin();
     }
     strip_->setProgress(progress);
   });
@@ -257,6 +260,9 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
 }
 
 void MainWindow::runStateChanged(trace::RunState state) {
+  if (!session_->model()->isLive()) {
+    session_->state()->setFollowLive(false);
+  }
   const std::string& failure = session_->model()->info().failure;
   const MessageBar::Button repeat{tr("Repeat"), [this] {
                                     if (session_) repeatRun(session_->path());

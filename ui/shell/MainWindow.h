@@ -86,7 +86,7 @@ class MainWindow : public QMainWindow {
   void runStateChanged(trace::RunState state);
 
   // Window
-  enum class Stage { kStart, kTimeline };
+  enum class Stage { kStart, kTimeline, kComingUp };
   void showStage(Stage stage);
   void chooseRunFile();
   void exportPicture();

@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/panels/EmptyState.h"
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
@@ -39,6 +40,9 @@ void MainWindow::buildStage() {
   stages_ = new QStackedWidget;
   stages_->addWidget(startPage_);
   stages_->addWidget(timeline_);
+  // The step strip above it has the button.
+  stages_->addWidget(new EmptyState(
+      tr("The run is coming up. Its timeline appears with the first iteration."), QString()));
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
@@ -146,7 +150,9 @@ void MainWindow::wireCommands() {
   });
   connect(commands_->copyJson, &QAction::triggered, inspector_, &InspectorPanel::copyJson);
   connect(commands_->startPage, &QAction::triggered, this, [this] { showStage(Stage::kStart); });
-  connect(commands_->timeline, &QAction::triggered, this, [this] { showStage(Stage::kTimeline); });
+  connect(commands_->timeline, &QAction::triggered, this, [this] {
+    showStage(pendingRun_.isEmpty() ? Stage::kTimeline : Stage::kComingUp);
+  });
   connect(commands_->fit, &QAction::triggered, this, [this] {
     if (session_ && !session_->model()->extent().empty()) {
       session_->state()->setRange(session_->model()->extent());
@@ -238,7 +244,7 @@ void MainWindow::wirePanels() {
 
 void MainWindow::restoreWindow() {
   const QSize screen = QGuiApplication::primaryScreen()->availableSize();
-  resize(screen.boundedTo(QSize(1680, 1050)));
+  resize(screen.width() <= 1440 ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
   const int side = std::clamp(width() / 5, 260, 380);
   resizeDocks({runsDock_, inspectorDock_}, {side + 20, side}, Qt::Horizontal);
   resizeDocks({logDock_}, {std::clamp(height() / 5, 150, 260)}, Qt::Vertical);
@@ -253,18 +259,18 @@ void MainWindow::showStage(Stage stage) {
   if (stage == stage_) {
     return;
   }
-  if (stage == Stage::kStart) {
+  if (stage == Stage::kStart && stage_ != Stage::kStart) {
     // What speaks of an open run has nothing to say here; it comes back as it was.
     timelineDocks_ = saveState();
     for (QDockWidget* dock : {inspectorDock_, logDock_}) {
       dock->hide();
     }
     problemsDock_->setVisible(problems_->model().rowCount() > 0);
-  } else {
+  } else if (stage_ == Stage::kStart) {
     restoreState(timelineDocks_);
   }
   stage_ = stage;
-  stages_->setCurrentIndex(stage == Stage::kStart ? 0 : 1);
+  stages_->setCurrentIndex(static_cast<int>(stage));
   if (stage == Stage::kStart) {
     startPage_->focusFirst();
   }
@@ -323,6 +329,7 @@ void MainWindow::refreshCommands() {
       : experiments_.empty()       ? tr("No experiments; name their folder with --experiments")
                                    : tr("Run the chosen experiment (F5)"));
   commands_->stop->setEnabled(live);
+  commands_->follow->setEnabled(session_ && session_->model()->isLive());
   const bool open = session_ != nullptr && !session_->model()->info().runId.empty();
   commands_->repeat->setEnabled(open && !programs_.lockstep.isEmpty());
   commands_->exportPicture->setEnabled(open);

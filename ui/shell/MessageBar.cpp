@@ -21,7 +21,7 @@ QColor colorOf(MessageBar::Kind kind) {
     case MessageBar::Kind::kError: return colors.error;
     case MessageBar::Kind::kInfo: break;
   }
-  return colors.accent;
+  return currentAccent();
 }
 
 Glyph glyphOf(MessageBar::Kind kind) {

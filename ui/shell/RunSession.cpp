@@ -11,7 +11,7 @@ constexpr std::size_t kStripSteps = 3;  // the strip has said its part after so 
 
 RunSession::RunSession(const QString& path, QObject* parent)
     : QObject(parent), path_(path), model_(std::filesystem::path(path.toStdString())) {
-  connect(&model_, &RunModel::infoChanged, this, &RunSession::takeChange);
+  // Not on infoChanged: that comes before the spans that stand in the file with it.
   connect(&model_, &RunModel::changed, this, &RunSession::takeChange);
   connect(&model_, &RunModel::loaded, this, &RunSession::takeChange);
 }

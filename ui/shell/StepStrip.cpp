@@ -33,8 +33,7 @@ StepStrip::StepStrip(QWidget* parent)
   hide();
 }
 
-void StepStrip::begin(const QString& runName) {
-  runName_ = runName;
+void StepStrip::begin() {
   progress_ = startupProgress(nullptr);
   activeSince_.start();
   tick_.start();
@@ -73,12 +72,12 @@ void StepStrip::paintEvent(QPaintEvent* /*event*/) {
     if (stage.done) {
       icon(Glyph::kCheck).paint(&painter, mark);
     } else {
-      painter.setPen(QPen(i == active ? colors.accent : colors.gridStrong, 2));
+      painter.setPen(QPen(i == active ? currentAccent() : colors.gridStrong, 2));
       painter.setBrush(Qt::NoBrush);
       painter.drawEllipse(QRectF(mark).adjusted(3, 3, -3, -3));
       if (i == active) {
         painter.setPen(Qt::NoPen);
-        painter.setBrush(colors.accent);
+        painter.setBrush(currentAccent());
         painter.drawEllipse(QRectF(mark).adjusted(6, 6, -6, -6));
       }
     }

@@ -19,7 +19,7 @@ class StepStrip : public QWidget {
   explicit StepStrip(QWidget* parent = nullptr);
 
   /// Shows the strip with nothing done yet.
-  void begin(const QString& runName);
+  void begin();
   void setProgress(StartupProgress progress);
   void end();
 
@@ -32,7 +32,6 @@ class StepStrip : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  QString runName_;
   StartupProgress progress_;
   QElapsedTimer activeSince_;
   QTimer tick_;

@@ -1,0 +1,396 @@
+#include "ui/shell/MainWindow.h"
+
+#include <gtest/gtest.h>
+
+#include <QApplication>
+#include <QClipboard>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QPushButton>
+#include <QTableView>
+#include <QTableWidget>
+#include <QToolButton>
+#include <QUrl>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/SampleRun.h"
+#include "tests/ui/shell/Screen.h"
+#include "ui/panels/ProblemsPanel.h"
+#include "ui/panels/RunsPanel.h"
+#include "ui/shell/Appearance.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunSession.h"
+#include "ui/shell/StepStrip.h"
+#include "ui/views/timeline/TimelineView.h"
+
+namespace lockstep {
+namespace {
+
+using tests::SampleRun;
+using tests::waitUntil;
+using trace::RunState;
+using ui::MainWindow;
+
+constexpr const char* kExperiment =
+    "[experiment]\nname = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
+    "[train]\nsteps = 60\n";
+
+// A studio of its own folders, driven by a real pointer and keyboard.
+class MainWindowTest : public testing::Test {
+ protected:
+  MainWindowTest() {
+    folder_.write("experiments/first_steps/demo.toml", kExperiment);
+    setenv("FAKE_LOCKSTEP_STEPS", "60", 1);
+  }
+  ~MainWindowTest() override {
+    ui::Settings().setTheme(ui::ThemeChoice::kSystem);
+    ui::Settings().setWindow({}, {});
+  }
+
+  MainWindow& window() {
+    if (!window_) {
+      appearance_ = std::make_unique<ui::Appearance>();
+      appearance_->setChoice(ui::Settings().theme());
+      window_ = std::make_unique<MainWindow>(
+          ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
+                          .runs = runs(),
+                          .experiment = {},
+                          .programs = QString(std::getenv("LOCKSTEP_BIN")) + "/fake"},
+          *appearance_);
+      window_->show();
+      window_->activateWindow();
+      EXPECT_TRUE(waitUntil([this] { return window_->isActiveWindow(); }));
+    }
+    return *window_;
+  }
+  void closeWindow() {
+    window_->close();
+    window_.reset();
+    appearance_.reset();
+  }
+
+  QString runs() const { return QString::fromStdString((folder_ / "runs").string()); }
+  QString finishedRun(int steps = 40) {
+    std::filesystem::create_directories(folder_ / "runs");
+    const auto path = folder_ / "runs" / "old.lockstep";
+    tests::writeFinishedRun(path, steps);
+    return QString::fromStdString(path.string());
+  }
+  bool waitForState(RunState state) {
+    return waitUntil([this, state] {
+      return window().session() != nullptr && window().session()->model()->info().state == state &&
+             window().session()->model()->isLoaded();
+    });
+  }
+  template <typename T>
+  T* find(const char* name) {
+    T* found = window().findChild<T*>(name);
+    EXPECT_NE(found, nullptr) << name;
+    return found;
+  }
+  QPushButton* button(QWidget* within, const QString& text) {
+    for (auto* candidate : within->findChildren<QPushButton*>()) {
+      if (candidate->text() == text && candidate->isVisible()) return candidate;
+    }
+    return nullptr;
+  }
+  void click(const QWidget* widget) {
+    const QPoint at = tests::middleOf(widget);
+    input_.click(at.x(), at.y());
+  }
+  QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
+
+  support::TemporaryFolder folder_;
+  tests::XTestClient input_;
+  std::unique_ptr<ui::Appearance> appearance_;
+  std::unique_ptr<MainWindow> window_;
+};
+
+TEST_F(MainWindowTest, EnterOnTheStartPageRunsTheFirstExperiment) {
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key(tests::kKeyReturn);
+  EXPECT_TRUE(waitForState(RunState::kRunning));
+  EXPECT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_EQ(window().session()->model()->stepCount(0), 60U);
+}
+
+TEST_F(MainWindowTest, TheStripNamesTheStagesUntilAFewStepsAreDone) {
+  auto* strip = dynamic_cast<ui::StepStrip*>(find<QWidget>("stepStrip"));
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitUntil([&] { return strip->isVisible(); }));
+  ASSERT_EQ(strip->progress().stages.size(), 6U);
+  EXPECT_EQ(strip->progress().active(), 0U);
+  ASSERT_TRUE(waitUntil([&] { return strip->progress().active() > 0; }));
+  EXPECT_NEAR(strip->progress().stages[0].seconds, 0.12, 1e-6);
+  EXPECT_TRUE(waitUntil([&] { return !strip->isVisible(); }));
+  EXPECT_TRUE(window().session()->model()->isLive());
+}
+
+TEST_F(MainWindowTest, CancelStopsARunThatIsComingUp) {
+  click(find<QPushButton>("runFirst"));
+  auto* cancel = find<QPushButton>("cancelRun");
+  ASSERT_TRUE(waitUntil([&] { return cancel->isVisible(); }));
+  click(cancel);
+  EXPECT_TRUE(waitForState(RunState::kStopped));
+}
+
+TEST_F(MainWindowTest, StopKeyEndsTheRunAndTheBannerSaysSo) {
+  setenv("FAKE_LOCKSTEP_STEPS", "3000", 1);
+  input_.key(tests::kKeyF5);
+  window();
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key(tests::kKeyF5);
+  ASSERT_TRUE(waitForState(RunState::kRunning));
+  input_.key(tests::kKeyF5, {tests::kKeyShift});
+  ASSERT_TRUE(waitForState(RunState::kStopped));
+  EXPECT_TRUE(waitUntil([this] { return messages().join(' ').contains("Stopped after"); }));
+}
+
+TEST_F(MainWindowTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  auto* bar = find<QWidget>("messageBar");
+  ASSERT_TRUE(waitUntil([&] { return button(bar, "Show slowest iteration") != nullptr; }));
+  EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
+  EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
+
+  click(button(bar, "Show slowest iteration"));
+  const auto slowest = window().session()->slowestStep();
+  ASSERT_TRUE(slowest.has_value());
+  const auto step = window().session()->model()->step(0, *slowest);
+  EXPECT_TRUE(waitUntil([&] {
+    const ui::TimeRange range = window().session()->state()->range();
+    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
+           range.lengthNs() < 2 * (step->endNs - step->startNs);
+  }));
+
+  const QString first = window().session()->path();
+  click(button(bar, "Repeat"));
+  ASSERT_TRUE(waitUntil([&] {
+    return window().session() != nullptr && window().session()->path() != first;
+  }));
+  EXPECT_TRUE(waitForState(RunState::kFinished));
+}
+
+TEST_F(MainWindowTest, ARefusedExperimentShowsWhatTheProgramSaid) {
+  folder_.write("experiments/first_steps/demo.toml", kExperiment);
+  const auto refused = folder_.write("refused.toml", kExperiment);
+  window().runExperiment(QString::fromStdString(refused.string()));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("did you mean ddp.bucket_cap_mb?"));
+  auto* problems = find<QTableView>("problemsTable");
+  ASSERT_EQ(problems->model()->rowCount(), 1);
+  EXPECT_TRUE(problems->isVisible());
+  EXPECT_EQ(window().session(), nullptr);
+  EXPECT_TRUE(find<QWidget>("startPage")->isVisible());
+}
+
+TEST_F(MainWindowTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
+  const auto broken = folder_.write("broken.toml", kExperiment);
+  window().runExperiment(QString::fromStdString(broken.string()));
+  ASSERT_TRUE(waitForState(RunState::kFailed));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("rank 1 was killed by SIGKILL in iteration 10"));
+
+  auto* bar = find<QWidget>("messageBar");
+  click(button(bar, "Show problems"));
+  auto* table = find<QTableView>("problemsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
+  const QPoint row = table->viewport()->mapToGlobal(table->visualRect(table->model()->index(0, 3)).center());
+  input_.doubleClick(row.x(), row.y());
+  const auto step = window().session()->model()->step(1, 10);
+  ASSERT_TRUE(step.has_value());
+  EXPECT_TRUE(waitUntil([&] {
+    const ui::TimeRange range = window().session()->state()->range();
+    return range.startNs <= step->startNs && range.endNs >= step->endNs;
+  }));
+}
+
+TEST_F(MainWindowTest, SaysThatTheRecorderDied) {
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "dead.lockstep";
+  {
+    SampleRun run(path, 100);  // written by a process that ends without finishing it
+    run.startUp();
+    run.steps(5);
+    trace::RunInfo nobody;
+    nobody.runId = "dead";
+    nobody.name = "dead";
+    nobody.state = RunState::kRunning;
+    nobody.worldSize = SampleRun::kRanks;
+    nobody.supervisorPid = 0x3FFFFFFF;  // above every kernel's largest pid
+    run.setInfo(nobody);
+    run.commit();
+  }
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitForState(RunState::kRecorderDied));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("recorder died"));
+  EXPECT_EQ(window().session()->model()->stepCount(0), 5U);
+}
+
+TEST_F(MainWindowTest, ClickOnABarFillsTheInspectorAndItsFactsCanBeCopied) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  ui::RunSession& session = *window().session();
+  auto* timeline = window().findChild<ui::TimelineView*>();
+  const int lane = ui::laneId(0, ui::LaneRole::kCommunication);
+  ASSERT_TRUE(session.showStep(20));
+  std::optional<QPointF> at;
+  ASSERT_TRUE(waitUntil([&] {
+    const ui::Lane* data = session.model()->lane(lane);
+    for (int row = 0; row < static_cast<int>(data->rows.size()); ++row) {
+      for (std::size_t i = 0; i < data->rows[row].size(); ++i) {
+        const ui::Span span = session.model()->spanAt(lane, row, i);
+        if (span.kind == trace::EventKind::kCollective && span.step == 20 && span.bucket == 2) {
+          at = timeline->positionOf(span);
+        }
+      }
+    }
+    return at.has_value();
+  }));
+  const QPoint screen = timeline->mapToGlobal(at->toPoint());
+  input_.click(screen.x(), screen.y());
+  auto* title = find<QLabel>("inspectorTitle");
+  ASSERT_TRUE(waitUntil([&] { return session.state()->selection().has_value(); }));
+  EXPECT_EQ(session.state()->selection()->bucket, 2);
+  ASSERT_TRUE(waitUntil([&] { return title->isVisible(); }));
+  EXPECT_TRUE(title->text().contains("allreduce")) << title->text().toStdString();
+
+  input_.key('c', {tests::kKeyControl, tests::kKeyShift});
+  ASSERT_TRUE(waitUntil([] { return QApplication::clipboard()->text().startsWith('{'); }));
+  const auto json = QJsonDocument::fromJson(QApplication::clipboard()->text().toUtf8()).object();
+  EXPECT_EQ(json.value("bucket").toInt(-1), 2);
+  tests::keep(input_.screenshot(), "inspector");
+}
+
+TEST_F(MainWindowTest, IterationBoxShowsTheIterationThatIsTyped) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  auto* number = find<QLineEdit>("iterationNumber");
+  ASSERT_TRUE(waitUntil([&] { return number->isEnabled(); }));
+  const QPoint at = tests::middleOf(number);
+  input_.doubleClick(at.x(), at.y());
+  ASSERT_TRUE(waitUntil([&] { return number->hasFocus(); }));
+  input_.key('3');
+  input_.key('3');
+  input_.key(tests::kKeyReturn);
+  EXPECT_TRUE(waitUntil([&] {
+    return window().session()->state()->iteration() == std::optional<std::uint32_t>(33);
+  }));
+  EXPECT_EQ(find<QLabel>("iterationTotal")->text(), "/ 40");
+}
+
+TEST_F(MainWindowTest, ThemeMenuTurnsTheWindowDarkAndTheChoiceIsRemembered) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  const auto chooseTheme = [&](const QString& name) {
+    QMenuBar* bar = window().menuBar();
+    QMenu* theme = nullptr;
+    QAction* view = nullptr;
+    for (QAction* top : bar->actions()) {
+      for (QAction* entry : top->menu()->actions()) {
+        if (entry->menu() != nullptr && entry->text().remove('&') == "Theme") {
+          view = top;
+          theme = entry->menu();
+        }
+      }
+    }
+    ASSERT_NE(theme, nullptr);
+    const auto clickOn = [&](QWidget* widget, const QRect& area) {
+      const QPoint at = widget->mapToGlobal(area.center());
+      input_.click(at.x(), at.y());
+    };
+    clickOn(bar, bar->actionGeometry(view));
+    ASSERT_TRUE(waitUntil([&] { return view->menu()->isVisible(); }));
+    clickOn(view->menu(), view->menu()->actionGeometry(theme->menuAction()));
+    ASSERT_TRUE(waitUntil([&] { return theme->isVisible(); }));
+    for (QAction* choice : theme->actions()) {
+      if (choice->text().remove('&') == name) clickOn(theme, theme->actionGeometry(choice));
+    }
+    ASSERT_TRUE(waitUntil([&] { return !theme->isVisible() && !view->menu()->isVisible(); }));
+  };
+  const auto dominant = [](ui::Theme theme) {
+    return ui::Palette::of(theme).background.rgb() & 0xFFFFFF;
+  };
+  chooseTheme("Dark");
+  EXPECT_TRUE(waitUntil([&] {
+    return tests::countPixels(input_.screenshot(), dominant(ui::Theme::kDark)) > 100'000;
+  }));
+  tests::keep(input_.screenshot(), "dark");
+  closeWindow();
+  EXPECT_EQ(ui::Settings().theme(), ui::ThemeChoice::kDark);
+  window();
+  EXPECT_EQ(appearance_->theme(), ui::Theme::kDark);
+  chooseTheme("Light");
+  EXPECT_TRUE(waitUntil([&] {
+    return tests::countPixels(input_.screenshot(), dominant(ui::Theme::kLight)) > 100'000;
+  }));
+}
+
+TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {
+  const QString path = finishedRun();
+  window();
+  auto* table = find<QTableView>("runsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
+  const QPoint at =
+      table->viewport()->mapToGlobal(table->visualRect(table->model()->index(0, 1)).center());
+  input_.doubleClick(at.x(), at.y());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_EQ(window().session()->path(), path);
+}
+
+TEST_F(MainWindowTest, AFileDroppedOnTheWindowIsOpened) {
+  const QString path = finishedRun();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(path)});
+  QDropEvent drop(QPointF(600, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window(), &drop);
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_EQ(window().session()->path(), path);
+}
+
+TEST_F(MainWindowTest, AFileThatIsNoRunLeavesTheStartPageWithASentence) {
+  const auto path = folder_.write("runs/notes.lockstep", "not a run");
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("notes.lockstep")) << messages().front().toStdString();
+  EXPECT_TRUE(waitUntil([this] { return find<QWidget>("startPage")->isVisible(); }));
+}
+
+TEST_F(MainWindowTest, QuestionMarkShowsTheKeysOfEveryCommand) {
+  window();
+  input_.key('/', {tests::kKeyShift});
+  QWidget* sheet = nullptr;
+  ASSERT_TRUE(waitUntil([&] {
+    sheet = window().findChild<QWidget*>("keySheet");
+    return sheet != nullptr && sheet->isVisible();
+  }));
+  QStringList texts;
+  for (const QLabel* label : sheet->findChildren<QLabel*>()) texts.append(label->text());
+  for (const char* key : {"F5", "Shift+F5", "Ctrl+F5", "Ctrl+O", "Ctrl+E", "L", "PgUp"}) {
+    EXPECT_TRUE(texts.contains(key)) << key;
+  }
+}
+
+TEST_F(MainWindowTest, DocksComeBackAsTheyWereLeft) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  find<QDockWidget>("inspectorDock")->hide();
+  closeWindow();
+  window().openRun(QString::fromStdString((folder_ / "runs" / "old.lockstep").string()));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_FALSE(find<QDockWidget>("inspectorDock")->isVisible());
+  EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible() ||
+              find<QDockWidget>("problemsDock")->isVisible());
+}
+
+}  // namespace
+}  // namespace lockstep

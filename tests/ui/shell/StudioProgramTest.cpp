@@ -1,0 +1,214 @@
+// Drives the program itself from outside: input through the X server, the screen and the run
+// files as the only answers.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <QPoint>
+#include <QThread>
+
+#include "engine/base/ExitCodes.h"
+#include "tests/support/ChildProcess.h"
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/SampleRun.h"
+#include "tests/ui/shell/Screen.h"
+#include "ui/canvas/Palette.h"
+#include "ui/shell/Appearance.h"
+
+namespace lockstep {
+namespace {
+
+using support::ChildProcess;
+using tests::waitUntil;
+using trace::RunState;
+using namespace std::chrono_literals;
+
+constexpr const char* kExperiment =
+    "[experiment]\nname = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
+    "[train]\nsteps = 60\n";
+
+std::string bin() { return std::getenv("LOCKSTEP_BIN"); }
+
+std::uint32_t rgb(const QColor& color) { return color.rgb() & 0xFFFFFF; }
+
+class StudioProgramTest : public testing::Test {
+ protected:
+  StudioProgramTest() { folder_.write("experiments/first_steps/demo.toml", kExperiment); }
+
+  ChildProcess studio(std::vector<std::string> more = {}, const std::string& steps = "60") {
+    std::vector<std::string> arguments{"--experiments", (folder_ / "experiments").string(),
+                                       "--runs",        (folder_ / "runs").string(),
+                                       "--programs",    bin() + "/fake",
+                                       "--theme",       "light"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return ChildProcess({.program = bin() + "/lockstep-studio",
+                         .arguments = arguments,
+                         .environment = {{"FAKE_LOCKSTEP_STEPS", steps},
+                                         {"XDG_CONFIG_HOME", folder_.path().string()}}});
+  }
+  bool waitForTitle(const std::string& part) {
+    return waitUntil([&] { return input_.title().find(part) != std::string::npos; });
+  }
+  // The border of the first card is the one long line in the accent colour.
+  QPoint firstCard() {
+    QPoint top(-1, -1);
+    const std::uint32_t accent = rgb(ui::widgetPalette(ui::Theme::kLight).color(QPalette::Link));
+    waitUntil([&] {
+      top = tests::findBand(input_.screenshot(), accent, 300);
+      return top.x() >= 0;
+    });
+    return top;
+  }
+  std::filesystem::path onlyRun() {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "runs")) {
+      if (entry.path().extension() == ".lockstep") return entry.path();
+    }
+    return {};
+  }
+  bool waitForRun(RunState state) {
+    return waitUntil([&] {
+      const auto summary = trace::readRunSummary(onlyRun());
+      return summary.ok() && summary.value().info.state == state;
+    });
+  }
+
+  support::TemporaryFolder folder_;
+  tests::XTestClient input_;
+};
+
+TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears) {
+  auto program = studio();
+  ASSERT_TRUE(waitForTitle("Lockstep"));
+  const QPoint card = firstCard();
+  ASSERT_GE(card.x(), 0);
+  tests::keep(input_.screenshot(), "start");
+
+  // Its button is the widest thing below the card's text: search downwards for a press that
+  // starts something.
+  for (int below = 60; below < 140 && input_.title() == "Lockstep"; below += 12) {
+    input_.click(card.x() - 150, card.y() + below);
+    waitUntil([&] { return input_.title() != "Lockstep"; }, 300ms);
+  }
+  ASSERT_TRUE(waitForTitle("running"));
+  const std::uint32_t forward =
+      rgb(ui::Palette::of(ui::Theme::kLight).tone(ui::Tone::kForward));
+  EXPECT_TRUE(waitUntil(
+      [&] { return tests::countPixels(input_.screenshot(), forward, 1) > 500; }));
+  ASSERT_TRUE(waitForTitle("finished"));
+  tests::keep(input_.screenshot(), "finished");
+  program.kill(SIGTERM);
+}
+
+TEST_F(StudioProgramTest, EnterStartsAndShiftF5StopsARun) {
+  auto program = studio({}, "3000");
+  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_GE(firstCard().x(), 0);
+  input_.key(tests::kKeyReturn);
+  ASSERT_TRUE(waitForTitle("running"));
+  input_.key(tests::kKeyF5, {tests::kKeyShift});
+  EXPECT_TRUE(waitForTitle("stopped"));
+  EXPECT_TRUE(waitForRun(RunState::kStopped));
+}
+
+TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
+  {
+    auto program = studio({}, "100");
+    ASSERT_TRUE(waitForTitle("Lockstep"));
+    ASSERT_GE(firstCard().x(), 0);
+    input_.key(tests::kKeyReturn);
+    ASSERT_TRUE(waitForTitle("running"));
+    program.kill(SIGKILL);
+    program.wait();
+  }
+  ASSERT_TRUE(waitForRun(RunState::kFinished));
+  const auto summary = trace::readRunSummary(onlyRun());
+  EXPECT_EQ(summary.value().lastStep, 99U);
+
+  auto again = studio({onlyRun().string()});
+  EXPECT_TRUE(waitForTitle("demo – finished"));
+}
+
+TEST_F(StudioProgramTest, QuitsOnControlQ) {
+  auto program = studio();
+  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_GE(firstCard().x(), 0);
+  input_.key('q', {tests::kKeyControl});
+  EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 0}));
+}
+
+class StudioCommandLineTest : public testing::Test {
+ protected:
+  // Runs the program to its end, without a display.
+  support::ExitStatus run(std::vector<std::string> arguments) {
+    ChildProcess program({.program = bin() + "/lockstep-studio",
+                          .arguments = std::move(arguments),
+                          .environment = {{"DISPLAY", ""},
+                                          {"WAYLAND_DISPLAY", ""},
+                                          {"QT_QPA_PLATFORM", ""}}});
+    const auto status = program.wait();
+    errors_ = program.errors();
+    output_ = program.output();
+    return status;
+  }
+  void expectOneLine(const std::string& part) {
+    EXPECT_NE(errors_.find(part), std::string::npos) << errors_;
+    EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+  }
+  static constexpr support::ExitStatus kBadInput{
+      .code = static_cast<int>(base::ExitCode::kBadInput)};
+
+  support::TemporaryFolder folder_;
+  std::string errors_;
+  std::string output_;
+};
+
+TEST_F(StudioCommandLineTest, DrawsPicturesWithoutADisplay) {
+  const auto path = folder_ / "run.lockstep";
+  tests::writeFinishedRun(path, 12);
+  const auto png = (folder_ / "timeline.png").string();
+  const auto svg = (folder_ / "timeline.svg").string();
+  EXPECT_EQ(run({"--picture", "timeline=" + png, "--picture", "timeline=" + svg, "--size", "900x0",
+                 path.string()}),
+            (support::ExitStatus{.code = 0}))
+      << errors_;
+  EXPECT_EQ(support::readFile(png).substr(1, 3), "PNG");
+  EXPECT_NE(support::readFile(svg).find("<svg"), std::string::npos);
+}
+
+TEST_F(StudioCommandLineTest, NamesAMissingRun) {
+  EXPECT_EQ(run({(folder_ / "no.lockstep").string()}), kBadInput);
+  expectOneLine("no.lockstep");
+}
+
+TEST_F(StudioCommandLineTest, NamesAFileThatIsNoRun) {
+  const auto path = folder_.write("notes.lockstep", "these are notes, not a run");
+  EXPECT_EQ(run({"--picture", "timeline=" + (folder_ / "a.png").string(), path.string()}),
+            kBadInput);
+  expectOneLine("notes.lockstep");
+}
+
+TEST_F(StudioCommandLineTest, RefusesAPictureItCannotDraw) {
+  EXPECT_EQ(run({"--picture", "timeline=a.gif", "run.lockstep"}), kBadInput);
+  expectOneLine("a picture ends in .png, .svg or .pdf");
+  EXPECT_EQ(run({"--picture", "loss=a.png", "run.lockstep"}), kBadInput);
+  expectOneLine("expected timeline=FILE.png");
+  EXPECT_EQ(run({"--picture", "timeline=a.png"}), kBadInput);
+  expectOneLine("--picture needs exactly one RUN");
+}
+
+TEST_F(StudioCommandLineTest, RefusesASizeThatIsNone) {
+  EXPECT_EQ(run({"--size", "big"}), kBadInput);
+  expectOneLine("expected WIDTHxHEIGHT");
+}
+
+TEST_F(StudioCommandLineTest, SaysThatAWindowNeedsADisplay) {
+  EXPECT_EQ(run({}), (support::ExitStatus{.code = static_cast<int>(base::ExitCode::kEnvironment)}));
+  expectOneLine("--picture draws without one");
+}
+
+TEST_F(StudioCommandLineTest, PrintsItsVersion) {
+  EXPECT_EQ(run({"--version"}), (support::ExitStatus{.code = 0}));
+  EXPECT_EQ(output_.rfind("lockstep-studio ", 0), 0U) << output_;
+}
+
+}  // namespace
+}  // namespace lockstep

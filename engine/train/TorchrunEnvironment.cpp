@@ -98,11 +98,21 @@ base::Result<TorchrunEnvironment> torchrunEnvironment(const ReadVariable& read) 
           .optionalNumber({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, kMost)
           .value_or(result.rank));
   result.masterAddress = reader.text("MASTER_ADDR");
-  result.masterPort = static_cast<std::uint16_t>(reader.number({"MASTER_PORT"}, 1, 65535));
-  result.agentHostsStore = read("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+  const auto masterPort = reader.number({"MASTER_PORT"}, 1, 65535);
+  result.attempt =
+      static_cast<int>(reader.optionalNumber({"TORCHELASTIC_RESTART_COUNT"}, 0, kMost).value_or(0));
   const auto traceFd = reader.optionalNumber({"LOCKSTEP_TRACE_FD"}, 0, kMost);
   const auto experimentFd = reader.optionalNumber({"LOCKSTEP_EXPERIMENT_FD"}, 0, kMost);
   result.supervisorPid = reader.optionalNumber({"LOCKSTEP_SUPERVISOR_PID"}, 1, kMost);
+  // torchrun's agent serves a store of PyTorch's protocol on MASTER_PORT; ours stands beside it.
+  const bool agentHostsStore = read("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
+  const bool besideAgent = agentHostsStore && !result.supervisorPid;
+  if (besideAgent && masterPort == 65535) {
+    reader.fail("is 65535, and Lockstep's store needs the next port; choose a lower one",
+                "MASTER_PORT");
+  }
+  result.storePort = static_cast<std::uint16_t>(masterPort + (besideAgent ? 1 : 0));
+  result.hostsStore = result.rank == 0 && (!agentHostsStore || besideAgent);
   if (traceFd) {
     result.traceFd = static_cast<int>(*traceFd);
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/base/Log.h"
 #include "engine/train/Evaluate.h"
 #include "engine/trace/Messages.h"
 
@@ -180,6 +181,10 @@ void TrainLoop::evaluateNow() {
   lastEvaluation_ = step_;
   if (parts_.group.rank() == 0) {
     parts_.tracer.send(trace::toJson(result));
+    if (!parts_.tracer.recording()) {
+      base::logInfo("after {} steps: test loss {:.4f}, test accuracy {:.2f} %", step_, result.loss,
+                    100 * result.accuracy);
+    }
   }
 }
 

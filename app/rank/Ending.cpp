@@ -1,0 +1,68 @@
+#include "app/rank/Ending.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "engine/ddp/DdpError.h"
+#include "engine/hooks/HookError.h"
+#include "engine/process_group/CommError.h"
+#include "engine/store/Store.h"
+
+namespace lockstep::rank {
+
+using base::Error;
+using base::ExitCode;
+
+Error errorOf(const std::exception_ptr& exception) {
+  try {
+    std::rethrow_exception(exception);
+  } catch (const process_group::CommError& error) {
+    return {ExitCode::kCommFailed, error.what(), ""};
+  } catch (const store::StoreError& error) {
+    return {ExitCode::kCommFailed, error.what(), ""};
+  } catch (const hooks::HookError& error) {
+    return {ExitCode::kHookFailed, error.what(), ""};
+  } catch (const ddp::DdpError& error) {
+    return {ExitCode::kBadInput, error.what(), ""};
+  } catch (const c10::Error& error) {
+    return {ExitCode::kUnexpected, error.what_without_backtrace(), ""};
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::kEnvironment, "out of memory; lower data.batch_size or the model's size", ""};
+  } catch (const std::exception& error) {
+    return {ExitCode::kUnexpected, error.what(), ""};
+  } catch (...) {
+    return {ExitCode::kUnexpected, "an exception of unknown type", ""};
+  }
+}
+
+std::string oneLine(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    const bool blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!blank) {
+      line += c;
+    } else if (!line.empty() && line.back() != ' ') {
+      line += ' ';
+    }
+  }
+  while (!line.empty() && line.back() == ' ') {
+    line.pop_back();
+  }
+  return line;
+}
+
+void report(const std::string& who, const Error& error) {
+  fmt::print(stderr, "{}: {}\n", who, oneLine(error.message()));
+}
+
+void leave(ExitCode code) {
+  std::fflush(stdout);
+  std::fflush(stderr);
+  std::_Exit(static_cast<int>(code));
+}
+
+}  // namespace lockstep::rank

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::rank {
+
+/// Turns what ended a rank into an exit code and one line: a failed collective or store
+/// (kCommFailed), a hook (kHookFailed), a model that cannot be trained so (kBadInput), libtorch's
+/// errors without their stack (kUnexpected), too little memory (kEnvironment).
+base::Error errorOf(const std::exception_ptr& exception);
+
+/// Returns `text` on one line, without surrounding blanks.
+std::string oneLine(const std::string& text);
+
+/// Writes "<who>: <message>" to stderr, one line.
+void report(const std::string& who, const base::Error& error);
+
+/// Flushes the standard streams and ends the process at once: what libtorch, its BLAS and their
+/// threads would do at exit takes long and changes nothing.
+[[noreturn]] void leave(base::ExitCode code);
+
+}  // namespace lockstep::rank

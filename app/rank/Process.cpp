@@ -1,0 +1,80 @@
+#include "app/rank/Process.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace lockstep::rank {
+namespace {
+
+std::atomic<bool> stopRequested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void requestStop(int) { stopRequested.store(true, std::memory_order_relaxed); }
+
+}  // namespace
+
+base::Status dieWith(std::int64_t supervisorPid) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // It may have died before the kernel was told.
+  if (getppid() != supervisorPid) {
+    return base::Error{base::ExitCode::kEnvironment,
+                       fmt::format("the supervisor, process {}, is gone", supervisorPid), ""};
+  }
+  return {};
+}
+
+std::int64_t processAgeNs() {
+  std::ifstream file("/proc/self/stat");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  // "pid (name) state ...": the start time is the 20th field behind the name.
+  const std::size_t bracket = text.rfind(')');
+  if (bracket == std::string::npos) {
+    return 0;
+  }
+  std::istringstream fields(text.substr(bracket + 1));
+  std::string field;
+  for (int i = 0; i < 20; ++i) {
+    fields >> field;
+  }
+  timespec now{};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const std::int64_t startNs = std::strtoll(field.c_str(), nullptr, 10) *
+                               (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec - startNs;
+}
+
+const std::atomic<bool>& listenForStop() {
+  struct sigaction action {};
+  action.sa_handler = requestStop;
+  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  return stopRequested;
+}
+
+base::Result<std::string> readFromStart(int fd) {
+  std::string content;
+  std::array<char, 4096> piece{};
+  for (;;) {
+    const ssize_t count =
+        pread(fd, piece.data(), piece.size(), static_cast<off_t>(content.size()));
+    if (count < 0) {
+      return base::systemError(base::ExitCode::kEnvironment, "cannot be read",
+                               fmt::format("descriptor {}", fd));
+    }
+    if (count == 0) {
+      return content;
+    }
+    content.append(piece.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace lockstep::rank

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/Clock.h"
+#include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/store/Store.h"
+#include "engine/train/TorchrunEnvironment.h"
+#include "engine/train/TrainLoop.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::rank {
+
+/// One rank from rendezvous to farewell. [step-thread]
+class RankRun {
+ public:
+  RankRun(train::TorchrunEnvironment environment, experiment::Experiment experiment,
+          std::unique_ptr<trace::Tracer> tracer);
+
+  /// Sets threads and pinning, meets the other ranks, makes data and model, trains, evaluates,
+  /// writes the checkpoint, and leaves together with the others. SIGTERM and SIGINT end it at
+  /// once before the first step, and after a step that all ranks agree on from then on.
+  /// `started` was read as the program began, `ageNs` after the process did. Throws what the
+  /// engine throws.
+  base::Result<train::TrainOutcome> run(base::ClockReading started, std::int64_t ageNs);
+
+  /// Writes the last words of a rank that failed, and wakes whoever waits on the group.
+  void abandon(const base::Error& error);
+
+ private:
+  void recordSpawn(base::ClockReading started, std::int64_t ageNs);
+  void sendEnvironment(std::int64_t plannedSteps);
+  base::Status setThreads();
+  base::Status meet();
+  base::Status claimRank();
+  base::Result<train::TrainOutcome> train();
+  base::Status finish(const train::TrainOutcome& outcome, const train::Model& model);
+  [[nodiscard]] std::chrono::milliseconds timeout() const;
+  trace::ScopedSpan stage(trace::StartupStage stage);
+
+  train::TorchrunEnvironment environment_;
+  experiment::Experiment experiment_;
+  std::unique_ptr<trace::Tracer> tracer_;
+  trace::Lane& lane_;
+  std::vector<int> cores_;  // pinned to; empty = none
+  std::shared_ptr<store::Store> store_;
+  std::shared_ptr<process_group::ProcessGroup> group_;
+};
+
+}  // namespace lockstep::rank

@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+
+#include "app/rank/Describe.h"
+#include "app/rank/Ending.h"
+#include "app/rank/Process.h"
+#include "app/rank/RankRun.h"
+#include "engine/base/Log.h"
+#include "engine/base/Thread.h"
+#include "engine/experiment/Parse.h"
+
+namespace {
+
+using namespace lockstep;
+using base::ExitCode;
+
+struct Arguments {
+  std::string file;
+  std::string describe;
+  std::vector<std::string> overrides;  ///< key=value
+};
+
+[[noreturn]] void fail(const std::string& who, const base::Error& error) {
+  rank::report(who, error);
+  rank::leave(error.code);
+}
+
+experiment::Experiment accept(const std::string& who, experiment::ParseOutcome outcome) {
+  if (outcome.mistakes.empty()) {
+    return std::move(outcome.experiment);
+  }
+  for (const auto& mistake : outcome.mistakes) {
+    fmt::print(stderr, "{}: {}\n", who, mistake.message());
+  }
+  rank::leave(ExitCode::kBadInput);
+}
+
+experiment::Overrides splitOverrides(const Arguments& arguments) {
+  experiment::Overrides overrides;
+  for (const auto& text : arguments.overrides) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos) {
+      fail("lockstep-rank", {ExitCode::kBadInput, "is no key=value", "--set " + text});
+    }
+    overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return overrides;
+}
+
+experiment::Experiment readExperiment(const std::string& who, const Arguments& arguments,
+                                      const train::TorchrunEnvironment& environment) {
+  const auto overrides = splitOverrides(arguments);
+  if (environment.experimentFd) {
+    const auto text = rank::readFromStart(*environment.experimentFd);
+    if (!text.ok()) {
+      fail(who, text.error().within("LOCKSTEP_EXPERIMENT_FD"));
+    }
+    return accept(who, experiment::parseText(text.value(), "experiment",
+                                             std::filesystem::current_path(), overrides));
+  }
+  if (arguments.file.empty()) {
+    fail(who, {ExitCode::kBadInput, "no experiment: give a FILE, or start it by `lockstep run`",
+               ""});
+  }
+  return accept(who, experiment::parseFile(arguments.file, overrides));
+}
+
+std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
+                                          const train::TorchrunEnvironment& environment) {
+  if (!environment.traceFd) {
+    return std::make_unique<trace::Tracer>();
+  }
+  auto segment = trace::Segment::attach(*environment.traceFd);
+  if (!segment.ok()) {
+    fail(who, segment.error().within("LOCKSTEP_TRACE_FD"));
+  }
+  return std::make_unique<trace::Tracer>(std::move(segment).value());
+}
+
+[[noreturn]] void describe(const Arguments& arguments) {
+  const auto experiment = accept(
+      "lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
+  const auto json = rank::describeModel(experiment);
+  if (!json.ok()) {
+    fail("lockstep-rank", json.error());
+  }
+  fmt::print("{}\n", json.value());
+  rank::leave(ExitCode::kOk);
+}
+
+[[noreturn]] void runRank(const Arguments& arguments, base::ClockReading started,
+                          std::int64_t ageNs) {
+  auto environment = train::torchrunEnvironment();
+  if (!environment.ok()) {
+    fail("lockstep-rank", environment.error());
+  }
+  const std::string who = fmt::format("rank {}", environment.value().rank);
+  base::configureLog(who);
+  base::nameThisThread("step");
+  if (const auto supervisor = environment.value().supervisorPid) {
+    if (const auto tied = rank::dieWith(*supervisor); !tied.ok()) {
+      fail(who, tied.error());
+    }
+  }
+  auto tracer = makeTracer(who, environment.value());
+  auto experiment = readExperiment(who, arguments, environment.value());
+  // Stays alive until the process has ended: its threads may be in the middle of anything.
+  auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(tracer));
+  base::Result<train::TrainOutcome> outcome = [&]() -> base::Result<train::TrainOutcome> {
+    try {
+      return run.run(started, ageNs);
+    } catch (...) {
+      return rank::errorOf(std::current_exception());
+    }
+  }();
+  if (!outcome.ok()) {
+    run.abandon(outcome.error());
+    fail(who, outcome.error());
+  }
+  rank::leave(outcome.value().stopped ? ExitCode::kInterrupted : ExitCode::kOk);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto started = base::readClock();
+  const std::int64_t ageNs = rank::processAgeNs();
+  signal(SIGPIPE, SIG_IGN);
+
+  CLI::App app("One rank of a data-parallel run; `lockstep run` or torchrun starts it.");
+  app.name("lockstep-rank");
+  Arguments arguments;
+  app.add_option("FILE", arguments.file, "Experiment file");
+  app.add_option("--describe-model", arguments.describe,
+                 "Print the parameters of this experiment's model as JSON, and end");
+  app.add_option("--set", arguments.overrides, "Override one key: --set key=value")
+      ->allow_extra_args(false);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;  // --help
+    if (!asked) {
+      fail("lockstep-rank", {ExitCode::kBadInput, error.what(), ""});
+    }
+    return app.exit(error);
+  }
+  if (!arguments.describe.empty()) {
+    describe(arguments);
+  }
+  runRank(arguments, started, ageNs);
+}

@@ -1,0 +1,166 @@
+#include "engine/analysis/RunAnalysis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace lockstep::analysis {
+namespace {
+
+/// What a rank's collectives of one step cost it.
+struct PeerTimes {
+  double waitingMs = 0;
+  double transferMs = 0;
+};
+using PeerTimesByStep = std::map<std::pair<int, std::uint32_t>, PeerTimes>;
+
+PeerTimesByStep addUpByStep(const std::vector<CollectiveTimes>& collectives) {
+  PeerTimesByStep sums;
+  for (const CollectiveTimes& collective : collectives) {
+    for (const Arrival& arrival : collective.arrivals) {
+      PeerTimes& sum = sums[{arrival.rank, collective.step}];
+      sum.waitingMs += arrival.waitingMs;
+      sum.transferMs += arrival.transferMs;
+    }
+  }
+  return sums;
+}
+
+/// The values of the measured steps of one rank.
+struct Samples {
+  std::vector<double> step, forward, backward, optimizer, overlapPercent, inFlight, exposed;
+  std::vector<double> waiting, transfer;
+  double totalMs = 0;
+
+  void add(const StepTimes& times) {
+    step.push_back(times.stepMs);
+    forward.push_back(times.forwardMs);
+    backward.push_back(times.backwardMs);
+    optimizer.push_back(times.optimizerMs);
+    totalMs += times.stepMs;
+    if (times.overlapPercent.has_value()) {
+      overlapPercent.push_back(*times.overlapPercent);
+      inFlight.push_back(times.inFlightMs);
+      exposed.push_back(times.exposedMs);
+    }
+  }
+};
+
+void summarise(RankAnalysis& rank, Samples samples) {
+  rank.measuredSteps = static_cast<std::uint32_t>(samples.step.size());
+  if (samples.totalMs > 0) {
+    rank.stepsPerSecond = 1e3 * rank.measuredSteps / samples.totalMs;
+  }
+  rank.stepMs = median(std::move(samples.step));
+  rank.forwardMs = median(std::move(samples.forward));
+  rank.backwardMs = median(std::move(samples.backward));
+  rank.optimizerMs = median(std::move(samples.optimizer));
+  rank.overlapPercent = median(std::move(samples.overlapPercent));
+  rank.inFlightMs = median(std::move(samples.inFlight));
+  rank.exposedMs = median(std::move(samples.exposed));
+  rank.waitingMs = median(std::move(samples.waiting));
+  rank.transferMs = median(std::move(samples.transfer));
+}
+
+/// Finds whom the ranks waited for, over the collectives of the steps after the warm-up.
+void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
+  double totalMs = 0;
+  for (const CollectiveTimes& collective : run.collectives) {
+    if (collective.step < run.warmUp.steps) {
+      continue;
+    }
+    double waitedMs = 0;
+    for (const Arrival& arrival : collective.arrivals) {
+      waitedMs += arrival.waitingMs;
+    }
+    RankAnalysis& last = ranks[collective.lastRank];
+    last.rank = collective.lastRank;
+    last.lastArrivals += 1;
+    last.waitingCausedMs += waitedMs;
+    totalMs += waitedMs;
+  }
+  for (const auto& [number, rank] : ranks) {
+    if (rank.waitingCausedMs > 0 && rank.waitingCausedMs / totalMs > run.lateShare) {
+      run.lateRank = number;
+      run.lateShare = rank.waitingCausedMs / totalMs;
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<double> median(std::vector<double> values) {
+  if (values.empty()) {
+    return std::nullopt;
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) {
+    return *middle;
+  }
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts) {
+  for (const trace::BucketsMessage& layout : layouts) {
+    if (layout.reason == "rebuild") {
+      return {layout.step + 1,
+              fmt::format("steps 0 to {} are left out as warm-up: the buckets were rebuilt for "
+                          "step {}",
+                          layout.step, layout.step)};
+    }
+  }
+  return {1, "step 0 is left out as warm-up"};
+}
+
+RunAnalysis analyse(const RunData& data) {
+  RunAnalysis run;
+  run.warmUp = warmUp(data.layouts);
+  run.steps = stepTimes(data);
+  run.collectives = collectiveTimes(data);
+  const PeerTimesByStep peerTimes = addUpByStep(run.collectives);
+
+  std::map<int, Samples> samples;
+  std::map<int, RankAnalysis> ranks;
+  std::vector<double> overlapPercent;
+  std::vector<double> exposedMs;
+  for (const StepTimes& step : run.steps) {
+    RankAnalysis& rank = ranks[step.rank];
+    rank.rank = step.rank;
+    if (step.step < run.warmUp.steps) {
+      continue;
+    }
+    if (step.incomplete) {
+      rank.incompleteSteps += 1;
+      continue;
+    }
+    Samples& ofRank = samples[step.rank];
+    ofRank.add(step);
+    if (const auto at = peerTimes.find({step.rank, step.step}); at != peerTimes.end()) {
+      ofRank.waiting.push_back(at->second.waitingMs);
+      ofRank.transfer.push_back(at->second.transferMs);
+    }
+    if (step.overlapPercent.has_value()) {
+      overlapPercent.push_back(*step.overlapPercent);
+      exposedMs.push_back(step.exposedMs);
+    }
+  }
+  for (auto& [number, ofRank] : samples) {
+    summarise(ranks[number], std::move(ofRank));
+  }
+  blame(run, ranks);
+  run.overlapPercent = median(std::move(overlapPercent));
+  run.exposedMs = median(std::move(exposedMs));
+  for (auto& [number, rank] : ranks) {
+    if (rank.stepsPerSecond.has_value()) {
+      run.stepsPerSecond = std::min(run.stepsPerSecond.value_or(*rank.stepsPerSecond),
+                                    *rank.stepsPerSecond);
+    }
+    run.ranks.push_back(std::move(rank));
+  }
+  return run;
+}
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/CollectiveTimes.h"
+#include "engine/analysis/RunData.h"
+#include "engine/analysis/StepTimes.h"
+
+namespace lockstep::analysis {
+
+/// The steps that medians leave out: allocations, first touches and the rebuild of the buckets
+/// make them unlike the rest.
+struct WarmUp {
+  std::uint32_t steps = 1;  ///< steps 0 .. steps-1 are left out
+  std::string reason;       ///< a sentence
+};
+
+/// Medians over the measured steps of one rank: those after the warm-up in which no event was
+/// dropped.
+struct RankAnalysis {
+  int rank = 0;
+  std::uint32_t measuredSteps = 0;
+  std::uint32_t incompleteSteps = 0;  ///< left out because events were dropped in them
+  std::optional<double> stepMs;       ///< none: no step was measured
+  std::optional<double> forwardMs;
+  std::optional<double> backwardMs;
+  std::optional<double> optimizerMs;
+  std::optional<double> overlapPercent;  ///< none: no communication, here and below
+  std::optional<double> inFlightMs;
+  std::optional<double> exposedMs;
+  std::optional<double> waitingMs;  ///< for peers, a step; none also with a single rank
+  std::optional<double> transferMs;
+  std::optional<double> stepsPerSecond;  ///< measured steps over the sum of their durations
+  std::uint32_t lastArrivals = 0;        ///< in how many measured collectives it came last
+  double waitingCausedMs = 0;            ///< what others waited in those, in all
+};
+
+struct RunAnalysis {
+  WarmUp warmUp;
+  std::vector<StepTimes> steps;
+  std::vector<CollectiveTimes> collectives;
+  std::vector<RankAnalysis> ranks;
+
+  // Over all ranks.
+  std::optional<double> stepsPerSecond;  ///< of the slowest rank
+  std::optional<double> overlapPercent;  ///< median over ranks and steps
+  std::optional<double> exposedMs;       ///< median over ranks and steps, a step
+  std::optional<int> lateRank;           ///< whom the others waited for most
+  double lateShare = 0;                  ///< its part of all waiting, 0..1
+};
+
+/// Returns how many first steps are warm-up: up to and including the first step that used
+/// rebuilt buckets, or one step without a rebuild.
+WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts);
+
+/// Analyses a run, or the part of a live one that has come so far. No result is NaN.
+RunAnalysis analyse(const RunData& data);
+
+/// Returns the median; the mean of the middle two of an even number; none of none.
+std::optional<double> median(std::vector<double> values);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,116 @@
+#include "engine/analysis/StepTimes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "engine/analysis/Intervals.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::SpanRow;
+
+/// What one rank's lanes say, all lanes together.
+struct RankSpans {
+  std::vector<SpanRow> steps;
+  std::vector<Interval> inFlight;
+  std::vector<Interval> work;
+  std::vector<Interval> service;  // for the communication's sake
+  std::vector<Interval> gaps;
+  std::set<std::uint32_t> gapSteps;
+  struct Phases {
+    std::uint64_t forward = 0;
+    std::uint64_t backward = 0;
+    std::uint64_t optimizer = 0;
+  };
+  std::unordered_map<std::uint32_t, Phases> phases;  // ticks by step: micro-batches add up
+};
+
+void sortIn(RankSpans& rank, const SpanRow& span) {
+  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+  switch (span.kind) {
+    case EventKind::kStep: rank.steps.push_back(span); break;
+    case EventKind::kCollective: rank.inFlight.push_back(interval); break;
+    case EventKind::kForward:
+      rank.work.push_back(interval);
+      rank.phases[span.step].forward += span.durationTicks;
+      break;
+    case EventKind::kBackward:
+      rank.work.push_back(interval);
+      rank.phases[span.step].backward += span.durationTicks;
+      break;
+    case EventKind::kOptimizer:
+      rank.work.push_back(interval);
+      rank.phases[span.step].optimizer += span.durationTicks;
+      break;
+    case EventKind::kCopyIn:
+    case EventKind::kCopyOut:
+    case EventKind::kHookEncode:
+    case EventKind::kHookDecode:
+    case EventKind::kWait:
+    case EventKind::kFinalize:
+    case EventKind::kBroadcastBuffers:
+    case EventKind::kRebuildBuckets: rank.service.push_back(interval); break;
+    case EventKind::kGap:
+      rank.gaps.push_back(interval);
+      rank.gapSteps.insert(span.step);
+      break;
+    default: break;
+  }
+}
+
+}  // namespace
+
+std::vector<StepTimes> stepTimes(const RunData& data) {
+  std::unordered_map<std::int32_t, int> rankOf;
+  for (const trace::TrackInfo& track : data.tracks) {
+    rankOf[track.id] = track.rank;
+  }
+  std::map<int, RankSpans> ranks;
+  for (const SpanRow& span : data.spans) {
+    if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
+      sortIn(ranks[at->second], span);
+    }
+  }
+  const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
+  std::vector<StepTimes> all;
+  for (auto& [number, rank] : ranks) {
+    const Intervals inFlight = unite(std::move(rank.inFlight));
+    const Intervals computing = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+    const Intervals gaps = unite(std::move(rank.gaps));
+    std::sort(rank.steps.begin(), rank.steps.end(),
+              [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });
+    for (const SpanRow& span : rank.steps) {
+      const Interval window{span.startTicks, span.startTicks + span.durationTicks};
+      const Intervals flying = clip(inFlight, window);
+      const Intervals busy = clip(computing, window);
+      const std::uint64_t flyingTicks = length(flying);
+      const std::uint64_t overlapTicks = length(intersect(flying, busy));
+      const RankSpans::Phases phases = rank.phases[span.step];
+      StepTimes& step = all.emplace_back();
+      step.rank = number;
+      step.step = span.step;
+      step.startTicks = window.begin;
+      step.endTicks = window.end;
+      step.stepMs = toMs(span.durationTicks);
+      step.forwardMs = toMs(phases.forward);
+      step.backwardMs = toMs(phases.backward);
+      step.optimizerMs = toMs(phases.optimizer);
+      step.inFlightMs = toMs(flyingTicks);
+      step.computingMs = toMs(length(busy));
+      step.overlapMs = toMs(overlapTicks);
+      step.exposedMs = toMs(flyingTicks - overlapTicks);
+      if (flyingTicks != 0) {
+        step.overlapPercent =
+            100.0 * static_cast<double>(overlapTicks) / static_cast<double>(flyingTicks);
+      }
+      step.incomplete = !clip(gaps, window).empty() || rank.gapSteps.contains(span.step);
+    }
+  }
+  return all;
+}
+
+}  // namespace lockstep::analysis

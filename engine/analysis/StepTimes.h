@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+// Note [Overlap]
+// In flight is the union of a rank's collectives as the backend saw them, from this rank's
+// arrival to the end; waiting for peers is in it. Computing is forward, backward and optimizer
+// less what this rank did in them for the communication's sake: copy-in, copy-out, encode,
+// decode, waits, finalize, the broadcast of buffers and the rebuild of buckets. Then
+//   overlap % = time in flight and computing / time in flight
+//   exposed   = time in flight and not computing
+// within the step's own span: a collective that goes on into the next step counts in both,
+// each with its part. The quotient is that of Holistic Trace Analysis; c10d's "overlap time" is
+// the window from the first launch to the end of the backward, and not this.
+
+/// One training step of one rank.
+struct StepTimes {
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::uint64_t startTicks = 0;
+  std::uint64_t endTicks = 0;
+  double stepMs = 0;
+  double forwardMs = 0;
+  double backwardMs = 0;
+  double optimizerMs = 0;
+  double inFlightMs = 0;
+  double computingMs = 0;
+  double overlapMs = 0;
+  double exposedMs = 0;
+  std::optional<double> overlapPercent;  ///< none: nothing was in flight
+  bool incomplete = false;               ///< events of this rank were dropped in this step
+};
+
+/// Returns one entry for each kStep span, sorted by rank, then start.
+std::vector<StepTimes> stepTimes(const RunData& data);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,88 @@
+#include "engine/analysis/CollectiveTimes.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::Operation;
+
+TEST(CollectiveTimesTest, SplitsWaitingForPeersFromTransfer) {
+  HandMadeRun run(3);
+  run.addCollective(0, 1'000, 9'000, 5, 2);
+  run.addCollective(1, 7'000, 9'000, 5, 2);
+  run.addCollective(2, 4'000, 9'500, 5, 2);
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 1);
+  const CollectiveTimes& one = collectives[0];
+  EXPECT_EQ(one.sequence, 5);
+  EXPECT_EQ(one.step, 2);
+  EXPECT_EQ(one.bucket, 3);
+  EXPECT_EQ(one.bytes, 400);
+  EXPECT_EQ(one.operation, Operation::kAllreduce);
+  EXPECT_EQ(one.lastRank, 1);
+  EXPECT_EQ(one.skewMs, 6);
+  ASSERT_EQ(one.arrivals.size(), 3);
+  EXPECT_EQ(one.arrivals[0].waitingMs, 6);
+  EXPECT_EQ(one.arrivals[0].transferMs, 2);
+  EXPECT_EQ(one.arrivals[1].waitingMs, 0);
+  EXPECT_EQ(one.arrivals[1].transferMs, 2);
+  EXPECT_EQ(one.arrivals[2].waitingMs, 3);
+  EXPECT_EQ(one.arrivals[2].transferMs, 2.5);
+}
+
+TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
+  HandMadeRun run(2);
+  run.addCollective(0, 1'000, 2'000, 0, 0, Operation::kBroadcast);
+  run.addCollective(1, 5'000, 6'000, 0, 0, Operation::kBroadcast);
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 1);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 1);
+  EXPECT_EQ(collectives[0].arrivals[0].transferMs, 0);
+}
+
+TEST(CollectiveTimesTest, KeepsGroupsApart) {
+  HandMadeRun run(2);
+  run.addCollective(0, 0, 1, 7, 0, Operation::kAllreduce, 0);
+  run.addCollective(1, 0, 1, 7, 0, Operation::kAllreduce, 1);
+  EXPECT_TRUE(collectiveTimes(run.data).empty());
+}
+
+TEST(CollectiveTimesTest, LeavesOutWhatOnlyOneRankSaw) {
+  HandMadeRun run(2);
+  run.addCollective(0, 0, 1, 0);
+  run.addCollective(1, 0, 1, 1);  // the record of number 0 was dropped on this rank
+  run.addCollective(0, 2, 3, 1);
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 1);
+  EXPECT_EQ(collectives[0].sequence, 1);
+}
+
+TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
+  HandMadeRun run(2);
+  run.addCollective(0, 0, 1, 0, 0, Operation::kSend);
+  run.addCollective(1, 0, 1, 0, 0, Operation::kRecv);
+  EXPECT_TRUE(collectiveTimes(run.data).empty());
+}
+
+TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {
+  HandMadeRun run(2);
+  constexpr std::uint64_t kLast = (1 << 24) - 1;
+  for (int rank = 0; rank < 2; ++rank) {
+    run.addCollective(rank, 5, 6, 1);
+    run.addCollective(rank, 10, 11, kLast / 2);
+    run.addCollective(rank, 20, 21, kLast);
+    run.addCollective(rank, 30, 31, kLast + 1);
+    run.addCollective(rank, 40, 41, kLast + 2);
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 5);
+  EXPECT_EQ(collectives[3].sequence, kLast + 1);
+  EXPECT_EQ(collectives[4].sequence, kLast + 2);
+  EXPECT_EQ(collectives[4].arrivals.size(), 2);
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

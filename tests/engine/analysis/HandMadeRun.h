@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+/// A run made span by span. One tick is a microsecond, so that 1000 ticks are 1 ms; each rank
+/// has track 10 * rank for its step thread and 10 * rank + 1 for its communication.
+class HandMadeRun {
+ public:
+  explicit HandMadeRun(int ranks) {
+    data.clock.nsPerTick = 1'000;
+    for (int rank = 0; rank < ranks; ++rank) {
+      data.tracks.push_back({10 * rank, rank, "step"});
+      data.tracks.push_back({10 * rank + 1, rank, "gloo 0"});
+    }
+  }
+
+  void add(int rank, trace::EventKind kind, std::uint64_t begin, std::uint64_t end,
+           std::uint32_t step = 0, std::uint64_t value = 0) {
+    trace::SpanRow row;
+    row.track = 10 * rank;
+    row.kind = kind;
+    row.startTicks = begin;
+    row.durationTicks = end - begin;
+    row.step = step;
+    row.value = value;
+    data.spans.push_back(row);
+  }
+
+  void addCollective(int rank, std::uint64_t begin, std::uint64_t end, std::uint64_t sequence,
+                     std::uint32_t step = 0,
+                     trace::Operation operation = trace::Operation::kAllreduce,
+                     std::uint8_t group = 0) {
+    add(rank, trace::EventKind::kCollective, begin, end, step,
+        trace::packCollective(sequence, 400));
+    data.spans.back().track = 10 * rank + 1;
+    data.spans.back().detail = trace::packOperation(operation, group);
+    data.spans.back().bucket = 3;
+  }
+
+  RunData data;
+};
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,149 @@
+#include "engine/analysis/RunAnalysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using testing::HasSubstr;
+using trace::EventKind;
+
+/// Step s lasts 10 ms with the communication of each rank 4 ms long, `exposed[s]` of it after
+/// the backward. Rank 1 arrives `late` later than rank 0.
+HandMadeRun twoRanks(const std::vector<std::uint64_t>& exposed, std::uint64_t late = 0) {
+  HandMadeRun run(2);
+  for (std::uint32_t s = 0; s < exposed.size(); ++s) {
+    const std::uint64_t t0 = s * 20'000;
+    const std::uint64_t backwardEnd = t0 + 8'000;
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::uint64_t end = backwardEnd + exposed[s];
+      run.add(rank, EventKind::kForward, t0, t0 + 2'000, s);
+      run.add(rank, EventKind::kBackward, t0 + 2'000, backwardEnd, s);
+      run.addCollective(rank, end - 4'000 + (rank == 1 ? late : 0), end, s, s);
+      run.add(rank, EventKind::kStep, t0, t0 + 10'000, s);
+    }
+  }
+  return run;
+}
+
+TEST(RunAnalysisTest, LeavesTheWarmUpOutAndSaysSo) {
+  HandMadeRun run = twoRanks({1'900, 1'800, 400, 1'200, 800});
+  run.data.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
+  const RunAnalysis analysis = analyse(run.data);
+  EXPECT_EQ(analysis.warmUp.steps, 2);
+  EXPECT_THAT(analysis.warmUp.reason, HasSubstr("steps 0 to 1"));
+  ASSERT_EQ(analysis.ranks.size(), 2);
+  EXPECT_EQ(analysis.ranks[0].measuredSteps, 3);
+  EXPECT_EQ(analysis.exposedMs, 0.8);
+  EXPECT_EQ(analysis.overlapPercent, 80);
+  EXPECT_EQ(analysis.ranks[1].exposedMs, 0.8);
+  EXPECT_EQ(analysis.ranks[1].inFlightMs, 4);
+  EXPECT_EQ(analysis.ranks[1].stepMs, 10);
+  EXPECT_EQ(analysis.ranks[1].forwardMs, 2);
+  EXPECT_EQ(analysis.stepsPerSecond, 100);
+  EXPECT_EQ(analysis.steps.size(), 10) << "the steps themselves are all there";
+}
+
+TEST(RunAnalysisTest, LeavesOneStepOutWithoutARebuild) {
+  EXPECT_EQ(warmUp({{0, 0, "construction", {}}}).steps, 1);
+  EXPECT_EQ(analyse(twoRanks({100, 200}).data).ranks[0].measuredSteps, 1);
+}
+
+TEST(RunAnalysisTest, HasNoMediansOfARunThatIsAllWarmUp) {
+  const RunAnalysis analysis = analyse(twoRanks({100}).data);
+  EXPECT_EQ(analysis.stepsPerSecond, std::nullopt);
+  EXPECT_EQ(analysis.overlapPercent, std::nullopt);
+  EXPECT_EQ(analysis.ranks.at(0).measuredSteps, 0);
+  EXPECT_EQ(analysis.ranks.at(0).stepMs, std::nullopt);
+  EXPECT_EQ(analysis.steps.size(), 2);
+}
+
+TEST(RunAnalysisTest, SaysNothingOfAnEmptyRun) {
+  const RunAnalysis analysis = analyse(RunData{});
+  EXPECT_TRUE(analysis.ranks.empty());
+  EXPECT_EQ(analysis.exposedMs, std::nullopt);
+  EXPECT_EQ(analysis.lateRank, std::nullopt);
+}
+
+TEST(RunAnalysisTest, HasStepTimesButNoOverlapOfARankAlone) {
+  HandMadeRun run(1);
+  for (std::uint32_t s = 0; s < 3; ++s) {
+    run.add(0, EventKind::kStep, s * 10'000, s * 10'000 + 5'000, s);
+  }
+  const RunAnalysis analysis = analyse(run.data);
+  EXPECT_EQ(analysis.stepsPerSecond, 200);
+  EXPECT_EQ(analysis.overlapPercent, std::nullopt);
+  EXPECT_EQ(analysis.exposedMs, std::nullopt);
+  EXPECT_EQ(analysis.ranks.at(0).waitingMs, std::nullopt);
+  EXPECT_EQ(analysis.ranks.at(0).overlapPercent, std::nullopt);
+}
+
+TEST(RunAnalysisTest, LeavesOutStepsInWhichEventsWereDropped) {
+  HandMadeRun run = twoRanks({0, 400, 1'900, 400});
+  run.add(1, EventKind::kGap, 45'000, 45'100, 2, 9);
+  const RunAnalysis analysis = analyse(run.data);
+  EXPECT_EQ(analysis.ranks[0].measuredSteps, 3);
+  EXPECT_EQ(analysis.ranks[1].measuredSteps, 2);
+  EXPECT_EQ(analysis.ranks[1].incompleteSteps, 1);
+  EXPECT_EQ(analysis.ranks[1].exposedMs, 0.4);
+}
+
+TEST(RunAnalysisTest, NamesTheRankThatTheOthersWaitFor) {
+  const RunAnalysis analysis = analyse(twoRanks({0, 0, 0}, 1'500).data);
+  EXPECT_EQ(analysis.lateRank, 1);
+  EXPECT_EQ(analysis.lateShare, 1);
+  EXPECT_EQ(analysis.ranks[1].lastArrivals, 2);
+  EXPECT_EQ(analysis.ranks[1].waitingCausedMs, 3);
+  EXPECT_EQ(analysis.ranks[0].waitingMs, 1.5);
+  EXPECT_EQ(analysis.ranks[0].transferMs, 2.5);
+  EXPECT_EQ(analysis.ranks[1].waitingMs, 0);
+}
+
+TEST(RunAnalysisTest, NamesNobodyWhenNobodyWaited) {
+  EXPECT_EQ(analyse(twoRanks({0, 0, 0}).data).lateRank, std::nullopt);
+}
+
+TEST(RunAnalysisTest, GivesTheSpeedOfTheSlowestRank) {
+  HandMadeRun run(2);
+  for (std::uint32_t s = 0; s < 3; ++s) {
+    run.add(0, EventKind::kStep, s * 10'000, s * 10'000 + 5'000, s);
+    run.add(1, EventKind::kStep, s * 10'000, s * 10'000 + 8'000, s);
+  }
+  EXPECT_EQ(analyse(run.data).stepsPerSecond, 125);
+}
+
+TEST(RunAnalysisTest, TakesTheMeanOfTheMiddleTwoForAnEvenNumber) {
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(median({9, 1, 5}), 5);
+  EXPECT_EQ(median({}), std::nullopt);
+}
+
+TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("lockstep-analysis-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::filesystem::copy_file(std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.0.lockstep",
+                             folder / "run.lockstep",
+                             std::filesystem::copy_options::overwrite_existing);
+  auto reader = trace::RunFileReader::open(folder / "run.lockstep");
+  ASSERT_TRUE(reader.ok()) << reader.error().message();
+  const auto data = readRunData(*reader.value());
+  ASSERT_TRUE(data.ok()) << data.error().message();
+  const RunAnalysis analysis = analyse(data.value());
+  std::filesystem::remove_all(folder);
+  // Steps of 0.49 ms, of which step 2 of rank 0 is measured; on rank 1 it has a gap.
+  EXPECT_EQ(analysis.warmUp.steps, 2);
+  EXPECT_NEAR(analysis.stepsPerSecond.value(), 1e3 / 0.49, 1e-6);
+  EXPECT_EQ(analysis.overlapPercent, 100);
+  EXPECT_EQ(analysis.ranks.at(0).measuredSteps, 1);
+  EXPECT_EQ(analysis.ranks.at(1).incompleteSteps, 1);
+  EXPECT_EQ(analysis.collectives.size(), 6);
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

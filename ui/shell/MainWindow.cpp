@@ -261,7 +261,10 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
 
 void MainWindow::runStateChanged(trace::RunState state) {
   if (!session_->model()->isLive()) {
-    session_->state()->setFollowLive(false);
+    // Later: the timeline has still to follow to the last iteration.
+    QMetaObject::invokeMethod(
+        session_->state(), [state = session_->state()] { state->setFollowLive(false); },
+        Qt::QueuedConnection);
   }
   const std::string& failure = session_->model()->info().failure;
   const MessageBar::Button repeat{tr("Repeat"), [this] {

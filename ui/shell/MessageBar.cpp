@@ -40,7 +40,11 @@ class Message : public QWidget {
   Message(MessageBar::Kind kind, const QString& text) : kind_(kind), label_(new QLabel(text)) {
     label_->setWordWrap(true);
     label_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-    label_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    // A wrapping label asks for a square-ish place; here its width decides.
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    label_->setSizePolicy(policy);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Minimum);
   }
   [[nodiscard]] QLabel* label() const { return label_; }
 

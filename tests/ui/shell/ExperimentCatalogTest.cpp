@@ -8,7 +8,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr const char* kShows =
-    "[experiment]\nname = \"n\"\nshows = \"Something to see.\"\n[train]\nsteps = 1\n";
+    "name = \"n\"\nshows = \"Something to see.\"\n[train]\nsteps = 1\n";
 
 TEST(ExperimentCatalog, PutsFirstStepsAndTheDemoFirst) {
   const support::TemporaryFolder folder;
@@ -26,7 +26,7 @@ TEST(ExperimentCatalog, PutsFirstStepsAndTheDemoFirst) {
 
 TEST(ExperimentCatalog, KeepsABrokenFileWithItsFirstMistake) {
   const support::TemporaryFolder folder;
-  folder.write("odd.toml", "[model]\nkindd = \"mlp\"\n");
+  folder.write("odd.toml", "[model]\nkindd = \"mlp\"\n[train]\nsteps = 1\n");
   const auto entries = listExperiments(QString::fromStdString(folder.path().string()));
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_TRUE(entries[0].mistake.contains("kindd")) << entries[0].mistake.toStdString();

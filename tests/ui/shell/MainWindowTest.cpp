@@ -39,7 +39,7 @@ using trace::RunState;
 using ui::MainWindow;
 
 constexpr const char* kExperiment =
-    "[experiment]\nname = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
+    "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
     "[train]\nsteps = 60\n";
 
 // A studio of its own folders, driven by a real pointer and keyboard.
@@ -62,7 +62,7 @@ class MainWindowTest : public testing::Test {
           ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
                           .runs = runs(),
                           .experiment = {},
-                          .programs = QString(std::getenv("LOCKSTEP_BIN")) + "/fake"},
+                          .programs = tests::programs() + "/fake"},
           *appearance_);
       window_->show();
       window_->activateWindow();
@@ -95,11 +95,16 @@ class MainWindowTest : public testing::Test {
     EXPECT_NE(found, nullptr) << name;
     return found;
   }
-  QPushButton* button(QWidget* within, const QString& text) {
-    for (auto* candidate : within->findChildren<QPushButton*>()) {
-      if (candidate->text() == text && candidate->isVisible()) return candidate;
-    }
-    return nullptr;
+  // Waits for a button of the messages above the stage, and presses it.
+  void clickMessage(const QString& text) {
+    QPushButton* button = nullptr;
+    ASSERT_TRUE(waitUntil([&] {
+      for (auto* candidate : find<QWidget>("messageBar")->findChildren<QPushButton*>()) {
+        if (candidate->text() == text && candidate->isVisible()) button = candidate;
+      }
+      return button != nullptr;
+    })) << text.toStdString();
+    click(button);
   }
   void click(const QWidget* widget) {
     const QPoint at = tests::middleOf(widget);
@@ -156,12 +161,11 @@ TEST_F(MainWindowTest, StopKeyEndsTheRunAndTheBannerSaysSo) {
 TEST_F(MainWindowTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
   click(find<QPushButton>("runFirst"));
   ASSERT_TRUE(waitForState(RunState::kFinished));
-  auto* bar = find<QWidget>("messageBar");
-  ASSERT_TRUE(waitUntil([&] { return button(bar, "Show slowest iteration") != nullptr; }));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
   EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
   EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
 
-  click(button(bar, "Show slowest iteration"));
+  clickMessage("Show slowest iteration");
   const auto slowest = window().session()->slowestStep();
   ASSERT_TRUE(slowest.has_value());
   const auto step = window().session()->model()->step(0, *slowest);
@@ -172,7 +176,7 @@ TEST_F(MainWindowTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
   }));
 
   const QString first = window().session()->path();
-  click(button(bar, "Repeat"));
+  clickMessage("Repeat");
   ASSERT_TRUE(waitUntil([&] {
     return window().session() != nullptr && window().session()->path() != first;
   }));
@@ -199,18 +203,20 @@ TEST_F(MainWindowTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
   EXPECT_TRUE(messages().front().contains("rank 1 was killed by SIGKILL in iteration 10"));
 
-  auto* bar = find<QWidget>("messageBar");
-  click(button(bar, "Show problems"));
+  clickMessage("Show problems");
   auto* table = find<QTableView>("problemsTable");
   ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
-  const QPoint row = table->viewport()->mapToGlobal(table->visualRect(table->model()->index(0, 3)).center());
+  const QPoint row = tests::middleOf(
+      table->viewport(), [&] { return table->visualRect(table->model()->index(0, 3)); });
   input_.doubleClick(row.x(), row.y());
   const auto step = window().session()->model()->step(1, 10);
   ASSERT_TRUE(step.has_value());
   EXPECT_TRUE(waitUntil([&] {
     const ui::TimeRange range = window().session()->state()->range();
-    return range.startNs <= step->startNs && range.endNs >= step->endNs;
+    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
+           range.lengthNs() < 2 * (step->endNs - step->startNs);
   }));
+  tests::keep(input_.screenshot(), "failed");
 }
 
 TEST_F(MainWindowTest, SaysThatTheRecorderDied) {
@@ -340,8 +346,8 @@ TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {
   window();
   auto* table = find<QTableView>("runsTable");
   ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
-  const QPoint at =
-      table->viewport()->mapToGlobal(table->visualRect(table->model()->index(0, 1)).center());
+  const QPoint at = tests::middleOf(
+      table->viewport(), [&] { return table->visualRect(table->model()->index(0, 1)); });
   input_.doubleClick(at.x(), at.y());
   ASSERT_TRUE(waitForState(RunState::kFinished));
   EXPECT_EQ(window().session()->path(), path);
@@ -351,6 +357,9 @@ TEST_F(MainWindowTest, AFileDroppedOnTheWindowIsOpened) {
   const QString path = finishedRun();
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(path)});
+  QDragEnterEvent enter(QPoint(600, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(&window(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(600, 400), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(&window(), &drop);
   ASSERT_TRUE(waitForState(RunState::kFinished));

@@ -15,7 +15,7 @@ using tests::waitUntil;
 class RunControllerTest : public testing::Test {
  protected:
   RunControllerTest()
-      : controller_(findPrograms(QString(std::getenv("LOCKSTEP_BIN")) + "/fake"),
+      : controller_(findPrograms(tests::programs() + "/fake"),
                     QString::fromStdString((folder_ / "runs").string())) {
     setenv("FAKE_LOCKSTEP_STEPS", "5", 1);
     QObject::connect(&controller_, &RunController::appeared, [this](const QString& path) { appeared_ << path; });
@@ -84,7 +84,7 @@ TEST_F(RunControllerTest, RepeatsWhatARunFileHoldsUnderItsPlainName) {
 
 TEST_F(RunControllerTest, SaysThatTheRunsFolderCannotBeMade) {
   folder_.write("taken", "a file");
-  RunController controller(findPrograms(QString(std::getenv("LOCKSTEP_BIN")) + "/fake"),
+  RunController controller(findPrograms(tests::programs() + "/fake"),
                            QString::fromStdString((folder_ / "taken").string()) + "/runs");
   const auto run = controller.start(experiment("demo"));
   ASSERT_FALSE(run.ok());

@@ -35,9 +35,21 @@ bool waitUntil(const std::function<bool()>& condition, std::chrono::milliseconds
 }
 
 QPoint middleOf(const QWidget* widget) {
-  waitUntil([widget] { return widget->isVisible() && widget->width() > 0; });
-  QCoreApplication::processEvents();
-  return widget->mapToGlobal(widget->rect().center());
+  return middleOf(widget, [widget] { return widget->rect(); });
+}
+
+QPoint middleOf(const QWidget* widget, const std::function<QRect()>& area) {
+  constexpr int kSame = 15;  // looks, over which nothing moved
+  QPoint last;
+  int same = 0;
+  waitUntil([&] {
+    const QPoint now = widget->mapToGlobal(area().center());
+    const bool there = widget->isVisible() && !area().isEmpty();
+    same = there && now == last ? same + 1 : 0;
+    last = now;
+    return same >= kSame;
+  });
+  return last;
 }
 
 int countPixels(const Screenshot& shot, std::uint32_t color, int tolerance) {
@@ -48,17 +60,25 @@ int countPixels(const Screenshot& shot, std::uint32_t color, int tolerance) {
   return count;
 }
 
-QPoint findBand(const Screenshot& shot, std::uint32_t color, int minimumWidth) {
+QRect findLine(const Screenshot& shot, std::uint32_t color, int minimumWidth) {
   for (int y = 0; y < shot.height; ++y) {
     int width = 0;
-    for (int x = 0; x < shot.width; ++x) {
-      width = near(shot.at(x, y), color, 2) ? width + 1 : 0;
-      if (width >= minimumWidth) {
-        return {x - width / 2, y};
+    for (int x = 0; x <= shot.width; ++x) {
+      if (x < shot.width && near(shot.at(x, y), color, 2)) {
+        ++width;
+      } else if (width >= minimumWidth) {
+        return {x - width, y, width, 1};
+      } else {
+        width = 0;
       }
     }
   }
-  return {-1, -1};
+  return {};
+}
+
+QString programs() {
+  const char* folder = std::getenv("LOCKSTEP_BIN");
+  return folder != nullptr ? QString::fromLocal8Bit(folder) : QCoreApplication::applicationDirPath();
 }
 
 void keep(const Screenshot& shot, const QString& name) {

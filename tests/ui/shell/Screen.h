@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QPoint>
+#include <QRect>
 #include <QString>
 #include <chrono>
 #include <functional>
@@ -21,15 +22,20 @@ constexpr std::chrono::seconds kPatience{30};
 bool waitUntil(const std::function<bool()>& condition,
                std::chrono::milliseconds patience = kPatience);
 
-/// Waits until a widget is on the screen and has been laid out, and returns its middle there.
+/// Waits until a widget is on the screen and has found its place, and returns its middle there.
 QPoint middleOf(const QWidget* widget);
+/// The same for a rectangle in a widget that may still be laid out, a row of a table for one.
+QPoint middleOf(const QWidget* widget, const std::function<QRect()>& area);
 
 /// How many pixels of the picture have this colour (0xRRGGBB), within `tolerance` a channel.
 int countPixels(const Screenshot& shot, std::uint32_t color, int tolerance = 2);
 
-/// A point in the topmost row in which `color` stands in at least `minimumWidth` pixels side by
-/// side; (-1, -1) when there is none.
-QPoint findBand(const Screenshot& shot, std::uint32_t color, int minimumWidth);
+/// The topmost row of at least `minimumWidth` pixels of `color` side by side, one pixel high;
+/// empty when there is none.
+QRect findLine(const Screenshot& shot, std::uint32_t color, int minimumWidth);
+
+/// The folder of the built programs.
+QString programs();
 
 /// Keeps a picture where LOCKSTEP_TEST_SCREENSHOTS names a folder, for eyes.
 void keep(const Screenshot& shot, const QString& name);

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <QPoint>
-#include <QThread>
+#include <algorithm>
+#include <QRect>
 
 #include "engine/base/ExitCodes.h"
 #include "tests/support/ChildProcess.h"
@@ -23,10 +23,10 @@ using trace::RunState;
 using namespace std::chrono_literals;
 
 constexpr const char* kExperiment =
-    "[experiment]\nname = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
+    "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
     "[train]\nsteps = 60\n";
 
-std::string bin() { return std::getenv("LOCKSTEP_BIN"); }
+std::string bin() { return tests::programs().toStdString(); }
 
 std::uint32_t rgb(const QColor& color) { return color.rgb() & 0xFFFFFF; }
 
@@ -49,12 +49,12 @@ class StudioProgramTest : public testing::Test {
     return waitUntil([&] { return input_.title().find(part) != std::string::npos; });
   }
   // The border of the first card is the one long line in the accent colour.
-  QPoint firstCard() {
-    QPoint top(-1, -1);
+  QRect firstCard() {
+    QRect top;
     const std::uint32_t accent = rgb(ui::widgetPalette(ui::Theme::kLight).color(QPalette::Link));
     waitUntil([&] {
-      top = tests::findBand(input_.screenshot(), accent, 300);
-      return top.x() >= 0;
+      top = tests::findLine(input_.screenshot(), accent, 300);
+      return !top.isEmpty();
     });
     return top;
   }
@@ -78,17 +78,16 @@ class StudioProgramTest : public testing::Test {
 TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears) {
   auto program = studio();
   ASSERT_TRUE(waitForTitle("Lockstep"));
-  const QPoint card = firstCard();
-  ASSERT_GE(card.x(), 0);
+  const QRect card = firstCard();
+  ASSERT_FALSE(card.isEmpty());
   tests::keep(input_.screenshot(), "start");
 
-  // Its button is the widest thing below the card's text: search downwards for a press that
-  // starts something.
+  // Its button stands below the card's text at the left: press downwards until one starts it.
   for (int below = 60; below < 140 && input_.title() == "Lockstep"; below += 12) {
-    input_.click(card.x() - 150, card.y() + below);
+    input_.click(card.left() + 60, card.top() + below);
     waitUntil([&] { return input_.title() != "Lockstep"; }, 300ms);
   }
-  ASSERT_TRUE(waitForTitle("running"));
+  ASSERT_TRUE(waitForTitle("running")) << input_.title();
   const std::uint32_t forward =
       rgb(ui::Palette::of(ui::Theme::kLight).tone(ui::Tone::kForward));
   EXPECT_TRUE(waitUntil(
@@ -101,7 +100,7 @@ TEST_F(StudioProgramTest, AClickOnTheFirstCardStartsTheDemoAndItsTimelineAppears
 TEST_F(StudioProgramTest, EnterStartsAndShiftF5StopsARun) {
   auto program = studio({}, "3000");
   ASSERT_TRUE(waitForTitle("Lockstep"));
-  ASSERT_GE(firstCard().x(), 0);
+  ASSERT_FALSE(firstCard().isEmpty());
   input_.key(tests::kKeyReturn);
   ASSERT_TRUE(waitForTitle("running"));
   input_.key(tests::kKeyF5, {tests::kKeyShift});
@@ -113,7 +112,7 @@ TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
   {
     auto program = studio({}, "100");
     ASSERT_TRUE(waitForTitle("Lockstep"));
-    ASSERT_GE(firstCard().x(), 0);
+    ASSERT_FALSE(firstCard().isEmpty());
     input_.key(tests::kKeyReturn);
     ASSERT_TRUE(waitForTitle("running"));
     program.kill(SIGKILL);
@@ -130,7 +129,7 @@ TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
 TEST_F(StudioProgramTest, QuitsOnControlQ) {
   auto program = studio();
   ASSERT_TRUE(waitForTitle("Lockstep"));
-  ASSERT_GE(firstCard().x(), 0);
+  ASSERT_FALSE(firstCard().isEmpty());
   input_.key('q', {tests::kKeyControl});
   EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 0}));
 }

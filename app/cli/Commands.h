@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace lockstep::cli {
+
+/// What the command line asked for; returns the exit code. Set by the chosen subcommand while
+/// the command line is parsed and called afterwards.
+using Command = std::function<int()>;
+
+void addList(CLI::App& app, Command& chosen);
+void addValidate(CLI::App& app, Command& chosen);
+void addRun(CLI::App& app, Command& chosen);
+void addInfo(CLI::App& app, Command& chosen);
+void addStop(CLI::App& app, Command& chosen);
+void addCopy(CLI::App& app, Command& chosen);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,26 @@
+#include "app/cli/Complaint.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace lockstep::cli {
+
+void complain(const std::string& text) {
+  std::string line = "lockstep: " + text;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+int fail(const base::Error& error) {
+  complain(error.message());
+  return static_cast<int>(error.code);
+}
+
+int fail(const std::vector<experiment::Mistake>& mistakes) {
+  for (const auto& mistake : mistakes) {
+    complain(mistake.message());
+  }
+  return static_cast<int>(base::ExitCode::kBadInput);
+}
+
+}  // namespace lockstep::cli

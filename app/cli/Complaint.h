@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/Parse.h"
+
+namespace lockstep::cli {
+
+/// Writes "lockstep: <text>" to stderr as one line.
+void complain(const std::string& text);
+
+/// Complains and returns the error's exit code.
+int fail(const base::Error& error);
+
+/// Complains about each mistake; returns the exit code of bad input.
+int fail(const std::vector<experiment::Mistake>& mistakes);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+#include "engine/experiment/Listing.h"
+
+namespace lockstep::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns the experiments that came with this program: in a source tree above it, or where an
+/// installation puts them.
+std::optional<fs::path> shippedExperiments() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  for (fs::path folder = self.parent_path(); folder.has_relative_path();
+       folder = folder.parent_path()) {
+    for (const char* below : {"experiments", "share/lockstep/experiments"}) {
+      if (fs::is_directory(folder / below, error)) {
+        return folder / below;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+int list(const std::string& folder) {
+  fs::path where = folder;
+  if (folder.empty()) {
+    const auto shipped = shippedExperiments();
+    if (!shipped) {
+      return fail(base::Error{base::ExitCode::kBadInput,
+                              "no experiments stand near this program; name a folder: "
+                              "lockstep list FOLDER",
+                              ""});
+    }
+    // Shown as the user would type it.
+    std::error_code error;
+    where = fs::proximate(*shipped, error);
+  }
+  const auto listed = experiment::listExperiments(where);
+  if (!listed.ok()) {
+    return fail(listed.error());
+  }
+  std::size_t width = 0;
+  for (const auto& entry : listed.value()) {
+    width = std::max(width, entry.path.string().size());
+  }
+  int exitCode = 0;
+  for (const auto& entry : listed.value()) {
+    if (entry.mistakes.empty()) {
+      fmt::print("{:<{}}  {}\n", entry.path.string(), width,
+                 entry.shows.empty() ? entry.name : entry.shows);
+    } else {
+      std::fflush(stdout);
+      exitCode = fail(entry.mistakes);
+    }
+  }
+  if (listed.value().empty()) {
+    fmt::print("no experiments (*.toml) in {}\n", where.string());
+  }
+  return exitCode;
+}
+
+}  // namespace
+
+void addList(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand("list", "List the experiments in a folder and what each shows");
+  auto folder = std::make_shared<std::string>();
+  command->add_option("FOLDER", *folder, "Folder to look in; default: those that are shipped");
+  command->callback([&chosen, folder] { chosen = [folder] { return list(*folder); }; });
+}
+
+}  // namespace lockstep::cli

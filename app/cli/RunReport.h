@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::cli {
+
+/// What `lockstep info` says about a run, live or finished. What a run does not know (yet) is
+/// absent.
+struct RunReport {
+  trace::RunInfo info;
+  std::vector<trace::RankInfo> ranks;
+  std::vector<trace::ParametersMessage::Parameter> parameters;
+  std::vector<trace::BucketsMessage> layouts;
+  std::uint32_t steps = 0;                ///< finished on rank 0
+  std::optional<double> loss;             ///< last of rank 0
+  std::optional<double> testAccuracy;     ///< 0..1
+  std::optional<double> stepsPerSecond;   ///< of rank 0, the first step left out
+  std::optional<double> overlapPercent;   ///< of the time in which communication was in flight
+  std::optional<double> exposedMs;        ///< mean a step and rank
+  std::uint64_t events = 0;
+  std::uint64_t eventsDropped = 0;
+  std::vector<trace::ProblemRow> problems;
+};
+
+base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);
+
+/// Returns the report as one JSON object on several lines.
+std::string toJson(const RunReport& report);
+
+/// Returns the report as tables.
+std::string infoText(const RunReport& report);
+
+/// Returns the few lines that a run ends with.
+std::string summaryText(const RunReport& report, const std::filesystem::path& runFile);
+
+}  // namespace lockstep::cli

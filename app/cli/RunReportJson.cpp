@@ -1,0 +1,108 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/RunReport.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A number that JSON can hold, or null.
+Json number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json textOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json bucketsOf(const RunReport& report, const trace::BucketsMessage& layout) {
+  Json buckets = Json::array();
+  for (const auto& bucket : layout.buckets) {
+    Json names = Json::array();
+    for (const auto index : bucket.parameters) {
+      names.push_back(index < report.parameters.size() ? report.parameters[index].name
+                                                       : std::to_string(index));
+    }
+    buckets.push_back({{"bytes", bucket.bytes},
+                       {"limit_bytes", bucket.limitBytes},
+                       {"dtype", bucket.dtype},
+                       {"parameters", std::move(names)}});
+  }
+  return buckets;
+}
+
+/// The buckets as DDP was constructed with, and those after the rebuild; null = none (yet).
+Json layoutsOf(const RunReport& report) {
+  Json layouts{{"initial", nullptr}, {"rebuilt", nullptr}};
+  for (const auto& layout : report.layouts) {
+    layouts[layout.layout == 0 ? "initial" : "rebuilt"] = bucketsOf(report, layout);
+  }
+  return layouts;
+}
+
+Json ranksOf(const RunReport& report) {
+  Json ranks = Json::array();
+  for (const auto& rank : report.ranks) {
+    ranks.push_back({{"rank", rank.rank},
+                     {"state", rank.state},
+                     {"pid", rank.pid},
+                     {"parameter_hash", textOrNull(rank.parameterHash)},
+                     {"exit_code", rank.exitCode ? Json(*rank.exitCode) : Json(nullptr)},
+                     {"signal", rank.signal == 0 ? Json(nullptr) : Json(rank.signal)},
+                     {"last_words", textOrNull(rank.lastWords)},
+                     {"stderr_tail", textOrNull(rank.stderrTail)},
+                     {"wire_bytes", rank.wireBytes},
+                     {"wire_messages", rank.wireMessages},
+                     {"events_dropped", rank.eventsDropped},
+                     {"environment", rank.environment}});
+  }
+  return ranks;
+}
+
+Json problemsOf(const RunReport& report) {
+  Json problems = Json::array();
+  for (const auto& problem : report.problems) {
+    problems.push_back({{"severity", problem.severity},
+                        {"rank", problem.rank < 0 ? Json(nullptr) : Json(problem.rank)},
+                        {"step", problem.step},
+                        {"text", problem.text}});
+  }
+  return problems;
+}
+
+}  // namespace
+
+std::string toJson(const RunReport& report) {
+  const trace::RunInfo& info = report.info;
+  const bool ended = !info.finishedAt.empty();
+  const Json json{
+      {"run_id", info.runId},
+      {"name", info.name},
+      {"state", trace::name(info.state)},
+      {"failure", textOrNull(info.failure)},
+      {"exit_code", ended ? Json(info.exitCode) : Json(nullptr)},
+      {"started_at", info.startedAt},
+      {"finished_at", textOrNull(info.finishedAt)},
+      {"host", info.hostName},
+      {"supervisor_pid", info.supervisorPid},
+      {"world_size", info.worldSize},
+      {"steps", report.steps},
+      {"planned_steps", info.plannedSteps == 0 ? Json(nullptr) : Json(info.plannedSteps)},
+      {"loss", number(report.loss)},
+      {"test_accuracy", number(report.testAccuracy)},
+      {"steps_per_second", number(report.stepsPerSecond)},
+      {"overlap_percent", number(report.overlapPercent)},
+      {"exposed_ms", number(report.exposedMs)},
+      {"events", report.events},
+      {"events_dropped", report.eventsDropped},
+      {"buckets", layoutsOf(report)},
+      {"ranks", ranksOf(report)},
+      {"problems", problemsOf(report)},
+      {"environment", info.environment},
+      {"experiment", info.experimentToml},
+  };
+  // Ranks print what they like; bytes that are no UTF-8 become U+FFFD.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace lockstep::cli

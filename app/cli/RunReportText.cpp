@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include "app/cli/RunReport.h"
+#include "app/cli/TextTable.h"
+
+namespace lockstep::cli {
+namespace {
+
+/// Returns 1,234,567 for 1234567.
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) {
+    digits.insert(at - 3, 1, ',');
+  }
+  return digits;
+}
+
+std::string bytesText(std::uint64_t bytes) {
+  if (bytes < 10'000) {
+    return fmt::format("{} B", bytes);
+  }
+  return bytes < 10'000'000 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
+                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576);
+}
+
+/// Returns "word" or "words" for a count.
+std::string counted(std::uint64_t count, const std::string& word) {
+  return fmt::format("{} {}{}", grouped(count), word, count == 1 ? "" : "s");
+}
+
+std::string figures(const RunReport& report) {
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  add(report.info.plannedSteps == 0 || report.info.plannedSteps == report.steps
+          ? counted(report.steps, "step")
+          : fmt::format("{} of {} steps", report.steps, report.info.plannedSteps));
+  if (report.loss) {
+    add(fmt::format("loss {:.4f}", *report.loss));
+  }
+  if (report.testAccuracy) {
+    add(fmt::format("test accuracy {:.2f} %", *report.testAccuracy * 100));
+  }
+  if (report.stepsPerSecond) {
+    add(fmt::format("{:.1f} steps/s", *report.stepsPerSecond));
+  }
+  return text;
+}
+
+std::string communication(const RunReport& report) {
+  if (!report.overlapPercent || !report.exposedMs) {
+    return "";
+  }
+  return fmt::format("overlap {:.1f} %, {:.2f} ms exposed per step", *report.overlapPercent,
+                     *report.exposedMs);
+}
+
+std::string eventsText(const RunReport& report) {
+  return fmt::format("{} recorded, {} dropped", grouped(report.events),
+                     grouped(report.eventsDropped));
+}
+
+std::string hashText(const RunReport& report) {
+  std::string hash;
+  for (const auto& rank : report.ranks) {
+    if (rank.parameterHash.empty()) {
+      return "";
+    }
+    if (!hash.empty() && rank.parameterHash != hash) {
+      return "DIFFERENT on the ranks, see lockstep info";
+    }
+    hash = rank.parameterHash;
+  }
+  return hash.empty() ? "" : hash + " on every rank";
+}
+
+std::string rankTable(const RunReport& report) {
+  TextTable table({"rank", "state", "exit", "wire bytes", "messages", "dropped", "parameter hash"});
+  for (const auto& rank : report.ranks) {
+    const std::string exit = rank.signal != 0 ? fmt::format("signal {}", rank.signal)
+                             : rank.exitCode  ? std::to_string(*rank.exitCode)
+                                              : "-";
+    table.add({std::to_string(rank.rank), rank.state, exit, grouped(rank.wireBytes),
+               grouped(rank.wireMessages), grouped(rank.eventsDropped),
+               rank.parameterHash.empty() ? "-" : rank.parameterHash});
+  }
+  return table.text();
+}
+
+std::string bucketTable(const RunReport& report, const trace::BucketsMessage& layout) {
+  TextTable table({"bucket", "size", "parameters", "names"});
+  for (std::size_t i = 0; i < layout.buckets.size(); ++i) {
+    const auto& bucket = layout.buckets[i];
+    std::string names;
+    for (const auto index : bucket.parameters) {
+      const std::string name = index < report.parameters.size() ? report.parameters[index].name
+                                                                : std::to_string(index);
+      if (names.size() + name.size() > 60 && !names.empty()) {
+        names += " ...";
+        break;
+      }
+      names += (names.empty() ? "" : " ") + name;
+    }
+    table.add({std::to_string(i), bytesText(bucket.bytes),
+               std::to_string(bucket.parameters.size()), names});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string summaryText(const RunReport& report, const std::filesystem::path& runFile) {
+  std::string text = fmt::format("{}: {}\n", trace::name(report.info.state), figures(report));
+  const auto line = [&](const char* label, const std::string& value) {
+    if (!value.empty()) {
+      text += fmt::format("{:<15}{}\n", label, value);
+    }
+  };
+  line("communication", communication(report));
+  line("parameters", hashText(report));
+  line("events", eventsText(report));
+  line("run file", runFile.string());
+  return text;
+}
+
+std::string infoText(const RunReport& report) {
+  const trace::RunInfo& info = report.info;
+  std::string text;
+  const auto line = [&](const char* label, const std::string& value) {
+    if (!value.empty()) {
+      text += fmt::format("{:<15}{}\n", label, value);
+    }
+  };
+  line("run", fmt::format("{} ({})", info.name, info.runId));
+  line("state", fmt::format("{}{}", trace::name(info.state),
+                            info.finishedAt.empty()
+                                ? ""
+                                : fmt::format(", exit code {}", info.exitCode)));
+  line("failure", info.failure);
+  line("started", fmt::format("{} on {}", info.startedAt, info.hostName));
+  line("finished", info.finishedAt);
+  line("training", figures(report));
+  line("communication", communication(report));
+  line("events", eventsText(report));
+  text += "\nranks\n" + rankTable(report);
+  for (const auto& rank : report.ranks) {
+    if (!rank.lastWords.empty()) {
+      text += "  " + rank.lastWords + "\n";
+    }
+  }
+  for (const auto& layout : report.layouts) {
+    text += fmt::format("\nbuckets from step {} ({})\n{}", layout.step, layout.reason,
+                        bucketTable(report, layout));
+  }
+  if (!report.problems.empty()) {
+    text += "\nproblems\n";
+    for (const auto& problem : report.problems) {
+      text += fmt::format("  {}, step {}: {}\n", problem.severity, problem.step, problem.text);
+    }
+  }
+  return text;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+
+namespace lockstep::cli {
+namespace {
+
+int validate(const std::vector<std::string>& files) {
+  int exitCode = 0;
+  for (const auto& file : files) {
+    const auto outcome = experiment::parseFile(file);
+    if (outcome.mistakes.empty()) {
+      fmt::print("{}: ok\n", file);
+      std::fflush(stdout);
+    } else {
+      exitCode = fail(outcome.mistakes);
+    }
+  }
+  return exitCode;
+}
+
+}  // namespace
+
+void addValidate(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand("validate", "Check experiment files and report every mistake");
+  auto files = std::make_shared<std::vector<std::string>>();
+  command->add_option("FILE", *files, "Experiment files (TOML)")->required();
+  command->callback([&chosen, files] { chosen = [files] { return validate(*files); }; });
+}
+
+}  // namespace lockstep::cli

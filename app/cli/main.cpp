@@ -1,0 +1,36 @@
+#include <CLI/CLI.hpp>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+
+int main(int argc, char** argv) {
+  using namespace lockstep;
+  CLI::App app("Runs data-parallel training experiments and reads what they recorded.", "lockstep");
+  app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
+  app.require_subcommand(0, 1);
+  cli::Command chosen;
+  cli::addList(app, chosen);
+  cli::addValidate(app, chosen);
+  cli::addRun(app, chosen);
+  cli::addInfo(app, chosen);
+  cli::addStop(app, chosen);
+  cli::addCopy(app, chosen);
+  // So that an unknown command can be named. Subcommands made before this still refuse extras.
+  app.allow_extras();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help, --version
+    }
+    cli::complain(std::string(error.what()) + "; see lockstep --help");
+    return static_cast<int>(base::ExitCode::kBadInput);
+  }
+  if (!chosen) {
+    const auto extras = app.remaining();
+    cli::complain((extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
+                  "; there are list, validate, run, info, stop and copy, see lockstep --help");
+    return static_cast<int>(base::ExitCode::kBadInput);
+  }
+  return chosen();
+}

@@ -1,0 +1,120 @@
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "engine/launch/ControlSocket.h"
+#include "engine/launch/detail/UnixSocket.h"
+#include "engine/trace/HostFacts.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::launch {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using Clock = std::chrono::steady_clock;
+
+/// Reads one line, or returns an errno (ETIMEDOUT, ECONNRESET, ...).
+int readLine(int fd, Clock::time_point deadline, std::string& line) {
+  std::array<char, 4096> buffer;
+  while (true) {
+    pollfd wait{fd, POLLIN, 0};
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0 || (poll(&wait, 1, static_cast<int>(left)) == 0)) {
+      return ETIMEDOUT;
+    }
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count == 0) {
+      return ECONNRESET;
+    }
+    if (count < 0 && errno != EAGAIN && errno != EINTR) {
+      return errno;
+    }
+    if (count > 0) {
+      line.append(buffer.data(), static_cast<std::size_t>(count));
+      if (const std::size_t end = line.find('\n'); end != std::string::npos) {
+        line.resize(end);
+        return 0;
+      }
+    }
+  }
+}
+
+base::Result<std::string> exchange(const std::filesystem::path& socket, const std::string& request,
+                                   std::chrono::milliseconds timeout) {
+  const auto failed = [&](const char* what, int error) {
+    return Error{ExitCode::kEnvironment, std::string(what) + ": " + std::strerror(error),
+                 socket.string()};
+  };
+  const int fd = detail::connectUnix(socket);
+  if (fd < 0) {
+    return failed("cannot reach the supervisor of this run; it may have just ended", -fd);
+  }
+  std::string line;
+  int error = 0;
+  // A request fits the socket's buffer.
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) < 0) {
+    error = errno;
+  } else {
+    error = readLine(fd, Clock::now() + timeout, line);
+  }
+  close(fd);
+  if (error != 0) {
+    return failed("no answer from the supervisor of this run", error);
+  }
+  return line;
+}
+
+}  // namespace
+
+std::filesystem::path controlDirectory() {
+  // The variable may outlive its folder (su, cron), which then helps nobody.
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+      runtime != nullptr && *runtime == '/' && access(runtime, W_OK | X_OK) == 0) {
+    return std::filesystem::path(runtime) / "lockstep";
+  }
+  return "/tmp/lockstep-" + std::to_string(geteuid());
+}
+
+base::Result<std::string> sendControl(const std::filesystem::path& runFile,
+                                      const ControlCommand& command,
+                                      std::chrono::milliseconds timeout) {
+  const auto summary = trace::readRunSummary(runFile);
+  if (!summary.ok()) {
+    return summary.error();
+  }
+  const trace::RunInfo& info = summary.value().info;
+  if (info.state != trace::RunState::kStarting && info.state != trace::RunState::kRunning) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("this run takes no commands, its state is \"{}\"",
+                             trace::name(info.state)),
+                 runFile.string()};
+  }
+  if (info.hostName != trace::hostName()) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("this run belongs to host {}; send the command there", info.hostName),
+                 runFile.string()};
+  }
+  const auto line = exchange(info.controlSocket, toJson(command) + "\n", timeout);
+  if (!line.ok()) {
+    return line.error();
+  }
+  const auto answer = nlohmann::json::parse(line.value(), nullptr, false);
+  if (!answer.is_object() || !answer.contains("ok") || answer["ok"] != true) {
+    const bool hasReason = answer.is_object() && answer.contains("error");
+    return Error{ExitCode::kBadInput,
+                 hasReason ? answer["error"].dump() : "the supervisor gave no sensible answer",
+                 runFile.string()};
+  }
+  return line.value();
+}
+
+}  // namespace lockstep::launch

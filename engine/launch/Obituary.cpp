@@ -1,0 +1,92 @@
+#include "engine/launch/Obituary.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace lockstep::launch {
+namespace {
+
+using trace::EventKind;
+
+/// Reads a text that another process may have left unfinished, on one line.
+template <std::size_t size>
+std::string boundedText(const std::array<char, size>& chars) {
+  std::string text(chars.data(), strnlen(chars.data(), size));
+  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+std::string age(double ns) {
+  if (ns < 1e6) {
+    return fmt::format("{:.0f} us", ns / 1e3);
+  }
+  return ns < 1e9 ? fmt::format("{:.1f} ms", ns / 1e6) : fmt::format("{:.1f} s", ns / 1e9);
+}
+
+std::string openOperation(const trace::LastWords& words) {
+  const auto operation =
+      static_cast<trace::Operation>(words.operation.load(std::memory_order_relaxed));
+  if (operation == trace::Operation::kNone) {
+    return "";
+  }
+  std::string text(trace::name(operation));
+  if (const auto bucket = words.bucket.load(std::memory_order_relaxed);
+      bucket != trace::kNoBucket) {
+    text += fmt::format(" of bucket {}", bucket);
+  }
+  text += fmt::format(" (sequence {}", words.sequence.load(std::memory_order_relaxed));
+  if (const std::string hook = boundedText(words.hook); !hook.empty()) {
+    text += fmt::format(", hook {}", hook);
+  }
+  return text + ")";
+}
+
+}  // namespace
+
+Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibration& clock,
+                       std::uint64_t nowTicks) {
+  Obituary result;
+  const auto phase = static_cast<EventKind>(words.phase.load(std::memory_order_relaxed));
+  const auto since = words.sinceTicks.load(std::memory_order_relaxed);
+  result.step = words.step.load(std::memory_order_relaxed);
+  result.finished = words.finished.load(std::memory_order_relaxed) != 0;
+  result.error = boundedText(words.error);
+  result.spoke = since != 0;
+  result.training = result.step > 0 || phase >= EventKind::kStep || result.finished;
+  if (!result.spoke) {
+    result.lastIn = "before its start-up began";
+    return result;
+  }
+
+  if (result.training) {
+    result.lastIn = fmt::format("in iteration {}", result.step);
+    if (phase >= EventKind::kData) {
+      result.lastIn += fmt::format(", in {}", trace::name(phase));
+    }
+  } else {
+    const auto stage =
+        static_cast<trace::StartupStage>(words.startupStage.load(std::memory_order_relaxed));
+    result.lastIn = fmt::format("during start-up, {} {}",
+                                phase == EventKind::kStartup ? "in" : "after", trace::name(stage));
+  }
+  const std::string operation = openOperation(words);
+  if (!operation.empty()) {
+    result.lastIn += ": " + operation;
+  }
+  const bool open = !operation.empty() || phase != EventKind{};
+  if (open && nowTicks > since) {
+    result.lastIn += " for " + age(clock.durationNs(nowTicks - since));
+  }
+  return result;
+}
+
+std::string signalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,79 @@
+#include "engine/launch/OutputText.h"
+
+namespace lockstep::launch {
+namespace {
+
+/// Returns how many of the first `limit` bytes to take so that no character is cut.
+std::size_t characterBorder(std::string_view text, std::size_t limit) {
+  std::size_t at = limit;
+  // A character has at most three continuation bytes; text that has more is no UTF-8.
+  while (at > limit - 3 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) {
+    --at;
+  }
+  return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80 ? limit : at;
+}
+
+}  // namespace
+
+void LineSplitter::feed(std::string_view bytes, const Sink& sink) {
+  pending_.append(bytes);
+  std::string_view rest = pending_;
+  while (true) {
+    const std::size_t end = rest.find('\n');
+    if (end <= kMaxLineBytes) {
+      std::string_view line = rest.substr(0, end);
+      if (line.ends_with('\r')) {
+        line.remove_suffix(1);
+      }
+      sink(line);
+      rest.remove_prefix(end + 1);
+    } else if (rest.size() > kMaxLineBytes) {
+      const std::size_t border = characterBorder(rest, kMaxLineBytes);
+      sink(rest.substr(0, border));
+      rest.remove_prefix(border);
+    } else {
+      break;
+    }
+  }
+  pending_.erase(0, pending_.size() - rest.size());
+}
+
+void LineSplitter::flush(const Sink& sink) {
+  if (!pending_.empty()) {
+    sink(pending_);
+    pending_.clear();
+  }
+}
+
+void OutputTail::feed(std::string_view bytes) {
+  bytes_.append(bytes);
+  // Cut seldom: erasing from the front moves everything behind it.
+  if (bytes_.size() > 4 * kMaxBytes) {
+    bytes_.erase(0, bytes_.size() - kMaxBytes);
+    cut_ = true;
+  }
+}
+
+std::string OutputTail::text() const {
+  if (!cut_ && bytes_.size() <= kMaxBytes) {
+    return bytes_;
+  }
+  std::string tail = bytes_.size() > kMaxBytes ? bytes_.substr(bytes_.size() - kMaxBytes) : bytes_;
+  if (const std::size_t end = tail.find('\n'); end != std::string::npos) {
+    tail.erase(0, end + 1);
+  }
+  return tail;
+}
+
+std::string OutputTail::lastLine() const {
+  const std::string all = text();
+  const std::size_t last = all.find_last_not_of(" \t\r\n");
+  if (last == std::string::npos) {
+    return "";
+  }
+  const std::size_t before = all.find_last_of('\n', last);
+  const std::size_t begin = before == std::string::npos ? 0 : before + 1;
+  return all.substr(begin, last + 1 - begin);
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::launch {
+
+/// Cuts a stream of bytes into lines. A line longer than kMaxLineBytes is handed on in pieces,
+/// cut between characters of UTF-8, so that a rank that never ends its line costs no memory.
+class LineSplitter {
+ public:
+  static constexpr std::size_t kMaxLineBytes = 4096;
+  using Sink = std::function<void(std::string_view line)>;
+
+  /// Calls `sink` for each line that is complete now, without its end ("\n" or "\r\n").
+  void feed(std::string_view bytes, const Sink& sink);
+
+  /// Hands on what came after the last line end; for the end of the stream.
+  void flush(const Sink& sink);
+
+ private:
+  std::string pending_;
+};
+
+/// Keeps the last kMaxBytes of a stream.
+class OutputTail {
+ public:
+  static constexpr std::size_t kMaxBytes = 4096;
+
+  void feed(std::string_view bytes);
+
+  /// Returns what is kept; starts at a line's beginning where something was cut off.
+  [[nodiscard]] std::string text() const;
+
+  /// Returns the last line that is not blank, or "".
+  [[nodiscard]] std::string lastLine() const;
+
+ private:
+  std::string bytes_;
+  bool cut_ = false;
+};
+
+}  // namespace lockstep::launch

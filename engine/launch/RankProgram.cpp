@@ -1,0 +1,37 @@
+#include "engine/launch/RankProgram.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+namespace lockstep::launch {
+
+base::Result<std::filesystem::path> findRankProgram() {
+  std::filesystem::path program;
+  std::string advice;
+  if (const char* chosen = std::getenv("LOCKSTEP_RANK"); chosen != nullptr && *chosen != '\0') {
+    program = chosen;
+    advice = "LOCKSTEP_RANK must name the program that trains one rank";
+  } else {
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error) {
+      return base::Error{base::ExitCode::kEnvironment,
+                         "cannot tell where this program stands: " + error.message(),
+                         "/proc/self/exe"};
+    }
+    program = self.parent_path() / "lockstep-rank";
+    advice = "build it (LOCKSTEP_WITH_ENGINE=ON), or let LOCKSTEP_RANK name it";
+  }
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(program, error) || access(program.c_str(), X_OK) != 0) {
+    return base::Error{base::ExitCode::kEnvironment,
+                       "no program to execute here, and ranks need it; " + advice,
+                       program.string()};
+  }
+  return std::filesystem::absolute(program);
+}
+
+}  // namespace lockstep::launch

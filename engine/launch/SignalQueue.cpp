@@ -1,0 +1,63 @@
+#include "engine/launch/SignalQueue.h"
+
+#include <fcntl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace lockstep::launch {
+namespace {
+
+bool hasNoTerminal() {
+  struct sigaction hangUp {};
+  if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler == SIG_IGN) {
+    return true;
+  }
+  const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) {
+    return true;
+  }
+  close(terminal);
+  return false;
+}
+
+sigset_t watchedSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    sigaddset(&set, signal);
+  }
+  return set;
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<SignalQueue>> SignalQueue::create() {
+  const sigset_t watched = watchedSignals();
+  const int fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) {
+    return base::systemError(base::ExitCode::kEnvironment, "cannot watch for signals", "");
+  }
+  sigset_t before;
+  pthread_sigmask(SIG_BLOCK, &watched, &before);
+  return std::unique_ptr<SignalQueue>(new SignalQueue(fd, before, hasNoTerminal()));
+}
+
+SignalQueue::~SignalQueue() {
+  while (next()) {
+  }
+  close(fd_);
+  pthread_sigmask(SIG_SETMASK, &maskBefore_, nullptr);
+}
+
+std::optional<int> SignalQueue::next() {
+  signalfd_siginfo info;
+  while (read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGPIPE && !(signal == SIGHUP && detached_)) {
+      return signal;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::launch {
+
+/// Turns SIGINT, SIGTERM and SIGHUP of this process into something to read, while it lives.
+/// Make it before any thread is started: threads inherit the blocked signals, and a thread
+/// that does not block them would die of them. SIGPIPE is blocked too.
+class SignalQueue {
+ public:
+  static base::Result<std::unique_ptr<SignalQueue>> create();
+  /// Forgets signals that nobody read and restores the mask of before.
+  ~SignalQueue();
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  [[nodiscard]] int fd() const { return fd_; }
+
+  /// Returns the next signal, or nothing when none waits. Never blocks. A SIGHUP to a process
+  /// without a terminal, or started with SIGHUP ignored (nohup), is passed over.
+  std::optional<int> next();
+
+ private:
+  SignalQueue(int fd, const sigset_t& maskBefore, bool detached)
+      : fd_(fd), maskBefore_(maskBefore), detached_(detached) {}
+
+  int fd_;
+  sigset_t maskBefore_;
+  bool detached_;
+};
+
+}  // namespace lockstep::launch

@@ -1,0 +1,156 @@
+#include "engine/launch/Supervisor.h"
+
+#include <unistd.h>
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "engine/launch/RankProgram.h"
+#include "engine/launch/detail/Preparation.h"
+#include "engine/launch/detail/Supervision.h"
+#include "engine/store/TCPStore.h"
+#include "engine/trace/HostFacts.h"
+
+namespace lockstep::launch {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+constexpr auto kDrainEvery = std::chrono::milliseconds(20);
+
+base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
+    const std::filesystem::path& path) {
+  std::error_code error;
+  if (path.has_parent_path()) {
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) {
+      return Error{ExitCode::kEnvironment,
+                   fmt::format("cannot make the folder of the run file: {}; choose another with "
+                               "--out",
+                               error.message()),
+                   path.string()};
+    }
+  }
+  auto writer = trace::RunFileWriter::create(path);
+  if (!writer.ok()) {
+    Error failed = writer.error();
+    failed.code = ExitCode::kEnvironment;
+    return failed;
+  }
+  return writer;
+}
+
+base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment) {
+  const int port = experiment.processes.masterPort;
+  try {
+    store::TCPStoreOptions options;
+    options.port = static_cast<std::uint16_t>(port);
+    options.isServer = true;
+    options.waitForWorkers = false;
+    return std::make_unique<store::TCPStore>("127.0.0.1", options);
+  } catch (const store::StoreError& error) {
+    return Error{ExitCode::kEnvironment, error.what(),
+                 fmt::format("processes.master_port = {}", port)};
+  }
+}
+
+trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& resources,
+                         const std::filesystem::path& controlSocket) {
+  trace::RunInfo info;
+  info.runId = resources.runId;
+  info.name = options.experiment.name;
+  info.experimentToml = options.experimentToml;
+  info.state = trace::RunState::kStarting;
+  info.startedAt = detail::utcNow();
+  info.supervisorPid = getpid();
+  info.supervisorStart = trace::processStart(getpid());
+  info.controlSocket = controlSocket.string();
+  info.hostName = trace::hostName();
+  info.worldSize = options.experiment.processes.worldSize;
+  info.plannedSteps = resources.plannedSteps;
+  info.environment = detail::hostEnvironment();
+  return info;
+}
+
+}  // namespace
+
+base::Result<LaunchOutcome> superviseRun(
+    const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
+  detail::Resources resources;
+  resources.runId = detail::makeRunId();
+  resources.plannedSteps =
+      static_cast<std::uint32_t>(options.experiment.train.steps.value_or(0));
+  resources.rankProgram = options.rankProgram;
+  if (resources.rankProgram.empty()) {
+    auto program = findRankProgram();
+    if (!program.ok()) {
+      return program.error();
+    }
+    resources.rankProgram = std::move(program).value();
+  }
+  if (auto enough = detail::ensureDescriptors(options.experiment.processes.worldSize);
+      !enough.ok()) {
+    return enough.error();
+  }
+  auto loop = EventLoop::create();
+  if (!loop.ok()) {
+    return loop.error();
+  }
+  // From here on every thread that starts has the signals blocked.
+  auto signals = SignalQueue::create();
+  if (!signals.ok()) {
+    return signals.error();
+  }
+  resources.signals = std::move(signals).value();
+  auto store = hostStore(options.experiment);
+  if (!store.ok()) {
+    return store.error();
+  }
+  resources.masterPort = store.value()->port();
+  auto segments = detail::makeSegments(options.experiment);
+  if (!segments.ok()) {
+    return segments.error();
+  }
+  resources.segments = std::move(segments).value();
+
+  std::optional<detail::Supervision> supervision;
+  auto control = ControlServer::listen(
+      loop.value(),
+      options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory,
+      resources.runId,
+      [&supervision](const ControlCommand& command) { return supervision->answer(command); });
+  if (!control.ok()) {
+    return control.error();
+  }
+  auto writer = createRunFile(options.runFile);
+  if (!writer.ok()) {
+    return writer.error();
+  }
+  std::vector<trace::Segment*> pointers;
+  for (auto& segment : resources.segments) {
+    pointers.push_back(&segment);
+  }
+  resources.recorder =
+      trace::Recorder::start(std::move(writer).value(),
+                             firstInfo(options, resources, control.value()->path()),
+                             std::move(pointers), kDrainEvery);
+
+  supervision.emplace(options, resources, loop.value(), progress);
+  LaunchOutcome outcome = supervision->run();
+
+  control.value().reset();
+  const base::Status finished = resources.recorder->finish();
+  const base::Status recorded = resources.recorder->status();
+  if (const base::Status& worst = recorded.ok() ? finished : recorded; !worst.ok()) {
+    outcome.warning =
+        "the run file is incomplete, training was not affected: " + worst.error().message();
+    if (outcome.exitCode == ExitCode::kOk) {
+      outcome.exitCode = ExitCode::kEnvironment;
+    }
+  }
+  return outcome;
+}
+
+}  // namespace lockstep::launch

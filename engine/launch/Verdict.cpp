@@ -1,0 +1,100 @@
+#include "engine/launch/Verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace lockstep::launch {
+namespace {
+
+using base::ExitCode;
+
+enum class Cause { kSignal, kOwnError, kCommError, kKilledByUs };
+
+Cause causeOf(const RankEnd& end) {
+  if (end.end.signal != 0) {
+    return end.killedByUs ? Cause::kKilledByUs : Cause::kSignal;
+  }
+  return end.end.exitCode == static_cast<int>(ExitCode::kCommFailed) ? Cause::kCommError
+                                                                     : Cause::kOwnError;
+}
+
+ExitCode exitCodeOf(const RankEnd& end) {
+  if (end.end.signal != 0) {
+    return ExitCode::kRankKilled;
+  }
+  switch (const auto code = static_cast<ExitCode>(end.end.exitCode); code) {
+    case ExitCode::kBadInput:
+    case ExitCode::kEnvironment:
+    case ExitCode::kCommFailed:
+    case ExitCode::kHookFailed:
+    case ExitCode::kTimeout:
+    case ExitCode::kInterrupted:
+      return code;
+    default:
+      return ExitCode::kUnexpected;
+  }
+}
+
+/// What the supervisor had to end counts as a consequence, but who it was tells the reader
+/// whom the others waited for.
+std::string survivors(const std::vector<RankEnd>& ends) {
+  std::string text;
+  for (const auto& end : ends) {
+    if (end.killedByUs) {
+      text += fmt::format("; rank {} {} and was killed, {}", end.rank,
+                          end.wasSuspended ? "was suspended (SIGSTOP)" : "did not end by itself",
+                          end.words.lastIn);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+bool endedWell(const RankEnd& end) {
+  return end.end.signal == 0 && end.end.exitCode == 0 && end.words.finished;
+}
+
+std::string describe(const RankEnd& end) {
+  const std::string who = fmt::format("rank {}", end.rank);
+  if (end.end.signal != 0) {
+    std::string text = fmt::format("{} was {} by {} {}", who, end.killedByUs ? "killed" : "ended",
+                                   signalName(end.end.signal), end.words.lastIn);
+    return end.words.error.empty() ? text : text + ": " + end.words.error;
+  }
+  if (endedWell(end)) {
+    return who + " finished";
+  }
+  if (end.end.exitCode == static_cast<int>(ExitCode::kInterrupted)) {
+    return fmt::format("{} stopped {}", who, end.words.lastIn);
+  }
+  std::string text =
+      end.end.exitCode == 0
+          ? fmt::format("{} ended with exit code 0 before its work was done, {}", who,
+                        end.words.lastIn)
+          : fmt::format("{} failed (exit code {}) {}", who, end.end.exitCode, end.words.lastIn);
+  const std::string& reason = end.words.error.empty() ? end.lastErrorLine : end.words.error;
+  return reason.empty() ? text : text + ": " + reason;
+}
+
+Verdict judge(const std::vector<RankEnd>& ends) {
+  const RankEnd* root = nullptr;
+  const auto key = [](const RankEnd& end) { return std::tuple(causeOf(end), end.order); };
+  for (const auto& end : ends) {
+    if (!endedWell(end) && (root == nullptr || key(end) < key(*root))) {
+      root = &end;
+    }
+  }
+  if (root == nullptr) {
+    return {};
+  }
+  std::vector<RankEnd> others;
+  std::copy_if(ends.begin(), ends.end(), std::back_inserter(others),
+               [&](const RankEnd& end) { return &end != root; });
+  return {trace::RunState::kFailed, exitCodeOf(*root), describe(*root) + survivors(others),
+          root->rank};
+}
+
+}  // namespace lockstep::launch

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/ExitCodes.h"
+#include "engine/launch/Obituary.h"
+#include "engine/launch/RankProcess.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::launch {
+
+/// How one rank ended and what is known about it.
+struct RankEnd {
+  int rank = 0;
+  int order = 0;             ///< 0 = the first rank that ended
+  ProcessEnd end;
+  bool killedByUs = false;   ///< the signal that ended it was the supervisor's
+  bool wasSuspended = false; ///< stopped (SIGSTOP) when the supervisor killed it
+  Obituary words;
+  std::string lastErrorLine; ///< last line on its stderr
+};
+
+/// The outcome of a run: its state, exit code and the one line that says why it failed.
+struct Verdict {
+  trace::RunState state = trace::RunState::kFinished;
+  base::ExitCode exitCode = base::ExitCode::kOk;
+  std::string failure;
+  int rank = -1;  ///< the rank that caused it; -1 = none
+};
+
+/// Returns whether the rank ended as it should: exit code 0 and its work done.
+bool endedWell(const RankEnd& end);
+
+/// Says how a rank ended, in one line: "rank 1 was ended by SIGKILL in iteration 312, ...".
+std::string describe(const RankEnd& end);
+
+/// Names the root cause among all ranks' ends. A rank ended by a signal that was not ours
+/// comes before one with an exit code of its own, and that before one whose collective failed,
+/// since its peers' collectives fail when a rank goes away; among equals the first counts.
+Verdict judge(const std::vector<RankEnd>& ends);
+
+}  // namespace lockstep::launch

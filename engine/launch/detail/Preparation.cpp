@@ -1,0 +1,124 @@
+#include "engine/launch/detail/Preparation.h"
+
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
+#include <cstdint>
+#include <ctime>
+#include <fstream>
+#include <thread>
+
+#include "engine/base/Clock.h"
+
+namespace lockstep::launch::detail {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+/// Returns what stands behind "key" and a colon in a file of /proc, or "".
+std::string procValue(const char* file, const std::string& key) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(key)) {
+      const std::size_t value = line.find_first_not_of(" \t:", key.size());
+      return value == std::string::npos ? "" : line.substr(value);
+    }
+  }
+  return "";
+}
+
+std::uint64_t availableBytes() {
+  const std::string text = procValue("/proc/meminfo", "MemAvailable");
+  return text.empty() ? UINT64_MAX : std::stoull(text) * 1024;
+}
+
+}  // namespace
+
+base::Status ensureDescriptors(int worldSize) {
+  // A rank costs its segment, two pipes, a pidfd and its connections to the store.
+  const rlim_t needed = 128 + 12 * static_cast<rlim_t>(worldSize);
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed) {
+    return {};
+  }
+  if (limit.rlim_max < needed) {
+    return Error{ExitCode::kEnvironment,
+                 fmt::format("{} ranks need {} open files and the hard limit is {}; raise it "
+                             "(ulimit -Hn) or lower processes.world_size",
+                             worldSize, needed, limit.rlim_max),
+                 "open files"};
+  }
+  limit.rlim_cur = needed;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    return base::systemError(ExitCode::kEnvironment,
+                             fmt::format("cannot raise the limit to {}", needed), "open files");
+  }
+  return {};
+}
+
+base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment) {
+  trace::SegmentOptions options;
+  options.eventsPerLane = static_cast<std::uint32_t>(experiment.capture.ringEvents);
+  const auto worldSize = static_cast<std::uint64_t>(experiment.processes.worldSize);
+  // Checked beforehand, since the kernel may kill a process rather than refuse it memory.
+  const std::uint64_t needed =
+      worldSize * (options.messageRingBytes +
+                   std::uint64_t{options.lanes} * options.eventsPerLane * sizeof(trace::Event));
+  const std::uint64_t available = availableBytes();
+  if (needed > available) {
+    return Error{ExitCode::kEnvironment,
+                 fmt::format("{} ranks need {} MiB of event memory and {} MiB are available; "
+                             "lower capture.ring_events ({}) or processes.world_size",
+                             worldSize, needed >> 20, available >> 20, options.eventsPerLane),
+                 "memory"};
+  }
+  std::vector<trace::Segment> segments;
+  for (int rank = 0; rank < experiment.processes.worldSize; ++rank) {
+    auto segment = trace::Segment::create(options);
+    if (!segment.ok()) {
+      return segment.error().within(fmt::format("rank {}", rank));
+    }
+    segment.value().header().captureEnabled.store(experiment.capture.enabled ? 1 : 0);
+    segments.push_back(std::move(segment).value());
+  }
+  return segments;
+}
+
+std::string makeRunId() {
+  std::uint64_t bits = 0;
+  if (getrandom(&bits, sizeof(bits), 0) != static_cast<ssize_t>(sizeof(bits))) {
+    bits = base::ticks();
+  }
+  return fmt::format("{:016x}", bits);
+}
+
+std::string utcNow() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t length = std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return {text, length};
+}
+
+std::map<std::string, std::string> hostEnvironment() {
+  std::map<std::string, std::string> result{
+      {"lockstep", LOCKSTEP_VERSION},
+      {"clock", base::clockSource() == base::ClockSource::kTsc ? "tsc" : "monotonic"},
+      {"cores", std::to_string(std::thread::hardware_concurrency())},
+  };
+  if (const std::string model = procValue("/proc/cpuinfo", "model name"); !model.empty()) {
+    result["processor"] = model;
+  }
+  if (const std::string memory = procValue("/proc/meminfo", "MemTotal"); !memory.empty()) {
+    result["memory"] = memory;
+  }
+  if (utsname kernel{}; uname(&kernel) == 0) {
+    result["kernel"] = fmt::format("{} {}", kernel.sysname, kernel.release);
+  }
+  return result;
+}
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
+#include "engine/trace/Segment.h"
+
+namespace lockstep::launch::detail {
+
+/// Raises the soft limit of open files as far as `worldSize` ranks need it. Error: the hard
+/// limit is lower.
+base::Status ensureDescriptors(int worldSize);
+
+/// Makes one segment a rank. Error: memory for all of them is not available.
+base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment);
+
+/// Returns 16 random hex digits.
+std::string makeRunId();
+
+/// Returns the time of day as UTC in ISO 8601, to the second: "2024-05-01T12:00:00Z".
+std::string utcNow();
+
+/// Returns what the run file's environment says about this host: processor, cores, memory,
+/// kernel, clock source, version of Lockstep.
+std::map<std::string, std::string> hostEnvironment();
+
+}  // namespace lockstep::launch::detail

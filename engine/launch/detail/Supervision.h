@@ -1,0 +1,110 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Clock.h"
+#include "engine/launch/ControlSocket.h"
+#include "engine/launch/EventLoop.h"
+#include "engine/launch/OutputText.h"
+#include "engine/launch/RankProcess.h"
+#include "engine/launch/SignalQueue.h"
+#include "engine/launch/Supervisor.h"
+#include "engine/launch/Verdict.h"
+#include "engine/trace/Recorder.h"
+#include "engine/trace/Segment.h"
+
+namespace lockstep::launch::detail {
+
+/// What a run needs before its first rank starts. The recorder reads the segments and so ends
+/// before them; signals are blocked before the recorder's thread starts.
+struct Resources {
+  std::unique_ptr<SignalQueue> signals;
+  std::vector<trace::Segment> segments;
+  std::unique_ptr<trace::Recorder> recorder;
+  std::filesystem::path rankProgram;
+  std::uint16_t masterPort = 0;
+  std::string runId;
+  std::uint32_t plannedSteps = 0;
+};
+
+/// Watches the ranks of one run until the last has ended. One thread, the main one.
+class Supervision {
+ public:
+  using Progress = std::function<void(const LaunchProgress&)>;
+
+  Supervision(const LaunchOptions& options, Resources& resources, EventLoop& loop,
+              Progress progress);
+
+  /// Answers one command of the control socket.
+  std::string answer(const ControlCommand& command);
+
+  /// Starts the ranks and returns once all have ended and their ends are with the recorder.
+  LaunchOutcome run();
+
+ private:
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  /// What is under way beside training.
+  enum class Mode { kTraining, kStopping, kFailing };
+  /// What was done to the ranks to end them.
+  enum class Pressure { kNone, kTerminated, kKilled, kGivenUp };
+
+  struct RankSlot {
+    std::optional<RankProcess> process;
+    LineSplitter outputLines;
+    LineSplitter errorLines;
+    OutputTail errorTail;
+    bool training = false;
+    bool terminated = false;  ///< SIGTERM was sent by us
+    bool killed = false;      ///< SIGKILL was sent by us
+    bool suspended = false;   ///< was stopped when it was killed
+    std::optional<RankEnd> end;
+  };
+
+  base::Status spawnRanks();
+  base::Status watch(int rank);
+  void readOutput(int rank, bool isError);
+  void rankMayHaveEnded(int rank);
+  void recordEnd(int rank, const ProcessEnd& end);
+  void onSignal();
+
+  void stop(const std::string& who);
+  void fail();
+  void terminateAll();
+  void killAll();
+  void escalate();
+  void checkStartup();
+
+  void tick();
+  [[nodiscard]] int living() const;
+  [[nodiscard]] TimePoint nextDeadline() const;
+  [[nodiscard]] Obituary lastWords(int rank) const;
+  [[nodiscard]] std::string describeStartup() const;
+  LaunchOutcome conclude();
+
+  const LaunchOptions& options_;
+  Resources& resources_;
+  EventLoop& loop_;
+  Progress progress_;
+  std::vector<RankSlot> ranks_;
+  Mode mode_ = Mode::kTraining;
+  Pressure pressure_ = Pressure::kNone;
+  trace::RunState state_ = trace::RunState::kStarting;
+  bool capture_;
+  std::string ownFailure_;  ///< a failure that no rank caused
+  base::ExitCode ownExitCode_ = base::ExitCode::kOk;
+  base::ClockReading startReading_ = base::readClock();
+  TimePoint start_ = std::chrono::steady_clock::now();
+  TimePoint startupDeadline_;
+  TimePoint pressureDeadline_ = TimePoint::max();
+  TimePoint nextTick_ = start_;
+  int ended_ = 0;
+};
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,128 @@
+// What a Supervision tells: the run file's rows, the caller's progress, the control socket's
+// answers and the outcome.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/launch/detail/Preparation.h"
+#include "engine/launch/detail/Supervision.h"
+
+namespace lockstep::launch::detail {
+namespace {
+
+using base::ExitCode;
+using trace::RunState;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kTickEvery = std::chrono::milliseconds(100);
+
+}  // namespace
+
+int Supervision::living() const {
+  int count = 0;
+  for (const auto& slot : ranks_) {
+    count += slot.process ? 1 : 0;
+  }
+  return count;
+}
+
+Supervision::TimePoint Supervision::nextDeadline() const {
+  return std::min({nextTick_, pressureDeadline_, startupDeadline_});
+}
+
+Obituary Supervision::lastWords(int rank) const {
+  const auto now = base::readClock();
+  return readLastWords(resources_.segments[static_cast<std::size_t>(rank)].lastWords(),
+                       base::calibrate(startReading_, now), now.ticks);
+}
+
+void Supervision::tick() {
+  const auto now = Clock::now();
+  nextTick_ = now + kTickEvery;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
+    if (!slot.training && slot.process && lastWords(rank).training) {
+      slot.training = true;
+      resources_.recorder->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
+      if (state_ == RunState::kStarting) {
+        state_ = RunState::kRunning;
+        resources_.recorder->updateInfo(
+            [](trace::RunInfo& info) { info.state = RunState::kRunning; });
+      }
+    }
+  }
+  if (progress_) {
+    progress_({state_, mode_ != Mode::kTraining, resources_.plannedSteps,
+               std::chrono::duration_cast<std::chrono::milliseconds>(now - start_),
+               resources_.recorder->progress()});
+  }
+}
+
+std::string Supervision::answer(const ControlCommand& command) {
+  switch (command.kind) {
+    case ControlCommand::Kind::kStop:
+      stop("a command");
+      return R"({"ok":true})";
+    case ControlCommand::Kind::kCapture:
+      capture_ = command.enabled;
+      for (const auto& segment : resources_.segments) {
+        segment.header().captureEnabled.store(capture_ ? 1 : 0, std::memory_order_relaxed);
+      }
+      resources_.recorder->addLog(-1, capture_ ? "capture: on" : "capture: off");
+      return R"({"ok":true})";
+    case ControlCommand::Kind::kStatus:
+      break;
+  }
+  const auto progress = resources_.recorder->progress();
+  return nlohmann::json{{"ok", true},
+                        {"state", trace::name(state_)},
+                        {"stopping", mode_ != Mode::kTraining},
+                        {"steps", progress.steps},
+                        {"planned_steps", resources_.plannedSteps},
+                        {"loss", progress.loss},
+                        {"events", progress.events},
+                        {"events_dropped", progress.dropped},
+                        {"capture", capture_}}
+      .dump();
+}
+
+LaunchOutcome Supervision::conclude() {
+  std::vector<RankEnd> ends;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
+    if (slot.process) {
+      resources_.recorder->addLog(
+          -1, fmt::format("rank {}: process {} is stuck in the kernel and outlives SIGKILL", rank,
+                          slot.process->pid()));
+      recordEnd(rank, {0, SIGKILL});
+    }
+    if (slot.end) {
+      ends.push_back(*slot.end);
+    }
+  }
+  Verdict verdict = judge(ends);
+  if (!ownFailure_.empty()) {
+    verdict = {RunState::kFailed, ownExitCode_, ownFailure_, -1};
+  } else if (mode_ == Mode::kStopping) {
+    verdict = {RunState::kStopped, ExitCode::kInterrupted, "", -1};
+  }
+
+  LaunchOutcome outcome{verdict.state, verdict.exitCode, verdict.failure, ""};
+  if (!outcome.failure.empty()) {
+    const auto step = verdict.rank >= 0 ? lastWords(verdict.rank).step : 0;
+    resources_.recorder->addProblem({0, "error", verdict.rank, step, outcome.failure});
+  }
+  resources_.recorder->updateInfo([verdict](trace::RunInfo& info) {
+    info.state = verdict.state;
+    info.exitCode = static_cast<int>(verdict.exitCode);
+    info.failure = verdict.failure;
+    info.finishedAt = utcNow();
+    info.controlSocket.clear();
+  });
+  return outcome;
+}
+
+}  // namespace lockstep::launch::detail

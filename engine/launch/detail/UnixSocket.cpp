@@ -1,0 +1,44 @@
+#include "engine/launch/detail/UnixSocket.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace lockstep::launch::detail {
+
+std::optional<sockaddr_un> unixAddress(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().size() >= sizeof(address.sun_path)) {
+    return std::nullopt;
+  }
+  std::memcpy(address.sun_path, path.c_str(), path.native().size());
+  return address;
+}
+
+int connectUnix(const std::filesystem::path& path) {
+  const auto address = unixAddress(path);
+  if (!address) {
+    return -ENAMETOOLONG;
+  }
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    return -errno;
+  }
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    const int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+bool peerIsThisUser(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+}  // namespace lockstep::launch::detail

@@ -19,6 +19,8 @@ constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How long a failing rank waits for the store to take or give reasons.
 constexpr milliseconds kTell = milliseconds(500);
 constexpr milliseconds kAsk = milliseconds(300);
+// How soon a barrier that waits for earlier operations notices its own failure.
+constexpr milliseconds kPoll = milliseconds(50);
 
 std::string laneName(const Dispatcher::Options& options, const std::string& name) {
   return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
@@ -74,7 +76,7 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::drain() {
   std::unique_lock lock(mutex_);
-  ended_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.empty(); });
+  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.empty(); });
   if (!inFlight_.empty()) {
     lock.unlock();
     breakGroup(Failure{"the process group was destroyed before it was done"});
@@ -179,36 +181,52 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
   if (flight->notes().has_value() && !flight->failed()) {
     notices_.withdraw(call.sequence);
   }
-  {
-    std::lock_guard lock(mutex_);
-    inFlight_.erase(flight->order);
-    updateLastWords();
-  }
-  ended_.notify_all();
   if (alone) {
     flight->fail(*alone);
   }
-  const std::shared_ptr<WorkState> work = std::move(flight->work);
-  if (flight->failed()) {
-    work->fail(flight->error());
-  } else {
-    work->succeed();
+  const bool failed = flight->failed();
+  {
+    std::lock_guard lock(mutex_);
+    flight->ended = true;
+    updateLastWords();
   }
+  if (failed) {
+    flight->work->fail(flight->error());
+  } else {
+    flight->work->succeed();
+  }
+  {
+    std::lock_guard lock(mutex_);
+    inFlight_.erase(flight->order);
+  }
+  gone_.notify_all();
 }
 
 void Dispatcher::waitForEarlier(const Flight& flight) {
-  std::unique_lock lock(mutex_);
-  ended_.wait(lock, [&] {
-    return flight.failed() || (!inFlight_.empty() && inFlight_.begin()->second.get() == &flight);
-  });
-  if (flight.failed()) {
-    throw Interrupted{};
+  std::vector<std::shared_ptr<WorkState>> earlier;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [order, other] : inFlight_) {
+      if (order < flight.order) {
+        earlier.push_back(other->work);
+      }
+    }
+  }
+  // A work is complete before its callbacks run, which may wait for this very operation.
+  for (const auto& work : earlier) {
+    while (!work->future().waitFor(kPoll)) {
+      if (flight.failed()) {
+        throw Interrupted{};
+      }
+    }
   }
 }
 
 // With the mutex held.
 void Dispatcher::updateLastWords() {
-  const std::uint64_t oldest = inFlight_.empty() ? 0 : inFlight_.begin()->first;
+  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(),
+                                  [](const auto& entry) { return !entry.second->ended; });
+  const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
   if (oldest == oldest_) {
     return;
   }
@@ -220,7 +238,7 @@ void Dispatcher::updateLastWords() {
     words.sequence.store(0, std::memory_order_relaxed);
     return;
   }
-  const Call& call = inFlight_.begin()->second->call;
+  const Call& call = first->second->call;
   words.bucket.store(call.options.bucket, std::memory_order_relaxed);
   words.sequence.store(static_cast<std::uint32_t>(call.sequence), std::memory_order_relaxed);
   words.sinceTicks.store(base::ticks(), std::memory_order_relaxed);
@@ -297,7 +315,6 @@ void Dispatcher::failAll(const Failure& failure) {
     task.body = nullptr;
     end(task.flight, nullptr, 0);
   }
-  ended_.notify_all();
   if (handler) {
     handler();
   }

@@ -65,7 +65,7 @@ class Dispatcher {
   std::shared_ptr<Flight> open(Call call, std::vector<at::Tensor> outputs,
                                std::chrono::milliseconds limit, std::shared_ptr<WorkState>& work);
 
-  /// Waits up to five seconds for what is in flight, then ends it with an error.
+  /// Waits up to five seconds for what is in flight and its callbacks, then fails what is left.
   void drain();
 
   /// Ends an operation, well or by its failure: events, last words, then its callbacks.
@@ -74,7 +74,7 @@ class Dispatcher {
   void end(const std::shared_ptr<Flight>& flight, trace::Lane* lane, std::uint64_t startTicks,
            const std::optional<Failure>& alone = std::nullopt);
 
-  /// Blocks until every operation called before `flight` has ended; throws Interrupted.
+  /// Blocks until every operation called before `flight` is complete; throws Interrupted.
   void waitForEarlier(const Flight& flight);
 
   /// Fails all that is in flight and all later calls, and tells the other ranks.
@@ -116,10 +116,10 @@ class Dispatcher {
 
   mutable std::mutex mutex_;
   std::condition_variable queued_;
-  std::condition_variable ended_;
+  std::condition_variable gone_;
   std::condition_variable watchWake_;
   std::deque<Task> queue_;
-  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order of the call
+  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order; until callbacks ran
   std::uint64_t calls_ = 0;
   std::uint64_t sequence_ = 0;
   std::uint64_t directSequence_ = 0;

@@ -94,6 +94,7 @@ class Flight {
   std::uint64_t receivedBytes = 0;
 
   std::uint64_t order = 0;      ///< of the call in its group; the Dispatcher's own
+  bool ended = false;           ///< under the Dispatcher's mutex
   Clock::time_point askedAt{};  ///< when the watch last asked about it; the watch's own
 
  private:

@@ -31,7 +31,9 @@ void Dispatcher::watchLoop() {
     }
     std::vector<std::shared_ptr<Flight>> flights;
     for (const auto& [order, flight] : inFlight_) {
-      flights.push_back(flight);
+      if (!flight->ended) {
+        flights.push_back(flight);
+      }
     }
     lock.unlock();
     const auto now = Flight::Clock::now();

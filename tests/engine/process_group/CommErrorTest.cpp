@@ -1,0 +1,28 @@
+#include "engine/process_group/CommError.h"
+
+#include <gmock/gmock.h>
+
+namespace lockstep::process_group {
+namespace {
+
+TEST(CommError, NamesOperationSequenceGroupRankAndBucket) {
+  CommError::Where where;
+  where.group = "default";
+  where.rank = 1;
+  where.operation = trace::Operation::kAllreduce;
+  where.sequence = 12;
+  where.bucket = 3;
+  EXPECT_STREQ(CommError(where, "lost").what(),
+               "allreduce #12 of group default, rank 1, bucket 3: lost");
+}
+
+TEST(CommError, LeavesOutWhatIsNotKnown) {
+  EXPECT_STREQ(CommError({}, "lost").what(), "process group: lost");
+  CommError::Where where;
+  where.operation = trace::Operation::kBarrier;
+  where.rank = 0;
+  EXPECT_STREQ(CommError(where, "lost").what(), "barrier, rank 0: lost");
+}
+
+}  // namespace
+}  // namespace lockstep::process_group

@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+
+#include <future>
+#include <set>
+
+#include "tests/engine/process_group/GroupThreads.h"
+
+namespace lockstep::process_group {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(GlooPointToPoint, EveryRankSendsToAndReceivesFromAll) {
+  runGroup(4, [](ProcessGroup& group) {
+    std::vector<ProcessGroup::WorkPtr> works;
+    std::vector<at::Tensor> received(4);
+    for (int peer = 0; peer < 4; ++peer) {
+      if (peer != group.rank()) {
+        received[static_cast<std::size_t>(peer)] = at::empty({1000});
+        works.push_back(group.recv(received[static_cast<std::size_t>(peer)], peer));
+      }
+    }
+    for (int peer = 0; peer < 4; ++peer) {
+      if (peer != group.rank()) {
+        works.push_back(group.send(filled(1000, group.rank() * 10 + peer), peer));
+      }
+    }
+    for (const auto& work : works) {
+      work->wait();
+    }
+    for (int peer = 0; peer < 4; ++peer) {
+      if (peer != group.rank()) {
+        EXPECT_TRUE(at::equal(received[static_cast<std::size_t>(peer)],
+                              filled(1000, peer * 10 + group.rank())));
+      }
+    }
+  });
+}
+
+TEST(GlooPointToPoint, MatchesByTagWhateverTheOrder) {
+  runGroup(2, [](ProcessGroup& group) {
+    if (group.rank() == 0) {
+      const auto first = group.send(filled(3, 1), 1, 7);
+      const auto second = group.send(filled(3, 2), 1, 8);
+      first->wait();
+      second->wait();
+    } else {
+      at::Tensor eight = at::empty({3});
+      at::Tensor seven = at::empty({3});
+      group.recv(eight, 0, 8)->wait();
+      group.recv(seven, 0, 7)->wait();
+      EXPECT_TRUE(at::equal(eight, filled(3, 2)));
+      EXPECT_TRUE(at::equal(seven, filled(3, 1)));
+    }
+  });
+}
+
+TEST(GlooPointToPoint, KeepsTheOrderWithinATag) {
+  runGroup(2, [](ProcessGroup& group) {
+    constexpr int kMessages = 300;
+    std::vector<ProcessGroup::WorkPtr> works;
+    std::vector<at::Tensor> tensors;
+    for (int i = 0; i < kMessages; ++i) {
+      tensors.push_back(filled(1 + i % 5, group.rank() == 0 ? i : -1));
+      works.push_back(group.rank() == 0 ? group.send(tensors.back(), 1)
+                                        : group.recv(tensors.back(), 0));
+    }
+    for (int i = 0; i < kMessages; ++i) {
+      works[static_cast<std::size_t>(i)]->wait();
+      ASSERT_TRUE(at::equal(tensors[static_cast<std::size_t>(i)], filled(1 + i % 5, i)));
+    }
+  });
+}
+
+TEST(GlooPointToPoint, TakesFromAnySourceAndSaysFromWhom) {
+  runGroup(4, [](ProcessGroup& group) {
+    if (group.rank() != 0) {
+      group.send(filled(10, group.rank()), 0, 3)->wait();
+      return;
+    }
+    std::set<int> sources;
+    for (int i = 0; i < 3; ++i) {
+      at::Tensor tensor = at::empty({10});
+      const auto work = group.recv(tensor, ProcessGroup::kAnySource, 3);
+      work->wait();
+      EXPECT_TRUE(at::equal(tensor, filled(10, work->sourceRank())));
+      sources.insert(work->sourceRank());
+    }
+    EXPECT_EQ(sources, (std::set<int>{1, 2, 3}));
+  });
+}
+
+TEST(GlooPointToPoint, MovesLargeStridedAndEmptyTensors) {
+  runGroup(2, [](ProcessGroup& group) {
+    const at::Tensor large = at::arange(3'000'000, at::kFloat);
+    const at::Tensor strided = at::arange(12, at::kFloat).view({3, 4}).t();
+    if (group.rank() == 0) {
+      group.send(large, 1)->wait();
+      group.send(strided, 1)->wait();
+      group.send(at::empty({0}), 1)->wait();
+    } else {
+      at::Tensor first = at::empty({3'000'000});
+      at::Tensor second = at::empty({3, 4}).t();
+      group.recv(first, 0)->wait();
+      group.recv(second, 0)->wait();
+      const auto work = group.recv(at::empty({0}), 0);
+      work->wait();
+      EXPECT_TRUE(at::equal(first, large));
+      EXPECT_TRUE(at::equal(second, strided));
+      EXPECT_EQ(work->sourceRank(), 0);
+    }
+  });
+}
+
+TEST(GlooPointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
+  runGroup(2, [](ProcessGroup& group) {
+    if (group.rank() == 0) {
+      EXPECT_EQ(textOf<CommError>([&] { group.send(filled(4, 1), 1)->wait(); }),
+                "send #1 of group default, rank 0: rank 1 expects 3 Float, this rank sends 4 "
+                "Float");
+      EXPECT_THAT(textOf<CommError>([&] { group.send(at::ones({3}, at::kInt), 1)->wait(); }),
+                  HasSubstr("rank 1 expects 3 Float, this rank sends 3 Int"));
+    } else {
+      at::Tensor tensor = at::zeros({3});
+      EXPECT_EQ(textOf<CommError>([&] { group.recv(tensor, 0)->wait(); }),
+                "recv #1 of group default, rank 1: rank 0 sends 4 Float, this rank expects 3 "
+                "Float");
+      EXPECT_THAT(textOf<CommError>([&] { group.recv(tensor, 0)->wait(); }),
+                  HasSubstr("rank 0 sends 3 Int, this rank expects 3 Float"));
+      EXPECT_TRUE(at::equal(tensor, at::zeros({3}))) << "nothing was written";
+    }
+    at::Tensor sum = filled(5, 1);
+    group.allreduce({sum})->wait();
+    EXPECT_TRUE(at::equal(sum, filled(5, 2)));
+  });
+}
+
+TEST(GlooPointToPoint, GivesUpAWaitWithoutEndingTheOperation) {
+  std::promise<void> gaveUp;
+  runGroup(2, [&](ProcessGroup& group) {
+    if (group.rank() == 0) {
+      at::Tensor tensor = at::empty({1});
+      const auto work = group.recv(tensor, 1);
+      EXPECT_THAT(textOf<CommError>([&] { work->wait(std::chrono::milliseconds(1)); }),
+                  HasSubstr("timed out: not done after 1 ms of waiting, waiting for data from "
+                            "rank 1"));
+      gaveUp.set_value();
+      work->wait();
+      EXPECT_EQ(tensor.item<float>(), 5);
+    } else {
+      gaveUp.get_future().wait();
+      group.send(filled(1, 5), 0)->wait();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::process_group

@@ -303,8 +303,8 @@ void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QR
 void TimelineScene::drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
                                 const QColor& fill) const {
   // The text stays with the part of the bar that can be seen.
-  const double left = std::max(bar.left(), axis_.left()) + 4;
-  const double right = std::min(bar.right(), axis_.right()) - 3;
+  const double left = std::max(bar.left(), axis_.left()) + 3;
+  const double right = std::min(bar.right(), axis_.right()) - 2;
   const double room = right - left;
   if (room < kTextRoom || bar.height() < 14) {
     return;
@@ -352,7 +352,7 @@ void TimelineScene::drawMark(DisplayList& list, const Span& span, double x, cons
       }
       const QString text = QStringLiteral("b%1").arg(span.bucket);
       const double width = textWidth(text, FontRole::kSmall);
-      if (launched && roomRight - x > width + h + 6) {
+      if (launched && roomRight - x > width + h + 3) {
         list.text(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text,
                   palette_.textMuted, FontRole::kSmall);
       }

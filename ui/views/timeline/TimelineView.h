@@ -55,6 +55,9 @@ class TimelineView : public QWidget, private CanvasClient {
   /// Pixels to time, for tests and linked views.
   [[nodiscard]] TimeAxis axis() const { return controller_.axis(); }
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  [[nodiscard]] const TimelineController* controller() const { return &controller_; }
+  /// Fills a list with the frame as it would be painted now.
+  void drawInto(DisplayList& list) { paintCanvas(list, canvas_->size()); }
   /// Shows an iteration in the middle.
   void goToIteration(std::uint32_t iteration);
 

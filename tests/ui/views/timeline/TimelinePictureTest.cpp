@@ -1,0 +1,97 @@
+#include "ui/views/timeline/TimelinePicture.h"
+
+#include <gtest/gtest.h>
+
+#include <QFile>
+#include <QImage>
+#include <set>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/model/DemoRun.h"
+
+namespace lockstep::ui {
+namespace {
+
+class TimelinePicture : public testing::Test {
+ protected:
+  TimelinePicture() { model_.applyUpdate(test::demoRun()); }
+
+  QString path(const char* name) { return QString::fromStdString((folder_ / name).string()); }
+
+  static QByteArray head(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.read(4096) : QByteArray();
+  }
+
+  support::TemporaryFolder folder_;
+  RunModel model_;
+};
+
+TEST_F(TimelinePicture, ShowsThreeTypicalIterationsAfterTheRebuild) {
+  const TimeRange range = typicalRange(model_);
+  const auto middle = model_.stepAt(0, (range.startNs + range.endNs) / 2);
+  ASSERT_TRUE(middle.has_value());
+  const auto before = model_.step(0, middle->step - 1);
+  const auto after = model_.step(0, middle->step + 1);
+  EXPECT_GT(before->step, *model_.rebuildStep());
+  EXPECT_LT(range.startNs, before->startNs);
+  EXPECT_GT(range.endNs, after->endNs);
+  EXPECT_LT(range.lengthNs(), (after->endNs - before->startNs) * 1.1);
+}
+
+TEST_F(TimelinePicture, FallsBackToTheWholeRunWhenItIsShort) {
+  RunModel model;
+  test::DemoOptions options;
+  options.steps = 2;
+  model.applyUpdate(test::demoRun(options));
+  const TimeRange range = typicalRange(model);
+  EXPECT_LE(range.startNs, model.extent().startNs);
+  EXPECT_GE(range.endNs, model.extent().endNs);
+}
+
+TEST_F(TimelinePicture, HasTheSizeAskedForAndManyColours) {
+  const QImage image = renderTimeline(model_, QSize(900, 500), Theme::kLight, std::nullopt, 2);
+  EXPECT_EQ(image.size(), QSize(1800, 1000));
+  std::set<QRgb> colours;
+  for (int y = 0; y < image.height(); y += 2) {
+    for (int x = 0; x < image.width(); x += 2) {
+      colours.insert(image.pixel(x, y));
+    }
+  }
+  const Palette& palette = Palette::of(Theme::kLight);
+  for (const Tone tone : {Tone::kForward, Tone::kBackward, Tone::kOptimizer, Tone::kTransfer}) {
+    EXPECT_TRUE(colours.contains(palette.tone(tone).rgb())) << static_cast<int>(tone);
+  }
+}
+
+TEST_F(TimelinePicture, TakesTheHeightItsLanesNeed) {
+  const QImage image = renderTimeline(model_, QSize(900, 0), Theme::kDark);
+  EXPECT_EQ(image.width(), 900);
+  EXPECT_GT(image.height(), 350);
+  EXPECT_LT(image.height(), 900);
+}
+
+TEST_F(TimelinePicture, IsWrittenAsPngSvgOrPdfByItsEnding) {
+  for (const char* name : {"a.png", "a.svg", "a.pdf"}) {
+    const base::Status saved = saveTimeline(model_, path(name), QSize(900, 0), Theme::kLight);
+    ASSERT_TRUE(saved.ok()) << saved.error().message();
+  }
+  EXPECT_TRUE(head(path("a.png")).startsWith("\x89PNG"));
+  EXPECT_TRUE(head(path("a.svg")).contains("<svg"));
+  EXPECT_TRUE(head(path("a.pdf")).startsWith("%PDF"));
+}
+
+TEST_F(TimelinePicture, RefusesInOneLineWhatCannotBeWritten) {
+  const auto message = [&](const RunModel& model, const QString& file) {
+    const base::Status saved = saveTimeline(model, file, QSize(900, 0), Theme::kLight);
+    return saved.ok() ? std::string("saved") : saved.error().message();
+  };
+  EXPECT_NE(message(model_, path("a.gif")).find(".png, .svg or .pdf"), std::string::npos);
+  EXPECT_NE(message(model_, path("no/such/folder/a.png")).find("folder exists"), std::string::npos);
+  EXPECT_NE(message(model_, path("no/such/folder/a.svg")).find("folder exists"), std::string::npos);
+  EXPECT_NE(message(model_, path("no/such/folder/a.pdf")).find("folder exists"), std::string::npos);
+  EXPECT_NE(message(RunModel(), path("a.png")).find("no events"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,276 @@
+#include "ui/views/timeline/TimelineScene.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ui/model/DemoRun.h"
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/timeline/SpanStyle.h"
+#include "ui/views/timeline/TimelinePicture.h"
+
+namespace lockstep::ui {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+using trace::EventKind;
+using Op = DisplayList::Op;
+
+class TimelineSceneTest : public testing::Test {
+ protected:
+  void load(const test::DemoOptions& options = {}) {
+    model_.applyUpdate(test::demoRun(options));
+    layout_ = TimelineLayout(model_, {});
+    frame_.size = QSizeF(1400, layout_.height() + 60);
+    frame_.range = typicalRange(model_);
+  }
+
+  DisplayList draw(Theme theme = Theme::kLight) {
+    DisplayList list;
+    scene(theme).draw(list);
+    return list;
+  }
+
+  TimelineScene scene(Theme theme = Theme::kLight) {
+    return {model_, layout_, Palette::of(theme), frame_};
+  }
+
+  void showStep(std::uint32_t number) {
+    const auto step = model_.step(0, number);
+    frame_.range = {step->startNs, step->endNs};
+  }
+
+  Span first(EventKind kind, std::uint32_t step, int rank = 0) {
+    const int lane = laneId(rank, laneRoleOf(kind));
+    const auto& rows = model_.lane(lane)->rows;
+    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
+      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
+        const Span span = model_.spanAt(lane, row, i);
+        if (span.kind == kind && span.step == step) {
+          return span;
+        }
+      }
+    }
+    return {};
+  }
+
+  // The rectangle that holds a text.
+  static std::optional<QRectF> placeOf(const DisplayList& list, const QString& text) {
+    for (const auto& command : list.commands()) {
+      if (command.op == Op::kText && list.textOf(command) == text) {
+        return command.rect;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static bool fills(const DisplayList& list, const QRectF& rect, const QColor& colour) {
+    return std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
+      return command.op == Op::kFill && command.colour == colour.rgba() &&
+             std::abs(command.rect.left() - rect.left()) < 0.01 &&
+             std::abs(command.rect.top() - rect.top()) < 0.01 &&
+             std::abs(command.rect.right() - rect.right()) < 1.01;
+    });
+  }
+
+  static int count(const DisplayList& list, Op op) {
+    return static_cast<int>(
+        std::count_if(list.commands().begin(), list.commands().end(),
+                      [op](const auto& command) { return command.op == op; }));
+  }
+
+  RunModel model_;
+  TimelineLayout layout_;
+  TimelineFrame frame_;
+};
+
+TEST_F(TimelineSceneTest, PutsABarWhereItsTimeIs) {
+  load();
+  showStep(20);
+  const Span forward = first(EventKind::kForward, 20);
+  const TimeAxis axis = TimelineScene::axisFor(frame_.size.width(), frame_.range);
+  const auto rect = scene().rectOf(forward);
+  ASSERT_TRUE(rect.has_value());
+  EXPECT_NEAR(rect->left(), axis.toX(forward.startNs), 1e-6);
+  EXPECT_NEAR(rect->right(), axis.toX(forward.endNs()), 1e-6);
+  EXPECT_TRUE(fills(draw(), *rect, Palette::of(Theme::kLight).tone(Tone::kForward)));
+}
+
+TEST_F(TimelineSceneTest, NamesRanksLanesIterationsAndTimes) {
+  load();
+  const auto texts = draw().texts();
+  for (const char* text : {"Rank 0", "Rank 1", "Phases", "Gradients", "Hook", "Communication"}) {
+    EXPECT_THAT(texts, Contains(QString::fromLatin1(text)));
+  }
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
+    return text.startsWith(QLatin1String("iteration ")) && text.contains(QStringLiteral(" · "));
+  }));
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(),
+                          [](const QString& text) { return text.endsWith(QLatin1String(" ms")); }));
+}
+
+TEST_F(TimelineSceneTest, LabelsOfTheRulerNeverTouch) {
+  load();
+  const auto step = model_.step(0, 30);
+  for (const double length : {10.0, 57.0, 1e3, 1e5, 1e7, 1.3e9}) {
+    frame_.range = {step->startNs, step->startNs + length};
+    const DisplayList list = draw();
+    std::vector<QRectF> labels;
+    for (const auto& command : list.commands()) {
+      const bool inTimes = command.rect.top() >= timeline_metrics::kIterationHeight &&
+                           command.rect.bottom() < timeline_metrics::kRulerHeight;
+      if (command.op == Op::kText && inTimes &&
+          command.rect.left() >= timeline_metrics::kLabelWidth) {
+        labels.push_back(command.rect);
+      }
+    }
+    EXPECT_GE(labels.size(), 3u) << length;
+    for (std::size_t i = 1; i < labels.size(); ++i) {
+      EXPECT_GT(labels[i].left(), labels[i - 1].right() + 4) << length;
+    }
+  }
+}
+
+TEST_F(TimelineSceneTest, DrawsWaitingForALateRankHatchedAndTheTransferSolid) {
+  test::DemoOptions options;
+  options.slowFactor = 1.5;
+  load(options);
+  showStep(20);
+  const Span onFast = first(EventKind::kCollective, 20, 0);
+  const Span onSlow = first(EventKind::kCollective, 20, 1);
+  const TimeAxis axis = TimelineScene::axisFor(frame_.size.width(), frame_.range);
+  const DisplayList list = draw();
+  const auto rect = scene().rectOf(onFast);
+  const double arrived = axis.toX(onSlow.startNs);
+  const bool hatched =
+      std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
+        return command.op == Op::kHatch && std::abs(command.rect.left() - rect->left()) < 0.01 &&
+               std::abs(command.rect.right() - arrived) < 0.01 &&
+               command.rect.top() == rect->top();
+      });
+  EXPECT_TRUE(hatched);
+  EXPECT_TRUE(fills(list, QRectF(arrived, rect->top(), rect->right() - arrived, rect->height()),
+                    Palette::of(Theme::kLight).tone(Tone::kTransfer)));
+}
+
+TEST_F(TimelineSceneTest, SaysHowManyEventsWereLostAndWhere) {
+  test::DemoOptions options;
+  options.gapOnRank0 = true;
+  load(options);
+  showStep(10);
+  EXPECT_THAT(draw().texts(), Contains(QString("412 events lost")));
+  showStep(30);
+  EXPECT_THAT(draw().texts(), Not(Contains(QString("412 events lost"))));
+}
+
+TEST_F(TimelineSceneTest, JoinsTheSelectedCollectiveAcrossRanksAndNamesTheLateOne) {
+  test::DemoOptions options;
+  options.slowFactor = 1.5;
+  load(options);
+  showStep(20);
+  const int before = count(draw(), Op::kPolygon);
+  frame_.selection = first(EventKind::kCollective, 20, 0);
+  const DisplayList list = draw();
+  EXPECT_GE(count(list, Op::kPolygon), before + 2) << "the ribbon and the mark of the late rank";
+  const auto texts = list.texts();
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
+    return text.startsWith(QLatin1String("rank 1 last, ")) && text.endsWith(QLatin1String(" late"));
+  }));
+}
+
+TEST_F(TimelineSceneTest, ShowsFactsInATooltipThatStaysInside) {
+  load();
+  showStep(20);
+  frame_.hovered = first(EventKind::kGradientReady, 20);
+  for (const QPointF pointer :
+       {QPointF(200, 100), QPointF(1395, 100), QPointF(700, frame_.size.height() - 2)}) {
+    frame_.pointer = pointer;
+    const DisplayList list = draw();
+    const auto title = placeOf(list, QStringLiteral("gradient ready: fc3.bias"));
+    ASSERT_TRUE(title.has_value());
+    const auto last = placeOf(list, QStringLiteral("Thread"));
+    ASSERT_TRUE(last.has_value());
+    EXPECT_TRUE(QRectF(QPointF(0, 0), frame_.size).contains(*title));
+    EXPECT_TRUE(QRectF(QPointF(0, 0), frame_.size).contains(*last));
+  }
+}
+
+TEST_F(TimelineSceneTest, MeasuresTheBand) {
+  load();
+  frame_.measured = TimeRange{frame_.range.startNs + 1e6, frame_.range.startNs + 3.5e6};
+  EXPECT_THAT(draw().texts(), Contains(QString("2.50 ms")));
+}
+
+TEST_F(TimelineSceneTest, ColoursByBucketWhenAsked) {
+  load();
+  showStep(20);
+  const Span collective = first(EventKind::kCollective, 20);
+  const Palette& palette = Palette::of(Theme::kLight);
+  EXPECT_EQ(colourOf(collective, ColourBy::kBucket, palette), palette.bucket(collective.bucket));
+  EXPECT_EQ(colourOf(first(EventKind::kForward, 20), ColourBy::kBucket, palette),
+            palette.tone(Tone::kNeutral));
+  EXPECT_EQ(colourOf(collective, ColourBy::kHook, palette), palette.tone(Tone::kNeutral));
+  EXPECT_EQ(colourOf(collective, ColourBy::kWait, palette), palette.tone(Tone::kTransfer));
+}
+
+TEST_F(TimelineSceneTest, DrawsNoMoreWhenARunIsLongButLooksFromFar) {
+  test::DemoOptions options;
+  options.steps = 2000;
+  load(options);
+  ASSERT_GT(model_.spanCount(), 250'000u);
+  frame_.range = model_.extent();
+  const DisplayList list = draw();
+  EXPECT_LT(list.commands().size(), 14'000u);
+  const auto texts = list.texts();
+  EXPECT_TRUE(std::any_of(texts.begin(), texts.end(), [](const QString& text) {
+    return text.endsWith(QLatin1String(" spans"));
+  })) << "folds say how many they hold";
+}
+
+TEST_F(TimelineSceneTest, KeepsAThinStripOfACollapsedRank) {
+  load();
+  const double whole = layout_.height();
+  layout_ = TimelineLayout(model_, {0});
+  EXPECT_LT(layout_.height(), whole - 80);
+  showStep(20);
+  EXPECT_TRUE(scene().rectOf(first(EventKind::kForward, 20)).has_value());
+  EXPECT_FALSE(scene().rectOf(first(EventKind::kWait, 20)).has_value());
+  EXPECT_TRUE(scene().rectOf(first(EventKind::kWait, 20, 1)).has_value());
+}
+
+TEST_F(TimelineSceneTest, NeverOverlapsRowsLanesOrRanks) {
+  load();
+  double bottom = 0;
+  for (const auto& rank : layout_.ranks()) {
+    EXPECT_GE(rank.top, bottom);
+    bottom = rank.top + timeline_metrics::kRankHeader;
+    for (const auto& lane : rank.lanes) {
+      EXPECT_GE(lane.top, bottom);
+      bottom = lane.top;
+      for (const auto& row : lane.rows) {
+        EXPECT_GE(row.top, bottom);
+        bottom = row.top + row.height;
+      }
+      EXPECT_LE(bottom, lane.top + lane.height);
+      bottom = lane.top + lane.height;
+    }
+  }
+  EXPECT_LE(bottom, layout_.height());
+}
+
+TEST_F(TimelineSceneTest, ClipsAndUnclipsInPairs) {
+  load();
+  frame_.selection = first(EventKind::kCollective, 20);
+  const DisplayList list = draw(Theme::kDark);
+  int depth = 0;
+  for (const auto& command : list.commands()) {
+    depth += command.op == Op::kClip ? 1 : command.op == Op::kUnclip ? -1 : 0;
+    ASSERT_GE(depth, 0);
+  }
+  EXPECT_EQ(depth, 0);
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -64,16 +64,14 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
       spans.push_back(&span);
     }
   }
-  std::sort(spans.begin(), spans.end(), [](const SpanRow* a, const SpanRow* b) {
-    return a->startTicks < b->startTicks;
-  });
+  std::sort(spans.begin(), spans.end(),
+            [](const SpanRow* a, const SpanRow* b) { return a->startTicks < b->startTicks; });
   std::map<std::pair<int, std::uint8_t>, Unwrap> unwraps;
   std::map<std::pair<std::uint8_t, std::uint64_t>, CollectiveTimes> collectives;
   for (const SpanRow* span : spans) {
     const int rank = rankOf[span->track];
     const std::uint8_t group = trace::groupOf(span->detail);
-    const std::uint64_t sequence =
-        unwraps[{rank, group}](trace::collectiveSequence(span->value));
+    const std::uint64_t sequence = unwraps[{rank, group}](trace::collectiveSequence(span->value));
     CollectiveTimes& collective = collectives[{group, sequence}];
     if (collective.arrivals.empty()) {
       collective.group = group;

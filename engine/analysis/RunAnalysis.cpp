@@ -155,8 +155,8 @@ RunAnalysis analyse(const RunData& data) {
   run.exposedMs = median(std::move(exposedMs));
   for (auto& [number, rank] : ranks) {
     if (rank.stepsPerSecond.has_value()) {
-      run.stepsPerSecond = std::min(run.stepsPerSecond.value_or(*rank.stepsPerSecond),
-                                    *rank.stepsPerSecond);
+      run.stepsPerSecond =
+          std::min(run.stepsPerSecond.value_or(*rank.stepsPerSecond), *rank.stepsPerSecond);
     }
     run.ranks.push_back(std::move(rank));
   }

@@ -23,8 +23,10 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:
     case EventKind::kCollective:
-    case EventKind::kGap: return true;
-    default: return false;
+    case EventKind::kGap:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -32,8 +32,12 @@ struct RankSpans {
 void sortIn(RankSpans& rank, const SpanRow& span) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
   switch (span.kind) {
-    case EventKind::kStep: rank.steps.push_back(span); break;
-    case EventKind::kCollective: rank.inFlight.push_back(interval); break;
+    case EventKind::kStep:
+      rank.steps.push_back(span);
+      break;
+    case EventKind::kCollective:
+      rank.inFlight.push_back(interval);
+      break;
     case EventKind::kForward:
       rank.work.push_back(interval);
       rank.phases[span.step].forward += span.durationTicks;
@@ -53,12 +57,15 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
     case EventKind::kWait:
     case EventKind::kFinalize:
     case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets: rank.service.push_back(interval); break;
+    case EventKind::kRebuildBuckets:
+      rank.service.push_back(interval);
+      break;
     case EventKind::kGap:
       rank.gaps.push_back(interval);
       rank.gapSteps.insert(span.step);
       break;
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -79,7 +86,8 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
   std::vector<StepTimes> all;
   for (auto& [number, rank] : ranks) {
     const Intervals inFlight = unite(std::move(rank.inFlight));
-    const Intervals computing = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+    const Intervals computing =
+        subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
     const Intervals gaps = unite(std::move(rank.gaps));
     std::sort(rank.steps.begin(), rank.steps.end(),
               [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });

@@ -4,73 +4,122 @@ namespace lockstep::trace {
 
 std::string_view name(EventKind kind) {
   switch (kind) {
-    case EventKind::kStartup: return "startup";
-    case EventKind::kStep: return "step";
-    case EventKind::kData: return "data";
-    case EventKind::kForward: return "forward";
-    case EventKind::kBackward: return "backward";
-    case EventKind::kOptimizer: return "optimizer";
-    case EventKind::kEvaluate: return "evaluate";
-    case EventKind::kCheckpoint: return "checkpoint";
-    case EventKind::kBroadcastBuffers: return "broadcast_buffers";
-    case EventKind::kRebuildBuckets: return "rebuild_buckets";
-    case EventKind::kGradientReady: return "gradient_ready";
-    case EventKind::kCopyIn: return "copy_in";
-    case EventKind::kBucketReady: return "bucket_ready";
-    case EventKind::kBucketLaunched: return "bucket_launched";
-    case EventKind::kWait: return "wait";
-    case EventKind::kCopyOut: return "copy_out";
-    case EventKind::kFinalize: return "finalize";
-    case EventKind::kHookEncode: return "hook_encode";
-    case EventKind::kHookCommunicate: return "hook_communicate";
-    case EventKind::kHookDecode: return "hook_decode";
-    case EventKind::kCollectiveQueued: return "collective_queued";
-    case EventKind::kCollective: return "collective";
-    case EventKind::kLoss: return "loss";
-    case EventKind::kCounter: return "counter";
-    case EventKind::kGap: return "gap";
+    case EventKind::kStartup:
+      return "startup";
+    case EventKind::kStep:
+      return "step";
+    case EventKind::kData:
+      return "data";
+    case EventKind::kForward:
+      return "forward";
+    case EventKind::kBackward:
+      return "backward";
+    case EventKind::kOptimizer:
+      return "optimizer";
+    case EventKind::kEvaluate:
+      return "evaluate";
+    case EventKind::kCheckpoint:
+      return "checkpoint";
+    case EventKind::kBroadcastBuffers:
+      return "broadcast_buffers";
+    case EventKind::kRebuildBuckets:
+      return "rebuild_buckets";
+    case EventKind::kGradientReady:
+      return "gradient_ready";
+    case EventKind::kCopyIn:
+      return "copy_in";
+    case EventKind::kBucketReady:
+      return "bucket_ready";
+    case EventKind::kBucketLaunched:
+      return "bucket_launched";
+    case EventKind::kWait:
+      return "wait";
+    case EventKind::kCopyOut:
+      return "copy_out";
+    case EventKind::kFinalize:
+      return "finalize";
+    case EventKind::kHookEncode:
+      return "hook_encode";
+    case EventKind::kHookCommunicate:
+      return "hook_communicate";
+    case EventKind::kHookDecode:
+      return "hook_decode";
+    case EventKind::kCollectiveQueued:
+      return "collective_queued";
+    case EventKind::kCollective:
+      return "collective";
+    case EventKind::kLoss:
+      return "loss";
+    case EventKind::kCounter:
+      return "counter";
+    case EventKind::kGap:
+      return "gap";
   }
   return "unknown";
 }
 
 std::string_view name(Operation operation) {
   switch (operation) {
-    case Operation::kNone: return "none";
-    case Operation::kBroadcast: return "broadcast";
-    case Operation::kAllreduce: return "allreduce";
-    case Operation::kReduce: return "reduce";
-    case Operation::kAllgather: return "allgather";
-    case Operation::kGather: return "gather";
-    case Operation::kScatter: return "scatter";
-    case Operation::kReduceScatter: return "reduce_scatter";
-    case Operation::kAlltoall: return "alltoall";
-    case Operation::kSend: return "send";
-    case Operation::kRecv: return "recv";
-    case Operation::kBarrier: return "barrier";
+    case Operation::kNone:
+      return "none";
+    case Operation::kBroadcast:
+      return "broadcast";
+    case Operation::kAllreduce:
+      return "allreduce";
+    case Operation::kReduce:
+      return "reduce";
+    case Operation::kAllgather:
+      return "allgather";
+    case Operation::kGather:
+      return "gather";
+    case Operation::kScatter:
+      return "scatter";
+    case Operation::kReduceScatter:
+      return "reduce_scatter";
+    case Operation::kAlltoall:
+      return "alltoall";
+    case Operation::kSend:
+      return "send";
+    case Operation::kRecv:
+      return "recv";
+    case Operation::kBarrier:
+      return "barrier";
   }
   return "unknown";
 }
 
 std::string_view name(StartupStage stage) {
   switch (stage) {
-    case StartupStage::kSpawn: return "spawn";
-    case StartupStage::kRendezvous: return "rendezvous";
-    case StartupStage::kData: return "data";
-    case StartupStage::kModel: return "model";
-    case StartupStage::kBuckets: return "buckets";
+    case StartupStage::kSpawn:
+      return "spawn";
+    case StartupStage::kRendezvous:
+      return "rendezvous";
+    case StartupStage::kData:
+      return "data";
+    case StartupStage::kModel:
+      return "model";
+    case StartupStage::kBuckets:
+      return "buckets";
   }
   return "unknown";
 }
 
 std::string_view name(CounterId counter) {
   switch (counter) {
-    case CounterId::kResidentBytes: return "resident_bytes";
-    case CounterId::kCpuPercent: return "cpu_percent";
-    case CounterId::kSentBytesPerSecond: return "sent_bytes_per_second";
-    case CounterId::kRingFillPercent: return "ring_fill_percent";
-    case CounterId::kStepThreadCpuPercent: return "step_thread_cpu_percent";
-    case CounterId::kCommThreadsCpuPercent: return "comm_threads_cpu_percent";
-    case CounterId::kReceivedBytesPerSecond: return "received_bytes_per_second";
+    case CounterId::kResidentBytes:
+      return "resident_bytes";
+    case CounterId::kCpuPercent:
+      return "cpu_percent";
+    case CounterId::kSentBytesPerSecond:
+      return "sent_bytes_per_second";
+    case CounterId::kRingFillPercent:
+      return "ring_fill_percent";
+    case CounterId::kStepThreadCpuPercent:
+      return "step_thread_cpu_percent";
+    case CounterId::kCommThreadsCpuPercent:
+      return "comm_threads_cpu_percent";
+    case CounterId::kReceivedBytesPerSecond:
+      return "received_bytes_per_second";
   }
   return "unknown";
 }

@@ -56,18 +56,30 @@ std::string networkFileSystemOf(const std::filesystem::path& path) {
 
 std::string networkFileSystemName(std::int64_t magic) {
   switch (static_cast<std::uint32_t>(magic)) {
-    case 0x6969: return "nfs";
-    case 0x517B: return "smb";
-    case 0xFF534D42: return "cifs";
-    case 0xFE534D42: return "smb2";
-    case 0x5346414F: return "afs";
-    case 0x73757245: return "coda";
-    case 0x00C36400: return "ceph";
-    case 0x0BD00BD0: return "lustre";
-    case 0x47504653: return "gpfs";
-    case 0x19830326: return "beegfs";
-    case 0x01021997: return "9p";
-    default: return "";
+    case 0x6969:
+      return "nfs";
+    case 0x517B:
+      return "smb";
+    case 0xFF534D42:
+      return "cifs";
+    case 0xFE534D42:
+      return "smb2";
+    case 0x5346414F:
+      return "afs";
+    case 0x73757245:
+      return "coda";
+    case 0x00C36400:
+      return "ceph";
+    case 0x0BD00BD0:
+      return "lustre";
+    case 0x47504653:
+      return "gpfs";
+    case 0x19830326:
+      return "beegfs";
+    case 0x01021997:
+      return "9p";
+    default:
+      return "";
   }
 }
 

@@ -47,11 +47,10 @@ json encode(const ParametersMessage& message) {
 ParametersMessage decodeParameters(const json& object) {
   ParametersMessage message;
   for (const json& p : object.at("parameters")) {
-    message.parameters.push_back({p.at("name").get<std::string>(),
-                                  p.at("shape").get<std::vector<std::int64_t>>(),
-                                  p.at("dtype").get<std::string>(),
-                                  p.at("numel").get<std::int64_t>(),
-                                  p.at("bytes").get<std::int64_t>()});
+    message.parameters.push_back(
+        {p.at("name").get<std::string>(), p.at("shape").get<std::vector<std::int64_t>>(),
+         p.at("dtype").get<std::string>(), p.at("numel").get<std::int64_t>(),
+         p.at("bytes").get<std::int64_t>()});
   }
   return message;
 }
@@ -78,11 +77,10 @@ BucketsMessage decodeBuckets(const json& object) {
   message.step = object.at("step").get<std::uint32_t>();
   message.reason = object.at("reason").get<std::string>();
   for (const json& b : object.at("buckets")) {
-    message.buckets.push_back({b.at("parameters").get<std::vector<std::uint32_t>>(),
-                               b.at("offsets").get<std::vector<std::uint64_t>>(),
-                               b.at("bytes").get<std::uint64_t>(),
-                               b.at("limit_bytes").get<std::uint64_t>(),
-                               b.at("dtype").get<std::string>()});
+    message.buckets.push_back(
+        {b.at("parameters").get<std::vector<std::uint32_t>>(),
+         b.at("offsets").get<std::vector<std::uint64_t>>(), b.at("bytes").get<std::uint64_t>(),
+         b.at("limit_bytes").get<std::uint64_t>(), b.at("dtype").get<std::string>()});
   }
   return message;
 }
@@ -150,8 +148,8 @@ bool isKnown(const std::string& type) {
 }  // namespace
 
 std::string toJson(const Message& message) {
-  const json object = std::visit([](const auto& alternative) { return encode(alternative); },
-                                 message);
+  const json object =
+      std::visit([](const auto& alternative) { return encode(alternative); }, message);
   // Texts come from users' files and libraries: a byte that is no UTF-8 is replaced.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -30,16 +30,15 @@ void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack) {
     }
     const double fill = 100.0 * static_cast<double>(reader_.waiting(lane)) / capacity;
     ringFillPercent_ = std::max(ringFillPercent_, std::min(fill, 100.0));
-    reader_.drainLane(
-        lane, [&](const Event& event) { take(lanes_[lane], event, writer); });
+    reader_.drainLane(lane, [&](const Event& event) { take(lanes_[lane], event, writer); });
   }
   const LastWords& words = segment_.lastWords();
   if (words.phase.load(std::memory_order_relaxed) ==
       static_cast<std::uint16_t>(EventKind::kStartup)) {
     noteStartup(words.startupStage.load(std::memory_order_relaxed));
   }
-  const bool sound = reader_.drainMessages(
-      [this](std::string_view text) { messages_.emplace_back(text); });
+  const bool sound =
+      reader_.drainMessages([this](std::string_view text) { messages_.emplace_back(text); });
   if (!sound) {
     messages_.push_back(toJson(ProblemMessage{
         "error", currentStep(),
@@ -68,10 +67,17 @@ void RankDrain::take(LaneState& lane, const Event& event, RunFileWriter* writer)
       }
       return;
     }
-    case EventKind::kGap: lane.gapEvents += event.value; break;
-    case EventKind::kStep: stepsDone_ = std::max(stepsDone_, event.step + 1); break;
-    case EventKind::kStartup: noteStartup(event.detail); break;
-    default: break;
+    case EventKind::kGap:
+      lane.gapEvents += event.value;
+      break;
+    case EventKind::kStep:
+      stepsDone_ = std::max(stepsDone_, event.step + 1);
+      break;
+    case EventKind::kStartup:
+      noteStartup(event.detail);
+      break;
+    default:
+      break;
   }
   if (writer != nullptr) {
     writer->addEvent(lane.track, event);
@@ -98,9 +104,13 @@ void RankDrain::writeLastGaps(RunFileWriter& writer) {
   }
 }
 
-std::vector<std::string> RankDrain::takeMessages() { return std::exchange(messages_, {}); }
+std::vector<std::string> RankDrain::takeMessages() {
+  return std::exchange(messages_, {});
+}
 
-double RankDrain::takeRingFillPercent() { return std::exchange(ringFillPercent_, 0.0); }
+double RankDrain::takeRingFillPercent() {
+  return std::exchange(ringFillPercent_, 0.0);
+}
 
 std::uint64_t RankDrain::dropped() const {
   std::uint64_t sum = 0;

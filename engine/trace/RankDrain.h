@@ -28,6 +28,7 @@ class RankDrain {
   /// Returns the highest fill of the rank's rings since the last call, 0..100.
   double takeRingFillPercent();
 
+  [[nodiscard]] int rank() const { return rank_; }
   /// How many events came, gaps not counted.
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t dropped() const;

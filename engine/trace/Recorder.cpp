@@ -11,8 +11,8 @@
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
 #include "engine/trace/RankAgreement.h"
+#include "engine/trace/RankCounters.h"
 #include "engine/trace/RankDrain.h"
-#include "engine/trace/ResourceSampler.h"
 
 namespace lockstep::trace {
 namespace {
@@ -40,44 +40,6 @@ struct Mailbox {
   std::vector<MetricRow> metrics;
 };
 
-/// What the recorder thread keeps of one rank beside its drain.
-struct RankCounters {
-  ResourceSampler resources;
-  bool seenRunning = false;
-  std::uint64_t sentBytes = 0;
-  std::uint64_t receivedBytes = 0;
-  std::uint64_t messagesDropped = 0;
-};
-
-/// Compares each rank's facts with rank 0's, whichever come first.
-template <typename Fact>
-class Agreement {
- public:
-  std::vector<std::pair<int, std::string>> add(int rank, Fact fact) {
-    std::vector<std::pair<int, std::string>> differences;
-    const auto compare = [&](int other, const Fact& theirs) {
-      if (auto difference = firstDifference(other, *ofRank0_, theirs)) {
-        differences.emplace_back(other, std::move(*difference));
-      }
-    };
-    if (rank == 0) {
-      ofRank0_ = std::move(fact);
-      for (const auto& [other, theirs] : std::exchange(early_, {})) {
-        compare(other, theirs);
-      }
-    } else if (ofRank0_.has_value()) {
-      compare(rank, fact);
-    } else {
-      early_.emplace_back(rank, std::move(fact));
-    }
-    return differences;
-  }
-
- private:
-  std::optional<Fact> ofRank0_;
-  std::vector<std::pair<int, Fact>> early_;
-};
-
 class RecorderThread final : public Recorder {
  public:
   RecorderThread(std::unique_ptr<RunFileWriter> writer, RunInfo info,
@@ -96,6 +58,7 @@ class RecorderThread final : public Recorder {
       mailbox_.ranksChanged.insert(rank);
     }
     counters_.resize(drains_.size());
+    messagesDropped_.resize(drains_.size());
     progress_.steps.resize(drains_.size());
     thread_ = std::thread([this] { run(); });
   }
@@ -280,33 +243,7 @@ class RecorderThread final : public Recorder {
     const double seconds = static_cast<double>(nowNs - lastCountersNs_) / 1e9;
     lastCountersNs_ = nowNs;
     for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
-      RankCounters& last = counters_[rank];
-      RankDrain& drain = drains_[rank];
-      const auto add = [&](CounterId counter, double value) {
-        if (!failed_) {
-          writer_->addMetric(MetricRow{0, static_cast<int>(rank), std::string(name(counter)),
-                                       drain.currentStep(), base::ticks(), value});
-        }
-      };
-      const std::optional<ResourceUse> use = last.resources.sample(pidOf(rank));
-      if (use.has_value()) {
-        last.seenRunning = true;
-        add(CounterId::kResidentBytes, use->residentBytes);
-        add(CounterId::kCpuPercent, use->cpuPercent);
-        add(CounterId::kStepThreadCpuPercent, use->stepThreadPercent);
-        add(CounterId::kCommThreadsCpuPercent, use->commThreadsPercent);
-      }
-      const std::uint64_t sent = drain.wire().sentBytes.load(std::memory_order_relaxed);
-      const std::uint64_t received = drain.wire().receivedBytes.load(std::memory_order_relaxed);
-      const double fill = drain.takeRingFillPercent();
-      if (seconds > 0 && (use.has_value() || !last.seenRunning)) {  // nothing of a rank that ended
-        add(CounterId::kSentBytesPerSecond, static_cast<double>(sent - last.sentBytes) / seconds);
-        add(CounterId::kReceivedBytesPerSecond,
-            static_cast<double>(received - last.receivedBytes) / seconds);
-        add(CounterId::kRingFillPercent, fill);
-      }
-      last.sentBytes = sent;
-      last.receivedBytes = received;
+      counters_[rank].sample(drains_[rank], pidOf(rank), seconds, writer());
     }
   }
 
@@ -319,12 +256,12 @@ class RecorderThread final : public Recorder {
     for (std::size_t rank = 0; rank < drains_.size(); ++rank) {
       const RankDrain& drain = drains_[rank];
       const std::uint64_t lost = drain.messagesDropped();
-      if (lost > counters_[rank].messagesDropped) {
+      if (lost > messagesDropped_[rank]) {
         problem("warning", static_cast<int>(rank), drain.currentStep(),
                 fmt::format("{} messages of rank {} did not fit into the message memory and are "
                             "lost",
-                            lost - counters_[rank].messagesDropped, rank));
-        counters_[rank].messagesDropped = lost;
+                            lost - messagesDropped_[rank], rank));
+        messagesDropped_[rank] = lost;
       }
       const std::uint64_t dropped = drain.dropped();
       const std::uint64_t bytes = drain.wire().sentBytes.load(std::memory_order_relaxed);
@@ -431,6 +368,7 @@ class RecorderThread final : public Recorder {
   std::unique_ptr<RunFileWriter> writer_;
   std::vector<RankDrain> drains_;
   std::vector<RankCounters> counters_;
+  std::vector<std::uint64_t> messagesDropped_;  // that a problem told of, by rank
   Agreement<ParametersMessage> parameters_;
   std::map<std::uint32_t, Agreement<BucketsMessage>> layouts_;
   base::ClockReading firstReading_;
@@ -461,8 +399,7 @@ class RecorderThread final : public Recorder {
 std::unique_ptr<Recorder> Recorder::start(std::unique_ptr<RunFileWriter> writer, RunInfo info,
                                           std::vector<Segment*> segments,
                                           std::chrono::milliseconds drainEvery) {
-  return std::make_unique<RecorderThread>(std::move(writer), std::move(info), segments,
-                                          drainEvery);
+  return std::make_unique<RecorderThread>(std::move(writer), std::move(info), segments, drainEvery);
 }
 
 }  // namespace lockstep::trace

@@ -95,10 +95,9 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   }
   const char* resident = std::strchr(statm.c_str(), ' ');
   ResourceUse use;
-  use.residentBytes = resident == nullptr
-                          ? 0
-                          : std::strtod(resident, nullptr) *
-                                static_cast<double>(sysconf(_SC_PAGESIZE));
+  use.residentBytes = resident == nullptr ? 0
+                                          : std::strtod(resident, nullptr) *
+                                                static_cast<double>(sysconf(_SC_PAGESIZE));
   use.cpuPercent = 100.0 * static_cast<double>(allNs) / wallNs;
   use.stepThreadPercent = 100.0 * static_cast<double>(stepNs) / wallNs;
   use.commThreadsPercent = 100.0 * static_cast<double>(commNs) / wallNs;

@@ -28,7 +28,9 @@ base::Error alreadyExists(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::filesystem::path walOf(const std::filesystem::path& path) { return path.string() + "-wal"; }
+std::filesystem::path walOf(const std::filesystem::path& path) {
+  return path.string() + "-wal";
+}
 
 base::Result<std::unique_ptr<sqlite::Database>> openForReading(
     const std::filesystem::path& path, const RunFileReaderOptions& options) {
@@ -108,13 +110,14 @@ base::Status createAtomically(
   }
   close(fd);
   base::Status result = build(draft);
-  if (result.ok() && renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+  if (result.ok() &&
+      renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
     if (errno == EEXIST) {
       result = alreadyExists(path);
     } else if ((errno != EINVAL && errno != ENOSYS) ||  // some file systems know no such rename
                std::rename(draft.c_str(), path.c_str()) != 0) {
-      result = base::systemError(ExitCode::kEnvironment, "cannot create the run file",
-                                 path.string());
+      result =
+          base::systemError(ExitCode::kEnvironment, "cannot create the run file", path.string());
     }
   }
   if (!result.ok()) {

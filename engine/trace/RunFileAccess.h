@@ -38,7 +38,8 @@ std::filesystem::path walOf(const std::filesystem::path& path);
 
 /// Lets `build` make a file beside `path`, then gives it that name; fails when `path` exists,
 /// and leaves nothing behind on failure.
-base::Status createAtomically(const std::filesystem::path& path,
-                              const std::function<base::Status(const std::filesystem::path&)>& build);
+base::Status createAtomically(
+    const std::filesystem::path& path,
+    const std::function<base::Status(const std::filesystem::path&)>& build);
 
 }  // namespace lockstep::trace

@@ -30,8 +30,8 @@ base::Status settle(const std::filesystem::path& path) {
   database.execute("PRAGMA journal_mode=DELETE");
   RunInfo info = tables::readInfo(database);
   if (info.state == RunState::kStarting || info.state == RunState::kRunning) {
-    info.failure = supervisorGone(info) ? info.failure
-                                        : "this is a copy that was taken while the run went on";
+    info.failure =
+        supervisorGone(info) ? info.failure : "this is a copy that was taken while the run went on";
     info.state = RunState::kRecorderDied;
     info.controlSocket.clear();
     database.execute("BEGIN");

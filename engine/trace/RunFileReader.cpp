@@ -17,7 +17,9 @@ using schema::Part;
 using sqlite::Database;
 using sqlite::Statement;
 
-bool isLive(RunState state) { return state == RunState::kStarting || state == RunState::kRunning; }
+bool isLive(RunState state) {
+  return state == RunState::kStarting || state == RunState::kRunning;
+}
 
 double numberOrNan(const Statement& statement, int column) {
   // SQLite keeps no NaN: it stores a NULL.
@@ -157,8 +159,7 @@ class Reader final : public RunFileReader {
       row.startTicks = static_cast<std::uint64_t>(select.integer(3));
       row.durationTicks = static_cast<std::uint64_t>(select.integer(4));
       row.step = static_cast<std::uint32_t>(select.integer(5));
-      row.bucket =
-          select.isNull(6) ? kNoBucket : static_cast<std::uint16_t>(select.integer(6));
+      row.bucket = select.isNull(6) ? kNoBucket : static_cast<std::uint16_t>(select.integer(6));
       row.detail = static_cast<std::uint16_t>(select.integer(7));
       row.value = static_cast<std::uint64_t>(select.integer(8));
     }
@@ -181,8 +182,7 @@ class Reader final : public RunFileReader {
   }
 
   void readLog(RunUpdate& update) {
-    Statement select(*database_,
-                     "SELECT id, rank, ticks, text FROM logs WHERE id > ? ORDER BY id");
+    Statement select(*database_, "SELECT id, rank, ticks, text FROM logs WHERE id > ? ORDER BY id");
     select.bind(1, lastLog_);
     while (select.row()) {
       LogRow& row = update.log.emplace_back();

@@ -96,9 +96,9 @@ std::int64_t pragma(sqlite::Database& database, const char* sql) {
 }  // namespace
 
 void create(sqlite::Database& database) {
-  database.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId,
-                               kUserVersion)
-                       .c_str());
+  database.execute(
+      fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId, kUserVersion)
+          .c_str());
   database.execute(kTables);
   database.execute(kViews);
   writeNames<EventKind>(database, "INSERT INTO kinds VALUES(?, ?)", 256);
@@ -119,8 +119,7 @@ base::Status check(sqlite::Database& database, const std::filesystem::path& path
     return database.status();
   }
   if (application != kApplicationId) {
-    return base::Error{base::ExitCode::kBadInput, "this is no run file of lockstep",
-                       path.string()};
+    return base::Error{base::ExitCode::kBadInput, "this is no run file of lockstep", path.string()};
   }
   if (version / 1000 != kMajor) {
     return base::Error{base::ExitCode::kBadInput,

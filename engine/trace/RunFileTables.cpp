@@ -15,12 +15,18 @@ constexpr std::array kStates = {RunState::kStarting, RunState::kRunning, RunStat
 
 std::string_view name(RunState state) {
   switch (state) {
-    case RunState::kStarting: return "starting";
-    case RunState::kRunning: return "running";
-    case RunState::kFinished: return "finished";
-    case RunState::kFailed: return "failed";
-    case RunState::kStopped: return "stopped";
-    case RunState::kRecorderDied: return "recorder died";
+    case RunState::kStarting:
+      return "starting";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kFailed:
+      return "failed";
+    case RunState::kStopped:
+      return "stopped";
+    case RunState::kRecorderDied:
+      return "recorder died";
   }
   return "unknown";
 }

@@ -205,7 +205,7 @@ class Writer final : public RunFileWriter {
     while (true) {
       database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
       database_->execute("PRAGMA journal_mode=DELETE");
-      if (database_->ok() || std::chrono::steady_clock::now() >= deadline) {
+      if (!database_->busy() || std::chrono::steady_clock::now() >= deadline) {
         return;
       }
       database_->recover();

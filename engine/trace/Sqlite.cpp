@@ -24,8 +24,7 @@ base::Error toError(int code, int systemErrno, const std::string& text,
   const auto error = [&](ExitCode exit, std::string what) {
     return base::Error{exit, std::move(what), path.string()};
   };
-  const std::string reason =
-      systemErrno != 0 ? std::generic_category().message(systemErrno) : text;
+  const std::string reason = systemErrno != 0 ? std::generic_category().message(systemErrno) : text;
   switch (code & 0xFF) {
     case SQLITE_NOTADB:
       return error(ExitCode::kBadInput, "this is no run file of lockstep");
@@ -87,7 +86,9 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::filesystem::pa
 Database::Database(sqlite3* handle, std::filesystem::path path)
     : handle_(handle), path_(std::move(path)) {}
 
-Database::~Database() { sqlite3_close_v2(handle_); }
+Database::~Database() {
+  sqlite3_close_v2(handle_);
+}
 
 void Database::execute(const char* sql) {
   if (ok()) {

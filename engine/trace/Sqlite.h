@@ -38,6 +38,8 @@ class Database {
 
   [[nodiscard]] bool ok() const { return code_ == SQLITE_OK; }
   [[nodiscard]] base::Status status() const;
+  /// Says whether the error is another connection's lock.
+  [[nodiscard]] bool busy() const { return (code_ & 0xFF) == SQLITE_BUSY; }
   [[nodiscard]] sqlite3* handle() const { return handle_; }
 
   /// Keeps `code` when it is the first error. SQLITE_ROW and SQLITE_DONE are none.

@@ -27,7 +27,8 @@ void addStep(RunFileWriter& writer, int rank, std::uint32_t step) {
   ready.value = 1;
   writer.addEvent(stepTrack, ready);
   for (std::uint16_t bucket = 0; bucket < 2; ++bucket) {
-    Event collective = span(EventKind::kCollective, t0 + 300'000 + bucket * 250'000u, 200'000, step);
+    Event collective =
+        span(EventKind::kCollective, t0 + 300'000 + bucket * 250'000u, 200'000, step);
     collective.bucket = bucket;
     collective.detail = packOperation(Operation::kAllreduce);
     collective.value = packCollective(2 * step + bucket, bucket == 0 ? 800 : 40);
@@ -62,11 +63,13 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   info.environment = {{"libtorch", "1.13.1"}};
   writer.setInfo(info);
   writer.addClock({10'000'000, 7'000'000'000, 0.5});
-  writer.setParameters({{{"fc.weight", {10, 20}, "float32", 200, 800},
-                         {"fc.bias", {10}, "float32", 10, 40}}});
+  writer.setParameters(
+      {{{"fc.weight", {10, 20}, "float32", 200, 800}, {"fc.bias", {10}, "float32", 10, 40}}});
   writer.addLayout({0, 0, "construction", {{{1, 0}, {0, 64}, 864, 1 << 20, "float32"}}});
-  writer.addLayout({1, 1, "rebuild", {{{0}, {0}, 800, 1 << 20, "float32"},
-                                      {{1}, {0}, 40, 25 << 20, "float32"}}});
+  writer.addLayout({1,
+                    1,
+                    "rebuild",
+                    {{{0}, {0}, 800, 1 << 20, "float32"}, {{1}, {0}, 40, 25 << 20, "float32"}}});
   for (int rank = 0; rank < 2; ++rank) {
     RankInfo facts;
     facts.rank = rank;

@@ -30,9 +30,9 @@ TEST(IntervalsTest, IntersectsPairwise) {
 }
 
 TEST(IntervalsTest, SubtractsHolesEdgesAndAll) {
-  EXPECT_THAT(subtract({{0, 100}, {200, 300}}, {{10, 20}, {90, 210}, {250, 260}}),
-              ElementsAre(Interval{0, 10}, Interval{20, 90}, Interval{210, 250},
-                          Interval{260, 300}));
+  EXPECT_THAT(
+      subtract({{0, 100}, {200, 300}}, {{10, 20}, {90, 210}, {250, 260}}),
+      ElementsAre(Interval{0, 10}, Interval{20, 90}, Interval{210, 250}, Interval{260, 300}));
   EXPECT_THAT(subtract({{10, 20}, {30, 40}}, {{0, 100}}), IsEmpty());
   EXPECT_THAT(subtract({{10, 20}}, {}), ElementsAre(Interval{10, 20}));
 }
@@ -45,7 +45,9 @@ TEST(IntervalsTest, ClipsToAWindow) {
   EXPECT_THAT(clip(all, {60, 70}), IsEmpty());
 }
 
-TEST(IntervalsTest, AddsUpTheCoveredTime) { EXPECT_EQ(length({{0, 10}, {20, 21}}), 11); }
+TEST(IntervalsTest, AddsUpTheCoveredTime) {
+  EXPECT_EQ(length({{0, 10}, {20, 21}}), 11);
+}
 
 }  // namespace
 }  // namespace lockstep::analysis

@@ -124,8 +124,8 @@ TEST(RunAnalysisTest, TakesTheMeanOfTheMiddleTwoForAnEvenNumber) {
 }
 
 TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("lockstep-analysis-" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("lockstep-analysis-" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.0.lockstep",
                              folder / "run.lockstep",

@@ -70,10 +70,9 @@ TEST(StepTimesTest, ExposesWhatFinalizeWaitsFor) {
 }
 
 TEST(StepTimesTest, TakesCopiesAndHookPhasesForNoComputing) {
-  for (const EventKind kind :
-       {EventKind::kCopyIn, EventKind::kCopyOut, EventKind::kHookEncode, EventKind::kHookDecode,
-        EventKind::kWait, EventKind::kFinalize, EventKind::kBroadcastBuffers,
-        EventKind::kRebuildBuckets}) {
+  for (const EventKind kind : {EventKind::kCopyIn, EventKind::kCopyOut, EventKind::kHookEncode,
+                               EventKind::kHookDecode, EventKind::kWait, EventKind::kFinalize,
+                               EventKind::kBroadcastBuffers, EventKind::kRebuildBuckets}) {
     HandMadeRun run = plainStep();
     run.addCollective(0, 3'000, 5'000, 0);
     run.add(0, kind, 4'000, 4'500);

@@ -48,7 +48,8 @@ TEST(ClockTest, GivesOneTickANanosecondWhenTheReadingsAreTooClose) {
 }
 
 TEST(ClockTest, CalibratesByTheSlopeOfTwoReadings) {
-  const ClockCalibration calibration = calibrate({1'000, 0}, {5'000'000'000 + 1'000, 2'500'000'000});
+  const ClockCalibration calibration =
+      calibrate({1'000, 0}, {5'000'000'000 + 1'000, 2'500'000'000});
   EXPECT_EQ(calibration.nsPerTick, clockSource() == ClockSource::kTsc ? 0.5 : 1.0);
 }
 

@@ -12,7 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::exception_ptr failure() { return std::make_exception_ptr(std::runtime_error("peer is gone")); }
+std::exception_ptr failure() {
+  return std::make_exception_ptr(std::runtime_error("peer is gone"));
+}
 
 TEST(FutureTest, CarriesAValueToAnotherThread) {
   const Future<int> future;
@@ -61,8 +63,10 @@ TEST(FutureTest, HoldsNoLockWhileItCallsBack) {
 
 TEST(FutureTest, ChainsWithoutBlocking) {
   const Future<int> future;
-  const Future<std::string> text = future.then([](int value) { return std::to_string(value); })
-                                       .then([](const std::string& s) { return s + "!"; });
+  const Future<std::string> text =
+      future.then([](int value) { return std::to_string(value); }).then([](const std::string& s) {
+        return s + "!";
+      });
   EXPECT_FALSE(text.completed());
   future.setValue(12);
   EXPECT_EQ(text.value(), "12!");
@@ -81,7 +85,8 @@ TEST(FutureTest, PassesAnExceptionDownTheChain) {
 }
 
 TEST(FutureTest, TurnsAnExceptionOfAStepIntoItsResult) {
-  const Future<int> next = Future<int>::ready(1).then([](int) -> int { throw std::logic_error("x"); });
+  const Future<int> next =
+      Future<int>::ready(1).then([](int) -> int { throw std::logic_error("x"); });
   EXPECT_TRUE(next.failed());
   EXPECT_THROW((void)next.value(), std::logic_error);
 }

@@ -8,7 +8,9 @@
 namespace lockstep::base {
 namespace {
 
-Error someError() { return Error{ExitCode::kBadInput, "unknown key \"sped\"", "demo.toml:7:3"}; }
+Error someError() {
+  return Error{ExitCode::kBadInput, "unknown key \"sped\"", "demo.toml:7:3"};
+}
 
 TEST(ResultTest, HoldsAValueThatCanBeMovedOut) {
   Result<std::unique_ptr<int>> result = std::make_unique<int>(5);
@@ -25,8 +27,7 @@ TEST(ResultTest, HoldsAnErrorWithItsPlaceAndCode) {
 }
 
 TEST(ResultTest, KeepsTheLowerTextWhenContextIsAdded) {
-  EXPECT_EQ(someError().within("rank 1").message(),
-            "rank 1: demo.toml:7:3: unknown key \"sped\"");
+  EXPECT_EQ(someError().within("rank 1").message(), "rank 1: demo.toml:7:3: unknown key \"sped\"");
   EXPECT_EQ((Error{ExitCode::kTimeout, "too slow", ""}).message(), "too slow");
   EXPECT_EQ((Error{ExitCode::kTimeout, "too slow", ""}).within("rank 1").message(),
             "rank 1: too slow");

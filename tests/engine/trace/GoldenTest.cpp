@@ -69,8 +69,9 @@ TEST_F(GoldenTest, OpensWithItsRows) {
 }
 
 TEST_F(GoldenTest, AnswersSqlByItsViews) {
-  EXPECT_EQ(query(path_, "SELECT rank, sequence, bytes, start_ns, duration_ns FROM collectives "
-                         "WHERE step = 2 AND bucket = 1"),
+  EXPECT_EQ(query(path_,
+                  "SELECT rank, sequence, bytes, start_ns, duration_ns FROM collectives "
+                  "WHERE step = 2 AND bucket = 1"),
             "0|5|40|7001275000|100000\n1|5|40|7001275000|100000");
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }

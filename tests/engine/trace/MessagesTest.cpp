@@ -15,11 +15,13 @@ T roundTrip(const T& message) {
   return std::get<T>(decoded.value());
 }
 
-std::string refusal(std::string_view json) { return messageFromJson(json).error().message(); }
+std::string refusal(std::string_view json) {
+  return messageFromJson(json).error().message();
+}
 
 TEST(MessagesTest, KeepsParameters) {
-  ParametersMessage message{{{"fc.weight", {10, 20}, "float32", 200, 800},
-                             {"scale", {}, "bfloat16", 1, 2}}};
+  ParametersMessage message{
+      {{"fc.weight", {10, 20}, "float32", 200, 800}, {"scale", {}, "bfloat16", 1, 2}}};
   EXPECT_EQ(roundTrip(message).parameters, message.parameters);
 }
 
@@ -55,7 +57,12 @@ TEST(MessagesTest, KeepsNumbersThatJsonHasNoWordsFor) {
 }
 
 TEST(MessagesTest, ReplacesBytesThatAreNoUtf8) {
-  EXPECT_EQ(roundTrip(ProblemMessage{"error", 0, "a\xff" "b"}).text, "a\xEF\xBF\xBD" "b");
+  EXPECT_EQ(roundTrip(ProblemMessage{"error", 0,
+                                     "a\xff"
+                                     "b"})
+                .text,
+            "a\xEF\xBF\xBD"
+            "b");
 }
 
 TEST(MessagesTest, SaysWhyATextIsNoMessage) {

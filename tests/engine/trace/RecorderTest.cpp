@@ -5,14 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 #include <map>
 #include <thread>
 
 #include "engine/base/Thread.h"
-#include "engine/trace/Tracer.h"
-#include "tests/engine/trace/Peer.h"
-#include "tests/engine/trace/RunFileSupport.h"
+#include "tests/engine/trace/Recording.h"
 
 namespace lockstep::trace {
 namespace {
@@ -21,69 +19,6 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
-
-/// A recorder over the segments of `ranks` ranks, with the ranks' side at hand.
-class Recording {
- public:
-  explicit Recording(int ranks, RunFileWriterOptions options = {},
-                     SegmentOptions segment = {.lanes = 3, .eventsPerLane = 1024,
-                                               .messageRingBytes = 1 << 16}) {
-    std::vector<Segment*> pointers;
-    for (int rank = 0; rank < ranks; ++rank) {
-      segments_.push_back(Segment::create(segment).value());
-    }
-    for (Segment& one : segments_) {
-      pointers.push_back(&one);
-      tracers_.push_back(std::make_unique<Tracer>(Segment::attach(dup(one.fd())).value()));
-    }
-    recorder_ = Recorder::start(createRun(path(), options), runningInfo(), pointers, 2ms);
-  }
-
-  Recorder& operator*() { return *recorder_; }
-  Recorder* operator->() { return recorder_.get(); }
-  Tracer& rank(int rank) { return *tracers_[static_cast<std::size_t>(rank)]; }
-  Segment& segment(int rank) { return segments_[static_cast<std::size_t>(rank)]; }
-  [[nodiscard]] std::filesystem::path path() const { return folder_ / "a.lockstep"; }
-
-  /// Polls the file as a live view does until `seen` is content; false after ten seconds.
-  bool waitUntil(const std::function<bool(const RunUpdate&)>& seen) {
-    if (tail_ == nullptr) {
-      tail_ = openRun(path());
-    }
-    for (int i = 0; i < 5'000; ++i) {
-      const RunUpdate update = tail_->poll().value();
-      if (seen(update)) {
-        return true;
-      }
-      std::this_thread::sleep_for(2ms);
-    }
-    return false;
-  }
-
-  /// Finishes, and reads all of the file.
-  RunUpdate finish() {
-    const base::Status finished = recorder_->finish();
-    EXPECT_TRUE(finished.ok()) << (finished.ok() ? "" : finished.error().message());
-    return readAll(*openRun(path()));
-  }
-
- private:
-  TemporaryFolder folder_;
-  std::vector<Segment> segments_;
-  std::vector<std::unique_ptr<Tracer>> tracers_;
-  std::unique_ptr<Recorder> recorder_;
-  std::unique_ptr<RunFileReader> tail_;
-};
-
-std::vector<double> valuesOf(const RunUpdate& update, const std::string& name, int rank = 0) {
-  std::vector<double> values;
-  for (const MetricRow& metric : update.metrics) {
-    if (metric.name == name && metric.rank == rank) {
-      values.push_back(metric.value);
-    }
-  }
-  return values;
-}
 
 TEST(RecorderTest, CarriesEventsOfEveryRankAndThreadToTheFile) {
   Recording recording(2);
@@ -112,8 +47,7 @@ TEST(RecorderTest, CarriesEventsOfEveryRankAndThreadToTheFile) {
   EXPECT_EQ(byLane["1 step"].durationTicks, 300);
   EXPECT_THAT(valuesOf(update, "loss"), ElementsAre(0.125));
   ASSERT_TRUE(update.clock.has_value());
-  EXPECT_NEAR(static_cast<double>(update.clock->toNs(base::ticks()) - base::monotonicNs()), 0,
-              1e6);
+  EXPECT_NEAR(static_cast<double>(update.clock->toNs(base::ticks()) - base::monotonicNs()), 0, 1e6);
 }
 
 TEST(RecorderTest, ShowsEventsToALiveReaderWithoutBeingAsked) {
@@ -160,8 +94,8 @@ TEST(RecorderTest, StoresWhatTheRanksSay) {
 TEST(RecorderTest, NamesTheRankAndTheFirstItemThatDiffers) {
   Recording recording(3);
   const auto parameters = [](std::int64_t rows) {
-    return toJson(ParametersMessage{{{"a", {1}, "float32", 1, 4},
-                                     {"fc.weight", {rows, 2}, "float32", 2 * rows, 8 * rows}}});
+    return toJson(ParametersMessage{
+        {{"a", {1}, "float32", 1, 4}, {"fc.weight", {rows, 2}, "float32", 2 * rows, 8 * rows}}});
   };
   recording.rank(2).send(parameters(5));  // before rank 0 has spoken
   recording.rank(1).send(parameters(4));
@@ -182,39 +116,6 @@ TEST(RecorderTest, NamesTheRankAndTheFirstItemThatDiffers) {
       EXPECT_THAT(problem.text, HasSubstr("bucket 0 is parameters [1, 0]"));
     }
   }
-}
-
-TEST(RecorderTest, CountsDropsAndShowsTheirGapEvenWhenTheLaneFellSilent) {
-  Recording recording(1, {}, {.lanes = 1, .eventsPerLane = 1 << 10, .messageRingBytes = 64});
-  Lane& lane = recording.rank(0).lane("step");
-  constexpr std::uint64_t kBurst = 200'000;  // faster than the recorder drains
-  for (std::uint64_t i = 0; i < kBurst; ++i) {
-    lane.instant(EventKind::kBucketReady, 1, 0, i);
-  }
-  const RunUpdate update = recording.finish();
-  std::uint64_t kept = 0;
-  std::uint64_t inGaps = 0;
-  for (const SpanRow& span : update.spans) {
-    if (span.kind == EventKind::kGap) {
-      inGaps += span.value;
-    } else {
-      ++kept;
-    }
-  }
-  const std::uint64_t dropped = update.ranks->at(0).eventsDropped;
-  EXPECT_GT(dropped, 0);
-  EXPECT_EQ(inGaps, dropped);
-  EXPECT_EQ(kept + dropped, kBurst);
-  EXPECT_EQ(recording->progress().dropped, dropped);
-  EXPECT_EQ(recording->progress().events, kept);
-}
-
-TEST(RecorderTest, SaysThatMessagesWereLost) {
-  Recording recording(1, {}, {.lanes = 1, .eventsPerLane = 8, .messageRingBytes = 64});
-  EXPECT_FALSE(recording.rank(0).send(std::string(100, ' ')));
-  const RunUpdate update = recording.finish();
-  ASSERT_EQ(update.problems.size(), 1);
-  EXPECT_THAT(update.problems[0].text, HasSubstr("1 messages of rank 0 did not fit"));
 }
 
 TEST(RecorderTest, TellsProgress) {
@@ -310,57 +211,6 @@ TEST(RecorderTest, SamplesTheRanksProcessWithoutItsHelp) {
   EXPECT_FALSE(valuesOf(update, "step_thread_cpu_percent").empty());
   EXPECT_EQ(update.ranks->at(0).wireBytes, 5'000'000);
   EXPECT_EQ(update.ranks->at(0).wireMessages, 3);
-}
-
-TEST(RecorderTest, ReadsTheLastEventsOfARankThatWasKilled) {
-  const TemporaryFolder folder;
-  Segment segment = Segment::create({.lanes = 2, .eventsPerLane = 256,
-                                     .messageRingBytes = 1 << 12}).value();
-  Peer peer("emit", std::to_string(segment.fd()), segment.fd());
-  peer.command("emit 100");
-  peer.command("send " + toJson(ProblemMessage{"error", 0, "last message"}));
-  peer.kill();
-  auto recorder = Recorder::start(createRun(folder / "a.lockstep"), runningInfo(), {&segment}, 2ms);
-  EXPECT_TRUE(recorder->finish().ok());
-  const RunUpdate update = readAll(*openRun(folder / "a.lockstep"));
-  EXPECT_EQ(update.spans.size(), 100);
-  ASSERT_EQ(update.problems.size(), 1);
-  EXPECT_EQ(update.problems[0].text, "last message");
-}
-
-TEST(RecorderTest, GoesOnDrainingWhenTheDiskIsFull) {
-  Recording recording(1, {.maxBytes = 1 << 20});
-  Lane& lane = recording.rank(0).lane("step");
-  std::uint64_t emitted = 0;
-  while (recording->status().ok() && emitted < 1'000'000) {
-    lane.instant(EventKind::kBucketReady, 0, 0, emitted++);
-    if (emitted % 500 == 0) {
-      std::this_thread::sleep_for(1ms);
-    }
-  }
-  ASSERT_FALSE(recording->status().ok());
-  EXPECT_THAT(recording->status().error().message(), HasSubstr("disk is full"));
-  for (int i = 0; i < 100; ++i) {
-    lane.instant(EventKind::kBucketReady, 0);
-    ++emitted;
-  }
-  recording->updateInfo([](RunInfo& info) { info.state = RunState::kFinished; });
-  EXPECT_FALSE(recording->finish().ok());
-  const Recorder::Progress progress = recording->progress();
-  EXPECT_EQ(progress.events + progress.dropped, emitted);
-  EXPECT_GE(progress.notRecorded, 100);
-  EXPECT_EQ(recording.segment(0).lane(0).head.load(), recording.segment(0).lane(0).tail.load());
-  const RunUpdate update = readAll(*openRun(recording.path()));
-  EXPECT_GT(update.spans.size(), 0);
-  EXPECT_EQ(update.info->state, RunState::kFinished);
-}
-
-TEST(RecorderTest, KeepsALossThatIsNoNumber) {
-  Recording recording(1);
-  recording.rank(0).lane("step").number(EventKind::kLoss, 1, std::nan(""));
-  const RunUpdate update = recording.finish();
-  ASSERT_EQ(valuesOf(update, "loss").size(), 1);
-  EXPECT_TRUE(std::isnan(valuesOf(update, "loss")[0]));
 }
 
 TEST(RecorderTest, MayBeFinishedTwiceAndToldThingsAfterwards) {

@@ -115,10 +115,10 @@ TEST(RunFileTest, GivesBackEventsWithTheirFullRange) {
 
 TEST(RunFileTest, GivesBackParametersAndLayouts) {
   const TemporaryFolder folder;
-  const ParametersMessage parameters{{{"fc.weight", {10, 20}, "float32", 200, 800},
-                                      {"scale", {}, "float64", 1, 8}}};
-  const BucketsMessage first{0, 0, "construction", {{{0}, {0}, 800, 1024, "float32"},
-                                                    {{1}, {0}, 8, 0, "float64"}}};
+  const ParametersMessage parameters{
+      {{"fc.weight", {10, 20}, "float32", 200, 800}, {"scale", {}, "float64", 1, 8}}};
+  const BucketsMessage first{
+      0, 0, "construction", {{{0}, {0}, 800, 1024, "float32"}, {{1}, {0}, 8, 0, "float64"}}};
   BucketsMessage second{1, 1, "rebuild", {{{1, 0}, {0, 64}, 864, 0, "float32"}}};
   auto writer = createRun(folder / "a.lockstep");
   writer->setParameters(parameters);
@@ -242,11 +242,13 @@ TEST(RunFileTest, ShowsNamesAndNanosecondsToPeopleWithASqlPrompt) {
   ASSERT_TRUE(writer->finish().ok());
 
   const auto path = folder / "a.lockstep";
-  EXPECT_EQ(query(path, "SELECT rank, track, kind, start_ns, duration_ns, step, bucket FROM "
-                        "spans_ns ORDER BY id"),
+  EXPECT_EQ(query(path,
+                  "SELECT rank, track, kind, start_ns, duration_ns, step, bucket FROM "
+                  "spans_ns ORDER BY id"),
             "1|gloo 0|collective|5000100|200|3|6\n1|gloo 0|gradient_ready|4999950|0|3|null");
-  EXPECT_EQ(query(path, "SELECT rank, group_number, sequence, operation, step, bucket, bytes, "
-                        "start_ns, duration_ns FROM collectives"),
+  EXPECT_EQ(query(path,
+                  "SELECT rank, group_number, sequence, operation, step, bucket, bytes, "
+                  "start_ns, duration_ns FROM collectives"),
             "1|2|16777215|allreduce|3|6|123456|5000100|200");
   EXPECT_EQ(query(path, "SELECT rank, step, parameter, ready_ns FROM gradients_ready"),
             "1|3|fc.bias|4999950");

@@ -44,14 +44,16 @@ class Rules {
       return;
     }
     expect(fs::exists(path, ignored), {key}, fmt::format("there is no file {}", path));
-    expect(!fs::is_directory(path, ignored), {key}, fmt::format("{} is a folder, not a file", path));
+    expect(!fs::is_directory(path, ignored), {key},
+           fmt::format("{} is a folder, not a file", path));
   }
 
   void general() {
     expect(!e_.name.empty(), {"name"}, "must not be empty");
-    expect(e_.name.size() <= 200 && std::none_of(e_.name.begin(), e_.name.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x20;
-    }), {"name"}, "must be one line of at most 200 characters");
+    expect(e_.name.size() <= 200 &&
+               std::none_of(e_.name.begin(), e_.name.end(),
+                            [](char c) { return static_cast<unsigned char>(c) < 0x20; }),
+           {"name"}, "must be one line of at most 200 characters");
   }
 
   void model() {
@@ -88,7 +90,8 @@ class Rules {
   void data() {
     const DataConfig& d = e_.data;
     const std::vector<std::string> takes = dataOf(e_.model.kind);
-    expect(std::find(takes.begin(), takes.end(), d.kind) != takes.end(), {"data.kind", "model.kind"},
+    expect(std::find(takes.begin(), takes.end(), d.kind) != takes.end(),
+           {"data.kind", "model.kind"},
            fmt::format("model.kind \"{}\" takes data.kind {}, not \"{}\"", e_.model.kind,
                        fmt::join(takes, " or "), d.kind));
     std::error_code ignored;
@@ -100,9 +103,9 @@ class Rules {
       expectFile("data.file", d.file);
     }
     if (d.kind == "synthetic") {
-      expect(d.samples >= e_.processes.worldSize, {"data.samples", "processes.world_size"},
-             fmt::format("{} samples are fewer than the {} ranks", d.samples,
-                         e_.processes.worldSize));
+      expect(
+          d.samples >= e_.processes.worldSize, {"data.samples", "processes.world_size"},
+          fmt::format("{} samples are fewer than the {} ranks", d.samples, e_.processes.worldSize));
     }
   }
 
@@ -136,7 +139,8 @@ class Rules {
     expect(!(t.steps && t.epochs), {"train.epochs", "train.steps"},
            "write either train.steps or train.epochs, not both");
     expect(t.checkpointEvery == 0 || !t.checkpoint.empty(),
-           {"train.checkpoint_every", "train.checkpoint"}, "needs train.checkpoint, the file to write");
+           {"train.checkpoint_every", "train.checkpoint"},
+           "needs train.checkpoint, the file to write");
     expectFile("train.resume_from", t.resumeFrom);
     if (!t.checkpoint.empty()) {
       std::error_code ignored;
@@ -150,8 +154,9 @@ class Rules {
 
   void capture() {
     const auto events = static_cast<std::uint64_t>(e_.capture.ringEvents);
-    expect(std::has_single_bit(events), {"capture.ring_events"},
-           fmt::format("must be a power of two such as {}, not {}", std::bit_floor(events), events));
+    expect(
+        std::has_single_bit(events), {"capture.ring_events"},
+        fmt::format("must be a power of two such as {}, not {}", std::bit_floor(events), events));
   }
 
   const Experiment& e_;

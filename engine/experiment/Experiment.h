@@ -31,30 +31,30 @@ struct DataConfig {
   std::int64_t batchSize = 64;  ///< samples a rank and step
   std::int64_t samples = 4096;  ///< synthetic: size of the set
   bool shuffle = true;
-  bool dropLast = false;        ///< DistributedSampler's drop_last
+  bool dropLast = false;  ///< DistributedSampler's drop_last
 
   bool operator==(const DataConfig&) const = default;
 };
 
 struct ProcessesConfig {
-  int worldSize = 2;              ///< 1..64
+  int worldSize = 2;  ///< 1..64
   std::string backend = "gloo";
-  int threadsPerRank = 1;         ///< intra-op threads of libtorch
-  std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...
-  std::string interface;          ///< network interface for Gloo; empty = loopback
-  int masterPort = 0;             ///< 0 = any free port
-  double timeoutSeconds = 60;     ///< of each collective and of the rendezvous
+  int threadsPerRank = 1;        ///< intra-op threads of libtorch
+  std::string pinning = "none";  ///< none cores: rank r on cores r*threads ...
+  std::string interface;         ///< network interface for Gloo; empty = loopback
+  int masterPort = 0;            ///< 0 = any free port
+  double timeoutSeconds = 60;    ///< of each collective and of the rendezvous
 
   bool operator==(const ProcessesConfig&) const = default;
 };
 
 struct DdpConfig {
-  double bucketCapMb = 25;        ///< MiB
-  double firstBucketMb = 1;       ///< MiB
+  double bucketCapMb = 25;               ///< MiB
+  double firstBucketMb = 1;              ///< MiB
   std::string bucketRule = "c10d-1.13";  ///< c10d-1.13 c10d-1.9
   bool gradientAsBucketView = false;
   bool broadcastBuffers = true;
-  int syncEvery = 1;              ///< steps accumulated under no_sync before each reduction
+  int syncEvery = 1;  ///< steps accumulated under no_sync before each reduction
 
   bool operator==(const DdpConfig&) const = default;
 };
@@ -68,11 +68,11 @@ struct HookConfig {
 struct OptimizerConfig {
   std::string kind = "sgd";  ///< sgd adam adamw
   double learningRate = 0.05;
-  double momentum = 0.9;     ///< sgd
-  double dampening = 0;      ///< sgd
-  bool nesterov = false;     ///< sgd
+  double momentum = 0.9;  ///< sgd
+  double dampening = 0;   ///< sgd
+  bool nesterov = false;  ///< sgd
   double weightDecay = 0;
-  double beta1 = 0.9;        ///< adam, adamw
+  double beta1 = 0.9;  ///< adam, adamw
   double beta2 = 0.999;
   double epsilon = 1e-8;
 
@@ -80,14 +80,14 @@ struct OptimizerConfig {
 };
 
 struct TrainConfig {
-  std::optional<std::int64_t> steps;   ///< exactly one of steps and epochs
+  std::optional<std::int64_t> steps;  ///< exactly one of steps and epochs
   std::optional<std::int64_t> epochs;
   std::int64_t seed = 0;
-  std::int64_t evaluateEvery = 0;      ///< steps; 0 = at the end only
+  std::int64_t evaluateEvery = 0;  ///< steps; 0 = at the end only
   bool evaluateAtEnd = true;
-  std::string checkpoint;              ///< path to write; empty = none
-  std::int64_t checkpointEvery = 0;    ///< steps; 0 = at the end only
-  std::string resumeFrom;              ///< path of a checkpoint
+  std::string checkpoint;            ///< path to write; empty = none
+  std::int64_t checkpointEvery = 0;  ///< steps; 0 = at the end only
+  std::string resumeFrom;            ///< path of a checkpoint
 
   bool operator==(const TrainConfig&) const = default;
 };

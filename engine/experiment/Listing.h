@@ -12,7 +12,7 @@ namespace lockstep::experiment {
 /// One experiment file in a list, with everything that is wrong with it.
 struct ListedExperiment {
   std::filesystem::path path;
-  std::string name;   ///< the file's name without its suffix where the file names none
+  std::string name;  ///< the file's name without its suffix where the file names none
   std::string shows;
   std::vector<Mistake> mistakes;
 };

@@ -48,14 +48,19 @@ bool isTable(std::string_view name) {
   return std::find(tables.begin(), tables.end(), name) != tables.end();
 }
 
-bool isQuoted(const std::string& text) { return text.starts_with('"') || text.starts_with('\''); }
+bool isQuoted(const std::string& text) {
+  return text.starts_with('"') || text.starts_with('\'');
+}
 
 /// Turns a document and overrides into an experiment, gathering mistakes on the way.
 class Builder {
  public:
   Builder(detail::Document document, std::string name, fs::path folder)
-      : name_(std::move(name)), folder_(std::move(folder)), mistakes_(std::move(document.mistakes)),
-        doubtful_(std::move(document.unreadable)), complete_(document.complete) {
+      : name_(std::move(name)),
+        folder_(std::move(folder)),
+        mistakes_(std::move(document.mistakes)),
+        doubtful_(std::move(document.unreadable)),
+        complete_(document.complete) {
     for (auto& entry : document.entries) {
       entries_.insert_or_assign(entry.key, std::move(entry));
     }
@@ -127,8 +132,7 @@ class Builder {
         }
       }
     } else {
-      text = fmt::format("unknown table; the tables are {}",
-                         fmt::join(detail::tableNames(), ", "));
+      text = fmt::format("unknown table; the tables are {}", fmt::join(detail::tableNames(), ", "));
     }
     mistakes_.push_back({name_, table.place.line, table.place.column, table.name, text});
     std::erase_if(entries_, [&table](const auto& entry) {
@@ -138,8 +142,10 @@ class Builder {
 
   void reportUnknown(const Entry& entry) {
     if (isTable(entry.key)) {
-      report(entry, fmt::format("is a table: write its keys under [{0}] ({1})", entry.key,
-                                keysOfTable(entry.key)), true);
+      report(entry,
+             fmt::format("is a table: write its keys under [{0}] ({1})", entry.key,
+                         keysOfTable(entry.key)),
+             true);
       return;
     }
     const auto parts = detail::splitKey(entry.key);
@@ -148,14 +154,16 @@ class Builder {
       report(entry, fmt::format("unknown key; did you mean {}?", nearest), true);
       doubtful_.insert(nearest);
     } else if (parts.table.empty() || isTable(parts.table)) {
-      report(entry, fmt::format("unknown key; {} {}",
-                                parts.table.empty()
-                                    ? std::string("the keys outside tables are")
-                                    : fmt::format("the keys of [{}] are", parts.table),
-                                keysOfTable(parts.table)), true);
+      report(entry,
+             fmt::format("unknown key; {} {}",
+                         parts.table.empty() ? std::string("the keys outside tables are")
+                                             : fmt::format("the keys of [{}] are", parts.table),
+                         keysOfTable(parts.table)),
+             true);
     } else {
-      report(entry, fmt::format("unknown key; the tables are {}",
-                                fmt::join(detail::tableNames(), ", ")), true);
+      report(entry,
+             fmt::format("unknown key; the tables are {}", fmt::join(detail::tableNames(), ", ")),
+             true);
     }
   }
 
@@ -181,9 +189,11 @@ class Builder {
     if (!decider.empty() && !doubtful_.contains(decider) && !applies(row->field, experiment_)) {
       const bool lostByOverride = overridden_.contains(decider) && !overridden_.contains(entry.key);
       if (!lostByOverride) {
-        report(entry, fmt::format("has no meaning with {} = {}, only with {}; leave it out", decider,
-                                  valueText(*findField(decider), experiment_),
-                                  row->field.onlyFor.substr(decider.size() + 1)), true);
+        report(entry,
+               fmt::format("has no meaning with {} = {}, only with {}; leave it out", decider,
+                           valueText(*findField(decider), experiment_),
+                           row->field.onlyFor.substr(decider.size() + 1)),
+               true);
       }
       return;
     }
@@ -257,7 +267,9 @@ std::string Mistake::message() const {
 
 ParseOutcome parseText(std::string_view toml, const std::string& name, const fs::path& folder,
                        const Overrides& overrides) {
-  Builder builder(detail::readDocument(toml, name), name, fs::absolute(folder));
+  // A file named without a folder stands in the current one.
+  Builder builder(detail::readDocument(toml, name), name,
+                  folder.empty() ? fs::current_path() : fs::absolute(folder));
   for (const auto& [key, text] : overrides) {
     builder.override(key, text);
   }

@@ -13,12 +13,12 @@ enum class FieldType { kBool, kInteger, kReal, kText, kChoice, kPath, kIntegerLi
 
 /// Describes one key once: for the parser, the checker, `lockstep run --help` and the form.
 struct Field {
-  std::string key;      ///< "ddp.bucket_cap_mb"
+  std::string key;  ///< "ddp.bucket_cap_mb"
   FieldType type{};
-  std::string label;    ///< "Bucket cap"
-  std::string unit;     ///< "MiB", "s", "steps", ""
-  std::string help;     ///< a sentence
-  std::string initial;  ///< default as TOML text; empty for optional keys
+  std::string label;          ///< "Bucket cap"
+  std::string unit;           ///< "MiB", "s", "steps", ""
+  std::string help;           ///< a sentence
+  std::string initial;        ///< default as TOML text; empty for optional keys
   std::optional<double> min;  ///< inclusive unless minExclusive; of each element of a list
   std::optional<double> max;
   bool minExclusive = false;

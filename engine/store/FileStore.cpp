@@ -21,7 +21,9 @@ namespace {
 constexpr const char* kInstances = "instances";  // c10d's refcount key
 constexpr const char* kFinished = "finished";
 
-std::string stored(const std::string& key) { return "/" + key; }
+std::string stored(const std::string& key) {
+  return "/" + key;
+}
 
 }  // namespace
 
@@ -53,7 +55,9 @@ FileStore::~FileStore() {
   }
 }
 
-std::string FileStore::place() const { return "store in file " + options_.path; }
+std::string FileStore::place() const {
+  return "store in file " + options_.path;
+}
 
 std::int64_t FileStore::addInternal(FileLog::Session& session, const std::string& key,
                                     std::int64_t amount) {

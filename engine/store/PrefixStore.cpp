@@ -11,7 +11,9 @@ PrefixStore::PrefixStore(std::string prefix, std::shared_ptr<Store> store)
   LOCKSTEP_CHECK(store_ != nullptr, "PrefixStore '{}' without a store", prefix_);
 }
 
-std::string PrefixStore::full(const std::string& key) const { return prefix_ + "/" + key; }
+std::string PrefixStore::full(const std::string& key) const {
+  return prefix_ + "/" + key;
+}
 
 std::vector<std::string> PrefixStore::full(const std::vector<std::string>& keys) const {
   std::vector<std::string> result;
@@ -26,7 +28,9 @@ void PrefixStore::set(const std::string& key, const std::string& value) {
   store_->set(full(key), value);
 }
 
-std::string PrefixStore::get(const std::string& key) { return store_->get(full(key)); }
+std::string PrefixStore::get(const std::string& key) {
+  return store_->get(full(key));
+}
 
 std::int64_t PrefixStore::add(const std::string& key, std::int64_t amount) {
   return store_->add(full(key), amount);
@@ -37,18 +41,28 @@ std::string PrefixStore::compareSet(const std::string& key, const std::string& e
   return store_->compareSet(full(key), expected, desired);
 }
 
-bool PrefixStore::deleteKey(const std::string& key) { return store_->deleteKey(full(key)); }
+bool PrefixStore::deleteKey(const std::string& key) {
+  return store_->deleteKey(full(key));
+}
 
-bool PrefixStore::check(const std::vector<std::string>& keys) { return store_->check(full(keys)); }
+bool PrefixStore::check(const std::vector<std::string>& keys) {
+  return store_->check(full(keys));
+}
 
-std::int64_t PrefixStore::getNumKeys() { return store_->getNumKeys(); }
+std::int64_t PrefixStore::getNumKeys() {
+  return store_->getNumKeys();
+}
 
 void PrefixStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
   store_->wait(full(keys), timeout);
 }
 
-Store::Milliseconds PrefixStore::timeout() const { return store_->timeout(); }
+Store::Milliseconds PrefixStore::timeout() const {
+  return store_->timeout();
+}
 
-void PrefixStore::setTimeout(Milliseconds timeout) { store_->setTimeout(timeout); }
+void PrefixStore::setTimeout(Milliseconds timeout) {
+  store_->setTimeout(timeout);
+}
 
 }  // namespace lockstep::store

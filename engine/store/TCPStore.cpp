@@ -33,7 +33,9 @@ constexpr Store::Milliseconds kGrace{2000};
 constexpr std::size_t kLongestUserKey = detail::kLongestKey - 1;
 
 /// A request without fields, or the start of one.
-std::string only(Request request) { return std::string(1, static_cast<char>(request)); }
+std::string only(Request request) {
+  return std::string(1, static_cast<char>(request));
+}
 
 /// The servers of this process that stores may share (multiTenant), by port. A process has one
 /// set of ports, so it has one such table.
@@ -61,8 +63,8 @@ struct TCPStore::Answer {
 TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
     : host_(std::move(host)), port_(options.port), timeout_(options.timeout) {
   if (options.numWorkers && *options.numWorkers < 1) {
-    throw StoreError(fmt::format("{}: {} workers: there must be at least 1", place(),
-                                 *options.numWorkers));
+    throw StoreError(
+        fmt::format("{}: {} workers: there must be at least 1", place(), *options.numWorkers));
   }
   if (options.isServer) {
     server_ = options.multiTenant ? sharedServer(host_, port_)
@@ -76,7 +78,9 @@ TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
 
 TCPStore::~TCPStore() = default;
 
-std::string TCPStore::place() const { return "store " + detail::endpoint(host_, port_); }
+std::string TCPStore::place() const {
+  return "store " + detail::endpoint(host_, port_);
+}
 
 /// Counts this store in; the server waits until all are.
 void TCPStore::joinWorkers(const TCPStoreOptions& options) {
@@ -112,8 +116,8 @@ Descriptor TCPStore::connect(const Deadline& deadline, Milliseconds limit) const
   std::string error;
   auto socket = detail::tryToConnect(host_, port_, deadline, error);
   if (!socket) {
-    throw StoreError(fmt::format("{}: connect: {}: the rank that serves the store has ended",
-                                 place(), error));
+    throw StoreError(
+        fmt::format("{}: connect: {}: the rank that serves the store has ended", place(), error));
   }
   return std::move(*socket);
 }
@@ -135,12 +139,16 @@ Descriptor TCPStore::borrow(const Deadline& deadline, Milliseconds limit) {
     result = detail::receiveAll(socket.get(), hello, detail::kHello.size(), deadline);
   }
   if (result == Transfer::kTimeout) {
-    throw StoreError(fmt::format("{}: connect: timeout after {} ms: nothing answers there; is it a "
-                                 "store of Lockstep?", place(), limit.count()));
+    throw StoreError(
+        fmt::format("{}: connect: timeout after {} ms: nothing answers there; is it a "
+                    "store of Lockstep?",
+                    place(), limit.count()));
   }
   if (result != Transfer::kDone || hello != detail::kHello) {
-    throw StoreError(fmt::format("{}: connect: what listens there is no store of Lockstep, or it "
-                                 "has just ended", place()));
+    throw StoreError(
+        fmt::format("{}: connect: what listens there is no store of Lockstep, or it "
+                    "has just ended",
+                    place()));
   }
   return socket;
 }
@@ -170,8 +178,10 @@ TCPStore::Answer TCPStore::ask(const std::string& operation, std::string_view co
                                  operation, limit.count()));
   }
   if (result == Transfer::kClosed) {
-    throw StoreError(fmt::format("{}: {}: the server closed the connection: the rank that serves "
-                                 "the store has ended", place(), operation));
+    throw StoreError(
+        fmt::format("{}: {}: the server closed the connection: the rank that serves "
+                    "the store has ended",
+                    place(), operation));
   }
   {
     std::lock_guard lock(mutex_);
@@ -181,8 +191,8 @@ TCPStore::Answer TCPStore::ask(const std::string& operation, std::string_view co
 }
 
 void TCPStore::malformed(const std::string& operation) const {
-  throw StoreError(fmt::format("{}: {}: the server sent a reply that cannot be read", place(),
-                               operation));
+  throw StoreError(
+      fmt::format("{}: {}: the server sent a reply that cannot be read", place(), operation));
 }
 
 std::string TCPStore::text(const std::string& operation, const Answer& answer) const {
@@ -202,9 +212,10 @@ std::int64_t TCPStore::number(const std::string& operation, const Answer& answer
 }
 
 void TCPStore::tooLong(const std::string& operation) const {
-  throw StoreError(fmt::format("{}: {}: too long: a key has at most {} bytes, a value {}, a call {} "
-                               "keys", place(), operation, kLongestUserKey, detail::kLongestValue,
-                               detail::kMostKeys));
+  throw StoreError(
+      fmt::format("{}: {}: too long: a key has at most {} bytes, a value {}, a call {} "
+                  "keys",
+                  place(), operation, kLongestUserKey, detail::kLongestValue, detail::kMostKeys));
 }
 
 /// Starts a request about one key, or about a list of keys for kCheck and kWait.
@@ -278,7 +289,8 @@ std::string TCPStore::compareSet(const std::string& key, const std::string& expe
 
 bool TCPStore::deleteKey(const std::string& key) {
   const std::string operation = "deleteKey " + detail::quoted({key});
-  return number(operation, ask(operation, begin(Request::kDelete, operation, {key}), timeout())) != 0;
+  return number(operation, ask(operation, begin(Request::kDelete, operation, {key}), timeout())) !=
+         0;
 }
 
 bool TCPStore::check(const std::vector<std::string>& keys) {

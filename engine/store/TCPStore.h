@@ -24,11 +24,11 @@ struct TCPStoreOptions {
 
   std::uint16_t port = kDefaultPort;  ///< server: 0 takes a free one, see TCPStore::port()
   bool isServer = false;
-  std::optional<int> numWorkers;      ///< stores of the job, the server's own among them
-  bool waitForWorkers = true;         ///< server: the constructor returns once all have come
+  std::optional<int> numWorkers;  ///< stores of the job, the server's own among them
+  bool waitForWorkers = true;     ///< server: the constructor returns once all have come
   Store::Milliseconds timeout = Store::kDefaultTimeout;
-  bool multiTenant = false;           ///< server: share one server a port in this process; it
-                                      ///< lives as long as any store that shares it
+  bool multiTenant = false;  ///< server: share one server a port in this process; it
+                             ///< lives as long as any store that shares it
 };
 
 /// A store served by one of the ranks over TCP, IPv4 or IPv6 (c10d::TCPStore). A client that

@@ -100,15 +100,20 @@ ChildProcess::ChildProcess(const SpawnOptions& options) {
 
 ChildProcess ChildProcess::self(const std::string& role, std::vector<std::string> arguments,
                                 std::vector<std::pair<std::string, std::string>> environment) {
-  LOCKSTEP_CHECK(knowsChildRoles(), "link lockstep_test_main to start the test binary as '{}'", role);
+  LOCKSTEP_CHECK(knowsChildRoles(), "link lockstep_test_main to start the test binary as '{}'",
+                 role);
   arguments.insert(arguments.begin(), childRoleArgument(role));
   return ChildProcess(SpawnOptions{"/proc/self/exe", std::move(arguments), std::move(environment)});
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidFd_(std::exchange(other.pidFd_, -1)),
-      outputFd_(std::exchange(other.outputFd_, -1)), errorsFd_(std::exchange(other.errorsFd_, -1)),
-      reaped_(other.reaped_), status_(other.status_), output_(std::move(other.output_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidFd_(std::exchange(other.pidFd_, -1)),
+      outputFd_(std::exchange(other.outputFd_, -1)),
+      errorsFd_(std::exchange(other.errorsFd_, -1)),
+      reaped_(other.reaped_),
+      status_(other.status_),
+      output_(std::move(other.output_)) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ > 0 && !reaped_) {
@@ -190,7 +195,9 @@ ExitStatus ChildProcess::wait(std::chrono::milliseconds patience) {
   return status_;
 }
 
-std::string ChildProcess::output() { return std::exchange(output_, {}); }
+std::string ChildProcess::output() {
+  return std::exchange(output_, {});
+}
 
 std::string ChildProcess::errors() const {
   struct stat info {};
@@ -216,7 +223,8 @@ std::vector<ChildProcess> spawnRanks(int worldSize, const SpawnOptions& options)
 
 std::vector<ChildProcess> spawnSelfAsRanks(int worldSize, const std::string& role,
                                            const std::vector<std::string>& arguments) {
-  LOCKSTEP_CHECK(knowsChildRoles(), "link lockstep_test_main to start the test binary as '{}'", role);
+  LOCKSTEP_CHECK(knowsChildRoles(), "link lockstep_test_main to start the test binary as '{}'",
+                 role);
   SpawnOptions options{"/proc/self/exe", arguments, {}};
   options.arguments.insert(options.arguments.begin(), childRoleArgument(role));
   return spawnRanks(worldSize, options);

@@ -19,8 +19,8 @@ struct ExitStatus {
 };
 
 struct SpawnOptions {
-  std::string program;                                        ///< a path
-  std::vector<std::string> arguments;                         ///< without the program itself
+  std::string program;                                           ///< a path
+  std::vector<std::string> arguments;                            ///< without the program itself
   std::vector<std::pair<std::string, std::string>> environment;  ///< added to ours
 };
 

@@ -25,9 +25,13 @@ RegisterChildRole::RegisterChildRole(const std::string& name, ChildRole role) {
   roles().emplace(name, role);
 }
 
-std::string childRoleArgument(const std::string& role) { return kArgument + role; }
+std::string childRoleArgument(const std::string& role) {
+  return kArgument + role;
+}
 
-bool knowsChildRoles() { return mainAskedForRoles; }
+bool knowsChildRoles() {
+  return mainAskedForRoles;
+}
 
 std::optional<int> runChildRole(int argc, char** argv) {
   mainAskedForRoles = true;

@@ -10,6 +10,9 @@
 namespace lockstep::experiment::detail {
 namespace {
 
+/// Each mistake of syntax costs another reading; a text with more is no experiment file.
+constexpr std::size_t kMostMistakes = 50;
+
 Place placeOf(const toml::source_region& source) {
   return {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
 }
@@ -48,8 +51,8 @@ Value valueOf(const toml::node& node) {
 
 void flatten(const toml::table& root, const std::string& name, Document& document) {
   const auto add = [&](std::string key, const toml::key& written, const toml::node& node) {
-    document.entries.push_back({std::move(key), valueOf(node), name, placeOf(written.source()),
-                                placeOf(node.source())});
+    document.entries.push_back(
+        {std::move(key), valueOf(node), name, placeOf(written.source()), placeOf(node.source())});
   };
   for (const auto& [key, node] : root) {
     const auto* table = node.as_table();
@@ -133,14 +136,15 @@ Document readDocument(std::string_view toml, const std::string& name) {
       const Place place = placeOf(error.source());
       Mistake mistake{name, place.line, place.column, {}, sentence(error)};
       const auto index = static_cast<std::size_t>(place.line - 1);
-      const auto key = place.line >= 1 && index < lines.size() ? keyOfLine(lines, index)
-                                                              : std::nullopt;
-      if (!key) {
+      const auto key =
+          place.line >= 1 && index < lines.size() ? keyOfLine(lines, index) : std::nullopt;
+      if (!key || document.mistakes.size() == kMostMistakes) {
         // Going on would make mistakes out of sound lines, so the first one stands alone.
         if (document.mistakes.empty()) {
           document.mistakes.push_back(std::move(mistake));
         }
         document.mistakes.resize(1);
+        document.unreadable.clear();
         document.complete = false;
         return document;
       }

@@ -34,9 +34,9 @@ struct TableEntry {
 struct Document {
   std::vector<Entry> entries;
   std::vector<TableEntry> tables;
-  std::vector<Mistake> mistakes;      ///< of syntax
-  std::set<std::string> unreadable;   ///< keys whose line is among the mistakes
-  bool complete = true;               ///< false: reading stopped at the (only) mistake
+  std::vector<Mistake> mistakes;     ///< of syntax
+  std::set<std::string> unreadable;  ///< keys whose line is among the mistakes
+  bool complete = true;              ///< false: reading stopped at the (only) mistake
 };
 
 /// Takes a text apart. A line `key = ...` with a mistake of syntax does not hide those below

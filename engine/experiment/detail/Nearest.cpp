@@ -21,8 +21,8 @@ std::string normalised(std::string_view text) {
 
 /// A distance that also takes a shortened word ("batch") for near; kFar when not near at all.
 std::size_t likeness(const std::string& text, const std::string& candidate) {
-  if (text.size() >= 3 && (candidate.starts_with(text) || candidate.ends_with(text) ||
-                           text.starts_with(candidate))) {
+  if (text.size() >= 3 &&
+      (candidate.starts_with(text) || candidate.ends_with(text) || text.starts_with(candidate))) {
     return std::min<std::size_t>(2, editDistance(text, candidate));
   }
   const std::size_t limit = std::max<std::size_t>(1, std::min(text.size(), candidate.size()) / 3);
@@ -40,7 +40,8 @@ std::size_t editDistance(std::string_view a, std::string_view b) {
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
         row[j] = std::min(row[j], beforeLast[j - 2] + 1);
       }
@@ -83,7 +84,9 @@ std::string nearestKey(std::string_view key) {
   return nearest;
 }
 
-std::string nearestTable(std::string_view table) { return nearestOf(table, tableNames()); }
+std::string nearestTable(std::string_view table) {
+  return nearestOf(table, tableNames());
+}
 
 std::vector<std::string> tableNames() {
   std::vector<std::string> names;

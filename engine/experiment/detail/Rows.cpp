@@ -82,53 +82,75 @@ void addGeneral(Table& table) {
 
 void addModel(Table& table) {
   using M = ModelConfig;
-  table.push_back(RowBuilder("model.kind", at<&E::model, &M::kind>(), "Model",
-                             "The network that is trained.")
-                      .choices({"mlp", "cnn", "resnet18", "char_gpt", "deep_linear",
-                                "torchscript", "shapes"}));
+  table.push_back(
+      RowBuilder("model.kind", at<&E::model, &M::kind>(), "Model", "The network that is trained.")
+          .choices({"mlp", "cnn", "resnet18", "char_gpt", "deep_linear", "torchscript", "shapes"}));
   table.push_back(RowBuilder("model.layers", at<&E::model, &M::layers>(), "Layer widths",
                              "Widths from the input to the classes.")
-                      .from(1).to(1'000'000).onlyFor("model.kind=mlp"));
+                      .from(1)
+                      .to(1'000'000)
+                      .onlyFor("model.kind=mlp"));
   table.push_back(RowBuilder("model.width", at<&E::model, &M::width>(), "Width",
                              "Inputs and outputs of each linear layer.")
-                      .from(1).to(65'536).onlyFor("model.kind=deep_linear"));
+                      .from(1)
+                      .to(65'536)
+                      .onlyFor("model.kind=deep_linear"));
   table.push_back(RowBuilder("model.depth", at<&E::model, &M::depth>(), "Depth",
                              "Number of linear layers or of transformer blocks.")
-                      .from(1).to(1'000).onlyFor("model.kind=deep_linear,char_gpt"));
-  table.push_back(RowBuilder("model.classes", at<&E::model, &M::classes>(), "Classes",
-                             "Width of the output.")
-                      .from(2).to(100'000).onlyFor("model.kind=cnn,resnet18"));
+                      .from(1)
+                      .to(1'000)
+                      .onlyFor("model.kind=deep_linear,char_gpt"));
+  table.push_back(
+      RowBuilder("model.classes", at<&E::model, &M::classes>(), "Classes", "Width of the output.")
+          .from(2)
+          .to(100'000)
+          .onlyFor("model.kind=cnn,resnet18"));
   table.push_back(RowBuilder("model.embedding", at<&E::model, &M::embedding>(), "Embedding",
                              "Width of the residual stream, a multiple of model.heads.")
-                      .from(1).to(16'384).onlyFor("model.kind=char_gpt"));
+                      .from(1)
+                      .to(16'384)
+                      .onlyFor("model.kind=char_gpt"));
   table.push_back(RowBuilder("model.heads", at<&E::model, &M::heads>(), "Heads",
                              "Attention heads of each block.")
-                      .from(1).to(256).onlyFor("model.kind=char_gpt"));
+                      .from(1)
+                      .to(256)
+                      .onlyFor("model.kind=char_gpt"));
   table.push_back(RowBuilder("model.context", at<&E::model, &M::context>(), "Context",
                              "Length of the text the model sees at once.")
-                      .unit("characters").from(1).to(8'192).onlyFor("model.kind=char_gpt"));
+                      .unit("characters")
+                      .from(1)
+                      .to(8'192)
+                      .onlyFor("model.kind=char_gpt"));
   table.push_back(RowBuilder("model.file", at<&E::model, &M::file>(), "Model file",
                              "A TorchScript archive, or parameter shapes and layer times as JSON.")
-                      .path().onlyFor("model.kind=torchscript,shapes"));
+                      .path()
+                      .onlyFor("model.kind=torchscript,shapes"));
 }
 
 void addData(Table& table) {
   using D = DataConfig;
-  table.push_back(RowBuilder("data.kind", at<&E::data, &D::kind>(), "Data",
-                             "The set that is trained on.")
-                      .choices({"mnist", "text", "synthetic"}));
+  table.push_back(
+      RowBuilder("data.kind", at<&E::data, &D::kind>(), "Data", "The set that is trained on.")
+          .choices({"mnist", "text", "synthetic"}));
   table.push_back(RowBuilder("data.folder", at<&E::data, &D::folder>(), "IDX folder",
                              "Folder of MNIST's four IDX files; empty takes the shipped digits.")
-                      .path().onlyFor("data.kind=mnist"));
+                      .path()
+                      .onlyFor("data.kind=mnist"));
   table.push_back(RowBuilder("data.file", at<&E::data, &D::file>(), "Text file",
                              "A plain text, gzip or not; empty takes the shipped text.")
-                      .path().onlyFor("data.kind=text"));
+                      .path()
+                      .onlyFor("data.kind=text"));
   table.push_back(RowBuilder("data.batch_size", at<&E::data, &D::batchSize>(), "Batch size",
                              "Samples of each rank and step.")
-                      .unit("samples").from(1).to(1'000'000));
+                      .unit("samples")
+                      .from(1)
+                      .to(1'000'000));
   table.push_back(RowBuilder("data.samples", at<&E::data, &D::samples>(), "Samples",
                              "Size of the synthetic set.")
-                      .unit("samples").from(1).to(100'000'000).onlyFor("data.kind=synthetic"));
+                      .unit("samples")
+                      .from(1)
+                      .to(100'000'000)
+                      .onlyFor("data.kind=synthetic"));
   table.push_back(RowBuilder("data.shuffle", at<&E::data, &D::shuffle>(), "Shuffle",
                              "Draws a new order each epoch, the same on every rank."));
   table.push_back(RowBuilder("data.drop_last", at<&E::data, &D::dropLast>(), "Drop last",
@@ -141,14 +163,17 @@ void addProcesses(Table& table) {
   using P = ProcessesConfig;
   table.push_back(RowBuilder("processes.world_size", at<&E::processes, &P::worldSize>(), "Ranks",
                              "Number of rank processes.")
-                      .unit("ranks").from(1).to(64));
+                      .unit("ranks")
+                      .from(1)
+                      .to(64));
   table.push_back(RowBuilder("processes.backend", at<&E::processes, &P::backend>(), "Backend",
                              "Carries the collectives.")
                       .choices({"gloo"}));
-  table.push_back(RowBuilder("processes.threads_per_rank",
-                             at<&E::processes, &P::threadsPerRank>(), "Threads a rank",
-                             "Threads libtorch computes one operator with.")
-                      .unit("threads").from(1).to(256));
+  table.push_back(RowBuilder("processes.threads_per_rank", at<&E::processes, &P::threadsPerRank>(),
+                             "Threads a rank", "Threads libtorch computes one operator with.")
+                      .unit("threads")
+                      .from(1)
+                      .to(256));
   table.push_back(RowBuilder("processes.pinning", at<&E::processes, &P::pinning>(), "Pinning",
                              "With cores, rank r runs on threads_per_rank cores of its own.")
                       .choices({"none", "cores"}));
@@ -158,39 +183,51 @@ void addProcesses(Table& table) {
                       .advanced());
   table.push_back(RowBuilder("processes.master_port", at<&E::processes, &P::masterPort>(),
                              "Rendezvous port", "Port of the store; 0 takes any free one.")
-                      .from(0).to(65'535).advanced());
-  table.push_back(RowBuilder("processes.timeout_seconds",
-                             at<&E::processes, &P::timeoutSeconds>(), "Time limit",
-                             "Limit of each collective and of the rendezvous.")
-                      .unit("s").above(0).to(86'400).advanced());
+                      .from(0)
+                      .to(65'535)
+                      .advanced());
+  table.push_back(RowBuilder("processes.timeout_seconds", at<&E::processes, &P::timeoutSeconds>(),
+                             "Time limit", "Limit of each collective and of the rendezvous.")
+                      .unit("s")
+                      .above(0)
+                      .to(86'400)
+                      .advanced());
 }
 
 void addDdp(Table& table) {
   using D = DdpConfig;
   table.push_back(RowBuilder("ddp.bucket_cap_mb", at<&E::ddp, &D::bucketCapMb>(), "Bucket cap",
                              "A bucket is closed once it holds this much.")
-                      .unit("MiB").above(0).to(1'048'576));
+                      .unit("MiB")
+                      .above(0)
+                      .to(1'048'576));
   table.push_back(RowBuilder("ddp.first_bucket_mb", at<&E::ddp, &D::firstBucketMb>(),
                              "First bucket cap",
                              "Cap of the bucket that is ready first, so that it leaves early.")
-                      .unit("MiB").above(0).to(1'048'576).advanced());
+                      .unit("MiB")
+                      .above(0)
+                      .to(1'048'576)
+                      .advanced());
   table.push_back(RowBuilder("ddp.bucket_rule", at<&E::ddp, &D::bucketRule>(), "Bucket rule",
                              "Whose rule fills the buckets of the first step.")
-                      .choices({"c10d-1.13", "c10d-1.9"}).advanced());
-  table.push_back(RowBuilder("ddp.gradient_as_bucket_view",
-                             at<&E::ddp, &D::gradientAsBucketView>(), "Gradients are views",
+                      .choices({"c10d-1.13", "c10d-1.9"})
+                      .advanced());
+  table.push_back(RowBuilder("ddp.gradient_as_bucket_view", at<&E::ddp, &D::gradientAsBucketView>(),
+                             "Gradients are views",
                              "Gradients live in bucket memory, which saves a copy each way."));
   table.push_back(RowBuilder("ddp.broadcast_buffers", at<&E::ddp, &D::broadcastBuffers>(),
                              "Broadcast buffers",
                              "Rank 0's buffers go to all ranks before a forward pass."));
   table.push_back(RowBuilder("ddp.sync_every", at<&E::ddp, &D::syncEvery>(), "Reduce every",
                              "Accumulates this many steps before each reduction (no_sync).")
-                      .unit("steps").from(1).to(1'000'000));
+                      .unit("steps")
+                      .from(1)
+                      .to(1'000'000));
 }
 
 void addHook(Table& table) {
-  table.push_back(RowBuilder("hook.name", at<&E::hook, &HookConfig::name>(),
-                             "Communication hook", "What is done with a bucket that is ready.")
+  table.push_back(RowBuilder("hook.name", at<&E::hook, &HookConfig::name>(), "Communication hook",
+                             "What is done with a bucket that is ready.")
                       .choices({"allreduce", "noop"}));
 }
 
@@ -201,44 +238,68 @@ void addOptimizer(Table& table) {
                       .choices({"sgd", "adam", "adamw"}));
   table.push_back(RowBuilder("optimizer.learning_rate", at<&E::optimizer, &O::learningRate>(),
                              "Learning rate", "Step size.")
-                      .from(0).to(1'000'000));
-  table.push_back(RowBuilder("optimizer.momentum", at<&E::optimizer, &O::momentum>(),
-                             "Momentum", "Share of the last update that is kept.")
-                      .from(0).to(1).onlyFor("optimizer.kind=sgd"));
-  table.push_back(RowBuilder("optimizer.dampening", at<&E::optimizer, &O::dampening>(),
-                             "Dampening", "Share of the gradient that momentum leaves out.")
-                      .from(0).to(1).onlyFor("optimizer.kind=sgd").advanced());
-  table.push_back(RowBuilder("optimizer.nesterov", at<&E::optimizer, &O::nesterov>(),
-                             "Nesterov", "Looks one step ahead; needs momentum, no dampening.")
-                      .onlyFor("optimizer.kind=sgd").advanced());
+                      .from(0)
+                      .to(1'000'000));
+  table.push_back(RowBuilder("optimizer.momentum", at<&E::optimizer, &O::momentum>(), "Momentum",
+                             "Share of the last update that is kept.")
+                      .from(0)
+                      .to(1)
+                      .onlyFor("optimizer.kind=sgd"));
+  table.push_back(RowBuilder("optimizer.dampening", at<&E::optimizer, &O::dampening>(), "Dampening",
+                             "Share of the gradient that momentum leaves out.")
+                      .from(0)
+                      .to(1)
+                      .onlyFor("optimizer.kind=sgd")
+                      .advanced());
+  table.push_back(RowBuilder("optimizer.nesterov", at<&E::optimizer, &O::nesterov>(), "Nesterov",
+                             "Looks one step ahead; needs momentum, no dampening.")
+                      .onlyFor("optimizer.kind=sgd")
+                      .advanced());
   table.push_back(RowBuilder("optimizer.weight_decay", at<&E::optimizer, &O::weightDecay>(),
                              "Weight decay", "Pulls weights to zero; decoupled in adamw.")
-                      .from(0).to(1'000));
+                      .from(0)
+                      .to(1'000));
   table.push_back(RowBuilder("optimizer.beta1", at<&E::optimizer, &O::beta1>(), "Beta 1",
                              "Decay of the gradient's running mean.")
-                      .from(0).below(1).onlyFor("optimizer.kind=adam,adamw").advanced());
+                      .from(0)
+                      .below(1)
+                      .onlyFor("optimizer.kind=adam,adamw")
+                      .advanced());
   table.push_back(RowBuilder("optimizer.beta2", at<&E::optimizer, &O::beta2>(), "Beta 2",
                              "Decay of the squared gradient's running mean.")
-                      .from(0).below(1).onlyFor("optimizer.kind=adam,adamw").advanced());
+                      .from(0)
+                      .below(1)
+                      .onlyFor("optimizer.kind=adam,adamw")
+                      .advanced());
   table.push_back(RowBuilder("optimizer.epsilon", at<&E::optimizer, &O::epsilon>(), "Epsilon",
                              "Keeps the division finite.")
-                      .from(0).to(1).onlyFor("optimizer.kind=adam,adamw").advanced());
+                      .from(0)
+                      .to(1)
+                      .onlyFor("optimizer.kind=adam,adamw")
+                      .advanced());
 }
 
 void addTrain(Table& table) {
   using T = TrainConfig;
   table.push_back(RowBuilder("train.steps", at<&E::train, &T::steps>(), "Steps",
                              "Length of the run; write either steps or epochs.")
-                      .unit("steps").from(1).to(1'000'000'000));
+                      .unit("steps")
+                      .from(1)
+                      .to(1'000'000'000));
   table.push_back(RowBuilder("train.epochs", at<&E::train, &T::epochs>(), "Epochs",
                              "Length of the run in passes over the data.")
-                      .unit("epochs").from(1).to(1'000'000));
+                      .unit("epochs")
+                      .from(1)
+                      .to(1'000'000));
   table.push_back(RowBuilder("train.seed", at<&E::train, &T::seed>(), "Seed",
                              "Seeds weights, data order and synthetic data.")
-                      .from(0).to(4'294'967'295.0));
+                      .from(0)
+                      .to(4'294'967'295.0));
   table.push_back(RowBuilder("train.evaluate_every", at<&E::train, &T::evaluateEvery>(),
                              "Evaluate every", "Evaluates during the run; 0 does not.")
-                      .unit("steps").from(0).to(1'000'000'000));
+                      .unit("steps")
+                      .from(0)
+                      .to(1'000'000'000));
   table.push_back(RowBuilder("train.evaluate_at_end", at<&E::train, &T::evaluateAtEnd>(),
                              "Evaluate at the end", "Evaluates once after the last step."));
   table.push_back(RowBuilder("train.checkpoint", at<&E::train, &T::checkpoint>(), "Checkpoint",
@@ -246,7 +307,10 @@ void addTrain(Table& table) {
                       .path());
   table.push_back(RowBuilder("train.checkpoint_every", at<&E::train, &T::checkpointEvery>(),
                              "Checkpoint every", "Writes during the run; 0 only at the end.")
-                      .unit("steps").from(0).to(1'000'000'000).advanced());
+                      .unit("steps")
+                      .from(0)
+                      .to(1'000'000'000)
+                      .advanced());
   table.push_back(RowBuilder("train.resume_from", at<&E::train, &T::resumeFrom>(), "Resume from",
                              "Checkpoint to go on from; empty starts anew.")
                       .path());
@@ -256,13 +320,20 @@ void addCapture(Table& table) {
   using C = CaptureConfig;
   table.push_back(RowBuilder("capture.enabled", at<&E::capture, &C::enabled>(), "Capture",
                              "Records events from the first step on."));
-  table.push_back(RowBuilder("capture.ring_events", at<&E::capture, &C::ringEvents>(),
-                             "Ring size", "Events a lane holds until they are recorded, "
+  table.push_back(RowBuilder("capture.ring_events", at<&E::capture, &C::ringEvents>(), "Ring size",
+                             "Events a lane holds until they are recorded, "
                              "a power of two.")
-                      .unit("events").from(256).to(4'194'304).advanced());
+                      .unit("events")
+                      .from(256)
+                      .to(4'194'304)
+                      .advanced());
   table.push_back(RowBuilder("capture.counters_hz", at<&E::capture, &C::countersHz>(),
-                             "Counter rate", "Samples of memory, processor and network; 0 takes none.")
-                      .unit("Hz").from(0).to(100).advanced());
+                             "Counter rate",
+                             "Samples of memory, processor and network; 0 takes none.")
+                      .unit("Hz")
+                      .from(0)
+                      .to(100)
+                      .advanced());
 }
 
 Table makeTable() {

@@ -12,11 +12,11 @@
 namespace lockstep::experiment::detail {
 
 /// Reaches the member of an Experiment that a key stands for.
-using Member = std::variant<bool& (*)(Experiment&), int& (*)(Experiment&),
-                            std::int64_t& (*)(Experiment&), double& (*)(Experiment&),
-                            std::string& (*)(Experiment&),
-                            std::vector<std::int64_t>& (*)(Experiment&),
-                            std::optional<std::int64_t>& (*)(Experiment&)>;
+using Member =
+    std::variant<bool& (*)(Experiment&), int& (*)(Experiment&), std::int64_t& (*)(Experiment&),
+                 double& (*)(Experiment&), std::string& (*)(Experiment&),
+                 std::vector<std::int64_t>& (*)(Experiment&),
+                 std::optional<std::int64_t>& (*)(Experiment&)>;
 
 /// One key: its description for people and its place in the struct.
 struct Row {

@@ -17,8 +17,8 @@ struct OtherValue {
 };
 
 /// A value as it stands in a file, before it is known whether its key takes it.
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
-                           OtherValue>;
+using Value =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, OtherValue>;
 
 /// Writes a value as TOML.
 std::string format(const Value& value);

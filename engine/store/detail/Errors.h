@@ -13,8 +13,7 @@ std::string quoted(const std::vector<std::string>& keys);
 
 /// Builds "<place>: <operation>: timeout after 250 ms; missing keys: "a", "b"".
 StoreError timeoutError(const std::string& place, const std::string& operation,
-                        std::chrono::milliseconds timeout,
-                        const std::vector<std::string>& missing);
+                        std::chrono::milliseconds timeout, const std::vector<std::string>& missing);
 
 /// Builds "<place>: add "a": the value "x" is not a number".
 StoreError notANumber(const std::string& place, const std::string& key, const std::string& value);

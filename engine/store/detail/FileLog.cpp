@@ -80,8 +80,10 @@ void FileLog::readHeader(const std::string& job) {
   } else if (!content.starts_with(header)) {
     WireReader reader(std::string_view(content).substr(kMagic.size()));
     const std::string other = reader.text().value_or("?");
-    fail(fmt::format("belongs to job {}, not to {}: a job that crashed left it; delete it or give "
-                     "another path", quoted({other}), quoted({job})));
+    fail(
+        fmt::format("belongs to job {}, not to {}: a job that crashed left it; delete it or give "
+                    "another path",
+                    quoted({other}), quoted({job})));
   }
   position_ = static_cast<std::int64_t>(header.size());
 }
@@ -101,7 +103,9 @@ void FileLog::lock(Mode mode, const Deadline& deadline) const {
   }
 }
 
-void FileLog::unlock() const { flock(fd_, LOCK_UN); }
+void FileLog::unlock() const {
+  flock(fd_, LOCK_UN);
+}
 
 std::string FileLog::readFrom(std::int64_t position) const {
   struct stat info {};
@@ -196,7 +200,9 @@ FileLog::Session::Session(FileLog& log, Mode mode, const Deadline& deadline) : l
   }
 }
 
-FileLog::Session::~Session() { log_.unlock(); }
+FileLog::Session::~Session() {
+  log_.unlock();
+}
 
 void FileLog::Session::set(const std::string& key, const std::string& value) {
   if (key.size() > kLongestKey || value.size() > kLongestValue) {
@@ -211,6 +217,8 @@ void FileLog::Session::erase(const std::string& key) {
   log_.table_.erase(key);
 }
 
-void FileLog::Session::removeFile() { unlink(log_.path_.c_str()); }
+void FileLog::Session::removeFile() {
+  unlink(log_.path_.c_str());
+}
 
 }  // namespace lockstep::store::detail

@@ -38,7 +38,9 @@ KeyTable::Comparison KeyTable::compare(const std::string& key, const std::string
   return *now == expected ? Comparison{true, desired} : Comparison{false, *now};
 }
 
-bool KeyTable::erase(const std::string& key) { return values_.erase(key) > 0; }
+bool KeyTable::erase(const std::string& key) {
+  return values_.erase(key) > 0;
+}
 
 std::vector<std::string> KeyTable::missing(const std::vector<std::string>& keys) const {
   std::vector<std::string> result;

@@ -67,9 +67,8 @@ std::uint16_t portOf(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof(address);
   getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                                             : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
 }
 
 void setOption(int fd, int level, int name, int value) {
@@ -208,7 +207,8 @@ Descriptor connectTo(const std::string& host, std::uint16_t port, const Deadline
     if (deadline.passed()) {
       throw StoreError(fmt::format(
           "store {}: connect: timeout after {} ms: {}; is the rank that serves the store running "
-          "there?", endpoint(host, port), timeout.count(), error));
+          "there?",
+          endpoint(host, port), timeout.count(), error));
     }
     std::this_thread::sleep_for(std::min(pause, deadline.left() + Deadline::Milliseconds(1)));
     pause = std::min(pause * 2, Deadline::Milliseconds(100));
@@ -227,7 +227,9 @@ Transfer awaitReady(int fd, short events, const Deadline& deadline) {
   return count == 0 && deadline.passed() ? Transfer::kTimeout : Transfer::kDone;
 }
 
-bool mayTryAgain() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+bool mayTryAgain() {
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
 
 }  // namespace
 

@@ -45,8 +45,10 @@ std::string textField(std::string_view text) {
 }  // namespace
 
 TcpServer::TcpServer(const std::string& host, std::uint16_t port)
-    : listener_(listenOn(host, port)), epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
+    : listener_(listenOn(host, port)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   LOCKSTEP_CHECK(epoll_.open() && wake_.open(), "no descriptors for the store: errno {}", errno);
   watch(epoll_.get(), listener_.socket.get(), kListenerId, EPOLLIN);
   watch(epoll_.get(), wake_.get(), kWakeId, EPOLLIN);
@@ -103,7 +105,8 @@ void TcpServer::serve() {
 
 void TcpServer::acceptAll() {
   for (;;) {
-    Descriptor socket(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    Descriptor socket(
+        accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) {
       if (errno == EINTR || errno == ECONNABORTED) {
         continue;
@@ -274,9 +277,9 @@ bool TcpServer::execute(Id id, Connection& connection, std::string_view content)
       const auto atLeast = request == Request::kGet ? 0 : reader.i64();
       const auto timeoutMs = reader.i64();
       return atLeast && timeoutMs && reader.atEnd() &&
-             startWait(id, connection,
-                       {request, {*key}, *atLeast,
-                        Deadline(std::chrono::milliseconds(*timeoutMs)).at()});
+             startWait(
+                 id, connection,
+                 {request, {*key}, *atLeast, Deadline(std::chrono::milliseconds(*timeoutMs)).at()});
     }
     default:
       return false;

@@ -32,10 +32,10 @@ class TcpServer {
   struct Connection {
     Descriptor socket;
     std::string input;
-    std::string output;      ///< of which `sent` bytes are gone
+    std::string output;  ///< of which `sent` bytes are gone
     std::size_t sent = 0;
     bool greeted = false;
-    bool waiting = false;    ///< its request stands in the wait queue
+    bool waiting = false;  ///< its request stands in the wait queue
     std::uint32_t interest = 0;
   };
 

@@ -22,15 +22,15 @@ inline constexpr std::size_t kMostKeys = 1U << 16;
 inline constexpr std::size_t kLongestFrame = kLongestValue + 2 * kLongestKey;
 
 enum class Request : std::uint8_t {
-  kSet = 1,     ///< key, value
-  kGet,         ///< key, timeoutMs; answered once the key exists
-  kAdd,         ///< key, amount
-  kCompareSet,  ///< key, expected, desired
-  kDelete,      ///< key
-  kCheck,       ///< keys
-  kNumKeys,     ///<
-  kWait,        ///< keys, timeoutMs; answered once all exist
-  kWaitAtLeast, ///< key, amount, timeoutMs; answered once the number at key is that large
+  kSet = 1,      ///< key, value
+  kGet,          ///< key, timeoutMs; answered once the key exists
+  kAdd,          ///< key, amount
+  kCompareSet,   ///< key, expected, desired
+  kDelete,       ///< key
+  kCheck,        ///< keys
+  kNumKeys,      ///<
+  kWait,         ///< keys, timeoutMs; answered once all exist
+  kWaitAtLeast,  ///< key, amount, timeoutMs; answered once the number at key is that large
 };
 
 enum class Reply : std::uint8_t {

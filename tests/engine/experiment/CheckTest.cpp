@@ -26,7 +26,9 @@ std::vector<std::string> wrong(const Experiment& experiment) {
   return result;
 }
 
-TEST(Check, FindsNothingInASoundExperiment) { EXPECT_THAT(wrong(sound()), IsEmpty()); }
+TEST(Check, FindsNothingInASoundExperiment) {
+  EXPECT_THAT(wrong(sound()), IsEmpty());
+}
 
 TEST(Check, FindsEveryValueOutOfRange) {
   Experiment experiment = sound();
@@ -36,7 +38,8 @@ TEST(Check, FindsEveryValueOutOfRange) {
   experiment.hook.name = "powersgd";
   const auto found = wrong(experiment);
   EXPECT_EQ(found.size(), 4U);
-  EXPECT_THAT(found, Contains("form: processes.world_size: must be an integer from 1 to 64, not 65"));
+  EXPECT_THAT(found,
+              Contains("form: processes.world_size: must be an integer from 1 to 64, not 65"));
 }
 
 TEST(Check, LeavesKeysWithoutMeaningAlone) {
@@ -56,7 +59,8 @@ TEST(Check, WantsExactlyOneLength) {
 TEST(Check, FitsTheMlpToMnist) {
   Experiment experiment = sound();
   experiment.model.layers = {100, 10};
-  EXPECT_THAT(wrong(experiment), Contains(HasSubstr("must be 784 and the last 10, not 100 and 10")));
+  EXPECT_THAT(wrong(experiment),
+              Contains(HasSubstr("must be 784 and the last 10, not 100 and 10")));
   experiment.data.kind = "synthetic";
   EXPECT_THAT(wrong(experiment), IsEmpty());
   experiment.model.layers = {100};
@@ -113,7 +117,8 @@ TEST(Check, NamesFilesThatAreNotThere) {
   experiment.data.kind = "synthetic";
   EXPECT_THAT(wrong(experiment), Contains(HasSubstr("\"shapes\" needs model.file")));
   experiment.model.file = (folder / "absent.json").string();
-  EXPECT_THAT(wrong(experiment), Contains("form: model.file: there is no file " + experiment.model.file));
+  EXPECT_THAT(wrong(experiment),
+              Contains("form: model.file: there is no file " + experiment.model.file));
   experiment.model.file = folder.path().string();
   EXPECT_THAT(wrong(experiment), Contains(HasSubstr("is a folder, not a file")));
 
@@ -133,7 +138,8 @@ TEST(Check, WantsACheckpointToWriteEverySoManySteps) {
 TEST(Check, WantsARingOfAPowerOfTwo) {
   Experiment experiment = sound();
   experiment.capture.ringEvents = 1000;
-  EXPECT_THAT(wrong(experiment), Contains(HasSubstr("must be a power of two such as 512, not 1000")));
+  EXPECT_THAT(wrong(experiment),
+              Contains(HasSubstr("must be a power of two such as 512, not 1000")));
 }
 
 TEST(Check, WantsASampleForEachRank) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <array>
+#include <random>
 #include <set>
 
 #include "engine/experiment/Schema.h"
@@ -36,13 +37,20 @@ std::vector<std::string> mistakesIn(const std::string& toml, const Overrides& ov
 std::string otherValue(const Field& field, const Experiment& experiment) {
   const std::string now = valueText(field, experiment);
   switch (field.type) {
-    case FieldType::kBool: return now == "true" ? "false" : "true";
-    case FieldType::kInteger: return now == "2" ? "1" : "2";
-    case FieldType::kReal: return "0.4375";
-    case FieldType::kText: return R"("quote \" backslash \\ tab \t bell \u0007 umlaut ü")";
-    case FieldType::kPath: return "";
-    case FieldType::kChoice: return "\"" + field.choices.back() + "\"";
-    case FieldType::kIntegerList: return "[7, 5, 3]";
+    case FieldType::kBool:
+      return now == "true" ? "false" : "true";
+    case FieldType::kInteger:
+      return now == "2" ? "1" : "2";
+    case FieldType::kReal:
+      return "0.4375";
+    case FieldType::kText:
+      return R"("quote \" backslash \\ tab \t bell \u0007 umlaut ü")";
+    case FieldType::kPath:
+      return "";
+    case FieldType::kChoice:
+      return "\"" + field.choices.back() + "\"";
+    case FieldType::kIntegerList:
+      return "[7, 5, 3]";
   }
   return "";
 }
@@ -99,7 +107,8 @@ enabled = false
 }
 
 TEST(Parse, ReportsEveryMistakeAtOnceInTheOrderOfTheFile) {
-  EXPECT_THAT(mistakesIn(R"([model]
+  EXPECT_THAT(
+      mistakesIn(R"([model]
 kind = "mlq"
 [processes]
 world_size = "two"
@@ -111,16 +120,16 @@ learning_rate = nan
 [trian]
 steps = 1
 )"),
-              ElementsAre("e.toml:2:8: model.kind: must be one of mlp, cnn, resnet18, char_gpt, "
-                          "deep_linear, torchscript, shapes, not \"mlq\"; did you mean \"mlp\"?",
-                          "e.toml:4:14: processes.world_size: must be an integer from 1 to 64, "
-                          "not \"two\"",
-                          "e.toml:6:1: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
-                          "e.toml:7:19: ddp.first_bucket_mb: must be a number above 0 and up to "
-                          "1048576, not -1",
-                          "e.toml:9:17: optimizer.learning_rate: must be a number from 0 to "
-                          "1000000, not nan",
-                          "e.toml:10:2: trian: unknown table; did you mean [train]?"));
+      ElementsAre("e.toml:2:8: model.kind: must be one of mlp, cnn, resnet18, char_gpt, "
+                  "deep_linear, torchscript, shapes, not \"mlq\"; did you mean \"mlp\"?",
+                  "e.toml:4:14: processes.world_size: must be an integer from 1 to 64, "
+                  "not \"two\"",
+                  "e.toml:6:1: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
+                  "e.toml:7:19: ddp.first_bucket_mb: must be a number above 0 and up to "
+                  "1048576, not -1",
+                  "e.toml:9:17: optimizer.learning_rate: must be a number from 0 to "
+                  "1000000, not nan",
+                  "e.toml:10:2: trian: unknown table; did you mean [train]?"));
 }
 
 TEST(Parse, RefusesWorldSizesOutsideTheirRange) {
@@ -134,8 +143,8 @@ TEST(Parse, RefusesWorldSizesOutsideTheirRange) {
 }
 
 TEST(Parse, GoesOnBelowALineThatIsNoToml) {
-  const auto found = mistakesIn(
-      "[processes]\nworld_size = two\n[train]\nsteps = 1O\n[ddp]\nbucket_cap_mb = 0\n");
+  const auto found =
+      mistakesIn("[processes]\nworld_size = two\n[train]\nsteps = 1O\n[ddp]\nbucket_cap_mb = 0\n");
   ASSERT_EQ(found.size(), 3U);
   EXPECT_THAT(found[0], StartsWith("e.toml:2:"));
   EXPECT_THAT(found[0], HasSubstr("processes.world_size: not valid TOML"));
@@ -163,11 +172,45 @@ TEST(Parse, ReportsOneMistakeForAListThatIsNeverClosed) {
 }
 
 TEST(Parse, TakesAnyBytesWithoutHarm) {
-  for (const std::string& text : {std::string("\0\0", 2), std::string("\xff\xfe"), std::string("="),
-                                 std::string("[[ddp]]\nx=1\n"), std::string("]"),
-                                 std::string(100'000, '['), "a=" + std::string(5'000, '['),
-                                 std::string("\"\"\"")}) {
+  for (const std::string& text :
+       {std::string("\0\0", 2), std::string("\xff\xfe"), std::string("="),
+        std::string("[[ddp]]\nx=1\n"), std::string("]"), std::string(100'000, '['),
+        "a=" + std::string(5'000, '['), std::string("\"\"\"")}) {
     EXPECT_FALSE(parse(text).mistakes.empty()) << text.substr(0, 20);
+  }
+}
+
+TEST(Parse, EndsSoonOnATextFullOfMistakes) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) {
+    text += "a=\n";
+  }
+  EXPECT_EQ(parse(text).mistakes.size(), 1U);
+}
+
+TEST(Parse, TakesDamagedExperimentsWithoutHarm) {
+  Experiment experiment;
+  experiment.train.steps = 1;
+  const std::string sound = toToml(experiment);
+  std::mt19937 random(7);
+  for (int round = 0; round < 1000; ++round) {
+    std::string text = sound;
+    for (std::uint32_t edits = 1 + random() % 4; edits-- > 0;) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 3) {
+        case 0:
+          text[at] = static_cast<char>(random() % 256);
+          break;
+        case 1:
+          text.erase(at, 1 + random() % 20);
+          break;
+        default:
+          text.insert(at, text.substr(random() % text.size(), random() % 30));
+      }
+    }
+    for (const Mistake& mistake : parse(text).mistakes) {
+      EXPECT_FALSE(mistake.text.empty());
+    }
   }
 }
 
@@ -177,7 +220,8 @@ TEST(Parse, NamesTheKeysOfATableWhenNothingIsNear) {
 }
 
 TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {
-  const auto found = mistakesIn("train.steps = 1\nhook = \"noop\"\n[name]\nx = 1\n[[ddp]]\na = 1\n");
+  const auto found =
+      mistakesIn("train.steps = 1\nhook = \"noop\"\n[name]\nx = 1\n[[ddp]]\na = 1\n");
   ASSERT_EQ(found.size(), 3U);
   EXPECT_EQ(found[0], "e.toml:2:1: hook: is a table: write its keys under [hook] (name)");
   EXPECT_THAT(found[1], HasSubstr("name: must be a text in quotes, not a table"));
@@ -185,20 +229,22 @@ TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {
 }
 
 TEST(Parse, RefusesKeysThatHaveNoMeaningForTheKind) {
-  EXPECT_THAT(mistakesIn("[model]\nkind = \"cnn\"\nlayers = [1, 2]\n[optimizer]\nkind = \"adam\"\n"
-                         "momentum = 0.9\n[train]\nsteps = 1\n"),
-              ElementsAre("e.toml:3:1: model.layers: has no meaning with model.kind = \"cnn\", only "
-                          "with mlp; leave it out",
-                          "e.toml:6:1: optimizer.momentum: has no meaning with optimizer.kind = "
-                          "\"adam\", only with sgd; leave it out"));
+  EXPECT_THAT(
+      mistakesIn("[model]\nkind = \"cnn\"\nlayers = [1, 2]\n[optimizer]\nkind = \"adam\"\n"
+                 "momentum = 0.9\n[train]\nsteps = 1\n"),
+      ElementsAre("e.toml:3:1: model.layers: has no meaning with model.kind = \"cnn\", only "
+                  "with mlp; leave it out",
+                  "e.toml:6:1: optimizer.momentum: has no meaning with optimizer.kind = "
+                  "\"adam\", only with sgd; leave it out"));
 }
 
 TEST(Parse, PutsARuleAtTheKeyThatWasWritten) {
-  EXPECT_THAT(mistakesIn("[model]\nkind = \"char_gpt\"\n[train]\nsteps = 1\nepochs = 1\n"),
-              ElementsAre("e.toml:2:8: data.kind: model.kind \"char_gpt\" takes data.kind text, not "
-                          "\"mnist\"",
-                          "e.toml:5:10: train.epochs: write either train.steps or train.epochs, not "
-                          "both"));
+  EXPECT_THAT(
+      mistakesIn("[model]\nkind = \"char_gpt\"\n[train]\nsteps = 1\nepochs = 1\n"),
+      ElementsAre("e.toml:2:8: data.kind: model.kind \"char_gpt\" takes data.kind text, not "
+                  "\"mnist\"",
+                  "e.toml:5:10: train.epochs: write either train.steps or train.epochs, not "
+                  "both"));
 }
 
 TEST(Parse, MakesNoSecondMistakeOfAKeyThatIsWrongAlready) {
@@ -236,10 +282,13 @@ TEST(Parse, KeepsNameAndShowsOfABrokenExperiment) {
 }
 
 TEST(Overrides, WinOverTheFile) {
-  const auto outcome = parse("[train]\nsteps = 5\n[processes]\nworld_size = 99\n",
-                             {{"processes.world_size", "4"}, {"ddp.bucket_cap_mb", "0.5"},
-                              {"model.layers", "[784, 10]"}, {"name", "two words"},
-                              {"hook.name", "\"noop\""}, {"data.shuffle", "false"}});
+  const auto outcome =
+      parse("[train]\nsteps = 5\n[processes]\nworld_size = 99\n", {{"processes.world_size", "4"},
+                                                                   {"ddp.bucket_cap_mb", "0.5"},
+                                                                   {"model.layers", "[784, 10]"},
+                                                                   {"name", "two words"},
+                                                                   {"hook.name", "\"noop\""},
+                                                                   {"data.shuffle", "false"}});
   ASSERT_THAT(messages(outcome.mistakes), IsEmpty());
   EXPECT_EQ(outcome.experiment.processes.worldSize, 4);
   EXPECT_EQ(outcome.experiment.ddp.bucketCapMb, 0.5);
@@ -250,9 +299,10 @@ TEST(Overrides, WinOverTheFile) {
 }
 
 TEST(Overrides, GoThroughTheSameChecks) {
-  EXPECT_THAT(mistakesIn("[train]\nsteps = 1\n",
-                         {{"processes.world_size", "two"}, {"ddp.bucket_cap", "1"},
-                          {"data.batch_size", ""}, {"model.layers", "[784, "}}),
+  EXPECT_THAT(mistakesIn("[train]\nsteps = 1\n", {{"processes.world_size", "two"},
+                                                  {"ddp.bucket_cap", "1"},
+                                                  {"data.batch_size", ""},
+                                                  {"model.layers", "[784, "}}),
               testing::UnorderedElementsAre(
                   "--set: processes.world_size: must be an integer from 1 to 64, not \"two\"",
                   "--set: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
@@ -270,8 +320,8 @@ TEST(Overrides, ReplaceStepsByEpochsAndTheOtherWayRound) {
   ASSERT_THAT(messages(outcome.mistakes), IsEmpty());
   EXPECT_EQ(outcome.experiment.train.steps, 20);
   EXPECT_EQ(outcome.experiment.train.epochs, std::nullopt);
-  EXPECT_EQ(mistakesIn("[train]\nsteps = 5\n", {{"train.steps", "1"}, {"train.epochs", "1"}}).size(),
-            1U);
+  EXPECT_EQ(
+      mistakesIn("[train]\nsteps = 5\n", {{"train.steps", "1"}, {"train.epochs", "1"}}).size(), 1U);
 }
 
 TEST(Overrides, DropKeysOfTheFileThatLoseTheirMeaning) {

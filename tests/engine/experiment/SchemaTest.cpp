@@ -78,7 +78,9 @@ TEST(Schema, DescribesEveryKeyUnderItsTable) {
   EXPECT_THAT(text, testing::HasSubstr("only for model.kind cnn or resnet18"));
 }
 
-TEST(Schema, FindsNoFieldForAnUnknownKey) { EXPECT_EQ(findField("ddp.bucket"), nullptr); }
+TEST(Schema, FindsNoFieldForAnUnknownKey) {
+  EXPECT_EQ(findField("ddp.bucket"), nullptr);
+}
 
 }  // namespace
 }  // namespace lockstep::experiment

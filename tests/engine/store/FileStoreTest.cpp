@@ -122,8 +122,11 @@ TEST_F(FileStoreTest, SaysThatSomebodyCutTheFile) {
 
 TEST_F(FileStoreTest, RefusesTheFileOfAnotherJob) {
   FileStore store({path, 1, "monday"});
-  EXPECT_THAT(failureOf([&] { FileStore({path, 1, "tuesday"}); }),
-              AllOf(HasSubstr("monday"), HasSubstr("tuesday"), HasSubstr(path), HasSubstr("delete it")));
+  EXPECT_THAT(
+      failureOf([&] {
+        FileStore({path, 1, "tuesday"});
+      }),
+      AllOf(HasSubstr("monday"), HasSubstr("tuesday"), HasSubstr(path), HasSubstr("delete it")));
 }
 
 TEST_F(FileStoreTest, RefusesAFileThatIsNoStore) {
@@ -151,9 +154,13 @@ TEST_F(FileStoreTest, SaysWhereAFileIsDamaged) {
 TEST_F(FileStoreTest, NamesEachMistakeOfItsOptions) {
   EXPECT_THAT(failureOf([] { FileStore({"", 1}); }), HasSubstr("path is missing"));
   EXPECT_THAT(failureOf([&] { FileStore({path, 0}); }), HasSubstr("world size is 0"));
-  EXPECT_THAT(failureOf([&] { FileStore({(folder / "no/where").string(), 1}); }),
+  EXPECT_THAT(failureOf([&] {
+                FileStore({(folder / "no/where").string(), 1});
+              }),
               AllOf(HasSubstr("no/where"), HasSubstr("No such file or directory")));
-  EXPECT_THAT(failureOf([&] { FileStore({folder.path().string(), 1}); }),
+  EXPECT_THAT(failureOf([&] {
+                FileStore({folder.path().string(), 1});
+              }),
               HasSubstr("Is a directory"));
 }
 

@@ -180,8 +180,7 @@ TEST_P(StoreContract, ChecksWithoutWaiting) {
 TEST_P(StoreContract, NamesTheMissingKeysWhenWaitTimesOut) {
   store->set("there", "1");
   const auto start = std::chrono::steady_clock::now();
-  const std::string text =
-      failureOf([&] { store->wait({"there", "absent", "gone"}, 250ms); });
+  const std::string text = failureOf([&] { store->wait({"there", "absent", "gone"}, 250ms); });
   const auto waited = std::chrono::steady_clock::now() - start;
   EXPECT_THAT(text, AllOf(HasSubstr("timeout after 250 ms"), HasSubstr("absent\""),
                           HasSubstr("gone\""), HasSubstr("wait"), Not(HasSubstr("there\""))));

@@ -82,9 +82,8 @@ TEST(TcpFault, AKilledServerEndsAWaitAtOnce) {
   auto server = ChildProcess::self("serve-store");
   const std::uint16_t port = portOf(server);
   TCPStore client("127.0.0.1", clientOptions(port));
-  auto failure = std::async(std::launch::async, [&] {
-    return failureOf([&] { client.get("never"); });
-  });
+  auto failure =
+      std::async(std::launch::async, [&] { return failureOf([&] { client.get("never"); }); });
   TCPStore other("127.0.0.1", clientOptions(port));
   other.set("key", "value");
   const auto start = std::chrono::steady_clock::now();
@@ -251,10 +250,17 @@ TEST_F(TcpFaultServer, OutlivesRandomBytes) {
       WireWriter writer(fields);
       for (std::uint32_t parts = number(4); parts-- > 0;) {
         switch (number(4)) {
-          case 0: writer.text("/key " + std::to_string(number(5))); break;
-          case 1: writer.i64(static_cast<std::int64_t>(number(20)) - 5); break;
-          case 2: writer.u32(number(3) == 0 ? 0xffffffffU : number(9)); break;
-          default: writer.u8(static_cast<std::uint8_t>(number(256)));
+          case 0:
+            writer.text("/key " + std::to_string(number(5)));
+            break;
+          case 1:
+            writer.i64(static_cast<std::int64_t>(number(20)) - 5);
+            break;
+          case 2:
+            writer.u32(number(3) == 0 ? 0xffffffffU : number(9));
+            break;
+          default:
+            writer.u8(static_cast<std::uint8_t>(number(256)));
         }
       }
       bytes += frame(static_cast<Request>(number(12)), fields);

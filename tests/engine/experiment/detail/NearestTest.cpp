@@ -37,7 +37,9 @@ TEST(Nearest, FindsNothingForAWordFromElsewhere) {
   EXPECT_EQ(nearestKey(""), "");
 }
 
-TEST(Nearest, FindsAMistypedTable) { EXPECT_EQ(nearestTable("modle"), "model"); }
+TEST(Nearest, FindsAMistypedTable) {
+  EXPECT_EQ(nearestTable("modle"), "model");
+}
 
 }  // namespace
 }  // namespace lockstep::experiment::detail

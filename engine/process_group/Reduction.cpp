@@ -1,5 +1,7 @@
 #include "engine/process_group/Reduction.h"
 
+#include "engine/process_group/HalfConversion.h"
+
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <fmt/format.h>
@@ -95,6 +97,29 @@ struct Accumulator<c10::BFloat16> {
   using Type = float;
 };
 
+// Blocks of sources in the type they are summed in.
+template <typename T, typename Acc>
+void load(const T* from, Acc* to, std::size_t count) {
+  if constexpr (std::is_same_v<T, c10::Half>) {
+    convert(from, to, count);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = static_cast<Acc>(from[i]);
+    }
+  }
+}
+
+template <typename T, typename Acc>
+void store(const Acc* from, T* to, std::size_t count) {
+  if constexpr (std::is_same_v<T, c10::Half>) {
+    convert(from, to, count);
+  } else {
+    for (std::size_t i = 0; i < count; ++i) {
+      to[i] = static_cast<T>(from[i]);
+    }
+  }
+}
+
 // Note [Order of reduction]
 // Elements are combined in rank order, whatever the algorithm, the number of segments and the
 // place of an element in its buffer. So all ranks get the same bits, and so does a run with
@@ -106,43 +131,42 @@ void combine(void* outVoid, const void* const* sources, int count, std::size_t e
   using Acc = typename Accumulator<T>::Type;
   T* out = static_cast<T*>(outVoid);
   const auto source = [&](int i) { return static_cast<const T*>(sources[i]); };
-  const Acc divideBy = static_cast<Acc>(divisor);
-  const auto finish = [&](Acc value) {
-    if constexpr (kDivide) {
-      return static_cast<T>(value / divideBy);
-    } else {
-      return static_cast<T>(value);
-    }
-  };
-  if (count == 2) {
-    const T* a = source(0);
-    const T* b = source(1);
-    // out may be a or b, but only at the same index.
+  if constexpr (std::is_same_v<T, Acc> && !kDivide) {
+    if (count == 2) {
+      const T* a = source(0);
+      const T* b = source(1);
+      // out may be a or b, but only at the same index.
 #pragma GCC ivdep
-    for (std::size_t i = 0; i < elements; ++i) {
-      out[i] = finish(Op::template apply<Acc>(static_cast<Acc>(a[i]), static_cast<Acc>(b[i])));
+      for (std::size_t i = 0; i < elements; ++i) {
+        out[i] = Op::template apply<T>(a[i], b[i]);
+      }
+      return;
     }
-    return;
   }
   constexpr std::size_t kBlock = 8192 / sizeof(Acc);
   Acc block[kBlock];
+  Acc next[kBlock];
   for (std::size_t begin = 0; begin < elements; begin += kBlock) {
     const std::size_t size = std::min(kBlock, elements - begin);
-    for (int s = 0; s < count; ++s) {
-      const T* from = source(s) + begin;
-      if (s == 0) {
-        for (std::size_t i = 0; i < size; ++i) {
-          block[i] = static_cast<Acc>(from[i]);
-        }
+    load(source(0) + begin, block, size);
+    for (int s = 1; s < count; ++s) {
+      const Acc* from = next;
+      if constexpr (std::is_same_v<T, Acc>) {
+        from = source(s) + begin;
       } else {
-        for (std::size_t i = 0; i < size; ++i) {
-          block[i] = Op::template apply<Acc>(block[i], static_cast<Acc>(from[i]));
-        }
+        load(source(s) + begin, next, size);
+      }
+      for (std::size_t i = 0; i < size; ++i) {
+        block[i] = Op::template apply<Acc>(block[i], from[i]);
       }
     }
-    for (std::size_t i = 0; i < size; ++i) {
-      out[begin + i] = finish(block[i]);
+    if constexpr (kDivide) {
+      const Acc divideBy = static_cast<Acc>(divisor);
+      for (std::size_t i = 0; i < size; ++i) {
+        block[i] /= divideBy;
+      }
     }
+    store(block, out + begin, size);
   }
 }
 

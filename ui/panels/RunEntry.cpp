@@ -1,20 +1,9 @@
 #include "ui/panels/RunEntry.h"
 
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
-namespace {
-
-std::optional<double> metric(const trace::RunSummary& summary, const char* name) {
-  const auto found = summary.lastMetrics.find(name);
-  if (found == summary.lastMetrics.end()) {
-    return std::nullopt;
-  }
-  return found->second;
-}
-
-}  // namespace
-
 RunEntry readRunEntry(const std::filesystem::path& path) {
   RunEntry entry;
   entry.path = QString::fromStdString(path.string());
@@ -36,9 +25,6 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   for (const trace::RankInfo& rank : summary.ranks) {
     entry.drops += rank.eventsDropped;
   }
-  entry.stepsPerSecond = metric(summary, "steps_per_second");
-  entry.overlapPercent = metric(summary, "overlap_percent");
-  entry.exposedMs = metric(summary, "exposed_ms");
 
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
   const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), "/");
@@ -47,6 +33,19 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   entry.hook = QString::fromStdString(parsed.experiment.hook.name);
   entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;
   return entry;
+}
+
+RunFigures readRunFigures(const std::filesystem::path& path) {
+  const auto reader = trace::RunFileReader::open(path);
+  if (!reader.ok()) {
+    return {};
+  }
+  const auto data = analysis::readRunData(*reader.value());
+  if (!data.ok()) {
+    return {};
+  }
+  const analysis::RunAnalysis result = analysis::analyse(data.value());
+  return {result.stepsPerSecond, result.overlapPercent, result.exposedMs};
 }
 
 }  // namespace lockstep::ui

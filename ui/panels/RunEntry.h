@@ -42,6 +42,17 @@ struct RunEntry {
 /// Reads the row of one run file; blocks on the disk.
 RunEntry readRunEntry(const std::filesystem::path& path);
 
+/// What the analysis says of a whole run.
+struct RunFigures {
+  std::optional<double> stepsPerSecond;
+  std::optional<double> overlapPercent;
+  std::optional<double> exposedMs;
+};
+
+/// Reads and analyses every span of a run file: seconds for a long run, so never on the UI
+/// thread. A file that cannot be read has no figures. [any-thread]
+RunFigures readRunFigures(const std::filesystem::path& path);
+
 }  // namespace lockstep::ui
 
 Q_DECLARE_METATYPE(std::vector<lockstep::ui::RunEntry>)

@@ -89,6 +89,7 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
 }
 
 RunsPanel::~RunsPanel() {
+  thread_.requestInterruption();
   thread_.quit();
   thread_.wait();
 }

@@ -1,8 +1,17 @@
 #include "ui/panels/RunsScanner.h"
 
+#include <QThread>
+
 namespace lockstep::ui {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// About ten million spans; a larger run is analysed when it is opened, not for a list.
+constexpr std::uintmax_t kLargestAnalysed = 256ULL << 20;
+
+}  // namespace
 
 RunsScanner::RunsScanner(fs::path folder) : folder_(std::move(folder)) {}
 
@@ -27,7 +36,7 @@ RunsScanner::Stamp RunsScanner::stampOf(const fs::path& path) {
 }
 
 void RunsScanner::scan() {
-  std::map<fs::path, std::pair<Stamp, RunEntry>> found;
+  std::map<fs::path, Known> found;
   std::error_code error;
   for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     const fs::path& path = it->path();
@@ -36,18 +45,37 @@ void RunsScanner::scan() {
     }
     const Stamp stamp = stampOf(path);
     const auto before = known_.find(path);
-    if (before != known_.end() && before->second.first == stamp && !before->second.second.live()) {
+    if (before != known_.end() && before->second.stamp == stamp && !before->second.entry.live()) {
       found.emplace(path, before->second);
     } else {
-      found.emplace(path, std::pair{stamp, readRunEntry(path)});
+      found.emplace(path, Known{stamp, readRunEntry(path), false});
     }
   }
   known_ = std::move(found);
+  tell();
 
+  for (auto& [path, known] : known_) {
+    if (QThread::currentThread()->isInterruptionRequested()) {
+      return;
+    }
+    if (known.analysed || known.entry.live() || !known.entry.problem.isEmpty() ||
+        known.stamp.mainSize > kLargestAnalysed) {
+      continue;
+    }
+    const RunFigures figures = readRunFigures(path);
+    known.entry.stepsPerSecond = figures.stepsPerSecond;
+    known.entry.overlapPercent = figures.overlapPercent;
+    known.entry.exposedMs = figures.exposedMs;
+    known.analysed = true;
+    tell();
+  }
+}
+
+void RunsScanner::tell() {
   std::vector<RunEntry> entries;
   entries.reserve(known_.size());
   for (const auto& [path, known] : known_) {
-    entries.push_back(known.second);
+    entries.push_back(known.entry);
   }
   emit scanned(std::move(entries));
 }

@@ -20,7 +20,8 @@ class RunsScanner : public QObject {
  public:
   explicit RunsScanner(std::filesystem::path folder);
 
-  /// Reads what changed and emits `scanned`.
+  /// Reads what changed and emits `scanned`; then analyses the runs that have ended and are
+  /// new here, and emits it again after each.
   void scan();
 
  signals:
@@ -34,10 +35,16 @@ class RunsScanner : public QObject {
     std::uintmax_t logSize = 0;
     bool operator==(const Stamp&) const = default;
   };
+  struct Known {
+    Stamp stamp;
+    RunEntry entry;
+    bool analysed = false;
+  };
+  void tell();
   static Stamp stampOf(const std::filesystem::path& path);
 
   std::filesystem::path folder_;
-  std::map<std::filesystem::path, std::pair<Stamp, RunEntry>> known_;
+  std::map<std::filesystem::path, Known> known_;
 };
 
 }  // namespace lockstep::ui

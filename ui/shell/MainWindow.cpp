@@ -287,6 +287,15 @@ void MainWindow::runStateChanged(trace::RunState state) {
       if (sawLive_) {
         messages_->show(kEndMessage, MessageBar::Kind::kGood,
                         reportOf(*session_).sentence(tr("Finished")), {slowest, repeat});
+        connect(session_.get(), &RunSession::analysed, this,
+                [this, slowest, repeat](const RunFigures& figures) {
+                  if (messages_->shows(kEndMessage)) {
+                    messages_->show(kEndMessage, MessageBar::Kind::kGood,
+                                    reportOf(*session_, &figures).sentence(tr("Finished")),
+                                    {slowest, repeat});
+                  }
+                });
+        session_->analyse();
       }
       break;
     case trace::RunState::kStopped:

@@ -121,6 +121,15 @@ void MessageBar::dismissAll() {
   }
 }
 
+bool MessageBar::shows(const QString& key) const {
+  for (int i = 0; i < layout_->count(); ++i) {
+    if (layout_->itemAt(i)->widget()->objectName() == key) {
+      return true;
+    }
+  }
+  return false;
+}
+
 QStringList MessageBar::texts() const {
   QStringList texts;
   for (int i = 0; i < layout_->count(); ++i) {

@@ -27,6 +27,7 @@ class MessageBar : public QWidget {
   void show(const QString& key, Kind kind, const QString& text, std::vector<Button> buttons = {});
   void dismiss(const QString& key);
   void dismissAll();
+  [[nodiscard]] bool shows(const QString& key) const;
 
   /// Texts shown now, from the top.
   [[nodiscard]] QStringList texts() const;

@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <cmath>
 
+#include "ui/panels/RunEntry.h"
 #include "ui/shell/RunSession.h"
 
 namespace lockstep::ui {
@@ -19,11 +20,13 @@ std::optional<double> lastOf(const RunModel& model, const std::string& name) {
 
 }  // namespace
 
-RunReport reportOf(RunSession& session) {
+RunReport reportOf(RunSession& session, const RunFigures* figures) {
   const RunModel& model = *session.model();
   RunReport report;
-  report.overlapPercent = lastOf(model, "overlap_percent");
-  report.exposedMs = lastOf(model, "exposed_ms");
+  if (figures != nullptr) {
+    report.overlapPercent = figures->overlapPercent;
+    report.exposedMs = figures->exposedMs;
+  }
   report.accuracy = lastOf(model, "test_accuracy");
   report.loss = lastOf(model, "loss");
   return report;

@@ -6,6 +6,7 @@
 namespace lockstep::ui {
 
 class RunSession;
+struct RunFigures;
 
 /// What an ended run comes to, in one line.
 struct RunReport {
@@ -18,6 +19,7 @@ struct RunReport {
   [[nodiscard]] QString sentence(const QString& opening) const;
 };
 
-RunReport reportOf(RunSession& session);
+/// Without `figures`, only what the run itself reported.
+RunReport reportOf(RunSession& session, const RunFigures* figures = nullptr);
 
 }  // namespace lockstep::ui

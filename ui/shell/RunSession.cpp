@@ -1,6 +1,9 @@
 #include "ui/shell/RunSession.h"
 
+#include <QCoreApplication>
 #include <QFileInfo>
+#include <QPointer>
+#include <QThreadPool>
 
 namespace lockstep::ui {
 namespace {
@@ -65,6 +68,22 @@ void RunSession::takeChange() {
   }
 }
 
+void RunSession::analyse() {
+  // The session may be gone when the answer comes: then nobody is told.
+  QThreadPool::globalInstance()->start(
+      [path = std::filesystem::path(path_.toStdString()), self = QPointer<RunSession>(this)] {
+        const RunFigures figures = readRunFigures(path);
+        QMetaObject::invokeMethod(
+            QCoreApplication::instance(),
+            [self, figures] {
+              if (self) {
+                emit self->analysed(figures);
+              }
+            },
+            Qt::QueuedConnection);
+      });
+}
+
 bool RunSession::showStep(std::uint32_t step, int rank) {
   for (int candidate = 0; candidate < model_.rankCount(); ++candidate) {
     if (rank >= 0 && candidate != rank) {
@@ -74,6 +93,7 @@ bool RunSession::showStep(std::uint32_t step, int rank) {
       const double margin = (span->endNs - span->startNs) * 0.04;
       state_.setFollowLive(false);
       state_.setRange({span->startNs - margin, span->endNs + margin});
+      state_.setIteration(step);
       return true;
     }
   }

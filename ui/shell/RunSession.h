@@ -7,6 +7,7 @@
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/panels/RunEntry.h"
 #include "ui/shell/StartupProgress.h"
 
 namespace lockstep::ui {
@@ -31,6 +32,9 @@ class RunSession : public QObject {
   /// does not hold it.
   bool showStep(std::uint32_t step, int rank = -1);
 
+  /// Analyses the run file on a thread of the pool; `analysed` follows.
+  void analyse();
+
   /// The longest iteration of the slowest rank, warm-up and rebuild left out.
   [[nodiscard]] std::optional<std::uint32_t> slowestStep() const;
 
@@ -40,6 +44,8 @@ class RunSession : public QObject {
   void startupChanged(const lockstep::ui::StartupProgress& progress);
   void startupEnded();
   void stateChanged(lockstep::trace::RunState state);
+  /// What `analyse` asked for.
+  void analysed(const lockstep::ui::RunFigures& figures);
 
  private:
   void takeChange();

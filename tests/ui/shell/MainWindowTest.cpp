@@ -164,6 +164,9 @@ TEST_F(MainWindowTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
   EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
   EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
+  EXPECT_TRUE(waitUntil([this] {
+    return messages().front().contains("overlap") && messages().front().contains("ms exposed");
+  })) << messages().front().toStdString();
 
   clickMessage("Show slowest iteration");
   const auto slowest = window().session()->slowestStep();
@@ -283,14 +286,21 @@ TEST_F(MainWindowTest, IterationBoxShowsTheIterationThatIsTyped) {
   auto* number = find<QLineEdit>("iterationNumber");
   ASSERT_TRUE(waitUntil([&] { return number->isEnabled(); }));
   const QPoint at = tests::middleOf(number);
-  input_.doubleClick(at.x(), at.y());
+  input_.click(at.x(), at.y());
   ASSERT_TRUE(waitUntil([&] { return number->hasFocus(); }));
+  input_.key('a', {tests::kKeyControl});
   input_.key('3');
   input_.key('3');
+  ASSERT_TRUE(waitUntil([&] { return number->text() == "33"; })) << number->text().toStdString();
   input_.key(tests::kKeyReturn);
+  const auto step = window().session()->model()->step(0, 33);
+  ASSERT_TRUE(step.has_value());
+  const ui::ViewState& state = *window().session()->state();
   EXPECT_TRUE(waitUntil([&] {
-    return window().session()->state()->iteration() == std::optional<std::uint32_t>(33);
-  }));
+    return state.iteration() == std::optional<std::uint32_t>(33) &&
+           state.range().startNs <= step->startNs && state.range().endNs >= step->endNs;
+  })) << "at " << state.iteration().value_or(0) << ", from " << state.range().startNs << " to "
+      << state.range().endNs << ", wanted " << step->startNs << " to " << step->endNs;
   EXPECT_EQ(find<QLabel>("iterationTotal")->text(), "/ 40");
 }
 

@@ -39,7 +39,7 @@ QTableWidget* makeTable(const QStringList& headers, const QString& name) {
   table->setAlternatingRowColors(true);
   table->setWordWrap(false);
   table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  table->setHorizontalScrollBarPolicy(Qt::ScrollBarAsNeeded);
+  table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setFrameShape(QFrame::NoFrame);
   return table;
 }
@@ -102,6 +102,8 @@ InspectorPanel::InspectorPanel(QWidget* parent)
       next_(new QPushButton(tr("Next ▶"))) {
   setObjectName("inspectorPanel");
   facts_->horizontalHeader()->hide();
+  facts_->setWordWrap(true);
+  facts_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   title_->setObjectName("inspectorTitle");
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   QFont large = title_->font();
@@ -175,6 +177,12 @@ void InspectorPanel::setRun(RunModel* model, ViewState* state) {
   refresh();
 }
 
+void InspectorPanel::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  // Another width wraps the facts anew, once their table has it.
+  QTimer::singleShot(0, this, [this] { fitHeight(facts_); });
+}
+
 void InspectorPanel::copyJson() const {
   if (model_ != nullptr && state_ != nullptr && state_->selection()) {
     QApplication::clipboard()->setText(jsonOf(*model_, *state_->selection()));
@@ -221,6 +229,7 @@ void InspectorPanel::fillFacts(const Span& span) {
     setText(facts_, row, 1, facts[row].value);
   }
   facts_->resizeColumnToContents(0);
+  facts_->resizeRowsToContents();
   fitHeight(facts_);
 }
 

@@ -104,6 +104,11 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   facts_->horizontalHeader()->hide();
   facts_->setWordWrap(true);
   facts_->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  // Facts wrap when the panel gets narrower; the table grows with its rows.
+  connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
+          &QTableWidget::resizeRowsToContents);
+  connect(facts_->verticalHeader(), &QHeaderView::sectionResized, this,
+          [this] { fitHeight(facts_); }, Qt::QueuedConnection);  // when all rows are resized
   title_->setObjectName("inspectorTitle");
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   QFont large = title_->font();
@@ -175,12 +180,6 @@ void InspectorPanel::setRun(RunModel* model, ViewState* state) {
     });
   }
   refresh();
-}
-
-void InspectorPanel::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  // Another width wraps the facts anew, once their table has it.
-  QTimer::singleShot(0, this, [this] { fitHeight(facts_); });
 }
 
 void InspectorPanel::copyJson() const {

@@ -29,9 +29,6 @@ class InspectorPanel : public QWidget {
   /// Selects the next (1) or previous (-1) span of the same kind in the lane.
   void selectNeighbour(int direction);
 
- protected:
-  void resizeEvent(QResizeEvent* event) override;
-
  private:
   void refresh();
   void fillFacts(const Span& span);

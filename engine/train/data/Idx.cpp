@@ -25,15 +25,16 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
   const auto byte = [&](std::size_t at) {
     return static_cast<std::uint8_t>(header.value()[at]);
   };
-  if (header.value().size() < headerBytes) {
-    return bad(fmt::format("cut off: an IDX header of {} bytes expected, {} found", headerBytes,
-                           header.value().size()));
-  }
-  if (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions) {
+  if (header.value().size() >= 4 &&
+      (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions)) {
     return bad(fmt::format("opens with {:02x}{:02x}{:02x}{:02x}; an IDX file of bytes with {} "
                            "dimension{} opens with 000008{:02x}",
                            byte(0), byte(1), byte(2), byte(3), dimensions,
                            dimensions == 1 ? "" : "s", dimensions));
+  }
+  if (header.value().size() < headerBytes) {
+    return bad(fmt::format("cut off: an IDX header of {} bytes expected, {} found", headerBytes,
+                           header.value().size()));
   }
   std::vector<std::int64_t> shape;
   std::int64_t expected = 1;

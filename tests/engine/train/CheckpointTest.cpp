@@ -52,16 +52,16 @@ TEST_P(CheckpointOf, GoesOnBitForBitAsIfItHadNeverStopped) {
   const auto [kind, optimizerKind] = GetParam();
   const TemporaryFolder folder;
   Trainee whole(kind, optimizerKind);
-  for (int i = 0; i < 3; ++i) whole.step(i);
-  const Position position{3, 1, 128, -7};
+  for (int i = 0; i < 2; ++i) whole.step(i);
+  const Position position{2, 1, 128, -7};
   ASSERT_TRUE(saveCheckpoint(folder / "c", *whole.model, *whole.optimizer, position).ok());
-  for (int i = 3; i < 6; ++i) whole.step(i);
+  for (int i = 2; i < 4; ++i) whole.step(i);
 
   Trainee resumed(kind, optimizerKind);
   const auto loaded = loadCheckpoint(folder / "c", *resumed.model, *resumed.optimizer);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message();
   EXPECT_EQ(loaded.value(), position);
-  for (int i = 3; i < 6; ++i) resumed.step(i);
+  for (int i = 2; i < 4; ++i) resumed.step(i);
   EXPECT_EQ(parameterHash(*resumed.model), parameterHash(*whole.model));
   const auto expected = whole.model->named_buffers();
   for (const auto& buffer : resumed.model->named_buffers()) {

@@ -28,7 +28,10 @@ TEST(TextDatasets, CutTheTextIntoWindowsWhoseTargetsAreOneCharacterLater) {
 }
 
 TEST(TextDatasets, ShareOneVocabularyEvenWhenACharacterStandsInTheTestPartOnly) {
-  const auto sets = textDatasets(std::string(90, 'b') + "bbbbbbbb\xE9" "a", 2, "x");
+  std::string text(98, 'b');
+  text += '\xE9';
+  text += 'a';
+  const auto sets = textDatasets(text, 2, "x");
   ASSERT_TRUE(sets.ok());
   EXPECT_EQ(sets.value().train->shape().classes, 3);
   EXPECT_EQ(sets.value().train->batch({0}).input[0][0].item<int>(), 1);

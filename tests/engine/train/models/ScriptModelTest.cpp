@@ -19,10 +19,10 @@ const DataShape kData{{4}, c10::kFloat, 3};
 /// Writes a script with a child module "fc" and a buffer that counts training steps.
 void save(const std::filesystem::path& path, const std::string& forward) {
   torch::jit::Module fc("fc");
-  fc.register_parameter("weight", at::full({3, 4}, 0.5), false);
+  fc.register_parameter("weight", at::full({3, 4}, 0.5).requires_grad_(true), false);
   torch::jit::Module root("net");
   root.register_module("fc", fc);
-  root.register_parameter("bias", at::zeros({3}), false);
+  root.register_parameter("bias", at::zeros({3}).requires_grad_(true), false);
   root.register_buffer("steps", at::zeros({}));
   root.register_attribute("training", c10::BoolType::get(), true);
   fc.register_attribute("training", c10::BoolType::get(), true);

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-
 #include "engine/ddp/CoalescedBroadcast.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Handshake.h"
@@ -39,10 +38,10 @@ std::vector<NamedTensor> trainedOf(const ModelState& model) {
   const auto first = trained.front().tensor.device().type();
   for (const NamedTensor& parameter : trained) {
     if (parameter.tensor.device().type() != first) {
-      throw DdpError(fmt::format(
-          "parameter '{}' is on {} and '{}' on {}: all must be on one type of device",
-          trained.front().name, trained.front().tensor.device().str(), parameter.name,
-          parameter.tensor.device().str()));
+      throw DdpError(
+          fmt::format("parameter '{}' is on {} and '{}' on {}: all must be on one type of device",
+                      trained.front().name, trained.front().tensor.device().str(), parameter.name,
+                      parameter.tensor.device().str()));
     }
   }
   return trained;
@@ -103,7 +102,8 @@ void DistributedDataParallel::verify() const {
   const experiment::DdpConfig& config = options_.config;
   items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB", config.bucketRule,
                               config.firstBucketMb, config.bucketCapMb));
-  items.push_back(fmt::format("broadcast_buffers {}", config.broadcastBuffers ? "on" : "off"));
+  items.push_back(fmt::format("broadcast_buffers {}, sync_every {}",
+                              config.broadcastBuffers ? "on" : "off", config.syncEvery));
   items.push_back(options_.hook == nullptr
                       ? std::string("no communication hook")
                       : fmt::format("communication hook '{}'", options_.hook->name()));

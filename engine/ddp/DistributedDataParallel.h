@@ -20,10 +20,10 @@
 namespace lockstep::ddp {
 
 struct DdpOptions {
-  experiment::DdpConfig config;                ///< syncEvery is the train loop's matter
-  std::shared_ptr<hooks::CommHook> hook;       ///< null: average by allreduce
-  std::chrono::milliseconds hookTimeout{0};    ///< 0: the group's time limit and 5 s
-  trace::Tracer* tracer = nullptr;             ///< may be null; else outlives this
+  experiment::DdpConfig config;              ///< syncEvery is the train loop's matter
+  std::shared_ptr<hooks::CommHook> hook;     ///< null: average by allreduce
+  std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
+  trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
 };
 
 /// Trains one replica of a model on every rank of a group: same start, averaged gradients

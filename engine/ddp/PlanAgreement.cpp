@@ -32,8 +32,8 @@ at::Tensor encode(const buckets::BucketPlan& plan, std::size_t parameters) {
   return message;
 }
 
-buckets::BucketPlan decode(const at::Tensor& message,
-                           const std::vector<buckets::TensorSpec>& specs, int rank) {
+buckets::BucketPlan decode(const at::Tensor& message, const std::vector<buckets::TensorSpec>& specs,
+                           int rank) {
   const auto parameters = static_cast<std::int64_t>(specs.size());
   const auto* in = message.data_ptr<std::int64_t>();
   const std::int64_t* sizes = in + 1;
@@ -41,9 +41,10 @@ buckets::BucketPlan decode(const at::Tensor& message,
   const std::int64_t* indices = limits + parameters;
   const auto require = [rank](bool condition, std::int64_t value) {
     if (!condition) {
-      throw DdpError(fmt::format("rank {}: the bucket lists from rank 0 do not hold each parameter "
-                                 "once (value {}); the ranks run different programs",
-                                 rank, value));
+      throw DdpError(
+          fmt::format("rank {}: the bucket lists from rank 0 do not hold each parameter "
+                      "once (value {}); the ranks run different programs",
+                      rank, value));
     }
   };
   require(in[0] > 0 && in[0] <= parameters, in[0]);

@@ -25,7 +25,8 @@ std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& paramet
   specs.reserve(parameters.size());
   for (const auto& [name, tensor] : parameters) {
     const auto numel = static_cast<std::uint64_t>(tensor.numel());
-    specs.push_back({numel * tensor.element_size(), dtypeName(tensor.scalar_type()), tensor.device().str()});
+    specs.push_back(
+        {numel * tensor.element_size(), dtypeName(tensor.scalar_type()), tensor.device().str()});
   }
   return specs;
 }

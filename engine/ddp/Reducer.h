@@ -28,9 +28,9 @@ struct ReducerOptions {
   buckets::BucketRule rule = buckets::BucketRule::kC10d113;
   buckets::BucketCaps caps;
   bool gradientAsBucketView = false;
-  std::shared_ptr<hooks::CommHook> hook;       ///< null: average by allreduce
-  std::chrono::milliseconds hookTimeout{0};    ///< 0: the group's time limit and 5 s
-  trace::Tracer* tracer = nullptr;             ///< may be null; else outlives the Reducer
+  std::shared_ptr<hooks::CommHook> hook;     ///< null: average by allreduce
+  std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
+  trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
 };
 
 /// Averages gradients over the ranks while the backward still runs (c10d::Reducer).
@@ -138,11 +138,11 @@ class Reducer {
   std::uint32_t step_ = 0;
   buckets::BucketPlan plan_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::vector<Place> places_;        // of each parameter
-  std::vector<char> ready_;          // of each parameter, in this iteration
-  std::size_t nextBucket_ = 0;       // first that is not launched
-  bool launching_ = false;           // a thread is in launchReadyBuckets
-  bool unfinished_ = false;          // a gradient came, and the reduction has not ended
+  std::vector<Place> places_;   // of each parameter
+  std::vector<char> ready_;     // of each parameter, in this iteration
+  std::size_t nextBucket_ = 0;  // first that is not launched
+  bool launching_ = false;      // a thread is in launchReadyBuckets
+  bool unfinished_ = false;     // a gradient came, and the reduction has not ended
   bool rebuilt_ = false;
   bool warnedUnexpected_ = false;
   std::vector<std::uint32_t> readyOrder_;  // of the first iteration

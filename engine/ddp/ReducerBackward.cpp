@@ -1,25 +1,21 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/base/Log.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/HookError.h"
+#include "engine/hooks/HookTrace.h"
 #include "engine/process_group/CommError.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {
 
-namespace {
+using hooks::eventBucket;
 
-/// Buckets are numbered in 16 bits in events; those beyond share the last number.
-std::uint16_t eventBucket(std::size_t index) {
-  return static_cast<std::uint16_t>(std::min<std::size_t>(index, trace::kNoBucket - 1));
-}
+namespace {
 
 /// Whether the gradient is the slice itself.
 bool sameMemory(const at::Tensor& grad, const at::Tensor& slice) {
@@ -217,8 +213,8 @@ at::Tensor Reducer::awaitResult(std::size_t index) {
   }
   // The collectives inside a hook have the group's time limit; theirs is the better text.
   constexpr std::chrono::milliseconds kGrace{5000};
-  const auto limit = options_.hookTimeout.count() > 0 ? options_.hookTimeout
-                                                      : group_->timeout() + kGrace;
+  const auto limit =
+      options_.hookTimeout.count() > 0 ? options_.hookTimeout : group_->timeout() + kGrace;
   if (!bucket.reduced->waitFor(limit)) {
     throw hooks::HookError(fmt::format("{}: gave no result within {} ms of the backward's end",
                                        hookPlace(index), limit.count()));

@@ -21,12 +21,12 @@ base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   trace_->phase(trace::EventKind::kHookEncode, encodeStart, step, index, bytes);
 
   process_group::CallOptions options;
-  options.bucket = static_cast<std::uint16_t>(index);
+  options.bucket = eventBucket(index);
   options.step = step;
   const std::uint64_t communicateStart = base::ticks();
   const auto work = group_->allreduce({buffer}, process_group::ReduceOp::kSum, options);
-  return work->future().then([trace = trace_, communicateStart, step, index, bytes](
-                                 const std::vector<at::Tensor>& tensors) {
+  return work->future().then([trace = trace_, communicateStart, step, index,
+                              bytes](const std::vector<at::Tensor>& tensors) {
     trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, index, bytes);
     return tensors.front();
   });

@@ -18,8 +18,8 @@ class GradBucket {
  public:
   GradBucket(std::size_t index, std::size_t count, std::uint32_t step, at::Tensor buffer,
              std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths,
-             std::vector<std::vector<std::int64_t>> shapes,
-             std::vector<at::Tensor> parameters, std::vector<std::uint32_t> parameterIndices);
+             std::vector<std::vector<std::int64_t>> shapes, std::vector<at::Tensor> parameters,
+             std::vector<std::uint32_t> parameterIndices);
 
   [[nodiscard]] std::size_t index() const { return index_; }
   /// Whether this is the last bucket to be launched in the step.

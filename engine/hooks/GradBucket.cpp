@@ -25,8 +25,8 @@ GradBucket::GradBucket(std::size_t index, std::size_t count, std::uint32_t step,
                      shapes_.size() == parameters_.size() &&
                      parameterIndices_.size() == parameters_.size(),
                  "bucket {}: {} offsets, {} lengths, {} shapes, {} indices for {} parameters",
-                 index_, offsets_.size(), lengths_.size(), shapes_.size(),
-                 parameterIndices_.size(), parameters_.size());
+                 index_, offsets_.size(), lengths_.size(), shapes_.size(), parameterIndices_.size(),
+                 parameters_.size());
 }
 
 std::vector<at::Tensor> GradBucket::gradients() const {

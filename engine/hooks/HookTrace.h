@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -8,6 +10,11 @@
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::hooks {
+
+/// Returns the bucket's number as events carry it, in 16 bits; those beyond share the last.
+inline std::uint16_t eventBucket(std::size_t index) {
+  return static_cast<std::uint16_t>(std::min<std::size_t>(index, trace::kNoBucket - 1));
+}
 
 /// Records the phases of a communication hook on the lane "hook". A phase may end on the
 /// backward's thread or on a backend's, which take turns here. [any-thread]
@@ -25,7 +32,7 @@ class HookTrace {
     if (lane_ != nullptr && lane_->enabled()) {
       const std::uint64_t endTicks = base::ticks();
       std::lock_guard lock(mutex_);
-      lane_->spanUntil(kind, startTicks, endTicks, step, static_cast<std::uint16_t>(bucket), bytes);
+      lane_->spanUntil(kind, startTicks, endTicks, step, eventBucket(bucket), bytes);
     }
   }
 

@@ -27,7 +27,6 @@ struct HookContext {
 std::vector<std::string> hookNames();
 
 /// Makes a built-in hook. Error: a name that is not one of hookNames(); the text lists them.
-base::Result<std::shared_ptr<CommHook>> makeHook(std::string_view name,
-                                                 const HookContext& context);
+base::Result<std::shared_ptr<CommHook>> makeHook(std::string_view name, const HookContext& context);
 
 }  // namespace lockstep::hooks

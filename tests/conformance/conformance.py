@@ -28,7 +28,7 @@ except ImportError as error:
 TOLERANCE = 1e-5
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
-CAPS = {"mlp": (0.01, 0.03), "cnn": (0.002, 0.01)}  # first and other buckets, MiB
+CAPS = {"mlp": (0.01, 0.02), "cnn": (0.002, 0.01)}  # first and other buckets, MiB
 INPUTS = {"mlp": (64,), "cnn": (1, 14, 14)}
 CLASSES = 10
 

@@ -56,7 +56,8 @@ at::Tensor load(const std::filesystem::path& path, at::ScalarType type,
 
 Job readJob(const std::filesystem::path& folder) {
   Job job{folder, json::parse(std::ifstream(folder / "spec.json")), {}, {}, {}};
-  const auto floats = static_cast<std::int64_t>(std::filesystem::file_size(folder / "weights.bin") / 4);
+  const auto floats =
+      static_cast<std::int64_t>(std::filesystem::file_size(folder / "weights.bin") / 4);
   job.weights = load(folder / "weights.bin", at::kFloat, {floats});
   std::vector<std::int64_t> shape{job.spec.at("steps"), job.spec.at("world"), job.spec.at("batch")};
   job.targets = load(folder / "targets.bin", at::kLong, shape);
@@ -106,8 +107,7 @@ std::shared_ptr<lockstep::process_group::ProcessGroup> meet(
   lockstep::process_group::GroupOptions options;
   options.timeout = std::chrono::seconds(30);
   options.interfaces = {"127.0.0.1"};
-  auto group =
-      lockstep::process_group::makeProcessGroup("gloo", store, rank, world, options);
+  auto group = lockstep::process_group::makeProcessGroup("gloo", store, rank, world, options);
   if (!group.ok()) {
     throw std::runtime_error(group.error().message());
   }

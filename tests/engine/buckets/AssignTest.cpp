@@ -10,8 +10,12 @@ namespace {
 
 using Lists = std::vector<std::vector<std::uint32_t>>;
 
-TensorSpec floats(std::uint64_t numel) { return {numel * 4, "float32", "cpu", false}; }
-TensorSpec doubles(std::uint64_t numel) { return {numel * 8, "float64", "cpu", false}; }
+TensorSpec floats(std::uint64_t numel) {
+  return {numel * 4, "float32", "cpu", false};
+}
+TensorSpec doubles(std::uint64_t numel) {
+  return {numel * 8, "float64", "cpu", false};
+}
 
 std::vector<std::uint64_t> limitsOf(const BucketPlan& plan) {
   std::vector<std::uint64_t> limits;
@@ -59,7 +63,8 @@ TEST(AssignBuckets, KeepsDevicesApart) {
 TEST(AssignBuckets, NeverSplitsATensorSoThatABucketMayOvershoot) {
   // A cap of 0.7 MiB with tensors of 360 kB makes buckets of 1.08 MB.
   const std::uint64_t cap = capBytes(0.7).value();
-  const auto plan = assignBuckets(std::vector<TensorSpec>(6, TensorSpec{360'000, "float32"}), {cap});
+  const auto plan =
+      assignBuckets(std::vector<TensorSpec>(6, TensorSpec{360'000, "float32"}), {cap});
   EXPECT_EQ(plan.indices(), (Lists{{0, 1, 2}, {3, 4, 5}}));
   EXPECT_EQ(plan.buckets[0].bytes, 1'080'000u);
 }
@@ -89,8 +94,8 @@ TEST(AssignBuckets, GivesNoBucketsForNoTensors) {
 }
 
 TEST(PlanConstruction, PutsOneDtypeIntoOneUnlimitedBucketUnderTheRuleOf113) {
-  const auto plan =
-      planConstruction({floats(1 << 20), floats(1 << 20)}, BucketRule::kC10d113, {1 << 10, 1 << 12});
+  const auto plan = planConstruction({floats(1 << 20), floats(1 << 20)}, BucketRule::kC10d113,
+                                     {1 << 10, 1 << 12});
   EXPECT_EQ(plan.indices(), (Lists{{0, 1}}));
   EXPECT_EQ(plan.buckets[0].limitBytes, kUnlimited);
 }
@@ -103,8 +108,8 @@ TEST(PlanConstruction, ReversesTheBucketsButNotTheirContents) {
 }
 
 TEST(PlanRebuild, MakesTheFirstReadyBucketTheSmallOne) {
-  const auto plan = planRebuild({floats(10), floats(10), floats(10), floats(10)}, {3, 2, 1, 0},
-                                {40, 80});
+  const auto plan =
+      planRebuild({floats(10), floats(10), floats(10), floats(10)}, {3, 2, 1, 0}, {40, 80});
   EXPECT_EQ(plan.indices(), (Lists{{3}, {2, 1}, {0}}));
   EXPECT_EQ(limitsOf(plan), (std::vector<std::uint64_t>{40, 80, 80}));
 }

@@ -10,14 +10,18 @@ namespace {
 
 /// Contiguous, strided, scalar and empty tensors of three dtypes.
 std::vector<at::Tensor> assorted(int rank) {
-  return {at::full({3, 4}, rank + 1.0), at::full({6}, rank + 2.0).slice(0, 0, 6, 2),
-          at::full({}, rank + 3, at::kLong), at::full({5}, rank + 4.0, at::kDouble),
-          at::empty({0}), at::full({2, 3}, rank + 5.0).t()};
+  return {at::full({3, 4}, rank + 1.0),
+          at::full({6}, rank + 2.0).slice(0, 0, 6, 2),
+          at::full({}, rank + 3, at::kLong),
+          at::full({5}, rank + 4.0, at::kDouble),
+          at::empty({0}),
+          at::full({2, 3}, rank + 5.0).t()};
 }
 
 TEST(BroadcastCoalesced, GivesEveryRankTheRootsTensors) {
   for (const int root : {0, 1, 2}) {
-    for (const std::uint64_t bytes : {1ull, 50ull, static_cast<unsigned long long>(kBroadcastBytes)}) {
+    for (const std::uint64_t bytes :
+         {1ull, 50ull, static_cast<unsigned long long>(kBroadcastBytes)}) {
       test::runRanksWell(3, [&](auto group) {
         const auto tensors = assorted(group->rank());
         broadcastCoalesced(*group, tensors, root, bytes);

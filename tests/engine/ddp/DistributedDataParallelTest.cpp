@@ -26,9 +26,9 @@ at::Tensor loss(const at::Tensor& output, const at::Tensor& target) {
 
 /// The rows of step `step` that belong to `rank`; rank -1 has those of all `world` ranks.
 at::Tensor rows(const char* what, int step, int rank, int world, std::int64_t columns) {
-  const at::Tensor all = test::numbers({world * kBatch, columns},
-                                       1000 + static_cast<std::uint64_t>(step) * 2 +
-                                           (what[0] == 't' ? 1 : 0));
+  const at::Tensor all =
+      test::numbers({world * kBatch, columns},
+                    1000 + static_cast<std::uint64_t>(step) * 2 + (what[0] == 't' ? 1 : 0));
   return rank < 0 ? all : all.narrow(0, rank * kBatch, kBatch);
 }
 
@@ -60,8 +60,7 @@ std::vector<at::Tensor> trainRank(std::shared_ptr<LoopbackGroup> group, int step
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   for (int step = 0; step < steps; ++step) {
     ddp.setStep(static_cast<std::uint32_t>(step));
-    const auto output =
-        ddp.forward<Net>(rows("input", step, group->rank(), group->size(), 4));
+    const auto output = ddp.forward<Net>(rows("input", step, group->rank(), group->size(), 4));
     if (setToNone) {
       net->zero_grad(/*set_to_none=*/true);
     } else {

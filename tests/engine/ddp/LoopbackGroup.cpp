@@ -171,7 +171,7 @@ namespace {
 Arrival arrival(const LoopbackGroup& group, std::uint64_t sequence, Operation operation,
                 Tensors tensors, int root, const process_group::CallOptions& options) {
   const auto limit = options.timeout.count() > 0 ? options.timeout : group.timeout();
-  CommError::Where where{group.groupName(), group.rank(), operation,
+  CommError::Where where{group.groupName(), group.rank(),   operation,
                          sequence,          options.bucket, false};
   return {std::make_shared<LoopbackWork>(std::move(where), limit), operation, std::move(tensors),
           root};
@@ -221,7 +221,9 @@ at::Tensor LoopbackGroup::allocate(std::int64_t bytes) {
   return at::empty({bytes}, at::kByte);
 }
 
-void LoopbackGroup::abort(const std::string& reason) { hub_->abort(reason); }
+void LoopbackGroup::abort(const std::string& reason) {
+  hub_->abort(reason);
+}
 
 namespace {
 [[noreturn]] void unsupported(const char* operation) {
@@ -259,8 +261,8 @@ LoopbackGroup::WorkPtr LoopbackGroup::recv(at::Tensor, int, int,
   unsupported("recv");
 }
 
-std::vector<std::string> runRanks(
-    int worldSize, const std::function<void(std::shared_ptr<LoopbackGroup>)>& body) {
+std::vector<std::string> runRanks(int worldSize,
+                                  const std::function<void(std::shared_ptr<LoopbackGroup>)>& body) {
   const auto hub = std::make_shared<LoopbackHub>(worldSize);
   std::vector<std::string> errors(static_cast<std::size_t>(worldSize));
   std::vector<std::thread> ranks;

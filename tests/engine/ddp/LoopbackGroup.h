@@ -63,8 +63,8 @@ class LoopbackGroup final : public process_group::ProcessGroup {
 /// Runs `body` once a rank, each on a thread of its own with a group of `worldSize` ranks,
 /// and joins them. When a rank throws, the others' collectives are aborted. Returns the text of
 /// each rank's exception; "" = none.
-std::vector<std::string> runRanks(
-    int worldSize, const std::function<void(std::shared_ptr<LoopbackGroup>)>& body);
+std::vector<std::string> runRanks(int worldSize,
+                                  const std::function<void(std::shared_ptr<LoopbackGroup>)>& body);
 
 /// The same, for bodies that must not throw on any rank.
 void runRanksWell(int worldSize, const std::function<void(std::shared_ptr<LoopbackGroup>)>& body);

@@ -299,45 +299,51 @@ TEST(ReducerErrors, NameAParameterThatChangedItsDtypeAfterTheWrap) {
 }
 
 TEST(ReducerErrors, RepeatTheFirstFailureAtLaterForwards) {
-  EXPECT_THAT(test::runRanks(2,
-                             [](auto group) {
-                               auto net = std::make_shared<Net>(kSizes);
-                               Reducer reducer(ModelState::of(net).parameters, group, {});
-                               group->setTimeout(std::chrono::milliseconds(200));
-                               reducer.beginForward();
-                               const auto output = net->forward(at::ones({1, 4}));
-                               reducer.prepareForBackward();
-                               if (group->rank() == 1) {
-                                 return;  // rank 0 waits in vain
-                               }
-                               EXPECT_THROW(output.sum().backward(), process_group::CommError);
-                               reducer.beginForward();
-                             }),
-              ElementsAre(AllOf(HasSubstr("an earlier backward failed"), HasSubstr("bucket 0")),
-                          ""));
+  EXPECT_THAT(
+      test::runRanks(2,
+                     [](auto group) {
+                       auto net = std::make_shared<Net>(kSizes);
+                       Reducer reducer(ModelState::of(net).parameters, group, {});
+                       group->setTimeout(std::chrono::milliseconds(200));
+                       reducer.beginForward();
+                       const auto output = net->forward(at::ones({1, 4}));
+                       reducer.prepareForBackward();
+                       if (group->rank() == 1) {
+                         return;  // rank 0 waits in vain
+                       }
+                       EXPECT_THROW(output.sum().backward(), process_group::CommError);
+                       reducer.beginForward();
+                     }),
+      ElementsAre(AllOf(HasSubstr("an earlier backward failed"), HasSubstr("bucket 0")), ""));
 }
 
 TEST(ReducerErrors, NameASparseOrRepeatedOrDetachedParameter) {
   const auto group = [](auto body) { return test::runRanks(1, body); };
   const auto a = at::ones({2}).requires_grad_();
-  EXPECT_THAT(group([&](auto g) { Reducer({{"a", a}, {"b", a}}, g, {}); }),
+  EXPECT_THAT(group([&](auto g) {
+                Reducer({{"a", a}, {"b", a}}, g, {});
+              }),
               Each(HasSubstr("parameter 'b' (1) stands in the list twice")));
-  EXPECT_THAT(group([&](auto g) { Reducer({{"c", a * 2}}, g, {}); }),
+  EXPECT_THAT(group([&](auto g) {
+                Reducer({{"c", a * 2}}, g, {});
+              }),
               Each(HasSubstr("parameter 'c' (0) is not a leaf")));
-  EXPECT_THAT(group([&](auto g) { Reducer({{"s", at::eye(2).to_sparse().requires_grad_()}}, g, {}); }),
+  EXPECT_THAT(group([&](auto g) {
+                Reducer({{"s", at::eye(2).to_sparse().requires_grad_()}}, g, {});
+              }),
               Each(HasSubstr("parameter 's' (0) is sparse")));
   EXPECT_THAT(group([&](auto g) { Reducer({}, g, {}); }), Each(HasSubstr("nothing to reduce")));
 }
 
 TEST(ReducerErrors, NameASparseGradient) {
-  EXPECT_THAT(test::runRanks(1,
-                             [](auto group) {
-                               torch::nn::Embedding table(
-                                   torch::nn::EmbeddingOptions(5, 2).sparse(true));
-                               Reducer reducer(ModelState::of(table.ptr()).parameters, group, {});
-                               iterate(reducer, *table, at::ones({1}, at::kLong));
-                             }),
-              Each(HasSubstr("the gradient of parameter 'weight' (0) is sparse float32")));
+  EXPECT_THAT(
+      test::runRanks(1,
+                     [](auto group) {
+                       torch::nn::Embedding table(torch::nn::EmbeddingOptions(5, 2).sparse(true));
+                       Reducer reducer(ModelState::of(table.ptr()).parameters, group, {});
+                       iterate(reducer, *table, at::ones({1}, at::kLong));
+                     }),
+      Each(HasSubstr("the gradient of parameter 'weight' (0) is sparse float32")));
 }
 
 // Hooks.

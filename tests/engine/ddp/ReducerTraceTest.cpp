@@ -41,9 +41,8 @@ class Recording {
   std::vector<trace::Message> messages() {
     trace::SegmentReader reader(segment_);
     std::vector<trace::Message> messages;
-    EXPECT_TRUE(reader.drainMessages([&](std::string_view json) {
-      messages.push_back(trace::messageFromJson(json).value());
-    }));
+    EXPECT_TRUE(reader.drainMessages(
+        [&](std::string_view json) { messages.push_back(trace::messageFromJson(json).value()); }));
     return messages;
   }
 
@@ -87,16 +86,15 @@ TEST(ReducerTrace, SendsParametersAndBothLayouts) {
 
     const auto& parameters = std::get<trace::ParametersMessage>(messages[0]).parameters;
     ASSERT_EQ(parameters.size(), 4u);
-    EXPECT_EQ(parameters[0], (trace::ParametersMessage::Parameter{
-                                 "fc0.weight", {6, 4}, "float32", 24, 96}));
+    EXPECT_EQ(parameters[0],
+              (trace::ParametersMessage::Parameter{"fc0.weight", {6, 4}, "float32", 24, 96}));
 
     const auto& first = std::get<trace::BucketsMessage>(messages[1]);
     EXPECT_EQ(first.layout, 0u);
     EXPECT_EQ(first.step, 0u);
     EXPECT_EQ(first.reason, "construction");
-    EXPECT_THAT(first.buckets,
-                ElementsAre(trace::BucketsMessage::Bucket{
-                    {0, 1, 2, 3}, {0, 96, 120, 168}, 176, 0, "float32"}));
+    EXPECT_THAT(first.buckets, ElementsAre(trace::BucketsMessage::Bucket{
+                                   {0, 1, 2, 3}, {0, 96, 120, 168}, 176, 0, "float32"}));
 
     const auto& second = std::get<trace::BucketsMessage>(messages[2]);
     EXPECT_EQ(second.layout, 1u);

@@ -17,7 +17,9 @@ namespace {
 std::atomic<bool> stopRequested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void requestStop(int) { stopRequested.store(true, std::memory_order_relaxed); }
+void requestStop(int) {
+  stopRequested.store(true, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -46,8 +48,8 @@ std::int64_t processAgeNs() {
   }
   timespec now{};
   clock_gettime(CLOCK_BOOTTIME, &now);
-  const std::int64_t startNs = std::strtoll(field.c_str(), nullptr, 10) *
-                               (1'000'000'000 / sysconf(_SC_CLK_TCK));
+  const std::int64_t startNs =
+      std::strtoll(field.c_str(), nullptr, 10) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
   return now.tv_sec * 1'000'000'000 + now.tv_nsec - startNs;
 }
 
@@ -64,8 +66,7 @@ base::Result<std::string> readFromStart(int fd) {
   std::string content;
   std::array<char, 4096> piece{};
   for (;;) {
-    const ssize_t count =
-        pread(fd, piece.data(), piece.size(), static_cast<off_t>(content.size()));
+    const ssize_t count = pread(fd, piece.data(), piece.size(), static_cast<off_t>(content.size()));
     if (count < 0) {
       return base::systemError(base::ExitCode::kEnvironment, "cannot be read",
                                fmt::format("descriptor {}", fd));

@@ -76,10 +76,7 @@ Status RankRun::meet() {
     if (!environment_.hostsStore) {
       throw;
     }
-    return Error{ExitCode::kEnvironment,
-                 fmt::format("{}; choose another MASTER_PORT, or end the other rank 0",
-                             error.what()),
-                 ""};
+    return Error{ExitCode::kEnvironment, error.what(), "environment MASTER_PORT"};
   }
   if (auto claimed = claimRank(); !claimed.ok()) {
     return claimed;
@@ -90,9 +87,9 @@ Status RankRun::meet() {
   if (!experiment_.processes.interface.empty()) {
     groupOptions.interfaces = {experiment_.processes.interface};
   }
-  auto group = process_group::makeProcessGroup(experiment_.processes.backend, store_,
-                                               environment_.rank, environment_.worldSize,
-                                               groupOptions);
+  auto group =
+      process_group::makeProcessGroup(experiment_.processes.backend, store_, environment_.rank,
+                                      environment_.worldSize, groupOptions);
   if (!group.ok()) {
     return group.error();
   }
@@ -239,8 +236,8 @@ std::chrono::milliseconds RankRun::timeout() const {
 }
 
 trace::ScopedSpan RankRun::stage(StartupStage stage) {
-  return {lane_, trace::EventKind::kStartup, 0, &tracer_->lastWords(), trace::kNoBucket, 0,
-          static_cast<std::uint16_t>(stage)};
+  return {lane_, trace::EventKind::kStartup,       0, &tracer_->lastWords(), trace::kNoBucket,
+          0,     static_cast<std::uint16_t>(stage)};
 }
 
 }  // namespace lockstep::rank

@@ -9,9 +9,9 @@
 #include "engine/experiment/Experiment.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
+#include "engine/trace/Tracer.h"
 #include "engine/train/TorchrunEnvironment.h"
 #include "engine/train/TrainLoop.h"
-#include "engine/trace/Tracer.h"
 
 namespace lockstep::rank {
 

@@ -61,8 +61,8 @@ experiment::Experiment readExperiment(const std::string& who, const Arguments& a
                                              std::filesystem::current_path(), overrides));
   }
   if (arguments.file.empty()) {
-    fail(who, {ExitCode::kBadInput, "no experiment: give a FILE, or start it by `lockstep run`",
-               ""});
+    fail(who,
+         {ExitCode::kBadInput, "no experiment: give a FILE, or start it by `lockstep run`", ""});
   }
   return accept(who, experiment::parseFile(arguments.file, overrides));
 }
@@ -80,8 +80,8 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
 }
 
 [[noreturn]] void describe(const Arguments& arguments) {
-  const auto experiment = accept(
-      "lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
+  const auto experiment =
+      accept("lockstep-rank", experiment::parseFile(arguments.describe, splitOverrides(arguments)));
   const auto json = rank::describeModel(experiment);
   if (!json.ok()) {
     fail("lockstep-rank", json.error());

@@ -31,7 +31,7 @@ class BatchStream {
   std::int64_t worldSize_;
   std::int64_t batchSize_;
   std::int64_t epoch_ = 0;
-  std::int64_t batch_ = 0;  // of the epoch, the next one
+  std::int64_t batch_ = 0;             // of the epoch, the next one
   std::vector<std::int64_t> indices_;  // of epoch_; empty = not dealt yet
 };
 

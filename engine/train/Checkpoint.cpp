@@ -62,10 +62,9 @@ class Loader {
       return bad(fmt::format("no checkpoint of Lockstep: metadata format is not {}", kFormat));
     }
     Position position;
-    for (const auto& [key, member] : {std::pair("step", &Position::step),
-                                      std::pair("epoch", &Position::epoch),
-                                      std::pair("samples", &Position::samples),
-                                      std::pair("seed", &Position::seed)}) {
+    for (const auto& [key, member] :
+         {std::pair("step", &Position::step), std::pair("epoch", &Position::epoch),
+          std::pair("samples", &Position::samples), std::pair("seed", &Position::seed)}) {
       auto number = numberAt(file_, key);
       if (!number.ok()) {
         return number.error();
@@ -85,8 +84,8 @@ class Loader {
     }
     for (const auto& [name, tensor] : file_.tensors) {
       if (!known_.contains(name)) {
-        return bad(fmt::format("tensor {}, {}: this model has no such tensor", name,
-                               shapeText(tensor)));
+        return bad(
+            fmt::format("tensor {}, {}: this model has no such tensor", name, shapeText(tensor)));
       }
     }
     copy();
@@ -94,16 +93,14 @@ class Loader {
   }
 
  private:
-  static base::Error bad(const std::string& what) {
-    return {base::ExitCode::kBadInput, what, ""};
-  }
+  static base::Error bad(const std::string& what) { return {base::ExitCode::kBadInput, what, ""}; }
 
   base::Status checkTensor(const std::string& name, at::IntArrayRef shape, c10::ScalarType dtype) {
     known_.insert(name);
     const auto found = file_.tensors.find(name);
     if (found == file_.tensors.end()) {
-      return bad(fmt::format("tensor {}: expected {}, not in the file", name,
-                             shapeText(shape, dtype)));
+      return bad(
+          fmt::format("tensor {}: expected {}, not in the file", name, shapeText(shape, dtype)));
     }
     if (found->second.sizes() != shape || found->second.scalar_type() != dtype) {
       return bad(fmt::format("tensor {}: expected {}, found {}", name, shapeText(shape, dtype),

@@ -37,9 +37,10 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
                             const torch::optim::Optimizer& optimizer, const Position& position);
 
 /// Copies a checkpoint into a model and an optimizer of the same kinds, and returns where to go
-/// on. Either everything is taken or, on an error, nothing. Errors (kBadInput), naming the file
-/// and the tensor: what readSafetensors says, no checkpoint of ours, another optimizer, a tensor
-/// that is missing, of another shape or dtype (expected and found), or of no parameter.
+/// on. Every rank reads the file itself. Either everything is taken or, on an error, nothing.
+/// Errors (kBadInput), naming the file and the tensor: what readSafetensors says, no checkpoint of
+/// ours, another optimizer, a tensor that is missing, of another shape or dtype (expected and
+/// found), or of no parameter.
 base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::nn::Module& model,
                                       torch::optim::Optimizer& optimizer);
 

@@ -39,8 +39,7 @@ trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
   trace::EvaluationMessage result;
   result.step = step;
   result.loss = sum[0] / sum[2];
-  result.accuracy =
-      model.hasClasses() ? sum[1] / sum[2] : std::numeric_limits<double>::quiet_NaN();
+  result.accuracy = model.hasClasses() ? sum[1] / sum[2] : std::numeric_limits<double>::quiet_NaN();
   result.samples = static_cast<std::uint64_t>(data.size());
   return result;
 }

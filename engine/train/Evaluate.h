@@ -1,9 +1,9 @@
 #pragma once
 
 #include "engine/process_group/ProcessGroup.h"
+#include "engine/trace/Messages.h"
 #include "engine/train/data/Dataset.h"
 #include "engine/train/models/Model.h"
-#include "engine/trace/Messages.h"
 
 namespace lockstep::train {
 

@@ -84,8 +84,8 @@ base::Result<TorchrunEnvironment> torchrunEnvironment(const ReadVariable& read) 
   constexpr int kMost = std::numeric_limits<int>::max();
   Reader reader(read);
   TorchrunEnvironment result;
-  result.rank = static_cast<int>(
-      reader.number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, kMost));
+  result.rank =
+      static_cast<int>(reader.number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, kMost));
   result.worldSize = static_cast<int>(
       reader.number({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1, kMost));
   if (reader.ok() && result.rank >= result.worldSize) {
@@ -94,8 +94,7 @@ base::Result<TorchrunEnvironment> torchrunEnvironment(const ReadVariable& read) 
                 "RANK");
   }
   result.localRank = static_cast<int>(
-      reader
-          .optionalNumber({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, kMost)
+      reader.optionalNumber({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0, kMost)
           .value_or(result.rank));
   result.masterAddress = reader.text("MASTER_ADDR");
   const auto masterPort = reader.number({"MASTER_PORT"}, 1, 65535);

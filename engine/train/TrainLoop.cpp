@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "engine/base/Log.h"
-#include "engine/train/Evaluate.h"
 #include "engine/trace/Messages.h"
+#include "engine/train/Evaluate.h"
 
 namespace lockstep::train {
 
@@ -82,7 +82,8 @@ base::Result<TrainOutcome> TrainLoop::run() {
     }
     outcome.stopped = step_ < plannedSteps_ && stop_.shouldStop(step_);
   }
-  if (train.evaluateAtEnd && lastEvaluation_ != step_) {
+  // Whoever stops a run waits for it; an evaluation may take longer than they do.
+  if (train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != step_) {
     evaluateNow();
   }
   if (lastCheckpoint_ != step_) {
@@ -99,9 +100,7 @@ void TrainLoop::step(bool synchronised) {
   auto& words = parts_.tracer.lastWords();
   const std::uint32_t number = stepNumber();
   ScopedSpan whole(parts_.lane, EventKind::kStep, number, &words);
-  const auto phase = [&](EventKind kind) {
-    return ScopedSpan(parts_.lane, kind, number, &words);
-  };
+  const auto phase = [&](EventKind kind) { return ScopedSpan(parts_.lane, kind, number, &words); };
   parts_.ddp.setStep(number);
   seedStep();
   Batch batch;
@@ -163,10 +162,9 @@ void TrainLoop::zeroGradients() {
 void TrainLoop::seedStep() const {
   auto generator = at::detail::getDefaultCPUGenerator();
   std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(static_cast<std::uint64_t>(parts_.experiment.train.seed) *
-                                 0x9E3779B97F4A7C15ull +
-                             (static_cast<std::uint64_t>(parts_.group.rank()) << 40) +
-                             static_cast<std::uint64_t>(step_));
+  generator.set_current_seed(
+      static_cast<std::uint64_t>(parts_.experiment.train.seed) * 0x9E3779B97F4A7C15ull +
+      (static_cast<std::uint64_t>(parts_.group.rank()) << 40) + static_cast<std::uint64_t>(step_));
 }
 
 void TrainLoop::evaluateNow() {

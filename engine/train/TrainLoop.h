@@ -10,12 +10,12 @@
 #include "engine/experiment/Experiment.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
+#include "engine/trace/Tracer.h"
 #include "engine/train/BatchStream.h"
 #include "engine/train/Checkpoint.h"
 #include "engine/train/StopAgreement.h"
 #include "engine/train/data/Dataset.h"
 #include "engine/train/models/Model.h"
-#include "engine/trace/Tracer.h"
 
 namespace lockstep::train {
 

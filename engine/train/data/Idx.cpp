@@ -22,15 +22,13 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
   if (!header.ok()) {
     return header.error();
   }
-  const auto byte = [&](std::size_t at) {
-    return static_cast<std::uint8_t>(header.value()[at]);
-  };
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(header.value()[at]); };
   if (header.value().size() >= 4 &&
       (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions)) {
-    return bad(fmt::format("opens with {:02x}{:02x}{:02x}{:02x}; an IDX file of bytes with {} "
-                           "dimension{} opens with 000008{:02x}",
-                           byte(0), byte(1), byte(2), byte(3), dimensions,
-                           dimensions == 1 ? "" : "s", dimensions));
+    return bad(fmt::format(
+        "opens with {:02x}{:02x}{:02x}{:02x}; an IDX file of bytes with {} "
+        "dimension{} opens with 000008{:02x}",
+        byte(0), byte(1), byte(2), byte(3), dimensions, dimensions == 1 ? "" : "s", dimensions));
   }
   if (header.value().size() < headerBytes) {
     return bad(fmt::format("cut off: an IDX header of {} bytes expected, {} found", headerBytes,
@@ -55,11 +53,10 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
   }
   const std::size_t found = data.value().size();
   if (found != static_cast<std::size_t>(expected)) {
-    return bad(fmt::format("{}: {} bytes expected after the header, {} found",
-                           found < static_cast<std::size_t>(expected) ? "cut off" : "too long",
-                           expected,
-                           found < static_cast<std::size_t>(expected) ? fmt::to_string(found)
-                                                                      : "more"));
+    return bad(
+        fmt::format("{}: {} bytes expected after the header, {} found",
+                    found < static_cast<std::size_t>(expected) ? "cut off" : "too long", expected,
+                    found < static_cast<std::size_t>(expected) ? fmt::to_string(found) : "more"));
   }
   at::Tensor tensor = at::empty(shape, at::kByte);
   std::memcpy(tensor.data_ptr(), data.value().data(), found);

@@ -32,9 +32,9 @@ base::Result<DataShape> syntheticShape(const experiment::ModelConfig& model) {
   return shape;
 }
 
-base::Result<Datasets> shippedOr(const std::string& path, const char* shipped,
-                                 const std::function<base::Result<Datasets>(
-                                     const std::filesystem::path&)>& read) {
+base::Result<Datasets> shippedOr(
+    const std::string& path, const char* shipped,
+    const std::function<base::Result<Datasets>(const std::filesystem::path&)>& read) {
   if (!path.empty()) {
     return read(path);
   }

@@ -42,8 +42,8 @@ base::Result<std::string> MaybeGzip::read(std::size_t bytes) {
     int code = Z_OK;
     const char* text = gzerror(file_, &code);
     if (got < 0 && code != Z_BUF_ERROR) {
-      return base::Error{base::ExitCode::kBadInput,
-                         std::string("damaged gzip data: ") + text, path_};
+      return base::Error{base::ExitCode::kBadInput, std::string("damaged gzip data: ") + text,
+                         path_};
     }
     if (got <= 0) {
       break;

@@ -97,9 +97,8 @@ base::Result<Datasets> readMnist(const fs::path& folder) {
                                    testPictures.size(1), testPictures.size(2)),
                        folder.string()};
   }
-  const std::int64_t classes =
-      1 + std::max(train.value().labels.max().item<std::int64_t>(),
-                   test.value().labels.max().item<std::int64_t>());
+  const std::int64_t classes = 1 + std::max(train.value().labels.max().item<std::int64_t>(),
+                                            test.value().labels.max().item<std::int64_t>());
   Datasets sets;
   sets.train = std::make_shared<PictureDataset>(trainPictures, train.value().labels, classes);
   sets.test = std::make_shared<PictureDataset>(testPictures, test.value().labels, classes);

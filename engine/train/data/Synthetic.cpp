@@ -45,9 +45,11 @@ class SyntheticDataset : public Dataset {
     const auto offsets = static_cast<std::uint64_t>(source_->noise.numel() - numel + 1);
     for (const std::int64_t index : indices) {
       const std::uint64_t number = mix(source_->seed, static_cast<std::uint64_t>(first_ + index));
-      *target = static_cast<std::int64_t>((number >> 40) % static_cast<std::uint64_t>(shape_.classes));
+      *target =
+          static_cast<std::int64_t>((number >> 40) % static_cast<std::uint64_t>(shape_.classes));
       const float* from = noise + number % offsets;
-      input = std::transform(from, from + numel, means + *target * numel, input, std::plus<float>());
+      input =
+          std::transform(from, from + numel, means + *target * numel, input, std::plus<float>());
       ++target;
     }
     std::vector<std::int64_t> sizes{count};

@@ -73,11 +73,12 @@ base::Result<Datasets> textDatasets(std::string_view text, std::int64_t context,
   }
   const std::size_t testLength = text.size() / 10;
   if (static_cast<std::int64_t>(testLength) < context + 1) {
-    return base::Error{base::ExitCode::kBadInput,
-                       fmt::format("data.file: {} characters; with model.context {} at least {} are "
-                                   "needed",
-                                   text.size(), context, 10 * (context + 1)),
-                       name};
+    return base::Error{
+        base::ExitCode::kBadInput,
+        fmt::format("data.file: {} characters; with model.context {} at least {} are "
+                    "needed",
+                    text.size(), context, 10 * (context + 1)),
+        name};
   }
   std::vector<std::uint8_t> tokens(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -44,9 +44,9 @@ class Block : public torch::nn::Module {
     const auto each = width / heads_;
     // [3, N, heads, T, each]
     const auto parts = qkv_(x).view({batch, time, 3, heads_, each}).permute({2, 0, 3, 1, 4});
-    const auto scores = at::matmul(parts[0], parts[1].transpose(-2, -1)) /
-                            std::sqrt(static_cast<double>(each)) +
-                        mask_.slice(0, 0, time).slice(1, 0, time);
+    const auto scores =
+        at::matmul(parts[0], parts[1].transpose(-2, -1)) / std::sqrt(static_cast<double>(each)) +
+        mask_.slice(0, 0, time).slice(1, 0, time);
     const auto mixed = at::matmul(at::softmax(scores, -1), parts[2]);
     return projection_(mixed.transpose(1, 2).reshape({batch, time, width}));
   }

@@ -80,11 +80,11 @@ ModelResult makeCharGpt(const experiment::ModelConfig& config, const DataShape& 
 
 ModelResult makeDeepLinear(const experiment::ModelConfig& config, const DataShape& data) {
   if (config.width != data.numel() || config.width < data.classes || data.dtype != c10::kFloat) {
-    return misfit("model.width", fmt::format("is {}; a sample of the data has {} numbers {} and {} "
-                                             "classes: width must equal the first and not be less "
-                                             "than the second",
-                                             config.width, data.numel(), shapeOf(data),
-                                             data.classes));
+    return misfit("model.width",
+                  fmt::format("is {}; a sample of the data has {} numbers {} and {} "
+                              "classes: width must equal the first and not be less "
+                              "than the second",
+                              config.width, data.numel(), shapeOf(data), data.classes));
   }
   return std::shared_ptr<Model>(std::make_shared<DeepLinear>(config.width, config.depth));
 }

@@ -4,9 +4,9 @@
 
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/trace/Messages.h"
 #include "engine/train/DataShape.h"
 #include "engine/train/models/Model.h"
-#include "engine/trace/Messages.h"
 
 namespace lockstep::train {
 

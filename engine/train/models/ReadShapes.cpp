@@ -97,7 +97,8 @@ base::Result<std::vector<ShapedLayer>> readShapes(const std::filesystem::path& f
     }
     // A name is a parameter or a module, never both: "a" and "a.b" cannot stand together.
     const auto next = names.lower_bound(layer.name);
-    bool clashes = next != names.end() && (*next == layer.name || next->starts_with(layer.name + "."));
+    bool clashes =
+        next != names.end() && (*next == layer.name || next->starts_with(layer.name + "."));
     for (std::size_t dot = 0; (dot = layer.name.find('.', dot)) != std::string::npos; ++dot) {
       clashes = clashes || names.contains(layer.name.substr(0, dot));
     }

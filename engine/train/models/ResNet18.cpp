@@ -22,7 +22,8 @@ class BasicBlock : public torch::nn::Module {
     register_module("conv2", conv2_);
     register_module("bn2", bn2_);
     if (stride != 1 || in != out) {
-      downsample_ = torch::nn::Sequential(convolution(in, out, 1, stride), torch::nn::BatchNorm2d(out));
+      downsample_ =
+          torch::nn::Sequential(convolution(in, out, 1, stride), torch::nn::BatchNorm2d(out));
       register_module("downsample", downsample_);
     }
   }

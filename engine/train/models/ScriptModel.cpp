@@ -25,7 +25,9 @@ std::string lastLine(std::string text) {
   return newline == std::string::npos ? text : text.substr(newline + 1);
 }
 
-std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+std::string firstLine(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
 
 class ScriptModel : public Model {
  public:
@@ -59,7 +61,9 @@ class ScriptModel : public Model {
   torch::jit::Module script_;
 };
 
-std::string shapeText(at::IntArrayRef sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
+std::string shapeText(at::IntArrayRef sizes) {
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
 
 }  // namespace
 

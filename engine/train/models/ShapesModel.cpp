@@ -47,8 +47,7 @@ struct TimedLayer : public torch::autograd::Function<TimedLayer> {
 
 ShapesModel::ShapesModel(std::vector<ShapedLayer> layers) : layers_(std::move(layers)) {
   for (const auto& layer : layers_) {
-    weights_.push_back(
-        at::zeros(layer.shape, at::TensorOptions(layer.dtype)).requires_grad_(true));
+    weights_.push_back(at::zeros(layer.shape, at::TensorOptions(layer.dtype)).requires_grad_(true));
     registerParameterAt(*this, layer.name, weights_.back());
   }
 }
@@ -61,6 +60,8 @@ at::Tensor ShapesModel::forward(at::Tensor input) {
   return x;
 }
 
-at::Tensor ShapesModel::loss(const at::Tensor& output, const at::Tensor&) const { return output; }
+at::Tensor ShapesModel::loss(const at::Tensor& output, const at::Tensor&) const {
+  return output;
+}
 
 }  // namespace lockstep::train

@@ -47,7 +47,8 @@ inline void writeStripedDigits(const std::filesystem::path& folder, int train, i
       const int label = (i * 7 + i / 10) % 10;
       std::string picture(28 * 28, '\0');
       for (int x = 0; x < 56; ++x) {
-        picture[static_cast<std::size_t>(label * 56 + x)] = static_cast<char>(128 + (i * 31 + x) % 128);
+        picture[static_cast<std::size_t>(label * 56 + x)] =
+            static_cast<char>(128 + (i * 31 + x) % 128);
       }
       pictures += picture;
       labels += static_cast<char>(label);

@@ -30,8 +30,9 @@ TEST(PinToCores, GivesEachRankItsOwnCoresAndStartsOverWhenTheyRunOut) {
       ASSERT_TRUE(mine.ok()) << mine.error().message();
       EXPECT_THAT(mine.value(), testing::ElementsAre(all[static_cast<std::size_t>(rank % count)]));
       EXPECT_EQ(allowedCores(), mine.value());
-      std::thread([&] { EXPECT_EQ(allowedCores(), mine.value()) << "a new thread is elsewhere"; })
-          .join();
+      std::thread([&] {
+        EXPECT_EQ(allowedCores(), mine.value()) << "a new thread is elsewhere";
+      }).join();
     }).join();
   }
 }

@@ -27,6 +27,7 @@ struct RankEnd {
   TrainOutcome outcome;
   std::string hash;
   std::vector<trace::Event> events;  ///< of the lane "step"
+  std::string messages;              ///< as they stand in the ring
 
   [[nodiscard]] std::vector<double> losses() const {
     std::vector<double> losses;
@@ -60,10 +61,9 @@ experiment::Experiment smallExperiment() {
 }
 
 /// Trains with `world` ranks as threads over Gloo; `before` is called before the loop runs.
-std::vector<RankEnd> train(
-    const experiment::Experiment& experiment, int world,
-    const std::atomic<bool>& stop = std::atomic<bool>{false},
-    const std::function<void(int rank, Model& model)>& before = nullptr) {
+std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
+                           const std::atomic<bool>& stop = std::atomic<bool>{false},
+                           const std::function<void(int rank, Model& model)>& before = nullptr) {
   auto store = std::make_shared<store::HashStore>(std::chrono::seconds(20));
   std::vector<RankEnd> ends(static_cast<std::size_t>(world));
   support::runRanks(world, [&](int rank) {
@@ -71,6 +71,8 @@ std::vector<RankEnd> train(
     segmentOptions.eventsPerLane = 1 << 12;
     trace::Segment segment = trace::Segment::create(segmentOptions).value();
     segment.header().captureEnabled.store(1);
+    const trace::SegmentHeader& whole = segment.header();
+    const char* messages = segment.messageRing();
     const trace::LaneHeader& header = segment.lane(0);
     const trace::Event* events = segment.events(0);
     trace::Tracer tracer(std::move(segment));
@@ -116,6 +118,7 @@ std::vector<RankEnd> train(
     end.outcome = outcome.value();
     end.hash = parameterHash(*model);
     end.events.assign(events, events + header.head.load());
+    end.messages.assign(messages, whole.messageHead.load());
   });
   return ends;
 }
@@ -247,13 +250,35 @@ TEST(TrainLoop, AccumulatingTwoStepsEqualsOneStepOfTwiceTheBatchAtTwiceTheRate) 
 TEST(TrainLoop, StopsAllRanksAfterTheSameStepOnRequest) {
   auto experiment = smallExperiment();
   experiment.train.steps = 100000;
+  experiment.train.evaluateAtEnd = true;
   const std::atomic<bool> stop{true};
   const auto ends = train(experiment, 3, stop);
+  EXPECT_EQ(ends[0].counts().count(EventKind::kEvaluate), 0u) << "a stop must not take long";
   EXPECT_TRUE(ends[0].outcome.stopped);
   EXPECT_EQ(ends[0].outcome.steps, 2);
   EXPECT_EQ(ends[1].outcome.steps, 2);
   EXPECT_EQ(ends[2].outcome.steps, 2);
   EXPECT_EQ(ends[0].hash, ends[2].hash);
+}
+
+TEST(TrainLoop, ReportsALossThatIsNoNumberOnceAndTrainsOn) {
+  auto experiment = smallExperiment();
+  experiment.optimizer.learningRate = 1e30;
+  const auto end = train(experiment, 1).front();
+  EXPECT_EQ(end.outcome.steps, 10);
+  EXPECT_FALSE(std::isfinite(end.outcome.loss));
+  const auto first = end.messages.find("rank 0: the loss is ");
+  ASSERT_NE(first, std::string::npos) << end.messages;
+  EXPECT_EQ(end.messages.find("the loss is ", first + 20), std::string::npos);
+}
+
+TEST(TrainLoop, SendsTheEvaluationFromRankZeroAlone) {
+  auto experiment = smallExperiment();
+  experiment.train.evaluateAtEnd = true;
+  const auto ends = train(experiment, 2);
+  EXPECT_THAT(ends[0].messages, testing::HasSubstr("accuracy"));
+  EXPECT_THAT(ends[1].messages, testing::Not(testing::HasSubstr("accuracy")));
+  EXPECT_EQ(ends[1].counts().at(EventKind::kEvaluate), 1);
 }
 
 TEST(TrainLoop, TrainsWholeEpochs) {

@@ -31,9 +31,9 @@ TEST(ReadIdx, SaysHowManyBytesWereExpectedAndFoundWhenCutOff) {
   const auto tensor = readIdx(folder / "short", 3);
   ASSERT_FALSE(tensor.ok());
   EXPECT_EQ(tensor.error().code, base::ExitCode::kBadInput);
-  EXPECT_EQ(tensor.error().message(),
-            (folder / "short").string() +
-                ": cut off: 78400 bytes expected after the header, 500 found");
+  EXPECT_EQ(
+      tensor.error().message(),
+      (folder / "short").string() + ": cut off: 78400 bytes expected after the header, 500 found");
 }
 
 TEST(ReadIdx, SaysTheSameOfAGzipFileThatIsCutOff) {

@@ -114,9 +114,10 @@ TEST(MakeModel, TakesTheMeanCrossEntropyOfLogitsWithAndWithoutATimeDimension) {
 TEST(MakeModel, NamesTheKeyAndBothSizesWhenModelAndDataDoNotFit) {
   experiment::ModelConfig config;
   config.layers = {100, 10};
-  EXPECT_EQ(refusal(config, kMnist),
-            "model.layers: the first size is 100, a sample of the data has 784 numbers [1, 28, 28]; "
-            "make them equal");
+  EXPECT_EQ(
+      refusal(config, kMnist),
+      "model.layers: the first size is 100, a sample of the data has 784 numbers [1, 28, 28]; "
+      "make them equal");
   config.layers = {784, 5};
   EXPECT_EQ(refusal(config, kMnist), "model.layers: the last size is 5, the data have 10 classes");
   config.layers = {784};

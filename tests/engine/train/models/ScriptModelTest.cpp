@@ -86,7 +86,8 @@ TEST(LoadScriptModel, NamesAFileThatIsMissingOrDamaged) {
   const TemporaryFolder folder;
   EXPECT_THAT(refusal(folder / "none.pt"), HasSubstr("none.pt: model.file: no such file"));
   writeFile(folder / "text.pt", "this is no archive");
-  EXPECT_THAT(refusal(folder / "text.pt"), HasSubstr("text.pt: model.file: not a TorchScript file"));
+  EXPECT_THAT(refusal(folder / "text.pt"),
+              HasSubstr("text.pt: model.file: not a TorchScript file"));
   EXPECT_THAT(refusal(folder / "text.pt"), testing::Not(HasSubstr("\n")));
   save(folder / "whole.pt", kForward);
   const std::string bytes = readFile(folder / "whole.pt");

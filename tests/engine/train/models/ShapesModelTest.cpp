@@ -28,8 +28,7 @@ TEST(ShapesModel, GivesGradientsOfTheRightShapeAndDtypeInBackwardOrder) {
                      {"b", {2, 2, 2}, c10::kBFloat16, 0, 0}});
   const at::Tensor output = model.forward(at::full({5, 7}, 2.0));
   model.loss(output, at::Tensor()).backward();
-  EXPECT_EQ(model.named_parameters().keys(),
-            (std::vector<std::string>{"b", "a.weight", "a.bias"}));
+  EXPECT_EQ(model.named_parameters().keys(), (std::vector<std::string>{"b", "a.weight", "a.bias"}));
   for (const auto& parameter : model.named_parameters()) {
     ASSERT_TRUE(parameter.value().grad().defined()) << parameter.key();
     EXPECT_EQ(parameter.value().grad().sizes(), parameter.value().sizes());
@@ -69,8 +68,9 @@ TEST(ReadShapes, ReadsNamesShapesDtypesAndTimes) {
 TEST(ReadShapes, NamesTheLayerAndTheMemberThatIsWrong) {
   EXPECT_EQ(refusal(R"({"layers":[{"name":"a","shape":[1]},{"name":"b","shape":[0]}]})"),
             "model.file: layers[1]: shape has 0; sizes are whole numbers from 1");
-  EXPECT_EQ(refusal(R"({"layers":[{"name":"a","shape":[1],"dtype":"int8"}]})"),
-            "model.file: layers[0]: dtype is \"int8\"; allowed: float32, float64, float16, bfloat16");
+  EXPECT_EQ(
+      refusal(R"({"layers":[{"name":"a","shape":[1],"dtype":"int8"}]})"),
+      "model.file: layers[0]: dtype is \"int8\"; allowed: float32, float64, float16, bfloat16");
   EXPECT_EQ(refusal(R"({"layers":[{"name":"a","shape":[1],"forward_us":-1}]})"),
             "model.file: layers[0]: forward_us is -1; a time in microseconds, 0 to 60,000,000");
   EXPECT_THAT(refusal(R"({"layers":[{"name":"a","shape":[1],"time":1}]})"),

@@ -1,10 +1,6 @@
 #include "ui/canvas/PainterBackend.h"
 
-#include <QFontMetricsF>
 #include <QPainter>
-#include <QPainterPath>
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "ui/canvas/Hatching.h"
@@ -15,18 +11,6 @@ namespace {
 
 using Op = DisplayList::Op;
 using Command = DisplayList::Command;
-
-struct Fonts {
-  std::array<QFont, kFontRoles> fonts;
-  std::vector<QFontMetricsF> metrics;
-
-  Fonts() {
-    for (int role = 0; role < kFontRoles; ++role) {
-      fonts[static_cast<std::size_t>(role)] = canvasFont(static_cast<FontRole>(role));
-      metrics.emplace_back(fonts[static_cast<std::size_t>(role)]);
-    }
-  }
-};
 
 class Drawing {
  public:
@@ -111,8 +95,7 @@ class Drawing {
   }
 
   void text(const Command& command, const QColor& colour) {
-    const auto role = static_cast<std::size_t>(command.font);
-    const QFontMetricsF& metrics = fonts_.metrics[role];
+    const QFontMetricsF& metrics = canvasFontMetrics(command.font);
     const QString& whole = list_.textOf(command);
     QString shown = whole;
     double width = metrics.horizontalAdvance(whole);
@@ -135,14 +118,13 @@ class Drawing {
     } else if ((command.alignment & Qt::AlignTop) == 0) {
       top += (command.rect.height() - metrics.height()) / 2;
     }
-    painter_.setFont(fonts_.fonts[role]);
+    painter_.setFont(canvasFont(command.font));
     painter_.setPen(colour);
     painter_.drawText(QPointF(x, std::round(top + metrics.ascent())), shown);
   }
 
   const DisplayList& list_;
   QPainter& painter_;
-  const Fonts fonts_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "ui/canvas/Palette.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -128,6 +129,14 @@ QColor Palette::rank(int index) const { return fromSeries(theme, index); }
 QColor Palette::textOn(const QColor& fill) {
   const QColor dark(0x10, 0x14, 0x1a);
   return contrastRatio(fill, dark) >= contrastRatio(fill, Qt::white) ? dark : QColor(Qt::white);
+}
+
+QColor mixed(const QColor& a, const QColor& b, double part) {
+  const auto channel = [part](float x, float y) {
+    return static_cast<float>(x * part + y * (1 - part));
+  };
+  return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()),
+                          channel(a.blueF(), b.blueF()));
 }
 
 double contrastRatio(const QColor& a, const QColor& b) {

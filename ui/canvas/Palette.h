@@ -62,6 +62,9 @@ struct Palette {
   [[nodiscard]] static QColor textOn(const QColor& fill);
 };
 
+/// Returns `part` of `a` laid over the rest of `b`, opaque. [any-thread]
+QColor mixed(const QColor& a, const QColor& b, double part);
+
 /// Returns the WCAG 2.1 contrast ratio, 1 to 21. [any-thread]
 double contrastRatio(const QColor& a, const QColor& b);
 

@@ -1,33 +1,65 @@
 #include "ui/canvas/TextMetrics.h"
 
 #include <QFontDatabase>
-#include <QFontMetricsF>
 #include <QGuiApplication>
+#include <array>
+#include <vector>
 
 namespace lockstep::ui {
+namespace {
+
+// Fonts and their metrics are looked up thousands of times a frame.
+struct FontCache {
+  QFont application;
+  std::array<QFont, kFontRoles> fonts;
+  std::vector<QFontMetricsF> metrics;
+
+  void fill(const QFont& font) {
+    application = font;
+    metrics.clear();
+    for (int i = 0; i < kFontRoles; ++i) {
+      const auto role = static_cast<FontRole>(i);
+      QFont& face = fonts[static_cast<std::size_t>(i)];
+      face = role == FontRole::kMono ? QFontDatabase::systemFont(QFontDatabase::FixedFont) : font;
+      face.setPixelSize(canvasFontPixels(role));
+      face.setBold(role == FontRole::kBold);
+      metrics.emplace_back(face);
+    }
+  }
+};
+
+const FontCache& cache() {
+  // Never freed: fonts must not outlive the application, and static objects do.
+  static FontCache* const kCache = new FontCache;
+  const QFont font = QGuiApplication::font();
+  if (kCache->metrics.empty() || kCache->application != font) {
+    kCache->fill(font);
+  }
+  return *kCache;
+}
+
+}  // namespace
 
 int canvasFontPixels(FontRole role) {
   switch (role) {
-    case FontRole::kSmall: return 11;
+    case FontRole::kSmall:
+    case FontRole::kMono: return 11;
     case FontRole::kNormal:
     case FontRole::kBold: return 12;
-    case FontRole::kMono: return 11;
   }
   return 12;
 }
 
-QFont canvasFont(FontRole role) {
-  QFont font = role == FontRole::kMono ? QFontDatabase::systemFont(QFontDatabase::FixedFont)
-                                       : QGuiApplication::font();
-  font.setPixelSize(canvasFontPixels(role));
-  font.setBold(role == FontRole::kBold);
-  return font;
+const QFont& canvasFont(FontRole role) { return cache().fonts[static_cast<std::size_t>(role)]; }
+
+const QFontMetricsF& canvasFontMetrics(FontRole role) {
+  return cache().metrics[static_cast<std::size_t>(role)];
 }
 
 double textWidth(const QString& text, FontRole role) {
-  return QFontMetricsF(canvasFont(role)).horizontalAdvance(text);
+  return canvasFontMetrics(role).horizontalAdvance(text);
 }
 
-double lineHeight(FontRole role) { return QFontMetricsF(canvasFont(role)).height(); }
+double lineHeight(FontRole role) { return canvasFontMetrics(role).height(); }
 
 }  // namespace lockstep::ui

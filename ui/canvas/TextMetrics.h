@@ -1,15 +1,21 @@
 #pragma once
 
 #include <QFont>
+#include <QFontMetricsF>
 #include <QString>
 
 #include "ui/canvas/DisplayList.h"
 
 namespace lockstep::ui {
 
+// All [ui-thread]; the answers follow the font of the application.
+
 /// Returns the font of a role: the application's, or its fixed-pitch companion, at the size of
 /// the canvas. Sizes are in logical pixels, so that pictures are alike on every screen.
-QFont canvasFont(FontRole role);
+const QFont& canvasFont(FontRole role);
+
+/// Returns the metrics of that font.
+const QFontMetricsF& canvasFontMetrics(FontRole role);
 
 /// Returns the size of the font of a role in logical pixels.
 int canvasFontPixels(FontRole role);

@@ -11,6 +11,13 @@ using trace::EventKind;
 
 // A rank is never this many collectives ahead of another: a collective needs everybody.
 constexpr std::size_t kReach = 4096;
+// Collectives in flight together may start in another order than they are numbered.
+constexpr int kReorderedAtMost = 64;
+
+// How far `to` is ahead of `from`; the numbers have 24 bits and wrap.
+int sequenceDistance(std::uint32_t from, std::uint32_t to) {
+  return static_cast<std::int32_t>((to - from) << 8) >> 8;
+}
 
 bool isCollective(EventKind kind) {
   return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued;
@@ -28,23 +35,25 @@ std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
   const std::uint8_t group = trace::groupOf(span.detail);
   for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
     const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
-    // Outwards from the place in time: what belongs together lies close together.
     const std::size_t near = store.firstStartingAt(toTicks(span.startNs));
-    for (std::size_t away = 0; away < kReach; ++away) {
-      const bool ahead = near + away < store.size();
-      const bool behind = away < near;
-      if (!ahead && !behind) {
-        break;
-      }
-      for (const std::size_t index : {near + away, near - 1 - away}) {
-        if (index >= store.size()) {
-          continue;  // off either end; below 0 wraps far above
-        }
+    // Outwards from the place in time, forwards and back, until the numbers have gone past.
+    for (const int direction : {1, -1}) {
+      std::size_t index = direction > 0 ? near : near - 1;  // below 0 wraps far above size()
+      for (std::size_t looked = 0; looked < kReach && index < store.size();
+           ++looked, index += static_cast<std::size_t>(direction)) {
         const SpanRecord record = store.at(index);
-        if (static_cast<EventKind>(record.kind) == EventKind::kCollective &&
-            trace::collectiveSequence(record.value) == sequence &&
-            trace::groupOf(record.detail) == group) {
+        if (static_cast<EventKind>(record.kind) != EventKind::kCollective) {
+          break;  // a row of marks
+        }
+        if (trace::groupOf(record.detail) != group) {
+          continue;
+        }
+        const int ahead = sequenceDistance(sequence, trace::collectiveSequence(record.value));
+        if (ahead == 0) {
           return spanOf(id, row, record);
+        }
+        if (ahead * direction > kReorderedAtMost) {
+          break;
         }
       }
     }

@@ -15,9 +15,7 @@ using trace::EventKind;
 
 // How far outside the axis a bar is drawn: far enough that its edge is not seen.
 constexpr double kOutside = 4;
-constexpr double kTextRoom = 12;     // narrower bars carry no text
-constexpr double kRoundedFrom = 8;   // px of width
-constexpr std::size_t kFoldSamples = 8;
+constexpr std::size_t kFoldSamples = 4;
 
 // A row of the model as the level of detail reads it.
 struct LodRow {
@@ -31,12 +29,6 @@ struct LodRow {
     return store.firstEndingAfter(model.toTicks(ns));
   }
 };
-
-QColor mixed(const QColor& a, const QColor& b, double part) {
-  return QColor::fromRgbF(static_cast<float>(a.redF() * part + b.redF() * (1 - part)),
-                          static_cast<float>(a.greenF() * part + b.greenF() * (1 - part)),
-                          static_cast<float>(a.blueF() * part + b.blueF() * (1 - part)));
-}
 
 }  // namespace
 
@@ -180,14 +172,17 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
       return;
     }
     // The fold takes the colour of the longest of a few of its spans.
-    Span longest = span;
+    std::size_t longestIndex = item.first;
+    std::uint64_t longestTicks = 0;
     const std::size_t stride = std::max<std::size_t>(1, item.count / kFoldSamples);
     for (std::size_t i = item.first; i < item.first + item.count; i += stride) {
-      const Span sample = model_.spanAt(lane.id, row.row, i);
-      if (sample.durationNs > longest.durationNs) {
-        longest = sample;
+      const std::uint64_t ticks = store.endAt(i) - store.startAt(i);
+      if (ticks > longestTicks) {
+        longestTicks = ticks;
+        longestIndex = i;
       }
     }
+    const Span longest = model_.spanAt(lane.id, row.row, longestIndex);
     const QColor colour = colourOf(longest, frame_.colourBy, palette_);
     const bool instants = isInstant(longest.kind);
     if (span.kind == EventKind::kBucketReady && item.count == 2) {
@@ -243,128 +238,6 @@ void TimelineScene::drawFold(DisplayList& list, const Fold& fold, const QRectF& 
     if (zigzag.size() > 1) {
       list.polyline(zigzag, line);
     }
-  }
-}
-
-void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& bar) const {
-  if (span.kind == EventKind::kCollective && bar.width() > kFoldPixels) {
-    drawCollective(list, span, bar);
-    return;
-  }
-  const QColor fill = colourOf(span, frame_.colourBy, palette_);
-  // A pixel between neighbours tells two bars from one.
-  const QRectF body = bar.width() > kFoldPixels ? bar.adjusted(0, 0, -1, 0) : bar;
-  list.fill(body, fill, body.width() > kRoundedFrom ? 2 : 0);
-  if (span.kind == EventKind::kWait && body.width() > kFoldPixels) {
-    list.hatch(body, mixed(fill, palette_.background, 0.55));
-  }
-  drawBarText(list, span, body, fill);
-}
-
-// A collective is first waiting for the last rank (hatched), then transfer (solid).
-void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const {
-  const QColor fill = colourOf(span, frame_.colourBy, palette_);
-  const QColor pale = mixed(fill, palette_.background, 0.3);
-  const QRectF body = bar.adjusted(0, 0, -1, 0);
-  const Arrivals arrivals = arrivalsOf(model_, span);
-  const double arrivedX = arrivals.lateRank < 0 || arrivals.lastArrivalNs <= span.startNs
-                              ? body.left()
-                              : std::clamp(axis_.toX(arrivals.lastArrivalNs), body.left(),
-                                           body.right());
-  const double radius = body.width() > kRoundedFrom ? 2 : 0;
-  if (arrivedX - body.left() < 1) {
-    list.fill(body, fill, radius);
-    drawBarText(list, span, body, fill);
-    return;
-  }
-  const QRectF waiting(body.left(), body.top(), arrivedX - body.left(), body.height());
-  const QRectF transfer(arrivedX, body.top(), body.right() - arrivedX, body.height());
-  list.fill(body, pale, radius);
-  list.hatch(waiting, mixed(fill, palette_.background, 0.75));
-  list.fill(transfer, fill, transfer.width() > kRoundedFrom ? 2 : 0);
-  const bool roomBehind = transfer.width() >= waiting.width() || transfer.width() > 90;
-  if (roomBehind) {
-    drawBarText(list, span, transfer, fill);
-    return;
-  }
-  // Words on a hatch need a quiet ground.
-  for (const QString& label : labelsOf(model_, span)) {
-    const double width = textWidth(label, FontRole::kSmall) + 8;
-    if (width + 8 <= waiting.width()) {
-      const QRectF ground(waiting.left() + 3, waiting.top() + 2, width, waiting.height() - 4);
-      list.fill(ground, pale, 2);
-      list.text(ground, label, Palette::textOn(pale), FontRole::kSmall,
-                Qt::AlignHCenter | Qt::AlignVCenter);
-      return;
-    }
-  }
-}
-
-void TimelineScene::drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
-                                const QColor& fill) const {
-  // The text stays with the part of the bar that can be seen.
-  const double left = std::max(bar.left(), axis_.left()) + 3;
-  const double right = std::min(bar.right(), axis_.right()) - 2;
-  const double room = right - left;
-  if (room < kTextRoom || bar.height() < 14) {
-    return;
-  }
-  const FontRole font = bar.height() > 20 ? FontRole::kNormal : FontRole::kSmall;
-  const QStringList labels = labelsOf(model_, span);
-  QString label = labels.size() == 1 ? labels.front() : QString();
-  double taken = 0;
-  for (const QString& form : labels) {
-    taken = textWidth(form, font);
-    if (taken <= room) {
-      label = form;
-      break;
-    }
-  }
-  if (label.isEmpty()) {
-    return;
-  }
-  const QColor ink = Palette::textOn(fill);
-  list.text(QRectF(left, bar.top(), room, bar.height()), label, ink, font);
-  const QString duration = formatDuration(span.durationNs);
-  if (taken + textWidth(duration, FontRole::kSmall) + 14 < room) {
-    list.text(QRectF(left + taken + 8, bar.top(), room - taken - 8, bar.height()), duration,
-              mixed(ink, fill, 0.75), FontRole::kSmall);
-  }
-}
-
-void TimelineScene::drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,
-                             double roomRight) const {
-  const QColor colour = colourOf(span, frame_.colourBy, palette_);
-  const double bottom = row.bottom();
-  switch (span.kind) {
-    case EventKind::kBucketReady:
-    case EventKind::kBucketLaunched: {
-      // Ready: pointing down, open; launched: pointing to the right, full. In the colour of
-      // the bucket in either case, since a bucket is what they are about.
-      const QColor own = palette_.bucket(span.bucket);
-      const double h = row.height() - 1;
-      const bool launched = span.kind == EventKind::kBucketLaunched;
-      if (launched) {
-        list.polygon({{x, row.top()}, {x + h * 0.8, row.top() + h / 2}, {x, row.top() + h}}, own);
-      } else {
-        list.polygon({{x - h / 2, row.top()}, {x + h / 2, row.top()}, {x, row.top() + h}},
-                     mixed(own, palette_.background, 0.6));
-      }
-      const QString text = QStringLiteral("b%1").arg(span.bucket);
-      const double width = textWidth(text, FontRole::kSmall);
-      if (launched && roomRight - x > width + h + 3) {
-        list.text(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text,
-                  palette_.textMuted, FontRole::kSmall);
-      }
-      break;
-    }
-    case EventKind::kCollectiveQueued:
-      list.polygon({{x - 3, row.top() + 1}, {x + 3, row.top() + 1}, {x, bottom}}, colour);
-      break;
-    default:
-      list.fill(QRectF(x - 0.75, row.top() + row.height() * 0.15, 1.5, row.height() * 0.85),
-                colour);
-      break;
   }
 }
 

@@ -59,6 +59,8 @@ class TimelineScene {
   void drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
   void drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
                    const QColor& fill) const;
+  void drawPlate(DisplayList& list, const Span& span, const QRectF& hatched,
+                 const QColor& ground) const;
   void drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,
                 double roomRight) const;
   void drawFold(DisplayList& list, const Fold& fold, const QRectF& row) const;

@@ -38,14 +38,14 @@ std::string progressText(const launch::LaunchProgress& progress,
     const std::string& stage = progress.recorder.startup;
     return stage.empty() ? "starting" : "starting: " + stage;
   }
-  std::string text = progress.plannedSteps == 0
+  std::string text = progress.recorder.plannedSteps == 0
                          ? fmt::format("step {}", done)
-                         : fmt::format("step {}/{}", done, progress.plannedSteps);
+                         : fmt::format("step {}/{}", done, progress.recorder.plannedSteps);
   text += fmt::format("  loss {:.4f}", progress.recorder.loss);
   if (stepsPerSecond && *stepsPerSecond > 0) {
     text += fmt::format("  {:.1f} steps/s", *stepsPerSecond);
-    if (progress.plannedSteps > done) {
-      text += "  ETA " + duration((progress.plannedSteps - done) / *stepsPerSecond);
+    if (progress.recorder.plannedSteps > done) {
+      text += "  ETA " + duration((progress.recorder.plannedSteps - done) / *stepsPerSecond);
     }
   }
   if (progress.recorder.dropped != 0) {
@@ -80,9 +80,9 @@ void ProgressLine::show(const launch::LaunchProgress& progress) {
   }
   const std::string text = progressText(progress, rate);
   if (style_ == Style::kTerminal) {
-    std::string line = progress.plannedSteps == 0
+    std::string line = progress.recorder.plannedSteps == 0
                            ? text
-                           : progressBar(done, progress.plannedSteps, kBarWidth) + " " + text;
+                           : progressBar(done, progress.recorder.plannedSteps, kBarWidth) + " " + text;
     line.resize(std::min(line.size(), terminalColumns(stream_) - 1));
     fmt::print(stream_, "\r{}\x1b[K", line);
     std::fflush(stream_);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/analysis/RunAnalysis.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -17,18 +19,16 @@ class Gathering {
       report_.ranks = std::move(*update.ranks);
     }
     if (update.tracks) {
-      for (const auto& track : *update.tracks) {
-        rankOfTrack_[track.id] = track.rank;
-      }
+      data_.tracks = std::move(*update.tracks);
     }
     if (update.parameters) {
       report_.parameters = std::move(*update.parameters);
     }
     if (update.layouts) {
-      report_.layouts = std::move(*update.layouts);
+      data_.layouts = std::move(*update.layouts);
     }
     if (update.clock) {
-      clock_ = *update.clock;
+      data_.clock = *update.clock;
     }
     for (const auto& metric : update.metrics) {
       takeMetric(metric);
@@ -36,50 +36,44 @@ class Gathering {
     for (auto& problem : update.problems) {
       report_.problems.push_back(std::move(problem));
     }
-    for (const auto& span : update.spans) {
-      takeSpan(span);
-    }
+    report_.events += update.spans.size();
+    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data_.spans),
+                 [](const trace::SpanRow& span) { return analysis::isAnalysed(span.kind); });
   }
 
   RunReport finish() {
     for (const auto& rank : report_.ranks) {
       report_.eventsDropped += rank.eventsDropped;
     }
-    // Times are converted last: the calibration grows better until the run ends.
-    if (report_.steps > 1) {
-      const double seconds = clock_.durationNs(lastEndTicks_ - firstEndTicks_) / 1e9;
-      if (seconds > 0) {
-        report_.stepsPerSecond = (report_.steps - 1) / seconds;
+    const auto analysed = analysis::analyse(data_);
+    for (const auto& step : analysed.steps) {
+      if (step.rank == 0) {
+        report_.steps = std::max(report_.steps, step.step + 1);
       }
     }
+    report_.stepsPerSecond = analysed.stepsPerSecond;
+    report_.overlapPercent = analysed.overlapPercent;
+    report_.exposedMs = analysed.exposedMs;
+    report_.layouts = std::move(data_.layouts);
     return std::move(report_);
   }
 
  private:
   void takeMetric(const trace::MetricRow& metric) {
-    if (metric.rank == 0 && metric.name == "loss") {
-      report_.loss = metric.value;
-    } else if (metric.rank == 0 && metric.name == "test_accuracy") {
-      report_.testAccuracy = metric.value;
+    if (metric.rank != 0) {
+      return;
     }
-  }
-
-  void takeSpan(const trace::SpanRow& span) {
-    ++report_.events;
-    if (span.kind == trace::EventKind::kStep && rankOfTrack_[span.track] == 0) {
-      const std::uint64_t end = span.startTicks + span.durationTicks;
-      if (report_.steps++ == 0) {
-        firstEndTicks_ = end;
-      }
-      lastEndTicks_ = std::max(lastEndTicks_, end);
+    if (metric.name == "test_accuracy") {
+      report_.testAccuracy = metric.value;
+    } else if (metric.name == "loss" || metric.name == "final_loss") {
+      // The second stands there also for steps whose events were not captured.
+      report_.loss = metric.value;
+      report_.steps = std::max(report_.steps, metric.step + 1);
     }
   }
 
   RunReport report_;
-  std::map<std::int32_t, int> rankOfTrack_;
-  base::ClockCalibration clock_;
-  std::uint64_t firstEndTicks_ = 0;
-  std::uint64_t lastEndTicks_ = 0;
+  analysis::RunData data_;
 };
 
 }  // namespace

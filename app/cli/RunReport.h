@@ -22,9 +22,9 @@ struct RunReport {
   std::uint32_t steps = 0;                ///< finished on rank 0
   std::optional<double> loss;             ///< last of rank 0
   std::optional<double> testAccuracy;     ///< 0..1
-  std::optional<double> stepsPerSecond;   ///< of rank 0, the first step left out
-  std::optional<double> overlapPercent;   ///< of the time in which communication was in flight
-  std::optional<double> exposedMs;        ///< mean a step and rank
+  std::optional<double> stepsPerSecond;   ///< of the slowest rank, after the warm-up
+  std::optional<double> overlapPercent;   ///< of the time communication was in flight
+  std::optional<double> exposedMs;        ///< a step, median over ranks and steps
   std::uint64_t events = 0;
   std::uint64_t eventsDropped = 0;
   std::vector<trace::ProblemRow> problems;

@@ -71,7 +71,7 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
     const auto stage =
         static_cast<trace::StartupStage>(words.startupStage.load(std::memory_order_relaxed));
     result.lastIn = fmt::format("during start-up, {} {}",
-                                phase == EventKind::kStartup ? "in" : "after", trace::name(stage));
+                                phase == EventKind::kStartup ? "in" : "last stage", trace::name(stage));
   }
   const std::string operation = openOperation(words);
   if (!operation.empty()) {

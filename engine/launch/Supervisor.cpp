@@ -69,7 +69,7 @@ trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& 
   info.controlSocket = controlSocket.string();
   info.hostName = trace::hostName();
   info.worldSize = options.experiment.processes.worldSize;
-  info.plannedSteps = resources.plannedSteps;
+  info.plannedSteps = static_cast<std::uint32_t>(options.experiment.train.steps.value_or(0));
   info.environment = detail::hostEnvironment();
   return info;
 }
@@ -80,8 +80,6 @@ base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
   detail::Resources resources;
   resources.runId = detail::makeRunId();
-  resources.plannedSteps =
-      static_cast<std::uint32_t>(options.experiment.train.steps.value_or(0));
   resources.rankProgram = options.rankProgram;
   if (resources.rankProgram.empty()) {
     auto program = findRankProgram();

@@ -35,7 +35,6 @@ struct LaunchOptions {
 struct LaunchProgress {
   trace::RunState state = trace::RunState::kStarting;
   bool stopping = false;            ///< a stop was asked for, or a rank failed
-  std::uint32_t plannedSteps = 0;   ///< 0 = not known (train.epochs)
   std::chrono::milliseconds elapsed{0};
   trace::Recorder::Progress recorder;
 };

@@ -1,6 +1,7 @@
 #include "engine/trace/Recorder.h"
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -94,7 +95,9 @@ class RecorderThread final : public Recorder {
 
   [[nodiscard]] Progress progress() const override {
     std::lock_guard lock(mutex_);
-    return progress_;
+    Progress progress = progress_;
+    progress.plannedSteps = info_.plannedSteps;
+    return progress;
   }
 
   [[nodiscard]] base::Status status() const override {
@@ -212,6 +215,13 @@ class RecorderThread final : public Recorder {
 
   void take(int rank, EnvironmentMessage message) {
     std::lock_guard lock(mutex_);
+    if (const auto planned = message.values.find("planned_steps");
+        rank == 0 && planned != message.values.end()) {
+      // Only a rank knows it when the experiment counts epochs.
+      const std::string& text = planned->second;
+      std::from_chars(text.data(), text.data() + text.size(), info_.plannedSteps);
+      mailbox_.infoChanged = true;
+    }
     changeRank(rank, [&](RankInfo& info) { info.environment = std::move(message.values); });
   }
 
@@ -224,6 +234,10 @@ class RecorderThread final : public Recorder {
   }
 
   void take(int rank, SummaryMessage message) {
+    if (!failed_ && message.steps > 0) {
+      writer_->addMetric(
+          MetricRow{0, rank, "final_loss", message.steps - 1, base::ticks(), message.loss});
+    }
     std::lock_guard lock(mutex_);
     changeRank(rank,
                [&](RankInfo& info) { info.parameterHash = std::move(message.parameterHash); });

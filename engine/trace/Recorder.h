@@ -26,6 +26,7 @@ class Recorder {
   /// What the supervisor's progress line shows.
   struct Progress {
     std::vector<std::uint32_t> steps;  ///< last finished step + 1 of each rank; 0 = none yet
+    std::uint32_t plannedSteps = 0;    ///< RunInfo's; 0 = not known (yet)
     double loss = 0;                   ///< last of rank 0
     std::string startup;               ///< last stage that began, while no step is done
     std::uint64_t events = 0;

@@ -44,7 +44,7 @@ struct RunInfo {
 struct RankInfo {
   int rank = 0;
   std::int64_t pid = 0;
-  std::string state;  ///< "starting", "running", "finished", "failed", "killed"
+  std::string state;  ///< "starting", "running", "finished", "stopped", "failed", "killed"
   std::optional<int> exitCode;
   int signal = 0;  ///< that ended it; 0 = none
   std::string lastWords;    ///< a sentence, once it died: what it was last in

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 namespace lockstep::trace {
 
@@ -124,6 +125,7 @@ ScopedSpan::ScopedSpan(Lane& lane, EventKind kind, std::uint32_t step, LastWords
       bucket_(bucket),
       detail_(detail),
       value_(value),
+      exceptions_(std::uncaught_exceptions()),
       startTicks_(base::ticks()) {
   if (words_ != nullptr) {
     words_->step.store(step_, std::memory_order_relaxed);
@@ -137,7 +139,7 @@ ScopedSpan::ScopedSpan(Lane& lane, EventKind kind, std::uint32_t step, LastWords
 
 ScopedSpan::~ScopedSpan() {
   lane_.span(kind_, startTicks_, step_, bucket_, value_, detail_);
-  if (words_ != nullptr) {
+  if (words_ != nullptr && std::uncaught_exceptions() == exceptions_) {
     words_->phase.store(outerPhase_, std::memory_order_relaxed);
   }
 }

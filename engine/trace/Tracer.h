@@ -115,7 +115,8 @@ class Tracer {
 };
 
 /// Emits a span from its construction to its destruction; sets the open phase of the last
-/// words meanwhile when `words` is given. For the step thread.
+/// words meanwhile when `words` is given. An exception that ends the span leaves the phase
+/// standing, so that the last words say where it came from. For the step thread.
 class ScopedSpan {
  public:
   ScopedSpan(Lane& lane, EventKind kind, std::uint32_t step, LastWords* words = nullptr,
@@ -133,6 +134,7 @@ class ScopedSpan {
   std::uint16_t detail_;
   std::uint64_t value_;
   std::uint16_t outerPhase_ = 0;
+  int exceptions_;
   std::uint64_t startTicks_;
 };
 

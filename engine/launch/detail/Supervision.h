@@ -30,7 +30,6 @@ struct Resources {
   std::filesystem::path rankProgram;
   std::uint16_t masterPort = 0;
   std::string runId;
-  std::uint32_t plannedSteps = 0;
 };
 
 /// Watches the ranks of one run until the last has ended. One thread, the main one.

@@ -54,8 +54,15 @@ void Supervision::tick() {
       }
     }
   }
+  // A suspended rank cannot end by itself, nor can SIGTERM end it.
+  if (mode_ != Mode::kTraining && pressure_ != Pressure::kKilled &&
+      std::all_of(ranks_.begin(), ranks_.end(), [](const RankSlot& slot) {
+        return !slot.process || slot.process->schedulerState() == 'T';
+      })) {
+    killAll();
+  }
   if (progress_) {
-    progress_({state_, mode_ != Mode::kTraining, resources_.plannedSteps,
+    progress_({state_, mode_ != Mode::kTraining,
                std::chrono::duration_cast<std::chrono::milliseconds>(now - start_),
                resources_.recorder->progress()});
   }
@@ -81,7 +88,7 @@ std::string Supervision::answer(const ControlCommand& command) {
                         {"state", trace::name(state_)},
                         {"stopping", mode_ != Mode::kTraining},
                         {"steps", progress.steps},
-                        {"planned_steps", resources_.plannedSteps},
+                        {"planned_steps", progress.plannedSteps},
                         {"loss", progress.loss},
                         {"events", progress.events},
                         {"events_dropped", progress.dropped},

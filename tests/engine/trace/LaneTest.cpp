@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -232,6 +233,18 @@ TEST(TracerTest, KeepsTheOpenPhaseInTheLastWords) {
   }
   EXPECT_EQ(pair.segment.lastWords().phase, 0);
   EXPECT_EQ(pair.drain(0).size(), 2);
+}
+
+TEST(TracerTest, LeavesThePhaseOfAnExceptionInTheLastWords) {
+  Pair pair(kSmall);
+  Lane& lane = pair.tracer.lane("step");
+  try {
+    const ScopedSpan step(lane, EventKind::kStep, 4, &pair.tracer.lastWords());
+    const ScopedSpan backward(lane, EventKind::kBackward, 4, &pair.tracer.lastWords());
+    throw std::runtime_error("a collective failed");
+  } catch (const std::runtime_error&) {
+  }
+  EXPECT_EQ(pair.segment.lastWords().phase, static_cast<std::uint16_t>(EventKind::kBackward));
 }
 
 TEST(SegmentTest, RefusesMemoryThatIsNoSegment) {

@@ -1,0 +1,179 @@
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/CommandLine.h"
+
+namespace lockstep::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::SizeIs;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+/// Real ranks, through the real commands.
+class TrainingTest : public CommandLineTest {
+ protected:
+  ~TrainingTest() override {
+    for (const int fd : rankFds) {
+      close(fd);
+    }
+  }
+
+  Json info() {
+    const auto ended = lockstep({"info", "r.lockstep", "--json"});
+    return ended.exitCode == 0 ? Json::parse(ended.out) : Json();
+  }
+
+  /// Starts a run that would train for hours and returns once a step is done.
+  std::unique_ptr<RunningCommand> startEndless(const std::vector<std::string>& sets = {}) {
+    std::vector<std::string> arguments{"run", experiment(), "--quiet", "--out", "r.lockstep",
+                                       "--set", "train.steps=10000000"};
+    for (const auto& set : sets) {
+      arguments.insert(arguments.end(), {"--set", set});
+    }
+    auto running = std::make_unique<RunningCommand>(folder, arguments, environment);
+    // Bounded by the supervisor: a run that reaches no step fails, and says so.
+    Json now;
+    for (; now.is_null() || now["steps"] == 0; now = info()) {
+      if (!now.is_null() && now["state"] != "starting" && now["state"] != "running") {
+        ADD_FAILURE() << now.dump(2);
+        return running;
+      }
+    }
+    for (const auto& rank : now["ranks"]) {
+      rankPids.push_back(rank["pid"].get<pid_t>());
+      rankFds.push_back(static_cast<int>(syscall(SYS_pidfd_open, rankPids.back(), 0)));
+    }
+    return running;
+  }
+
+  /// Expects that every rank's process ends within five seconds.
+  void expectNoRankLeft() {
+    for (const int fd : rankFds) {
+      pollfd ended{fd, POLLIN, 0};
+      EXPECT_EQ(poll(&ended, 1, 5000), 1);
+    }
+  }
+
+  std::vector<pid_t> rankPids;
+  std::vector<int> rankFds;
+};
+
+TEST_F(TrainingTest, TrainsToTheSameParametersOnEveryRank) {
+  const auto ended = lockstep({"run", experiment(), "--json", "--out", "r.lockstep", "--set",
+                               "ddp.bucket_cap_mb=0.05", "--set", "ddp.first_bucket_mb=0.001"});
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  const auto json = Json::parse(ended.out);
+  EXPECT_EQ(json["state"], "finished");
+  EXPECT_EQ(json["steps"], 12);
+  EXPECT_EQ(json["events_dropped"], 0);
+  EXPECT_TRUE(json["loss"].is_number());
+  EXPECT_TRUE(json["overlap_percent"].is_number());
+  EXPECT_GT(json["steps_per_second"].get<double>(), 0);
+  ASSERT_THAT(json["ranks"], SizeIs(2));
+  EXPECT_THAT(json["ranks"][0]["parameter_hash"].get<std::string>(), MatchesRegex("[0-9a-f]+"));
+  EXPECT_EQ(json["ranks"][0]["parameter_hash"], json["ranks"][1]["parameter_hash"]);
+  EXPECT_GT(json["ranks"][1]["wire_bytes"].get<std::int64_t>(), 12 * 4 * 784 * 32);
+  // All parameters stand in the buckets of both layouts, in the rebuilt one last to first.
+  std::uint64_t initialBytes = 0;
+  std::uint64_t rebuiltBytes = 0;
+  for (const auto& bucket : json["buckets"]["initial"]) {
+    initialBytes += bucket["bytes"].get<std::uint64_t>();
+  }
+  for (const auto& bucket : json["buckets"]["rebuilt"]) {
+    rebuiltBytes += bucket["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(initialBytes, 4u * (784 * 32 + 32 + 32 * 10 + 10));
+  EXPECT_EQ(rebuiltBytes, initialBytes);
+  EXPECT_GT(json["buckets"]["rebuilt"].size(), 1u);
+}
+
+TEST_F(TrainingTest, KeepsTheRanksAsItsDirectChildren) {
+  const auto running = startEndless();
+  ASSERT_THAT(rankPids, SizeIs(2));
+  for (const pid_t pid : rankPids) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    std::string parent;
+    for (std::string line; std::getline(status, line);) {
+      parent = line.starts_with("PPid:") ? line.substr(6) : parent;
+    }
+    EXPECT_EQ(parent, std::to_string(running->pid()));
+  }
+}
+
+TEST_F(TrainingTest, SaysWhatAKilledRankWasLastIn) {
+  const auto running = startEndless();
+  kill(rankPids.at(1), SIGKILL);
+  const auto ended = running->wait();
+  EXPECT_EQ(ended.exitCode, 5);
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err, StartsWith("lockstep: rank 1 was ended by SIGKILL in iteration "));
+  expectNoRankLeft();
+  EXPECT_EQ(info()["state"], "failed");
+  EXPECT_EQ(info()["ranks"][1]["signal"], 9);
+}
+
+TEST_F(TrainingTest, NamesTheSuspendedRankThatItsPeerWaitedFor) {
+  const auto running = startEndless({"processes.timeout_seconds=1"});
+  kill(rankPids.at(0), SIGSTOP);
+  const auto ended = running->wait();
+  EXPECT_EQ(ended.exitCode, 4);
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(StartsWith("lockstep: rank 1 failed (exit code 4) in iteration "),
+                               HasSubstr("rank 0 was suspended (SIGSTOP) and was killed")));
+  expectNoRankLeft();
+}
+
+TEST_F(TrainingTest, StopsAllRanksAfterTheSameStepOnCtrlC) {
+  const auto running = startEndless();
+  running->send(SIGINT);
+  const auto ended = running->wait();
+  EXPECT_EQ(ended.exitCode, 130) << ended.err;
+  expectNoRankLeft();
+  const auto json = info();
+  EXPECT_EQ(json["state"], "stopped");
+  EXPECT_EQ(json["ranks"][0]["exit_code"], 130);
+  EXPECT_EQ(json["ranks"][1]["exit_code"], 130);
+  EXPECT_EQ(json["ranks"][0]["parameter_hash"], json["ranks"][1]["parameter_hash"]);
+}
+
+TEST_F(TrainingTest, StopsByTheStopCommand) {
+  const auto running = startEndless();
+  EXPECT_EQ(lockstep({"stop", "r.lockstep"}).exitCode, 0);
+  EXPECT_EQ(running->wait().exitCode, 130);
+  EXPECT_EQ(info()["state"], "stopped");
+}
+
+TEST_F(TrainingTest, LeavesNoRankAndAReadableFileWhenTheSupervisorIsKilled) {
+  const auto running = startEndless();
+  running->send(SIGKILL);
+  running->wait();
+  expectNoRankLeft();
+  const auto json = info();
+  EXPECT_EQ(json["state"], "recorder died");
+  EXPECT_GT(json["steps"].get<int>(), 0);
+}
+
+TEST_F(TrainingTest, NamesADataFileThatIsTruncated) {
+  std::filesystem::create_directory(folder / "digits");
+  write("digits/train-images-idx3-ubyte", std::string("\0\0\x08\x03\0\0\x27\x10", 8));
+  const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set",
+                               "data.kind=mnist", "--set",
+                               "data.folder=" + (folder / "digits").string()});
+  EXPECT_EQ(ended.exitCode, 2);
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("train-images-idx3-ubyte"));
+}
+
+}  // namespace
+}  // namespace lockstep::cli

@@ -1,0 +1,140 @@
+#include "engine/launch/ControlSocket.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "engine/launch/detail/UnixSocket.h"
+
+namespace lockstep::launch {
+namespace {
+
+using testing::HasSubstr;
+using Kind = ControlCommand::Kind;
+
+class ControlSocketTest : public testing::Test {
+ protected:
+  ControlSocketTest() {
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "lockstep-control-XXXXXX").string();
+    folder = mkdtemp(pattern.data());
+    auto created = EventLoop::create();
+    loop.emplace(std::move(created).value());
+  }
+  ~ControlSocketTest() override { std::filesystem::remove_all(folder); }
+
+  base::Result<std::unique_ptr<ControlServer>> listen() {
+    return ControlServer::listen(*loop, folder / "control", "run",
+                                 [](const ControlCommand& command) {
+                                   return command.kind == Kind::kStop ? "stopped" : "other";
+                                 });
+  }
+
+  /// Sends `text` and dispatches until a whole line came back; "" = the server hung up.
+  std::string ask(int fd, const std::string& text) {
+    EXPECT_EQ(send(fd, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+    std::string answer;
+    std::array<char, 1024> buffer;
+    while (!answer.ends_with('\n')) {
+      loop->waitUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
+      const ssize_t count = read(fd, buffer.data(), buffer.size());
+      if (count == 0 || (count < 0 && errno != EAGAIN)) {
+        return "";
+      }
+      if (count > 0) {
+        answer.append(buffer.data(), static_cast<std::size_t>(count));
+      }
+    }
+    return answer;
+  }
+
+  std::filesystem::path folder;
+  std::optional<EventLoop> loop;
+};
+
+mode_t modeOf(const std::filesystem::path& path) {
+  struct stat status {};
+  EXPECT_EQ(lstat(path.c_str(), &status), 0);
+  return status.st_mode & 0777;
+}
+
+TEST_F(ControlSocketTest, LetsOnlyItsUserIn) {
+  const auto server = listen();
+  ASSERT_TRUE(server.ok()) << server.error().message();
+  EXPECT_EQ(modeOf(folder / "control"), 0700u);
+  EXPECT_EQ(modeOf(server.value()->path()), 0600u);
+}
+
+TEST_F(ControlSocketTest, RefusesAFolderThatOthersCanEnter) {
+  std::filesystem::create_directory(folder / "control");
+  ::chmod((folder / "control").c_str(), 0755);
+  const auto server = listen();
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(server.error().message(), HasSubstr("mode 0700"));
+}
+
+TEST_F(ControlSocketTest, RefusesALinkInPlaceOfItsFolder) {
+  std::filesystem::create_directory(folder / "elsewhere");
+  ::chmod((folder / "elsewhere").c_str(), 0700);
+  std::filesystem::create_directory_symlink(folder / "elsewhere", folder / "control");
+  EXPECT_FALSE(listen().ok());
+}
+
+TEST_F(ControlSocketTest, AnswersEachLineAndRefusesWhatIsNoCommand) {
+  const auto server = listen();
+  ASSERT_TRUE(server.ok());
+  const int client = detail::connectUnix(server.value()->path());
+  ASSERT_GE(client, 0);
+  EXPECT_EQ(ask(client, "{\"command\":\"stop\"}\n"), "stopped\n");
+  EXPECT_EQ(ask(client, "{\"command\":\"status\"}\n"), "other\n");
+  EXPECT_THAT(ask(client, "nonsense\n"), HasSubstr("\"ok\":false"));
+  EXPECT_THAT(ask(client, "{\"command\":\"capture\"}\n"), HasSubstr("capture needs"));
+  EXPECT_THAT(ask(client, "{\"command\":\"dance\xff\"}\n"), HasSubstr("not a command"));
+  EXPECT_THAT(ask(client, "{\"command\":\"dance\"}\n"), HasSubstr("unknown command"));
+  close(client);
+}
+
+TEST_F(ControlSocketTest, HangsUpOnALineWithoutAnEnd) {
+  const auto server = listen();
+  ASSERT_TRUE(server.ok());
+  const int client = detail::connectUnix(server.value()->path());
+  EXPECT_EQ(ask(client, std::string(20'000, 'x')), "");
+  close(client);
+}
+
+TEST_F(ControlSocketTest, RemovesSocketsOfDeadSupervisorsAndItsOwnAtTheEnd) {
+  {
+    const auto first = listen();
+    ASSERT_TRUE(first.ok());
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "control"));
+  // A socket that nobody listens on any more, as kill -9 leaves it.
+  const auto dead = folder / "control" / "dead.sock";
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto address = detail::unixAddress(dead);
+  ASSERT_EQ(bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)), 0);
+  close(fd);
+  ASSERT_TRUE(std::filesystem::exists(dead));
+  const auto second = listen();
+  ASSERT_TRUE(second.ok());
+  EXPECT_FALSE(std::filesystem::exists(dead));
+}
+
+TEST_F(ControlSocketTest, ReadsBackItsOwnCommands) {
+  for (const ControlCommand command :
+       {ControlCommand{Kind::kStop, true}, ControlCommand{Kind::kCapture, false},
+        ControlCommand{Kind::kCapture, true}, ControlCommand{Kind::kStatus, true}}) {
+    const auto read = controlCommandFromJson(toJson(command));
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(read.value().kind, command.kind);
+    EXPECT_EQ(read.value().enabled, command.enabled);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::launch

@@ -1,0 +1,63 @@
+#include "engine/launch/Obituary.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstring>
+
+namespace lockstep::launch {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;  // a tick a nanosecond
+
+Obituary read(const trace::LastWords& words) {
+  return readLastWords(words, base::ClockCalibration{}, 3 * kSecond);
+}
+
+TEST(ObituaryTest, NamesTheOpenOperationAndItsAge) {
+  trace::LastWords words{};
+  words.step = 312;
+  words.phase = static_cast<std::uint16_t>(trace::EventKind::kBackward);
+  words.operation = static_cast<std::uint8_t>(trace::Operation::kAllreduce);
+  words.bucket = 3;
+  words.sequence = 1251;
+  words.sinceTicks = 2 * kSecond;
+  std::strcpy(words.hook.data(), "fp16");
+  const auto obituary = read(words);
+  EXPECT_EQ(obituary.lastIn,
+            "in iteration 312, in backward: allreduce of bucket 3 (sequence 1251, hook fp16) "
+            "for 1.0 s");
+  EXPECT_TRUE(obituary.training);
+}
+
+TEST(ObituaryTest, NamesTheStartupStage) {
+  trace::LastWords words{};
+  words.phase = static_cast<std::uint16_t>(trace::EventKind::kStartup);
+  words.startupStage = static_cast<std::uint16_t>(trace::StartupStage::kRendezvous);
+  words.sinceTicks = 3 * kSecond - 1'500'000;
+  const auto obituary = read(words);
+  EXPECT_EQ(obituary.lastIn, "during start-up, in rendezvous for 1.5 ms");
+  EXPECT_FALSE(obituary.training);
+}
+
+TEST(ObituaryTest, KnowsARankThatNeverSpoke) {
+  const auto obituary = read(trace::LastWords{});
+  EXPECT_FALSE(obituary.spoke);
+  EXPECT_EQ(obituary.lastIn, "before its start-up began");
+}
+
+TEST(ObituaryTest, BearsTextsWithoutAnEnd) {
+  trace::LastWords words{};
+  words.error.fill('x');
+  words.error[5] = '\n';
+  EXPECT_EQ(read(words).error.size(), words.error.size());
+  EXPECT_EQ(read(words).error.substr(0, 7), "xxxxx x");
+}
+
+TEST(ObituaryTest, NamesSignals) {
+  EXPECT_EQ(signalName(SIGSEGV), "SIGSEGV");
+  EXPECT_EQ(signalName(63), "signal 63");
+}
+
+}  // namespace
+}  // namespace lockstep::launch

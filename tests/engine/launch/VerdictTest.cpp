@@ -1,0 +1,96 @@
+#include "engine/launch/Verdict.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+namespace lockstep::launch {
+namespace {
+
+using base::ExitCode;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+using trace::RunState;
+
+RankEnd finished(int rank, int order) {
+  RankEnd end;
+  end.rank = rank;
+  end.order = order;
+  end.words.finished = true;
+  end.words.lastIn = "in iteration 7";
+  return end;
+}
+
+RankEnd exited(int rank, int order, ExitCode code) {
+  RankEnd end = finished(rank, order);
+  end.words.finished = false;
+  end.end.exitCode = static_cast<int>(code);
+  return end;
+}
+
+RankEnd signalled(int rank, int order, int signal, bool byUs) {
+  RankEnd end = exited(rank, order, ExitCode::kOk);
+  end.end.signal = signal;
+  end.killedByUs = byUs;
+  return end;
+}
+
+TEST(VerdictTest, FindsNothingWhenEveryRankFinished) {
+  const auto verdict = judge({finished(0, 1), finished(1, 0)});
+  EXPECT_EQ(verdict.state, RunState::kFinished);
+  EXPECT_EQ(verdict.exitCode, ExitCode::kOk);
+  EXPECT_THAT(verdict.failure, IsEmpty());
+}
+
+TEST(VerdictTest, BlamesTheSignalBeforeThePeersWhoseCollectivesFailedFirst) {
+  const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed),
+                              signalled(1, 2, SIGKILL, false),
+                              exited(2, 1, ExitCode::kBadInput)});
+  EXPECT_EQ(verdict.exitCode, ExitCode::kRankKilled);
+  EXPECT_EQ(verdict.rank, 1);
+  EXPECT_THAT(verdict.failure, StartsWith("rank 1 was ended by SIGKILL in iteration 7"));
+}
+
+TEST(VerdictTest, BlamesAnErrorOfARanksOwnBeforeAFailedCollective) {
+  const auto verdict =
+      judge({exited(0, 0, ExitCode::kCommFailed), exited(1, 1, ExitCode::kHookFailed)});
+  EXPECT_EQ(verdict.exitCode, ExitCode::kHookFailed);
+  EXPECT_EQ(verdict.rank, 1);
+}
+
+TEST(VerdictTest, BlamesTheFirstOfEquals) {
+  EXPECT_EQ(judge({exited(0, 1, ExitCode::kCommFailed), exited(1, 0, ExitCode::kCommFailed)}).rank,
+            1);
+}
+
+TEST(VerdictTest, NamesTheSuspendedRankThatTheOthersWaitedFor) {
+  RankEnd suspended = signalled(1, 1, SIGKILL, true);
+  suspended.wasSuspended = true;
+  const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), suspended});
+  EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
+  EXPECT_THAT(verdict.failure,
+              AllOf(StartsWith("rank 0 failed (exit code 4)"),
+                    HasSubstr("rank 1 was suspended (SIGSTOP) and was killed, in iteration 7")));
+}
+
+TEST(VerdictTest, CountsAnEarlyExitWithCodeZeroAsAFailure) {
+  const auto verdict = judge({exited(0, 0, ExitCode::kOk), finished(1, 1)});
+  EXPECT_EQ(verdict.exitCode, ExitCode::kUnexpected);
+  EXPECT_THAT(verdict.failure, HasSubstr("before its work was done"));
+}
+
+TEST(VerdictTest, GivesTheReasonTheRankGaveOrElseItsLastLineOnStderr) {
+  RankEnd end = exited(0, 0, ExitCode::kEnvironment);
+  end.lastErrorLine = "libfoo.so: cannot open";
+  EXPECT_THAT(describe(end), HasSubstr(": libfoo.so: cannot open"));
+  end.words.error = "no such device";
+  EXPECT_THAT(describe(end), HasSubstr(": no such device"));
+}
+
+TEST(VerdictTest, CallsAnUnknownExitCodeUnexpected) {
+  EXPECT_EQ(judge({exited(0, 0, static_cast<ExitCode>(127))}).exitCode, ExitCode::kUnexpected);
+}
+
+}  // namespace
+}  // namespace lockstep::launch

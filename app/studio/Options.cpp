@@ -60,6 +60,7 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
                  "draw a view of RUN into a file and leave; needs no display")
       ->type_name("timeline=FILE.png|svg|pdf")
       ->expected(1)
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->check(CLI::Validator(checkPicture, "", "picture"));
   app.add_option("--size", size, "size of pictures, default 1600x0")

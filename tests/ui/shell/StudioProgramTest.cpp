@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
+#include <QImage>
 #include <QRect>
+#include <algorithm>
 
 #include "engine/base/ExitCodes.h"
 #include "tests/support/ChildProcess.h"
@@ -29,6 +30,16 @@ constexpr const char* kExperiment =
 std::string bin() { return tests::programs().toStdString(); }
 
 std::uint32_t rgb(const QColor& color) { return color.rgb() & 0xFFFFFF; }
+
+int countPixels(const QImage& picture, std::uint32_t color) {
+  int count = 0;
+  for (int y = 0; y < picture.height(); ++y) {
+    for (int x = 0; x < picture.width(); ++x) {
+      count += (picture.pixel(x, y) & 0xFFFFFF) == color ? 1 : 0;
+    }
+  }
+  return count;
+}
 
 class StudioProgramTest : public testing::Test {
  protected:
@@ -173,9 +184,41 @@ TEST_F(StudioCommandLineTest, DrawsPicturesWithoutADisplay) {
   EXPECT_NE(support::readFile(svg).find("<svg"), std::string::npos);
 }
 
+TEST_F(StudioCommandLineTest, TakesTheRunBeforeAndAfterThePicture) {
+  const auto path = (folder_ / "run.lockstep").string();
+  tests::writeFinishedRun(path, 12);
+  const auto after = (folder_ / "after.png").string();
+  const auto before = (folder_ / "before.png").string();
+  EXPECT_EQ(run({"--picture", "timeline=" + after, path}), (support::ExitStatus{.code = 0}))
+      << errors_;
+  EXPECT_EQ(run({path, "--picture", "timeline=" + before}), (support::ExitStatus{.code = 0}))
+      << errors_;
+  const QImage picture(QString::fromStdString(after));
+  EXPECT_GT(picture.width(), 1000);
+  // Bars of the phases, and not an empty window or the words that there is nothing to show.
+  const auto& palette = ui::Palette::of(ui::Theme::kLight);
+  for (const auto tone : {ui::Tone::kForward, ui::Tone::kBackward}) {
+    EXPECT_GT(countPixels(picture, rgb(palette.tone(tone))), 500);
+  }
+  EXPECT_EQ(picture, QImage(QString::fromStdString(before)));
+}
+
 TEST_F(StudioCommandLineTest, NamesAMissingRun) {
   EXPECT_EQ(run({(folder_ / "no.lockstep").string()}), kBadInput);
   expectOneLine("no.lockstep");
+  EXPECT_EQ(run({"--picture", "timeline=" + (folder_ / "a.png").string(),
+                 (folder_ / "no.lockstep").string()}),
+            kBadInput);
+  expectOneLine("no.lockstep");
+}
+
+TEST_F(StudioCommandLineTest, NamesAPictureThatCannotBeWritten) {
+  const auto path = folder_ / "run.lockstep";
+  tests::writeFinishedRun(path, 2);
+  const auto file = (folder_ / "no-such-folder" / "a.png").string();
+  EXPECT_EQ(run({"--picture", "timeline=" + file, path.string()}),
+            (support::ExitStatus{.code = static_cast<int>(base::ExitCode::kEnvironment)}));
+  expectOneLine(file);
 }
 
 TEST_F(StudioCommandLineTest, NamesAFileThatIsNoRun) {

@@ -23,7 +23,7 @@ bool hasNoTerminal() {
 sigset_t watchedSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) {
     sigaddset(&set, signal);
   }
   return set;
@@ -53,7 +53,8 @@ std::optional<int> SignalQueue::next() {
   signalfd_siginfo info;
   while (read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     const int signal = static_cast<int>(info.ssi_signo);
-    if (signal != SIGPIPE && !(signal == SIGHUP && detached_)) {
+    const bool isErrorOfACall = signal == SIGPIPE || signal == SIGXFSZ;
+    if (!isErrorOfACall && !(signal == SIGHUP && detached_)) {
       return signal;
     }
   }

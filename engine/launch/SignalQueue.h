@@ -11,7 +11,8 @@ namespace lockstep::launch {
 
 /// Turns SIGINT, SIGTERM and SIGHUP of this process into something to read, while it lives.
 /// Make it before any thread is started: threads inherit the blocked signals, and a thread
-/// that does not block them would die of them. SIGPIPE is blocked too.
+/// that does not block them would die of them. SIGPIPE and SIGXFSZ are blocked too: the call
+/// that raised one returns its error.
 class SignalQueue {
  public:
   static base::Result<std::unique_ptr<SignalQueue>> create();

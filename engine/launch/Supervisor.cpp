@@ -74,6 +74,14 @@ trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& 
   return info;
 }
 
+void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
+  outcome.warning =
+      "the run file is incomplete, training was not affected: " + error.message();
+  if (outcome.exitCode == ExitCode::kOk) {
+    outcome.exitCode = ExitCode::kEnvironment;
+  }
+}
+
 }  // namespace
 
 base::Result<LaunchOutcome> superviseRun(
@@ -139,14 +147,19 @@ base::Result<LaunchOutcome> superviseRun(
   LaunchOutcome outcome = supervision->run();
 
   control.value().reset();
-  const base::Status finished = resources.recorder->finish();
-  const base::Status recorded = resources.recorder->status();
-  if (const base::Status& worst = recorded.ok() ? finished : recorded; !worst.ok()) {
-    outcome.warning =
-        "the run file is incomplete, training was not affected: " + worst.error().message();
-    if (outcome.exitCode == ExitCode::kOk) {
-      outcome.exitCode = ExitCode::kEnvironment;
-    }
+  if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {
+    noteIncomplete(recorded.error(), outcome);
+    // Of a full file the recorder still renews the rows that say how the run ended.
+    resources.recorder->updateInfo([&outcome](trace::RunInfo& info) {
+      info.exitCode = static_cast<int>(outcome.exitCode);
+      if (info.failure.empty()) {
+        info.failure = outcome.warning;
+      }
+    });
+  }
+  if (const base::Status finished = resources.recorder->finish();
+      !finished.ok() && outcome.warning.empty()) {
+    noteIncomplete(finished.error(), outcome);
   }
   return outcome;
 }

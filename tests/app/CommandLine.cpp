@@ -76,6 +76,12 @@ RunningCommand::~RunningCommand() {
   }
 }
 
+bool RunningCommand::hasEnded() const {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid != 0;
+}
+
 void RunningCommand::send(int signal) const { kill(pid_, signal); }
 
 Ended RunningCommand::wait() {

@@ -30,6 +30,8 @@ class RunningCommand {
   RunningCommand& operator=(const RunningCommand&) = delete;
 
   [[nodiscard]] int pid() const { return pid_; }
+  /// Returns whether it has ended; wait() then returns at once.
+  [[nodiscard]] bool hasEnded() const;
   void send(int signal) const;
   Ended wait();
 

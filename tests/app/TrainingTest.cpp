@@ -1,12 +1,14 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "tests/app/CommandLine.h"
 
@@ -162,6 +164,47 @@ TEST_F(TrainingTest, LeavesNoRankAndAReadableFileWhenTheSupervisorIsKilled) {
   const auto json = info();
   EXPECT_EQ(json["state"], "recorder died");
   EXPECT_GT(json["steps"].get<int>(), 0);
+}
+
+TEST_F(TrainingTest, TrainsOnAndKeepsWhatWasRecordedWhenTheDiskIsFull) {
+  const std::vector<std::string> arguments{"run",   experiment(), "--quiet",         "--out",
+                                           "r.lockstep", "--set", "train.steps=1500"};
+  RunningCommand running(folder, arguments, environment);
+  while (!exists("r.lockstep") && !running.hasEnded()) {
+    std::this_thread::yield();
+  }
+  // As a full disk does, a limit ends the growth of the file; SIGXFSZ ends who is not prepared.
+  const rlimit limit{1 << 20, 1 << 20};
+  ASSERT_EQ(prlimit(running.pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  const auto ended = running.wait();
+  EXPECT_EQ(ended.exitCode, 3) << ended.err;
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(StartsWith("lockstep: the run file is incomplete"),
+                               HasSubstr("r.lockstep: the run file cannot grow")));
+  const auto json = info();
+  EXPECT_EQ(json["state"], "finished");
+  EXPECT_EQ(json["exit_code"], 3);
+  EXPECT_THAT(json["failure"].get<std::string>(), HasSubstr("the run file is incomplete"));
+  EXPECT_GT(json["steps"].get<int>(), 0);
+  EXPECT_LT(json["steps"].get<int>(), 1500);
+  for (const auto& rank : json["ranks"]) {
+    EXPECT_EQ(kill(rank["pid"].get<pid_t>(), 0), -1) << rank;
+  }
+}
+
+TEST_F(TrainingTest, StartsNothingWhenNotEvenTheEventMemoryFits) {
+  const std::vector<std::string> arguments{"run", experiment(), "--out", "r.lockstep"};
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{64 << 10, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  RunningCommand running(folder, arguments, environment);
+  setrlimit(RLIMIT_FSIZE, &before);
+  const auto ended = running.wait();
+  EXPECT_EQ(ended.exitCode, 3) << ended.err;
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("bytes of event memory"));
+  EXPECT_FALSE(exists("r.lockstep"));
 }
 
 TEST_F(TrainingTest, NamesADataFileThatIsTruncated) {

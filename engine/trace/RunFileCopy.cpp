@@ -48,7 +48,7 @@ base::Status copyRunFile(const std::filesystem::path& from, const std::filesyste
   if (!opened.ok()) {
     return opened.error();
   }
-  return createAtomically(to, [&](const std::filesystem::path& draft) -> base::Status {
+  base::Status made = createAtomically(to, [&](const std::filesystem::path& draft) -> base::Status {
     {
       auto target = sqlite::Database::open(draft, sqlite::OpenMode::kReadWrite);
       if (!target.ok()) {
@@ -60,6 +60,13 @@ base::Status copyRunFile(const std::filesystem::path& from, const std::filesyste
     }
     return settle(draft);
   });
+  if (!made.ok() && made.error().where != to.string()) {
+    // Of the draft nothing is left, and what is damaged in it was damaged before.
+    base::Error error = made.error();
+    error.where = (error.code == base::ExitCode::kBadInput ? from : to).string();
+    return error;
+  }
+  return made;
 }
 
 }  // namespace lockstep::trace

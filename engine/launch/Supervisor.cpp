@@ -37,6 +37,7 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
   if (!writer.ok()) {
     Error failed = writer.error();
     failed.code = ExitCode::kEnvironment;
+    failed.where = path.string();  // and not the draft's name, of which nothing is left
     return failed;
   }
   return writer;

@@ -133,6 +133,8 @@ class RunModel : public QObject {
   /// Finished iterations of a rank, by time.
   [[nodiscard]] std::vector<StepSpan> steps(int rank, TimeRange within) const;
   [[nodiscard]] std::optional<StepSpan> step(int rank, std::uint32_t number) const;
+  /// One iteration of all ranks: from the first that began it to the last that ended it.
+  [[nodiscard]] std::optional<StepSpan> stepOfAll(std::uint32_t number) const;
   [[nodiscard]] std::optional<StepSpan> stepAt(int rank, double ns) const;
   [[nodiscard]] std::optional<StepSpan> lastStep(int rank) const;
   [[nodiscard]] std::size_t stepCount(int rank) const;

@@ -270,6 +270,20 @@ std::optional<StepSpan> RunModel::step(int rank, std::uint32_t number) const {
   return stepOf(spanAt(id, 0, low));
 }
 
+std::optional<StepSpan> RunModel::stepOfAll(std::uint32_t number) const {
+  std::optional<StepSpan> all;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const auto own = step(rank, number);
+    if (own && all) {
+      all->startNs = std::min(all->startNs, own->startNs);
+      all->endNs = std::max(all->endNs, own->endNs);
+    } else if (own) {
+      all = own;
+    }
+  }
+  return all;
+}
+
 std::optional<StepSpan> RunModel::stepAt(int rank, double ns) const {
   const auto span = findSpan(laneId(rank, LaneRole::kPhases), 0, ns);
   return span ? std::optional(stepOf(*span)) : std::nullopt;

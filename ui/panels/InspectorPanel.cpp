@@ -21,6 +21,7 @@
 namespace lockstep::ui {
 namespace {
 
+constexpr double kTellApartNs = 1000;  // arrivals of ranks
 constexpr int kRefreshMs = 250;  // while a live run grows under the selection
 
 QTableWidget* makeTable(const QStringList& headers, const QString& name) {
@@ -253,12 +254,14 @@ void InspectorPanel::fillArrivals(const Span& span) {
   for (int row = 0; row < rows; ++row) {
     const Span& part = arrivals.byRank[row];
     setText(arrivals_, row, 0, QString::number(part.rank()));
-    auto* late = setText(arrivals_, row, 1, "+" + formatDuration(part.startNs - firstNs));
+    const double lateNs = part.startNs - firstNs;
+    auto* late = setText(arrivals_, row, 1,
+                         lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"));
     if (part.rank() == arrivals.lateRank) {
       late->setForeground(currentPalette().warning);
     }
     setText(arrivals_, row, 2, formatDuration(part.durationNs));
-    setText(arrivals_, row, 3, formatDuration(part.startNs));
+    setText(arrivals_, row, 3, formatTime(part.startNs, kTellApartNs));
   }
   arrivals_->resizeColumnsToContents();
   fitHeight(arrivals_);

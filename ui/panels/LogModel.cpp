@@ -8,6 +8,19 @@ void LogModel::clear() {
   endResetModel();
 }
 
+void LogModel::setTimes(Times times) {
+  times_ = std::move(times);
+  if (!lines_.empty()) {
+    emit dataChanged(index(0), index(rowCount() - 1));
+  }
+}
+
+// "  12.345 s  ", or nothing.
+QString LogModel::timeOf(const Line& line) const {
+  const std::optional<double> ns = times_ && line.ticks != 0 ? times_(line.ticks) : std::nullopt;
+  return ns ? QStringLiteral("%1 s  ").arg(*ns / 1e9, 8, 'f', 3) : QString();
+}
+
 void LogModel::append(std::span<const trace::LogRow> rows) {
   if (rows.empty()) {
     return;
@@ -15,7 +28,7 @@ void LogModel::append(std::span<const trace::LogRow> rows) {
   const int first = static_cast<int>(lines_.size());
   beginInsertRows({}, first, first + static_cast<int>(rows.size()) - 1);
   for (const trace::LogRow& row : rows) {
-    lines_.push_back({row.rank, QString::fromStdString(row.text)});
+    lines_.push_back({row.rank, row.ticks, QString::fromStdString(row.text)});
   }
   endInsertRows();
 }
@@ -31,7 +44,8 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
   const Line& line = lines_.at(index.row());
   switch (role) {
     case Qt::DisplayRole:
-      return (line.rank < 0 ? tr("run    ") : tr("rank %1").arg(line.rank, -2)) + "  " + line.text;
+      return timeOf(line) + (line.rank < 0 ? tr("run    ") : tr("rank %1").arg(line.rank, -2)) +
+             "  " + line.text;
     case Qt::ToolTipRole: return line.text;
     case kRankRole: return line.rank;
     default: return {};

@@ -3,6 +3,8 @@
 #include <QAbstractListModel>
 #include <QSortFilterProxyModel>
 #include <QString>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,7 +22,13 @@ class LogModel : public QAbstractListModel {
 
   using QAbstractListModel::QAbstractListModel;
 
+  /// Gives the time of a tick in ns since the run began, or nothing while that is not known.
+  using Times = std::function<std::optional<double>(std::uint64_t ticks)>;
+
   void clear();
+  /// Lines show their time while `times` is set. Asked when a line is shown, for the clock may
+  /// become known after it.
+  void setTimes(Times times);
   void append(std::span<const trace::LogRow> rows);
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
@@ -29,8 +37,12 @@ class LogModel : public QAbstractListModel {
  private:
   struct Line {
     int rank = -1;
+    std::uint64_t ticks = 0;  // 0: no time
     QString text;
   };
+  [[nodiscard]] QString timeOf(const Line& line) const;
+
+  Times times_;
   std::vector<Line> lines_;
 };
 

@@ -19,6 +19,8 @@ class LogPanel : public QWidget {
   explicit LogPanel(QWidget* parent = nullptr);
 
   void clear();
+  /// See LogModel::setTimes.
+  void setTimes(LogModel::Times times) { model_.setTimes(std::move(times)); }
   void setWorldSize(int ranks);
   void append(std::span<const trace::LogRow> rows);
 

@@ -14,32 +14,52 @@ struct ColumnText {
   const char* title;
   const char* key;  // in the filter line
   const char* help;
+  const char* sample;  // as wide as most
   bool number;
 };
 
 constexpr std::array<ColumnText, RunsModel::kColumnCount> kColumns{{
-    {"State", "state", "Life of the run as its file says it", false},
-    {"Name", "name", "experiment.name", false},
-    {"Model", "model", "model.kind", false},
-    {"World", "world", "Number of ranks (processes.world_size)", true},
-    {"Backend", "backend", "processes.backend", false},
-    {"Hook", "hook", "Communication hook (hook.name)", false},
-    {"Cap MiB", "cap", "ddp.bucket_cap_mb", true},
-    {"Steps/s", "steps", "Steps a second after the start-up", true},
+    {"State", "state", "Life of the run as its file says it", "finished", false},
+    {"Name", "name", "experiment.name", "mnist_mlp", false},
+    {"Started", "started", "Local time", "00:00:00", false},
+    {"Exposed ms", "exposed", "Communication that nothing hid, a step", "000.00", true},
     {"Overlap %", "overlap",
      "Time in which communication was in flight and the rank computed, over time in which it "
      "was in flight",
-     true},
-    {"Exposed ms", "exposed", "Communication that nothing hid, a step", true},
-    {"Drops", "drops", "Events lost because the recorder fell behind", true},
-    {"Started", "started", "Local time", false},
+     "100", true},
+    {"Steps/s", "steps", "Steps a second after the start-up", "000.0", true},
+    {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25", true},
+    {"World", "world", "Number of ranks (processes.world_size)", "64", true},
+    {"Model", "model", "model.kind", "deep_linear", false},
+    {"Backend", "backend", "processes.backend", "gloo", false},
+    {"Hook", "hook", "Communication hook (hook.name)", "allreduce", false},
+    {"Drops", "drops", "Events lost because the recorder fell behind", "0,000", true},
 }};
+
+const QString kFullTime = QStringLiteral("yyyy-MM-dd HH:mm:ss");
+
+// The time of day for a run of today, else the day as well: runs of one name are told apart by it.
+QString shortTime(const RunEntry& run) {
+  if (!run.problem.isEmpty()) {
+    return {};
+  }
+  const QDateTime local = run.started.toLocalTime();
+  const bool today = local.date() == QDate::currentDate();
+  return QLocale::c().toString(local, today ? QStringLiteral("HH:mm:ss")
+                                            : QStringLiteral("d MMM HH:mm"));
+}
 
 QString number(const std::optional<double>& value, int decimals) {
   return value ? QLocale::c().toString(*value, 'f', decimals) : QStringLiteral("–");
 }
 
 }  // namespace
+
+QString RunsModel::widestText(int column) {
+  const QString title = tr(kColumns[column].title);
+  const QString sample = QString::fromLatin1(kColumns[column].sample);
+  return title.size() > sample.size() ? title : sample;
+}
 
 QString stateText(trace::RunState state) {
   switch (state) {
@@ -122,7 +142,7 @@ QString RunsModel::text(const RunEntry& entry, int column) const {
     case kOverlap: return number(entry.overlapPercent, 0);
     case kExposed: return number(entry.exposedMs, 2);
     case kDrops: return QString::number(entry.drops);
-    case kStarted: return entry.started.toLocalTime().toString("yyyy-MM-dd HH:mm:ss");
+    case kStarted: return entry.started.toLocalTime().toString(kFullTime);
     default: return {};
   }
 }
@@ -134,7 +154,8 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
   const RunEntry& run = entries_.at(index.row());
   const int column = index.column();
   switch (role) {
-    case Qt::DisplayRole: return text(run, column);
+    case Qt::DisplayRole: return column == kStarted ? shortTime(run) : text(run, column);
+    case kFullTextRole: return text(run, column);
     case kValueRole: return value(run, column);
     case Qt::TextAlignmentRole:
       return QVariant(kColumns[column].number ? Qt::AlignRight | Qt::AlignVCenter
@@ -142,6 +163,9 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       if (!run.problem.isEmpty()) {
         return run.problem;
+      }
+      if (column == kStarted) {
+        return text(run, column);
       }
       return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;
     case Qt::ForegroundRole: {
@@ -210,7 +234,11 @@ void RunsFilter::setLine(const QString& line) {
 
 bool RunsFilter::accepts(const Term& term, int row) const {
   const auto contains = [&](int column) {
-    return sourceModel()->index(row, column).data().toString().toLower().contains(term.word);
+    return sourceModel()->index(row, column)
+        .data(RunsModel::kFullTextRole)
+        .toString()
+        .toLower()
+        .contains(term.word);
   };
   if (term.column < 0) {
     for (int column = 0; column < RunsModel::kColumnCount; ++column) {

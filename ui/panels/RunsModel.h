@@ -17,22 +17,27 @@ class RunsModel : public QAbstractTableModel {
   enum Column {
     kState,
     kName,
-    kModel,
+    kStarted,
+    kExposed,
+    kOverlap,
+    kStepsPerSecond,
+    kBucketCap,
     kWorld,
+    kModel,
     kBackend,
     kHook,
-    kBucketCap,
-    kStepsPerSecond,
-    kOverlap,
-    kExposed,
     kDrops,
-    kStarted,
     kColumnCount
   };
   /// Sorts and filters by value, where the display role has text.
   static constexpr int kValueRole = Qt::UserRole + 1;
+  /// The text in full, where the display role shortens it.
+  static constexpr int kFullTextRole = Qt::UserRole + 2;
 
   using QAbstractTableModel::QAbstractTableModel;
+
+  /// A text as wide as those that a column usually holds, its title among them.
+  static QString widestText(int column);
 
   /// Takes the rows of a scan. Rows that stay keep their indexes, so that selection and
   /// scroll position survive.

@@ -17,6 +17,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kLiveRefreshMs = 1000;
+constexpr int kCellMargin = 12;
 constexpr int kSettleMs = 100;  // a new file is created, then filled
 
 }  // namespace
@@ -47,11 +48,10 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   view_->setSortingEnabled(true);
   view_->sortByColumn(RunsModel::kStarted, Qt::DescendingOrder);
   view_->verticalHeader()->hide();
-  const int em = fontMetrics().averageCharWidth();
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
-  const int widths[RunsModel::kColumnCount] = {10, 14, 9, 8, 10, 11, 10, 10, 12, 14, 8, 22};
   for (int column = 0; column < RunsModel::kColumnCount; ++column) {
-    view_->setColumnWidth(column, widths[column] * em);
+    view_->setColumnWidth(column, fontMetrics().horizontalAdvance(RunsModel::widestText(column)) +
+                                      kCellMargin);
   }
   view_->horizontalHeader()->setHighlightSections(false);
   view_->horizontalHeader()->setSectionsMovable(true);
@@ -122,15 +122,16 @@ void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
 }
 
 void RunsPanel::setCurrentRun(const QString& path) {
-  const bool changed = currentRun_ != path;
+  markCurrent_ = markCurrent_ || currentRun_ != path;
   currentRun_ = path;
-  if (!changed && view_->currentIndex().isValid()) {
+  if (!markCurrent_) {
     return;  // the user's own selection stays
   }
   for (int row = 0; row < filter_.rowCount(); ++row) {
     const QModelIndex index = filter_.index(row, 0);
     if (const RunEntry* entry = entryAt(index); entry != nullptr && entry->path == path) {
       view_->setCurrentIndex(index);
+      markCurrent_ = false;
       return;
     }
   }

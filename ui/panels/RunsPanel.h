@@ -64,6 +64,7 @@ class RunsPanel : public QWidget {
   bool scanning_ = false;
   bool scanAgain_ = false;
   QString currentRun_;
+  bool markCurrent_ = false;  // its row has not been there yet
 };
 
 }  // namespace lockstep::ui

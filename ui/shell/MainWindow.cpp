@@ -190,6 +190,7 @@ void MainWindow::closeSession() {
   timeline_->setModel(nullptr);
   timeline_->setState(nullptr);
   inspector_->setRun(nullptr, nullptr);
+  log_->setTimes({});
   status_->setSession(nullptr);
   strip_->end();
   session_.reset();
@@ -232,6 +233,9 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   connect(run->state(), &ViewState::followLiveChanged, commands_->follow, &QAction::setChecked);
   connect(&run->state()->undoStack(), &QUndoStack::indexChanged, this,
           &MainWindow::refreshCommands);
+  log_->setTimes([model = run->model()](std::uint64_t ticks) {
+    return model->spanCount() > 0 ? std::optional(model->toNs(ticks)) : std::nullopt;
+  });
   connect(run, &RunSession::logGrew, log_, &LogPanel::append);
   connect(run, &RunSession::problemsGrew, this, [this](std::span<const trace::ProblemRow> rows) {
     for (const trace::ProblemRow& row : rows) {
@@ -312,12 +316,17 @@ void MainWindow::runStateChanged(trace::RunState state) {
                                       : QString::fromStdString(failure),
                       {problems, repeat});
       break;
-    case trace::RunState::kRecorderDied:
-      messages_->show(kEndMessage, MessageBar::Kind::kError,
-                      tr("The recorder died: everything it had committed is here, the end of the "
-                         "run is not."),
-                      {repeat});
+    case trace::RunState::kRecorderDied: {
+      const auto last = session_->lastStep();
+      const QString sentence =
+          tr("The recorder died %1: everything it had committed is here, the end of the run is "
+             "not.")
+              .arg(last ? tr("after iteration %1").arg(*last) : tr("before the first iteration"));
+      // Nobody was left to write this into the run file.
+      problems_->model().add({true, -1, last, sentence});
+      messages_->show(kEndMessage, MessageBar::Kind::kError, sentence, {problems, repeat});
       break;
+    }
   }
   runs_->refresh();
   refreshCommands();

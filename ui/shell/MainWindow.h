@@ -67,11 +67,13 @@ class MainWindow : public QMainWindow {
   void buildStage();
   void buildDocks();
   void buildToolBar();
-  void wireCommands();
-  void wirePanels();
   void restoreWindow();
   QDockWidget* addDock(const QString& name, const QString& title, QWidget* widget,
                        Qt::DockWidgetArea area);
+
+  // MainWindowWiring.cpp
+  void wireCommands();
+  void wirePanels();
 
   // Runs
   void runSelected();

@@ -3,8 +3,6 @@
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
-#include <QMenu>
-#include <QMessageBox>
 #include <QScreen>
 #include <QStackedWidget>
 #include <QStatusBar>
@@ -129,125 +127,13 @@ void MainWindow::buildToolBar() {
   bar->addAction(commands_->fit);
 }
 
-void MainWindow::wireCommands() {
-  connect(commands_->open, &QAction::triggered, this, &MainWindow::chooseRunFile);
-  connect(commands_->reopen, &QAction::triggered, this, [this] {
-    const QStringList recent = settings_.recentRuns();
-    if (!recent.isEmpty()) openRun(recent.front());
-  });
-  connect(commands_->exportPicture, &QAction::triggered, this, &MainWindow::exportPicture);
-  connect(commands_->quit, &QAction::triggered, this, &QWidget::close);
-  connect(commands_->run, &QAction::triggered, this, &MainWindow::runSelected);
-  connect(commands_->stop, &QAction::triggered, this, &MainWindow::stopCurrent);
-  connect(commands_->repeat, &QAction::triggered, this, [this] {
-    if (session_) repeatRun(session_->path());
-  });
-  connect(commands_->undo, &QAction::triggered, this, [this] {
-    if (session_) session_->state()->undoStack().undo();
-  });
-  connect(commands_->redo, &QAction::triggered, this, [this] {
-    if (session_) session_->state()->undoStack().redo();
-  });
-  connect(commands_->copyJson, &QAction::triggered, inspector_, &InspectorPanel::copyJson);
-  connect(commands_->startPage, &QAction::triggered, this, [this] { showStage(Stage::kStart); });
-  connect(commands_->timeline, &QAction::triggered, this, [this] {
-    showStage(pendingRun_.isEmpty() ? Stage::kTimeline : Stage::kComingUp);
-  });
-  connect(commands_->fit, &QAction::triggered, this, [this] {
-    if (session_ && !session_->model()->extent().empty()) {
-      session_->state()->setRange(session_->model()->extent());
-    }
-  });
-  // A click checks the button before the timeline has said what it does about it.
-  connect(commands_->follow, &QAction::triggered, this, [this] {
-    commands_->follow->setChecked(session_ && session_->state()->followsLive());
-  });
-  connect(commands_->keys, &QAction::triggered, this, &MainWindow::showKeys);
-  connect(commands_->about, &QAction::triggered, this, [this] {
-    QMessageBox::about(this, tr("About Lockstep"),
-                       tr("<b>Lockstep %1</b><p>A workbench for data-parallel training: it runs "
-                          "real DDP experiments and shows every gradient bucket as it forms, "
-                          "flies and lands on every rank.</p>")
-                           .arg(QCoreApplication::applicationVersion()));
-  });
-  connect(commands_->themes, &QActionGroup::triggered, this, [this](const QAction* action) {
-    const auto choice = static_cast<ThemeChoice>(action->data().toInt());
-    appearance_.setChoice(choice);
-    settings_.setTheme(choice);
-  });
-  for (QAction* action : commands_->themes->actions()) {
-    action->setChecked(action->data().toInt() == static_cast<int>(appearance_.choice()));
-  }
-  connect(&appearance_, &Appearance::changed, this, &MainWindow::applyTheme);
-
-  QMenu* recent = commands_->fillMenus(
-      *this, {runsDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
-              logDock_->toggleViewAction(), problemsDock_->toggleViewAction()});
-  connect(recent, &QMenu::aboutToShow, this, [this, recent] {
-    recent->clear();
-    for (const QString& path : settings_.recentRuns()) {
-      if (QFileInfo::exists(path)) {
-        recent->addAction(QFileInfo(path).completeBaseName(), this, [this, path] { openRun(path); })
-            ->setToolTip(path);
-      }
-    }
-    if (recent->isEmpty()) {
-      recent->addAction(tr("No runs opened yet"))->setEnabled(false);
-    }
-  });
-}
-
-void MainWindow::wirePanels() {
-  startPage_->setExperiments(experiments_);
-  startPage_->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
-  connect(startPage_, &StartPage::runRequested, this, &MainWindow::runExperiment);
-  connect(startPage_, &StartPage::openRequested, this, &MainWindow::openRun);
-  connect(startPage_, &StartPage::chooseFileRequested, this, &MainWindow::chooseRunFile);
-  connect(runs_, &RunsPanel::openRequested, this, &MainWindow::openRun);
-  connect(runs_, &RunsPanel::stopRequested, &controller_, &RunController::stop);
-  connect(runs_, &RunsPanel::repeatRequested, this, &MainWindow::repeatRun);
-  connect(runs_, &RunsPanel::demoRequested, this, &MainWindow::runDemo);
-  connect(runs_, &RunsPanel::failed, this,
-          [this](const QString& sentence) { reportProblem(false, sentence); });
-  connect(runs_, &RunsPanel::refreshed, this,
-          [this] { startPage_->setRecentRuns(runs_->model().entries()); });
-  connect(problems_, &ProblemsPanel::showRequested, this, [this](int rank, quint32 step) {
-    showStage(Stage::kTimeline);
-    if (session_ && !session_->showStep(step, rank)) {
-      statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
-    }
-  });
-  connect(&problems_->model(), &QAbstractItemModel::rowsInserted, this, [this] {
-    problemsDock_->setWindowTitle(tr("Problems (%1)").arg(problems_->model().rowCount()));
-  });
-  connect(&problems_->model(), &QAbstractItemModel::modelReset, this,
-          [this] { problemsDock_->setWindowTitle(tr("Problems")); });
-  connect(strip_, &StepStrip::cancelRequested, this, &MainWindow::stopCurrent);
-  connect(iteration_, &IterationBox::jumpRequested, this, [this](quint32 step) {
-    if (session_ && !session_->showStep(step)) {
-      statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
-    }
-    timeline_->setFocus(Qt::OtherFocusReason);
-  });
-  connect(status_, &StatusReadout::dropsClicked, this, [this] {
-    problemsDock_->show();
-    problemsDock_->raise();
-  });
-  connect(&controller_, &RunController::appeared, this, &MainWindow::runAppeared);
-  connect(&controller_, &RunController::endedEarly, this, &MainWindow::runEndedEarly);
-  connect(&controller_, &RunController::ended, runs_, &RunsPanel::refresh);
-  connect(&controller_, &RunController::stopFailed, this, [this](const QString& sentence) {
-    reportProblem(false, sentence);
-    messages_->show("stop", MessageBar::Kind::kWarning, sentence);
-  });
-}
-
 void MainWindow::restoreWindow() {
   const QSize screen = QGuiApplication::primaryScreen()->availableSize();
   resize(screen.width() <= 1440 ? screen : (screen * 0.88).boundedTo(QSize(2240, 1320)));
-  const int side = std::clamp(width() / 5, 260, 380);
-  resizeDocks({runsDock_, inspectorDock_}, {side + 20, side}, Qt::Horizontal);
-  resizeDocks({logDock_}, {std::clamp(height() / 5, 150, 260)}, Qt::Vertical);
+  const int runs = std::clamp(width() * 3 / 14, 300, 440);  // with its figures in sight
+  const int inspector = std::clamp(width() / 6, 230, 380);
+  resizeDocks({runsDock_, inspectorDock_}, {runs, inspector}, Qt::Horizontal);
+  resizeDocks({logDock_}, {std::clamp(height() / 6, 130, 260)}, Qt::Vertical);
   timelineDocks_ = saveState();
   restoreGeometry(settings_.geometry());
   if (!settings_.docks().isEmpty() && restoreState(settings_.docks())) {
@@ -333,7 +219,10 @@ void MainWindow::refreshCommands() {
   const bool open = session_ != nullptr && !session_->model()->info().runId.empty();
   commands_->repeat->setEnabled(open && !programs_.lockstep.isEmpty());
   commands_->exportPicture->setEnabled(open);
-  commands_->fit->setEnabled(open);
+  for (QAction* action :
+       {commands_->fit, commands_->previousIteration, commands_->nextIteration}) {
+    action->setEnabled(open);
+  }
   commands_->copyJson->setEnabled(session_ && session_->state()->selection().has_value());
   commands_->undo->setEnabled(session_ && session_->state()->undoStack().canUndo());
   commands_->redo->setEnabled(session_ && session_->state()->undoStack().canRedo());

@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QPointer>
 #include <QThreadPool>
+#include <algorithm>
 
 namespace lockstep::ui {
 namespace {
@@ -85,19 +86,28 @@ void RunSession::analyse() {
 }
 
 bool RunSession::showStep(std::uint32_t step, int rank) {
-  for (int candidate = 0; candidate < model_.rankCount(); ++candidate) {
-    if (rank >= 0 && candidate != rank) {
-      continue;
-    }
-    if (const auto span = model_.step(candidate, step)) {
-      const double margin = (span->endNs - span->startNs) * 0.04;
-      state_.setFollowLive(false);
-      state_.setRange({span->startNs - margin, span->endNs + margin});
-      state_.setIteration(step);
-      return true;
+  auto span = rank >= 0 ? model_.step(rank, step) : std::nullopt;
+  if (!span) {
+    span = model_.stepOfAll(step);  // a rank that died in it recorded no end
+  }
+  if (!span) {
+    return false;
+  }
+  const double margin = (span->endNs - span->startNs) * 0.04;
+  state_.setFollowLive(false);
+  state_.setRange({span->startNs - margin, span->endNs + margin});
+  state_.setIteration(step);
+  return true;
+}
+
+std::optional<std::uint32_t> RunSession::lastStep() const {
+  std::optional<std::uint32_t> last;
+  for (int rank = 0; rank < model_.rankCount(); ++rank) {
+    if (const auto step = model_.lastStep(rank)) {
+      last = std::max(last.value_or(0), step->step);
     }
   }
-  return rank >= 0 && showStep(step, -1);  // a rank that died in it recorded no end
+  return last;
 }
 
 std::optional<std::uint32_t> RunSession::slowestStep() const {

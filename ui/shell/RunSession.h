@@ -28,12 +28,15 @@ class RunSession : public QObject {
   [[nodiscard]] bool startingUp() const { return startingUp_; }
   [[nodiscard]] quint64 drops() const;
 
-  /// Shows a whole iteration of a rank (any rank when -1); returns false when the run file
-  /// does not hold it.
+  /// Shows a whole iteration of a rank (of all when -1, or when that rank did not end it);
+  /// returns false when the run file does not hold it.
   bool showStep(std::uint32_t step, int rank = -1);
 
   /// Analyses the run file on a thread of the pool; `analysed` follows.
   void analyse();
+
+  /// The last iteration that any rank finished.
+  [[nodiscard]] std::optional<std::uint32_t> lastStep() const;
 
   /// The longest iteration of the slowest rank, warm-up and rebuild left out.
   [[nodiscard]] std::optional<std::uint32_t> slowestStep() const;

@@ -217,6 +217,23 @@ TEST(RunModel, WalksALaneInTimeOverItsRowsForwardsAndBack) {
   EXPECT_FALSE(model.neighbourOfSameKind(*data, -1).has_value());
 }
 
+TEST(RunModel, AnIterationOfAllRanksReachesFromTheFirstBeginningToTheLastEnd) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kStep, 0, 50, 0)
+                        .span(3, EventKind::kStep, 5, 90, 0)
+                        .span(3, EventKind::kStep, 90, 120, 1)
+                        .take());
+  const auto both = model.stepOfAll(0);
+  ASSERT_TRUE(both.has_value());
+  EXPECT_DOUBLE_EQ(both->startNs, 0);
+  EXPECT_DOUBLE_EQ(both->endNs, 90);
+  const auto one = model.stepOfAll(1);
+  ASSERT_TRUE(one.has_value()) << "one rank ended it";
+  EXPECT_DOUBLE_EQ(one->startNs, 90);
+  EXPECT_FALSE(model.stepOfAll(2).has_value());
+}
+
 TEST(RunModel, FollowsOneCollectiveAcrossRanks) {
   RunModel model;
   model.applyUpdate(Feed()

@@ -46,6 +46,52 @@ TEST(RunsPanel, AFolderThatDoesNotExistYetIsWatchedOnceItDoes) {
   EXPECT_TRUE(waitUntil([&] { return panel.model().rowCount() == 1; }));
 }
 
+TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlone) {
+  const support::TemporaryFolder folder;
+  tests::writeFinishedRun(folder / "old.lockstep", 3);
+  RunsPanel panel(QString::fromStdString(folder.path().string()));
+  const auto marked = [&] { return panel.view()->currentIndex().siblingAtColumn(RunsModel::kName)
+                                       .data(Qt::ToolTipRole).toString(); };
+  const auto pathOf = [&](const char* name) {
+    return QString::fromStdString((folder / name).string());
+  };
+  panel.setCurrentRun(pathOf("old.lockstep"));
+  ASSERT_TRUE(waitUntil([&] { return marked() == pathOf("old.lockstep"); }));
+
+  panel.setCurrentRun(pathOf("new.lockstep"));
+  tests::writeFinishedRun(folder / "new.lockstep", 3);
+  panel.refresh();
+  ASSERT_TRUE(waitUntil([&] { return marked() == pathOf("new.lockstep"); }));
+
+  for (int row = 0; row < panel.view()->model()->rowCount(); ++row) {
+    const QModelIndex index = panel.view()->model()->index(row, RunsModel::kName);
+    if (index.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
+  }
+  bool scanned = false;
+  QObject::connect(&panel, &RunsPanel::refreshed, [&] { scanned = true; });
+  panel.refresh();
+  ASSERT_TRUE(waitUntil([&] { return scanned; }));
+  EXPECT_EQ(marked(), pathOf("old.lockstep"));
+}
+
+TEST(LogPanel, ShowsWhenALineCameOnceTheClockOfTheRunIsKnown) {
+  LogPanel panel;
+  bool known = false;
+  panel.setTimes([&](std::uint64_t ticks) {
+    return known ? std::optional(static_cast<double>(ticks)) : std::nullopt;
+  });
+  std::vector<trace::LogRow> rows(2);
+  rows[0].ticks = 1'234'567'890;
+  rows[0].text = "rank 1 finished";
+  rows[1].text = "of the program's own output, without a time";
+  panel.append(rows);
+  const auto line = [&](int row) { return panel.model().index(row).data().toString(); };
+  EXPECT_TRUE(line(0).startsWith("run ")) << line(0).toStdString();
+  known = true;
+  EXPECT_EQ(line(0).simplified(), "1.235 s run rank 1 finished");
+  EXPECT_TRUE(line(1).startsWith("run ")) << line(1).toStdString();
+}
+
 TEST(LogPanel, ShowsTheLinesOfOneRankThatContainAText) {
   LogPanel panel;
   panel.setWorldSize(2);

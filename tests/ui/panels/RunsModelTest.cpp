@@ -63,6 +63,21 @@ TEST_F(RunsModelTest, WhatIsNotKnownIsADashAndSortsLast) {
   EXPECT_LT(model_.index(0, RunsModel::kOverlap).data(RunsModel::kValueRole).toDouble(), 0);
 }
 
+TEST_F(RunsModelTest, TheStartIsShortForRunsOfTodayAndWholeInTooltipAndFilter) {
+  RunEntry now = entry("now", "mlp", 2);
+  now.started = QDateTime::currentDateTime();
+  RunEntry old = entry("old", "mlp", 2);
+  old.started = QDateTime(QDate(2024, 2, 3), QTime(4, 5, 6));
+  model_.setEntries({now, old});
+  const auto started = [&](int row, int role) {
+    return model_.index(row, RunsModel::kStarted).data(role).toString();
+  };
+  EXPECT_EQ(started(0, Qt::DisplayRole), now.started.toString("HH:mm:ss"));
+  EXPECT_EQ(started(1, Qt::DisplayRole), "3 Feb 04:05");
+  EXPECT_EQ(started(1, Qt::ToolTipRole), "2024-02-03 04:05:06");
+  EXPECT_EQ(visible("started:2024-02"), QStringList{"old"});
+}
+
 TEST_F(RunsModelTest, AnUnreadableFileSaysSoAndShowsNoFigures) {
   RunEntry broken;
   broken.path = "z";

@@ -241,7 +241,16 @@ TEST_F(MainWindowTest, SaysThatTheRecorderDied) {
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kRecorderDied));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().contains("recorder died"));
+  EXPECT_TRUE(messages().front().startsWith("The recorder died after iteration 4"))
+      << messages().front().toStdString();
+  const ui::TimeRange all = window().session()->model()->extent();
+  EXPECT_TRUE(waitUntil([&] { return window().session()->state()->range().endNs > all.endNs; }))
+      << "what came last is in sight";
+  clickMessage("Show problems");
+  auto* table = find<QTableView>("problemsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
+  ASSERT_EQ(table->model()->rowCount(), 1);
+  EXPECT_TRUE(table->model()->index(0, 3).data().toString().contains("recorder died"));
   EXPECT_EQ(window().session()->model()->stepCount(0), 5U);
 }
 
@@ -349,6 +358,33 @@ TEST_F(MainWindowTest, ThemeMenuTurnsTheWindowDarkAndTheChoiceIsRemembered) {
   EXPECT_TRUE(waitUntil([&] {
     return tests::countPixels(input_.screenshot(), dominant(ui::Theme::kLight)) > 100'000;
   }));
+}
+
+TEST_F(MainWindowTest, IterationsAreSteppedThroughOnlyWhileARunIsOpen) {
+  auto* number = find<QLineEdit>("iterationNumber");
+  const auto arrows = number->parentWidget()->findChildren<QToolButton*>();
+  ASSERT_EQ(arrows.size(), 2);
+  EXPECT_FALSE(arrows.front()->isEnabled());
+  EXPECT_FALSE(arrows.back()->isEnabled());
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  ASSERT_TRUE(window().session()->showStep(20));
+  ASSERT_TRUE(waitUntil([&] { return number->text() == "20"; }));
+  click(arrows.back());
+  ASSERT_TRUE(waitUntil([&] { return number->text() == "21"; })) << number->text().toStdString();
+  input_.key('z', {tests::kKeyControl});
+  EXPECT_TRUE(waitUntil([&] { return number->text() == "20"; })) << number->text().toStdString();
+}
+
+TEST_F(MainWindowTest, TheFiguresOfARunStandInSightInTheRunsList) {
+  finishedRun();
+  window();
+  auto* table = find<QTableView>("runsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
+  EXPECT_TRUE(waitUntil([&] {
+    const QRect cell = table->visualRect(table->model()->index(0, ui::RunsModel::kExposed));
+    return !cell.isEmpty() && cell.right() < table->viewport()->width();
+  })) << "of a screen of 1280 pixels";
 }
 
 TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {

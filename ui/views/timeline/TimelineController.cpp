@@ -45,6 +45,13 @@ void TimelineController::modelChanged() {
   updateIteration();
 }
 
+void TimelineController::rangeChanged() {
+  if (ready()) {
+    updateIteration();
+    updateHover();
+  }
+}
+
 TimeAxis TimelineController::axis() const {
   return TimelineScene::axisFor(size_.width(), state_ != nullptr ? state_->range() : TimeRange{});
 }
@@ -72,17 +79,12 @@ void TimelineController::show(TimeRange range, ViewState::RangeChange change) {
   const TimeAxis clamped =
       TimelineScene::axisFor(size_.width(), range).clamped(all.startNs, all.endNs);
   state_->setRange({clamped.startNs(), clamped.endNs()}, change);
-  updateIteration();
-  updateHover();
 }
 
-// The last iterations, by the mean length of a few, so that the scale does not jump.
-void TimelineController::follow() {
+TimeRange TimelineController::lastIterations() const {
   const TimeRange all = model_->extent();
-  if (all.empty()) {
-    return;
-  }
   double length = all.lengthNs();
+  // By the mean length of a few, so that the scale does not jump while the run goes on.
   for (int rank = 0; rank < model_->rankCount(); ++rank) {
     const std::size_t count = model_->stepCount(rank);
     if (count == 0) {
@@ -96,8 +98,23 @@ void TimelineController::follow() {
     length = std::min(length, each * kIterationsFollowed);
     break;
   }
-  const double end = all.endNs + length * kRightMargin;
-  state_->setRange({end - length * (1 + kRightMargin), end}, ViewState::RangeChange::kSilent);
+  // A run that is through ends with an evaluation that may be longer than the view: what is
+  // worth a look is the iterations before it.
+  std::optional<double> lastNs;
+  for (int rank = 0; rank < model_->rankCount(); ++rank) {
+    const auto last = model_->lastStep(rank);
+    if (last && model_->info().state == trace::RunState::kFinished) {
+      lastNs = std::max(lastNs.value_or(last->endNs), last->endNs);
+    }
+  }
+  const double end = lastNs.value_or(all.endNs) + length * kRightMargin;
+  return {end - length * (1 + kRightMargin), end};
+}
+
+void TimelineController::follow() {
+  if (!model_->extent().empty()) {
+    state_->setRange(lastIterations(), ViewState::RangeChange::kSilent);
+  }
 }
 
 void TimelineController::updateIteration() {

@@ -27,6 +27,12 @@ class TimelineController {
 
   /// Lanes may have appeared: lays them out again. Moves the range when following.
   void modelChanged();
+  /// The visible range moved, whoever moved it: an undo, the inspector, another view.
+  void rangeChanged();
+
+  /// The last iterations that were recorded; an evaluation after them left out. Needs a model
+  /// with spans.
+  [[nodiscard]] TimeRange lastIterations() const;
 
   [[nodiscard]] TimeAxis axis() const;
   [[nodiscard]] const TimelineLayout& layout() const { return layout_; }

@@ -52,6 +52,7 @@ class TimelineScene {
 
   void drawGrid(DisplayList& list) const;
   void drawLanes(DisplayList& list) const;
+  [[nodiscard]] QString stateOf(const trace::RankInfo& info) const;
   void drawRankHeader(DisplayList& list, const TimelineLayout::RankBox& rank) const;
   void drawLane(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
   void drawRow(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;

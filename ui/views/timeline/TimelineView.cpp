@@ -88,7 +88,10 @@ void TimelineView::setState(ViewState* state) {
   controller_.setState(state);
   if (state_ != nullptr) {
     const auto repaint = [this] { canvas_->repaintSoon(); };
-    connect(state_, &ViewState::rangeChanged, this, repaint);
+    connect(state_, &ViewState::rangeChanged, this, [this] {
+      controller_.rangeChanged();
+      canvas_->repaintSoon();
+    });
     connect(state_, &ViewState::hoveredChanged, this, repaint);
     connect(state_, &ViewState::colourByChanged, this, repaint);
     connect(state_, &ViewState::selectionChanged, this, [this] {
@@ -144,16 +147,24 @@ void TimelineView::modelChanged() {
   }
 }
 
-// The first look at a run: its newest iterations while it is live, typical ones when it ended.
+// The first look at a run: its newest iterations while it is live, its last when it came to grief
+// in them, typical ones when it ended well.
 void TimelineView::modelLoaded() {
   if (state_ != nullptr && state_->range().empty()) {
     if (model_->isLive()) {
       state_->setFollowLive(true);
-    } else if (const TimeRange range = typicalRange(*model_); !range.empty()) {
+    } else if (const TimeRange range = firstLook(); !range.empty()) {
       state_->setRange(range, ViewState::RangeChange::kSilent);
     }
   }
   modelChanged();
+}
+
+TimeRange TimelineView::firstLook() const {
+  const trace::RunState state = model_->info().state;
+  const bool broken =
+      state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied;
+  return broken && model_->spanCount() > 0 ? controller_.lastIterations() : typicalRange(*model_);
 }
 
 void TimelineView::changedByUser() {

@@ -84,6 +84,7 @@ class TimelineView : public QWidget, private CanvasClient {
                   const std::function<void()>& act);
   void modelChanged();
   void modelLoaded();
+  [[nodiscard]] TimeRange firstLook() const;
   void changedByUser();
   void updateScrollBar();
   void describe();

@@ -66,6 +66,14 @@ class TimelineSceneTest : public testing::Test {
     return std::nullopt;
   }
 
+  // Whether a text of the frame begins so.
+  bool saysBeside(const QString& opening) {
+    const DisplayList list = draw();
+    return std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
+      return command.op == Op::kText && list.textOf(command).startsWith(opening);
+    });
+  }
+
   static bool fills(const DisplayList& list, const QRectF& rect, const QColor& colour) {
     return std::any_of(list.commands().begin(), list.commands().end(), [&](const auto& command) {
       return command.op == Op::kFill && command.colour == colour.rgba() &&
@@ -109,6 +117,35 @@ TEST_F(TimelineSceneTest, NamesRanksLanesIterationsAndTimes) {
   }));
   EXPECT_TRUE(std::any_of(texts.begin(), texts.end(),
                           [](const QString& text) { return text.endsWith(QLatin1String(" ms")); }));
+}
+
+TEST_F(TimelineSceneTest, GivesTheLastWordsOfARankThatDied) {
+  load();
+  trace::RunUpdate end;
+  end.info = model_.info();
+  end.info->state = trace::RunState::kFailed;
+  end.ranks = model_.ranks();
+  ASSERT_GE(end.ranks->size(), 2u);
+  (*end.ranks)[1].state = "killed";
+  (*end.ranks)[1].signal = 9;
+  (*end.ranks)[1].lastWords = "rank 1 was ended by SIGKILL in iteration 50, in forward for 3 ms";
+  model_.applyUpdate(end);
+  EXPECT_TRUE(saysBeside("ended by SIGKILL in iteration 50, in forward for 3 ms · 50 iterations"));
+}
+
+TEST_F(TimelineSceneTest, ARankWhoseRecorderDiedIsNotSaidToRun) {
+  load();
+  trace::RunUpdate end;
+  end.info = model_.info();
+  end.info->state = trace::RunState::kRecorderDied;
+  end.ranks = model_.ranks();
+  for (trace::RankInfo& rank : *end.ranks) {
+    rank.state = "running";
+    rank.exitCode.reset();
+  }
+  model_.applyUpdate(end);
+  EXPECT_TRUE(saysBeside("its end was not recorded · 50 iterations"));
+  EXPECT_FALSE(saysBeside("running"));
 }
 
 TEST_F(TimelineSceneTest, LabelsOfTheRulerNeverTouch) {

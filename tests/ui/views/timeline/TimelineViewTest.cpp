@@ -329,6 +329,49 @@ TEST_P(TimelineViewTest, FollowsALiveRunWithItsLastIterations) {
   EXPECT_FALSE(state_.followsLive()) << "moving ends following";
 }
 
+TEST_P(TimelineViewTest, AFollowedRunThatFinishesKeepsItsLastIterationsInSight) {
+  test::DemoOptions options;
+  options.state = trace::RunState::kRunning;
+  trace::RunUpdate run = test::demoRun(options);
+  model_.applyUpdate(run);
+  view_->setModel(&model_);
+  trigger("L");
+
+  const auto last = model_.lastStep(0);
+  trace::RunUpdate end;
+  trace::SpanRow evaluate = run.spans.back();
+  for (const trace::SpanRow& span : run.spans) {
+    if (span.kind == EventKind::kStep) evaluate = span;
+  }
+  evaluate.id = static_cast<std::int64_t>(run.spans.size()) + 1000;
+  evaluate.kind = EventKind::kEvaluate;
+  evaluate.startTicks += evaluate.durationTicks;
+  evaluate.durationTicks *= 50;  // far longer than the iterations that are followed
+  end.spans = {evaluate};
+  model_.applyUpdate(end);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return state_.range().startNs > last->endNs; }))
+      << "a live run is followed to its newest event";
+
+  trace::RunUpdate over;
+  over.info = run.info;
+  over.info->state = trace::RunState::kFinished;
+  model_.applyUpdate(over);
+  EXPECT_TRUE(QTest::qWaitFor([&] {
+    return state_.range().startNs < last->startNs && state_.range().endNs > last->endNs;
+  }));
+}
+
+TEST_P(TimelineViewTest, UndoAndRedoTellTheIterationToo) {
+  open();
+  ASSERT_EQ(state_.iteration(), std::optional<std::uint32_t>(20));
+  trigger("PgDown");
+  ASSERT_EQ(state_.iteration(), std::optional<std::uint32_t>(21));
+  state_.undoStack().undo();
+  EXPECT_EQ(state_.iteration(), std::optional<std::uint32_t>(20));
+  state_.undoStack().redo();
+  EXPECT_EQ(state_.iteration(), std::optional<std::uint32_t>(21));
+}
+
 TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   open();
   trace::RunUpdate update;

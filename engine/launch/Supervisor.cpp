@@ -38,6 +38,9 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
     Error failed = writer.error();
     failed.code = ExitCode::kEnvironment;
     failed.where = path.string();  // and not the draft's name, of which nothing is left
+    if (!std::filesystem::exists(path, error)) {
+      failed.what += "; choose another place with --out";
+    }
     return failed;
   }
   return writer;

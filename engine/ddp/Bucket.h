@@ -42,7 +42,6 @@ class Bucket {
 
   // State of the iteration; guarded as the Reducer says.
   std::size_t pending = 0;                          ///< gradients that have not come yet
-  std::shared_ptr<process_group::Work> work;        ///< in flight, without a hook
   std::unique_ptr<hooks::GradBucket> handed;        ///< in flight: what the hook works on
   std::optional<base::Future<at::Tensor>> reduced;  ///< in flight: what the hook promised
 

@@ -104,9 +104,8 @@ void DistributedDataParallel::verify() const {
                               config.firstBucketMb, config.bucketCapMb));
   items.push_back(fmt::format("broadcast_buffers {}, sync_every {}",
                               config.broadcastBuffers ? "on" : "off", config.syncEvery));
-  items.push_back(options_.hook == nullptr
-                      ? std::string("no communication hook")
-                      : fmt::format("communication hook '{}'", options_.hook->name()));
+  items.push_back(fmt::format("communication hook '{}'",
+                              options_.hook == nullptr ? "allreduce" : options_.hook->name()));
   verifySameOnAllRanks(*group_, items);
 }
 

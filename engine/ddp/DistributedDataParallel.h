@@ -21,7 +21,7 @@ namespace lockstep::ddp {
 
 struct DdpOptions {
   experiment::DdpConfig config;              ///< syncEvery is the train loop's matter
-  std::shared_ptr<hooks::CommHook> hook;     ///< null: average by allreduce
+  std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
 };

@@ -12,6 +12,7 @@
 #include "engine/ddp/PlanAgreement.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
+#include "engine/hooks/AllreduceHook.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {
@@ -42,16 +43,16 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
       inverse_(at::native::wrapped_scalar_tensor(1.0 / group_->size())),
       ownTracer_(options_.tracer == nullptr ? std::make_unique<trace::Tracer>() : nullptr),
       tracer_(options_.tracer == nullptr ? *ownTracer_ : *options_.tracer),
+      hook_(options_.hook == nullptr ? std::make_shared<hooks::AllreduceHook>(group_, &tracer_)
+                                     : options_.hook),
       lane_(tracer_.lane("ddp")),
       ready_(parameters_.size(), 0) {
   checkParameters();
   useBuckets(buckets::planConstruction(specs_, options_.rule, options_.caps));
   sendParameters();
   sendLayout(0, "construction");
-  if (options_.hook != nullptr) {
-    auto& hook = tracer_.lastWords().hook;
-    hook[options_.hook->name().copy(hook.data(), hook.size() - 1)] = '\0';
-  }
+  auto& hook = tracer_.lastWords().hook;
+  hook[hook_->name().copy(hook.data(), hook.size() - 1)] = '\0';
   watchParameters();
 }
 

@@ -28,7 +28,7 @@ struct ReducerOptions {
   buckets::BucketRule rule = buckets::BucketRule::kC10d113;
   buckets::BucketCaps caps;
   bool gradientAsBucketView = false;
-  std::shared_ptr<hooks::CommHook> hook;     ///< null: average by allreduce
+  std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
 };
@@ -36,11 +36,11 @@ struct ReducerOptions {
 /// Averages gradients over the ranks while the backward still runs (c10d::Reducer).
 ///
 /// A hook on each parameter's gradient accumulator copies the gradient into its bucket,
-/// divided by the world size on the way unless a communication hook is set, which then owns the
-/// division. A full bucket is launched once all earlier ones are: the same order on every rank.
-/// When the last one is launched, a callback at the end of that backward waits for each and
-/// writes the result into the gradients. After the first iteration the buckets are rebuilt
-/// once in the order in which rank 0's gradients became ready.
+/// divided by the world size on the way if the communication hook takes shares; otherwise the
+/// hook owns the division. A full bucket is launched once all earlier ones are: the same order on
+/// every rank. When the last one is launched, a callback at the end of that backward waits for each
+/// and writes the result into the gradients. After the first iteration the buckets are rebuilt once
+/// in the order in which rank 0's gradients became ready.
 ///
 /// Threads: gradients may arrive on several autograd threads. One mutex guards the state; it is
 /// not held while a communication hook runs, nor while the end of a backward waits. All other
@@ -128,6 +128,7 @@ class Reducer {
   const at::Tensor inverse_;  // 1 / world size, as a number that changes no dtype
   std::unique_ptr<trace::Tracer> ownTracer_;
   trace::Tracer& tracer_;
+  const std::shared_ptr<hooks::CommHook> hook_;
   std::vector<Watched> watched_;
 
   // Guarded by mutex_, except that the contents of buckets_[i] belong to the one thread that

@@ -105,11 +105,11 @@ void Reducer::copyIn(std::size_t index, const Place& place) {
         grad.layout() == c10::kStrided ? "" : "sparse ", dtypeName(grad.scalar_type()),
         grad.device().str(), dtypeName(slice.scalar_type()), slice.device().str()));
   } else if (sameMemory(grad, slice)) {
-    if (options_.hook == nullptr) {
+    if (hook_->takesShares()) {
       slice.div_(group_->size());
     }
   } else {
-    if (options_.hook == nullptr) {
+    if (hook_->takesShares()) {
       at::Tensor out = slice;
       at::mul_out(out, grad, inverse_);  // one pass: copies and divides
     } else {
@@ -150,22 +150,15 @@ void Reducer::launchReadyBuckets(std::unique_lock<std::mutex>& lock) {
 }
 
 std::string Reducer::hookPlace(std::size_t index) const {
-  return fmt::format("hook '{}', rank {}, bucket {} of {}", options_.hook->name(), group_->rank(),
-                     index, buckets_.size());
+  return fmt::format("hook '{}', rank {}, bucket {} of {}", hook_->name(), group_->rank(), index,
+                     buckets_.size());
 }
 
 void Reducer::launch(std::size_t index, std::uint32_t step) {
   Bucket& bucket = *buckets_[index];
-  if (options_.hook == nullptr) {
-    process_group::CallOptions options;
-    options.bucket = eventBucket(index);
-    options.step = step;
-    bucket.work = group_->allreduce({bucket.buffer()}, process_group::ReduceOp::kSum, options);
-    return;
-  }
   bucket.handed = bucket.forHook(index, buckets_.size(), step);
   try {
-    bucket.reduced = options_.hook->run(*bucket.handed);
+    bucket.reduced = hook_->run(*bucket.handed);
   } catch (const process_group::CommError&) {
     throw;
   } catch (const std::exception& error) {
@@ -183,7 +176,6 @@ void Reducer::finalize() {
       const at::Tensor result = awaitResult(index);
       const std::uint64_t copyTicks = base::ticks();
       copyOut(bucket, result);
-      bucket.work.reset();
       bucket.reduced.reset();
       bucket.handed.reset();
       std::lock_guard lock(mutex_);
@@ -207,10 +199,6 @@ void Reducer::finalize() {
 
 at::Tensor Reducer::awaitResult(std::size_t index) {
   Bucket& bucket = *buckets_[index];
-  if (options_.hook == nullptr) {
-    bucket.work->wait();
-    return bucket.buffer();
-  }
   // The collectives inside a hook have the group's time limit; theirs is the better text.
   constexpr std::chrono::milliseconds kGrace{5000};
   const auto limit =

@@ -11,14 +11,10 @@ AllreduceHook::AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group,
     : group_(std::move(group)), trace_(HookTrace::create(tracer)) {}
 
 base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
-  at::Tensor buffer = bucket.buffer();
+  const at::Tensor buffer = bucket.buffer();
   const std::size_t index = bucket.index();
   const std::uint32_t step = bucket.step();
   const std::uint64_t bytes = buffer.nbytes();
-
-  const std::uint64_t encodeStart = base::ticks();
-  buffer.div_(group_->size());
-  trace_->phase(trace::EventKind::kHookEncode, encodeStart, step, index, bytes);
 
   process_group::CallOptions options;
   options.bucket = eventBucket(index);

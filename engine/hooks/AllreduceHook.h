@@ -9,15 +9,15 @@
 
 namespace lockstep::hooks {
 
-/// Averages the bucket over all ranks: divides by the group's size first, so that the sum of
-/// large half-precision gradients cannot overflow, then sums in place
-/// (c10d::AllReduceCommHook). Gives what DDP does without a hook, and costs one more pass over
-/// the bucket: without a hook the division rides on the copy into the bucket.
+/// Averages the bucket over all ranks: sums, in place, shares that were divided by the world
+/// size before, so that the sum of large half-precision gradients cannot overflow. What DDP
+/// does when no other hook is set (c10d's fused divide and allreduce).
 class AllreduceHook final : public CommHook {
  public:
   AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer* tracer);
 
   [[nodiscard]] std::string name() const override { return "allreduce"; }
+  [[nodiscard]] bool takesShares() const override { return true; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
 
  private:

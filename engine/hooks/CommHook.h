@@ -13,7 +13,7 @@
 namespace lockstep::hooks {
 
 /// One bucket as a communication hook sees it (c10d::GradBucket): the flat buffer holds this
-/// rank's gradients, not divided by the world size.
+/// rank's gradients, not divided by the world size unless the hook takesShares().
 class GradBucket {
  public:
   GradBucket(std::size_t index, std::size_t count, std::uint32_t step, at::Tensor buffer,
@@ -58,6 +58,9 @@ class CommHook {
  public:
   virtual ~CommHook() = default;
   [[nodiscard]] virtual std::string name() const = 0;
+  /// Whether the buffer is to hold this rank's share of the mean: gradients divided by the world
+  /// size, which rides on the copy into the bucket and so costs no pass of its own.
+  [[nodiscard]] virtual bool takesShares() const { return false; }
   virtual base::Future<at::Tensor> run(GradBucket& bucket) = 0;
 };
 

@@ -6,8 +6,6 @@
 #include <thread>
 
 #include "engine/ddp/DdpError.h"
-#include "engine/hooks/HookError.h"
-#include "engine/hooks/MakeHook.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 
@@ -304,12 +302,12 @@ TEST(ReducerErrors, RepeatTheFirstFailureAtLaterForwards) {
                      [](auto group) {
                        auto net = std::make_shared<Net>(kSizes);
                        Reducer reducer(ModelState::of(net).parameters, group, {});
-                       group->setTimeout(std::chrono::milliseconds(200));
                        reducer.beginForward();
                        const auto output = net->forward(at::ones({1, 4}));
                        reducer.prepareForBackward();
                        if (group->rank() == 1) {
-                         return;  // rank 0 waits in vain
+                         group->abort("rank 1 leaves");
+                         return;
                        }
                        EXPECT_THROW(output.sum().backward(), process_group::CommError);
                        reducer.beginForward();
@@ -344,134 +342,6 @@ TEST(ReducerErrors, NameASparseGradient) {
                        iterate(reducer, *table, at::ones({1}, at::kLong));
                      }),
       Each(HasSubstr("the gradient of parameter 'weight' (0) is sparse float32")));
-}
-
-// Hooks.
-
-/// A hook made of a function.
-class FunctionHook final : public hooks::CommHook {
- public:
-  using Function = std::function<base::Future<at::Tensor>(hooks::GradBucket&)>;
-  explicit FunctionHook(Function function) : function_(std::move(function)) {}
-  [[nodiscard]] std::string name() const override { return "mine"; }
-  base::Future<at::Tensor> run(hooks::GradBucket& bucket) override { return function_(bucket); }
-
- private:
-  Function function_;
-};
-
-std::vector<std::string> oneStepWith(FunctionHook::Function function) {
-  return test::runRanks(1, [&](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
-    ReducerOptions options;
-    options.hook = std::make_shared<FunctionHook>(function);
-    options.hookTimeout = std::chrono::milliseconds(100);
-    Reducer reducer(ModelState::of(net).parameters, group, options);
-    iterate(reducer, *net, at::ones({1, 4}));
-  });
-}
-
-base::Future<at::Tensor> done(at::Tensor tensor) {
-  return base::Future<at::Tensor>::ready(std::move(tensor));
-}
-
-TEST(ReducerHooks, SeeUndividedGradientsInBucketOrderWithoutGradientMode) {
-  test::runRanksWell(2, [](auto group) {
-    auto net = std::make_shared<TwoHeads>();
-    std::vector<std::size_t> seen;
-    ReducerOptions options;
-    options.rule = buckets::BucketRule::kC10d19;
-    options.caps = {40, 40};
-    options.hook = std::make_shared<FunctionHook>([&](hooks::GradBucket& bucket) {
-      EXPECT_FALSE(at::GradMode::is_enabled());
-      EXPECT_EQ(bucket.isLast(), bucket.index() == 1);
-      EXPECT_EQ(bucket.step(), 4u);
-      EXPECT_TRUE(at::equal(bucket.gradients()[0], at::ones({2, 4})));
-      EXPECT_TRUE(bucket.parameters()[0].is_same(bucket.index() == 0 ? net->right->weight
-                                                                     : net->left->weight));
-      EXPECT_THAT(bucket.parameterIndices(),
-                  bucket.index() == 0 ? ElementsAre(2, 3) : ElementsAre(0, 1));
-      seen.push_back(bucket.index());
-      return done(bucket.buffer());
-    });
-    Reducer reducer(ModelState::of(net).parameters, group, options);
-    reducer.setStep(4);
-    reducer.beginForward();
-    const auto [left, right] = net->forward(at::ones({1, 4}));
-    reducer.prepareForBackward();
-    (left.sum() + right.sum()).backward();
-    EXPECT_THAT(seen, ElementsAre(0, 1));
-  });
-}
-
-TEST(ReducerHooks, AreReducedIntoTheGradientsFromATensorOfTheirOwn) {
-  for (const bool view : {false, true}) {
-    test::runRanksWell(1, [&](auto group) {
-      auto net = std::make_shared<TwoHeads>();
-      ReducerOptions options;
-      options.gradientAsBucketView = view;
-      options.hook = std::make_shared<FunctionHook>(
-          [](hooks::GradBucket& bucket) { return done(bucket.buffer() * 3); });
-      Reducer reducer(ModelState::of(net).parameters, group, options);
-      for (int i = 0; i < 3; ++i) {
-        net->zero_grad();
-        reducer.beginForward();
-        const auto [left, right] = net->forward(at::ones({1, 4}));
-        reducer.prepareForBackward();
-        (left.sum() + right.sum()).backward();
-        EXPECT_TRUE(at::equal(net->left->weight.grad(), at::full({2, 4}, 3.0)));
-        EXPECT_TRUE(at::equal(net->right->bias.grad(), at::full({2}, 3.0)));
-      }
-    });
-  }
-}
-
-TEST(ReducerHooks, GiveWithAllreduceWhatDdpGivesWithoutAHook) {
-  test::runRanksWell(3, [](auto group) {
-    std::vector<at::Tensor> results[2];
-    for (const bool hooked : {false, true}) {
-      auto net = std::make_shared<Net>(kSizes);
-      ReducerOptions options = smallBuckets();
-      if (hooked) {
-        options.hook = hooks::makeHook("allreduce", {group, nullptr}).value();
-      }
-      Reducer reducer(ModelState::of(net).parameters, group, options);
-      for (int i = 0; i < 2; ++i) {
-        net->zero_grad();
-        iterate(reducer, *net, test::numbers({2, 4}, static_cast<std::uint64_t>(group->rank())));
-      }
-      results[hooked ? 1 : 0] = test::gradients(*net);
-    }
-    EXPECT_TRUE(test::close(results[0], results[1]));
-  });
-}
-
-TEST(ReducerHooks, AreRefusedAResultOfAnotherShapeOrDtype) {
-  EXPECT_THAT(oneStepWith([](auto& bucket) { return done(bucket.buffer().narrow(0, 0, 5)); }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: returned float32 [5] on cpu; a "
-                             "result must be as the bucket, float32 [77] on cpu")));
-  EXPECT_THAT(oneStepWith([](auto& bucket) { return done(bucket.buffer().to(at::kDouble)); }),
-              Each(HasSubstr("returned float64 [77]")));
-  EXPECT_THAT(oneStepWith([](auto&) { return done(at::Tensor()); }),
-              Each(HasSubstr("returned an undefined tensor")));
-}
-
-TEST(ReducerHooks, AreNamedWhenTheyThrowOrFailLater) {
-  EXPECT_THAT(oneStepWith([](auto&) -> base::Future<at::Tensor> {
-                throw std::runtime_error("no memory left");
-              }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: no memory left")));
-  EXPECT_THAT(oneStepWith([](auto&) {
-                base::Future<at::Tensor> future;
-                future.setException(std::make_exception_ptr(std::runtime_error("too late")));
-                return future;
-              }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: too late")));
-}
-
-TEST(ReducerHooks, AreNamedWhenTheirResultNeverComes) {
-  EXPECT_THAT(oneStepWith([](auto&) { return base::Future<at::Tensor>(); }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: gave no result within 100 ms")));
 }
 
 }  // namespace

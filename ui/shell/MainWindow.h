@@ -75,17 +75,19 @@ class MainWindow : public QMainWindow {
   void wireCommands();
   void wirePanels();
 
+  // MainWindowSession.cpp
+  void closeSession();
+  void takeSession(std::unique_ptr<RunSession> session);
+  void runStateChanged(trace::RunState state);
+
   // Runs
   void runSelected();
   void runDemo();
   void started(const base::Result<QString>& run);
   void stopCurrent();
   void repeatRun(const QString& path);
-  void closeSession();
-  void takeSession(std::unique_ptr<RunSession> session);
   void runAppeared(const QString& path);
   void runEndedEarly(const QString& path, const QString& line, int exitCode);
-  void runStateChanged(trace::RunState state);
 
   // Window
   enum class Stage { kStart, kTimeline, kComingUp };

@@ -46,6 +46,14 @@ void clear(QLayout* layout) {
   }
 }
 
+// "finished, 3.80 ms exposed": runs of one experiment are told apart by it.
+QString howItWent(const RunEntry& run) {
+  const QString state = stateText(run.state);
+  return run.exposedMs
+             ? StartPage::tr("%1, %2 ms exposed").arg(state).arg(*run.exposedMs, 0, 'f', 2)
+             : state;
+}
+
 QVBoxLayout* cardColumn(Card* card) {
   auto* column = new QVBoxLayout(card);
   column->setContentsMargins(18, 16, 18, 16);
@@ -235,7 +243,7 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
     name->setFont(bold);
     grid->addWidget(name, 0, 0);
     grid->addWidget(
-        muted(tr("%1 · %2").arg(stateText(run->state),
+        muted(tr("%1 · %2").arg(howItWent(*run),
                                 run->started.toLocalTime().toString("yyyy-MM-dd HH:mm"))),
         1, 0);
     auto* open = new QPushButton(tr("Open"));

@@ -387,6 +387,50 @@ TEST_F(MainWindowTest, TheFiguresOfARunStandInSightInTheRunsList) {
   })) << "of a screen of 1280 pixels";
 }
 
+TEST_F(MainWindowTest, TheStartPageTellsRecentRunsApartByTheirFigures) {
+  finishedRun();
+  auto* page = find<QWidget>("startPage");
+  EXPECT_TRUE(waitUntil([&] {
+    for (const QLabel* label : page->findChildren<QLabel*>()) {
+      if (label->text().startsWith("finished, ") && label->text().contains(" ms exposed · ")) {
+        return true;
+      }
+    }
+    return false;
+  }));
+}
+
+TEST_F(MainWindowTest, TheWheelZoomsAtTheCursorDownToNanoseconds) {
+  window().openRun(finishedRun());
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  ASSERT_TRUE(window().session()->showStep(20));
+  auto* timeline = window().findChild<ui::TimelineView*>();
+  const ui::ViewState& state = *window().session()->state();
+  const QPoint at = tests::middleOf(timeline);
+  const double x = timeline->canvas()->mapFromGlobal(at).x();
+  const double before = timeline->axis().toNs(x);
+  for (int turn = 0; turn < 12 && state.range().lengthNs() > 100; ++turn) {
+    input_.wheel(at.x(), at.y(), 10);
+    const double length = state.range().lengthNs();
+    ASSERT_TRUE(waitUntil([&] { return state.range().lengthNs() < length; }));
+  }
+  ASSERT_TRUE(waitUntil([&] { return state.range().lengthNs() <= 100; }))
+      << state.range().lengthNs() << " ns";
+  EXPECT_NEAR(timeline->axis().toNs(x), before, 1) << "ns under the cursor";
+}
+
+TEST_F(MainWindowTest, TheStatusBarTellsHowLateEventsOfALiveRunReachTheScreen) {
+  setenv("FAKE_LOCKSTEP_STEPS", "150", 1);
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  auto* latency = find<QLabel>("statusLatency");
+  ASSERT_TRUE(waitUntil([&] { return latency->isVisible(); }));
+  EXPECT_TRUE(latency->text().startsWith("event to pixel ")) << latency->text().toStdString();
+  const auto& measured = window().findChild<ui::TimelineView*>()->eventToPixel();
+  EXPECT_GT(measured.count(), 1000U);
+  EXPECT_LT(measured.p95Ms(), 500) << "twice the budget, for a machine with more to do";
+}
+
 TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {
   const QString path = finishedRun();
   window();

@@ -112,8 +112,11 @@ void TimelineScene::drawIterations(DisplayList& list) const {
     const double right = std::min(axis_.toX(step->endNs), axis_.right() + 2);
     if (iterations->stride > 1) {
       list.fill(QRectF(std::round(left), 4, 1, kIterationHeight - 4), palette_.gridStrong);
-      list.text(QRectF(left + 4, 2, kLeastLabelDistance - 6, kIterationHeight - 3),
-                QString::number(n), palette_.text, FontRole::kSmall);
+      const QString number = QString::number(n);
+      if (left + 4 + textWidth(number, FontRole::kSmall) <= axis_.right()) {  // else cut: 7 of 70
+        list.text(QRectF(left + 4, 2, kLeastLabelDistance - 6, kIterationHeight - 3), number,
+                  palette_.text, FontRole::kSmall);
+      }
       continue;
     }
     const QRectF box(std::round(left), 3, std::round(right) - std::round(left) - 1,

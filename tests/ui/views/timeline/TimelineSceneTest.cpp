@@ -170,6 +170,27 @@ TEST_F(TimelineSceneTest, LabelsOfTheRulerNeverTouch) {
   }
 }
 
+TEST_F(TimelineSceneTest, NoIterationNumberIsCutAtTheRightEdge) {
+  load({.steps = 400});
+  const double start = model_.extent().startNs;
+  int numbers = 0;
+  for (std::uint32_t last = 350; last < 400; ++last) {  // the edge moves over a label
+    frame_.range = {start, model_.step(0, last)->endNs};
+    const DisplayList list = draw();
+    for (const auto& command : list.commands()) {
+      if (command.op != Op::kText || command.rect.top() > timeline_metrics::kIterationHeight / 2 ||
+          command.rect.left() < timeline_metrics::kLabelWidth) {
+        continue;
+      }
+      ++numbers;
+      EXPECT_LE(command.rect.left() + textWidth(list.textOf(command), FontRole::kSmall),
+                frame_.size.width())
+          << list.textOf(command).toStdString();
+    }
+  }
+  EXPECT_GT(numbers, 50);
+}
+
 TEST_F(TimelineSceneTest, DrawsWaitingForALateRankHatchedAndTheTransferSolid) {
   test::DemoOptions options;
   options.slowFactor = 1.5;

@@ -38,8 +38,8 @@ class TrainingTest : public CommandLineTest {
 
   /// Starts a run that would train for hours and returns once a step is done.
   std::unique_ptr<RunningCommand> startEndless(const std::vector<std::string>& sets = {}) {
-    std::vector<std::string> arguments{"run", experiment(), "--quiet", "--out", "r.lockstep",
-                                       "--set", "train.steps=10000000"};
+    std::vector<std::string> arguments{
+        "run", experiment(), "--quiet", "--out", "r.lockstep", "--set", "train.steps=10000000"};
     for (const auto& set : sets) {
       arguments.insert(arguments.end(), {"--set", set});
     }
@@ -167,8 +167,8 @@ TEST_F(TrainingTest, LeavesNoRankAndAReadableFileWhenTheSupervisorIsKilled) {
 }
 
 TEST_F(TrainingTest, TrainsOnAndKeepsWhatWasRecordedWhenTheDiskIsFull) {
-  const std::vector<std::string> arguments{"run",   experiment(), "--quiet",         "--out",
-                                           "r.lockstep", "--set", "train.steps=1500"};
+  const std::vector<std::string> arguments{"run",        experiment(), "--quiet",         "--out",
+                                           "r.lockstep", "--set",      "train.steps=1500"};
   RunningCommand running(folder, arguments, environment);
   while (!exists("r.lockstep") && !running.hasEnded()) {
     std::this_thread::yield();
@@ -210,9 +210,9 @@ TEST_F(TrainingTest, StartsNothingWhenNotEvenTheEventMemoryFits) {
 TEST_F(TrainingTest, NamesADataFileThatIsTruncated) {
   std::filesystem::create_directory(folder / "digits");
   write("digits/train-images-idx3-ubyte", std::string("\0\0\x08\x03\0\0\x27\x10", 8));
-  const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set",
-                               "data.kind=mnist", "--set",
-                               "data.folder=" + (folder / "digits").string()});
+  const auto ended =
+      lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set", "data.kind=mnist",
+                "--set", "data.folder=" + (folder / "digits").string()});
   EXPECT_EQ(ended.exitCode, 2);
   EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("train-images-idx3-ubyte"));

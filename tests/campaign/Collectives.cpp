@@ -33,8 +33,9 @@ enum class Kind {
   kPointToPoint,
   kBarrier,
 };
-constexpr const char* kNames[] = {"broadcast", "allreduce",      "reduce",   "allgather", "gather",
-                                  "scatter",   "reduce_scatter", "alltoall", "send/recv", "barrier"};
+constexpr const char* kNames[] = {"broadcast", "allreduce", "reduce",         "allgather",
+                                  "gather",    "scatter",   "reduce_scatter", "alltoall",
+                                  "send/recv", "barrier"};
 
 /// One operation as every rank knows it.
 struct Call {
@@ -43,8 +44,8 @@ struct Call {
   ReduceOp op;
   int root;
   int world;
-  std::vector<std::int64_t> elements;                ///< of each tensor of the call
-  std::vector<std::vector<std::int64_t>> splits;     ///< alltoall: rows from rank to rank
+  std::vector<std::int64_t> elements;             ///< of each tensor of the call
+  std::vector<std::vector<std::int64_t>> splits;  ///< alltoall: rows from rank to rank
   bool equalSplits;
   bool waitAtOnce;
   std::uint64_t seed;
@@ -108,13 +109,27 @@ at::Tensor reduced(const Call& call, std::size_t part, std::int64_t elements) {
     const at::Tensor other = brought(call, rank, part, elements).to(at::kLong);
     switch (call.op) {
       case ReduceOp::kSum:
-      case ReduceOp::kAverage: total = total + other; break;
-      case ReduceOp::kProduct: total = total * other; break;
-      case ReduceOp::kMin: total = at::minimum(total, other); break;
-      case ReduceOp::kMax: total = at::maximum(total, other); break;
-      case ReduceOp::kBitwiseAnd: total = at::bitwise_and(total, other); break;
-      case ReduceOp::kBitwiseOr: total = at::bitwise_or(total, other); break;
-      case ReduceOp::kBitwiseXor: total = at::bitwise_xor(total, other); break;
+      case ReduceOp::kAverage:
+        total = total + other;
+        break;
+      case ReduceOp::kProduct:
+        total = total * other;
+        break;
+      case ReduceOp::kMin:
+        total = at::minimum(total, other);
+        break;
+      case ReduceOp::kMax:
+        total = at::maximum(total, other);
+        break;
+      case ReduceOp::kBitwiseAnd:
+        total = at::bitwise_and(total, other);
+        break;
+      case ReduceOp::kBitwiseOr:
+        total = at::bitwise_or(total, other);
+        break;
+      case ReduceOp::kBitwiseXor:
+        total = at::bitwise_xor(total, other);
+        break;
     }
   }
   if (call.op == ReduceOp::kAverage) {

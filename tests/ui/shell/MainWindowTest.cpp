@@ -1,6 +1,4 @@
-#include "ui/shell/MainWindow.h"
-
-#include <gtest/gtest.h>
+#include "tests/ui/shell/MainWindowFixture.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -13,246 +11,21 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
-#include <QPushButton>
 #include <QTableView>
-#include <QTableWidget>
 #include <QToolButton>
 #include <QUrl>
 
-#include "tests/support/TemporaryFolder.h"
-#include "tests/ui/shell/SampleRun.h"
-#include "tests/ui/shell/Screen.h"
-#include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
-#include "ui/shell/Appearance.h"
-#include "ui/shell/MessageBar.h"
-#include "ui/shell/RunSession.h"
-#include "ui/shell/StepStrip.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep {
 namespace {
 
-using tests::SampleRun;
 using tests::waitUntil;
 using trace::RunState;
-using ui::MainWindow;
 
-constexpr const char* kExperiment =
-    "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
-    "[train]\nsteps = 60\n";
-
-// A studio of its own folders, driven by a real pointer and keyboard.
-class MainWindowTest : public testing::Test {
- protected:
-  MainWindowTest() {
-    folder_.write("experiments/first_steps/demo.toml", kExperiment);
-    setenv("FAKE_LOCKSTEP_STEPS", "60", 1);
-  }
-  ~MainWindowTest() override {
-    ui::Settings().setTheme(ui::ThemeChoice::kSystem);
-    ui::Settings().setWindow({}, {});
-  }
-
-  MainWindow& window() {
-    if (!window_) {
-      appearance_ = std::make_unique<ui::Appearance>();
-      appearance_->setChoice(ui::Settings().theme());
-      window_ = std::make_unique<MainWindow>(
-          ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
-                          .runs = runs(),
-                          .experiment = {},
-                          .programs = tests::programs() + "/fake"},
-          *appearance_);
-      window_->show();
-      window_->activateWindow();
-      EXPECT_TRUE(waitUntil([this] { return window_->isActiveWindow(); }));
-    }
-    return *window_;
-  }
-  void closeWindow() {
-    window_->close();
-    window_.reset();
-    appearance_.reset();
-  }
-
-  QString runs() const { return QString::fromStdString((folder_ / "runs").string()); }
-  QString finishedRun(int steps = 40) {
-    std::filesystem::create_directories(folder_ / "runs");
-    const auto path = folder_ / "runs" / "old.lockstep";
-    tests::writeFinishedRun(path, steps);
-    return QString::fromStdString(path.string());
-  }
-  bool waitForState(RunState state) {
-    return waitUntil([this, state] {
-      return window().session() != nullptr && window().session()->model()->info().state == state &&
-             window().session()->model()->isLoaded();
-    });
-  }
-  template <typename T>
-  T* find(const char* name) {
-    T* found = window().findChild<T*>(name);
-    EXPECT_NE(found, nullptr) << name;
-    return found;
-  }
-  // Waits for a button of the messages above the stage, and presses it.
-  void clickMessage(const QString& text) {
-    QPushButton* button = nullptr;
-    ASSERT_TRUE(waitUntil([&] {
-      for (auto* candidate : find<QWidget>("messageBar")->findChildren<QPushButton*>()) {
-        if (candidate->text() == text && candidate->isVisible()) button = candidate;
-      }
-      return button != nullptr;
-    })) << text.toStdString();
-    click(button);
-  }
-  void click(const QWidget* widget) {
-    const QPoint at = tests::middleOf(widget);
-    input_.click(at.x(), at.y());
-  }
-  QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
-
-  support::TemporaryFolder folder_;
-  tests::XTestClient input_;
-  std::unique_ptr<ui::Appearance> appearance_;
-  std::unique_ptr<MainWindow> window_;
-};
-
-TEST_F(MainWindowTest, EnterOnTheStartPageRunsTheFirstExperiment) {
-  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
-  input_.key(tests::kKeyReturn);
-  EXPECT_TRUE(waitForState(RunState::kRunning));
-  EXPECT_TRUE(waitForState(RunState::kFinished));
-  EXPECT_EQ(window().session()->model()->stepCount(0), 60U);
-}
-
-TEST_F(MainWindowTest, TheStripNamesTheStagesUntilAFewStepsAreDone) {
-  auto* strip = dynamic_cast<ui::StepStrip*>(find<QWidget>("stepStrip"));
-  click(find<QPushButton>("runFirst"));
-  ASSERT_TRUE(waitUntil([&] { return strip->isVisible(); }));
-  ASSERT_EQ(strip->progress().stages.size(), 6U);
-  EXPECT_EQ(strip->progress().active(), 0U);
-  ASSERT_TRUE(waitUntil([&] { return strip->progress().active() > 0; }));
-  EXPECT_NEAR(strip->progress().stages[0].seconds, 0.12, 1e-6);
-  EXPECT_TRUE(waitUntil([&] { return !strip->isVisible(); }));
-  EXPECT_TRUE(window().session()->model()->isLive());
-}
-
-TEST_F(MainWindowTest, CancelStopsARunThatIsComingUp) {
-  click(find<QPushButton>("runFirst"));
-  auto* cancel = find<QPushButton>("cancelRun");
-  ASSERT_TRUE(waitUntil([&] { return cancel->isVisible(); }));
-  click(cancel);
-  EXPECT_TRUE(waitForState(RunState::kStopped));
-}
-
-TEST_F(MainWindowTest, StopKeyEndsTheRunAndTheBannerSaysSo) {
-  setenv("FAKE_LOCKSTEP_STEPS", "3000", 1);
-  input_.key(tests::kKeyF5);
-  window();
-  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
-  input_.key(tests::kKeyF5);
-  ASSERT_TRUE(waitForState(RunState::kRunning));
-  input_.key(tests::kKeyF5, {tests::kKeyShift});
-  ASSERT_TRUE(waitForState(RunState::kStopped));
-  EXPECT_TRUE(waitUntil([this] { return messages().join(' ').contains("Stopped after"); }));
-}
-
-TEST_F(MainWindowTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
-  click(find<QPushButton>("runFirst"));
-  ASSERT_TRUE(waitForState(RunState::kFinished));
-  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
-  EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
-  EXPECT_TRUE(waitUntil([this] {
-    return messages().front().contains("overlap") && messages().front().contains("ms exposed");
-  })) << messages().front().toStdString();
-
-  clickMessage("Show slowest iteration");
-  const auto slowest = window().session()->slowestStep();
-  ASSERT_TRUE(slowest.has_value());
-  const auto step = window().session()->model()->step(0, *slowest);
-  EXPECT_TRUE(waitUntil([&] {
-    const ui::TimeRange range = window().session()->state()->range();
-    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
-           range.lengthNs() < 2 * (step->endNs - step->startNs);
-  }));
-
-  const QString first = window().session()->path();
-  clickMessage("Repeat");
-  ASSERT_TRUE(waitUntil([&] {
-    return window().session() != nullptr && window().session()->path() != first;
-  }));
-  EXPECT_TRUE(waitForState(RunState::kFinished));
-}
-
-TEST_F(MainWindowTest, ARefusedExperimentShowsWhatTheProgramSaid) {
-  folder_.write("experiments/first_steps/demo.toml", kExperiment);
-  const auto refused = folder_.write("refused.toml", kExperiment);
-  window().runExperiment(QString::fromStdString(refused.string()));
-  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().contains("did you mean ddp.bucket_cap_mb?"));
-  auto* problems = find<QTableView>("problemsTable");
-  ASSERT_EQ(problems->model()->rowCount(), 1);
-  EXPECT_TRUE(problems->isVisible());
-  EXPECT_EQ(window().session(), nullptr);
-  EXPECT_TRUE(find<QWidget>("startPage")->isVisible());
-}
-
-TEST_F(MainWindowTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
-  const auto broken = folder_.write("broken.toml", kExperiment);
-  window().runExperiment(QString::fromStdString(broken.string()));
-  ASSERT_TRUE(waitForState(RunState::kFailed));
-  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().contains("rank 1 was killed by SIGKILL in iteration 10"));
-
-  clickMessage("Show problems");
-  auto* table = find<QTableView>("problemsTable");
-  ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
-  const QPoint row = tests::middleOf(
-      table->viewport(), [&] { return table->visualRect(table->model()->index(0, 3)); });
-  input_.doubleClick(row.x(), row.y());
-  const auto step = window().session()->model()->step(1, 10);
-  ASSERT_TRUE(step.has_value());
-  EXPECT_TRUE(waitUntil([&] {
-    const ui::TimeRange range = window().session()->state()->range();
-    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
-           range.lengthNs() < 2 * (step->endNs - step->startNs);
-  }));
-  tests::keep(input_.screenshot(), "failed");
-}
-
-TEST_F(MainWindowTest, SaysThatTheRecorderDied) {
-  std::filesystem::create_directories(folder_ / "runs");
-  const auto path = folder_ / "runs" / "dead.lockstep";
-  {
-    SampleRun run(path, 100);  // written by a process that ends without finishing it
-    run.startUp();
-    run.steps(5);
-    trace::RunInfo nobody;
-    nobody.runId = "dead";
-    nobody.name = "dead";
-    nobody.state = RunState::kRunning;
-    nobody.worldSize = SampleRun::kRanks;
-    nobody.supervisorPid = 0x3FFFFFFF;  // above every kernel's largest pid
-    run.setInfo(nobody);
-    run.commit();
-  }
-  window().openRun(QString::fromStdString(path.string()));
-  ASSERT_TRUE(waitForState(RunState::kRecorderDied));
-  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
-  EXPECT_TRUE(messages().front().startsWith("The recorder died after iteration 4"))
-      << messages().front().toStdString();
-  const ui::TimeRange all = window().session()->model()->extent();
-  EXPECT_TRUE(waitUntil([&] { return window().session()->state()->range().endNs > all.endNs; }))
-      << "what came last is in sight";
-  clickMessage("Show problems");
-  auto* table = find<QTableView>("problemsTable");
-  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
-  ASSERT_EQ(table->model()->rowCount(), 1);
-  EXPECT_TRUE(table->model()->index(0, 3).data().toString().contains("recorder died"));
-  EXPECT_EQ(window().session()->model()->stepCount(0), 5U);
-}
+// The window around a run: panels, boxes, keys, theme, files.
+class MainWindowTest : public tests::MainWindowFixture {};
 
 TEST_F(MainWindowTest, ClickOnABarFillsTheInspectorAndItsFactsCanBeCopied) {
   window().openRun(finishedRun());
@@ -417,18 +190,6 @@ TEST_F(MainWindowTest, TheWheelZoomsAtTheCursorDownToNanoseconds) {
   ASSERT_TRUE(waitUntil([&] { return state.range().lengthNs() <= 100; }))
       << state.range().lengthNs() << " ns";
   EXPECT_NEAR(timeline->axis().toNs(x), before, 1) << "ns under the cursor";
-}
-
-TEST_F(MainWindowTest, TheStatusBarTellsHowLateEventsOfALiveRunReachTheScreen) {
-  setenv("FAKE_LOCKSTEP_STEPS", "150", 1);
-  click(find<QPushButton>("runFirst"));
-  ASSERT_TRUE(waitForState(RunState::kFinished));
-  auto* latency = find<QLabel>("statusLatency");
-  ASSERT_TRUE(waitUntil([&] { return latency->isVisible(); }));
-  EXPECT_TRUE(latency->text().startsWith("event to pixel ")) << latency->text().toStdString();
-  const auto& measured = window().findChild<ui::TimelineView*>()->eventToPixel();
-  EXPECT_GT(measured.count(), 1000U);
-  EXPECT_LT(measured.p95Ms(), 500) << "twice the budget, for a machine with more to do";
 }
 
 TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {

@@ -14,6 +14,7 @@ using namespace timeline_metrics;
 
 constexpr double kLeastLabelDistance = 64;  // px between numbered iterations
 constexpr double kLeastTimeDistance = 90;   // px between labelled times
+constexpr double kBoxPadding = 8;           // px beside the number in it, both sides together
 constexpr double kBoxedFrom = 30;           // px of an iteration that gets a box of its own
 
 std::uint32_t niceStride(double least) {
@@ -130,8 +131,10 @@ void TimelineScene::drawIterations(DisplayList& list) const {
                              .arg(n)
                              .arg(formatDuration(step->endNs - step->startNs));
     const bool roomy = textWidth(full, FontRole::kSmall) + 12 < box.width();
-    list.text(box, roomy ? full : number, palette_.text, FontRole::kSmall,
-              Qt::AlignHCenter | Qt::AlignVCenter);
+    if (textWidth(number, FontRole::kSmall) + kBoxPadding < box.width()) {
+      list.text(box, roomy ? full : number, palette_.text, FontRole::kSmall,
+                Qt::AlignHCenter | Qt::AlignVCenter);
+    }
   }
 }
 

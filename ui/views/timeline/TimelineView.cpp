@@ -214,7 +214,9 @@ void TimelineView::canvasPainted() {
     const TimeRange shown = state_->range();
     for (const std::uint64_t ticks : unpainted_) {
       const double ns = model_->toNs(ticks);
-      if (ns >= shown.startNs && ns <= shown.endNs && ticks <= now) {
+      // A followed run may have moved past what came late: that counts all the more.
+      const bool inSight = (ns >= shown.startNs || state_->followsLive()) && ns <= shown.endNs;
+      if (inSight && ticks <= now) {
         latency_.add(static_cast<double>(now - ticks) * model_->nsPerTick() / 1e6);
       }
     }

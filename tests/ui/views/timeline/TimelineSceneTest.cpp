@@ -191,6 +191,30 @@ TEST_F(TimelineSceneTest, NoIterationNumberIsCutAtTheRightEdge) {
   EXPECT_GT(numbers, 50);
 }
 
+TEST_F(TimelineSceneTest, AnIterationHalfOutOfSightIsNumberedOnlyWhereTheNumberFits) {
+  load();
+  const auto step = model_.step(0, 20);
+  const double length = step->endNs - step->startNs;
+  int numbered = 0;
+  int bare = 0;
+  for (int part = 0; part < 50; ++part) {
+    const double start = step->startNs + length * part / 50;
+    frame_.range = {start, start + 3 * length};
+    const DisplayList list = draw();
+    const int before = numbered;
+    for (const auto& command : list.commands()) {
+      if (command.op == Op::kText && command.rect.top() < timeline_metrics::kIterationHeight / 2 &&
+          list.textOf(command) == "20") {
+        ++numbered;
+        EXPECT_GE(command.rect.width(), textWidth("20", FontRole::kSmall) + 6) << part;
+      }
+    }
+    bare += numbered == before ? 1 : 0;
+  }
+  EXPECT_GT(numbered, 0);
+  EXPECT_GT(bare, 0);
+}
+
 TEST_F(TimelineSceneTest, DrawsWaitingForALateRankHatchedAndTheTransferSolid) {
   test::DemoOptions options;
   options.slowFactor = 1.5;

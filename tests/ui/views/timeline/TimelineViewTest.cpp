@@ -396,6 +396,16 @@ TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   emit live.liveSpansApplied({now + 1'000'000'000'000});
   settle();
   EXPECT_EQ(view_->eventToPixel().count(), 1u) << "what is out of sight reaches no pixel";
+
+  state_.setRange({-500, 2000}, ViewState::RangeChange::kSilent);
+  emit live.liveSpansApplied({now - 800});
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 1u);
+  state_.setFollowLive(true);
+  state_.setRange({-500, 2000}, ViewState::RangeChange::kSilent);
+  emit live.liveSpansApplied({now - 800});
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 2u) << "so late that following has passed it";
   view_->setModel(nullptr);
 }
 

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QPushButton>
+#include <memory>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/SampleRun.h"
+#include "tests/ui/shell/Screen.h"
+#include "ui/shell/Appearance.h"
+#include "ui/shell/MainWindow.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunSession.h"
+#include "ui/shell/Settings.h"
+
+namespace lockstep::tests {
+
+inline constexpr const char* kExperiment =
+    "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
+    "[train]\nsteps = 60\n";
+
+// A studio of its own folders, driven by a real pointer and keyboard.
+class MainWindowFixture : public testing::Test {
+ protected:
+  MainWindowFixture() {
+    folder_.write("experiments/first_steps/demo.toml", kExperiment);
+    setenv("FAKE_LOCKSTEP_STEPS", "60", 1);
+  }
+  ~MainWindowFixture() override {
+    ui::Settings().setTheme(ui::ThemeChoice::kSystem);
+    ui::Settings().setWindow({}, {});
+  }
+
+  ui::MainWindow& window() {
+    if (!window_) {
+      appearance_ = std::make_unique<ui::Appearance>();
+      appearance_->setChoice(ui::Settings().theme());
+      window_ = std::make_unique<ui::MainWindow>(
+          ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
+                          .runs = runs(),
+                          .experiment = {},
+                          .programs = tests::programs() + "/fake"},
+          *appearance_);
+      window_->show();
+      window_->activateWindow();
+      EXPECT_TRUE(waitUntil([this] { return window_->isActiveWindow(); }));
+    }
+    return *window_;
+  }
+  void closeWindow() {
+    window_->close();
+    window_.reset();
+    appearance_.reset();
+  }
+
+  QString runs() const { return QString::fromStdString((folder_ / "runs").string()); }
+  QString finishedRun(int steps = 40) {
+    std::filesystem::create_directories(folder_ / "runs");
+    const auto path = folder_ / "runs" / "old.lockstep";
+    tests::writeFinishedRun(path, steps);
+    return QString::fromStdString(path.string());
+  }
+  bool waitForState(trace::RunState state) {
+    return waitUntil([this, state] {
+      return window().session() != nullptr && window().session()->model()->info().state == state &&
+             window().session()->model()->isLoaded();
+    });
+  }
+  template <typename T>
+  T* find(const char* name) {
+    T* found = window().findChild<T*>(name);
+    EXPECT_NE(found, nullptr) << name;
+    return found;
+  }
+  // Waits for a button of the messages above the stage, and presses it.
+  void clickMessage(const QString& text) {
+    QPushButton* button = nullptr;
+    ASSERT_TRUE(waitUntil([&] {
+      for (auto* candidate : find<QWidget>("messageBar")->findChildren<QPushButton*>()) {
+        if (candidate->text() == text && candidate->isVisible()) button = candidate;
+      }
+      return button != nullptr;
+    })) << text.toStdString();
+    click(button);
+  }
+  void click(const QWidget* widget) {
+    const QPoint at = tests::middleOf(widget);
+    input_.click(at.x(), at.y());
+  }
+  QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
+
+  support::TemporaryFolder folder_;
+  tests::XTestClient input_;
+  std::unique_ptr<ui::Appearance> appearance_;
+  std::unique_ptr<ui::MainWindow> window_;
+};
+
+}  // namespace lockstep::tests

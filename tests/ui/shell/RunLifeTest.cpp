@@ -1,0 +1,170 @@
+#include "tests/ui/shell/MainWindowFixture.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QTableView>
+
+#include "ui/shell/StepStrip.h"
+#include "ui/views/timeline/TimelineView.h"
+
+namespace lockstep {
+namespace {
+
+using tests::kExperiment;
+using tests::SampleRun;
+using tests::waitUntil;
+using trace::RunState;
+
+// From the start of a run to its end, good or bad, as the window shows it.
+class RunLifeTest : public tests::MainWindowFixture {};
+
+TEST_F(RunLifeTest, EnterOnTheStartPageRunsTheFirstExperiment) {
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key(tests::kKeyReturn);
+  EXPECT_TRUE(waitForState(RunState::kRunning));
+  EXPECT_TRUE(waitForState(RunState::kFinished));
+  EXPECT_EQ(window().session()->model()->stepCount(0), 60U);
+}
+
+TEST_F(RunLifeTest, TheStripNamesTheStagesUntilAFewStepsAreDone) {
+  auto* strip = dynamic_cast<ui::StepStrip*>(find<QWidget>("stepStrip"));
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitUntil([&] { return strip->isVisible(); }));
+  ASSERT_EQ(strip->progress().stages.size(), 6U);
+  EXPECT_EQ(strip->progress().active(), 0U);
+  ASSERT_TRUE(waitUntil([&] { return strip->progress().active() > 0; }));
+  EXPECT_NEAR(strip->progress().stages[0].seconds, 0.12, 1e-6);
+  EXPECT_TRUE(waitUntil([&] { return !strip->isVisible(); }));
+  EXPECT_TRUE(window().session()->model()->isLive());
+}
+
+TEST_F(RunLifeTest, CancelStopsARunThatIsComingUp) {
+  click(find<QPushButton>("runFirst"));
+  auto* cancel = find<QPushButton>("cancelRun");
+  ASSERT_TRUE(waitUntil([&] { return cancel->isVisible(); }));
+  click(cancel);
+  EXPECT_TRUE(waitForState(RunState::kStopped));
+}
+
+TEST_F(RunLifeTest, StopKeyEndsTheRunAndTheBannerSaysSo) {
+  setenv("FAKE_LOCKSTEP_STEPS", "3000", 1);
+  input_.key(tests::kKeyF5);
+  window();
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key(tests::kKeyF5);
+  ASSERT_TRUE(waitForState(RunState::kRunning));
+  input_.key(tests::kKeyF5, {tests::kKeyShift});
+  ASSERT_TRUE(waitForState(RunState::kStopped));
+  EXPECT_TRUE(waitUntil([this] { return messages().join(' ').contains("Stopped after"); }));
+}
+
+TEST_F(RunLifeTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
+  EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
+  EXPECT_TRUE(waitUntil([this] {
+    return messages().front().contains("overlap") && messages().front().contains("ms exposed");
+  })) << messages().front().toStdString();
+
+  clickMessage("Show slowest iteration");
+  const auto slowest = window().session()->slowestStep();
+  ASSERT_TRUE(slowest.has_value());
+  const auto step = window().session()->model()->step(0, *slowest);
+  EXPECT_TRUE(waitUntil([&] {
+    const ui::TimeRange range = window().session()->state()->range();
+    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
+           range.lengthNs() < 2 * (step->endNs - step->startNs);
+  }));
+
+  const QString first = window().session()->path();
+  clickMessage("Repeat");
+  ASSERT_TRUE(waitUntil([&] {
+    return window().session() != nullptr && window().session()->path() != first;
+  }));
+  EXPECT_TRUE(waitForState(RunState::kFinished));
+}
+
+TEST_F(RunLifeTest, ARefusedExperimentShowsWhatTheProgramSaid) {
+  folder_.write("experiments/first_steps/demo.toml", kExperiment);
+  const auto refused = folder_.write("refused.toml", kExperiment);
+  window().runExperiment(QString::fromStdString(refused.string()));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("did you mean ddp.bucket_cap_mb?"));
+  auto* problems = find<QTableView>("problemsTable");
+  ASSERT_EQ(problems->model()->rowCount(), 1);
+  EXPECT_TRUE(problems->isVisible());
+  EXPECT_EQ(window().session(), nullptr);
+  EXPECT_TRUE(find<QWidget>("startPage")->isVisible());
+}
+
+TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
+  const auto broken = folder_.write("broken.toml", kExperiment);
+  window().runExperiment(QString::fromStdString(broken.string()));
+  ASSERT_TRUE(waitForState(RunState::kFailed));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().contains("rank 1 was killed by SIGKILL in iteration 10"));
+
+  clickMessage("Show problems");
+  auto* table = find<QTableView>("problemsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
+  const QPoint row = tests::middleOf(
+      table->viewport(), [&] { return table->visualRect(table->model()->index(0, 3)); });
+  input_.doubleClick(row.x(), row.y());
+  const auto step = window().session()->model()->step(1, 10);
+  ASSERT_TRUE(step.has_value());
+  EXPECT_TRUE(waitUntil([&] {
+    const ui::TimeRange range = window().session()->state()->range();
+    return range.startNs <= step->startNs && range.endNs >= step->endNs &&
+           range.lengthNs() < 2 * (step->endNs - step->startNs);
+  }));
+  tests::keep(input_.screenshot(), "failed");
+}
+
+TEST_F(RunLifeTest, SaysThatTheRecorderDied) {
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "dead.lockstep";
+  {
+    SampleRun run(path, 100);  // written by a process that ends without finishing it
+    run.startUp();
+    run.steps(5);
+    trace::RunInfo nobody;
+    nobody.runId = "dead";
+    nobody.name = "dead";
+    nobody.state = RunState::kRunning;
+    nobody.worldSize = SampleRun::kRanks;
+    nobody.supervisorPid = 0x3FFFFFFF;  // above every kernel's largest pid
+    run.setInfo(nobody);
+    run.commit();
+  }
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitForState(RunState::kRecorderDied));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().startsWith("The recorder died after iteration 4"))
+      << messages().front().toStdString();
+  const ui::TimeRange all = window().session()->model()->extent();
+  EXPECT_TRUE(waitUntil([&] { return window().session()->state()->range().endNs > all.endNs; }))
+      << "what came last is in sight";
+  clickMessage("Show problems");
+  auto* table = find<QTableView>("problemsTable");
+  ASSERT_TRUE(waitUntil([&] { return table->isVisible(); }));
+  ASSERT_EQ(table->model()->rowCount(), 1);
+  EXPECT_TRUE(table->model()->index(0, 3).data().toString().contains("recorder died"));
+  EXPECT_EQ(window().session()->model()->stepCount(0), 5U);
+}
+
+TEST_F(RunLifeTest, TheStatusBarTellsHowLateEventsOfALiveRunReachTheScreen) {
+  setenv("FAKE_LOCKSTEP_STEPS", "150", 1);
+  click(find<QPushButton>("runFirst"));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  auto* latency = find<QLabel>("statusLatency");
+  ASSERT_TRUE(waitUntil([&] { return latency->isVisible(); }));
+  EXPECT_TRUE(latency->text().startsWith("event to pixel ")) << latency->text().toStdString();
+  const auto& measured = window().findChild<ui::TimelineView*>()->eventToPixel();
+  EXPECT_GT(measured.count(), 300U) << "a sample of every chunk";
+  EXPECT_LT(measured.p95Ms(), 500) << "twice the budget, for a machine with more to do";
+}
+
+}  // namespace
+}  // namespace lockstep

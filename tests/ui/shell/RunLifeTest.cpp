@@ -162,7 +162,7 @@ TEST_F(RunLifeTest, TheStatusBarTellsHowLateEventsOfALiveRunReachTheScreen) {
   ASSERT_TRUE(waitUntil([&] { return latency->isVisible(); }));
   EXPECT_TRUE(latency->text().startsWith("event to pixel ")) << latency->text().toStdString();
   const auto& measured = window().findChild<ui::TimelineView*>()->eventToPixel();
-  EXPECT_GT(measured.count(), 300U) << "a sample of every chunk";
+  EXPECT_GT(measured.count(), 5000U) << "all that came live";
   EXPECT_LT(measured.p95Ms(), 500) << "twice the budget, for a machine with more to do";
 }
 

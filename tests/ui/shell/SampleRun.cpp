@@ -4,7 +4,9 @@
 
 #include <array>
 #include <bit>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "engine/base/Clock.h"
 #include "engine/experiment/Parse.h"
@@ -33,10 +35,10 @@ void orThrow(const base::Status& status) {
 
 SampleRun::SampleRun(const std::filesystem::path& path, std::uint32_t plannedSteps,
                      const std::string& name) {
+  // The rate is measured, for a run that is written in real time must not run ahead of the clock.
   const auto reading = base::readClock();
-  // One tick a nanosecond where the clock is monotonic; else the TSC at some plausible rate.
-  clock_ = {reading.ticks, reading.ns,
-            base::clockSource() == base::ClockSource::kTsc ? 1.0 / 2.5 : 1.0};
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  clock_ = {reading.ticks, reading.ns, base::calibrate(reading, base::readClock()).nsPerTick};
   auto created = trace::RunFileWriter::create(path);
   if (!created.ok()) {
     throw std::runtime_error(created.error().message());

@@ -212,16 +212,21 @@ void TimelineView::canvasPainted() {
   if (!unpainted_.empty() && controller_.ready() && isVisible()) {
     const std::uint64_t now = base::ticks();
     const TimeRange shown = state_->range();
+    std::vector<std::uint64_t> ahead;
     for (const std::uint64_t ticks : unpainted_) {
       const double ns = model_->toNs(ticks);
       // A followed run may have moved past what came late: that counts all the more.
       const bool inSight = (ns >= shown.startNs || state_->followsLive()) && ns <= shown.endNs;
       if (inSight && ticks <= now) {
         latency_.add(static_cast<double>(now - ticks) * model_->nsPerTick() / 1e6);
+      } else if (ns > shown.endNs && state_->followsLive()) {
+        ahead.push_back(ticks);  // this frame came before the range followed; the next shows it
       }
     }
+    unpainted_ = std::move(ahead);
+  } else {
+    unpainted_.clear();
   }
-  unpainted_.clear();
   emit framePainted();
 }
 

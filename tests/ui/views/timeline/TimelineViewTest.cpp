@@ -406,6 +406,14 @@ TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   emit live.liveSpansApplied({now - 800});
   settle();
   EXPECT_EQ(view_->eventToPixel().count(), 2u) << "so late that following has passed it";
+
+  state_.setRange({-2000, -200}, ViewState::RangeChange::kSilent);
+  emit live.liveSpansApplied({now - 100});
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 2u) << "not followed to yet";
+  state_.setRange({-2000, 2000}, ViewState::RangeChange::kSilent);
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 3u) << "counted by the frame that shows it";
   view_->setModel(nullptr);
 }
 

@@ -16,6 +16,10 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kOptimizer:
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
+    case EventKind::kSearchUnused:
+    case EventKind::kUsedMap:
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
     case EventKind::kCopyIn:
     case EventKind::kWait:
     case EventKind::kCopyOut:

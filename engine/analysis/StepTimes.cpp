@@ -58,6 +58,10 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
     case EventKind::kFinalize:
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
+    case EventKind::kSearchUnused:
+    case EventKind::kUsedMap:
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
       rank.service.push_back(interval);
       break;
     case EventKind::kGap:

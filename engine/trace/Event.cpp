@@ -24,6 +24,24 @@ std::string_view name(EventKind kind) {
       return "broadcast_buffers";
     case EventKind::kRebuildBuckets:
       return "rebuild_buckets";
+    case EventKind::kSearchUnused:
+      return "search_unused";
+    case EventKind::kJoinShadow:
+      return "join_shadow";
+    case EventKind::kSyncBatchNorm:
+      return "sync_batch_norm";
+    case EventKind::kZeroBroadcast:
+      return "zero_broadcast";
+    case EventKind::kScatter:
+      return "scatter";
+    case EventKind::kReplicate:
+      return "replicate";
+    case EventKind::kParallelApply:
+      return "parallel_apply";
+    case EventKind::kGather:
+      return "gather";
+    case EventKind::kReduceGradients:
+      return "reduce_gradients";
     case EventKind::kGradientReady:
       return "gradient_ready";
     case EventKind::kCopyIn:
@@ -38,6 +56,12 @@ std::string_view name(EventKind kind) {
       return "copy_out";
     case EventKind::kFinalize:
       return "finalize";
+    case EventKind::kMarkedUnused:
+      return "marked_unused";
+    case EventKind::kUsedMap:
+      return "used_map";
+    case EventKind::kBucketOptimizer:
+      return "bucket_optimizer";
     case EventKind::kHookEncode:
       return "hook_encode";
     case EventKind::kHookCommunicate:
@@ -48,12 +72,18 @@ std::string_view name(EventKind kind) {
       return "collective_queued";
     case EventKind::kCollective:
       return "collective";
+    case EventKind::kChecked:
+      return "checked";
+    case EventKind::kShaped:
+      return "shaped";
     case EventKind::kLoss:
       return "loss";
     case EventKind::kCounter:
       return "counter";
     case EventKind::kGap:
       return "gap";
+    case EventKind::kFault:
+      return "fault";
   }
   return "unknown";
 }
@@ -120,6 +150,24 @@ std::string_view name(CounterId counter) {
       return "comm_threads_cpu_percent";
     case CounterId::kReceivedBytesPerSecond:
       return "received_bytes_per_second";
+  }
+  return "unknown";
+}
+
+std::string_view name(FaultKind fault) {
+  switch (fault) {
+    case FaultKind::kDelay:
+      return "delay";
+    case FaultKind::kStop:
+      return "stop";
+    case FaultKind::kKill:
+      return "kill";
+    case FaultKind::kFlipBit:
+      return "flip_bit";
+    case FaultKind::kNan:
+      return "nan";
+    case FaultKind::kUneven:
+      return "uneven";
   }
   return "unknown";
 }

@@ -21,15 +21,29 @@ enum class EventKind : std::uint16_t {
   kCheckpoint = 16,        ///< span
   kBroadcastBuffers = 17,  ///< span: DDP's buffer broadcast at the start of a forward
   kRebuildBuckets = 18,    ///< span: agreement on and set-up of the rebuilt buckets
+  kSearchUnused = 19,      ///< span: walk of the graph for parameters that take no part
+  kJoinShadow = 20,        ///< span: a rank without inputs answers one iteration of the others
+  kSyncBatchNorm = 21,     ///< span: exchange of batch statistics; value = bytes
+  kZeroBroadcast = 22,     ///< span: owners hand out the parameters they stepped; value = bytes
+
+  // Phases of a DataParallel step, on the step thread; kParallelApply on each device's thread.
+  kScatter = 23,          ///< span; value = bytes
+  kReplicate = 24,        ///< span; value = bytes
+  kParallelApply = 25,    ///< span; detail = device
+  kGather = 26,           ///< span; value = bytes
+  kReduceGradients = 27,  ///< span: replicas' gradients to device 0; value = bytes
 
   // The life of a gradient and of its bucket, on the thread that runs the backward.
-  kGradientReady = 30,   ///< instant; value = parameter index
-  kCopyIn = 31,          ///< span: gradient into its bucket; value = parameter index
-  kBucketReady = 32,     ///< instant: last gradient arrived; value = bytes
-  kBucketLaunched = 33,  ///< instant: handed to the hook, in order; value = bytes
-  kWait = 34,            ///< span: finalise waits for the bucket's future
-  kCopyOut = 35,         ///< span: bucket into gradients; value = bytes
-  kFinalize = 36,        ///< span: the whole end-of-backward callback
+  kGradientReady = 30,    ///< instant; value = parameter index
+  kCopyIn = 31,           ///< span: gradient into its bucket; value = parameter index
+  kBucketReady = 32,      ///< instant: last gradient arrived; value = bytes
+  kBucketLaunched = 33,   ///< instant: handed to the hook, in order; value = bytes
+  kWait = 34,             ///< span: finalise waits for the bucket's future
+  kCopyOut = 35,          ///< span: bucket into gradients; value = bytes
+  kFinalize = 36,         ///< span: the whole end-of-backward callback
+  kMarkedUnused = 37,     ///< instant: counted as ready without a gradient; value = parameter index
+  kUsedMap = 38,          ///< span: wait for the map of parameters that any rank used
+  kBucketOptimizer = 39,  ///< span: optimizer step of one bucket or parameter in the backward
 
   // Phases of the communication hook; value = bytes before (encode) or after (decode).
   kHookEncode = 50,       ///< span
@@ -39,6 +53,8 @@ enum class EventKind : std::uint16_t {
   // Collectives, as the backend sees them; value = packCollective, detail = packOperation.
   kCollectiveQueued = 70,  ///< instant, on the caller's thread
   kCollective = 71,        ///< span, on the backend's thread: this rank arrived .. done
+  kChecked = 72,           ///< span: comparison of a collective's fingerprint; as kCollective
+  kShaped = 73,            ///< span: time the shaped link adds; value = packCollective
 
   // Numbers.
   kLoss = 90,     ///< instant; value = bits of a double
@@ -46,6 +62,18 @@ enum class EventKind : std::uint16_t {
 
   // Loss of events.
   kGap = 100,  ///< span: this lane dropped events here; value = how many
+
+  // What the experiment did to this rank on purpose.
+  kFault = 110,  ///< span (a delay) or instant; detail = FaultKind, value as FaultKind says
+};
+
+enum class FaultKind : std::uint16_t {
+  kDelay = 0,    ///< value = nanoseconds asked for
+  kStop = 1,     ///< SIGSTOP follows
+  kKill = 2,     ///< SIGKILL follows
+  kFlipBit = 3,  ///< value = parameter index << 8 | bit
+  kNan = 4,      ///< value = parameter index
+  kUneven = 5,   ///< no more inputs; value = samples left out
 };
 
 enum class StartupStage : std::uint16_t {
@@ -57,10 +85,10 @@ enum class StartupStage : std::uint16_t {
 };
 
 enum class CounterId : std::uint16_t {
-  kResidentBytes = 0,      ///< RSS of the rank
-  kCpuPercent = 1,         ///< CPU time of the whole rank over wall time, 100 = one core
+  kResidentBytes = 0,  ///< RSS of the rank
+  kCpuPercent = 1,     ///< CPU time of the whole rank over wall time, 100 = one core
   kSentBytesPerSecond = 2,
-  kRingFillPercent = 3,    ///< the fullest ring of the rank
+  kRingFillPercent = 3,  ///< the fullest ring of the rank
   kStepThreadCpuPercent = 4,
   kCommThreadsCpuPercent = 5,
   kReceivedBytesPerSecond = 6,
@@ -104,7 +132,9 @@ constexpr std::uint64_t packCollective(std::uint64_t sequence, std::uint64_t byt
 constexpr std::uint32_t collectiveSequence(std::uint64_t value) {
   return static_cast<std::uint32_t>(value >> 40);
 }
-constexpr std::uint64_t collectiveBytes(std::uint64_t value) { return value & 0xFF'FFFF'FFFF; }
+constexpr std::uint64_t collectiveBytes(std::uint64_t value) {
+  return value & 0xFF'FFFF'FFFF;
+}
 
 /// Packs operation (low byte) and group number (high byte; 0 is the default group).
 constexpr std::uint16_t packOperation(Operation operation, std::uint8_t group = 0) {
@@ -123,5 +153,6 @@ std::string_view name(EventKind kind);
 std::string_view name(Operation operation);
 std::string_view name(StartupStage stage);
 std::string_view name(CounterId counter);
+std::string_view name(FaultKind fault);
 
 }  // namespace lockstep::trace

@@ -24,8 +24,19 @@ std::size_t firstRowOf(EventKind kind) {
     case EventKind::kCopyOut: return 3;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
+    case EventKind::kSearchUnused:
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kParallelApply:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
+    case EventKind::kBucketOptimizer:
     case EventKind::kCopyIn:
     case EventKind::kFinalize: return 2;
+    case EventKind::kFault:
+    case EventKind::kUsedMap: return 3;
     case EventKind::kStep:
     case EventKind::kGradientReady:
     case EventKind::kHookEncode:
@@ -46,12 +57,17 @@ LaneRole laneRoleOf(EventKind kind) {
     case EventKind::kBucketLaunched:
     case EventKind::kWait:
     case EventKind::kCopyOut:
+    case EventKind::kMarkedUnused:
+    case EventKind::kUsedMap:
+    case EventKind::kBucketOptimizer:
     case EventKind::kFinalize: return LaneRole::kGradients;
     case EventKind::kHookEncode:
     case EventKind::kHookCommunicate:
     case EventKind::kHookDecode: return LaneRole::kHook;
     case EventKind::kCollectiveQueued:
-    case EventKind::kCollective: return LaneRole::kCommunication;
+    case EventKind::kCollective:
+    case EventKind::kChecked:
+    case EventKind::kShaped: return LaneRole::kCommunication;
     default: return LaneRole::kPhases;
   }
 }

@@ -13,21 +13,32 @@ Tone toneOf(EventKind kind) {
     case EventKind::kData: return Tone::kData;
     case EventKind::kForward: return Tone::kForward;
     case EventKind::kBackward: return Tone::kBackward;
-    case EventKind::kOptimizer: return Tone::kOptimizer;
+    case EventKind::kOptimizer:
+    case EventKind::kBucketOptimizer: return Tone::kOptimizer;
     case EventKind::kEvaluate:
     case EventKind::kCheckpoint: return Tone::kEvaluate;
     case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets: return Tone::kRebuild;
+    case EventKind::kRebuildBuckets:
+    case EventKind::kSearchUnused:
+    case EventKind::kReplicate: return Tone::kRebuild;
     case EventKind::kGradientReady:
+    case EventKind::kMarkedUnused:
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched: return Tone::kGradient;
     case EventKind::kCopyIn:
-    case EventKind::kCopyOut: return Tone::kCopy;
+    case EventKind::kCopyOut:
+    case EventKind::kScatter:
+    case EventKind::kGather: return Tone::kCopy;
+    case EventKind::kUsedMap:
+    case EventKind::kShaped:
     case EventKind::kWait: return Tone::kWait;
     case EventKind::kFinalize: return Tone::kFinalize;
     case EventKind::kHookEncode: return Tone::kEncode;
     case EventKind::kHookCommunicate: return Tone::kCommunicate;
     case EventKind::kHookDecode: return Tone::kDecode;
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
+    case EventKind::kReduceGradients:
     case EventKind::kCollectiveQueued:
     case EventKind::kCollective: return Tone::kTransfer;
     default: return Tone::kNeutral;
@@ -86,7 +97,8 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
 
 bool isInstant(EventKind kind) {
   return kind == EventKind::kGradientReady || kind == EventKind::kBucketReady ||
-         kind == EventKind::kBucketLaunched || kind == EventKind::kCollectiveQueued;
+         kind == EventKind::kBucketLaunched || kind == EventKind::kMarkedUnused ||
+         kind == EventKind::kCollectiveQueued;
 }
 
 }  // namespace lockstep::ui

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,10 @@ namespace {
 // Users' keys start with '/', so that these two are ours alone.
 constexpr const char* kInstances = "instances";  // c10d's refcount key
 constexpr const char* kFinished = "finished";
+
+/// A wait that is over still looks once more; a process that writes at that moment holds the lock
+/// for far less than this.
+constexpr Store::Milliseconds kLockGrace{1000};
 
 std::string stored(const std::string& key) {
   return "/" + key;
@@ -75,7 +80,10 @@ void FileStore::set(const std::string& key, const std::string& value) {
 }
 
 std::string FileStore::get(const std::string& key) {
-  return *waitFor("get", {key}, timeout());
+  std::string value;
+  waitFor("get", {key}, timeout(),
+          [&](const detail::KeyTable& table) { value = *table.find(stored(key)); });
+  return value;
 }
 
 std::int64_t FileStore::add(const std::string& key, std::int64_t amount) {
@@ -121,13 +129,12 @@ std::int64_t FileStore::getNumKeys() {
 }
 
 void FileStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
-  waitFor("wait", keys, timeout);
+  waitFor("wait", keys, timeout, [](const detail::KeyTable&) {});
 }
 
-/// Waits for all keys and returns the value of the first.
-std::optional<std::string> FileStore::waitFor(const std::string& operation,
-                                              const std::vector<std::string>& keys,
-                                              Milliseconds timeout) {
+/// Waits until all keys exist, and has `found` look at the table while they do.
+void FileStore::waitFor(const std::string& operation, const std::vector<std::string>& keys,
+                        Milliseconds timeout, const Found& found) {
   const Deadline deadline(timeout);
   auto pause = std::chrono::microseconds(200);
   for (;;) {
@@ -136,15 +143,15 @@ std::optional<std::string> FileStore::waitFor(const std::string& operation,
     const bool last = deadline.passed();
     {
       std::lock_guard lock(mutex_);
-      FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(timeout_));
+      FileLog::Session session(*log_, FileLog::Mode::kRead, Deadline(deadline.left() + kLockGrace));
       for (const std::string& key : keys) {
         if (log_->table().find(stored(key)) == nullptr) {
           missing.push_back(key);
         }
       }
       if (missing.empty()) {
-        return keys.empty() ? std::nullopt
-                            : std::optional<std::string>(*log_->table().find(stored(keys.front())));
+        found(log_->table());
+        return;
       }
     }
     if (last) {
@@ -153,6 +160,31 @@ std::optional<std::string> FileStore::waitFor(const std::string& operation,
     std::this_thread::sleep_for(
         std::min<std::chrono::microseconds>(pause, deadline.left() + Milliseconds(1)));
     pause = std::min(pause * 2, std::chrono::microseconds(10'000));
+  }
+}
+
+void FileStore::append(const std::string& key, const std::string& value) {
+  std::lock_guard lock(mutex_);
+  FileLog::Session(*log_, FileLog::Mode::kWrite, Deadline(timeout_)).append(stored(key), value);
+}
+
+std::vector<std::string> FileStore::multiGet(const std::vector<std::string>& keys) {
+  std::vector<std::string> storedKeys;
+  storedKeys.reserve(keys.size());
+  std::transform(keys.begin(), keys.end(), std::back_inserter(storedKeys), stored);
+  std::vector<std::string> values;
+  waitFor("multiGet", keys, timeout(),
+          [&](const detail::KeyTable& table) { values = table.values(storedKeys); });
+  return values;
+}
+
+void FileStore::multiSet(const std::vector<std::string>& keys,
+                         const std::vector<std::string>& values) {
+  detail::requirePairs(place(), keys, values);
+  std::lock_guard lock(mutex_);
+  FileLog::Session session(*log_, FileLog::Mode::kWrite, Deadline(timeout_));
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    session.set(stored(keys[i]), values[i]);
   }
 }
 

@@ -38,6 +38,11 @@ class FileStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
+  [[nodiscard]] bool hasExtendedApi() const override { return true; }
+  void append(const std::string& key, const std::string& value) override;
+  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::string>& values) override;
   [[nodiscard]] Milliseconds timeout() const override;
   void setTimeout(Milliseconds timeout) override;
 
@@ -47,8 +52,9 @@ class FileStore final : public Store {
   [[nodiscard]] std::string place() const;
   std::int64_t addInternal(detail::FileLog::Session& session, const std::string& key,
                            std::int64_t amount);
-  std::optional<std::string> waitFor(const std::string& operation,
-                                     const std::vector<std::string>& keys, Milliseconds timeout);
+  using Found = std::function<void(const detail::KeyTable& table)>;
+  void waitFor(const std::string& operation, const std::vector<std::string>& keys,
+               Milliseconds timeout, const Found& found);
 
   FileStoreOptions options_;
   mutable std::mutex mutex_;  ///< guards what follows; never held while waiting for a key

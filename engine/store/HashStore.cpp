@@ -1,7 +1,10 @@
 #include "engine/store/HashStore.h"
 
+#include <utility>
+
 #include "engine/store/detail/Deadline.h"
 #include "engine/store/detail/Errors.h"
+#include "engine/store/detail/WatchQueue.h"
 
 namespace lockstep::store {
 namespace {
@@ -10,10 +13,27 @@ constexpr const char* kPlace = "store in this process";
 
 }  // namespace
 
+HashStore::HashStore(Milliseconds timeout) : timeout_(timeout) {}
+
+HashStore::~HashStore() = default;
+
+/// Writes the value, or deletes the key, and tells who watches it.
+void HashStore::writeLocked(const std::string& key, std::optional<std::string> value) {
+  if (watches_ && watches_->watches(key)) {
+    const std::string* before = table_.find(key);
+    watches_->changed(key, before == nullptr ? std::nullopt : std::optional(*before), value);
+  }
+  if (value) {
+    table_.set(key, std::move(*value));
+  } else {
+    table_.erase(key);
+  }
+}
+
 void HashStore::set(const std::string& key, const std::string& value) {
   {
     std::lock_guard lock(mutex_);
-    table_.set(key, value);
+    writeLocked(key, value);
   }
   changed_.notify_all();
 }
@@ -33,7 +53,7 @@ std::int64_t HashStore::add(const std::string& key, std::int64_t amount) {
       throw detail::notANumber(kPlace, key, *table_.find(key));
     }
     result = *sum;
-    table_.set(key, std::to_string(result));
+    writeLocked(key, std::to_string(result));
   }
   changed_.notify_all();
   return result;
@@ -46,7 +66,7 @@ std::string HashStore::compareSet(const std::string& key, const std::string& exp
     std::lock_guard lock(mutex_);
     comparison = table_.compare(key, expected, desired);
     if (comparison.writes) {
-      table_.set(key, desired);
+      writeLocked(key, desired);
     }
   }
   changed_.notify_all();
@@ -55,7 +75,11 @@ std::string HashStore::compareSet(const std::string& key, const std::string& exp
 
 bool HashStore::deleteKey(const std::string& key) {
   std::lock_guard lock(mutex_);
-  return table_.erase(key);
+  const bool existed = table_.find(key) != nullptr;
+  if (existed) {
+    writeLocked(key, std::nullopt);
+  }
+  return existed;
 }
 
 bool HashStore::check(const std::vector<std::string>& keys) {
@@ -71,6 +95,41 @@ std::int64_t HashStore::getNumKeys() {
 void HashStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
   std::unique_lock lock(mutex_);
   waitLocked(lock, "wait", keys, timeout);
+}
+
+void HashStore::append(const std::string& key, const std::string& value) {
+  {
+    std::lock_guard lock(mutex_);
+    const std::string* before = table_.find(key);
+    writeLocked(key, (before == nullptr ? std::string() : *before) + value);
+  }
+  changed_.notify_all();
+}
+
+std::vector<std::string> HashStore::multiGet(const std::vector<std::string>& keys) {
+  std::unique_lock lock(mutex_);
+  waitLocked(lock, "multiGet", keys, timeout_);
+  return table_.values(keys);
+}
+
+void HashStore::multiSet(const std::vector<std::string>& keys,
+                         const std::vector<std::string>& values) {
+  detail::requirePairs(kPlace, keys, values);
+  {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      writeLocked(keys[i], values[i]);
+    }
+  }
+  changed_.notify_all();
+}
+
+void HashStore::watchKey(const std::string& key, WatchCallback callback) {
+  std::lock_guard lock(mutex_);
+  if (!watches_) {
+    watches_ = std::make_unique<detail::WatchQueue>(kPlace);
+  }
+  watches_->watch(key, std::move(callback));
 }
 
 void HashStore::waitLocked(std::unique_lock<std::mutex>& lock, const std::string& operation,

@@ -57,6 +57,23 @@ void PrefixStore::wait(const std::vector<std::string>& keys, Milliseconds timeou
   store_->wait(full(keys), timeout);
 }
 
+void PrefixStore::append(const std::string& key, const std::string& value) {
+  store_->append(full(key), value);
+}
+
+std::vector<std::string> PrefixStore::multiGet(const std::vector<std::string>& keys) {
+  return store_->multiGet(full(keys));
+}
+
+void PrefixStore::multiSet(const std::vector<std::string>& keys,
+                           const std::vector<std::string>& values) {
+  store_->multiSet(full(keys), values);
+}
+
+void PrefixStore::watchKey(const std::string& key, WatchCallback callback) {
+  store_->watchKey(full(key), std::move(callback));
+}
+
 Store::Milliseconds PrefixStore::timeout() const {
   return store_->timeout();
 }

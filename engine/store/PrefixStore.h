@@ -23,6 +23,12 @@ class PrefixStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
+  [[nodiscard]] bool hasExtendedApi() const override { return store_->hasExtendedApi(); }
+  void append(const std::string& key, const std::string& value) override;
+  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::string>& values) override;
+  void watchKey(const std::string& key, WatchCallback callback) override;
   [[nodiscard]] Milliseconds timeout() const override;
   void setTimeout(Milliseconds timeout) override;
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -54,6 +55,33 @@ class Store {
   /// Blocks until all keys exist. The text of a time-out lists the keys that are missing.
   virtual void wait(const std::vector<std::string>& keys, Milliseconds timeout) = 0;
   void wait(const std::vector<std::string>& keys) { wait(keys, timeout()); }
+
+  /// Returns whether append, multiGet and multiSet work; the members below throw StoreError
+  /// where they do not. TCPStore, FileStore and HashStore have them.
+  [[nodiscard]] virtual bool hasExtendedApi() const { return false; }
+
+  /// Puts `value` behind the one at `key`; an absent key counts as empty.
+  virtual void append(const std::string& key, const std::string& value);
+
+  /// Blocks until all keys exist, at most timeout(), and returns their values in the order of
+  /// `keys`, all as they stood at one moment.
+  virtual std::vector<std::string> multiGet(const std::vector<std::string>& keys);
+
+  /// Sets each key to the value at its place, all at one moment; a key given twice keeps the last.
+  virtual void multiSet(const std::vector<std::string>& keys,
+                        const std::vector<std::string>& values);
+
+  /// Told of a change: the value before (nothing: the key is new) and after (nothing: deleted).
+  using WatchCallback = std::function<void(const std::optional<std::string>& before,
+                                           const std::optional<std::string>& after)>;
+
+  /// Has `callback` called after each change of `key` from now on, whoever makes it; setting an
+  /// equal value is one (c10d's TCPStore up to 1.13). Changes of one key come in their order, on
+  /// a thread of the store, "store-watch", so that a callback may use the store but must not be
+  /// what destroys it. A callback that throws is logged. Ends with this store object, which
+  /// waits for a running callback and drops what has not been told yet. TCPStore and HashStore
+  /// have it; others throw StoreError.
+  virtual void watchKey(const std::string& key, WatchCallback callback);
 
   [[nodiscard]] virtual Milliseconds timeout() const = 0;
   virtual void setTimeout(Milliseconds timeout) = 0;

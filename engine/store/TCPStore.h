@@ -5,7 +5,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/store/Store.h"
@@ -13,9 +12,10 @@
 namespace lockstep::store {
 
 namespace detail {
-class Deadline;
-class Descriptor;
+class Answer;
+class TcpClient;
 class TcpServer;
+class TcpWatcher;
 enum class Request : std::uint8_t;
 }  // namespace detail
 
@@ -54,6 +54,12 @@ class TCPStore final : public Store {
   std::int64_t getNumKeys() override;
   using Store::wait;
   void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
+  [[nodiscard]] bool hasExtendedApi() const override { return true; }
+  void append(const std::string& key, const std::string& value) override;
+  std::vector<std::string> multiGet(const std::vector<std::string>& keys) override;
+  void multiSet(const std::vector<std::string>& keys,
+                const std::vector<std::string>& values) override;
+  void watchKey(const std::string& key, WatchCallback callback) override;
   [[nodiscard]] Milliseconds timeout() const override;
   void setTimeout(Milliseconds timeout) override;
 
@@ -62,28 +68,23 @@ class TCPStore final : public Store {
   [[nodiscard]] const std::string& host() const { return host_; }
 
  private:
-  struct Answer;
-
-  [[nodiscard]] std::string place() const;
   void joinWorkers(const TCPStoreOptions& options);
   [[nodiscard]] std::string begin(detail::Request request, const std::string& operation,
+                                  const std::string& key) const;
+  [[nodiscard]] std::string begin(detail::Request request, const std::string& operation,
                                   const std::vector<std::string>& keys) const;
-  [[noreturn]] void tooLong(const std::string& operation) const;
-  Answer ask(const std::string& operation, std::string_view content, Milliseconds limit);
-  [[nodiscard]] detail::Descriptor connect(const detail::Deadline& deadline,
-                                           Milliseconds limit) const;
-  detail::Descriptor borrow(const detail::Deadline& deadline, Milliseconds limit);
-  std::string text(const std::string& operation, const Answer& answer) const;
-  std::int64_t number(const std::string& operation, const Answer& answer) const;
-  [[noreturn]] void malformed(const std::string& operation) const;
+  [[nodiscard]] std::string withValue(detail::Request request, const std::string& operation,
+                                      const std::string& key, const std::string& value) const;
+  [[noreturn]] void missing(const std::string& operation, const detail::Answer& answer,
+                            Milliseconds limit) const;
 
-  std::string host_;
+  const std::string host_;
   std::uint16_t port_ = 0;
-  bool joined_ = false;  ///< written by the constructor alone
   std::shared_ptr<detail::TcpServer> server_;
+  std::unique_ptr<detail::TcpClient> client_;
   mutable std::mutex mutex_;  ///< guards what follows; never held while talking to the server
   Milliseconds timeout_;
-  std::vector<detail::Descriptor> idle_;  ///< connections no call uses now
+  std::unique_ptr<detail::TcpWatcher> watcher_;  ///< from the first watchKey on
 };
 
 }  // namespace lockstep::store

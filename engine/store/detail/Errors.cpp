@@ -41,4 +41,12 @@ StoreError notANumber(const std::string& place, const std::string& key, const st
                                 place, shown(key), shown(value)));
 }
 
+void requirePairs(const std::string& place, const std::vector<std::string>& keys,
+                  const std::vector<std::string>& values) {
+  if (keys.size() != values.size()) {
+    throw StoreError(fmt::format("{}: multiSet {}: {} keys and {} values; give one value a key",
+                                 place, quoted(keys), keys.size(), values.size()));
+  }
+}
+
 }  // namespace lockstep::store::detail

@@ -18,4 +18,8 @@ StoreError timeoutError(const std::string& place, const std::string& operation,
 /// Builds "<place>: add "a": the value "x" is not a number".
 StoreError notANumber(const std::string& place, const std::string& key, const std::string& value);
 
+/// Throws unless there is one value for each key of a multiSet.
+void requirePairs(const std::string& place, const std::vector<std::string>& keys,
+                  const std::vector<std::string>& values);
+
 }  // namespace lockstep::store::detail

@@ -18,9 +18,10 @@
 namespace lockstep::store::detail {
 namespace {
 
-constexpr std::string_view kMagic = "LKSTORE1";
+constexpr std::string_view kMagic = "LKSTORE2";
 constexpr std::uint8_t kSet = 1;
 constexpr std::uint8_t kDelete = 2;
+constexpr std::uint8_t kAppend = 3;
 
 }  // namespace
 
@@ -142,8 +143,7 @@ void FileLog::replay() {
     if (!kind || !keySize || !valueSize) {
       return;
     }
-    if ((*kind != kSet && *kind != kDelete) || *keySize > kLongestKey ||
-        *valueSize > kLongestValue) {
+    if (*kind < kSet || *kind > kAppend || *keySize > kLongestKey || *valueSize > kLongestValue) {
       fail(fmt::format("is damaged at byte {}; delete it and start the job again", position_));
     }
     const auto key = reader.bytes(*keySize);
@@ -151,10 +151,15 @@ void FileLog::replay() {
     if (!key || !value) {
       return;
     }
-    if (*kind == kSet) {
-      table_.set(std::string(*key), std::string(*value));
-    } else {
-      table_.erase(std::string(*key));
+    switch (*kind) {
+      case kSet:
+        table_.set(std::string(*key), std::string(*value));
+        break;
+      case kAppend:
+        table_.append(std::string(*key), *value);
+        break;
+      default:
+        table_.erase(std::string(*key));
     }
     position_ += 9 + static_cast<std::int64_t>(key->size() + value->size());
   }
@@ -206,10 +211,24 @@ FileLog::Session::~Session() {
 
 void FileLog::Session::set(const std::string& key, const std::string& value) {
   if (key.size() > kLongestKey || value.size() > kLongestValue) {
-    log_.fail(fmt::format("set {}: key or value is too long", quoted({key})));
+    log_.fail(fmt::format("set {}: the key has {} bytes and the value {}; at most {} and {} fit",
+                          quoted({key}), key.size(), value.size(), kLongestKey, kLongestValue));
   }
   log_.append(kSet, key, value);
   log_.table_.set(key, value);
+}
+
+void FileLog::Session::append(const std::string& key, const std::string& value) {
+  const std::string* before = log_.table_.find(key);
+  const std::size_t size = (before == nullptr ? 0 : before->size()) + value.size();
+  if (key.size() > kLongestKey || size > kLongestValue) {
+    log_.fail(
+        fmt::format("append {}: the key has {} bytes and the value would have {}; at most {} "
+                    "and {} fit",
+                    quoted({key}), key.size(), size, kLongestKey, kLongestValue));
+  }
+  log_.append(kAppend, key, value);
+  log_.table_.append(key, value);
 }
 
 void FileLog::Session::erase(const std::string& key) {

@@ -10,8 +10,8 @@
 namespace lockstep::store::detail {
 
 // Note [The store's file]
-//   header:  "LKSTORE1" | u32 length of the job's name | the name
-//   record:  u8 1 = set, 2 = delete | u32 key length | u32 value length | key | value
+//   header:  "LKSTORE2" | u32 length of the job's name | the name
+//   record:  u8 1 = set, 2 = delete, 3 = append | u32 key length | u32 value length | key | value
 // Numbers are little-endian. Records are appended under an exclusive lock on the whole file
 // (flock), and read under a shared one. Whoever dies while appending leaves a torn tail: readers
 // stop before it, and the next writer cuts it off.
@@ -36,6 +36,7 @@ class FileLog {
     Session& operator=(const Session&) = delete;
 
     void set(const std::string& key, const std::string& value);
+    void append(const std::string& key, const std::string& value);
     void erase(const std::string& key);
     /// Deletes the file; the other instances must be gone.
     void removeFile();

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace lockstep::store::detail {
 class KeyTable {
  public:
   void set(const std::string& key, std::string value);
+  /// Puts `value` behind what stands at `key`; absent counts as empty.
+  void append(const std::string& key, std::string_view value) { values_[key].append(value); }
   [[nodiscard]] const std::string* find(const std::string& key) const;
 
   /// Returns the sum without writing it; nothing when the value is no decimal number or the
@@ -32,6 +35,9 @@ class KeyTable {
 
   /// Returns those of `keys` that do not exist, in their order.
   [[nodiscard]] std::vector<std::string> missing(const std::vector<std::string>& keys) const;
+
+  /// Returns the values of keys that all exist, in the order of `keys`.
+  [[nodiscard]] std::vector<std::string> values(const std::vector<std::string>& keys) const;
 
  private:
   std::unordered_map<std::string, std::string> values_;

@@ -1,6 +1,7 @@
 #include "engine/store/detail/TcpServer.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -11,10 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "engine/base/Check.h"
 #include "engine/base/Thread.h"
+#include "engine/store/Store.h"
 
 namespace lockstep::store::detail {
 namespace {
@@ -30,18 +33,6 @@ void watch(int epoll, int fd, std::uint64_t id, std::uint32_t events) {
   LOCKSTEP_CHECK(result == 0, "epoll_ctl of descriptor {}: errno {}", fd, errno);
 }
 
-std::string numberField(std::int64_t number) {
-  std::string fields;
-  WireWriter(fields).i64(number);
-  return fields;
-}
-
-std::string textField(std::string_view text) {
-  std::string fields;
-  WireWriter(fields).text(text);
-  return fields;
-}
-
 }  // namespace
 
 TcpServer::TcpServer(const std::string& host, std::uint16_t port)
@@ -49,7 +40,10 @@ TcpServer::TcpServer(const std::string& host, std::uint16_t port)
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
-  LOCKSTEP_CHECK(epoll_.open() && wake_.open(), "no descriptors for the store: errno {}", errno);
+  if (!epoll_.open() || !wake_.open()) {
+    throw StoreError(fmt::format("store {}: no descriptors left to serve it: {}; raise `ulimit -n`",
+                                 endpoint(host, port), std::strerror(errno)));
+  }
   watch(epoll_.get(), listener_.socket.get(), kListenerId, EPOLLIN);
   watch(epoll_.get(), wake_.get(), kWakeId, EPOLLIN);
   thread_ = std::thread([this] { serve(); });
@@ -63,7 +57,7 @@ TcpServer::~TcpServer() {
 }
 
 int TcpServer::epollTimeoutMs() const {
-  const auto next = waiters_.nextDeadline();
+  const auto next = service_.nextDeadline();
   if (!next) {
     return -1;
   }
@@ -89,14 +83,20 @@ void TcpServer::serve() {
         handle(event.data.u64, event.events);
       }
     }
-    for (auto& [id, waiter] : waiters_.expired(Deadline::Clock::now())) {
-      replyLate(connections_.at(id), waiter);
-      answered_.push_back(id);
-    }
-    // Sending may find a connection dead; here nobody holds a reference to one.
-    for (const Id id : std::exchange(answered_, {})) {
+    service_.expire(Deadline::Clock::now());
+    deliver(kWakeId);
+    sendToOthers();
+  }
+}
+
+/// Sending may find a connection dead; here nobody holds a reference to one. Who has its answer
+/// may have sent the next request already, which may cause further answers.
+void TcpServer::sendToOthers() {
+  while (!toSend_.empty()) {
+    for (const Id id : std::exchange(toSend_, {})) {
       const auto found = connections_.find(id);
-      if (found != connections_.end() && !flush(id, found->second)) {
+      if (found != connections_.end() &&
+          !(flush(id, found->second) && advance(id, found->second))) {
         drop(id);
       }
     }
@@ -142,8 +142,9 @@ void TcpServer::handle(Id id, std::uint32_t events) {
     alive = flush(id, connection) && advance(id, connection);
   }
   if (alive && (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
-    // While a request waits nothing more may come: what can be read then is the client's end.
-    alive = !connection.waiting && readInput(connection) && advance(id, connection);
+    // While a request waits, and after kWatch, nothing more may come: what can be read then is
+    // the client's end.
+    alive = connection.state == State::kAsks && readInput(connection) && advance(id, connection);
   }
   if (!alive) {
     drop(id);
@@ -164,7 +165,7 @@ bool TcpServer::readInput(Connection& connection) {
 /// Answers the requests that are complete, one after another, until one has to wait or a reply
 /// cannot be sent at once.
 bool TcpServer::advance(Id id, Connection& connection) {
-  while (!connection.waiting && connection.output.empty()) {
+  while (connection.state == State::kAsks && connection.output.empty()) {
     if (!connection.greeted) {
       if (!takeHello(connection)) {
         return kHello.starts_with(connection.input);
@@ -203,131 +204,37 @@ bool TcpServer::takeHello(Connection& connection) {
 
 /// Carries one request out; says whether it was well formed.
 bool TcpServer::execute(Id id, Connection& connection, std::string_view content) {
-  WireReader reader(content);
-  const auto request = static_cast<Request>(*reader.u8());
-  if (request == Request::kNumKeys) {
-    reply(connection, Reply::kOk, numberField(static_cast<std::int64_t>(table_.size())));
-    return reader.atEnd();
+  const auto outcome = service_.execute(id, content);
+  if (outcome == KeyService::Outcome::kWaits) {
+    connection.state = State::kWaits;
+  } else if (outcome == KeyService::Outcome::kWatches) {
+    connection.state = State::kWatches;
   }
-  if (request == Request::kCheck || request == Request::kWait) {
-    auto keys = reader.texts();
-    if (!keys) {
-      return false;
-    }
-    if (request == Request::kCheck) {
-      reply(connection, Reply::kOk, numberField(table_.missing(*keys).empty() ? 1 : 0));
-      return reader.atEnd();
-    }
-    const auto timeoutMs = reader.i64();
-    return timeoutMs && reader.atEnd() &&
-           startWait(id, connection,
-                     {request, std::move(*keys), 0,
-                      Deadline(std::chrono::milliseconds(*timeoutMs)).at()});
-  }
-
-  const auto key = reader.text(kLongestKey);
-  if (!key) {
-    return false;
-  }
-  switch (request) {
-    case Request::kSet: {
-      auto value = reader.text();
-      if (!value || !reader.atEnd()) {
-        return false;
-      }
-      table_.set(*key, std::move(*value));
-      reply(connection, Reply::kOk, {});
-      keyChanged(*key);
-      return true;
-    }
-    case Request::kAdd: {
-      const auto amount = reader.i64();
-      if (!amount || !reader.atEnd()) {
-        return false;
-      }
-      const auto sum = table_.sum(*key, *amount);
-      if (!sum) {
-        reply(connection, Reply::kNotANumber, textField(*table_.find(*key)));
-        return true;
-      }
-      table_.set(*key, std::to_string(*sum));
-      reply(connection, Reply::kOk, numberField(*sum));
-      keyChanged(*key);
-      return true;
-    }
-    case Request::kCompareSet: {
-      const auto expected = reader.text();
-      const auto desired = reader.text();
-      if (!expected || !desired || !reader.atEnd()) {
-        return false;
-      }
-      const auto comparison = table_.compare(*key, *expected, *desired);
-      reply(connection, Reply::kOk, textField(comparison.value));
-      if (comparison.writes) {
-        table_.set(*key, *desired);
-        keyChanged(*key);
-      }
-      return true;
-    }
-    case Request::kDelete:
-      reply(connection, Reply::kOk, numberField(table_.erase(*key) ? 1 : 0));
-      return reader.atEnd();
-    case Request::kGet:
-    case Request::kWaitAtLeast: {
-      const auto atLeast = request == Request::kGet ? 0 : reader.i64();
-      const auto timeoutMs = reader.i64();
-      return atLeast && timeoutMs && reader.atEnd() &&
-             startWait(
-                 id, connection,
-                 {request, {*key}, *atLeast, Deadline(std::chrono::milliseconds(*timeoutMs)).at()});
-    }
-    default:
-      return false;
-  }
+  deliver(id);
+  return outcome != KeyService::Outcome::kMalformed;
 }
 
-bool TcpServer::startWait(Id id, Connection& connection, Waiter waiter) {
-  if (waiters_.satisfied(waiter)) {
-    replyDone(connection, waiter);
-  } else {
-    connection.waiting = true;
-    waiters_.add(id, std::move(waiter));
+/// Hands the service's messages to their connections. That of `current`, whose request is being
+/// carried out, is sent by who calls; the others' turn comes at the end of the round.
+void TcpServer::deliver(Id current) {
+  for (auto& [id, frame] : service_.takeMessages()) {
+    Connection& connection = connections_.at(id);
+    if (connection.state == State::kWaits) {
+      connection.state = State::kAsks;
+    }
+    connection.output += frame;
+    if (id != current) {
+      toSend_.push_back(id);
+    }
   }
-  return true;
-}
-
-void TcpServer::keyChanged(const std::string& key) {
-  for (auto& [id, waiter] : waiters_.keyChanged(key)) {
-    replyDone(connections_.at(id), waiter);
-    answered_.push_back(id);
-  }
-}
-
-void TcpServer::replyDone(Connection& connection, const Waiter& waiter) {
-  connection.waiting = false;
-  reply(connection, Reply::kOk,
-        waiter.request == Request::kGet ? textField(*table_.find(waiter.keys.front())) : "");
-}
-
-void TcpServer::replyLate(Connection& connection, const Waiter& waiter) {
-  connection.waiting = false;
-  std::string fields;
-  if (waiter.request == Request::kWaitAtLeast) {
-    fields = numberField(table_.sum(waiter.keys.front(), 0).value_or(0));
-  } else {
-    WireWriter(fields).texts(table_.missing(waiter.keys));
-  }
-  reply(connection, Reply::kTimeout, fields);
-}
-
-void TcpServer::reply(Connection& connection, Reply status, std::string_view fields) {
-  std::string content(1, static_cast<char>(status));
-  content += fields;
-  connection.output += framed(content);
 }
 
 /// Sends what it can; says whether the connection may stay.
 bool TcpServer::flush(Id id, Connection& connection) {
+  if (connection.state == State::kWatches &&
+      connection.output.size() - connection.sent > kMostUnreadNotices) {
+    return false;
+  }
   while (connection.sent < connection.output.size()) {
     const ssize_t size = send(connection.socket.get(), connection.output.data() + connection.sent,
                               connection.output.size() - connection.sent, MSG_NOSIGNAL);
@@ -339,6 +246,9 @@ bool TcpServer::flush(Id id, Connection& connection) {
         return false;
       }
       // No further request is read until the client has taken its reply.
+      if (connection.sent > connection.output.size() / 2) {
+        connection.output.erase(0, std::exchange(connection.sent, 0));
+      }
       setInterest(id, connection, EPOLLOUT);
       return true;
     }
@@ -363,7 +273,7 @@ void TcpServer::setInterest(Id id, Connection& connection, std::uint32_t events)
 }
 
 void TcpServer::drop(Id id) {
-  waiters_.remove(id);
+  service_.forget(id);
   connections_.erase(id);
 }
 

@@ -7,10 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/store/detail/KeyTable.h"
+#include "engine/store/detail/KeyService.h"
 #include "engine/store/detail/Socket.h"
-#include "engine/store/detail/WaitQueue.h"
-#include "engine/store/detail/Wire.h"
 
 namespace lockstep::store::detail {
 
@@ -27,7 +25,13 @@ class TcpServer {
   [[nodiscard]] std::uint16_t port() const { return listener_.port; }
 
  private:
-  using Id = WaitQueue::Id;
+  using Id = KeyService::Id;
+
+  enum class State {
+    kAsks,     ///< sends requests
+    kWaits,    ///< has sent a request that waits for a key
+    kWatches,  ///< listens
+  };
 
   struct Connection {
     Descriptor socket;
@@ -35,7 +39,7 @@ class TcpServer {
     std::string output;  ///< of which `sent` bytes are gone
     std::size_t sent = 0;
     bool greeted = false;
-    bool waiting = false;  ///< its request stands in the wait queue
+    State state = State::kAsks;
     std::uint32_t interest = 0;
   };
 
@@ -47,11 +51,8 @@ class TcpServer {
   bool advance(Id id, Connection& connection);
   bool takeHello(Connection& connection);
   bool execute(Id id, Connection& connection, std::string_view content);
-  bool startWait(Id id, Connection& connection, Waiter waiter);
-  void reply(Connection& connection, Reply status, std::string_view fields);
-  void replyDone(Connection& connection, const Waiter& waiter);
-  void replyLate(Connection& connection, const Waiter& waiter);
-  void keyChanged(const std::string& key);
+  void sendToOthers();
+  void deliver(Id current);
   bool flush(Id id, Connection& connection);
   void setInterest(Id id, Connection& connection, std::uint32_t events);
   void drop(Id id);
@@ -61,10 +62,9 @@ class TcpServer {
   Descriptor wake_;
   Descriptor spare_;  ///< given up for a moment to turn a client away when descriptors run out
   Id nextId_ = 2;     ///< 0 is the listener, 1 the wake-up
-  KeyTable table_;
-  WaitQueue waiters_{table_};
+  KeyService service_;
   std::unordered_map<Id, Connection> connections_;
-  std::vector<Id> answered_;  ///< connections with a reply that another one's request caused
+  std::vector<Id> toSend_;  ///< connections whose output has to be sent
   std::thread thread_;
 };
 

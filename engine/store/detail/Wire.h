@@ -12,14 +12,19 @@ namespace lockstep::store::detail {
 // A client opens with kHello and the server answers with the same eight bytes. Then the client
 // sends one request at a time, and the server answers each with one reply; a frame is
 //   u32 length of what follows | u8 operation or status | fields
-// with numbers little-endian, and texts as u32 length and bytes. The server closes a connection
-// that breaks these rules; nothing a client sends does more harm than that.
+// with numbers little-endian, and texts as u32 length and bytes. After kWatch and its reply a
+// connection takes no more requests; the server sends a kChanged for each change of the key. The
+// server closes a connection that breaks these rules; nothing a client sends does more harm than
+// that.
 
-inline constexpr std::string_view kHello = "LKSTTCP1";
+inline constexpr std::string_view kHello = "LKSTTCP2";
 inline constexpr std::size_t kLongestKey = 64U << 10;
 inline constexpr std::size_t kLongestValue = 64U << 20;
 inline constexpr std::size_t kMostKeys = 1U << 16;
 inline constexpr std::size_t kLongestFrame = kLongestValue + 2 * kLongestKey;
+/// A kChanged holds two values; a watcher that has more than two of them to read is dropped.
+inline constexpr std::size_t kLongestNotice = 2 * kLongestValue + 64;
+inline constexpr std::size_t kMostUnreadNotices = 2 * kLongestNotice;
 
 enum class Request : std::uint8_t {
   kSet = 1,      ///< key, value
@@ -31,12 +36,18 @@ enum class Request : std::uint8_t {
   kNumKeys,      ///<
   kWait,         ///< keys, timeoutMs; answered once all exist
   kWaitAtLeast,  ///< key, amount, timeoutMs; answered once the number at key is that large
+  kAppend,       ///< key, value
+  kMultiGet,     ///< keys, timeoutMs; answered once all exist
+  kMultiSet,     ///< keys, then as many values
+  kWatch,        ///< key
 };
 
 enum class Reply : std::uint8_t {
   kOk = 1,      ///< value or number, as the operation has it
   kNotANumber,  ///< the value that stands
   kTimeout,     ///< keys that are missing; kWaitAtLeast: the number that stands
+  kTooLarge,    ///< i64: bytes that the value, or the reply, would have
+  kChanged,     ///< u8 1 = it existed, 2 = it exists, 3 = both; value before, value after
 };
 
 /// Appends fields to a text.

@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "engine/store/Store.h"
@@ -35,7 +36,13 @@ AddressList lookUp(const char* host, std::uint16_t port, int flags) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICSERV | flags;
   addrinfo* found = nullptr;
-  const int code = getaddrinfo(host, std::to_string(port).c_str(), &hints, &found);
+  const std::string service = std::to_string(port);
+  int code = getaddrinfo(host, service.c_str(), &hints, &found);
+  if (code != 0 && host != nullptr && std::string_view(host) == "localhost") {
+    // A bare container has no /etc/hosts; the name means the loopback all the same (RFC 6761).
+    hints.ai_flags &= ~AI_PASSIVE;
+    code = getaddrinfo(nullptr, service.c_str(), &hints, &found);
+  }
   AddressList list;
   list.first.reset(found);
   if (code != 0) {

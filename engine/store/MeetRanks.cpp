@@ -1,0 +1,139 @@
+#include "engine/store/MeetRanks.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <utility>
+
+#include "engine/store/detail/RollCall.h"
+
+namespace lockstep::store {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using base::Status;
+using detail::RollCall;
+using detail::Signature;
+
+// Note [The verdict of a meeting]
+// Whoever knows first how a meeting ends writes it to one key, and all wait for that key alone:
+// "+" all have come, "!text" a mistake of the job, "-text" a rank has given up waiting. The first
+// verdict stands.
+constexpr char kMet = '+';
+constexpr char kMistake = '!';
+constexpr char kGaveUp = '-';
+
+std::string prefixOf(const RankClaim& claim) {
+  return fmt::format("rendezvous/{}/", claim.job);
+}
+
+class Meeting {
+ public:
+  Meeting(Store& store, const RankClaim& claim)
+      : store_(store),
+        claim_(claim),
+        prefix_(prefixOf(claim)),
+        roll_(store, prefix_, claim.worldSize),
+        own_(Signature::own()) {}
+
+  Status join() {
+    if (const std::string mistake = compareWorlds(); !mistake.empty()) {
+      return spoil(mistake);
+    }
+    const auto entry = roll_.sign(claim_.rank, own_);
+    if (entry.holder) {
+      return spoil(fmt::format(
+          "rank {} is registered by {}{} and again by {}; start each rank once", claim_.rank,
+          entry.holder->who(),
+          entry.holder->hasEnded()
+              ? " (which has ended: if a former job left this store, remove it or name the job)"
+              : "",
+          own_.who()));
+    }
+    if (entry.last) {
+      decide(kMet, "");
+    }
+    return await();
+  }
+
+ private:
+  [[nodiscard]] std::string verdictKey() const { return prefix_ + "verdict"; }
+
+  void decide(char kind, const std::string& text) {
+    store_.compareSet(verdictKey(), "", kind + text);
+  }
+
+  /// Tells the others, and returns the mistake as ours.
+  Status spoil(const std::string& mistake) {
+    decide(kMistake, mistake);
+    return Error{ExitCode::kBadInput, mistake, ""};
+  }
+
+  /// The first rank's world size counts; returns a sentence when ours differs.
+  std::string compareWorlds() {
+    const std::string own =
+        fmt::format("{} for rank {} ({})", claim_.worldSize, claim_.rank, own_.who());
+    std::string first = store_.compareSet(prefix_ + "world", "", own);
+    int size = 0;
+    std::from_chars(first.data(), first.data() + first.size(), size);
+    return size == claim_.worldSize
+               ? ""
+               : fmt::format("the world size is {} and {}; give all ranks the same", first, own);
+  }
+
+  Status await() {
+    try {
+      store_.wait({verdictKey()}, claim_.timeout);
+    } catch (const StoreError&) {
+      // Throws itself when the store has gone.
+      if (const auto absent = roll_.absent(); !absent.empty()) {
+        decide(kGaveUp,
+               fmt::format("rank {} ({}) gave up after {} ms of waiting for {}", claim_.rank,
+                           own_.who(), claim_.timeout.count(), detail::rankList(absent)));
+        return Error{
+            ExitCode::kCommFailed,
+            fmt::format("timeout after {} ms: waiting for {} of {}; start it with the "
+                        "same address and job, or allow more time",
+                        claim_.timeout.count(), detail::rankList(absent), claim_.worldSize),
+            ""};
+      }
+    }
+    const std::string verdict = store_.get(verdictKey());
+    if (verdict.front() == kMet) {
+      return {};
+    }
+    return Error{verdict.front() == kMistake ? ExitCode::kBadInput : ExitCode::kCommFailed,
+                 verdict.substr(1), ""};
+  }
+
+  Store& store_;
+  const RankClaim& claim_;
+  const std::string prefix_;
+  RollCall roll_;
+  const Signature own_;
+};
+
+}  // namespace
+
+Status meetRanks(Store& store, const RankClaim& claim) {
+  if (claim.rank < 0 || claim.rank >= claim.worldSize) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("rank {} is outside a world of {}: ranks count from 0", claim.rank,
+                             claim.worldSize),
+                 ""};
+  }
+  return Meeting(store, claim).join();
+}
+
+bool isRegistered(Store& store, const RankClaim& claim, int rank, Store::Milliseconds patience) {
+  const std::string key = RollCall(store, prefixOf(claim), claim.worldSize).rankKey(rank);
+  try {
+    store.wait({key}, patience);
+    return true;
+  } catch (const StoreError&) {
+    return store.check({key});
+  }
+}
+
+}  // namespace lockstep::store

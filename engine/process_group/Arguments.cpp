@@ -19,8 +19,11 @@ std::string shapeText(const at::Tensor& tensor) {
 
 }  // namespace
 
-Arguments::Arguments(std::string backend, trace::Operation operation, int groupSize)
-    : backend_(std::move(backend)), operation_(operation), groupSize_(groupSize) {}
+Arguments::Arguments(std::string backend, trace::Operation operation, int groupSize, bool cpuOnly)
+    : backend_(std::move(backend)),
+      operation_(operation),
+      groupSize_(groupSize),
+      cpuOnly_(cpuOnly) {}
 
 void Arguments::refuse(const std::string& text) const {
   throw std::invalid_argument(fmt::format("{}::{}: {}", backend_, trace::name(operation_), text));
@@ -33,7 +36,7 @@ void Arguments::tensor(const at::Tensor& tensor, const std::string& parameter) c
   if (tensor.layout() != c10::kStrided) {
     refuse(fmt::format("{} is a sparse tensor; only dense tensors can be sent", parameter));
   }
-  if (!tensor.device().is_cpu()) {
+  if (cpuOnly_ && !tensor.device().is_cpu()) {
     refuse(fmt::format("{} is on {}; this backend takes CPU tensors", parameter,
                        tensor.device().str()));
   }

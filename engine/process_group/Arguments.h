@@ -13,11 +13,12 @@ namespace lockstep::process_group {
 /// "<backend>::<operation>: <parameter> ...", so that it names what the caller wrote.
 class Arguments {
  public:
-  Arguments(std::string backend, trace::Operation operation, int groupSize);
+  /// `cpuOnly`: refuse tensors of other devices.
+  Arguments(std::string backend, trace::Operation operation, int groupSize, bool cpuOnly = true);
 
   [[noreturn]] void refuse(const std::string& text) const;
 
-  /// A defined dense CPU tensor.
+  /// A defined dense tensor.
   void tensor(const at::Tensor& tensor, const std::string& parameter) const;
   /// At least one tensor, each as above.
   void tensors(const std::vector<at::Tensor>& tensors, const std::string& parameter) const;
@@ -41,6 +42,7 @@ class Arguments {
   std::string backend_;
   trace::Operation operation_;
   int groupSize_;
+  bool cpuOnly_;
 };
 
 }  // namespace lockstep::process_group

@@ -7,14 +7,6 @@
 namespace lockstep::process_group {
 namespace {
 
-std::string dtypeName(c10::ScalarType dtype) {
-  std::string name = c10::toString(dtype);
-  for (char& letter : name) {
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  }
-  return name;
-}
-
 std::string_view rootPreposition(trace::Operation operation) {
   switch (operation) {
     case trace::Operation::kBroadcast:
@@ -26,6 +18,14 @@ std::string_view rootPreposition(trace::Operation operation) {
 
 }  // namespace
 
+std::string dtypeName(c10::ScalarType dtype) {
+  std::string name = c10::toString(dtype);
+  for (char& letter : name) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return name;
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   // The finaliser of splitmix64.
   hash += value + 0x9e3779b97f4a7c15;
@@ -36,12 +36,16 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
 
 void Call::describeTensors(const std::vector<at::Tensor>& list) {
   tensors = static_cast<std::uint32_t>(list.size());
-  elements = bytes = layout = 0;
+  elements = bytes = layout = shapes = 0;
   for (const at::Tensor& tensor : list) {
     elements += static_cast<std::uint64_t>(tensor.numel());
     bytes += tensor.nbytes();
     layout = mix(layout, static_cast<std::uint64_t>(tensor.scalar_type()));
     layout = mix(layout, static_cast<std::uint64_t>(tensor.numel()));
+    shapes = mix(shapes, static_cast<std::uint64_t>(tensor.dim()));
+    for (const std::int64_t size : tensor.sizes()) {
+      shapes = mix(shapes, static_cast<std::uint64_t>(size));
+    }
   }
   if (!list.empty()) {
     dtype = list.front().scalar_type();

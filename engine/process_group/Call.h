@@ -20,14 +20,18 @@ struct Call {
   std::uint64_t bytes = 0;   ///< payload, as events carry it
   std::uint32_t tensors = 0;
   std::uint64_t layout = 0;  ///< hash over dtype and element count of each tensor
+  std::uint64_t shapes = 0;  ///< hash over the sizes of each tensor
   std::vector<std::uint64_t> bytesTo;    ///< alltoall: to and from each rank, this one included
   std::vector<std::uint64_t> bytesFrom;
   std::uint64_t sequence = 0;
   CallOptions options;
 
-  /// Sets dtype, elements, bytes, tensors and layout.
+  /// Sets dtype, elements, bytes, tensors, layout and shapes.
   void describeTensors(const std::vector<at::Tensor>& tensors);
 };
+
+/// "float", "bfloat16".
+[[nodiscard]] std::string dtypeName(c10::ScalarType dtype);
 
 [[nodiscard]] bool reduces(trace::Operation operation);
 

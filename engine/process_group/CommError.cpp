@@ -27,6 +27,37 @@ std::string text(const CommError::Where& where, const std::string& what) {
 }  // namespace
 
 CommError::CommError(Where where, const std::string& what)
-    : std::runtime_error(text(where, what)), where_(std::move(where)) {}
+    : std::runtime_error(text(where, what)), where_(std::move(where)), reason_(what) {}
+
+std::string_view name(CommErrorKind kind) {
+  switch (kind) {
+    case CommErrorKind::kBackend: return "backend";
+    case CommErrorKind::kNetwork: return "network";
+    case CommErrorKind::kStore: return "store";
+    case CommErrorKind::kTimeout: return "timeout";
+    case CommErrorKind::kRemote: return "remote";
+    case CommErrorKind::kMismatch: return "mismatch";
+    case CommErrorKind::kAborted: return "aborted";
+  }
+  return "unknown";
+}
+
+std::string_view name(GroupState state) {
+  switch (state) {
+    case GroupState::kSuccess: return "success";
+    case GroupState::kTimeout: return "timeout";
+    case GroupState::kCommError: return "comm_error";
+    case GroupState::kRemoteError: return "remote_error";
+  }
+  return "unknown";
+}
+
+GroupState stateAfter(CommErrorKind kind) {
+  switch (kind) {
+    case CommErrorKind::kTimeout: return GroupState::kTimeout;
+    case CommErrorKind::kRemote: return GroupState::kRemoteError;
+    default: return GroupState::kCommError;
+  }
+}
 
 }  // namespace lockstep::process_group

@@ -3,10 +3,35 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "engine/trace/Event.h"
 
 namespace lockstep::process_group {
+
+/// What kind of thing went wrong; the family of c10d's DistError.
+enum class CommErrorKind : std::uint8_t {
+  kBackend = 0,   ///< the backend failed by itself, or the group is in no state for the call
+  kNetwork = 1,   ///< a connection broke: the peer has probably ended
+  kStore = 2,     ///< the store failed
+  kTimeout = 3,   ///< this rank waited for the time limit
+  kRemote = 4,    ///< another rank gave up and said why
+  kMismatch = 5,  ///< the ranks do not make the same call
+  kAborted = 6,   ///< somebody here ended it
+};
+/// "backend", "network", ...
+std::string_view name(CommErrorKind kind);
+
+/// How a group fares, as c10d's error states. The first failure decides.
+enum class GroupState : std::uint8_t {
+  kSuccess = 0,      ///< nothing has broken it
+  kTimeout = 1,      ///< an operation here passed its time limit
+  kCommError = 2,    ///< any other failure on this rank
+  kRemoteError = 3,  ///< another rank gave up, for instance because of its own time limit
+};
+std::string_view name(GroupState state);
+/// The state of a group that a failure of this kind broke.
+GroupState stateAfter(CommErrorKind kind);
 
 /// A collective that failed, was aborted or timed out. Thrown through autograd and caught
 /// once, in app/rank.
@@ -20,6 +45,7 @@ class CommError : public std::runtime_error {
     std::uint16_t bucket = trace::kNoBucket;
     bool timedOut = false;
     int peer = -1;  ///< the rank it failed with, where that is known
+    CommErrorKind kind = CommErrorKind::kBackend;
   };
 
   /// The text becomes "allreduce #12 of group default, rank 1, bucket 3: <what>"; parts that
@@ -27,9 +53,13 @@ class CommError : public std::runtime_error {
   CommError(Where where, const std::string& what);
 
   [[nodiscard]] const Where& where() const { return where_; }
+  [[nodiscard]] CommErrorKind kind() const { return where_.kind; }
+  /// The text without the place before it.
+  [[nodiscard]] const std::string& reason() const { return reason_; }
 
  private:
   Where where_;
+  std::string reason_;
 };
 
 }  // namespace lockstep::process_group

@@ -109,6 +109,9 @@ class ProcessGroup {
   /// waiters within a second. [any-thread]
   virtual void abort(const std::string& reason) = 0;
 
+  /// kSuccess until a failure breaks the group. [any-thread]
+  [[nodiscard]] virtual GroupState state() const { return GroupState::kSuccess; }
+
  private:
   int rank_;
   int size_;

@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "engine/process_group/DeviceGroup.h"
+#include "engine/process_group/checked/CheckedGroup.h"
+#include "engine/process_group/round_robin/RoundRobinGroup.h"
+
 #ifdef LOCKSTEP_WITH_GLOO
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #endif
@@ -12,6 +20,9 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
+using Made = base::Result<std::shared_ptr<ProcessGroup>>;
+
+constexpr int kMostTurns = 64;
 
 base::Status check(int rank, int size, const GroupOptions& options) {
   const auto refuse = [](std::string what) { return Error{ExitCode::kBadInput, what, ""}; };
@@ -33,16 +44,167 @@ base::Status check(int rank, int size, const GroupOptions& options) {
     return refuse(fmt::format("a process group with a time limit of {} ms; it must be positive",
                               options.timeout.count()));
   }
+  if (options.roundRobin < 1 || options.roundRobin > kMostTurns) {
+    return refuse(fmt::format("{} groups that take turns; there can be 1 to {}",
+                              options.roundRobin, kMostTurns));
+  }
   return {};
+}
+
+// Backends by name; those of the build are there from the first look on.
+struct Registry {
+  Registry() {
+#ifdef LOCKSTEP_WITH_GLOO
+    factories["gloo"] = [](std::shared_ptr<store::Store> store, int rank, int size,
+                           const GroupOptions& options) -> Made {
+      auto group = ProcessGroupGloo::make(std::move(store), rank, size, options);
+      if (!group.ok()) {
+        return group.error();
+      }
+      return std::shared_ptr<ProcessGroup>(std::move(group).value());
+    };
+#endif
+  }
+
+  std::mutex mutex;
+  std::map<std::string, BackendFactory> factories;
+};
+
+Registry& registry() {
+  static Registry all;
+  return all;
+}
+
+BackendFactory factoryOf(const std::string& name) {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.factories.find(name);
+  return found == all.factories.end() ? nullptr : found->second;
+}
+
+Error unknownBackend(const std::string& name) {
+  const std::vector<std::string> names = availableBackends();
+  return Error{ExitCode::kEnvironment,
+               fmt::format("there is no backend \"{}\" in this build; {}", name,
+                           names.empty() ? std::string("it was built without any")
+                                         : fmt::format("it has {}", fmt::join(names, ", "))),
+               ""};
+}
+
+struct Maker {
+  const std::vector<DeviceBackend>& map;
+  const std::shared_ptr<store::Store>& store;
+  int rank;
+  int size;
+};
+
+Made makeMapped(const Maker& maker, const GroupOptions& options) {
+  if (maker.map.size() == 1) {
+    return factoryOf(maker.map[0].backend)(maker.store, maker.rank, maker.size, options);
+  }
+  DeviceGroup::Groups groups;
+  for (const DeviceBackend& entry : maker.map) {
+    GroupOptions own = options;
+    own.groupName += "/" + c10::DeviceTypeName(entry.device, true);
+    auto made = factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own);
+    if (!made.ok()) {
+      return made.error();
+    }
+    groups.emplace_back(entry.device, std::move(made).value());
+  }
+  return std::shared_ptr<ProcessGroup>(
+      std::make_shared<DeviceGroup>(options.groupName, std::move(groups)));
+}
+
+Made makeTurns(const Maker& maker, const GroupOptions& options) {
+  std::vector<std::shared_ptr<ProcessGroup>> groups;
+  for (int turn = 0; turn < options.roundRobin; ++turn) {
+    GroupOptions own = options;
+    own.groupName += fmt::format("/{}", turn);
+    own.groupNumber = static_cast<std::uint8_t>(std::min(255, options.groupNumber + turn));
+    auto made = makeMapped(maker, own);
+    if (!made.ok()) {
+      return made.error();
+    }
+    groups.push_back(std::move(made).value());
+  }
+  return std::shared_ptr<ProcessGroup>(
+      std::make_shared<RoundRobinGroup>(options.groupName, std::move(groups)));
 }
 
 }  // namespace
 
+base::Result<std::shared_ptr<ProcessGroup>> makeChecked(std::shared_ptr<ProcessGroup> inner,
+                                                        const std::string& backend,
+                                                        std::shared_ptr<store::Store> store,
+                                                        const GroupOptions& options) {
+  CheckedGroup::Options check;
+  check.mode = options.check;
+  check.steps = options.checkSteps;
+  check.tracer = options.tracer;
+  check.groupNumber = options.groupNumber;
+  GroupOptions own = options;
+  own.groupName = inner->groupName() + "/check";
+  own.threads = 1;        // the checks come one at a time
+  own.tracer = nullptr;   // they show as spans of their own
+  const BackendFactory factory = factoryOf(backend);
+  if (factory == nullptr) {
+    return unknownBackend(backend);
+  }
+  auto checks = factory(std::move(store), inner->rank(), inner->size(), own);
+  if (!checks.ok()) {
+    return checks.error();
+  }
+  return std::shared_ptr<ProcessGroup>(
+      std::make_shared<CheckedGroup>(std::move(inner), std::move(checks).value(), check));
+}
+
+std::string_view name(CheckMode mode) {
+  switch (mode) {
+    case CheckMode::kOff: return "off";
+    case CheckMode::kFirst: return "first";
+    case CheckMode::kAlways: return "always";
+  }
+  return "unknown";
+}
+
+std::optional<CheckMode> checkModeFrom(std::string_view text) {
+  for (const CheckMode mode : {CheckMode::kOff, CheckMode::kFirst, CheckMode::kAlways}) {
+    if (name(mode) == text) {
+      return mode;
+    }
+  }
+  return std::nullopt;
+}
+
+base::Status registerBackend(const std::string& name, BackendFactory factory) {
+  const auto refuse = [&](const std::string& what) {
+    return Error{ExitCode::kBadInput, fmt::format("backend \"{}\": {}", name, what), ""};
+  };
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (name.empty() || !plain) {
+    return refuse("a name has lower-case letters, digits and '_' only");
+  }
+  if (factory == nullptr) {
+    return refuse("it was registered without a factory");
+  }
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
+  if (!all.factories.emplace(name, std::move(factory)).second) {
+    return refuse("there is one of this name already");
+  }
+  return {};
+}
+
 std::vector<std::string> availableBackends() {
+  Registry& all = registry();
+  std::lock_guard lock(all.mutex);
   std::vector<std::string> names;
-#ifdef LOCKSTEP_WITH_GLOO
-  names.emplace_back("gloo");
-#endif
+  for (const auto& [name, factory] : all.factories) {
+    names.push_back(name);
+  }
   return names;
 }
 
@@ -53,21 +215,22 @@ base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(const std::string& 
   if (base::Status checked = check(rank, size, options); !checked.ok()) {
     return checked.error();
   }
-#ifdef LOCKSTEP_WITH_GLOO
-  if (backend == "gloo") {
-    auto group = ProcessGroupGloo::make(std::move(store), rank, size, options);
-    if (!group.ok()) {
-      return group.error();
-    }
-    return std::shared_ptr<ProcessGroup>(std::move(group).value());
+  const auto map = parseDeviceMap(backend);
+  if (!map.ok()) {
+    return map.error();
   }
-#endif
-  const std::vector<std::string> names = availableBackends();
-  return Error{ExitCode::kEnvironment,
-               fmt::format("there is no backend \"{}\" in this build; {}", backend,
-                           names.empty() ? std::string("it was built without any")
-                                         : fmt::format("it has {}", fmt::join(names, ", "))),
-               ""};
+  for (const DeviceBackend& entry : map.value()) {
+    if (factoryOf(entry.backend) == nullptr) {
+      return unknownBackend(entry.backend);
+    }
+  }
+  const Maker maker{map.value(), store, rank, size};
+  auto made = options.roundRobin > 1 ? makeTurns(maker, options) : makeMapped(maker, options);
+  if (!made.ok() || options.check == CheckMode::kOff) {
+    return made;
+  }
+  return makeChecked(std::move(made).value(), map.value().front().backend, std::move(store),
+                     options);
 }
 
 }  // namespace lockstep::process_group

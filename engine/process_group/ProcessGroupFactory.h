@@ -2,8 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/Result.h"
@@ -11,6 +14,18 @@
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group {
+
+/// Which collectives are compared across ranks before their data moves; see
+/// checked/CheckedGroup.h.
+enum class CheckMode : std::uint8_t {
+  kOff,
+  kFirst,  ///< those of the first steps
+  kAlways,
+};
+/// "off", "first", "always".
+std::string_view name(CheckMode mode);
+/// Returns the mode of this name; nothing for any other text.
+std::optional<CheckMode> checkModeFrom(std::string_view text);
 
 /// What a backend is told when a group is made.
 struct GroupOptions {
@@ -27,16 +42,41 @@ struct GroupOptions {
   std::vector<std::string> interfaces;
   /// Outlives the group; null records nothing.
   trace::Tracer* tracer = nullptr;
+  /// Anything but kOff wraps the group in a checked one.
+  CheckMode check = CheckMode::kOff;
+  /// For kFirst: collectives are compared until some rank's CallOptions::step reaches this.
+  std::uint32_t checkSteps = 10;
+  /// Groups of the backend that take turns, collective by collective (1 to 64); see
+  /// round_robin/RoundRobinGroup.h. They take as many group numbers, from groupNumber on.
+  int roundRobin = 1;
 };
 
-/// Returns the names makeProcessGroup takes in this build: "gloo".
+/// Makes this rank's part of a group of one backend; called with checked arguments.
+using BackendFactory = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
+    std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options)>;
+
+/// Adds a backend under a name of lower-case letters, digits and '_'; the error says that the
+/// name is taken or not allowed. Backends stay until the process ends. [any-thread]
+[[nodiscard]] base::Status registerBackend(const std::string& name, BackendFactory factory);
+
+/// Returns the names makeProcessGroup takes in this build, "gloo" and those that were
+/// registered, sorted. [any-thread]
 [[nodiscard]] std::vector<std::string> availableBackends();
 
 /// Makes this rank's part of a group and blocks until all `size` ranks have come, at most
-/// options.timeout. The error says in a sentence which backends there are, which argument is
-/// wrong, or which ranks did not come.
+/// options.timeout. `backend` is a name ("gloo") or a map from device types to names
+/// ("cpu:gloo,cuda:nccl"); with a map each call goes to the backend of its tensors' device. The
+/// error says in a sentence which backends there are, which argument is wrong, or which ranks
+/// did not come. Wrappers from the outside in: checked, round robin, device map.
 [[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(
     const std::string& backend, std::shared_ptr<store::Store> store, int rank, int size,
     const GroupOptions& options = {});
+
+/// Wraps `inner`, which may itself be a wrapper, in a checked group as options.check says; the
+/// records of the checks travel over a group of `backend` (a plain name) that meets on `store`.
+/// makeProcessGroup() does this by itself.
+[[nodiscard]] base::Result<std::shared_ptr<ProcessGroup>> makeChecked(
+    std::shared_ptr<ProcessGroup> inner, const std::string& backend,
+    std::shared_ptr<store::Store> store, const GroupOptions& options);
 
 }  // namespace lockstep::process_group

@@ -32,6 +32,7 @@ void WorkState::wait(milliseconds timeout) {
   if (!future_.waitFor(limit)) {
     CommError::Where where = where_;
     where.timedOut = true;
+    where.kind = CommErrorKind::kTimeout;
     const std::string waiting = backend_.waitingFor ? backend_.waitingFor() : std::string();
     throw CommError(where, fmt::format("timed out: not done after {} ms of waiting{}{}",
                                        limit.count(), waiting.empty() ? "" : ", ", waiting));

@@ -88,6 +88,11 @@ std::uint64_t Dispatcher::sequence() const {
   return sequence_;
 }
 
+GroupState Dispatcher::state() const {
+  std::lock_guard lock(mutex_);
+  return broken_.empty() ? GroupState::kSuccess : stateAfter(brokenBy_);
+}
+
 void Dispatcher::setBreakHandler(std::function<void()> handler) {
   std::lock_guard lock(mutex_);
   breakHandler_ = std::move(handler);
@@ -114,7 +119,7 @@ std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> out
   WorkState::Backend backend;
   backend.abort = [weak = std::weak_ptr<Flight>(flight)] {
     if (const auto flight = weak.lock()) {
-      flight->fail(Failure{"aborted by its caller"});
+      flight->fail(Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
     }
   };
   backend.waitingFor = [weak = std::weak_ptr<Flight>(flight)] {
@@ -127,7 +132,7 @@ std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> out
     inFlight_[flight->order] = flight;
     updateLastWords();
   } else {
-    flight->fail(Failure{"the group is broken: " + broken_});
+    flight->fail(Failure{"the group is broken: " + broken_, -1, brokenBy_});
   }
   return flight;
 }
@@ -288,7 +293,7 @@ void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
   failAll(Failure{fmt::format("given up because {} #{} failed: {}",
                               trace::name(flight.call.operation), flight.call.sequence,
                               failure.what),
-                  false, failure.peer});
+                  failure.peer, failure.kind});
   end(task.flight, &lane, start);
   tellOthers();
 }
@@ -301,6 +306,7 @@ void Dispatcher::failAll(const Failure& failure) {
     std::lock_guard lock(mutex_);
     if (broken_.empty()) {
       broken_ = failure.what;
+      brokenBy_ = failure.kind;
     }
     for (const auto& [order, flight] : inFlight_) {
       all.push_back(flight);
@@ -350,7 +356,8 @@ Failure Dispatcher::explain(const PeerLost& lost) {
   for (const auto& [rank, reason] : reasons) {
     text += fmt::format("; rank {} gave up: {}", rank, reason);
   }
-  return Failure{text, false, lost.peer};
+  return Failure{text, lost.peer,
+                 reasons.empty() ? CommErrorKind::kNetwork : CommErrorKind::kRemote};
 }
 
 }  // namespace lockstep::process_group::gloo

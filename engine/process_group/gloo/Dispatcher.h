@@ -88,6 +88,8 @@ class Dispatcher {
   void setBreakHandler(std::function<void()> handler);
 
   [[nodiscard]] std::uint64_t sequence() const;
+  /// What the failure that broke the group was.
+  [[nodiscard]] GroupState state() const;
   [[nodiscard]] trace::Tracer& tracer() const { return *tracer_; }
   [[nodiscard]] const Options& options() const { return options_; }
 
@@ -125,6 +127,7 @@ class Dispatcher {
   std::uint64_t directSequence_ = 0;
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   std::string broken_;        // empty while the group works
+  CommErrorKind brokenBy_ = CommErrorKind::kBackend;
   bool told_ = false;
   bool stopping_ = false;
   std::function<void()> breakHandler_;

@@ -71,7 +71,8 @@ Failure Flight::failure() const {
 std::exception_ptr Flight::error() const {
   const Failure reason = failure();
   CommError::Where where = where_;
-  where.timedOut = reason.timedOut;
+  where.timedOut = reason.kind == CommErrorKind::kTimeout;
+  where.kind = reason.kind;
   where.peer = reason.peer;
   return std::make_exception_ptr(CommError(std::move(where), reason.what));
 }

@@ -21,8 +21,8 @@ namespace lockstep::process_group::gloo {
 /// Why an operation failed.
 struct Failure {
   std::string what;
-  bool timedOut = false;
   int peer = -1;
+  CommErrorKind kind = CommErrorKind::kBackend;
 };
 
 /// Thrown where the connection to `peer` fails.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "engine/base/Clock.h"
@@ -64,7 +65,8 @@ void PointToPoint::wake() {
 std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int tag,
                                               std::chrono::milliseconds limit) {
   const int to = call.root;
-  Header offer;
+  Message message;
+  Header& offer = message.header;
   offer.tag = static_cast<std::uint32_t>(tag);
   offer.elements = call.elements;
   offer.dtype = static_cast<std::int32_t>(call.dtype);
@@ -85,13 +87,19 @@ std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int 
     try {
       outgoing.staged = std::make_unique<Staged>(std::move(tensor), true);
       const Block block = outgoing.staged->block();
-      if (block.bytes != 0) {
+      if (block.bytes <= message.data.size()) {
+        if (block.bytes != 0) {
+          std::memcpy(message.data.data(), block.data, block.bytes);
+          flight->sentBytes += block.bytes;
+          ++flight->sentMessages;
+        }
+      } else {
         outgoing.channel = std::make_unique<Channel>(*flight, to, dataSlot(offer.id), block.data,
                                                      block.bytes);
         outgoing.channel->send(0, block.bytes);
       }
       flight->setWaiting(to, true);
-      tell(to, offer);
+      tell(to, message);
     } catch (const PeerLost& error) {
       lost = error;
     } catch (const Interrupted&) {
@@ -127,14 +135,14 @@ std::shared_ptr<WorkState> PointToPoint::receive(Call call, at::Tensor tensor, i
 }
 
 // With the mutex held.
-void PointToPoint::tell(int peer, Header header) {
+void PointToPoint::tell(int peer, const Message& message) {
   Link& link = links_[static_cast<std::size_t>(peer)];
-  header.received = link.received;
   auto sent = std::make_unique<Sent>();
-  sent->header = header;
-  sent->buffer = transport_.context(0)->createUnboundBuffer(&sent->header, sizeof(Header));
+  sent->message = message;
+  sent->message.header.received = link.received;
+  sent->buffer = transport_.context(0)->createUnboundBuffer(&sent->message, sizeof(Message));
   try {
-    sent->buffer->send(peer, kControlSlot, 0, sizeof(Header));
+    sent->buffer->send(peer, kControlSlot, 0, sizeof(Message));
   } catch (const std::exception& error) {
     throw PeerLost{peer, withoutLocation(error.what())};
   }
@@ -160,7 +168,7 @@ void PointToPoint::loop() {
       while (takeOne()) {
       }
       if (!posted) {
-        inboxBuffer_->recv(peers, kControlSlot, 0, sizeof(Header));
+        inboxBuffer_->recv(peers, kControlSlot, 0, sizeof(Message));
         posted = true;
       }
       int source = -1;
@@ -173,14 +181,25 @@ void PointToPoint::loop() {
     } catch (const Interrupted&) {
       // The group broke; endFailed() comes next.
     } catch (const std::exception& error) {
-      // A receive from any rank names none: a connection broke, or all were closed here.
-      dispatcher_.breakGroup(Failure{withoutLocation(error.what())});
+      dispatcher_.breakGroup(explain(peers, withoutLocation(error.what())));
       posted = true;  // Gloo takes no more
     }
   }
 }
 
-void PointToPoint::handle(int source, const Header& header) {
+// A receive from any rank does not say which connection broke; all are, when they were closed
+// here.
+Failure PointToPoint::explain(const std::vector<int>& peers, const std::string& lower) {
+  for (const int peer : peers) {
+    if (const auto text = transport_.lost(peer)) {
+      return dispatcher_.explain(PeerLost{peer, *text});
+    }
+  }
+  return Failure{lower, -1, CommErrorKind::kNetwork};
+}
+
+void PointToPoint::handle(int source, const Message& message) {
+  const Header& header = message.header;
   {
     std::lock_guard lock(mutex_);
     Link& link = links_[static_cast<std::size_t>(source)];
@@ -189,7 +208,7 @@ void PointToPoint::handle(int source, const Header& header) {
       link.unacknowledged.pop_front();
     }
     if (header.kind == Kind::kOffer) {
-      offers_.push_back(Offer{source, header});
+      offers_.push_back(Offer{source, message});
       return;
     }
   }
@@ -203,7 +222,7 @@ bool PointToPoint::takeOne() {
   {
     std::lock_guard lock(mutex_);
     const auto fits = [](const Wanted& want, const Offer& offered) {
-      return want.tag == offered.header.tag && (want.from < 0 || want.from == offered.source);
+      return want.tag == offered.message.header.tag && (want.from < 0 || want.from == offered.source);
     };
     auto match = offers_.end();
     const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& want) {
@@ -225,26 +244,33 @@ bool PointToPoint::takeOne() {
 
 void PointToPoint::transfer(Wanted wanted, const Offer& offer) {
   const std::shared_ptr<Flight> flight = wanted.flight;
-  Header answer = offer.header;
+  const Header& offered = offer.message.header;
+  Message message;
+  Header& answer = message.header;
+  answer = offered;
   const auto dtype = static_cast<std::int32_t>(wanted.tensor.scalar_type());
   const auto elements = static_cast<std::uint64_t>(wanted.tensor.numel());
-  if (offer.header.dtype != dtype || offer.header.elements != elements) {
+  if (offered.dtype != dtype || offered.elements != elements) {
     answer.kind = Kind::kRefused;
     answer.dtype = dtype;
     answer.elements = elements;
     dispatcher_.end(flight, lane_, wanted.startTicks,
                     Failure{fmt::format("rank {} sends {}, this rank expects {}", offer.source,
-                                        sizeText(offer.header.elements, offer.header.dtype),
+                                        sizeText(offered.elements, offered.dtype),
                                         sizeText(elements, dtype)),
-                            false, offer.source});
+                            offer.source, CommErrorKind::kMismatch});
   } else {
     answer.kind = Kind::kAccepted;
     try {
       Staged staged(wanted.tensor, false);
       const Block block = staged.block();
-      if (block.bytes != 0) {
-        Channel channel(*flight, offer.source, dataSlot(offer.header.id), block.data,
-                        block.bytes);
+      if (block.bytes <= offer.message.data.size()) {
+        if (block.bytes != 0) {
+          std::memcpy(block.data, offer.message.data.data(), block.bytes);
+        }
+        flight->receivedBytes += block.bytes;
+      } else {
+        Channel channel(*flight, offer.source, dataSlot(offered.id), block.data, block.bytes);
         channel.receive(0, block.bytes);
         channel.finishReceive();
       }
@@ -258,7 +284,7 @@ void PointToPoint::transfer(Wanted wanted, const Offer& offer) {
     dispatcher_.end(flight, lane_, wanted.startTicks);
   }
   std::lock_guard lock(mutex_);
-  tell(offer.source, answer);
+  tell(offer.source, message);
 }
 
 void PointToPoint::endOutgoing(std::uint64_t id, const Header* refusal) {
@@ -287,7 +313,7 @@ void PointToPoint::endOutgoing(std::uint64_t id, const Header* refusal) {
       Failure{fmt::format("rank {} expects {}, this rank sends {}", call.root,
                           sizeText(refusal->elements, refusal->dtype),
                           sizeText(call.elements, static_cast<std::int32_t>(call.dtype))),
-              false, call.root});
+              call.root, CommErrorKind::kMismatch});
 }
 
 void PointToPoint::endFailed() {

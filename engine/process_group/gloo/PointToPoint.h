@@ -3,6 +3,8 @@
 #include <ATen/core/Tensor.h>
 #include <gloo/transport/unbound_buffer.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -20,11 +22,16 @@ namespace lockstep::process_group::gloo {
 // Note [Send and recv]
 // Gloo tells of a finished message only to a thread that blocks in a wait for it, and a rank may
 // have any number of sends and receives open. So messages are announced first: a send starts to
-// send its data, under a slot of its own, and an offer of 32 bytes (tag, size, dtype) on the
-// control slot. One thread ("gloo p2p") receives the offers of all ranks, matches them with the
-// receives by source and tag in the order of the calls, takes the data, which the sender has
-// ready, and answers. It never blocks on anything but data that is on its way. What does not
-// fit is refused before a byte of data moves.
+// send its data, under a slot of its own, and an offer (tag, size, dtype) on the control slot.
+// One thread ("gloo p2p") receives the offers of all ranks, matches them with the receives by
+// source and tag in the order of the calls, takes the data, which the sender has ready, and
+// answers. It never blocks on anything but data that is on its way. What does not fit is refused
+// before a receiver's tensor is touched.
+//
+// What takes the time of a small message is waking threads: offer, readiness and data each wake
+// Gloo's I/O thread and then the one that waits, six in a row, and on busy cores each costs up
+// to a millisecond. Data of up to 480 bytes therefore travels inside its offer, which leaves
+// three; control messages have one size, since Gloo receives no others.
 
 /// send and recv of a group. [any-thread]
 class PointToPoint {
@@ -51,7 +58,12 @@ class PointToPoint {
     std::int32_t dtype = 0;
     std::uint32_t received = 0;  ///< headers that came the other way so far
   };
-  static_assert(sizeof(Header) == 32);
+  /// What travels on the control slot.
+  struct Message {
+    Header header;
+    std::array<std::byte, 480> data{};  ///< of an offer whose tensor fits
+  };
+  static_assert(sizeof(Message) == 512);
 
   struct Outgoing {
     std::shared_ptr<Flight> flight;
@@ -68,11 +80,11 @@ class PointToPoint {
   };
   struct Offer {
     int source = -1;
-    Header header;
+    Message message;
   };
-  // A header on its way; it must live until the peer says that it came.
+  // A message on its way; it must live until the peer says that it came.
   struct Sent {
-    Header header;
+    Message message;
     std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
   };
   struct Link {
@@ -84,12 +96,13 @@ class PointToPoint {
   void startThread();
   void wake();
   void loop();
-  void handle(int source, const Header& header);
+  Failure explain(const std::vector<int>& peers, const std::string& lower);
+  void handle(int source, const Message& message);
   bool takeOne();
   void transfer(Wanted wanted, const Offer& offer);
   void endOutgoing(std::uint64_t id, const Header* refusal);
   void endFailed();
-  void tell(int peer, Header header);
+  void tell(int peer, const Message& message);
 
   Dispatcher& dispatcher_;
   Transport& transport_;
@@ -102,7 +115,7 @@ class PointToPoint {
   std::vector<Link> links_;
   std::uint64_t ids_ = 0;
   bool stopping_ = false;
-  Header inbox_;
+  Message inbox_;
   std::unique_ptr<::gloo::transport::UnboundBuffer> inboxBuffer_;
   std::thread thread_;
 };

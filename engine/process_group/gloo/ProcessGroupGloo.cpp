@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <numeric>
 #include <stdexcept>
 
-#include "engine/process_group/Arguments.h"
+#include "engine/process_group/CallMaker.h"
 #include "engine/process_group/gloo/Collectives.h"
 #include "engine/process_group/gloo/Dispatcher.h"
 #include "engine/process_group/gloo/PointToPoint.h"
@@ -23,21 +22,10 @@ using gloo::Scratch;
 using gloo::Staged;
 using gloo::StagedList;
 using std::chrono::milliseconds;
-using trace::Operation;
 
 namespace {
 
 constexpr const char* kName = "ProcessGroupGloo";
-
-Call makeCall(Operation operation, const std::vector<at::Tensor>& tensors,
-              const CallOptions& options, int root = -1) {
-  Call call;
-  call.operation = operation;
-  call.root = root;
-  call.options = options;
-  call.describeTensors(tensors);
-  return call;
-}
 
 Kernel kernelFor(const at::Tensor& tensor, ReduceOp op) {
   return Kernel{reduction::combiner(tensor.scalar_type(), op),
@@ -45,17 +33,6 @@ Kernel kernelFor(const at::Tensor& tensor, ReduceOp op) {
 }
 
 // Cuts a block along dimension 0 of its tensor.
-std::vector<std::uint64_t> splitBytes(const at::Tensor& tensor,
-                                      const std::vector<std::int64_t>& splits) {
-  const std::uint64_t rows = static_cast<std::uint64_t>(tensor.size(0));
-  const std::uint64_t rowBytes = rows == 0 ? 0 : tensor.nbytes() / rows;
-  std::vector<std::uint64_t> bytes;
-  for (const std::int64_t split : splits) {
-    bytes.push_back(static_cast<std::uint64_t>(split) * rowBytes);
-  }
-  return bytes;
-}
-
 std::vector<Block> cut(Block block, const std::vector<std::uint64_t>& bytes) {
   std::vector<Block> parts;
   for (const std::uint64_t part : bytes) {
@@ -68,13 +45,15 @@ std::vector<Block> cut(Block block, const std::vector<std::uint64_t>& bytes) {
 }  // namespace
 
 struct ProcessGroupGloo::Parts {
-  Parts(std::unique_ptr<gloo::Transport> connected, gloo::Dispatcher::Options options,
+  Parts(std::unique_ptr<gloo::Transport> connected, const gloo::Dispatcher::Options& options,
         std::shared_ptr<store::Store> store)
-      : transport(std::move(connected)),
-        dispatcher(std::move(options), *transport, std::move(store)),
+      : calls(kName, options.rank, options.size),
+        transport(std::move(connected)),
+        dispatcher(options, *transport, std::move(store)),
         pointToPoint(dispatcher, *transport) {}
   ~Parts() { dispatcher.drain(); }
 
+  const CallMaker calls;
   std::unique_ptr<gloo::Transport> transport;
   gloo::Dispatcher dispatcher;
   gloo::PointToPoint pointToPoint;
@@ -99,8 +78,7 @@ base::Result<std::shared_ptr<ProcessGroupGloo>> ProcessGroupGloo::make(
   dispatch.threads = options.threads;
   dispatch.tracer = options.tracer;
   dispatch.groupNumber = options.groupNumber;
-  auto parts = std::make_unique<Parts>(std::move(transport).value(), std::move(dispatch),
-                                       std::move(store));
+  auto parts = std::make_unique<Parts>(std::move(transport).value(), dispatch, std::move(store));
   return std::shared_ptr<ProcessGroupGloo>(
       new ProcessGroupGloo(std::move(parts), rank, size, options));
 }
@@ -128,16 +106,15 @@ void ProcessGroupGloo::setTimeout(milliseconds timeout) {
 }
 
 void ProcessGroupGloo::abort(const std::string& reason) {
-  parts_->dispatcher.breakGroup(gloo::Failure{"aborted: " + reason});
+  parts_->dispatcher.breakGroup(
+      gloo::Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
+
+GroupState ProcessGroupGloo::state() const { return parts_->dispatcher.state(); }
 
 ProcessGroup::WorkPtr ProcessGroupGloo::broadcast(std::vector<at::Tensor> tensors, int root,
                                                   const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kBroadcast, size());
-  arguments.tensors(tensors, "tensors");
-  arguments.rank(root, "root");
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kBroadcast, tensors, options, root);
+  Call call = parts_->calls.broadcast(tensors, root, options);
   auto body = [tensors, root](Flight& flight, Scratch&) {
     if (flight.size == 1) {
       return;
@@ -154,13 +131,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::broadcast(std::vector<at::Tensor> tensor
 
 ProcessGroup::WorkPtr ProcessGroupGloo::allreduce(std::vector<at::Tensor> tensors, ReduceOp op,
                                                   const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kAllreduce, size());
-  arguments.tensors(tensors, "tensors");
-  arguments.sameDtype(tensors, "tensors");
-  arguments.reducible(tensors[0].scalar_type(), op);
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kAllreduce, tensors, options);
-  call.reduce = op;
+  Call call = parts_->calls.allreduce(tensors, op, options);
   auto body = [tensors, op](Flight& flight, Scratch& scratch) {
     if (flight.size == 1) {
       return;
@@ -175,13 +146,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::allreduce(std::vector<at::Tensor> tensor
 
 ProcessGroup::WorkPtr ProcessGroupGloo::reduce(at::Tensor tensor, int root, ReduceOp op,
                                                const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kReduce, size());
-  arguments.tensor(tensor, "tensor");
-  arguments.rank(root, "root");
-  arguments.reducible(tensor.scalar_type(), op);
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kReduce, {tensor}, options, root);
-  call.reduce = op;
+  Call call = parts_->calls.reduce(tensor, root, op, options);
   auto body = [tensor, root, op](Flight& flight, Scratch& scratch) {
     if (flight.size == 1) {
       return;
@@ -198,11 +163,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::reduce(at::Tensor tensor, int root, Redu
 
 ProcessGroup::WorkPtr ProcessGroupGloo::allgather(std::vector<at::Tensor> outputs,
                                                   at::Tensor input, const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kAllgather, size());
-  arguments.tensor(input, "input");
-  arguments.onePerRank(outputs, "outputs", input, "input");
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kAllgather, {input}, options);
+  Call call = parts_->calls.allgather(outputs, input, options);
   auto body = [outputs, input](Flight& flight, Scratch&) {
     const Staged from(input, true);
     StagedList to(outputs, false);
@@ -215,16 +176,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::allgather(std::vector<at::Tensor> output
 
 ProcessGroup::WorkPtr ProcessGroupGloo::gather(std::vector<at::Tensor> outputs, at::Tensor input,
                                                int root, const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kGather, size());
-  arguments.tensor(input, "input");
-  arguments.rank(root, "root");
-  if (rank() == root) {
-    arguments.onePerRank(outputs, "outputs", input, "input");
-  } else {
-    arguments.noneUnlessRoot(outputs, "outputs", root);
-  }
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kGather, {input}, options, root);
+  Call call = parts_->calls.gather(outputs, input, root, options);
   auto body = [outputs, input, root](Flight& flight, Scratch&) {
     const Staged from(input, true);
     StagedList to(outputs, false);
@@ -237,16 +189,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::gather(std::vector<at::Tensor> outputs, 
 
 ProcessGroup::WorkPtr ProcessGroupGloo::scatter(at::Tensor output, std::vector<at::Tensor> inputs,
                                                 int root, const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kScatter, size());
-  arguments.tensor(output, "output");
-  arguments.rank(root, "root");
-  if (rank() == root) {
-    arguments.onePerRank(inputs, "inputs", output, "output");
-  } else {
-    arguments.noneUnlessRoot(inputs, "inputs", root);
-  }
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kScatter, {output}, options, root);
+  Call call = parts_->calls.scatter(output, inputs, root, options);
   auto body = [output, inputs, root](Flight& flight, Scratch&) {
     const StagedList from(inputs, true);
     Staged to(output, false);
@@ -260,13 +203,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::scatter(at::Tensor output, std::vector<a
 ProcessGroup::WorkPtr ProcessGroupGloo::reduceScatter(at::Tensor output,
                                                       std::vector<at::Tensor> inputs, ReduceOp op,
                                                       const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kReduceScatter, size());
-  arguments.tensor(output, "output");
-  arguments.onePerRank(inputs, "inputs", output, "output");
-  arguments.reducible(output.scalar_type(), op);
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kReduceScatter, {output}, options);
-  call.reduce = op;
+  Call call = parts_->calls.reduceScatter(output, inputs, op, options);
   auto body = [output, inputs, op](Flight& flight, Scratch& scratch) {
     const StagedList from(inputs, true);
     Staged to(output, false);
@@ -286,26 +223,7 @@ ProcessGroup::WorkPtr ProcessGroupGloo::alltoall(at::Tensor output, at::Tensor i
                                                  std::vector<std::int64_t> outputSplits,
                                                  std::vector<std::int64_t> inputSplits,
                                                  const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kAlltoall, size());
-  arguments.tensor(output, "output");
-  arguments.tensor(input, "input");
-  if (output.scalar_type() != input.scalar_type()) {
-    arguments.refuse(fmt::format("output is {} and input is {}; they must have the same dtype",
-                                 c10::toString(output.scalar_type()),
-                                 c10::toString(input.scalar_type())));
-  }
-  arguments.splits(outputSplits, output, "outputSplits", "output");
-  arguments.splits(inputSplits, input, "inputSplits", "input");
-  arguments.timeout(options.timeout);
-  Call call = makeCall(Operation::kAlltoall, {input}, options);
-  call.bytesTo = splitBytes(input, inputSplits);
-  call.bytesFrom = splitBytes(output, outputSplits);
-  const auto self = static_cast<std::size_t>(rank());
-  if (call.bytesTo[self] != call.bytesFrom[self]) {
-    arguments.refuse(fmt::format("inputSplits[{0}] is {1} bytes and outputSplits[{0}] is {2}; "
-                                 "what this rank sends to itself must have one size",
-                                 rank(), call.bytesTo[self], call.bytesFrom[self]));
-  }
+  Call call = parts_->calls.alltoall(output, input, outputSplits, inputSplits, options);
   auto body = [output, input](Flight& flight, Scratch&) {
     const Staged from(input, true);
     Staged to(output, false);
@@ -319,39 +237,20 @@ ProcessGroup::WorkPtr ProcessGroupGloo::alltoall(at::Tensor output, at::Tensor i
 
 ProcessGroup::WorkPtr ProcessGroupGloo::send(at::Tensor tensor, int to, int tag,
                                              const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kSend, size());
-  arguments.tensor(tensor, "tensor");
-  arguments.peer(to, rank(), "to");
-  arguments.timeout(options.timeout);
-  if (tag < 0) {
-    arguments.refuse(fmt::format("tag is {}; it must not be negative", tag));
-  }
-  Call call = makeCall(Operation::kSend, {tensor}, options, to);
+  Call call = parts_->calls.send(tensor, to, tag, options);
   return parts_->pointToPoint.send(std::move(call), std::move(tensor), tag, limit(options));
 }
 
 ProcessGroup::WorkPtr ProcessGroupGloo::recv(at::Tensor tensor, int from, int tag,
                                              const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kRecv, size());
-  arguments.tensor(tensor, "tensor");
-  if (from != kAnySource) {
-    arguments.peer(from, rank(), "from");
-  } else if (size() == 1) {
-    arguments.refuse("from is any source, and there is no other rank in a group of one");
-  }
-  arguments.timeout(options.timeout);
-  if (tag < 0) {
-    arguments.refuse(fmt::format("tag is {}; it must not be negative", tag));
-  }
-  Call call = makeCall(Operation::kRecv, {tensor}, options, from);
+  Call call = parts_->calls.recv(tensor, from, tag, options);
   return parts_->pointToPoint.receive(std::move(call), std::move(tensor), tag, limit(options));
 }
 
 ProcessGroup::WorkPtr ProcessGroupGloo::barrier(const CallOptions& options) {
-  const Arguments arguments(kName, Operation::kBarrier, size());
-  arguments.timeout(options.timeout);
+  Call call = parts_->calls.barrier(options);
   gloo::Dispatcher& dispatcher = parts_->dispatcher;
-  return dispatcher.submit(makeCall(Operation::kBarrier, {}, options), {}, limit(options),
+  return dispatcher.submit(std::move(call), {}, limit(options),
                            [&dispatcher](Flight& flight, Scratch&) {
                              dispatcher.waitForEarlier(flight);
                              if (flight.size > 1) {

@@ -60,6 +60,7 @@ class ProcessGroupGloo final : public ProcessGroup {
   /// For later calls; throws std::invalid_argument unless positive.
   void setTimeout(std::chrono::milliseconds timeout) override;
   void abort(const std::string& reason) override;
+  [[nodiscard]] GroupState state() const override;
 
  private:
   struct Parts;

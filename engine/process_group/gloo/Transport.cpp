@@ -205,6 +205,7 @@ Transport::~Transport() = default;
 }
 
 std::optional<std::string> Transport::lost(int peer) {
+  std::lock_guard lock(vigilMutex_);
   for (const auto& vigil : vigils_) {
     if (vigil->peer != peer) {
       continue;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ class Transport {
   [[nodiscard]] ::gloo::Context* context(std::uint64_t turn) const;
 
   /// Returns what Gloo says about a broken connection to `peer`, nothing while it stands.
-  /// One thread at a time.
+  /// [any-thread]
   [[nodiscard]] std::optional<std::string> lost(int peer);
 
   /// Closes all connections, so that the peers notice; ends no waits here. [any-thread]
@@ -56,6 +57,7 @@ class Transport {
   void keepVigil(int rank, int size);
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
+  std::mutex vigilMutex_;
   std::vector<std::unique_ptr<Vigil>> vigils_;
 };
 

@@ -63,13 +63,15 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
   }
   if (const auto notes = flight->notes(); notes && !flight->failed()) {
     if (const std::string text = mismatch(*flight, *notes); !text.empty()) {
-      flight->fail(Failure{text});
+      flight->fail(Failure{text, -1, CommErrorKind::kMismatch});
     }
   }
   if (flight->failed()) {
+    const Failure failure = flight->failure();
     breakGroup(Failure{fmt::format("given up because {} #{} failed: {}",
                                    trace::name(flight->call.operation), flight->call.sequence,
-                                   flight->failure().what)});
+                                   failure.what),
+                       failure.peer, failure.kind});
     return;
   }
   const milliseconds patience = std::min(kStuck, flight->limit / 4);
@@ -107,7 +109,7 @@ Failure Dispatcher::timeOut(const Flight& flight) const {
                           fmt::join(silent, ", "), one ? "has" : "have");
     }
   }
-  return Failure{text, true, flight.waitingPeer()};
+  return Failure{text, flight.waitingPeer(), CommErrorKind::kTimeout};
 }
 
 }  // namespace lockstep::process_group::gloo

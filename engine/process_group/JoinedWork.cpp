@@ -1,0 +1,70 @@
+#include "engine/process_group/JoinedWork.h"
+
+#include <ATen/core/grad_mode.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace lockstep::process_group {
+namespace {
+
+struct Joint {
+  std::shared_ptr<WorkState> work;
+  std::function<void()> finish;
+  std::atomic<std::size_t> left{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+};
+
+void endPart(Joint& joint, const std::exception_ptr& error) {
+  if (error != nullptr) {
+    std::lock_guard lock(joint.mutex);
+    if (joint.error == nullptr) {
+      joint.error = error;
+    }
+  }
+  if (joint.left.fetch_sub(1) != 1) {
+    return;
+  }
+  if (joint.error == nullptr && joint.finish) {
+    try {
+      const at::NoGradGuard noGrad;
+      joint.finish();
+    } catch (...) {
+      joint.error = std::current_exception();
+    }
+  }
+  if (joint.error != nullptr) {
+    joint.work->fail(joint.error);
+  } else {
+    joint.work->succeed();
+  }
+}
+
+}  // namespace
+
+ProcessGroup::WorkPtr joinWorks(std::vector<ProcessGroup::WorkPtr> parts, CommError::Where where,
+                                std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
+                                std::function<void()> finish) {
+  auto joint = std::make_shared<Joint>();
+  joint->finish = std::move(finish);
+  joint->left = parts.size();
+  WorkState::Backend backend;
+  backend.abort = [parts] {
+    for (const auto& part : parts) {
+      part->abort();
+    }
+  };
+  joint->work = std::make_shared<WorkState>(std::move(where), std::move(outputs), limit,
+                                            std::move(backend));
+  std::shared_ptr<WorkState> work = joint->work;
+  for (const auto& part : parts) {
+    part->future().whenComplete(
+        [joint](const base::Future<std::vector<at::Tensor>>& done) {
+          endPart(*joint, done.exception());
+        });
+  }
+  return work;
+}
+
+}  // namespace lockstep::process_group

@@ -1,0 +1,177 @@
+#include "engine/process_group/Subgroups.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace lockstep::process_group {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+std::string ranksText(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+}
+
+// What a rank holds of a group that it does not belong to.
+class Outsider final : public ProcessGroup {
+ public:
+  Outsider(int globalRank, int size, std::string name, const std::string& members)
+      : ProcessGroup(-1, size, std::move(name)),
+        text_(fmt::format("rank {} is not part of group {} ({})", globalRank, groupName(),
+                          members)) {}
+
+  [[nodiscard]] std::string backendName() const override { return "none"; }
+  WorkPtr broadcast(std::vector<at::Tensor>, int, const CallOptions&) override { refuse(); }
+  WorkPtr allreduce(std::vector<at::Tensor>, ReduceOp, const CallOptions&) override { refuse(); }
+  WorkPtr reduce(at::Tensor, int, ReduceOp, const CallOptions&) override { refuse(); }
+  WorkPtr allgather(std::vector<at::Tensor>, at::Tensor, const CallOptions&) override {
+    refuse();
+  }
+  WorkPtr gather(std::vector<at::Tensor>, at::Tensor, int, const CallOptions&) override {
+    refuse();
+  }
+  WorkPtr scatter(at::Tensor, std::vector<at::Tensor>, int, const CallOptions&) override {
+    refuse();
+  }
+  WorkPtr reduceScatter(at::Tensor, std::vector<at::Tensor>, ReduceOp,
+                        const CallOptions&) override {
+    refuse();
+  }
+  WorkPtr alltoall(at::Tensor, at::Tensor, std::vector<std::int64_t>, std::vector<std::int64_t>,
+                   const CallOptions&) override {
+    refuse();
+  }
+  WorkPtr send(at::Tensor, int, int, const CallOptions&) override { refuse(); }
+  WorkPtr recv(at::Tensor, int, int, const CallOptions&) override { refuse(); }
+  WorkPtr barrier(const CallOptions&) override { refuse(); }
+  at::Tensor allocate(std::int64_t) override { refuse(); }
+  [[nodiscard]] std::uint64_t sequenceNumber() const override { return 0; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const override { return kNoTimeout; }
+  void setTimeout(std::chrono::milliseconds) override { refuse(); }
+  void abort(const std::string&) override {}
+
+ private:
+  [[noreturn]] void refuse() const { throw std::invalid_argument(text_); }
+  const std::string text_;
+};
+
+base::Status checkRanks(const std::vector<int>& ranks, int worldSize) {
+  const auto refuse = [](std::string what) { return Error{ExitCode::kBadInput, what, ""}; };
+  if (ranks.empty()) {
+    return refuse("a subgroup without ranks");
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i] < 0 || ranks[i] >= worldSize) {
+      return refuse(fmt::format("a subgroup with rank {}; ranks of the world are 0 to {}",
+                                ranks[i], worldSize - 1));
+    }
+    if (i > 0 && ranks[i] <= ranks[i - 1]) {
+      return refuse(fmt::format("the ranks of a subgroup, {}, are not in ascending order, each "
+                                "once",
+                                fmt::join(ranks, ", ")));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Subgroups::Subgroups(std::shared_ptr<ProcessGroup> world, std::string backend,
+                     std::shared_ptr<store::Store> store, GroupOptions options,
+                     std::uint8_t firstNumber)
+    : world_(std::move(world)),
+      backend_(std::move(backend)),
+      store_(std::move(store)),
+      options_(std::move(options)),
+      firstNumber_(firstNumber) {
+  std::vector<int> all(static_cast<std::size_t>(world_->size()));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    all[rank] = static_cast<int>(rank);
+  }
+  entries_.push_back(Entry{world_, world_->groupName(), std::move(all)});
+}
+
+base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int> ranks) {
+  if (base::Status checked = checkRanks(ranks, world_->size()); !checked.ok()) {
+    return checked.error();
+  }
+  GroupOptions options = options_;
+  {
+    std::lock_guard lock(mutex_);
+    ++made_;
+    options.groupName = fmt::format("{}.{}", world_->groupName(), made_);
+    options.groupNumber = static_cast<std::uint8_t>(std::min(255, firstNumber_ + made_ - 1));
+  }
+  // The first rank that comes writes its list; the others compare.
+  const std::string list = fmt::format("{}", fmt::join(ranks, ","));
+  try {
+    const std::string mine = fmt::format("{}|{}", world_->rank(), list);
+    const std::string key = fmt::format("subgroup/{}", options.groupName);
+    const std::string standing = store_->compareSet(key, "", mine);
+    const std::size_t bar = standing.find('|');
+    if (bar == std::string::npos || standing.substr(bar + 1) != list) {
+      return Error{ExitCode::kBadInput,
+                   fmt::format("group {} has ranks {} on rank {} and ranks {} on rank {}; all "
+                               "ranks must make the same groups in the same order",
+                               options.groupName, list, world_->rank(),
+                               standing.substr(bar + 1), standing.substr(0, bar)),
+                   ""};
+    }
+  } catch (const store::StoreError& error) {
+    return Error{ExitCode::kCommFailed, error.what(),
+                 fmt::format("rank {}, group {}", world_->rank(), options.groupName)};
+  }
+
+  const auto own = std::find(ranks.begin(), ranks.end(), world_->rank());
+  std::shared_ptr<ProcessGroup> group;
+  if (own == ranks.end()) {
+    group = std::make_shared<Outsider>(world_->rank(), static_cast<int>(ranks.size()),
+                                       options.groupName, ranksText(ranks));
+  } else {
+    auto made = makeProcessGroup(backend_, store_, static_cast<int>(own - ranks.begin()),
+                                 static_cast<int>(ranks.size()), options);
+    if (!made.ok()) {
+      return made.error().within(fmt::format("subgroup of {}", ranksText(ranks)));
+    }
+    group = std::move(made).value();
+  }
+  std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const Entry& entry) { return entry.group.expired(); });
+  entries_.push_back(Entry{group, options.groupName, std::move(ranks)});
+  return group;
+}
+
+std::vector<int> Subgroups::members(const ProcessGroup& group) const {
+  std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    if (entry.group.lock().get() == &group) {
+      return entry.ranks;
+    }
+  }
+  throw std::invalid_argument(fmt::format("group {} is not registered", group.groupName()));
+}
+
+int Subgroups::globalRank(const ProcessGroup& group, int groupRank) const {
+  const std::vector<int> ranks = members(group);
+  if (groupRank < 0 || groupRank >= static_cast<int>(ranks.size())) {
+    throw std::invalid_argument(fmt::format("group rank {} is not part of group {}, which has {}",
+                                            groupRank, group.groupName(), ranks.size()));
+  }
+  return ranks[static_cast<std::size_t>(groupRank)];
+}
+
+int Subgroups::groupRank(const ProcessGroup& group, int globalRank) const {
+  const std::vector<int> ranks = members(group);
+  const auto found = std::find(ranks.begin(), ranks.end(), globalRank);
+  if (found == ranks.end()) {
+    throw std::invalid_argument(fmt::format("rank {} is not part of group {} ({})", globalRank,
+                                            group.groupName(), ranksText(ranks)));
+  }
+  return static_cast<int>(found - ranks.begin());
+}
+
+}  // namespace lockstep::process_group

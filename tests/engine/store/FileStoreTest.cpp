@@ -135,6 +135,15 @@ TEST_F(FileStoreTest, RefusesAFileThatIsNoStore) {
   EXPECT_EQ(support::readFile(path), "a letter to my aunt");
 }
 
+TEST_F(FileStoreTest, RefusesToAppendBeyondTheLongestValue) {
+  FileStore store({path, 1});
+  store.set("large", std::string(60U << 20, 'x'));
+  EXPECT_THAT(failureOf([&] { store.append("large", std::string(5U << 20, 'x')); }),
+              AllOf(HasSubstr("append"), HasSubstr("large\""), HasSubstr("67108864")));
+  store.append("large", "y");
+  EXPECT_EQ(store.get("large").size(), (60U << 20) + 1);
+}
+
 TEST_F(FileStoreTest, TakesAnEmptyFileOver) {
   folder.write("store", "");
   FileStore store({path, 1});

@@ -48,5 +48,48 @@ TEST(PrefixStore, NamesTheWholeKeyOfTheStoreBeneath) {
   }
 }
 
+/// A store with the plain operations alone, as another library might bring one.
+class PlainStore final : public Store {
+ public:
+  void set(const std::string& key, const std::string& value) override { store_.set(key, value); }
+  std::string get(const std::string& key) override { return store_.get(key); }
+  std::int64_t add(const std::string& key, std::int64_t n) override { return store_.add(key, n); }
+  std::string compareSet(const std::string& key, const std::string& expected,
+                         const std::string& desired) override {
+    return store_.compareSet(key, expected, desired);
+  }
+  bool deleteKey(const std::string& key) override { return store_.deleteKey(key); }
+  bool check(const std::vector<std::string>& keys) override { return store_.check(keys); }
+  std::int64_t getNumKeys() override { return store_.getNumKeys(); }
+  void wait(const std::vector<std::string>& keys, Milliseconds limit) override {
+    store_.wait(keys, limit);
+  }
+  [[nodiscard]] Milliseconds timeout() const override { return store_.timeout(); }
+  void setTimeout(Milliseconds timeout) override { store_.setTimeout(timeout); }
+
+ private:
+  HashStore store_;
+};
+
+TEST(PrefixStore, SaysWhatTheStoreBeneathCannotDo) {
+  PrefixStore store("group", std::make_shared<PlainStore>());
+  EXPECT_FALSE(store.hasExtendedApi());
+  const std::vector<std::pair<std::string, std::function<void()>>> calls{
+      {"append", [&] { store.append("key", "value"); }},
+      {"multiGet", [&] { store.multiGet({"key"}); }},
+      {"multiSet", [&] { store.multiSet({"key"}, {"value"}); }},
+      {"watchKey", [&] { store.watchKey("key", [](const auto&, const auto&) {}); }},
+  };
+  for (const auto& [name, call] : calls) {
+    try {
+      call();
+      ADD_FAILURE() << name << ": no StoreError";
+    } catch (const StoreError& error) {
+      EXPECT_THAT(error.what(),
+                  testing::StartsWith(name + " \"group/key\": this kind of store has no such"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::store

@@ -115,6 +115,19 @@ TEST_P(StoreContract, KeepsSumsAsDecimalText) {
   EXPECT_EQ(store->add("text", 1), 42);
 }
 
+TEST_P(StoreContract, KeepsTextsAndSumsSideBySide) {
+  store->set("text", "value0");
+  for (int i = 1; i <= 6; ++i) {
+    store->add("first", i <= 3 ? i : 0);
+    store->add("second", i);
+  }
+  store->set("text", "value1");
+  EXPECT_EQ(store->get("first"), "6");
+  EXPECT_EQ(store->get("second"), "21");
+  EXPECT_EQ(store->get("text"), "value1");
+  EXPECT_EQ(store->getNumKeys(), backend.ownKeys() + 3);
+}
+
 TEST_P(StoreContract, TakesKeysThatLookLikeNumbers) {
   store->set("-3", "7");
   EXPECT_EQ(store->get("-3"), "7");
@@ -235,6 +248,79 @@ TEST_P(StoreContract, LosesNoAddOfFourThreads) {
     }
   });
   EXPECT_EQ(store->get("counter"), "400");
+}
+
+TEST_P(StoreContract, AppendsToWhatStands) {
+  EXPECT_TRUE(store->hasExtendedApi());
+  store->append("log", "one ");
+  EXPECT_EQ(store->get("log"), "one ");
+  store->append("log", std::string("\0two", 4));
+  store->append("log", "");
+  EXPECT_EQ(store->get("log"), std::string("one \0two", 8));
+  EXPECT_EQ(backend.open()->get("log"), std::string("one \0two", 8));
+  store->set("number", "4");
+  store->append("number", "2");
+  EXPECT_EQ(store->add("number", 1), 43);
+}
+
+TEST_P(StoreContract, LosesNoAppendOfFourThreads) {
+  support::runRanks(4, [&](int rank) {
+    auto own = backend.open();
+    for (int i = 0; i < 50; ++i) {
+      own->append("log", std::string(3, static_cast<char>('a' + rank)));
+    }
+  });
+  const std::string log = store->get("log");
+  ASSERT_EQ(log.size(), 600U);
+  for (std::size_t i = 0; i < log.size(); i += 3) {
+    EXPECT_EQ(log.substr(i, 3), std::string(3, log[i])) << "torn at " << i;
+  }
+}
+
+TEST_P(StoreContract, SetsAndGetsManyKeysAtOnce) {
+  store->multiSet({"a", "b", "a"}, {"1", std::string("\0", 1), "3"});
+  EXPECT_THAT(backend.open()->multiGet({"b", "a", "b"}),
+              testing::ElementsAre(std::string("\0", 1), "3", std::string("\0", 1)));
+  store->multiSet({}, {});
+  EXPECT_THAT(store->multiGet({}), testing::IsEmpty());
+}
+
+TEST_P(StoreContract, RefusesKeysWithoutTheirValues) {
+  EXPECT_THAT(failureOf([&] {
+                store->multiSet({"a", "b"}, {"1"});
+              }),
+              AllOf(HasSubstr("multiSet"), HasSubstr("2 keys and 1 values")));
+  EXPECT_FALSE(store->check({"a"}));
+}
+
+TEST_P(StoreContract, NamesTheMissingKeysWhenMultiGetTimesOut) {
+  store->set("there", "1");
+  store->setTimeout(20ms);
+  EXPECT_THAT(failureOf([&] {
+                store->multiGet({"there", "absent"});
+              }),
+              AllOf(HasSubstr("multiGet"), HasSubstr("timeout after 20 ms"), HasSubstr("absent\""),
+                    Not(HasSubstr("there\""))));
+}
+
+TEST_P(StoreContract, MultiGetWaitsForAllAndSeesAMultiSetWhole) {
+  store->set("b", "old");
+  auto other = backend.open();
+  auto got = std::async(std::launch::async, [&] { return other->multiGet({"a", "b"}); });
+  store->multiSet({"a", "b"}, {"new", "new"});
+  EXPECT_THAT(got.get(), testing::ElementsAre("new", "new"));
+}
+
+TEST_P(StoreContract, HoldsUpNoShortWaitWhileOneThreadWaits) {
+  store->set("there", "1");
+  auto blocked = std::async(std::launch::async, [&] { return store->get("release"); });
+  for (int i = 0; i < 20; ++i) {
+    store->wait({"there"}, 0ms);
+    EXPECT_THAT(failureOf([&] { store->wait({"absent"}, 0ms); }),
+                HasSubstr("timeout after 0 ms; missing key"));
+  }
+  store->set("release", "now");
+  EXPECT_EQ(blocked.get(), "now");
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, StoreContract,

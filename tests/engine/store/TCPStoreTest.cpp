@@ -203,6 +203,15 @@ TEST(TCPStore, RefusesAKeyThatIsTooLong) {
   EXPECT_EQ(server.get("short"), "value");
 }
 
+TEST(TCPStore, RefusesToAppendBeyondTheLongestValue) {
+  TCPStore store("127.0.0.1", serverOptions());
+  store.set("large", std::string(60U << 20, 'x'));
+  EXPECT_THAT(failureOf([&] { store.append("large", std::string(5U << 20, 'x')); }),
+              AllOf(HasSubstr("append"), HasSubstr("large\""), HasSubstr("67108864")));
+  store.append("large", "y");
+  EXPECT_EQ(store.get("large").size(), (60U << 20) + 1);
+}
+
 TEST(TCPStore, KeepsNoConnectionPerCall) {
   TCPStore server("127.0.0.1", serverOptions());
   for (int i = 0; i < 3000; ++i) {

@@ -137,10 +137,10 @@ class RawClient {
   }
   /// Reads until the server closes; returns whether it does.
   bool isClosed() {
-    std::string byte;
+    std::string bytes;
     Transfer result = Transfer::kDone;
     while (result == Transfer::kDone) {
-      result = detail::receiveAll(socket_.get(), byte, 1, Deadline(10s));
+      result = detail::receiveAll(socket_.get(), bytes, 4096, Deadline(10s));
     }
     return result == Transfer::kClosed;
   }
@@ -189,7 +189,9 @@ TEST_F(TcpFaultServer, TurnsAwayFramesThatBreakTheRules) {
         frame(Request::kSet, doubled), frame(Request::kGet, doubled),
         frame(Request::kCheck, longText), frame(Request::kWait, longText),
         frame(Request::kAdd, doubled + "123"), frame(Request::kDelete, doubled + "more"),
-        frame(Request::kNumKeys, "more")}) {
+        frame(Request::kAppend, doubled), frame(Request::kMultiGet, longText),
+        frame(Request::kMultiSet, std::string("\1\0\0\0", 4) + doubled),
+        frame(Request::kWatch, doubled + "more"), frame(Request::kNumKeys, "more")}) {
     RawClient client(server->port());
     client.send(hello + bytes);
     EXPECT_TRUE(client.isClosed());
@@ -239,6 +241,19 @@ TEST_F(TcpFaultServer, StopsReadingAClientThatTakesNoReplies) {
   EXPECT_EQ(server->get("others"), "go on");
 }
 
+TEST_F(TcpFaultServer, DropsAWatcherThatReadsNothing) {
+  std::string key;
+  WireWriter(key).text("/watched");
+  RawClient client(server->port());
+  client.send(std::string(detail::kHello) + frame(Request::kWatch, key));
+  EXPECT_TRUE(client.receives(detail::kHello.size() + 5));
+  const std::string value(60'000'000, 'x');
+  for (int i = 0; i < 4; ++i) {
+    server->set("watched", value);
+  }
+  EXPECT_TRUE(client.isClosed()) << "more is unread than the server keeps";
+}
+
 TEST_F(TcpFaultServer, OutlivesRandomBytes) {
   std::mt19937 random(20240601);
   const auto number = [&random](std::uint32_t below) { return random() % below; };
@@ -263,7 +278,7 @@ TEST_F(TcpFaultServer, OutlivesRandomBytes) {
             writer.u8(static_cast<std::uint8_t>(number(256)));
         }
       }
-      bytes += frame(static_cast<Request>(number(12)), fields);
+      bytes += frame(static_cast<Request>(number(16)), fields);
     }
     if (number(3) == 0 && !bytes.empty()) {
       bytes[number(static_cast<std::uint32_t>(bytes.size()))] ^= static_cast<char>(1 + number(255));

@@ -157,6 +157,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   at::set_num_threads(1);
+  at::manual_seed(0);  // before any thread draws
   std::mutex mutex;
   bool failed = false;
   const auto report = [&](const std::string& who, const std::exception& error) {

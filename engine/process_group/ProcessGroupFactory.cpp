@@ -105,7 +105,7 @@ Made makeMapped(const Maker& maker, const GroupOptions& options) {
   DeviceGroup::Groups groups;
   for (const DeviceBackend& entry : maker.map) {
     GroupOptions own = options;
-    own.groupName += "/" + c10::DeviceTypeName(entry.device, true);
+    own.groupName += fmt::format("/{}", c10::DeviceTypeName(entry.device, true));
     auto made = factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own);
     if (!made.ok()) {
       return made.error();

@@ -24,5 +24,23 @@ TEST(CommError, LeavesOutWhatIsNotKnown) {
   EXPECT_STREQ(CommError(where, "lost").what(), "barrier, rank 0: lost");
 }
 
+TEST(CommError, KeepsItsKindAndTheTextWithoutThePlace) {
+  CommError::Where where;
+  where.operation = trace::Operation::kBarrier;
+  where.kind = CommErrorKind::kNetwork;
+  const CommError error(where, "lost");
+  EXPECT_EQ(error.kind(), CommErrorKind::kNetwork);
+  EXPECT_EQ(error.reason(), "lost");
+  EXPECT_EQ(name(error.kind()), "network");
+}
+
+TEST(CommError, KindDecidesTheStateOfTheGroup) {
+  EXPECT_EQ(stateAfter(CommErrorKind::kTimeout), GroupState::kTimeout);
+  EXPECT_EQ(stateAfter(CommErrorKind::kRemote), GroupState::kRemoteError);
+  EXPECT_EQ(stateAfter(CommErrorKind::kNetwork), GroupState::kCommError);
+  EXPECT_EQ(stateAfter(CommErrorKind::kMismatch), GroupState::kCommError);
+  EXPECT_EQ(name(GroupState::kRemoteError), "remote_error");
+}
+
 }  // namespace
 }  // namespace lockstep::process_group

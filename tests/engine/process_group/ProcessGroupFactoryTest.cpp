@@ -43,6 +43,61 @@ TEST(ProcessGroupFactory, RefusesOptionsThatCannotBe) {
   EXPECT_THAT(refusal("gloo", 0, 1, options), HasSubstr("empty name"));
 }
 
+TEST(ProcessGroupFactory, RefusesMoreTurnsThanThereCanBe) {
+  GroupOptions options;
+  options.roundRobin = 0;
+  EXPECT_EQ(refusal("gloo", 0, 1, options), "0 groups that take turns; there can be 1 to 64");
+  options.roundRobin = 65;
+  EXPECT_EQ(refusal("gloo", 0, 1, options), "65 groups that take turns; there can be 1 to 64");
+}
+
+TEST(ProcessGroupFactory, NamesTheBackendOfADeviceMapThatIsNotThere) {
+  EXPECT_THAT(refusal("cpu:gloo,cuda:smoke_signals", 0, 1),
+              HasSubstr("there is no backend \"smoke_signals\" in this build"));
+  EXPECT_THAT(refusal("cpu:gloo,toaster:gloo", 0, 1),
+              HasSubstr("there is no device type \"toaster\""));
+}
+
+TEST(ProcessGroupFactory, KnowsTheModesOfChecksByName) {
+  EXPECT_EQ(checkModeFrom("off"), CheckMode::kOff);
+  EXPECT_EQ(checkModeFrom("first"), CheckMode::kFirst);
+  EXPECT_EQ(checkModeFrom("always"), CheckMode::kAlways);
+  EXPECT_EQ(checkModeFrom("sometimes"), std::nullopt);
+  EXPECT_EQ(name(CheckMode::kFirst), "first");
+}
+
+TEST(BackendRegistry, MakesGroupsOfABackendThatWasAdded) {
+  int asked = 0;
+  const BackendFactory factory = [&](std::shared_ptr<store::Store>, int rank, int size,
+                                     const GroupOptions& options) {
+    ++asked;
+    EXPECT_EQ(rank, 1);
+    EXPECT_EQ(size, 3);
+    EXPECT_EQ(options.groupName, "default");
+    return base::Result<std::shared_ptr<ProcessGroup>>(
+        base::Error{base::ExitCode::kEnvironment, "no pigeons today", ""});
+  };
+  ASSERT_TRUE(registerBackend("pigeon", factory).ok());
+  EXPECT_THAT(availableBackends(), testing::Contains("pigeon"));
+  EXPECT_EQ(refusal("pigeon", 1, 3), "no pigeons today");
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(registerBackend("pigeon", factory).error().message(),
+            "backend \"pigeon\": there is one of this name already");
+}
+
+TEST(BackendRegistry, RefusesNamesThatCannotStandInAMap) {
+  const BackendFactory factory = [](std::shared_ptr<store::Store>, int, int,
+                                    const GroupOptions&) {
+    return base::Result<std::shared_ptr<ProcessGroup>>(base::Error{});
+  };
+  for (const char* wrong : {"", "a:b", "a,b", "Big"}) {
+    EXPECT_THAT(registerBackend(wrong, factory).error().message(),
+                HasSubstr("lower-case letters, digits and '_' only"));
+  }
+  EXPECT_THAT(registerBackend("nothing", nullptr).error().message(),
+              HasSubstr("without a factory"));
+}
+
 TEST(ProcessGroup, NamesItsReduceOperations) {
   EXPECT_EQ(name(ReduceOp::kSum), "sum");
   EXPECT_EQ(name(ReduceOp::kBitwiseXor), "bitwise_xor");

@@ -1,0 +1,129 @@
+#include "engine/process_group/shaped/LinkModel.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/process_group/Call.h"
+
+namespace lockstep::process_group {
+namespace {
+
+using trace::Operation;
+
+constexpr double kNsPerUs = 1000;
+
+/// 1 Gbit/s is one bit a nanosecond.
+double nsOf(double bytes, double gbps) {
+  return gbps > 0 ? bytes * 8 / gbps : 0;
+}
+
+LinkModel::Cost rounded(double linkNs, double latencyNs) {
+  return {static_cast<std::int64_t>(linkNs + 0.5), static_cast<std::int64_t>(latencyNs + 0.5)};
+}
+
+}  // namespace
+
+LinkModel::LinkModel(LinkOptions options, int rank, int size)
+    : options_(std::move(options)), rank_(rank), size_(size) {
+  if (size_ < 2) {
+    return;
+  }
+  for (int from = 0; from < size_; ++from) {
+    const LinkSpeed speed = between(from, (from + 1) % size_);
+    if (speed.bandwidthGbps > 0) {
+      ringGbps_ = ringGbps_ > 0 ? std::min(ringGbps_, speed.bandwidthGbps) : speed.bandwidthGbps;
+    }
+    ringLatencyUs_ = std::max(ringLatencyUs_, speed.latencyUs);
+  }
+}
+
+LinkSpeed LinkModel::between(int a, int b) const {
+  LinkSpeed speed =
+      a / options_.ranksPerNode == b / options_.ranksPerNode ? options_.inside : options_.link;
+  for (const auto& exception : options_.exceptions) {
+    const bool fits = exception.peer < 0
+                          ? exception.rank == a || exception.rank == b
+                          : std::minmax(exception.rank, exception.peer) == std::minmax(a, b);
+    if (fits) {
+      speed = exception.speed;
+    }
+  }
+  return speed;
+}
+
+double LinkModel::toPeerNs(int peer, std::uint64_t bytes) const {
+  return peer == rank_ ? 0 : nsOf(static_cast<double>(bytes), between(rank_, peer).bandwidthGbps);
+}
+
+double LinkModel::peerLatencyNs(int peer) const {
+  return peer == rank_ ? 0 : between(rank_, peer).latencyUs * kNsPerUs;
+}
+
+LinkModel::Cost LinkModel::cost(Operation operation, std::uint64_t bytes, int root) const {
+  if (size_ < 2) {
+    return {};
+  }
+  const double n = size_;
+  const double ring = nsOf(static_cast<double>(bytes), ringGbps_);
+  const double hop = ringLatencyUs_ * kNsPerUs;
+  const double depth = std::bit_width(static_cast<unsigned>(size_ - 1));
+  switch (operation) {
+    case Operation::kAllreduce:
+      return rounded(2 * (n - 1) / n * ring, 2 * (n - 1) * hop);
+    case Operation::kAllgather:
+    case Operation::kReduceScatter:
+      return rounded((n - 1) * ring, (n - 1) * hop);
+    case Operation::kBroadcast:
+    case Operation::kReduce:
+      return rounded(ring, depth * hop);
+    case Operation::kBarrier:
+      return rounded(0, depth * hop);
+    case Operation::kGather:
+    case Operation::kScatter: {
+      const bool receives = (operation == Operation::kGather) == (rank_ == root);
+      double link = 0;
+      double latency = 0;
+      for (int peer = 0; peer < size_; ++peer) {
+        if (rank_ == root || peer == root) {
+          link += toPeerNs(peer, bytes);
+          latency = std::max(latency, receives ? peerLatencyNs(peer) : 0);
+        }
+      }
+      return rounded(link, latency);
+    }
+    case Operation::kSend:
+      return rounded(toPeerNs(root, bytes), 0);
+    case Operation::kRecv:
+      return rounded(toPeerNs(root, bytes), peerLatencyNs(root));
+    case Operation::kAlltoall:
+    case Operation::kNone:
+      break;
+  }
+  return {};
+}
+
+LinkModel::Cost LinkModel::alltoall(const std::vector<std::uint64_t>& bytesTo,
+                                    const std::vector<std::uint64_t>& bytesFrom) const {
+  double out = 0;
+  double in = 0;
+  double latency = 0;
+  for (int peer = 0; peer < size_; ++peer) {
+    const auto index = static_cast<std::size_t>(peer);
+    out += toPeerNs(peer, bytesTo[index]);
+    in += toPeerNs(peer, bytesFrom[index]);
+    latency = std::max(latency, peerLatencyNs(peer));
+  }
+  return rounded(std::max(out, in), latency);
+}
+
+std::int64_t LinkModel::jitterNs(std::uint64_t stream, std::uint64_t number) const {
+  if (options_.jitterUs <= 0) {
+    return 0;
+  }
+  const std::uint64_t bits = mix(mix(mix(0, options_.seed), stream), number);
+  const double part = static_cast<double>(bits >> 11) * 0x1.0p-53;  // [0, 1)
+  return static_cast<std::int64_t>(part * options_.jitterUs * kNsPerUs);
+}
+
+}  // namespace lockstep::process_group

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/WorkState.h"
+#include "engine/process_group/shaped/ArrivalBoard.h"
+#include "engine/process_group/shaped/LinkClock.h"
+#include "engine/process_group/shaped/LinkModel.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group {
+
+/// The operations of one ShapedGroup from their call to the end the link gives them.
+/// Lives as long as the last of them. [any-thread]
+class Traffic : public std::enable_shared_from_this<Traffic> {
+ public:
+  struct Parts {
+    std::string group;
+    std::uint8_t groupNumber = 0;
+    int rank = 0;
+    int size = 1;
+    LinkModel model;
+    std::shared_ptr<LinkClock> clock;
+    std::unique_ptr<ArrivalBoard> board;  ///< null: no other rank's arrival is known
+    trace::Lane* lane = nullptr;          ///< may be null
+  };
+  explicit Traffic(Parts parts);
+
+  /// One call, as far as the link is concerned.
+  struct Request {
+    trace::Operation operation = trace::Operation::kNone;
+    std::uint64_t bytes = 0;  ///< as events count them
+    int root = -1;            ///< root or peer; -1 in a receive from any rank
+    LinkModel::Cost cost;
+    std::vector<at::Tensor> outputs;
+    CallOptions options;  ///< with the time limit filled in
+  };
+  using Start = std::function<ProcessGroup::WorkPtr()>;
+
+  [[nodiscard]] const LinkModel& model() const { return parts_.model; }
+
+  /// Calls `start`, which begins the operation below, and returns the Work of the shaped one.
+  /// Throws what `start` throws.
+  ProcessGroup::WorkPtr submit(Request request, const Start& start);
+
+  /// Fails whatever waits for the link.
+  void abort(const std::string& reason);
+
+  /// Ends at once what waits for the link and whatever comes later; records nothing any more.
+  void close();
+
+ private:
+  struct Transfer;
+  using TransferPtr = std::shared_ptr<Transfer>;
+
+  static std::exception_ptr aborted(const Transfer& transfer, const std::string& reason);
+  [[nodiscard]] std::vector<int> awaited(const Request& request) const;
+  [[nodiscard]] std::int64_t arrival(const Transfer& transfer) const;
+  [[nodiscard]] static bool pairwise(trace::Operation operation);
+  [[nodiscard]] LinkModel::Cost costOf(const Transfer& transfer) const;
+  void innerDone(const TransferPtr& transfer);
+  void advance(std::vector<TransferPtr>& broken);
+  void carry(const TransferPtr& transfer, std::vector<TransferPtr>& broken);
+  void end(const TransferPtr& transfer);
+
+  Parts parts_;
+  std::mutex mutex_;
+  std::uint64_t calls_ = 0;           // collectives
+  std::uint64_t pairCalls_ = 0;       // sends and receives
+  std::deque<TransferPtr> queue_;     // collectives in call order, until they get the link
+  std::set<TransferPtr> travelling_;  // until their end
+  bool closed_ = false;
+};
+
+}  // namespace lockstep::process_group

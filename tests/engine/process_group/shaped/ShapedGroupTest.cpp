@@ -1,0 +1,197 @@
+#include "engine/process_group/shaped/ShapedGroup.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+
+#include "tests/engine/process_group/Recorded.h"
+#include "tests/engine/process_group/shaped/ShapedThreads.h"
+
+namespace lockstep::process_group {
+namespace {
+
+TEST(ShapedGroup, GivesTheResultsOfTheGroupBelow) {
+  runShaped(3, linkOf(50, 1), [](ProcessGroup& group, ProcessGroup&) {
+    const int rank = group.rank();
+    const auto mine = [&] { return at::full({4}, static_cast<double>(rank + 1), at::kFloat); };
+    at::Tensor sum = mine();
+    group.allreduce({sum})->wait();
+    EXPECT_EQ(sum[0].item<float>(), 6);
+    at::Tensor sent = mine();
+    group.broadcast({sent}, 2)->wait();
+    EXPECT_EQ(sent[0].item<float>(), 3);
+    at::Tensor reduced = mine();
+    group.reduce(reduced, 1)->wait();
+    EXPECT_EQ(reduced[0].item<float>(), rank == 1 ? 6 : rank + 1);
+    std::vector<at::Tensor> all{at::empty({4}), at::empty({4}), at::empty({4})};
+    const auto gathered = group.allgather(all, mine());
+    gathered->wait();
+    EXPECT_EQ(gathered->result()[1][0].item<float>(), 2);
+    group.gather(rank == 0 ? all : std::vector<at::Tensor>{}, mine(), 0)->wait();
+    const std::vector<at::Tensor> pieces{mine(), mine() * 10, mine() * 100};
+    at::Tensor piece = at::empty({4});
+    group.scatter(piece, rank == 0 ? pieces : std::vector<at::Tensor>{}, 0)->wait();
+    EXPECT_EQ(piece[0].item<float>(), rank == 0 ? 1 : rank == 1 ? 10 : 100);
+    group.reduceScatter(piece, pieces)->wait();
+    EXPECT_EQ(piece[0].item<float>(), rank == 0 ? 6 : rank == 1 ? 60 : 600);
+    at::Tensor exchanged = at::empty({3});
+    group.alltoall(exchanged, at::full({3}, static_cast<float>(rank)))->wait();
+    EXPECT_EQ(exchanged[2].item<float>(), 2);
+    if (rank == 0) {
+      group.send(mine(), 1, 5)->wait();
+    } else if (rank == 1) {
+      const auto received = group.recv(piece, ProcessGroup::kAnySource, 5);
+      received->wait();
+      EXPECT_EQ(received->sourceRank(), 0);
+      EXPECT_EQ(piece[0].item<float>(), 1);
+    }
+    group.barrier()->wait();
+    EXPECT_GT(group.sequenceNumber(), 0u);
+    EXPECT_EQ(group.backendName(), "gloo");
+  });
+}
+
+TEST(ShapedGroup, NeverEndsBeforeTheModelledTime) {
+  // 1 MB at 1 Gbit/s: 8.39 ms, and two hops of 1 ms.
+  runShaped(2, linkOf(1, 1000), [](ProcessGroup& group, ProcessGroup&) {
+    at::Tensor data = at::ones({1 << 18});
+    const auto work = group.allreduce({data});
+    const double took = millisecondsOf([&] { work->wait(); });
+    EXPECT_GE(took, 10);
+  });
+}
+
+TEST(ShapedGroup, DoesNotHoldUpTheCaller) {
+  runShaped(2, linkOf(0.1, 0), [](ProcessGroup& group, ProcessGroup&) {
+    at::Tensor data = at::ones({1 << 18});  // 84 ms of link
+    ProcessGroup::WorkPtr work;
+    const double call = millisecondsOf([&] { work = group.allreduce({data}); });
+    EXPECT_LT(call, 42);
+    EXPECT_FALSE(work->isCompleted());
+    work->wait();
+    EXPECT_TRUE(work->isSuccess());
+  });
+}
+
+TEST(ShapedGroup, LetsConcurrentOperationsQueueOnTheLink) {
+  runShaped(2, linkOf(0.5, 0), [](ProcessGroup& group, ProcessGroup&) {
+    at::Tensor a = at::ones({1 << 17});  // 8.39 ms each
+    at::Tensor b = at::ones({1 << 17});
+    at::Tensor c = at::ones({1 << 17});
+    const double took = millisecondsOf([&] {
+      const auto first = group.allreduce({a});
+      const auto second = group.allreduce({b});
+      const auto third = group.allreduce({c});
+      third->wait();
+      EXPECT_TRUE(first->isSuccess());
+      EXPECT_TRUE(second->isSuccess());
+    });
+    EXPECT_GE(took, 25);
+  });
+}
+
+TEST(ShapedGroup, StartsTheTransferWhenTheLastRankHasCome) {
+  std::promise<void> late;
+  std::shared_future<void> come = late.get_future().share();
+  std::atomic<std::int64_t> arrived{0};
+  std::atomic<std::int64_t> ended{0};
+  runShaped(2, linkOf(0.5, 0), [&](ProcessGroup& group, ProcessGroup&) {
+    at::Tensor data = at::ones({1 << 18});  // 16.8 ms
+    if (group.rank() == 0) {
+      const auto work = group.allreduce({data});
+      EXPECT_EQ(work->isCompleted(), false);
+      late.set_value();
+      work->wait();
+      ended = base::monotonicNs();
+    } else {
+      come.wait();
+      arrived = base::monotonicNs();
+      group.allreduce({data})->wait();
+    }
+  });
+  EXPECT_GE(ended - arrived, 16'000'000);
+}
+
+TEST(ShapedGroup, ShowsTheAddedTimeAsASpan) {
+  Recorded recorded;
+  runShaped(
+      2, linkOf(1, 0),
+      [](ProcessGroup& group, ProcessGroup&) {
+        CallOptions options;
+        options.bucket = 4;
+        options.step = 21;
+        group.allreduce({at::ones({1 << 18})}, ReduceOp::kSum, options)->wait();
+      },
+      recorded.tracer.get());
+  const auto shaped = recorded.events()["shaped link"];
+  ASSERT_EQ(shaped.size(), 1u);
+  EXPECT_EQ(shaped[0].kind, static_cast<std::uint16_t>(trace::EventKind::kShaped));
+  EXPECT_EQ(shaped[0].bucket, 4);
+  EXPECT_EQ(shaped[0].step, 21u);
+  EXPECT_GT(shaped[0].durationTicks, 0u);
+  EXPECT_EQ(trace::collectiveBytes(shaped[0].value), std::uint64_t{4} << 18);
+  EXPECT_EQ(trace::operationOf(shaped[0].detail), trace::Operation::kAllreduce);
+}
+
+TEST(ShapedGroup, RefusesALinkThatTheBackendIsHardlyFasterThan) {
+  const auto store = std::make_shared<store::HashStore>();
+  support::runRanks(2, [&](int rank) {
+    auto inner = makeProcessGroup("gloo", store, rank, 2, {});
+    ASSERT_TRUE(inner.ok());
+    ShapedOptions options;
+    options.link = linkOf(100'000, 1);
+    const auto made = ShapedGroup::make(inner.value(), *store, options);
+    ASSERT_FALSE(made.ok());
+    EXPECT_EQ(made.error().code, base::ExitCode::kBadInput);
+    const std::string text = made.error().message();
+    EXPECT_NE(text.find("1e+05 Gbit/s is more than half of the "), std::string::npos) << text;
+    EXPECT_NE(text.find("link.simulate_anyway"), std::string::npos) << text;
+    inner.value()->barrier()->wait();
+  });
+}
+
+TEST(ShapedGroup, FailsWhatCannotEndWithinItsTimeLimit) {
+  runShaped(2, linkOf(0.001, 0), [](ProcessGroup& group, ProcessGroup&) {
+    CallOptions options;
+    options.timeout = std::chrono::seconds(5);
+    at::Tensor data = at::ones({1 << 20});  // half a minute
+    try {
+      group.allreduce({data}, ReduceOp::kSum, options)->wait();
+      ADD_FAILURE() << "it ended";
+    } catch (const CommError& error) {
+      EXPECT_TRUE(error.where().timedOut);
+      EXPECT_NE(std::string(error.what())
+                    .find("the shaped link would be done with its 4194304 "
+                          "bytes 335"),
+                std::string::npos)
+          << error.what();
+    }
+  });
+}
+
+TEST(ShapedGroup, WakesWhoeverWaitsForTheLinkWhenItIsAborted) {
+  runShaped(2, linkOf(0.01, 0), [](ProcessGroup& group, ProcessGroup& inner) {
+    at::Tensor data = at::ones({1 << 20});  // 3.4 s
+    const auto work = group.allreduce({data});
+    inner.barrier()->wait();  // the operation below is over: only the link is waited for
+    const double took = millisecondsOf([&] {
+      group.abort("enough");
+      EXPECT_THROW(work->wait(), CommError);
+    });
+    EXPECT_LT(took, 1000);
+  });
+}
+
+TEST(ShapedGroup, PassesOnAnErrorOfTheGroupBelow) {
+  runShaped(2, linkOf(1, 10), [](ProcessGroup& group, ProcessGroup&) {
+    EXPECT_THROW(group.allreduce({}), std::invalid_argument);
+    EXPECT_THROW(group.broadcast({at::ones({2})}, 7), std::invalid_argument);
+    at::Tensor sum = at::ones({2});
+    group.allreduce({sum})->wait();  // the refused calls took no number
+    EXPECT_EQ(sum[0].item<float>(), 2);
+  });
+}
+
+}  // namespace
+}  // namespace lockstep::process_group

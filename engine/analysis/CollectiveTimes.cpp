@@ -59,8 +59,10 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
   std::vector<const SpanRow*> spans;
   for (const SpanRow& span : data.spans) {
     const Operation operation = trace::operationOf(span.detail);
-    if (span.kind == trace::EventKind::kCollective && rankOf.contains(span.track) &&
-        operation != Operation::kSend && operation != Operation::kRecv) {
+    const bool collective =
+        span.kind == trace::EventKind::kCollective || span.kind == trace::EventKind::kShaped;
+    if (collective && rankOf.contains(span.track) && operation != Operation::kSend &&
+        operation != Operation::kRecv) {
       spans.push_back(&span);
     }
   }
@@ -73,6 +75,15 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
     const std::uint8_t group = trace::groupOf(span->detail);
     const std::uint64_t sequence = unwraps[{rank, group}](trace::collectiveSequence(span->value));
     CollectiveTimes& collective = collectives[{group, sequence}];
+    const std::uint64_t endTicks = span->startTicks + span->durationTicks;
+    if (span->kind == trace::EventKind::kShaped) {
+      // The modelled link goes on where the backend was done.
+      for (Arrival& arrival : collective.arrivals) {
+        arrival.endTicks =
+            arrival.rank == rank ? std::max(arrival.endTicks, endTicks) : arrival.endTicks;
+      }
+      continue;
+    }
     if (collective.arrivals.empty()) {
       collective.group = group;
       collective.sequence = sequence;
@@ -81,8 +92,7 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
       collective.bucket = span->bucket;
       collective.bytes = trace::collectiveBytes(span->value);
     }
-    collective.arrivals.push_back(
-        Arrival{rank, span->startTicks, span->startTicks + span->durationTicks, 0, 0});
+    collective.arrivals.push_back(Arrival{rank, span->startTicks, endTicks, 0, 0});
   }
   std::vector<CollectiveTimes> all;
   for (auto& [key, collective] : collectives) {

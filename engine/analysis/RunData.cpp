@@ -27,6 +27,7 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:
     case EventKind::kCollective:
+    case EventKind::kShaped:
     case EventKind::kGap:
       return true;
     default:

@@ -36,6 +36,7 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
       rank.steps.push_back(span);
       break;
     case EventKind::kCollective:
+    case EventKind::kShaped:  // the rest of a collective, on the modelled link
       rank.inFlight.push_back(interval);
       break;
     case EventKind::kForward:

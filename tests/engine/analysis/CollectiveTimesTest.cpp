@@ -60,6 +60,19 @@ TEST(CollectiveTimesTest, LeavesOutWhatOnlyOneRankSaw) {
   EXPECT_EQ(collectives[0].sequence, 1);
 }
 
+TEST(CollectiveTimesTest, GoesOnUntilTheShapedLinkIsDone) {
+  HandMadeRun run(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    run.addCollective(rank, 1'000, 2'000, 5);
+    run.addCollective(rank, 2'500, 3'000, 5);
+    run.data.spans.back().kind = trace::EventKind::kShaped;
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 1);
+  ASSERT_EQ(collectives[0].arrivals.size(), 2);
+  EXPECT_EQ(collectives[0].arrivals[1].transferMs, 2);
+}
+
 TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
   HandMadeRun run(2);
   run.addCollective(0, 0, 1, 0, 0, Operation::kSend);

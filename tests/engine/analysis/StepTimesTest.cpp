@@ -56,6 +56,14 @@ TEST(StepTimesTest, TakesTheUnionOfCollectivesAndNotTheirSum) {
   EXPECT_EQ(only(run).inFlightMs, 4);
 }
 
+TEST(StepTimesTest, CountsTheTimeOfAShapedLinkAsCommunication) {
+  HandMadeRun run = plainStep();
+  run.addCollective(0, 3'000, 4'000, 0);
+  run.addCollective(0, 4'000, 6'000, 0);
+  run.data.spans.back().kind = EventKind::kShaped;
+  EXPECT_EQ(only(run).inFlightMs, 3);
+}
+
 TEST(StepTimesTest, ExposesWhatFinalizeWaitsFor) {
   HandMadeRun run = plainStep();
   run.addCollective(0, 3'000, 7'500, 0);

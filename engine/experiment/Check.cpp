@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/experiment/Parse.h"
+#include "engine/experiment/detail/FaultRows.h"
 #include "engine/experiment/detail/Rules.h"
 #include "engine/experiment/detail/Values.h"
 
@@ -28,6 +29,8 @@ class Rules {
     optimizer();
     train();
     capture();
+    link();
+    ddp();
     return std::move(broken_);
   }
 
@@ -59,7 +62,7 @@ class Rules {
   void model() {
     const ModelConfig& m = e_.model;
     const bool mnist = e_.data.kind == "mnist";
-    if (m.kind == "mlp") {
+    if (m.kind == "mlp" || m.kind == "branching") {
       expect(m.layers.size() >= 2, {"model.layers"}, "needs at least an input and an output width");
       if (mnist && m.layers.size() >= 2) {
         expect(m.layers.front() == 784 && m.layers.back() == 10,
@@ -159,6 +162,46 @@ class Rules {
         fmt::format("must be a power of two such as {}, not {}", std::bit_floor(events), events));
   }
 
+  void ddp() {
+    const DdpConfig& d = e_.ddp;
+    expect(!d.findUnusedParameters || !d.staticGraph,
+           {"ddp.static_graph", "ddp.find_unused_parameters"},
+           "finds what is unused by itself; leave ddp.find_unused_parameters out");
+    expect(!d.skipAllReduceUnusedParams || d.findUnusedParameters,
+           {"ddp.skip_all_reduce_unused_params", "ddp.find_unused_parameters"},
+           "needs ddp.find_unused_parameters");
+    expect(d.join || (d.divideByInitialWorldSize && !d.throwOnEarlyTermination),
+           {"ddp.divide_by_initial_world_size", "ddp.throw_on_early_termination", "ddp.join"},
+           "needs ddp.join");
+    expect(!d.join || e_.train.evaluateEvery == 0, {"ddp.join", "train.evaluate_every"},
+           "needs train.evaluate_every = 0: a rank without inputs cannot take part");
+    expect(!d.join || e_.train.checkpoint.empty(), {"ddp.join", "train.checkpoint"},
+           "has no one step that all ranks stand at; leave train.checkpoint out");
+    expect(!d.join || !d.syncBatchNorm || d.throwOnEarlyTermination,
+           {"ddp.join", "ddp.sync_batch_norm"},
+           "needs ddp.throw_on_early_termination with ddp.sync_batch_norm: no rank can answer for "
+           "a model that communicates itself");
+    expect(!e_.optimizer.zero || (e_.train.checkpoint.empty() && e_.train.resumeFrom.empty()),
+           {"optimizer.zero", "train.checkpoint", "train.resume_from"},
+           "keeps no state of all parameters on one rank, so there is no checkpoint");
+  }
+
+  void link() {
+    const LinkConfig& l = e_.link;
+    const int world = e_.processes.worldSize;
+    for (const std::int64_t rank : l.slowRanks) {
+      expect(rank < world, {"link.slow_ranks", "processes.world_size"},
+             fmt::format("there is no rank {} among {}", rank, world));
+    }
+    expect(!l.slowRanks.empty() || (l.slowBandwidthGbps == 0 && l.slowLatencyUs == 0),
+           {"link.slow_bandwidth_gbps", "link.slow_latency_us"}, "needs link.slow_ranks");
+    expect(!l.slowAmong || l.slowRanks.size() >= 2, {"link.slow_among", "link.slow_ranks"},
+           "needs at least two link.slow_ranks");
+    expect(l.ranksPerNode > 1 || (l.insideBandwidthGbps == 0 && l.insideLatencyUs == 0),
+           {"link.inside_bandwidth_gbps", "link.inside_latency_us", "link.ranks_per_node"},
+           "needs link.ranks_per_node above 1");
+  }
+
   const Experiment& e_;
   std::vector<BrokenRule> broken_;
 };
@@ -189,6 +232,23 @@ std::vector<Mistake> check(const Experiment& experiment, const std::string& name
                      [&wrong](const std::string& key) { return wrong.contains(key); })) {
       mistakes.push_back({name, 0, 0, rule.keys.front(), std::move(rule.text)});
     }
+  }
+  for (const FaultConfig& fault : experiment.faults) {
+    std::vector<Mistake> own;
+    for (const detail::FaultRow& row : detail::faultRows()) {
+      const auto value = row.get(fault);
+      auto text = value && applies(row, fault) && detail::format(*value) != row.field.initial
+                      ? detail::violation(row.field, *value)
+                      : std::nullopt;
+      if (text) {
+        own.push_back({name, 0, 0, row.field.key, std::move(*text)});
+      }
+    }
+    for (auto& rule :
+         own.empty() ? detail::brokenRules(fault, experiment) : std::vector<detail::BrokenRule>{}) {
+      own.push_back({name, 0, 0, rule.keys.front(), std::move(rule.text)});
+    }
+    mistakes.insert(mistakes.end(), own.begin(), own.end());
   }
   return mistakes;
 }

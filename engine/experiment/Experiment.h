@@ -11,15 +11,16 @@ namespace lockstep::experiment {
 // which gives its TOML key, default, range, unit and help; `[model] kind` is `model.kind`.
 
 struct ModelConfig {
-  std::string kind = "mlp";  ///< mlp cnn resnet18 char_gpt deep_linear torchscript shapes
-  std::vector<std::int64_t> layers{784, 256, 128, 10};  ///< mlp: input, hidden..., classes
-  std::int64_t width = 512;                             ///< deep_linear
-  std::int64_t depth = 48;                              ///< deep_linear; char_gpt: blocks
-  std::int64_t classes = 10;                            ///< cnn, resnet18
-  std::int64_t embedding = 128;                         ///< char_gpt
-  std::int64_t heads = 4;                               ///< char_gpt
-  std::int64_t context = 64;                            ///< char_gpt, characters
-  std::string file;                                     ///< torchscript, shapes
+  std::string kind = "mlp";  ///< mlp branching cnn resnet18 char_gpt deep_linear torchscript shapes
+  std::vector<std::int64_t> layers{784, 256, 128,
+                                   10};  ///< mlp, branching: input, hidden..., classes
+  std::int64_t width = 512;              ///< deep_linear
+  std::int64_t depth = 48;               ///< deep_linear; char_gpt: blocks
+  std::int64_t classes = 10;             ///< cnn, resnet18
+  std::int64_t embedding = 128;          ///< char_gpt
+  std::int64_t heads = 4;                ///< char_gpt
+  std::int64_t context = 64;             ///< char_gpt, characters
+  std::string file;                      ///< torchscript, shapes
 
   bool operator==(const ModelConfig&) const = default;
 };
@@ -39,11 +40,13 @@ struct DataConfig {
 struct ProcessesConfig {
   int worldSize = 2;  ///< 1..64
   std::string backend = "gloo";
-  int threadsPerRank = 1;        ///< intra-op threads of libtorch
-  std::string pinning = "none";  ///< none cores: rank r on cores r*threads ...
-  std::string interface;         ///< network interface for Gloo; empty = loopback
-  int masterPort = 0;            ///< 0 = any free port
-  double timeoutSeconds = 60;    ///< of each collective and of the rendezvous
+  int threadsPerRank = 1;         ///< intra-op threads of libtorch
+  std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...
+  std::string interface;          ///< network interface for Gloo; empty = loopback
+  int masterPort = 0;             ///< 0 = any free port
+  double timeoutSeconds = 60;     ///< of each collective and of the rendezvous
+  std::string checked = "first";  ///< off first always: collectives compared across ranks
+  int roundRobin = 1;             ///< groups that take turns
 
   bool operator==(const ProcessesConfig&) const = default;
 };
@@ -55,6 +58,14 @@ struct DdpConfig {
   bool gradientAsBucketView = false;
   bool broadcastBuffers = true;
   int syncEvery = 1;  ///< steps accumulated under no_sync before each reduction
+  bool findUnusedParameters = false;
+  bool staticGraph = false;
+  bool skipAllReduceUnusedParams = false;
+  bool initSync = true;
+  bool syncBatchNorm = false;
+  bool join = false;
+  bool divideByInitialWorldSize = true;  ///< join
+  bool throwOnEarlyTermination = false;  ///< join
 
   bool operator==(const DdpConfig&) const = default;
 };
@@ -75,6 +86,7 @@ struct OptimizerConfig {
   double beta1 = 0.9;  ///< adam, adamw
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  bool zero = false;  ///< state shared among the ranks (ZeroRedundancyOptimizer)
 
   bool operator==(const OptimizerConfig&) const = default;
 };
@@ -100,6 +112,48 @@ struct CaptureConfig {
   bool operator==(const CaptureConfig&) const = default;
 };
 
+/// The network that the collectives are to behave as if they ran on.
+struct LinkConfig {
+  std::string preset = "none";     ///< a name of linkPresets(), or none
+  double bandwidthGbps = 0;        ///< 10^9 bit/s each way; 0 = as fast as the backend
+  double latencyUs = 0;            ///< of one message
+  double jitterUs = 0;             ///< each operation takes up to this much longer
+  int ranksPerNode = 1;            ///< the link is between nodes of so many ranks
+  double insideBandwidthGbps = 0;  ///< between ranks of one node
+  double insideLatencyUs = 0;
+  std::vector<std::int64_t> slowRanks{};  ///< whose links are worse, to every other rank
+  bool slowAmong = false;                 ///< only among themselves
+  double slowBandwidthGbps = 0;
+  double slowLatencyUs = 0;
+  std::int64_t seed = 0;  ///< of the jitter
+  bool simulateAnyway = false;
+
+  /// Whether any of it changes anything.
+  [[nodiscard]] bool shapes() const;
+
+  bool operator==(const LinkConfig&) const = default;
+};
+
+/// One fault, an element of [[faults]]; FaultRows.cpp says which keys belong to which kind.
+struct FaultConfig {
+  std::string kind = "delay";  ///< delay stop kill flip_bit nan uneven
+  int rank = 0;
+  std::optional<std::int64_t> step;    ///< the one iteration it happens in; or
+  std::int64_t from = 0;               ///< delay: the first,
+  std::optional<std::int64_t> to;      ///< the last (none: the run's)
+  std::int64_t every = 1;              ///< and each so many of them
+  std::string layer;                   ///< delay: before this module's gradients; "" = the forward
+  std::optional<std::int64_t> bucket;  ///< delay: before this bucket is handed over
+  double milliseconds = 0;             ///< delay
+  double jitterMs = 0;                 ///< delay: drawn evenly from +- this
+  std::string parameter;               ///< flip_bit, nan: its full name
+  std::int64_t element = 0;            ///< flip_bit, nan: index in the flat parameter
+  std::int64_t bit = 0;                ///< flip_bit: 0 is the lowest
+  std::int64_t samples = 0;            ///< uneven: the rank has so many fewer
+
+  bool operator==(const FaultConfig&) const = default;
+};
+
 struct Experiment {
   std::string name = "experiment";
   std::string shows;  ///< what one sees in it, a sentence or two
@@ -111,6 +165,8 @@ struct Experiment {
   OptimizerConfig optimizer;
   TrainConfig train;
   CaptureConfig capture;
+  LinkConfig link;
+  std::vector<FaultConfig> faults;
 
   bool operator==(const Experiment&) const = default;
 };

@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "engine/experiment/detail/Document.h"
+#include "engine/experiment/detail/FaultRows.h"
 #include "engine/experiment/detail/Nearest.h"
 #include "engine/experiment/detail/Rules.h"
 
@@ -25,6 +26,7 @@ using detail::Row;
 using detail::Value;
 
 constexpr const char* kOverride = "--set";
+constexpr const char* kFaults = "faults";  ///< the one list of tables
 constexpr std::size_t kLargestFile = 1 << 20;
 
 /// Returns the key that decides whether a key has a meaning ("model.kind"), "" for none.
@@ -64,6 +66,7 @@ class Builder {
     for (auto& entry : document.entries) {
       entries_.insert_or_assign(entry.key, std::move(entry));
     }
+    elements_ = std::move(document.elements);
     for (const auto& table : document.tables) {
       checkTable(table);
     }
@@ -102,6 +105,9 @@ class Builder {
         }
       }
     }
+    for (const auto& element : elements_) {
+      applyElement(element);
+    }
     if (complete_) {
       checkRules();
     }
@@ -122,7 +128,9 @@ class Builder {
       return;
     }
     std::string text;
-    if (const Row* row = detail::findRow(table.name)) {
+    if (table.name == kFaults) {
+      text = "is a list of tables: write [[faults]]";
+    } else if (const Row* row = detail::findRow(table.name)) {
       text = fmt::format("must be {}, not a table", allowedValues(row->field));
     } else if (const auto nearest = detail::nearestTable(table.name); !nearest.empty()) {
       text = fmt::format("unknown table; did you mean [{}]?", nearest);
@@ -141,6 +149,10 @@ class Builder {
   }
 
   void reportUnknown(const Entry& entry) {
+    if (entry.key == kFaults) {
+      report(entry, "is a list of tables: write [[faults]]", true);
+      return;
+    }
     if (isTable(entry.key)) {
       report(entry,
              fmt::format("is a table: write its keys under [{0}] ({1})", entry.key,
@@ -208,6 +220,80 @@ class Builder {
     }
   }
 
+  void applyElement(const detail::ElementEntry& element) {
+    if (element.list != kFaults) {
+      if (strangeLists_.insert(element.list).second) {
+        mistakes_.push_back(
+            {name_, element.place.line, element.place.column, element.list,
+             isTable(element.list)
+                 ? fmt::format("is a table: write its keys under [{}] ({})", element.list,
+                               keysOfTable(element.list))
+                 : fmt::format("unknown list of tables; the only one is [[{}]]", kFaults)});
+        doubtful_.insert(element.list);
+      }
+      return;
+    }
+    FaultConfig fault;
+    std::set<std::string> doubtful;
+    // The kind first: it decides which of the other keys have a meaning.
+    for (const bool kind : {true, false}) {
+      for (const Entry& entry : element.entries) {
+        if ((entry.key == "faults.kind") == kind) {
+          applyFault(entry, fault, doubtful);
+        }
+      }
+    }
+    for (auto& rule : detail::brokenRules(fault, experiment_)) {
+      const auto wrong = [&](const std::string& key) {
+        return doubtful.contains(key) || doubtful_.contains(key);
+      };
+      if (std::any_of(rule.keys.begin(), rule.keys.end(), wrong)) {
+        continue;
+      }
+      Mistake mistake{name_, element.place.line, element.place.column, rule.keys.front(),
+                      std::move(rule.text)};
+      for (const Entry& entry : element.entries) {
+        if (entry.key == rule.keys.front()) {
+          mistake.line = entry.valuePlace.line;
+          mistake.column = entry.valuePlace.column;
+        }
+      }
+      mistakes_.push_back(std::move(mistake));
+    }
+    experiment_.faults.push_back(std::move(fault));
+  }
+
+  void applyFault(const Entry& entry, FaultConfig& fault, std::set<std::string>& doubtful) {
+    const auto wrong = [&](std::string text, bool atKey) {
+      const auto& place = atKey ? entry.keyPlace : entry.valuePlace;
+      mistakes_.push_back({entry.file, place.line, place.column, entry.key, std::move(text)});
+      doubtful.insert(entry.key);
+    };
+    const detail::FaultRow* row = detail::findFaultRow(entry.key);
+    if (row == nullptr) {
+      std::vector<std::string> keys;
+      for (const auto& candidate : detail::faultRows()) {
+        keys.push_back(candidate.field.key);
+      }
+      const std::string nearest = detail::nearestOf(entry.key, keys);
+      wrong(nearest.empty() ? std::string("unknown key of a fault")
+                            : fmt::format("unknown key; did you mean {}?", nearest),
+            true);
+      return;
+    }
+    if (!doubtful.contains("faults.kind") && !applies(*row, fault)) {
+      wrong(fmt::format("has no meaning with faults.kind = \"{}\", only with {}; leave it out",
+                        fault.kind, fmt::join(row->kinds, " or ")),
+            true);
+      return;
+    }
+    if (auto text = detail::violation(row->field, entry.value)) {
+      wrong(std::move(*text), false);
+      return;
+    }
+    row->set(fault, entry.value);
+  }
+
   /// A rule says nothing about a key that is wrong already, and stands at the first of its
   /// keys that was written.
   void checkRules() {
@@ -250,6 +336,8 @@ class Builder {
   std::set<std::string> doubtful_;  ///< keys with a mistake: no second one is made of them
   bool complete_;
   std::map<std::string, Entry> entries_;
+  std::vector<detail::ElementEntry> elements_;
+  std::set<std::string> strangeLists_;  ///< reported once each
   std::set<std::string> overridden_;
   Experiment experiment_;
 };
@@ -315,7 +403,7 @@ std::string toToml(const Experiment& experiment) {
     }
     text += fmt::format("{} = {}\n", parts.leaf, value);
   }
-  return text;
+  return text + detail::faultsToToml(experiment.faults);
 }
 
 }  // namespace lockstep::experiment

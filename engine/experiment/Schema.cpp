@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "engine/base/Check.h"
+#include "engine/experiment/detail/FaultRows.h"
 #include "engine/experiment/detail/Rows.h"
 #include "engine/experiment/detail/Values.h"
 
@@ -119,6 +120,16 @@ std::string describeSchema() {
     text += fmt::format("  {:<24} {}\n", parts.leaf, field.help);
     text += fmt::format("  {:<24} {}; {}{}\n", "", allowedValues(field), initial,
                         field.onlyFor.empty() ? "" : "; " + conditionText(field));
+  }
+  text += "\n[[faults]], one table a fault\n";
+  for (const detail::FaultRow& row : detail::faultRows()) {
+    const std::string unit = row.field.unit.empty() ? "" : fmt::format(" {}", row.field.unit);
+    const bool hasDefault = !row.field.initial.empty() && row.field.initial != "\"\"";
+    text += fmt::format("  {:<24} {}\n", row.field.label, row.field.help);
+    text += fmt::format(
+        "  {:<24} {}; {}{}\n", "", allowedValues(row.field),
+        hasDefault ? fmt::format("default {}{}", row.field.initial, unit) : "optional",
+        row.kinds.empty() ? "" : fmt::format("; only for {}", fmt::join(row.kinds, " or ")));
   }
   return text;
 }

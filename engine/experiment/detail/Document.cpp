@@ -55,6 +55,18 @@ void flatten(const toml::table& root, const std::string& name, Document& documen
         {std::move(key), valueOf(node), name, placeOf(written.source()), placeOf(node.source())});
   };
   for (const auto& [key, node] : root) {
+    if (node.is_array_of_tables()) {
+      for (const auto& element : *node.as_array()) {
+        ElementEntry& held = document.elements.emplace_back();
+        held.list = std::string(key.str());
+        held.place = placeOf(element.source());
+        for (const auto& [leaf, value] : *element.as_table()) {
+          held.entries.push_back({fmt::format("{}.{}", key.str(), leaf.str()), valueOf(value), name,
+                                  placeOf(leaf.source()), placeOf(value.source())});
+        }
+      }
+      continue;
+    }
     const auto* table = node.as_table();
     if (table == nullptr) {
       add(std::string(key.str()), key, node);
@@ -113,7 +125,9 @@ std::optional<std::string> keyOfLine(const std::vector<std::string>& lines, std:
     const std::string line = trimmed(lines[above]);
     const auto close = line.find(']');
     if (line.starts_with('[') && close != std::string::npos) {
-      return fmt::format("{}.{}", trimmed(std::string_view(line).substr(1, close - 1)), key);
+      const std::size_t opened = line.starts_with("[[") ? 2 : 1;
+      return fmt::format("{}.{}", trimmed(std::string_view(line).substr(opened, close - opened)),
+                         key);
     }
   }
   return key;

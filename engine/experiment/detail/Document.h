@@ -30,9 +30,17 @@ struct TableEntry {
   Place place;
 };
 
+/// One element of an array of tables, [[faults]]; its keys are "faults.kind".
+struct ElementEntry {
+  std::string list;
+  Place place;
+  std::vector<Entry> entries;
+};
+
 /// A TOML text taken apart, before any key is looked up.
 struct Document {
   std::vector<Entry> entries;
+  std::vector<ElementEntry> elements;
   std::vector<TableEntry> tables;
   std::vector<Mistake> mistakes;     ///< of syntax
   std::set<std::string> unreadable;  ///< keys whose line is among the mistakes

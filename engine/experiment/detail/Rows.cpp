@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/experiment/LinkPresets.h"
 #include "engine/experiment/detail/Values.h"
 
 namespace lockstep::experiment::detail {
@@ -84,12 +85,13 @@ void addModel(Table& table) {
   using M = ModelConfig;
   table.push_back(
       RowBuilder("model.kind", at<&E::model, &M::kind>(), "Model", "The network that is trained.")
-          .choices({"mlp", "cnn", "resnet18", "char_gpt", "deep_linear", "torchscript", "shapes"}));
+          .choices({"mlp", "branching", "cnn", "resnet18", "char_gpt", "deep_linear", "torchscript",
+                    "shapes"}));
   table.push_back(RowBuilder("model.layers", at<&E::model, &M::layers>(), "Layer widths",
                              "Widths from the input to the classes.")
                       .from(1)
                       .to(1'000'000)
-                      .onlyFor("model.kind=mlp"));
+                      .onlyFor("model.kind=mlp,branching"));
   table.push_back(RowBuilder("model.width", at<&E::model, &M::width>(), "Width",
                              "Inputs and outputs of each linear layer.")
                       .from(1)
@@ -186,6 +188,18 @@ void addProcesses(Table& table) {
                       .from(0)
                       .to(65'535)
                       .advanced());
+  table.push_back(RowBuilder("processes.checked", at<&E::processes, &P::checked>(),
+                             "Checked collectives",
+                             "Compares each collective across ranks before its data moves: in the "
+                             "first steps, always, or never.")
+                      .choices({"off", "first", "always"})
+                      .advanced());
+  table.push_back(RowBuilder("processes.round_robin", at<&E::processes, &P::roundRobin>(),
+                             "Round robin", "Groups that take turns, collective by collective.")
+                      .unit("groups")
+                      .from(1)
+                      .to(64)
+                      .advanced());
   table.push_back(RowBuilder("processes.timeout_seconds", at<&E::processes, &P::timeoutSeconds>(),
                              "Time limit", "Limit of each collective and of the rendezvous.")
                       .unit("s")
@@ -223,6 +237,32 @@ void addDdp(Table& table) {
                       .unit("steps")
                       .from(1)
                       .to(1'000'000));
+  const auto flag = [](const char* key, Member member, const char* label, const char* help) {
+    return RowBuilder(key, member, label, help).advanced();
+  };
+  table.push_back(flag("ddp.find_unused_parameters", at<&E::ddp, &D::findUnusedParameters>(),
+                       "Find unused parameters",
+                       "Searches each forward's graph, so that a parameter may take no part."));
+  table.push_back(flag("ddp.static_graph", at<&E::ddp, &D::staticGraph>(), "Static graph",
+                       "Takes the first iteration's graph for that of all: parameters may take no "
+                       "part or get several gradients, always the same."));
+  table.push_back(flag("ddp.skip_all_reduce_unused_params",
+                       at<&E::ddp, &D::skipAllReduceUnusedParams>(), "Skip unused buckets",
+                       "Leaves out the buckets that no rank used."));
+  table.push_back(flag("ddp.init_sync", at<&E::ddp, &D::initSync>(), "Initial sync",
+                       "Compares the ranks' models and copies rank 0's before the first step."));
+  table.push_back(flag("ddp.sync_batch_norm", at<&E::ddp, &D::syncBatchNorm>(),
+                       "Synchronised batch norm",
+                       "Batch normalisations use the statistics of all ranks' batches."));
+  table.push_back(flag("ddp.join", at<&E::ddp, &D::join>(), "Join",
+                       "Ranks may run out of inputs at different steps; they then answer for the "
+                       "others until all have."));
+  table.push_back(flag("ddp.divide_by_initial_world_size",
+                       at<&E::ddp, &D::divideByInitialWorldSize>(), "Divide by all ranks",
+                       "With join: gradients are divided by all ranks, not by those with inputs."));
+  table.push_back(flag("ddp.throw_on_early_termination", at<&E::ddp, &D::throwOnEarlyTermination>(),
+                       "End early",
+                       "With join: all ranks end with an error when one has no more inputs."));
 }
 
 void addHook(Table& table) {
@@ -276,6 +316,9 @@ void addOptimizer(Table& table) {
                       .from(0)
                       .to(1)
                       .onlyFor("optimizer.kind=adam,adamw")
+                      .advanced());
+  table.push_back(RowBuilder("optimizer.zero", at<&E::optimizer, &O::zero>(), "Share state",
+                             "Each rank keeps and steps only its share of the parameters (ZeRO).")
                       .advanced());
 }
 
@@ -336,6 +379,73 @@ void addCapture(Table& table) {
                       .advanced());
 }
 
+std::vector<std::string> presetNames() {
+  std::vector<std::string> names{"none"};
+  for (const LinkPreset& preset : linkPresets()) {
+    names.push_back(preset.name);
+  }
+  return names;
+}
+
+void addLink(Table& table) {
+  using L = LinkConfig;
+  const auto bandwidth = [](const char* key, Member member, const char* label, const char* help) {
+    return RowBuilder(key, member, label, help).unit("Gbit/s").from(0).to(100'000);
+  };
+  const auto time = [](const char* key, Member member, const char* label, const char* help) {
+    return RowBuilder(key, member, label, help).unit("us").from(0).to(10'000'000);
+  };
+  table.push_back(RowBuilder("link.preset", at<&E::link, &L::preset>(), "Link",
+                             "A measured network that the collectives are slowed down to.")
+                      .choices(presetNames()));
+  table.push_back(bandwidth("link.bandwidth_gbps", at<&E::link, &L::bandwidthGbps>(),
+                            "Link bandwidth",
+                            "Of each rank's link, each way; 0 leaves it as fast as the backend.")
+                      .onlyFor("link.preset=none"));
+  table.push_back(time("link.latency_us", at<&E::link, &L::latencyUs>(), "Link latency",
+                       "Of each message; a ring of n ranks sends 2 (n - 1) for an allreduce.")
+                      .onlyFor("link.preset=none"));
+  table.push_back(time("link.jitter_us", at<&E::link, &L::jitterUs>(), "Link jitter",
+                       "Each operation takes up to this much longer, the same on all ranks."));
+  table.push_back(RowBuilder("link.ranks_per_node", at<&E::link, &L::ranksPerNode>(),
+                             "Ranks a node", "The link is between nodes of so many ranks.")
+                      .unit("ranks")
+                      .from(1)
+                      .to(64)
+                      .advanced());
+  table.push_back(bandwidth("link.inside_bandwidth_gbps", at<&E::link, &L::insideBandwidthGbps>(),
+                            "Bandwidth inside a node",
+                            "Between ranks of one node; 0 leaves it as fast as the backend.")
+                      .advanced());
+  table.push_back(time("link.inside_latency_us", at<&E::link, &L::insideLatencyUs>(),
+                       "Latency inside a node", "Of each message between ranks of one node.")
+                      .advanced());
+  table.push_back(RowBuilder("link.slow_ranks", at<&E::link, &L::slowRanks>(), "Slow ranks",
+                             "Ranks whose links to all others are worse.")
+                      .from(0)
+                      .to(63)
+                      .advanced());
+  table.push_back(RowBuilder("link.slow_among", at<&E::link, &L::slowAmong>(), "Slow pairs",
+                             "Only links between two of link.slow_ranks are worse.")
+                      .advanced());
+  table.push_back(bandwidth("link.slow_bandwidth_gbps", at<&E::link, &L::slowBandwidthGbps>(),
+                            "Bandwidth of slow ranks", "Of the links of link.slow_ranks.")
+                      .advanced());
+  table.push_back(time("link.slow_latency_us", at<&E::link, &L::slowLatencyUs>(),
+                       "Latency of slow ranks", "Of the links of link.slow_ranks.")
+                      .advanced());
+  table.push_back(RowBuilder("link.seed", at<&E::link, &L::seed>(), "Link seed",
+                             "Of the jitter; equal seeds draw equal jitter.")
+                      .from(0)
+                      .to(4'294'967'295.0)
+                      .advanced());
+  table.push_back(RowBuilder("link.simulate_anyway", at<&E::link, &L::simulateAnyway>(),
+                             "Simulate anyway",
+                             "Takes a link that the backend is hardly faster than; the run is a "
+                             "simulation then and no measurement.")
+                      .advanced());
+}
+
 Table makeTable() {
   Table table;
   addGeneral(table);
@@ -347,6 +457,7 @@ Table makeTable() {
   addOptimizer(table);
   addTrain(table);
   addCapture(table);
+  addLink(table);
   return table;
 }
 

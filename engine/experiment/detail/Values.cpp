@@ -97,7 +97,8 @@ bool fits(const Field& field, const Value& value) {
     }
     case FieldType::kIntegerList: {
       const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-      return list != nullptr && !list->empty() &&
+      const bool mayBeEmpty = field.initial == "[]";
+      return list != nullptr && (mayBeEmpty || !list->empty()) &&
              std::all_of(list->begin(), list->end(), [&field](std::int64_t element) {
                return inRange(field, static_cast<double>(element));
              });

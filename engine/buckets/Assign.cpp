@@ -119,9 +119,9 @@ base::Result<std::uint64_t> capBytes(double mebibytes) {
 
 BucketPlan planConstruction(const std::vector<TensorSpec>& parameters, BucketRule rule,
                             const BucketCaps& caps) {
-  const std::vector<std::uint64_t> limits =
-      rule == BucketRule::kC10d113 ? std::vector<std::uint64_t>{kUnlimited}
-                                   : std::vector<std::uint64_t>{caps.firstBytes, caps.capBytes};
+  const std::vector<std::uint64_t> limits = rule == BucketRule::kC10d113 && caps.list.empty()
+                                                ? std::vector<std::uint64_t>{kUnlimited}
+                                                : caps.limits();
   BucketPlan plan = assignBuckets(parameters, limits);
   std::reverse(plan.buckets.begin(), plan.buckets.end());
   return plan;
@@ -136,7 +136,7 @@ BucketPlan planRebuild(const std::vector<TensorSpec>& parameters,
                    parameters.size());
     inOrder.push_back(parameters[index]);
   }
-  return assignBuckets(inOrder, {caps.firstBytes, caps.capBytes}, readyOrder);
+  return assignBuckets(inOrder, caps.limits(), readyOrder);
 }
 
 }  // namespace lockstep::buckets

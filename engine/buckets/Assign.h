@@ -42,6 +42,14 @@ base::Result<BucketRule> bucketRule(std::string_view name);
 struct BucketCaps {
   std::uint64_t firstBytes = 1 << 20;
   std::uint64_t capBytes = 25 << 20;
+  /// When not empty: the limits of successive buckets in bytes, the last repeating, from the
+  /// first iteration on, in place of the two above (PyTorch's bucket_cap_mb_list).
+  std::vector<std::uint64_t> list;
+
+  /// Returns the limits that a rebuild uses.
+  [[nodiscard]] std::vector<std::uint64_t> limits() const {
+    return list.empty() ? std::vector<std::uint64_t>{firstBytes, capBytes} : list;
+  }
 };
 
 /// Returns int(mebibytes * 2^20), as PyTorch counts a cap given in "MB". Error: negative, not
@@ -54,7 +62,7 @@ BucketPlan planConstruction(const std::vector<TensorSpec>& parameters, BucketRul
                             const BucketCaps& caps);
 
 /// Returns the plan after the first iteration: the assignment in `readyOrder`, a permutation
-/// of the parameters, under limits [first, cap].
+/// of the parameters, under `caps.limits()`.
 BucketPlan planRebuild(const std::vector<TensorSpec>& parameters,
                        const std::vector<std::uint32_t>& readyOrder, const BucketCaps& caps);
 

@@ -135,5 +135,15 @@ TEST(BucketRuleName, ReadsBothNamesAndListsThemOnAMistake) {
             "ddp.bucket_rule: unknown bucket rule '1.9'; use c10d-1.13 or c10d-1.9");
 }
 
+TEST(PlanWithAList, TakesItsLimitsInTurnAndRepeatsTheLastFromTheFirstIterationOn) {
+  const std::vector<TensorSpec> tensors(5, TensorSpec{100, "float32", "cpu", false});
+  BucketCaps caps;
+  caps.list = {100, 200};
+  EXPECT_EQ(planConstruction(tensors, BucketRule::kC10d113, caps).indices(),
+            (std::vector<std::vector<std::uint32_t>>{{3, 4}, {1, 2}, {0}}));
+  EXPECT_EQ(planRebuild(tensors, {4, 3, 2, 1, 0}, caps).indices(),
+            (std::vector<std::vector<std::uint32_t>>{{4}, {3, 2}, {1, 0}}));
+}
+
 }  // namespace
 }  // namespace lockstep::buckets

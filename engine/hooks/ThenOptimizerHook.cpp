@@ -1,0 +1,150 @@
+#include "engine/hooks/ThenOptimizerHook.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "engine/base/Thread.h"
+#include "engine/hooks/HookTrace.h"
+
+namespace lockstep::hooks {
+
+/// Owns the thread. Futures that complete late hold it, so it may outlive the hook; by then it has
+/// stopped and touches neither optimizer nor tracer.
+class ThenOptimizerHook::Stepper {
+ public:
+  Stepper(std::shared_ptr<optim::ParameterOptimizer> optimizer, trace::Tracer* tracer)
+      : optimizer_(std::move(optimizer)),
+        lane_(tracer == nullptr ? nullptr : &tracer->lane("hook optimizer")),
+        thread_([this] { work(); }) {}
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+    for (const Task& task : tasks_) {
+      refuse(task);
+    }
+    tasks_.clear();
+  }
+
+  void checkParameters(const GradBucket& bucket) const {
+    const auto& own = optimizer_->parameters();
+    for (std::size_t i = 0; i < bucket.parameters().size(); ++i) {
+      const std::uint32_t index = bucket.parameterIndices()[i];
+      if (index >= own.size() || !own[index].is_same(bucket.parameters()[i])) {
+        throw std::invalid_argument(fmt::format(
+            "parameter {} of the model is not parameter {} of the {} that the optimizer has: give "
+            "it the parameters that DistributedDataParallel reduces, in their order",
+            index, index, own.size()));
+      }
+    }
+  }
+
+  struct Task {
+    GradBucket bucket;
+    base::Future<at::Tensor> reduced;  // complete
+    base::Future<at::Tensor> stepped;
+  };
+
+  void post(Task task) {
+    {
+      std::lock_guard lock(mutex_);
+      if (!stopping_) {
+        tasks_.push_back(std::move(task));
+        wake_.notify_one();
+        return;
+      }
+    }
+    refuse(task);
+  }
+
+ private:
+  static void refuse(const Task& task) {
+    task.stepped.setException(std::make_exception_ptr(
+        std::runtime_error("the hook was destroyed before the optimizer stepped")));
+  }
+
+  void work() {
+    base::nameThisThread("hook optimizer");
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+      if (stopping_) {
+        return;
+      }
+      const Task task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      try {
+        const at::Tensor result = task.reduced.value();
+        step(task.bucket, result);
+        task.stepped.setValue(result);
+      } catch (...) {
+        task.stepped.setException(std::current_exception());
+      }
+      lock.lock();
+    }
+  }
+
+  void step(const GradBucket& bucket, const at::Tensor& result) {
+    const at::Tensor& buffer = bucket.buffer();
+    if (!result.defined() || result.sizes() != buffer.sizes() ||
+        result.scalar_type() != buffer.scalar_type()) {
+      throw std::invalid_argument(fmt::format(
+          "the wrapped hook returned {}; the optimizer steps with a tensor as the bucket, {} [{}]",
+          result.defined() ? fmt::format("{} [{}]", toString(result.scalar_type()),
+                                         fmt::join(result.sizes(), ", "))
+                           : "an undefined tensor",
+          toString(buffer.scalar_type()), fmt::join(buffer.sizes(), ", ")));
+    }
+    const std::uint64_t startTicks = base::ticks();
+    GradBucket view = bucket;
+    view.setBuffer(result.contiguous());
+    optimizer_->stepBucket(view.parameterIndices(), view.gradients());
+    if (lane_ != nullptr) {
+      lane_->span(trace::EventKind::kBucketOptimizer, startTicks, bucket.step(),
+                  eventBucket(bucket.index()), result.nbytes());
+    }
+  }
+
+  const std::shared_ptr<optim::ParameterOptimizer> optimizer_;
+  trace::Lane* const lane_;  // written by thread_ alone
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Task> tasks_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+ThenOptimizerHook::ThenOptimizerHook(std::shared_ptr<CommHook> inner,
+                                     std::shared_ptr<optim::ParameterOptimizer> optimizer,
+                                     trace::Tracer* tracer)
+    : inner_(std::move(inner)), stepper_(std::make_shared<Stepper>(std::move(optimizer), tracer)) {}
+
+ThenOptimizerHook::~ThenOptimizerHook() {
+  stepper_->stop();
+}
+
+base::Future<at::Tensor> ThenOptimizerHook::run(GradBucket& bucket) {
+  stepper_->checkParameters(bucket);
+  base::Future<at::Tensor> stepped;
+  const auto reduced = inner_->run(bucket);
+  reduced.whenComplete([stepper = stepper_, bucket, stepped](const base::Future<at::Tensor>& done) {
+    stepper->post({bucket, done, stepped});
+  });
+  return stepped;
+}
+
+}  // namespace lockstep::hooks

@@ -6,9 +6,25 @@
 
 namespace lockstep::ddp {
 
+namespace {
+
+at::Tensor asReals(const at::Tensor& tensor) {
+  compat::UntrackedViews untracked;
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
+}
+
+}  // namespace
+
+bool sameMemory(const at::Tensor& a, const at::Tensor& b) {
+  return a.is_alias_of(b) && a.storage_offset() == b.storage_offset() && a.strides() == b.strides();
+}
+
 Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedTensor>& parameters,
-               process_group::ProcessGroup& group)
-    : pending(plan.parameters.size()), indices_(plan.parameters) {
+               process_group::ProcessGroup& group, bool sparse)
+    : pending(plan.parameters.size()),
+      indices_(plan.parameters),
+      sparse_(sparse),
+      bytes_(plan.bytes) {
   std::int64_t numel = 0;
   for (const std::uint32_t index : indices_) {
     const at::Tensor& parameter = parameters.at(index).tensor;
@@ -17,17 +33,27 @@ Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedT
     lengths_.push_back(parameter.numel());
     numel += parameter.numel();
   }
+  if (sparse_) {
+    return;
+  }
   compat::UntrackedViews untracked;
   const at::ScalarType type = parameters_.front().scalar_type();
-  buffer_ = group.allocate(numel * static_cast<std::int64_t>(c10::elementSize(type))).view(type);
+  const at::Tensor memory =
+      group.allocate(numel * static_cast<std::int64_t>(c10::elementSize(type)));
+  wire_ = memory.view(c10::toRealValueType(type));
   for (std::size_t slot = 0; slot < size(); ++slot) {
-    slices_.push_back(sliceOf(buffer_, slot));
+    slices_.push_back(sliceOf(wire_, slot));
   }
 }
 
-at::Tensor Bucket::sliceOf(const at::Tensor& flat, std::size_t slot) const {
+at::Tensor Bucket::sliceOf(const at::Tensor& wire, std::size_t slot) const {
   compat::UntrackedViews untracked;
   const at::Tensor& parameter = parameters_[slot];
+  at::Tensor flat = wire;
+  if (parameter.is_complex()) {
+    flat =
+        at::view_as_complex((wire.storage_offset() % 2 == 0 ? wire : wire.clone()).view({-1, 2}));
+  }
   if (parameter.is_non_overlapping_and_dense()) {
     return flat.as_strided(parameter.sizes(), parameter.strides(),
                            flat.storage_offset() + offsets_[slot]);
@@ -36,14 +62,22 @@ at::Tensor Bucket::sliceOf(const at::Tensor& flat, std::size_t slot) const {
 }
 
 std::unique_ptr<hooks::GradBucket> Bucket::forHook(std::size_t index, std::size_t count,
-                                                   std::uint32_t step) const {
+                                                   std::uint32_t step,
+                                                   const at::Tensor& wire) const {
   std::vector<std::vector<std::int64_t>> shapes;
-  shapes.reserve(size());
-  for (const at::Tensor& parameter : parameters_) {
-    shapes.push_back(parameter.sizes().vec());
+  std::vector<at::Tensor> parameters;
+  std::vector<std::int64_t> offsets;
+  std::vector<std::int64_t> lengths;
+  for (std::size_t slot = 0; slot < size(); ++slot) {
+    const std::int64_t reals = parameters_[slot].is_complex() ? 2 : 1;
+    parameters.push_back(asReals(parameters_[slot]));
+    shapes.push_back(parameters.back().sizes().vec());
+    offsets.push_back(offsets_[slot] * reals);
+    lengths.push_back(lengths_[slot] * reals);
   }
-  return std::make_unique<hooks::GradBucket>(index, count, step, buffer_, offsets_, lengths_,
-                                             std::move(shapes), parameters_, indices_);
+  return std::make_unique<hooks::GradBucket>(index, count, step, wire, std::move(offsets),
+                                             std::move(lengths), std::move(shapes),
+                                             std::move(parameters), indices_);
 }
 
 }  // namespace lockstep::ddp

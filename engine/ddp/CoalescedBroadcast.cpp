@@ -69,7 +69,8 @@ void broadcastCoalesced(process_group::ProcessGroup& group, const std::vector<at
     std::vector<at::Tensor> members;
     members.reserve(bucket.parameters.size());
     for (const std::uint32_t index : bucket.parameters) {
-      members.push_back(tensors[index].detach());
+      const at::Tensor member = tensors[index].detach();
+      members.push_back(member.is_complex() ? at::view_as_real(member) : member);
     }
     if (inFlight.size() == kInFlight) {
       inFlight.front().finish();

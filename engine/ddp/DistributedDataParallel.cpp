@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "engine/base/Log.h"
 #include "engine/ddp/CoalescedBroadcast.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Handshake.h"
@@ -13,6 +16,9 @@
 namespace lockstep::ddp {
 
 namespace {
+
+/// Ranks of different versions may order their collectives differently. Raise it with that.
+constexpr int kEngineVersion = 2;
 
 template <typename T>
 T orThrow(base::Result<T> result, const char* key) {
@@ -52,14 +58,22 @@ std::vector<NamedTensor> trainedOf(const ModelState& model) {
 DistributedDataParallel::DistributedDataParallel(ModelState model,
                                                  std::shared_ptr<process_group::ProcessGroup> group,
                                                  DdpOptions options)
-    : model_(std::move(model)),
+    : model_(withoutNames(std::move(model), options.parametersAndBuffersToIgnore)),
       group_(std::move(group)),
       options_(std::move(options)),
       trained_(trainedOf(model_)) {
   const ReducerOptions forReducer = reducerOptions();
-  verify();
-  broadcastState();
+  if (options_.initSync) {
+    verifySameOnAllRanks(*group_, description());
+    broadcastState(0);
+  }
+  if (options_.staticGraph && options_.findUnusedParameters && group_->rank() == 0) {
+    base::logWarning(
+        "static_graph learns the unused parameters from the first iteration: "
+        "find_unused_parameters does nothing beside it");
+  }
   reducer_ = std::make_unique<Reducer>(trained_, group_, forReducer);
+  firstBucketSizes_ = bucketSizes();
 }
 
 DistributedDataParallel::DistributedDataParallel(std::shared_ptr<torch::nn::Module> module,
@@ -77,20 +91,31 @@ ReducerOptions DistributedDataParallel::reducerOptions() const {
   options.rule = orThrow(buckets::bucketRule(config.bucketRule), "ddp.bucket_rule");
   options.caps.firstBytes = orThrow(buckets::capBytes(config.firstBucketMb), "ddp.first_bucket_mb");
   options.caps.capBytes = orThrow(buckets::capBytes(config.bucketCapMb), "ddp.bucket_cap_mb");
+  for (const double mebibytes : options_.bucketCapMbList) {
+    options.caps.list.push_back(orThrow(buckets::capBytes(mebibytes), "bucket_cap_mb_list"));
+  }
   options.gradientAsBucketView = config.gradientAsBucketView;
+  options.findUnusedParameters = options_.findUnusedParameters;
+  options.staticGraph = options_.staticGraph;
+  options.skipUnusedBuckets = options_.skipAllReduceUnusedParams;
+  options.sparseGradients = model_.sparseGradients;
   options.hook = options_.hook;
   options.hookTimeout = options_.hookTimeout;
   options.tracer = options_.tracer;
   return options;
 }
 
-void DistributedDataParallel::verify() const {
+std::vector<std::string> DistributedDataParallel::description() const {
+  const auto onOff = [](bool value) { return value ? "on" : "off"; };
+  const auto& sparse = model_.sparseGradients;
   std::vector<std::string> items;
+  items.push_back(fmt::format("engine {}", kEngineVersion));
   for (std::size_t i = 0; i < model_.parameters.size(); ++i) {
     const auto& [name, tensor] = model_.parameters[i];
-    items.push_back(fmt::format("parameter {}, {}, strides [{}], {}", quoted(name, i),
-                                describe(tensor), fmt::join(tensor.strides(), ", "),
-                                tensor.requires_grad() ? "trained" : "frozen"));
+    items.push_back(fmt::format(
+        "parameter {}, {}, strides [{}], {}{}", quoted(name, i), describe(tensor),
+        fmt::join(tensor.strides(), ", "), tensor.requires_grad() ? "trained" : "frozen",
+        std::find(sparse.begin(), sparse.end(), name) != sparse.end() ? ", sparse gradient" : ""));
   }
   if (model_.buffers) {
     const auto buffers = model_.buffers();
@@ -100,16 +125,21 @@ void DistributedDataParallel::verify() const {
     }
   }
   const experiment::DdpConfig& config = options_.config;
-  items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB", config.bucketRule,
-                              config.firstBucketMb, config.bucketCapMb));
-  items.push_back(fmt::format("broadcast_buffers {}, sync_every {}",
-                              config.broadcastBuffers ? "on" : "off", config.syncEvery));
+  items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB, caps [{}] MiB",
+                              config.bucketRule, config.firstBucketMb, config.bucketCapMb,
+                              fmt::join(options_.bucketCapMbList, ", ")));
+  items.push_back(fmt::format("broadcast_buffers {}, sync_every {}", onOff(config.broadcastBuffers),
+                              config.syncEvery));
+  items.push_back(
+      fmt::format("find_unused_parameters {}, static_graph {}, skip_all_reduce_unused_params {}",
+                  onOff(options_.findUnusedParameters), onOff(options_.staticGraph),
+                  onOff(options_.skipAllReduceUnusedParams)));
   items.push_back(fmt::format("communication hook '{}'",
                               options_.hook == nullptr ? "allreduce" : options_.hook->name()));
-  verifySameOnAllRanks(*group_, items);
+  return items;
 }
 
-void DistributedDataParallel::broadcastState() {
+void DistributedDataParallel::broadcastState(int root) {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : model_.parameters) {
     tensors.push_back(parameter.tensor);
@@ -119,11 +149,11 @@ void DistributedDataParallel::broadcastState() {
       tensors.push_back(buffer.tensor);
     }
   }
-  broadcastCoalesced(*group_, tensors, 0);
+  broadcastCoalesced(*group_, tensors, root);
 }
 
-void DistributedDataParallel::broadcastBuffers() {
-  if (!options_.config.broadcastBuffers || !model_.buffers) {
+void DistributedDataParallel::broadcastBuffers(bool live) {
+  if (!buffersMayDiffer_ || !options_.config.broadcastBuffers || !model_.buffers) {
     return;
   }
   std::vector<at::Tensor> tensors;
@@ -136,30 +166,56 @@ void DistributedDataParallel::broadcastBuffers() {
   const std::uint64_t startTicks = base::ticks();
   process_group::CallOptions options;
   options.step = step_;
-  broadcastCoalesced(*group_, tensors, 0, kBroadcastBytes, options);
+  const int root = joining() ? largestRank(*group_, live, joinDevice(), step_) : 0;
+  broadcastCoalesced(*group_, tensors, root, kBroadcastBytes, options);
   reducer_->recordSpan(trace::EventKind::kBroadcastBuffers, startTicks);
 }
 
 void DistributedDataParallel::preForward() {
   if (at::GradMode::is_enabled()) {
+    notifyJoin();
     reducer_->beginForward();
   }
-  if (buffersMayDiffer_) {
-    broadcastBuffers();
-  }
+  broadcastBuffers(true);
 }
 
-void DistributedDataParallel::postForward() {
+void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outputs) {
   const bool withGradients = at::GradMode::is_enabled();
   buffersMayDiffer_ = withGradients && synchronise_;
   if (!withGradients) {
     return;
   }
+  if (joining()) {
+    (void)anySynchronises(synchronise_);
+    reducer_->setDivisor(joinDivisor());
+  }
   if (synchronise_) {
-    reducer_->prepareForBackward();
+    reducer_->prepareForBackward(outputs);
   } else {
     reducer_->accumulateLocally();
   }
+}
+
+bool DistributedDataParallel::anySynchronises(bool own) {
+  process_group::CallOptions options;
+  options.step = step_;
+  const at::Tensor ranks =
+      at::full({1}, own ? 1 : 0, at::TensorOptions(at::kInt).device(joinDevice()));
+  group_->allreduce({ranks}, process_group::ReduceOp::kSum, options)->wait();
+  return ranks.item<int>() > 0;
+}
+
+void DistributedDataParallel::shadow(std::uint32_t step) {
+  setStep(step);
+  reducer_->shadowForward();
+  broadcastBuffers(false);
+  buffersMayDiffer_ = anySynchronises(false);
+  reducer_->shadowBackward(buffersMayDiffer_);
+}
+
+void DistributedDataParallel::allJoined(bool lastJoiner) {
+  broadcastState(largestRank(*group_, lastJoiner, joinDevice(), step_));
+  reducer_->setDivisor(group_->size());
 }
 
 void DistributedDataParallel::setStep(std::uint32_t step) {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/ddp/Join.h"
 #include "engine/ddp/ModelState.h"
+#include "engine/ddp/OutputTensors.h"
 #include "engine/ddp/Reducer.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/hooks/CommHook.h"
@@ -24,6 +26,21 @@ struct DdpOptions {
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
+
+  bool findUnusedParameters = false;  ///< see Reducer
+  bool staticGraph = false;           ///< see Reducer
+  /// Off: neither compares the ranks' models nor copies rank 0's state, for models known to be
+  /// equal (loaded from one checkpoint). Nothing finds a difference then.
+  bool initSync = true;
+  /// With findUnusedParameters: buckets that no rank used are not communicated. (PyTorch skips by
+  /// each rank's own view, and hangs where views differ; here the ranks agree, by one small
+  /// allreduce an iteration.)
+  bool skipAllReduceUnusedParams = false;
+  /// MiB of successive buckets, the last repeating, from the first iteration on, in place of
+  /// config.firstBucketMb and bucketCapMb.
+  std::vector<double> bucketCapMbList;
+  /// Fully qualified names of parameters and buffers that are this rank's own affair.
+  std::vector<std::string> parametersAndBuffersToIgnore;
 };
 
 /// Trains one replica of a model on every rank of a group: same start, averaged gradients
@@ -44,24 +61,30 @@ struct DdpOptions {
 /// backward. [step-thread], except that the backward may run on autograd's threads.
 ///
 /// Throws DdpError, HookError and CommError, from here or through autograd.
-class DistributedDataParallel {
+class DistributedDataParallel final : public Joinable {
  public:
   DistributedDataParallel(ModelState model, std::shared_ptr<process_group::ProcessGroup> group,
                           DdpOptions options = {});
   DistributedDataParallel(std::shared_ptr<torch::nn::Module> module,
                           std::shared_ptr<process_group::ProcessGroup> group,
                           DdpOptions options = {});
-  ~DistributedDataParallel();
+  ~DistributedDataParallel() override;
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
-  /// Runs `body`, which calls the model, as this rank's forward and returns what it returns.
+  /// Runs `body`, which calls the model, as this rank's forward and returns what it returns;
+  /// OutputTensors.h says which types are searched for tensors where that is needed.
   template <typename F>
-  auto run(F&& body) -> std::invoke_result_t<F> {
+  auto run(F&& body) {
     preForward();
-    auto output = std::forward<F>(body)();
-    postForward();
-    return output;
+    if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+      std::forward<F>(body)();
+      postForward();
+    } else {
+      auto output = std::forward<F>(body)();
+      postForward(output);
+      return output;
+    }
   }
 
   /// Runs M::forward of the wrapped module.
@@ -76,7 +99,13 @@ class DistributedDataParallel {
 
   /// The two halves of run(), for callers whose forward is no one expression.
   void preForward();
-  void postForward();
+  void postForward() { finishForward({}); }
+  /// With findUnusedParameters or staticGraph it replaces the tensors in `output` by equal ones
+  /// that the loss must be computed from.
+  template <typename T>
+  void postForward(T& output) {
+    finishForward(tensorsIn(output));
+  }
 
   /// While it lives, forwards and their backwards accumulate gradients on this rank only; the
   /// next synchronised backward reduces the sum. The forward must be inside.
@@ -96,6 +125,25 @@ class DistributedDataParallel {
   /// See Reducer.
   void checkFinalized() { reducer_->checkFinalized(); }
   void setStep(std::uint32_t step);
+  [[nodiscard]] bool canSetStaticGraph() const { return reducer_->canSetStaticGraph(); }
+  /// Registration indices of the parameters that the last forward did not use.
+  [[nodiscard]] std::vector<std::uint32_t> unusedParameters() const {
+    return reducer_->state().unused;
+  }
+
+  /// What c10d's Logger records, under its names: construction fields, and runtime fields of the
+  /// last synchronised iteration and on average over all (PyTorch: over a sample). Times in
+  /// nanoseconds; see DdpTimes. Left out: device_ids, output_device (no such argument) and the
+  /// environment's variables, which the rank records itself.
+  [[nodiscard]] std::map<std::string, std::string> loggingData() const;
+
+  // For uneven inputs (Join): a rank without inputs answers each iteration of the others, in the
+  // order of their collectives: rebuild, buffers from the largest rank with inputs, whether the
+  // backward will be reduced, buckets of zeros through the hook, used map.
+  void shadow(std::uint32_t step) override;
+  void allJoined(bool lastJoiner) override;
+  [[nodiscard]] process_group::ProcessGroup& joinGroup() const override { return *group_; }
+  [[nodiscard]] at::Device joinDevice() const override { return trained_.front().tensor.device(); }
 
   /// The parameters that are reduced, by registration index.
   [[nodiscard]] const std::vector<NamedTensor>& parameters() const { return trained_; }
@@ -104,9 +152,13 @@ class DistributedDataParallel {
 
  private:
   [[nodiscard]] ReducerOptions reducerOptions() const;
-  void verify() const;
-  void broadcastState();
-  void broadcastBuffers();
+  [[nodiscard]] std::vector<std::string> description() const;
+  void finishForward(const std::vector<at::Tensor*>& outputs);
+  void broadcastState(int root);
+  /// `live`: this rank has inputs; while a Join lasts its buffers may be taken for all.
+  void broadcastBuffers(bool live);
+  bool anySynchronises(bool own);
+  [[nodiscard]] std::string bucketSizes() const;
 
   ModelState model_;
   std::shared_ptr<torch::nn::Module> module_;  // null when built from a ModelState
@@ -114,6 +166,7 @@ class DistributedDataParallel {
   DdpOptions options_;
   std::vector<NamedTensor> trained_;
   std::unique_ptr<Reducer> reducer_;
+  std::string firstBucketSizes_;
   std::uint32_t step_ = 0;
   bool synchronise_ = true;
   bool buffersMayDiffer_ = true;  // the last forward was a synchronised one

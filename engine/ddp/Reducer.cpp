@@ -17,19 +17,28 @@
 
 namespace lockstep::ddp {
 
-// Construction, rebuild and the checks around a forward. ReducerBackward.cpp has the backward.
+// Construction and rebuild. ReducerForward.cpp has what surrounds a forward, ReducerBackward.cpp
+// the backward, ReducerFinalize.cpp its end.
 
 namespace {
 
-std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& parameters) {
+std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& parameters,
+                                         const std::vector<std::string>& sparse) {
   std::vector<buckets::TensorSpec> specs;
   specs.reserve(parameters.size());
   for (const auto& [name, tensor] : parameters) {
     const auto numel = static_cast<std::uint64_t>(tensor.numel());
-    specs.push_back(
-        {numel * tensor.element_size(), dtypeName(tensor.scalar_type()), tensor.device().str()});
+    specs.push_back({numel * tensor.element_size(), dtypeName(tensor.scalar_type()),
+                     tensor.device().str(),
+                     std::find(sparse.begin(), sparse.end(), name) != sparse.end()});
   }
   return specs;
+}
+
+buckets::BucketRule ruleOf(const ReducerOptions& options) {
+  // As c10d: where unused parameters are searched there is no rebuild to put the caps right.
+  return options.findUnusedParameters && !options.staticGraph ? buckets::BucketRule::kC10d19
+                                                              : options.rule;
 }
 
 }  // namespace
@@ -37,18 +46,21 @@ std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& paramet
 Reducer::Reducer(std::vector<NamedTensor> parameters,
                  std::shared_ptr<process_group::ProcessGroup> group, ReducerOptions options)
     : parameters_(std::move(parameters)),
-      specs_(specsOf(parameters_)),
-      group_(std::move(group)),
       options_(std::move(options)),
-      inverse_(at::native::wrapped_scalar_tensor(1.0 / group_->size())),
+      specs_(specsOf(parameters_, options_.sparseGradients)),
+      group_(std::move(group)),
       ownTracer_(options_.tracer == nullptr ? std::make_unique<trace::Tracer>() : nullptr),
       tracer_(options_.tracer == nullptr ? *ownTracer_ : *options_.tracer),
       hook_(options_.hook == nullptr ? std::make_shared<hooks::AllreduceHook>(group_, &tracer_)
                                      : options_.hook),
       lane_(tracer_.lane("ddp")),
-      ready_(parameters_.size(), 0) {
+      divisor_(group_->size()),
+      inverse_(at::native::wrapped_scalar_tensor(1.0 / group_->size())),
+      awaited_(parameters_.size(), 1),
+      firings_(parameters_.size(), 0),
+      used_(at::zeros({static_cast<std::int64_t>(parameters_.size())}, at::kInt)) {
   checkParameters();
-  useBuckets(buckets::planConstruction(specs_, options_.rule, options_.caps));
+  useBuckets(buckets::planConstruction(specs_, ruleOf(options_), options_.caps));
   sendParameters();
   sendLayout(0, "construction");
   auto& hook = tracer_.lastWords().hook;
@@ -91,8 +103,11 @@ void Reducer::watchParameters() {
   watched_.reserve(parameters_.size());
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto accumulator = compat::gradientAccumulator(parameters_[i].tensor);
-    const auto key = compat::addGradientHook(*accumulator, [this, i] { onGradient(i); });
+    const auto key = compat::addGradientHook(*accumulator,
+                                             [this, i](bool gradient) { onGradient(i, gradient); });
+    accumulators_[accumulator.get()] = static_cast<std::uint32_t>(i);
     watched_.push_back({std::move(accumulator), key});
+    built_.emplace_back(parameters_[i].tensor.scalar_type(), parameters_[i].tensor.device());
   }
 }
 
@@ -101,14 +116,18 @@ void Reducer::useBuckets(buckets::BucketPlan plan) {
   buckets_.clear();  // before the new memory is taken
   plan_ = std::move(plan);
   places_.resize(parameters_.size());
+  hookedBuckets_ = 0;
   for (const auto& planned : plan_.buckets) {
-    auto& bucket = *buckets_.emplace_back(std::make_unique<Bucket>(planned, parameters_, *group_));
+    const bool sparse = specs_[planned.parameters.front()].sparse;
+    auto& bucket =
+        *buckets_.emplace_back(std::make_unique<Bucket>(planned, parameters_, *group_, sparse));
+    hookedBuckets_ = sparse ? hookedBuckets_ : buckets_.size();
     for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
       const std::uint32_t index = bucket.parameters()[slot];
       places_[index] = {static_cast<std::uint32_t>(buckets_.size() - 1),
                         static_cast<std::uint32_t>(slot)};
       at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-      if (options_.gradientAsBucketView && grad.defined()) {
+      if (options_.gradientAsBucketView && grad.defined() && !sparse) {
         bucket.slice(slot).copy_(grad);
         grad = bucket.slice(slot);
       }
@@ -116,50 +135,8 @@ void Reducer::useBuckets(buckets::BucketPlan plan) {
   }
 }
 
-void Reducer::beginForward() {
-  checkFinalized();
-  checkUnchanged();
-  rebuildIfDue();
-}
-
-void Reducer::checkUnchanged() const {
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& parameter = parameters_[i].tensor;
-    const at::Tensor& slice = buckets_[places_[i].bucket]->slice(places_[i].slot);
-    if (parameter.scalar_type() != slice.scalar_type() || parameter.device() != slice.device()) {
-      throw DdpError(fmt::format(
-          "parameter {} was {} on {} when DistributedDataParallel was built and is now {} on {}, "
-          "so that its gradient would no longer be reduced; convert or move the model first, "
-          "then wrap it",
-          quoted(parameters_[i].name, i), dtypeName(slice.scalar_type()), slice.device().str(),
-          dtypeName(parameter.scalar_type()), parameter.device().str()));
-    }
-  }
-}
-
-void Reducer::checkFinalized() {
-  std::lock_guard lock(mutex_);
-  if (!failure_.empty()) {
-    throw DdpError(fmt::format(
-        "rank {}: an earlier backward failed, and the gradients of the ranks no longer agree: {}",
-        group_->rank(), failure_));
-  }
-  if (!unfinished_) {
-    return;
-  }
-  std::vector<std::string> missing;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (ready_[i] == 0) {
-      missing.push_back(quoted(parameters_[i].name, i));
-    }
-  }
-  throw DdpError(fmt::format(
-      "rank {}: the backward of step {} gave no gradient to {} of {} parameters: {}; {} of {} "
-      "buckets were not reduced, and the gradients on this rank are still its own. Every "
-      "parameter must take part in the loss on every rank: freeze (requires_grad = false) or "
-      "remove those that do not",
-      group_->rank(), step_, missing.size(), parameters_.size(), listed(missing),
-      buckets_.size() - nextBucket_, buckets_.size()));
+bool Reducer::recordsOrder() const {
+  return !rebuilt_ && !searchesUnused() && reductions_ == (options_.staticGraph ? 1 : 0);
 }
 
 void Reducer::rebuildIfDue() {
@@ -167,11 +144,21 @@ void Reducer::rebuildIfDue() {
   buckets::BucketPlan own;
   {
     std::lock_guard lock(mutex_);
-    if (rebuilt_ || readyOrder_.size() != parameters_.size()) {
+    if (rebuilt_ || searchesUnused() || reductions_ < (options_.staticGraph ? 2 : 1)) {
       return;
     }
     step = step_;
-    own = buckets::planRebuild(specs_, readyOrder_, options_.caps);
+    // A rank that shadowed the deciding iteration saw no order: registration order, reversed.
+    std::vector<char> known(parameters_.size(), 0);
+    for (const std::uint32_t index : recordedOrder_) {
+      known[index] = 1;
+    }
+    for (std::size_t i = parameters_.size(); i-- > 0;) {
+      if (known[i] == 0) {
+        recordedOrder_.push_back(static_cast<std::uint32_t>(i));
+      }
+    }
+    own = buckets::planRebuild(specs_, recordedOrder_, options_.caps);
   }
   const std::uint64_t startTicks = base::ticks();
   buckets::BucketPlan agreed = agreeOnPlan(*group_, specs_, own, step);
@@ -179,35 +166,17 @@ void Reducer::rebuildIfDue() {
     std::lock_guard lock(mutex_);
     useBuckets(std::move(agreed));
     rebuilt_ = true;
-    readyOrder_ = {};
+    recordedOrder_ = {};
     lane_.span(trace::EventKind::kRebuildBuckets, startTicks, step);
   }
   sendLayout(1, "rebuild");
 }
 
-void Reducer::prepareForBackward() {
+void Reducer::setDivisor(int divisor) {
+  LOCKSTEP_CHECK(divisor > 0, "gradients divided by {}", divisor);
   std::lock_guard lock(mutex_);
-  for (auto& bucket : buckets_) {
-    bucket->pending = bucket->size();
-  }
-  std::fill(ready_.begin(), ready_.end(), 0);
-  nextBucket_ = 0;
-  mode_ = Mode::kSynchronise;
-}
-
-void Reducer::accumulateLocally() {
-  std::lock_guard lock(mutex_);
-  mode_ = Mode::kAccumulate;
-}
-
-void Reducer::setStep(std::uint32_t step) {
-  std::lock_guard lock(mutex_);
-  step_ = step;
-}
-
-void Reducer::recordSpan(trace::EventKind kind, std::uint64_t startTicks) {
-  std::lock_guard lock(mutex_);
-  lane_.span(kind, startTicks, step_);
+  divisor_ = divisor;
+  inverse_ = at::native::wrapped_scalar_tensor(1.0 / divisor);
 }
 
 void Reducer::sendParameters() {

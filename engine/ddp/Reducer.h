@@ -8,12 +8,15 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/buckets/Assign.h"
 #include "engine/ddp/Bucket.h"
+#include "engine/ddp/DdpTimes.h"
 #include "engine/ddp/ModelState.h"
+#include "engine/ddp/UnusedSearch.h"
 #include "engine/hooks/CommHook.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/trace/Tracer.h"
@@ -25,29 +28,56 @@ struct Node;
 namespace lockstep::ddp {
 
 struct ReducerOptions {
+  /// Of the first iteration, where neither `caps.list` nor findUnusedParameters says otherwise.
   buckets::BucketRule rule = buckets::BucketRule::kC10d113;
   buckets::BucketCaps caps;
   bool gradientAsBucketView = false;
+  bool findUnusedParameters = false;
+  bool staticGraph = false;
+  /// With findUnusedParameters: a bucket without a gradient on any rank is not communicated.
+  bool skipUnusedBuckets = false;
+  std::vector<std::string> sparseGradients;  ///< parameters whose gradients are sparse
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
 };
 
+// Note [The order of collectives]
+// All ranks of a group call it in one order. In a synchronised iteration, in this order: the
+// agreement on rebuilt buckets (once, in beginForward); with skipUnusedBuckets the buckets in use
+// (in prepareForBackward); the hook of each bucket by index; the map of used parameters
+// (findUnusedParameters in each iteration, staticGraph in the first); the exchange of sparse
+// gradients by bucket, after all dense results are there. A rank without inputs takes part in
+// all of these by shadowForward() and shadowBackward().
+
 /// Averages gradients over the ranks while the backward still runs (c10d::Reducer).
 ///
-/// A hook on each parameter's gradient accumulator copies the gradient into its bucket,
-/// divided by the world size on the way if the communication hook takes shares; otherwise the
-/// hook owns the division. A full bucket is launched once all earlier ones are: the same order on
-/// every rank. When the last one is launched, a callback at the end of that backward waits for each
-/// and writes the result into the gradients. After the first iteration the buckets are rebuilt once
-/// in the order in which rank 0's gradients became ready.
+/// A hook on each parameter's gradient accumulator copies the gradient into its bucket, divided
+/// on the way if the communication hook takes shares; otherwise the hook owns the division. A
+/// full bucket is launched once all earlier ones are: the same order on every rank. When the
+/// last one is launched, a callback at the end of that backward waits for each and writes the
+/// result into the gradients. After the first iteration (staticGraph: the second) the buckets
+/// are rebuilt once in the order in which rank 0's gradients became ready; never with
+/// findUnusedParameters alone, whose order may change.
+///
+/// findUnusedParameters: the graph behind the forward's outputs is searched; parameters it does
+/// not reach count as ready at the first gradient of the backward. A parameter that no rank
+/// used keeps its gradient as it is; one that some rank used gets the average on all.
+///
+/// staticGraph: the first backward counts how often each parameter gets a gradient and reduces
+/// when it has ended; from then on a parameter is ready after as many. Re-entrant backwards
+/// (checkpointing) and repeated use need it. The first reduction takes one backward.
+///
+/// Sparse gradients have buckets of their own, are exchanged by allgather, averaged, and bypass
+/// the communication hook.
 ///
 /// Threads: gradients may arrive on several autograd threads. One mutex guards the state; it is
 /// not held while a communication hook runs, nor while the end of a backward waits. All other
 /// members are [step-thread] unless said.
 ///
 /// Errors: DdpError (misuse, naming parameters), HookError, CommError, thrown through autograd.
-/// After one the Reducer is finished: each later forward repeats what failed.
+/// The first two also abort the group with their text, so that the peers end with it and not
+/// with a time-out. After an error the Reducer is finished: each later forward repeats it.
 class Reducer {
  public:
   /// `parameters`: those with requires_grad, dense leaves, unique. Sends the parameters and the
@@ -59,21 +89,33 @@ class Reducer {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  /// Before each forward with gradients: checkFinalized(), checks that no parameter changed its
-  /// dtype or device since construction, and rebuilds the buckets when that is due (a
-  /// collective then). Throws DdpError, CommError.
+  /// Before each forward with gradients: checks as checkFinalized(), but allows a forward whose
+  /// backward never ran; that no parameter changed its dtype or device since construction; and
+  /// rebuilds the buckets when that is due (a collective then). Throws DdpError, CommError.
   void beginForward();
 
-  /// After a forward whose backward is to be reduced.
-  void prepareForBackward();
+  /// After a forward whose backward is to be reduced. `outputs`: the tensors it returned; with
+  /// findUnusedParameters or staticGraph they are replaced by equal ones that the backward must
+  /// start from. Throws DdpError when findUnusedParameters has no output to search from.
+  void prepareForBackward(const std::vector<at::Tensor*>& outputs = {});
 
   /// After a forward whose gradients are to accumulate on this rank (no_sync).
   void accumulateLocally();
 
-  /// Throws DdpError when gradients came in the last backward but not for every parameter, so
-  /// that some or all gradients are not reduced: names those parameters. Call it after a
-  /// backward to learn it before the optimizer steps; the next forward would tell too.
+  /// Call after the backward (or the several that make one), before the optimizer steps. Throws
+  /// DdpError, and aborts the group with its text, when the last synchronised forward has had
+  /// no backward or gradients did not come for every parameter: names those parameters.
   void checkFinalized();
+
+  /// What a rank without inputs does in place of one iteration of the others: first the part
+  /// of beginForward(), then, after the buffer broadcast, zeros for every bucket. The gradients
+  /// of this rank stay as they are. `synchronise`: as the others' iteration.
+  void shadowForward();
+  void shadowBackward(bool synchronise);
+
+  /// Divides gradients by this number from now on: a hook that takes shares only. Default: the
+  /// group's size.
+  void setDivisor(int divisor);
 
   /// Sets the iteration that events and errors carry. [any-thread]
   void setStep(std::uint32_t step);
@@ -81,6 +123,20 @@ class Reducer {
   /// The buckets now in use, in launch order.
   [[nodiscard]] const buckets::BucketPlan& plan() const { return plan_; }
   [[nodiscard]] bool hasRebuiltBuckets() const { return rebuilt_; }
+  /// Whether at least two iterations were reduced and the unused parameters of this rank were
+  /// the same in all, so that staticGraph would do, cheaper.
+  [[nodiscard]] bool canSetStaticGraph() const { return reductions_ > 1 && unusedStayed_; }
+
+  struct State {
+    DdpTimes times;
+    /// Registration indices that the last search (or the recorded static graph) found unused.
+    std::vector<std::uint32_t> unused;
+    /// Gradients by index as they became ready in the last synchronised backward.
+    std::vector<std::uint32_t> readyOrder;
+    std::string failure;  ///< what ended this Reducer; empty: nothing
+  };
+  /// [any-thread]
+  [[nodiscard]] State state() const;
 
   /// Records a span of the step on the Reducer's lane. [any-thread]
   void recordSpan(trace::EventKind kind, std::uint64_t startTicks);
@@ -99,54 +155,106 @@ class Reducer {
     std::shared_ptr<torch::autograd::Node> accumulator;
     std::uintptr_t key = 0;
   };
+  using Lock = std::unique_lock<std::mutex>;
 
+  // Construction and rebuild (Reducer.cpp).
   void checkParameters() const;
-  void checkUnchanged() const;
   void watchParameters();
   void useBuckets(buckets::BucketPlan plan);
   void rebuildIfDue();
   void sendParameters();
   void sendLayout(std::uint32_t layout, const std::string& reason);
 
-  // The backward; `lock` holds mutex_.
-  void onGradient(std::size_t index);
+  // Around a forward (ReducerForward.cpp).
+  [[nodiscard]] bool searchesUnused() const {
+    return options_.findUnusedParameters && !options_.staticGraph;
+  }
+  [[nodiscard]] bool recordsOrder() const;
+  void checkUnchanged() const;
+  void checkReduced(bool backwardRequired);
+  [[nodiscard]] std::string missingText() const;
+  void resetIteration();
+  void searchUnused(const std::vector<at::Tensor*>& outputs, Lock& lock);
+  void announceBuckets(bool takesPart);
+
+  // The backward (ReducerBackward.cpp); `lock` holds mutex_.
+  void onGradient(std::size_t index, bool gradient);
+  void receive(std::size_t index, Lock& lock);
   void warnUnexpected(std::size_t index);
+  void warnHigherOrder();
+  void warn(const std::string& text);
+  void take(std::size_t index);
+  void takeUnused();
   void copyIn(std::size_t index, const Place& place);
-  void launchReadyBuckets(std::unique_lock<std::mutex>& lock);
-  void launch(std::size_t index, std::uint32_t step);
-  void finalize();
+  void checkSparse(std::size_t index) const;
+  void queueDelayedReduction();
+  void reduceDelayed();
+  bool launchReadyBuckets(Lock& lock);  // returns whether the last one is launched
+  void launch(std::size_t index, std::uint32_t step, const at::Tensor& wire);
+  void launchUsedMap(std::uint32_t step);
+  void recordFailure(Lock& lock, const std::exception& error);
+  [[noreturn]] void failAndThrow(Lock& lock);
+  [[nodiscard]] bool communicates(std::size_t bucket);
+  [[nodiscard]] std::string hookPlace(std::size_t index) const;
+
+  // The end of the backward (ReducerFinalize.cpp).
+  void finalize(bool shadow);
+  void finish(bool shadow, std::uint64_t startTicks, std::int64_t backwardEnd);
+  void warnAllUsed();
   at::Tensor awaitResult(std::size_t index);
   void checkHookResult(std::size_t index, const at::Tensor& result) const;
   void copyOut(Bucket& bucket, const at::Tensor& result);
-  void fail(const char* text);
-  [[nodiscard]] std::string hookPlace(std::size_t index) const;
+  void reduceSparse(std::size_t index, bool shadow);
+  [[nodiscard]] bool keepsGradient(std::size_t index);
+  void awaitUsedMap();
 
   const std::vector<NamedTensor> parameters_;
-  const std::vector<buckets::TensorSpec> specs_;
-  const std::shared_ptr<process_group::ProcessGroup> group_;
   const ReducerOptions options_;
-  const at::Tensor inverse_;  // 1 / world size, as a number that changes no dtype
+  const std::vector<buckets::TensorSpec> specs_;
+  std::vector<std::pair<at::ScalarType, at::Device>> built_;  // each parameter at construction
+  const std::shared_ptr<process_group::ProcessGroup> group_;
   std::unique_ptr<trace::Tracer> ownTracer_;
   trace::Tracer& tracer_;
   const std::shared_ptr<hooks::CommHook> hook_;
   std::vector<Watched> watched_;
+  Accumulators accumulators_;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<bool>(true);  // for graphs kept
 
   // Guarded by mutex_, except that the contents of buckets_[i] belong to the one thread that
   // launches bucket i (launching_) or that finalises.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   trace::Lane& lane_;
   Mode mode_ = Mode::kIdle;
   std::uint32_t step_ = 0;
+  int divisor_;
+  at::Tensor inverse_;  // 1 / divisor_, as a number that changes no dtype
   buckets::BucketPlan plan_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::vector<Place> places_;   // of each parameter
-  std::vector<char> ready_;     // of each parameter, in this iteration
+  std::size_t hookedBuckets_ = 0;       // those up to the last dense one
+  std::vector<Place> places_;           // of each parameter
+  std::vector<std::uint32_t> awaited_;  // gradients still to come to each parameter
+  std::vector<std::uint32_t> firings_;  // static graph: gradients a backward, as recorded
+  std::vector<std::uint32_t> unused_;
+  std::vector<std::uint32_t> readyOrder_;
+  std::vector<std::uint32_t> recordedOrder_;  // of the iteration that decides the rebuild
+  at::Tensor used_;                           // int32, 1 = got a gradient since the last reduction
+  at::Tensor usedAnywhere_;                   // the sum of it over the ranks, once awaited
+  std::shared_ptr<process_group::Work> usedWork_;
+  at::Tensor bucketsInUse_;  // int32: ranks that have gradients for each bucket
+  std::shared_ptr<process_group::Work> bucketsWork_;
+  std::uint64_t reductions_ = 0;
   std::size_t nextBucket_ = 0;  // first that is not launched
-  bool launching_ = false;      // a thread is in launchReadyBuckets
-  bool unfinished_ = false;     // a gradient came, and the reduction has not ended
+  bool delayed_ = false;        // static graph: this backward counts, its end reduces
+  bool delayedQueued_ = false;
+  bool graphRecorded_ = false;  // firings_ are known
+  bool tookUnused_ = false;
+  bool unusedStayed_ = true;
+  bool launching_ = false;   // a thread is in launchReadyBuckets
+  bool unfinished_ = false;  // a gradient came, and the reduction has not ended
   bool rebuilt_ = false;
   bool warnedUnexpected_ = false;
-  std::vector<std::uint32_t> readyOrder_;  // of the first iteration
+  bool warnedHigherOrder_ = false;
+  DdpTimes times_;
   std::string failure_;
 };
 

@@ -15,84 +15,169 @@ namespace lockstep::ddp {
 
 using hooks::eventBucket;
 
-namespace {
-
-/// Whether the gradient is the slice itself.
-bool sameMemory(const at::Tensor& grad, const at::Tensor& slice) {
-  return grad.is_alias_of(slice) && grad.storage_offset() == slice.storage_offset() &&
-         grad.strides() == slice.strides();
-}
-
-}  // namespace
-
-void Reducer::onGradient(std::size_t index) {
+void Reducer::onGradient(std::size_t index, bool gradient) {
+  const bool createsGraph = at::GradMode::is_enabled();
   at::NoGradGuard noGrad;
-  std::unique_lock lock(mutex_);
+  Lock lock(mutex_);
   if (mode_ == Mode::kIdle) {
     warnUnexpected(index);
     return;
   }
+  if (createsGraph) {
+    warnHigherOrder();
+  }
   lane_.instant(trace::EventKind::kGradientReady, step_, trace::kNoBucket, index);
+  if (gradient) {
+    used_.data_ptr<std::int32_t>()[index] = 1;
+  }
   if (mode_ == Mode::kAccumulate) {
     return;
   }
   try {
-    if (!failure_.empty()) {
-      throw DdpError(fmt::format("rank {}: an earlier gradient of this backward failed: {}",
-                                 group_->rank(), failure_));
-    }
-    if (ready_[index] != 0) {
-      throw DdpError(fmt::format(
-          "rank {}: parameter {} got a second gradient in the backward of step {}, after its "
-          "first was taken for the reduction. It is used outside the wrapped forward, or by a "
-          "re-entrant or repeated backward; call the forward once for each backward, or put the "
-          "extra backward under no_sync",
-          group_->rank(), quoted(parameters_[index].name, index), step_));
-    }
-    ready_[index] = 1;
-    unfinished_ = true;
-    if (!rebuilt_) {
-      readyOrder_.push_back(static_cast<std::uint32_t>(index));
-    }
-    const Place place = places_[index];
-    copyIn(index, place);
-    Bucket& bucket = *buckets_[place.bucket];
-    if (--bucket.pending == 0) {
-      lane_.instant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket),
-                    bucket.bytes());
-      launchReadyBuckets(lock);
-    }
+    receive(index, lock);
   } catch (const std::exception& error) {
-    if (!lock.owns_lock()) {
-      lock.lock();
-    }
-    fail(error.what());
+    recordFailure(lock, error);
     throw;
   }
 }
 
-void Reducer::fail(const char* text) {
-  if (failure_.empty()) {
-    failure_ = text;
+void Reducer::receive(std::size_t index, Lock& lock) {
+  if (!failure_.empty()) {
+    throw DdpError(fmt::format("rank {}: an earlier gradient of this backward failed: {}",
+                               group_->rank(), failure_));
+  }
+  unfinished_ = true;
+  if (delayed_) {
+    ++firings_[index];
+    queueDelayedReduction();
+    return;
+  }
+  takeUnused();
+  if (awaited_[index] == 0) {
+    throw DdpError(
+        options_.staticGraph
+            ? fmt::format(
+                  "rank {}: parameter {} got more gradients in the backward of step {} than the {} "
+                  "of the first backward, which static_graph takes for the rule. The graph "
+                  "changed: turn static_graph off, or keep the graph",
+                  group_->rank(), quoted(parameters_[index].name, index), step_, firings_[index])
+            : fmt::format(
+                  "rank {}: parameter {} got a second gradient in the backward of step {}, after "
+                  "its first was taken for the reduction. It is used outside the wrapped forward, "
+                  "or by a re-entrant or repeated backward; call the forward once for each "
+                  "backward, put the extra backward under no_sync, or turn static_graph on",
+                  group_->rank(), quoted(parameters_[index].name, index), step_));
+  }
+  if (--awaited_[index] > 0) {
+    return;
+  }
+  take(index);
+  if (launchReadyBuckets(lock)) {
+    compat::afterThisBackward([this] { finalize(false); });
+  }
+}
+
+void Reducer::recordFailure(Lock& lock, const std::exception& error) {
+  if (!lock.owns_lock()) {
+    lock.lock();
+  }
+  if (!failure_.empty()) {
+    return;
+  }
+  failure_ = error.what();
+  lock.unlock();
+  if (dynamic_cast<const process_group::CommError*>(&error) == nullptr) {
+    group_->abort(error.what());  // the peers learn why, and not from a time-out
   }
 }
 
 void Reducer::warnUnexpected(std::size_t index) {
-  if (warnedUnexpected_) {
-    return;
+  if (!warnedUnexpected_) {
+    warnedUnexpected_ = true;
+    warn(fmt::format(
+        "parameter {} got a gradient outside a synchronised forward: it stays on rank {} and is "
+        "not averaged. Run the forward through DistributedDataParallel, once for each backward "
+        "(said once)",
+        quoted(parameters_[index].name, index), group_->rank()));
   }
-  warnedUnexpected_ = true;
-  const std::string text = fmt::format(
-      "parameter {} got a gradient outside a synchronised forward: it stays on rank {} and is "
-      "not averaged. Run the forward through DistributedDataParallel, once for each backward "
-      "(said once)",
-      quoted(parameters_[index].name, index), group_->rank());
+}
+
+void Reducer::warnHigherOrder() {
+  if (!warnedHigherOrder_) {
+    warnedHigherOrder_ = true;
+    warn(fmt::format(
+        "rank {}: a backward with create_graph: the averaged gradients carry no graph, so that "
+        "gradients of gradients are of this rank alone (said once)",
+        group_->rank()));
+  }
+}
+
+void Reducer::warn(const std::string& text) {
   base::logWarning("{}", text);
   tracer_.send(trace::toJson(trace::ProblemMessage{"warning", step_, text}));
 }
 
+void Reducer::take(std::size_t index) {
+  readyOrder_.push_back(static_cast<std::uint32_t>(index));
+  if (recordsOrder()) {
+    recordedOrder_.push_back(static_cast<std::uint32_t>(index));
+  }
+  const Place place = places_[index];
+  copyIn(index, place);
+  Bucket& bucket = *buckets_[place.bucket];
+  if (--bucket.pending == 0) {
+    lane_.instant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket), bucket.bytes());
+  }
+}
+
+void Reducer::takeUnused() {
+  if (tookUnused_) {
+    return;
+  }
+  tookUnused_ = true;
+  for (const std::uint32_t index : unused_) {
+    awaited_[index] = 0;
+    lane_.instant(trace::EventKind::kMarkedUnused, step_, trace::kNoBucket, index);
+    take(index);
+  }
+}
+
+void Reducer::queueDelayedReduction() {
+  if (!delayedQueued_) {
+    delayedQueued_ = true;
+    compat::afterThisBackward([this] { reduceDelayed(); });
+  }
+}
+
+void Reducer::reduceDelayed() {
+  at::NoGradGuard noGrad;
+  Lock lock(mutex_);
+  try {
+    delayed_ = false;
+    graphRecorded_ = true;
+    unused_.clear();
+    for (std::uint32_t i = 0; i < parameters_.size(); ++i) {
+      if (firings_[i] == 0) {
+        unused_.push_back(i);
+        lane_.instant(trace::EventKind::kMarkedUnused, step_, trace::kNoBucket, i);
+      }
+      take(i);
+    }
+    launchReadyBuckets(lock);
+  } catch (const std::exception& error) {
+    recordFailure(lock, error);
+    throw;
+  }
+  lock.unlock();
+  finalize(false);
+}
+
 void Reducer::copyIn(std::size_t index, const Place& place) {
   const std::uint64_t startTicks = base::ticks();
+  if (buckets_[place.bucket]->sparse()) {
+    checkSparse(index);
+    return;
+  }
   const at::Tensor& slice = buckets_[place.bucket]->slice(place.slot);
   at::Tensor& grad = parameters_[index].tensor.mutable_grad();
   if (!grad.defined()) {
@@ -100,13 +185,14 @@ void Reducer::copyIn(std::size_t index, const Place& place) {
   } else if (grad.layout() != c10::kStrided || grad.scalar_type() != slice.scalar_type() ||
              grad.device() != slice.device()) {
     throw DdpError(fmt::format(
-        "rank {}: the gradient of parameter {} is {}{} on {}; its bucket holds {} on {}",
+        "rank {}: the gradient of parameter {} is {}{} on {}; its bucket holds {} on {}{}",
         group_->rank(), quoted(parameters_[index].name, index),
         grad.layout() == c10::kStrided ? "" : "sparse ", dtypeName(grad.scalar_type()),
-        grad.device().str(), dtypeName(slice.scalar_type()), slice.device().str()));
+        grad.device().str(), dtypeName(slice.scalar_type()), slice.device().str(),
+        grad.layout() == c10::kStrided ? "" : "; declare the parameter's gradient as sparse"));
   } else if (sameMemory(grad, slice)) {
     if (hook_->takesShares()) {
-      slice.div_(group_->size());
+      slice.div_(divisor_);
     }
   } else {
     if (hook_->takesShares()) {
@@ -122,19 +208,42 @@ void Reducer::copyIn(std::size_t index, const Place& place) {
   lane_.span(trace::EventKind::kCopyIn, startTicks, step_, eventBucket(place.bucket), index);
 }
 
-void Reducer::launchReadyBuckets(std::unique_lock<std::mutex>& lock) {
-  if (launching_) {
-    return;  // the thread that is at it will see this bucket, too
+void Reducer::checkSparse(std::size_t index) const {
+  const at::Tensor& grad = parameters_[index].tensor.grad();
+  if (!grad.defined()) {
+    return;
+  }
+  if (grad.layout() != c10::kSparse || grad.sparse_dim() != 1) {
+    throw DdpError(fmt::format(
+        "rank {}: the gradient of parameter {} was declared sparse (rows) and is {}; build the "
+        "module without sparse gradients, or do not declare them",
+        group_->rank(), quoted(parameters_[index].name, index),
+        grad.layout() == c10::kSparse ? "sparse in several dimensions" : "dense"));
+  }
+}
+
+bool Reducer::launchReadyBuckets(Lock& lock) {
+  if (launching_ || nextBucket_ == buckets_.size()) {
+    return false;  // the thread that is at it will see this bucket, too
   }
   launching_ = true;
   while (nextBucket_ < buckets_.size() && buckets_[nextBucket_]->pending == 0) {
     const std::size_t index = nextBucket_;
     const std::uint32_t step = step_;
-    lane_.instant(trace::EventKind::kBucketLaunched, step, eventBucket(index),
-                  buckets_[index]->bytes());
     lock.unlock();
     try {
-      launch(index, step);
+      if (communicates(index)) {
+        lock.lock();
+        lane_.instant(trace::EventKind::kBucketLaunched, step, eventBucket(index),
+                      buckets_[index]->bytes());
+        if (times_.communicationStart < times_.backwardStart) {
+          times_.communicationStart = DdpTimes::now();
+        }
+        lock.unlock();
+        if (!buckets_[index]->sparse()) {
+          launch(index, step, buckets_[index]->wire());
+        }
+      }
     } catch (...) {
       lock.lock();
       launching_ = false;
@@ -144,9 +253,29 @@ void Reducer::launchReadyBuckets(std::unique_lock<std::mutex>& lock) {
     ++nextBucket_;
   }
   launching_ = false;
-  if (nextBucket_ == buckets_.size()) {
-    compat::afterThisBackward([this] { finalize(); });
+  if (nextBucket_ < buckets_.size()) {
+    return false;
   }
+  launchUsedMap(step_);
+  return true;
+}
+
+bool Reducer::communicates(std::size_t bucket) {
+  if (bucketsWork_ == nullptr) {
+    return true;
+  }
+  bucketsWork_->wait();
+  return bucketsInUse_.data_ptr<std::int32_t>()[bucket] != 0;
+}
+
+void Reducer::launchUsedMap(std::uint32_t step) {
+  if (!searchesUnused() && !(options_.staticGraph && reductions_ == 0)) {
+    return;
+  }
+  usedAnywhere_ = used_.clone();
+  process_group::CallOptions options;
+  options.step = step;
+  usedWork_ = group_->allreduce({usedAnywhere_}, process_group::ReduceOp::kSum, options);
 }
 
 std::string Reducer::hookPlace(std::size_t index) const {
@@ -154,110 +283,15 @@ std::string Reducer::hookPlace(std::size_t index) const {
                      buckets_.size());
 }
 
-void Reducer::launch(std::size_t index, std::uint32_t step) {
+void Reducer::launch(std::size_t index, std::uint32_t step, const at::Tensor& wire) {
   Bucket& bucket = *buckets_[index];
-  bucket.handed = bucket.forHook(index, buckets_.size(), step);
+  bucket.handed = bucket.forHook(index, hookedBuckets_, step, wire);
   try {
     bucket.reduced = hook_->run(*bucket.handed);
   } catch (const process_group::CommError&) {
     throw;
   } catch (const std::exception& error) {
     throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
-  }
-}
-
-void Reducer::finalize() {
-  at::NoGradGuard noGrad;
-  const std::uint64_t startTicks = base::ticks();
-  try {
-    for (std::size_t index = 0; index < buckets_.size(); ++index) {
-      Bucket& bucket = *buckets_[index];
-      const std::uint64_t waitTicks = base::ticks();
-      const at::Tensor result = awaitResult(index);
-      const std::uint64_t copyTicks = base::ticks();
-      copyOut(bucket, result);
-      bucket.reduced.reset();
-      bucket.handed.reset();
-      std::lock_guard lock(mutex_);
-      if (lane_.enabled()) {
-        lane_.spanUntil(trace::EventKind::kWait, waitTicks, copyTicks, step_, eventBucket(index),
-                        bucket.bytes());
-        lane_.span(trace::EventKind::kCopyOut, copyTicks, step_, eventBucket(index),
-                   bucket.bytes());
-      }
-    }
-  } catch (const std::exception& error) {
-    std::lock_guard lock(mutex_);
-    fail(error.what());
-    throw;
-  }
-  std::lock_guard lock(mutex_);
-  mode_ = Mode::kIdle;
-  unfinished_ = false;
-  lane_.span(trace::EventKind::kFinalize, startTicks, step_);
-}
-
-at::Tensor Reducer::awaitResult(std::size_t index) {
-  Bucket& bucket = *buckets_[index];
-  // The collectives inside a hook have the group's time limit; theirs is the better text.
-  constexpr std::chrono::milliseconds kGrace{5000};
-  const auto limit =
-      options_.hookTimeout.count() > 0 ? options_.hookTimeout : group_->timeout() + kGrace;
-  if (!bucket.reduced->waitFor(limit)) {
-    throw hooks::HookError(fmt::format("{}: gave no result within {} ms of the backward's end",
-                                       hookPlace(index), limit.count()));
-  }
-  at::Tensor result;
-  try {
-    result = bucket.reduced->value();
-  } catch (const process_group::CommError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
-  }
-  checkHookResult(index, result);
-  return result;
-}
-
-void Reducer::checkHookResult(std::size_t index, const at::Tensor& result) const {
-  const at::Tensor& buffer = buckets_[index]->buffer();
-  if (result.defined() && result.layout() == c10::kStrided && result.sizes() == buffer.sizes() &&
-      result.scalar_type() == buffer.scalar_type() && result.device() == buffer.device()) {
-    return;
-  }
-  throw hooks::HookError(fmt::format(
-      "{}: returned {}; a result must be as the bucket, {} on {}", hookPlace(index),
-      result.defined() ? fmt::format("{} on {}", describe(result), result.device().str())
-                       : "an undefined tensor",
-      describe(buffer), buffer.device().str()));
-}
-
-void Reducer::copyOut(Bucket& bucket, const at::Tensor& result) {
-  const bool inPlace = sameMemory(result, bucket.buffer());
-  if (!inPlace && options_.gradientAsBucketView) {
-    at::Tensor buffer = bucket.buffer();
-    buffer.copy_(result);
-  }
-  for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
-    const std::uint32_t index = bucket.parameters()[slot];
-    at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-    if (options_.gradientAsBucketView) {
-      if (!grad.defined()) {
-        grad = bucket.slice(slot);
-      } else if (!sameMemory(grad, bucket.slice(slot))) {
-        throw DdpError(fmt::format(
-            "rank {}: the gradient of parameter {} was replaced during the backward; with "
-            "gradient_as_bucket_view it must stay the view that DistributedDataParallel set",
-            group_->rank(), quoted(parameters_[index].name, index)));
-      }
-      continue;
-    }
-    const at::Tensor reduced = inPlace ? bucket.slice(slot) : bucket.sliceOf(result, slot);
-    if (grad.defined()) {
-      grad.copy_(reduced);
-    } else {
-      grad = reduced.clone();
-    }
   }
 }
 

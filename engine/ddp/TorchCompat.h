@@ -8,31 +8,35 @@
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/functions/utils.h>
 #include <torch/csrc/autograd/variable.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace lockstep::ddp::compat {
 
 using Node = torch::autograd::Node;
 
-/// Runs after a parameter's gradient was accumulated into Tensor::grad.
+/// Runs after a parameter's gradient was accumulated into Tensor::grad, and also when the
+/// backward came to the parameter with an undefined gradient: `gradient` says which.
 class GradientHook final : public torch::autograd::FunctionPostHook {
  public:
-  explicit GradientHook(std::function<void()> callback) : callback_(std::move(callback)) {}
+  using Callback = std::function<void(bool gradient)>;
+  explicit GradientHook(Callback callback) : callback_(std::move(callback)) {}
 
-  torch::autograd::variable_list operator()(
-      const torch::autograd::variable_list& outputs,
-      const torch::autograd::variable_list& /*inputs*/) override {
-    callback_();
+  torch::autograd::variable_list operator()(const torch::autograd::variable_list& outputs,
+                                            const torch::autograd::variable_list& inputs) override {
+    callback_(!inputs.empty() && inputs.front().defined());
     return outputs;
   }
 
  private:
-  std::function<void()> callback_;
+  Callback callback_;
 };
 
 /// Returns the node that accumulates the leaf's gradient. The leaf holds it only weakly: keep
@@ -52,7 +56,7 @@ inline bool hasGradientHook(const Node& accumulator) {
 }
 
 /// Returns the key that removeGradientHook takes.
-inline std::uintptr_t addGradientHook(Node& accumulator, std::function<void()> callback) {
+inline std::uintptr_t addGradientHook(Node& accumulator, GradientHook::Callback callback) {
   return accumulator.add_post_hook(std::make_unique<GradientHook>(std::move(callback)));
 }
 
@@ -63,6 +67,53 @@ inline void removeGradientHook(Node& accumulator, std::uintptr_t key) {
 /// Runs `callback` when the backward that calls this (from a hook) has finished.
 inline void afterThisBackward(std::function<void()> callback) {
   torch::autograd::Engine::get_default_engine().queue_callback(std::move(callback));
+}
+
+/// Returns the node that takes the gradient of a tensor with requires_grad.
+inline std::shared_ptr<Node> graphNode(const at::Tensor& tensor) {
+  return torch::autograd::impl::gradient_edge(tensor).function;
+}
+
+/// An identity between a model's outputs and whatever uses them.
+class OutputNode final : public Node {
+ public:
+  explicit OutputNode(std::function<void()> onBackward) : onBackward_(std::move(onBackward)) {}
+
+  torch::autograd::variable_list apply(torch::autograd::variable_list&& gradients) override {
+    onBackward_();
+    return std::move(gradients);
+  }
+  std::string name() const override { return "lockstep::ddp::OutputNode"; }
+
+ private:
+  std::function<void()> onBackward_;
+};
+
+/// Replaces each tensor that has a graph by one of the same memory behind one identity node for
+/// all of them. A backward from any of them then reaches the graphs of all, with undefined
+/// gradients where it does not come from, and calls `onBackward` first, in the task of that
+/// backward and never in a re-entrant one.
+inline void passThroughOneNode(const std::vector<at::Tensor*>& outputs,
+                               std::function<void()> onBackward) {
+  torch::autograd::edge_list edges;
+  std::vector<at::Tensor*> tracked;
+  for (at::Tensor* output : outputs) {
+    if (output->defined() && output->grad_fn() != nullptr) {
+      edges.push_back(torch::autograd::impl::gradient_edge(*output));
+      tracked.push_back(output);
+    }
+  }
+  if (tracked.empty()) {
+    return;
+  }
+  auto node = std::shared_ptr<OutputNode>(new OutputNode(std::move(onBackward)),
+                                          torch::autograd::deleteNode);
+  node->set_next_edges(std::move(edges));
+  for (at::Tensor* output : tracked) {
+    at::Tensor same = output->detach();
+    torch::autograd::set_history(same, node);
+    *output = std::move(same);
+  }
 }
 
 /// While it lives, slices of a tensor are plain tensors that share its memory, not views in

@@ -58,6 +58,7 @@ struct Arrival {
   Operation operation = Operation::kNone;
   Tensors tensors;
   int root = 0;
+  ReduceOp op = ReduceOp::kSum;
 };
 
 void compute(std::vector<Arrival>& all) {
@@ -66,7 +67,8 @@ void compute(std::vector<Arrival>& all) {
     for (std::size_t i = 0; i < all[0].tensors.size(); ++i) {
       at::Tensor sum = all[0].tensors[i].clone();
       for (std::size_t rank = 1; rank < all.size(); ++rank) {
-        sum.add_(all[rank].tensors[i]);
+        all[0].op == ReduceOp::kMax ? sum.copy_(at::maximum(sum, all[rank].tensors[i]))
+                                    : sum.add_(all[rank].tensors[i]);
       }
       for (Arrival& arrival : all) {
         arrival.tensors[i].copy_(sum);
@@ -144,7 +146,7 @@ class LoopbackHub {
     std::map<std::uint64_t, std::vector<Arrival>> slots;
     {
       std::lock_guard lock(mutex_);
-      aborted_ = reason;
+      aborted_ = aborted_.empty() ? reason : aborted_;  // the first is the cause
       slots.swap(slots_);
     }
     for (auto& [sequence, arrivals] : slots) {
@@ -190,11 +192,12 @@ LoopbackGroup::WorkPtr LoopbackGroup::broadcast(Tensors tensors, int root,
 
 LoopbackGroup::WorkPtr LoopbackGroup::allreduce(Tensors tensors, ReduceOp op,
                                                 const process_group::CallOptions& options) {
-  if (op != ReduceOp::kSum) {
-    throw std::invalid_argument("loopback::allreduce: only sum");
+  if (op != ReduceOp::kSum && op != ReduceOp::kMax) {
+    throw std::invalid_argument("loopback::allreduce: only sum and max");
   }
   reducedBuckets_.push_back(options.bucket);
   auto own = arrival(*this, ++sequence_, Operation::kAllreduce, std::move(tensors), 0, options);
+  own.op = op;
   auto work = own.work;
   hub_->arrive(sequence_, rank(), std::move(own));
   return work;

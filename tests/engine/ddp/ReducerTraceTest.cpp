@@ -206,5 +206,109 @@ TEST(ReducerTrace, ReportsAGradientThatNobodyReducesOnce) {
   });
 }
 
+TEST(ReducerTrace, ShowsTheSearchForUnusedParametersAndTheirMap) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    DdpOptions withSearch = options(recording);
+    withSearch.findUnusedParameters = true;
+    auto net = std::make_shared<test::TwoHeads>();
+    DistributedDataParallel ddp(net, group, withSearch);
+    ddp.setStep(5);
+    auto output = ddp.run([&] { return net->left->forward(at::ones({1, 4})); });
+    output.sum().backward();
+    const auto events = recording.lanes()["ddp"];
+    ASSERT_EQ(ofKind(events, EventKind::kSearchUnused).size(), 1u);
+    EXPECT_EQ(ofKind(events, EventKind::kUsedMap).size(), 1u);
+    const auto marked = ofKind(events, EventKind::kMarkedUnused);
+    ASSERT_EQ(marked.size(), 2u);
+    EXPECT_EQ(marked[0].value, 2u);
+    EXPECT_EQ(marked[1].value, 3u);
+    EXPECT_EQ(marked[1].step, 5u);
+  });
+}
+
+TEST(ReducerTrace, WarnsOnceWhenTheSearchWasInVain) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    DdpOptions withSearch = options(recording);
+    withSearch.findUnusedParameters = true;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DistributedDataParallel ddp(net, group, withSearch);
+    step(ddp, 0);
+    step(ddp, 1);
+    std::size_t warnings = 0;
+    for (const trace::Message& message : recording.messages()) {
+      const auto* problem = std::get_if<trace::ProblemMessage>(&message);
+      warnings += problem != nullptr &&
+                  problem->text.find("find_unused_parameters is on") != std::string::npos;
+    }
+    EXPECT_EQ(warnings, group->rank() == 0 ? 1u : 0u);
+  });
+}
+
+TEST(ReducerTrace, WarnsOnceOfAGraphOfGradients) {
+  test::runRanksWell(1, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    for (int i = 0; i < 2; ++i) {
+      for (const auto& parameter : net->parameters()) {
+        parameter.mutable_grad().reset();
+      }
+      ddp.forward<Net>(at::ones({1, 4})).sum().backward({}, {}, /*create_graph=*/true);
+    }
+    std::size_t warnings = 0;
+    for (const trace::Message& message : recording.messages()) {
+      const auto* problem = std::get_if<trace::ProblemMessage>(&message);
+      warnings += problem != nullptr && problem->text.find("create_graph") != std::string::npos;
+    }
+    EXPECT_EQ(warnings, 1u);
+    for (const auto& parameter : net->parameters()) {
+      parameter.mutable_grad().reset();  // the graph would keep itself alive
+    }
+  });
+}
+
+TEST(LoggingData, HasPyTorchsNamesForConstructionAndRuntime) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DistributedDataParallel ddp(net, group, options(recording));
+    auto data = ddp.loggingData();
+    EXPECT_EQ(data["world_size"], "2");
+    EXPECT_EQ(data["rank"], std::to_string(group->rank()));
+    EXPECT_EQ(data["num_parameter_tensors"], "4");
+    EXPECT_EQ(data["total_parameter_size_bytes"], std::to_string((24 + 6 + 12 + 2) * 4));
+    EXPECT_EQ(data["dtypes"], "float32");
+    EXPECT_EQ(data["bucket_sizes"], "176");
+    EXPECT_EQ(data["bucket_cap_bytes"], "100");
+    EXPECT_EQ(data["backend_name"], "loopback");
+    EXPECT_EQ(data["comm_hook"], "allreduce");
+    EXPECT_EQ(data["has_rebuilt_buckets"], "0");
+    EXPECT_EQ(data["iteration"], "0");
+    EXPECT_EQ(data.count("forward_compute_time"), 0u);
+
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      step(ddp, i);
+    }
+    data = ddp.loggingData();
+    EXPECT_EQ(data["iteration"], "3");
+    EXPECT_EQ(data["has_rebuilt_buckets"], "1");
+    EXPECT_EQ(data["rebuilt_per_bucket_param_indices"], "3 2, 1 0");
+    EXPECT_EQ(data["rebuilt_bucket_sizes"], "56, 120");
+    EXPECT_EQ(data["prev_iteration_grad_ready_order_indices"], "3, 2, 1, 0");
+    EXPECT_EQ(data["bucket_sizes"], "176");
+    EXPECT_EQ(data["can_set_static_graph"], "1");
+    EXPECT_EQ(data["has_error"], "0");
+    const auto number = [&](const char* key) { return std::stoll(data.at(key)); };
+    EXPECT_LE(number("forward_compute_time_start"), number("backward_compute_time_start"));
+    EXPECT_LE(number("backward_compute_time_start"), number("backward_comm_time_start"));
+    EXPECT_LE(number("backward_comm_time_start"), number("backward_compute_time_end"));
+    EXPECT_LE(number("backward_compute_time_end"), number("backward_comm_time_end"));
+    EXPECT_GE(number("backward_comm_time"), number("backward_compute_comm_overlap_time"));
+    EXPECT_GT(number("avg_forward_compute_time"), 0);
+  });
+}
+
 }  // namespace
 }  // namespace lockstep::ddp

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <torch/nn/module.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "engine/ddp/DistributedDataParallel.h"
+#include "engine/ddp/TensorText.h"
+
+namespace lockstep::ddp {
+
+namespace {
+
+std::string sizes(const buckets::BucketPlan& plan) {
+  std::vector<std::uint64_t> bytes;
+  for (const auto& bucket : plan.buckets) {
+    bytes.push_back(bucket.bytes);
+  }
+  return fmt::format("{}", fmt::join(bytes, ", "));
+}
+
+std::string oneOrZero(bool value) {
+  return value ? "1" : "0";
+}
+
+}  // namespace
+
+std::map<std::string, std::string> DistributedDataParallel::loggingData() const {
+  const experiment::DdpConfig& config = options_.config;
+  std::map<std::string, std::string> data;
+  std::uint64_t bytes = 0;
+  std::set<std::string> dtypes;
+  std::set<std::string> devices;
+  for (const NamedTensor& parameter : trained_) {
+    bytes += parameter.tensor.nbytes();
+    dtypes.insert(dtypeName(parameter.tensor.scalar_type()));
+    devices.insert(parameter.tensor.device().str());
+  }
+  bool hasSyncBatchNorm = false;
+  if (module_ != nullptr) {
+    for (const auto& part : module_->modules()) {
+      hasSyncBatchNorm =
+          hasSyncBatchNorm || part->name().find("SyncBatchNorm") != std::string::npos;
+    }
+  }
+  data["module_name"] = module_ == nullptr ? "" : module_->name();
+  data["rank"] = std::to_string(group_->rank());
+  data["world_size"] = std::to_string(group_->size());
+  data["num_parameter_tensors"] = std::to_string(trained_.size());
+  data["total_parameter_size_bytes"] = std::to_string(bytes);
+  data["dtypes"] = fmt::format("{}", fmt::join(dtypes, ", "));
+  data["bucket_sizes"] = firstBucketSizes_;
+  data["bucket_cap_bytes"] =
+      std::to_string(static_cast<std::uint64_t>(config.bucketCapMb * 1048576));
+  data["broadcast_buffers"] = oneOrZero(config.broadcastBuffers);
+  data["has_sync_bn"] = oneOrZero(hasSyncBatchNorm);
+  data["find_unused_parameters"] = oneOrZero(options_.findUnusedParameters);
+  data["gradient_as_bucket_view"] = oneOrZero(config.gradientAsBucketView);
+  data["static_graph"] = oneOrZero(options_.staticGraph);
+  data["is_multi_device_module"] = oneOrZero(devices.size() > 1);
+  data["backend_name"] = group_->backendName();
+  data["comm_hook"] = options_.hook == nullptr ? "allreduce" : options_.hook->name();
+  data["join_uneven_inputs"] = oneOrZero(joining());
+
+  const Reducer::State state = reducer_->state();
+  data["iteration"] = std::to_string(state.times.iterations());
+  data["unused_parameter_size"] = std::to_string(std::accumulate(
+      state.unused.begin(), state.unused.end(), std::uint64_t{0},
+      [&](std::uint64_t sum, std::uint32_t i) { return sum + trained_[i].tensor.nbytes(); }));
+  data["has_rebuilt_buckets"] = oneOrZero(reducer_->hasRebuiltBuckets());
+  if (reducer_->hasRebuiltBuckets()) {
+    data["rebuilt_bucket_sizes"] = sizes(reducer_->plan());
+    std::vector<std::string> lists;
+    for (const auto& indices : reducer_->plan().indices()) {
+      lists.push_back(fmt::format("{}", fmt::join(indices, " ")));
+    }
+    data["rebuilt_per_bucket_param_indices"] = fmt::format("{}", fmt::join(lists, ", "));
+  }
+  data["prev_iteration_grad_ready_order_indices"] =
+      fmt::format("{}", fmt::join(state.readyOrder, ", "));
+  data["can_set_static_graph"] = oneOrZero(reducer_->canSetStaticGraph());
+  data["has_error"] = oneOrZero(!state.failure.empty());
+  if (!state.failure.empty()) {
+    data["error"] = state.failure;
+  }
+  if (state.times.iterations() > 0) {
+    const auto put = [&](const std::string& prefix, const DdpTimes::Durations& durations) {
+      data[prefix + "forward_compute_time"] = std::to_string(durations.forward);
+      data[prefix + "backward_compute_time"] = std::to_string(durations.backward);
+      data[prefix + "backward_comm_time"] = std::to_string(durations.communication);
+      data[prefix + "backward_compute_comm_overlap_time"] = std::to_string(durations.overlap);
+    };
+    put("", state.times.last());
+    put("avg_", state.times.average());
+    data["forward_compute_time_start"] = std::to_string(state.times.forwardStart);
+    data["backward_compute_time_start"] = std::to_string(state.times.backwardStart);
+    data["backward_comm_time_start"] = std::to_string(state.times.communicationStart);
+    data["backward_compute_time_end"] = std::to_string(state.times.backwardEnd);
+    data["backward_comm_time_end"] = std::to_string(state.times.communicationEnd);
+  }
+  return data;
+}
+
+std::string DistributedDataParallel::bucketSizes() const {
+  return sizes(reducer_->plan());
+}
+
+}  // namespace lockstep::ddp

@@ -1,0 +1,189 @@
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include "engine/ddp/DdpError.h"
+#include "engine/ddp/Reducer.h"
+#include "engine/ddp/SparseExchange.h"
+#include "engine/ddp/TensorText.h"
+#include "engine/hooks/HookError.h"
+#include "engine/hooks/HookTrace.h"
+#include "engine/process_group/CommError.h"
+
+namespace lockstep::ddp {
+
+using hooks::eventBucket;
+
+void Reducer::finalize(bool shadow) {
+  at::NoGradGuard noGrad;
+  const std::uint64_t startTicks = base::ticks();
+  const std::int64_t backwardEnd = DdpTimes::now();
+  try {
+    for (std::size_t index = 0; index < buckets_.size(); ++index) {
+      Bucket& bucket = *buckets_[index];
+      if (!bucket.reduced.has_value()) {
+        continue;  // sparse, or unused on every rank
+      }
+      const std::uint64_t waitTicks = base::ticks();
+      const at::Tensor result = awaitResult(index);
+      const std::uint64_t copyTicks = base::ticks();
+      if (!shadow) {
+        copyOut(bucket, result);
+      }
+      bucket.reduced.reset();
+      bucket.handed.reset();
+      std::lock_guard lock(mutex_);
+      if (lane_.enabled() && !shadow) {
+        lane_.spanUntil(trace::EventKind::kWait, waitTicks, copyTicks, step_, eventBucket(index),
+                        bucket.bytes());
+        lane_.span(trace::EventKind::kCopyOut, copyTicks, step_, eventBucket(index),
+                   bucket.bytes());
+      }
+    }
+    for (std::size_t index = 0; index < buckets_.size(); ++index) {
+      if (buckets_[index]->sparse() && communicates(index)) {
+        reduceSparse(index, shadow);
+      }
+    }
+    awaitUsedMap();
+  } catch (const std::exception& error) {
+    Lock lock(mutex_);
+    recordFailure(lock, error);
+    throw;
+  }
+  finish(shadow, startTicks, backwardEnd);
+}
+
+void Reducer::finish(bool shadow, std::uint64_t startTicks, std::int64_t backwardEnd) {
+  std::lock_guard lock(mutex_);
+  mode_ = Mode::kIdle;
+  unfinished_ = false;
+  ++reductions_;
+  if (reductions_ == 1) {
+    warnAllUsed();
+  }
+  if (searchesUnused()) {
+    used_.zero_();
+  }
+  bucketsWork_.reset();
+  if (!shadow) {
+    lane_.span(trace::EventKind::kFinalize, startTicks, step_);
+    times_.backwardEnd = backwardEnd;
+    times_.communicationEnd = DdpTimes::now();
+    times_.count();
+  }
+}
+
+void Reducer::warnAllUsed() {
+  if (!searchesUnused() || group_->rank() != 0 ||
+      usedAnywhere_.min().item<int>() < group_->size()) {
+    return;
+  }
+  warn(
+      "find_unused_parameters is on, and every rank used every parameter in the first backward: "
+      "if that is always so, turn it off; the search of the graph costs time in each iteration");
+}
+
+void Reducer::awaitUsedMap() {
+  if (usedWork_ == nullptr) {
+    return;
+  }
+  const std::uint64_t startTicks = base::ticks();
+  usedWork_->wait();
+  usedWork_.reset();
+  recordSpan(trace::EventKind::kUsedMap, startTicks);
+}
+
+bool Reducer::keepsGradient(std::size_t index) {
+  if (!usedAnywhere_.defined() || used_.data_ptr<std::int32_t>()[index] != 0) {
+    return false;
+  }
+  awaitUsedMap();
+  return usedAnywhere_.data_ptr<std::int32_t>()[index] == 0;
+}
+
+void Reducer::reduceSparse(std::size_t index, bool shadow) {
+  const std::uint64_t startTicks = base::ticks();
+  const std::uint32_t parameter = buckets_[index]->parameters().front();
+  const at::Tensor& tensor = parameters_[parameter].tensor;
+  process_group::CallOptions options;
+  options.bucket = eventBucket(index);
+  options.step = step_;
+  at::Tensor& grad = tensor.mutable_grad();
+  const at::Tensor sum = sumSparse(*group_, shadow ? at::Tensor() : grad, tensor.sizes(),
+                                   tensor.scalar_type(), options);
+  if (!shadow && !keepsGradient(parameter)) {
+    sum._values().div_(divisor_);
+    grad = sum;
+  }
+  std::lock_guard lock(mutex_);
+  lane_.span(trace::EventKind::kWait, startTicks, step_, eventBucket(index),
+             buckets_[index]->bytes());
+}
+
+at::Tensor Reducer::awaitResult(std::size_t index) {
+  Bucket& bucket = *buckets_[index];
+  // The collectives inside a hook have the group's time limit; theirs is the better text.
+  constexpr std::chrono::milliseconds kGrace{5000};
+  const auto limit =
+      options_.hookTimeout.count() > 0 ? options_.hookTimeout : group_->timeout() + kGrace;
+  if (!bucket.reduced->waitFor(limit)) {
+    throw hooks::HookError(fmt::format("{}: gave no result within {} ms of the backward's end",
+                                       hookPlace(index), limit.count()));
+  }
+  at::Tensor result;
+  try {
+    result = bucket.reduced->value();
+  } catch (const process_group::CommError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
+  }
+  checkHookResult(index, result);
+  return result.contiguous();
+}
+
+void Reducer::checkHookResult(std::size_t index, const at::Tensor& result) const {
+  const at::Tensor& wire = buckets_[index]->wire();
+  if (result.defined() && result.layout() == c10::kStrided && result.sizes() == wire.sizes() &&
+      result.scalar_type() == wire.scalar_type() && result.device() == wire.device()) {
+    return;
+  }
+  throw hooks::HookError(fmt::format(
+      "{}: returned {}; a result must be as the bucket, {} on {}", hookPlace(index),
+      result.defined() ? fmt::format("{} on {}", describe(result), result.device().str())
+                       : "an undefined tensor",
+      describe(wire), wire.device().str()));
+}
+
+void Reducer::copyOut(Bucket& bucket, const at::Tensor& result) {
+  const bool inPlace = sameMemory(result, bucket.wire());
+  if (!inPlace && options_.gradientAsBucketView) {
+    bucket.wire().copy_(result);
+  }
+  for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
+    const std::uint32_t index = bucket.parameters()[slot];
+    if (keepsGradient(index)) {
+      continue;
+    }
+    at::Tensor& grad = parameters_[index].tensor.mutable_grad();
+    if (options_.gradientAsBucketView) {
+      if (!grad.defined()) {
+        grad = bucket.slice(slot);
+      } else if (!sameMemory(grad, bucket.slice(slot))) {
+        throw DdpError(fmt::format(
+            "rank {}: the gradient of parameter {} was replaced during the backward; with "
+            "gradient_as_bucket_view it must stay the view that DistributedDataParallel set",
+            group_->rank(), quoted(parameters_[index].name, index)));
+      }
+      continue;
+    }
+    const at::Tensor reduced = inPlace ? bucket.slice(slot) : bucket.sliceOf(result, slot);
+    if (grad.defined()) {
+      grad.copy_(reduced);
+    } else {
+      grad = reduced.clone();
+    }
+  }
+}
+
+}  // namespace lockstep::ddp

@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/ddp/DdpError.h"
+#include "engine/ddp/DistributedDataParallel.h"
+#include "tests/engine/ddp/LoopbackGroup.h"
+#include "tests/engine/ddp/TestModels.h"
+
+namespace lockstep::ddp {
+namespace {
+
+using test::Net;
+using test::TwoHeads;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Three layers; a forward uses the first and those asked for.
+struct Branches : torch::nn::Module {
+  Branches()
+      : shared(register_module("shared", torch::nn::Linear(3, 3))),
+        sometimes(register_module("sometimes", torch::nn::Linear(3, 2))),
+        never(register_module("never", torch::nn::Linear(3, 2))) {
+    test::fill(*this, 1);
+  }
+  at::Tensor forward(const at::Tensor& x, bool further) {
+    const at::Tensor hidden = shared->forward(x);
+    return further ? sometimes->forward(hidden).sum() : hidden.sum();
+  }
+  torch::nn::Linear shared;
+  torch::nn::Linear sometimes;
+  torch::nn::Linear never;
+};
+
+DdpOptions findUnused(bool view = false) {
+  DdpOptions options;
+  options.findUnusedParameters = true;
+  options.config.gradientAsBucketView = view;
+  return options;
+}
+
+TEST(UnusedParameters, OfSomeRanksGetTheAverageAndOfAllRanksStayWithoutGradient) {
+  for (const bool view : {false, true}) {
+    test::runRanksWell(2, [&](auto group) {
+      auto net = std::make_shared<Branches>();
+      DistributedDataParallel ddp(net, group, findUnused(view));
+      for (int i = 0; i < 3; ++i) {
+        net->zero_grad();
+        ddp.forward<Branches>(at::ones({1, 3}), group->rank() == 1).backward();
+        ddp.checkFinalized();
+        EXPECT_TRUE(at::allclose(net->sometimes->bias.grad(), at::full({2}, 0.5)));
+        EXPECT_FALSE(net->never->weight.grad().defined());
+        EXPECT_FALSE(net->never->bias.grad().defined());
+
+        Branches alone;
+        (alone.forward(at::ones({1, 3}), true) + alone.forward(at::ones({1, 3}), false))
+            .div(2)
+            .backward();
+        EXPECT_TRUE(at::allclose(net->shared->weight.grad(), alone.shared->weight.grad()));
+        EXPECT_TRUE(at::allclose(net->sometimes->weight.grad(), alone.sometimes->weight.grad()));
+      }
+      const std::vector<std::uint32_t> unused = group->rank() == 1
+                                                    ? std::vector<std::uint32_t>{4, 5}
+                                                    : std::vector<std::uint32_t>{2, 3, 4, 5};
+      EXPECT_EQ(ddp.unusedParameters(), unused);
+    });
+  }
+}
+
+TEST(UnusedParameters, BehindAnOutputThatTheLossIgnoresStayUntouched) {
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<TwoHeads>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    for (int i = 0; i < 2; ++i) {
+      net->zero_grad();
+      const auto [left, right] = ddp.forward<TwoHeads>(at::ones({1, 4}) * (group->rank() + 1));
+      left.sum().backward();
+      ddp.checkFinalized();
+      EXPECT_TRUE(at::allclose(net->left->weight.grad(), at::full({2, 4}, 1.5)));
+      EXPECT_FALSE(net->right->weight.grad().defined());
+    }
+    EXPECT_THAT(ddp.unusedParameters(), IsEmpty());  // the graph reaches them
+  });
+}
+
+TEST(UnusedParameters, AreFoundBehindOutputsInContainers) {
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<TwoHeads>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    auto output = ddp.run([&] {
+      std::map<std::string, std::vector<at::Tensor>> dict;
+      dict["heads"].push_back(net->left->forward(at::ones({1, 4})));
+      return dict;
+    });
+    output["heads"][0].sum().backward();
+    ddp.checkFinalized();
+    EXPECT_THAT(ddp.unusedParameters(), ElementsAre(2, 3));
+  });
+}
+
+TEST(UnusedParameters, ThatNoSyncUsedBeforeAreReducedWithTheNextBackward) {
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<Branches>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    {
+      DistributedDataParallel::NoSync noSync(ddp);
+      ddp.forward<Branches>(at::ones({1, 3}), group->rank() == 0).backward();
+    }
+    ddp.forward<Branches>(at::ones({1, 3}), false).backward();
+    ddp.checkFinalized();
+    EXPECT_TRUE(at::allclose(net->sometimes->bias.grad(), at::full({2}, 0.5)));
+    EXPECT_FALSE(net->never->bias.grad().defined());
+  });
+}
+
+TEST(UnusedParameters, KeepTheFirstBucketsForGoodUnlessTheGraphIsStatic) {
+  test::runRanksWell(2, [](auto group) {
+    DdpOptions options = findUnused();
+    options.config.firstBucketMb = 40.0 / 1048576;
+    options.config.bucketCapMb = 100.0 / 1048576;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 5, 2});
+    DistributedDataParallel ddp(net, group, options);
+    const auto first = ddp.plan();
+    EXPECT_EQ(first.buckets.size(), 3u);
+    for (int i = 0; i < 4; ++i) {
+      ddp.forward<Net>(at::ones({1, 4})).sum().backward();
+    }
+    EXPECT_FALSE(ddp.hasRebuiltBuckets());
+    EXPECT_EQ(ddp.plan(), first);
+  });
+}
+
+TEST(UnusedParameters, TellWhetherAStaticGraphWouldDo) {
+  test::runRanksWell(1, [](auto group) {
+    auto net = std::make_shared<Branches>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    const auto step = [&](bool further) {
+      ddp.forward<Branches>(at::ones({1, 3}), further).backward();
+      return ddp.canSetStaticGraph();
+    };
+    EXPECT_FALSE(step(false));
+    EXPECT_TRUE(step(false));
+    EXPECT_FALSE(step(true));
+  });
+}
+
+TEST(UnusedParameters, LeaveBucketsThatNoRankUsedUnsentWhenAsked) {
+  test::runRanksWell(2, [](auto group) {
+    DdpOptions options = findUnused();
+    options.skipAllReduceUnusedParams = true;
+    options.config.firstBucketMb = 0;
+    options.config.bucketCapMb = 0;  // each gradient a bucket: 5 4 3 2 1 0
+    auto net = std::make_shared<Branches>();
+    DistributedDataParallel ddp(net, group, options);
+    ddp.forward<Branches>(at::ones({1, 3}), group->rank() == 1).backward();
+    ddp.checkFinalized();
+    EXPECT_THAT(group->reducedBuckets(),
+                ElementsAre(trace::kNoBucket, 2, 3, 4, 5, trace::kNoBucket));
+    EXPECT_TRUE(at::allclose(net->sometimes->bias.grad(), at::full({2}, 0.5)));
+    EXPECT_FALSE(net->never->bias.grad().defined());
+  });
+}
+
+TEST(UnusedParameters, WithAGradientAfterAllAreNamed) {
+  EXPECT_THAT(test::runRanks(1,
+                             [](auto group) {
+                               auto net = std::make_shared<TwoHeads>();
+                               DistributedDataParallel ddp(net, group, findUnused());
+                               const auto x = at::ones({1, 4});
+                               auto left = ddp.run([&] { return net->left->forward(x); });
+                               (left + net->right->forward(x)).sum().backward();
+                             }),
+              Each(AllOf(HasSubstr("parameter 'right."), HasSubstr("got a second gradient"),
+                         HasSubstr("used outside the wrapped forward"))));
+}
+
+TEST(UnusedParameters, CannotBeFoundWithoutOutputs) {
+  EXPECT_THAT(test::runRanks(2,
+                             [](auto group) {
+                               auto net = std::make_shared<TwoHeads>();
+                               DistributedDataParallel ddp(net, group, findUnused());
+                               ddp.preForward();
+                               ddp.postForward();
+                             }),
+              Each(HasSubstr("find_unused_parameters found no tensor with a gradient")));
+}
+
+}  // namespace
+}  // namespace lockstep::ddp

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -83,28 +84,31 @@ class Meeting {
   }
 
   Status await() {
+    std::string verdict;
     try {
-      store_.wait({verdictKey()}, claim_.timeout);
+      // One call: the rank that serves the store may leave as soon as the verdict stands.
+      verdict = store_.get(verdictKey());
     } catch (const StoreError&) {
       // Throws itself when the store has gone.
-      if (const auto absent = roll_.absent(); !absent.empty()) {
-        decide(kGaveUp,
-               fmt::format("rank {} ({}) gave up after {} ms of waiting for {}", claim_.rank,
-                           own_.who(), claim_.timeout.count(), detail::rankList(absent)));
-        return Error{
-            ExitCode::kCommFailed,
-            fmt::format("timeout after {} ms: waiting for {} of {}; start it with the "
-                        "same address and job, or allow more time",
-                        claim_.timeout.count(), detail::rankList(absent), claim_.worldSize),
-            ""};
+      const auto absent = roll_.absent();
+      if (absent.empty()) {
+        throw;
       }
+      const auto limitMs = store_.timeout().count();
+      const std::string list = detail::rankList(absent);
+      decide(kGaveUp, fmt::format("rank {} ({}) gave up after {} ms of waiting for {}", claim_.rank,
+                                  own_.who(), limitMs, list));
+      return Error{ExitCode::kCommFailed,
+                   fmt::format("timeout after {} ms: waiting for {} of {}; start it with the same "
+                               "address and job, or allow more time",
+                               limitMs, list, claim_.worldSize),
+                   ""};
     }
-    const std::string verdict = store_.get(verdictKey());
-    if (verdict.front() == kMet) {
+    if (verdict.starts_with(kMet)) {
       return {};
     }
-    return Error{verdict.front() == kMistake ? ExitCode::kBadInput : ExitCode::kCommFailed,
-                 verdict.substr(1), ""};
+    return Error{verdict.starts_with(kMistake) ? ExitCode::kBadInput : ExitCode::kCommFailed,
+                 verdict.substr(std::min<std::size_t>(1, verdict.size())), ""};
   }
 
   Store& store_;

@@ -12,7 +12,6 @@ struct RankClaim {
   int rank = 0;
   int worldSize = 1;
   std::string job;  ///< jobs of different names do not meet in one store
-  Store::Milliseconds timeout = Store::kDefaultTimeout;
 };
 
 /// Registers this process under its rank, and returns once every rank of the job has registered.
@@ -21,8 +20,8 @@ struct RankClaim {
 /// pid 9". c10d leaves such jobs hanging, or merges them.
 ///
 /// A process that comes after all have met is told alone; the job it disturbs goes on.
-/// Error: kBadInput for those mistakes; kCommFailed after `timeout`, with the ranks that have not
-/// come. Throws StoreError when the store fails. [any-thread]
+/// Error: kBadInput for those mistakes; kCommFailed after store.timeout(), with the ranks that have
+/// not come. Throws StoreError when the store fails. [any-thread]
 base::Status meetRanks(Store& store, const RankClaim& claim);
 
 /// Returns whether `rank` is registered within `patience`. Throws StoreError like any call.

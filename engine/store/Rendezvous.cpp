@@ -45,9 +45,10 @@ std::shared_ptr<Store> openTcp(const TcpPlace& place, bool server, Store::Millis
 
 /// The port is taken: by another rank 0 of the same job, which shall hear of it too, or by
 /// something else.
-Error cannotServe(const TcpPlace& place, const RankClaim& claim, const std::string& why) {
+Error cannotServe(const TcpPlace& place, const RankClaim& claim, Store::Milliseconds timeout,
+                  const std::string& why) {
   try {
-    const auto patience = std::min(claim.timeout, kLookForHolder);
+    const auto patience = std::min(timeout, kLookForHolder);
     const auto store = openTcp(place, false, patience);
     if (isRegistered(*store, claim, claim.rank, patience)) {
       if (const auto met = meetRanks(*store, claim); !met.ok()) {
@@ -67,12 +68,13 @@ Result<Rendezvous> meet(std::shared_ptr<Store> store, const RankClaim& claim) {
   return Rendezvous{std::move(store), claim.rank, claim.worldSize};
 }
 
-Result<Rendezvous> meetOverTcp(const TcpPlace& place, const RankClaim& claim) {
+Result<Rendezvous> meetOverTcp(const TcpPlace& place, const RankClaim& claim,
+                               Store::Milliseconds timeout) {
   std::shared_ptr<Store> store;
   try {
-    store = openTcp(place, place.server, claim.timeout);
+    store = openTcp(place, place.server, timeout);
   } catch (const StoreError& error) {
-    return place.server ? cannotServe(place, claim, error.what())
+    return place.server ? cannotServe(place, claim, timeout, error.what())
                         : Error{ExitCode::kCommFailed, error.what(), ""};
   }
   try {
@@ -82,11 +84,12 @@ Result<Rendezvous> meetOverTcp(const TcpPlace& place, const RankClaim& claim) {
   }
 }
 
-Result<Rendezvous> meetInFile(const std::string& path, const RankClaim& claim) {
+Result<Rendezvous> meetInFile(const std::string& path, const RankClaim& claim,
+                              Store::Milliseconds timeout) {
   std::shared_ptr<Store> store;
   try {
-    store = std::make_shared<FileStore>(
-        FileStoreOptions{path, claim.worldSize, claim.job, claim.timeout});
+    store =
+        std::make_shared<FileStore>(FileStoreOptions{path, claim.worldSize, claim.job, timeout});
   } catch (const StoreError& error) {
     return Error{ExitCode::kBadInput, error.what(), ""};
   }
@@ -110,7 +113,8 @@ Status merge(const char* name, std::optional<int>& fromAddress, const std::optio
   return {};
 }
 
-Result<Rendezvous> meetByAddress(const RendezvousAddress& address, RankClaim claim) {
+Result<Rendezvous> meetByAddress(const RendezvousAddress& address, const std::string& job,
+                                 Store::Milliseconds timeout) {
   for (const auto& [name, value] :
        {std::pair{"rank", address.rank}, std::pair{"world size", address.worldSize}}) {
     if (!value) {
@@ -119,8 +123,7 @@ Result<Rendezvous> meetByAddress(const RendezvousAddress& address, RankClaim cla
                    ""};
     }
   }
-  claim.rank = *address.rank;
-  claim.worldSize = *address.worldSize;
+  const RankClaim claim{*address.rank, *address.worldSize, job};
   if (claim.rank >= claim.worldSize) {
     return Error{ExitCode::kBadInput,
                  fmt::format("rank is {}, but world_size is {}: ranks count from 0", claim.rank,
@@ -128,9 +131,9 @@ Result<Rendezvous> meetByAddress(const RendezvousAddress& address, RankClaim cla
                  ""};
   }
   if (address.scheme == Scheme::kFile) {
-    return meetInFile(address.path, claim);
+    return meetInFile(address.path, claim, timeout);
   }
-  return meetOverTcp({address.host, address.port, claim.rank == 0, ""}, claim);
+  return meetOverTcp({address.host, address.port, claim.rank == 0, ""}, claim, timeout);
 }
 
 Result<Rendezvous> meetByEnvironment(const RendezvousEnvironment& environment,
@@ -138,7 +141,7 @@ Result<Rendezvous> meetByEnvironment(const RendezvousEnvironment& environment,
   // A restart finds the store of the attempt before where an agent serves it.
   return meetOverTcp({environment.masterAddress, environment.storePort, environment.hostsStore,
                       fmt::format("attempt {}", environment.attempt)},
-                     {environment.rank, environment.worldSize, job, timeout});
+                     {environment.rank, environment.worldSize, job}, timeout);
 }
 
 Result<Rendezvous> rendezvousAt(RendezvousAddress address, const RendezvousOptions& options) {
@@ -157,7 +160,7 @@ Result<Rendezvous> rendezvousAt(RendezvousAddress address, const RendezvousOptio
     job = std::move(named).value();
   }
   if (address.scheme != Scheme::kEnvironment) {
-    return meetByAddress(address, {0, 1, *job, options.timeout});
+    return meetByAddress(address, *job, options.timeout);
   }
   const auto environment =
       rendezvousEnvironment(options.readVariable, address.rank, address.worldSize);

@@ -29,7 +29,7 @@ int claimRank(const std::vector<std::string>& arguments) {
   options.timeout = 30s;
   TCPStore store("127.0.0.1", options);
   const auto met =
-      meetRanks(store, {std::stoi(arguments.at(1)), std::stoi(arguments.at(2)), "job", 30s});
+      meetRanks(store, {std::stoi(arguments.at(1)), std::stoi(arguments.at(2)), "job"});
   std::printf("%s\n", met.ok() ? "met" : met.error().message().c_str());
   return met.ok() ? 0 : static_cast<int>(met.error().code);
 }
@@ -41,7 +41,7 @@ TEST(MeetRanks, ReturnsOnceAllHaveCome) {
   std::atomic<int> come = 0;
   support::runRanks(4, [&](int rank) {
     ++come;
-    const auto met = meetRanks(store, {rank, 4, "job", 30s});
+    const auto met = meetRanks(store, {rank, 4, "job"});
     EXPECT_TRUE(met.ok()) << met.error().message();
     EXPECT_EQ(come, 4);
   });
@@ -54,7 +54,7 @@ TEST(MeetRanks, TellsBothProcessesThatHaveOneRank) {
   TCPStore server("127.0.0.1", options);
   const std::string port = std::to_string(server.port());
   auto first = support::ChildProcess::self("claim-rank", {port, "1", "3"});
-  EXPECT_TRUE(isRegistered(server, {0, 3, "job", 30s}, 1, 30s));
+  EXPECT_TRUE(isRegistered(server, {0, 3, "job"}, 1, 30s));
   auto other = support::ChildProcess::self("claim-rank", {port, "2", "3"});
   auto second = support::ChildProcess::self("claim-rank", {port, "1", "3"});
   const std::string sentence = "rank 1 is registered by host .* pid " +
@@ -72,10 +72,10 @@ TEST(MeetRanks, SaysThatTheHolderOfTheRankHasEnded) {
   options.isServer = true;
   TCPStore server("127.0.0.1", options);
   auto dead = support::ChildProcess::self("claim-rank", {std::to_string(server.port()), "1", "2"});
-  EXPECT_TRUE(isRegistered(server, {0, 2, "job", 30s}, 1, 30s));
+  EXPECT_TRUE(isRegistered(server, {0, 2, "job"}, 1, 30s));
   dead.kill(SIGKILL);
   dead.wait();
-  const auto met = meetRanks(server, {1, 2, "job", 30s});
+  const auto met = meetRanks(server, {1, 2, "job"});
   ASSERT_FALSE(met.ok());
   EXPECT_THAT(met.error().message(),
               AllOf(HasSubstr("pid " + std::to_string(dead.pid()) + " (which has ended"),
@@ -84,10 +84,8 @@ TEST(MeetRanks, SaysThatTheHolderOfTheRankHasEnded) {
 
 TEST(MeetRanks, TellsOnlyTheIntruderOnceAllHaveMet) {
   HashStore store(30s);
-  support::runRanks(2, [&](int rank) {
-    EXPECT_TRUE(meetRanks(store, {rank, 2, "job", 30s}).ok());
-  });
-  const auto late = meetRanks(store, {1, 2, "job", 30s});
+  support::runRanks(2, [&](int rank) { EXPECT_TRUE(meetRanks(store, {rank, 2, "job"}).ok()); });
+  const auto late = meetRanks(store, {1, 2, "job"});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ExitCode::kBadInput);
   EXPECT_THAT(late.error().message(), HasSubstr("rank 1 is registered by"));
@@ -98,7 +96,7 @@ TEST(MeetRanks, TellsAllThatTheirWorldSizesDiffer) {
   std::mutex mutex;
   std::vector<std::string> texts;
   support::runRanks(2, [&](int rank) {
-    const auto met = meetRanks(store, {rank, rank == 0 ? 3 : 4, "job", 30s});
+    const auto met = meetRanks(store, {rank, rank == 0 ? 3 : 4, "job"});
     ASSERT_FALSE(met.ok());
     EXPECT_EQ(met.error().code, ExitCode::kBadInput);
     std::lock_guard lock(mutex);
@@ -111,8 +109,8 @@ TEST(MeetRanks, TellsAllThatTheirWorldSizesDiffer) {
 }
 
 TEST(MeetRanks, NamesTheRanksThatDoNotCome) {
-  HashStore store(30s);
-  const auto met = meetRanks(store, {2, 4, "job", 50ms});
+  HashStore store(50ms);
+  const auto met = meetRanks(store, {2, 4, "job"});
   ASSERT_FALSE(met.ok());
   EXPECT_EQ(met.error().code, ExitCode::kCommFailed);
   EXPECT_THAT(met.error().message(),
@@ -120,9 +118,9 @@ TEST(MeetRanks, NamesTheRanksThatDoNotCome) {
 }
 
 TEST(MeetRanks, TellsTheLateThatTheOthersHaveGivenUp) {
-  HashStore store(30s);
-  EXPECT_FALSE(meetRanks(store, {0, 2, "job", 10ms}).ok());
-  const auto late = meetRanks(store, {1, 2, "job", 30s});
+  HashStore store(10ms);
+  EXPECT_FALSE(meetRanks(store, {0, 2, "job"}).ok());
+  const auto late = meetRanks(store, {1, 2, "job"});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ExitCode::kCommFailed);
   EXPECT_THAT(late.error().message(),
@@ -133,13 +131,13 @@ TEST(MeetRanks, TellsTheLateThatTheOthersHaveGivenUp) {
 TEST(MeetRanks, KeepsJobsApartThatShareAStore) {
   HashStore store(30s);
   for (const std::string job : {"monday", "tuesday"}) {
-    EXPECT_TRUE(meetRanks(store, {0, 1, job, 30s}).ok());
+    EXPECT_TRUE(meetRanks(store, {0, 1, job}).ok());
   }
 }
 
 TEST(MeetRanks, RefusesARankOutsideTheWorld) {
   HashStore store;
-  EXPECT_THAT(meetRanks(store, {2, 2, "", 30s}).error().message(),
+  EXPECT_THAT(meetRanks(store, {2, 2, ""}).error().message(),
               HasSubstr("rank 2 is outside a world of 2"));
 }
 

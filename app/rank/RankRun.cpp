@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "app/rank/Ending.h"
+#include "app/rank/Link.h"
 #include "app/rank/Process.h"
 #include "engine/base/Log.h"
 #include "engine/hooks/MakeHook.h"
 #include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/process_group/shaped/ShapedGroup.h"
 #include "engine/store/PrefixStore.h"
 #include "engine/store/TCPStore.h"
 #include "engine/trace/HostFacts.h"
@@ -84,6 +86,9 @@ Status RankRun::meet() {
   process_group::GroupOptions groupOptions;
   groupOptions.timeout = timeout();
   groupOptions.tracer = tracer_.get();
+  groupOptions.check = process_group::checkModeFrom(experiment_.processes.checked)
+                           .value_or(process_group::CheckMode::kFirst);
+  groupOptions.roundRobin = experiment_.processes.roundRobin;
   if (!experiment_.processes.interface.empty()) {
     groupOptions.interfaces = {experiment_.processes.interface};
   }
@@ -94,6 +99,19 @@ Status RankRun::meet() {
     return group.error();
   }
   group_ = std::move(group).value();
+  return experiment_.link.shapes() ? shapeLink() : Status();
+}
+
+Status RankRun::shapeLink() {
+  process_group::ShapedOptions options;
+  options.link = linkOptions(experiment_.link);
+  options.simulateAnyway = experiment_.link.simulateAnyway;
+  options.tracer = tracer_.get();
+  auto shaped = process_group::ShapedGroup::make(group_, *store_, options);
+  if (!shaped.ok()) {
+    return shaped.error();
+  }
+  group_ = std::move(shaped).value();
   return {};
 }
 
@@ -149,7 +167,10 @@ base::Result<train::TrainOutcome> RankRun::train() {
       position = loaded.value();
     }
   }
+  train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
+  std::unique_ptr<ddp::SyncBatchNorm> batchNorm;
   std::unique_ptr<ddp::DistributedDataParallel> ddp;
+  std::unique_ptr<ddp::ZeroRedundancyOptimizer> zero;
   {
     const auto span = stage(StartupStage::kBuckets);
     auto hook = hooks::makeHook(experiment_.hook.name, {group_, tracer_.get()});
@@ -158,12 +179,32 @@ base::Result<train::TrainOutcome> RankRun::train() {
     }
     ddp::DdpOptions options;
     options.config = experiment_.ddp;
-    options.hook = std::move(hook).value();
+    options.hook = faults.around(std::move(hook).value());
     options.tracer = tracer_.get();
+    options.findUnusedParameters = experiment_.ddp.findUnusedParameters;
+    options.staticGraph = experiment_.ddp.staticGraph;
+    options.initSync = experiment_.ddp.initSync;
+    options.skipAllReduceUnusedParams = experiment_.ddp.skipAllReduceUnusedParams;
+    if (experiment_.ddp.syncBatchNorm) {
+      batchNorm = ddp::convertSyncBatchNorm(*model, group_, tracer_.get());
+      if (batchNorm->layers().empty()) {
+        return Error{
+            ExitCode::kBadInput,
+            fmt::format("model.kind \"{}\" has no batch normalisation", experiment_.model.kind),
+            "ddp.sync_batch_norm"};
+      }
+    }
     ddp = std::make_unique<ddp::DistributedDataParallel>(model, group_, options);
+    if (auto found = faults.watch(ddp->parameters()); !found.ok()) {
+      return found.error();
+    }
+    if (experiment_.optimizer.zero) {
+      zero = std::make_unique<ddp::ZeroRedundancyOptimizer>(ddp->parameters(), group_,
+                                                            experiment_.optimizer, tracer_.get());
+    }
   }
   train::TrainLoop loop({experiment_, *model, *ddp, *optimizer, datasets.value(), *group_, *store_,
-                         *tracer_, lane_, listenForStop()});
+                         *tracer_, lane_, listenForStop(), &faults, batchNorm.get(), zero.get()});
   if (!experiment_.train.resumeFrom.empty()) {
     if (auto resumed = loop.resume(position); !resumed.ok()) {
       return resumed.error();

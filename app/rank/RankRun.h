@@ -36,6 +36,7 @@ class RankRun {
   void sendEnvironment(std::int64_t plannedSteps);
   base::Status setThreads();
   base::Status meet();
+  base::Status shapeLink();
   base::Status claimRank();
   base::Result<train::TrainOutcome> train();
   base::Status finish(const train::TrainOutcome& outcome, const train::Model& model);

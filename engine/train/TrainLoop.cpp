@@ -4,11 +4,14 @@
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <optional>
 
 #include "engine/base/Log.h"
+#include "engine/ddp/Join.h"
+#include "engine/ddp/JoinableDdp.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Evaluate.h"
 
@@ -38,6 +41,9 @@ TrainLoop::TrainLoop(TrainParts parts)
       stop_(parts_.store, parts_.group.rank(), parts_.group.size(), parts_.stopRequested) {
   const auto& train = parts_.experiment.train;
   plannedSteps_ = train.steps ? *train.steps : train.epochs.value_or(1) * batches_.stepsPerEpoch();
+  const std::int64_t batch = parts_.experiment.data.batchSize;
+  const std::int64_t missing = parts_.faults != nullptr ? parts_.faults->samplesLeftOut() : 0;
+  ownSteps_ = std::max<std::int64_t>(0, plannedSteps_ - (missing + batch - 1) / batch);
 }
 
 base::Status TrainLoop::resume(const Position& position) {
@@ -62,28 +68,28 @@ base::Status TrainLoop::resume(const Position& position) {
 }
 
 base::Result<TrainOutcome> TrainLoop::run() {
-  const auto& train = parts_.experiment.train;
-  const std::int64_t syncEvery = parts_.experiment.ddp.syncEvery;
+  const auto& config = parts_.experiment.ddp;
   TrainOutcome outcome;
-  while (step_ < plannedSteps_ && !outcome.stopped) {
-    const bool synchronised = (step_ + 1) % syncEvery == 0 || step_ + 1 == plannedSteps_;
-    step(synchronised);
-    ++step_;
-    if (train.evaluateEvery > 0 && step_ % train.evaluateEvery == 0) {
-      evaluateNow();
+  if (config.join) {
+    ddp::JoinOptions options;
+    options.divideByInitialWorldSize = config.divideByInitialWorldSize;
+    options.throwOnEarlyTermination = config.throwOnEarlyTermination;
+    options.tracer = &parts_.tracer;
+    ddp::JoinableDdp joinable(parts_.ddp);
+    std::vector<ddp::Joinable*> joinables{&joinable};
+    if (parts_.zero != nullptr) {
+      joinables.push_back(parts_.zero);
     }
-    if (!synchronised) {
-      continue;
+    ddp::Join join(std::move(joinables), options);
+    if (auto trained = trainSteps(outcome); !trained.ok()) {
+      return trained.error();
     }
-    if (train.checkpointEvery > 0 && step_ - lastCheckpoint_ >= train.checkpointEvery) {
-      if (auto written = checkpointNow(); !written.ok()) {
-        return written.error();
-      }
-    }
-    outcome.stopped = step_ < plannedSteps_ && stop_.shouldStop(step_);
+    join.finish(stepNumber());
+  } else if (auto trained = trainSteps(outcome); !trained.ok()) {
+    return trained.error();
   }
   // Whoever stops a run waits for it; an evaluation may take longer than they do.
-  if (train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != step_) {
+  if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != step_) {
     evaluateNow();
   }
   if (lastCheckpoint_ != step_) {
@@ -96,12 +102,44 @@ base::Result<TrainOutcome> TrainLoop::run() {
   return outcome;
 }
 
+base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
+  const auto& train = parts_.experiment.train;
+  const std::int64_t syncEvery = parts_.experiment.ddp.syncEvery;
+  while (step_ < ownSteps_ && !outcome.stopped) {
+    const bool synchronised = (step_ + 1) % syncEvery == 0 || step_ + 1 == ownSteps_;
+    step(synchronised);
+    ++step_;
+    if (train.evaluateEvery > 0 && step_ % train.evaluateEvery == 0) {
+      evaluateNow();
+    }
+    if (!synchronised) {
+      continue;
+    }
+    if (train.checkpointEvery > 0 && step_ - lastCheckpoint_ >= train.checkpointEvery) {
+      if (auto written = checkpointNow(); !written.ok()) {
+        return written;
+      }
+    }
+    outcome.stopped = step_ < ownSteps_ && stop_.shouldStop(step_);
+  }
+  if (ownSteps_ < plannedSteps_ && !outcome.stopped) {
+    parts_.faults->inputsEnded(stepNumber());
+  }
+  return {};
+}
+
 void TrainLoop::step(bool synchronised) {
   auto& words = parts_.tracer.lastWords();
   const std::uint32_t number = stepNumber();
   ScopedSpan whole(parts_.lane, EventKind::kStep, number, &words);
   const auto phase = [&](EventKind kind) { return ScopedSpan(parts_.lane, kind, number, &words); };
   parts_.ddp.setStep(number);
+  if (parts_.faults != nullptr) {
+    parts_.faults->beginStep(number);
+  }
+  if (parts_.batchNorm != nullptr) {
+    parts_.batchNorm->setStep(number);
+  }
   seedStep();
   Batch batch;
   {
@@ -115,6 +153,9 @@ void TrainLoop::step(bool synchronised) {
   at::Tensor loss;
   {
     const auto span = phase(EventKind::kForward);
+    if (parts_.faults != nullptr) {
+      parts_.faults->inForward();
+    }
     const at::Tensor output = parts_.ddp.run([&] { return parts_.model.forward(batch.input); });
     loss = parts_.model.loss(output, batch.target);
   }
@@ -127,7 +168,12 @@ void TrainLoop::step(bool synchronised) {
   }
   if (synchronised) {
     const auto span = phase(EventKind::kOptimizer);
-    parts_.optimizer.step();
+    if (parts_.zero != nullptr) {
+      parts_.zero->setStep(number);
+      parts_.zero->step();
+    } else {
+      parts_.optimizer.step();
+    }
     zeroGradients();
   }
   loss_ = loss.item<double>();

@@ -7,6 +7,8 @@
 
 #include "engine/base/Result.h"
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/ddp/SyncBatchNorm.h"
+#include "engine/ddp/ZeroRedundancyOptimizer.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
@@ -15,6 +17,7 @@
 #include "engine/train/Checkpoint.h"
 #include "engine/train/StopAgreement.h"
 #include "engine/train/data/Dataset.h"
+#include "engine/train/faults/FaultInjector.h"
 #include "engine/train/models/Model.h"
 
 namespace lockstep::train {
@@ -31,6 +34,9 @@ struct TrainParts {
   trace::Tracer& tracer;
   trace::Lane& lane;  ///< "step"
   const std::atomic<bool>& stopRequested;
+  FaultInjector* faults = nullptr;               ///< null: nothing happens to this rank
+  ddp::SyncBatchNorm* batchNorm = nullptr;       ///< told of each step
+  ddp::ZeroRedundancyOptimizer* zero = nullptr;  ///< steps in place of `optimizer`
 };
 
 struct TrainOutcome {
@@ -48,6 +54,9 @@ struct TrainOutcome {
 /// same. A resumed run equals an uninterrupted one bit for bit when world size, batch size and
 /// sync_every are the same; with more than two ranks a sum's order may differ in the first step
 /// after a resume, since buckets start from the first assignment again.
+///
+/// A fault may end this rank's inputs before the others'. With `ddp.join` it then answers for the
+/// rest of their iterations; without, the others find that it does something else.
 class TrainLoop {
  public:
   explicit TrainLoop(TrainParts parts);
@@ -64,6 +73,7 @@ class TrainLoop {
   base::Result<TrainOutcome> run();
 
  private:
+  base::Status trainSteps(TrainOutcome& outcome);
   void step(bool synchronised);
   void zeroGradients();
   void seedStep() const;
@@ -75,7 +85,8 @@ class TrainLoop {
   BatchStream batches_;
   StopAgreement stop_;
   std::int64_t plannedSteps_;
-  std::int64_t step_ = 0;  // the one in progress, or the next
+  std::int64_t ownSteps_ = 0;  // the same, or fewer where this rank's inputs end early
+  std::int64_t step_ = 0;      // the one in progress, or the next
   std::int64_t lastCheckpoint_ = 0;
   std::int64_t lastEvaluation_ = -1;
   double loss_ = 0;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/ddp/TensorText.h"
+#include "engine/train/models/Branching.h"
 #include "engine/train/models/CharGpt.h"
 #include "engine/train/models/Cnn.h"
 #include "engine/train/models/Mlp.h"
@@ -38,6 +39,9 @@ ModelResult makeMlp(const experiment::ModelConfig& config, const DataShape& data
   if (config.layers.back() < data.classes) {
     return misfit("model.layers", fmt::format("the last size is {}, the data have {} classes",
                                               config.layers.back(), data.classes));
+  }
+  if (config.kind == "branching") {
+    return std::shared_ptr<Model>(std::make_shared<Branching>(config.layers));
   }
   return std::shared_ptr<Model>(std::make_shared<Mlp>(config.layers));
 }
@@ -105,7 +109,7 @@ nlohmann::json toJson(const trace::ParametersMessage::Parameter& parameter) {
 }  // namespace
 
 ModelResult makeModel(const experiment::ModelConfig& config, const DataShape& data) {
-  if (config.kind == "mlp") return makeMlp(config, data);
+  if (config.kind == "mlp" || config.kind == "branching") return makeMlp(config, data);
   if (config.kind == "cnn" || config.kind == "resnet18") return makePictureModel(config, data);
   if (config.kind == "char_gpt") return makeCharGpt(config, data);
   if (config.kind == "deep_linear") return makeDeepLinear(config, data);

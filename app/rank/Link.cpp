@@ -1,0 +1,32 @@
+#include "app/rank/Link.h"
+
+#include "engine/experiment/LinkPresets.h"
+
+namespace lockstep::rank {
+
+process_group::LinkOptions linkOptions(const experiment::LinkConfig& config) {
+  process_group::LinkOptions options;
+  options.link = {config.bandwidthGbps, config.latencyUs};
+  if (const auto* preset = experiment::findLinkPreset(config.preset)) {
+    options.link = {preset->bandwidthGbps(), preset->latencyUs()};
+  }
+  options.inside = {config.insideBandwidthGbps, config.insideLatencyUs};
+  options.ranksPerNode = config.ranksPerNode;
+  options.jitterUs = config.jitterUs;
+  options.seed = static_cast<std::uint64_t>(config.seed);
+  const process_group::LinkSpeed slow{config.slowBandwidthGbps, config.slowLatencyUs};
+  for (const std::int64_t rank : config.slowRanks) {
+    if (!config.slowAmong) {
+      options.exceptions.push_back({static_cast<int>(rank), -1, slow});
+      continue;
+    }
+    for (const std::int64_t peer : config.slowRanks) {
+      if (rank < peer) {
+        options.exceptions.push_back({static_cast<int>(rank), static_cast<int>(peer), slow});
+      }
+    }
+  }
+  return options;
+}
+
+}  // namespace lockstep::rank

@@ -22,6 +22,7 @@ CREATE TABLE tracks(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT
 CREATE TABLE kinds(kind INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE operations(operation INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE startup_stages(stage INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE fault_kinds(fault INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER NOT NULL, kind INTEGER NOT NULL,
   start INTEGER NOT NULL, duration INTEGER NOT NULL, step INTEGER NOT NULL, bucket INTEGER,
   detail INTEGER NOT NULL, value INTEGER NOT NULL);
@@ -104,6 +105,7 @@ void create(sqlite::Database& database) {
   writeNames<EventKind>(database, "INSERT INTO kinds VALUES(?, ?)", 256);
   writeNames<Operation>(database, "INSERT INTO operations VALUES(?, ?)", 256);
   writeNames<StartupStage>(database, "INSERT INTO startup_stages VALUES(?, ?)", 256);
+  writeNames<FaultKind>(database, "INSERT INTO fault_kinds VALUES(?, ?)", 256);
   {
     sqlite::Statement insert(database, "INSERT INTO changes VALUES(?, 0)");
     for (int part = 0; part < kParts; ++part) {

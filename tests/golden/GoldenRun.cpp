@@ -49,7 +49,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.0";
+  info.runId = "golden-1.1";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kFinished;
@@ -89,6 +89,15 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     addStep(writer, 0, step);
     addStep(writer, 1, step);
   }
+  Event shaped = span(EventKind::kShaped, 12'760'000, 40'000, 2);
+  shaped.bucket = 1;
+  shaped.detail = packOperation(Operation::kAllreduce);
+  shaped.value = packCollective(5, 40);
+  writer.addEvent(3, shaped);
+  Event fault = span(EventKind::kFault, 12'100'000, 0, 2);
+  fault.detail = static_cast<std::uint16_t>(FaultKind::kFlipBit);
+  fault.value = 1 << 8 | 30;
+  writer.addEvent(2, fault);
   Event gap = span(EventKind::kGap, 12'990'000, 5'000, 2);
   gap.value = 3;
   writer.addEvent(2, gap);

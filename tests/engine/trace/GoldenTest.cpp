@@ -8,20 +8,23 @@
 namespace lockstep::trace {
 namespace {
 
-/// A copy of the file users of version 1.0 have; the original is never opened.
-class GoldenTest : public testing::Test {
+/// A copy of the file users of a version have; the original is never opened.
+class GoldenTest : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    std::filesystem::copy_file(std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.0.lockstep", path_);
+  void SetUp() override { take(GetParam()); }
+
+  void take(const std::string& version) {
+    std::filesystem::copy_file(
+        std::filesystem::path(LOCKSTEP_GOLDEN) / ("run-" + version + ".lockstep"), path_);
   }
 
   TemporaryFolder folder_;
   std::filesystem::path path_ = folder_ / "run.lockstep";
 };
 
-TEST_F(GoldenTest, OpensWithItsFacts) {
+TEST_P(GoldenTest, OpensWithItsFacts) {
   const RunUpdate run = readAll(*openRun(path_));
-  EXPECT_EQ(run.info->runId, "golden-1.0");
+  EXPECT_EQ(run.info->runId, "golden-" + GetParam());
   EXPECT_EQ(run.info->state, RunState::kFinished) << "ended runs stay ended on another host";
   EXPECT_EQ(run.info->worldSize, 2);
   EXPECT_EQ(run.info->environment.at("libtorch"), "1.13.1");
@@ -35,7 +38,7 @@ TEST_F(GoldenTest, OpensWithItsFacts) {
   EXPECT_EQ(run.clock->toNs(10'002'000), 7'000'001'000);
 }
 
-TEST_F(GoldenTest, OpensWithItsModel) {
+TEST_P(GoldenTest, OpensWithItsModel) {
   const RunUpdate run = readAll(*openRun(path_));
   ASSERT_EQ(run.parameters->size(), 2);
   EXPECT_EQ(run.parameters->at(0).name, "fc.weight");
@@ -46,9 +49,10 @@ TEST_F(GoldenTest, OpensWithItsModel) {
   EXPECT_EQ(run.layouts->at(1).buckets.at(1).limitBytes, 25 << 20);
 }
 
-TEST_F(GoldenTest, OpensWithItsRows) {
+TEST_P(GoldenTest, OpensWithItsRows) {
   const RunUpdate run = readAll(*openRun(path_));
-  ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1);
+  const std::size_t more = GetParam() == "1.0" ? 0 : 2;  // a shaped span and a fault
+  ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more);
   const SpanRow& collective = run.spans.at(3);
   EXPECT_EQ(collective.kind, EventKind::kCollective);
   EXPECT_EQ(collective.startTicks, 10'550'000);
@@ -68,7 +72,7 @@ TEST_F(GoldenTest, OpensWithItsRows) {
   EXPECT_EQ(summary.lastMetrics.at("test_accuracy"), 0.75);
 }
 
-TEST_F(GoldenTest, AnswersSqlByItsViews) {
+TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_,
                   "SELECT rank, sequence, bytes, start_ns, duration_ns FROM collectives "
                   "WHERE step = 2 AND bucket = 1"),
@@ -76,17 +80,41 @@ TEST_F(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-TEST_F(GoldenTest, IsWhatTodaysWriterWrites) {
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1"),
+                         [](const auto& version) {
+                           return version.param == "1.0" ? "OneZero" : "OneOne";
+                         });
+
+class LatestGoldenTest : public GoldenTest {
+ protected:
+  void SetUp() override { take("1.1"); }
+};
+
+TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const SpanRow& shaped = run.spans.at(run.spans.size() - 3);
+  EXPECT_EQ(shaped.kind, EventKind::kShaped);
+  EXPECT_EQ(collectiveSequence(shaped.value), 5);
+  const SpanRow& fault = run.spans.at(run.spans.size() - 2);
+  EXPECT_EQ(fault.kind, EventKind::kFault);
+  EXPECT_EQ(fault.value, 1 << 8 | 30);
+  EXPECT_EQ(query(path_, "SELECT name FROM fault_kinds WHERE fault = 3"), "flip_bit");
+}
+
+TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   // Differs when the schema changed without a new version and a new golden file.
   ASSERT_TRUE(writeGoldenRun(folder_ / "today.lockstep").ok());
   const std::string schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name";
   EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
   for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
-                            "bucket_parameters", "ranks", "clocks"}) {
+                            "fault_kinds", "bucket_parameters", "ranks", "clocks"}) {
     const std::string rows = std::string("SELECT * FROM ") + table;
     EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.1"),
+                         [](const auto&) { return "OneOne"; });
 
 }  // namespace
 }  // namespace lockstep::trace

@@ -1,0 +1,223 @@
+#include "engine/ddp/ZeroRedundancyOptimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "engine/ddp/DdpError.h"
+#include "engine/ddp/DistributedDataParallel.h"
+#include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/store/HashStore.h"
+#include "tests/engine/ddp/LoopbackGroup.h"
+#include "tests/engine/ddp/TestModels.h"
+#include "tests/support/RankThreads.h"
+
+namespace lockstep::ddp {
+namespace {
+
+using test::Net;
+using test::numbers;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
+
+std::vector<NamedTensor> named(const torch::nn::Module& module) {
+  std::vector<NamedTensor> list;
+  for (const auto& item : module.named_parameters()) {
+    list.push_back({item.key(), item.value()});
+  }
+  return list;
+}
+
+experiment::OptimizerConfig config(const std::string& kind) {
+  experiment::OptimizerConfig config;
+  config.kind = kind;
+  config.learningRate = 0.05;
+  config.weightDecay = 0.01;
+  return config;
+}
+
+at::Tensor rows(int step, int rank) {
+  return numbers({3, 8}, static_cast<std::uint64_t>(100 * step + rank));
+}
+
+TEST(ZeroPartition, IsPyTorchsForTheMlp) {
+  // weight and bias of 1024-2048-2048-2048-10; owners printed by torch 1.13's
+  // ZeroRedundancyOptimizer._partition_parameters
+  const std::vector<std::int64_t> mlp{1024 * 2048, 2048, 2048 * 2048, 2048,
+                                      2048 * 2048, 2048, 2048 * 10,   10};
+  EXPECT_THAT(partitionParameters(mlp, 2), ElementsAre(0, 1, 0, 1, 1, 1, 1, 1));
+  EXPECT_THAT(partitionParameters(mlp, 3), ElementsAre(2, 2, 0, 2, 1, 2, 2, 2));
+  EXPECT_THAT(partitionParameters(mlp, 4), ElementsAre(2, 3, 0, 3, 1, 3, 3, 3));
+}
+
+TEST(ZeroPartition, LeavesRanksWithoutParametersWhenThereAreFew) {
+  EXPECT_THAT(partitionParameters({5, 7}, 3), ElementsAre(1, 0));
+}
+
+struct Zero : testing::TestWithParam<std::tuple<std::string, int>> {};
+
+TEST_P(Zero, TrainsAsOneProcessWithTheWholeBatch) {
+  const auto [kind, world] = GetParam();
+  constexpr int kSteps = 6;
+  Net alone(kSizes);
+  auto whole = optim::ParameterOptimizer::make(config(kind), alone.parameters()).value();
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<at::Tensor> all;
+    for (int rank = 0; rank < world; ++rank) {
+      all.push_back(rows(step, rank));
+    }
+    alone.zero_grad();
+    alone.forward(at::cat(all)).square().mean().backward();
+    for (std::size_t i = 0; i < alone.parameters().size(); ++i) {
+      whole->step(i, alone.parameters()[i].grad());
+    }
+  }
+  test::runRanksWell(world, [&, kind = kind](auto group) {
+    auto net = std::make_shared<Net>(kSizes, static_cast<std::uint64_t>(group->rank() + 1));
+    DistributedDataParallel ddp(net, group);
+    ZeroRedundancyOptimizer optimizer(ddp.parameters(), group, config(kind));
+    for (int step = 0; step < kSteps; ++step) {
+      optimizer.zeroGrad();
+      ddp.template forward<Net>(rows(step, group->rank())).square().mean().backward();
+      optimizer.step();
+    }
+    EXPECT_TRUE(test::close(test::weights(*net), test::weights(alone)));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, Zero,
+                         testing::Combine(testing::Values("sgd", "adam", "adamw"),
+                                          testing::Values(1, 2, 3)));
+
+TEST(ZeroMemory, OfDeepLinearIsSharedEvenly) {
+  // deep_linear: equal square layers; 24 of them are shared by 2, 3 and 4 ranks alike
+  const std::vector<std::int64_t> sizes(25, 32);
+  for (const int world : {2, 3, 4}) {
+    test::runRanksWell(world, [&](auto group) {
+      Net net(sizes);
+      ZeroRedundancyOptimizer optimizer(named(net), group, config("adam"));
+      std::int64_t total = 0;
+      for (const at::Tensor& parameter : net.parameters()) {
+        parameter.mutable_grad() = at::ones_like(parameter);
+        total += 2 * static_cast<std::int64_t>(parameter.nbytes()) + 8;
+      }
+      optimizer.step();
+      EXPECT_LE(static_cast<double>(optimizer.stateBytes()),
+                (1.0 / world + 0.05) * static_cast<double>(total));
+      const at::Tensor sum = at::full({1}, static_cast<std::int64_t>(optimizer.stateBytes()));
+      group->allreduce({sum}, process_group::ReduceOp::kSum, {})->wait();
+      EXPECT_EQ(sum.template item<std::int64_t>(), total);
+    });
+  }
+}
+
+TEST(ZeroOptimizer, LeavesParametersWithoutAGradient) {
+  test::runRanksWell(2, [](auto group) {
+    Net net(kSizes);
+    const auto before = test::weights(net);
+    ZeroRedundancyOptimizer optimizer(named(net), group, config("adam"));
+    net.parameters()[2].mutable_grad() = at::ones_like(net.parameters()[2]);
+    optimizer.step();
+    const auto after = test::weights(net);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      EXPECT_EQ(at::equal(after[i], before[i]), i != 2) << "parameter " << i;
+    }
+  });
+}
+
+TEST(ZeroOptimizer, NamesWhatItCannotTake) {
+  const auto refusal =
+      [](std::function<void(std::vector<NamedTensor>&, experiment::OptimizerConfig&, int rank)>
+             spoil) {
+        return test::runRanks(2, [&](auto group) {
+          Net net(kSizes);
+          auto parameters = named(net);
+          auto optimizer = config("sgd");
+          spoil(parameters, optimizer, group->rank());
+          ZeroRedundancyOptimizer zero(parameters, group, optimizer);
+        });
+      };
+  EXPECT_THAT(refusal([](auto& parameters, auto&, int) {
+                parameters[3].tensor = parameters[3].tensor.detach().to(at::kDouble);
+              }),
+              testing::Each(HasSubstr("'fc1.bias' (3) is float64 on cpu")));
+  EXPECT_THAT(refusal([](auto&, auto& optimizer, int rank) {
+                optimizer.learningRate = rank == 0 ? 0.1 : 0.2;
+              }),
+              testing::Each(HasSubstr("learning rate 0.2")));
+  EXPECT_THAT(refusal([](auto& parameters, auto&, int) { parameters.clear(); }),
+              testing::Each(HasSubstr("no parameters")));
+  EXPECT_THAT(refusal([](auto&, auto& optimizer, int) { optimizer.kind = "lion"; }),
+              testing::Each(HasSubstr("'lion'")));
+}
+
+#if defined(LOCKSTEP_WITH_GLOO)
+
+TEST(ZeroState, IsConsolidatedOnOneRankAndGoesOnElsewhere) {
+  constexpr int kWorld = 3;
+  const auto store = std::make_shared<store::HashStore>();
+  support::runRanks(kWorld, [&](int rank) {
+    process_group::GroupOptions options;
+    options.timeout = std::chrono::seconds(20);
+    auto made = process_group::makeProcessGroup("gloo", store, rank, kWorld, options);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    const auto group = made.value();
+    const auto give = [&](Net& net, int step) {
+      for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+        const at::Tensor parameter = net.parameters()[i];
+        parameter.mutable_grad() = numbers(parameter.sizes().vec(), 10 * step + i);
+      }
+    };
+    Net net(kSizes);
+    ZeroRedundancyOptimizer zero(named(net), group, config("adam"));
+    const auto nothing = zero.consolidateStateDict(1);
+    EXPECT_EQ(nothing.size(), rank == 1 ? net.parameters().size() : 0u);
+    Net alone(kSizes);
+    auto whole = optim::ParameterOptimizer::make(config("adam"), alone.parameters()).value();
+    const auto stepBoth = [&](int from, int to, ZeroRedundancyOptimizer& shared, Net& sharedNet) {
+      for (int step = from; step < to; ++step) {
+        give(sharedNet, step);
+        shared.step();
+        give(alone, step);
+        for (std::size_t i = 0; i < alone.parameters().size(); ++i) {
+          whole->step(i, alone.parameters()[i].grad());
+        }
+      }
+    };
+    stepBoth(0, 4, zero, net);
+    const auto states = zero.consolidateStateDict(1);
+    if (rank == 1) {
+      ASSERT_EQ(states.size(), net.parameters().size());
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        const auto expected = whole->state(i);
+        ASSERT_EQ(states[i].size(), expected.size());
+        for (const auto& [name, tensor] : expected) {
+          EXPECT_TRUE(at::equal(states[i].at(name), tensor)) << name << " of " << i;
+        }
+      }
+    } else {
+      EXPECT_TRUE(states.empty());
+    }
+    // A new optimizer that got the state, as from a checkpoint, goes on as the old one.
+    std::vector<optim::ParameterState> loaded;
+    for (std::size_t i = 0; i < net.parameters().size(); ++i) {
+      loaded.push_back(whole->state(i));
+    }
+    ZeroRedundancyOptimizer restored(named(net), group, config("adam"));
+    restored.loadStateDict(loaded);
+    stepBoth(4, 7, restored, net);
+    EXPECT_TRUE(test::equal(test::weights(net), test::weights(alone)));
+    loaded.pop_back();
+    EXPECT_THROW(restored.loadStateDict(loaded), DdpError);
+    EXPECT_THROW(static_cast<void>(zero.consolidateStateDict(3)), std::invalid_argument);
+    group->barrier()->wait();
+  });
+}
+
+#endif
+
+}  // namespace
+}  // namespace lockstep::ddp

@@ -11,7 +11,6 @@
 
 #include "engine/base/Log.h"
 #include "engine/ddp/Join.h"
-#include "engine/ddp/JoinableDdp.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Evaluate.h"
 
@@ -75,8 +74,7 @@ base::Result<TrainOutcome> TrainLoop::run() {
     options.divideByInitialWorldSize = config.divideByInitialWorldSize;
     options.throwOnEarlyTermination = config.throwOnEarlyTermination;
     options.tracer = &parts_.tracer;
-    ddp::JoinableDdp joinable(parts_.ddp);
-    std::vector<ddp::Joinable*> joinables{&joinable};
+    std::vector<ddp::Joinable*> joinables{&parts_.ddp};
     if (parts_.zero != nullptr) {
       joinables.push_back(parts_.zero);
     }

@@ -65,7 +65,8 @@ void LinkClock::callAt(std::int64_t dueNs, std::function<void()> function) {
   bool first = false;
   {
     std::lock_guard lock(state_->mutex);
-    first = state_->due.emplace(dueNs, std::move(function)) == state_->due.begin();
+    const auto entry = state_->due.emplace(dueNs, std::move(function));
+    first = entry == state_->due.begin();
   }
   if (first) {
     state_->changed.notify_one();

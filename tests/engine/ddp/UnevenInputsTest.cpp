@@ -72,7 +72,7 @@ TEST(UnevenInputs, LeaveAllRanksWithTheModelOfTheLastToJoin) {
     join.run(step, [&] {
       for (; step < static_cast<std::uint32_t>(iterations); ++step) {
         ddp.setStep(step);
-        const auto input = test::numbers({3, 4}, 9) + group->rank() * 10.0 + step;
+        const auto input = test::numbers({3, 4}, 9) + group->rank() * 10.0 + static_cast<double>(step);
         ddp.forward<NormNet>(input).square().sum().backward();
       }
     });

@@ -78,8 +78,9 @@ BucketPlan assignBuckets(const std::vector<TensorSpec>& tensors,
       leftOver.push_back(std::move(bucket));
     }
   }
+  // c10d takes them out of a hash map, which has the kind that came last first.
   std::sort(leftOver.begin(), leftOver.end(),
-            [](const OpenBucket& a, const OpenBucket& b) { return a.firstSeen < b.firstSeen; });
+            [](const OpenBucket& a, const OpenBucket& b) { return a.firstSeen > b.firstSeen; });
   for (OpenBucket& bucket : leftOver) {
     plan.buckets.push_back(std::move(bucket.bucket));
   }

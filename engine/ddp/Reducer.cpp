@@ -158,6 +158,10 @@ void Reducer::rebuildIfDue() {
         recordedOrder_.push_back(static_cast<std::uint32_t>(i));
       }
     }
+    // What takes no part counts as ready at the first gradient, but c10d puts it last.
+    std::stable_partition(recordedOrder_.begin(), recordedOrder_.end(), [&](std::uint32_t index) {
+      return std::find(unused_.begin(), unused_.end(), index) == unused_.end();
+    });
     own = buckets::planRebuild(specs_, recordedOrder_, options_.caps);
   }
   const std::uint64_t startTicks = base::ticks();

@@ -83,10 +83,10 @@ TEST(AssignBuckets, KeepsClosingOrderWhenAnOrderIsGiven) {
   EXPECT_EQ(plan.indices(), (Lists{{3}, {1, 0}, {2}}));
 }
 
-TEST(AssignBuckets, AppendsLeftOversInTheOrderTheirKeysWereMet) {
+TEST(AssignBuckets, AppendsLeftOversOfTheKindThatCameLastFirst) {
   const auto plan = assignBuckets({floats(1), doubles(1), floats(1)}, {1000},
                                   std::vector<std::uint32_t>{2, 1, 0});
-  EXPECT_EQ(plan.indices(), (Lists{{2, 0}, {1}}));
+  EXPECT_EQ(plan.indices(), (Lists{{1}, {2, 0}}));
 }
 
 TEST(AssignBuckets, GivesNoBucketsForNoTensors) {

@@ -112,7 +112,7 @@ TEST(Faults, DoNotContradictThemselves) {
 
 TEST(Faults, AreAListOfTables) {
   EXPECT_THAT(mistakesIn("[faults]\nkind = \"kill\"\nstep = 1\n"),
-              ElementsAre("e.toml:3:1: faults: is a list of tables: write [[faults]]"));
+              ElementsAre("e.toml:3:2: faults: is a list of tables: write [[faults]]"));
   EXPECT_THAT(mistakesIn("[[fautls]]\nkind = \"kill\"\n"),
               ElementsAre(HasSubstr("unknown list of tables; the only one is [[faults]]")));
 }

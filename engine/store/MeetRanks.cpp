@@ -25,6 +25,17 @@ constexpr char kMet = '+';
 constexpr char kMistake = '!';
 constexpr char kGaveUp = '-';
 
+// Note [Farewells]
+// Whoever comes takes a number before all else, and leaves a key of that number once it knows the
+// verdict and needs the store no more. The rank that serves the store leaves after those.
+std::string cameKey(const std::string& prefix) {
+  return prefix + "came";
+}
+
+std::string farewellKey(const std::string& prefix, std::int64_t number) {
+  return fmt::format("{}farewell/{}", prefix, number);
+}
+
 std::string prefixOf(const RankClaim& claim) {
   return fmt::format("rendezvous/{}/", claim.job);
 }
@@ -39,6 +50,18 @@ class Meeting {
         own_(Signature::own()) {}
 
   Status join() {
+    const std::string farewell = farewellKey(prefix_, store_.add(cameKey(prefix_), 1));
+    Status met = meet();
+    try {
+      store_.set(farewell, "");
+    } catch (const StoreError&) {
+      // Who serves the store has waited for us long enough; we know how it ended.
+    }
+    return met;
+  }
+
+ private:
+  Status meet() {
     if (const std::string mistake = compareWorlds(); !mistake.empty()) {
       return spoil(mistake);
     }
@@ -58,7 +81,6 @@ class Meeting {
     return await();
   }
 
- private:
   [[nodiscard]] std::string verdictKey() const { return prefix_ + "verdict"; }
 
   void decide(char kind, const std::string& text) {
@@ -86,7 +108,6 @@ class Meeting {
   Status await() {
     std::string verdict;
     try {
-      // One call: the rank that serves the store may leave as soon as the verdict stands.
       verdict = store_.get(verdictKey());
     } catch (const StoreError&) {
       // Throws itself when the store has gone.
@@ -128,6 +149,21 @@ Status meetRanks(Store& store, const RankClaim& claim) {
                  ""};
   }
   return Meeting(store, claim).join();
+}
+
+bool awaitFarewells(Store& store, const RankClaim& claim, Store::Milliseconds patience) {
+  const std::string prefix = prefixOf(claim);
+  std::vector<std::string> keys;
+  const std::int64_t came = store.add(cameKey(prefix), 0);
+  for (std::int64_t number = 1; number <= came; ++number) {
+    keys.push_back(farewellKey(prefix, number));
+  }
+  try {
+    store.wait(keys, patience);
+    return true;
+  } catch (const StoreError&) {
+    return store.check(keys);
+  }
 }
 
 bool isRegistered(Store& store, const RankClaim& claim, int rank, Store::Milliseconds patience) {

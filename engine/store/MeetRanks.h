@@ -24,6 +24,11 @@ struct RankClaim {
 /// not come. Throws StoreError when the store fails. [any-thread]
 base::Status meetRanks(Store& store, const RankClaim& claim);
 
+/// Waits, at most `patience`, until everybody who has come to the meeting knows how it ended, and
+/// returns whether that is so: for the rank that serves the store, which takes it along when it
+/// leaves. Call it when meetRanks() has returned, however it did. Throws StoreError like any call.
+bool awaitFarewells(Store& store, const RankClaim& claim, Store::Milliseconds patience);
+
 /// Returns whether `rank` is registered within `patience`. Throws StoreError like any call.
 bool isRegistered(Store& store, const RankClaim& claim, int rank, Store::Milliseconds patience);
 

@@ -24,6 +24,10 @@ using Scheme = RendezvousAddress::Scheme;
 /// How long a second rank 0 looks whether it is a first one that has its port.
 constexpr Store::Milliseconds kLookForHolder{3000};
 
+/// How long the rank that serves the store stays for others to learn how the meeting ended. One
+/// that dies in the middle of it costs that much.
+constexpr Store::Milliseconds kFarewell{3000};
+
 struct TcpPlace {
   std::string host;
   std::uint16_t port = 0;
@@ -61,11 +65,19 @@ Error cannotServe(const TcpPlace& place, const RankClaim& claim, Store::Millisec
   return {ExitCode::kEnvironment, why, ""};
 }
 
-Result<Rendezvous> meet(std::shared_ptr<Store> store, const RankClaim& claim) {
-  if (auto met = meetRanks(*store, claim); !met.ok()) {
-    return met.error();
+/// `serves`: the store ends with this rank.
+Result<Rendezvous> meet(std::shared_ptr<Store> store, const RankClaim& claim, bool serves) {
+  try {
+    const auto met = meetRanks(*store, claim);
+    if (serves) {
+      // Whoever it waited for in vain finds the store gone, as after any death.
+      static_cast<void>(awaitFarewells(*store, claim, kFarewell));
+    }
+    return met.ok() ? Result<Rendezvous>({std::move(store), claim.rank, claim.worldSize})
+                    : Result<Rendezvous>(met.error());
+  } catch (const StoreError& error) {
+    return Error{ExitCode::kCommFailed, error.what(), ""};
   }
-  return Rendezvous{std::move(store), claim.rank, claim.worldSize};
 }
 
 Result<Rendezvous> meetOverTcp(const TcpPlace& place, const RankClaim& claim,
@@ -77,11 +89,7 @@ Result<Rendezvous> meetOverTcp(const TcpPlace& place, const RankClaim& claim,
     return place.server ? cannotServe(place, claim, timeout, error.what())
                         : Error{ExitCode::kCommFailed, error.what(), ""};
   }
-  try {
-    return meet(std::move(store), claim);
-  } catch (const StoreError& error) {
-    return Error{ExitCode::kCommFailed, error.what(), ""};
-  }
+  return meet(std::move(store), claim, place.server);
 }
 
 Result<Rendezvous> meetInFile(const std::string& path, const RankClaim& claim,
@@ -93,11 +101,7 @@ Result<Rendezvous> meetInFile(const std::string& path, const RankClaim& claim,
   } catch (const StoreError& error) {
     return Error{ExitCode::kBadInput, error.what(), ""};
   }
-  try {
-    return meet(std::move(store), claim);
-  } catch (const StoreError& error) {
-    return Error{ExitCode::kCommFailed, error.what(), ""};
-  }
+  return meet(std::move(store), claim, false);
 }
 
 /// Takes a number from the address or from the options, and refuses both.

@@ -222,17 +222,24 @@ void TcpServer::deliver(Id current) {
     if (connection.state == State::kWaits) {
       connection.state = State::kAsks;
     }
-    connection.output += frame;
+    if (!overflows(connection)) {  // then the end of the round drops it
+      connection.output += frame;
+    }
     if (id != current) {
       toSend_.push_back(id);
     }
   }
 }
 
+/// Whether a watcher has more notices to read than may wait for it.
+bool TcpServer::overflows(const Connection& connection) {
+  return connection.state == State::kWatches &&
+         connection.output.size() - connection.sent > kMostUnreadNotices;
+}
+
 /// Sends what it can; says whether the connection may stay.
 bool TcpServer::flush(Id id, Connection& connection) {
-  if (connection.state == State::kWatches &&
-      connection.output.size() - connection.sent > kMostUnreadNotices) {
+  if (overflows(connection)) {
     return false;
   }
   while (connection.sent < connection.output.size()) {

@@ -53,6 +53,7 @@ class TcpServer {
   bool execute(Id id, Connection& connection, std::string_view content);
   void sendToOthers();
   void deliver(Id current);
+  static bool overflows(const Connection& connection);
   bool flush(Id id, Connection& connection);
   void setInterest(Id id, Connection& connection, std::uint32_t events);
   void drop(Id id);

@@ -108,6 +108,27 @@ TEST(MeetRanks, TellsAllThatTheirWorldSizesDiffer) {
                               HasSubstr("give all ranks the same")));
 }
 
+TEST(MeetRanks, KnowsWhenAllHaveLearntHowItEnded) {
+  HashStore store(30s);
+  support::runRanks(3, [&](int rank) {
+    EXPECT_TRUE(meetRanks(store, {rank, 3, "job"}).ok());
+    EXPECT_TRUE(awaitFarewells(store, {rank, 3, "job"}, 30s));
+  });
+}
+
+TEST(MeetRanks, WaitsInVainForWhoDiedInTheMeeting) {
+  TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  TCPStore server("127.0.0.1", options);
+  auto dead = support::ChildProcess::self("claim-rank", {std::to_string(server.port()), "1", "2"});
+  EXPECT_TRUE(isRegistered(server, {0, 2, "job"}, 1, 30s));
+  dead.kill(SIGKILL);
+  dead.wait();
+  EXPECT_FALSE(meetRanks(server, {1, 2, "job"}).ok());
+  EXPECT_FALSE(awaitFarewells(server, {0, 2, "job"}, 10ms));
+}
+
 TEST(MeetRanks, NamesTheRanksThatDoNotCome) {
   HashStore store(50ms);
   const auto met = meetRanks(store, {2, 4, "job"});

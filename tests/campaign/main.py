@@ -9,9 +9,10 @@ import time
 from collectives import Collectives
 from experiment_files import ExperimentFiles
 from faults import Faults
+from phase_faults import PhaseFaults
 from run_files import RunFiles
 
-CAMPAIGNS = (ExperimentFiles, RunFiles, Collectives, Faults)
+CAMPAIGNS = (ExperimentFiles, RunFiles, Collectives, Faults, PhaseFaults)
 
 
 def main():

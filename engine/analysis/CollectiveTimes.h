@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/analysis/RunData.h"
@@ -12,12 +13,13 @@ struct Arrival {
   int rank = 0;
   std::uint64_t startTicks = 0;  ///< this rank arrived
   std::uint64_t endTicks = 0;
-  double waitingMs = 0;   ///< from its arrival to the last rank's
-  double transferMs = 0;  ///< from the last arrival to its end
+  double waitingMs = 0;   ///< from its arrival to the last rank's; 0 when that is unknown
+  double transferMs = 0;  ///< from the last arrival to its end; 0 when that is unknown
 };
 
-/// One collective seen on all ranks. Outer times hide stragglers, because all ranks leave
-/// together: the arrivals tell who was waited for.
+/// One collective seen on several ranks. Outer times hide stragglers, because all ranks leave
+/// together: the arrivals tell who was waited for. They tell nothing while a rank is missing,
+/// whose record was dropped or is not here yet: it may have been the last.
 struct CollectiveTimes {
   std::uint8_t group = 0;
   std::uint64_t sequence = 0;  ///< of the group; the file's 24 bits continued beyond their wrap
@@ -26,13 +28,14 @@ struct CollectiveTimes {
   std::uint16_t bucket = trace::kNoBucket;
   std::uint64_t bytes = 0;
   std::vector<Arrival> arrivals;  ///< by rank
-  int lastRank = 0;               ///< who arrived last
-  double skewMs = 0;              ///< from the first arrival to the last
+  std::optional<int> lastRank;    ///< who arrived last; none: a rank of the group is missing
+  double skewMs = 0;              ///< from the first arrival to the last that is known
 };
 
-/// Returns the collectives that at least two ranks took part in, by group and sequence.
-/// Sends and receives are left out: their numbers are not those of the other side. Ranks must
-/// share one clock.
+/// Returns the collectives that at least two ranks took part in, by group and sequence. A group's
+/// ranks are those that recorded any of its collectives. A checked collective begins with its
+/// comparison, since that is where ranks wait for each other. Sends and receives are left out:
+/// their numbers are not those of the other side. Ranks must share one clock.
 std::vector<CollectiveTimes> collectiveTimes(const RunData& data);
 
 }  // namespace lockstep::analysis

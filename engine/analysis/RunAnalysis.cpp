@@ -13,6 +13,7 @@ namespace {
 struct PeerTimes {
   double waitingMs = 0;
   double transferMs = 0;
+  bool known = true;  ///< false: who came last to one of them is unknown
 };
 using PeerTimesByStep = std::map<std::pair<int, std::uint32_t>, PeerTimes>;
 
@@ -23,6 +24,7 @@ PeerTimesByStep addUpByStep(const std::vector<CollectiveTimes>& collectives) {
       PeerTimes& sum = sums[{arrival.rank, collective.step}];
       sum.waitingMs += arrival.waitingMs;
       sum.transferMs += arrival.transferMs;
+      sum.known = sum.known && collective.lastRank.has_value();
     }
   }
   return sums;
@@ -64,19 +66,20 @@ void summarise(RankAnalysis& rank, Samples samples) {
   rank.transferMs = median(std::move(samples.transfer));
 }
 
-/// Finds whom the ranks waited for, over the collectives of the steps after the warm-up.
+/// Finds whom the ranks waited for, over the collectives of the steps after the warm-up. One that
+/// a rank has no record of blames nobody.
 void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
   double totalMs = 0;
   for (const CollectiveTimes& collective : run.collectives) {
-    if (collective.step < run.warmUp.steps) {
+    if (collective.step < run.warmUp.firstMeasured || !collective.lastRank.has_value()) {
       continue;
     }
     double waitedMs = 0;
     for (const Arrival& arrival : collective.arrivals) {
       waitedMs += arrival.waitingMs;
     }
-    RankAnalysis& last = ranks[collective.lastRank];
-    last.rank = collective.lastRank;
+    RankAnalysis& last = ranks[*collective.lastRank];
+    last.rank = *collective.lastRank;
     last.lastArrivals += 1;
     last.waitingCausedMs += waitedMs;
     totalMs += waitedMs;
@@ -103,22 +106,25 @@ std::optional<double> median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts) {
+WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t firstStep) {
   for (const trace::BucketsMessage& layout : layouts) {
-    if (layout.reason == "rebuild") {
+    if (layout.reason == "rebuild" && layout.step > firstStep) {
       return {layout.step + 1,
-              fmt::format("steps 0 to {} are left out as warm-up: the buckets were rebuilt for "
+              fmt::format("steps {} to {} are left out as warm-up: the buckets were rebuilt for "
                           "step {}",
-                          layout.step, layout.step)};
+                          firstStep, layout.step, layout.step)};
     }
   }
-  return {1, "step 0 is left out as warm-up"};
+  return {firstStep + 1, fmt::format("step {} is left out as warm-up", firstStep)};
 }
 
 RunAnalysis analyse(const RunData& data) {
   RunAnalysis run;
-  run.warmUp = warmUp(data.layouts);
   run.steps = stepTimes(data);
+  const auto first =
+      std::min_element(run.steps.begin(), run.steps.end(),
+                       [](const StepTimes& a, const StepTimes& b) { return a.step < b.step; });
+  run.warmUp = warmUp(data.layouts, first == run.steps.end() ? 0 : first->step);
   run.collectives = collectiveTimes(data);
   const PeerTimesByStep peerTimes = addUpByStep(run.collectives);
 
@@ -129,7 +135,7 @@ RunAnalysis analyse(const RunData& data) {
   for (const StepTimes& step : run.steps) {
     RankAnalysis& rank = ranks[step.rank];
     rank.rank = step.rank;
-    if (step.step < run.warmUp.steps) {
+    if (step.step < run.warmUp.firstMeasured) {
       continue;
     }
     if (step.incomplete) {
@@ -138,7 +144,8 @@ RunAnalysis analyse(const RunData& data) {
     }
     Samples& ofRank = samples[step.rank];
     ofRank.add(step);
-    if (const auto at = peerTimes.find({step.rank, step.step}); at != peerTimes.end()) {
+    const auto at = peerTimes.find({step.rank, step.step});
+    if (at != peerTimes.end() && at->second.known) {
       ofRank.waiting.push_back(at->second.waitingMs);
       ofRank.transfer.push_back(at->second.transferMs);
     }

@@ -14,8 +14,8 @@ namespace lockstep::analysis {
 /// The steps that medians leave out: allocations, first touches and the rebuild of the buckets
 /// make them unlike the rest.
 struct WarmUp {
-  std::uint32_t steps = 1;  ///< steps 0 .. steps-1 are left out
-  std::string reason;       ///< a sentence
+  std::uint32_t firstMeasured = 1;  ///< every step before this one is left out
+  std::string reason;               ///< a sentence
 };
 
 /// Medians over the measured steps of one rank: those after the warm-up in which no event was
@@ -34,7 +34,7 @@ struct RankAnalysis {
   std::optional<double> waitingMs;  ///< for peers, a step; none also with a single rank
   std::optional<double> transferMs;
   std::optional<double> stepsPerSecond;  ///< measured steps over the sum of their durations
-  std::uint32_t lastArrivals = 0;        ///< in how many measured collectives it came last
+  std::uint32_t lastArrivals = 0;        ///< measured collectives in which it is known to be last
   double waitingCausedMs = 0;            ///< what others waited in those, in all
 };
 
@@ -52,9 +52,10 @@ struct RunAnalysis {
   double lateShare = 0;                  ///< its part of all waiting, 0..1
 };
 
-/// Returns how many first steps are warm-up: up to and including the first step that used
-/// rebuilt buckets, or one step without a rebuild.
-WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts);
+/// Returns what is warm-up in a run whose processes began with step `firstStep` (not 0 when it was
+/// resumed): the steps up to and including the first that used rebuilt buckets, or one step
+/// without a rebuild.
+WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t firstStep = 0);
 
 /// Analyses a run, or the part of a live one that has come so far. No result is NaN.
 RunAnalysis analyse(const RunData& data);

@@ -20,6 +20,11 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kUsedMap:
     case EventKind::kSyncBatchNorm:
     case EventKind::kZeroBroadcast:
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
+    case EventKind::kBucketOptimizer:
     case EventKind::kCopyIn:
     case EventKind::kWait:
     case EventKind::kCopyOut:
@@ -27,6 +32,7 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:
     case EventKind::kCollective:
+    case EventKind::kChecked:
     case EventKind::kShaped:
     case EventKind::kGap:
       return true;

@@ -19,6 +19,7 @@ struct RankSpans {
   std::vector<Interval> inFlight;
   std::vector<Interval> work;
   std::vector<Interval> service;  // for the communication's sake
+  std::vector<Interval> aside;    // work of another thread, whatever the step thread does
   std::vector<Interval> gaps;
   std::set<std::uint32_t> gapSteps;
   struct Phases {
@@ -36,8 +37,19 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
       rank.steps.push_back(span);
       break;
     case EventKind::kCollective:
-    case EventKind::kShaped:  // the rest of a collective, on the modelled link
+    case EventKind::kChecked:  // its ranks are compared before its data moves
+    case EventKind::kShaped:   // the rest of a collective, on the modelled link
       rank.inFlight.push_back(interval);
+      break;
+    case EventKind::kScatter:  // nothing goes on while DataParallel copies
+    case EventKind::kReplicate:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
+      rank.inFlight.push_back(interval);
+      rank.service.push_back(interval);
+      break;
+    case EventKind::kBucketOptimizer:
+      rank.aside.push_back(interval);
       break;
     case EventKind::kForward:
       rank.work.push_back(interval);
@@ -91,8 +103,9 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
   std::vector<StepTimes> all;
   for (auto& [number, rank] : ranks) {
     const Intervals inFlight = unite(std::move(rank.inFlight));
-    const Intervals computing =
-        subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+    Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+    own.insert(own.end(), rank.aside.begin(), rank.aside.end());
+    const Intervals computing = unite(std::move(own));
     const Intervals gaps = unite(std::move(rank.gaps));
     std::sort(rank.steps.begin(), rank.steps.end(),
               [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });

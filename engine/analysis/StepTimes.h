@@ -10,9 +10,12 @@ namespace lockstep::analysis {
 
 // Note [Overlap]
 // In flight is the union of a rank's collectives as the backend saw them, from this rank's
-// arrival to the end; waiting for peers is in it. Computing is forward, backward and optimizer
-// less what this rank did in them for the communication's sake: copy-in, copy-out, encode,
-// decode, waits, finalize, the broadcast of buffers and the rebuild of buckets. Then
+// arrival to the end; waiting for peers is in it, and so are the comparison that goes before a
+// checked collective, the rest of one on a shaped link, and what DataParallel copies between its
+// devices. Computing is forward, backward and optimizer less what this rank did in them for the
+// communication's sake: copy-in, copy-out, encode, decode, waits, finalize, the broadcast of
+// buffers, the rebuild of buckets, DataParallel's copies. An optimizer step that a hook takes
+// beside the backward is computing wherever the step thread is. Then
 //   overlap % = time in flight and computing / time in flight
 //   exposed   = time in flight and not computing
 // within the step's own span: a collective that goes on into the next step counts in both,

@@ -80,6 +80,51 @@ TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
   EXPECT_TRUE(collectiveTimes(run.data).empty());
 }
 
+TEST(CollectiveTimesTest, SaysThatTheLastRankIsUnknownWhenOneHasNoRecord) {
+  HandMadeRun run(3);
+  for (int rank = 0; rank < 3; ++rank) {
+    run.addCollective(rank, 0, 1, 0);
+  }
+  run.addCollective(0, 1'000, 9'000, 1);
+  run.addCollective(1, 3'000, 9'000, 1);  // rank 2's, which came at 8'000, was dropped
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 2);
+  EXPECT_TRUE(collectives[0].lastRank.has_value());
+  EXPECT_EQ(collectives[1].lastRank, std::nullopt);
+  EXPECT_EQ(collectives[1].skewMs, 2);
+  EXPECT_EQ(collectives[1].arrivals[0].waitingMs, 0);
+  EXPECT_EQ(collectives[1].arrivals[0].transferMs, 0);
+}
+
+TEST(CollectiveTimesTest, AsksOnlyTheRanksOfAGroup) {
+  HandMadeRun run(3);
+  run.addCollective(2, 0, 1, 0);
+  for (int rank = 0; rank < 2; ++rank) {
+    run.addCollective(rank, 1'000 + static_cast<std::uint64_t>(rank), 9'000, 1, 0,
+                      Operation::kAllreduce, 4);
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 1);
+  EXPECT_EQ(collectives[0].lastRank, 1);
+}
+
+TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
+  HandMadeRun run(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    // The wrapper counts on its own: its numbers are not those of the group below.
+    run.addCollective(rank, rank == 0 ? 1'000 : 4'000, 5'000, 70);
+    run.data.spans.back().kind = trace::EventKind::kChecked;
+    run.addCollective(rank, 5'000, 6'000, 1);
+    run.addCollective(rank, 8'000, 9'000, 2);  // unchecked
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 2);
+  EXPECT_EQ(collectives[0].lastRank, 1);
+  EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 3);
+  EXPECT_EQ(collectives[0].arrivals[0].transferMs, 2);
+  EXPECT_EQ(collectives[1].arrivals[0].startTicks, 8'000);
+}
+
 TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {
   HandMadeRun run(2);
   constexpr std::uint64_t kLast = (1 << 24) - 1;
@@ -95,6 +140,36 @@ TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {
   EXPECT_EQ(collectives[3].sequence, kLast + 1);
   EXPECT_EQ(collectives[4].sequence, kLast + 2);
   EXPECT_EQ(collectives[4].arrivals.size(), 2);
+}
+
+TEST(CollectiveTimesTest, WrapsOnceThoughRecordsComeOutOfOrderThere) {
+  HandMadeRun run(2);
+  constexpr std::uint64_t kLast = (1 << 24) - 1;
+  for (int rank = 0; rank < 2; ++rank) {
+    run.addCollective(rank, 10, 11, kLast - 1);
+    run.addCollective(rank, 20, 25, kLast + 1);  // two of them are in flight together
+    run.addCollective(rank, 21, 26, kLast);
+    run.addCollective(rank, 30, 31, kLast + 2);
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(collectives[i].sequence, kLast - 1 + i);
+  }
+}
+
+TEST(CollectiveTimesTest, MatchesARankWhoseRecordsBeforeTheWrapWereDropped) {
+  HandMadeRun run(2);
+  constexpr std::uint64_t kLast = (1 << 24) - 1;
+  run.addCollective(0, 10, 11, kLast);
+  for (int rank = 0; rank < 2; ++rank) {
+    run.addCollective(rank, 20, 21, kLast + 1);
+    run.addCollective(rank, 30, 31, kLast + 2);
+  }
+  const auto collectives = collectiveTimes(run.data);
+  ASSERT_EQ(collectives.size(), 2);
+  EXPECT_EQ(collectives[0].sequence, kLast + 1);
+  EXPECT_EQ(collectives[1].sequence, kLast + 2);
 }
 
 }  // namespace

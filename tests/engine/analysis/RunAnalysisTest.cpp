@@ -35,7 +35,7 @@ TEST(RunAnalysisTest, LeavesTheWarmUpOutAndSaysSo) {
   HandMadeRun run = twoRanks({1'900, 1'800, 400, 1'200, 800});
   run.data.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
   const RunAnalysis analysis = analyse(run.data);
-  EXPECT_EQ(analysis.warmUp.steps, 2);
+  EXPECT_EQ(analysis.warmUp.firstMeasured, 2);
   EXPECT_THAT(analysis.warmUp.reason, HasSubstr("steps 0 to 1"));
   ASSERT_EQ(analysis.ranks.size(), 2);
   EXPECT_EQ(analysis.ranks[0].measuredSteps, 3);
@@ -50,8 +50,22 @@ TEST(RunAnalysisTest, LeavesTheWarmUpOutAndSaysSo) {
 }
 
 TEST(RunAnalysisTest, LeavesOneStepOutWithoutARebuild) {
-  EXPECT_EQ(warmUp({{0, 0, "construction", {}}}).steps, 1);
+  EXPECT_EQ(warmUp({{0, 0, "construction", {}}}).firstMeasured, 1);
   EXPECT_EQ(analyse(twoRanks({100, 200}).data).ranks[0].measuredSteps, 1);
+}
+
+TEST(RunAnalysisTest, LeavesTheFirstStepOfAResumedRunOut) {
+  HandMadeRun run = twoRanks({1'900, 400, 400});
+  for (trace::SpanRow& span : run.data.spans) {
+    span.step += 300;
+  }
+  EXPECT_EQ(analyse(run.data).warmUp.reason, "step 300 is left out as warm-up");
+  EXPECT_EQ(analyse(run.data).exposedMs, 0.4);
+  EXPECT_EQ(analyse(run.data).ranks[0].measuredSteps, 2);
+
+  run.data.layouts = {{0, 300, "construction", {}}, {1, 301, "rebuild", {}}};
+  EXPECT_THAT(analyse(run.data).warmUp.reason, HasSubstr("steps 300 to 301"));
+  EXPECT_EQ(analyse(run.data).ranks[0].measuredSteps, 1);
 }
 
 TEST(RunAnalysisTest, HasNoMediansOfARunThatIsAllWarmUp) {
@@ -104,6 +118,27 @@ TEST(RunAnalysisTest, NamesTheRankThatTheOthersWaitFor) {
   EXPECT_EQ(analysis.ranks[1].waitingMs, 0);
 }
 
+TEST(RunAnalysisTest, BlamesNobodyForACollectiveThatOneRankHasNoRecordOf) {
+  HandMadeRun run(3);
+  for (std::uint32_t s = 0; s < 3; ++s) {
+    const std::uint64_t t0 = s * 20'000;
+    for (int rank = 0; rank < 3; ++rank) {
+      run.add(rank, EventKind::kStep, t0, t0 + 10'000, s);
+      if (rank == 2 && s == 2) {
+        continue;  // dropped: it was the last here, too
+      }
+      run.addCollective(rank, t0 + 1'000 * (static_cast<std::uint64_t>(rank) + 1), t0 + 5'000, s,
+                        s);
+    }
+  }
+  const RunAnalysis analysis = analyse(run.data);
+  EXPECT_EQ(analysis.lateRank, 2);
+  EXPECT_EQ(analysis.lateShare, 1);
+  EXPECT_EQ(analysis.ranks[1].lastArrivals, 0);
+  EXPECT_EQ(analysis.ranks[2].lastArrivals, 1);
+  EXPECT_EQ(analysis.ranks[0].waitingMs, 2) << "step 2, where that is unknown, is left out";
+}
+
 TEST(RunAnalysisTest, NamesNobodyWhenNobodyWaited) {
   EXPECT_EQ(analyse(twoRanks({0, 0, 0}).data).lateRank, std::nullopt);
 }
@@ -137,7 +172,7 @@ TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
   const RunAnalysis analysis = analyse(data.value());
   std::filesystem::remove_all(folder);
   // Steps of 0.49 ms, of which step 2 of rank 0 is measured; on rank 1 it has a gap.
-  EXPECT_EQ(analysis.warmUp.steps, 2);
+  EXPECT_EQ(analysis.warmUp.firstMeasured, 2);
   EXPECT_NEAR(analysis.stepsPerSecond.value(), 1e3 / 0.49, 1e-6);
   EXPECT_EQ(analysis.overlapPercent, 100);
   EXPECT_EQ(analysis.ranks.at(0).measuredSteps, 1);

@@ -64,6 +64,38 @@ TEST(StepTimesTest, CountsTheTimeOfAShapedLinkAsCommunication) {
   EXPECT_EQ(only(run).inFlightMs, 3);
 }
 
+TEST(StepTimesTest, CountsTheCheckBeforeACollectiveAsCommunication) {
+  HandMadeRun run = plainStep();
+  run.addCollective(0, 3'000, 3'500, 0);
+  run.data.spans.back().kind = EventKind::kChecked;
+  run.addCollective(0, 3'500, 4'000, 0);
+  EXPECT_EQ(only(run).inFlightMs, 1);
+}
+
+TEST(StepTimesTest, ExposesAllThatDataParallelCopiesBetweenItsDevices) {
+  HandMadeRun run = plainStep();
+  run.add(0, EventKind::kScatter, 0, 100);
+  run.add(0, EventKind::kReplicate, 100, 1'000);
+  run.add(0, EventKind::kGather, 1'800, 2'000);
+  run.add(0, EventKind::kScatter, 2'000, 2'300);
+  run.add(0, EventKind::kReduceGradients, 6'000, 8'000);
+  const StepTimes step = only(run);
+  EXPECT_EQ(step.inFlightMs, 3.5);
+  EXPECT_EQ(step.exposedMs, 3.5);
+  EXPECT_EQ(step.overlapPercent, 0);
+  EXPECT_EQ(step.computingMs, 9 - 3.5);
+}
+
+TEST(StepTimesTest, CountsAnOptimizerBesideTheBackwardAsComputingThoughFinalizeWaits) {
+  HandMadeRun run = plainStep();
+  run.addCollective(0, 4'000, 7'500, 0);
+  run.add(0, EventKind::kFinalize, 6'000, 8'000);
+  run.add(0, EventKind::kBucketOptimizer, 6'500, 7'000);
+  const StepTimes step = only(run);
+  EXPECT_EQ(step.overlapMs, 2.5);
+  EXPECT_EQ(step.exposedMs, 1);
+}
+
 TEST(StepTimesTest, ExposesWhatFinalizeWaitsFor) {
   HandMadeRun run = plainStep();
   run.addCollective(0, 3'000, 7'500, 0);

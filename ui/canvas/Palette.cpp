@@ -28,6 +28,10 @@ constexpr Tones kLightTones{
     0xff4ba58a,  // decode
     0xffe9a23b,  // transfer
     0xffb4bcc8,  // neutral
+    0xff3f9fad,  // check
+    0xffd6b48a,  // link
+    0xff8298bd,  // shadow
+    0xffffd21f,  // fault
 };
 constexpr Tones kDarkTones{
     0xff4a5364,  // step
@@ -47,6 +51,10 @@ constexpr Tones kDarkTones{
     0xff45a586,  // decode
     0xffdd9932,  // transfer
     0xff5f6978,  // neutral
+    0xff3f9dac,  // check
+    0xffa8834f,  // link
+    0xff5f77a3,  // shadow
+    0xffffd21f,  // fault
 };
 
 // Okabe and Ito's order, the black replaced; lightness alternates.

@@ -28,8 +28,12 @@ enum class Tone : std::uint8_t {
   kDecode,
   kTransfer,
   kNeutral,
+  kCheck,
+  kLink,
+  kShadow,
+  kFault,
 };
-inline constexpr int kTones = 17;
+inline constexpr int kTones = 21;
 
 /// Colours of one theme. Text on the surfaces named beside it keeps a contrast of at least
 /// 4.5 : 1 (WCAG AA).

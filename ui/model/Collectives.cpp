@@ -20,7 +20,8 @@ int sequenceDistance(std::uint32_t from, std::uint32_t to) {
 }
 
 bool isCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued;
+  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
+         kind == EventKind::kShaped;
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
   }
   const std::uint32_t sequence = trace::collectiveSequence(span.value);
   const std::uint8_t group = trace::groupOf(span.detail);
-  for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
+  // Row 0 holds marks.
+  for (int row = 1; row < static_cast<int>(in->rows.size()); ++row) {
     const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
     const std::size_t near = store.firstStartingAt(toTicks(span.startNs));
     // Outwards from the place in time, forwards and back, until the numbers have gone past.
@@ -42,10 +44,8 @@ std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
       for (std::size_t looked = 0; looked < kReach && index < store.size();
            ++looked, index += static_cast<std::size_t>(direction)) {
         const SpanRecord record = store.at(index);
-        if (static_cast<EventKind>(record.kind) != EventKind::kCollective) {
-          break;  // a row of marks
-        }
-        if (trace::groupOf(record.detail) != group) {
+        if (static_cast<EventKind>(record.kind) != EventKind::kCollective ||
+            trace::groupOf(record.detail) != group) {
           continue;
         }
         const int ahead = sequenceDistance(sequence, trace::collectiveSequence(record.value));
@@ -98,7 +98,15 @@ Arrivals arrivalsOf(const RunModel& model, const Span& span) {
     arrivals.order += other.startNs < ownNs ? 1 : 0;
   }
   arrivals.waitNs = arrivals.lastArrivalNs - firstNs;
-  arrivals.lateRank = arrivals.byRank.size() > 1 ? late : -1;
+  auto known = arrivals.byRank.begin();
+  for (const int member : model.membersOf(trace::groupOf(span.detail))) {
+    if (known != arrivals.byRank.end() && known->rank() == member) {
+      ++known;
+    } else {
+      arrivals.missing.push_back(member);
+    }
+  }
+  arrivals.lateRank = arrivals.byRank.size() > 1 && arrivals.missing.empty() ? late : -1;
   return arrivals;
 }
 

@@ -15,13 +15,16 @@ constexpr qint64 kAnnounceEveryMs = 33;
 constexpr qint64 kSliceMs = 8;
 constexpr std::size_t kSpansBetweenClockLooks = 2048;
 constexpr std::size_t kLatencySamples = 65'536;
+constexpr std::size_t kOwnRow = 4;
+constexpr std::size_t kDeviceRows = 15;
 
 // The row that spans of a kind start to look for room in. Children are recorded before the
 // spans that contain them, so nesting is given by kind and not by what came first.
-std::size_t firstRowOf(EventKind kind) {
-  switch (kind) {
+std::size_t firstRowOf(const trace::SpanRow& span) {
+  switch (span.kind) {
     case EventKind::kWait:
-    case EventKind::kCopyOut: return 3;
+    case EventKind::kCopyOut:
+    case EventKind::kUsedMap: return 3;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
     case EventKind::kSearchUnused:
@@ -29,16 +32,21 @@ std::size_t firstRowOf(EventKind kind) {
     case EventKind::kZeroBroadcast:
     case EventKind::kScatter:
     case EventKind::kReplicate:
-    case EventKind::kParallelApply:
     case EventKind::kGather:
     case EventKind::kReduceGradients:
-    case EventKind::kBucketOptimizer:
     case EventKind::kCopyIn:
     case EventKind::kFinalize: return 2;
+    // Rows of their own, below: what other threads do, what was done on purpose, and the links
+    // that collectives travel on.
     case EventKind::kFault:
-    case EventKind::kUsedMap: return 3;
+    case EventKind::kChecked: return kOwnRow;
+    case EventKind::kShaped: return kOwnRow + 1;
+    case EventKind::kBucketOptimizer: return kOwnRow;
+    case EventKind::kParallelApply:
+      return kOwnRow + 1 + std::min<std::size_t>(span.detail, kDeviceRows);
     case EventKind::kStep:
     case EventKind::kGradientReady:
+    case EventKind::kMarkedUnused:
     case EventKind::kHookEncode:
     case EventKind::kHookCommunicate:
     case EventKind::kHookDecode:
@@ -256,6 +264,10 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   }
   const LaneRole role = laneRoleOf(row.kind);
   track.roles |= 1u << static_cast<unsigned>(role);
+  kinds_.set(std::min<std::size_t>(static_cast<std::size_t>(row.kind), kinds_.size() - 1));
+  if (row.kind == EventKind::kCollective) {
+    noteMember(trace::groupOf(row.detail), track.rank);
+  }
 
   SpanRecord record;
   record.startTicks = row.startTicks;
@@ -269,13 +281,21 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   record.kind = static_cast<std::uint8_t>(row.kind);
 
   Lane& lane = laneFor(laneId(track.rank, role));
-  for (std::size_t i = firstRowOf(row.kind);; ++i) {
+  for (std::size_t i = firstRowOf(row);; ++i) {
     while (i >= lane.rows.size()) {
       lane.rows.emplace_back();
     }
     if (lane.rows[i].insert(record)) {
       return;
     }
+  }
+}
+
+void RunModel::noteMember(std::uint8_t group, int rank) {
+  std::vector<int>& members = groups_[group];
+  const auto at = std::lower_bound(members.begin(), members.end(), rank);
+  if (at == members.end() || *at != rank) {
+    members.insert(at, rank);
   }
 }
 

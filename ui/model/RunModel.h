@@ -3,6 +3,9 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <QString>
+#include <algorithm>
+#include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -126,6 +129,14 @@ class RunModel : public QObject {
   /// The same collective (group, sequence number, step) on every rank that recorded it, by
   /// rank; empty when `span` is none.
   [[nodiscard]] std::vector<Span> sameCollective(const Span& span) const;
+  /// The ranks that recorded any collective of a group, in order.
+  [[nodiscard]] const std::vector<int>& membersOf(std::uint8_t group) const {
+    return groups_[group];
+  }
+  /// Whether the run holds any span of this kind.
+  [[nodiscard]] bool holds(trace::EventKind kind) const {
+    return kinds_.test(std::min<std::size_t>(static_cast<std::size_t>(kind), kinds_.size() - 1));
+  }
   /// Stretches in which threads of a rank that feed this lane lost events.
   [[nodiscard]] std::vector<GapSpan> gaps(int lane, TimeRange within) const;
 
@@ -137,6 +148,8 @@ class RunModel : public QObject {
   [[nodiscard]] std::optional<StepSpan> stepOfAll(std::uint32_t number) const;
   [[nodiscard]] std::optional<StepSpan> stepAt(int rank, double ns) const;
   [[nodiscard]] std::optional<StepSpan> lastStep(int rank) const;
+  /// The iteration that the run began with on any rank: not 0 when it was resumed.
+  [[nodiscard]] std::optional<std::uint32_t> firstStep() const;
   [[nodiscard]] std::size_t stepCount(int rank) const;
 
  signals:
@@ -164,6 +177,7 @@ class RunModel : public QObject {
   void applyTracks(const std::vector<trace::TrackInfo>& tracks);
   void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
+  void noteMember(std::uint8_t group, int rank);
   Lane& laneFor(int id);
   void setClock(const base::ClockCalibration& clock);
   [[nodiscard]] Span spanOf(int lane, int row, const SpanRecord& record) const;
@@ -193,6 +207,8 @@ class RunModel : public QObject {
   std::uint64_t lastTicks_ = 0;
 
   std::vector<Lane> lanes_;
+  std::array<std::vector<int>, 256> groups_;  // ranks of each, sorted
+  std::bitset<128> kinds_;                    // that any span has
   std::uint64_t spanCount_ = 0;
   int highestRank_ = -1;
 

@@ -295,6 +295,17 @@ std::optional<StepSpan> RunModel::lastStep(int rank) const {
                     : std::optional(stepOf(spanAt(laneId(rank, LaneRole::kPhases), 0, count - 1)));
 }
 
+std::optional<std::uint32_t> RunModel::firstStep() const {
+  std::optional<std::uint32_t> first;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+    if (store != nullptr && !store->empty()) {
+      first = std::min(first.value_or(store->at(0).step), store->at(0).step);
+    }
+  }
+  return first;
+}
+
 std::size_t RunModel::stepCount(int rank) const {
   const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
   return store == nullptr ? 0 : store->size();

@@ -10,42 +10,45 @@ namespace {
 
 using trace::EventKind;
 
-QString words(std::string_view name) {
-  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))
-      .replace(QLatin1Char('_'), QLatin1Char(' '));
-}
-
 bool isCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued;
+  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
+         kind == EventKind::kChecked || kind == EventKind::kShaped;
 }
 
-bool namesParameter(EventKind kind) {
-  return kind == EventKind::kGradientReady || kind == EventKind::kCopyIn;
+// Whose bytes over duration is the speed of a copy.
+bool isCopy(EventKind kind) {
+  return kind == EventKind::kCopyIn || kind == EventKind::kScatter ||
+         kind == EventKind::kReplicate || kind == EventKind::kGather ||
+         kind == EventKind::kReduceGradients;
 }
 
 // Bytes a span is about; 0 when it carries none.
 std::uint64_t bytesOf(const RunModel& model, const Span& span) {
   switch (span.kind) {
     case EventKind::kCollective:
-    case EventKind::kCollectiveQueued: return trace::collectiveBytes(span.value);
+    case EventKind::kCollectiveQueued:
+    case EventKind::kChecked:
+    case EventKind::kShaped: return trace::collectiveBytes(span.value);
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched:
+    case EventKind::kBucketOptimizer:
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
     case EventKind::kCopyOut:
     case EventKind::kHookEncode:
     case EventKind::kHookDecode: return span.value;
     case EventKind::kGradientReady:
+    case EventKind::kMarkedUnused:
     case EventKind::kCopyIn:
       return span.value < model.parameters().size()
                  ? static_cast<std::uint64_t>(model.parameters()[span.value].bytes)
                  : 0;
     default: return 0;
   }
-}
-
-QString parameterName(const RunModel& model, std::uint64_t index) {
-  return index < model.parameters().size()
-             ? QString::fromStdString(model.parameters()[index].name)
-             : QStringLiteral("parameter %1").arg(index);
 }
 
 QString shapeOf(const RunModel& model, std::uint64_t index) {
@@ -71,6 +74,12 @@ QString ordinal(int n) {
 
 void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
   const Arrivals arrivals = arrivalsOf(model, span);
+  if (!arrivals.missing.empty()) {
+    facts.push_back({QStringLiteral("Arrived"),
+                     QStringLiteral("who came last is unknown: no record of ") +
+                         rankList(arrivals.missing)});
+    return;
+  }
   if (arrivals.lateRank < 0) {
     return;
   }
@@ -114,36 +123,6 @@ void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts
 
 }  // namespace
 
-QString titleOf(LaneRole role) {
-  switch (role) {
-    case LaneRole::kPhases: return QStringLiteral("Phases");
-    case LaneRole::kGradients: return QStringLiteral("Gradients");
-    case LaneRole::kHook: return QStringLiteral("Hook");
-    case LaneRole::kCommunication: return QStringLiteral("Communication");
-  }
-  return {};
-}
-
-QString titleOf(const RunModel& model, const Span& span) {
-  const QString bucket =
-      span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
-  switch (span.kind) {
-    case EventKind::kStep: return QStringLiteral("iteration %1").arg(span.step);
-    case EventKind::kStartup:
-      return words(trace::name(static_cast<trace::StartupStage>(span.detail)));
-    case EventKind::kCollective: return words(name(trace::operationOf(span.detail))) + bucket;
-    case EventKind::kCollectiveQueued:
-      return words(name(trace::operationOf(span.detail))) + QStringLiteral(" queued") + bucket;
-    case EventKind::kGradientReady:
-    case EventKind::kCopyIn:
-      return words(name(span.kind)) + QStringLiteral(": ") + parameterName(model, span.value);
-    case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
-    case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
-    case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
-    default: return words(name(span.kind)) + bucket;
-  }
-}
-
 std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
   std::vector<Fact> facts;
   const bool instant = span.durationNs == 0;
@@ -162,16 +141,21 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     facts.push_back({QStringLiteral("Iteration"), where});
   }
   facts.push_back({QStringLiteral("Start"), formatTime(span.startNs, 1000)});
-  if (namesParameter(span.kind)) {
-    facts.push_back({QStringLiteral("Parameter"), parameterName(model, span.value)});
-    if (const QString shape = shapeOf(model, span.value); !shape.isEmpty()) {
+  if (const auto parameter = parameterOf(span)) {
+    facts.push_back({QStringLiteral("Parameter"), parameterName(model, *parameter)});
+    if (const QString shape = shapeOf(model, *parameter); !shape.isEmpty()) {
       facts.push_back({QStringLiteral("Shape"), shape});
     }
+  }
+  if (span.kind == EventKind::kSearchUnused) {
+    facts.push_back({QStringLiteral("Unused"),
+                     span.value == 1 ? QStringLiteral("1 parameter")
+                                     : QStringLiteral("%1 parameters").arg(span.value)});
   }
   addBucket(model, span, facts);
   if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
     QString text = formatBytes(static_cast<double>(bytes));
-    if (!instant && span.kind == EventKind::kCopyIn) {
+    if (!instant && isCopy(span.kind)) {
       text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
     }
     facts.push_back({QStringLiteral("Bytes"), text});
@@ -196,13 +180,16 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
   if (const QString track = model.trackName(span.track); !track.isEmpty()) {
     facts.push_back({QStringLiteral("Thread"), track});
   }
+  if (const QString meaning = meaningOf(span); !meaning.isEmpty()) {
+    facts.push_back({QStringLiteral("Meaning"), meaning});
+  }
   return facts;
 }
 
 QString jsonOf(const RunModel& model, const Span& span) {
   QJsonObject object{
       {QStringLiteral("id"), static_cast<qint64>(span.id)},
-      {QStringLiteral("kind"), words(name(span.kind)).replace(QLatin1Char(' '), QLatin1Char('_'))},
+      {QStringLiteral("kind"), QString::fromUtf8(name(span.kind).data())},
       {QStringLiteral("title"), titleOf(model, span)},
       {QStringLiteral("rank"), span.rank()},
       {QStringLiteral("thread"), model.trackName(span.track)},
@@ -213,8 +200,8 @@ QString jsonOf(const RunModel& model, const Span& span) {
   if (span.hasBucket()) {
     object.insert(QStringLiteral("bucket"), span.bucket);
   }
-  if (namesParameter(span.kind)) {
-    object.insert(QStringLiteral("parameter"), parameterName(model, span.value));
+  if (const auto parameter = parameterOf(span)) {
+    object.insert(QStringLiteral("parameter"), parameterName(model, *parameter));
   }
   if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
     object.insert(QStringLiteral("bytes"), static_cast<qint64>(bytes));

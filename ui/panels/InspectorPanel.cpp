@@ -241,7 +241,10 @@ void InspectorPanel::fillArrivals(const Span& span) {
   if (rows == 0) {
     return;
   }
-  arrivalsTitle_->setText(arrivals.lateRank < 0
+  arrivalsTitle_->setText(!arrivals.missing.empty()
+                              ? tr("No record of %1: who came last is unknown")
+                                    .arg(rankList(arrivals.missing))
+                          : arrivals.lateRank < 0
                               ? tr("Only rank %1 recorded it").arg(arrivals.byRank.front().rank())
                               : tr("Rank %1 arrived last; the first waited %2")
                                     .arg(arrivals.lateRank)

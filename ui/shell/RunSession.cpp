@@ -112,11 +112,12 @@ std::optional<std::uint32_t> RunSession::lastStep() const {
 
 std::optional<std::uint32_t> RunSession::slowestStep() const {
   const auto rebuild = model_.rebuildStep();
+  const auto first = model_.firstStep();
   std::optional<std::uint32_t> slowest;
   double longestNs = 0;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {
     for (const StepSpan& step : model_.steps(rank, model_.extent())) {
-      const bool warmUp = step.step == 0 || (rebuild && step.step <= *rebuild);
+      const bool warmUp = step.step == first || (rebuild && step.step <= *rebuild);
       if (!warmUp && step.endNs - step.startNs > longestNs) {
         longestNs = step.endNs - step.startNs;
         slowest = step.step;

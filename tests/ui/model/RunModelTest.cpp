@@ -7,52 +7,21 @@
 #include <random>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/Feed.h"
 
 namespace lockstep::ui {
 namespace {
 
 using testing::ElementsAre;
 using testing::SizeIs;
+using test::Feed;
+using test::kAllreduce;
+using test::sequence;
 using trace::EventKind;
-
-// Builds updates with times in ns: one tick a nanosecond from tick 1000.
-class Feed {
- public:
-  Feed() {
-    update.clock = base::ClockCalibration{1000, 0, 1.0};
-    update.tracks = std::vector<trace::TrackInfo>{{1, 0, "step"}, {2, 0, "gloo 0"},
-                                                  {3, 1, "step"}, {4, 1, "gloo 0"}};
-  }
-
-  Feed& span(int track, EventKind kind, std::uint64_t start, std::uint64_t end,
-             std::uint32_t step = 0, std::uint64_t value = 0, std::uint16_t detail = 0) {
-    trace::SpanRow row;
-    row.id = nextId++;
-    row.track = track;
-    row.kind = kind;
-    row.startTicks = 1000 + start;
-    row.durationTicks = end - start;
-    row.step = step;
-    row.value = value;
-    row.detail = detail;
-    update.spans.push_back(row);
-    return *this;
-  }
-
-  trace::RunUpdate take() { return std::exchange(update, {}); }
-
-  trace::RunUpdate update;
-  std::int64_t nextId = 1;
-};
 
 constexpr int kPhases0 = laneId(0, LaneRole::kPhases);
 constexpr int kGradients0 = laneId(0, LaneRole::kGradients);
 constexpr int kCommunication0 = laneId(0, LaneRole::kCommunication);
-
-std::uint64_t sequence(std::uint32_t number, std::uint64_t bytes = 64) {
-  return trace::packCollective(number, bytes);
-}
-const std::uint16_t kAllreduce = trace::packOperation(trace::Operation::kAllreduce);
 
 TEST(RunModel, NestsPhasesBelowTheirStepThoughChildrenAreRecordedFirst) {
   RunModel model;
@@ -232,31 +201,6 @@ TEST(RunModel, AnIterationOfAllRanksReachesFromTheFirstBeginningToTheLastEnd) {
   ASSERT_TRUE(one.has_value()) << "one rank ended it";
   EXPECT_DOUBLE_EQ(one->startNs, 90);
   EXPECT_FALSE(model.stepOfAll(2).has_value());
-}
-
-TEST(RunModel, FollowsOneCollectiveAcrossRanks) {
-  RunModel model;
-  model.applyUpdate(Feed()
-                        .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
-                        .span(4, EventKind::kCollective, 30, 52, 0, sequence(1), kAllreduce)
-                        .span(2, EventKind::kCollective, 60, 90, 0, sequence(2), kAllreduce)
-                        .take());
-  const auto first = model.sameCollective(*model.findSpan(kCommunication0, 1, 10));
-  ASSERT_THAT(first, SizeIs(2));
-  EXPECT_EQ(first[0].rank(), 0);
-  EXPECT_EQ(first[1].rank(), 1);
-  EXPECT_EQ(first[1].startNs, 30);
-  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 70)), SizeIs(1));
-}
-
-TEST(RunModel, KeepsGroupsWithTheSameSequenceNumbersApart) {
-  RunModel model;
-  const auto other = trace::packOperation(trace::Operation::kAllreduce, 1);
-  model.applyUpdate(Feed()
-                        .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
-                        .span(4, EventKind::kCollective, 0, 50, 0, sequence(1), other)
-                        .take());
-  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 10)), SizeIs(1));
 }
 
 TEST(RunModel, ShowsLostEventsOnEveryLaneOfTheThreadThatLostThem) {

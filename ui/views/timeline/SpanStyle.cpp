@@ -6,8 +6,8 @@ namespace lockstep::ui {
 
 using trace::EventKind;
 
-Tone toneOf(EventKind kind) {
-  switch (kind) {
+Tone toneOf(const Span& span) {
+  switch (span.kind) {
     case EventKind::kStartup: return Tone::kStartup;
     case EventKind::kStep: return Tone::kStep;
     case EventKind::kData: return Tone::kData;
@@ -20,17 +20,19 @@ Tone toneOf(EventKind kind) {
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
     case EventKind::kSearchUnused:
-    case EventKind::kReplicate: return Tone::kRebuild;
+    case EventKind::kMarkedUnused: return Tone::kRebuild;
+    case EventKind::kParallelApply:
+      return span.value == 0 ? Tone::kForward : Tone::kBackward;
+    case EventKind::kJoinShadow: return Tone::kShadow;
+    case EventKind::kChecked: return Tone::kCheck;
+    case EventKind::kShaped: return Tone::kLink;
+    case EventKind::kFault: return Tone::kFault;
     case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched: return Tone::kGradient;
     case EventKind::kCopyIn:
-    case EventKind::kCopyOut:
-    case EventKind::kScatter:
-    case EventKind::kGather: return Tone::kCopy;
+    case EventKind::kCopyOut: return Tone::kCopy;
     case EventKind::kUsedMap:
-    case EventKind::kShaped:
     case EventKind::kWait: return Tone::kWait;
     case EventKind::kFinalize: return Tone::kFinalize;
     case EventKind::kHookEncode: return Tone::kEncode;
@@ -38,6 +40,9 @@ Tone toneOf(EventKind kind) {
     case EventKind::kHookDecode: return Tone::kDecode;
     case EventKind::kSyncBatchNorm:
     case EventKind::kZeroBroadcast:
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kGather:
     case EventKind::kReduceGradients:
     case EventKind::kCollectiveQueued:
     case EventKind::kCollective: return Tone::kTransfer;
@@ -46,7 +51,7 @@ Tone toneOf(EventKind kind) {
 }
 
 QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
-  const Tone tone = toneOf(span.kind);
+  const Tone tone = toneOf(span);
   switch (by) {
     case ColourBy::kPhase: return palette.tone(tone);
     case ColourBy::kBucket:
@@ -54,8 +59,10 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette) {
     case ColourBy::kHook:
       return span.role() == LaneRole::kHook ? palette.tone(tone) : palette.tone(Tone::kNeutral);
     case ColourBy::kWait:
-      return tone == Tone::kWait || tone == Tone::kTransfer ? palette.tone(tone)
-                                                            : palette.tone(Tone::kNeutral);
+      return tone == Tone::kWait || tone == Tone::kTransfer || tone == Tone::kLink ||
+                     tone == Tone::kCheck || tone == Tone::kFault
+                 ? palette.tone(tone)
+                 : palette.tone(Tone::kNeutral);
   }
   return palette.tone(Tone::kNeutral);
 }
@@ -75,12 +82,29 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kBackward: return {QStringLiteral("backward"), QStringLiteral("bwd")};
     case EventKind::kOptimizer: return {QStringLiteral("optimizer"), QStringLiteral("opt")};
     case EventKind::kFinalize: return {QStringLiteral("finalize"), QStringLiteral("fin")};
-    case EventKind::kCollective: {
-      const std::string_view operation = name(trace::operationOf(span.detail));
-      return withBucket(
-          QString::fromUtf8(operation.data(), static_cast<qsizetype>(operation.size()))
-              .replace(QLatin1Char('_'), QLatin1Char(' ')));
-    }
+    case EventKind::kCollective: return withBucket(operationName(span));
+    case EventKind::kChecked: return withBucket(QStringLiteral("check"));
+    case EventKind::kShaped: return withBucket(QStringLiteral("link"));
+    case EventKind::kBucketOptimizer: return withBucket(QStringLiteral("optimizer"));
+    case EventKind::kJoinShadow:
+      return {titleOf(model, span), QStringLiteral("out of inputs"), QStringLiteral("join")};
+    case EventKind::kSearchUnused:
+      return {titleOf(model, span), QStringLiteral("search unused"), QStringLiteral("unused")};
+    case EventKind::kSyncBatchNorm:
+      return {titleOf(model, span), QStringLiteral("batch norm"), QStringLiteral("bn")};
+    case EventKind::kZeroBroadcast:
+      return {titleOf(model, span), QStringLiteral("zero")};
+    case EventKind::kUsedMap: return {QStringLiteral("map of used"), QStringLiteral("used")};
+    case EventKind::kScatter: return {QStringLiteral("scatter")};
+    case EventKind::kReplicate: return {titleOf(model, span), QStringLiteral("replicate")};
+    case EventKind::kGather: return {QStringLiteral("gather")};
+    case EventKind::kReduceGradients:
+      return {titleOf(model, span), QStringLiteral("reduce"), QStringLiteral("sum")};
+    case EventKind::kParallelApply:
+      return {titleOf(model, span), QStringLiteral("device %1").arg(span.detail),
+              QStringLiteral("d%1").arg(span.detail)};
+    case EventKind::kFault:
+      return {titleOf(model, span).remove(QStringLiteral("fault: ")), QStringLiteral("fault")};
     case EventKind::kHookEncode: return withBucket(QStringLiteral("encode"));
     case EventKind::kHookCommunicate: return withBucket(QStringLiteral("communicate"));
     case EventKind::kHookDecode: return withBucket(QStringLiteral("decode"));
@@ -95,10 +119,16 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
   }
 }
 
-bool isInstant(EventKind kind) {
+bool isInstant(const Span& span) {
+  const EventKind kind = span.kind;
   return kind == EventKind::kGradientReady || kind == EventKind::kBucketReady ||
          kind == EventKind::kBucketLaunched || kind == EventKind::kMarkedUnused ||
-         kind == EventKind::kCollectiveQueued;
+         kind == EventKind::kCollectiveQueued ||
+         (kind == EventKind::kFault && span.durationNs == 0);
+}
+
+bool isWaiting(EventKind kind) {
+  return kind == EventKind::kWait || kind == EventKind::kUsedMap || kind == EventKind::kJoinShadow;
 }
 
 }  // namespace lockstep::ui

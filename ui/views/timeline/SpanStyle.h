@@ -9,8 +9,8 @@
 
 namespace lockstep::ui {
 
-/// Returns the class of time that a kind of span is.
-Tone toneOf(trace::EventKind kind);
+/// Returns the class of time that a span is.
+Tone toneOf(const Span& span);
 
 /// Returns the colour a span is filled with. What the colouring is not about turns neutral.
 QColor colourOf(const Span& span, ColourBy by, const Palette& palette);
@@ -19,6 +19,9 @@ QColor colourOf(const Span& span, ColourBy by, const Palette& palette);
 QStringList labelsOf(const RunModel& model, const Span& span);
 
 /// True for what happens at one moment and is drawn as a mark, not as a bar.
-bool isInstant(trace::EventKind kind);
+bool isInstant(const Span& span);
+
+/// True for what is drawn hatched, because this thread only waits in it.
+bool isWaiting(trace::EventKind kind);
 
 }  // namespace lockstep::ui

@@ -26,7 +26,12 @@ void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& b
   // A pixel between neighbours tells two bars from one.
   const QRectF body = bar.width() > kFoldPixels ? bar.adjusted(0, 0, -1, 0) : bar;
   list.fill(body, fill, body.width() > kRoundedFrom ? 2 : 0);
-  if (span.kind == EventKind::kWait && body.width() > kFoldPixels) {
+  if (span.kind == EventKind::kFault && body.width() > kFoldPixels) {
+    list.hatch(body, Palette::textOn(fill));
+    drawPlate(list, span, body, fill);
+    return;
+  }
+  if (isWaiting(span.kind) && body.width() > kFoldPixels) {
     list.hatch(body, mixed(fill, palette_.background, 0.55));
     drawPlate(list, span, body, fill);
     return;
@@ -137,6 +142,30 @@ void TimelineScene::drawMark(DisplayList& list, const Span& span, double x, cons
       if (launched && roomRight - x > width + h + 3) {
         list.text(QRectF(x + h, row.top() - 2, width + 2, row.height() + 3), text,
                   palette_.textMuted, FontRole::kSmall);
+      }
+      break;
+    }
+    case EventKind::kMarkedUnused: {
+      // Crossed out: a gradient that will not come.
+      const QRectF cross(x - 3, bottom - 7, 6, 6);
+      list.line(cross.topLeft(), cross.bottomRight(), colour, 1.5);
+      list.line(cross.bottomLeft(), cross.topRight(), colour, 1.5);
+      break;
+    }
+    case EventKind::kFault: {
+      const double y = row.center().y();
+      const double r = row.height() / 2;
+      list.polygon({{x, y - r}, {x + r, y}, {x, y + r}, {x - r, y}}, Palette::textOn(colour));
+      list.polygon({{x, y - r + 2}, {x + r - 2, y}, {x, y + r - 2}, {x - r + 2, y}}, colour);
+      for (const QString& text : labelsOf(model_, span)) {
+        const double width = textWidth(text, FontRole::kSmall) + 8;
+        if (roomRight - x > width + r + 4) {
+          const QRectF plate(x + r + 2, row.top(), width, row.height());
+          list.fill(plate, colour, 2);
+          list.text(plate, text, Palette::textOn(colour), FontRole::kSmall,
+                    Qt::AlignHCenter | Qt::AlignVCenter);
+          break;
+        }
       }
       break;
     }

@@ -10,7 +10,7 @@ double rowHeight(LaneRole role, int row) {
     case LaneRole::kPhases: return row == 1 ? 22 : 16;
     case LaneRole::kGradients: return row == 0 ? 14 : row == 1 ? 11 : 16;
     case LaneRole::kHook: return 16;
-    case LaneRole::kCommunication: return row == 0 ? 8 : 18;
+    case LaneRole::kCommunication: return row == 0 ? 8 : row < 4 ? 18 : 14;
   }
   return 16;
 }

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
@@ -17,6 +19,27 @@ using namespace timeline_metrics;
 QColor withAlpha(QColor colour, float alpha) {
   colour.setAlphaF(alpha);
   return colour;
+}
+
+// Sentences in lines that fit a narrow window; a line that goes on has no name.
+std::vector<Fact> inLines(const std::vector<Fact>& facts) {
+  constexpr double kWidest = 300;
+  std::vector<Fact> lines;
+  for (const Fact& fact : facts) {
+    QString name = fact.name;
+    QString line;
+    for (const QString& word : fact.value.split(QLatin1Char(' '))) {
+      const QString longer = line.isEmpty() ? word : line + QLatin1Char(' ') + word;
+      if (!line.isEmpty() && textWidth(longer, FontRole::kSmall) > kWidest) {
+        lines.push_back({std::exchange(name, QString()), line});
+        line = word;
+      } else {
+        line = longer;
+      }
+    }
+    lines.push_back({name, line});
+  }
+  return lines;
 }
 
 void plate(DisplayList& list, const QRectF& rect, const QString& text, const QColor& fill) {
@@ -120,7 +143,7 @@ void TimelineScene::drawTooltip(DisplayList& list) const {
     return;
   }
   const QString title = titleOf(model_, *frame_.hovered);
-  const std::vector<Fact> facts = factsOf(model_, *frame_.hovered);
+  const std::vector<Fact> facts = inLines(factsOf(model_, *frame_.hovered));
   constexpr double kPadding = 9;
   constexpr double kLine = 17;
   constexpr double kTitle = 24;
@@ -161,26 +184,39 @@ void TimelineScene::drawTooltip(DisplayList& list) const {
   }
 }
 
-double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette) {
+double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
+                                 const RunModel& model) {
+  using trace::EventKind;
   struct Entry {
     Tone tone;
     const char* text;
     bool hatched;
+    std::initializer_list<EventKind> kinds;  // shown when the run holds one of them
   };
-  constexpr std::array<Entry, 10> kEntries{{
-      {Tone::kData, "data", false},
-      {Tone::kForward, "forward", false},
-      {Tone::kBackward, "backward", false},
-      {Tone::kOptimizer, "optimizer", false},
-      {Tone::kCopy, "copy in / out", false},
-      {Tone::kWait, "wait for a bucket", true},
-      {Tone::kEncode, "hook encode", false},
-      {Tone::kDecode, "hook decode", false},
-      {Tone::kTransfer, "transfer", false},
-      {Tone::kTransfer, "waits for a late rank", true},
+  // What is rare comes first: a picture without room for all says what its reader cannot guess.
+  const std::array<Entry, 15> kEntries{{
+      {Tone::kFault, "fault", true, {EventKind::kFault}},
+      {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
+      {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
+      {Tone::kData, "data", false, {EventKind::kData}},
+      {Tone::kForward, "forward", false, {EventKind::kForward}},
+      {Tone::kBackward, "backward", false, {EventKind::kBackward}},
+      {Tone::kOptimizer, "optimizer", false, {EventKind::kOptimizer, EventKind::kBucketOptimizer}},
+      {Tone::kCopy, "copy in / out", false, {EventKind::kCopyIn, EventKind::kCopyOut}},
+      {Tone::kWait, "wait for a bucket", true, {EventKind::kWait}},
+      {Tone::kEncode, "hook encode", false, {EventKind::kHookEncode}},
+      {Tone::kDecode, "hook decode", false, {EventKind::kHookDecode}},
+      {Tone::kTransfer, "transfer", false, {EventKind::kCollective, EventKind::kReplicate}},
+      {Tone::kTransfer, "waits for a late rank", true, {EventKind::kCollective}},
+      {Tone::kLink, "modelled link", false, {EventKind::kShaped}},
+      {Tone::kCheck, "check", false, {EventKind::kChecked}},
   }};
   double x = rect.left();
   for (const Entry& entry : kEntries) {
+    if (std::none_of(entry.kinds.begin(), entry.kinds.end(),
+                     [&](EventKind kind) { return model.holds(kind); })) {
+      continue;
+    }
     const QString text = QString::fromLatin1(entry.text);
     const double width = textWidth(text, FontRole::kSmall);
     if (x + 18 + width > rect.right()) {
@@ -191,7 +227,9 @@ double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Pa
     const bool late = entry.hatched && entry.tone == Tone::kTransfer;
     list.fill(chip, late ? withAlpha(colour, 0.3f) : colour, 2);
     if (entry.hatched) {
-      list.hatch(chip, late ? colour : withAlpha(palette.background, 0.5f));
+      list.hatch(chip, late                         ? colour
+                       : entry.tone == Tone::kFault ? Palette::textOn(colour)
+                                                    : withAlpha(palette.background, 0.5f));
     }
     list.text(QRectF(x + 17, rect.top(), width + 2, rect.height()), text, palette.textMuted,
               FontRole::kSmall);

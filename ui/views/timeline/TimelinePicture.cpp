@@ -81,7 +81,7 @@ Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<Ti
   const double legendTop = picture.size.height() - kLegendHeight;
   list.fill(QRectF(0, legendTop, picture.size.width(), 1), palette.gridStrong);
   TimelineScene::drawLegend(
-      list, QRectF(12, legendTop, picture.size.width() - 24, kLegendHeight), palette);
+      list, QRectF(12, legendTop, picture.size.width() - 24, kLegendHeight), palette, model);
   return picture;
 }
 

@@ -164,7 +164,7 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
     const Span span = model_.spanAt(lane.id, row.row, item.first);
     if (!item.folded()) {
       flush(item.left);
-      if (isInstant(span.kind)) {
+      if (isInstant(span)) {
         mark = {span, item.left};
       } else {
         drawBar(list, span, barRect(item.left, item.right, row));
@@ -184,7 +184,7 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
     }
     const Span longest = model_.spanAt(lane.id, row.row, longestIndex);
     const QColor colour = colourOf(longest, frame_.colourBy, palette_);
-    const bool instants = isInstant(longest.kind);
+    const bool instants = isInstant(longest);
     if (span.kind == EventKind::kBucketReady && item.count == 2) {
       // Ready and launched at once, the usual case: one mark.
       flush(item.left);
@@ -270,7 +270,7 @@ std::optional<QRectF> TimelineScene::rectOf(const Span& span) const {
     return std::nullopt;
   }
   const double left = axis_.toX(span.startNs);
-  if (isInstant(span.kind)) {
+  if (isInstant(span)) {
     return barRect(left - 3, left + 4, *row);
   }
   return barRect(left, axis_.toX(span.endNs()), *row);

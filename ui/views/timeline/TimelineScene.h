@@ -44,8 +44,10 @@ class TimelineScene {
   /// collapsed or it is out of sight sideways.
   [[nodiscard]] std::optional<QRectF> rectOf(const Span& span) const;
 
-  /// One line of colours and their meaning, for pictures; returns the width it took.
-  static double drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette);
+  /// One line of the colours that a run has and their meaning, for pictures; returns the width
+  /// it took.
+  static double drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
+                           const RunModel& model);
 
  private:
   struct Fold;

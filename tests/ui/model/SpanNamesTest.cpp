@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include "tests/ui/model/Feed.h"
+#include "ui/model/SpanFacts.h"
+
+namespace lockstep::ui {
+namespace {
+
+using test::Feed;
+using trace::EventKind;
+using trace::FaultKind;
+
+class SpanNames : public testing::Test {
+ protected:
+  SpanNames() {
+    trace::RunUpdate update;
+    update.parameters.emplace();
+    update.parameters->push_back({"fc1.weight", {64, 784}, "float32", 50'176, 200'704});
+    update.parameters->push_back({"fc1.bias", {64}, "float32", 64, 256});
+    model_.applyUpdate(update);
+  }
+
+  // The one span of a kind.
+  Span add(EventKind kind, std::uint64_t value = 0, std::uint16_t detail = 0,
+           std::uint64_t length = 20) {
+    const std::uint64_t start = 5'000'000 * ++added_;
+    model_.applyUpdate(Feed().span(1, kind, start, start + length, 0, value, detail).take());
+    const int lane = laneId(0, laneRoleOf(kind));
+    for (int row = 0; row < static_cast<int>(model_.lane(lane)->rows.size()); ++row) {
+      const auto span = model_.findSpan(lane, row, static_cast<double>(start));
+      if (span && span->kind == kind) {
+        return *span;
+      }
+    }
+    ADD_FAILURE() << "no span of kind " << name(kind);
+    return {};
+  }
+
+  Span fault(FaultKind kind, std::uint64_t value, std::uint64_t length = 0) {
+    return add(EventKind::kFault, value, static_cast<std::uint16_t>(kind), length);
+  }
+
+  QString value(const Span& span, const char* name) {
+    for (const Fact& fact : factsOf(model_, span)) {
+      if (fact.name == QLatin1String(name)) {
+        return fact.value;
+      }
+    }
+    return QStringLiteral("(no such fact)");
+  }
+
+  RunModel model_;
+  std::uint64_t added_ = 0;
+};
+
+TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
+  const struct {
+    EventKind kind;
+    const char* title;
+  } kinds[] = {
+      {EventKind::kSearchUnused, "search for unused parameters"},
+      {EventKind::kJoinShadow, "out of inputs: answers the others"},
+      {EventKind::kSyncBatchNorm, "exchange of batch statistics"},
+      {EventKind::kZeroBroadcast, "exchange of stepped parameters"},
+      {EventKind::kScatter, "scatter to the devices"},
+      {EventKind::kReplicate, "copy of the model to the devices"},
+      {EventKind::kParallelApply, "device 0, forward"},
+      {EventKind::kGather, "gather from the devices"},
+      {EventKind::kReduceGradients, "sum of the devices' gradients"},
+      {EventKind::kMarkedUnused, "unused: fc1.weight"},
+      {EventKind::kUsedMap, "wait for the map of used parameters"},
+      {EventKind::kBucketOptimizer, "optimizer"},
+      {EventKind::kChecked, "check of none"},
+      {EventKind::kShaped, "link: none"},
+  };
+  for (const auto& [kind, title] : kinds) {
+    const Span span = add(kind);
+    EXPECT_EQ(titleOf(model_, span), title);
+    EXPECT_GT(value(span, "Meaning").size(), 30) << title;
+  }
+}
+
+TEST_F(SpanNames, TellTheHalvesAndDevicesOfDataParallelApart) {
+  EXPECT_EQ(titleOf(model_, add(EventKind::kParallelApply, 1, 3)), "device 3, backward");
+}
+
+TEST_F(SpanNames, SayWhatAFaultDidToWhat) {
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kDelay, 5'000'000, 500)),
+            "fault: delay of 5.00 ms");
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kStop, 0)), "fault: rank 0 stopped");
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kKill, 0)), "fault: rank 0 killed");
+  const Span flip = fault(FaultKind::kFlipBit, 1 << 8 | 30);
+  EXPECT_EQ(titleOf(model_, flip), "fault: bit 30 of fc1.bias flipped");
+  EXPECT_EQ(value(flip, "Parameter"), "fc1.bias");
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kNan, 0)), "fault: NaN in the gradient of fc1.weight");
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kUneven, 640)), "fault: inputs end 640 samples early");
+}
+
+TEST_F(SpanNames, GiveTheBytesThatDataParallelCopiesAndTheirSpeed) {
+  EXPECT_EQ(value(add(EventKind::kReplicate, 4'000'000, 0, 2'000'000), "Bytes"),
+            "4.00 MB at 2.00 GB/s");
+}
+
+TEST_F(SpanNames, CountTheParametersThatASearchFoundUnused) {
+  EXPECT_EQ(value(add(EventKind::kSearchUnused, 1), "Unused"), "1 parameter");
+  EXPECT_EQ(value(add(EventKind::kSearchUnused, 3), "Unused"), "3 parameters");
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,71 @@
+#include "ui/views/timeline/SpanStyle.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/model/Feed.h"
+#include "ui/canvas/TextMetrics.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+// Every kind that is drawn: numbers are metrics, gaps are drawn over all rows.
+std::vector<EventKind> drawnKinds() {
+  std::vector<EventKind> kinds;
+  for (std::uint16_t number = 1; number < 128; ++number) {
+    const auto kind = static_cast<EventKind>(number);
+    if (name(kind) != "unknown" && kind != EventKind::kLoss && kind != EventKind::kCounter &&
+        kind != EventKind::kGap) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+TEST(SpanStyle, GivesEveryKindAColour) {
+  for (const EventKind kind : drawnKinds()) {
+    Span span;
+    span.kind = kind;
+    EXPECT_NE(toneOf(span), Tone::kNeutral) << name(kind);
+  }
+}
+
+TEST(SpanStyle, GivesEveryKindALaneAndALabelThatFitsASmallBar) {
+  for (const EventKind kind : drawnKinds()) {
+    RunModel model;
+    model.applyUpdate(test::Feed().span(1, kind, 10, 20).take());
+    ASSERT_EQ(model.lanes().size(), 1u) << name(kind);
+    Span span;
+    span.kind = kind;
+    span.durationNs = 10;
+    if (isInstant(span)) {
+      continue;  // a mark
+    }
+    const QStringList labels = labelsOf(model, span);
+    ASSERT_FALSE(labels.isEmpty());
+    EXPECT_LE(textWidth(labels.back(), FontRole::kSmall), 140) << labels.back().toStdString();
+    for (qsizetype i = 1; i < labels.size(); ++i) {
+      EXPECT_LT(labels[i].size(), labels[i - 1].size()) << "the longest form comes first";
+    }
+  }
+}
+
+TEST(SpanStyle, DrawsAFaultThatLastsAsABarAndAnyOtherAsAMark) {
+  Span fault;
+  fault.kind = EventKind::kFault;
+  EXPECT_TRUE(isInstant(fault));
+  fault.durationNs = 5e6;
+  EXPECT_FALSE(isInstant(fault));
+}
+
+TEST(SpanStyle, TellsTheHalvesOfADataParallelStepApart) {
+  Span device;
+  device.kind = EventKind::kParallelApply;
+  EXPECT_EQ(toneOf(device), Tone::kForward);
+  device.value = 1;
+  EXPECT_EQ(toneOf(device), Tone::kBackward);
+}
+
+}  // namespace
+}  // namespace lockstep::ui

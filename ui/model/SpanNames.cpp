@@ -1,0 +1,171 @@
+#include "ui/model/Format.h"
+#include "ui/model/SpanFacts.h"
+
+// What spans are called, and what the kinds that are not in every textbook mean.
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+using trace::FaultKind;
+
+// The value of a kParallelApply span: which half of the step a device computes.
+constexpr std::uint64_t kForwardHalf = 0;
+
+QString words(std::string_view name) {
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()))
+      .replace(QLatin1Char('_'), QLatin1Char(' '));
+}
+
+QString faultTitle(const RunModel& model, const Span& span) {
+  const auto parameter = [&] { return parameterName(model, *parameterOf(span)); };
+  switch (static_cast<FaultKind>(span.detail)) {
+    case FaultKind::kDelay:
+      return QStringLiteral("delay of ") + formatDuration(static_cast<double>(span.value));
+    case FaultKind::kStop: return QStringLiteral("rank %1 stopped").arg(span.rank());
+    case FaultKind::kKill: return QStringLiteral("rank %1 killed").arg(span.rank());
+    case FaultKind::kFlipBit:
+      return QStringLiteral("bit %1 of %2 flipped").arg(span.value & 0xFF).arg(parameter());
+    case FaultKind::kNan: return QStringLiteral("NaN in the gradient of ") + parameter();
+    case FaultKind::kUneven:
+      return QStringLiteral("inputs end %1 samples early").arg(span.value);
+  }
+  return words(trace::name(static_cast<FaultKind>(span.detail)));
+}
+
+}  // namespace
+
+QString titleOf(LaneRole role) {
+  switch (role) {
+    case LaneRole::kPhases: return QStringLiteral("Phases");
+    case LaneRole::kGradients: return QStringLiteral("Gradients");
+    case LaneRole::kHook: return QStringLiteral("Hook");
+    case LaneRole::kCommunication: return QStringLiteral("Communication");
+  }
+  return {};
+}
+
+QString rankList(const std::vector<int>& ranks) {
+  QStringList numbers;
+  for (const int rank : ranks) {
+    numbers << QString::number(rank);
+  }
+  return (ranks.size() == 1 ? QStringLiteral("rank ") : QStringLiteral("ranks ")) +
+         numbers.join(QStringLiteral(", "));
+}
+
+std::optional<std::uint64_t> parameterOf(const Span& span) {
+  switch (span.kind) {
+    case EventKind::kGradientReady:
+    case EventKind::kMarkedUnused:
+    case EventKind::kCopyIn: return span.value;
+    case EventKind::kFault:
+      switch (static_cast<FaultKind>(span.detail)) {
+        case FaultKind::kFlipBit: return span.value >> 8;
+        case FaultKind::kNan: return span.value;
+        default: return std::nullopt;
+      }
+    default: return std::nullopt;
+  }
+}
+
+QString parameterName(const RunModel& model, std::uint64_t index) {
+  return index < model.parameters().size()
+             ? QString::fromStdString(model.parameters()[index].name)
+             : QStringLiteral("parameter %1").arg(index);
+}
+
+QString operationName(const Span& span) { return words(name(trace::operationOf(span.detail))); }
+
+QString kindName(EventKind kind) { return words(name(kind)); }
+
+QString titleOf(const RunModel& model, const Span& span) {
+  const QString bucket =
+      span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
+  switch (span.kind) {
+    case EventKind::kStep: return QStringLiteral("iteration %1").arg(span.step);
+    case EventKind::kStartup:
+      return words(trace::name(static_cast<trace::StartupStage>(span.detail)));
+    case EventKind::kSearchUnused: return QStringLiteral("search for unused parameters");
+    case EventKind::kJoinShadow: return QStringLiteral("out of inputs: answers the others");
+    case EventKind::kSyncBatchNorm: return QStringLiteral("exchange of batch statistics");
+    case EventKind::kZeroBroadcast: return QStringLiteral("exchange of stepped parameters");
+    case EventKind::kScatter: return QStringLiteral("scatter to the devices");
+    case EventKind::kReplicate: return QStringLiteral("copy of the model to the devices");
+    case EventKind::kParallelApply:
+      return QStringLiteral("device %1, %2")
+          .arg(span.detail)
+          .arg(span.value == kForwardHalf ? QStringLiteral("forward") : QStringLiteral("backward"));
+    case EventKind::kGather: return QStringLiteral("gather from the devices");
+    case EventKind::kReduceGradients: return QStringLiteral("sum of the devices' gradients");
+    case EventKind::kMarkedUnused:
+      return QStringLiteral("unused: ") + parameterName(model, span.value);
+    case EventKind::kUsedMap: return QStringLiteral("wait for the map of used parameters");
+    case EventKind::kBucketOptimizer: return QStringLiteral("optimizer") + bucket;
+    case EventKind::kCollective: return operationName(span) + bucket;
+    case EventKind::kCollectiveQueued:
+      return operationName(span) + QStringLiteral(" queued") + bucket;
+    case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
+    case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+      return kindName(span.kind) + QStringLiteral(": ") + parameterName(model, span.value);
+    case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
+    case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
+    case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
+    case EventKind::kFault: return QStringLiteral("fault: ") + faultTitle(model, span);
+    default: return kindName(span.kind) + bucket;
+  }
+}
+
+QString meaningOf(const Span& span) {
+  switch (span.kind) {
+    case EventKind::kBroadcastBuffers:
+      return QStringLiteral("Rank 0 hands its buffers to all ranks, so that their modules stay equal.");
+    case EventKind::kRebuildBuckets:
+      return QStringLiteral("The ranks agree on buckets in the order in which gradients got ready.");
+    case EventKind::kSearchUnused:
+      return QStringLiteral("The graph of this forward is walked for parameters that take no part "
+                            "in it (ddp.find_unused_parameters).");
+    case EventKind::kJoinShadow:
+      return QStringLiteral("This rank has no inputs left; it takes part in the collectives of the "
+                            "others with zeros (ddp.join).");
+    case EventKind::kSyncBatchNorm:
+      return QStringLiteral("The ranks add up the statistics of their batches "
+                            "(ddp.sync_batch_norm).");
+    case EventKind::kZeroBroadcast:
+      return QStringLiteral("Each rank steps a part of the parameters and hands it to the others "
+                            "(optimizer.zero).");
+    case EventKind::kScatter:
+      return QStringLiteral("The batch, or the gradient of the outputs, is cut and copied to the "
+                            "devices. No device computes meanwhile.");
+    case EventKind::kReplicate:
+      return QStringLiteral("All parameters and buffers are copied to every device, in each "
+                            "iteration anew. No device computes meanwhile.");
+    case EventKind::kParallelApply:
+      return QStringLiteral("One device runs its replica of the model, on a thread of its own.");
+    case EventKind::kGather:
+      return QStringLiteral("The outputs of all devices are copied to one. No device computes "
+                            "meanwhile.");
+    case EventKind::kReduceGradients:
+      return QStringLiteral("The gradients of all replicas are copied to device 0 and summed when "
+                            "the whole backward is over: nothing is left to hide it behind.");
+    case EventKind::kMarkedUnused:
+      return QStringLiteral("Took no part in this forward: counted as ready without a gradient, so "
+                            "that its bucket can go.");
+    case EventKind::kUsedMap:
+      return QStringLiteral("The ranks learn which parameters any of them used; the gradients of "
+                            "all others stay as they are.");
+    case EventKind::kBucketOptimizer:
+      return QStringLiteral("The optimizer steps these parameters while the backward goes on.");
+    case EventKind::kChecked:
+      return QStringLiteral("The ranks compare what they are about to do before data moves; the "
+                            "wait for late ranks is in it (processes.checked).");
+    case EventKind::kShaped:
+      return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
+    case EventKind::kFault:
+      return QStringLiteral("Done on purpose, by [[faults]] of the experiment.");
+    default: return {};
+  }
+}
+
+}  // namespace lockstep::ui

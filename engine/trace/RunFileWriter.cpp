@@ -157,14 +157,7 @@ class Writer final : public RunFileWriter {
     }
     finishStatus_ = commit();
     if (!finishStatus_.ok()) {
-      // Room for rows has gone, but replacing the few rows of `meta` needs none.
-      database_->recover();
-      if (infoKnown_) {
-        inTransaction_ = false;
-        setInfo(info_);
-        (void)commit();
-        database_->recover();
-      }
+      writeEndOfFullFile();
     }
     statements_.reset();
     leaveWal();
@@ -196,6 +189,26 @@ class Writer final : public RunFileWriter {
       inTransaction_ = true;
     }
     return database_->ok();
+  }
+
+  /// Replaces the few rows of `meta` where there is no room for more: over what the failed
+  /// transaction left in the WAL or, when that is too little, where a checkpoint frees the WAL.
+  void writeEndOfFullFile() {
+    database_->recover();
+    for (const bool checkpoint : {false, true}) {
+      if (checkpoint) {
+        database_->execute("PRAGMA wal_checkpoint(TRUNCATE)");
+        database_->recover();
+      }
+      inTransaction_ = false;
+      if (infoKnown_) {
+        setInfo(info_);
+      }
+      if (commit().ok()) {
+        return;
+      }
+      database_->recover();
+    }
   }
 
   /// Moves the WAL into the file and removes it, once no reader is connected.

@@ -161,7 +161,9 @@ FaultInjector::FaultInjector(const experiment::Experiment& experiment, int rank,
                                        tracer);
       }()) {}
 
-FaultInjector::~FaultInjector() = default;
+FaultInjector::~FaultInjector() {
+  state_->targets().clear();  // their hooks own the state, which must not own them for ever
+}
 
 std::shared_ptr<hooks::CommHook> FaultInjector::around(std::shared_ptr<hooks::CommHook> hook) {
   const auto& faults = state_->faults();
@@ -286,6 +288,12 @@ std::int64_t FaultInjector::samplesLeftOut() const {
 void FaultInjector::inputsEnded(std::uint32_t step) {
   state_->setStep(step);
   state_->instant(FaultKind::kUneven, static_cast<std::uint64_t>(samplesLeftOut()));
+  for (const FaultConfig& fault : state_->faults()) {
+    if (fault.kind == "uneven") {
+      say(fault, step, "has no more inputs");
+      return;  // several of them add up to one end
+    }
+  }
 }
 
 }  // namespace lockstep::train

@@ -206,27 +206,42 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-TEST(RunFileDamageTest, StaysReadableWhenTheSystemRefusesToLetItGrow) {
-  const TemporaryFolder folder;
-  auto writer = createRun(folder / "a.lockstep");
-  writer->setInfo(runningInfo());
+/// Writes rows, `rowsACommit` at a time, until the file may not grow; then says how the run ended.
+void fillAndFinish(const std::filesystem::path& path, int rowsACommit) {
+  auto writer = createRun(path);
+  RunInfo info = runningInfo();
+  writer->setInfo(info);
   std::uint64_t committed = 0;
   {
     const FileSizeLimit limit(1 << 20);
     base::Status status;
     while (status.ok() && committed < 1'000'000) {
-      for (int i = 0; i < 1000; ++i) {
+      for (int i = 0; i < rowsACommit; ++i) {
         writer->addEvent(0, numberedEvent(committed));
       }
       status = writer->commit();
-      committed += status.ok() ? 1000 : 0;
+      committed += status.ok() ? static_cast<std::uint64_t>(rowsACommit) : 0;
     }
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message(), HasSubstr("File too large"));
+    info.state = RunState::kFailed;
+    writer->setInfo(info);
     EXPECT_FALSE(writer->finish().ok());
   }
   EXPECT_GT(committed, 0);
-  EXPECT_EQ(readAll(*openRun(folder / "a.lockstep")).spans.size(), committed);
+  const RunUpdate update = readAll(*openRun(path));
+  EXPECT_EQ(update.spans.size(), committed);
+  EXPECT_EQ(update.info->state, RunState::kFailed);
+}
+
+TEST(RunFileDamageTest, StaysReadableAndSaysHowItEndedWhenTheSystemRefusesToLetItGrow) {
+  const TemporaryFolder folder;
+  fillAndFinish(folder / "a.lockstep", 1000);
+}
+
+TEST(RunFileDamageTest, SaysHowItEndedWhenTheFailedTransactionLeftNoRoom) {
+  const TemporaryFolder folder;
+  fillAndFinish(folder / "a.lockstep", 1);
 }
 
 }  // namespace

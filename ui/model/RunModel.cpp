@@ -23,8 +23,7 @@ constexpr std::size_t kDeviceRows = 15;
 std::size_t firstRowOf(const trace::SpanRow& span) {
   switch (span.kind) {
     case EventKind::kWait:
-    case EventKind::kCopyOut:
-    case EventKind::kUsedMap: return 3;
+    case EventKind::kCopyOut: return 3;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
     case EventKind::kSearchUnused:
@@ -36,17 +35,18 @@ std::size_t firstRowOf(const trace::SpanRow& span) {
     case EventKind::kReduceGradients:
     case EventKind::kCopyIn:
     case EventKind::kFinalize: return 2;
-    // Rows of their own, below: what other threads do, what was done on purpose, and the links
-    // that collectives travel on.
+    // Below: what a copy-out waits for, what other threads do, what was done on purpose, and the
+    // links that collectives travel on.
+    case EventKind::kUsedMap:
     case EventKind::kFault:
     case EventKind::kChecked: return kOwnRow;
+    case EventKind::kMarkedUnused:  // lest they vanish among the marks of ready gradients
     case EventKind::kShaped: return kOwnRow + 1;
     case EventKind::kBucketOptimizer: return kOwnRow;
     case EventKind::kParallelApply:
       return kOwnRow + 1 + std::min<std::size_t>(span.detail, kDeviceRows);
     case EventKind::kStep:
     case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
     case EventKind::kHookEncode:
     case EventKind::kHookCommunicate:
     case EventKind::kHookDecode:

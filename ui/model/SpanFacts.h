@@ -27,6 +27,8 @@ QString meaningOf(const Span& span);
 std::optional<std::uint64_t> parameterOf(const Span& span);
 /// Returns the name of a parameter of the run: "fc1.weight".
 QString parameterName(const RunModel& model, std::uint64_t index);
+/// Returns the name of a kFault's kind: "delay", "flip bit".
+QString faultName(const Span& span);
 /// Returns the operation of a collective's event: "allreduce", "reduce scatter".
 QString operationName(const Span& span);
 /// Returns the name of a kind as people read it: "copy in".

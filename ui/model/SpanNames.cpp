@@ -29,7 +29,7 @@ QString faultTitle(const RunModel& model, const Span& span) {
     case FaultKind::kUneven:
       return QStringLiteral("inputs end %1 samples early").arg(span.value);
   }
-  return words(trace::name(static_cast<FaultKind>(span.detail)));
+  return faultName(span);
 }
 
 }  // namespace
@@ -72,6 +72,10 @@ QString parameterName(const RunModel& model, std::uint64_t index) {
   return index < model.parameters().size()
              ? QString::fromStdString(model.parameters()[index].name)
              : QStringLiteral("parameter %1").arg(index);
+}
+
+QString faultName(const Span& span) {
+  return words(trace::name(static_cast<FaultKind>(span.detail)));
 }
 
 QString operationName(const Span& span) { return words(name(trace::operationOf(span.detail))); }

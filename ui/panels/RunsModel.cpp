@@ -164,7 +164,7 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
       if (!run.problem.isEmpty()) {
         return run.problem;
       }
-      if (column == kStarted) {
+      if (column == kStarted || column == kName) {  // may be cut off
         return text(run, column);
       }
       return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;

@@ -50,7 +50,7 @@ TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlo
   const support::TemporaryFolder folder;
   tests::writeFinishedRun(folder / "old.lockstep", 3);
   RunsPanel panel(QString::fromStdString(folder.path().string()));
-  const auto marked = [&] { return panel.view()->currentIndex().siblingAtColumn(RunsModel::kName)
+  const auto marked = [&] { return panel.view()->currentIndex().siblingAtColumn(RunsModel::kState)
                                        .data(Qt::ToolTipRole).toString(); };
   const auto pathOf = [&](const char* name) {
     return QString::fromStdString((folder / name).string());
@@ -65,7 +65,8 @@ TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlo
 
   for (int row = 0; row < panel.view()->model()->rowCount(); ++row) {
     const QModelIndex index = panel.view()->model()->index(row, RunsModel::kName);
-    if (index.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
+    const QModelIndex state = index.siblingAtColumn(RunsModel::kState);
+    if (state.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
   }
   bool scanned = false;
   QObject::connect(&panel, &RunsPanel::refreshed, [&] { scanned = true; });

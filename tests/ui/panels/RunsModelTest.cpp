@@ -78,6 +78,12 @@ TEST_F(RunsModelTest, TheStartIsShortForRunsOfTodayAndWholeInTooltipAndFilter) {
   EXPECT_EQ(visible("started:2024-02"), QStringList{"old"});
 }
 
+TEST_F(RunsModelTest, ANameThatIsCutOffStandsWholeInItsTooltip) {
+  model_.setEntries({entry("fault: a frozen rank", "mlp", 2)});
+  EXPECT_EQ(model_.index(0, RunsModel::kName).data(Qt::ToolTipRole).toString(),
+            "fault: a frozen rank");
+}
+
 TEST_F(RunsModelTest, AnUnreadableFileSaysSoAndShowsNoFigures) {
   RunEntry broken;
   broken.path = "z";

@@ -93,7 +93,7 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kSyncBatchNorm:
       return {titleOf(model, span), QStringLiteral("batch norm"), QStringLiteral("bn")};
     case EventKind::kZeroBroadcast:
-      return {titleOf(model, span), QStringLiteral("zero")};
+      return {titleOf(model, span), QStringLiteral("parameters"), QStringLiteral("zero")};
     case EventKind::kUsedMap: return {QStringLiteral("map of used"), QStringLiteral("used")};
     case EventKind::kScatter: return {QStringLiteral("scatter")};
     case EventKind::kReplicate: return {titleOf(model, span), QStringLiteral("replicate")};
@@ -104,7 +104,7 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
       return {titleOf(model, span), QStringLiteral("device %1").arg(span.detail),
               QStringLiteral("d%1").arg(span.detail)};
     case EventKind::kFault:
-      return {titleOf(model, span).remove(QStringLiteral("fault: ")), QStringLiteral("fault")};
+      return {titleOf(model, span).remove(QStringLiteral("fault: ")), faultName(span)};
     case EventKind::kHookEncode: return withBucket(QStringLiteral("encode"));
     case EventKind::kHookCommunicate: return withBucket(QStringLiteral("communicate"));
     case EventKind::kHookDecode: return withBucket(QStringLiteral("decode"));

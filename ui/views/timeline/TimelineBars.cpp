@@ -39,7 +39,8 @@ void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& b
   drawBarText(list, span, body, fill);
 }
 
-// A collective is first waiting for the last rank (hatched), then transfer (solid).
+// A collective is first waiting for the last rank (hatched), then transfer (solid); pale in an
+// outline where a rank has no record, so that nobody knows.
 void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const {
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   const QColor pale = mixed(fill, palette_.background, 0.3);
@@ -50,6 +51,12 @@ void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QR
                               : std::clamp(axis_.toX(arrivals.lastArrivalNs), body.left(),
                                            body.right());
   const double radius = body.width() > kRoundedFrom ? 2 : 0;
+  if (!arrivals.missing.empty()) {
+    list.fill(body, pale, radius);
+    list.outline(body, fill, radius);
+    drawBarText(list, span, body, pale);
+    return;
+  }
   if (arrivedX - body.left() < 1) {
     list.fill(body, fill, radius);
     drawBarText(list, span, body, fill);

@@ -11,6 +11,7 @@
 #include "ui/canvas/PainterBackend.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -18,10 +19,6 @@ namespace {
 
 constexpr double kTitleHeight = 38;
 constexpr double kLegendHeight = 34;
-constexpr std::uint32_t kIterationsShown = 3;
-constexpr std::size_t kStepsLookedAt = 4096;
-// Frame of a picture by the length of what it shows.
-constexpr double kMargin = 0.015;
 
 struct Picture {
   DisplayList list;
@@ -57,7 +54,7 @@ QString subtitle(const RunModel& model, TimeRange range) {
 
 Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<TimeRange> range) {
   const Palette& palette = Palette::of(theme);
-  const TimeRange shown = range.value_or(typicalRange(model));
+  const TimeRange shown = range.value_or(firstLook(model));
   const TimelineLayout layout(model, {}, shown);
   const double lanes = timeline_metrics::kRulerHeight + layout.height();
   Picture picture;
@@ -96,40 +93,6 @@ base::Error cannotWrite(const QString& path) {
 }
 
 }  // namespace
-
-TimeRange typicalRange(const RunModel& model) {
-  const std::uint32_t after = model.rebuildStep().value_or(0) + 1;
-  for (int rank = 0; rank < model.rankCount(); ++rank) {
-    std::vector<StepSpan> steps;
-    const std::size_t count = model.stepCount(rank);
-    const std::size_t from = count > kStepsLookedAt ? count - kStepsLookedAt : 0;
-    for (std::size_t i = from; i < count; ++i) {
-      const Span span = model.spanAt(laneId(rank, LaneRole::kPhases), 0, i);
-      if (span.step >= after) {
-        steps.push_back({span.step, span.startNs, span.endNs()});
-      }
-    }
-    if (steps.size() < kIterationsShown) {
-      continue;
-    }
-    std::vector<double> lengths;
-    for (std::size_t i = 0; i + kIterationsShown <= steps.size(); ++i) {
-      lengths.push_back(steps[i + kIterationsShown - 1].endNs - steps[i].startNs);
-    }
-    std::vector<double> sorted = lengths;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    const auto typical = std::min_element(
-        lengths.begin(), lengths.end(),
-        [&](double a, double b) { return std::abs(a - *middle) < std::abs(b - *middle); });
-    const auto i = static_cast<std::size_t>(typical - lengths.begin());
-    const double margin = *typical * kMargin;
-    return {steps[i].startNs - margin, steps[i + kIterationsShown - 1].endNs + margin};
-  }
-  const TimeRange all = model.extent();
-  const double margin = all.lengthNs() * kMargin;
-  return {all.startNs - margin, all.endNs + margin};
-}
 
 QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
                       std::optional<TimeRange> range, double scale) {

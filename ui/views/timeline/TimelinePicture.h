@@ -13,8 +13,7 @@ namespace lockstep::ui {
 
 /// Draws a loaded run's timeline, all ranks and a legend, without a display (a QGuiApplication
 /// on the offscreen platform is enough). `size` is in logical pixels; a height of 0 takes what
-/// the lanes need. Without a range it shows three typical iterations after the rebuild of the
-/// buckets. [ui-thread]
+/// the lanes need. Without a range it shows what is worth a first look (FirstLook.h). [ui-thread]
 QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
                       std::optional<TimeRange> range = std::nullopt, double scale = 1.0);
 
@@ -22,9 +21,5 @@ QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
 /// Errors: another ending, a run without spans, a path that cannot be written.
 base::Status saveTimeline(const RunModel& model, const QString& path, QSize size, Theme theme,
                           std::optional<TimeRange> range = std::nullopt, double scale = 2.0);
-
-/// Three iterations whose length is nearest the median, after the rebuild; the whole extent
-/// when the run has fewer.
-TimeRange typicalRange(const RunModel& model);
 
 }  // namespace lockstep::ui

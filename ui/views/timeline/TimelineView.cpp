@@ -10,7 +10,7 @@
 #include "engine/base/Clock.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/timeline/TimelinePicture.h"
+#include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -148,7 +148,7 @@ void TimelineView::modelChanged() {
 }
 
 // The first look at a run: its newest iterations while it is live, its last when it came to grief
-// in them, typical ones when it ended well.
+// in them, those around a fault of the experiment, typical ones when it ended well.
 void TimelineView::modelLoaded() {
   if (state_ != nullptr && state_->range().empty()) {
     if (model_->isLive()) {
@@ -164,7 +164,9 @@ TimeRange TimelineView::firstLook() const {
   const trace::RunState state = model_->info().state;
   const bool broken =
       state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied;
-  return broken && model_->spanCount() > 0 ? controller_.lastIterations() : typicalRange(*model_);
+  const bool struck = model_->holds(trace::EventKind::kFault);
+  return broken && !struck && model_->spanCount() > 0 ? controller_.lastIterations()
+                                                      : ui::firstLook(*model_);
 }
 
 void TimelineView::changedByUser() {

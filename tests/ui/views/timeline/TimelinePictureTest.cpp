@@ -27,28 +27,6 @@ class TimelinePicture : public testing::Test {
   RunModel model_;
 };
 
-TEST_F(TimelinePicture, ShowsThreeTypicalIterationsAfterTheRebuild) {
-  const TimeRange range = typicalRange(model_);
-  const auto middle = model_.stepAt(0, (range.startNs + range.endNs) / 2);
-  ASSERT_TRUE(middle.has_value());
-  const auto before = model_.step(0, middle->step - 1);
-  const auto after = model_.step(0, middle->step + 1);
-  EXPECT_GT(before->step, *model_.rebuildStep());
-  EXPECT_LT(range.startNs, before->startNs);
-  EXPECT_GT(range.endNs, after->endNs);
-  EXPECT_LT(range.lengthNs(), (after->endNs - before->startNs) * 1.1);
-}
-
-TEST_F(TimelinePicture, FallsBackToTheWholeRunWhenItIsShort) {
-  RunModel model;
-  test::DemoOptions options;
-  options.steps = 2;
-  model.applyUpdate(test::demoRun(options));
-  const TimeRange range = typicalRange(model);
-  EXPECT_LE(range.startNs, model.extent().startNs);
-  EXPECT_GE(range.endNs, model.extent().endNs);
-}
-
 TEST_F(TimelinePicture, HasTheSizeAskedForAndManyColours) {
   const QImage image = renderTimeline(model_, QSize(900, 500), Theme::kLight, std::nullopt, 2);
   EXPECT_EQ(image.size(), QSize(1800, 1000));

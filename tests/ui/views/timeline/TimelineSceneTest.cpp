@@ -6,9 +6,10 @@
 #include <algorithm>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/Feed.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/SpanStyle.h"
-#include "ui/views/timeline/TimelinePicture.h"
 
 namespace lockstep::ui {
 namespace {
@@ -295,6 +296,25 @@ TEST_F(TimelineSceneTest, ColoursByBucketWhenAsked) {
             palette.tone(Tone::kNeutral));
   EXPECT_EQ(colourOf(collective, ColourBy::kHook, palette), palette.tone(Tone::kNeutral));
   EXPECT_EQ(colourOf(collective, ColourBy::kWait, palette), palette.tone(Tone::kTransfer));
+}
+
+TEST_F(TimelineSceneTest, OutlinesACollectiveOfWhichARankHasNoRecord) {
+  model_.applyUpdate(
+      test::Feed()
+          .span(2, EventKind::kCollective, 0, 900, 0, test::sequence(1), test::kAllreduce)
+          .span(4, EventKind::kCollective, 500, 900, 0, test::sequence(1), test::kAllreduce)
+          .span(2, EventKind::kCollective, 1000, 1900, 1, test::sequence(2), test::kAllreduce)
+          .take());
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(1400, layout_.height() + 60);
+  frame_.range = {0, 900};
+  const DisplayList known = draw();
+  EXPECT_EQ(count(known, Op::kOutline), 0);
+  EXPECT_GT(count(known, Op::kHatch), 0);
+  frame_.range = {1000, 1900};
+  const DisplayList unknown = draw();
+  EXPECT_EQ(count(unknown, Op::kOutline), 1);
+  EXPECT_EQ(count(unknown, Op::kHatch), 0);
 }
 
 TEST_F(TimelineSceneTest, DrawsNoMoreWhenARunIsLongButLooksFromFar) {

@@ -1,0 +1,104 @@
+#include "ui/views/timeline/FirstLook.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+constexpr std::uint32_t kIterationsShown = 3;
+constexpr std::size_t kStepsLookedAt = 4096;
+// Frame beside what is shown, by its length.
+constexpr double kMargin = 0.015;
+constexpr std::size_t kFaultsLookedAt = 4096;
+
+std::optional<Span> firstFault(const RunModel& model) {
+  const std::uint32_t warmUp = model.rebuildStep().value_or(model.firstStep().value_or(0));
+  std::optional<Span> first;
+  const auto comesBefore = [&](const Span& a, const Span& b) {
+    const bool aMeasured = a.step > warmUp;
+    const bool bMeasured = b.step > warmUp;
+    return aMeasured != bMeasured ? aMeasured : a.startNs < b.startNs;
+  };
+  for (int rank = 0; rank < model.rankCount(); ++rank) {
+    const Lane* lane = model.lane(laneId(rank, LaneRole::kPhases));
+    const std::size_t rows = lane == nullptr ? 0 : lane->rows.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::size_t count = std::min(lane->rows[row].size(), kFaultsLookedAt);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (static_cast<EventKind>(lane->rows[row].at(i).kind) != EventKind::kFault) {
+          break;  // faults have a row of their own
+        }
+        const Span fault = model.spanAt(lane->id, static_cast<int>(row), i);
+        first = !first || comesBefore(fault, *first) ? fault : *first;
+      }
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+TimeRange typicalRange(const RunModel& model) {
+  const std::uint32_t after = model.rebuildStep().value_or(0) + 1;
+  for (int rank = 0; rank < model.rankCount(); ++rank) {
+    std::vector<StepSpan> steps;
+    const std::size_t count = model.stepCount(rank);
+    const std::size_t from = count > kStepsLookedAt ? count - kStepsLookedAt : 0;
+    for (std::size_t i = from; i < count; ++i) {
+      const Span span = model.spanAt(laneId(rank, LaneRole::kPhases), 0, i);
+      if (span.step >= after) {
+        steps.push_back({span.step, span.startNs, span.endNs()});
+      }
+    }
+    if (steps.size() < kIterationsShown) {
+      continue;
+    }
+    std::vector<double> lengths;
+    for (std::size_t i = 0; i + kIterationsShown <= steps.size(); ++i) {
+      lengths.push_back(steps[i + kIterationsShown - 1].endNs - steps[i].startNs);
+    }
+    std::vector<double> sorted = lengths;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    const auto typical = std::min_element(
+        lengths.begin(), lengths.end(),
+        [&](double a, double b) { return std::abs(a - *middle) < std::abs(b - *middle); });
+    const auto i = static_cast<std::size_t>(typical - lengths.begin());
+    const double margin = *typical * kMargin;
+    return {steps[i].startNs - margin, steps[i + kIterationsShown - 1].endNs + margin};
+  }
+  const TimeRange all = model.extent();
+  const double margin = all.lengthNs() * kMargin;
+  return {all.startNs - margin, all.endNs + margin};
+}
+
+std::optional<TimeRange> faultRange(const RunModel& model) {
+  const auto fault = model.holds(EventKind::kFault) ? firstFault(model) : std::nullopt;
+  if (!fault) {
+    return std::nullopt;
+  }
+  const auto stepOf = [&](std::uint32_t number) { return model.step(fault->rank(), number); };
+  const auto before = fault->step > 0 ? stepOf(fault->step - 1) : std::nullopt;
+  const auto during = stepOf(fault->step);  // none when the rank did not live to its end
+  const auto after = stepOf(fault->step + 1);
+  const auto known = before ? before : during;
+  constexpr double kNothingKnownNs = 1e6;
+  const double each = known ? std::max(known->endNs - known->startNs, 1.0) : kNothingKnownNs;
+  const double from = known ? std::min(known->startNs, fault->startNs) : fault->startNs - each;
+  const double to = after    ? after->endNs
+                    : during ? std::max(during->endNs, fault->endNs())
+                             : fault->endNs() + 2 * each;
+  const double margin = (to - from) * kMargin;
+  return TimeRange{from - margin, to + margin};
+}
+
+TimeRange firstLook(const RunModel& model) {
+  const auto fault = faultRange(model);
+  return fault ? *fault : typicalRange(model);
+}
+
+}  // namespace lockstep::ui

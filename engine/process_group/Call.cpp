@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 
 namespace lockstep::process_group {
@@ -55,6 +56,20 @@ void Call::describeTensors(const std::vector<at::Tensor>& list) {
 bool reduces(trace::Operation operation) {
   return operation == trace::Operation::kAllreduce || operation == trace::Operation::kReduce ||
          operation == trace::Operation::kReduceScatter;
+}
+
+bool isDirect(trace::Operation operation) {
+  return operation == trace::Operation::kSend || operation == trace::Operation::kRecv;
+}
+
+std::chrono::milliseconds timeLimit(std::chrono::milliseconds ofCall,
+                                    std::chrono::milliseconds ofGroup) {
+  constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
+  return std::min(ofCall == kNoTimeout ? ofGroup : ofCall, kLongest);
+}
+
+std::chrono::milliseconds timeLimit(const CallOptions& options, const ProcessGroup& group) {
+  return timeLimit(options.timeout, group.timeout());
 }
 
 std::string describe(const Call& call) {

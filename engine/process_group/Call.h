@@ -35,6 +35,16 @@ struct Call {
 
 [[nodiscard]] bool reduces(trace::Operation operation);
 
+/// Whether it is send or recv, which concern two ranks only.
+[[nodiscard]] bool isDirect(trace::Operation operation);
+
+/// Returns what a call may take: its own time limit or the group's, at most a year, so that sums
+/// with it and its nanoseconds stay in range.
+[[nodiscard]] std::chrono::milliseconds timeLimit(std::chrono::milliseconds ofCall,
+                                                  std::chrono::milliseconds ofGroup);
+[[nodiscard]] std::chrono::milliseconds timeLimit(const CallOptions& options,
+                                                  const ProcessGroup& group);
+
 /// "allreduce(sum) of 1000 float", "broadcast from rank 0 of 3 tensors, 1200 bytes".
 [[nodiscard]] std::string describe(const Call& call);
 

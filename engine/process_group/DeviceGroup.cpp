@@ -6,8 +6,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "engine/process_group/JoinedWork.h"
-
 namespace lockstep::process_group {
 namespace {
 
@@ -27,20 +25,21 @@ std::optional<c10::DeviceType> deviceFrom(const std::string& text) {
   return std::nullopt;
 }
 
-std::string nameOf(const DeviceGroup::Groups& groups) {
+std::string nameOf(const DeviceGroup::Map& map) {
   std::string text;
-  for (const auto& [device, group] : groups) {
+  for (const auto& [device, group] : map) {
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", deviceName(device),
                         group->backendName());
   }
   return text;
 }
 
-const ProcessGroup& firstOf(const DeviceGroup::Groups& groups) {
-  if (groups.empty()) {
-    throw std::invalid_argument("DeviceGroup: there are no backends");
+CompoundGroup::Groups groupsOf(const DeviceGroup::Map& map) {
+  CompoundGroup::Groups groups;
+  for (const auto& [device, group] : map) {
+    groups.push_back(group);
   }
-  return *groups.front().second;
+  return groups;
 }
 
 }  // namespace
@@ -82,51 +81,14 @@ base::Result<std::vector<DeviceBackend>> parseDeviceMap(const std::string& text)
   return map;
 }
 
-DeviceGroup::DeviceGroup(std::string groupName, Groups groups)
-    : ForwardingGroup(firstOf(groups).rank(), firstOf(groups).size(), std::move(groupName),
-                      nameOf(groups)),
-      groups_(std::move(groups)) {
-  for (const auto& [device, group] : groups_) {
-    if (group->rank() != rank() || group->size() != size()) {
-      throw std::invalid_argument(fmt::format(
-          "DeviceGroup: the group of {} is rank {} of {} and that of {} is rank {} of {}",
-          deviceName(device), group->rank(), group->size(), deviceName(groups_[0].first), rank(),
-          size()));
-    }
+DeviceGroup::DeviceGroup(std::string groupName, const Map& map)
+    : CompoundGroup("DeviceGroup", std::move(groupName), nameOf(map), groupsOf(map)) {
+  for (const auto& [device, group] : map) {
+    devices_.push_back(device);
   }
 }
 
-at::Tensor DeviceGroup::allocate(std::int64_t bytes) { return groups_[0].second->allocate(bytes); }
-
-std::uint64_t DeviceGroup::sequenceNumber() const {
-  std::lock_guard lock(mutex_);
-  return sequence_;
-}
-
-std::chrono::milliseconds DeviceGroup::timeout() const { return groups_[0].second->timeout(); }
-
-void DeviceGroup::setTimeout(std::chrono::milliseconds timeout) {
-  for (const auto& [device, group] : groups_) {
-    group->setTimeout(timeout);
-  }
-}
-
-void DeviceGroup::abort(const std::string& reason) {
-  for (const auto& [device, group] : groups_) {
-    group->abort(reason);
-  }
-}
-
-GroupState DeviceGroup::state() const {
-  for (const auto& [device, group] : groups_) {
-    if (const GroupState state = group->state(); state != GroupState::kSuccess) {
-      return state;
-    }
-  }
-  return GroupState::kSuccess;
-}
-
-ProcessGroup& DeviceGroup::groupOf(const ForwardedCall& call) const {
+ProcessGroup& DeviceGroup::groupFor(const ForwardedCall& call, std::uint64_t /*turn*/) const {
   const c10::DeviceType device = call.tensors.front().device().type();
   for (const auto* list : {&call.tensors, &call.outputs}) {
     for (const at::Tensor& tensor : *list) {
@@ -138,41 +100,13 @@ ProcessGroup& DeviceGroup::groupOf(const ForwardedCall& call) const {
       }
     }
   }
-  for (const auto& [type, group] : groups_) {
-    if (type == device) {
-      return *group;
-    }
+  const auto found = std::find(devices_.begin(), devices_.end(), device);
+  if (found != devices_.end()) {
+    return *groups()[static_cast<std::size_t>(found - devices_.begin())];
   }
   throw std::invalid_argument(fmt::format("{}::{}: there is no backend for tensors on {}",
                                           backendName(), trace::name(call.call.operation),
                                           deviceName(device)));
-}
-
-ProcessGroup::WorkPtr DeviceGroup::forward(ForwardedCall forwarded) {
-  const Call& call = forwarded.call;
-  if (call.operation == trace::Operation::kSend || call.operation == trace::Operation::kRecv) {
-    return forwarded.issue(groupOf(forwarded));
-  }
-  if (call.operation != trace::Operation::kBarrier) {
-    ProcessGroup& group = groupOf(forwarded);
-    std::lock_guard lock(mutex_);
-    WorkPtr work = forwarded.issue(group);
-    ++sequence_;
-    return work;
-  }
-  std::lock_guard lock(mutex_);
-  ++sequence_;
-  std::vector<WorkPtr> parts;
-  for (const auto& [device, group] : groups_) {
-    parts.push_back(forwarded.issue(*group));
-  }
-  CommError::Where where;
-  where.group = groupName();
-  where.rank = rank();
-  where.operation = call.operation;
-  where.sequence = sequence_;
-  return joinWorks(std::move(parts), std::move(where), {},
-                   call.options.timeout == kNoTimeout ? timeout() : call.options.timeout);
 }
 
 }  // namespace lockstep::process_group

@@ -3,13 +3,12 @@
 #include <c10/core/DeviceType.h>
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/process_group/ForwardingGroup.h"
+#include "engine/process_group/CompoundGroup.h"
 
 namespace lockstep::process_group {
 
@@ -25,32 +24,20 @@ struct DeviceBackend {
 [[nodiscard]] base::Result<std::vector<DeviceBackend>> parseDeviceMap(const std::string& text);
 
 /// Sends each call to the backend of its tensors' device, as c10d's "cpu:gloo,cuda:nccl". All
-/// tensors of a call must be on one device type (std::invalid_argument). A barrier covers all
-/// backends, and allocate() is the first one's. [any-thread]
-class DeviceGroup final : public ForwardingGroup {
+/// tensors of a call must be on one device type (std::invalid_argument). [any-thread]
+class DeviceGroup final : public CompoundGroup {
  public:
-  using Groups = std::vector<std::pair<c10::DeviceType, std::shared_ptr<ProcessGroup>>>;
+  using Map = std::vector<std::pair<c10::DeviceType, std::shared_ptr<ProcessGroup>>>;
 
-  /// Throws std::invalid_argument for an empty list and when rank or size are not the same.
-  DeviceGroup(std::string groupName, Groups groups);
-
-  at::Tensor allocate(std::int64_t bytes) override;
-  /// Collectives that were queued on any backend; a barrier counts once.
-  [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  [[nodiscard]] std::chrono::milliseconds timeout() const override;
-  void setTimeout(std::chrono::milliseconds timeout) override;
-  void abort(const std::string& reason) override;
-  [[nodiscard]] GroupState state() const override;
+  /// Throws std::invalid_argument as CompoundGroup, whose groups are the map's in their order.
+  DeviceGroup(std::string groupName, const Map& map);
 
  protected:
-  WorkPtr forward(ForwardedCall call) override;
+  [[nodiscard]] ProcessGroup& groupFor(const ForwardedCall& call,
+                                       std::uint64_t turn) const override;
 
  private:
-  [[nodiscard]] ProcessGroup& groupOf(const ForwardedCall& call) const;
-
-  Groups groups_;
-  mutable std::mutex mutex_;
-  std::uint64_t sequence_ = 0;
+  std::vector<c10::DeviceType> devices_;  // of each group
 };
 
 }  // namespace lockstep::process_group

@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "engine/process_group/Arguments.h"
+#include "engine/process_group/Call.h"
 #include "engine/process_group/JoinedWork.h"
 
 namespace lockstep::process_group {
@@ -24,10 +25,6 @@ CommError::Where whereOf(const ProcessGroup& group, trace::Operation operation,
   where.sequence = group.sequenceNumber();
   where.bucket = options.bucket;
   return where;
-}
-
-std::chrono::milliseconds limitOf(const ProcessGroup& group, const CallOptions& options) {
-  return options.timeout == kNoTimeout ? group.timeout() : options.timeout;
 }
 
 at::Tensor flatten(const std::vector<at::Tensor>& tensors) {
@@ -82,7 +79,7 @@ ProcessGroup::WorkPtr alltoallLists(ProcessGroup& group, std::vector<at::Tensor>
   const auto work =
       group.alltoall(received, flatten(inputs), sizesOf(outputs), sizesOf(inputs), options);
   return joinWorks({work}, whereOf(group, trace::Operation::kAlltoall, options), outputs,
-                   limitOf(group, options),
+                   timeLimit(options, group),
                    [received, outputs] { unflatten(received, outputs); });
 }
 
@@ -142,7 +139,7 @@ ProcessGroup::WorkPtr allgatherCoalesced(ProcessGroup& group,
     all.insert(all.end(), list.begin(), list.end());
   }
   return joinWorks(std::move(works), whereOf(group, trace::Operation::kAllgather, options),
-                   std::move(all), limitOf(group, options), [pieces = std::move(pieces)] {
+                   std::move(all), timeLimit(options, group), [pieces = std::move(pieces)] {
                      for (const auto& [flat, tensors] : pieces) {
                        unflatten(flat, tensors);
                      }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/process_group/Arguments.h"
+#include "engine/process_group/Call.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -150,7 +151,7 @@ void otherRank(ProcessGroup& group, milliseconds timeout) {
 void monitoredBarrier(ProcessGroup& group, milliseconds timeout, bool waitAllRanks) {
   const Arguments arguments(group.backendName(), trace::Operation::kBarrier, group.size());
   arguments.timeout(timeout);
-  const milliseconds limit = timeout == kNoTimeout ? group.timeout() : timeout;
+  const milliseconds limit = timeLimit(timeout, group.timeout());
   if (group.size() == 1) {
     return;
   }

@@ -102,7 +102,7 @@ Made makeMapped(const Maker& maker, const GroupOptions& options) {
   if (maker.map.size() == 1) {
     return factoryOf(maker.map[0].backend)(maker.store, maker.rank, maker.size, options);
   }
-  DeviceGroup::Groups groups;
+  DeviceGroup::Map groups;
   for (const DeviceBackend& entry : maker.map) {
     GroupOptions own = options;
     own.groupName += fmt::format("/{}", c10::DeviceTypeName(entry.device, true));
@@ -113,7 +113,7 @@ Made makeMapped(const Maker& maker, const GroupOptions& options) {
     groups.emplace_back(entry.device, std::move(made).value());
   }
   return std::shared_ptr<ProcessGroup>(
-      std::make_shared<DeviceGroup>(options.groupName, std::move(groups)));
+      std::make_shared<DeviceGroup>(options.groupName, groups));
 }
 
 Made makeTurns(const Maker& maker, const GroupOptions& options) {

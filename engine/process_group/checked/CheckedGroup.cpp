@@ -31,10 +31,6 @@ std::vector<at::Tensor> perRank(int ranks, std::size_t size) {
   return tensors;
 }
 
-bool isDirect(const Call& call) {
-  return call.operation == trace::Operation::kSend || call.operation == trace::Operation::kRecv;
-}
-
 std::string callText(const Call& call) {
   std::string text = fmt::format("{} #{}", trace::name(call.operation), call.sequence);
   if (call.options.bucket != trace::kNoBucket) {
@@ -117,11 +113,11 @@ void CheckedGroup::abort(const std::string& reason) {
 }
 
 ProcessGroup::WorkPtr CheckedGroup::forward(ForwardedCall forwarded) {
-  if (isDirect(forwarded.call)) {
+  if (isDirect(forwarded.call.operation)) {
     return forwarded.issue(*inner_);
   }
   const CallOptions& options = forwarded.call.options;
-  const milliseconds limit = options.timeout == kNoTimeout ? inner_->timeout() : options.timeout;
+  const milliseconds limit = timeLimit(options, *inner_);
   std::unique_lock lock(mutex_);
   forwarded.call.sequence = ++sequence_;
   if (off_ && !busy_ && pending_.empty()) {
@@ -256,7 +252,8 @@ void CheckedGroup::gatherDetails(Field field, std::vector<CheckRecord> records) 
         }
         std::vector<std::string> texts;
         for (const at::Tensor& tensor : gathered.value()) {
-          texts.emplace_back(static_cast<const char*>(tensor.data_ptr()));
+          const char* const text = static_cast<const char*>(tensor.data_ptr());
+          texts.emplace_back(text, strnlen(text, kDetailBytes));
         }
         refuse(field, records, texts);
       });

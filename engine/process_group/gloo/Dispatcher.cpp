@@ -94,15 +94,14 @@ GroupState Dispatcher::state() const {
 }
 
 void Dispatcher::setBreakHandler(std::function<void()> handler) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(handlerMutex_);
   breakHandler_ = std::move(handler);
 }
 
 // Numbers a call and puts it among those in flight; with the mutex held.
 std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> outputs,
                                           milliseconds limit) {
-  const bool direct =
-      call.operation == trace::Operation::kSend || call.operation == trace::Operation::kRecv;
+  const bool direct = isDirect(call.operation);
   call.sequence = direct ? ++directSequence_ : ++sequence_;
   CommError::Where where;
   where.group = options_.group;
@@ -301,7 +300,6 @@ void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
 void Dispatcher::failAll(const Failure& failure) {
   std::vector<std::shared_ptr<Flight>> all;
   std::deque<Task> waiting;
-  std::function<void()> handler;
   {
     std::lock_guard lock(mutex_);
     if (broken_.empty()) {
@@ -312,7 +310,6 @@ void Dispatcher::failAll(const Failure& failure) {
       all.push_back(flight);
     }
     waiting.swap(queue_);
-    handler = breakHandler_;
   }
   for (const auto& flight : all) {
     flight->fail(failure);
@@ -321,8 +318,9 @@ void Dispatcher::failAll(const Failure& failure) {
     task.body = nullptr;
     end(task.flight, nullptr, 0);
   }
-  if (handler) {
-    handler();
+  std::lock_guard lock(handlerMutex_);
+  if (breakHandler_) {
+    breakHandler_();
   }
 }
 

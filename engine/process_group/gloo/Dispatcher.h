@@ -83,8 +83,9 @@ class Dispatcher {
   /// Turns a broken connection into a failure that says what is known of the cause.
   Failure explain(const PeerLost& lost);
 
-  /// `handler` is called, without locks, when operations in flight have failed and whoever runs
-  /// those from open() must end them. Set before the first open().
+  /// `handler` is called when operations in flight have failed and whoever runs those from open()
+  /// must end them. Set before the first open(); it is not running any more when another one is
+  /// set.
   void setBreakHandler(std::function<void()> handler);
 
   [[nodiscard]] std::uint64_t sequence() const;
@@ -130,8 +131,10 @@ class Dispatcher {
   CommErrorKind brokenBy_ = CommErrorKind::kBackend;
   bool told_ = false;
   bool stopping_ = false;
-  std::function<void()> breakHandler_;
   trace::Lane* queueLane_;
+
+  std::mutex handlerMutex_;  // held while the handler runs; taken last but for the handler's own
+  std::function<void()> breakHandler_;
 
   std::vector<Flight::Clock::time_point> suspectSince_;  // by peer; the watch's own
   std::vector<std::thread> workers_;

@@ -81,8 +81,8 @@ void NoticeBoard::post(Task task) {
   }
   state_->tasks.push_back(std::move(task));
   if (state_->ended) {  // most groups never need the thread
-    state_->ended = false;
     std::thread([state = state_] { state->work(); }).detach();
+    state_->ended = false;
   }
   state_->wake.notify_all();
 }

@@ -57,6 +57,7 @@ void PointToPoint::startThread() {
 
 void PointToPoint::wake() {
   std::lock_guard lock(mutex_);
+  changed_.notify_all();
   if (inboxBuffer_ != nullptr) {
     inboxBuffer_->abortWaitRecv();
   }
@@ -80,6 +81,7 @@ std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int 
     const at::NoGradGuard noGrad;
     std::lock_guard lock(mutex_);
     startThread();
+    changed_.notify_all();
     offer.id = ++ids_;
     Outgoing& outgoing = outgoing_[offer.id];
     outgoing.flight = flight;
@@ -156,13 +158,23 @@ void PointToPoint::loop() {
   std::iota(peers.begin(), peers.end(), 0);
   std::erase(peers, dispatcher_.options().rank);
   bool posted = false;
+  bool closed = false;
   for (;;) {
     endFailed();
     {
-      std::lock_guard lock(mutex_);
-      if (stopping_ && outgoing_.empty() && wanted_.empty()) {
+      std::unique_lock lock(mutex_);
+      const auto open = [this] { return !outgoing_.empty() || !wanted_.empty(); };
+      if (closed) {
+        changed_.wait(lock, [&] { return stopping_ || open(); });
+      }
+      if (stopping_ && !open()) {
         return;
       }
+    }
+    if (closed) {
+      // Whoever broke the group is failing what was called meanwhile, and wakes us again.
+      std::this_thread::yield();
+      continue;
     }
     try {
       while (takeOne()) {
@@ -181,8 +193,9 @@ void PointToPoint::loop() {
     } catch (const Interrupted&) {
       // The group broke; endFailed() comes next.
     } catch (const std::exception& error) {
+      // Gloo's exception stays: each further wait would end with it at once.
+      closed = true;
       dispatcher_.breakGroup(explain(peers, withoutLocation(error.what())));
-      posted = true;  // Gloo takes no more
     }
   }
 }
@@ -204,9 +217,13 @@ void PointToPoint::handle(int source, const Message& message) {
     std::lock_guard lock(mutex_);
     Link& link = links_[static_cast<std::size_t>(source)];
     ++link.received;
-    for (; link.acknowledged != header.received; ++link.acknowledged) {
-      link.unacknowledged.pop_front();
+    const std::uint32_t news = header.received - link.acknowledged;
+    if (news > link.unacknowledged.size() || header.kind < Kind::kOffer ||
+        header.kind > Kind::kRefused) {
+      throw PeerLost{source, "it sent a message that makes no sense"};
     }
+    link.unacknowledged.erase(link.unacknowledged.begin(), link.unacknowledged.begin() + news);
+    link.acknowledged = header.received;
     if (header.kind == Kind::kOffer) {
       offers_.push_back(Offer{source, message});
       return;
@@ -299,8 +316,14 @@ void PointToPoint::endOutgoing(std::uint64_t id, const Header* refusal) {
     outgoing_.erase(found);
   }
   if (refusal == nullptr) {
-    if (outgoing.channel != nullptr) {
-      outgoing.channel->finishSend();  // done already: the data has arrived
+    try {
+      if (outgoing.channel != nullptr) {
+        outgoing.channel->finishSend();  // done already: the data has arrived
+      }
+    } catch (...) {
+      std::lock_guard lock(mutex_);  // endFailed() ends it with the rest
+      outgoing_.emplace(id, std::move(outgoing));
+      throw;
     }
     outgoing.channel.reset();
     dispatcher_.end(outgoing.flight, lane_, outgoing.startTicks);

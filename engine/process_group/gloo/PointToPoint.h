@@ -4,6 +4,7 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <array>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -115,6 +116,7 @@ class PointToPoint {
   std::vector<Link> links_;
   std::uint64_t ids_ = 0;
   bool stopping_ = false;
+  std::condition_variable changed_;  // waited for once the connections are closed
   Message inbox_;
   std::unique_ptr<::gloo::transport::UnboundBuffer> inboxBuffer_;
   std::thread thread_;

@@ -66,7 +66,7 @@ base::Result<std::shared_ptr<ProcessGroupGloo>> ProcessGroupGloo::make(
   connection.rank = rank;
   connection.size = size;
   connection.interfaces = options.interfaces;
-  connection.timeout = options.timeout;
+  connection.timeout = timeLimit(kNoTimeout, options.timeout);
   auto transport = gloo::Transport::connect(*store, connection);
   if (!transport.ok()) {
     return transport.error();
@@ -92,7 +92,7 @@ ProcessGroupGloo::ProcessGroupGloo(std::unique_ptr<Parts> parts, int rank, int s
 ProcessGroupGloo::~ProcessGroupGloo() = default;
 
 milliseconds ProcessGroupGloo::limit(const CallOptions& options) const {
-  return options.timeout == kNoTimeout ? timeout_.load() : options.timeout;
+  return timeLimit(options, *this);
 }
 
 std::uint64_t ProcessGroupGloo::sequenceNumber() const { return parts_->dispatcher.sequence(); }

@@ -76,9 +76,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
   }
   const milliseconds patience = std::min(kStuck, flight->limit / 4);
   const auto since = std::max(flight->queuedAt, flight->askedAt);
-  const bool collective = flight->call.operation != trace::Operation::kSend &&
-                          flight->call.operation != trace::Operation::kRecv;
-  if (collective && options_.size > 1 && now - since >= patience) {
+  if (!isDirect(flight->call.operation) && options_.size > 1 && now - since >= patience) {
     flight->askedAt = now;
     notices_.compare(flight->call.sequence, note(*flight),
                      [weak = std::weak_ptr<Flight>(flight)](NoticeBoard::Notes notes) {

@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <fstream>
+#include <sstream>
+#include <utility>
 
 namespace lockstep::process_group {
 namespace {
@@ -15,12 +17,17 @@ namespace {
 /// Operations a rank may be ahead of another before its entries are overwritten.
 constexpr std::uint64_t kDepth = 256;
 
-/// Differs between hosts, so that a path of one is not opened on another.
 std::string hostKey() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
   return id;
+}
+
+struct stat statusOf(int fd) {
+  struct stat status {};
+  static_cast<void>(fstat(fd, &status));  // all zero where it fails
+  return status;
 }
 
 }  // namespace
@@ -42,21 +49,24 @@ std::unique_ptr<ArrivalBoard> ArrivalBoard::open(store::Store& store, const std:
   if (rank == 0) {
     fd = memfd_create("lockstep-arrivals", MFD_CLOEXEC);
     if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-      close(fd);
-      fd = -1;
+      close(std::exchange(fd, -1));
     }
-    store.set(key, fd < 0 ? "none" : fmt::format("{} /proc/{}/fd/{}", hostKey(), getpid(), fd));
+    store.set(key, fd < 0 ? "none"
+                          : fmt::format("{} {} /proc/{}/fd/{}", hostKey(), statusOf(fd).st_ino,
+                                        getpid(), fd));
   } else {
-    const std::string place = store.get(key);
-    const auto blank = place.find(' ');
-    if (blank == std::string::npos || place.substr(0, blank) != hostKey()) {
+    std::istringstream place(store.get(key));
+    std::string host;
+    std::string path;
+    ino_t file = 0;
+    if (!(place >> host >> file >> path) || host != hostKey()) {
       return nullptr;
     }
-    fd = ::open(place.c_str() + blank + 1, O_RDWR | O_CLOEXEC);
-    struct stat status {};
-    if (fd >= 0 && (fstat(fd, &status) != 0 || static_cast<std::size_t>(status.st_size) != bytes)) {
-      close(fd);
-      return nullptr;
+    fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    // In another container of this host the path leads to nothing or to something else.
+    if (const struct stat found = statusOf(fd);
+        fd >= 0 && (found.st_ino != file || static_cast<std::size_t>(found.st_size) != bytes)) {
+      close(std::exchange(fd, -1));
     }
   }
   if (fd < 0) {

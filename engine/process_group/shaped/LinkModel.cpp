@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "engine/base/Check.h"
 #include "engine/process_group/Call.h"
 
 namespace lockstep::process_group {
@@ -18,14 +19,22 @@ double nsOf(double bytes, double gbps) {
   return gbps > 0 ? bytes * 8 / gbps : 0;
 }
 
+/// What takes longer than four months never ends; sums of such times stay in range.
+constexpr double kForeverNs = 1e16;
+
+std::int64_t rounded(double ns) {
+  return static_cast<std::int64_t>(std::min(ns + 0.5, kForeverNs));
+}
+
 LinkModel::Cost rounded(double linkNs, double latencyNs) {
-  return {static_cast<std::int64_t>(linkNs + 0.5), static_cast<std::int64_t>(latencyNs + 0.5)};
+  return {rounded(linkNs), rounded(latencyNs)};
 }
 
 }  // namespace
 
 LinkModel::LinkModel(LinkOptions options, int rank, int size)
     : options_(std::move(options)), rank_(rank), size_(size) {
+  LOCKSTEP_CHECK(options_.ranksPerNode > 0, "a node has {} ranks", options_.ranksPerNode);
   if (size_ < 2) {
     return;
   }

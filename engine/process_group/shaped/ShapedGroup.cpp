@@ -14,32 +14,6 @@
 namespace lockstep::process_group {
 namespace {
 
-using trace::Operation;
-
-std::uint64_t bytesOf(const std::vector<at::Tensor>& tensors) {
-  std::uint64_t bytes = 0;
-  for (const at::Tensor& tensor : tensors) {
-    bytes += tensor.defined() ? tensor.nbytes() : 0;
-  }
-  return bytes;
-}
-
-/// Bytes of each peer's rows; empty splits mean equal parts, as everywhere.
-std::vector<std::uint64_t> splitBytes(const at::Tensor& tensor,
-                                      const std::vector<std::int64_t>& splits, int size) {
-  std::vector<std::uint64_t> bytes(static_cast<std::size_t>(size), 0);
-  if (!tensor.defined() || tensor.dim() == 0 || tensor.size(0) == 0) {
-    return bytes;
-  }
-  const auto rows = static_cast<std::uint64_t>(tensor.size(0));
-  for (std::size_t peer = 0; peer < bytes.size(); ++peer) {
-    const std::uint64_t part =
-        peer < splits.size() ? static_cast<std::uint64_t>(splits[peer]) : rows / bytes.size();
-    bytes[peer] = part * (tensor.nbytes() / rows);
-  }
-  return bytes;
-}
-
 double bestSeconds(ProcessGroup& group, std::int64_t bytes, int rounds) {
   const at::Tensor data = at::zeros({bytes / 4}, at::kFloat);
   double best = std::numeric_limits<double>::infinity();
@@ -112,7 +86,7 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
 }
 
 ShapedGroup::ShapedGroup(std::shared_ptr<ProcessGroup> inner, std::shared_ptr<Traffic> traffic)
-    : ProcessGroup(inner->rank(), inner->size(), inner->groupName()),
+    : ForwardingGroup(inner->rank(), inner->size(), inner->groupName(), inner->backendName()),
       inner_(std::move(inner)),
       traffic_(std::move(traffic)) {}
 
@@ -120,95 +94,8 @@ ShapedGroup::~ShapedGroup() {
   traffic_->close();
 }
 
-Traffic::Request ShapedGroup::request(Operation operation, std::uint64_t bytes, int root,
-                                      std::vector<at::Tensor> outputs,
-                                      const CallOptions& options) const {
-  Traffic::Request request;
-  request.operation = operation;
-  request.bytes = bytes;
-  request.root = root;
-  if (operation != Operation::kAlltoall && !(operation == Operation::kRecv && root < 0) &&
-      root < size()) {
-    request.cost = traffic_->model().cost(operation, bytes, root);
-  }
-  request.outputs = std::move(outputs);
-  request.options = options;
-  if (request.options.timeout == kNoTimeout) {
-    request.options.timeout = timeout();
-  }
-  return request;
-}
-
-ProcessGroup::WorkPtr ShapedGroup::broadcast(std::vector<at::Tensor> tensors, int root,
-                                             const CallOptions& options) {
-  return traffic_->submit(request(Operation::kBroadcast, bytesOf(tensors), root, tensors, options),
-                          [&] { return inner_->broadcast(tensors, root, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::allreduce(std::vector<at::Tensor> tensors, ReduceOp op,
-                                             const CallOptions& options) {
-  return traffic_->submit(request(Operation::kAllreduce, bytesOf(tensors), -1, tensors, options),
-                          [&] { return inner_->allreduce(tensors, op, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::reduce(at::Tensor tensor, int root, ReduceOp op,
-                                          const CallOptions& options) {
-  return traffic_->submit(request(Operation::kReduce, bytesOf({tensor}), root, {tensor}, options),
-                          [&] { return inner_->reduce(tensor, root, op, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                             const CallOptions& options) {
-  return traffic_->submit(request(Operation::kAllgather, bytesOf({input}), -1, outputs, options),
-                          [&] { return inner_->allgather(outputs, input, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::gather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                          int root, const CallOptions& options) {
-  return traffic_->submit(request(Operation::kGather, bytesOf({input}), root, outputs, options),
-                          [&] { return inner_->gather(outputs, input, root, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::scatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                           int root, const CallOptions& options) {
-  return traffic_->submit(request(Operation::kScatter, bytesOf({output}), root, {output}, options),
-                          [&] { return inner_->scatter(output, inputs, root, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                                 ReduceOp op, const CallOptions& options) {
-  return traffic_->submit(
-      request(Operation::kReduceScatter, bytesOf({output}), -1, {output}, options),
-      [&] { return inner_->reduceScatter(output, inputs, op, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::alltoall(at::Tensor output, at::Tensor input,
-                                            std::vector<std::int64_t> outputSplits,
-                                            std::vector<std::int64_t> inputSplits,
-                                            const CallOptions& options) {
-  auto asked = request(Operation::kAlltoall, bytesOf({input}), -1, {output}, options);
-  asked.cost = traffic_->model().alltoall(splitBytes(input, inputSplits, size()),
-                                          splitBytes(output, outputSplits, size()));
-  return traffic_->submit(std::move(asked), [&] {
-    return inner_->alltoall(output, input, outputSplits, inputSplits, options);
-  });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::send(at::Tensor tensor, int to, int tag,
-                                        const CallOptions& options) {
-  return traffic_->submit(request(Operation::kSend, bytesOf({tensor}), to, {tensor}, options),
-                          [&] { return inner_->send(tensor, to, tag, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::recv(at::Tensor tensor, int from, int tag,
-                                        const CallOptions& options) {
-  return traffic_->submit(request(Operation::kRecv, bytesOf({tensor}), from, {tensor}, options),
-                          [&] { return inner_->recv(tensor, from, tag, options); });
-}
-
-ProcessGroup::WorkPtr ShapedGroup::barrier(const CallOptions& options) {
-  return traffic_->submit(request(Operation::kBarrier, 0, -1, {}, options),
-                          [&] { return inner_->barrier(options); });
+ProcessGroup::WorkPtr ShapedGroup::forward(ForwardedCall forwarded) {
+  return traffic_->submit(std::move(forwarded), *inner_);
 }
 
 void ShapedGroup::abort(const std::string& reason) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/ForwardingGroup.h"
 #include "engine/process_group/shaped/LinkClock.h"
 #include "engine/process_group/shaped/LinkModel.h"
 #include "engine/process_group/shaped/Traffic.h"
@@ -55,7 +55,7 @@ struct MeasuredLink {
 ///
 /// When the ranks do not share a host, an operation counts from this rank's call instead of the
 /// last rank's. A receive counts from when its message came in.
-class ShapedGroup final : public ProcessGroup {
+class ShapedGroup final : public ForwardingGroup {
  public:
   /// Collective over `inner`'s ranks, which share `store`. Error (kBadInput): the slowest link of
   /// the ring has more than half the bandwidth measured on `inner`, with both figures. Throws
@@ -65,28 +65,6 @@ class ShapedGroup final : public ProcessGroup {
                                                           ShapedOptions options);
   ~ShapedGroup() override;
 
-  [[nodiscard]] std::string backendName() const override { return inner_->backendName(); }
-  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
-                    const CallOptions& options = {}) override;
-  WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
-                    const CallOptions& options = {}) override;
-  WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
-                 const CallOptions& options = {}) override;
-  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                    const CallOptions& options = {}) override;
-  WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
-                 const CallOptions& options = {}) override;
-  WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
-                  const CallOptions& options = {}) override;
-  WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
-  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
-                   std::vector<std::int64_t> inputSplits = {},
-                   const CallOptions& options = {}) override;
-  WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) override;
-  WorkPtr recv(at::Tensor tensor, int from, int tag = 0, const CallOptions& options = {}) override;
-  WorkPtr barrier(const CallOptions& options = {}) override;
-
   at::Tensor allocate(std::int64_t bytes) override { return inner_->allocate(bytes); }
   [[nodiscard]] std::uint64_t sequenceNumber() const override { return inner_->sequenceNumber(); }
   [[nodiscard]] std::chrono::milliseconds timeout() const override { return inner_->timeout(); }
@@ -94,10 +72,10 @@ class ShapedGroup final : public ProcessGroup {
   void abort(const std::string& reason) override;
   [[nodiscard]] GroupState state() const override { return inner_->state(); }
 
+ protected:
+  WorkPtr forward(ForwardedCall call) override;
+
  private:
-  [[nodiscard]] Traffic::Request request(trace::Operation operation, std::uint64_t bytes, int root,
-                                         std::vector<at::Tensor> outputs,
-                                         const CallOptions& options) const;
   ShapedGroup(std::shared_ptr<ProcessGroup> inner, std::shared_ptr<Traffic> traffic);
 
   std::shared_ptr<ProcessGroup> inner_;

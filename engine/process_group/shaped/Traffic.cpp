@@ -13,10 +13,10 @@ namespace lockstep::process_group {
 using trace::Operation;
 
 struct Traffic::Transfer {
-  Request request;
+  Call call;
+  std::chrono::milliseconds limit{};
   CommError::Where where;
   std::uint64_t number = 0;  // of its kind of operation in this group, from 1
-  std::uint64_t sequence = 0;
   std::int64_t calledNs = 0;
   ProcessGroup::WorkPtr inner;
   std::shared_ptr<WorkState> work;
@@ -34,42 +34,37 @@ std::exception_ptr Traffic::aborted(const Transfer& transfer, const std::string&
 
 Traffic::Traffic(Parts parts) : parts_(std::move(parts)) {}
 
-bool Traffic::pairwise(Operation operation) {
-  return operation == Operation::kSend || operation == Operation::kRecv;
-}
-
-ProcessGroup::WorkPtr Traffic::submit(Request request, const Start& start) {
+ProcessGroup::WorkPtr Traffic::submit(ForwardedCall forwarded, ProcessGroup& inner) {
   auto transfer = std::make_shared<Transfer>();
-  transfer->request = std::move(request);
-  const Operation operation = transfer->request.operation;
-  const bool pair = pairwise(operation);
+  const Call& call = transfer->call = std::move(forwarded.call);
+  transfer->limit = timeLimit(call.options, inner);
+  const bool pair = isDirect(call.operation);
   {
     std::lock_guard lock(mutex_);
-    const std::uint64_t number = (pair ? pairCalls_ : calls_) + 1;
-    transfer->number = number;
+    transfer->number = ++(pair ? pairCalls_ : calls_);
     transfer->calledNs = base::monotonicNs();
     if (!pair && parts_.board != nullptr) {
-      parts_.board->write(number, transfer->calledNs);
+      parts_.board->write(transfer->number, transfer->calledNs);
     }
-    // Nothing of ours is called back in here: the future below gets its callback further down.
-    transfer->inner = start();
-    (pair ? pairCalls_ : calls_) = number;
-    transfer->sequence = transfer->inner->sequence();
-    transfer->where = {parts_.group, parts_.rank, operation, transfer->sequence,
-                       transfer->request.options.bucket};
-    transfer->where.peer = pair ? transfer->request.root : -1;
-    transfer->work = std::make_shared<WorkState>(
-        transfer->where, std::move(transfer->request.outputs), transfer->request.options.timeout,
-        WorkState::Backend{[waiting = std::weak_ptr(transfer)] {
-                             if (const auto held = waiting.lock()) {
-                               held->inner->abort();
-                               held->work->fail(aborted(*held, "by its caller"));
-                             }
-                           },
-                           {}});
-    if (!pair) {
-      queue_.push_back(transfer);
-    }
+  }
+  // Not under the lock: the group below may end earlier operations in this call, which come back
+  // here. Who calls from several threads keeps the order of the calls anyway.
+  transfer->inner = forwarded.issue(inner);
+  transfer->where = {parts_.group, parts_.rank, call.operation, transfer->inner->sequence(),
+                     call.options.bucket};
+  transfer->where.peer = pair ? call.root : -1;
+  transfer->work = std::make_shared<WorkState>(
+      transfer->where, std::move(forwarded.outputs), transfer->limit,
+      WorkState::Backend{[waiting = std::weak_ptr(transfer)] {
+                           if (const auto held = waiting.lock()) {
+                             held->inner->abort();
+                             held->work->fail(aborted(*held, "by its caller"));
+                           }
+                         },
+                         {}});
+  if (!pair) {
+    std::lock_guard lock(mutex_);
+    queue_.push_back(transfer);
   }
   transfer->inner->future().whenComplete(
       [self = shared_from_this(), transfer](const auto&) { self->innerDone(transfer); });
@@ -84,7 +79,7 @@ void Traffic::innerDone(const TransferPtr& transfer) {
     transfer->doneNs = base::monotonicNs();
     transfer->doneTicks = base::ticks();
     transfer->done = true;
-    if (pairwise(transfer->request.operation)) {
+    if (isDirect(transfer->call.operation)) {
       if (!failed) {
         carry(transfer, broken);
       }
@@ -115,33 +110,35 @@ void Traffic::advance(std::vector<TransferPtr>& broken) {
 }
 
 LinkModel::Cost Traffic::costOf(const Transfer& transfer) const {
-  const Request& request = transfer.request;
-  // Only now it is known whom a receive from any rank was from.
-  if (request.operation == Operation::kRecv && request.root < 0) {
-    return parts_.model.cost(Operation::kRecv, request.bytes, transfer.inner->sourceRank());
+  const Call& call = transfer.call;
+  if (call.operation == Operation::kAlltoall) {
+    return parts_.model.alltoall(call.bytesTo, call.bytesFrom);
   }
-  return request.cost;
+  // Only now it is known whom a receive from any rank was from.
+  const bool anySource = call.operation == Operation::kRecv && call.root < 0;
+  return parts_.model.cost(call.operation, call.bytes,
+                           anySource ? transfer.inner->sourceRank() : call.root);
 }
 
 void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broken) {
   using Direction = LinkClock::Direction;
-  const Operation operation = transfer->request.operation;
+  const Operation operation = transfer->call.operation;
   const LinkModel::Cost cost = costOf(*transfer);
   const Direction direction = operation == Operation::kSend   ? Direction::kOut
                               : operation == Operation::kRecv ? Direction::kIn
                                                               : Direction::kBoth;
   // One stream of random numbers for all ranks of a collective, one a rank for messages.
   const auto stream = static_cast<std::uint64_t>(parts_.groupNumber) << 32 |
-                      static_cast<std::uint64_t>(pairwise(operation) ? parts_.rank + 1 : 0);
+                      static_cast<std::uint64_t>(isDirect(operation) ? parts_.rank + 1 : 0);
   const std::int64_t carried = parts_.clock->take(direction, arrival(*transfer), cost.linkNs);
   const std::int64_t due = std::max(transfer->doneNs, carried) + cost.latencyNs +
                            parts_.model.jitterNs(stream, transfer->number);
-  const std::int64_t limitNs = std::chrono::nanoseconds(transfer->request.options.timeout).count();
+  const std::int64_t limitNs = std::chrono::nanoseconds(transfer->limit).count();
   if (due - transfer->calledNs > limitNs) {
     transfer->problem = fmt::format(
         "timed out: the shaped link would be done with its {} bytes {} ms after the call, the "
         "time limit is {} ms",
-        transfer->request.bytes, (due - transfer->calledNs) / 1'000'000, limitNs / 1'000'000);
+        transfer->call.bytes, (due - transfer->calledNs) / 1'000'000, limitNs / 1'000'000);
     broken.push_back(transfer);
     return;
   }
@@ -150,15 +147,15 @@ void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broke
                        [self = shared_from_this(), transfer] { self->end(transfer); });
 }
 
-std::vector<int> Traffic::awaited(const Request& request) const {
+std::vector<int> Traffic::awaited(const Call& call) const {
   std::vector<int> ranks;
   const bool fromRoot =
-      request.operation == Operation::kBroadcast || request.operation == Operation::kScatter;
+      call.operation == Operation::kBroadcast || call.operation == Operation::kScatter;
   const bool toRoot =
-      request.operation == Operation::kReduce || request.operation == Operation::kGather;
+      call.operation == Operation::kReduce || call.operation == Operation::kGather;
   for (int rank = 0; rank < parts_.size; ++rank) {
-    if ((!fromRoot && !toRoot) || (fromRoot && rank == request.root) ||
-        (toRoot && parts_.rank == request.root)) {
+    if ((!fromRoot && !toRoot) || (fromRoot && rank == call.root) ||
+        (toRoot && parts_.rank == call.root)) {
       ranks.push_back(rank);
     }
   }
@@ -166,14 +163,14 @@ std::vector<int> Traffic::awaited(const Request& request) const {
 }
 
 std::int64_t Traffic::arrival(const Transfer& transfer) const {
-  if (transfer.request.operation == Operation::kRecv) {
+  if (transfer.call.operation == Operation::kRecv) {
     return transfer.doneNs;
   }
   std::int64_t latest = transfer.calledNs;
-  if (transfer.request.operation == Operation::kSend || parts_.board == nullptr) {
+  if (transfer.call.operation == Operation::kSend || parts_.board == nullptr) {
     return latest;
   }
-  for (const int rank : awaited(transfer.request)) {
+  for (const int rank : awaited(transfer.call)) {
     latest = std::max(latest, parts_.board->read(rank, transfer.number).value_or(latest));
   }
   // A rank is over before this one was told; its clock cannot say more.
@@ -181,7 +178,7 @@ std::int64_t Traffic::arrival(const Transfer& transfer) const {
 }
 
 void Traffic::end(const TransferPtr& transfer) {
-  const Request& request = transfer->request;
+  const Call& call = transfer->call;
   {
     std::lock_guard lock(mutex_);
     if (travelling_.erase(transfer) == 0) {
@@ -189,9 +186,9 @@ void Traffic::end(const TransferPtr& transfer) {
     }
     if (parts_.lane != nullptr && parts_.lane->enabled()) {
       parts_.lane->spanUntil(trace::EventKind::kShaped, transfer->doneTicks, base::ticks(),
-                             request.options.step, request.options.bucket,
-                             trace::packCollective(transfer->sequence, request.bytes),
-                             trace::packOperation(request.operation, parts_.groupNumber));
+                             call.options.step, call.options.bucket,
+                             trace::packCollective(transfer->where.sequence, call.bytes),
+                             trace::packOperation(call.operation, parts_.groupNumber));
     }
   }
   transfer->work->setSourceRank(transfer->inner->sourceRank());
@@ -216,6 +213,8 @@ void Traffic::abort(const std::string& reason) {
   {
     std::lock_guard lock(mutex_);
     left = travelling_;
+    // Those that are done below would get the link later and succeed.
+    left.insert(queue_.begin(), queue_.end());
   }
   for (const TransferPtr& transfer : left) {
     transfer->work->fail(aborted(*transfer, reason));

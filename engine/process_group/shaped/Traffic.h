@@ -2,14 +2,13 @@
 
 #include <deque>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/ForwardingGroup.h"
 #include "engine/process_group/WorkState.h"
 #include "engine/process_group/shaped/ArrivalBoard.h"
 #include "engine/process_group/shaped/LinkClock.h"
@@ -34,24 +33,10 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   };
   explicit Traffic(Parts parts);
 
-  /// One call, as far as the link is concerned.
-  struct Request {
-    trace::Operation operation = trace::Operation::kNone;
-    std::uint64_t bytes = 0;  ///< as events count them
-    int root = -1;            ///< root or peer; -1 in a receive from any rank
-    LinkModel::Cost cost;
-    std::vector<at::Tensor> outputs;
-    CallOptions options;  ///< with the time limit filled in
-  };
-  using Start = std::function<ProcessGroup::WorkPtr()>;
+  /// Makes the call on `inner` and returns the Work of the shaped one. Throws what that throws.
+  ProcessGroup::WorkPtr submit(ForwardedCall forwarded, ProcessGroup& inner);
 
-  [[nodiscard]] const LinkModel& model() const { return parts_.model; }
-
-  /// Calls `start`, which begins the operation below, and returns the Work of the shaped one.
-  /// Throws what `start` throws.
-  ProcessGroup::WorkPtr submit(Request request, const Start& start);
-
-  /// Fails whatever waits for the link.
+  /// Fails whatever waits for the link or for its turn on it.
   void abort(const std::string& reason);
 
   /// Ends at once what waits for the link and whatever comes later; records nothing any more.
@@ -62,9 +47,8 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   using TransferPtr = std::shared_ptr<Transfer>;
 
   static std::exception_ptr aborted(const Transfer& transfer, const std::string& reason);
-  [[nodiscard]] std::vector<int> awaited(const Request& request) const;
+  [[nodiscard]] std::vector<int> awaited(const Call& call) const;
   [[nodiscard]] std::int64_t arrival(const Transfer& transfer) const;
-  [[nodiscard]] static bool pairwise(trace::Operation operation);
   [[nodiscard]] LinkModel::Cost costOf(const Transfer& transfer) const;
   void innerDone(const TransferPtr& transfer);
   void advance(std::vector<TransferPtr>& broken);

@@ -53,7 +53,7 @@ TEST(DeviceGroup, RefusesGroupsOfOtherRanks) {
                   DeviceGroup("both",
                               {{c10::DeviceType::CPU, two}, {c10::DeviceType::CUDA, one}});
                 }),
-                HasSubstr("the group of cuda is rank 0 of 1 and that of cpu is rank"));
+                HasSubstr("groups[1] is rank 0 of 1 and groups[0] is rank"));
   });
   EXPECT_THROW(DeviceGroup("none", {}), std::invalid_argument);
 }

@@ -6,7 +6,7 @@
 #include <latch>
 
 #include "tests/engine/process_group/GroupThreads.h"
-#include "tests/engine/process_group/Recorded.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -124,13 +124,13 @@ TEST(CheckedGroup, MayBeCalledFromACallbackOfItsOwn) {
 }
 
 TEST(CheckedGroup, EndsTheFirstStepsAtTheSameCallOnAllRanks) {
-  Recorded recorded;
+  support::RankRecording recorded;
   const auto store = std::make_shared<store::HashStore>();
   support::runRanks(2, [&](int rank) {
     GroupOptions options = quickOptions();
     options.check = CheckMode::kFirst;
     options.checkSteps = 2;
-    options.tracer = rank == 0 ? recorded.tracer.get() : nullptr;
+    options.tracer = rank == 0 ? &recorded.tracer() : nullptr;
     auto made = makeProcessGroup("gloo", store, rank, 2, options);
     ASSERT_TRUE(made.ok()) << made.error().message();
     ProcessGroup& group = *made.value();
@@ -145,7 +145,7 @@ TEST(CheckedGroup, EndsTheFirstStepsAtTheSameCallOnAllRanks) {
     }
     group.barrier()->wait();
   });
-  const auto lanes = recorded.events();
+  const auto lanes = recorded.lanes();
   ASSERT_TRUE(lanes.contains("check"));
   const std::vector<trace::Event>& checks = lanes.at("check");
   ASSERT_EQ(checks.size(), 3u) << "steps 0, 1 and the first of step 2";
@@ -156,6 +156,31 @@ TEST(CheckedGroup, EndsTheFirstStepsAtTheSameCallOnAllRanks) {
     EXPECT_EQ(checks[i].value, trace::packCollective(i + 1, 20));
     EXPECT_EQ(checks[i].detail, trace::packOperation(trace::Operation::kAllreduce));
   }
+}
+
+TEST(CheckedGroup, SendsOneRecordACallAndNothingOnceTheFirstStepsAreOver) {
+  support::RankRecording recorded;
+  const auto store = std::make_shared<store::HashStore>();
+  support::runRanks(2, [&](int rank) {
+    const auto make = [&](const std::string& name, trace::Tracer* tracer) {
+      GroupOptions options = quickOptions();
+      options.groupName = name;
+      options.tracer = tracer;
+      auto made = makeProcessGroup("gloo", store, rank, 2, options);
+      EXPECT_TRUE(made.ok()) << made.error().message();
+      return std::move(made).value();
+    };
+    const auto checks = make("checks", rank == 0 ? &recorded.tracer() : nullptr);
+    CheckedGroup group(make("inner", nullptr), checks, {CheckMode::kFirst, 2, nullptr, 0});
+    const at::Tensor tensor = filled(5, 1);
+    for (std::uint32_t step = 0; step < 50; ++step) {
+      group.allreduce({tensor}, ReduceOp::kMax, atStep(step))->wait();
+      EXPECT_EQ(checks->sequenceNumber(), std::min(step + 1, 3u)) << "step " << step;
+    }
+    EXPECT_EQ(group.inner().sequenceNumber(), 50u);
+    checks->barrier()->wait();
+  });
+  EXPECT_EQ(recorded.tracer().sentBytes(), 3 * sizeof(checked::CheckRecord));
 }
 
 TEST(CheckedGroup, RefusesAGroupOfOtherRanksForItsChecks) {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/engine/process_group/GroupThreads.h"
-#include "tests/engine/process_group/Recorded.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -14,11 +14,11 @@ namespace {
 using testing::Contains;
 
 // Runs two ranks; rank 0 records.
-void runRecorded(Recorded& recorded, const std::function<void(ProcessGroup&)>& body) {
+void runRecorded(support::RankRecording& recorded, const std::function<void(ProcessGroup&)>& body) {
   const auto store = std::make_shared<store::HashStore>();
   support::runRanks(2, [&](int rank) {
     GroupOptions options = quickOptions();
-    options.tracer = rank == 0 ? recorded.tracer.get() : nullptr;
+    options.tracer = rank == 0 ? &recorded.tracer() : nullptr;
     options.groupNumber = 0;
     auto made = makeProcessGroup("gloo", store, rank, 2, options);
     ASSERT_TRUE(made.ok()) << made.error().message();
@@ -27,7 +27,7 @@ void runRecorded(Recorded& recorded, const std::function<void(ProcessGroup&)>& b
 }
 
 TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
-  Recorded recorded;
+  support::RankRecording recorded;
   const std::uint64_t before = base::ticks();
   runRecorded(recorded, [](ProcessGroup& group) {
     CallOptions options;
@@ -36,7 +36,7 @@ TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
     group.allreduce({at::ones({100})}, ReduceOp::kSum, options)->wait();
   });
   const std::uint64_t after = base::ticks();
-  auto lanes = recorded.events();
+  auto lanes = recorded.lanes();
   ASSERT_EQ(lanes["gloo queue"].size(), 1u);
   const trace::Event queued = lanes["gloo queue"][0];
   EXPECT_EQ(queued.kind, static_cast<std::uint16_t>(trace::EventKind::kCollectiveQueued));
@@ -56,13 +56,13 @@ TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
 }
 
 TEST(GlooEvents, CountWhatARankPutsOnTheWire) {
-  Recorded recorded;
+  support::RankRecording recorded;
   std::vector<std::uint64_t> sent;
   runRecorded(recorded, [&](ProcessGroup& group) {
     const auto step = [&](const std::function<ProcessGroup::WorkPtr()>& call) {
       call()->wait();
       if (group.rank() == 0) {
-        sent.push_back(recorded.tracer->sentBytes());
+        sent.push_back(recorded.tracer().sentBytes());
       }
     };
     step([&] { return group.allreduce({at::ones({100})}); });        // whole block to the peer
@@ -79,16 +79,16 @@ TEST(GlooEvents, CountWhatARankPutsOnTheWire) {
     last = bytes;
   }
   EXPECT_EQ(steps, (std::vector<std::uint64_t>{400, 4'000'000, 40, 0, 40, 0}));
-  EXPECT_EQ(recorded.segment->header().sentBytes.load(), last);
-  EXPECT_EQ(recorded.segment->header().receivedBytes.load(), 400u + 4'000'000u + 40u);
+  EXPECT_EQ(recorded.segment().header().sentBytes.load(), last);
+  EXPECT_EQ(recorded.segment().header().receivedBytes.load(), 400u + 4'000'000u + 40u);
 }
 
 TEST(GlooEvents, KeepTheOldestOpenOperationInTheLastWords) {
-  Recorded recorded;
+  support::RankRecording recorded;
   std::promise<void> seen;
   runRecorded(recorded, [&](ProcessGroup& group) {
     at::Tensor tensor = at::ones({1});
-    trace::LastWords& words = recorded.segment->lastWords();
+    trace::LastWords& words = recorded.tracer().lastWords();
     if (group.rank() == 0) {
       EXPECT_EQ(words.operation.load(), 0);
       CallOptions options;

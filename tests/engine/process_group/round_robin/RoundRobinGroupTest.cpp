@@ -59,13 +59,37 @@ TEST(RoundRobin, OneBrokenGroupEndsTheOthers) {
     if (group.rank() == 0) {
       robin.groups()[0]->abort("a fault");  // the next call is the other's
       EXPECT_THAT(textOf<CommError>([&] { group.allreduce({filled(1, 1)})->wait(); }),
-                  HasSubstr("another of the groups that take turns is broken"));
+                  HasSubstr("another of the groups behind this one is broken"));
       EXPECT_EQ(group.state(), GroupState::kCommError);
     } else {
       EXPECT_THROW(group.allreduce({filled(1, 1)})->wait(), CommError);
       EXPECT_NE(group.state(), GroupState::kSuccess);
     }
   }, turns(2));
+}
+
+TEST(RoundRobin, MayBeCalledFromACallbackOfWhatItEnds) {
+  GroupOptions options = turns(2);
+  options.threads = 1;
+  runGroup(2, [](ProcessGroup& group) {
+    if (group.rank() == 1) {
+      return;  // so that nothing of rank 0 ends by itself
+    }
+    auto& robin = dynamic_cast<RoundRobinGroup&>(group);
+    std::vector<ProcessGroup::WorkPtr> works;
+    for (int i = 0; i < 6; ++i) {
+      works.push_back(group.allreduce({filled(1, i)}));
+    }
+    base::Future<bool> failed;
+    works.back()->future().whenComplete([&](const auto&) {
+      group.allreduce({filled(1, 7)})->future().whenComplete(
+          [&](const auto& done) { failed.setValue(done.failed()); });
+    });
+    robin.groups()[0]->abort("a fault");
+    EXPECT_THROW(group.allreduce({filled(1, 8)})->wait(), CommError);
+    ASSERT_TRUE(failed.waitFor(std::chrono::seconds(10)));
+    EXPECT_TRUE(failed.value());
+  }, options);
 }
 
 TEST(RoundRobin, RefusesGroupsOfOtherRanks) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "engine/store/HashStore.h"
 
 namespace lockstep::process_group {
@@ -35,10 +37,23 @@ TEST(ArrivalBoard, ForgetsWhatIsLongAgo) {
 
 TEST(ArrivalBoard, IsNotSharedWithAnotherHost) {
   store::HashStore store;
-  store.set("elsewhere", "00000000-1111-2222-3333-444444444444 /proc/1/fd/3");
+  store.set("elsewhere", "00000000-1111-2222-3333-444444444444 7 /proc/1/fd/3");
   store.set("none", "none");
   EXPECT_EQ(ArrivalBoard::open(store, "elsewhere", 1, 2), nullptr);
   EXPECT_EQ(ArrivalBoard::open(store, "none", 1, 2), nullptr);
+}
+
+TEST(ArrivalBoard, IsNotTakenForAnotherFileOfThatNumber) {
+  store::HashStore store;
+  const auto board = ArrivalBoard::open(store, "board", 0, 2);
+  ASSERT_NE(board, nullptr);
+  std::istringstream place(store.get("board"));
+  std::string host;
+  std::uint64_t file = 0;
+  std::string path;
+  place >> host >> file >> path;
+  store.set("board", host + " " + std::to_string(file + 1) + " " + path);
+  EXPECT_EQ(ArrivalBoard::open(store, "board", 1, 2), nullptr);
 }
 
 }  // namespace

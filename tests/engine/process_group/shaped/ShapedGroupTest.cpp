@@ -4,9 +4,10 @@
 
 #include <atomic>
 #include <future>
+#include <vector>
 
-#include "tests/engine/process_group/Recorded.h"
 #include "tests/engine/process_group/shaped/ShapedThreads.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -114,7 +115,7 @@ TEST(ShapedGroup, StartsTheTransferWhenTheLastRankHasCome) {
 }
 
 TEST(ShapedGroup, ShowsTheAddedTimeAsASpan) {
-  Recorded recorded;
+  support::RankRecording recorded;
   runShaped(
       2, linkOf(1, 0),
       [](ProcessGroup& group, ProcessGroup&) {
@@ -123,8 +124,8 @@ TEST(ShapedGroup, ShowsTheAddedTimeAsASpan) {
         options.step = 21;
         group.allreduce({at::ones({1 << 18})}, ReduceOp::kSum, options)->wait();
       },
-      recorded.tracer.get());
-  const auto shaped = recorded.events()["shaped link"];
+      &recorded.tracer());
+  const auto shaped = recorded.lanes()["shaped link"];
   ASSERT_EQ(shaped.size(), 1u);
   EXPECT_EQ(shaped[0].kind, static_cast<std::uint16_t>(trace::EventKind::kShaped));
   EXPECT_EQ(shaped[0].bucket, 4);
@@ -181,6 +182,77 @@ TEST(ShapedGroup, WakesWhoeverWaitsForTheLinkWhenItIsAborted) {
     });
     EXPECT_LT(took, 1000);
   });
+}
+
+// A group whose operations end when the test says so.
+class Puppet final : public ForwardingGroup {
+ public:
+  Puppet() : ForwardingGroup(0, 1, "puppet", "puppet") {}
+  [[nodiscard]] std::uint64_t sequenceNumber() const override { return works.size(); }
+  [[nodiscard]] std::chrono::milliseconds timeout() const override {
+    return std::chrono::seconds(20);
+  }
+  void setTimeout(std::chrono::milliseconds) override {}
+  void abort(const std::string& reason) override {
+    for (const auto& work : std::vector(works)) {  // callbacks may add to them
+      work->fail(std::make_exception_ptr(CommError({}, reason)));
+    }
+  }
+
+  std::vector<std::shared_ptr<WorkState>> works;
+  bool failsEarlierOnes = false;  // inside of each call
+
+ protected:
+  WorkPtr forward(ForwardedCall call) override {
+    auto work = std::make_shared<WorkState>(CommError::Where{}, call.outputs, timeout());
+    if (call.call.operation == trace::Operation::kBarrier) {
+      work->succeed();
+      return work;
+    }
+    if (failsEarlierOnes) {
+      abort("out of spite");
+    }
+    works.push_back(work);
+    return work;
+  }
+};
+
+std::shared_ptr<ProcessGroup> shapedOver(const std::shared_ptr<Puppet>& puppet,
+                                         const LinkOptions& link) {
+  store::HashStore store;
+  ShapedOptions options;
+  options.link = link;
+  options.simulateAnyway = true;
+  auto made = ShapedGroup::make(puppet, store, options);
+  EXPECT_TRUE(made.ok()) << made.error().message();
+  return std::move(made).value();
+}
+
+TEST(ShapedGroup, MayBeToldOfAnEndWhileItCallsTheGroupBelow) {
+  const auto puppet = std::make_shared<Puppet>();
+  const auto group = shapedOver(puppet, {});
+  const auto first = group->allreduce({at::ones({2})});
+  ProcessGroup::WorkPtr third;
+  first->future().whenComplete([&](const auto&) { third = group->allreduce({at::ones({2})}); });
+  puppet->failsEarlierOnes = true;
+  const auto second = group->allreduce({at::ones({2})});
+  EXPECT_THROW(first->wait(), CommError);
+  ASSERT_NE(third, nullptr);
+  group->abort("the end");
+  EXPECT_THROW(second->wait(), CommError);
+  EXPECT_THROW(third->wait(), CommError);
+}
+
+TEST(ShapedGroup, FailsWhatWaitsForItsTurnOnTheLinkWhenItIsAborted) {
+  const auto puppet = std::make_shared<Puppet>();
+  const auto group = shapedOver(puppet, linkOf(1, 0));
+  const auto first = group->allreduce({at::ones({2})});
+  const auto second = group->allreduce({at::ones({2})});
+  puppet->works[1]->succeed();  // done below, behind one that is not
+  EXPECT_FALSE(second->isCompleted());
+  group->abort("enough");
+  EXPECT_THROW(first->wait(), CommError);
+  EXPECT_THROW(second->wait(), CommError);
 }
 
 TEST(ShapedGroup, PassesOnAnErrorOfTheGroupBelow) {

@@ -59,10 +59,6 @@ struct Plan : torch::CustomClassHolder {
   bool preserveRandomState = true;
   RandomState random;
 
-  [[nodiscard]] std::vector<at::Tensor> compute(const std::vector<at::Tensor>& on) const {
-    return segment(on);
-  }
-
   /// Computes again with gradient mode on, as with the first time's random numbers.
   [[nodiscard]] std::vector<at::Tensor> recompute(const std::vector<at::Tensor>& on) const {
     at::AutoGradMode enable(true);
@@ -76,29 +72,6 @@ struct Plan : torch::CustomClassHolder {
     return outputs;
   }
 };
-
-const Plan& planOf(AutogradContext* context) {
-  return static_cast<const Plan&>(*context->saved_data["plan"].toCapsule());
-}
-
-variable_list firstTime(AutogradContext* context, at::TensorList tensors,
-                        const c10::intrusive_ptr<Plan>& plan) {
-  const std::vector<at::Tensor> inputs = tensors.slice(0, plan->inputs).vec();
-  if (plan->preserveRandomState) {
-    plan->random = RandomState::now(inputs);
-  }
-  context->saved_data["plan"] = c10::IValue::make_capsule(plan);
-  context->save_for_backward(tensors.vec());
-  return plan->compute(inputs);
-}
-
-void refuseSecondDerivative() {
-  if (at::GradMode::is_enabled()) {
-    throw DdpError(
-        "a checkpointed segment cannot be differentiated twice: run the backward without "
-        "create_graph");
-  }
-}
 
 /// The inputs as leaves of a graph of their own.
 std::vector<at::Tensor> detached(const variable_list& saved, std::size_t count) {
@@ -125,61 +98,66 @@ struct Roots {
   }
 };
 
-class Reentrant : public torch::autograd::Function<Reentrant> {
+/// A backward inside the backward: parameters get their gradients on the way.
+variable_list backwardInside(const Roots& roots, const variable_list& leaves) {
+  if (!roots.outputs.empty()) {
+    torch::autograd::backward(roots.outputs, roots.gradients);
+  }
+  variable_list gradients;
+  for (const at::Tensor& leaf : leaves) {
+    gradients.push_back(leaf.defined() ? leaf.grad() : at::Tensor());
+  }
+  return gradients;
+}
+
+/// Gradients of all sources, parameters among them, for the outer backward to hand on.
+variable_list gradientsOf(const Roots& roots, const variable_list& sources) {
+  variable_list wanted;
+  for (const at::Tensor& source : sources) {
+    if (source.defined() && source.requires_grad()) {
+      wanted.push_back(source);
+    }
+  }
+  variable_list found(wanted.size());
+  if (!roots.outputs.empty()) {
+    found = torch::autograd::grad(roots.outputs, wanted, roots.gradients, false, false, true);
+  }
+  variable_list gradients;
+  auto next = found.begin();
+  for (const at::Tensor& source : sources) {
+    const bool needs = source.defined() && source.requires_grad();
+    gradients.push_back(needs ? *next++ : at::Tensor());
+  }
+  return gradients;
+}
+
+template <bool kReentrant>
+class Checkpoint : public torch::autograd::Function<Checkpoint<kReentrant>> {
  public:
   static variable_list forward(AutogradContext* context, at::TensorList tensors,
                                const c10::intrusive_ptr<Plan>& plan) {
-    return firstTime(context, tensors, plan);
+    const std::vector<at::Tensor> inputs = tensors.slice(0, plan->inputs).vec();
+    if (plan->preserveRandomState) {
+      plan->random = RandomState::now(inputs);
+    }
+    context->saved_data["plan"] = c10::IValue::make_capsule(plan);
+    context->save_for_backward(tensors.vec());
+    return plan->segment(inputs);
   }
 
   static variable_list backward(AutogradContext* context, variable_list given) {
-    refuseSecondDerivative();
-    const Plan& plan = planOf(context);
-    const auto leaves = detached(context->get_saved_variables(), plan.inputs);
-    const Roots roots(plan.recompute(leaves), given);
-    if (!roots.outputs.empty()) {
-      torch::autograd::backward(roots.outputs, roots.gradients);
+    if (at::GradMode::is_enabled()) {
+      throw DdpError(
+          "a checkpointed segment cannot be differentiated twice: run the backward without "
+          "create_graph");
     }
-    variable_list toInputs;
-    for (const at::Tensor& leaf : leaves) {
-      toInputs.push_back(leaf.defined() ? leaf.grad() : at::Tensor());
-    }
-    toInputs.emplace_back();  // of the plan
-    return toInputs;
-  }
-};
-
-class NonReentrant : public torch::autograd::Function<NonReentrant> {
- public:
-  static variable_list forward(AutogradContext* context, at::TensorList tensors,
-                               const c10::intrusive_ptr<Plan>& plan) {
-    return firstTime(context, tensors, plan);
-  }
-
-  static variable_list backward(AutogradContext* context, variable_list given) {
-    refuseSecondDerivative();
-    const Plan& plan = planOf(context);
+    const auto& plan = static_cast<const Plan&>(*context->saved_data["plan"].toCapsule());
     const auto saved = context->get_saved_variables();
     auto sources = detached(saved, plan.inputs);
     const Roots roots(plan.recompute(sources), given);
     sources.insert(sources.end(), saved.begin() + static_cast<std::ptrdiff_t>(plan.inputs),
                    saved.end());
-    variable_list wanted;
-    for (const at::Tensor& source : sources) {
-      if (source.defined() && source.requires_grad()) {
-        wanted.push_back(source);
-      }
-    }
-    variable_list found(wanted.size());
-    if (!roots.outputs.empty()) {
-      found = torch::autograd::grad(roots.outputs, wanted, roots.gradients, false, false, true);
-    }
-    variable_list gradients;
-    auto next = found.begin();
-    for (const at::Tensor& source : sources) {
-      const bool needs = source.defined() && source.requires_grad();
-      gradients.push_back(needs ? *next++ : at::Tensor());
-    }
+    auto gradients = kReentrant ? backwardInside(roots, sources) : gradientsOf(roots, sources);
     gradients.emplace_back();  // of the plan
     return gradients;
   }
@@ -208,7 +186,8 @@ std::vector<at::Tensor> checkpointReentrant(Segment segment, std::vector<at::Ten
         "none: let an input require one, or use checkpointNonReentrant");
   }
   const std::size_t count = inputs.size();
-  return Reentrant::apply(at::TensorList(inputs), makePlan(std::move(segment), count, options));
+  return Checkpoint<true>::apply(at::TensorList(inputs),
+                                 makePlan(std::move(segment), count, options));
 }
 
 std::vector<at::Tensor> checkpointNonReentrant(Segment segment, std::vector<at::Tensor> inputs,
@@ -220,7 +199,8 @@ std::vector<at::Tensor> checkpointNonReentrant(Segment segment, std::vector<at::
   const std::size_t count = inputs.size();
   std::vector<at::Tensor> tensors = std::move(inputs);
   tensors.insert(tensors.end(), parameters.begin(), parameters.end());
-  return NonReentrant::apply(at::TensorList(tensors), makePlan(std::move(segment), count, options));
+  return Checkpoint<false>::apply(at::TensorList(tensors),
+                                  makePlan(std::move(segment), count, options));
 }
 
 }  // namespace lockstep::ddp

@@ -20,7 +20,7 @@ bool sameMemory(const at::Tensor& a, const at::Tensor& b) {
 }
 
 Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedTensor>& parameters,
-               process_group::ProcessGroup& group, bool sparse)
+               process_group::ProcessGroup& group, at::ScalarType type, bool sparse)
     : pending(plan.parameters.size()),
       indices_(plan.parameters),
       sparse_(sparse),
@@ -37,9 +37,9 @@ Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedT
     return;
   }
   compat::UntrackedViews untracked;
-  const at::ScalarType type = parameters_.front().scalar_type();
   const at::Tensor memory =
       group.allocate(numel * static_cast<std::int64_t>(c10::elementSize(type)));
+  bytes_ = memory.nbytes();
   wire_ = memory.view(c10::toRealValueType(type));
   for (std::size_t slot = 0; slot < size(); ++slot) {
     slices_.push_back(sliceOf(wire_, slot));

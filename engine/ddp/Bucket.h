@@ -21,10 +21,11 @@ bool sameMemory(const at::Tensor& a, const at::Tensor& b);
 /// One bucket of the Reducer: the memory of its gradients and its state in this iteration.
 class Bucket {
  public:
-  /// Takes memory from `group`; its contents are whatever was there. `sparse`: the bucket is of
-  /// one parameter whose gradient is sparse, and has no memory, wire or slices.
+  /// Takes memory from `group`; its contents are whatever was there. `type`: in which gradients
+  /// are reduced; the parameters' own or, for real ones, another. `sparse`: the bucket is of one
+  /// parameter whose gradient is sparse, and has no memory, wire or slices.
   Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedTensor>& parameters,
-         process_group::ProcessGroup& group, bool sparse = false);
+         process_group::ProcessGroup& group, at::ScalarType type, bool sparse = false);
 
   /// Registration indices, in the order of the memory.
   [[nodiscard]] const std::vector<std::uint32_t>& parameters() const { return indices_; }
@@ -58,7 +59,7 @@ class Bucket {
   std::vector<std::int64_t> offsets_;  // in elements
   std::vector<std::int64_t> lengths_;
   const bool sparse_;
-  const std::uint64_t bytes_;
+  std::uint64_t bytes_;
   at::Tensor wire_;
   std::vector<at::Tensor> slices_;
 };

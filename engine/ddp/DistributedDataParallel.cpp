@@ -3,7 +3,6 @@
 #include <ATen/ATen.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -11,22 +10,10 @@
 #include "engine/ddp/CoalescedBroadcast.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Handshake.h"
-#include "engine/ddp/TensorText.h"
 
 namespace lockstep::ddp {
 
 namespace {
-
-/// Ranks of different versions may order their collectives differently. Raise it with that.
-constexpr int kEngineVersion = 2;
-
-template <typename T>
-T orThrow(base::Result<T> result, const char* key) {
-  if (!result.ok()) {
-    throw DdpError(fmt::format("{}: {}", key, result.error().what));
-  }
-  return std::move(result).value();
-}
 
 std::vector<NamedTensor> trainedOf(const ModelState& model) {
   std::vector<NamedTensor> trained;
@@ -85,60 +72,6 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<torch::nn::Modu
 
 DistributedDataParallel::~DistributedDataParallel() = default;
 
-ReducerOptions DistributedDataParallel::reducerOptions() const {
-  const experiment::DdpConfig& config = options_.config;
-  ReducerOptions options;
-  options.rule = orThrow(buckets::bucketRule(config.bucketRule), "ddp.bucket_rule");
-  options.caps.firstBytes = orThrow(buckets::capBytes(config.firstBucketMb), "ddp.first_bucket_mb");
-  options.caps.capBytes = orThrow(buckets::capBytes(config.bucketCapMb), "ddp.bucket_cap_mb");
-  for (const double mebibytes : options_.bucketCapMbList) {
-    options.caps.list.push_back(orThrow(buckets::capBytes(mebibytes), "bucket_cap_mb_list"));
-  }
-  options.gradientAsBucketView = config.gradientAsBucketView;
-  options.findUnusedParameters = options_.findUnusedParameters;
-  options.staticGraph = options_.staticGraph;
-  options.skipUnusedBuckets = options_.skipAllReduceUnusedParams;
-  options.sparseGradients = model_.sparseGradients;
-  options.hook = options_.hook;
-  options.hookTimeout = options_.hookTimeout;
-  options.tracer = options_.tracer;
-  return options;
-}
-
-std::vector<std::string> DistributedDataParallel::description() const {
-  const auto onOff = [](bool value) { return value ? "on" : "off"; };
-  const auto& sparse = model_.sparseGradients;
-  std::vector<std::string> items;
-  items.push_back(fmt::format("engine {}", kEngineVersion));
-  for (std::size_t i = 0; i < model_.parameters.size(); ++i) {
-    const auto& [name, tensor] = model_.parameters[i];
-    items.push_back(fmt::format(
-        "parameter {}, {}, strides [{}], {}{}", quoted(name, i), describe(tensor),
-        fmt::join(tensor.strides(), ", "), tensor.requires_grad() ? "trained" : "frozen",
-        std::find(sparse.begin(), sparse.end(), name) != sparse.end() ? ", sparse gradient" : ""));
-  }
-  if (model_.buffers) {
-    const auto buffers = model_.buffers();
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      items.push_back(
-          fmt::format("buffer {}, {}", quoted(buffers[i].name, i), describe(buffers[i].tensor)));
-    }
-  }
-  const experiment::DdpConfig& config = options_.config;
-  items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB, caps [{}] MiB",
-                              config.bucketRule, config.firstBucketMb, config.bucketCapMb,
-                              fmt::join(options_.bucketCapMbList, ", ")));
-  items.push_back(fmt::format("broadcast_buffers {}, sync_every {}", onOff(config.broadcastBuffers),
-                              config.syncEvery));
-  items.push_back(
-      fmt::format("find_unused_parameters {}, static_graph {}, skip_all_reduce_unused_params {}",
-                  onOff(options_.findUnusedParameters), onOff(options_.staticGraph),
-                  onOff(options_.skipAllReduceUnusedParams)));
-  items.push_back(fmt::format("communication hook '{}'",
-                              options_.hook == nullptr ? "allreduce" : options_.hook->name()));
-  return items;
-}
-
 void DistributedDataParallel::broadcastState(int root) {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : model_.parameters) {
@@ -173,16 +106,30 @@ void DistributedDataParallel::broadcastBuffers(bool live) {
 
 void DistributedDataParallel::preForward() {
   if (at::GradMode::is_enabled()) {
-    notifyJoin();
+    refuseJoinWithDeferred();
+    notifyJoin(step_);
     reducer_->beginForward();
+  } else if (precision_ != nullptr) {
+    precision_->lower();
   }
   broadcastBuffers(true);
+}
+
+void DistributedDataParallel::refuseJoinWithDeferred() {
+  if (joining() && !options_.delayAllReduceNamedParams.empty()) {
+    throw DdpError(
+        "delay_all_reduce_named_params in a Join: a rank without inputs cannot tell when the "
+        "others reduce those parameters; leave them to the buckets");
+  }
 }
 
 void DistributedDataParallel::finishForward(const std::vector<at::Tensor*>& outputs) {
   const bool withGradients = at::GradMode::is_enabled();
   buffersMayDiffer_ = withGradients && synchronise_;
   if (!withGradients) {
+    if (precision_ != nullptr) {
+      precision_->restore();
+    }
     return;
   }
   if (joining()) {
@@ -207,6 +154,7 @@ bool DistributedDataParallel::anySynchronises(bool own) {
 
 void DistributedDataParallel::shadow(std::uint32_t step) {
   setStep(step);
+  refuseJoinWithDeferred();
   reducer_->shadowForward();
   broadcastBuffers(false);
   buffersMayDiffer_ = anySynchronises(false);
@@ -214,6 +162,9 @@ void DistributedDataParallel::shadow(std::uint32_t step) {
 }
 
 void DistributedDataParallel::allJoined(bool lastJoiner) {
+  if (precision_ != nullptr) {
+    precision_->restore();
+  }
   broadcastState(largestRank(*group_, lastJoiner, joinDevice(), step_));
   reducer_->setDivisor(group_->size());
 }

@@ -4,13 +4,16 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "engine/ddp/Join.h"
+#include "engine/ddp/MixedPrecision.h"
 #include "engine/ddp/ModelState.h"
 #include "engine/ddp/OutputTensors.h"
 #include "engine/ddp/Reducer.h"
@@ -41,6 +44,13 @@ struct DdpOptions {
   std::vector<double> bucketCapMbList;
   /// Fully qualified names of parameters and buffers that are this rank's own affair.
   std::vector<std::string> parametersAndBuffersToIgnore;
+  /// Fully qualified names of trained parameters that are left out of the buckets; one allreduce
+  /// averages them as soon as parameter `paramToHookAllReduce` has its gradient, by when they
+  /// must have theirs. Both or neither. Not in a Join.
+  std::vector<std::string> delayAllReduceNamedParams;
+  std::string paramToHookAllReduce;
+  /// Not with sparse gradients, nor with a hook that writes parameters.
+  std::optional<MixedPrecision> mixedPrecision;
 };
 
 /// Trains one replica of a model on every rank of a group: same start, averaged gradients
@@ -87,14 +97,36 @@ class DistributedDataParallel final : public Joinable {
     }
   }
 
-  /// Runs M::forward of the wrapped module.
+  /// Runs M::forward of the wrapped module, with arguments cast as castInputs() does.
   template <typename M, typename... Args>
   auto forward(Args&&... args) {
     auto* module = dynamic_cast<M*>(module_.get());
     if (module == nullptr) {
       throw std::invalid_argument("forward<M>: the wrapped module is of another type");
     }
+    if constexpr (((std::is_copy_constructible_v<std::decay_t<Args>> &&
+                    std::is_same_v<std::decay_t<Args>, std::remove_cvref_t<Args>>)&&...)) {
+      if (castsInputs()) {
+        std::tuple<std::decay_t<Args>...> own(args...);
+        castInputs(own);
+        return run([&] {
+          return std::apply(
+              [&](auto&... arg) { return module->forward(static_cast<Args&&>(arg)...); }, own);
+        });
+      }
+    }
     return run([&] { return module->forward(std::forward<Args>(args)...); });
+  }
+
+  /// With mixedPrecision, and castForwardInputs in it: casts the floating-point tensors in `value`
+  /// (as OutputTensors.h finds them) to paramDtype. For callers of run(), before it.
+  template <typename T>
+  void castInputs(T& value) const {
+    if (castsInputs()) {
+      for (at::Tensor* tensor : tensorsIn(value)) {
+        castInput(*tensor);
+      }
+    }
   }
 
   /// The two halves of run(), for callers whose forward is no one expression.
@@ -113,7 +145,10 @@ class DistributedDataParallel final : public Joinable {
    public:
     explicit NoSync(DistributedDataParallel& ddp)
         : ddp_(ddp), outer_(std::exchange(ddp.synchronise_, false)) {}
-    ~NoSync() { ddp_.synchronise_ = outer_; }
+    ~NoSync() {
+      ddp_.synchronise_ = outer_;
+      ddp_.reducer_->endAccumulation();
+    }
     NoSync(const NoSync&) = delete;
     NoSync& operator=(const NoSync&) = delete;
 
@@ -145,13 +180,22 @@ class DistributedDataParallel final : public Joinable {
   [[nodiscard]] process_group::ProcessGroup& joinGroup() const override { return *group_; }
   [[nodiscard]] at::Device joinDevice() const override { return trained_.front().tensor.device(); }
 
-  /// The parameters that are reduced, by registration index.
+  /// The parameters that are reduced, by registration index; those of delayAllReduceNamedParams
+  /// stand last, in the order of that list.
   [[nodiscard]] const std::vector<NamedTensor>& parameters() const { return trained_; }
   [[nodiscard]] const buckets::BucketPlan& plan() const { return reducer_->plan(); }
   [[nodiscard]] bool hasRebuiltBuckets() const { return reducer_->hasRebuiltBuckets(); }
 
  private:
-  [[nodiscard]] ReducerOptions reducerOptions() const;
+  [[nodiscard]] ReducerOptions reducerOptions();
+  void deferParameters(ReducerOptions& options);
+  void setUpPrecision(ReducerOptions& options);
+  void refuseJoinWithDeferred();
+  [[nodiscard]] bool castsInputs() const {
+    return options_.mixedPrecision.has_value() && options_.mixedPrecision->castForwardInputs &&
+           options_.mixedPrecision->paramDtype.has_value();
+  }
+  void castInput(at::Tensor& tensor) const;
   [[nodiscard]] std::vector<std::string> description() const;
   void finishForward(const std::vector<at::Tensor*>& outputs);
   void broadcastState(int root);
@@ -165,6 +209,7 @@ class DistributedDataParallel final : public Joinable {
   std::shared_ptr<process_group::ProcessGroup> group_;
   DdpOptions options_;
   std::vector<NamedTensor> trained_;
+  std::shared_ptr<PrecisionSwitch> precision_;  // null without mixedPrecision
   std::unique_ptr<Reducer> reducer_;
   std::string firstBucketSizes_;
   std::uint32_t step_ = 0;

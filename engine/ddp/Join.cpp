@@ -15,9 +15,9 @@ constexpr std::uint64_t kSkewWarning = 1000;  // shadowed iterations, as PyTorch
 
 }  // namespace
 
-void Joinable::notifyJoin() {
+void Joinable::notifyJoin(std::uint32_t step) {
   if (join_ != nullptr && join_->joinables_.front() == this) {
-    join_->notify();
+    join_->notify(step);
   }
 }
 
@@ -67,18 +67,20 @@ void Join::leave() {
   }
 }
 
-process_group::ProcessGroup::WorkPtr Join::add(const at::Tensor& number) {
-  return group_->allreduce({number}, process_group::ReduceOp::kSum, {});
+process_group::ProcessGroup::WorkPtr Join::add(const at::Tensor& number, std::uint32_t step) {
+  process_group::CallOptions options;
+  options.step = step;
+  return group_->allreduce({number}, process_group::ReduceOp::kSum, options);
 }
 
-void Join::notify() {
+void Join::notify(std::uint32_t step) {
   const auto number = at::TensorOptions().device(joinables_.front()->joinDevice());
   live_ = at::ones({1}, number);
   liveRanks_.reset();
-  liveWork_ = add(live_);
+  liveWork_ = add(live_, step);
   if (options_.throwOnEarlyTermination) {
     const at::Tensor ended = at::zeros({1}, number);
-    add(ended)->wait();
+    add(ended, step)->wait();
     if (ended.item<double>() != 0) {
       throw DdpError(
           "Detected at least one rank that exhausted inputs. Throwing across all ranks.");
@@ -106,12 +108,12 @@ void Join::finish(std::uint32_t step) {
     const std::uint64_t startTicks = base::ticks();
     const auto number = at::TensorOptions().device(joinables_.front()->joinDevice());
     const at::Tensor live = at::zeros({1}, number);
-    add(live)->wait();
+    add(live, step)->wait();
     if (live.item<double>() == 0) {
       break;
     }
     if (options_.throwOnEarlyTermination) {
-      add(at::ones({1}, number))->wait();
+      add(at::ones({1}, number), step)->wait();
       throw DdpError(fmt::format("Rank {} exhausted all inputs.", group_->rank()));
     }
     if (shadowed_ == kSkewWarning) {

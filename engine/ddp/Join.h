@@ -46,9 +46,9 @@ class Joinable {
 
  protected:
   /// Tells the ranks without inputs that this one goes on. Call it before the collectives of each
-  /// iteration; outside a Join, or when another joinable stands first in it, it does nothing.
+  /// iteration, `step` for their events; outside a Join, or when another joinable stands first in it, it does nothing.
   /// Throws DdpError on every rank under throwOnEarlyTermination once a rank has no inputs.
-  void notifyJoin();
+  void notifyJoin(std::uint32_t step = 0);
 
   /// Whether this is in an enabled Join, so that other ranks may be shadowing.
   [[nodiscard]] bool joining() const { return join_ != nullptr; }
@@ -101,9 +101,9 @@ class Join {
 
  private:
   friend class Joinable;
-  void notify();
+  void notify(std::uint32_t step);
   int divisor(const Joinable& asker);
-  process_group::ProcessGroup::WorkPtr add(const at::Tensor& number);
+  process_group::ProcessGroup::WorkPtr add(const at::Tensor& number, std::uint32_t step);
   void leave();
   void warnSkew(std::uint32_t step);
 

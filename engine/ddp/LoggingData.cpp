@@ -7,6 +7,7 @@
 #include <set>
 
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/ddp/SyncBatchNorm.h"
 #include "engine/ddp/TensorText.h"
 
 namespace lockstep::ddp {
@@ -38,13 +39,6 @@ std::map<std::string, std::string> DistributedDataParallel::loggingData() const 
     dtypes.insert(dtypeName(parameter.tensor.scalar_type()));
     devices.insert(parameter.tensor.device().str());
   }
-  bool hasSyncBatchNorm = false;
-  if (module_ != nullptr) {
-    for (const auto& part : module_->modules()) {
-      hasSyncBatchNorm =
-          hasSyncBatchNorm || part->name().find("SyncBatchNorm") != std::string::npos;
-    }
-  }
   data["module_name"] = module_ == nullptr ? "" : module_->name();
   data["rank"] = std::to_string(group_->rank());
   data["world_size"] = std::to_string(group_->size());
@@ -55,7 +49,7 @@ std::map<std::string, std::string> DistributedDataParallel::loggingData() const 
   data["bucket_cap_bytes"] =
       std::to_string(static_cast<std::uint64_t>(config.bucketCapMb * 1048576));
   data["broadcast_buffers"] = oneOrZero(config.broadcastBuffers);
-  data["has_sync_bn"] = oneOrZero(hasSyncBatchNorm);
+  data["has_sync_bn"] = oneOrZero(module_ != nullptr && hasSyncBatchNorm(*module_));
   data["find_unused_parameters"] = oneOrZero(options_.findUnusedParameters);
   data["gradient_as_bucket_view"] = oneOrZero(config.gradientAsBucketView);
   data["static_graph"] = oneOrZero(options_.staticGraph);

@@ -18,7 +18,8 @@
 namespace lockstep::ddp {
 
 // Construction and rebuild. ReducerForward.cpp has what surrounds a forward, ReducerBackward.cpp
-// the backward, ReducerFinalize.cpp its end.
+// the gradients of a backward, ReducerLaunch.cpp the buckets that they fill, ReducerFinalize.cpp
+// the end, ReducerDeferred.cpp the parameters without buckets.
 
 namespace {
 
@@ -48,6 +49,7 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
       specs_(specsOf(parameters_, options_.sparseGradients)),
+      planned_(parameters_.size() - options_.deferred),
       group_(std::move(group)),
       ownTracer_(options_.tracer == nullptr ? std::make_unique<trace::Tracer>() : nullptr),
       tracer_(options_.tracer == nullptr ? *ownTracer_ : *options_.tracer),
@@ -60,15 +62,21 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
       firings_(parameters_.size(), 0),
       used_(at::zeros({static_cast<std::int64_t>(parameters_.size())}, at::kInt)) {
   checkParameters();
-  useBuckets(buckets::planConstruction(specs_, ruleOf(options_), options_.caps));
+  places_.resize(parameters_.size());
+  useBuckets(buckets::planConstruction(plannedSpecs(), ruleOf(options_), options_.caps));
+  makeDeferred();
   sendParameters();
   sendLayout(0, "construction");
   auto& hook = tracer_.lastWords().hook;
   hook[hook_->name().copy(hook.data(), hook.size() - 1)] = '\0';
+  for (const NamedTensor& parameter : parameters_) {
+    built_.emplace_back(parameter.tensor.scalar_type(), parameter.tensor.device());
+  }
   watchParameters();
 }
 
 Reducer::~Reducer() {
+  restorePrecision();
   for (Watched& watched : watched_) {
     compat::removeGradientHook(*watched.accumulator, watched.key);
   }
@@ -100,34 +108,47 @@ void Reducer::checkParameters() const {
 }
 
 void Reducer::watchParameters() {
-  watched_.reserve(parameters_.size());
+  for (const Watched& watched : watched_) {
+    compat::removeGradientHook(*watched.accumulator, watched.key);
+  }
+  watched_.clear();
+  accumulators_.clear();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     auto accumulator = compat::gradientAccumulator(parameters_[i].tensor);
     const auto key = compat::addGradientHook(*accumulator,
                                              [this, i](bool gradient) { onGradient(i, gradient); });
     accumulators_[accumulator.get()] = static_cast<std::uint32_t>(i);
     watched_.push_back({std::move(accumulator), key});
-    built_.emplace_back(parameters_[i].tensor.scalar_type(), parameters_[i].tensor.device());
   }
+}
+
+std::vector<buckets::TensorSpec> Reducer::plannedSpecs() const {
+  return {specs_.begin(), specs_.begin() + static_cast<std::ptrdiff_t>(planned_)};
+}
+
+std::unique_ptr<Bucket> Reducer::makeBucket(const buckets::BucketPlan::Bucket& planned) {
+  const std::uint32_t first = planned.parameters.front();
+  const at::ScalarType own = parameters_[first].tensor.scalar_type();
+  return std::make_unique<Bucket>(
+      planned, parameters_, *group_,
+      options_.precision == nullptr ? own : options_.precision->reduceType(own),
+      specs_[first].sparse);
 }
 
 void Reducer::useBuckets(buckets::BucketPlan plan) {
   at::NoGradGuard noGrad;
   buckets_.clear();  // before the new memory is taken
   plan_ = std::move(plan);
-  places_.resize(parameters_.size());
   hookedBuckets_ = 0;
   for (const auto& planned : plan_.buckets) {
-    const bool sparse = specs_[planned.parameters.front()].sparse;
-    auto& bucket =
-        *buckets_.emplace_back(std::make_unique<Bucket>(planned, parameters_, *group_, sparse));
-    hookedBuckets_ = sparse ? hookedBuckets_ : buckets_.size();
+    auto& bucket = *buckets_.emplace_back(makeBucket(planned));
+    hookedBuckets_ = bucket.sparse() ? hookedBuckets_ : buckets_.size();
     for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
       const std::uint32_t index = bucket.parameters()[slot];
       places_[index] = {static_cast<std::uint32_t>(buckets_.size() - 1),
                         static_cast<std::uint32_t>(slot)};
       at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-      if (options_.gradientAsBucketView && grad.defined() && !sparse) {
+      if (options_.gradientAsBucketView && grad.defined() && !bucket.sparse()) {
         bucket.slice(slot).copy_(grad);
         grad = bucket.slice(slot);
       }
@@ -144,16 +165,17 @@ void Reducer::rebuildIfDue() {
   buckets::BucketPlan own;
   {
     std::lock_guard lock(mutex_);
-    if (rebuilt_ || searchesUnused() || reductions_ < (options_.staticGraph ? 2 : 1)) {
+    if (rebuilt_ || planned_ == 0 || searchesUnused() ||
+        reductions_ < (options_.staticGraph ? 2 : 1)) {
       return;
     }
     step = step_;
     // A rank that shadowed the deciding iteration saw no order: registration order, reversed.
-    std::vector<char> known(parameters_.size(), 0);
+    std::vector<char> known(planned_, 0);
     for (const std::uint32_t index : recordedOrder_) {
       known[index] = 1;
     }
-    for (std::size_t i = parameters_.size(); i-- > 0;) {
+    for (std::size_t i = planned_; i-- > 0;) {
       if (known[i] == 0) {
         recordedOrder_.push_back(static_cast<std::uint32_t>(i));
       }
@@ -162,10 +184,10 @@ void Reducer::rebuildIfDue() {
     std::stable_partition(recordedOrder_.begin(), recordedOrder_.end(), [&](std::uint32_t index) {
       return std::find(unused_.begin(), unused_.end(), index) == unused_.end();
     });
-    own = buckets::planRebuild(specs_, recordedOrder_, options_.caps);
+    own = buckets::planRebuild(plannedSpecs(), recordedOrder_, options_.caps);
   }
   const std::uint64_t startTicks = base::ticks();
-  buckets::BucketPlan agreed = agreeOnPlan(*group_, specs_, own, step);
+  buckets::BucketPlan agreed = agreeOnPlan(*group_, plannedSpecs(), own, step);
   {
     std::lock_guard lock(mutex_);
     useBuckets(std::move(agreed));
@@ -198,16 +220,19 @@ void Reducer::sendLayout(std::uint32_t layout, const std::string& reason) {
   message.layout = layout;
   message.step = step_;
   message.reason = reason;
-  for (const auto& bucket : plan_.buckets) {
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    const auto& planned = plan_.buckets[i];
+    const Bucket& bucket = *buckets_[i];
     trace::BucketsMessage::Bucket& out = message.buckets.emplace_back();
-    out.parameters = bucket.parameters;
-    out.bytes = bucket.bytes;
-    out.limitBytes = bucket.limitBytes == buckets::kUnlimited ? 0 : bucket.limitBytes;
-    out.dtype = bucket.dtype;
+    out.parameters = planned.parameters;
+    out.bytes = bucket.bytes();
+    out.limitBytes = planned.limitBytes == buckets::kUnlimited ? 0 : planned.limitBytes;
+    out.dtype =
+        options_.precision == nullptr ? planned.dtype : dtypeName(bucket.wire().scalar_type());
     std::uint64_t offset = 0;
-    for (const std::uint32_t index : bucket.parameters) {
+    for (const std::uint32_t index : planned.parameters) {
       out.offsets.push_back(offset);
-      offset += specs_[index].bytes;
+      offset += planned.bytes == 0 ? 0 : specs_[index].bytes * bucket.bytes() / planned.bytes;
     }
   }
   tracer_.send(trace::toJson(message));

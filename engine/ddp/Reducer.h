@@ -15,6 +15,7 @@
 #include "engine/buckets/Assign.h"
 #include "engine/ddp/Bucket.h"
 #include "engine/ddp/DdpTimes.h"
+#include "engine/ddp/MixedPrecision.h"
 #include "engine/ddp/ModelState.h"
 #include "engine/ddp/UnusedSearch.h"
 #include "engine/hooks/CommHook.h"
@@ -37,6 +38,12 @@ struct ReducerOptions {
   /// With findUnusedParameters: a bucket without a gradient on any rank is not communicated.
   bool skipUnusedBuckets = false;
   std::vector<std::string> sparseGradients;  ///< parameters whose gradients are sparse
+  /// As many of the last parameters have no place in the buckets: one allreduce averages them,
+  /// started by the gradient of parameter `deferredTrigger`, which may be one of them.
+  std::size_t deferred = 0;
+  std::size_t deferredTrigger = 0;
+  /// Null: parameters and buckets keep their dtypes. Not together with gradientAsBucketView.
+  std::shared_ptr<PrecisionSwitch> precision;
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
@@ -45,10 +52,13 @@ struct ReducerOptions {
 // Note [The order of collectives]
 // All ranks of a group call it in one order. In a synchronised iteration, in this order: the
 // agreement on rebuilt buckets (once, in beginForward); with skipUnusedBuckets the buckets in use
-// (in prepareForBackward); the hook of each bucket by index; the map of used parameters
+// (in prepareForBackward); the hook of each bucket by index, and somewhere among them, as soon as
+// their trigger has its gradient, the deferred parameters (after all buckets where unused
+// parameters are searched or staticGraph counts); the map of used parameters
 // (findUnusedParameters in each iteration, staticGraph in the first); the exchange of sparse
 // gradients by bucket, after all dense results are there. A rank without inputs takes part in
-// all of these by shadowForward() and shadowBackward().
+// all of these by shadowForward() and shadowBackward(); but it cannot know when the others'
+// trigger comes, so that there are no deferred parameters in a Join.
 
 /// Averages gradients over the ranks while the backward still runs (c10d::Reducer).
 ///
@@ -69,7 +79,10 @@ struct ReducerOptions {
 /// (checkpointing) and repeated use need it. The first reduction takes one backward.
 ///
 /// Sparse gradients have buckets of their own, are exchanged by allgather, averaged, and bypass
-/// the communication hook.
+/// the communication hook. So do deferred parameters, which are no part of plan().
+///
+/// With a PrecisionSwitch the parameters are lowered in beginForward() and restored at the end of
+/// the reduction, by endAccumulation(), checkFinalized(), the next forward or the end of this.
 ///
 /// Threads: gradients may arrive on several autograd threads. One mutex guards the state; it is
 /// not held while a communication hook runs, nor while the end of a backward waits. All other
@@ -101,6 +114,9 @@ class Reducer {
 
   /// After a forward whose gradients are to accumulate on this rank (no_sync).
   void accumulateLocally();
+  /// After the backward of such a forward: restores the parameters' precision. Does nothing
+  /// before that backward, which may still be to come.
+  void endAccumulation();
 
   /// Call after the backward (or the several that make one), before the optimizer steps. Throws
   /// DdpError, and aborts the group with its text, when the last synchronised forward has had
@@ -160,6 +176,8 @@ class Reducer {
   // Construction and rebuild (Reducer.cpp).
   void checkParameters() const;
   void watchParameters();
+  [[nodiscard]] std::vector<buckets::TensorSpec> plannedSpecs() const;
+  [[nodiscard]] std::unique_ptr<Bucket> makeBucket(const buckets::BucketPlan::Bucket& planned);
   void useBuckets(buckets::BucketPlan plan);
   void rebuildIfDue();
   void sendParameters();
@@ -170,7 +188,8 @@ class Reducer {
     return options_.findUnusedParameters && !options_.staticGraph;
   }
   [[nodiscard]] bool recordsOrder() const;
-  void checkUnchanged() const;
+  void checkUnchanged();
+  void restorePrecision();
   void checkReduced(bool backwardRequired);
   [[nodiscard]] std::string missingText() const;
   void resetIteration();
@@ -185,17 +204,26 @@ class Reducer {
   void warn(const std::string& text);
   void take(std::size_t index);
   void takeUnused();
-  void copyIn(std::size_t index, const Place& place);
+  void copyIn(std::size_t index, Bucket& bucket, const Place& place, bool shares);
   void checkSparse(std::size_t index) const;
-  void queueDelayedReduction();
-  void reduceDelayed();
+  void queueRecordedReduction();
+  void reduceRecorded();
+  void recordFailure(Lock& lock, const std::exception& error);
+  [[noreturn]] void failAndThrow(Lock& lock);
+
+  // Full buckets (ReducerLaunch.cpp); `lock` holds mutex_.
   bool launchReadyBuckets(Lock& lock);  // returns whether the last one is launched
   void launch(std::size_t index, std::uint32_t step, const at::Tensor& wire);
   void launchUsedMap(std::uint32_t step);
-  void recordFailure(Lock& lock, const std::exception& error);
-  [[noreturn]] void failAndThrow(Lock& lock);
   [[nodiscard]] bool communicates(std::size_t bucket);
   [[nodiscard]] std::string hookPlace(std::size_t index) const;
+
+  // Deferred parameters (ReducerDeferred.cpp); mutex_ is held where not said otherwise.
+  [[nodiscard]] bool isDeferred(std::size_t index) const { return index >= planned_; }
+  void makeDeferred();
+  void takeDeferred(std::size_t index);
+  bool launchDeferred();  // returns whether they are launched, or there are none
+  void awaitDeferred();   // without mutex_
 
   // The end of the backward (ReducerFinalize.cpp).
   void finalize(bool shadow);
@@ -211,6 +239,7 @@ class Reducer {
   const std::vector<NamedTensor> parameters_;
   const ReducerOptions options_;
   const std::vector<buckets::TensorSpec> specs_;
+  const std::size_t planned_;  // parameters in buckets; the rest are deferred
   std::vector<std::pair<at::ScalarType, at::Device>> built_;  // each parameter at construction
   const std::shared_ptr<process_group::ProcessGroup> group_;
   std::unique_ptr<trace::Tracer> ownTracer_;
@@ -230,8 +259,10 @@ class Reducer {
   at::Tensor inverse_;  // 1 / divisor_, as a number that changes no dtype
   buckets::BucketPlan plan_;
   std::vector<std::unique_ptr<Bucket>> buckets_;
-  std::size_t hookedBuckets_ = 0;       // those up to the last dense one
-  std::vector<Place> places_;           // of each parameter
+  std::size_t hookedBuckets_ = 0;  // those up to the last dense one
+  std::vector<Place> places_;      // of each parameter; of the deferred, in deferred_
+  std::vector<std::unique_ptr<Bucket>> deferred_;  // one for each dtype and device
+  std::vector<std::shared_ptr<process_group::Work>> deferredWorks_;  // launched
   std::vector<std::uint32_t> awaited_;  // gradients still to come to each parameter
   std::vector<std::uint32_t> firings_;  // static graph: gradients a backward, as recorded
   std::vector<std::uint32_t> unused_;
@@ -244,8 +275,10 @@ class Reducer {
   std::shared_ptr<process_group::Work> bucketsWork_;
   std::uint64_t reductions_ = 0;
   std::size_t nextBucket_ = 0;  // first that is not launched
-  bool delayed_ = false;        // static graph: this backward counts, its end reduces
-  bool delayedQueued_ = false;
+  bool triggered_ = false;      // the deferred parameters' trigger has its gradient
+  bool launchedAll_ = false;
+  bool recording_ = false;  // static graph: this backward counts, its end reduces
+  bool recordingQueued_ = false;
   bool graphRecorded_ = false;  // firings_ are known
   bool tookUnused_ = false;
   bool unusedStayed_ = true;
@@ -254,6 +287,7 @@ class Reducer {
   bool rebuilt_ = false;
   bool warnedUnexpected_ = false;
   bool warnedHigherOrder_ = false;
+  bool accumulated_ = false;  // a gradient came since a forward under no_sync
   DdpTimes times_;
   std::string failure_;
 };

@@ -6,7 +6,6 @@
 #include "engine/ddp/Reducer.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
-#include "engine/hooks/HookError.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/process_group/CommError.h"
 #include "engine/trace/Messages.h"
@@ -31,6 +30,7 @@ void Reducer::onGradient(std::size_t index, bool gradient) {
     used_.data_ptr<std::int32_t>()[index] = 1;
   }
   if (mode_ == Mode::kAccumulate) {
+    accumulated_ = true;
     return;
   }
   try {
@@ -47,9 +47,9 @@ void Reducer::receive(std::size_t index, Lock& lock) {
                                group_->rank(), failure_));
   }
   unfinished_ = true;
-  if (delayed_) {
+  if (recording_) {
     ++firings_[index];
-    queueDelayedReduction();
+    queueRecordedReduction();
     return;
   }
   takeUnused();
@@ -119,12 +119,17 @@ void Reducer::warn(const std::string& text) {
 
 void Reducer::take(std::size_t index) {
   readyOrder_.push_back(static_cast<std::uint32_t>(index));
+  triggered_ = triggered_ || index == options_.deferredTrigger;
+  if (isDeferred(index)) {
+    takeDeferred(index);
+    return;
+  }
   if (recordsOrder()) {
     recordedOrder_.push_back(static_cast<std::uint32_t>(index));
   }
   const Place place = places_[index];
-  copyIn(index, place);
   Bucket& bucket = *buckets_[place.bucket];
+  copyIn(index, bucket, place, hook_->takesShares());
   if (--bucket.pending == 0) {
     lane_.instant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket), bucket.bytes());
   }
@@ -142,18 +147,18 @@ void Reducer::takeUnused() {
   }
 }
 
-void Reducer::queueDelayedReduction() {
-  if (!delayedQueued_) {
-    delayedQueued_ = true;
-    compat::afterThisBackward([this] { reduceDelayed(); });
+void Reducer::queueRecordedReduction() {
+  if (!recordingQueued_) {
+    recordingQueued_ = true;
+    compat::afterThisBackward([this] { reduceRecorded(); });
   }
 }
 
-void Reducer::reduceDelayed() {
+void Reducer::reduceRecorded() {
   at::NoGradGuard noGrad;
   Lock lock(mutex_);
   try {
-    delayed_ = false;
+    recording_ = false;
     graphRecorded_ = true;
     unused_.clear();
     for (std::uint32_t i = 0; i < parameters_.size(); ++i) {
@@ -172,17 +177,18 @@ void Reducer::reduceDelayed() {
   finalize(false);
 }
 
-void Reducer::copyIn(std::size_t index, const Place& place) {
+void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool shares) {
   const std::uint64_t startTicks = base::ticks();
-  if (buckets_[place.bucket]->sparse()) {
+  if (bucket.sparse()) {
     checkSparse(index);
     return;
   }
-  const at::Tensor& slice = buckets_[place.bucket]->slice(place.slot);
+  const at::Tensor& slice = bucket.slice(place.slot);
   at::Tensor& grad = parameters_[index].tensor.mutable_grad();
+  const bool sameType = grad.defined() && grad.scalar_type() == slice.scalar_type();
   if (!grad.defined()) {
     slice.zero_();
-  } else if (grad.layout() != c10::kStrided || grad.scalar_type() != slice.scalar_type() ||
+  } else if (grad.layout() != c10::kStrided || (!sameType && options_.precision == nullptr) ||
              grad.device() != slice.device()) {
     throw DdpError(fmt::format(
         "rank {}: the gradient of parameter {} is {}{} on {}; its bucket holds {} on {}{}",
@@ -191,21 +197,25 @@ void Reducer::copyIn(std::size_t index, const Place& place) {
         grad.device().str(), dtypeName(slice.scalar_type()), slice.device().str(),
         grad.layout() == c10::kStrided ? "" : "; declare the parameter's gradient as sparse"));
   } else if (sameMemory(grad, slice)) {
-    if (hook_->takesShares()) {
+    if (shares) {
       slice.div_(divisor_);
     }
   } else {
-    if (hook_->takesShares()) {
+    if (shares && sameType) {
       at::Tensor out = slice;
       at::mul_out(out, grad, inverse_);  // one pass: copies and divides
     } else {
       slice.copy_(grad);
+      if (shares) {
+        slice.mul_(inverse_);
+      }
     }
     if (options_.gradientAsBucketView) {
       grad = slice;
     }
   }
-  lane_.span(trace::EventKind::kCopyIn, startTicks, step_, eventBucket(place.bucket), index);
+  lane_.span(trace::EventKind::kCopyIn, startTicks, step_,
+             isDeferred(index) ? trace::kNoBucket : eventBucket(place.bucket), index);
 }
 
 void Reducer::checkSparse(std::size_t index) const {
@@ -219,79 +229,6 @@ void Reducer::checkSparse(std::size_t index) const {
         "module without sparse gradients, or do not declare them",
         group_->rank(), quoted(parameters_[index].name, index),
         grad.layout() == c10::kSparse ? "sparse in several dimensions" : "dense"));
-  }
-}
-
-bool Reducer::launchReadyBuckets(Lock& lock) {
-  if (launching_ || nextBucket_ == buckets_.size()) {
-    return false;  // the thread that is at it will see this bucket, too
-  }
-  launching_ = true;
-  while (nextBucket_ < buckets_.size() && buckets_[nextBucket_]->pending == 0) {
-    const std::size_t index = nextBucket_;
-    const std::uint32_t step = step_;
-    lock.unlock();
-    try {
-      if (communicates(index)) {
-        lock.lock();
-        lane_.instant(trace::EventKind::kBucketLaunched, step, eventBucket(index),
-                      buckets_[index]->bytes());
-        if (times_.communicationStart < times_.backwardStart) {
-          times_.communicationStart = DdpTimes::now();
-        }
-        lock.unlock();
-        if (!buckets_[index]->sparse()) {
-          launch(index, step, buckets_[index]->wire());
-        }
-      }
-    } catch (...) {
-      lock.lock();
-      launching_ = false;
-      throw;
-    }
-    lock.lock();
-    ++nextBucket_;
-  }
-  launching_ = false;
-  if (nextBucket_ < buckets_.size()) {
-    return false;
-  }
-  launchUsedMap(step_);
-  return true;
-}
-
-bool Reducer::communicates(std::size_t bucket) {
-  if (bucketsWork_ == nullptr) {
-    return true;
-  }
-  bucketsWork_->wait();
-  return bucketsInUse_.data_ptr<std::int32_t>()[bucket] != 0;
-}
-
-void Reducer::launchUsedMap(std::uint32_t step) {
-  if (!searchesUnused() && !(options_.staticGraph && reductions_ == 0)) {
-    return;
-  }
-  usedAnywhere_ = used_.clone();
-  process_group::CallOptions options;
-  options.step = step;
-  usedWork_ = group_->allreduce({usedAnywhere_}, process_group::ReduceOp::kSum, options);
-}
-
-std::string Reducer::hookPlace(std::size_t index) const {
-  return fmt::format("hook '{}', rank {}, bucket {} of {}", hook_->name(), group_->rank(), index,
-                     buckets_.size());
-}
-
-void Reducer::launch(std::size_t index, std::uint32_t step, const at::Tensor& wire) {
-  Bucket& bucket = *buckets_[index];
-  bucket.handed = bucket.forHook(index, hookedBuckets_, step, wire);
-  try {
-    bucket.reduced = hook_->run(*bucket.handed);
-  } catch (const process_group::CommError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
   }
 }
 

@@ -39,6 +39,7 @@ void Reducer::finalize(bool shadow) {
                    bucket.bytes());
       }
     }
+    awaitDeferred();
     for (std::size_t index = 0; index < buckets_.size(); ++index) {
       if (buckets_[index]->sparse() && communicates(index)) {
         reduceSparse(index, shadow);
@@ -54,6 +55,7 @@ void Reducer::finalize(bool shadow) {
 }
 
 void Reducer::finish(bool shadow, std::uint64_t startTicks, std::int64_t backwardEnd) {
+  restorePrecision();
   std::lock_guard lock(mutex_);
   mode_ = Mode::kIdle;
   unfinished_ = false;
@@ -178,10 +180,13 @@ void Reducer::copyOut(Bucket& bucket, const at::Tensor& result) {
       continue;
     }
     const at::Tensor reduced = inPlace ? bucket.slice(slot) : bucket.sliceOf(result, slot);
-    if (grad.defined()) {
+    const at::ScalarType type = options_.precision == nullptr
+                                    ? reduced.scalar_type()
+                                    : options_.precision->gradientType(built_[index].first);
+    if (grad.defined() && grad.scalar_type() == type) {
       grad.copy_(reduced);
     } else {
-      grad = reduced.clone();
+      grad = reduced.to(type, /*non_blocking=*/false, /*copy=*/true);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
@@ -11,34 +12,54 @@
 namespace lockstep::ddp {
 
 void Reducer::beginForward() {
-  times_.forwardStart = DdpTimes::now();
+  {
+    std::lock_guard lock(mutex_);
+    times_.forwardStart = DdpTimes::now();
+  }
   checkReduced(false);
+  restorePrecision();
   checkUnchanged();
   rebuildIfDue();
+  if (options_.precision != nullptr) {
+    options_.precision->lower();
+    watchParameters();  // a parameter of another dtype has another accumulator
+  }
 }
 
-void Reducer::checkUnchanged() const {
+void Reducer::restorePrecision() {
+  if (options_.precision != nullptr) {
+    options_.precision->restore();
+  }
+}
+
+void Reducer::checkUnchanged() {
+  const auto fail = [this](std::string text) {
+    Lock lock(mutex_);
+    failure_ = std::move(text);
+    failAndThrow(lock);
+  };
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& parameter = parameters_[i].tensor;
     if (parameter.scalar_type() != built_[i].first || parameter.device() != built_[i].second) {
-      throw DdpError(fmt::format(
-          "parameter {} was {} on {} when DistributedDataParallel was built and is now {} on {}, "
-          "so that its gradient would no longer be reduced; convert or move the model first, "
-          "then wrap it",
-          quoted(parameters_[i].name, i), specs_[i].dtype, specs_[i].device,
+      fail(fmt::format(
+          "rank {}: parameter {} was {} on {} when DistributedDataParallel was built and is now {} "
+          "on {}, so that its gradient would no longer be reduced; convert or move the model "
+          "first, then wrap it",
+          group_->rank(), quoted(parameters_[i].name, i), specs_[i].dtype, specs_[i].device,
           dtypeName(parameter.scalar_type()), parameter.device().str()));
     }
     if (!parameter.requires_grad()) {
-      throw DdpError(fmt::format(
-          "parameter {} was frozen after DistributedDataParallel was built, which would wait for "
-          "its gradient; freeze it first, then wrap the model",
-          quoted(parameters_[i].name, i)));
+      fail(fmt::format(
+          "rank {}: parameter {} was frozen after DistributedDataParallel was built, which would "
+          "wait for its gradient; freeze it first, then wrap the model",
+          group_->rank(), quoted(parameters_[i].name, i)));
     }
   }
 }
 
 void Reducer::checkFinalized() {
   checkReduced(true);
+  restorePrecision();  // a backward under no_sync leaves it low
 }
 
 void Reducer::checkReduced(bool backwardRequired) {
@@ -71,7 +92,7 @@ void Reducer::failAndThrow(Lock& lock) {
 }
 
 std::string Reducer::missingText() const {
-  if (delayed_) {
+  if (recording_) {
     return fmt::format(
         "rank {}: the backward of step {}, which static_graph records, did not come to its end",
         group_->rank(), step_);
@@ -105,9 +126,14 @@ void Reducer::resetIteration() {
   for (auto& bucket : buckets_) {
     bucket->pending = bucket->size();
   }
+  for (auto& bucket : deferred_) {
+    bucket->pending = bucket->size();
+  }
   nextBucket_ = 0;
+  triggered_ = false;
+  launchedAll_ = false;
   tookUnused_ = false;
-  delayedQueued_ = false;
+  recordingQueued_ = false;
   readyOrder_.clear();
   if (recordsOrder()) {
     recordedOrder_.clear();
@@ -117,8 +143,8 @@ void Reducer::resetIteration() {
 void Reducer::prepareForBackward(const std::vector<at::Tensor*>& outputs) {
   Lock lock(mutex_);
   resetIteration();
-  delayed_ = options_.staticGraph && !graphRecorded_;
-  if (delayed_) {
+  recording_ = options_.staticGraph && !graphRecorded_;
+  if (recording_) {
     std::fill(firings_.begin(), firings_.end(), 0);
     std::fill(awaited_.begin(), awaited_.end(), 0);
   } else if (options_.staticGraph) {
@@ -130,14 +156,14 @@ void Reducer::prepareForBackward(const std::vector<at::Tensor*>& outputs) {
     searchUnused(outputs, lock);
     announceBuckets(true);
   }
-  if (searchesUnused() || delayed_) {
+  if (searchesUnused() || recording_) {
     compat::passThroughOneNode(outputs, [this, weak = std::weak_ptr(alive_)] {
       if (weak.expired()) {
         return;  // the graph outlived this Reducer
       }
       Lock inBackward(mutex_);
-      if (mode_ == Mode::kSynchronise && delayed_) {
-        queueDelayedReduction();
+      if (mode_ == Mode::kSynchronise && recording_) {
+        queueRecordedReduction();
       }
     });
   }
@@ -175,7 +201,7 @@ void Reducer::announceBuckets(bool takesPart) {
   bucketsInUse_ = at::zeros({static_cast<std::int64_t>(buckets_.size())}, at::kInt);
   auto* inUse = bucketsInUse_.data_ptr<std::int32_t>();
   const auto* used = used_.data_ptr<std::int32_t>();
-  for (std::uint32_t i = 0; takesPart && i < parameters_.size(); ++i) {
+  for (std::uint32_t i = 0; takesPart && i < planned_; ++i) {
     // A gradient left from no_sync counts, although this graph does not reach the parameter.
     if (used[i] != 0 || !std::binary_search(unused_.begin(), unused_.end(), i)) {
       inUse[places_[i].bucket] = 1;
@@ -189,6 +215,17 @@ void Reducer::announceBuckets(bool takesPart) {
 void Reducer::accumulateLocally() {
   std::lock_guard lock(mutex_);
   mode_ = Mode::kAccumulate;
+  accumulated_ = false;
+}
+
+void Reducer::endAccumulation() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(accumulated_, false)) {
+      return;
+    }
+  }
+  restorePrecision();
 }
 
 void Reducer::shadowForward() {

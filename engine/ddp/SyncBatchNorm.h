@@ -97,9 +97,13 @@ class SyncBatchNorm {
 
 /// Converts all batch normalisations of `module`; wrap it in DistributedDataParallel after. A
 /// model without any gives an object without layers. Throws DdpError for a layer that another
-/// SyncBatchNorm holds, or that has neither weights nor running statistics to be known by.
+/// SyncBatchNorm holds, that has neither weights nor running statistics to be known by, or that
+/// keeps running statistics without being a torch::nn::BatchNorm (in a TorchScript model).
 [[nodiscard]] std::unique_ptr<SyncBatchNorm> convertSyncBatchNorm(
     torch::nn::Module& module, std::shared_ptr<process_group::ProcessGroup> group,
     trace::Tracer* tracer = nullptr);
+
+/// Returns whether a layer of `module` synchronises now. [any-thread]
+[[nodiscard]] bool hasSyncBatchNorm(const torch::nn::Module& module);
 
 }  // namespace lockstep::ddp

@@ -12,6 +12,16 @@
 
 namespace lockstep::hooks {
 
+/// What a hook is told of a bucket beside its gradients.
+struct BucketFacts {
+  /// The mean is the sum over ranks divided by this: as a rule the group's size.
+  double divisor = 1;
+  /// Another number after the buckets were rebuilt.
+  std::uint32_t layout = 0;
+  /// This rank has no inputs (Join): zeros go in, and the result is dropped.
+  bool shadow = false;
+};
+
 /// One bucket as a communication hook sees it (c10d::GradBucket): the flat buffer holds this
 /// rank's gradients, not divided by the world size unless the hook takesShares().
 class GradBucket {
@@ -19,16 +29,23 @@ class GradBucket {
   GradBucket(std::size_t index, std::size_t count, std::uint32_t step, at::Tensor buffer,
              std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths,
              std::vector<std::vector<std::int64_t>> shapes, std::vector<at::Tensor> parameters,
-             std::vector<std::uint32_t> parameterIndices);
+             std::vector<std::uint32_t> parameterIndices, BucketFacts facts = {});
 
   [[nodiscard]] std::size_t index() const { return index_; }
   /// Whether this is the last bucket to be launched in the step.
   [[nodiscard]] bool isLast() const { return index_ + 1 == count_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::uint32_t step() const { return step_; }
+  [[nodiscard]] const BucketFacts& facts() const { return facts_; }
 
   /// Flat, 1-D, contiguous; the hook may work in place.
   [[nodiscard]] const at::Tensor& buffer() const { return buffer_; }
   void setBuffer(at::Tensor buffer) { buffer_ = std::move(buffer); }
+
+  /// Of each parameter in buffer(), in elements.
+  [[nodiscard]] const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  [[nodiscard]] const std::vector<std::int64_t>& lengths() const { return lengths_; }
+  [[nodiscard]] const std::vector<std::vector<std::int64_t>>& shapes() const { return shapes_; }
 
   /// Views of buffer(), one a parameter, in the parameter's shape.
   [[nodiscard]] std::vector<at::Tensor> gradients() const;
@@ -48,6 +65,7 @@ class GradBucket {
   std::vector<std::vector<std::int64_t>> shapes_;
   std::vector<at::Tensor> parameters_;
   std::vector<std::uint32_t> parameterIndices_;
+  BucketFacts facts_;
 };
 
 /// Replaces DDP's gradient reduction (c10d::CommHookInterface). `run` is called once a bucket
@@ -61,6 +79,8 @@ class CommHook {
   /// Whether the buffer is to hold this rank's share of the mean: gradients divided by the world
   /// size, which rides on the copy into the bucket and so costs no pass of its own.
   [[nodiscard]] virtual bool takesShares() const { return false; }
+  /// Whether run() changes the parameters themselves, as an optimizer in the backward does.
+  [[nodiscard]] virtual bool writesParameters() const { return false; }
   virtual base::Future<at::Tensor> run(GradBucket& bucket) = 0;
 };
 

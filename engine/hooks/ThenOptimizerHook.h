@@ -35,6 +35,7 @@ class ThenOptimizerHook final : public CommHook {
 
   [[nodiscard]] std::string name() const override { return inner_->name() + " then optimizer"; }
   [[nodiscard]] bool takesShares() const override { return inner_->takesShares(); }
+  [[nodiscard]] bool writesParameters() const override { return true; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
 
  private:

@@ -5,25 +5,20 @@ Compared are the loss of every rank at every step (1e-5 relative), the final wei
 (1e-5), and the bucket lists: at construction, after the rebuild, and under the rule of
 PyTorch 1.9. Any difference, a missing PyTorch included, is exit code 1 and a line that says what.
 
-The files handed to the driver are listed in conformance_driver.cpp.
+The files handed to the driver are listed in TrainingRun.cpp.
 """
 
 import argparse
-import json
 import os
-import pathlib
-import subprocess
 import sys
 import tempfile
-import traceback
 
-try:
-    import numpy
-    import torch
-    import torch.distributed as dist
-    from torch import nn
-except ImportError as error:
-    sys.exit(f"conformance needs Debian's python3-torch and python3-numpy: {error}")
+sys.dont_write_bytecode = True
+import peers
+import numpy
+import torch
+import torch.distributed as dist
+from torch import nn
 
 TOLERANCE = 1e-5
 LEARNING_RATE = 0.05
@@ -57,11 +52,9 @@ def rebuilt_lists(ddp):
     return [[int(index) for index in bucket.split()] for bucket in text.split(",")]
 
 
-def run_torch_rank(rank, args, folder, inputs, targets, weights):
+def train_torch(rank, args, folder, inputs, targets, weights):
     first, cap = CAPS[args.model]
     dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous",
-                            rank=rank, world_size=args.world)
     model = build(args.model)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
@@ -84,40 +77,14 @@ def run_torch_rank(rank, args, folder, inputs, targets, weights):
         "initial_1_9": plan(model, [int(first * 2**20), int(cap * 2**20)]),
         "rebuilt": rebuilt_lists(ddp),
     }
-    pathlib.Path(folder, f"torch_{rank}.json").write_text(json.dumps(result))
-    dist.barrier()
+    peers.write(folder, f"torch_{rank}.json", result)
 
 
-def run_torch(args, folder, *data):
-    """Forks the ranks: libtorch is loaded once, and no thread of it runs yet."""
-    children = []
-    for rank in range(args.world):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                run_torch_rank(rank, args, folder, *data)
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    if any(codes):
-        sys.exit(f"PyTorch's ranks ended with exit codes {codes}")
-
-
-def run_lockstep(args, folder):
+def spec_of(args):
     first, cap = CAPS[args.model]
-    spec = {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
+    return {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
             "batch": args.batch, "input": INPUTS[args.model], "first_bucket_mb": first,
             "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
-    pathlib.Path(folder, "spec.json").write_text(json.dumps(spec))
-    done = subprocess.run([args.driver, folder], timeout=100)
-    if done.returncode != 0:
-        sys.exit(f"{args.driver} ended with exit code {done.returncode}")
 
 
 def worst(ours, theirs, what, relative):
@@ -137,8 +104,7 @@ def worst(ours, theirs, what, relative):
 def compare(args, folder):
     losses = weights = 0.0
     for rank in range(args.world):
-        ours = json.loads(pathlib.Path(folder, f"lockstep_{rank}.json").read_text())
-        theirs = json.loads(pathlib.Path(folder, f"torch_{rank}.json").read_text())
+        ours, theirs = peers.read_both(folder, f"_{rank}")
         for key in ("initial", "initial_1_9", "rebuilt"):
             if ours[key] != theirs[key]:
                 sys.exit(f"rank {rank}: {key} buckets are {ours[key]} in Lockstep and "
@@ -162,8 +128,7 @@ def main():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--batch", type=int, default=8)
     args = parser.parse_args()
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.set_num_threads(1)
+    peers.prepare()
     random = numpy.random.default_rng(7)
     shape = (args.steps, args.world, args.batch)
     inputs = random.standard_normal(shape + INPUTS[args.model], dtype=numpy.float32)
@@ -174,8 +139,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         for name, array in (("inputs", inputs), ("targets", targets), ("weights", weights)):
             array.tofile(os.path.join(folder, name + ".bin"))
-        run_torch(args, folder, inputs, targets, weights)
-        run_lockstep(args, folder)
+        peers.run_torch(args.world, folder, lambda rank: train_torch(
+            rank, args, folder, inputs, targets, weights))
+        peers.run_lockstep(args.driver, "training", folder, spec_of(args), 100)
         compare(args, folder)
 
 

@@ -7,26 +7,20 @@ max|a-b| <= 1e-6 max|b|), and for each combination the bucket lists at construct
 the end, and the order in which buckets are launched. Any difference, a missing PyTorch included,
 is exit code 1 and a line that says what.
 
-The files handed to the driver are listed in differential_driver.cpp.
+The files handed to the driver are listed in DifferentialRun.cpp.
 """
 
 import argparse
 import itertools
-import json
-import os
-import pathlib
-import subprocess
 import sys
 import tempfile
-import traceback
 
-try:
-    import numpy
-    import torch
-    import torch.distributed as dist
-    from torch import nn
-except ImportError as error:
-    sys.exit(f"the differential test needs Debian's python3-torch and python3-numpy: {error}")
+sys.dont_write_bytecode = True
+import peers
+import numpy
+import torch
+import torch.distributed as dist
+from torch import nn
 
 TOLERANCE = 1e-6
 LEARNING_RATE = 0.1
@@ -192,33 +186,13 @@ def train_torch(rank, combination, folder):
     result = {"initial": [list(bucket) for bucket in reversed(indices)],
               "rebuilt": [[int(i) for i in bucket.split()] for bucket in rebuilt.split(",")]
               if rebuilt else [], "launched": launched}
-    pathlib.Path(folder, f"torch_{combination['number']}_{rank}.json").write_text(
-        json.dumps(result))
+    peers.write(folder, f"torch_{combination['number']}_{rank}.json", result)
 
 
-def run_torch(world, folder, chosen):
-    """Forks the ranks: libtorch is loaded once, and no thread of it runs yet."""
-    children = []
-    for rank in range(world):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous",
-                                        rank=rank, world_size=world)
-                for combination in chosen:
-                    train_torch(rank, combination, folder)
-                    dist.barrier()
-                code = 0
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stderr.flush()
-                os._exit(code)
-        children.append(child)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    if any(codes):
-        sys.exit(f"PyTorch's ranks ended with exit codes {codes}")
+def train_all(rank, folder, chosen):
+    for combination in chosen:
+        train_torch(rank, combination, folder)
+        dist.barrier()
 
 
 def compare_gradients(combination, folder, rank):
@@ -255,9 +229,7 @@ def compare_gradients(combination, folder, rank):
 def compare(combination, folder):
     worst = 0.0
     for rank in range(combination["world"]):
-        name = f"_{combination['number']}_{rank}.json"
-        ours = json.loads(pathlib.Path(folder, "lockstep" + name).read_text())
-        theirs = json.loads(pathlib.Path(folder, "torch" + name).read_text())
+        ours, theirs = peers.read_both(folder, f"_{combination['number']}_{rank}")
         for key in ("initial", "rebuilt", "launched"):
             if ours[key] != theirs[key]:
                 sys.exit(f"{title(combination)}: rank {rank}: {key}: {ours[key]} in Lockstep, "
@@ -272,11 +244,9 @@ def main():
     parser.add_argument("--world", type=int, required=True)
     parser.add_argument("--only", type=int, help="the number of one combination")
     args = parser.parse_args()
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.set_num_threads(1)
+    peers.prepare()
     chosen = [c for c in combinations(args.world) if args.only in (None, c["number"])]
     with tempfile.TemporaryDirectory(prefix="differential-") as folder:
-        pathlib.Path(folder, "spec.json").write_text(json.dumps(chosen))
         for combination in chosen:
             number = combination["number"]
             inputs, targets = data(combination)
@@ -285,10 +255,9 @@ def main():
             numpy.concatenate([p.double().reshape(-1).numpy()
                                for p in initial_weights(combination)]).tofile(
                                    f"{folder}/weights_{number}.bin")
-        run_torch(args.world, folder, chosen)
-        done = subprocess.run([args.driver, folder], timeout=200)
-        if done.returncode != 0:
-            sys.exit(f"{args.driver} ended with exit code {done.returncode}")
+        peers.run_torch(args.world, folder, lambda rank: train_all(rank, folder, chosen))
+        peers.run_lockstep(args.driver, "differential", folder,
+                           {"world": args.world, "combinations": chosen}, 200)
         worst = max(compare(combination, folder) for combination in chosen)
     print(f"{len(chosen)} combinations on {args.world} ranks: bucket lists and launch order "
           f"equal, gradients within {worst:.2g}")

@@ -1,39 +1,27 @@
-// Lockstep's side of the differential test; differential.py has PyTorch's side and compares.
+// Trains small models a few steps, in many combinations of options; differential.py has PyTorch's
+// side and compares.
 //
-// usage: differential_driver FOLDER, with in it
-//   spec.json        a list of combinations: number, model, mode, view, first_bucket_mb,
-//                    bucket_cap_mb, accumulate, world, batch, width, learning_rate, steps
-//   weights_<n>.bin  float64, the initial parameters in registration order
-//   inputs_<n>.bin   float32 [steps, world, batch, width]
-//   targets_<n>.bin  int64 [steps, world, batch]
+// spec.json        world; combinations: number, model, mode, view, first_bucket_mb,
+//                  bucket_cap_mb, accumulate, world, batch, width, learning_rate, steps
+// weights_<n>.bin  float64, the initial parameters in registration order
+// inputs_<n>.bin   float32 [steps, world, batch, width]
+// targets_<n>.bin  int64 [steps, world, batch]
 // Writes for each combination and rank lockstep_<n>_<rank>.json (initial, rebuilt, launched) and
 // .bin: float64, for each synchronised backward and parameter 1 and its gradient, or 0.
-// The ranks are threads of this process over Gloo and loopback.
 
 #include <torch/torch.h>
 
-#include <chrono>
-#include <exception>
-#include <filesystem>
 #include <fstream>
-#include <iostream>
-#include <memory>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <thread>
-#include <vector>
+#include <stdexcept>
 
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/hooks/AllreduceHook.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/store/HashStore.h"
+#include "tests/conformance/Driver.h"
 
+namespace lockstep::conformance {
 namespace {
 
 using nlohmann::json;
-namespace ddp = lockstep::ddp;
-namespace hooks = lockstep::hooks;
 namespace nn = torch::nn;
 
 constexpr int kClasses = 5;
@@ -103,11 +91,11 @@ std::shared_ptr<Model> build(const std::string& kind, int width) {
 /// Notes the elements of each bucket in launch order.
 class Noting final : public hooks::CommHook {
  public:
-  explicit Noting(std::shared_ptr<lockstep::process_group::ProcessGroup> group)
+  explicit Noting(std::shared_ptr<process_group::ProcessGroup> group)
       : inner_(std::move(group), nullptr) {}
   [[nodiscard]] std::string name() const override { return "noting"; }
   [[nodiscard]] bool takesShares() const override { return inner_.takesShares(); }
-  lockstep::base::Future<at::Tensor> run(hooks::GradBucket& bucket) override {
+  base::Future<at::Tensor> run(hooks::GradBucket& bucket) override {
     launched.push_back(bucket.buffer().numel());
     return inner_.run(bucket);
   }
@@ -116,19 +104,6 @@ class Noting final : public hooks::CommHook {
  private:
   hooks::AllreduceHook inner_;
 };
-
-at::Tensor load(const std::filesystem::path& path, at::ScalarType type,
-                const std::vector<std::int64_t>& shape) {
-  at::Tensor tensor = at::empty(shape, type);
-  const auto bytes = static_cast<std::streamsize>(tensor.nbytes());
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(static_cast<char*>(tensor.data_ptr()), bytes) ||
-      file.peek() != std::ifstream::traits_type::eof()) {
-    throw std::runtime_error(path.string() + ": does not hold " + std::to_string(bytes) +
-                             " bytes, or cannot be read");
-  }
-  return tensor;
-}
 
 void setWeights(Model& model, const at::Tensor& numbers) {
   torch::NoGradGuard noGrad;
@@ -143,27 +118,26 @@ void appendGradients(const Model& model, std::vector<double>& out) {
   for (const at::Tensor& parameter : model.parameters()) {
     out.push_back(parameter.grad().defined() ? 1 : 0);
     if (parameter.grad().defined()) {
-      const at::Tensor flat = parameter.grad().to(at::kDouble).reshape({-1}).contiguous();
-      out.insert(out.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
+      append(parameter.grad(), out);
     }
   }
 }
 
-void train(const std::filesystem::path& folder, const json& spec, int rank,
-           const std::shared_ptr<lockstep::process_group::ProcessGroup>& group) {
+void train(const Run& run, const json& spec) {
+  const auto& folder = run.folder;
+  const auto& group = run.group;
+  const int rank = run.rank();
   const auto number = std::to_string(spec.at("number").get<int>());
   const std::int64_t steps = spec.at("steps"), world = spec.at("world"), batch = spec.at("batch");
   const int width = spec.at("width"), every = spec.at("accumulate");
   const bool isStatic = spec.at("mode") == "static", view = spec.at("view");
-  const auto inputs = load(folder / ("inputs_" + number + ".bin"), at::kFloat,
-                           {steps, world, batch, width});
-  const auto targets = load(folder / ("targets_" + number + ".bin"), at::kLong,
-                            {steps, world, batch});
+  const auto inputs =
+      load(folder / ("inputs_" + number + ".bin"), at::kFloat, {steps, world, batch, width});
+  const auto targets =
+      load(folder / ("targets_" + number + ".bin"), at::kLong, {steps, world, batch});
   const auto model = build(spec.at("model"), width);
-  const auto weights = folder / ("weights_" + number + ".bin");
   if (rank == 0) {  // the others get theirs from rank 0
-    const auto count = static_cast<std::int64_t>(std::filesystem::file_size(weights) / 8);
-    setWeights(*model, load(weights, at::kDouble, {count}));
+    setWeights(*model, loadAll(folder / ("weights_" + number + ".bin"), at::kDouble));
   }
   const auto hook = std::make_shared<Noting>(group);
   ddp::DdpOptions options;
@@ -215,62 +189,17 @@ void train(const std::filesystem::path& folder, const json& spec, int rank,
              static_cast<std::streamsize>(gradients.size() * sizeof(double)));
 }
 
-void trainAll(const std::filesystem::path& folder, const json& specs, int rank,
-              const std::shared_ptr<lockstep::store::Store>& store) {
-  lockstep::process_group::GroupOptions options;
-  options.timeout = std::chrono::seconds(30);
-  options.interfaces = {"127.0.0.1"};
-  auto group = lockstep::process_group::makeProcessGroup("gloo", store, rank,
-                                                         specs.at(0).at("world"), options);
-  if (!group.ok()) {
-    throw std::runtime_error(group.error().message());
-  }
-  for (const json& spec : specs) {
-    try {
-      train(folder, spec, rank, group.value());
-    } catch (const std::exception& error) {
-      const std::string text = "combination " + spec.at("number").dump() + ": " + error.what();
-      group.value()->abort(text);
-      throw std::runtime_error(text);
-    }
-  }
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "usage: differential_driver FOLDER\n";
-    return 2;
-  }
-  at::set_num_threads(1);
-  at::manual_seed(0);  // before any thread draws
-  std::mutex mutex;
-  bool failed = false;
-  const auto report = [&](const std::string& who, const std::exception& error) {
-    std::lock_guard lock(mutex);
-    std::cerr << "differential_driver: " << who << error.what() << '\n';
-    failed = true;
-  };
-  try {
-    const std::filesystem::path folder = argv[1];
-    const json specs = json::parse(std::ifstream(folder / "spec.json"));
-    const auto store = std::make_shared<lockstep::store::HashStore>();
-    std::vector<std::thread> ranks;
-    for (int rank = 0; rank < specs.at(0).at("world"); ++rank) {
-      ranks.emplace_back([&, rank] {
-        try {
-          trainAll(folder, specs, rank, store);
-        } catch (const std::exception& error) {
-          report("rank " + std::to_string(rank) + ": ", error);
-        }
-      });
+void runDifferential(const Run& run) {
+  for (const json& combination : run.spec.at("combinations")) {
+    try {
+      train(run, combination);
+    } catch (const std::exception& error) {
+      throw std::runtime_error("combination " + combination.at("number").dump() + ": " +
+                               error.what());
     }
-    for (std::thread& thread : ranks) {
-      thread.join();
-    }
-  } catch (const std::exception& error) {
-    report("", error);
   }
-  return failed ? 1 : 0;
 }
+
+}  // namespace lockstep::conformance

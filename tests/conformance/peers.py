@@ -1,0 +1,65 @@
+"""What the comparisons with PyTorch share: PyTorch's ranks, and Lockstep's program beside them."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import traceback
+
+try:
+    import numpy  # noqa: F401
+    import torch
+    import torch.distributed as dist
+except ImportError as error:
+    sys.exit(f"conformance needs Debian's python3-torch and python3-numpy: {error}")
+
+
+def prepare():
+    """Call first: Gloo over loopback, one thread a rank."""
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    torch.set_num_threads(1)
+
+
+def run_torch(world, folder, body):
+    """Runs body(rank) in a process a rank, in one process group.
+
+    Forks, so that libtorch is loaded once; no thread of it may run yet.
+    """
+    children = []
+    for rank in range(world):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous",
+                                        rank=rank, world_size=world)
+                body(rank)
+                dist.barrier()
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stderr.flush()
+                os._exit(code)
+        children.append(child)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+    if any(codes):
+        sys.exit(f"PyTorch's ranks ended with exit codes {codes}")
+
+
+def run_lockstep(driver, kind, folder, spec, timeout):
+    write(folder, "spec.json", spec)
+    done = subprocess.run([driver, kind, folder], timeout=timeout)
+    if done.returncode != 0:
+        sys.exit(f"{driver} ended with exit code {done.returncode}")
+
+
+def write(folder, name, content):
+    pathlib.Path(folder, name).write_text(json.dumps(content))
+
+
+def read_both(folder, suffix):
+    """Returns what Lockstep and what PyTorch wrote under one name."""
+    return tuple(json.loads(pathlib.Path(folder, side + suffix + ".json").read_text())
+                 for side in ("lockstep", "torch"))

@@ -45,6 +45,12 @@ TIMEOUT_S = 2
 LIMIT_S = TIMEOUT_S + 15
 
 
+def expect_alive(process):
+    if process.poll() is not None:
+        _, err = process.communicate()
+        raise Wrong(f"the run ended by itself: {err.decode()[-400:]!r}")
+
+
 def state_of(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
         return file.read().rpartition(")")[2].split()[0]
@@ -168,7 +174,7 @@ class PhaseFaults(Faults):
     @staticmethod
     def memory_of(process, victim):
         def opened():
-            expect(process.poll() is None, "the run ended by itself")
+            expect_alive(process)
             try:
                 return RankMemory(ranks_of(process.pid)[victim])
             except (KeyError, OSError):
@@ -184,7 +190,7 @@ class PhaseFaults(Faults):
         buckets = 0
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
-            expect(process.poll() is None, f"the run ended by itself, not met in {phase}")
+            expect_alive(process)
             if phase in ("forward", "backward", "finalize"):
                 buckets = buckets or buckets_of(memory)
                 if not buckets or memory.step() < after:

@@ -20,9 +20,9 @@ struct ColumnText {
 
 constexpr std::array<ColumnText, RunsModel::kColumnCount> kColumns{{
     {"State", "state", "Life of the run as its file says it", "finished", false},
-    {"Name", "name", "experiment.name", "mnist_mlp", false},
-    {"Started", "started", "Local time", "00:00:00", false},
+    {"Name", "name", "experiment.name", "gradient accumu", false},
     {"Exposed ms", "exposed", "Communication that nothing hid, a step", "000.00", true},
+    {"Started", "started", "Local time", "00:00:00", false},
     {"Overlap %", "overlap",
      "Time in which communication was in flight and the rank computed, over time in which it "
      "was in flight",

@@ -17,8 +17,8 @@ class RunsModel : public QAbstractTableModel {
   enum Column {
     kState,
     kName,
-    kStarted,
     kExposed,
+    kStarted,
     kOverlap,
     kStepsPerSecond,
     kBucketCap,

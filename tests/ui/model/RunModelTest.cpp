@@ -186,6 +186,17 @@ TEST(RunModel, WalksALaneInTimeOverItsRowsForwardsAndBack) {
   EXPECT_FALSE(model.neighbourOfSameKind(*data, -1).has_value());
 }
 
+TEST(RunModel, KnowsTheIterationThatAResumedRunBeganWith) {
+  RunModel model;
+  EXPECT_EQ(model.firstStep(), std::nullopt);
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kStep, 0, 50, 301)
+                        .span(3, EventKind::kStep, 5, 90, 300)
+                        .span(3, EventKind::kStep, 90, 120, 301)
+                        .take());
+  EXPECT_EQ(model.firstStep(), 300u);
+}
+
 TEST(RunModel, AnIterationOfAllRanksReachesFromTheFirstBeginningToTheLastEnd) {
   RunModel model;
   model.applyUpdate(Feed()

@@ -148,10 +148,10 @@ class PhaseFaults(Faults):
             cwd=folder, env=dict(os.environ, XDG_RUNTIME_DIR=folder), stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         try:
-            memory = self.memory_of(process, victim)
-            self.freeze_in(phase, process, victim, memory, after)
+            pid, memory = self.memory_of(process, victim)
+            self.freeze_in(phase, process, pid, memory, after)
             if fatal:
-                os.kill(ranks_of(process.pid)[victim], signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
             began = time.monotonic()
             try:
                 out, err = process.communicate(timeout=PATIENCE_S)
@@ -176,16 +176,16 @@ class PhaseFaults(Faults):
         def opened():
             expect_alive(process)
             try:
-                return RankMemory(ranks_of(process.pid)[victim])
+                pid = ranks_of(process.pid)[victim]
+                return pid, RankMemory(pid)
             except (KeyError, OSError):
                 return None  # not started yet, or still its parent's image
 
         return wait_for(opened, "event memory of the rank")
 
     @staticmethod
-    def freeze_in(phase, process, victim, memory, after):
+    def freeze_in(phase, process, pid, memory, after):
         """Stops the victim, and lets it go on until it is found stopped within the phase."""
-        pid = ranks_of(process.pid)[victim]
         is_there = PHASES[phase]
         buckets = 0
         end = time.monotonic() + PATIENCE_S
@@ -199,11 +199,14 @@ class PhaseFaults(Faults):
             if not is_there(memory, buckets):
                 time.sleep(0.0002)
                 continue
-            os.kill(pid, signal.SIGSTOP)
-            wait_for(lambda: state_of(pid) in "TZ", "stop of the rank")
-            if is_there(memory, buckets):
-                return
-            os.kill(pid, signal.SIGCONT)
+            try:
+                os.kill(pid, signal.SIGSTOP)
+                wait_for(lambda: state_of(pid) in "TZ", "stop of the rank")
+                if is_there(memory, buckets):
+                    return
+                os.kill(pid, signal.SIGCONT)
+            except (ProcessLookupError, FileNotFoundError):
+                continue  # it has ended, and so will the run
         raise Wrong(f"within {PATIENCE_S} s it was not met in {phase}")
 
     def check_end(self, phase, victim, fatal, ended, folder):
@@ -223,8 +226,10 @@ class PhaseFaults(Faults):
                    f"{ended}")
         expect(PLACES[phase] in told["ranks"][victim]["last_words"],
                f"last words: {told['ranks'][victim]['last_words']}")
+        # A peer that failed by itself names the rank that it missed: the victim, or another that
+        # the supervisor has ended meanwhile.
+        gone = {victim} | {rank["rank"] for rank in told["ranks"] if rank["signal"]}
         for rank in told["ranks"]:
-            # A peer that failed by itself names the rank that it missed.
             if rank["rank"] != victim and rank["exit_code"] == 4:
-                expect(victim in named_in(rank["last_words"]),
+                expect(gone & named_in(rank["last_words"]),
                        f"rank {rank['rank']} does not name rank {victim}: {rank['last_words']}")

@@ -11,7 +11,7 @@ GradBucket::GradBucket(std::size_t index, std::size_t count, std::uint32_t step,
                        std::vector<std::int64_t> offsets, std::vector<std::int64_t> lengths,
                        std::vector<std::vector<std::int64_t>> shapes,
                        std::vector<at::Tensor> parameters,
-                       std::vector<std::uint32_t> parameterIndices)
+                       std::vector<std::uint32_t> parameterIndices, BucketFacts facts)
     : index_(index),
       count_(count),
       step_(step),
@@ -20,7 +20,8 @@ GradBucket::GradBucket(std::size_t index, std::size_t count, std::uint32_t step,
       lengths_(std::move(lengths)),
       shapes_(std::move(shapes)),
       parameters_(std::move(parameters)),
-      parameterIndices_(std::move(parameterIndices)) {
+      parameterIndices_(std::move(parameterIndices)),
+      facts_(facts) {
   LOCKSTEP_CHECK(offsets_.size() == parameters_.size() && lengths_.size() == parameters_.size() &&
                      shapes_.size() == parameters_.size() &&
                      parameterIndices_.size() == parameters_.size(),

@@ -7,12 +7,13 @@ import pathlib
 import re
 import sys
 
-# A room of engine/ may include the rooms before it; those up to `launch` see no libtorch.
-ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "store", "launch",
+# A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch.
+ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "store", "launch", "plugin",
           "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
-WITHOUT_TORCH = ENGINE[:ENGINE.index("launch") + 1]
+WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "views", "panels", "shell"]
-UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "launch"}
+UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "launch", "plugin"}
+SEE_PLUGINS = {"plugin", "hooks"}  # rooms of engine/, and of plugins/ its border alone
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 C10D = re.compile(r"^(torch/csrc/distributed|c10d)/")
@@ -35,6 +36,8 @@ def forbidden(path, target):
             return f"engine/{room} sees no libtorch"
         if to[0] == "engine" and to[1] != room and ENGINE.index(to[1]) > ENGINE.index(room):
             return f"engine/{room} stands above engine/{to[1]}"
+        if to[0] == "plugins" and (room not in SEE_PLUGINS or to[1] != "abi"):
+            return f"engine/{room} does not see plugins/{to[1]}"
     if here[0] == "ui":
         if TORCH.match(target):
             return "the studio sees no libtorch"
@@ -45,7 +48,7 @@ def forbidden(path, target):
         if to[0] == "ui" and to[1] != here[1] and UI.index(to[1]) > UI.index(here[1]):
             return f"ui/{here[1]} stands above ui/{to[1]}"
     if here[0] == "plugins" and to[0] in ("engine", "ui", "app"):
-        return "a plugin sees plugins/abi alone"
+        return "a plugin sees plugins/ alone"
     if here[0] == "app" and here[1] in ("cli", "studio", "hookscan") and TORCH.match(target):
         return f"app/{here[1]} does not use libtorch"
     return None
@@ -73,9 +76,12 @@ def self_test():
              ("engine/ddp/A.h", "torch/csrc/distributed/c10d/reducer.hpp"),
              ("engine/base/A.h", "QString"), ("ui/model/A.h", "engine/store/Store.h"),
              ("ui/canvas/A.h", "ui/shell/MainWindow.h"), ("plugins/fp16/a.cpp", "engine/base/Log.h"),
+             ("engine/ddp/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
+             ("engine/hooks/A.h", "plugins/kernels/Kernels.h"),
              ("app/studio/main.cpp", "ATen/core/Tensor.h")]
     right = [("engine/ddp/A.h", "engine/buckets/BucketPlan.h"), ("engine/ddp/A.h", "torch/torch.h"),
              ("ui/shell/A.h", "ui/model/RunModel.h"), ("ui/model/A.h", "engine/trace/RunFile.h"),
+             ("engine/hooks/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("engine/base/A.h", "string"), ("app/rank/main.cpp", "torch/torch.h")]
     missed = [edge for edge in wrong if forbidden(*edge) is None]
     missed += [edge for edge in right if forbidden(*edge) is not None]

@@ -1,0 +1,258 @@
+#include "engine/hooks/plugin/PluginHook.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "engine/hooks/HookError.h"
+#include "engine/hooks/plugin/detail/HookStates.h"
+#include "engine/hooks/plugin/detail/PluginSession.h"
+
+namespace lockstep::hooks {
+
+namespace {
+
+using detail::PluginSession;
+
+std::vector<lockstep_value> valuesOf(const plugin::HookInfo& info, const plugin::ChosenHook& hook) {
+  std::vector<lockstep_value> values;
+  for (const plugin::HookParam& param : info.params) {
+    const auto given = hook.values.find(param.key);
+    lockstep_value value{param.key.c_str(), static_cast<std::int32_t>(param.type) + LOCKSTEP_BOOL,
+                         param.initial, nullptr};
+    const bool textual = param.type == plugin::HookParam::Type::kChoice ||
+                         param.type == plugin::HookParam::Type::kText;
+    if (textual) {
+      value.text = given == hook.values.end() ? param.initialText.c_str()
+                                              : std::get<std::string>(given->second).c_str();
+    } else if (given != hook.values.end()) {
+      value.number = std::get<double>(given->second);
+    }
+    values.push_back(value);
+  }
+  return values;
+}
+
+template <typename Table>
+const Table* extensionOf(const PluginSession& session, const char* id) {
+  lockstep_hook* hook = session.hook();
+  return hook->extension == nullptr ? nullptr
+                                    : static_cast<const Table*>(hook->extension(hook, id));
+}
+
+const lockstep_ext_optimizer* optimizerOf(const PluginSession& session) {
+  return extensionOf<lockstep_ext_optimizer>(session, "lockstep.optimizer/1");
+}
+
+std::int32_t optimizerKind(const std::string& kind) {
+  return kind == "adam" ? LOCKSTEP_ADAM : kind == "adamw" ? LOCKSTEP_ADAMW : LOCKSTEP_SGD;
+}
+
+void check(PluginSession& session, lockstep_status status, const std::string& call) {
+  if (status != LOCKSTEP_OK) {
+    const std::string reason = session.takeReason();
+    throw HookError(
+        fmt::format("hook '{}': {}: {}", session.info().id, call,
+                    reason.empty() ? fmt::format("it returned status {}", status) : reason));
+  }
+}
+
+}  // namespace
+
+PluginHook::PluginHook(PluginHookOptions options)
+    : options_(std::move(options)), strand_(std::make_shared<Strand>("hook strand")) {
+  LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
+                 "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
+  std::shared_ptr<PluginSession> inner;
+  for (std::size_t i = options_.choice.size(); i-- > 0;) {
+    const plugin::ChosenHook& chosen = options_.choice[i];
+    auto library = plugin::PluginLibrary::open(chosen.library);
+    if (!library.ok()) {
+      throw HookError(library.error().message());
+    }
+    const plugin::HookInfo* info = library.value()->find(chosen.id);
+    if (info == nullptr) {
+      throw HookError(fmt::format("{} has no hook '{}'", chosen.library, chosen.id));
+    }
+    if (inner != nullptr && (info->caps & LOCKSTEP_CAP_INNER) == 0) {
+      throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
+    }
+    auto session = std::make_shared<PluginSession>(
+        detail::SessionOptions{library.value(), chosen.id, valuesOf(*info, chosen),
+                               options_.groups[i], options_.tracer, strand_, inner});
+    session->create();
+    name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
+    sessions_.insert(sessions_.begin(), session);
+    inner = std::move(session);
+  }
+}
+
+PluginHook::~PluginHook() {
+  for (const auto& session : sessions_) {
+    session->close();
+  }
+}
+
+base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
+  PluginSession& session = *sessions_.front();
+  const auto dtype = detail::dtypeNumber(bucket.buffer().scalar_type());
+  if (dtype == 0 || (session.info().dtypes & (1U << dtype)) == 0) {
+    throw HookError(fmt::format("it does not take buckets of {}",
+                                c10::toString(bucket.buffer().scalar_type())));
+  }
+  auto run = std::make_shared<lockstep_run>();
+  run->place = fmt::format("bucket {} of step {}", bucket.index(), bucket.step());
+  run->step = bucket.step();
+  run->bucket = eventBucket(bucket.index());
+  run->bytes = bucket.buffer().nbytes();
+  run->view = std::make_unique<detail::BucketView>(bucket);
+  run->flat = bucket.buffer();
+  const lockstep_bucket* raw = run->view->raw();
+  return session.begin(run, [raw](lockstep_hook* hook, lockstep_run* own,
+                                  const lockstep_group* world) {
+    return hook->run(hook, own, world, raw);
+  });
+}
+
+void PluginHook::setParameters(std::vector<std::string> names, std::vector<at::Tensor> parameters) {
+  names_ = std::move(names);
+  parameters_ = std::move(parameters);
+}
+
+void PluginHook::configure(const OptimizerFacts& optimizer) {
+  lockstep_optimizer_info info{};
+  info.struct_size = sizeof info;
+  info.kind = optimizerKind(optimizer.kind);
+  info.learning_rate = optimizer.learningRate;
+  info.weight_decay = optimizer.weightDecay;
+  info.momentum = optimizer.momentum;
+  info.dampening = optimizer.dampening;
+  info.nesterov = optimizer.nesterov ? 1 : 0;
+  info.beta1 = optimizer.beta1;
+  info.beta2 = optimizer.beta2;
+  info.epsilon = optimizer.epsilon;
+  for (const auto& session : sessions_) {
+    const auto* table = optimizerOf(*session);
+    if (table != nullptr && table->configure != nullptr) {
+      check(*session, table->configure(session->hook(), &info), "configure");
+    }
+  }
+}
+
+bool PluginHook::ownsUpdate() const {
+  const auto* table = optimizerOf(*sessions_.front());
+  return table != nullptr && table->update != nullptr && table->owns_update != nullptr &&
+         table->owns_update(sessions_.front()->hook()) != 0;
+}
+
+void PluginHook::around(const char* call, std::uint32_t step, StepFunction function) {
+  for (const auto& session : sessions_) {
+    if (const std::string failure = session->failure(); !failure.empty()) {
+      throw HookError(fmt::format("hook '{}': {}", session->info().id, failure));
+    }
+    const auto entry = function(*session);
+    if (entry == nullptr) {
+      continue;
+    }
+    const auto view = std::make_shared<detail::StepView>(names_, parameters_, step);
+    auto run = std::make_shared<lockstep_run>();
+    run->place = fmt::format("{} of step {}", call, step);
+    run->step = step;
+    run->bucket = trace::kNoBucket;
+    const auto future =
+        session->begin(run, [view, entry](lockstep_hook* hook, lockstep_run* own,
+                                          const lockstep_group* world) {
+          return entry(hook, own, world, view->raw());
+        });
+    if (!future.waitFor(options_.timeout)) {
+      throw HookError(fmt::format("hook '{}': {} of step {} did not end within {} ms",
+                                  session->info().id, call, step, options_.timeout.count()));
+    }
+    try {
+      (void)future.value();
+    } catch (const HookError& error) {
+      throw HookError(fmt::format("hook '{}': {}", session->info().id, error.what()));
+    }
+  }
+}
+
+void PluginHook::beforeForward(std::uint32_t step) {
+  around("before_forward", step, [](const PluginSession& session) -> StepEntry {
+    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
+    return table == nullptr ? nullptr : table->before_forward;
+  });
+}
+
+void PluginHook::afterOptimizer(std::uint32_t step) {
+  around("after_optimizer", step, [](const PluginSession& session) -> StepEntry {
+    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
+    return table == nullptr ? nullptr : table->after_optimizer;
+  });
+}
+
+void PluginHook::endOfRun(std::uint32_t step) {
+  around("end_of_run", step, [](const PluginSession& session) -> StepEntry {
+    const auto* table = extensionOf<lockstep_ext_step>(session, "lockstep.step/1");
+    return table == nullptr ? nullptr : table->end_of_run;
+  });
+}
+
+void PluginHook::update(std::uint32_t step) {
+  around("update", step, [outer = sessions_.front().get()](const PluginSession& session) {
+    return &session == outer ? StepEntry(optimizerOf(session)->update) : nullptr;
+  });
+}
+
+std::string PluginHook::save() const {
+  detail::HookStates states;
+  for (const auto& session : sessions_) {
+    if (const auto* table = extensionOf<lockstep_ext_state>(*session, "lockstep.state/1");
+        table != nullptr) {
+      detail::HookStates::Entry entry{session->info().id, table->schema, {}};
+      const lockstep_writer writer{
+          &entry.bytes, [](void* context, const void* bytes, std::uint64_t size) {
+            static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
+            return lockstep_status{LOCKSTEP_OK};
+          }};
+      check(*session, table->save(session->hook(), &writer), "saving its state");
+      states.entries.push_back(std::move(entry));
+    }
+  }
+  return states.entries.empty() ? std::string() : states.toBytes();
+}
+
+void PluginHook::load(const std::string& state, int worldSize) {
+  const auto states = detail::HookStates::fromBytes(state);
+  for (const auto& session : sessions_) {
+    const auto* table = extensionOf<lockstep_ext_state>(*session, "lockstep.state/1");
+    const auto* entry = states.find(session->info().id);
+    if (table == nullptr && entry == nullptr) {
+      continue;
+    }
+    if (table == nullptr || entry == nullptr) {
+      throw HookError(fmt::format("hook '{}': the checkpoint holds {}", session->info().id,
+                                  entry == nullptr ? "no state of it"
+                                                   : "a state that it cannot read"));
+    }
+    struct Source {
+      lockstep_reader table;
+      const char* at;
+    } source{{nullptr, entry->bytes.size(),
+              [](lockstep_reader* reader, void* bytes, std::uint64_t size) {
+                auto& from = *reinterpret_cast<Source*>(reader);
+                if (size > reader->left) {
+                  return lockstep_status{LOCKSTEP_E_STATE};
+                }
+                std::memcpy(bytes, from.at, size);
+                from.at += size;
+                reader->left -= size;
+                return lockstep_status{LOCKSTEP_OK};
+              }},
+             entry->bytes.data()};
+    check(*session, table->load(session->hook(), entry->schema, worldSize, &source.table),
+          "loading its state");
+  }
+}
+
+}  // namespace lockstep::hooks

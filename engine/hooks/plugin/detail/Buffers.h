@@ -1,0 +1,64 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/hooks/CommHook.h"
+#include "plugins/abi/include/lockstep/comm_hook.h"
+
+namespace lockstep::hooks::detail {
+
+/// The border's number of a dtype, 0 for one that cannot cross it.
+std::int32_t dtypeNumber(at::ScalarType type);
+/// Throws std::invalid_argument for a number that is none.
+at::ScalarType dtypeOf(std::int32_t number);
+
+/// Describes a dense, contiguous tensor; null data for an undefined one.
+lockstep_buffer bufferOf(const at::Tensor& tensor);
+/// A flat tensor over a plugin's buffer, which it does not keep alive. Throws
+/// std::invalid_argument for a buffer that cannot be.
+at::Tensor tensorOf(const lockstep_buffer& buffer);
+
+/// A bucket as plugins see it, with the arrays that it points to. Does not move.
+class BucketView {
+ public:
+  explicit BucketView(const GradBucket& bucket);
+  /// The same bucket in another buffer of as many elements. `outer` must outlive it.
+  BucketView(const BucketView& outer, const lockstep_buffer& flat) : raw_(outer.raw_) {
+    raw_.flat = flat;
+  }
+  BucketView(const BucketView&) = delete;
+  BucketView& operator=(const BucketView&) = delete;
+
+  [[nodiscard]] const lockstep_bucket* raw() const { return &raw_; }
+
+ private:
+  const std::vector<std::uint32_t> ids_;
+  std::vector<std::int64_t> offsets_;
+  std::vector<std::int64_t> lengths_;
+  std::vector<std::vector<std::int64_t>> shapes_;
+  std::vector<const std::int64_t*> shapePointers_;
+  std::vector<std::uint32_t> dims_;
+  lockstep_bucket raw_{};
+};
+
+/// The model's parameters as plugins see them. Does not move.
+class StepView {
+ public:
+  StepView(const std::vector<std::string>& names, const std::vector<at::Tensor>& parameters,
+           std::uint32_t step);
+  StepView(const StepView&) = delete;
+  StepView& operator=(const StepView&) = delete;
+
+  [[nodiscard]] const lockstep_step* raw() const { return &raw_; }
+
+ private:
+  std::vector<lockstep_parameter> parameters_;
+  std::vector<const lockstep_parameter*> pointers_;
+  lockstep_step raw_{};
+};
+
+}  // namespace lockstep::hooks::detail

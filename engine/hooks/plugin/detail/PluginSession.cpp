@@ -1,0 +1,430 @@
+#include "engine/hooks/plugin/detail/PluginSession.h"
+
+#include <ATen/ATen.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include "engine/base/Clock.h"
+#include "engine/hooks/HookError.h"
+#include "engine/hooks/plugin/detail/HostTables.h"
+
+namespace lockstep::hooks::detail {
+
+namespace {
+
+constexpr std::size_t kRemembered = 64;  // ended runs
+
+std::exception_ptr hookError(const std::string& text) {
+  return std::make_exception_ptr(HookError(text));
+}
+
+std::string textOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  }
+}
+
+}  // namespace
+
+struct PluginSession::Group {
+  HostGroup tables;
+};
+
+PluginSession::PluginSession(SessionOptions options)
+    : options_(std::move(options)),
+      info_(*options_.library->find(options_.id)),
+      trace_(HookTrace::create(options_.tracer)),
+      host_(hostTable(this)) {
+  wrap(options_.groups->world());
+}
+
+PluginSession::~PluginSession() = default;
+
+const lockstep_group* PluginSession::world() const {
+  return &groups_.front()->tables.table;
+}
+
+const lockstep_group* PluginSession::wrap(std::shared_ptr<process_group::ProcessGroup> group) {
+  auto& entry = groups_.emplace_back(std::make_unique<Group>());
+  fillGroup(entry->tables, std::move(group));
+  return &entry->tables.table;
+}
+
+void PluginSession::create() {
+  lockstep_hook* hook = nullptr;
+  const lockstep_status status =
+      options_.library->create(&host_, options_.id.c_str(), options_.values.data(),
+                               static_cast<std::uint32_t>(options_.values.size()), &hook);
+  const std::string reason = takeReason();
+  if (status != LOCKSTEP_OK) {
+    throw HookError(fmt::format("hook '{}' could not be created: {}", options_.id,
+                                reason.empty() ? fmt::format("status {}", status) : reason));
+  }
+  if (hook == nullptr || hook->struct_size < offsetof(lockstep_hook, destroy) + sizeof(void*) ||
+      hook->run == nullptr || hook->resume == nullptr || hook->destroy == nullptr) {
+    throw HookError(fmt::format(
+        "hook '{}' could not be created: its table lacks run, resume or destroy", options_.id));
+  }
+  hook_ = hook;
+}
+
+void PluginSession::close() {
+  const base::Future<bool> closed;
+  options_.strand->post([self = shared_from_this(), closed] {
+    const auto open = self->runs_;
+    for (const RunPtr& run : open) {
+      self->breakDown(run, hookError("the run has ended"), true);
+    }
+    if (self->hook_ != nullptr) {
+      self->hook_->destroy(std::exchange(self->hook_, nullptr));
+    }
+    closed.setValue(true);
+  });
+  (void)closed.waitFor(std::chrono::seconds(1));
+}
+
+base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
+  run->session = this;
+  options_.strand->post([self = shared_from_this(), run, call = std::move(call)] {
+    if (self->broken_ != nullptr) {
+      run->ended = true;
+      run->future.setException(self->broken_);
+      return;
+    }
+    self->runs_.push_back(run);
+    self->line_.push_back(run);
+    self->enter(run, [&] { return call(self->hook_, run.get(), self->world()); });
+  });
+  return run->future;
+}
+
+std::string PluginSession::failure() const {
+  std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+std::string PluginSession::takeReason() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(reason_, {});
+}
+
+process_group::CallOptions PluginSession::callOptions(const lockstep_run& run) const {
+  process_group::CallOptions options;
+  options.bucket = run.bucket;
+  options.step = run.step;
+  return options;
+}
+
+void PluginSession::record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks) {
+  trace_->phase(kind, startTicks, run.step, run.bucket, run.bytes);
+}
+
+/// Returns the run if it may be used; else the hook has misbehaved and is done with.
+PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* function) {
+  const auto is = [run](const RunPtr& other) { return other.get() == run; };
+  if (const auto found = std::find_if(runs_.begin(), runs_.end(), is); found != runs_.end()) {
+    return *found;
+  }
+  const auto dead = std::find_if(graveyard_.begin(), graveyard_.end(), is);
+  breakDown(nullptr,
+            hookError(dead == graveyard_.end()
+                          ? fmt::format("it called {}() with a run that is none", function)
+                          : fmt::format("it called {}() for {} after that had ended", function,
+                                        (*dead)->place)),
+            false);
+  return nullptr;
+}
+
+void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status()>& call) {
+  run->callTicks = base::ticks();
+  run->queuedInCall = false;
+  const lockstep_status status = call();
+  if (!run->ended && status != LOCKSTEP_OK) {
+    const std::string reason = takeReason();
+    breakDown(run,
+              hookError(fmt::format("{}: {}", run->place,
+                                    reason.empty() ? fmt::format("it returned status {}", status)
+                                                   : reason)),
+              false);
+  }
+  if (!run->ended && !run->queuedInCall && !run->marked) {
+    record(*run, trace::EventKind::kHookEncode, run->callTicks);
+  }
+  startOperations();
+}
+
+void PluginSession::startOperations() {
+  while (!line_.empty()) {
+    const RunPtr run = line_.front();
+    bool all = true;
+    for (QueuedOperation& operation : run->operations) {
+      if (!operation.started) {
+        start(run, operation);
+        if (run->ended) {
+          return;
+        }
+      }
+      if (operation.exclusive && operation.open > 0 && &operation != &run->operations.back()) {
+        all = false;
+        break;
+      }
+    }
+    if (!all || !(run->noMore || run->ended)) {
+      return;
+    }
+    line_.pop_front();
+  }
+}
+
+void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
+  operation.started = true;
+  operation.startTicks = base::ticks();
+  const auto whenDone = [self = shared_from_this(), run,
+                         number = operation.number](std::exception_ptr error) {
+    self->options_.strand->post(
+        [self, run, number, error] { self->ended(run, number, error); });
+  };
+  try {
+    if (operation.startInner) {
+      operation.open = 1;
+      operation.startInner(whenDone);
+      return;
+    }
+    const auto works = operation.start();
+    operation.open = std::max<std::size_t>(works.size(), 1);
+    if (works.empty()) {
+      whenDone(nullptr);  // an exchange with nobody
+    }
+    for (const auto& work : works) {
+      work->future().whenComplete(
+          [whenDone](const auto& future) { whenDone(future.exception()); });
+    }
+  } catch (const std::exception&) {
+    breakDown(run, std::current_exception(), true);
+  }
+}
+
+void PluginSession::ended(const RunPtr& run, std::uint64_t number, std::exception_ptr error) {
+  if (run->ended) {
+    return;
+  }
+  if (error != nullptr) {
+    breakDown(run, error, true);
+    return;
+  }
+  const auto operation =
+      std::find_if(run->operations.begin(), run->operations.end(),
+                   [number](const QueuedOperation& other) { return other.number == number; });
+  LOCKSTEP_CHECK(operation != run->operations.end(), "operation {} of {}", number, run->place);
+  if (--operation->open == 0 && !operation->startInner) {
+    trace_->phase(trace::EventKind::kHookCommunicate, operation->startTicks, run->step, run->bucket,
+                  operation->bytes);
+  }
+  resumeEnded(run);
+}
+
+void PluginSession::resumeEnded(const RunPtr& run) {
+  while (!run->ended && !run->operations.empty() && run->operations.front().started &&
+         run->operations.front().open == 0) {
+    const std::uint32_t stage = run->operations.front().stage;
+    run->operations.pop_front();
+    enter(run, [&] { return hook_->resume(hook_, run.get(), stage); });
+  }
+}
+
+/// Takes the run out of everything and completes its future.
+void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
+  run->ended = true;
+  std::erase(runs_, run);
+  if (error != nullptr || run->operations.empty()) {
+    std::erase(line_, run);
+  }
+  graveyard_.push_back(run);
+  if (graveyard_.size() > kRemembered) {
+    graveyard_.pop_front();
+  }
+  run->scratch.clear();
+  if (!run->delivered) {
+    run->delivered = true;
+    if (error != nullptr) {
+      run->future.setException(error);
+    } else {
+      run->future.setValue(run->flat);
+    }
+  }
+}
+
+/// Ends the run, and all others, with the error: the hook is done with. `cancel`: whether the
+/// hook has to be told of `run`'s end.
+void PluginSession::breakDown(const RunPtr& run, std::exception_ptr error, bool cancel) {
+  if (broken_ == nullptr) {
+    broken_ = error;
+    std::lock_guard lock(mutex_);
+    failure_ = textOf(error);
+  }
+  const auto open = std::exchange(runs_, {});
+  line_.clear();
+  for (const RunPtr& other : open) {
+    if ((other != run || cancel) && hook_->cancel != nullptr) {
+      hook_->cancel(hook_, other.get());
+    }
+    finish(other, error);
+  }
+}
+
+lockstep_status PluginSession::queue(lockstep_run* raw, QueuedOperation operation) {
+  const RunPtr run = live(raw, "a group's function");
+  if (run == nullptr) {
+    return LOCKSTEP_E_ARGUMENT;
+  }
+  if (run->noMore) {
+    return refuse("an operation was queued after no_more()");
+  }
+  if (!run->queuedInCall && !run->marked) {
+    record(*run, trace::EventKind::kHookEncode, run->callTicks);
+  }
+  run->queuedInCall = true;
+  operation.number = run->queued++;
+  run->operations.push_back(std::move(operation));
+  return LOCKSTEP_OK;
+}
+
+lockstep_status PluginSession::refuse(const std::string& why) {
+  std::lock_guard lock(mutex_);
+  reason_ = why;
+  return LOCKSTEP_E_ARGUMENT;
+}
+
+lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, std::int32_t dtype,
+                                       lockstep_buffer* out) {
+  const RunPtr run = live(raw, "scratch");
+  if (run == nullptr || numel < 0) {
+    return refuse(fmt::format("scratch memory of {} elements", numel));
+  }
+  const at::ScalarType type = dtypeOf(dtype);
+  const at::Tensor bytes = options_.groups->world()->allocate(
+      numel * static_cast<std::int64_t>(c10::elementSize(type)));
+  run->scratch.push_back(bytes);
+  *out = {bytes.data_ptr(), numel, dtype, LOCKSTEP_CPU, 0, nullptr};
+  return LOCKSTEP_OK;
+}
+
+lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_group** out) {
+  const int own = options_.groups->world()->rank();
+  const bool member = std::find(ranks.begin(), ranks.end(), own) != ranks.end();
+  auto group = options_.groups->newGroup(std::move(ranks));
+  if (!group.ok()) {
+    return refuse(group.error().message());
+  }
+  *out = member ? wrap(std::move(group).value()) : nullptr;
+  return LOCKSTEP_OK;
+}
+
+lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
+                                        const lockstep_buffer& buffer) {
+  const RunPtr run = live(raw, "inner hook");
+  if (run == nullptr || run->view == nullptr) {
+    return refuse("the hook inside averages buckets, and this run has none");
+  }
+  if (buffer.numel != run->view->raw()->flat.numel) {
+    return refuse(fmt::format("the hook inside was given {} elements, the bucket has {}",
+                              buffer.numel, run->view->raw()->flat.numel));
+  }
+  QueuedOperation operation;
+  operation.stage = stage;
+  operation.exclusive = true;
+  operation.startInner = [this, run, buffer](const QueuedOperation::Ended& whenDone) {
+    const auto inside = std::make_shared<lockstep_run>();
+    inside->place = run->place;
+    inside->step = run->step;
+    inside->bucket = run->bucket;
+    inside->view = std::make_unique<BucketView>(*run->view, buffer);
+    inside->flat = tensorOf(buffer);
+    inside->bytes = inside->flat.nbytes();
+    const lockstep_bucket* bucket = inside->view->raw();
+    options_.inner
+        ->begin(inside,
+                [bucket](lockstep_hook* hook, lockstep_run* own, const lockstep_group* world) {
+                  return hook->run(hook, own, world, bucket);
+                })
+        .whenComplete([whenDone](const auto& future) { whenDone(future.exception()); });
+  };
+  return queue(raw, std::move(operation));
+}
+
+void PluginSession::fail(lockstep_run* raw, lockstep_status status, const std::string& text) {
+  const std::string reason = takeReason();  // why the host refused what the hook then gave up on
+  const std::string whole = reason.empty() ? text : fmt::format("{}: {}", text, reason);
+  if (raw == nullptr) {
+    std::lock_guard lock(mutex_);
+    reason_ = whole;
+    return;
+  }
+  options_.strand->runHereOrPost([self = shared_from_this(), raw, status, whole] {
+    if (const RunPtr run = self->live(raw, "fail"); run != nullptr) {
+      self->breakDown(run, hookError(fmt::format("{}: {} (status {})", run->place, whole, status)),
+                      false);
+    }
+  });
+}
+
+void PluginSession::mark(lockstep_run* raw, std::int32_t phase, bool begins) {
+  const RunPtr run = live(raw, "mark");
+  if (run == nullptr || (phase != LOCKSTEP_ENCODE && phase != LOCKSTEP_DECODE)) {
+    return;
+  }
+  run->marked = true;
+  if (begins) {
+    run->markTicks = base::ticks();
+  } else if (run->markTicks != 0) {
+    record(*run,
+           phase == LOCKSTEP_ENCODE ? trace::EventKind::kHookEncode : trace::EventKind::kHookDecode,
+           std::exchange(run->markTicks, 0));
+  }
+}
+
+void PluginSession::counter(lockstep_run* raw, const char* key, double value) {
+  if (const RunPtr run = live(raw, "counter"); run != nullptr && key != nullptr) {
+    run->counters[key] = value;
+  }
+}
+
+void PluginSession::noMore(lockstep_run* raw) {
+  if (const RunPtr run = live(raw, "no_more"); run != nullptr) {
+    run->noMore = true;
+  }
+}
+
+void PluginSession::resultReady(lockstep_run* raw) {
+  if (const RunPtr run = live(raw, "result_ready"); run != nullptr && !run->delivered) {
+    run->delivered = true;
+    run->future.setValue(run->flat);
+  }
+}
+
+void PluginSession::complete(lockstep_run* raw) {
+  const RunPtr run = live(raw, "complete");
+  if (run == nullptr) {
+    return;
+  }
+  if (!run->operations.empty()) {
+    breakDown(run,
+              hookError(fmt::format("{}: it called complete() while {} of its operations had not "
+                                    "been resumed",
+                                    run->place, run->operations.size())),
+              false);
+    return;
+  }
+  if (!run->marked && !run->queuedInCall) {
+    record(*run, trace::EventKind::kHookDecode, run->callTicks);
+  }
+  finish(run, nullptr);
+}
+
+}  // namespace lockstep::hooks::detail

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/hooks/HookTrace.h"
+#include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/detail/PluginRun.h"
+#include "engine/plugin/PluginLibrary.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/Subgroups.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::hooks::detail {
+
+struct SessionOptions {
+  std::shared_ptr<plugin::PluginLibrary> library;
+  std::string id;
+  /// One for each parameter; keys and texts outlive create().
+  std::vector<lockstep_value> values;
+  /// Whose world is of this hook alone: nothing else communicates over it.
+  std::shared_ptr<process_group::Subgroups> groups;
+  trace::Tracer* tracer = nullptr;
+  std::shared_ptr<Strand> strand;
+  /// The hook inside this one, on the same strand; may be null.
+  std::shared_ptr<PluginSession> inner;
+};
+
+// Note [The order of a plugin's operations]
+// Collectives of a group must be called in one order on every rank, but operations end, and
+// continuations queue others, in an order that differs from rank to rank. So operations are not
+// started where they are queued. Runs stand in a line in the order of their buckets; only the
+// first that has not said no_more() starts operations, in the order in which it queued them, and
+// its continuations run in that order, too, however the operations end. By induction each rank
+// starts the same ones in the same order. Operations behind a hook inside this one wait for it;
+// that hook has a group and a line of its own.
+
+/// One hook of a plugin at work: its C tables, its runs, their order and their timing.
+/// [hook-strand], except what says otherwise.
+class PluginSession : public std::enable_shared_from_this<PluginSession> {
+ public:
+  explicit PluginSession(SessionOptions options);
+  ~PluginSession();
+
+  /// Creates the hook. Throws HookError with the plugin's sentence. Collective if the hook makes
+  /// subgroups. [step-thread]
+  void create();
+  /// Cancels what is in flight and destroys the hook; waits for the strand, a second at most,
+  /// after which a hook that hangs is left behind. [step-thread]
+  void close();
+
+  using Call = std::function<lockstep_status(lockstep_hook*, lockstep_run*, const lockstep_group*)>;
+  /// Hands a run to the strand, which makes the call. Its future gives run->flat, or HookError,
+  /// CommError. [any-thread]
+  base::Future<at::Tensor> begin(const std::shared_ptr<lockstep_run>& run, Call call);
+
+  /// Why the hook can no longer be used; empty while it can. [any-thread]
+  [[nodiscard]] std::string failure() const;
+  /// The plugin's sentence for a call without a run that just failed; forgets it. [step-thread]
+  [[nodiscard]] std::string takeReason();
+
+  [[nodiscard]] lockstep_hook* hook() const { return hook_; }
+  [[nodiscard]] const plugin::HookInfo& info() const { return info_; }
+  [[nodiscard]] const lockstep_group* world() const;
+  [[nodiscard]] bool hasInner() const { return options_.inner != nullptr; }
+  [[nodiscard]] process_group::CallOptions callOptions(const lockstep_run& run) const;
+
+  // What the C tables call (HostTables.cpp).
+  lockstep_status queue(lockstep_run* run, QueuedOperation operation);
+  lockstep_status refuse(const std::string& why);
+  lockstep_status scratch(lockstep_run* run, std::int64_t numel, std::int32_t dtype,
+                          lockstep_buffer* out);
+  lockstep_status subgroup(std::vector<int> ranks, const lockstep_group** out);
+  lockstep_status runInner(lockstep_run* run, std::uint32_t stage, const lockstep_buffer& buffer);
+  void fail(lockstep_run* run, lockstep_status status, const std::string& text);
+  void mark(lockstep_run* run, std::int32_t phase, bool begins);
+  void counter(lockstep_run* run, const char* key, double value);
+  void noMore(lockstep_run* run);
+  void resultReady(lockstep_run* run);
+  void complete(lockstep_run* run);
+
+ private:
+  using RunPtr = std::shared_ptr<lockstep_run>;
+  struct Group;
+
+  RunPtr live(lockstep_run* run, const char* function);
+  void enter(const RunPtr& run, const std::function<lockstep_status()>& call);
+  void startOperations();
+  void start(const RunPtr& run, QueuedOperation& operation);
+  void ended(const RunPtr& run, std::uint64_t number, std::exception_ptr error);
+  void resumeEnded(const RunPtr& run);
+  void finish(const RunPtr& run, std::exception_ptr error);
+  void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
+  void record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks);
+  const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);
+
+  const SessionOptions options_;
+  const plugin::HookInfo info_;
+  const std::shared_ptr<HookTrace> trace_;
+  lockstep_host host_{};
+  std::vector<std::unique_ptr<Group>> groups_;  // the world first
+  lockstep_hook* hook_ = nullptr;
+
+  std::vector<RunPtr> runs_;     // that have not ended
+  std::deque<RunPtr> line_;      // of these, those that may yet start operations
+  std::deque<RunPtr> graveyard_; // ended lately: a call on one of them can be told
+  std::exception_ptr broken_;
+
+  mutable std::mutex mutex_;  // guards the texts
+  std::string reason_;
+  std::string failure_;
+};
+
+}  // namespace lockstep::hooks::detail

@@ -1,0 +1,103 @@
+#include "engine/plugin/PluginLibrary.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "engine/plugin/detail/Describe.h"
+
+namespace lockstep::plugin {
+
+namespace {
+
+constexpr int kNewestMajorTried = 9;  // to name the version of a plugin that is too new
+
+base::Error refusal(const std::string& path, std::string text) {
+  return {base::ExitCode::kHookFailed, std::move(text), path};
+}
+
+/// Fields of the entry that this host cannot do without.
+constexpr std::size_t kSmallestEntry = offsetof(lockstep_plugin, create) + sizeof(void*);
+
+std::string entryOfAnotherVersion(void* library) {
+  for (int major = 0; major <= kNewestMajorTried; ++major) {
+    const std::string symbol = fmt::format("lockstep_comm_hook_plugin_v{}", major);
+    if (dlsym(library, symbol.c_str()) != nullptr) {
+      return fmt::format(
+          "was built for version {} of the plugin border, this Lockstep has version {}: build it "
+          "again with this Lockstep's headers",
+          major, LOCKSTEP_ABI_MAJOR);
+    }
+  }
+  return "exports no " LOCKSTEP_PLUGIN_SYMBOL ": it is no plugin of Lockstep";
+}
+
+}  // namespace
+
+base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    return refusal(path, "there is no such file");
+  }
+  const std::string absolute = std::filesystem::absolute(path).string();
+  void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return refusal(path, fmt::format("cannot be loaded: {}", dlerror()));
+  }
+  const void* symbol = dlsym(library, LOCKSTEP_PLUGIN_SYMBOL);
+  if (symbol == nullptr) {
+    return refusal(path, entryOfAnotherVersion(library));
+  }
+  std::uint32_t size = 0;
+  std::memcpy(&size, symbol, sizeof size);
+  if (size < kSmallestEntry) {
+    return refusal(path, fmt::format("its entry says that it is {} bytes long, {} are needed", size,
+                                     kSmallestEntry));
+  }
+  lockstep_plugin entry{};
+  std::memcpy(&entry, symbol, std::min<std::size_t>(size, sizeof entry));
+  const std::pair<const char*, bool> required[] = {{"hook_count", entry.hook_count != nullptr},
+                                                   {"hook_info", entry.hook_info != nullptr},
+                                                   {"create", entry.create != nullptr}};
+  for (const auto& [name, present] : required) {
+    if (!present) {
+      return refusal(path, fmt::format("its entry has no function {}", name));
+    }
+  }
+  if (entry.init != nullptr) {
+    if (const lockstep_status status = entry.init(absolute.c_str()); status != LOCKSTEP_OK) {
+      return refusal(path, fmt::format("its init() refused with status {}", status));
+    }
+  }
+  auto info = detail::describe(entry);
+  if (!info.ok()) {
+    if (entry.deinit != nullptr) {
+      entry.deinit();
+    }
+    return refusal(path, info.error().what);
+  }
+  info.value().path = absolute;
+  return std::shared_ptr<PluginLibrary>(new PluginLibrary(entry, std::move(info).value()));
+}
+
+PluginLibrary::PluginLibrary(lockstep_plugin entry, PluginInfo info)
+    : entry_(entry), info_(std::move(info)) {}
+
+PluginLibrary::~PluginLibrary() {
+  if (entry_.deinit != nullptr) {
+    entry_.deinit();
+  }
+}
+
+const HookInfo* PluginLibrary::find(std::string_view id) const {
+  const auto found = std::find_if(info_.hooks.begin(), info_.hooks.end(),
+                                  [id](const HookInfo& hook) { return hook.id == id; });
+  return found == info_.hooks.end() ? nullptr : &*found;
+}
+
+}  // namespace lockstep::plugin

@@ -1,0 +1,183 @@
+#include "engine/plugin/PluginScan.h"
+
+#include <fmt/format.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "engine/plugin/detail/Child.h"
+
+namespace lockstep::plugin {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+/// What a library's description depends on: "size mtime".
+std::string stamp(const std::string& path) {
+  struct stat facts {};
+  if (stat(path.c_str(), &facts) != 0) {
+    return "";
+  }
+  return fmt::format("{} {}.{:09}", facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+}
+
+std::string beside(const char* program) {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path() / program;
+}
+
+std::string cacheFile(const ScanOptions& options) {
+  if (!options.cache.empty()) {
+    return options.cache;
+  }
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  const char* home = std::getenv("HOME");
+  if (cache != nullptr && *cache != '\0') {
+    return std::string(cache) + "/lockstep/hooks.json";
+  }
+  return home == nullptr ? std::string() : std::string(home) + "/.cache/lockstep/hooks.json";
+}
+
+/// A cache that cannot be read is empty, one that cannot be written is not kept.
+json readCache(const std::string& file) {
+  std::ifstream in(file);
+  json cache = json::parse(in, nullptr, false);
+  return cache.is_object() ? cache : json::object();
+}
+
+void keep(const std::string& file, const FoundLibrary& found, const std::string& stamp) {
+  std::error_code ignored;
+  fs::create_directories(fs::path(file).parent_path(), ignored);
+  json cache = readCache(file);
+  json& entry = cache[found.path];
+  entry["stamp"] = stamp;
+  entry["error"] = found.error;
+  entry["info"] = found.error.empty() ? toJson(found.info) : "";
+  const std::string draft = fmt::format("{}.{}", file, getpid());
+  if (std::ofstream(draft) << cache.dump() << std::flush) {
+    fs::rename(draft, file, ignored);
+  } else {
+    fs::remove(draft, ignored);
+  }
+}
+
+std::optional<FoundLibrary> remembered(const std::string& file, const std::string& path,
+                                       PluginFolder::Kind from, const std::string& stamp) {
+  const json cache = readCache(file);
+  const auto entry = cache.find(path);
+  if (entry == cache.end() || entry->value("stamp", "") != stamp) {
+    return std::nullopt;
+  }
+  FoundLibrary found{path, from, {}, entry->value("error", "")};
+  if (found.error.empty()) {
+    auto info = pluginInfoFromJson(entry->value("info", ""));
+    if (!info.ok()) {
+      return std::nullopt;
+    }
+    found.info = std::move(info).value();
+  }
+  return found;
+}
+
+std::string lastLine(const std::string& text) {
+  const auto end = text.find_last_not_of('\n');
+  if (end == std::string::npos) {
+    return "";
+  }
+  const auto begin = text.find_last_of('\n', end);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1) + 1);
+}
+
+/// Why a child that did not print a description is to be refused.
+std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& path,
+                      std::chrono::milliseconds limit) {
+  if (outcome.timedOut) {
+    return fmt::format("it did not describe itself within {} s", limit.count() / 1000.0);
+  }
+  if (outcome.signal != 0) {
+    return fmt::format("it crashed while it was opened ({}: {})", sigabbrev_np(outcome.signal),
+                       sigdescr_np(outcome.signal));
+  }
+  std::string text = lastLine(outcome.errors);
+  const std::string prefix = fmt::format("lockstep-hookscan: {}: ", path);
+  if (text.starts_with(prefix)) {
+    text.erase(0, prefix.size());
+  }
+  return text.empty() ? fmt::format("it ended the scan with exit code {}", outcome.exitCode) : text;
+}
+
+FoundLibrary describe(const std::string& path, PluginFolder::Kind from,
+                      const ScanOptions& options) {
+  FoundLibrary found{path, from, {}, {}};
+  const std::string program =
+      options.hookscan.empty() ? beside("lockstep-hookscan") : options.hookscan;
+  const auto outcome = detail::runChild({program, path}, options.timeLimit);
+  if (!outcome.ok()) {
+    found.error = outcome.error().message();
+    return found;
+  }
+  if (outcome.value().timedOut || outcome.value().signal != 0 || outcome.value().exitCode != 0) {
+    found.error = refusalOf(outcome.value(), path, options.timeLimit);
+    return found;
+  }
+  auto info = pluginInfoFromJson(outcome.value().output);
+  if (info.ok()) {
+    found.info = std::move(info).value();
+  } else {
+    found.error = fmt::format("it disturbed its own description: {}", info.error().what);
+  }
+  return found;
+}
+
+}  // namespace
+
+FoundLibrary scanLibrary(const std::string& path, PluginFolder::Kind from,
+                         const ScanOptions& options) {
+  const std::string now = stamp(path);
+  if (now.empty()) {
+    return {path, from, {}, "there is no such file"};
+  }
+  const std::string file = cacheFile(options);
+  if (auto known = remembered(file, path, from, now)) {
+    return *std::move(known);
+  }
+  FoundLibrary found = describe(path, from, options);
+  if (!file.empty()) {
+    keep(file, found, now);
+  }
+  return found;
+}
+
+std::vector<FoundLibrary> scanFolders(const std::vector<PluginFolder>& folders,
+                                      const ScanOptions& options) {
+  std::vector<FoundLibrary> found;
+  for (const PluginFolder& folder : folders) {
+    for (const std::string& path : librariesIn(folder)) {
+      found.push_back(scanLibrary(path, folder.kind, options));
+    }
+  }
+  return found;
+}
+
+FoundHook findHook(const std::vector<FoundLibrary>& libraries, std::string_view id) {
+  for (const FoundLibrary& library : libraries) {
+    for (const HookInfo& hook : library.info.hooks) {
+      if (hook.id == id) {
+        return {&library, &hook};
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace lockstep::plugin

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::plugin::detail {
+
+/// How a child process ended and what it wrote.
+struct ChildOutcome {
+  bool timedOut = false;  ///< and was killed
+  int signal = 0;         ///< that ended it; 0 = none
+  int exitCode = 0;
+  std::string output;  ///< standard output, a megabyte at most
+  std::string errors;  ///< standard error, a megabyte at most
+};
+
+/// Runs a program to its end with standard input closed. Error: it could not be started.
+base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
+                                    std::chrono::milliseconds timeLimit);
+
+}  // namespace lockstep::plugin::detail

@@ -1,0 +1,353 @@
+/*
+ * The border between Lockstep and a communication hook in a shared library.
+ *
+ * A plugin exports one constant, lockstep_comm_hook_plugin_v0, and has no undefined symbol of
+ * Lockstep: what it may call comes in through pointers. Plain C: compiles as C11, C17, C++17 and
+ * C++20. plugins/abi/comm_hook.hpp wraps it for C++, plugins/abi/README.md tells how to write one.
+ *
+ * STATUS. v0: it may still change between releases, with the symbol's number. Version 1 will be
+ * frozen.
+ *
+ * GROWTH. Structs that may grow start with `struct_size`, which whoever fills them sets to his
+ * own sizeof. Fields are only ever appended. A reader takes what lies within struct_size and
+ * treats the rest as null or zero; what it does not know it leaves alone. lockstep_buffer,
+ * lockstep_value and the two streams never grow. Everything else is asked for by an extension's
+ * id, "lockstep.<name>/<revision>"; an unknown id is answered with null. Numbers of the anonymous
+ * enums are never reused.
+ *
+ * THREADS. [host] the step thread, between steps or before the first. [strand] never two calls at
+ * once into one hook, on whatever thread; hooks need no locks. [any] at any time.
+ *
+ * ERRORS. Functions return LOCKSTEP_OK or a negative number, after a call of `fail` that says why
+ * in a sentence. No exception may cross. A plugin that ends the process ends the rank.
+ *
+ * STRINGS are UTF-8, end with a zero, and live as long as what they describe.
+ */
+#ifndef LOCKSTEP_COMM_HOOK_H
+#define LOCKSTEP_COMM_HOOK_H
+
+#include <stdint.h>
+
+#define LOCKSTEP_ABI_MAJOR 0u /* stands in the entry symbol's name */
+#define LOCKSTEP_ABI_MINOR 1u /* grows when fields, functions or extensions are appended */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef int32_t lockstep_status;
+enum {
+  LOCKSTEP_OK = 0,
+  LOCKSTEP_E_ARGUMENT = -1,    /* a value, size or state that cannot be */
+  LOCKSTEP_E_UNSUPPORTED = -2, /* not with this dtype, device, world size, option */
+  LOCKSTEP_E_COMM = -3,        /* a collective failed */
+  LOCKSTEP_E_STATE = -4,       /* saved state that does not fit */
+  LOCKSTEP_E_INTERNAL = -5     /* a defect of the plugin */
+};
+
+enum { LOCKSTEP_CPU = 1, LOCKSTEP_CUDA = 2 };
+
+enum {
+  LOCKSTEP_F32 = 1,
+  LOCKSTEP_F16 = 2,
+  LOCKSTEP_BF16 = 3,
+  LOCKSTEP_F64 = 4,
+  LOCKSTEP_I32 = 5,
+  LOCKSTEP_I64 = 6,
+  LOCKSTEP_U8 = 7
+};
+
+enum { LOCKSTEP_SUM = 1, LOCKSTEP_AVERAGE = 2, LOCKSTEP_MAX = 3, LOCKSTEP_MIN = 4 };
+
+/* ---- What passes through ------------------------------------------------------------------ */
+
+/* One call of a hook on one bucket of one step (or one call of an extension), until complete(). */
+typedef struct lockstep_run lockstep_run;
+typedef struct lockstep_hook lockstep_hook;
+typedef struct lockstep_host lockstep_host;
+typedef struct lockstep_group lockstep_group;
+
+/* Contiguous memory of one dtype on one device. */
+typedef struct lockstep_buffer {
+  void *data;
+  int64_t numel;        /* elements, not bytes */
+  int32_t dtype;        /* LOCKSTEP_F32, ... */
+  int32_t device;       /* LOCKSTEP_CPU, LOCKSTEP_CUDA */
+  int32_t device_index; /* 0 on the CPU */
+  void *stream;         /* cudaStream_t on which the data is ready; null on the CPU */
+} lockstep_buffer;
+
+enum {
+  LOCKSTEP_BUCKET_LAST = 1,  /* no bucket follows in this step */
+  LOCKSTEP_BUCKET_SHADOW = 2 /* this rank has no inputs (join): zeros go in, the result is dropped */
+};
+
+/* The gradients of some parameters, one after the other in one flat buffer. Valid until
+ * complete(). The averaged gradients are to stand in `flat` then. */
+typedef struct lockstep_bucket {
+  uint32_t struct_size;
+  uint32_t index, count; /* this bucket, and how many a step has */
+  uint32_t flags;        /* LOCKSTEP_BUCKET_LAST, ... */
+  uint64_t step;         /* iteration, from 0; goes on after a resume */
+  uint64_t layout;       /* another number after the buckets were rebuilt */
+  double divisor;        /* the mean is the sum over ranks divided by this */
+  lockstep_buffer flat;
+  uint32_t param_count;
+  const uint32_t *param_ids; /* stable over layouts: key state by these, not by `index` */
+  const int64_t *offsets;    /* of each parameter in flat, in elements */
+  const int64_t *lengths;    /* elements of each parameter */
+  const uint32_t *dims;      /* number of dimensions of each */
+  const int64_t *const *shapes;
+} lockstep_bucket;
+
+/* ---- Communication ------------------------------------------------------------------------- */
+
+/* The ranks that take part. Each function queues one operation and returns at once; the hook's
+ * resume() is called with `stage`, a number of the hook's choice, when it is done. Operations of a
+ * run are carried out and resumed in the order in which they were queued, which must be the same
+ * on every rank of the group, with equal sizes, dtypes and operations. Buffers belong to the host
+ * until resume(); they lie in the bucket, in scratch(), or in memory that the hook keeps.
+ * [strand], from within run(), resume() or a function of an extension that is handed a run. */
+struct lockstep_group {
+  uint32_t struct_size;
+  int32_t rank, size;
+  /* In place. */
+  lockstep_status (*all_reduce)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                                const lockstep_buffer *inout, int32_t op);
+  /* out holds `size` times in, by rank. */
+  lockstep_status (*all_gather)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                                const lockstep_buffer *in, const lockstep_buffer *out);
+  /* in holds `size` times out; this rank gets the reduction of its part. */
+  lockstep_status (*reduce_scatter)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                                    const lockstep_buffer *in, const lockstep_buffer *out,
+                                    int32_t op);
+  lockstep_status (*broadcast)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                               const lockstep_buffer *inout, int32_t root);
+  /* Part i of in goes to rank i, part i of out comes from it. The splits count elements, one for
+   * each rank; both null: equal parts. */
+  lockstep_status (*all_to_all)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                                const lockstep_buffer *in, const int64_t *in_splits,
+                                const lockstep_buffer *out, const int64_t *out_splits);
+  /* Sends `out` to rank `to` while `in` arrives from rank `from`; either may be null. The two
+   * ranks of a pair must agree, the others need not know. */
+  lockstep_status (*exchange)(const lockstep_group *, lockstep_run *, uint32_t stage,
+                              const lockstep_buffer *out, int32_t to, const lockstep_buffer *in,
+                              int32_t from);
+};
+
+/* ---- What the host gives -------------------------------------------------------------------- */
+
+enum { LOCKSTEP_ENCODE = 1, LOCKSTEP_DECODE = 2 }; /* communication is timed by the host itself */
+enum { LOCKSTEP_LOG_INFO = 1, LOCKSTEP_LOG_WARNING = 2 };
+
+struct lockstep_host {
+  uint32_t struct_size;
+  void *data; /* the host's own */
+  const char *name, *version;
+  /* Returns a table of functions, or null. [any] */
+  const void *(*extension)(const lockstep_host *, const char *id);
+  /* [any] */
+  void (*log)(const lockstep_host *, int32_t level, const char *text);
+  /* Says why the call that now returns a negative number failed, or, with a run, that this run
+   * has failed, which completes it. The text is copied. [any] */
+  void (*fail)(const lockstep_host *, lockstep_run *or_null, lockstep_status, const char *text);
+  /* Memory of this run, on the bucket's device, aligned to 64 bytes, placed where the group
+   * communicates best; freed after complete(). `dtype` and `numel` are given back in `out`.
+   * [strand] */
+  lockstep_status (*scratch)(lockstep_run *, int64_t numel, int32_t dtype, lockstep_buffer *out);
+  /* Begins (1) or ends (0) a phase, in place of what the host infers: encoding lasts from a call
+   * into the hook to the first operation it queues, decoding from the last operation's end to
+   * complete(). [strand] */
+  void (*mark)(lockstep_run *, int32_t phase, int32_t begin);
+  /* Records a number beside the run's events: "error_norm", "kept". [strand] */
+  void (*counter)(lockstep_run *, const char *key, double value);
+  /* Says that this run will queue no further operation, so that those of the next bucket need
+   * not wait for complete(), which says it, too. Runs communicate in the order of their buckets,
+   * one after the other up to this call. [strand] */
+  void (*no_more)(lockstep_run *);
+  /* Says that the result stands in `flat`, so that the step may go on while operations of this
+   * run, on memory of the hook's own, still do (a delayed exchange). The bucket is gone after.
+   * complete() follows, perhaps steps later. [strand] */
+  void (*result_ready)(lockstep_run *);
+  /* Ends a run, exactly once, with all its operations resumed. [strand] */
+  void (*complete)(lockstep_run *);
+  /* A pointer of the plugin's own for this run, null at first. [strand] */
+  void **(*slot)(lockstep_run *);
+  /* Makes a group of some ranks of the world, in ascending order; to be called in create(), by
+   * every rank with the same list, in the same order. A rank that is not in the list gets null.
+   * Lives as long as the hook. [host] */
+  lockstep_status (*subgroup)(const lockstep_host *, const int32_t *ranks, uint32_t count,
+                              const lockstep_group **out);
+  /* The group of all ranks. [any] */
+  const lockstep_group *(*world)(const lockstep_host *);
+};
+
+/* "lockstep.inner/1", of the host: present if the experiment put another hook inside this one.
+ * Averages a buffer by that hook, as one operation of this run: resume(stage) follows. The buffer
+ * has as many elements as the bucket, in the same order, in a dtype of the hook's choice. */
+typedef struct lockstep_ext_inner {
+  uint32_t struct_size;
+  lockstep_status (*run)(lockstep_run *, uint32_t stage, const lockstep_buffer *inout);
+} lockstep_ext_inner;
+
+/* ---- What the plugin gives ------------------------------------------------------------------- */
+
+struct lockstep_hook {
+  uint32_t struct_size;
+  void *self; /* the plugin's own */
+  /* Called for each bucket of a step, by index. Encodes, queues operations, returns. [strand] */
+  lockstep_status (*run)(lockstep_hook *, lockstep_run *, const lockstep_group *world,
+                         const lockstep_bucket *);
+  /* An operation has ended. [strand] */
+  lockstep_status (*resume)(lockstep_hook *, lockstep_run *, uint32_t stage);
+  /* A run ends early, since a rank or an operation failed: free what belongs to it. No call for
+   * it follows. May be null. [strand] */
+  void (*cancel)(lockstep_hook *, lockstep_run *);
+  /* May be null. [host] */
+  const void *(*extension)(lockstep_hook *, const char *id);
+  /* No run is in flight. [host] */
+  void (*destroy)(lockstep_hook *);
+};
+
+enum { LOCKSTEP_BOOL = 1, LOCKSTEP_INT = 2, LOCKSTEP_REAL = 3, LOCKSTEP_CHOICE = 4, LOCKSTEP_TEXT = 5 };
+enum {
+  LOCKSTEP_PARAM_LIVE = 1,     /* may change during a run: lockstep.live-params/1 */
+  LOCKSTEP_PARAM_ADVANCED = 2, /* shown in a form when asked for */
+  LOCKSTEP_PARAM_LOG_SCALE = 4
+};
+
+/* Static: a form, a checker and the hook share it. Numbers of every type are doubles. */
+typedef struct lockstep_param {
+  uint32_t struct_size;
+  const char *key, *label, *help;
+  const char *unit; /* or null */
+  int32_t type;     /* LOCKSTEP_BOOL, ... */
+  uint32_t flags;   /* LOCKSTEP_PARAM_LIVE, ... */
+  double min, max, initial;
+  const char *initial_text;   /* of a text or choice */
+  const char *const *choices; /* of a choice; ends with a null */
+} lockstep_param;
+
+typedef struct lockstep_value {
+  const char *key;
+  int32_t type;
+  double number;    /* bool (0, 1), int, real */
+  const char *text; /* choice, text; else null */
+} lockstep_value;
+
+enum {
+  LOCKSTEP_CAP_CONCURRENT = 1,   /* calls for different buckets may overlap */
+  LOCKSTEP_CAP_SAME_RESULT = 2,  /* every rank ends with the same bits */
+  LOCKSTEP_CAP_LOCAL_RESULT = 4, /* ranks may end with different gradients, on purpose */
+  LOCKSTEP_CAP_JOIN = 8,         /* ranks that ran out of inputs may shadow it */
+  LOCKSTEP_CAP_INNER = 16        /* takes another hook inside */
+};
+
+typedef struct lockstep_hook_info {
+  uint32_t struct_size;
+  uint32_t caps;
+  uint32_t dtypes;  /* of buckets it takes: 1 << LOCKSTEP_F32 | ... */
+  uint32_t devices; /* 1 << LOCKSTEP_CPU | ... */
+  const char *id, *name, *vendor, *version, *summary;
+  /* How far the result may be from the mean, in units of its root mean square over the bucket,
+   * for normal gradients in one step without history; negative: it makes no promise. */
+  double mean_error;
+  uint32_t param_count;
+  const lockstep_param *const *params;
+} lockstep_hook_info;
+
+typedef struct lockstep_plugin {
+  uint32_t struct_size;
+  uint32_t abi_minor;                    /* LOCKSTEP_ABI_MINOR of the header it was built with */
+  lockstep_status (*init)(const char *path); /* once, before the others; may be null. [host] */
+  void (*deinit)(void);                  /* once, after the last hook; may be null. [host] */
+  uint32_t (*hook_count)(void);
+  const lockstep_hook_info *(*hook_info)(uint32_t index);
+  /* `values`: one for each of the hook's params. [host] */
+  lockstep_status (*create)(const lockstep_host *, const char *id, const lockstep_value *values,
+                            uint32_t count, lockstep_hook **out);
+} lockstep_plugin;
+
+#define LOCKSTEP_PLUGIN_SYMBOL "lockstep_comm_hook_plugin_v0"
+__attribute__((visibility("default"))) extern const lockstep_plugin lockstep_comm_hook_plugin_v0;
+
+/* ---- Extensions of a hook -------------------------------------------------------------------- */
+
+/* "lockstep.state/1": saved with every checkpoint by each rank, between steps. `load` may refuse
+ * another schema or world size with LOCKSTEP_E_STATE. [host] */
+typedef struct lockstep_writer {
+  void *context;
+  lockstep_status (*write)(void *context, const void *bytes, uint64_t size);
+} lockstep_writer;
+typedef struct lockstep_reader {
+  void *context;
+  uint64_t left; /* bytes that have not been read */
+  lockstep_status (*read)(struct lockstep_reader *, void *bytes, uint64_t size); /* all or an error */
+} lockstep_reader;
+typedef struct lockstep_ext_state {
+  uint32_t struct_size;
+  uint32_t schema;
+  lockstep_status (*save)(lockstep_hook *, const lockstep_writer *);
+  lockstep_status (*load)(lockstep_hook *, uint32_t schema, int32_t world_size, lockstep_reader *);
+} lockstep_ext_state;
+
+/* "lockstep.live-params/1": a parameter with LOCKSTEP_PARAM_LIVE, between steps, on every rank
+ * before the same step. [host] */
+typedef struct lockstep_ext_live_params {
+  uint32_t struct_size;
+  lockstep_status (*set)(lockstep_hook *, const lockstep_value *);
+} lockstep_ext_live_params;
+
+/* All parameters of the model, as they are now. */
+typedef struct lockstep_parameter {
+  uint32_t struct_size;
+  uint32_t id; /* as in lockstep_bucket */
+  const char *name;
+  lockstep_buffer value;
+  lockstep_buffer gradient; /* data is null when there is none */
+  uint32_t dims;
+  const int64_t *shape;
+} lockstep_parameter;
+typedef struct lockstep_step {
+  uint32_t struct_size;
+  uint32_t param_count;
+  uint64_t step;
+  const lockstep_parameter *const *params;
+} lockstep_step;
+
+/* "lockstep.step/1": what a hook does around a step, where it may communicate as in run(), and
+ * ends with complete(). The host waits for it. All may be null. [strand] */
+typedef struct lockstep_ext_step {
+  uint32_t struct_size;
+  lockstep_status (*before_forward)(lockstep_hook *, lockstep_run *, const lockstep_group *,
+                                    const lockstep_step *);
+  lockstep_status (*after_optimizer)(lockstep_hook *, lockstep_run *, const lockstep_group *,
+                                     const lockstep_step *);
+  lockstep_status (*end_of_run)(lockstep_hook *, lockstep_run *, const lockstep_group *,
+                                const lockstep_step *);
+} lockstep_ext_step;
+
+/* "lockstep.optimizer/1": the hook learns what the optimizer does, and may do it itself. */
+enum { LOCKSTEP_SGD = 1, LOCKSTEP_ADAM = 2, LOCKSTEP_ADAMW = 3 };
+typedef struct lockstep_optimizer_info {
+  uint32_t struct_size;
+  int32_t kind;
+  double learning_rate, weight_decay;
+  double momentum, dampening; /* SGD */
+  int32_t nesterov;
+  double beta1, beta2, epsilon; /* Adam, AdamW */
+} lockstep_optimizer_info;
+typedef struct lockstep_ext_optimizer {
+  uint32_t struct_size;
+  /* Before the first step, and between steps after a change. May refuse. [host] */
+  lockstep_status (*configure)(lockstep_hook *, const lockstep_optimizer_info *);
+  /* Non-zero: the host does not step; update() is called in its place, after all buckets. */
+  int32_t (*owns_update)(lockstep_hook *); /* [host], after configure */
+  lockstep_status (*update)(lockstep_hook *, lockstep_run *, const lockstep_group *,
+                            const lockstep_step *); /* [strand]; null if it owns nothing */
+} lockstep_ext_optimizer;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

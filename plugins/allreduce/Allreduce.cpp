@@ -1,0 +1,52 @@
+#include <lockstep/comm_hook.hpp>
+
+#include "plugins/kernels/Kernels.h"
+
+using namespace lockstep::plugin;
+
+namespace {
+
+template <typename T>
+void divide(std::span<T> values, double divisor) {
+  const T by = static_cast<T>(divisor);
+  for (T& value : values) {
+    value /= by;
+  }
+}
+
+class Allreduce : public Hook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("allreduce", "allreduce", "1.0",
+                    "Averages each bucket over all ranks, exactly: divides, then sums.")
+            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
+            .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
+            .meanError(1e-6);
+    return description;
+  }
+
+  Allreduce(Host host, const Values&) : Hook(host) {}
+
+  void run(Run run, Bucket bucket) {
+    const auto& kernels = lockstep::kernels::kernels();
+    switch (bucket.buffer().dtype) {
+      case LOCKSTEP_F64: divide(bucket.flat<double>(), bucket.divisor()); break;
+      case LOCKSTEP_F16: divideHalf(kernels.divideHalf, bucket); break;
+      case LOCKSTEP_BF16: divideHalf(kernels.divideBfloat16, bucket); break;
+      default: divide(bucket.flat<float>(), bucket.divisor());
+    }
+    run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
+    run.noMore();
+  }
+
+ private:
+  static void divideHalf(void (*function)(std::uint16_t*, float, std::size_t), Bucket bucket) {
+    const auto values = bucket.flat<std::uint16_t>();
+    function(values.data(), static_cast<float>(bucket.divisor()), values.size());
+  }
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(Allreduce);

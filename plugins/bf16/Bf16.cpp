@@ -1,0 +1,26 @@
+#include "plugins/casting/CastHook.h"
+
+using namespace lockstep::plugin;
+
+namespace {
+
+class Bf16 : public CastHook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("bf16", "bf16", "1.0",
+                    "Sends gradients as bfloat16 (7 bits of mantissa, the range of fp32): half the bytes.")
+            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN | LOCKSTEP_CAP_INNER)
+            .meanError(1.5e-2);
+    return description;
+  }
+
+  Bf16(Host host, const Values&)
+      : CastHook(host, {LOCKSTEP_BF16, lockstep::kernels::kernels().toBfloat16,
+                        lockstep::kernels::kernels().fromBfloat16,
+                        lockstep::kernels::kernels().divideBfloat16}) {}
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(Bf16);

@@ -1,0 +1,53 @@
+#include "plugins/kernels/Kernels.h"
+
+namespace lockstep::kernels {
+
+namespace baseline {
+extern const Kernels kTable;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Kernels kTable;
+}
+namespace avx512 {
+extern const Kernels kTable;
+}
+#endif
+
+const Kernels* baselineKernels() {
+  return &baseline::kTable;
+}
+
+const Kernels* avx2Kernels() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
+      __builtin_cpu_supports("fma")) {
+    return &avx2::kTable;
+  }
+#endif
+  return nullptr;
+}
+
+const Kernels* avx512Kernels() {
+#if defined(__x86_64__)
+  if (avx2Kernels() != nullptr && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512dq")) {
+    return &avx512::kTable;
+  }
+#endif
+  return nullptr;
+}
+
+const Kernels& kernels() {
+  static const Kernels& chosen = [] () -> const Kernels& {
+    if (const Kernels* best = avx512Kernels(); best != nullptr) {
+      return *best;
+    }
+    const Kernels* next = avx2Kernels();
+    return next != nullptr ? *next : *baselineKernels();
+  }();
+  return chosen;
+}
+
+}  // namespace lockstep::kernels

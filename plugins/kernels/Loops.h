@@ -1,0 +1,311 @@
+// The loops themselves. Included once for each instruction set, within a namespace of its own and
+// with the compiler's flags for it: plain code in blocks that the compiler makes vectors of. What
+// the compiler cannot see through, conversions of fp16, is written with intrinsics.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "plugins/kernels/Kernels.h"
+
+namespace lockstep::kernels::LOCKSTEP_INSTRUCTION_SET {
+
+namespace {
+
+constexpr std::size_t kBlock = 16;
+
+inline std::uint32_t bitsOf(float x) {
+  return std::bit_cast<std::uint32_t>(x);
+}
+
+inline float halfToFloat(std::uint16_t h) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000U) << 16;
+  const std::uint32_t rest = h & 0x7FFFU;
+  if (rest >= 0x7C00U) {  // infinite, or NaN, which becomes quiet
+    const std::uint32_t quiet = rest > 0x7C00U ? 0x00400000U : 0U;
+    return std::bit_cast<float>(sign | 0x7F800000U | (rest & 0x3FFU) << 13 | quiet);
+  }
+  // Exact for subnormal numbers, too: the multiplication normalises them.
+  const float scaled = std::bit_cast<float>(rest << 13) * std::bit_cast<float>(0x77800000U);
+  return std::bit_cast<float>(bitsOf(scaled) | sign);
+}
+
+inline std::uint16_t floatToHalf(float x) {
+  const std::uint32_t bits = bitsOf(x);
+  const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000U);
+  const std::uint32_t rest = bits & 0x7FFFFFFFU;
+  if (rest > 0x7F800000U) {
+    return static_cast<std::uint16_t>(sign | 0x7E00U | (rest >> 13 & 0x3FFU));
+  }
+  if (rest >= 0x477FF000U) {  // rounds to what fp16 cannot hold
+    return static_cast<std::uint16_t>(sign | 0x7C00U);
+  }
+  if (rest < 0x38800000U) {  // subnormal in fp16: the addition rounds at its last place
+    const float shifted = std::bit_cast<float>(rest) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (bitsOf(shifted) - 0x3F000000U));
+  }
+  const std::uint32_t rounded = rest + 0xFFFU + (rest >> 13 & 1U);
+  return static_cast<std::uint16_t>(sign | (rounded - 0x38000000U) >> 13);
+}
+
+inline std::uint16_t floatToBfloat16(float x) {
+  const std::uint32_t bits = bitsOf(x);
+  const std::uint32_t rounded = bits + 0x7FFFU + (bits >> 16 & 1U);
+  const bool nan = (bits & 0x7FFFFFFFU) > 0x7F800000U;
+  return static_cast<std::uint16_t>((nan ? bits | 0x00400000U : rounded) >> 16);
+}
+
+inline float bfloat16ToFloat(std::uint16_t b) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(b) << 16);
+}
+
+void toHalf(const float* in, std::uint16_t* out, std::size_t n) {
+  std::size_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+#endif
+  for (; i < n; ++i) {
+    out[i] = floatToHalf(in[i]);
+  }
+}
+
+void fromHalf(const std::uint16_t* in, float* out, std::size_t n) {
+  std::size_t i = 0;
+#if defined(__F16C__)
+  for (; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(
+        out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+  }
+#endif
+  for (; i < n; ++i) {
+    out[i] = halfToFloat(in[i]);
+  }
+}
+
+/// Runs `change` over blocks of floats made from half types and back.
+template <auto toFloat, auto fromFloat, typename Change>
+inline void throughFloat(std::uint16_t* inout, std::size_t n, Change change) {
+  constexpr std::size_t kChunk = 256;
+  float block[kChunk];
+  for (std::size_t i = 0; i < n; i += kChunk) {
+    const std::size_t count = n - i < kChunk ? n - i : kChunk;
+    toFloat(inout + i, block, count);
+    change(block, i, count);
+    fromFloat(block, inout + i, count);
+  }
+}
+
+void divideHalf(std::uint16_t* inout, float divisor, std::size_t n) {
+  throughFloat<fromHalf, toHalf>(inout, n, [divisor](float* x, std::size_t, std::size_t count) {
+    for (std::size_t j = 0; j < count; ++j) {
+      x[j] /= divisor;
+    }
+  });
+}
+
+void addHalf(std::uint16_t* to, const std::uint16_t* from, std::size_t n) {
+  throughFloat<fromHalf, toHalf>(to, n, [from](float* x, std::size_t first, std::size_t count) {
+    float other[256];
+    fromHalf(from + first, other, count);
+    for (std::size_t j = 0; j < count; ++j) {
+      x[j] += other[j];
+    }
+  });
+}
+
+void toBfloat16(const float* in, std::uint16_t* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = floatToBfloat16(in[i]);
+  }
+}
+
+void fromBfloat16(const std::uint16_t* in, float* out, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = bfloat16ToFloat(in[i]);
+  }
+}
+
+void divideBfloat16(std::uint16_t* inout, float divisor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    inout[i] = floatToBfloat16(bfloat16ToFloat(inout[i]) / divisor);
+  }
+}
+
+void addBfloat16(std::uint16_t* to, const std::uint16_t* from, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = floatToBfloat16(bfloat16ToFloat(to[i]) + bfloat16ToFloat(from[i]));
+  }
+}
+
+void scale(float* inout, float factor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    inout[i] *= factor;
+  }
+}
+
+void add(float* to, const float* from, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += from[i];
+  }
+}
+
+void addScaled(float* to, const float* from, float factor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += factor * from[i];
+  }
+}
+
+void range(const float* in, std::size_t n, float* least, float* greatest) {
+  float low[kBlock];
+  float high[kBlock];
+  for (std::size_t j = 0; j < kBlock; ++j) {
+    low[j] = INFINITY;
+    high[j] = -INFINITY;
+  }
+  std::size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    for (std::size_t j = 0; j < kBlock; ++j) {
+      low[j] = in[i + j] < low[j] ? in[i + j] : low[j];
+      high[j] = in[i + j] > high[j] ? in[i + j] : high[j];
+    }
+  }
+  for (; i < n; ++i) {
+    low[0] = in[i] < low[0] ? in[i] : low[0];
+    high[0] = in[i] > high[0] ? in[i] : high[0];
+  }
+  *least = low[0];
+  *greatest = high[0];
+  for (std::size_t j = 1; j < kBlock; ++j) {
+    *least = low[j] < *least ? low[j] : *least;
+    *greatest = high[j] > *greatest ? high[j] : *greatest;
+  }
+}
+
+double absoluteSum(const float* in, std::size_t n) {
+  double total = 0;
+  std::size_t i = 0;
+  constexpr std::size_t kRun = 4096;  // short enough for sums in fp32
+  while (i < n) {
+    float lanes[kBlock] = {};
+    const std::size_t end = n - i < kRun ? n : i + kRun;
+    for (; i + kBlock <= end; i += kBlock) {
+      for (std::size_t j = 0; j < kBlock; ++j) {
+        lanes[j] += std::bit_cast<float>(bitsOf(in[i + j]) & 0x7FFFFFFFU);
+      }
+    }
+    for (; i < end; ++i) {
+      lanes[0] += std::fabs(in[i]);
+    }
+    for (const float lane : lanes) {
+      total += lane;
+    }
+  }
+  return total;
+}
+
+void quantize(const float* in, std::uint8_t* out, std::size_t n, float inverseScale, float zero) {
+  for (std::size_t i = 0; i < n; ++i) {
+    float q = std::nearbyint(in[i] * inverseScale) + zero;
+    q = q > 0.0F ? q : 0.0F;
+    q = q < 255.0F ? q : 255.0F;
+    out[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(q));
+  }
+}
+
+void addQuantized(const std::uint8_t* in, float* to, std::size_t n, float scale, float zero) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += (static_cast<float>(in[i]) - zero) * scale;
+  }
+}
+
+void packSigns(const float* in, std::uint8_t* bits, std::size_t n) {
+  std::size_t i = 0;
+#if defined(__AVX2__)
+  for (; i + 8 <= n; i += 8) {
+    bits[i / 8] = static_cast<std::uint8_t>(~_mm256_movemask_ps(_mm256_loadu_ps(in + i)));
+  }
+#elif defined(__SSE2__)
+  for (; i + 8 <= n; i += 8) {
+    const int low = _mm_movemask_ps(_mm_loadu_ps(in + i));
+    const int high = _mm_movemask_ps(_mm_loadu_ps(in + i + 4));
+    bits[i / 8] = static_cast<std::uint8_t>(~(low | high << 4));
+  }
+#endif
+  if (i < n) {
+    std::uint8_t last = 0;
+    for (std::size_t j = i; j < n; ++j) {
+      last = static_cast<std::uint8_t>(last | ((bitsOf(in[j]) >> 31 ^ 1U) << (j - i)));
+    }
+    bits[i / 8] = last;
+  }
+}
+
+void addSigns(const std::uint8_t* bits, float* to, std::size_t n, float magnitude) {
+  const std::uint32_t value = bitsOf(magnitude);
+  std::size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const std::uint32_t byte = bits[i / 8];
+    for (std::size_t j = 0; j < 8; ++j) {
+      to[i + j] += std::bit_cast<float>(value ^ ((byte >> j & 1U) ^ 1U) << 31);
+    }
+  }
+  for (; i < n; ++i) {
+    to[i] += std::bit_cast<float>(value ^ ((bits[i / 8] >> (i % 8) & 1U) ^ 1U) << 31);
+  }
+}
+
+std::size_t countAtLeast(const float* in, std::size_t n, float threshold) {
+  std::size_t total = 0;
+  std::size_t i = 0;
+  constexpr std::size_t kRun = std::size_t{1} << 20;
+  while (i < n) {
+    std::uint32_t lanes[kBlock] = {};
+    const std::size_t end = n - i < kRun ? n : i + kRun;
+    for (; i + kBlock <= end; i += kBlock) {
+      for (std::size_t j = 0; j < kBlock; ++j) {
+        lanes[j] += std::bit_cast<float>(bitsOf(in[i + j]) & 0x7FFFFFFFU) >= threshold ? 1U : 0U;
+      }
+    }
+    for (; i < end; ++i) {
+      lanes[0] += std::fabs(in[i]) >= threshold ? 1U : 0U;
+    }
+    for (const std::uint32_t lane : lanes) {
+      total += lane;
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+extern const Kernels kTable;
+const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
+                     toHalf,
+                     fromHalf,
+                     divideHalf,
+                     addHalf,
+                     toBfloat16,
+                     fromBfloat16,
+                     divideBfloat16,
+                     addBfloat16,
+                     scale,
+                     add,
+                     addScaled,
+                     range,
+                     absoluteSum,
+                     quantize,
+                     addQuantized,
+                     packSigns,
+                     addSigns,
+                     countAtLeast};
+
+}  // namespace lockstep::kernels::LOCKSTEP_INSTRUCTION_SET

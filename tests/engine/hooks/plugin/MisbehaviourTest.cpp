@@ -1,0 +1,76 @@
+#include <ATen/ATen.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/hooks/HookError.h"
+#include "tests/engine/hooks/plugin/HookRanks.h"
+
+namespace lockstep::hooks {
+namespace {
+
+using test::builtHook;
+using test::HookRank;
+using testing::HasSubstr;
+
+constexpr std::uint32_t kBuckets = 3;
+
+/// Three steps of three buckets, with what comes around a step; rank 1 misbehaves in step 1.
+std::vector<std::string> train(const std::string& wrong) {
+  return test::runHooks(
+      2, {builtHook("broken_hooks/misbehaving.so", "misbehaving", {{"wrong", wrong}})},
+      [](HookRank& rank) {
+        rank.hook->setParameters({"weight"}, {at::zeros({4})});
+        for (std::uint32_t step = 0; step < 3; ++step) {
+          for (std::uint32_t index = 0; index < kBuckets; ++index) {
+            const auto future = rank.start(at::ones({64}), step, index, kBuckets);
+            if (!future.waitFor(std::chrono::seconds(2))) {
+              throw HookError("no result");
+            }
+            (void)future.value();
+          }
+          rank.hook->afterOptimizer(step);
+        }
+      });
+}
+
+struct Mistake {
+  const char* wrong;
+  const char* sentence;  // of rank 1
+};
+
+class Misbehaving : public testing::TestWithParam<Mistake> {};
+
+TEST_P(Misbehaving, EndsInASentenceThatNamesTheBucketAndTheStep) {
+  const auto errors = train(GetParam().wrong);
+  EXPECT_THAT(errors[1], HasSubstr(GetParam().sentence));
+  EXPECT_NE(errors[0], "") << "the other rank must not go on alone";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Mistakes, Misbehaving,
+    testing::Values(
+        Mistake{"throw", "bucket 2 of step 1: a matrix of 0 columns"},
+        Mistake{"status", "bucket 2 of step 1: not this bucket (status -2)"},
+        Mistake{"hang", "no result"}, Mistake{"never", "no result"},
+        Mistake{"twice", "it called complete() for bucket 2 of step 1 after that had ended"},
+        Mistake{"open", "bucket 2 of step 1: it called complete() while 1 of its operations had "
+                        "not been resumed"},
+        Mistake{"after_no_more", "bucket 2 of step 1: all_reduce was refused: an operation was "
+                                 "queued after no_more()"},
+        Mistake{"short", "bucket 2 of step 1: all_gather was refused: all_gather: out: 64 "
+                         "elements of Float are not 2 times 64 of Float"},
+        Mistake{"step_throw", "after_optimizer of step 1: the averaging failed"},
+        Mistake{"step_never", "after_optimizer of step 1 did not end within 2000 ms"}),
+    [](const auto& info) { return info.param.wrong; });
+
+TEST(MisbehavingHook, ThatRefusesToBeCreatedIsNamed) {
+  const auto errors = train("create");
+  EXPECT_THAT(errors[1], HasSubstr("hook 'misbehaving' could not be created: it would rather not"));
+}
+
+TEST(MisbehavingHook, TrainsWhenItDoesNothingWrong) {
+  EXPECT_THAT(train("nothing"), testing::Each(""));
+}
+
+}  // namespace
+}  // namespace lockstep::hooks

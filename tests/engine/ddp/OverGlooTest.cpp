@@ -1,14 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-#include <thread>
-
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/hooks/MakeHook.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/store/HashStore.h"
+#include "tests/engine/ddp/GlooRanks.h"
 #include "tests/engine/ddp/TestModels.h"
 
 #if defined(LOCKSTEP_WITH_GLOO)
@@ -17,43 +13,12 @@ namespace lockstep::ddp {
 namespace {
 
 using test::Net;
+using test::runOverGloo;
 
 const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
 
-/// Runs `body` once a rank over Gloo on the loopback; returns the text each rank threw.
-std::vector<std::string> runRanks(
-    int world, const std::function<void(std::shared_ptr<process_group::ProcessGroup>)>& body) {
-  const auto store = std::make_shared<store::HashStore>();
-  std::vector<std::string> errors(static_cast<std::size_t>(world));
-  std::vector<std::thread> ranks;
-  for (int rank = 0; rank < world; ++rank) {
-    ranks.emplace_back([&, rank] {
-      try {
-        process_group::GroupOptions options;
-        options.timeout = std::chrono::seconds(20);
-        options.interfaces = {"127.0.0.1"};
-        auto group = process_group::makeProcessGroup("gloo", store, rank, world, options);
-        if (!group.ok()) {
-          throw std::runtime_error(group.error().message());
-        }
-        body(group.value());
-      } catch (const std::exception& error) {
-        errors[static_cast<std::size_t>(rank)] = error.what();
-      }
-    });
-  }
-  for (std::thread& thread : ranks) {
-    thread.join();
-  }
-  return errors;
-}
-
 DdpOptions severalBuckets(bool view) {
-  DdpOptions options;
-  options.config.firstBucketMb = 200.0 / 1048576;
-  options.config.bucketCapMb = 600.0 / 1048576;
-  options.config.gradientAsBucketView = view;
-  return options;
+  return test::withCaps(200, 600, view);
 }
 
 at::Tensor rows(int step, int rank) {
@@ -61,11 +26,7 @@ at::Tensor rows(int step, int rank) {
 }
 
 void step(torch::nn::Module& net, torch::optim::SGD& optimizer, const at::Tensor& output) {
-  for (auto& parameter : net.parameters()) {
-    if (parameter.grad().defined()) {
-      parameter.mutable_grad().zero_();
-    }
-  }
+  test::clearGradients(net);
   output.square().mean().backward();
   optimizer.step();
 }
@@ -85,7 +46,7 @@ TEST_P(OverGloo, TrainsAsOneProcessWithTheBatchesOfAllRanks) {
     step(alone, optimizer, alone.forward(at::cat(all)));
   }
   const auto expected = test::weights(alone);
-  const auto errors = runRanks(world, [&, view = view](auto group) {
+  const auto errors = runOverGloo(world, [&, view = view](auto group) {
     auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
     DistributedDataParallel ddp(net, group, severalBuckets(view));
     torch::optim::SGD own(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
@@ -103,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, OverGloo,
                          testing::Combine(testing::Values(2, 3, 4), testing::Bool()));
 
 TEST(OverGlooHook, AveragesAsWithoutAHook) {
-  const auto errors = runRanks(2, [](auto group) {
+  const auto errors = runOverGloo(2, [](auto group) {
     auto net = std::make_shared<Net>(kSizes);
     auto options = severalBuckets(false);
     options.hook = hooks::makeHook("allreduce", {group, nullptr}).value();
@@ -117,8 +78,53 @@ TEST(OverGlooHook, AveragesAsWithoutAHook) {
   EXPECT_THAT(errors, testing::Each(""));
 }
 
+TEST(OverRoundRobin, TrainsTheSameBitsAsOverOneGroup) {
+  const auto train = [](int groups) {
+    std::vector<std::vector<at::Tensor>> trained(2);
+    auto options = test::glooOptions();
+    options.roundRobin = groups;
+    const auto errors = runOverGloo(
+        2,
+        [&](auto group) {
+          auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
+          DistributedDataParallel ddp(net, group, severalBuckets(false));
+          torch::optim::SGD own(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
+          for (int i = 0; i < 6; ++i) {
+            step(*net, own, ddp.forward<Net>(rows(i, group->rank())));
+            ddp.checkFinalized();
+          }
+          EXPECT_TRUE(ddp.hasRebuiltBuckets());
+          trained[static_cast<std::size_t>(group->rank())] = test::weights(*net);
+        },
+        options);
+    EXPECT_THAT(errors, testing::Each(""));
+    EXPECT_TRUE(test::equal(trained[0], trained[1]));
+    return trained[0];
+  };
+  const auto expected = train(1);
+  for (const int groups : {2, 3}) {
+    EXPECT_TRUE(test::equal(train(groups), expected)) << groups << " groups";
+  }
+}
+
+TEST(OverRoundRobin, PeersOfARankWithAnUnusedParameterEndWithItsName) {
+  auto options = test::glooOptions();
+  options.roundRobin = 3;
+  const auto errors = runOverGloo(
+      2,
+      [](auto group) {
+        auto net = std::make_shared<test::TwoHeads>();
+        DistributedDataParallel ddp(net, group);
+        const auto [left, right] = ddp.forward<test::TwoHeads>(at::ones({1, 4}));
+        (group->rank() == 1 ? left.sum() : left.sum() + right.sum()).backward();
+        ddp.checkFinalized();
+      },
+      options);
+  EXPECT_THAT(errors, testing::Each(testing::HasSubstr("'right.weight' (2)")));
+}
+
 TEST(OverGlooErrors, CarryTheRankAndTheBucketThroughTheBackward) {
-  const auto errors = runRanks(2, [](auto group) {
+  const auto errors = runOverGloo(2, [](auto group) {
     auto net = std::make_shared<Net>(kSizes);
     DistributedDataParallel ddp(net, group);
     const auto output = ddp.forward<Net>(at::ones({1, 8}));

@@ -2,15 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <functional>
 
 #include "engine/ddp/Reducer.h"
+#include "tests/engine/ddp/FunctionHook.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 
 namespace lockstep::ddp {
 namespace {
 
+using test::done;
+using test::FunctionHook;
+using test::iterate;
 using test::Net;
 using test::TwoHeads;
 using testing::Each;
@@ -18,29 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::vector<std::int64_t> kSizes{4, 6, 5, 2};
-
-/// Runs one synchronised iteration of `net`, the loss being its output's sum.
-void iterate(Reducer& reducer, Net& net, const at::Tensor& input) {
-  reducer.beginForward();
-  const auto output = net.forward(input);
-  reducer.prepareForBackward();
-  output.sum().backward();
-}
-
-/// A hook made of a function.
-class FunctionHook final : public hooks::CommHook {
- public:
-  using Function = std::function<base::Future<at::Tensor>(hooks::GradBucket&)>;
-  explicit FunctionHook(Function function, bool takesShares = false)
-      : function_(std::move(function)), takesShares_(takesShares) {}
-  [[nodiscard]] std::string name() const override { return "mine"; }
-  [[nodiscard]] bool takesShares() const override { return takesShares_; }
-  base::Future<at::Tensor> run(hooks::GradBucket& bucket) override { return function_(bucket); }
-
- private:
-  Function function_;
-  bool takesShares_;
-};
 
 std::vector<std::string> oneStepWith(FunctionHook::Function function) {
   return test::runRanks(1, [&](auto group) {
@@ -53,17 +33,13 @@ std::vector<std::string> oneStepWith(FunctionHook::Function function) {
   });
 }
 
-base::Future<at::Tensor> done(at::Tensor tensor) {
-  return base::Future<at::Tensor>::ready(std::move(tensor));
-}
-
 TEST(ReducerHooks, SeeUndividedGradientsInBucketOrderWithoutGradientMode) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<TwoHeads>();
     std::vector<std::size_t> seen;
     ReducerOptions options;
     options.rule = buckets::BucketRule::kC10d19;
-    options.caps = {40, 40};
+    options.caps = {40, 40, {}};
     options.hook = std::make_shared<FunctionHook>([&](hooks::GradBucket& bucket) {
       EXPECT_FALSE(at::GradMode::is_enabled());
       EXPECT_EQ(bucket.isLast(), bucket.index() == 1);
@@ -113,7 +89,7 @@ TEST(ReducerHooks, ThatTakeSharesAreHandedGradientsDividedByTheWorldSize) {
     for (const bool shares : {false, true}) {
       auto net = std::make_shared<Net>(kSizes);
       ReducerOptions options;
-      options.caps = {40, 100};
+      options.caps = {40, 100, {}};
       std::vector<at::Tensor> handed;
       options.hook = std::make_shared<FunctionHook>(
           [&](hooks::GradBucket& bucket) {

@@ -12,7 +12,7 @@
 namespace lockstep::ddp {
 namespace {
 
-using test::LoopbackGroup;
+using test::iterate;
 using test::Net;
 using test::TwoHeads;
 using testing::AllOf;
@@ -26,17 +26,8 @@ const std::vector<std::int64_t> kSizes{4, 6, 5, 2};  // bytes: 96, 24, 120, 20, 
 
 ReducerOptions smallBuckets() {
   ReducerOptions options;
-  options.caps = {40, 100};
+  options.caps = {40, 100, {}};
   return options;
-}
-
-/// Runs one synchronised iteration of `net`, the loss being its output's sum.
-template <typename M>
-void iterate(Reducer& reducer, M& net, const at::Tensor& input) {
-  reducer.beginForward();
-  const auto output = net.forward(input);
-  reducer.prepareForBackward();
-  output.sum().backward();
 }
 
 TEST(Reducer, RebuildsOnceInTheOrderInWhichGradientsBecameReady) {
@@ -64,7 +55,7 @@ TEST(Reducer, TakesTheRebuiltOrderOfRankZero) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<TwoHeads>();
     ReducerOptions options;
-    options.caps = {1, 1};  // every gradient its own bucket
+    options.caps = {1, 1, {}};  // every gradient its own bucket
     Reducer reducer(ModelState::of(net).parameters, group, options);
     const auto step = [&] {
       reducer.beginForward();
@@ -86,7 +77,7 @@ TEST(Reducer, LaunchesBucketsInOrderWhenALaterOneIsReadyFirst) {
     auto net = std::make_shared<TwoHeads>();
     ReducerOptions options;
     options.rule = buckets::BucketRule::kC10d19;
-    options.caps = {40, 40};  // {right}, {left}
+    options.caps = {40, 40, {}};  // {right}, {left}
     Reducer reducer(ModelState::of(net).parameters, group, options);
     ASSERT_EQ(reducer.plan().indices(), (Lists{{2, 3}, {0, 1}}));
     reducer.beginForward();
@@ -118,7 +109,7 @@ TEST(Reducer, TakesGradientsFromSeveralAutogradThreads) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<TwoHeads>();
     ReducerOptions options;
-    options.caps = {1, 1};
+    options.caps = {1, 1, {}};
     Reducer reducer(ModelState::of(net).parameters, group, options);
     for (int iteration = 0; iteration < 20; ++iteration) {
       net->zero_grad();
@@ -238,7 +229,7 @@ TEST(ReducerErrors, NameTheParametersThatGotNoGradientRightAfterTheBackward) {
     auto net = std::make_shared<TwoHeads>();
     ReducerOptions options;
     options.rule = buckets::BucketRule::kC10d19;
-    options.caps = {40, 40};
+    options.caps = {40, 40, {}};
     Reducer reducer(ModelState::of(net).parameters, group, options);
     reducer.setStep(7);
     reducer.beginForward();

@@ -1,14 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <map>
 
+#include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
-#include "engine/trace/Messages.h"
-#include "engine/trace/SegmentReader.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::ddp {
 namespace {
@@ -17,43 +16,10 @@ using test::Net;
 using testing::ElementsAre;
 using trace::Event;
 using trace::EventKind;
-
-/// A rank's segment with both its ends in this process.
-class Recording {
- public:
-  Recording()
-      : segment_(trace::Segment::create({4, 4096, 1u << 16}).value()),
-        tracer_(trace::Segment::attach(dup(segment_.fd())).value()) {
-    segment_.header().captureEnabled.store(1);
-  }
-  trace::Tracer& tracer() { return tracer_; }
-
-  std::map<std::string, std::vector<Event>> lanes() {
-    trace::SegmentReader reader(segment_);
-    std::map<std::string, std::vector<Event>> lanes;
-    for (std::uint32_t i = 0; i < reader.lanes(); ++i) {
-      auto& events = lanes[reader.laneName(i)];
-      reader.drainLane(i, [&](const Event& event) { events.push_back(event); });
-    }
-    return lanes;
-  }
-  std::vector<trace::Message> messages() {
-    trace::SegmentReader reader(segment_);
-    std::vector<trace::Message> messages;
-    EXPECT_TRUE(reader.drainMessages(
-        [&](std::string_view json) { messages.push_back(trace::messageFromJson(json).value()); }));
-    return messages;
-  }
-
- private:
-  trace::Segment segment_;
-  trace::Tracer tracer_;
-};
+using Recording = support::RankRecording;
 
 DdpOptions options(Recording& recording) {
-  DdpOptions options;
-  options.config.firstBucketMb = 40.0 / 1048576;
-  options.config.bucketCapMb = 100.0 / 1048576;
+  DdpOptions options = test::withCaps(40, 100);
   options.tracer = &recording.tracer();
   return options;
 }
@@ -111,7 +77,7 @@ TEST(ReducerTrace, TellsTheLifeOfEachGradientAndBucket) {
     auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
     DistributedDataParallel ddp(net, group, options(recording));
     step(ddp, 0);
-    recording.lanes();
+    static_cast<void>(recording.lanes());
     step(ddp, 1);
     const auto events = recording.lanes().at("ddp");
 
@@ -266,6 +232,18 @@ TEST(ReducerTrace, WarnsOnceOfAGraphOfGradients) {
     for (const auto& parameter : net->parameters()) {
       parameter.mutable_grad().reset();  // the graph would keep itself alive
     }
+  });
+}
+
+TEST(LoggingData, KeepsTheErrorThatEndedTraining) {
+  test::runRanksWell(1, [](auto group) {
+    auto net = std::make_shared<test::TwoHeads>();
+    DistributedDataParallel ddp(net, group);
+    ddp.forward<test::TwoHeads>(at::ones({1, 4})).first.sum().backward();
+    EXPECT_THROW(ddp.checkFinalized(), DdpError);
+    const auto data = ddp.loggingData();
+    EXPECT_EQ(data.at("has_error"), "1");
+    EXPECT_THAT(data.at("error"), testing::HasSubstr("'right.weight' (2)"));
   });
 }
 

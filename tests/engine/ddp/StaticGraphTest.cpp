@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/ddp/DistributedDataParallel.h"
+#include "tests/engine/ddp/FunctionHook.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 
@@ -18,11 +19,8 @@ using testing::HasSubstr;
 using Lists = std::vector<std::vector<std::uint32_t>>;
 
 DdpOptions staticGraph(bool view = false) {
-  DdpOptions options;
+  DdpOptions options = test::withCaps(40, 100, view);
   options.staticGraph = true;
-  options.config.gradientAsBucketView = view;
-  options.config.firstBucketMb = 40.0 / 1048576;
-  options.config.bucketCapMb = 100.0 / 1048576;
   return options;
 }
 
@@ -102,27 +100,22 @@ TEST(StaticGraph, RebuildsBeforeTheThirdIterationInTheOrderOfTheSecond) {
 }
 
 TEST(StaticGraph, GivesHooksTheirBucketsNumberInTheFirstIterationToo) {
-  struct Watcher final : hooks::CommHook {
-    std::vector<std::pair<std::size_t, bool>> seen;
-    [[nodiscard]] std::string name() const override { return "watcher"; }
-    base::Future<at::Tensor> run(hooks::GradBucket& bucket) override {
-      seen.emplace_back(bucket.index(), bucket.isLast());
-      return base::Future<at::Tensor>::ready(bucket.buffer());
-    }
-  };
   test::runRanksWell(1, [](auto group) {
     auto net = std::make_shared<TwoHeads>();
     net->right->to(at::kDouble);
     DdpOptions options = staticGraph();
-    const auto watcher = std::make_shared<Watcher>();
-    options.hook = watcher;
+    std::vector<std::pair<std::size_t, bool>> seen;
+    options.hook = std::make_shared<test::FunctionHook>([&](hooks::GradBucket& bucket) {
+      seen.emplace_back(bucket.index(), bucket.isLast());
+      return test::done(bucket.buffer());
+    });
     DistributedDataParallel ddp(net, group, options);
     auto output = ddp.run([&] {
       return net->left->forward(at::ones({1, 4})).sum() +
              net->right->forward(at::ones({1, 4}, at::kDouble)).sum();
     });
     output.backward();
-    EXPECT_THAT(watcher->seen, ElementsAre(std::pair(0u, false), std::pair(1u, true)));
+    EXPECT_THAT(seen, ElementsAre(std::pair(0u, false), std::pair(1u, true)));
   });
 }
 

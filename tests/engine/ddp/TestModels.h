@@ -1,12 +1,18 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "engine/ddp/DistributedDataParallel.h"
 
 namespace lockstep::ddp::test {
 
@@ -84,6 +90,30 @@ inline std::vector<at::Tensor> weights(const torch::nn::Module& module) {
   return list;
 }
 
+inline void clearGradients(const torch::nn::Module& module) {
+  for (const auto& parameter : module.parameters()) {
+    parameter.mutable_grad() = at::Tensor();
+  }
+}
+
+/// Options with caps in bytes, small enough for these models to fill several buckets.
+inline DdpOptions withCaps(std::uint64_t firstBytes, std::uint64_t capBytes, bool view = false) {
+  DdpOptions options;
+  options.config.firstBucketMb = static_cast<double>(firstBytes) / 1048576;
+  options.config.bucketCapMb = static_cast<double>(capBytes) / 1048576;
+  options.config.gradientAsBucketView = view;
+  return options;
+}
+
+/// Runs one synchronised iteration of `net` on a Reducer, the loss being its output's sum.
+template <typename M>
+void iterate(Reducer& reducer, M& net, const at::Tensor& input) {
+  reducer.beginForward();
+  const auto output = net.forward(input);
+  reducer.prepareForBackward();
+  output.sum().backward();
+}
+
 inline bool equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
   if (a.size() != b.size()) {
     return false;
@@ -94,6 +124,23 @@ inline bool equal(const std::vector<at::Tensor>& a, const std::vector<at::Tensor
     }
   }
   return true;
+}
+
+/// Returns max |a - b| over all numbers.
+inline double largestDifference(const std::vector<at::Tensor>& a,
+                                const std::vector<at::Tensor>& b) {
+  double largest = a.size() == b.size() ? 0 : std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest =
+        a[i].numel() == 0 ? largest : std::max(largest, (a[i] - b[i]).abs().max().item<double>());
+  }
+  return largest;
+}
+
+/// Prints a number that the project is measured by, and puts it into the test's report.
+inline void figure(const std::string& name, double value) {
+  testing::Test::RecordProperty(name, std::to_string(value));
+  std::printf("[  FIGURE  ] %s: %.3g\n", name.c_str(), value);
 }
 
 inline bool close(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {

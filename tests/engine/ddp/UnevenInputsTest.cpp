@@ -5,6 +5,7 @@
 #include "engine/ddp/Join.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
+#include "tests/support/RankRecording.h"
 
 // DistributedDataParallel in a Join: what the ranks without inputs answer.
 
@@ -72,7 +73,8 @@ TEST(UnevenInputs, LeaveAllRanksWithTheModelOfTheLastToJoin) {
     join.run(step, [&] {
       for (; step < static_cast<std::uint32_t>(iterations); ++step) {
         ddp.setStep(step);
-        const auto input = test::numbers({3, 4}, 9) + group->rank() * 10.0 + static_cast<double>(step);
+        const auto input =
+            test::numbers({3, 4}, 9) + group->rank() * 10.0 + static_cast<double>(step);
         ddp.forward<NormNet>(input).square().sum().backward();
       }
     });
@@ -81,6 +83,31 @@ TEST(UnevenInputs, LeaveAllRanksWithTheModelOfTheLastToJoin) {
     group->allgather(both, net->norm->running_mean, {})->wait();
     EXPECT_TRUE(at::equal(both[0], both[1]));
     EXPECT_EQ(net->norm->num_batches_tracked.template item<std::int64_t>(), 3);
+  });
+}
+
+TEST(UnevenInputs, AreOneShadowAnIterationInTheEvents) {
+  test::runRanksWell(2, [](auto group) {
+    support::RankRecording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 3});
+    DdpOptions options;
+    options.tracer = &recording.tracer();
+    DistributedDataParallel ddp(net, group, options);
+    JoinOptions joinOptions;
+    joinOptions.tracer = &recording.tracer();
+    Join join({&ddp}, joinOptions);
+    std::uint32_t step = 0;
+    join.run(step, [&] {
+      for (; step < (group->rank() == 0 ? 1u : 3u); ++step) {
+        ddp.setStep(step);
+        ddp.forward<Net>(at::ones({1, 4})).sum().backward();
+      }
+    });
+    const auto shadows = recording.eventsOf(trace::EventKind::kJoinShadow);
+    ASSERT_EQ(shadows.size(), group->rank() == 0 ? 2u : 0u);
+    for (std::size_t i = 0; i < shadows.size(); ++i) {
+      EXPECT_EQ(shadows[i].step, i + 1);
+    }
   });
 }
 

@@ -69,6 +69,25 @@ TEST(UnusedParameters, OfSomeRanksGetTheAverageAndOfAllRanksStayWithoutGradient)
   }
 }
 
+TEST(UnusedParameters, MayBeNoneOnOneRankAndSomeOnTheOthers) {
+  test::runRanksWell(3, [](auto group) {
+    auto net = std::make_shared<TwoHeads>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    for (int i = 0; i < 2; ++i) {
+      net->zero_grad();
+      auto output = ddp.run([&] {
+        const auto [left, right] = net->forward(at::ones({1, 4}));
+        return group->rank() == 0 ? left.sum() + right.sum() : left.sum();
+      });
+      output.backward();
+      ddp.checkFinalized();
+      EXPECT_TRUE(at::allclose(net->left->weight.grad(), at::ones({2, 4})));
+      EXPECT_TRUE(at::allclose(net->right->weight.grad(), at::full({2, 4}, 1.0 / 3)));
+      EXPECT_EQ(ddp.unusedParameters().empty(), group->rank() == 0);
+    }
+  });
+}
+
 TEST(UnusedParameters, BehindAnOutputThatTheLossIgnoresStayUntouched) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<TwoHeads>();
@@ -117,9 +136,8 @@ TEST(UnusedParameters, ThatNoSyncUsedBeforeAreReducedWithTheNextBackward) {
 
 TEST(UnusedParameters, KeepTheFirstBucketsForGoodUnlessTheGraphIsStatic) {
   test::runRanksWell(2, [](auto group) {
-    DdpOptions options = findUnused();
-    options.config.firstBucketMb = 40.0 / 1048576;
-    options.config.bucketCapMb = 100.0 / 1048576;
+    DdpOptions options = test::withCaps(40, 100);
+    options.findUnusedParameters = true;
     auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 5, 2});
     DistributedDataParallel ddp(net, group, options);
     const auto first = ddp.plan();

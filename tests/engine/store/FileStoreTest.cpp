@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 #include "tests/support/TemporaryFolder.h"
@@ -45,16 +46,6 @@ int scribble(const std::vector<std::string>& arguments) {
 
 const support::RegisterChildRole adding("add-up", addUp);
 const support::RegisterChildRole scribbling("scribble", scribble);
-
-std::string failureOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StoreError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no StoreError";
-  return "";
-}
 
 class FileStoreTest : public testing::Test {
  protected:

@@ -9,6 +9,7 @@
 
 #include "engine/store/HashStore.h"
 #include "engine/store/TCPStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 #include "tests/support/RankThreads.h"
@@ -24,10 +25,7 @@ using testing::MatchesRegex;
 
 /// Claims a rank at a store and prints how that ended. Arguments: port, rank, world size.
 int claimRank(const std::vector<std::string>& arguments) {
-  TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(std::stoi(arguments.at(0)));
-  options.timeout = 30s;
-  TCPStore store("127.0.0.1", options);
+  TCPStore store("127.0.0.1", clientOptions(portFrom(arguments.at(0))));
   const auto met =
       meetRanks(store, {std::stoi(arguments.at(1)), std::stoi(arguments.at(2)), "job"});
   std::printf("%s\n", met.ok() ? "met" : met.error().message().c_str());
@@ -48,10 +46,7 @@ TEST(MeetRanks, ReturnsOnceAllHaveCome) {
 }
 
 TEST(MeetRanks, TellsBothProcessesThatHaveOneRank) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  TCPStore server("127.0.0.1", options);
+  TCPStore server("127.0.0.1", serverOptions());
   const std::string port = std::to_string(server.port());
   auto first = support::ChildProcess::self("claim-rank", {port, "1", "3"});
   EXPECT_TRUE(isRegistered(server, {0, 3, "job"}, 1, 30s));
@@ -67,10 +62,7 @@ TEST(MeetRanks, TellsBothProcessesThatHaveOneRank) {
 }
 
 TEST(MeetRanks, SaysThatTheHolderOfTheRankHasEnded) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  TCPStore server("127.0.0.1", options);
+  TCPStore server("127.0.0.1", serverOptions());
   auto dead = support::ChildProcess::self("claim-rank", {std::to_string(server.port()), "1", "2"});
   EXPECT_TRUE(isRegistered(server, {0, 2, "job"}, 1, 30s));
   dead.kill(SIGKILL);
@@ -117,10 +109,7 @@ TEST(MeetRanks, KnowsWhenAllHaveLearntHowItEnded) {
 }
 
 TEST(MeetRanks, WaitsInVainForWhoDiedInTheMeeting) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  TCPStore server("127.0.0.1", options);
+  TCPStore server("127.0.0.1", serverOptions());
   auto dead = support::ChildProcess::self("claim-rank", {std::to_string(server.port()), "1", "2"});
   EXPECT_TRUE(isRegistered(server, {0, 2, "job"}, 1, 30s));
   dead.kill(SIGKILL);

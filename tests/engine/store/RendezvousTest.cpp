@@ -9,6 +9,7 @@
 
 #include "engine/store/FileStore.h"
 #include "engine/store/TCPStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 #include "tests/support/RankThreads.h"
@@ -37,10 +38,7 @@ RendezvousOptions optionsWith(const Variables& variables, Store::Milliseconds ti
 }
 
 std::uint16_t freePort() {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  return TCPStore("127.0.0.1", options).port();
+  return TCPStore("127.0.0.1", serverOptions()).port();
 }
 
 std::string tcp(std::uint16_t port, const std::string& query) {
@@ -262,10 +260,7 @@ TEST(Rendezvous, TellsBothProcessesThatAreRankZero) {
 }
 
 TEST(Rendezvous, SaysThatThePortBelongsToSomebodyElse) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  const TCPStore stranger("127.0.0.1", options);
+  const TCPStore stranger("127.0.0.1", serverOptions());
   EXPECT_THAT(failureOf(tcp(stranger.port(), "rank=0&world_size=2"), optionsWith({}, 50ms),
                         ExitCode::kEnvironment),
               AllOf(HasSubstr("failed to listen"), HasSubstr("choose another port")));

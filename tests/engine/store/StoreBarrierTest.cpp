@@ -8,6 +8,7 @@
 #include "engine/store/FileStore.h"
 #include "engine/store/HashStore.h"
 #include "engine/store/TCPStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/RankThreads.h"
 #include "tests/support/TemporaryFolder.h"
 
@@ -17,16 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string failureOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StoreError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no StoreError";
-  return "";
-}
 
 TEST(StoreBarrier, LetsNobodyPassBeforeTheLastRankHasCome) {
   HashStore store(30s);
@@ -81,13 +72,8 @@ TEST(StoreBarrier, RefusesARankOutsideTheWorld) {
 }
 
 TEST(StoreBarrier, EndsWithTheServerRatherThanAtItsTimeLimit) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  auto server = std::make_unique<TCPStore>("127.0.0.1", options);
-  options.isServer = false;
-  options.port = server->port();
-  TCPStore client("127.0.0.1", options);
+  auto server = std::make_unique<TCPStore>("127.0.0.1", serverOptions());
+  TCPStore client("127.0.0.1", clientOptions(server->port()));
   support::runRanks(2, [&](int thread) {
     if (thread == 0) {
       EXPECT_THAT(failureOf([&] { storeBarrier(client, 0, 2, 300s, "x"); }),

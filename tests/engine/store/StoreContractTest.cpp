@@ -10,6 +10,7 @@
 #include "engine/store/HashStore.h"
 #include "engine/store/PrefixStore.h"
 #include "engine/store/TCPStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/RankThreads.h"
 #include "tests/support/TemporaryFolder.h"
 
@@ -29,11 +30,7 @@ class Backend {
     if (name.find("Hash") != std::string::npos) {
       hash_ = std::make_shared<HashStore>(30s);
     } else if (name.find("TCP") != std::string::npos) {
-      TCPStoreOptions options;
-      options.port = 0;
-      options.isServer = true;
-      options.timeout = 30s;
-      server_ = std::make_shared<TCPStore>("127.0.0.1", options);
+      server_ = std::make_shared<TCPStore>("127.0.0.1", serverOptions());
     }
   }
 
@@ -54,10 +51,7 @@ class Backend {
       return hash_;
     }
     if (server_) {
-      TCPStoreOptions options;
-      options.port = server_->port();
-      options.timeout = 30s;
-      return std::make_shared<TCPStore>("127.0.0.1", options);
+      return std::make_shared<TCPStore>("127.0.0.1", clientOptions(server_->port()));
     }
     return std::make_shared<FileStore>(
         FileStoreOptions{(folder_ / "store").string(), 1000, "", 30s});
@@ -73,16 +67,6 @@ class StoreContract : public testing::TestWithParam<std::string> {
  protected:
   Backend backend{GetParam()};
   std::shared_ptr<Store> store = backend.open();
-
-  std::string failureOf(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const StoreError& error) {
-      return error.what();
-    }
-    ADD_FAILURE() << "no StoreError";
-    return "";
-  }
 };
 
 TEST_P(StoreContract, GivesBackWhatWasSet) {

@@ -6,6 +6,7 @@
 #include <future>
 
 #include "engine/store/PrefixStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/RankThreads.h"
 
 namespace lockstep::store {
@@ -14,31 +15,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
-
-TCPStoreOptions serverOptions() {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  options.timeout = 30s;
-  return options;
-}
-
-TCPStoreOptions clientOptions(std::uint16_t port) {
-  TCPStoreOptions options;
-  options.port = port;
-  options.timeout = 30s;
-  return options;
-}
-
-std::string failureOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StoreError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no StoreError";
-  return "";
-}
 
 TEST(TCPStore, PicksAPortWhenAskedForNone) {
   TCPStore server("127.0.0.1", serverOptions());

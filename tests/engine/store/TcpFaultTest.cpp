@@ -14,6 +14,7 @@
 #include "engine/store/TCPStore.h"
 #include "engine/store/detail/Socket.h"
 #include "engine/store/detail/Wire.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 
@@ -32,10 +33,7 @@ using testing::HasSubstr;
 
 /// Serves a store and prints its port.
 int serve(const std::vector<std::string>&) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  TCPStore store("127.0.0.1", options);
+  TCPStore store("127.0.0.1", serverOptions());
   std::printf("%d\n", store.port());
   std::fflush(stdout);
   for (;;) {
@@ -45,9 +43,7 @@ int serve(const std::vector<std::string>&) {
 
 /// Waits for a key that never comes.
 int waitInVain(const std::vector<std::string>& arguments) {
-  TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(std::stoi(arguments.at(0)));
-  TCPStore store("127.0.0.1", options);
+  TCPStore store("127.0.0.1", clientOptions(portFrom(arguments.at(0))));
   std::printf("waiting\n");
   std::fflush(stdout);
   store.get("never");
@@ -57,26 +53,7 @@ int waitInVain(const std::vector<std::string>& arguments) {
 const support::RegisterChildRole serving("serve-store", serve);
 const support::RegisterChildRole waiting("wait-in-vain", waitInVain);
 
-std::string failureOf(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const StoreError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "no StoreError";
-  return "";
-}
-
-std::uint16_t portOf(ChildProcess& server) {
-  return static_cast<std::uint16_t>(std::stoi(server.readLine()));
-}
-
-TCPStoreOptions clientOptions(std::uint16_t port, Store::Milliseconds timeout = 30s) {
-  TCPStoreOptions options;
-  options.port = port;
-  options.timeout = timeout;
-  return options;
-}
+std::uint16_t portOf(ChildProcess& server) { return portFrom(server.readLine()); }
 
 TEST(TcpFault, AKilledServerEndsAWaitAtOnce) {
   auto server = ChildProcess::self("serve-store");
@@ -106,10 +83,7 @@ TEST(TcpFault, AStoppedServerEndsAWaitAtItsTimeLimit) {
 }
 
 TEST(TcpFault, KilledClientsDoNotDisturbTheServer) {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  TCPStore server("127.0.0.1", options);
+  TCPStore server("127.0.0.1", serverOptions());
   auto clients = support::spawnSelfAsRanks(3, "wait-in-vain", {std::to_string(server.port())});
   for (auto& client : clients) {
     client.readLine();
@@ -152,11 +126,7 @@ class RawClient {
 class TcpFaultServer : public testing::Test {
  protected:
   TcpFaultServer() {
-    TCPStoreOptions options;
-    options.port = 0;
-    options.isServer = true;
-    options.timeout = 30s;
-    server.emplace("127.0.0.1", options);
+    server.emplace("127.0.0.1", serverOptions());
   }
 
   ~TcpFaultServer() override {

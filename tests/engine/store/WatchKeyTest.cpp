@@ -15,6 +15,7 @@
 #include "engine/store/HashStore.h"
 #include "engine/store/PrefixStore.h"
 #include "engine/store/TCPStore.h"
+#include "tests/engine/store/StoreFixtures.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 #include "tests/support/RankThreads.h"
@@ -27,21 +28,6 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-TCPStoreOptions serverOptions() {
-  TCPStoreOptions options;
-  options.port = 0;
-  options.isServer = true;
-  options.timeout = 30s;
-  return options;
-}
-
-TCPStoreOptions clientOptions(std::uint16_t port) {
-  TCPStoreOptions options;
-  options.port = port;
-  options.timeout = 30s;
-  return options;
-}
 
 /// Keeps what a callback is told, as "before>after" with "-" for none.
 class Diary {

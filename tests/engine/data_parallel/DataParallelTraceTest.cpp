@@ -1,15 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <map>
 #include <mutex>
 
 #include "engine/data_parallel/DataParallel.h"
-#include "engine/trace/Messages.h"
-#include "engine/trace/SegmentReader.h"
 #include "tests/engine/data_parallel/TestModels.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::data_parallel {
 namespace {
@@ -21,38 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using trace::Event;
 using trace::EventKind;
-
-/// A rank's segment with both its ends in this process.
-class Recording {
- public:
-  Recording()
-      : segment_(trace::Segment::create({8, 4096, 1u << 16}).value()),
-        tracer_(trace::Segment::attach(dup(segment_.fd())).value()) {
-    segment_.header().captureEnabled.store(1);
-  }
-  trace::Tracer& tracer() { return tracer_; }
-
-  std::map<std::string, std::vector<Event>> lanes() {
-    trace::SegmentReader reader(segment_);
-    std::map<std::string, std::vector<Event>> lanes;
-    for (std::uint32_t i = 0; i < reader.lanes(); ++i) {
-      auto& events = lanes[reader.laneName(i)];
-      reader.drainLane(i, [&](const Event& event) { events.push_back(event); });
-    }
-    return lanes;
-  }
-  std::vector<trace::Message> messages() {
-    trace::SegmentReader reader(segment_);
-    std::vector<trace::Message> messages;
-    EXPECT_TRUE(reader.drainMessages(
-        [&](std::string_view json) { messages.push_back(trace::messageFromJson(json).value()); }));
-    return messages;
-  }
-
- private:
-  trace::Segment segment_;
-  trace::Tracer tracer_;
-};
+using Recording = support::RankRecording;
 
 DataParallelOptions on(int devices, Recording& recording) {
   DataParallelOptions options;

@@ -3,12 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/torch.h>
-#include <unistd.h>
 
 #include <cmath>
 
-#include "engine/trace/Segment.h"
-#include "engine/trace/SegmentReader.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::train {
 namespace {
@@ -21,39 +19,16 @@ using trace::FaultKind;
 /// A rank that records, and a model of two layers.
 struct Rank {
   Rank() {
-    trace::SegmentOptions options;
-    options.lanes = 2;
-    options.eventsPerLane = 256;
-    options.messageRingBytes = 4096;
-    auto made = trace::Segment::create(options);
-    EXPECT_TRUE(made.ok());
-    segment = std::make_unique<trace::Segment>(std::move(made).value());
-    auto attached = trace::Segment::attach(dup(segment->fd()));
-    EXPECT_TRUE(attached.ok()) << attached.error().message();
-    segment->header().captureEnabled.store(1);
-    tracer = std::make_unique<trace::Tracer>(std::move(attached).value());
     for (const auto& named : model->named_parameters()) {
       parameters.push_back({named.key(), named.value()});
     }
   }
 
-  std::vector<trace::Event> faults() const {
-    trace::SegmentReader reader(*segment);
-    std::vector<trace::Event> events;
-    for (std::uint32_t lane = 0; lane < reader.lanes(); ++lane) {
-      reader.drainLane(lane, [&](const trace::Event& event) {
-        if (event.kind == static_cast<std::uint16_t>(trace::EventKind::kFault)) {
-          events.push_back(event);
-        }
-      });
-    }
-    return events;
-  }
+  std::vector<trace::Event> faults() { return recording.eventsOf(trace::EventKind::kFault); }
 
   void backward() { model->forward(torch::ones({1, 3})).sum().backward(); }
 
-  std::unique_ptr<trace::Segment> segment;
-  std::unique_ptr<trace::Tracer> tracer;
+  support::RankRecording recording;
   torch::nn::Sequential model{torch::nn::Linear(3, 4), torch::nn::Linear(4, 2)};
   std::vector<ddp::NamedTensor> parameters;  // 0.weight 0.bias 1.weight 1.bias
 };
@@ -81,7 +56,7 @@ TEST(FaultInjector, DelaysTheForwardInTheStepsAskedFor) {
   fault.from = 2;
   fault.to = 6;
   fault.every = 2;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   for (std::uint32_t step = 0; step < 10; ++step) {
     injector.beginStep(step);
@@ -101,7 +76,7 @@ TEST(FaultInjector, LeavesOtherRanksAlone) {
   Rank rank;
   FaultConfig fault = delay(1000);
   fault.rank = 1;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   injector.beginStep(0);
   injector.inForward();
   EXPECT_TRUE(rank.faults().empty());
@@ -113,7 +88,7 @@ TEST(FaultInjector, DrawsTheSameJitterInEachRun) {
     Rank rank;
     FaultConfig fault = delay(0.5);
     fault.jitterMs = 0.5;
-    FaultInjector injector(with(fault), 0, *rank.tracer);
+    FaultInjector injector(with(fault), 0, rank.recording.tracer());
     for (std::uint32_t step = 0; step < 20; ++step) {
       injector.beginStep(step);
       injector.inForward();
@@ -133,7 +108,7 @@ TEST(FaultInjector, DelaysTheBackwardBeforeTheGradientsOfALayer) {
   FaultConfig fault = delay(1);
   fault.layer = "0";
   fault.step = 1;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   for (std::uint32_t step = 0; step < 3; ++step) {
     injector.beginStep(step);
@@ -159,7 +134,7 @@ TEST(FaultInjector, DelaysOneBucketAndPassesAllOn) {
   Rank rank;
   FaultConfig fault = delay(1);
   fault.bucket = 1;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   const auto inner = std::make_shared<CountingHook>();
   const auto hook = injector.around(inner);
   EXPECT_EQ(hook->name(), "counting");
@@ -179,7 +154,7 @@ TEST(FaultInjector, DelaysOneBucketAndPassesAllOn) {
 
 TEST(FaultInjector, GivesTheHookBackWhereNoBucketIsDelayed) {
   Rank rank;
-  FaultInjector injector(with(delay(1)), 0, *rank.tracer);
+  FaultInjector injector(with(delay(1)), 0, rank.recording.tracer());
   const auto inner = std::make_shared<CountingHook>();
   EXPECT_EQ(injector.around(inner), inner);
 }
@@ -192,7 +167,7 @@ TEST(FaultInjector, FlipsOneBitOfOneElement) {
   fault.parameter = "1.weight";
   fault.element = 5;
   fault.bit = 31;  // the sign of a float
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   const at::Tensor before = rank.parameters[2].tensor.detach().clone().view(-1);
   for (std::uint32_t step = 0; step < 4; ++step) {
@@ -216,7 +191,7 @@ TEST(FaultInjector, PutsANanIntoOneGradientOfOneStep) {
   fault.step = 1;
   fault.parameter = "0.weight";
   fault.element = 4;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   for (std::uint32_t step = 0; step < 3; ++step) {
     rank.model->zero_grad();
@@ -237,7 +212,7 @@ TEST(FaultInjector, PutsANanIntoOneGradientOfOneStep) {
 TEST(FaultInjector, NamesWhatTheModelDoesNotHave) {
   Rank rank;
   const auto errorOf = [&](FaultConfig fault) {
-    FaultInjector injector(with(std::move(fault)), 0, *rank.tracer);
+    FaultInjector injector(with(std::move(fault)), 0, rank.recording.tracer());
     const auto status = injector.watch(rank.parameters);
     return status.ok() ? std::string("no error") : status.error().message();
   };
@@ -265,7 +240,7 @@ TEST(FaultInjector, CountsTheSamplesLeftOut) {
   FaultConfig fault;
   fault.kind = "uneven";
   fault.samples = 300;
-  FaultInjector injector(with(fault), 0, *rank.tracer);
+  FaultInjector injector(with(fault), 0, rank.recording.tracer());
   EXPECT_EQ(injector.samplesLeftOut(), 300);
   injector.inputsEnded(17);
   const auto events = rank.faults();

@@ -163,9 +163,9 @@ bool hasSyncBatchNorm(const torch::nn::Module& module) {
     at::Tensor key;
     return keyOf(layer, key) && key.defined() && Converted::table().find(key) != nullptr;
   };
-  return synchronises(module) ||
-         std::any_of(layers.begin(), layers.end(),
-                     [&](const auto& layer) { return synchronises(*layer); });
+  return synchronises(module) || std::any_of(layers.begin(), layers.end(), [&](const auto& layer) {
+           return synchronises(*layer);
+         });
 }
 
 }  // namespace lockstep::ddp

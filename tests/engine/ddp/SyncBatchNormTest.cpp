@@ -179,8 +179,7 @@ TEST(SyncBatchNorm, NamesALayerThatItCannotReach) {
               testing::Each(testing::HasSubstr("layer 'bn' keeps running statistics and is no "
                                                "torch::nn::BatchNorm")));
   test::runRanksWell(1, [](auto group) {  // instance normalisation is no matter of the batch
-    torch::nn::InstanceNorm2d norm(
-        torch::nn::InstanceNorm2dOptions(3).track_running_stats(true));
+    torch::nn::InstanceNorm2d norm(torch::nn::InstanceNorm2dOptions(3).track_running_stats(true));
     EXPECT_TRUE(convertSyncBatchNorm(*norm, group)->layers().empty());
   });
 }

@@ -111,6 +111,13 @@ json encode(const ProblemMessage& message) {
           {"text", message.text}};
 }
 
+json encode(const DdpLoggingMessage& message) {
+  return {{"type", "ddp_logging"},
+          {"step", message.step},
+          {"facts", message.facts},
+          {"numbers", message.numbers}};
+}
+
 Message decode(const std::string& type, const json& object) {
   if (type == "parameters") {
     return decodeParameters(object);
@@ -130,6 +137,11 @@ Message decode(const std::string& type, const json& object) {
     return SummaryMessage{object.at("steps").get<std::uint32_t>(), toNumber(object.at("loss")),
                           object.at("parameter_hash").get<std::string>()};
   }
+  if (type == "ddp_logging") {
+    return DdpLoggingMessage{object.at("step").get<std::uint32_t>(),
+                             object.at("facts").get<std::map<std::string, std::string>>(),
+                             object.at("numbers").get<std::map<std::string, double>>()};
+  }
   return ProblemMessage{object.at("severity").get<std::string>(),
                         object.at("step").get<std::uint32_t>(),
                         object.at("text").get<std::string>()};
@@ -137,7 +149,8 @@ Message decode(const std::string& type, const json& object) {
 
 bool isKnown(const std::string& type) {
   for (const char* known :
-       {"parameters", "buckets", "environment", "evaluation", "summary", "problem"}) {
+       {"parameters", "buckets", "environment", "evaluation", "summary", "problem",
+        "ddp_logging"}) {
     if (type == known) {
       return true;
     }

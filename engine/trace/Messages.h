@@ -70,8 +70,17 @@ struct ProblemMessage {
   std::string text;
 };
 
-using Message = std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage,
-                             EvaluationMessage, SummaryMessage, ProblemMessage>;
+/// What c10d's Logger knows of a rank's DistributedDataParallel, under its names (FORMAT.md):
+/// sent at construction, after each synchronised iteration, and with an error.
+struct DdpLoggingMessage {
+  std::uint32_t step = 0;
+  std::map<std::string, std::string> facts;  ///< those that are new or have changed
+  std::map<std::string, double> numbers;     ///< of the iteration; times in ns
+};
+
+using Message =
+    std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage, EvaluationMessage,
+                 SummaryMessage, ProblemMessage, DdpLoggingMessage>;
 
 std::string toJson(const Message& message);
 base::Result<Message> messageFromJson(std::string_view json);

@@ -222,7 +222,29 @@ class RecorderThread final : public Recorder {
       std::from_chars(text.data(), text.data() + text.size(), info_.plannedSteps);
       mailbox_.infoChanged = true;
     }
-    changeRank(rank, [&](RankInfo& info) { info.environment = std::move(message.values); });
+    changeRank(rank, [&](RankInfo& info) {
+      for (auto& [key, value] : message.values) {
+        info.environment.insert_or_assign(key, std::move(value));
+      }
+    });
+  }
+
+  void take(int rank, DdpLoggingMessage message) {
+    const std::uint64_t now = base::ticks();
+    for (auto& [name, value] : message.numbers) {
+      if (!failed_) {
+        writer_->addMetric(MetricRow{0, rank, name, message.step, now, value});
+      }
+    }
+    if (message.facts.empty()) {
+      return;
+    }
+    std::lock_guard lock(mutex_);
+    changeRank(rank, [&](RankInfo& info) {
+      for (auto& [name, value] : message.facts) {
+        info.environment.insert_or_assign(kDdpLoggingPrefix + name, std::move(value));
+      }
+    });
   }
 
   void take(int rank, EvaluationMessage message) {

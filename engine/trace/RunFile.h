@@ -41,6 +41,9 @@ struct RunInfo {
   std::map<std::string, std::string> environment;  ///< versions, processor, clock source
 };
 
+/// Opens the keys of RankInfo::environment that hold what c10d's Logger knows (FORMAT.md).
+inline const std::string kDdpLoggingPrefix = "ddp.";
+
 struct RankInfo {
   int rank = 0;
   std::int64_t pid = 0;

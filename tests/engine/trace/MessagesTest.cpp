@@ -46,6 +46,14 @@ TEST(MessagesTest, KeepsEnvironmentSummaryAndProblem) {
   EXPECT_EQ(problem.step, 3);
 }
 
+TEST(MessagesTest, KeepsDdpLogging) {
+  const DdpLoggingMessage message{7, {{"comm_hook", "allreduce"}}, {{"backward_comm_time", 2.5e9}}};
+  const DdpLoggingMessage decoded = roundTrip(message);
+  EXPECT_EQ(decoded.step, 7);
+  EXPECT_EQ(decoded.facts, message.facts);
+  EXPECT_EQ(decoded.numbers, message.numbers);
+}
+
 TEST(MessagesTest, KeepsNumbersThatJsonHasNoWordsFor) {
   const double infinity = std::numeric_limits<double>::infinity();
   const EvaluationMessage decoded =

@@ -11,16 +11,22 @@ namespace lockstep::experiment {
 // which gives its TOML key, default, range, unit and help; `[model] kind` is `model.kind`.
 
 struct ModelConfig {
-  std::string kind = "mlp";  ///< mlp branching cnn resnet18 char_gpt deep_linear torchscript shapes
+  /// mlp branching cnn resnet18 char_gpt ngram deep_linear torchscript shapes
+  std::string kind = "mlp";
   std::vector<std::int64_t> layers{784, 256, 128,
-                                   10};  ///< mlp, branching: input, hidden..., classes
-  std::int64_t width = 512;              ///< deep_linear
-  std::int64_t depth = 48;               ///< deep_linear; char_gpt: blocks
-  std::int64_t classes = 10;             ///< cnn, resnet18
-  std::int64_t embedding = 128;          ///< char_gpt
-  std::int64_t heads = 4;                ///< char_gpt
-  std::int64_t context = 64;             ///< char_gpt, characters
-  std::string file;                      ///< torchscript, shapes
+                                   10};       ///< mlp, branching: input, hidden..., classes
+  std::vector<std::string> dtypes{};          ///< mlp: of each layer, the last repeating
+  std::int64_t width = 512;                   ///< deep_linear
+  std::int64_t depth = 48;                    ///< deep_linear; char_gpt: blocks
+  std::int64_t classes = 10;                  ///< cnn, resnet18
+  std::int64_t embedding = 128;               ///< char_gpt, ngram
+  std::int64_t heads = 4;                     ///< char_gpt
+  std::int64_t context = 64;                  ///< char_gpt, ngram; characters
+  bool shareBlocks = false;                   ///< char_gpt: one block, used depth times
+  std::string activationCheckpoint = "none";  ///< char_gpt: none reentrant non_reentrant
+  std::int64_t rows = 65536;                  ///< ngram: of the table
+  bool sparse = true;                         ///< ngram: gradients hold the rows used alone
+  std::string file;                           ///< torchscript, shapes
 
   bool operator==(const ModelConfig&) const = default;
 };
@@ -38,7 +44,9 @@ struct DataConfig {
 };
 
 struct ProcessesConfig {
-  int worldSize = 2;  ///< 1..64
+  std::string strategy = "ddp";  ///< ddp; data_parallel: one process, virtual devices
+  int devices = 2;               ///< data_parallel
+  int worldSize = 2;             ///< 1..64
   std::string backend = "gloo";
   int threadsPerRank = 1;         ///< intra-op threads of libtorch
   std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...
@@ -52,8 +60,15 @@ struct ProcessesConfig {
 };
 
 struct DdpConfig {
-  double bucketCapMb = 25;               ///< MiB
-  double firstBucketMb = 1;              ///< MiB
+  double bucketCapMb = 25;                ///< MiB
+  double firstBucketMb = 1;               ///< MiB
+  std::vector<double> bucketCapMbList{};  ///< MiB, in place of both; the last repeats
+  std::vector<std::string> ignore{};      ///< parameters and buffers that each rank keeps
+  std::vector<std::string> delayAllReduceNamedParams{};  ///< averaged apart, once
+  std::string paramToHookAllReduce;                      ///< this one has its gradient
+  std::string paramDtype = "none";                       ///< mixed precision; none: as they are
+  std::string reduceDtype = "none";
+  std::string bufferDtype = "none";
   std::string bucketRule = "c10d-1.13";  ///< c10d-1.13 c10d-1.9
   bool gradientAsBucketView = false;
   bool broadcastBuffers = true;
@@ -86,7 +101,8 @@ struct OptimizerConfig {
   double beta1 = 0.9;  ///< adam, adamw
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  bool zero = false;  ///< state shared among the ranks (ZeroRedundancyOptimizer)
+  bool zero = false;        ///< state shared among the ranks (ZeroRedundancyOptimizer)
+  bool inBackward = false;  ///< each bucket is stepped as soon as it is reduced
 
   bool operator==(const OptimizerConfig&) const = default;
 };

@@ -94,6 +94,12 @@ std::string allowedValues(const Field& field) {
                                        : fmt::format("one of {}", fmt::join(field.choices, ", "));
     case FieldType::kIntegerList:
       return "a list of integers" + rangeText(field);
+    case FieldType::kRealList:
+      return "a list of numbers" + rangeText(field);
+    case FieldType::kTextList:
+      return field.choices.empty()
+                 ? std::string("a list of texts in quotes")
+                 : fmt::format("a list of texts, each one of {}", fmt::join(field.choices, ", "));
   }
   return {};
 }

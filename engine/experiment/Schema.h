@@ -9,7 +9,17 @@
 
 namespace lockstep::experiment {
 
-enum class FieldType { kBool, kInteger, kReal, kText, kChoice, kPath, kIntegerList };
+enum class FieldType {
+  kBool,
+  kInteger,
+  kReal,
+  kText,
+  kChoice,
+  kPath,
+  kIntegerList,
+  kRealList,
+  kTextList
+};
 
 /// Describes one key once: for the parser, the checker, `lockstep run --help` and the form.
 struct Field {
@@ -23,7 +33,7 @@ struct Field {
   std::optional<double> max;
   bool minExclusive = false;
   bool maxExclusive = false;
-  std::vector<std::string> choices;
+  std::vector<std::string> choices;  ///< of a list of texts: of each element
   std::string onlyFor;  ///< "model.kind=cnn,resnet18": the key has a meaning only for these
                         ///< values of another key; empty = always
   bool advanced = false;

@@ -17,6 +17,30 @@ Place placeOf(const toml::source_region& source) {
   return {static_cast<int>(source.begin.line), static_cast<int>(source.begin.column)};
 }
 
+/// Returns a list of integers, of numbers or of texts, or nothing for any other.
+std::optional<Value> listOf(const toml::array& array) {
+  std::vector<std::int64_t> integers;
+  std::vector<double> reals;
+  std::vector<std::string> texts;
+  for (const auto& element : array) {
+    if (const auto* text = element.as_string()) {
+      texts.push_back(text->get());
+    } else if (const auto* integer = element.as_integer()) {
+      integers.push_back(integer->get());
+      reals.push_back(static_cast<double>(integer->get()));
+    } else if (const auto* real = element.as_floating_point()) {
+      reals.push_back(real->get());
+    }
+  }
+  if (integers.size() == array.size()) {
+    return integers;
+  }
+  if (reals.size() == array.size()) {
+    return reals;
+  }
+  return texts.size() == array.size() ? std::optional<Value>(std::move(texts)) : std::nullopt;
+}
+
 Value valueOf(const toml::node& node) {
   if (const auto* held = node.as_boolean()) {
     return held->get();
@@ -30,13 +54,10 @@ Value valueOf(const toml::node& node) {
   if (const auto* held = node.as_string()) {
     return held->get();
   }
-  if (const auto* held = node.as_array();
-      held != nullptr && (held->empty() || held->is_homogeneous<std::int64_t>())) {
-    std::vector<std::int64_t> list;
-    for (const auto& element : *held) {
-      list.push_back(element.as_integer()->get());
+  if (const auto* held = node.as_array()) {
+    if (auto list = listOf(*held)) {
+      return *std::move(list);
     }
-    return list;
   }
   if (node.is_table()) {
     return OtherValue{"a table"};

@@ -15,7 +15,8 @@ namespace lockstep::experiment::detail {
 using Member =
     std::variant<bool& (*)(Experiment&), int& (*)(Experiment&), std::int64_t& (*)(Experiment&),
                  double& (*)(Experiment&), std::string& (*)(Experiment&),
-                 std::vector<std::int64_t>& (*)(Experiment&),
+                 std::vector<std::int64_t>& (*)(Experiment&), std::vector<double>& (*)(Experiment&),
+                 std::vector<std::string>& (*)(Experiment&),
                  std::optional<std::int64_t>& (*)(Experiment&)>;
 
 /// One key: its description for people and its place in the struct.

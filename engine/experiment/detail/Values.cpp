@@ -71,6 +71,27 @@ bool inRange(const Field& field, double value) {
   return !field.max || (field.maxExclusive ? value < *field.max : value <= *field.max);
 }
 
+bool fitsList(const Field& field, const Value& value) {
+  const auto each = [&](const auto& list, const auto& allowed) {
+    const bool mayBeEmpty = field.initial == "[]";
+    return (mayBeEmpty || !list.empty()) && std::all_of(list.begin(), list.end(), allowed);
+  };
+  const auto number = [&](auto element) { return inRange(field, static_cast<double>(element)); };
+  const auto text = [&](const std::string& element) {
+    return field.choices.empty() ||
+           std::find(field.choices.begin(), field.choices.end(), element) != field.choices.end();
+  };
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return field.type == FieldType::kTextList ? integers->empty() && each(*integers, number)
+                                              : each(*integers, number);
+  }
+  if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
+    return field.type == FieldType::kRealList && each(*reals, number);
+  }
+  const auto* texts = std::get_if<std::vector<std::string>>(&value);
+  return field.type == FieldType::kTextList && texts != nullptr && each(*texts, text);
+}
+
 /// Returns whether the value has the type of the field and lies in its range.
 bool fits(const Field& field, const Value& value) {
   switch (field.type) {
@@ -95,14 +116,10 @@ bool fits(const Field& field, const Value& value) {
       return text != nullptr &&
              std::find(field.choices.begin(), field.choices.end(), *text) != field.choices.end();
     }
-    case FieldType::kIntegerList: {
-      const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
-      const bool mayBeEmpty = field.initial == "[]";
-      return list != nullptr && (mayBeEmpty || !list->empty()) &&
-             std::all_of(list->begin(), list->end(), [&field](std::int64_t element) {
-               return inRange(field, static_cast<double>(element));
-             });
-    }
+    case FieldType::kIntegerList:
+    case FieldType::kRealList:
+    case FieldType::kTextList:
+      return fitsList(field, value);
   }
   return false;
 }
@@ -116,6 +133,13 @@ void assign(T& member, const Value& value) {
   } else if constexpr (std::is_same_v<T, double>) {
     const auto* whole = std::get_if<std::int64_t>(&value);
     member = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    const auto* whole = std::get_if<std::vector<std::int64_t>>(&value);
+    member = whole != nullptr ? T(whole->begin(), whole->end()) : std::get<T>(value);
+  } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+    // An empty list was read as one of integers.
+    const auto* texts = std::get_if<T>(&value);
+    member = texts != nullptr ? *texts : T();
   } else {
     member = std::get<T>(value);
   }
@@ -138,7 +162,11 @@ std::string format(const Value& value) {
         } else if constexpr (std::is_same_v<T, OtherValue>) {
           return held.text;
         } else {
-          return fmt::format("[{}]", fmt::join(held, ", "));
+          std::vector<std::string> elements;
+          for (const auto& element : held) {
+            elements.push_back(format(Value(element)));
+          }
+          return fmt::format("[{}]", fmt::join(elements, ", "));
         }
       },
       value);

@@ -16,9 +16,10 @@ struct OtherValue {
   std::string text;
 };
 
-/// A value as it stands in a file, before it is known whether its key takes it.
-using Value =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, OtherValue>;
+/// A value as it stands in a file, before it is known whether its key takes it. An empty list is
+/// one of integers.
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
+                           std::vector<double>, std::vector<std::string>, OtherValue>;
 
 /// Writes a value as TOML.
 std::string format(const Value& value);

@@ -51,6 +51,10 @@ std::string otherValue(const Field& field, const Experiment& experiment) {
       return "\"" + field.choices.back() + "\"";
     case FieldType::kIntegerList:
       return "[7, 5, 3]";
+    case FieldType::kRealList:
+      return "[0.5, 2, 8.25]";
+    case FieldType::kTextList:
+      return "[\"" + (field.choices.empty() ? "a.b" : field.choices.back()) + "\"]";
   }
   return "";
 }
@@ -121,7 +125,7 @@ learning_rate = nan
 steps = 1
 )"),
       ElementsAre("e.toml:2:8: model.kind: must be one of mlp, branching, cnn, resnet18, "
-                  "char_gpt, deep_linear, torchscript, shapes, not \"mlq\"; did you mean \"mlp\"?",
+                  "char_gpt, ngram, deep_linear, torchscript, shapes, not \"mlq\"; did you mean \"mlp\"?",
                   "e.toml:4:14: processes.world_size: must be an integer from 1 to 64, "
                   "not \"two\"",
                   "e.toml:6:1: ddp.bucket_cap: unknown key; did you mean ddp.bucket_cap_mb?",
@@ -353,6 +357,7 @@ TEST(RoundTrip, GivesTheSameExperimentBackOverEveryField) {
                                                {"cnn", "synthetic", "adam", "epochs"},
                                                {"resnet18", "synthetic", "adamw", "steps"},
                                                {"char_gpt", "text", "sgd", "steps"},
+                                               {"ngram", "text", "sgd", "steps"},
                                                {"deep_linear", "synthetic", "sgd", "epochs"},
                                                {"torchscript", "mnist", "sgd", "steps"},
                                                {"shapes", "synthetic", "sgd", "steps"}}) {
@@ -391,6 +396,7 @@ TEST(RoundTrip, GivesTheSameExperimentBackOverEveryField) {
     std::erase_if(overrides, [](const auto& o) {
       return o.first == "optimizer.dampening" || o.first == "optimizer.zero" ||
              o.first == "ddp.static_graph" || o.first == "ddp.join" ||
+             o.first == "optimizer.in_backward" || o.first == "processes.strategy" ||
              o.first == "ddp.divide_by_initial_world_size" ||
              o.first == "ddp.throw_on_early_termination";
     });
@@ -401,7 +407,8 @@ TEST(RoundTrip, GivesTheSameExperimentBackOverEveryField) {
     EXPECT_THAT(messages(again.mistakes), IsEmpty()) << toToml(outcome.experiment);
     EXPECT_EQ(again.experiment, outcome.experiment) << toToml(outcome.experiment);
   }
-  EXPECT_EQ(seen.size() + 4, schema().size());
+  // The four kinds, and the number of devices, which belongs to another strategy.
+  EXPECT_EQ(seen.size() + 5, schema().size());
 }
 
 TEST(RoundTrip, KeepsKeysThatExcludeOthers) {
@@ -415,6 +422,88 @@ TEST(RoundTrip, KeepsKeysThatExcludeOthers) {
   const auto again = parse(toToml(experiment));
   ASSERT_THAT(messages(again.mistakes), IsEmpty());
   EXPECT_EQ(again.experiment, experiment);
+}
+
+TEST(RoundTrip, KeepsTheOtherStrategyAndOptimizerInTheBackward) {
+  Experiment parallel;
+  parallel.train.steps = 1;
+  parallel.processes.strategy = "data_parallel";
+  parallel.processes.worldSize = 1;
+  parallel.processes.devices = 4;
+  Experiment overlapped;
+  overlapped.train.steps = 1;
+  overlapped.optimizer.inBackward = true;
+  for (const Experiment& experiment : {parallel, overlapped}) {
+    const auto again = parse(toToml(experiment));
+    ASSERT_THAT(messages(again.mistakes), IsEmpty());
+    EXPECT_EQ(again.experiment, experiment);
+  }
+}
+
+TEST(Parse, ReadsListsOfNumbersAndOfTexts) {
+  const auto outcome = parse(
+      "[train]\nsteps = 1\n[ddp]\nbucket_cap_mb_list = [1, 2.5]\nignore = [\"a.b\"]\n"
+      "[model]\ndtypes = [\"float32\", \"bfloat16\"]\n");
+  ASSERT_THAT(messages(outcome.mistakes), IsEmpty());
+  EXPECT_THAT(outcome.experiment.ddp.bucketCapMbList, ElementsAre(1, 2.5));
+  EXPECT_THAT(outcome.experiment.ddp.ignore, ElementsAre("a.b"));
+  EXPECT_THAT(outcome.experiment.model.dtypes, ElementsAre("float32", "bfloat16"));
+  const std::string train = "[train]\nsteps = 1\n";
+  EXPECT_THAT(parse(train + "[ddp]\nbucket_cap_mb_list = [4]\n").experiment.ddp.bucketCapMbList,
+              ElementsAre(4));
+  EXPECT_THAT(mistakesIn(train + "[ddp]\nbucket_cap_mb_list = [1.5, 0]\nignore = [3]\n"
+                                 "[model]\ndtypes = [\"float\"]\n"),
+              ElementsAre("e.toml:4:22: ddp.bucket_cap_mb_list: must be a list of numbers above 0 "
+                          "and up to 1048576, not [1.5, 0]",
+                          "e.toml:5:10: ddp.ignore: must be a list of texts in quotes, not [3]",
+                          "e.toml:7:10: model.dtypes: must be a list of texts, each one of "
+                          "float32, float64, bfloat16, not [\"float\"]"));
+}
+
+TEST(Parse, RefusesWhatDataParallelCannotDo) {
+  const std::string start =
+      "[train]\nsteps = 1\n[processes]\nstrategy = \"data_parallel\"\nworld_size = ";
+  EXPECT_THAT(mistakesIn(start + "1\ndevices = 4\n"), IsEmpty());
+  EXPECT_THAT(mistakesIn(start + "2\n"),
+              ElementsAre(HasSubstr("e.toml:5:14: processes.world_size: must be 1 with "
+                                    "processes.strategy \"data_parallel\"")));
+  EXPECT_THAT(mistakesIn(start + "1\n[ddp]\njoin = true\n[optimizer]\nzero = true\n"),
+              ElementsAre(HasSubstr("ddp.join: has no meaning with processes.strategy"),
+                          HasSubstr("optimizer.zero: has no meaning with processes.strategy")));
+  EXPECT_THAT(mistakesIn("[train]\nsteps = 1\n[processes]\ndevices = 4\n"),
+              ElementsAre(HasSubstr("has no meaning with processes.strategy = \"ddp\"")));
+}
+
+TEST(Parse, RefusesOptimizersThatCannotStepWhatIsAskedOfThem) {
+  const std::string train = "[train]\nsteps = 1\n";
+  const std::string early = train + "[optimizer]\nin_backward = true\n";
+  EXPECT_THAT(mistakesIn(early), IsEmpty());
+  EXPECT_THAT(mistakesIn(early + "zero = true\n"),
+              ElementsAre(HasSubstr("optimizer.in_backward: steps every parameter on every rank")));
+  EXPECT_THAT(mistakesIn(early + "[ddp]\nfind_unused_parameters = true\n"),
+              ElementsAre(HasSubstr("would step parameters that took no part")));
+  EXPECT_THAT(mistakesIn(early + "[ddp]\nignore = [\"layers.0.bias\"]\n"),
+              ElementsAre(HasSubstr("nothing would step what optimizer.in_backward leaves out")));
+  const std::string ngram = train + "[model]\nkind = \"ngram\"\n[data]\nkind = \"text\"\n";
+  EXPECT_THAT(mistakesIn(ngram), ElementsAre(HasSubstr("sparse gradients need optimizer.kind")));
+  EXPECT_THAT(mistakesIn(ngram + "[optimizer]\nmomentum = 0\n"), IsEmpty());
+  EXPECT_THAT(mistakesIn(ngram + "[optimizer]\nmomentum = 0\nzero = true\n"),
+              ElementsAre(HasSubstr("optimizer.zero steps dense gradients")));
+}
+
+TEST(Parse, RefusesPrecisionAndDelaysThatCannotBe) {
+  const std::string ddp = "[train]\nsteps = 1\n[ddp]\n";
+  EXPECT_THAT(mistakesIn(ddp + "delay_all_reduce_named_params = [\"a\"]\n"),
+              ElementsAre(HasSubstr("and ddp.param_to_hook_all_reduce, or neither")));
+  const std::string delayed =
+      ddp + "delay_all_reduce_named_params = [\"a\"]\nparam_to_hook_all_reduce = \"b\"\n";
+  EXPECT_THAT(mistakesIn(delayed), IsEmpty());
+  EXPECT_THAT(mistakesIn(delayed + "join = true\n"),
+              ElementsAre(HasSubstr("a rank without inputs cannot tell")));
+  EXPECT_THAT(mistakesIn(ddp + "param_dtype = \"int8\"\n"),
+              ElementsAre(HasSubstr("must be one of none, bfloat16, float32, float64")));
+  EXPECT_THAT(mistakesIn(ddp + "reduce_dtype = \"bfloat16\"\n[optimizer]\nin_backward = true\n"),
+              ElementsAre(HasSubstr("steps what lies in buckets, in full precision")));
 }
 
 TEST(Parse, RefusesFeaturesThatDoNotGoTogether) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "engine/data_parallel/DataParallelError.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/hooks/HookError.h"
 #include "engine/process_group/CommError.h"
@@ -16,6 +17,20 @@ namespace lockstep::rank {
 
 using base::Error;
 using base::ExitCode;
+
+namespace {
+
+/// What went wrong inside a replica decides; its text says where.
+Error causeOf(const std::exception& replicaError) {
+  try {
+    std::rethrow_if_nested(replicaError);
+  } catch (...) {
+    return errorOf(std::current_exception());
+  }
+  return {ExitCode::kUnexpected, replicaError.what(), ""};
+}
+
+}  // namespace
 
 Error errorOf(const std::exception_ptr& exception) {
   try {
@@ -27,6 +42,10 @@ Error errorOf(const std::exception_ptr& exception) {
   } catch (const hooks::HookError& error) {
     return {ExitCode::kHookFailed, error.what(), ""};
   } catch (const ddp::DdpError& error) {
+    return {ExitCode::kBadInput, error.what(), ""};
+  } catch (const data_parallel::ReplicaError& error) {
+    return {causeOf(error).code, error.what(), ""};
+  } catch (const data_parallel::DataParallelError& error) {
     return {ExitCode::kBadInput, error.what(), ""};
   } catch (const c10::Error& error) {
     return {ExitCode::kUnexpected, error.what_without_backtrace(), ""};

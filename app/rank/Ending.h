@@ -8,8 +8,9 @@
 namespace lockstep::rank {
 
 /// Turns what ended a rank into an exit code and one line: a failed collective or store
-/// (kCommFailed), a hook (kHookFailed), a model that cannot be trained so (kBadInput), libtorch's
-/// errors without their stack (kUnexpected), too little memory (kEnvironment).
+/// (kCommFailed), a hook (kHookFailed), a model that cannot be trained so (kBadInput), what a
+/// replica of DataParallel failed with, libtorch's errors without their stack (kUnexpected), too
+/// little memory (kEnvironment).
 base::Error errorOf(const std::exception_ptr& exception);
 
 /// Returns `text` on one line, without surrounding blanks.

@@ -1,6 +1,5 @@
 #include "app/rank/RankRun.h"
 
-#include <ATen/Context.h>
 #include <fmt/ranges.h>
 #include <torch/version.h>
 #include <unistd.h>
@@ -8,19 +7,16 @@
 #include "app/rank/Ending.h"
 #include "app/rank/Link.h"
 #include "app/rank/Process.h"
+#include "app/rank/Replica.h"
 #include "engine/base/Log.h"
-#include "engine/hooks/MakeHook.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/shaped/ShapedGroup.h"
-#include "engine/store/PrefixStore.h"
-#include "engine/store/TCPStore.h"
+#include "engine/store/Rendezvous.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Farewell.h"
-#include "engine/train/MakeOptimizer.h"
 #include "engine/train/ParameterHash.h"
 #include "engine/train/Threads.h"
-#include "engine/train/models/MakeModel.h"
 
 namespace lockstep::rank {
 
@@ -62,27 +58,21 @@ Status RankRun::setThreads() {
 
 Status RankRun::meet() {
   const auto span = stage(StartupStage::kRendezvous);
+  if (experiment_.processes.strategy == "data_parallel" && environment_.worldSize != 1) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("is {}; processes.strategy \"data_parallel\" is one process",
+                             environment_.worldSize),
+                 "environment WORLD_SIZE"};
+  }
   if (environment_.worldSize != experiment_.processes.worldSize) {
     base::logInfo("WORLD_SIZE is {}, processes.world_size {}; the former counts",
                   environment_.worldSize, experiment_.processes.worldSize);
   }
-  store::TCPStoreOptions options;
-  options.port = environment_.storePort;
-  options.isServer = environment_.hostsStore;
-  options.timeout = timeout();
-  try {
-    store_ = std::make_shared<store::PrefixStore>(
-        fmt::format("attempt {}", environment_.attempt),
-        std::make_shared<store::TCPStore>(environment_.masterAddress, options));
-  } catch (const store::StoreError& error) {
-    if (!environment_.hostsStore) {
-      throw;
-    }
-    return Error{ExitCode::kEnvironment, error.what(), "environment MASTER_PORT"};
+  auto met = store::rendezvous(environment_, timeout());
+  if (!met.ok()) {
+    return met.error();
   }
-  if (auto claimed = claimRank(); !claimed.ok()) {
-    return claimed;
-  }
+  store_ = std::move(met).value().store;
   process_group::GroupOptions groupOptions;
   groupOptions.timeout = timeout();
   groupOptions.tracer = tracer_.get();
@@ -115,19 +105,6 @@ Status RankRun::shapeLink() {
   return {};
 }
 
-Status RankRun::claimRank() {
-  const std::string self = fmt::format("process {} on {}", getpid(), trace::hostName());
-  const std::string holder =
-      store_->compareSet(fmt::format("rank/{}", environment_.rank), "", self);
-  if (holder != self) {
-    return Error{ExitCode::kBadInput,
-                 fmt::format("is {} here ({}) and in {}; start each rank once", environment_.rank,
-                             self, holder),
-                 "environment RANK"};
-  }
-  return {};
-}
-
 base::Result<train::TrainOutcome> RankRun::train() {
   base::Result<train::Datasets> datasets = [&] {
     const auto span = stage(StartupStage::kData);
@@ -143,80 +120,33 @@ base::Result<train::TrainOutcome> RankRun::train() {
                              samples, environment_.worldSize),
                  "data"};
   }
-  std::shared_ptr<train::Model> model;
-  std::unique_ptr<torch::optim::Optimizer> optimizer;
-  train::Position position;
+  train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
+  Replica replica(experiment_, group_, *tracer_, lane_, faults);
   {
     const auto span = stage(StartupStage::kModel);
-    at::manual_seed(static_cast<std::uint64_t>(experiment_.train.seed));
-    auto made = train::makeModel(experiment_.model, datasets.value().train->shape());
-    if (!made.ok()) {
+    if (auto made = replica.makeModel(datasets.value().train->shape()); !made.ok()) {
       return made.error();
     }
-    model = std::move(made).value();
-    auto optimizerMade = train::makeOptimizer(experiment_.optimizer, model->parameters());
-    if (!optimizerMade.ok()) {
-      return optimizerMade.error();
-    }
-    optimizer = std::move(optimizerMade).value();
-    if (!experiment_.train.resumeFrom.empty()) {
-      auto loaded = train::loadCheckpoint(experiment_.train.resumeFrom, *model, *optimizer);
-      if (!loaded.ok()) {
-        return loaded.error();
-      }
-      position = loaded.value();
-    }
   }
-  train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
-  std::unique_ptr<ddp::SyncBatchNorm> batchNorm;
-  std::unique_ptr<ddp::DistributedDataParallel> ddp;
-  std::unique_ptr<ddp::ZeroRedundancyOptimizer> zero;
   {
     const auto span = stage(StartupStage::kBuckets);
-    auto hook = hooks::makeHook(experiment_.hook.name, {group_, tracer_.get()});
-    if (!hook.ok()) {
-      return hook.error();
-    }
-    ddp::DdpOptions options;
-    options.config = experiment_.ddp;
-    options.hook = faults.around(std::move(hook).value());
-    options.tracer = tracer_.get();
-    options.findUnusedParameters = experiment_.ddp.findUnusedParameters;
-    options.staticGraph = experiment_.ddp.staticGraph;
-    options.initSync = experiment_.ddp.initSync;
-    options.skipAllReduceUnusedParams = experiment_.ddp.skipAllReduceUnusedParams;
-    if (experiment_.ddp.syncBatchNorm) {
-      batchNorm = ddp::convertSyncBatchNorm(*model, group_, tracer_.get());
-      if (batchNorm->layers().empty()) {
-        return Error{
-            ExitCode::kBadInput,
-            fmt::format("model.kind \"{}\" has no batch normalisation", experiment_.model.kind),
-            "ddp.sync_batch_norm"};
-      }
-    }
-    ddp = std::make_unique<ddp::DistributedDataParallel>(model, group_, options);
-    if (auto found = faults.watch(ddp->parameters()); !found.ok()) {
-      return found.error();
-    }
-    if (experiment_.optimizer.zero) {
-      zero = std::make_unique<ddp::ZeroRedundancyOptimizer>(ddp->parameters(), group_,
-                                                            experiment_.optimizer, tracer_.get());
+    if (auto distributed = replica.distribute(); !distributed.ok()) {
+      return distributed.error();
     }
   }
-  train::TrainLoop loop({experiment_, *model, *ddp, *optimizer, datasets.value(), *group_, *store_,
-                         *tracer_, lane_, listenForStop(), &faults, batchNorm.get(), zero.get()});
+  train::TrainLoop loop(replica.parts(datasets.value(), *store_, listenForStop()));
   if (!experiment_.train.resumeFrom.empty()) {
-    if (auto resumed = loop.resume(position); !resumed.ok()) {
+    if (auto resumed = loop.resume(replica.position()); !resumed.ok()) {
       return resumed.error();
     }
   }
-  sendEnvironment(loop.plannedSteps());
+  sendEnvironment(replica.position().step, loop.plannedSteps());
   if (!tracer_->recording()) {
     base::logInfo("training {} steps on {} ranks", loop.plannedSteps(), environment_.worldSize);
   }
   auto outcome = loop.run();
   if (outcome.ok()) {
-    if (auto finished = finish(outcome.value(), *model); !finished.ok()) {
+    if (auto finished = finish(outcome.value(), replica.model()); !finished.ok()) {
       return finished.error();
     }
   }
@@ -242,10 +172,15 @@ Status RankRun::finish(const train::TrainOutcome& outcome, const train::Model& m
 }
 
 void RankRun::abandon(const Error& error) {
-  auto& text = tracer_->lastWords().error;
-  text[oneLine(error.message()).copy(text.data(), text.size() - 1)] = '\0';
+  const std::string line = oneLine(error.message());
+  trace::LastWords& words = tracer_->lastWords();
+  words.error[line.copy(words.error.data(), words.error.size() - 1)] = '\0';
   if (group_ != nullptr) {
-    group_->abort(oneLine(error.message()));
+    group_->abort(line);
+  }
+  if (experiment_.processes.strategy == "ddp") {
+    tracer_->send(trace::toJson(trace::DdpLoggingMessage{
+        words.step.load(std::memory_order_relaxed), {{"has_error", "1"}, {"error", line}}, {}}));
   }
 }
 
@@ -256,7 +191,7 @@ void RankRun::recordSpawn(base::ClockReading started, std::int64_t ageNs) {
                   trace::kNoBucket, 0, static_cast<std::uint16_t>(StartupStage::kSpawn));
 }
 
-void RankRun::sendEnvironment(std::int64_t plannedSteps) {
+void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps) {
   trace::EnvironmentMessage message;
   message.values = {
       {"libtorch", TORCH_VERSION},
@@ -266,6 +201,7 @@ void RankRun::sendEnvironment(std::int64_t plannedSteps) {
       {"pid", std::to_string(getpid())},
       {"device", "cpu"},
       {"backend", group_->backendName()},
+      {"first_step", std::to_string(firstStep)},
       {"planned_steps", std::to_string(plannedSteps)},
   };
   tracer_->send(trace::toJson(message));

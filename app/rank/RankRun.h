@@ -33,11 +33,10 @@ class RankRun {
 
  private:
   void recordSpawn(base::ClockReading started, std::int64_t ageNs);
-  void sendEnvironment(std::int64_t plannedSteps);
+  void sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps);
   base::Status setThreads();
   base::Status meet();
   base::Status shapeLink();
-  base::Status claimRank();
   base::Result<train::TrainOutcome> train();
   base::Status finish(const train::TrainOutcome& outcome, const train::Model& model);
   [[nodiscard]] std::chrono::milliseconds timeout() const;

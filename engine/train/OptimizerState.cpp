@@ -5,6 +5,7 @@
 #include <torch/optim/sgd.h>
 
 #include "engine/base/Check.h"
+#include "engine/optim/ParameterOptimizer.h"
 
 namespace lockstep::train {
 namespace {
@@ -66,6 +67,29 @@ ParameterState parameterState(const Optimizer& optimizer, const at::Tensor& para
   if (kind == "adamw") return adamParts<torch::optim::AdamWParamState>(*found->second);
   const auto& state = static_cast<const torch::optim::SGDParamState&>(*found->second);
   return {{"momentum_buffer", state.momentum_buffer()}};
+}
+
+void copyState(const optim::ParameterOptimizer& from, Optimizer& to) {
+  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
+    ParameterState state = from.state(i);
+    for (auto& [part, tensor] : state) {
+      tensor = tensor.clone();
+    }
+    if (!state.empty()) {
+      setParameterState(to, from.parameters()[i], std::move(state));
+    }
+  }
+}
+
+base::Status copyState(const Optimizer& from, optim::ParameterOptimizer& to) {
+  for (std::size_t i = 0; i < to.parameters().size(); ++i) {
+    ParameterState state = parameterState(from, to.parameters()[i]);
+    std::erase_if(state, [](const auto& part) { return !part.second.defined(); });
+    if (auto set = to.setState(i, state); !set.ok()) {
+      return set;
+    }
+  }
+  return {};
 }
 
 void setParameterState(Optimizer& optimizer, const at::Tensor& parameter, ParameterState state) {

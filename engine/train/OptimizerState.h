@@ -6,8 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/Result.h"
+
 namespace torch::optim {
 class Optimizer;
+}
+namespace lockstep::optim {
+class ParameterOptimizer;
 }
 
 namespace lockstep::train {
@@ -27,6 +32,11 @@ ParameterState parameterState(const torch::optim::Optimizer& optimizer,
 /// parameterState gives for an optimizer of this kind.
 void setParameterState(torch::optim::Optimizer& optimizer, const at::Tensor& parameter,
                        ParameterState state);
+
+/// Copies the state of every parameter that `from` steps into `to`, an optimizer of the same kind
+/// that has these parameters, and back. Error (kBadInput): a state that does not fit.
+void copyState(const optim::ParameterOptimizer& from, torch::optim::Optimizer& to);
+base::Status copyState(const torch::optim::Optimizer& from, optim::ParameterOptimizer& to);
 
 /// Returns the parts that an optimizer of this kind keeps, all of them or none.
 const std::vector<std::string>& partsOf(const std::string& kind);

@@ -24,18 +24,16 @@ StopAgreement::StopAgreement(store::Store& store, int rank, int worldSize,
 
 bool StopAgreement::shouldStop(std::int64_t nextStep) {
   if (!posted_) {
-    bool asked = requested_.load(std::memory_order_relaxed);
-    if (asked) {
-      store_.set(kRequestedKey, "1");
-    } else if (const auto now = std::chrono::steady_clock::now(); now >= nextPoll_) {
+    passOn();
+    bool asked = passedOn_;
+    if (const auto now = std::chrono::steady_clock::now(); !asked && now >= nextPoll_) {
       nextPoll_ = now + pollEvery_;
       asked = store_.check({kRequestedKey});
     }
     if (!asked) {
       return false;
     }
-    store_.set(keys_[static_cast<std::size_t>(rank_)], std::to_string(nextStep));
-    posted_ = true;
+    post(nextStep);
   }
   if (!store_.check(keys_)) {
     return false;
@@ -43,6 +41,24 @@ bool StopAgreement::shouldStop(std::int64_t nextStep) {
   return std::all_of(keys_.begin(), keys_.end(), [&](const std::string& key) {
     return nextStep > std::stoll(store_.get(key));
   });
+}
+
+void StopAgreement::leave(std::int64_t nextStep) {
+  if (!posted_) {
+    post(nextStep);
+  }
+}
+
+void StopAgreement::passOn() {
+  if (!passedOn_ && requested_.load(std::memory_order_relaxed)) {
+    store_.set(kRequestedKey, "1");
+    passedOn_ = true;
+  }
+}
+
+void StopAgreement::post(std::int64_t nextStep) {
+  store_.set(keys_[static_cast<std::size_t>(rank_)], std::to_string(nextStep));
+  posted_ = true;
 }
 
 }  // namespace lockstep::train

@@ -19,6 +19,9 @@ namespace lockstep::train {
 // store by then, and every rank comes to the same answer without waiting.
 // A rank that was not asked itself looks into the store once a second, and takes another's
 // request for its own.
+// In a Join a rank that is out of inputs posts the step it would have begun, and from then on
+// takes part in each step of the others, so that the same holds; a request that reaches it is
+// passed on through the store.
 
 /// Decides after which step all ranks stop. [step-thread]
 class StopAgreement {
@@ -32,7 +35,16 @@ class StopAgreement {
   /// step, and only then. Throws StoreError.
   bool shouldStop(std::int64_t nextStep);
 
+  /// Says that this rank, out of inputs, will not begin `nextStep`, so that the others can agree
+  /// without it; it takes part in their steps from then on. Throws StoreError.
+  void leave(std::int64_t nextStep);
+
+  /// Tells the others when this rank was asked to stop. Throws StoreError.
+  void passOn();
+
  private:
+  void post(std::int64_t nextStep);
+
   store::Store& store_;
   int rank_;
   const std::atomic<bool>& requested_;
@@ -40,6 +52,7 @@ class StopAgreement {
   std::chrono::steady_clock::time_point nextPoll_;
   std::vector<std::string> keys_;  // of all ranks' posts
   bool posted_ = false;
+  bool passedOn_ = false;
 };
 
 }  // namespace lockstep::train

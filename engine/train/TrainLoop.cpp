@@ -1,18 +1,20 @@
 #include "engine/train/TrainLoop.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <optional>
 
 #include "engine/base/Log.h"
 #include "engine/ddp/Join.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Evaluate.h"
+#include "engine/train/OptimizerState.h"
+#include "engine/train/StopRelay.h"
 
 namespace lockstep::train {
 
@@ -32,15 +34,23 @@ DistributedSampler::Options samplingOf(const TrainParts& parts) {
   return sampling;
 }
 
+/// Samples of this process and step: as many devices as it has get a batch each.
+std::int64_t batchSizeOf(const experiment::Experiment& experiment) {
+  const auto& processes = experiment.processes;
+  return experiment.data.batchSize *
+         (processes.strategy == "data_parallel" ? processes.devices : 1);
+}
+
 }  // namespace
 
 TrainLoop::TrainLoop(TrainParts parts)
     : parts_(std::move(parts)),
-      batches_(parts_.datasets.train, samplingOf(parts_), parts_.experiment.data.batchSize),
+      batches_(parts_.datasets.train, samplingOf(parts_), batchSizeOf(parts_.experiment)),
+      parameters_(parts_.model.parameters()),
       stop_(parts_.store, parts_.group.rank(), parts_.group.size(), parts_.stopRequested) {
   const auto& train = parts_.experiment.train;
   plannedSteps_ = train.steps ? *train.steps : train.epochs.value_or(1) * batches_.stepsPerEpoch();
-  const std::int64_t batch = parts_.experiment.data.batchSize;
+  const std::int64_t batch = batchSizeOf(parts_.experiment);
   const std::int64_t missing = parts_.faults != nullptr ? parts_.faults->samplesLeftOut() : 0;
   ownSteps_ = std::max<std::int64_t>(0, plannedSteps_ - (missing + batch - 1) / batch);
 }
@@ -67,28 +77,23 @@ base::Status TrainLoop::resume(const Position& position) {
 }
 
 base::Result<TrainOutcome> TrainLoop::run() {
-  const auto& config = parts_.experiment.ddp;
   TrainOutcome outcome;
-  if (config.join) {
-    ddp::JoinOptions options;
-    options.divideByInitialWorldSize = config.divideByInitialWorldSize;
-    options.throwOnEarlyTermination = config.throwOnEarlyTermination;
-    options.tracer = &parts_.tracer;
-    std::vector<ddp::Joinable*> joinables{&parts_.ddp};
-    if (parts_.zero != nullptr) {
-      joinables.push_back(parts_.zero);
+  std::int64_t stepsDone = 0;
+  if (parts_.experiment.ddp.join) {
+    auto joined = trainJoined(outcome);
+    if (!joined.ok()) {
+      return joined.error();
     }
-    ddp::Join join(std::move(joinables), options);
+    stepsDone = joined.value();
+  } else {
     if (auto trained = trainSteps(outcome); !trained.ok()) {
       return trained.error();
     }
-    join.finish(stepNumber());
-  } else if (auto trained = trainSteps(outcome); !trained.ok()) {
-    return trained.error();
+    stepsDone = step_;
   }
   // Whoever stops a run waits for it; an evaluation may take longer than they do.
-  if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != step_) {
-    evaluateNow();
+  if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != stepsDone) {
+    evaluateNow(stepsDone);
   }
   if (lastCheckpoint_ != step_) {
     if (auto written = checkpointNow(); !written.ok()) {
@@ -100,15 +105,42 @@ base::Result<TrainOutcome> TrainLoop::run() {
   return outcome;
 }
 
+base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
+  const auto& config = parts_.experiment.ddp;
+  ddp::JoinOptions options;
+  options.divideByInitialWorldSize = config.divideByInitialWorldSize;
+  options.throwOnEarlyTermination = config.throwOnEarlyTermination;
+  options.tracer = &parts_.tracer;
+  std::vector<ddp::Joinable*> joinables{parts_.strategy.joinable()};
+  if (parts_.zero != nullptr) {
+    joinables.push_back(parts_.zero);
+  }
+  StopRelay relay(stop_, *joinables.front());
+  joinables.push_back(&relay);
+  ddp::Join join(std::move(joinables), options);
+  if (auto trained = trainSteps(outcome); !trained.ok()) {
+    return trained.error();
+  }
+  if (!outcome.stopped) {
+    stop_.leave(step_);
+  }
+  join.finish(stepNumber());
+  // A rank that was out of inputs does not know whether the others were, too, or have stopped.
+  const at::Tensor ends =
+      at::tensor({outcome.stopped ? std::int64_t{1} : std::int64_t{0}, step_}, at::kLong);
+  parts_.group.allreduce({ends}, process_group::ReduceOp::kMax, {})->wait();
+  outcome.stopped = ends[0].item<std::int64_t>() != 0;
+  return ends[1].item<std::int64_t>();
+}
+
 base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
   const auto& train = parts_.experiment.train;
-  const std::int64_t syncEvery = parts_.experiment.ddp.syncEvery;
   while (step_ < ownSteps_ && !outcome.stopped) {
-    const bool synchronised = (step_ + 1) % syncEvery == 0 || step_ + 1 == ownSteps_;
+    const bool synchronised = synchronises();
     step(synchronised);
     ++step_;
     if (train.evaluateEvery > 0 && step_ % train.evaluateEvery == 0) {
-      evaluateNow();
+      evaluateNow(step_);
     }
     if (!synchronised) {
       continue;
@@ -126,12 +158,18 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
   return {};
 }
 
+bool TrainLoop::synchronises() const {
+  const auto& config = parts_.experiment.ddp;
+  const std::int64_t last = config.join ? plannedSteps_ : ownSteps_;
+  return (step_ + 1) % config.syncEvery == 0 || step_ + 1 == last;
+}
+
 void TrainLoop::step(bool synchronised) {
   auto& words = parts_.tracer.lastWords();
   const std::uint32_t number = stepNumber();
   ScopedSpan whole(parts_.lane, EventKind::kStep, number, &words);
   const auto phase = [&](EventKind kind) { return ScopedSpan(parts_.lane, kind, number, &words); };
-  parts_.ddp.setStep(number);
+  parts_.strategy.beginStep(number);
   if (parts_.faults != nullptr) {
     parts_.faults->beginStep(number);
   }
@@ -144,35 +182,28 @@ void TrainLoop::step(bool synchronised) {
     const auto span = phase(EventKind::kData);
     batch = batches_.next();
   }
-  std::optional<ddp::DistributedDataParallel::NoSync> noSync;
-  if (!synchronised) {
-    noSync.emplace(parts_.ddp);
-  }
   at::Tensor loss;
   {
     const auto span = phase(EventKind::kForward);
     if (parts_.faults != nullptr) {
       parts_.faults->inForward();
     }
-    const at::Tensor output = parts_.ddp.run([&] { return parts_.model.forward(batch.input); });
-    loss = parts_.model.loss(output, batch.target);
+    loss = parts_.strategy.loss(batch, synchronised);
   }
   {
     const auto span = phase(EventKind::kBackward);
     loss.backward();
     if (synchronised) {
-      parts_.ddp.checkFinalized();
+      parts_.strategy.checkGradients();
     }
   }
   if (synchronised) {
     const auto span = phase(EventKind::kOptimizer);
-    if (parts_.zero != nullptr) {
-      parts_.zero->setStep(number);
-      parts_.zero->step();
-    } else {
-      parts_.optimizer.step();
-    }
+    updateParameters();
     zeroGradients();
+  }
+  if (synchronised && parts_.log != nullptr) {
+    parts_.log->iteration(number);
   }
   loss_ = loss.item<double>();
   parts_.lane.number(EventKind::kLoss, number, loss_);
@@ -185,12 +216,21 @@ void TrainLoop::step(bool synchronised) {
   }
 }
 
+void TrainLoop::updateParameters() {
+  if (parts_.zero != nullptr) {
+    parts_.zero->setStep(stepNumber());
+    parts_.zero->step();
+  } else if (parts_.inBackward == nullptr) {
+    parts_.optimizer.step();
+  }
+}
+
 void TrainLoop::zeroGradients() {
   // A gradient that is a view of its bucket must stay one; any other is dropped, so that the
-  // next backward hands its own over instead of adding to zeros.
+  // next backward hands its own over instead of adding to zeros. Those that DDP ignores, too.
   const bool keep = parts_.experiment.ddp.gradientAsBucketView;
-  for (const auto& parameter : parts_.ddp.parameters()) {
-    at::Tensor& gradient = parameter.tensor.mutable_grad();
+  for (at::Tensor& parameter : parameters_) {
+    at::Tensor& gradient = parameter.mutable_grad();
     if (!gradient.defined()) {
       continue;
     }
@@ -211,21 +251,21 @@ void TrainLoop::seedStep() const {
       (static_cast<std::uint64_t>(parts_.group.rank()) << 40) + static_cast<std::uint64_t>(step_));
 }
 
-void TrainLoop::evaluateNow() {
+void TrainLoop::evaluateNow(std::int64_t stepsDone) {
   if (!parts_.model.hasClasses()) {
     return;
   }
   // Events count steps from 0: this one belongs to the step that was just done.
-  const std::uint32_t number = step_ > 0 ? stepNumber() - 1 : 0;
+  const auto number = static_cast<std::uint32_t>(std::max<std::int64_t>(stepsDone, 1) - 1);
   ScopedSpan span(parts_.lane, EventKind::kEvaluate, number, &parts_.tracer.lastWords());
   const auto result = evaluate(parts_.model, *parts_.datasets.test, parts_.group,
                                parts_.experiment.data.batchSize, number);
-  lastEvaluation_ = step_;
+  lastEvaluation_ = stepsDone;
   if (parts_.group.rank() == 0) {
     parts_.tracer.send(trace::toJson(result));
     if (!parts_.tracer.recording()) {
-      base::logInfo("after {} steps: test loss {:.4f}, test accuracy {:.2f} %", step_, result.loss,
-                    100 * result.accuracy);
+      base::logInfo("after {} steps: test loss {:.4f}, test accuracy {:.2f} %", stepsDone,
+                    result.loss, 100 * result.accuracy);
     }
   }
 }
@@ -238,6 +278,9 @@ base::Status TrainLoop::checkpointNow() {
   }
   ScopedSpan span(parts_.lane, EventKind::kCheckpoint, step_ > 0 ? stepNumber() - 1 : 0,
                   &parts_.tracer.lastWords());
+  if (parts_.inBackward != nullptr) {
+    copyState(*parts_.inBackward, parts_.optimizer);
+  }
   return saveCheckpoint(train.checkpoint, parts_.model, parts_.optimizer,
                         {step_, batches_.epoch(), batches_.samples(), train.seed});
 }

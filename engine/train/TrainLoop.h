@@ -4,18 +4,21 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/ddp/DistributedDataParallel.h"
 #include "engine/ddp/SyncBatchNorm.h"
 #include "engine/ddp/ZeroRedundancyOptimizer.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/optim/ParameterOptimizer.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
 #include "engine/train/BatchStream.h"
 #include "engine/train/Checkpoint.h"
+#include "engine/train/DdpLog.h"
 #include "engine/train/StopAgreement.h"
+#include "engine/train/Strategy.h"
 #include "engine/train/data/Dataset.h"
 #include "engine/train/faults/FaultInjector.h"
 #include "engine/train/models/Model.h"
@@ -26,7 +29,7 @@ namespace lockstep::train {
 struct TrainParts {
   const experiment::Experiment& experiment;
   Model& model;
-  ddp::DistributedDataParallel& ddp;
+  Strategy& strategy;
   torch::optim::Optimizer& optimizer;
   Datasets datasets;
   process_group::ProcessGroup& group;
@@ -37,6 +40,9 @@ struct TrainParts {
   FaultInjector* faults = nullptr;               ///< null: nothing happens to this rank
   ddp::SyncBatchNorm* batchNorm = nullptr;       ///< told of each step
   ddp::ZeroRedundancyOptimizer* zero = nullptr;  ///< steps in place of `optimizer`
+  /// Steps in the backward, in place of `optimizer`, which takes its state for checkpoints.
+  optim::ParameterOptimizer* inBackward = nullptr;
+  DdpLog* log = nullptr;  ///< told of each synchronised step
 };
 
 struct TrainOutcome {
@@ -56,7 +62,9 @@ struct TrainOutcome {
 /// after a resume, since buckets start from the first assignment again.
 ///
 /// A fault may end this rank's inputs before the others'. With `ddp.join` it then answers for the
-/// rest of their iterations; without, the others find that it does something else.
+/// rest of their iterations, and stops with them; without, the others find that it does something
+/// else. In a Join all ranks synchronise in the same steps: a rank whose inputs end in between
+/// leaves out what it has accumulated.
 class TrainLoop {
  public:
   explicit TrainLoop(TrainParts parts);
@@ -73,16 +81,21 @@ class TrainLoop {
   base::Result<TrainOutcome> run();
 
  private:
+  /// Returns the most steps that any rank has done.
+  base::Result<std::int64_t> trainJoined(TrainOutcome& outcome);
   base::Status trainSteps(TrainOutcome& outcome);
+  [[nodiscard]] bool synchronises() const;
   void step(bool synchronised);
+  void updateParameters();
   void zeroGradients();
   void seedStep() const;
-  void evaluateNow();
+  void evaluateNow(std::int64_t stepsDone);
   base::Status checkpointNow();
   [[nodiscard]] std::uint32_t stepNumber() const { return static_cast<std::uint32_t>(step_); }
 
   TrainParts parts_;
   BatchStream batches_;
+  std::vector<at::Tensor> parameters_;
   StopAgreement stop_;
   std::int64_t plannedSteps_;
   std::int64_t ownSteps_ = 0;  // the same, or fewer where this rank's inputs end early

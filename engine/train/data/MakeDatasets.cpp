@@ -24,9 +24,9 @@ base::Result<DataShape> syntheticShape(const experiment::ModelConfig& model) {
     shape.classes = model.classes;
   } else if (model.kind == "resnet18") {
     shape = {{3, 32, 32}, c10::kFloat, model.classes};
-  } else if (model.kind == "char_gpt") {
+  } else if (model.kind == "char_gpt" || model.kind == "ngram") {
     return base::Error{base::ExitCode::kBadInput,
-                       "synthetic data are numbers, char_gpt learns text; use \"text\"",
+                       "synthetic data are numbers, " + model.kind + " learns text; use \"text\"",
                        "data.kind"};
   }
   return shape;

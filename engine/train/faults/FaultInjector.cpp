@@ -116,6 +116,7 @@ class DelayingHook final : public hooks::CommHook {
 
   [[nodiscard]] std::string name() const override { return inner_->name(); }
   [[nodiscard]] bool takesShares() const override { return inner_->takesShares(); }
+  [[nodiscard]] bool writesParameters() const override { return inner_->writesParameters(); }
   base::Future<at::Tensor> run(hooks::GradBucket& bucket) override {
     delay_(bucket.index());
     return inner_->run(bucket);

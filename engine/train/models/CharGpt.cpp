@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/ddp/ActivationCheckpoint.h"
+
 namespace lockstep::train {
 namespace {
 
@@ -64,11 +66,13 @@ class Block : public torch::nn::Module {
 }  // namespace
 
 CharGpt::CharGpt(const Options& options)
-    : tokens_(options.vocabulary, options.embedding),
+    : depth_(options.depth),
+      checkpointing_(options.checkpointing),
+      tokens_(options.vocabulary, options.embedding),
       positions_(options.context, options.embedding),
       norm_(layerNorm(options.embedding)),
       head_(torch::nn::LinearOptions(options.embedding, options.vocabulary).bias(false)) {
-  for (std::int64_t i = 0; i < options.depth; ++i) {
+  for (std::int64_t i = 0; i < (options.shareBlocks ? 1 : depth_); ++i) {
     blocks_->push_back(std::make_shared<Block>(options));
   }
   register_module("tokens", tokens_);
@@ -80,10 +84,26 @@ CharGpt::CharGpt(const Options& options)
 
 at::Tensor CharGpt::forward(at::Tensor input) {
   at::Tensor x = tokens_(input) + positions_(at::arange(input.size(1), at::kLong));
-  for (std::size_t i = 0; i < blocks_->size(); ++i) {
-    x = blocks_->at<Block>(i).forward(x);
+  for (std::int64_t i = 0; i < depth_; ++i) {
+    x = runBlock(static_cast<std::size_t>(i) % blocks_->size(), x);
   }
   return head_(norm_(x));
+}
+
+at::Tensor CharGpt::runBlock(std::size_t index, const at::Tensor& x) {
+  const auto block = blocks_->ptr<Block>(index);
+  const ddp::Segment segment = [block](const std::vector<at::Tensor>& inputs) {
+    return std::vector<at::Tensor>{block->forward(inputs.front())};
+  };
+  switch (checkpointing_) {
+    case Checkpointing::kReentrant:
+      return ddp::checkpointReentrant(segment, {x}).front();
+    case Checkpointing::kNonReentrant:
+      return ddp::checkpointNonReentrant(segment, {x}, block->parameters()).front();
+    case Checkpointing::kNone:
+      break;
+  }
+  return block->forward(x);
 }
 
 }  // namespace lockstep::train

@@ -14,17 +14,27 @@ namespace lockstep::train {
 /// T <= context; output [N, T, vocabulary]. (Radford et al., 2019)
 class CharGpt : public Model {
  public:
+  /// Whether a block's forward is forgotten and computed again in the backward
+  /// (ddp/ActivationCheckpoint.h).
+  enum class Checkpointing { kNone, kReentrant, kNonReentrant };
+
   struct Options {
     std::int64_t vocabulary = 0;
     std::int64_t context = 64;
     std::int64_t embedding = 128;
     std::int64_t heads = 4;  ///< divides embedding
     std::int64_t depth = 4;
+    bool shareBlocks = false;  ///< one block, used depth times (Lan et al., 2020)
+    Checkpointing checkpointing = Checkpointing::kNone;
   };
   explicit CharGpt(const Options& options);
   at::Tensor forward(at::Tensor input) override;
 
  private:
+  at::Tensor runBlock(std::size_t index, const at::Tensor& x);
+
+  std::int64_t depth_;
+  Checkpointing checkpointing_;
   torch::nn::Embedding tokens_;
   torch::nn::Embedding positions_;
   torch::nn::ModuleList blocks_;

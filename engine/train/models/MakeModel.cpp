@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/ddp/TensorText.h"
+#include "engine/train/FloatingType.h"
 #include "engine/train/models/Branching.h"
 #include "engine/train/models/CharGpt.h"
 #include "engine/train/models/Cnn.h"
 #include "engine/train/models/Mlp.h"
+#include "engine/train/models/Ngram.h"
 #include "engine/train/models/ResNet18.h"
 #include "engine/train/models/ScriptModel.h"
 #include "engine/train/models/ShapesModel.h"
@@ -43,7 +45,15 @@ ModelResult makeMlp(const experiment::ModelConfig& config, const DataShape& data
   if (config.kind == "branching") {
     return std::shared_ptr<Model>(std::make_shared<Branching>(config.layers));
   }
-  return std::shared_ptr<Model>(std::make_shared<Mlp>(config.layers));
+  std::vector<c10::ScalarType> dtypes;
+  for (const std::string& name : config.dtypes) {
+    const auto dtype = floatingType(name);
+    if (!dtype || *dtype == c10::kHalf) {
+      return misfit("model.dtypes", "no type that a layer computes in on a CPU: " + name);
+    }
+    dtypes.push_back(*dtype);
+  }
+  return std::shared_ptr<Model>(std::make_shared<Mlp>(config.layers, dtypes));
 }
 
 ModelResult makePictureModel(const experiment::ModelConfig& config, const DataShape& data) {
@@ -79,7 +89,21 @@ ModelResult makeCharGpt(const experiment::ModelConfig& config, const DataShape& 
   options.embedding = config.embedding;
   options.heads = config.heads;
   options.depth = config.depth;
+  options.shareBlocks = config.shareBlocks;
+  using Checkpointing = CharGpt::Checkpointing;
+  options.checkpointing = config.activationCheckpoint == "reentrant" ? Checkpointing::kReentrant
+                          : config.activationCheckpoint == "non_reentrant"
+                              ? Checkpointing::kNonReentrant
+                              : Checkpointing::kNone;
   return std::shared_ptr<Model>(std::make_shared<CharGpt>(options));
+}
+
+ModelResult makeNgram(const experiment::ModelConfig& config, const DataShape& data) {
+  if (data.dtype != c10::kLong) {
+    return misfit("model.kind", "ngram learns text; set data.kind = \"text\"");
+  }
+  return std::shared_ptr<Model>(
+      std::make_shared<Ngram>(data.classes, config.rows, config.embedding, config.sparse));
 }
 
 ModelResult makeDeepLinear(const experiment::ModelConfig& config, const DataShape& data) {
@@ -112,6 +136,7 @@ ModelResult makeModel(const experiment::ModelConfig& config, const DataShape& da
   if (config.kind == "mlp" || config.kind == "branching") return makeMlp(config, data);
   if (config.kind == "cnn" || config.kind == "resnet18") return makePictureModel(config, data);
   if (config.kind == "char_gpt") return makeCharGpt(config, data);
+  if (config.kind == "ngram") return makeNgram(config, data);
   if (config.kind == "deep_linear") return makeDeepLinear(config, data);
   if (config.kind == "torchscript") return loadScriptModel(config.file, data);
   if (config.kind == "shapes") {

@@ -2,11 +2,17 @@
 
 #include <torch/nn/modules/linear.h>
 
+#include <algorithm>
+
 namespace lockstep::train {
 
-Mlp::Mlp(const std::vector<std::int64_t>& sizes) {
+Mlp::Mlp(const std::vector<std::int64_t>& sizes, const std::vector<c10::ScalarType>& dtypes) {
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    layers_->push_back(torch::nn::Linear(sizes[i], sizes[i + 1]));
+    torch::nn::Linear layer(sizes[i], sizes[i + 1]);
+    if (!dtypes.empty()) {
+      layer->to(dtypes[std::min(i, dtypes.size() - 1)]);
+    }
+    layers_->push_back(layer);
   }
   register_module("layers", layers_);
 }
@@ -14,7 +20,8 @@ Mlp::Mlp(const std::vector<std::int64_t>& sizes) {
 at::Tensor Mlp::forward(at::Tensor input) {
   at::Tensor x = input.flatten(1);
   for (std::size_t i = 0; i < layers_->size(); ++i) {
-    x = layers_->at<torch::nn::LinearImpl>(i).forward(x);
+    auto& layer = layers_->at<torch::nn::LinearImpl>(i);
+    x = layer.forward(x.to(layer.weight.scalar_type()));
     if (i + 1 < layers_->size()) {
       x = at::relu(x);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <c10/core/ScalarType.h>
 #include <torch/nn/modules/container/modulelist.h>
 
 #include <vector>
@@ -9,10 +10,12 @@
 namespace lockstep::train {
 
 /// Linear layers with ReLU between: `sizes` is input, hidden ..., classes. Flattens its input.
-/// Parameters: layers.<i>.weight, layers.<i>.bias.
+/// Parameters: layers.<i>.weight, layers.<i>.bias. Layer i computes in `dtypes[i]`, those beyond
+/// the list in its last, all in float32 when it is empty.
 class Mlp : public Model {
  public:
-  explicit Mlp(const std::vector<std::int64_t>& sizes);
+  explicit Mlp(const std::vector<std::int64_t>& sizes,
+               const std::vector<c10::ScalarType>& dtypes = {});
   at::Tensor forward(at::Tensor input) override;
 
  private:

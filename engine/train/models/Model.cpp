@@ -5,7 +5,9 @@
 namespace lockstep::train {
 
 at::Tensor Model::loss(const at::Tensor& output, const at::Tensor& target) const {
-  return torch::nn::functional::cross_entropy(output.flatten(0, -2), target.flatten());
+  const bool narrow = output.scalar_type() == c10::kBFloat16 || output.scalar_type() == c10::kHalf;
+  return torch::nn::functional::cross_entropy(
+      (narrow ? output.to(c10::kFloat) : output).flatten(0, -2), target.flatten());
 }
 
 }  // namespace lockstep::train

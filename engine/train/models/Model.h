@@ -12,7 +12,8 @@ class Model : public torch::nn::Module {
   /// [N, classes], or [N, T, vocabulary] for characters.
   virtual at::Tensor forward(at::Tensor input) = 0;
 
-  /// Returns the mean cross entropy over all targets (int64, [N] or [N, T]), a scalar.
+  /// Returns the mean cross entropy over all targets (int64, [N] or [N, T]), a scalar; of 16-bit
+  /// logits it is taken in float32.
   [[nodiscard]] virtual at::Tensor loss(const at::Tensor& output, const at::Tensor& target) const;
 
   /// Whether the output are logits, so that accuracy has a meaning.

@@ -61,6 +61,40 @@ TEST(StopAgreement, StopsAllRanksAtOneStepWhenOnlyOneIsAsked) {
   }
 }
 
+TEST(StopAgreement, AgreesWithoutTheRankThatIsOutOfInputsAndPassesItsRequestOn) {
+  constexpr int kWorld = 3;
+  constexpr std::int64_t kInputsOfRankTwo = 7;
+  store::HashStore store;
+  std::vector<std::int64_t> done(kWorld);
+  // As in a Join: each iteration sums a one of every rank that has inputs.
+  std::atomic<int> sum{0};
+  std::atomic<int> live{0};
+  std::barrier allreduce(kWorld, [&]() noexcept { live = sum.exchange(0); });
+  support::runRanks(kWorld, [&](int rank) {
+    std::atomic<bool> requested{false};
+    StopAgreement stop(store, rank, kWorld, requested, milliseconds(0));
+    const std::int64_t own = rank == 2 ? kInputsOfRankTwo : 100000;
+    std::int64_t step = 0;
+    for (bool stopped = false; step < own && !stopped; stopped = stop.shouldStop(step)) {
+      ++sum;
+      allreduce.arrive_and_wait();
+      ++step;
+    }
+    if (rank == 2) {
+      stop.leave(step);
+      requested = true;
+    }
+    for (allreduce.arrive_and_wait(); live > 0; allreduce.arrive_and_wait()) {
+      stop.passOn();
+    }
+    done[static_cast<std::size_t>(rank)] = step;
+  });
+  EXPECT_EQ(done[0], done[1]);
+  EXPECT_EQ(done[2], kInputsOfRankTwo);
+  EXPECT_GT(done[0], kInputsOfRankTwo);
+  EXPECT_LT(done[0], 1000);
+}
+
 TEST(StopAgreement, NeverStopsWhenNobodyIsAsked) {
   const auto done = runSteps(2, {}, 0, 200, milliseconds(0));
   EXPECT_EQ(done, (std::vector<std::int64_t>{200, 200}));

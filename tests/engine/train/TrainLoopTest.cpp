@@ -103,8 +103,9 @@ std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
     ddp::DdpOptions ddpOptions;
     ddpOptions.config = experiment.ddp;
     ddp::DistributedDataParallel ddp(model, group.value(), ddpOptions);
-    TrainLoop loop({experiment, *model, ddp, *optimizer, datasets, *group.value(), *store, tracer,
-                    lane, stop});
+    DdpStrategy strategy(*model, ddp);
+    TrainLoop loop({experiment, *model, strategy, *optimizer, datasets, *group.value(), *store,
+                    tracer, lane, stop});
     if (resumes) {
       const auto resumed = loop.resume(position);
       ASSERT_TRUE(resumed.ok()) << resumed.error().message();
@@ -300,7 +301,8 @@ TEST(TrainLoop, RefusesACheckpointThatLeavesNothingToTrainOrHasAnotherSeed) {
   ddp::DistributedDataParallel ddp(model, group);
   trace::Tracer tracer;
   const std::atomic<bool> stop{false};
-  TrainLoop loop({experiment, *model, ddp, *optimizer, datasets, *group, *store, tracer,
+  DdpStrategy strategy(*model, ddp);
+  TrainLoop loop({experiment, *model, strategy, *optimizer, datasets, *group, *store, tracer,
                   tracer.lane("step"), stop});
   EXPECT_EQ(loop.resume({10, 0, 0, 3}).error().message(),
             experiment.train.resumeFrom +

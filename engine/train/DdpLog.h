@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "engine/ddp/DistributedDataParallel.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::train {
+
+/// Hands to the recorder what c10d's Logger knows of a DistributedDataParallel, under its names
+/// (trace/FORMAT.md): the facts when they change, and the numbers of each synchronised iteration,
+/// not of a sample. Without a recorder it does nothing. [step-thread]
+class DdpLog {
+ public:
+  /// Sends the fields of the construction. Both outlive this.
+  DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer);
+
+  /// Call after each synchronised iteration.
+  void iteration(std::uint32_t step);
+
+ private:
+  void send(std::uint32_t step, bool numbers);
+
+  const ddp::DistributedDataParallel& ddp_;
+  trace::Tracer& tracer_;
+  std::map<std::string, std::string> sent_;
+};
+
+}  // namespace lockstep::train

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
 
 namespace lockstep::cli {
@@ -42,8 +43,10 @@ class Gathering {
   }
 
   RunReport finish() {
-    for (const auto& rank : report_.ranks) {
+    for (auto& rank : report_.ranks) {
       report_.eventsDropped += rank.eventsDropped;
+      report_.ddpLogging.push_back(logging_.fields(rank));
+      rank.environment = DdpLogging::environmentOf(rank);
     }
     const auto analysed = analysis::analyse(data_);
     for (const auto& step : analysed.steps) {
@@ -60,6 +63,7 @@ class Gathering {
 
  private:
   void takeMetric(const trace::MetricRow& metric) {
+    logging_.take(metric);
     if (metric.rank != 0) {
       return;
     }
@@ -73,6 +77,7 @@ class Gathering {
   }
 
   RunReport report_;
+  DdpLogging logging_;
   analysis::RunData data_;
 };
 

@@ -28,6 +28,8 @@ struct RunReport {
   std::uint64_t events = 0;
   std::uint64_t eventsDropped = 0;
   std::vector<trace::ProblemRow> problems;
+  /// Of each rank: what c10d's Logger would know of its DistributedDataParallel, by its names.
+  std::vector<std::map<std::string, std::string>> ddpLogging;
 };
 
 base::Result<RunReport> readRunReport(const std::filesystem::path& runFile);

@@ -1,3 +1,4 @@
+#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -40,9 +41,22 @@ Json layoutsOf(const RunReport& report) {
   return layouts;
 }
 
+/// Whole numbers become numbers, all else stays text.
+Json fieldsOf(const std::map<std::string, std::string>& fields) {
+  Json object = Json::object();
+  for (const auto& [name, text] : fields) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool isNumber = error == std::errc() && end == text.data() + text.size();
+    object[name] = isNumber ? Json(number) : Json(text);
+  }
+  return object;
+}
+
 Json ranksOf(const RunReport& report) {
   Json ranks = Json::array();
-  for (const auto& rank : report.ranks) {
+  for (std::size_t i = 0; i < report.ranks.size(); ++i) {
+    const auto& rank = report.ranks[i];
     ranks.push_back({{"rank", rank.rank},
                      {"state", rank.state},
                      {"pid", rank.pid},
@@ -54,7 +68,8 @@ Json ranksOf(const RunReport& report) {
                      {"wire_bytes", rank.wireBytes},
                      {"wire_messages", rank.wireMessages},
                      {"events_dropped", rank.eventsDropped},
-                     {"environment", rank.environment}});
+                     {"environment", rank.environment},
+                     {"ddp_logging", fieldsOf(report.ddpLogging[i])}});
   }
   return ranks;
 }

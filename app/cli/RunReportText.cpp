@@ -106,6 +106,15 @@ std::string bucketTable(const RunReport& report, const trace::BucketsMessage& la
   return table.text();
 }
 
+std::string loggingTable(const std::map<std::string, std::string>& fields) {
+  constexpr std::size_t kLongest = 80;
+  TextTable table({"field", "value"});
+  for (const auto& [name, value] : fields) {
+    table.add({name, value.size() <= kLongest ? value : value.substr(0, kLongest) + " ..."});
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::string summaryText(const RunReport& report, const std::filesystem::path& runFile) {
@@ -150,6 +159,10 @@ std::string infoText(const RunReport& report) {
   for (const auto& layout : report.layouts) {
     text += fmt::format("\nbuckets from step {} ({})\n{}", layout.step, layout.reason,
                         bucketTable(report, layout));
+  }
+  if (!report.ddpLogging.empty() && !report.ddpLogging.front().empty()) {
+    text += "\nDDP logging data of rank 0, under PyTorch's names (times in ns)\n" +
+            loggingTable(report.ddpLogging.front());
   }
   if (!report.problems.empty()) {
     text += "\nproblems\n";

@@ -38,8 +38,11 @@ TEST_F(FaultsTest, AKilledRankIsNamedWithItsSignalAndStep) {
 TEST_F(FaultsTest, AFrozenRankIsNamedWhenTheTimeLimitPasses) {
   const auto ended =
       run("[[faults]]\nkind = \"stop\"\nrank = 1\nstep = 3\n", {"processes.timeout_seconds=3"});
-  EXPECT_NE(ended.exitCode, 0);
-  EXPECT_THAT(ended.err, HasSubstr("rank 1")) << ended.err;
+  EXPECT_EQ(ended.exitCode, 4) << ended.err;
+  EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+  EXPECT_THAT(ended.err,
+              AllOf(HasSubstr("in iteration 3"), HasSubstr("allreduce"), HasSubstr("bucket 0"),
+                    HasSubstr("rank 1 was suspended (SIGSTOP) and was killed, in iteration 3")));
 }
 
 TEST_F(FaultsTest, AFlippedBitLeavesTheRanksWithDifferentParameters) {

@@ -1,0 +1,75 @@
+#include "app/cli/DdpLogging.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace lockstep::cli {
+namespace {
+
+constexpr const char* kForward = "forward_compute_time";
+constexpr const char* kBackward = "backward_compute_time";
+constexpr const char* kCommunication = "backward_comm_time";
+constexpr const char* kOverlap = "backward_compute_comm_overlap_time";
+constexpr const char* kStart = "forward_compute_time_start";
+constexpr const char* kUnused = "unused_parameter_size";
+constexpr std::array kDurations{kForward, kBackward, kCommunication, kOverlap};
+constexpr std::array kNumbers{kForward, kBackward, kCommunication, kOverlap, kStart, kUnused};
+
+std::string whole(double number) {
+  return std::to_string(std::llround(number));
+}
+
+}  // namespace
+
+void DdpLogging::take(const trace::MetricRow& metric) {
+  const bool ours = std::any_of(kNumbers.begin(), kNumbers.end(),
+                                [&](const char* name) { return metric.name == name; });
+  if (!ours) {
+    return;
+  }
+  Series& series = ranks_[metric.rank][metric.name];
+  series.last = metric.value;
+  series.sum += metric.value;
+  ++series.count;
+}
+
+std::map<std::string, std::string> DdpLogging::fields(const trace::RankInfo& rank) const {
+  std::map<std::string, std::string> fields;
+  for (const auto& [key, value] : rank.environment) {
+    if (key.starts_with(trace::kDdpLoggingPrefix)) {
+      fields[key.substr(trace::kDdpLoggingPrefix.size())] = value;
+    }
+  }
+  const auto found = ranks_.find(rank.rank);
+  if (found == ranks_.end()) {
+    return fields;
+  }
+  auto series = found->second;
+  fields["iteration"] = std::to_string(series[kForward].count);
+  fields[kUnused] = whole(series[kUnused].last);
+  for (const char* name : kDurations) {
+    const Series& one = series[name];
+    fields[name] = whole(one.last);
+    fields[std::string("avg_") + name] =
+        whole(one.sum / static_cast<double>(std::max<std::int64_t>(one.count, 1)));
+  }
+  const double backwardStart = series[kStart].last + series[kForward].last;
+  const double backwardEnd = backwardStart + series[kBackward].last;
+  const double communicationStart = backwardEnd - series[kOverlap].last;
+  fields[kStart] = whole(series[kStart].last);
+  fields["backward_compute_time_start"] = whole(backwardStart);
+  fields["backward_compute_time_end"] = whole(backwardEnd);
+  fields["backward_comm_time_start"] = whole(communicationStart);
+  fields["backward_comm_time_end"] = whole(communicationStart + series[kCommunication].last);
+  return fields;
+}
+
+std::map<std::string, std::string> DdpLogging::environmentOf(const trace::RankInfo& rank) {
+  std::map<std::string, std::string> rest = rank.environment;
+  std::erase_if(
+      rest, [](const auto& entry) { return entry.first.starts_with(trace::kDdpLoggingPrefix); });
+  return rest;
+}
+
+}  // namespace lockstep::cli

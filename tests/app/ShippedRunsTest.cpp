@@ -1,0 +1,99 @@
+// Every experiment in experiments/ddp, run through the real commands.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/app/CommandLine.h"
+
+namespace lockstep::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using Json = nlohmann::json;
+
+std::filesystem::path shippedFolder() {
+  const char* source = std::getenv("LOCKSTEP_SOURCE");
+  return std::filesystem::path(source != nullptr ? source : LOCKSTEP_TEST_SOURCE) / "experiments" /
+         "ddp";
+}
+
+class ShippedRuns : public CommandLineTest {
+ protected:
+  /// Runs a shipped experiment, shortened, to its end; returns what `lockstep info` says of it.
+  Json run(const std::string& file, const std::vector<std::string>& sets = {}) {
+    std::vector<std::string> arguments{"run", shippedFolder() / file, "--json", "--out",
+                                       std::to_string(runs_++) + ".lockstep"};
+    std::vector<std::string> all{"train.steps=6", "train.evaluate_at_end=false"};
+    all.insert(all.end(), sets.begin(), sets.end());
+    for (const auto& set : all) {
+      arguments.insert(arguments.end(), {"--set", set});
+    }
+    const auto ended = lockstep(arguments);
+    EXPECT_EQ(ended.exitCode, 0) << file << ": " << ended.err;
+    return ended.exitCode == 0 ? Json::parse(ended.out) : Json::object();
+  }
+
+  int runs_ = 0;
+};
+
+TEST_F(ShippedRuns, EachEndsWellWithEqualReplicas) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(shippedFolder())) {
+    files.insert(entry.path().filename());
+  }
+  EXPECT_THAT(files, IsSupersetOf({"unused_parameters.toml", "uneven_inputs.toml",
+                                   "gradient_accumulation.toml", "static_graph_checkpointing.toml",
+                                   "sparse_embedding.toml", "mixed_dtypes.toml",
+                                   "sync_batch_norm.toml", "zero.toml", "data_parallel.toml",
+                                   "data_parallel_against_ddp.toml", "round_robin.toml"}));
+  for (const auto& file : files) {
+    // The uneven ranks lack 10 and 25 of 40 batches.
+    const auto info =
+        run(file, {file == "uneven_inputs.toml" ? "train.steps=40" : "train.steps=6"});
+    ASSERT_TRUE(info.contains("ranks")) << file;
+    EXPECT_EQ(info["state"], "finished") << file;
+    for (const auto& rank : info["ranks"]) {
+      EXPECT_EQ(rank["parameter_hash"], info["ranks"][0]["parameter_hash"]) << file;
+      EXPECT_FALSE(rank["parameter_hash"].is_null()) << file;
+    }
+  }
+}
+
+TEST_F(ShippedRuns, ASparseTableSendsASmallPartOfItsBytes) {
+  const auto sent = [&](const std::string& set) {
+    return run("sparse_embedding.toml", {set})["ranks"][0]["wire_bytes"].get<double>();
+  };
+  EXPECT_GT(sent("model.sparse=false"), 5 * sent("model.sparse=true"));
+}
+
+TEST_F(ShippedRuns, WithoutAStaticGraphASharedBlockUnderCheckpointsIsAnError) {
+  const auto ended =
+      lockstep({"run", shippedFolder() / "static_graph_checkpointing.toml", "--quiet", "--out",
+                "r.lockstep", "--set", "ddp.static_graph=false"});
+  EXPECT_EQ(ended.exitCode, 2) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("blocks.0.")) << ended.err;
+}
+
+TEST_F(ShippedRuns, DataParallelAndDdpLearnTheSame) {
+  const auto parallel = run("data_parallel.toml");
+  const auto ddp = run("data_parallel_against_ddp.toml");
+  // Of rank 0 its own half of the batch: near, not equal.
+  EXPECT_NEAR(parallel["loss"].get<double>(), ddp["loss"].get<double>(), 0.5);
+  EXPECT_TRUE(parallel["overlap_percent"].is_null() || parallel["overlap_percent"] == 0);
+}
+
+TEST_F(ShippedRuns, MixedFormatsFillBucketsOfTheirOwn) {
+  std::set<std::string> formats;
+  const Json info = run("mixed_dtypes.toml");
+  for (const auto& bucket : info["buckets"]["rebuilt"]) {
+    formats.insert(bucket["dtype"].get<std::string>());
+  }
+  EXPECT_EQ(formats, (std::set<std::string>{"bfloat16", "float32", "float64"}));
+}
+
+}  // namespace
+}  // namespace lockstep::cli

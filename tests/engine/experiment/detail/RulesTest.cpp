@@ -1,0 +1,86 @@
+#include "engine/experiment/detail/Rules.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/experiment/Parse.h"
+
+namespace lockstep::experiment {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> mistakesIn(const std::string& toml) {
+  std::vector<std::string> messages;
+  for (const Mistake& mistake : parseText(toml, "e.toml", ".").mistakes) {
+    messages.push_back(mistake.message());
+  }
+  return messages;
+}
+
+TEST(Rules, RefusesFeaturesThatDoNotGoTogether) {
+  const std::string train = "[train]\nsteps = 1\n";
+  EXPECT_THAT(
+      mistakesIn(train + "[ddp]\nstatic_graph = true\nfind_unused_parameters = true\n"),
+      ElementsAre(HasSubstr("e.toml:4:16: ddp.static_graph: finds what is unused by itself")));
+  EXPECT_THAT(mistakesIn(train + "[ddp]\nskip_all_reduce_unused_params = true\n"),
+              ElementsAre(HasSubstr("needs ddp.find_unused_parameters")));
+  EXPECT_THAT(mistakesIn(train + "[ddp]\nthrow_on_early_termination = true\n"),
+              ElementsAre(HasSubstr("needs ddp.join")));
+  EXPECT_THAT(mistakesIn(train + "evaluate_every = 5\n[ddp]\njoin = true\n"),
+              ElementsAre(HasSubstr("ddp.join: needs train.evaluate_every = 0")));
+  EXPECT_THAT(mistakesIn(train + "[ddp]\njoin = true\nsync_batch_norm = true\n"),
+              ElementsAre(HasSubstr("needs ddp.throw_on_early_termination")));
+  EXPECT_THAT(mistakesIn(train + "checkpoint = \"w.pt\"\n[optimizer]\nzero = true\n"),
+              ElementsAre(HasSubstr("optimizer.zero: keeps no state of all parameters")));
+}
+
+TEST(Rules, RefusesWhatDataParallelCannotDo) {
+  const std::string start =
+      "[train]\nsteps = 1\n[processes]\nstrategy = \"data_parallel\"\nworld_size = ";
+  EXPECT_THAT(mistakesIn(start + "1\ndevices = 4\n"), IsEmpty());
+  EXPECT_THAT(mistakesIn(start + "2\n"),
+              ElementsAre(HasSubstr("e.toml:5:14: processes.world_size: must be 1 with "
+                                    "processes.strategy \"data_parallel\"")));
+  EXPECT_THAT(mistakesIn(start + "1\n[ddp]\njoin = true\n[optimizer]\nzero = true\n"),
+              ElementsAre(HasSubstr("ddp.join: has no meaning with processes.strategy"),
+                          HasSubstr("optimizer.zero: has no meaning with processes.strategy")));
+  EXPECT_THAT(mistakesIn("[train]\nsteps = 1\n[processes]\ndevices = 4\n"),
+              ElementsAre(HasSubstr("has no meaning with processes.strategy = \"ddp\"")));
+}
+
+TEST(Rules, RefusesOptimizersThatCannotStepWhatIsAskedOfThem) {
+  const std::string train = "[train]\nsteps = 1\n";
+  const std::string early = train + "[optimizer]\nin_backward = true\n";
+  EXPECT_THAT(mistakesIn(early), IsEmpty());
+  EXPECT_THAT(mistakesIn(early + "zero = true\n"),
+              ElementsAre(HasSubstr("optimizer.in_backward: steps every parameter on every rank")));
+  EXPECT_THAT(mistakesIn(early + "[ddp]\nfind_unused_parameters = true\n"),
+              ElementsAre(HasSubstr("would step parameters that took no part")));
+  EXPECT_THAT(mistakesIn(early + "[ddp]\nignore = [\"layers.0.bias\"]\n"),
+              ElementsAre(HasSubstr("nothing would step what optimizer.in_backward leaves out")));
+  const std::string ngram = train + "[model]\nkind = \"ngram\"\n[data]\nkind = \"text\"\n";
+  EXPECT_THAT(mistakesIn(ngram), ElementsAre(HasSubstr("sparse gradients need optimizer.kind")));
+  EXPECT_THAT(mistakesIn(ngram + "[optimizer]\nmomentum = 0\n"), IsEmpty());
+  EXPECT_THAT(mistakesIn(ngram + "[optimizer]\nmomentum = 0\nzero = true\n"),
+              ElementsAre(HasSubstr("optimizer.zero steps dense gradients")));
+}
+
+TEST(Rules, RefusesPrecisionAndDelaysThatCannotBe) {
+  const std::string ddp = "[train]\nsteps = 1\n[ddp]\n";
+  EXPECT_THAT(mistakesIn(ddp + "delay_all_reduce_named_params = [\"a\"]\n"),
+              ElementsAre(HasSubstr("and ddp.param_to_hook_all_reduce, or neither")));
+  const std::string delayed =
+      ddp + "delay_all_reduce_named_params = [\"a\"]\nparam_to_hook_all_reduce = \"b\"\n";
+  EXPECT_THAT(mistakesIn(delayed), IsEmpty());
+  EXPECT_THAT(mistakesIn(delayed + "join = true\n"),
+              ElementsAre(HasSubstr("a rank without inputs cannot tell")));
+  EXPECT_THAT(mistakesIn(ddp + "param_dtype = \"int8\"\n"),
+              ElementsAre(HasSubstr("must be one of none, bfloat16, float32, float64")));
+  EXPECT_THAT(mistakesIn(ddp + "reduce_dtype = \"bfloat16\"\n[optimizer]\nin_backward = true\n"),
+              ElementsAre(HasSubstr("steps what lies in buckets, in full precision")));
+}
+
+}  // namespace
+}  // namespace lockstep::experiment

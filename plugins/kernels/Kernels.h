@@ -7,7 +7,8 @@ namespace lockstep::kernels {
 
 /// The hot loops of compression, for contiguous fp32 gradients on the CPU, as a table that is
 /// filled for the processor when it is first asked for. All give the same bits on every
-/// instruction set, except absoluteSum, whose order of summation differs. Buffers need no
+/// instruction set, except absoluteSum and dot, whose order of summation
+/// differs. Buffers need no
 /// alignment. [any-thread]
 ///
 /// Half types are their 16 bits; conversions round to nearest, ties to even; NaN stays NaN.
@@ -32,6 +33,7 @@ struct Kernels {
   /// Of n > 0 elements; NaN is passed over.
   void (*range)(const float* in, std::size_t n, float* least, float* greatest);
   double (*absoluteSum)(const float* in, std::size_t n);
+  double (*dot)(const float* a, const float* b, std::size_t n);
 
   /// out = clamp(round(in * inverseScale) + zero, 0, 255); ties to even.
   void (*quantize)(const float* in, std::uint8_t* out, std::size_t n, float inverseScale,

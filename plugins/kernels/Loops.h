@@ -212,6 +212,28 @@ double absoluteSum(const float* in, std::size_t n) {
   return total;
 }
 
+double dot(const float* a, const float* b, std::size_t n) {
+  double total = 0;
+  std::size_t i = 0;
+  constexpr std::size_t kRun = 4096;
+  while (i < n) {
+    float lanes[kBlock] = {};
+    const std::size_t end = n - i < kRun ? n : i + kRun;
+    for (; i + kBlock <= end; i += kBlock) {
+      for (std::size_t j = 0; j < kBlock; ++j) {
+        lanes[j] += a[i + j] * b[i + j];
+      }
+    }
+    for (; i < end; ++i) {
+      lanes[0] += a[i] * b[i];
+    }
+    for (const float lane : lanes) {
+      total += lane;
+    }
+  }
+  return total;
+}
+
 void quantize(const float* in, std::uint8_t* out, std::size_t n, float inverseScale, float zero) {
   for (std::size_t i = 0; i < n; ++i) {
     float q = std::nearbyint(in[i] * inverseScale) + zero;
@@ -302,6 +324,7 @@ const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
                      addScaled,
                      range,
                      absoluteSum,
+                     dot,
                      quantize,
                      addQuantized,
                      packSigns,

@@ -133,6 +133,14 @@ TEST_P(OnEachInstructionSet, FindsTheRangeAndTheSumOfMagnitudes) {
   EXPECT_NEAR(set().absoluteSum(in.data(), in.size()), sum, 1e-5 * sum);
 }
 
+TEST_P(OnEachInstructionSet, MultipliesVectors) {
+  std::vector<float> ones(kOdd, 1);
+  std::vector<float> twos(kOdd, 2);
+  EXPECT_EQ(set().dot(ones.data(), twos.data(), kOdd), 2.0 * kOdd);
+  ones[kOdd - 1] = -100;
+  EXPECT_EQ(set().dot(ones.data(), twos.data(), kOdd), 2.0 * kOdd - 202);
+}
+
 TEST_P(OnEachInstructionSet, QuantizesWithinHalfAStepAndClampsTheRest) {
   const std::vector<float> in{-1.0F, 0.0F, 0.49F, 1.51F, 100.0F, -100.0F, 2.5F};
   std::vector<std::uint8_t> q(in.size());

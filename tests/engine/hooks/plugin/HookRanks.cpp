@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
+#include "engine/hooks/plugin/detail/HookStates.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/store/HashStore.h"
 #include "tests/support/RankThreads.h"
@@ -48,8 +50,9 @@ base::Future<at::Tensor> HookRank::start(const at::Tensor& flat, std::uint32_t s
                                          std::size_t index, std::size_t count,
                                          BucketFacts facts) const {
   facts.divisor = facts.divisor == 1 ? world : facts.divisor;
-  GradBucket bucket(index, count, step, flat, {0}, {flat.numel()}, {{flat.numel()}},
-                    {at::zeros_like(flat)}, {static_cast<std::uint32_t>(index)}, facts);
+  const auto sizes = shape.empty() ? std::vector<std::int64_t>{flat.numel()} : shape;
+  GradBucket bucket(index, count, step, flat, {0}, {flat.numel()}, {sizes},
+                    {at::zeros(sizes, flat.options())}, {static_cast<std::uint32_t>(index)}, facts);
   return hook->run(bucket);
 }
 
@@ -97,6 +100,21 @@ std::vector<std::string> runHooks(int world, const plugin::HookChoice& choice,
     }
   });
   return errors;
+}
+
+at::Tensor residualOf(const HookRank& rank) {
+  const auto states = detail::HookStates::fromBytes(rank.hook->save());
+  const std::string& bytes = states.entries.at(0).bytes;
+  // The world's size, how many parameters, the first one's id, how many numbers, the numbers.
+  constexpr std::size_t kHead = sizeof(int) + 8 + 4;
+  if (bytes.size() < kHead + 8) {
+    return {};
+  }
+  std::uint64_t count = 0;
+  std::memcpy(&count, bytes.data() + kHead, sizeof count);
+  at::Tensor residual = at::empty({static_cast<std::int64_t>(count)});
+  std::memcpy(residual.data_ptr(), bytes.data() + kHead + 8, count * sizeof(float));
+  return residual;
 }
 
 at::Tensor gradients(std::int64_t count, int rank, std::uint64_t seed) {

@@ -23,6 +23,7 @@ struct HookRank {
   int world = 1;
   std::shared_ptr<process_group::ProcessGroup> group;  ///< not the hook's
   std::unique_ptr<PluginHook> hook;
+  std::vector<std::int64_t> shape;  ///< of the one parameter of each bucket; empty: flat
 
   /// Hands a bucket of the gradients, which the hook works on in place, to it.
   base::Future<at::Tensor> start(const at::Tensor& flat, std::uint32_t step = 0,
@@ -39,6 +40,9 @@ struct HookRank {
 std::vector<std::string> runHooks(int world, const plugin::HookChoice& choice,
                                   const std::function<void(HookRank&)>& body,
                                   trace::Tracer* tracerOfRank0 = nullptr);
+
+/// What an error-feedback hook of the library keeps of parameter 0; empty before it kept anything.
+at::Tensor residualOf(const HookRank& rank);
 
 /// A rank's gradients: normal, another set for each rank and seed.
 at::Tensor gradients(std::int64_t count, int rank, std::uint64_t seed = 0);

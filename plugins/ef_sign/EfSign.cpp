@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "plugins/feedback/ErrorFeedback.h"
+
+using namespace lockstep::plugin;
+using lockstep::kernels::kernels;
+
+namespace {
+
+/// EF-SignSGD (Karimireddy et al., ICML 2019): of p = lr g + residual each rank sends the signs
+/// and, for each parameter, the mean magnitude; the update is the mean of what was sent, and the
+/// rest of p is the residual. In units of the update, so that it outlives a change of lr.
+class EfSign : public Hook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("ef_sign", "EF-SignSGD", "1.0",
+                    "Sends one bit for each gradient and a scale for each parameter, and keeps the "
+                    "error for later steps.")
+            .caps(LOCKSTEP_CAP_SAME_RESULT);
+    return description;
+  }
+
+  EfSign(Host host, const Values&) : Hook(host) {}
+
+  void configure(const lockstep_optimizer_info& optimizer) {
+    if (!(optimizer.learning_rate > 0)) {
+      throw Error(LOCKSTEP_E_ARGUMENT, "EF-SignSGD needs a learning rate above 0");
+    }
+    rate_ = static_cast<float>(optimizer.learning_rate);
+  }
+
+  void run(Run run, Bucket bucket) {
+    // Of each parameter: its scale, then its signs.
+    std::size_t bytes = 0;
+    for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
+      bytes += bytesFor(bucket, i);
+    }
+    const auto own = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes));
+    const auto all = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes) * run.size());
+    std::uint8_t* out = own.data();
+    for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
+      encode(bucket, i, out);
+      out += bytesFor(bucket, i);
+    }
+    run.allGather(bufferOf(own), bufferOf(all), [this, run, bucket, all, bytes] {
+      const auto flat = bucket.flat();
+      std::fill(flat.begin(), flat.end(), 0.0F);
+      for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.size()); ++rank) {
+        add(bucket, all.data() + rank * bytes);
+      }
+      run.complete();
+    });
+    run.noMore();
+  }
+
+  static constexpr std::uint32_t kStateSchema = 1;
+  void save(Writer& out) {
+    out.number(host().size());
+    feedback_.save(out);
+  }
+  void load(Reader& in, std::uint32_t, int) {
+    requireSameWorld(in.number<int>(), host().size());
+    feedback_.load(in);
+  }
+
+ private:
+  static std::size_t bytesFor(const Bucket& bucket, std::uint32_t i) {
+    return sizeof(float) + (static_cast<std::size_t>(bucket.length(i)) + 7) / 8;
+  }
+
+  void encode(const Bucket& bucket, std::uint32_t i, std::uint8_t* out) {
+    const auto gradient = bucket.gradient(i);
+    auto& residual = feedback_.of(bucket.id(i), gradient.size());
+    kernels().addScaled(residual.data(), gradient.data(), rate_, gradient.size());  // p
+    const auto scale = static_cast<float>(
+        kernels().absoluteSum(residual.data(), residual.size()) /
+        static_cast<double>(std::max<std::size_t>(residual.size(), 1)));
+    std::memcpy(out, &scale, sizeof scale);
+    kernels().packSigns(residual.data(), out + sizeof scale, residual.size());
+    kernels().addSigns(out + sizeof scale, residual.data(), residual.size(), -scale);
+  }
+
+  void add(const Bucket& bucket, const std::uint8_t* in) const {
+    for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
+      const auto gradient = bucket.gradient(i);
+      float scale = 0;
+      std::memcpy(&scale, in, sizeof scale);
+      kernels().addSigns(in + sizeof scale, gradient.data(), gradient.size(),
+                         scale / (rate_ * static_cast<float>(bucket.divisor())));
+      in += bytesFor(bucket, i);
+    }
+  }
+
+  float rate_ = 1;
+  ErrorFeedback feedback_;
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(EfSign);

@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include <lockstep/comm_hook.hpp>
+
+#include "plugins/kernels/Kernels.h"
+
+using namespace lockstep::plugin;
+using lockstep::kernels::kernels;
+
+namespace {
+
+constexpr std::size_t kBlock = 512;
+
+/// QSGD (Alistarh et al., NIPS 2017) in blocks of 512: each gradient is rounded at random to one
+/// of the levels between zero and its block's norm, right on average.
+class Qsgd : public Hook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("qsgd", "QSGD", "1.0",
+                    "Sends a byte for each gradient: its level, rounded at random so that the mean "
+                    "is right, and the norm of each block of 512.")
+            .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
+            .integer({.key = "levels",
+                      .label = "Levels",
+                      .help = "between zero and the norm",
+                      .initial = 127,
+                      .min = 1,
+                      .max = 127})
+            .integer({.key = "seed",
+                      .label = "Seed",
+                      .help = "of the rounding; each rank has numbers of its own",
+                      .initial = 0,
+                      .min = 0,
+                      .max = 2147483647,
+                      .flags = LOCKSTEP_PARAM_ADVANCED});
+    return description;
+  }
+
+  Qsgd(Host host, const Values& values)
+      : Hook(host),
+        levels_(static_cast<float>(values["levels"].integer())),
+        seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
+
+  void run(Run run, Bucket bucket) {
+    const auto flat = bucket.flat();
+    const std::size_t blocks = (flat.size() + kBlock - 1) / kBlock;
+    const std::size_t bytes = blocks * sizeof(float) + flat.size();
+    const auto own = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes));
+    const auto all = run.scratch<std::uint8_t>(static_cast<std::int64_t>(bytes) * run.size());
+    encode(bucket, own, blocks);
+    run.allGather(bufferOf(own), bufferOf(all), [this, run, bucket, all, bytes, blocks] {
+      const auto out = bucket.flat();
+      std::fill(out.begin(), out.end(), 0.0F);
+      for (std::size_t rank = 0; rank < static_cast<std::size_t>(run.size()); ++rank) {
+        add(out, all.subspan(rank * bytes, bytes), blocks, static_cast<float>(bucket.divisor()));
+      }
+      run.complete();
+    });
+    run.noMore();
+  }
+
+ private:
+  void encode(const Bucket& bucket, std::span<std::uint8_t> out, std::size_t blocks) const {
+    const auto in = bucket.flat();
+    std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.index()},
+                           static_cast<std::uint64_t>(host().rank())};
+    std::mt19937 random(sequence);
+    std::uint8_t* const elements = out.data() + blocks * sizeof(float);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const std::size_t first = block * kBlock;
+      const std::size_t count = std::min(kBlock, in.size() - first);
+      const auto norm =
+          static_cast<float>(std::sqrt(kernels().dot(in.data() + first, in.data() + first, count)));
+      std::memcpy(out.data() + block * sizeof norm, &norm, sizeof norm);
+      const float toLevels = norm > 0 ? levels_ / norm : 0;
+      for (std::size_t i = first; i < first + count; ++i) {
+        const float level = std::fabs(in[i]) * toLevels;
+        const float below = std::floor(level);
+        // 24 bits, as many as a float in [0, 1) holds.
+        const float drawn = static_cast<float>(random() >> 8) * 0x1p-24F;
+        const float rounded = std::min(below + (drawn < level - below ? 1.0F : 0.0F), levels_);
+        elements[i] = static_cast<std::uint8_t>(
+            static_cast<std::int8_t>(std::signbit(in[i]) ? -rounded : rounded));
+      }
+    }
+  }
+
+  void add(std::span<float> out, std::span<const std::uint8_t> in, std::size_t blocks,
+           float divisor) const {
+    const std::uint8_t* const elements = in.data() + blocks * sizeof(float);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      float norm = 0;
+      std::memcpy(&norm, in.data() + block * sizeof norm, sizeof norm);
+      const float scale = norm / levels_ / divisor;
+      const std::size_t end = std::min((block + 1) * kBlock, out.size());
+      for (std::size_t i = block * kBlock; i < end; ++i) {
+        out[i] += static_cast<float>(static_cast<std::int8_t>(elements[i])) * scale;
+      }
+    }
+  }
+
+  const float levels_;
+  const std::uint64_t seed_;
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(Qsgd);

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <lockstep/comm_hook.hpp>
+
+#include "plugins/kernels/Kernels.h"
+
+using namespace lockstep::plugin;
+using lockstep::kernels::kernels;
+
+namespace {
+
+/// signSGD with majority vote (Bernstein et al., ICML 2018): each rank sends the sign of each
+/// gradient, one rank counts the votes of each part of the bucket, and the sign that most ranks
+/// sent is what all get. Zero and ties count as positive.
+class Sign : public Hook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("sign", "sign, majority vote", "1.0",
+                    "Sends one bit for each gradient; the result is the sign that most ranks sent.")
+            .caps(LOCKSTEP_CAP_SAME_RESULT)
+            .real({.key = "magnitude",
+                   .label = "Magnitude",
+                   .help = "of each averaged gradient; the learning rate multiplies it",
+                   .initial = 1,
+                   .min = 1e-12,
+                   .max = 1e12,
+                   .flags = LOCKSTEP_PARAM_LOG_SCALE});
+    return description;
+  }
+
+  Sign(Host host, const Values& values)
+      : Hook(host), magnitude_(static_cast<float>(values["magnitude"].real())) {}
+
+  void run(Run run, Bucket bucket) {
+    const auto ranks = static_cast<std::size_t>(run.size());
+    const auto flat = bucket.flat();
+    const std::size_t part = ((flat.size() + 7) / 8 + ranks - 1) / ranks;  // bytes a rank counts
+    const auto bytes = static_cast<std::int64_t>(part * ranks);
+    const auto sent = run.scratch<std::uint8_t>(bytes);
+    const auto received = run.scratch<std::uint8_t>(bytes);
+    std::fill(sent.begin(), sent.end(), std::uint8_t{0});
+    kernels().packSigns(flat.data(), sent.data(), flat.size());
+    run.allToAll(bufferOf(sent), {}, bufferOf(received), {}, [=, this] {
+      const auto votes = sent.subspan(0, part);
+      count(received, votes, ranks);
+      run.allGather(bufferOf(votes), bufferOf(received), [=, this] {
+        std::fill(flat.begin(), flat.end(), 0.0F);
+        kernels().addSigns(received.data(), flat.data(), flat.size(), magnitude_);
+        run.complete();
+      });
+      run.noMore();
+    });
+  }
+
+ private:
+  /// Bit by bit, whether at least half of the ranks have it set.
+  static void count(std::span<const std::uint8_t> all, std::span<std::uint8_t> votes,
+                    std::size_t ranks) {
+    for (std::size_t byte = 0; byte < votes.size(); ++byte) {
+      std::uint8_t sums[8] = {};
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        const std::uint8_t own = all[rank * votes.size() + byte];
+        for (std::size_t bit = 0; bit < 8; ++bit) {
+          sums[bit] = static_cast<std::uint8_t>(sums[bit] + (own >> bit & 1U));
+        }
+      }
+      std::uint8_t majority = 0;
+      for (std::size_t bit = 0; bit < 8; ++bit) {
+        majority = static_cast<std::uint8_t>(majority | (2U * sums[bit] >= ranks ? 1U : 0U) << bit);
+      }
+      votes[byte] = majority;
+    }
+  }
+
+  const float magnitude_;
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(Sign);

@@ -25,7 +25,8 @@
 namespace lockstep::ddp {
 
 struct DdpOptions {
-  experiment::DdpConfig config;              ///< syncEvery is the train loop's matter
+  /// What has a member of its own below is read there; syncEvery is the train loop's matter.
+  experiment::DdpConfig config;
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
@@ -171,6 +172,8 @@ class DistributedDataParallel final : public Joinable {
   /// nanoseconds; see DdpTimes. Left out: device_ids, output_device (no such argument) and the
   /// environment's variables, which the rank records itself.
   [[nodiscard]] std::map<std::string, std::string> loggingData() const;
+  /// The part of it that changes from one iteration to the next, at a small part of the cost.
+  [[nodiscard]] Reducer::State reducerState() const { return reducer_->state(); }
 
   // For uneven inputs (Join): a rank without inputs answers each iteration of the others, in the
   // order of their collectives: rebuild, buffers from the largest rank with inputs, whether the

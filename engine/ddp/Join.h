@@ -46,8 +46,9 @@ class Joinable {
 
  protected:
   /// Tells the ranks without inputs that this one goes on. Call it before the collectives of each
-  /// iteration, `step` for their events; outside a Join, or when another joinable stands first in it, it does nothing.
-  /// Throws DdpError on every rank under throwOnEarlyTermination once a rank has no inputs.
+  /// iteration, `step` for their events; outside a Join, or when another joinable stands first in
+  /// it, it does nothing. Throws DdpError on every rank under throwOnEarlyTermination once a rank
+  /// has no inputs.
   void notifyJoin(std::uint32_t step = 0);
 
   /// Whether this is in an enabled Join, so that other ranks may be shadowing.

@@ -7,19 +7,24 @@ round by round, and its 95 % interval is a bootstrap over the rounds.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
 import platform
 import random
+import re
 import select
 import socket
+import sqlite3
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
 PYTHON = "/usr/bin/python3"
 TURN_LIMIT_S = 120
 
@@ -140,7 +145,86 @@ def tracing(options):
             "share_of_step_percent": 100 * statistics.median(events) * event_ns / step_ns}
 
 
-BENCHMARKS = {"ddp_step": ddp_step, "tracing": tracing}
+def messages(name, doc, calls, ours_words, peer_words=None):
+    """Small messages, ours against PyTorch's Gloo, or with `peer_words` missing, against ours."""
+    def measure(options):
+        ours = Contestant("lockstep", [options.bin / "bench_messages"])
+        peer = ours if peer_words is None else Contestant(
+            "pytorch", [PYTHON, HERE / "messages_peer.py"])
+        sides = [(ours, ours_words), (peer, peer_words or ("allreduce",))]
+        times = [[], []]
+        try:
+            for contestant, words in sides:
+                contestant.turn(100, *words)
+            for number in range(options.rounds):
+                for side in ((0, 1) if number % 2 == 0 else (1, 0)):
+                    contestant, words = sides[side]
+                    times[side].append(median_step(contestant.turn(calls, *words)))
+        finally:
+            ours.close()
+            if peer is not ours:
+                peer.close()
+        return paired(name, *times, peer_name="unchecked" if peer is ours else "PyTorch's Gloo")
+    measure.__doc__ = doc
+    return measure
+
+
+CHECKED_SHARE = """
+WITH checks AS (
+  SELECT step, value >> 40 AS sequence, start_ns, start_ns + duration_ns AS end_ns, duration_ns
+  FROM spans_ns WHERE kind = 'checked'),
+calls AS (
+  SELECT max(end_ns) - max(start_ns) AS own, max(duration_ns) AS whole
+  FROM checks GROUP BY step, sequence)
+SELECT (SELECT count(*) FROM calls), (SELECT sum(own) FROM calls), (SELECT sum(whole) FROM calls),
+       (SELECT sum(duration_ns) FROM spans_ns WHERE kind = 'step') / 2.0
+"""
+
+
+def checked(options):
+    """Share of 200 steps of the demo that comparing its first calls takes, once all ranks are
+    there: a call waits for its last rank in any case."""
+    with tempfile.TemporaryDirectory() as folder:
+        demo = (ROOT / "experiments/first_steps/demo.toml").read_text()
+        experiment = pathlib.Path(folder) / "demo.toml"
+        experiment.write_text(re.sub(r"(?m)^epochs = .*", "steps = 200", demo))
+        run = pathlib.Path(folder) / "demo.lockstep"
+        subprocess.run([options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
+                       check=True, cwd=ROOT)
+        with contextlib.closing(sqlite3.connect(run)) as file:
+            calls, own, whole, steps = file.execute(CHECKED_SHARE).fetchone()
+    return {"name": "checked", "unit": "%", "calls": calls, "ms_a_call": own / calls / 1e6,
+            "share_of_step_percent": 100 * own / steps,
+            "share_with_waiting_percent": 100 * whole / steps}
+
+
+def shaped(options):
+    """The shaped link against its preset, 1 KB to 64 MB: bandwidth of a full link, and what a
+    single allreduce takes beyond link or backend, less the latency asked for."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "out.json"
+        subprocess.run([options.bin / "test_engine_process_group_shaped",
+                        "--gtest_filter=ShapedAccuracy.*", "--gtest_brief=1",
+                        f"--gtest_output=json:{out}"], check=True)
+        suite = json.loads(out.read_text())["testsuites"][0]["testsuite"]
+    lines = [line for test in suite for key, line in test.items() if key.startswith("line_")]
+    return {"name": "shaped", "lines": lines}
+
+
+BENCHMARKS = {
+    "ddp_step": ddp_step,
+    "tracing": tracing,
+    "message_8b": messages("message_8b", "send to recv of 8 bytes, 2 ranks over Gloo.", 300,
+                           ("message", "8"), ("message", "8")),
+    "message_64kb": messages("message_64kb", "send to recv of 64 KB, 2 ranks over Gloo.", 300,
+                             ("message", "65536"), ("message", "65536")),
+    "allreduce_4kb": messages("allreduce_4kb", "allreduce of 4 KB, 2 ranks over Gloo.", 300,
+                              ("allreduce",), ("allreduce",)),
+    "checked_4kb": messages("checked_4kb", "The same with every call checked, against without.",
+                            300, ("checked",)),
+    "checked": checked,
+    "shaped": shaped,
+}
 
 
 def machine():
@@ -164,7 +248,7 @@ def main():
     options = parser.parse_args()
     if options.list:
         for name, function in BENCHMARKS.items():
-            print(f"{name:12} {function.__doc__}")
+            print(f"{name:13} {' '.join(function.__doc__.split())}")
         return 0
     unknown = [name for name in options.names if name not in BENCHMARKS]
     if unknown:
@@ -173,17 +257,22 @@ def main():
 
     results = {"machine": machine(), "benchmarks": []}
     print(" ".join(f"{key}={value}" for key, value in results["machine"].items()))
-    print(f"{'benchmark':12} {'ours':>9} {'peer':>9} {'ratio':>7}  95 % interval")
+    print(f"{'benchmark':13} {'ours':>9} {'peer':>9} {'ratio':>7}  95 % interval")
     for name in options.names or BENCHMARKS:
         result = BENCHMARKS[name](options)
         results["benchmarks"].append(result)
-        low, high = result["interval"]
-        print(f"{name:12} {result['ours']:9.3f} {result['peer']:9.3f} {result['ratio']:7.3f}"
-              f"  [{low:.3f}, {high:.3f}] {result['unit']}, peer: {result['peer_name']}")
-        for key in ("on_over_off", "events_per_step", "event_ns", "share_of_step_percent",
-                    "dropped"):
+        if "ratio" in result:
+            low, high = result["interval"]
+            print(f"{name:13} {result['ours']:9.3f} {result['peer']:9.3f} {result['ratio']:7.3f}"
+                  f"  [{low:.3f}, {high:.3f}] {result['unit']}, peer: {result['peer_name']}")
+        else:
+            print(name)
+        for key in ("on_over_off", "events_per_step", "event_ns", "calls", "ms_a_call",
+                    "share_of_step_percent", "share_with_waiting_percent", "dropped"):
             if key in result:
-                print(f"{'':12} {key} = {result[key]:.4g}")
+                print(f"{'':13} {key} = {result[key]:.4g}")
+        for line in result.get("lines", []):
+            print(f"{'':13} {line}")
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
     return 0

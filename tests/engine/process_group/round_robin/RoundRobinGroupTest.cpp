@@ -72,6 +72,7 @@ TEST(RoundRobin, MayBeCalledFromACallbackOfWhatItEnds) {
   GroupOptions options = turns(2);
   options.threads = 1;
   runGroup(2, [](ProcessGroup& group) {
+    group.barrier()->wait();
     if (group.rank() == 1) {
       return;  // so that nothing of rank 0 ends by itself
     }

@@ -1,19 +1,22 @@
 #include "engine/train/DdpLog.h"
 
 #include <array>
-#include <cstdlib>
+#include <utility>
 
 #include "engine/trace/Messages.h"
 
 namespace lockstep::train {
 namespace {
 
-/// Numbers of one iteration. The start of the forward and these durations give c10d's other four
-/// moments; its averages are the means of the rows.
-constexpr std::array kNumbers{"forward_compute_time",       "backward_compute_time",
-                              "backward_comm_time",         "backward_compute_comm_overlap_time",
-                              "forward_compute_time_start", "unused_parameter_size"};
-constexpr std::array kDerived{"iteration",
+/// Fields that are no facts: numbers of an iteration, and what follows from their rows. The start
+/// of the forward and the durations give c10d's other four moments; its averages are the means.
+constexpr std::array kNumbers{"iteration",
+                              "unused_parameter_size",
+                              "forward_compute_time",
+                              "backward_compute_time",
+                              "backward_comm_time",
+                              "backward_compute_comm_overlap_time",
+                              "forward_compute_time_start",
                               "backward_compute_time_start",
                               "backward_comm_time_start",
                               "backward_compute_time_end",
@@ -27,35 +30,51 @@ constexpr std::array kDerived{"iteration",
 
 DdpLog::DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer)
     : ddp_(ddp), tracer_(tracer) {
-  send(0, false);
+  if (tracer_.recording()) {
+    tracer_.send(trace::toJson(trace::DdpLoggingMessage{0, changedFacts(), {}}));
+  }
 }
 
 void DdpLog::iteration(std::uint32_t step) {
-  send(step, true);
-}
-
-void DdpLog::send(std::uint32_t step, bool numbers) {
   if (!tracer_.recording()) {
     return;
   }
-  std::map<std::string, std::string> data = ddp_.loggingData();
+  ddp::Reducer::State state = ddp_.reducerState();
+  const auto durations = state.times.last();
+  std::uint64_t unusedBytes = 0;
+  for (const std::uint32_t index : state.unused) {
+    unusedBytes += ddp_.parameters()[index].tensor.nbytes();
+  }
   trace::DdpLoggingMessage message;
   message.step = step;
-  for (const char* name : kNumbers) {
-    if (auto found = data.extract(name); !found.empty() && numbers) {
-      message.numbers[name] = std::strtod(found.mapped().c_str(), nullptr);
-    }
+  message.numbers = {{"forward_compute_time", static_cast<double>(durations.forward)},
+                     {"backward_compute_time", static_cast<double>(durations.backward)},
+                     {"backward_comm_time", static_cast<double>(durations.communication)},
+                     {"backward_compute_comm_overlap_time", static_cast<double>(durations.overlap)},
+                     {"forward_compute_time_start", static_cast<double>(state.times.forwardStart)},
+                     {"unused_parameter_size", static_cast<double>(unusedBytes)}};
+  Changing now{ddp_.hasRebuiltBuckets(), ddp_.canSetStaticGraph(), std::move(state.unused),
+               std::move(state.readyOrder)};
+  if (last_ != now) {
+    message.facts = changedFacts();
+    last_ = std::move(now);
   }
-  for (const char* name : kDerived) {
+  tracer_.send(trace::toJson(message));
+}
+
+std::map<std::string, std::string> DdpLog::changedFacts() {
+  std::map<std::string, std::string> data = ddp_.loggingData();
+  for (const char* name : kNumbers) {
     data.erase(name);
   }
+  std::map<std::string, std::string> changed;
   for (const auto& [name, value] : data) {
     if (const auto found = sent_.find(name); found == sent_.end() || found->second != value) {
-      message.facts[name] = value;
+      changed[name] = value;
     }
   }
   sent_ = std::move(data);
-  tracer_.send(trace::toJson(message));
+  return changed;
 }
 
 }  // namespace lockstep::train

@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/trace/Tracer.h"
@@ -21,11 +23,22 @@ class DdpLog {
   void iteration(std::uint32_t step);
 
  private:
-  void send(std::uint32_t step, bool numbers);
+  /// What facts can change with, apart from the construction.
+  struct Changing {
+    bool rebuilt = false;
+    bool canBeStatic = false;
+    std::vector<std::uint32_t> unused;
+    std::vector<std::uint32_t> readyOrder;
+    bool operator==(const Changing&) const = default;
+  };
+
+  /// Returns the facts that are new or have changed.
+  std::map<std::string, std::string> changedFacts();
 
   const ddp::DistributedDataParallel& ddp_;
   trace::Tracer& tracer_;
   std::map<std::string, std::string> sent_;
+  std::optional<Changing> last_;
 };
 
 }  // namespace lockstep::train

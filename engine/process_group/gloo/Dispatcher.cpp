@@ -327,8 +327,10 @@ void Dispatcher::failAll(const Failure& failure) {
 void Dispatcher::tellOthers() {
   std::string reason;
   {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (told_) {
+      // Who comes second may be about to end the process: not before the reason stands.
+      announcedWake_.wait_for(lock, kTell, [this] { return announced_; });
       return;
     }
     told_ = true;
@@ -336,6 +338,13 @@ void Dispatcher::tellOthers() {
   }
   if (options_.size > 1) {
     notices_.announce(reason, kTell);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    announced_ = true;
+  }
+  announcedWake_.notify_all();
+  if (options_.size > 1) {
     transport_.close();
   }
 }

@@ -121,6 +121,7 @@ class Dispatcher {
   std::condition_variable queued_;
   std::condition_variable gone_;
   std::condition_variable watchWake_;
+  std::condition_variable announcedWake_;
   std::deque<Task> queue_;
   std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order; until callbacks ran
   std::uint64_t calls_ = 0;
@@ -129,6 +130,7 @@ class Dispatcher {
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   std::string broken_;        // empty while the group works
   CommErrorKind brokenBy_ = CommErrorKind::kBackend;
+  bool announced_ = false;  // as far as the store answered
   bool told_ = false;
   bool stopping_ = false;
   trace::Lane* queueLane_;

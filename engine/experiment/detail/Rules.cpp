@@ -83,7 +83,8 @@ class Rules {
     if (hasSparseGradients()) {
       const OptimizerConfig& o = e_.optimizer;
       expect(o.kind == "sgd" && o.momentum == 0 && o.weightDecay == 0,
-             {"optimizer.kind", "optimizer.momentum", "optimizer.weight_decay", "model.sparse"},
+             {"optimizer.kind", "optimizer.momentum", "optimizer.weight_decay", "model.sparse",
+              "model.kind"},
              "sparse gradients need optimizer.kind \"sgd\" with momentum = 0 and weight_decay = 0, "
              "which change no row that was not used; or model.sparse = false");
     }

@@ -157,5 +157,13 @@ TEST(Check, WantsANameOfOneLine) {
   EXPECT_THAT(wrong(experiment), Contains(HasSubstr("name: must not be empty")));
 }
 
+TEST(Check, StandsAtAKeyThatWasWrittenWhenARuleConcernsDefaults) {
+  const auto outcome = parseText(
+      "[data]\nkind = \"text\"\n[model]\nkind = \"ngram\"\n[train]\nsteps = 1\n", "x.toml", ".");
+  ASSERT_EQ(outcome.mistakes.size(), 1U);
+  EXPECT_THAT(outcome.mistakes.front().message(), testing::StartsWith("x.toml:4:8: "));
+  EXPECT_THAT(outcome.mistakes.front().text, HasSubstr("sparse gradients need"));
+}
+
 }  // namespace
 }  // namespace lockstep::experiment

@@ -107,18 +107,20 @@ class Future {
   };
 
   void complete(std::optional<T> value, std::exception_ptr exception) const {
+    const Future self(*this);  // who waits may drop *this as soon as it is done
+    State& state = *self.state_;
     std::vector<std::function<void(const Future&)>> callbacks;
     {
-      std::lock_guard lock(state_->mutex);
-      LOCKSTEP_CHECK(!state_->done, "a future was completed twice");
-      state_->value = std::move(value);
-      state_->exception = std::move(exception);
-      state_->done = true;
-      callbacks.swap(state_->callbacks);
+      std::lock_guard lock(state.mutex);
+      LOCKSTEP_CHECK(!state.done, "a future was completed twice");
+      state.value = std::move(value);
+      state.exception = std::move(exception);
+      state.done = true;
+      callbacks.swap(state.callbacks);
     }
-    state_->ready.notify_all();
+    state.ready.notify_all();
     for (auto& callback : callbacks) {
-      callback(*this);
+      callback(self);
     }
   }
 

@@ -134,11 +134,11 @@ TEST(CheckedGroup, EndsTheFirstStepsAtTheSameCallOnAllRanks) {
     auto made = makeProcessGroup("gloo", store, rank, 2, options);
     ASSERT_TRUE(made.ok()) << made.error().message();
     ProcessGroup& group = *made.value();
-    at::Tensor tensor = filled(5, 1);
     std::vector<ProcessGroup::WorkPtr> works;
     for (std::uint32_t step = 0; step < 6; ++step) {
       // Rank 1 has no inputs after its first step: its count stands still.
-      works.push_back(group.allreduce({tensor}, ReduceOp::kMax, atStep(rank == 0 ? step : 0, 4)));
+      works.push_back(
+          group.allreduce({filled(5, 1)}, ReduceOp::kMax, atStep(rank == 0 ? step : 0, 4)));
     }
     for (const auto& work : works) {
       work->wait();

@@ -99,8 +99,10 @@ ProcessGroup::WorkPtr ShapedGroup::forward(ForwardedCall forwarded) {
 }
 
 void ShapedGroup::abort(const std::string& reason) {
-  inner_->abort(reason);
+  // The link first: what is done below, behind an operation that is not, gets its turn when that
+  // one fails, and would succeed.
   traffic_->abort(reason);
+  inner_->abort(reason);
 }
 
 }  // namespace lockstep::process_group

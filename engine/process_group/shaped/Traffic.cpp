@@ -213,7 +213,6 @@ void Traffic::abort(const std::string& reason) {
   {
     std::lock_guard lock(mutex_);
     left = travelling_;
-    // Those that are done below would get the link later and succeed.
     left.insert(queue_.begin(), queue_.end());
   }
   for (const TransferPtr& transfer : left) {

@@ -27,9 +27,9 @@ std::vector<std::string> pathsOf(const std::vector<PluginFolder>& folders, Plugi
 TEST(PluginFolders, AreTheExperimentsThenTheUsersThenLocksteps) {
   setenv("LOCKSTEP_HOOKS", "/a/hooks:/b/hooks", 1);
   setenv("XDG_DATA_HOME", "/data", 1);
-  const auto folders = pluginFolders("/work/my.toml");
+  const auto folders = pluginFolders("/lab/my.toml");
   EXPECT_EQ(folders.front().kind, PluginFolder::Kind::kExperiment);
-  EXPECT_EQ(folders.front().path, "/work/hooks");
+  EXPECT_EQ(folders.front().path, "/lab/hooks");
   EXPECT_THAT(pathsOf(folders, PluginFolder::Kind::kUser),
               ElementsAre("/a/hooks", "/b/hooks", "/data/lockstep/hooks"));
   const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path();

@@ -18,8 +18,14 @@ namespace {
 
 constexpr double kHopMs = 1;           // the latency of a link
 constexpr double kLatencyMs = 2;       // of an allreduce between two ranks: two hops
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+// What a call takes besides is several times as long.
+constexpr double kLatencyOffMs = 1;
+constexpr double kBandwidthOff = 0.25;
+#else
 constexpr double kLatencyOffMs = 0.1;  // max(5 %, 100 us)
 constexpr double kBandwidthOff = 0.05;
+#endif
 
 /// From the first call of some operations to the end of the last, CLOCK_MONOTONIC. The end is taken
 /// where the Work ends: what waking a waiter costs is the processor's matter, not the link's.

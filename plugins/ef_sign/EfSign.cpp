@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "plugins/feedback/ErrorFeedback.h"
+#include "plugins/feedback/FeedbackHook.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -13,7 +13,7 @@ namespace {
 /// EF-SignSGD (Karimireddy et al., ICML 2019): of p = lr g + residual each rank sends the signs
 /// and, for each parameter, the mean magnitude; the update is the mean of what was sent, and the
 /// rest of p is the residual. In units of the update, so that it outlives a change of lr.
-class EfSign : public Hook {
+class EfSign : public FeedbackHook {
  public:
   static const Description& description() {
     static const Description description =
@@ -24,7 +24,7 @@ class EfSign : public Hook {
     return description;
   }
 
-  EfSign(Host host, const Values&) : Hook(host) {}
+  EfSign(Host host, const Values&) : FeedbackHook(host, true) {}
 
   void configure(const lockstep_optimizer_info& optimizer) {
     if (!(optimizer.learning_rate > 0)) {
@@ -57,16 +57,6 @@ class EfSign : public Hook {
     run.noMore();
   }
 
-  static constexpr std::uint32_t kStateSchema = 1;
-  void save(Writer& out) {
-    out.number(host().size());
-    feedback_.save(out);
-  }
-  void load(Reader& in, std::uint32_t, int) {
-    requireSameWorld(in.number<int>(), host().size());
-    feedback_.load(in);
-  }
-
  private:
   static std::size_t bytesFor(const Bucket& bucket, std::uint32_t i) {
     return sizeof(float) + (static_cast<std::size_t>(bucket.length(i)) + 7) / 8;
@@ -74,14 +64,13 @@ class EfSign : public Hook {
 
   void encode(const Bucket& bucket, std::uint32_t i, std::uint8_t* out) {
     const auto gradient = bucket.gradient(i);
-    auto& residual = feedback_.of(bucket.id(i), gradient.size());
-    kernels().addScaled(residual.data(), gradient.data(), rate_, gradient.size());  // p
-    const auto scale = static_cast<float>(
-        kernels().absoluteSum(residual.data(), residual.size()) /
-        static_cast<double>(std::max<std::size_t>(residual.size(), 1)));
+    auto& p = residual(bucket.id(i), gradient.size());
+    kernels().addScaled(p.data(), gradient.data(), rate_, gradient.size());
+    const auto scale = static_cast<float>(kernels().absoluteSum(p.data(), p.size()) /
+                                          static_cast<double>(std::max<std::size_t>(p.size(), 1)));
     std::memcpy(out, &scale, sizeof scale);
-    kernels().packSigns(residual.data(), out + sizeof scale, residual.size());
-    kernels().addSigns(out + sizeof scale, residual.data(), residual.size(), -scale);
+    kernels().packSigns(p.data(), out + sizeof scale, p.size());
+    kernels().addSigns(out + sizeof scale, p.data(), p.size(), -scale);
   }
 
   void add(const Bucket& bucket, const std::uint8_t* in) const {
@@ -96,7 +85,6 @@ class EfSign : public Hook {
   }
 
   float rate_ = 1;
-  ErrorFeedback feedback_;
 };
 
 }  // namespace

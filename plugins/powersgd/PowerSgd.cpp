@@ -1,12 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <random>
 #include <vector>
 
-#include "plugins/feedback/ErrorFeedback.h"
+#include "plugins/feedback/FeedbackHook.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
@@ -48,7 +47,7 @@ void orthogonalize(std::span<float> vectors, std::size_t count) {
 /// PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019), in the steps of PyTorch's powerSGD_hook:
 /// each matrix M is approximated by P Q^T of a small rank, found by one power iteration from the
 /// last step's Q; P and Q are what is averaged.
-class PowerSgd : public Hook {
+class PowerSgd : public FeedbackHook {
  public:
   static const Description& description() {
     static const Description description =
@@ -76,10 +75,7 @@ class PowerSgd : public Hook {
                    .min = 1,
                    .max = 1e6,
                    .flags = LOCKSTEP_PARAM_ADVANCED})
-            .boolean({.key = "error_feedback",
-                      .label = "Error feedback",
-                      .help = "adds what was left out to the next gradients",
-                      .initial = true})
+            .boolean(kErrorFeedback)
             .boolean({.key = "warm_start",
                       .label = "Warm start",
                       .help = "begins with the last step's factors",
@@ -95,11 +91,10 @@ class PowerSgd : public Hook {
   }
 
   PowerSgd(Host host, const Values& values)
-      : Hook(host),
+      : FeedbackHook(host, values["error_feedback"].boolean()),
         rank_(static_cast<std::size_t>(values["rank"].integer())),
         start_(static_cast<std::uint64_t>(values["start"].integer())),
         least_(values["min_compression_rate"].real()),
-        feeds_(values["error_feedback"].boolean()),
         warm_(values["warm_start"].boolean()),
         seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
 
@@ -111,9 +106,7 @@ class PowerSgd : public Hook {
       run.noMore();
       return;
     }
-    if (feeds_) {
-      feedback_.addTo(bucket);
-    }
+    addRest(bucket);
     const auto work = std::make_shared<Work>(plan(run, bucket));
     for (Matrix& matrix : work->matrices) {
       firstFactor(matrix, bucket.step());
@@ -133,24 +126,13 @@ class PowerSgd : public Hook {
     });
   }
 
-  static constexpr std::uint32_t kStateSchema = 1;
   void save(Writer& out) {
-    out.number(host().size());
-    feedback_.save(out);
-    out.number(static_cast<std::uint64_t>(factors_.size()));
-    for (const auto& [id, factor] : factors_) {
-      out.number(id);
-      out.vector(factor);
-    }
+    FeedbackHook::save(out);
+    factors_.save(out);
   }
-  void load(Reader& in, std::uint32_t, int) {
-    requireSameWorld(in.number<int>(), host().size());
-    feedback_.load(in);
-    factors_.clear();
-    for (auto count = in.number<std::uint64_t>(); count > 0; --count) {
-      const auto id = in.number<std::uint32_t>();
-      factors_[id] = in.vector<float>();
-    }
+  void load(Reader& in, std::uint32_t schema, int worldSize) {
+    FeedbackHook::load(in, schema, worldSize);
+    factors_.load(in);
   }
 
  private:
@@ -206,9 +188,9 @@ class PowerSgd : public Hook {
 
   /// Q: the last step's, or random ones, the same on all ranks; orthonormal.
   void firstFactor(Matrix& matrix, std::uint64_t step) {
-    const auto last = factors_.find(matrix.id);
-    if (warm_ && last != factors_.end() && last->second.size() == matrix.q.size()) {
-      std::copy(last->second.begin(), last->second.end(), matrix.q.begin());
+    const auto* last = factors_.find(matrix.id);
+    if (warm_ && last != nullptr && last->size() == matrix.q.size()) {
+      std::copy(last->begin(), last->end(), matrix.q.begin());
     } else {
       std::seed_seq sequence{seed_, step, std::uint64_t{matrix.id}};
       std::mt19937_64 random(sequence);
@@ -245,11 +227,10 @@ class PowerSgd : public Hook {
   void finish(const Bucket& bucket, Work& work) {
     kernels().scale(work.q.data(), static_cast<float>(1 / bucket.divisor()), work.q.size());
     for (Matrix& matrix : work.matrices) {
-      float* residual = nullptr;
-      if (feeds_) {
-        auto& kept = feedback_.of(matrix.id, matrix.values.size());
-        std::copy(matrix.values.begin(), matrix.values.end(), kept.begin());
-        residual = kept.data();
+      float* kept = nullptr;
+      if (feeds()) {
+        kept = residual(matrix.id, matrix.values.size()).data();
+        std::copy(matrix.values.begin(), matrix.values.end(), kept);
       }
       std::fill(matrix.values.begin(), matrix.values.end(), 0.0F);
       for (std::size_t row = 0; row < matrix.rows; ++row) {
@@ -259,10 +240,11 @@ class PowerSgd : public Hook {
                               matrix.p[k * matrix.rows + row], matrix.columns);
         }
       }
-      if (residual != nullptr) {
-        kernels().addScaled(residual, matrix.values.data(), -1, matrix.values.size());
+      if (kept != nullptr) {
+        kernels().addScaled(kept, matrix.values.data(), -1, matrix.values.size());
       }
-      factors_[matrix.id].assign(matrix.q.begin(), matrix.q.end());
+      std::copy(matrix.q.begin(), matrix.q.end(),
+                factors_.of(matrix.id, matrix.q.size()).begin());
     }
     std::size_t at = 0;
     for (const auto values : work.vectors) {
@@ -274,11 +256,9 @@ class PowerSgd : public Hook {
   const std::size_t rank_;
   const std::uint64_t start_;
   const double least_;
-  const bool feeds_;
   const bool warm_;
   const std::uint64_t seed_;
-  ErrorFeedback feedback_;
-  std::map<std::uint32_t, std::vector<float>> factors_;  // the last Q of each parameter
+  PerParameter factors_;  // the last Q of each parameter
 };
 
 }  // namespace

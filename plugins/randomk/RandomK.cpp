@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "plugins/feedback/ErrorFeedback.h"
+#include "plugins/feedback/FeedbackHook.h"
 
 using namespace lockstep::plugin;
 
@@ -12,7 +12,7 @@ namespace {
 
 /// Random-k sparsification with error feedback (Stich, Cordonnier, Jaggi, NeurIPS 2018): all ranks
 /// draw the same indices from seed, step and bucket, so that a plain allreduce of k values will do.
-class RandomK : public Hook {
+class RandomK : public FeedbackHook {
  public:
   static const Description& description() {
     static const Description description =
@@ -20,18 +20,8 @@ class RandomK : public Hook {
                     "Averages a random part of the gradients, the same on all ranks, and keeps the "
                     "rest for later steps. Sends no indices.")
             .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real({.key = "density",
-                   .label = "Density",
-                   .help = "part of the gradients that is sent",
-                   .initial = 0.01,
-                   .min = 1e-6,
-                   .max = 1,
-                   .flags = LOCKSTEP_PARAM_LOG_SCALE})
-            .boolean({.key = "error_feedback",
-                      .label = "Error feedback",
-                      .help = "adds what was left out to the next gradients; without it what is "
-                              "sent is scaled up, so that it is right on average",
-                      .initial = true})
+            .real(kDensity)
+            .boolean(kErrorFeedback)
             .integer({.key = "seed",
                       .label = "Seed",
                       .help = "of the choice",
@@ -43,29 +33,22 @@ class RandomK : public Hook {
   }
 
   RandomK(Host host, const Values& values)
-      : Hook(host),
+      : FeedbackHook(host, values["error_feedback"].boolean()),
         density_(values["density"].real()),
-        feeds_(values["error_feedback"].boolean()),
         seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
 
   void run(Run run, Bucket bucket) {
-    if (feeds_) {
-      feedback_.addTo(bucket);
-    }
+    addRest(bucket);
     const auto flat = bucket.flat();
     auto chosen = choose(bucket);
     const auto values = run.scratch<float>(static_cast<std::int64_t>(chosen.size()));
     const float scale =
-        feeds_ ? 1.0F : static_cast<float>(flat.size()) / static_cast<float>(chosen.size());
+        feeds() ? 1.0F : static_cast<float>(flat.size()) / static_cast<float>(chosen.size());
     for (std::size_t i = 0; i < chosen.size(); ++i) {
       values[i] = flat[chosen[i]] * scale / static_cast<float>(bucket.divisor());
       flat[chosen[i]] = 0;
     }
-    for (std::uint32_t i = 0; feeds_ && i < bucket.parameters(); ++i) {
-      const auto gradient = bucket.gradient(i);
-      auto& residual = feedback_.of(bucket.id(i), gradient.size());
-      std::copy(gradient.begin(), gradient.end(), residual.begin());
-    }
+    keepRest(bucket);
     run.counter("kept", static_cast<double>(chosen.size()));
     run.allReduce(bufferOf(values), LOCKSTEP_SUM,
                   [run, flat, values, chosen = std::move(chosen)] {
@@ -78,22 +61,11 @@ class RandomK : public Hook {
     run.noMore();
   }
 
-  static constexpr std::uint32_t kStateSchema = 1;
-  void save(Writer& out) {
-    out.number(host().size());
-    feedback_.save(out);
-  }
-  void load(Reader& in, std::uint32_t, int) {
-    requireSameWorld(in.number<int>(), host().size());
-    feedback_.load(in);
-  }
-
  private:
   /// Distinct indices, ascending, the same on every rank (Floyd's algorithm).
   [[nodiscard]] std::vector<std::uint32_t> choose(const Bucket& bucket) const {
     const auto size = static_cast<std::uint32_t>(bucket.numel());
-    const auto count = static_cast<std::uint32_t>(
-        std::max(1.0, std::ceil(density_ * static_cast<double>(size))));
+    const auto count = static_cast<std::uint32_t>(countFor(density_, size));
     std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.index()}};
     std::mt19937_64 random(sequence);
     std::vector<bool> taken(size, false);
@@ -113,9 +85,7 @@ class RandomK : public Hook {
   }
 
   const double density_;
-  const bool feeds_;
   const std::uint64_t seed_;
-  ErrorFeedback feedback_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "plugins/feedback/ErrorFeedback.h"
+#include "plugins/feedback/FeedbackHook.h"
 
 using namespace lockstep::plugin;
 
@@ -13,7 +13,7 @@ namespace {
 
 /// Top-k sparsification with error feedback (Stich, Cordonnier, Jaggi, NeurIPS 2018): of gradient
 /// plus residual the k largest magnitudes are sent as (index, value); the rest is the residual.
-class TopK : public Hook {
+class TopK : public FeedbackHook {
  public:
   static const Description& description() {
     static const Description description =
@@ -21,32 +21,19 @@ class TopK : public Hook {
                     "Sends the largest gradients alone, by allgather of indices and values, and "
                     "keeps the rest for later steps.")
             .caps(LOCKSTEP_CAP_SAME_RESULT)
-            .real({.key = "density",
-                   .label = "Density",
-                   .help = "part of the gradients that is sent; pays below 1 / world size",
-                   .initial = 0.01,
-                   .min = 1e-6,
-                   .max = 1,
-                   .flags = LOCKSTEP_PARAM_LOG_SCALE})
-            .boolean({.key = "error_feedback",
-                      .label = "Error feedback",
-                      .help = "adds what was left out to the next gradients",
-                      .initial = true});
+            .real(kDensity)
+            .boolean(kErrorFeedback);
     return description;
   }
 
   TopK(Host host, const Values& values)
-      : Hook(host),
-        density_(values["density"].real()),
-        feeds_(values["error_feedback"].boolean()) {}
+      : FeedbackHook(host, values["error_feedback"].boolean()),
+        density_(values["density"].real()) {}
 
   void run(Run run, Bucket bucket) {
-    if (feeds_) {
-      feedback_.addTo(bucket);
-    }
+    addRest(bucket);
     const auto flat = bucket.flat();
-    const auto count = static_cast<std::int64_t>(
-        std::max(1.0, std::ceil(density_ * static_cast<double>(flat.size()))));
+    const auto count = static_cast<std::int64_t>(countFor(density_, flat.size()));
     // One message: indices, then the bits of the values.
     const auto message = run.scratch<std::int32_t>(2 * count);
     const auto all = run.scratch<std::int32_t>(2 * count * run.size());
@@ -67,16 +54,6 @@ class TopK : public Hook {
     run.noMore();
   }
 
-  static constexpr std::uint32_t kStateSchema = 1;
-  void save(Writer& out) {
-    out.number(host().size());
-    feedback_.save(out);
-  }
-  void load(Reader& in, std::uint32_t, int) {
-    requireSameWorld(in.number<int>(), host().size());
-    feedback_.load(in);
-  }
-
  private:
   /// The `count` largest magnitudes, lowest index first among equals, in ascending order.
   static std::vector<std::uint32_t> select(std::span<const float> values, std::size_t count) {
@@ -94,14 +71,6 @@ class TopK : public Hook {
     order.resize(count);
     std::sort(order.begin(), order.end());
     return order;
-  }
-
-  void keepRest(const Bucket& bucket) {
-    for (std::uint32_t i = 0; feeds_ && i < bucket.parameters(); ++i) {
-      const auto gradient = bucket.gradient(i);
-      auto& residual = feedback_.of(bucket.id(i), gradient.size());
-      std::copy(gradient.begin(), gradient.end(), residual.begin());
-    }
   }
 
   static void scatter(const Run& run, const Bucket& bucket, std::span<const std::int32_t> all,
@@ -124,8 +93,6 @@ class TopK : public Hook {
   }
 
   const double density_;
-  const bool feeds_;
-  ErrorFeedback feedback_;
 };
 
 }  // namespace

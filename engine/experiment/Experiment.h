@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace lockstep::experiment {
@@ -85,8 +87,25 @@ struct DdpConfig {
   bool operator==(const DdpConfig&) const = default;
 };
 
-struct HookConfig {
-  std::string name = "allreduce";  ///< allreduce noop
+/// The value of a parameter that a hook's plugin describes. Whether it fits is known where the
+/// plugin is (plugin/ResolveHooks.h).
+using HookValue = std::variant<bool, std::int64_t, double, std::string>;
+
+/// One communication hook and what it is told: a key of the table for each parameter.
+struct HookSettings {
+  std::string name = "allreduce";
+  std::string library;  ///< path of its plugin; empty = looked for in the plugin folders
+  std::map<std::string, HookValue> values;
+
+  bool operator==(const HookSettings&) const = default;
+};
+
+/// The hook of a run, [hook].
+struct HookConfig : HookSettings {
+  std::vector<HookSettings> inner{};  ///< [hook.inner]: the hooks inside, each in the one before
+
+  /// Whether it is the engine's own allreduce or noop, and no plugin.
+  [[nodiscard]] bool isOwn() const;
 
   bool operator==(const HookConfig&) const = default;
 };

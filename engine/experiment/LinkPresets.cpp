@@ -32,9 +32,4 @@ const LinkPreset* findLinkPreset(std::string_view name) {
   return nullptr;
 }
 
-bool LinkConfig::shapes() const {
-  return preset != "none" || bandwidthGbps > 0 || latencyUs > 0 || jitterUs > 0 ||
-         insideBandwidthGbps > 0 || insideLatencyUs > 0 || !slowRanks.empty();
-}
-
 }  // namespace lockstep::experiment

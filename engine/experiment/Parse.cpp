@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -14,6 +15,8 @@
 
 #include "engine/experiment/detail/Document.h"
 #include "engine/experiment/detail/FaultRows.h"
+#include "engine/base/Nearest.h"
+#include "engine/experiment/detail/HookKeys.h"
 #include "engine/experiment/detail/Nearest.h"
 #include "engine/experiment/detail/Rules.h"
 
@@ -93,6 +96,7 @@ class Builder {
 
   ParseOutcome build() {
     settleLength();
+    settleHook();
     // Kinds first: they decide which of the other keys have a meaning.
     std::set<std::string> deciders;
     for (const Row& row : detail::rows()) {
@@ -191,8 +195,26 @@ class Builder {
     replace("train.epochs", "train.steps");
   }
 
+  /// Another hook as an override does not get what the file tells its own.
+  void settleHook() {
+    if (!overridden_.contains("hook.name")) {
+      return;
+    }
+    std::erase_if(entries_, [this](const auto& entry) {
+      return detail::isHookKey(entry.first) && !overridden_.contains(entry.first);
+    });
+    std::erase_if(doubtful_, detail::isHookKey);
+  }
+
   void apply(const Entry& entry) {
     const Row* row = detail::findRow(entry.key);
+    if (row == nullptr && detail::isHookKey(entry.key)) {
+      const fs::path base = entry.file == kOverride ? fs::current_path() : folder_;
+      if (auto wrong = detail::setHookKey(entry.key, entry.value, base, experiment_.hook)) {
+        report(entry, std::move(*wrong));
+      }
+      return;
+    }
     if (row == nullptr) {
       reportUnknown(entry);
       return;
@@ -275,7 +297,7 @@ class Builder {
       for (const auto& candidate : detail::faultRows()) {
         keys.push_back(candidate.field.key);
       }
-      const std::string nearest = detail::nearestOf(entry.key, keys);
+      const std::string nearest = base::nearestOf(entry.key, keys);
       wrong(nearest.empty() ? std::string("unknown key of a fault")
                             : fmt::format("unknown key; did you mean {}?", nearest),
             true);
@@ -316,17 +338,14 @@ class Builder {
   }
 
   ParseOutcome finish() {
-    std::stable_sort(mistakes_.begin(), mistakes_.end(), [](const Mistake& a, const Mistake& b) {
-      return std::tuple(a.file == kOverride, a.line, a.column) <
-             std::tuple(b.file == kOverride, b.line, b.column);
-    });
     ParseOutcome outcome;
-    outcome.experiment.name = experiment_.name;
-    outcome.experiment.shows = experiment_.shows;
-    if (mistakes_.empty()) {
-      outcome.experiment = std::move(experiment_);
+    outcome.file = name_;
+    outcome.experiment = std::move(experiment_);
+    for (const auto& [key, entry] : entries_) {
+      outcome.written[key] = {entry.file, entry.keyPlace.line, entry.keyPlace.column,
+                              entry.valuePlace.line, entry.valuePlace.column};
     }
-    outcome.mistakes = std::move(mistakes_);
+    outcome.add(std::move(mistakes_));
     return outcome;
   }
 
@@ -343,6 +362,32 @@ class Builder {
 };
 
 }  // namespace
+
+Mistake ParseOutcome::at(const std::string& key, std::string text, bool atName) const {
+  const auto found = written.find(key);
+  if (found == written.end()) {
+    return {file, 0, 0, key, std::move(text)};
+  }
+  const WrittenKey& place = found->second;
+  return {place.file, atName ? place.line : place.valueLine,
+          atName ? place.column : place.valueColumn, key, std::move(text)};
+}
+
+void ParseOutcome::add(std::vector<Mistake> found) {
+  if (found.empty()) {
+    return;
+  }
+  mistakes.insert(mistakes.end(), std::make_move_iterator(found.begin()),
+                  std::make_move_iterator(found.end()));
+  std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
+    return std::tuple(a.file == kOverride, a.line, a.column) <
+           std::tuple(b.file == kOverride, b.line, b.column);
+  });
+  Experiment unusable;
+  unusable.name = std::move(experiment.name);
+  unusable.shows = std::move(experiment.shows);
+  experiment = std::move(unusable);
+}
 
 std::string Mistake::message() const {
   std::string text = file;
@@ -398,6 +443,7 @@ std::string toToml(const Experiment& experiment) {
     }
     const auto parts = detail::splitKey(field.key);
     if (parts.table != table) {
+      text += table == "hook" ? detail::hookToToml(experiment.hook) : "";
       table = parts.table;
       text += fmt::format("\n[{}]\n", table);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,11 +24,27 @@ struct Mistake {
   [[nodiscard]] std::string message() const;
 };
 
+/// Where a key of an experiment was written: its name and its value.
+struct WrittenKey {
+  std::string file;
+  int line = 0;  ///< of the name
+  int column = 0;
+  int valueLine = 0;
+  int valueColumn = 0;
+};
+
 /// A parsed experiment or everything that is wrong with it, never both: with mistakes the
 /// experiment holds defaults, apart from `name` and `shows` where those could be read.
 struct ParseOutcome {
   Experiment experiment;
   std::vector<Mistake> mistakes;
+  std::string file;                           ///< as messages name it
+  std::map<std::string, WrittenKey> written;  ///< by key, "hook.density"
+
+  /// A mistake at the value, or the name, of a key; without a place if it was not written.
+  [[nodiscard]] Mistake at(const std::string& key, std::string text, bool atName = false) const;
+  /// Adds what was found wrong later, by who knows more.
+  void add(std::vector<Mistake> found);
 };
 
 /// Overrides of single keys, `--set key=value`, value in TOML; for a text, a choice or a path

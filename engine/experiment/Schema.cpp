@@ -104,6 +104,11 @@ std::string allowedValues(const Field& field) {
   return {};
 }
 
+std::optional<std::string> violation(const Field& field, const HookValue& value) {
+  return detail::violation(field,
+                           std::visit([](const auto& held) { return detail::Value(held); }, value));
+}
+
 std::string valueText(const Field& field, const Experiment& experiment) {
   const detail::Row* row = detail::findRow(field.key);
   LOCKSTEP_CHECK(row != nullptr, "no key '{}'", field.key);

@@ -51,6 +51,10 @@ bool applies(const Field& field, const Experiment& experiment);
 /// Says what a value must be: "an integer from 1 to 64", "one of sgd, adam, adamw".
 std::string allowedValues(const Field& field);
 
+/// Returns what is wrong with the type or the range of a value of a field that is none of the
+/// schema's (a hook's parameter), or nothing.
+std::optional<std::string> violation(const Field& field, const HookValue& value);
+
 /// Returns the value of `field` in `experiment` as TOML text; empty for an optional key
 /// that is not set.
 std::string valueText(const Field& field, const Experiment& experiment);

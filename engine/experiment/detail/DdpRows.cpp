@@ -102,8 +102,13 @@ void addDdp(Table& table) {
 
 void addHook(Table& table) {
   table.push_back(RowBuilder("hook.name", at<&E::hook, &HookConfig::name>(), "Communication hook",
-                             "What is done with a bucket that is ready.")
-                      .choices({"allreduce", "noop"}));
+                             "What is done with a bucket that is ready: allreduce, noop, or the "
+                             "name of a plugin's hook (lockstep hooks lists them); its parameters "
+                             "are further keys of [hook], and a hook inside it is [hook.inner]."));
+  table.push_back(RowBuilder("hook.library", at<&E::hook, &HookConfig::library>(), "Library",
+                             "Shared library of the hook; empty looks in the plugin folders.")
+                      .path()
+                      .advanced());
 }
 
 void addOptimizer(Table& table) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <functional>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -70,11 +71,27 @@ Value valueOf(const toml::node& node) {
   return OtherValue{text.str()};
 }
 
+/// [hook.inner], [hook.inner.inner], ... are the only tables in tables.
+bool mayHoldTable(std::string_view table, std::string_view leaf) {
+  return leaf == "inner" && (table == "hook" || table.starts_with("hook.inner"));
+}
+
 void flatten(const toml::table& root, const std::string& name, Document& document) {
   const auto add = [&](std::string key, const toml::key& written, const toml::node& node) {
     document.entries.push_back(
         {std::move(key), valueOf(node), name, placeOf(written.source()), placeOf(node.source())});
   };
+  const std::function<void(const std::string&, const toml::table&)> addTable =
+      [&](const std::string& prefix, const toml::table& table) {
+        for (const auto& [leaf, value] : table) {
+          const std::string key = fmt::format("{}.{}", prefix, leaf.str());
+          if (value.is_table() && mayHoldTable(prefix, leaf.str())) {
+            addTable(key, *value.as_table());
+          } else {
+            add(key, leaf, value);
+          }
+        }
+      };
   for (const auto& [key, node] : root) {
     if (node.is_array_of_tables()) {
       for (const auto& element : *node.as_array()) {
@@ -94,9 +111,7 @@ void flatten(const toml::table& root, const std::string& name, Document& documen
       continue;
     }
     document.tables.push_back({std::string(key.str()), placeOf(key.source())});
-    for (const auto& [leaf, value] : *table) {
-      add(fmt::format("{}.{}", key.str(), leaf.str()), leaf, value);
-    }
+    addTable(std::string(key.str()), *table);
   }
 }
 

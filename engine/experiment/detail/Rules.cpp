@@ -26,6 +26,7 @@ class Rules {
     capture();
     link();
     ddp();
+    hook();
     sharedOptimizers();
     dataParallel();
     return std::move(broken_);
@@ -234,6 +235,16 @@ class Rules {
     return d.paramDtype != "none" || d.reduceDtype != "none" || d.bufferDtype != "none";
   }
 
+  void hook() {
+    expect(!e_.hook.name.empty(), {"hook.name"}, "must be the name of a hook");
+    std::string table = "hook";
+    for (const HookSettings& inner : e_.hook.inner) {
+      table += ".inner";
+      expect(!inner.name.empty(), {table + ".name", "hook.name"},
+             fmt::format("[{}] must say the name of the hook inside", table));
+    }
+  }
+
   void dataParallel() {
     if (e_.processes.strategy != "data_parallel") {
       return;
@@ -250,7 +261,7 @@ class Rules {
     refuse(mixesPrecision(), "ddp.param_dtype");
     refuse(e_.optimizer.zero, "optimizer.zero");
     refuse(e_.optimizer.inBackward, "optimizer.in_backward");
-    refuse(e_.hook.name != "allreduce", "hook.name");
+    refuse(!(e_.hook == HookConfig{}), "hook.name");
     refuse(hasSparseGradients(), "model.sparse");
   }
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "engine/experiment/detail/Nearest.h"
+#include "engine/base/Nearest.h"
 
 namespace lockstep::experiment::detail {
 namespace {
@@ -197,7 +197,7 @@ std::optional<std::string> violation(const Field& field, const Value& value) {
   std::string text =
       fmt::format("must be {}, not {}", allowedValues(field), shortened(format(value)));
   if (const auto* given = std::get_if<std::string>(&value)) {
-    const std::string nearest = nearestOf(*given, field.choices);
+    const std::string nearest = base::nearestOf(*given, field.choices);
     if (!nearest.empty()) {
       text += fmt::format("; did you mean \"{}\"?", nearest);
     }

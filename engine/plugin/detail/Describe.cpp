@@ -128,7 +128,12 @@ HookInfo hookOf(const lockstep_hook_info* given, std::uint32_t index) {
   std::set<std::string> keys;
   for (std::uint32_t i = 0; i < raw.param_count; ++i) {
     hook.params.push_back(paramOf(raw.params[i], hook.id, i));
-    if (!keys.insert(hook.params.back().key).second) {
+    const std::string& key = hook.params.back().key;
+    if (key == "name" || key == "library" || key == "inner") {
+      refuse(fmt::format("hook {} has a parameter '{}', which says something else in an experiment",
+                         hook.id, key));
+    }
+    if (!keys.insert(key).second) {
       refuse(fmt::format("hook {} has two parameters '{}'", hook.id, hook.params.back().key));
     }
   }

@@ -35,7 +35,7 @@ TEST(Check, FindsEveryValueOutOfRange) {
   experiment.processes.worldSize = 65;
   experiment.ddp.bucketCapMb = 0;
   experiment.optimizer.learningRate = std::numeric_limits<double>::quiet_NaN();
-  experiment.hook.name = "powersgd";
+  experiment.hook.name.clear();
   const auto found = wrong(experiment);
   EXPECT_EQ(found.size(), 4U);
   EXPECT_THAT(found,

@@ -220,15 +220,16 @@ TEST(Parse, TakesDamagedExperimentsWithoutHarm) {
 }
 
 TEST(Parse, NamesTheKeysOfATableWhenNothingIsNear) {
-  EXPECT_THAT(mistakesIn("[hook]\nzebra = 1\n[train]\nsteps = 1\n"),
-              ElementsAre("e.toml:2:1: hook.zebra: unknown key; the keys of [hook] are name"));
+  EXPECT_THAT(mistakesIn("[capture]\nzebra = 1\n[train]\nsteps = 1\n"),
+              ElementsAre("e.toml:2:1: capture.zebra: unknown key; the keys of [capture] are "
+                          "enabled, ring_events, counters_hz"));
 }
 
 TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {
   const auto found =
       mistakesIn("train.steps = 1\nhook = \"noop\"\n[name]\nx = 1\n[[ddp]]\na = 1\n");
   ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0], "e.toml:2:1: hook: is a table: write its keys under [hook] (name)");
+  EXPECT_EQ(found[0], "e.toml:2:1: hook: is a table: write its keys under [hook] (name, library)");
   EXPECT_THAT(found[1], HasSubstr("name: must be a text in quotes, not a table"));
   EXPECT_THAT(found[2], HasSubstr("ddp: is a table"));
 }

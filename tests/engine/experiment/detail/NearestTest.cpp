@@ -5,14 +5,6 @@
 namespace lockstep::experiment::detail {
 namespace {
 
-TEST(Nearest, CountsEditsWithSwapsAsOne) {
-  EXPECT_EQ(editDistance("", ""), 0U);
-  EXPECT_EQ(editDistance("steps", "steps"), 0U);
-  EXPECT_EQ(editDistance("", "abc"), 3U);
-  EXPECT_EQ(editDistance("stpes", "steps"), 1U);
-  EXPECT_EQ(editDistance("kitten", "sitting"), 3U);
-}
-
 TEST(Nearest, FindsAMistypedKey) {
   EXPECT_EQ(nearestKey("ddp.bucket_cap"), "ddp.bucket_cap_mb");
   EXPECT_EQ(nearestKey("ddp.bukcet_cap_mb"), "ddp.bucket_cap_mb");

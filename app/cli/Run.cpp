@@ -10,6 +10,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
+#include "app/cli/ReadExperiment.h"
 #include "app/cli/RunReport.h"
 #include "engine/experiment/Schema.h"
 #include "engine/launch/Supervisor.h"
@@ -92,7 +93,7 @@ int run(const RunArguments& arguments) {
   if (!overrides.ok()) {
     return fail(overrides.error());
   }
-  auto parsed = experiment::parseFile(arguments.file, overrides.value());
+  auto parsed = readExperiment(arguments.file, overrides.value());
   if (!parsed.mistakes.empty()) {
     return fail(parsed.mistakes);
   }

@@ -57,6 +57,7 @@ class Gathering {
     report_.stepsPerSecond = analysed.stepsPerSecond;
     report_.overlapPercent = analysed.overlapPercent;
     report_.exposedMs = analysed.exposedMs;
+    report_.checks = analysed.checks;
     report_.layouts = std::move(data_.layouts);
     return std::move(report_);
   }

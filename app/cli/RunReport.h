@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Result.h"
 #include "engine/trace/RunFile.h"
 
@@ -25,6 +26,7 @@ struct RunReport {
   std::optional<double> stepsPerSecond;   ///< of the slowest rank, after the warm-up
   std::optional<double> overlapPercent;   ///< of the time communication was in flight
   std::optional<double> exposedMs;        ///< a step, median over ranks and steps
+  std::optional<analysis::CheckCost> checks;
   std::uint64_t events = 0;
   std::uint64_t eventsDropped = 0;
   std::vector<trace::ProblemRow> problems;

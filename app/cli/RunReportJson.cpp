@@ -74,6 +74,17 @@ Json ranksOf(const RunReport& report) {
   return ranks;
 }
 
+Json checksOf(const RunReport& report) {
+  if (!report.checks) {
+    return nullptr;
+  }
+  return {{"calls", report.checks->calls},
+          {"own_ms", report.checks->ownMs},
+          {"waiting_ms", report.checks->waitingMs},
+          {"own_percent", report.checks->ownPercent},
+          {"waiting_percent", report.checks->waitingPercent}};
+}
+
 Json problemsOf(const RunReport& report) {
   Json problems = Json::array();
   for (const auto& problem : report.problems) {
@@ -108,6 +119,7 @@ std::string toJson(const RunReport& report) {
       {"steps_per_second", number(report.stepsPerSecond)},
       {"overlap_percent", number(report.overlapPercent)},
       {"exposed_ms", number(report.exposedMs)},
+      {"checks", checksOf(report)},
       {"events", report.events},
       {"events_dropped", report.eventsDropped},
       {"buckets", layoutsOf(report)},

@@ -54,6 +54,16 @@ std::string communication(const RunReport& report) {
                      *report.exposedMs);
 }
 
+std::string checksText(const RunReport& report) {
+  if (!report.checks) {
+    return "";
+  }
+  return fmt::format("{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
+                     "their last rank",
+                     counted(report.checks->calls, "call"), report.checks->ownPercent,
+                     report.checks->waitingPercent);
+}
+
 std::string eventsText(const RunReport& report) {
   return fmt::format("{} recorded, {} dropped", grouped(report.events),
                      grouped(report.eventsDropped));
@@ -149,6 +159,7 @@ std::string infoText(const RunReport& report) {
   line("finished", info.finishedAt);
   line("training", figures(report));
   line("communication", communication(report));
+  line("checks", checksText(report));
   line("events", eventsText(report));
   text += "\nranks\n" + rankTable(report);
   for (const auto& rank : report.ranks) {

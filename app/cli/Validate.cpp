@@ -7,6 +7,7 @@
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
+#include "app/cli/ReadExperiment.h"
 
 namespace lockstep::cli {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 int validate(const std::vector<std::string>& files) {
   int exitCode = 0;
   for (const auto& file : files) {
-    const auto outcome = experiment::parseFile(file);
+    const auto outcome = readExperiment(file);
     if (outcome.mistakes.empty()) {
       fmt::print("{}: ok\n", file);
       std::fflush(stdout);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <tuple>
@@ -96,68 +97,112 @@ void measure(CollectiveTimes& collective, const std::set<int>& ranks,
   }
 }
 
-}  // namespace
+using RankOfTrack = std::unordered_map<std::int32_t, int>;
 
-std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
-  std::unordered_map<std::int32_t, int> rankOf;
+RankOfTrack rankOfTrack(const RunData& data) {
+  RankOfTrack rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
+  return rankOf;
+}
+
+std::vector<const SpanRow*> spansByStart(const RunData& data, const RankOfTrack& rankOf,
+                                         std::initializer_list<EventKind> kinds) {
   std::vector<const SpanRow*> spans;
   for (const SpanRow& span : data.spans) {
     const Operation operation = trace::operationOf(span.detail);
-    const bool collective = span.kind == EventKind::kCollective ||
-                            span.kind == EventKind::kShaped || span.kind == EventKind::kChecked;
-    if (collective && rankOf.contains(span.track) && operation != Operation::kSend &&
+    if (std::find(kinds.begin(), kinds.end(), span.kind) != kinds.end() &&
+        rankOf.contains(span.track) && operation != Operation::kSend &&
         operation != Operation::kRecv) {
       spans.push_back(&span);
     }
   }
   std::sort(spans.begin(), spans.end(),
             [](const SpanRow* a, const SpanRow* b) { return a->startTicks < b->startTicks; });
-  Checks checks;
-  std::map<std::uint8_t, Unwrap> unwraps;
-  std::map<std::uint8_t, std::set<int>> ranksOf;
-  std::map<std::pair<std::uint8_t, std::uint64_t>, CollectiveTimes> collectives;
-  for (const SpanRow* span : spans) {
-    const int rank = rankOf[span->track];
-    if (span->kind == EventKind::kChecked) {
-      checks.add(rank, *span);
-      continue;
-    }
-    const std::uint8_t group = trace::groupOf(span->detail);
-    const std::uint64_t sequence = unwraps[group](trace::collectiveSequence(span->value));
-    CollectiveTimes& collective = collectives[{group, sequence}];
-    const std::uint64_t endTicks = span->startTicks + span->durationTicks;
-    if (span->kind == EventKind::kShaped) {
-      // The modelled link goes on where the backend was done.
-      for (Arrival& arrival : collective.arrivals) {
-        arrival.endTicks =
-            arrival.rank == rank ? std::max(arrival.endTicks, endTicks) : arrival.endTicks;
-      }
-      continue;
-    }
+  return spans;
+}
+
+/// Puts the ranks' spans of one call together; they come in the order of time.
+class Gathering {
+ public:
+  void add(int rank, const SpanRow& span, std::uint64_t arrivalTicks) {
+    const std::uint8_t group = trace::groupOf(span.detail);
+    CollectiveTimes& collective = of(span);
     if (collective.arrivals.empty()) {
-      collective.group = group;
-      collective.sequence = sequence;
-      collective.operation = trace::operationOf(span->detail);
-      collective.step = span->step;
-      collective.bucket = span->bucket;
-      collective.bytes = trace::collectiveBytes(span->value);
+      collective.operation = trace::operationOf(span.detail);
+      collective.step = span.step;
+      collective.bucket = span.bucket;
+      collective.bytes = trace::collectiveBytes(span.value);
     }
-    ranksOf[group].insert(rank);
-    collective.arrivals.push_back(Arrival{rank, checks.arrivalOf(rank, *span), endTicks, 0, 0});
+    ranksOf_[group].insert(rank);
+    collective.arrivals.push_back(
+        Arrival{rank, arrivalTicks, span.startTicks + span.durationTicks, 0, 0});
   }
-  std::vector<CollectiveTimes> all;
-  for (auto& [key, collective] : collectives) {
-    if (collective.arrivals.size() >= 2) {
-      std::sort(collective.arrivals.begin(), collective.arrivals.end(),
-                [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
-      measure(collective, ranksOf[key.first], data.clock);
-      all.push_back(std::move(collective));
+
+  /// The modelled link goes on where the backend was done.
+  void prolong(int rank, const SpanRow& link) {
+    for (Arrival& arrival : of(link).arrivals) {
+      if (arrival.rank == rank) {
+        arrival.endTicks = std::max(arrival.endTicks, link.startTicks + link.durationTicks);
+      }
     }
   }
-  return all;
+
+  /// Those that at least two ranks recorded, by group and number.
+  std::vector<CollectiveTimes> finish(const base::ClockCalibration& clock) {
+    std::vector<CollectiveTimes> all;
+    for (auto& [key, collective] : collectives_) {
+      if (collective.arrivals.size() >= 2) {
+        std::sort(collective.arrivals.begin(), collective.arrivals.end(),
+                  [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
+        measure(collective, ranksOf_[key.first], clock);
+        all.push_back(std::move(collective));
+      }
+    }
+    return all;
+  }
+
+ private:
+  CollectiveTimes& of(const SpanRow& span) {
+    const std::uint8_t group = trace::groupOf(span.detail);
+    const std::uint64_t sequence = unwraps_[group](trace::collectiveSequence(span.value));
+    CollectiveTimes& collective = collectives_[{group, sequence}];
+    collective.group = group;
+    collective.sequence = sequence;
+    return collective;
+  }
+
+  std::map<std::uint8_t, Unwrap> unwraps_;
+  std::map<std::uint8_t, std::set<int>> ranksOf_;
+  std::map<std::pair<std::uint8_t, std::uint64_t>, CollectiveTimes> collectives_;
+};
+
+}  // namespace
+
+std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
+  const RankOfTrack rankOf = rankOfTrack(data);
+  Checks checks;
+  Gathering gathering;
+  for (const SpanRow* span : spansByStart(
+           data, rankOf, {EventKind::kCollective, EventKind::kShaped, EventKind::kChecked})) {
+    const int rank = rankOf.at(span->track);
+    switch (span->kind) {
+      case EventKind::kChecked: checks.add(rank, *span); break;
+      case EventKind::kShaped: gathering.prolong(rank, *span); break;
+      default: gathering.add(rank, *span, checks.arrivalOf(rank, *span)); break;
+    }
+  }
+  return gathering.finish(data.clock);
+}
+
+std::vector<CollectiveTimes> checkTimes(const RunData& data) {
+  const RankOfTrack rankOf = rankOfTrack(data);
+  Gathering gathering;
+  for (const SpanRow* span : spansByStart(data, rankOf, {EventKind::kChecked})) {
+    gathering.add(rankOf.at(span->track), *span, span->startTicks);
+  }
+  return gathering.finish(data.clock);
 }
 
 }  // namespace lockstep::analysis

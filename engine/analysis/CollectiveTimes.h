@@ -38,4 +38,9 @@ struct CollectiveTimes {
 /// their numbers are not those of the other side. Ranks must share one clock.
 std::vector<CollectiveTimes> collectiveTimes(const RunData& data);
 
+/// Returns the comparisons of checked calls, on the same terms. Their waitingMs is no cost of the
+/// check, since the call waits for its last rank in any case; their transferMs is the check's own
+/// work. Their numbers are those of the wrapper.
+std::vector<CollectiveTimes> checkTimes(const RunData& data);
+
 }  // namespace lockstep::analysis

@@ -92,6 +92,29 @@ void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
   }
 }
 
+std::optional<CheckCost> costOfChecks(const RunData& data, const std::vector<StepTimes>& steps) {
+  CheckCost cost;
+  for (const CollectiveTimes& check : checkTimes(data)) {
+    if (check.lastRank.has_value()) {
+      cost.calls += 1;
+      for (const Arrival& arrival : check.arrivals) {
+        cost.ownMs += arrival.transferMs;
+        cost.waitingMs += arrival.waitingMs;
+      }
+    }
+  }
+  double stepsMs = 0;
+  for (const StepTimes& step : steps) {
+    stepsMs += step.stepMs;
+  }
+  if (cost.calls == 0 || stepsMs <= 0) {
+    return std::nullopt;
+  }
+  cost.ownPercent = 100 * cost.ownMs / stepsMs;
+  cost.waitingPercent = 100 * cost.waitingMs / stepsMs;
+  return cost;
+}
+
 }  // namespace
 
 std::optional<double> median(std::vector<double> values) {
@@ -126,6 +149,7 @@ RunAnalysis analyse(const RunData& data) {
                        [](const StepTimes& a, const StepTimes& b) { return a.step < b.step; });
   run.warmUp = warmUp(data.layouts, first == run.steps.end() ? 0 : first->step);
   run.collectives = collectiveTimes(data);
+  run.checks = costOfChecks(data, run.steps);
   const PeerTimesByStep peerTimes = addUpByStep(run.collectives);
 
   std::map<int, Samples> samples;

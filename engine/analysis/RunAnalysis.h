@@ -38,6 +38,16 @@ struct RankAnalysis {
   double waitingCausedMs = 0;            ///< what others waited in those, in all
 };
 
+/// What the comparison of calls before their data moves took of the whole run, warm-up included:
+/// that is when calls are compared. Sums over all ranks, of the calls whose last rank is known.
+struct CheckCost {
+  std::uint64_t calls = 0;
+  double ownMs = 0;           ///< after the last rank had come
+  double waitingMs = 0;       ///< before; the calls would have waited in any case
+  double ownPercent = 0;      ///< of the time of all steps, here and below
+  double waitingPercent = 0;
+};
+
 struct RunAnalysis {
   WarmUp warmUp;
   std::vector<StepTimes> steps;
@@ -50,6 +60,7 @@ struct RunAnalysis {
   std::optional<double> exposedMs;       ///< median over ranks and steps, a step
   std::optional<int> lateRank;           ///< whom the others waited for most
   double lateShare = 0;                  ///< its part of all waiting, 0..1
+  std::optional<CheckCost> checks;       ///< none: no call was compared, or no step is over
 };
 
 /// Returns what is warm-up in a run whose processes began with step `firstStep` (not 0 when it was

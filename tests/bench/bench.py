@@ -7,7 +7,6 @@ round by round, and its 95 % interval is a bootstrap over the rounds.
 """
 
 import argparse
-import contextlib
 import json
 import os
 import pathlib
@@ -16,7 +15,6 @@ import random
 import re
 import select
 import socket
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -169,33 +167,26 @@ def messages(name, doc, calls, ours_words, peer_words=None):
     return measure
 
 
-CHECKED_SHARE = """
-WITH checks AS (
-  SELECT step, value >> 40 AS sequence, start_ns, start_ns + duration_ns AS end_ns, duration_ns
-  FROM spans_ns WHERE kind = 'checked'),
-calls AS (
-  SELECT max(end_ns) - max(start_ns) AS own, max(duration_ns) AS whole
-  FROM checks GROUP BY step, sequence)
-SELECT (SELECT count(*) FROM calls), (SELECT sum(own) FROM calls), (SELECT sum(whole) FROM calls),
-       (SELECT sum(duration_ns) FROM spans_ns WHERE kind = 'step') / 2.0
-"""
-
-
 def checked(options):
-    """Share of 200 steps of the demo that comparing its first calls takes, once all ranks are
-    there: a call waits for its last rank in any case."""
+    """Share of 200 steps of the demo that comparing its first calls takes, and what those waited
+    for their last rank, which they do in any case."""
     with tempfile.TemporaryDirectory() as folder:
         demo = (ROOT / "experiments/first_steps/demo.toml").read_text()
         experiment = pathlib.Path(folder) / "demo.toml"
         experiment.write_text(re.sub(r"(?m)^epochs = .*", "steps = 200", demo))
         run = pathlib.Path(folder) / "demo.lockstep"
-        subprocess.run([options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
-                       check=True, cwd=ROOT)
-        with contextlib.closing(sqlite3.connect(run)) as file:
-            calls, own, whole, steps = file.execute(CHECKED_SHARE).fetchone()
-    return {"name": "checked", "unit": "%", "calls": calls, "ms_a_call": own / calls / 1e6,
-            "share_of_step_percent": 100 * own / steps,
-            "share_with_waiting_percent": 100 * whole / steps}
+        lockstep = options.bin / "lockstep"
+        subprocess.run([lockstep, "run", experiment, "--out", run, "--quiet"], check=True,
+                       cwd=ROOT)
+        report = json.loads(subprocess.run([lockstep, "info", "--json", run], check=True,
+                                           capture_output=True, text=True).stdout)
+    checks = report["checks"]
+    spans = checks["calls"] * report["world_size"]
+    return {"name": "checked", "unit": "%", "calls": checks["calls"],
+            "own_ms_a_call": checks["own_ms"] / spans,
+            "waiting_ms_a_call": checks["waiting_ms"] / spans,
+            "own_percent_of_step": checks["own_percent"],
+            "waiting_percent_of_step": checks["waiting_percent"]}
 
 
 def shaped(options):
@@ -267,8 +258,9 @@ def main():
                   f"  [{low:.3f}, {high:.3f}] {result['unit']}, peer: {result['peer_name']}")
         else:
             print(name)
-        for key in ("on_over_off", "events_per_step", "event_ns", "calls", "ms_a_call",
-                    "share_of_step_percent", "share_with_waiting_percent", "dropped"):
+        for key in ("on_over_off", "events_per_step", "event_ns", "share_of_step_percent",
+                    "dropped", "calls", "own_ms_a_call", "waiting_ms_a_call",
+                    "own_percent_of_step", "waiting_percent_of_step"):
             if key in result:
                 print(f"{'':13} {key} = {result[key]:.4g}")
         for line in result.get("lines", []):

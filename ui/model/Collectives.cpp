@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/model/LaneRows.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
 
@@ -19,9 +20,16 @@ int sequenceDistance(std::uint32_t from, std::uint32_t to) {
   return static_cast<std::int32_t>((to - from) << 8) >> 8;
 }
 
-bool isCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
-         kind == EventKind::kShaped;
+// What tells when a rank arrived: the collective itself, also of its marks and of its link; a
+// check tells for itself, since the ranks meet in it first and its numbers are its own.
+std::optional<EventKind> meetingOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kCollective:
+    case EventKind::kCollectiveQueued:
+    case EventKind::kShaped: return EventKind::kCollective;
+    case EventKind::kChecked: return EventKind::kChecked;
+    default: return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -29,13 +37,15 @@ bool isCollective(EventKind kind) {
 std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
   const int id = laneId(rank, LaneRole::kCommunication);
   const Lane* in = lane(id);
-  if (in == nullptr) {
+  const std::optional<EventKind> meeting = meetingOf(span.kind);
+  if (in == nullptr || !meeting) {
     return std::nullopt;
   }
   const std::uint32_t sequence = trace::collectiveSequence(span.value);
   const std::uint8_t group = trace::groupOf(span.detail);
   // Row 0 holds marks.
-  for (int row = 1; row < static_cast<int>(in->rows.size()); ++row) {
+  const int firstRow = meeting == EventKind::kChecked ? static_cast<int>(kOwnRow) : 1;
+  for (int row = firstRow; row < static_cast<int>(in->rows.size()); ++row) {
     const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
     const std::size_t near = store.firstStartingAt(toTicks(span.startNs));
     // Outwards from the place in time, forwards and back, until the numbers have gone past.
@@ -44,7 +54,7 @@ std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
       for (std::size_t looked = 0; looked < kReach && index < store.size();
            ++looked, index += static_cast<std::size_t>(direction)) {
         const SpanRecord record = store.at(index);
-        if (static_cast<EventKind>(record.kind) != EventKind::kCollective ||
+        if (static_cast<EventKind>(record.kind) != *meeting ||
             trace::groupOf(record.detail) != group) {
           continue;
         }
@@ -63,7 +73,7 @@ std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
 
 std::vector<Span> RunModel::sameCollective(const Span& span) const {
   std::vector<Span> found;
-  if (isCollective(span.kind)) {
+  if (meetingOf(span.kind)) {
     for (int rank = 0; rank < rankCount(); ++rank) {
       if (auto other = collectiveOn(rank, span)) {
         found.push_back(*other);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "ui/model/LaneRows.h"
 #include "ui/model/RunReader.h"
 
 namespace lockstep::ui {
@@ -15,7 +16,6 @@ constexpr qint64 kAnnounceEveryMs = 33;
 constexpr qint64 kSliceMs = 8;
 constexpr std::size_t kSpansBetweenClockLooks = 2048;
 constexpr std::size_t kLatencySamples = 65'536;
-constexpr std::size_t kOwnRow = 4;
 constexpr std::size_t kDeviceRows = 15;
 
 // The row that spans of a kind start to look for room in. Children are recorded before the

@@ -127,7 +127,7 @@ class RunModel : public QObject {
   /// The same, among spans of the same kind.
   [[nodiscard]] std::optional<Span> neighbourOfSameKind(const Span& span, int direction) const;
   /// The same collective (group, sequence number, step) on every rank that recorded it, by
-  /// rank; empty when `span` is none.
+  /// rank; of a check, the same check. Empty when `span` is neither.
   [[nodiscard]] std::vector<Span> sameCollective(const Span& span) const;
   /// The ranks that recorded any collective of a group, in order.
   [[nodiscard]] const std::vector<int>& membersOf(std::uint8_t group) const {

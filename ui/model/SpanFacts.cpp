@@ -177,6 +177,15 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     facts.push_back({QStringLiteral("Sequence"), text});
     addArrivals(model, span, facts);
   }
+  if (span.kind == EventKind::kChecked) {
+    const Arrivals arrivals = arrivalsOf(model, span);
+    if (arrivals.lateRank >= 0) {
+      facts.push_back({QStringLiteral("Comparison"),
+                       formatDuration(span.endNs() -
+                                      std::max(span.startNs, arrivals.lastArrivalNs)) +
+                           QStringLiteral(" once all had arrived")});
+    }
+  }
   if (const QString track = model.trackName(span.track); !track.isEmpty()) {
     facts.push_back({QStringLiteral("Thread"), track});
   }

@@ -42,11 +42,11 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span);
 /// Returns the span as one JSON object: for "Copy JSON".
 QString jsonOf(const RunModel& model, const Span& span);
 
-/// Who came when to one collective.
+/// Who came when to one collective, or to the check before it.
 struct Arrivals {
   std::vector<Span> byRank;   ///< the ranks that recorded it
   std::vector<int> missing;   ///< ranks of its group without a record: dropped, or not here yet
-  double lastArrivalNs = 0;   ///< the last that is known: then the transfer could begin
+  double lastArrivalNs = 0;   ///< the last that is known: then transfer or comparison could begin
   int lateRank = -1;          ///< who came last; -1 when one is missing or there is only one
   int order = 0;              ///< of the span asked for: 1 = first
   double waitNs = 0;          ///< how long the first to come waited for the last

@@ -162,8 +162,9 @@ QString meaningOf(const Span& span) {
     case EventKind::kBucketOptimizer:
       return QStringLiteral("The optimizer steps these parameters while the backward goes on.");
     case EventKind::kChecked:
-      return QStringLiteral("The ranks compare what they are about to do before data moves; the "
-                            "wait for late ranks is in it (processes.checked).");
+      return QStringLiteral("The ranks compare what they are about to do before data moves "
+                            "(processes.checked). The wait for late ranks is no cost of it: the "
+                            "call itself would wait for them.");
     case EventKind::kShaped:
       return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
     case EventKind::kFault:

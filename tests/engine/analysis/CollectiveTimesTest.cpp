@@ -112,8 +112,7 @@ TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
   HandMadeRun run(2);
   for (int rank = 0; rank < 2; ++rank) {
     // The wrapper counts on its own: its numbers are not those of the group below.
-    run.addCollective(rank, rank == 0 ? 1'000 : 4'000, 5'000, 70);
-    run.data.spans.back().kind = trace::EventKind::kChecked;
+    run.addCheck(rank, rank == 0 ? 1'000 : 4'000, 5'000, 70);
     run.addCollective(rank, 5'000, 6'000, 1);
     run.addCollective(rank, 8'000, 9'000, 2);  // unchecked
   }
@@ -123,6 +122,22 @@ TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
   EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 3);
   EXPECT_EQ(collectives[0].arrivals[0].transferMs, 2);
   EXPECT_EQ(collectives[1].arrivals[0].startTicks, 8'000);
+}
+
+TEST(CollectiveTimesTest, TellsTheOwnWorkOfACheckFromItsWaitForALateRank) {
+  HandMadeRun run(2);
+  run.addCheck(0, 1'000, 5'000, 70);
+  run.addCheck(1, 4'000, 5'500, 70);
+  run.addCollective(0, 5'000, 9'000, 1);
+  run.addCollective(1, 5'500, 9'000, 1);
+  const auto checks = checkTimes(run.data);
+  ASSERT_EQ(checks.size(), 1) << "the collective itself is none";
+  EXPECT_EQ(checks[0].sequence, 70);
+  EXPECT_EQ(checks[0].lastRank, 1);
+  EXPECT_EQ(checks[0].arrivals[0].waitingMs, 3);
+  EXPECT_EQ(checks[0].arrivals[0].transferMs, 1);
+  EXPECT_EQ(checks[0].arrivals[1].waitingMs, 0);
+  EXPECT_EQ(checks[0].arrivals[1].transferMs, 1.5);
 }
 
 TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {

@@ -41,6 +41,12 @@ class HandMadeRun {
     data.spans.back().bucket = 3;
   }
 
+  void addCheck(int rank, std::uint64_t begin, std::uint64_t end, std::uint64_t sequence,
+                std::uint32_t step = 0) {
+    addCollective(rank, begin, end, sequence, step);
+    data.spans.back().kind = trace::EventKind::kChecked;
+  }
+
   RunData data;
 };
 

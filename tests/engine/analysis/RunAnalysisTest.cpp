@@ -77,6 +77,24 @@ TEST(RunAnalysisTest, HasNoMediansOfARunThatIsAllWarmUp) {
   EXPECT_EQ(analysis.steps.size(), 2);
 }
 
+TEST(RunAnalysisTest, DoesNotCountWaitingForALateRankAsWorkOfTheCheck) {
+  HandMadeRun run = twoRanks({400, 400});  // 40 ms of steps in all
+  for (std::uint32_t step = 0; step < 2; ++step) {
+    const std::uint64_t begin = step * 20'000;
+    run.addCheck(0, begin + 1'000, begin + 4'100, step, step);
+    run.addCheck(1, begin + 4'000, begin + 4'300, step, step);
+  }
+  run.addCheck(0, 30'000, 39'000, 2, 1);  // rank 1's record was dropped
+  const std::optional<CheckCost> checks = analyse(run.data).checks;
+  ASSERT_TRUE(checks.has_value());
+  EXPECT_EQ(checks->calls, 2);
+  EXPECT_NEAR(checks->ownMs, 0.8, 1e-9);
+  EXPECT_NEAR(checks->waitingMs, 6, 1e-9);
+  EXPECT_NEAR(checks->ownPercent, 2, 1e-9);
+  EXPECT_NEAR(checks->waitingPercent, 15, 1e-9);
+  EXPECT_FALSE(analyse(twoRanks({400, 400}).data).checks.has_value());
+}
+
 TEST(RunAnalysisTest, SaysNothingOfAnEmptyRun) {
   const RunAnalysis analysis = analyse(RunData{});
   EXPECT_TRUE(analysis.ranks.empty());

@@ -92,6 +92,35 @@ TEST(Collectives, SayThatTheLateRankIsUnknownWhenARankHasNoRecord) {
   EXPECT_EQ(arrived, "who came last is unknown: no record of rank 2");
 }
 
+TEST(Collectives, TellTheWaitOfACheckFromItsComparison) {
+  RunModel model;
+  Feed feed;
+  // A check has a number of its own, and starts no later than the collective it lets through.
+  feed.span(2, EventKind::kChecked, 100, 205, 0, sequence(7), kAllreduce)
+      .span(4, EventKind::kChecked, 180, 207, 0, sequence(7), kAllreduce)
+      .span(2, EventKind::kCollective, 210, 290, 0, sequence(1), kAllreduce)
+      .span(4, EventKind::kCollective, 212, 290, 0, sequence(1), kAllreduce);
+  model.applyUpdate(feed.take());
+  const Lane& lane = *model.lane(kCommunication0);
+  std::optional<Span> check;
+  for (int row = 0; row < static_cast<int>(lane.rows.size()) && !check; ++row) {
+    check = model.findSpan(kCommunication0, row, 150);
+  }
+  ASSERT_TRUE(check.has_value());
+  ASSERT_EQ(check->kind, EventKind::kChecked);
+  const Arrivals arrivals = arrivalsOf(model, *check);
+  ASSERT_THAT(arrivals.byRank, SizeIs(2));
+  EXPECT_EQ(arrivals.byRank[1].kind, EventKind::kChecked);
+  EXPECT_EQ(arrivals.lateRank, 1);
+  EXPECT_EQ(arrivals.lastArrivalNs, arrivals.byRank[1].startNs);
+  EXPECT_EQ(arrivals.waitNs, 80);
+  QString comparison;
+  for (const Fact& fact : factsOf(model, *check)) {
+    comparison = fact.name == "Comparison" ? fact.value : comparison;
+  }
+  EXPECT_EQ(comparison, "25 ns once all had arrived");
+}
+
 TEST(Collectives, DoNotMissRanksThatAreNotOfTheirGroup) {
   RunModel model;
   const auto other = trace::packOperation(trace::Operation::kAllreduce, 1);

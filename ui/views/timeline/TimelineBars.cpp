@@ -18,7 +18,8 @@ constexpr double kRoundedFrom = 8;   // px of width
 }  // namespace
 
 void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& bar) const {
-  if (span.kind == EventKind::kCollective && bar.width() > kFoldPixels) {
+  const bool meets = span.kind == EventKind::kCollective || span.kind == EventKind::kChecked;
+  if (meets && bar.width() > kFoldPixels) {
     drawCollective(list, span, bar);
     return;
   }
@@ -39,8 +40,8 @@ void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& b
   drawBarText(list, span, body, fill);
 }
 
-// A collective is first waiting for the last rank (hatched), then transfer (solid); pale in an
-// outline where a rank has no record, so that nobody knows.
+// A collective is first waiting for the last rank (hatched), then transfer (solid), and so is a
+// check with its comparison; pale in an outline where a rank has no record, so that nobody knows.
 void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const {
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   const QColor pale = mixed(fill, palette_.background, 0.3);

@@ -207,7 +207,7 @@ double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Pa
       {Tone::kEncode, "hook encode", false, {EventKind::kHookEncode}},
       {Tone::kDecode, "hook decode", false, {EventKind::kHookDecode}},
       {Tone::kTransfer, "transfer", false, {EventKind::kCollective, EventKind::kReplicate}},
-      {Tone::kTransfer, "waits for a late rank", true, {EventKind::kCollective}},
+      {Tone::kTransfer, "waits for a late rank", true, {EventKind::kCollective, EventKind::kChecked}},
       {Tone::kLink, "modelled link", false, {EventKind::kShaped}},
       {Tone::kCheck, "check", false, {EventKind::kChecked}},
   }};

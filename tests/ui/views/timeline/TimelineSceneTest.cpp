@@ -238,6 +238,25 @@ TEST_F(TimelineSceneTest, DrawsWaitingForALateRankHatchedAndTheTransferSolid) {
                     Palette::of(Theme::kLight).tone(Tone::kTransfer)));
 }
 
+TEST_F(TimelineSceneTest, DrawsACheckSolidOnlyFromTheTimeItsLastRankCame) {
+  model_.applyUpdate(
+      test::Feed()
+          .span(2, EventKind::kChecked, 0, 900, 0, test::sequence(1), test::kAllreduce)
+          .span(4, EventKind::kChecked, 600, 900, 0, test::sequence(1), test::kAllreduce)
+          .take());
+  layout_ = TimelineLayout(model_, {});
+  frame_.size = QSizeF(1400, layout_.height() + 60);
+  frame_.range = {0, 900};
+  const DisplayList list = draw();
+  EXPECT_EQ(count(list, Op::kHatch), 1) << "rank 0 waits, rank 1 does not";
+  const TimeAxis axis = TimelineScene::axisFor(frame_.size.width(), frame_.range);
+  const Span onFast = first(EventKind::kChecked, 0, 0);
+  const auto rect = scene().rectOf(onFast);
+  const double arrived = axis.toX(first(EventKind::kChecked, 0, 1).startNs);
+  EXPECT_TRUE(fills(list, QRectF(arrived, rect->top(), rect->right() - arrived, rect->height()),
+                    Palette::of(Theme::kLight).tone(Tone::kCheck)));
+}
+
 TEST_F(TimelineSceneTest, SaysHowManyEventsWereLostAndWhere) {
   test::DemoOptions options;
   options.gapOnRank0 = true;

@@ -4,6 +4,7 @@
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
+
 RunEntry readRunEntry(const std::filesystem::path& path) {
   RunEntry entry;
   entry.path = QString::fromStdString(path.string());
@@ -28,10 +29,18 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
 
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
   const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), "/");
+  if (!parsed.mistakes.empty()) {
+    return entry;  // of another version, perhaps; the experiment holds defaults then
+  }
   entry.model = QString::fromStdString(parsed.experiment.model.kind);
-  entry.backend = QString::fromStdString(parsed.experiment.processes.backend);
-  entry.hook = QString::fromStdString(parsed.experiment.hook.name);
-  entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;
+  const experiment::ProcessesConfig& processes = parsed.experiment.processes;
+  if (processes.strategy == "ddp") {
+    entry.backend = QString::fromStdString(processes.backend);
+    entry.hook = QString::fromStdString(parsed.experiment.hook.name);
+    entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;
+  } else {
+    entry.backend = QString::fromStdString(processes.strategy);
+  }
   return entry;
 }
 

@@ -18,11 +18,11 @@ struct RunEntry {
   QString problem;  ///< why the file cannot be read; empty when it could
   trace::RunState state = trace::RunState::kStarting;
   QString name;
-  QString model;
+  QString model;  ///< empty when the experiment in the file cannot be read, as those below
   int worldSize = 0;
-  QString backend;
-  QString hook;
-  double bucketCapMb = 0;
+  QString backend;  ///< or the strategy, where that is not DDP and ranks do not talk
+  QString hook;     ///< empty without DDP, as the next
+  std::optional<double> bucketCapMb;
   std::optional<double> stepsPerSecond;
   std::optional<double> overlapPercent;
   std::optional<double> exposedMs;

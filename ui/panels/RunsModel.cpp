@@ -31,11 +31,13 @@ constexpr std::array<ColumnText, RunsModel::kColumnCount> kColumns{{
     {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25", true},
     {"World", "world", "Number of ranks (processes.world_size)", "64", true},
     {"Model", "model", "model.kind", "deep_linear", false},
-    {"Backend", "backend", "processes.backend", "gloo", false},
+    {"Backend", "backend", "processes.backend; processes.strategy where it is not ddp", "gloo",
+     false},
     {"Hook", "hook", "Communication hook (hook.name)", "allreduce", false},
     {"Drops", "drops", "Events lost because the recorder fell behind", "0,000", true},
 }};
 
+const QString kUnknown = QStringLiteral("–");
 const QString kFullTime = QStringLiteral("yyyy-MM-dd HH:mm:ss");
 
 // The time of day for a run of today, else the day as well: runs of one name are told apart by it.
@@ -49,8 +51,10 @@ QString shortTime(const RunEntry& run) {
                                             : QStringLiteral("d MMM HH:mm"));
 }
 
+QString orUnknown(const QString& text) { return text.isEmpty() ? kUnknown : text; }
+
 QString number(const std::optional<double>& value, int decimals) {
-  return value ? QLocale::c().toString(*value, 'f', decimals) : QStringLiteral("–");
+  return value ? QLocale::c().toString(*value, 'f', decimals) : kUnknown;
 }
 
 }  // namespace
@@ -116,7 +120,7 @@ QVariant RunsModel::value(const RunEntry& entry, int column) const {
   const auto orLowest = [](const std::optional<double>& v) { return v.value_or(-1); };
   switch (column) {
     case kWorld: return entry.worldSize;
-    case kBucketCap: return entry.bucketCapMb;
+    case kBucketCap: return orLowest(entry.bucketCapMb);
     case kStepsPerSecond: return orLowest(entry.stepsPerSecond);
     case kOverlap: return orLowest(entry.overlapPercent);
     case kExposed: return orLowest(entry.exposedMs);
@@ -133,11 +137,12 @@ QString RunsModel::text(const RunEntry& entry, int column) const {
   switch (column) {
     case kState: return entry.problem.isEmpty() ? stateText(entry.state) : tr("unreadable");
     case kName: return entry.name;
-    case kModel: return entry.model;
+    case kModel: return orUnknown(entry.model);
     case kWorld: return QString::number(entry.worldSize);
-    case kBackend: return entry.backend;
-    case kHook: return entry.hook;
-    case kBucketCap: return QLocale::c().toString(entry.bucketCapMb, 'g', 4);
+    case kBackend: return orUnknown(entry.backend);
+    case kHook: return orUnknown(entry.hook);
+    case kBucketCap:
+      return entry.bucketCapMb ? QLocale::c().toString(*entry.bucketCapMb, 'g', 4) : kUnknown;
     case kStepsPerSecond: return number(entry.stepsPerSecond, 1);
     case kOverlap: return number(entry.overlapPercent, 0);
     case kExposed: return number(entry.exposedMs, 2);
@@ -164,7 +169,7 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
       if (!run.problem.isEmpty()) {
         return run.problem;
       }
-      if (column == kStarted || column == kName) {  // may be cut off
+      if (column == kStarted || column == kName || column == kBackend) {  // may be cut off
         return text(run, column);
       }
       return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;

@@ -1,0 +1,65 @@
+#include "ui/panels/RunEntry.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/SampleRun.h"
+#include "ui/panels/RunsModel.h"
+
+namespace lockstep::ui {
+namespace {
+
+class RunEntryTest : public testing::Test {
+ protected:
+  RunEntry entryOf(const std::string& experiment) {
+    const auto path = folder_ / "run.lockstep";
+    tests::SampleRun run(path, 3);
+    trace::RunInfo info;
+    info.worldSize = 1;
+    info.state = trace::RunState::kFinished;
+    info.experimentToml = experiment;
+    run.setInfo(info);
+    run.commit();
+    return readRunEntry(path);
+  }
+
+  static QString shown(const RunEntry& entry, int column) {
+    RunsModel model;
+    model.setEntries({entry});
+    return model.index(0, column).data().toString();
+  }
+
+ private:
+  support::TemporaryFolder folder_;
+};
+
+TEST_F(RunEntryTest, SaysTheStrategyWhereRanksDoNotTalk) {
+  const RunEntry entry =
+      entryOf("[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
+              "[train]\nsteps = 3\n");
+  EXPECT_EQ(entry.problem, "");
+  EXPECT_EQ(shown(entry, RunsModel::kBackend), "data_parallel");
+  EXPECT_EQ(shown(entry, RunsModel::kHook), QString("–"));
+  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), QString("–"));
+}
+
+TEST_F(RunEntryTest, SaysBackendHookAndCapOfDdp) {
+  const RunEntry entry =
+      entryOf("[processes]\nbackend = \"gloo\"\n[ddp]\nbucket_cap_mb = 5\n"
+              "[hook]\nname = \"noop\"\n[train]\nsteps = 3\n");
+  EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
+  EXPECT_EQ(shown(entry, RunsModel::kHook), "noop");
+  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), "5");
+}
+
+TEST_F(RunEntryTest, ShowsNoDefaultsForAnExperimentThatItCannotRead) {
+  const RunEntry entry = entryOf("[processes]\nbackend = \"of tomorrow\"\n");
+  EXPECT_EQ(entry.problem, "");
+  for (const int column : {RunsModel::kModel, RunsModel::kBackend, RunsModel::kHook,
+                           RunsModel::kBucketCap}) {
+    EXPECT_EQ(shown(entry, column), QString("–")) << column;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::ui

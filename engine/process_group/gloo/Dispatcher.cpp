@@ -168,13 +168,17 @@ std::shared_ptr<Flight> Dispatcher::open(Call call, std::vector<at::Tensor> outp
   return flight;
 }
 
+void Dispatcher::record(const Flight& flight, trace::Lane& lane, std::uint64_t startTicks) const {
+  const Call& call = flight.call;
+  lane.span(trace::EventKind::kCollective, startTicks, call.options.step, call.options.bucket,
+            trace::packCollective(call.sequence, call.bytes),
+            trace::packOperation(call.operation, options_.groupNumber));
+}
+
 void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
                      std::uint64_t startTicks, const std::optional<Failure>& alone) {
-  const Call& call = flight->call;
   if (lane != nullptr) {
-    lane->span(trace::EventKind::kCollective, startTicks, call.options.step, call.options.bucket,
-               trace::packCollective(call.sequence, call.bytes),
-               trace::packOperation(call.operation, options_.groupNumber));
+    record(*flight, *lane, startTicks);
   }
   if (flight->sentMessages != 0) {
     tracer_->countSent(flight->sentBytes, flight->sentMessages);
@@ -183,7 +187,7 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
     tracer_->countReceived(flight->receivedBytes);
   }
   if (flight->notes().has_value() && !flight->failed()) {
-    notices_.withdraw(call.sequence);
+    notices_.withdraw(flight->call.sequence);
   }
   if (alone) {
     flight->fail(*alone);

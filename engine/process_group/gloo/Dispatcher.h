@@ -69,10 +69,13 @@ class Dispatcher {
   void drain();
 
   /// Ends an operation, well or by its failure: events, last words, then its callbacks.
-  /// `lane` belongs to the calling thread; null when the operation never started. `alone` fails
-  /// this operation and leaves the group intact.
+  /// `lane` belongs to the calling thread; null when the operation never started or is recorded
+  /// already. `alone` fails this operation and leaves the group intact.
   void end(const std::shared_ptr<Flight>& flight, trace::Lane* lane, std::uint64_t startTicks,
            const std::optional<Failure>& alone = std::nullopt);
+
+  /// Writes the span of an operation that is about to end, from `startTicks` on.
+  void record(const Flight& flight, trace::Lane& lane, std::uint64_t startTicks) const;
 
   /// Blocks until every operation called before `flight` is complete; throws Interrupted.
   void waitForEarlier(const Flight& flight);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+#include <utility>
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
@@ -13,13 +13,26 @@
 namespace lockstep::process_group::gloo {
 namespace {
 
-constexpr std::uint64_t kControlSlot = std::uint64_t{3} << 60;
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+using Kind = ControlHeader::Kind;
+
+// Threads for the messages of all other ranks; up to so many have one for themselves.
+constexpr std::size_t kInboxes = 8;
 
 std::uint64_t dataSlot(std::uint64_t id) { return std::uint64_t{2} << 60 | id; }
 
 std::string sizeText(std::uint64_t elements, std::int32_t dtype) {
   return fmt::format("{} {}", elements, c10::toString(static_cast<c10::ScalarType>(dtype)));
+}
+
+std::vector<std::vector<int>> shares(int rank, int size) {
+  const auto others = static_cast<std::size_t>(size - 1);
+  std::vector<std::vector<int>> shares(std::min(others, kInboxes));
+  for (int peer = 0, index = 0; peer < size; ++peer) {
+    if (peer != rank) {
+      shares[static_cast<std::size_t>(index++) % shares.size()].push_back(peer);
+    }
+  }
+  return shares;
 }
 
 }  // namespace
@@ -38,36 +51,42 @@ PointToPoint::~PointToPoint() {
     stopping_ = true;
   }
   wake();
-  if (thread_.joinable()) {
-    thread_.join();
+  for (std::thread& thread : threads_) {
+    thread.join();
   }
 }
 
-// With the mutex held.
-void PointToPoint::startThread() {
-  if (thread_.joinable()) {
+// With the mutex held; most groups never need it.
+void PointToPoint::start() {
+  if (!threads_.empty()) {
     return;
   }
   const Dispatcher::Options& options = dispatcher_.options();
   lane_ = &dispatcher_.tracer().lane(
       options.groupNumber == 0 ? "gloo p2p" : fmt::format("gloo p2p ({})", options.group));
-  inboxBuffer_ = transport_.context(0)->createUnboundBuffer(&inbox_, sizeof(inbox_));
-  thread_ = std::thread([this] { loop(); });
+  for (std::vector<int>& sources : shares(options.rank, options.size)) {
+    inboxes_.push_back(std::make_unique<Inbox>(*transport_.context(0), std::move(sources)));
+  }
+  for (std::size_t i = 0; i < inboxes_.size(); ++i) {
+    threads_.emplace_back([this, i, inbox = inboxes_[i].get()] {
+      base::nameThisThread(fmt::format("gloo p2p {}", i));
+      loop(*inbox);
+    });
+  }
 }
 
 void PointToPoint::wake() {
   std::lock_guard lock(mutex_);
   changed_.notify_all();
-  if (inboxBuffer_ != nullptr) {
-    inboxBuffer_->abortWaitRecv();
+  for (const auto& inbox : inboxes_) {
+    inbox->wake();
   }
 }
 
 std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int tag,
                                               std::chrono::milliseconds limit) {
   const int to = call.root;
-  Message message;
-  Header& offer = message.header;
+  ControlHeader offer;
   offer.tag = static_cast<std::uint32_t>(tag);
   offer.elements = call.elements;
   offer.dtype = static_cast<std::int32_t>(call.dtype);
@@ -80,8 +99,7 @@ std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int 
   {
     const at::NoGradGuard noGrad;
     std::lock_guard lock(mutex_);
-    startThread();
-    changed_.notify_all();
+    start();
     offer.id = ++ids_;
     Outgoing& outgoing = outgoing_[offer.id];
     outgoing.flight = flight;
@@ -89,27 +107,28 @@ std::shared_ptr<WorkState> PointToPoint::send(Call call, at::Tensor tensor, int 
     try {
       outgoing.staged = std::make_unique<Staged>(std::move(tensor), true);
       const Block block = outgoing.staged->block();
-      if (block.bytes <= message.data.size()) {
-        if (block.bytes != 0) {
-          std::memcpy(message.data.data(), block.data, block.bytes);
-          flight->sentBytes += block.bytes;
-          ++flight->sentMessages;
-        }
+      if (block.bytes <= kInlineBytes) {
+        offer.inlineBytes = static_cast<std::uint32_t>(block.bytes);
+        flight->sentBytes += block.bytes;
+        flight->sentMessages += block.bytes != 0 ? 1 : 0;
       } else {
         outgoing.channel = std::make_unique<Channel>(*flight, to, dataSlot(offer.id), block.data,
                                                      block.bytes);
         outgoing.channel->send(0, block.bytes);
       }
       flight->setWaiting(to, true);
-      tell(to, message);
+      tell(to, offer, block.data);
     } catch (const PeerLost& error) {
       lost = error;
     } catch (const Interrupted&) {
-      // The group broke meanwhile; the thread ends this send with the others.
+      // The group broke meanwhile; this send ends with the others.
     }
   }
   if (lost) {
     dispatcher_.breakGroup(dispatcher_.explain(*lost));
+  }
+  if (flight->failed()) {  // perhaps before it stood among those that are ended
+    wake();
   }
   return work;
 }
@@ -121,43 +140,53 @@ std::shared_ptr<WorkState> PointToPoint::receive(Call call, at::Tensor tensor, i
   wanted.tag = static_cast<std::uint32_t>(tag);
   wanted.startTicks = base::ticks();
   std::shared_ptr<WorkState> work;
-  wanted.flight = dispatcher_.open(std::move(call), {tensor}, limit, work);
-  if (wanted.flight == nullptr) {
+  const auto flight = dispatcher_.open(std::move(call), {tensor}, limit, work);
+  if (flight == nullptr) {
     return work;
   }
+  wanted.flight = flight;
   wanted.tensor = std::move(tensor);
-  wanted.flight->setWaiting(wanted.from, false);
+  flight->setWaiting(wanted.from, false);
+  bool offered = false;
   {
     std::lock_guard lock(mutex_);
-    startThread();
+    start();
+    for (const Offer& offer : offers_) {
+      if (wanted.takes(offer.source, offer.header)) {
+        offered = true;
+        break;
+      }
+    }
     wanted_.push_back(std::move(wanted));
   }
-  wake();
+  if (offered || flight->failed()) {
+    wake();
+  }
   return work;
 }
 
-// With the mutex held.
-void PointToPoint::tell(int peer, const Message& message) {
+// With the mutex held: a peer counts our messages in the order in which they leave.
+void PointToPoint::tell(int peer, ControlHeader header, const std::byte* data) {
   Link& link = links_[static_cast<std::size_t>(peer)];
-  auto sent = std::make_unique<Sent>();
-  sent->message = message;
-  sent->message.header.received = link.received;
-  sent->buffer = transport_.context(0)->createUnboundBuffer(&sent->message, sizeof(Message));
+  header.received = link.received;
+  const std::size_t bytes = sizeof(header) + header.inlineBytes;
+  Sent sent;
+  sent.memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  std::memcpy(sent.memory.get(), &header, sizeof(header));
+  if (header.inlineBytes != 0) {
+    std::memcpy(sent.memory.get() + sizeof(header), data, header.inlineBytes);
+  }
+  sent.buffer = transport_.context(0)->createUnboundBuffer(sent.memory.get(), bytes);
   try {
-    sent->buffer->send(peer, kControlSlot, 0, sizeof(Message));
+    sent.buffer->send(peer, kControlSlot, 0, bytes);
   } catch (const std::exception& error) {
     throw PeerLost{peer, withoutLocation(error.what())};
   }
   link.unacknowledged.push_back(std::move(sent));
 }
 
-void PointToPoint::loop() {
-  base::nameThisThread("gloo p2p");
+void PointToPoint::loop(Inbox& inbox) {
   const at::NoGradGuard noGrad;
-  std::vector<int> peers(links_.size());
-  std::iota(peers.begin(), peers.end(), 0);
-  std::erase(peers, dispatcher_.options().rank);
-  bool posted = false;
   bool closed = false;
   for (;;) {
     endFailed();
@@ -177,16 +206,10 @@ void PointToPoint::loop() {
       continue;
     }
     try {
-      while (takeOne()) {
+      while (takeOne(inbox)) {
       }
-      if (!posted) {
-        inboxBuffer_->recv(peers, kControlSlot, 0, sizeof(Message));
-        posted = true;
-      }
-      int source = -1;
-      if (inboxBuffer_->waitRecv(&source, kForever)) {
-        posted = false;
-        handle(source, inbox_);
+      if (const auto arrived = inbox.wait()) {
+        handle(*arrived);
       }
     } catch (const PeerLost& lost) {
       dispatcher_.breakGroup(dispatcher_.explain(lost));
@@ -195,13 +218,13 @@ void PointToPoint::loop() {
     } catch (const std::exception& error) {
       // Gloo's exception stays: each further wait would end with it at once.
       closed = true;
-      dispatcher_.breakGroup(explain(peers, withoutLocation(error.what())));
+      dispatcher_.breakGroup(explain(inbox.sources(), withoutLocation(error.what())));
     }
   }
 }
 
-// A receive from any rank does not say which connection broke; all are, when they were closed
-// here.
+// A receive from several ranks does not say which connection broke; all are, when they were
+// closed here.
 Failure PointToPoint::explain(const std::vector<int>& peers, const std::string& lower) {
   for (const int peer : peers) {
     if (const auto text = transport_.lost(peer)) {
@@ -211,83 +234,108 @@ Failure PointToPoint::explain(const std::vector<int>& peers, const std::string& 
   return Failure{lower, -1, CommErrorKind::kNetwork};
 }
 
-void PointToPoint::handle(int source, const Message& message) {
-  const Header& header = message.header;
+void PointToPoint::handle(const Inbox::Arrived& arrived) {
+  const ControlHeader& header = arrived.header;
+  std::optional<Wanted> wanted;
   {
     std::lock_guard lock(mutex_);
-    Link& link = links_[static_cast<std::size_t>(source)];
+    Link& link = links_[static_cast<std::size_t>(arrived.source)];
     ++link.received;
     const std::uint32_t news = header.received - link.acknowledged;
     if (news > link.unacknowledged.size() || header.kind < Kind::kOffer ||
-        header.kind > Kind::kRefused) {
-      throw PeerLost{source, "it sent a message that makes no sense"};
+        header.kind > Kind::kRefused || header.inlineBytes > kInlineBytes) {
+      throw PeerLost{arrived.source, "it sent a message that makes no sense"};
     }
     link.unacknowledged.erase(link.unacknowledged.begin(), link.unacknowledged.begin() + news);
     link.acknowledged = header.received;
     if (header.kind == Kind::kOffer) {
-      offers_.push_back(Offer{source, message});
-      return;
+      wanted = wantedFor(arrived);
+      if (!wanted) {
+        offers_.push_back(
+            Offer{arrived.source, header, {arrived.data, arrived.data + header.inlineBytes}});
+        return;
+      }
     }
   }
-  endOutgoing(header.id, header.kind == Kind::kRefused ? &header : nullptr);
+  if (wanted) {
+    transfer(std::move(*wanted), arrived.source, header, arrived.data);
+  } else {
+    endOutgoing(header);
+  }
 }
 
-// Serves the first receive that an offer fits; returns whether there was one.
-bool PointToPoint::takeOne() {
+// With the mutex held. The receive that an offer goes to as it comes, if there is one: an older
+// offer of the same kind that still lies there goes first.
+std::optional<PointToPoint::Wanted> PointToPoint::wantedFor(const Inbox::Arrived& arrived) {
+  const bool queue = std::any_of(offers_.begin(), offers_.end(), [&](const Offer& offer) {
+    return offer.source == arrived.source && offer.header.tag == arrived.header.tag;
+  });
+  const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& want) {
+    return want.takes(arrived.source, arrived.header);
+  });
+  if (queue || found == wanted_.end()) {
+    return std::nullopt;
+  }
+  Wanted wanted = std::move(*found);
+  wanted_.erase(found);
+  return wanted;
+}
+
+// Serves the first receive that an offer of these ranks fits; returns whether there was one.
+bool PointToPoint::takeOne(const Inbox& inbox) {
   Wanted wanted;
   Offer offer;
   {
     std::lock_guard lock(mutex_);
-    const auto fits = [](const Wanted& want, const Offer& offered) {
-      return want.tag == offered.message.header.tag && (want.from < 0 || want.from == offered.source);
-    };
     auto match = offers_.end();
     const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const Wanted& want) {
-      match = std::find_if(offers_.begin(), offers_.end(),
-                           [&](const Offer& offered) { return fits(want, offered); });
+      match = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& offered) {
+        return want.takes(offered.source, offered.header) && inbox.serves(offered.source);
+      });
       return match != offers_.end();
     });
     if (found == wanted_.end()) {
       return false;
     }
     wanted = std::move(*found);
-    offer = *match;
+    offer = std::move(*match);
     wanted_.erase(found);
     offers_.erase(match);
   }
-  transfer(std::move(wanted), offer);
+  transfer(std::move(wanted), offer.source, offer.header, offer.data.data());
   return true;
 }
 
-void PointToPoint::transfer(Wanted wanted, const Offer& offer) {
+void PointToPoint::transfer(Wanted wanted, int source, const ControlHeader& offer,
+                            const std::byte* data) {
   const std::shared_ptr<Flight> flight = wanted.flight;
-  const Header& offered = offer.message.header;
-  Message message;
-  Header& answer = message.header;
-  answer = offered;
+  ControlHeader answer = offer;
+  answer.inlineBytes = 0;
   const auto dtype = static_cast<std::int32_t>(wanted.tensor.scalar_type());
   const auto elements = static_cast<std::uint64_t>(wanted.tensor.numel());
-  if (offered.dtype != dtype || offered.elements != elements) {
+  if (offer.dtype != dtype || offer.elements != elements) {
     answer.kind = Kind::kRefused;
     answer.dtype = dtype;
     answer.elements = elements;
-    dispatcher_.end(flight, lane_, wanted.startTicks,
-                    Failure{fmt::format("rank {} sends {}, this rank expects {}", offer.source,
-                                        sizeText(offered.elements, offered.dtype),
-                                        sizeText(elements, dtype)),
-                            offer.source, CommErrorKind::kMismatch});
+    end(flight, wanted.startTicks,
+        Failure{fmt::format("rank {} sends {}, this rank expects {}", source,
+                            sizeText(offer.elements, offer.dtype), sizeText(elements, dtype)),
+                source, CommErrorKind::kMismatch});
   } else {
     answer.kind = Kind::kAccepted;
     try {
       Staged staged(wanted.tensor, false);
       const Block block = staged.block();
-      if (block.bytes <= offer.message.data.size()) {
+      if (block.bytes <= kInlineBytes) {
+        if (offer.inlineBytes != block.bytes) {
+          throw PeerLost{source, "it sent a message that makes no sense"};
+        }
         if (block.bytes != 0) {
-          std::memcpy(block.data, offer.message.data.data(), block.bytes);
+          std::memcpy(block.data, data, block.bytes);
         }
         flight->receivedBytes += block.bytes;
       } else {
-        Channel channel(*flight, offer.source, dataSlot(offered.id), block.data, block.bytes);
+        Channel channel(*flight, source, dataSlot(offer.id), block.data, block.bytes);
         channel.receive(0, block.bytes);
         channel.finishReceive();
       }
@@ -297,44 +345,43 @@ void PointToPoint::transfer(Wanted wanted, const Offer& offer) {
       wanted_.push_back(std::move(wanted));
       throw;
     }
-    flight->work->setSourceRank(offer.source);
-    dispatcher_.end(flight, lane_, wanted.startTicks);
+    flight->work->setSourceRank(source);
+    end(flight, wanted.startTicks);
   }
   std::lock_guard lock(mutex_);
-  tell(offer.source, message);
+  tell(source, answer);
 }
 
-void PointToPoint::endOutgoing(std::uint64_t id, const Header* refusal) {
+void PointToPoint::endOutgoing(const ControlHeader& answer) {
   Outgoing outgoing;
   {
     std::lock_guard lock(mutex_);
-    const auto found = outgoing_.find(id);
+    const auto found = outgoing_.find(answer.id);
     if (found == outgoing_.end()) {
       return;
     }
     outgoing = std::move(found->second);
     outgoing_.erase(found);
   }
-  if (refusal == nullptr) {
+  if (answer.kind == Kind::kAccepted) {
     try {
       if (outgoing.channel != nullptr) {
         outgoing.channel->finishSend();  // done already: the data has arrived
       }
     } catch (...) {
       std::lock_guard lock(mutex_);  // endFailed() ends it with the rest
-      outgoing_.emplace(id, std::move(outgoing));
+      outgoing_.emplace(answer.id, std::move(outgoing));
       throw;
     }
     outgoing.channel.reset();
-    dispatcher_.end(outgoing.flight, lane_, outgoing.startTicks);
+    end(outgoing.flight, outgoing.startTicks);
     return;
   }
   outgoing.channel.reset();
   const Call& call = outgoing.flight->call;
-  dispatcher_.end(
-      outgoing.flight, lane_, outgoing.startTicks,
+  end(outgoing.flight, outgoing.startTicks,
       Failure{fmt::format("rank {} expects {}, this rank sends {}", call.root,
-                          sizeText(refusal->elements, refusal->dtype),
+                          sizeText(answer.elements, answer.dtype),
                           sizeText(call.elements, static_cast<std::int32_t>(call.dtype))),
               call.root, CommErrorKind::kMismatch});
 }
@@ -362,8 +409,20 @@ void PointToPoint::endFailed() {
     }
   }
   for (const auto& [flight, startTicks] : failed) {
-    dispatcher_.end(flight, lane_, startTicks);
+    end(flight, startTicks);
   }
+  if (!failed.empty()) {
+    wake();  // other threads may wait for these to be gone before they end
+  }
+}
+
+void PointToPoint::end(const std::shared_ptr<Flight>& flight, std::uint64_t startTicks,
+                       const std::optional<Failure>& alone) {
+  {
+    std::lock_guard lock(laneMutex_);
+    dispatcher_.record(*flight, *lane_, startTicks);
+  }
+  dispatcher_.end(flight, nullptr, 0, alone);
 }
 
 }  // namespace lockstep::process_group::gloo

@@ -3,7 +3,6 @@
 #include <ATen/core/Tensor.h>
 #include <gloo/transport/unbound_buffer.h>
 
-#include <array>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +10,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "engine/process_group/gloo/Dispatcher.h"
+#include "engine/process_group/gloo/Inbox.h"
 #include "engine/process_group/gloo/Staging.h"
 #include "engine/process_group/gloo/Transport.h"
 
@@ -22,17 +24,20 @@ namespace lockstep::process_group::gloo {
 
 // Note [Send and recv]
 // Gloo tells of a finished message only to a thread that blocks in a wait for it, and a rank may
-// have any number of sends and receives open. So messages are announced first: a send starts to
-// send its data, under a slot of its own, and an offer (tag, size, dtype) on the control slot.
-// One thread ("gloo p2p") receives the offers of all ranks, matches them with the receives by
-// source and tag in the order of the calls, takes the data, which the sender has ready, and
-// answers. It never blocks on anything but data that is on its way. What does not fit is refused
-// before a receiver's tensor is touched.
+// have any number of sends and receives open. So messages are announced first, by an offer (tag,
+// size, dtype) on the control slot. Threads ("gloo p2p 0", ...) receive the offers, each from a
+// share of the ranks, and match them with the receives by source and tag in the order of the
+// calls. What does not fit is refused before a receiver's tensor is touched; what fits is
+// answered too, which ends the send.
 //
-// What takes the time of a small message is waking threads: offer, readiness and data each wake
-// Gloo's I/O thread and then the one that waits, six in a row, and on busy cores each costs up
-// to a millisecond. Data of up to 480 bytes therefore travels inside its offer, which leaves
-// three; control messages have one size, since Gloo receives no others.
+// What takes the time of a message is waking threads, some 10 us each and up to a millisecond on
+// busy cores. Data of up to kInlineBytes therefore travels inside its offer, into an inbox that
+// stands open: the sender's call writes to the socket, and Gloo's I/O thread, the inbox's thread
+// and the receiver wake, one after the other; c10d, whose receivers wait in Gloo themselves, saves
+// the middle one. Larger data is sent under a slot of its own, and is taken once its offer has
+// met a receive: three more wakes, and no copy. A thread never blocks on anything but data that
+// is on its way. What comes before its receive is called is kept; its sender keeps it as well
+// until it is answered.
 
 /// send and recv of a group. [any-thread]
 class PointToPoint {
@@ -50,26 +55,10 @@ class PointToPoint {
                                      std::chrono::milliseconds limit);
 
  private:
-  enum class Kind : std::uint32_t { kOffer = 1, kAccepted = 2, kRefused = 3 };
-  struct Header {
-    Kind kind = Kind::kOffer;
-    std::uint32_t tag = 0;
-    std::uint64_t id = 0;  ///< the sender's number of the message
-    std::uint64_t elements = 0;
-    std::int32_t dtype = 0;
-    std::uint32_t received = 0;  ///< headers that came the other way so far
-  };
-  /// What travels on the control slot.
-  struct Message {
-    Header header;
-    std::array<std::byte, 480> data{};  ///< of an offer whose tensor fits
-  };
-  static_assert(sizeof(Message) == 512);
-
   struct Outgoing {
     std::shared_ptr<Flight> flight;
     std::unique_ptr<Staged> staged;
-    std::unique_ptr<Channel> channel;
+    std::unique_ptr<Channel> channel;  // null when the data travels in the offer
     std::uint64_t startTicks = 0;
   };
   struct Wanted {
@@ -78,36 +67,47 @@ class PointToPoint {
     int from = -1;
     std::uint32_t tag = 0;
     std::uint64_t startTicks = 0;
+
+    [[nodiscard]] bool takes(int source, const ControlHeader& offer) const {
+      return tag == offer.tag && (from < 0 || from == source);
+    }
   };
+  /// An offer that came before its receive was called.
   struct Offer {
     int source = -1;
-    Message message;
+    ControlHeader header;
+    std::vector<std::byte> data;
   };
-  // A message on its way; it must live until the peer says that it came.
+  /// A message on its way; it must live until the peer says that it came.
   struct Sent {
-    Message message;
+    std::unique_ptr<std::byte[]> memory;
     std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
   };
   struct Link {
-    std::deque<std::unique_ptr<Sent>> unacknowledged;
+    std::deque<Sent> unacknowledged;
     std::uint32_t acknowledged = 0;
     std::uint32_t received = 0;
   };
 
-  void startThread();
+  void start();
   void wake();
-  void loop();
+  void loop(Inbox& inbox);
   Failure explain(const std::vector<int>& peers, const std::string& lower);
-  void handle(int source, const Message& message);
-  bool takeOne();
-  void transfer(Wanted wanted, const Offer& offer);
-  void endOutgoing(std::uint64_t id, const Header* refusal);
+  void handle(const Inbox::Arrived& arrived);
+  std::optional<Wanted> wantedFor(const Inbox::Arrived& arrived);
+  bool takeOne(const Inbox& inbox);
+  void transfer(Wanted wanted, int source, const ControlHeader& offer, const std::byte* data);
+  void endOutgoing(const ControlHeader& answer);
   void endFailed();
-  void tell(int peer, const Message& message);
+  void end(const std::shared_ptr<Flight>& flight, std::uint64_t startTicks,
+           const std::optional<Failure>& alone = std::nullopt);
+  void tell(int peer, ControlHeader header, const std::byte* data = nullptr);
 
   Dispatcher& dispatcher_;
   Transport& transport_;
-  trace::Lane* lane_ = nullptr;
+
+  std::mutex laneMutex_;
+  trace::Lane* lane_ = nullptr;  // under it
 
   std::mutex mutex_;
   std::map<std::uint64_t, Outgoing> outgoing_;
@@ -117,9 +117,8 @@ class PointToPoint {
   std::uint64_t ids_ = 0;
   bool stopping_ = false;
   std::condition_variable changed_;  // waited for once the connections are closed
-  Message inbox_;
-  std::unique_ptr<::gloo::transport::UnboundBuffer> inboxBuffer_;
-  std::thread thread_;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace lockstep::process_group::gloo

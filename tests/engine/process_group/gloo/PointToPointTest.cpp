@@ -112,6 +112,52 @@ TEST(GlooPointToPoint, MovesLargeStridedAndEmptyTensors) {
   });
 }
 
+TEST(GlooPointToPoint, KeepsWhatComesBeforeItsReceiveInItsOfferOrAtItsSender) {
+  // 64 KiB travel inside the offer, a float more does not.
+  const std::vector<std::int64_t> lengths{0, 1, 16'383, 16'384, 16'385, 100'000};
+  runGroup(2, [&](ProcessGroup& group) {
+    if (group.rank() == 0) {
+      std::vector<ProcessGroup::WorkPtr> works;
+      for (std::size_t i = 0; i < lengths.size(); ++i) {
+        at::Tensor tensor = at::arange(lengths[i], at::kFloat);
+        works.push_back(group.send(tensor, 1, static_cast<int>(i)));
+      }
+      works.push_back(group.send(filled(1, 1), 1, 99));
+      for (const auto& work : works) {
+        work->wait();
+      }
+      return;
+    }
+    group.recv(at::empty({1}), 0, 99)->wait();  // the others came before it
+    for (std::size_t i = lengths.size(); i-- > 0;) {
+      at::Tensor tensor = at::empty({lengths[i]});
+      group.recv(tensor, 0, static_cast<int>(i))->wait();
+      EXPECT_TRUE(at::equal(tensor, at::arange(lengths[i], at::kFloat))) << lengths[i];
+    }
+  });
+}
+
+TEST(GlooPointToPoint, HearsRanksThatShareAThread) {
+  constexpr int kRanks = 11;  // two more than have a thread for themselves
+  runGroup(kRanks, [](ProcessGroup& group) {
+    std::vector<ProcessGroup::WorkPtr> works;
+    std::vector<at::Tensor> received;
+    for (int step = 1; step < kRanks; ++step) {
+      received.push_back(at::empty({100}));
+      works.push_back(group.recv(received.back(), (group.rank() + kRanks - step) % kRanks));
+      works.push_back(
+          group.send(filled(100, group.rank()), (group.rank() + step) % kRanks));
+    }
+    for (const auto& work : works) {
+      work->wait();
+    }
+    for (int step = 1; step < kRanks; ++step) {
+      EXPECT_TRUE(at::equal(received[static_cast<std::size_t>(step - 1)],
+                            filled(100, (group.rank() + kRanks - step) % kRanks)));
+    }
+  });
+}
+
 TEST(GlooPointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
   runGroup(2, [](ProcessGroup& group) {
     if (group.rank() == 0) {

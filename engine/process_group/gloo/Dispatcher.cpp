@@ -8,6 +8,7 @@
 #include <new>
 
 #include "engine/base/Thread.h"
+#include "engine/process_group/gloo/Blame.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -16,9 +17,8 @@ using std::chrono::milliseconds;
 
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
-// How long a failing rank waits for the store to take or give reasons.
+// How long a failing rank waits for the store to take its reason.
 constexpr milliseconds kTell = milliseconds(500);
-constexpr milliseconds kAsk = milliseconds(300);
 // How soon a barrier that waits for earlier operations notices its own failure.
 constexpr milliseconds kPoll = milliseconds(50);
 
@@ -76,7 +76,7 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::drain() {
   std::unique_lock lock(mutex_);
-  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.empty(); });
+  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.what.empty(); });
   if (!inFlight_.empty()) {
     lock.unlock();
     breakGroup(Failure{"the process group was destroyed before it was done"});
@@ -90,7 +90,7 @@ std::uint64_t Dispatcher::sequence() const {
 
 GroupState Dispatcher::state() const {
   std::lock_guard lock(mutex_);
-  return broken_.empty() ? GroupState::kSuccess : stateAfter(brokenBy_);
+  return broken_.what.empty() ? GroupState::kSuccess : stateAfter(broken_.kind);
 }
 
 void Dispatcher::setBreakHandler(std::function<void()> handler) {
@@ -126,12 +126,12 @@ std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> out
     return flight ? flight->waitingFor() : std::string();
   };
   flight->work = std::make_shared<WorkState>(where, std::move(outputs), limit, std::move(backend));
-  if (broken_.empty()) {
+  if (broken_.what.empty()) {
     flight->order = ++calls_;
     inFlight_[flight->order] = flight;
     updateLastWords();
   } else {
-    flight->fail(Failure{"the group is broken: " + broken_, -1, brokenBy_});
+    flight->fail(Failure{"the group is broken: " + broken_.what, -1, broken_.kind});
   }
   return flight;
 }
@@ -186,9 +186,6 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
   if (flight->receivedBytes != 0) {
     tracer_->countReceived(flight->receivedBytes);
   }
-  if (flight->notes().has_value() && !flight->failed()) {
-    notices_.withdraw(flight->call.sequence);
-  }
   if (alone) {
     flight->fail(*alone);
   }
@@ -202,6 +199,7 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
     flight->work->fail(flight->error());
   } else {
     flight->work->succeed();
+    withdraw(*flight);
   }
   {
     std::lock_guard lock(mutex_);
@@ -306,9 +304,8 @@ void Dispatcher::failAll(const Failure& failure) {
   std::deque<Task> waiting;
   {
     std::lock_guard lock(mutex_);
-    if (broken_.empty()) {
-      broken_ = failure.what;
-      brokenBy_ = failure.kind;
+    if (broken_.what.empty()) {
+      broken_ = failure;
     }
     for (const auto& [order, flight] : inFlight_) {
       all.push_back(flight);
@@ -329,7 +326,7 @@ void Dispatcher::failAll(const Failure& failure) {
 }
 
 void Dispatcher::tellOthers() {
-  std::string reason;
+  Failure reason;
   {
     std::unique_lock lock(mutex_);
     if (told_) {
@@ -360,15 +357,13 @@ void Dispatcher::breakGroup(const Failure& failure) {
 
 Failure Dispatcher::explain(const PeerLost& lost) {
   std::string text = fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
-  const NoticeBoard::Notes reasons = notices_.reasons(kAsk);
-  if (reasons.empty()) {
-    text += "; its process has probably ended";
+  const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+  if (blame.text.empty()) {
+    return Failure{text + "; its process has probably ended", lost.peer, CommErrorKind::kNetwork};
   }
-  for (const auto& [rank, reason] : reasons) {
-    text += fmt::format("; rank {} gave up: {}", rank, reason);
-  }
-  return Failure{text, lost.peer,
-                 reasons.empty() ? CommErrorKind::kNetwork : CommErrorKind::kRemote};
+  const bool other = blame.culprit >= 0 && blame.culprit != options_.rank;
+  return Failure{text + "; " + blame.text, other ? blame.culprit : lost.peer,
+                 CommErrorKind::kRemote};
 }
 
 }  // namespace lockstep::process_group::gloo

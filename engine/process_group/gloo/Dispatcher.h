@@ -103,6 +103,9 @@ class Dispatcher {
     Body body;
   };
 
+  /// How long a failing rank waits for the reasons of others.
+  static constexpr std::chrono::milliseconds kAsk{300};
+
   std::shared_ptr<Flight> enter(Call call, std::vector<at::Tensor> outputs,
                                 std::chrono::milliseconds limit);
   void workerLoop(int index, trace::Lane& lane);
@@ -111,8 +114,9 @@ class Dispatcher {
   void tellOthers();
   void updateLastWords();
   void watchLoop();
-  void watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now);
-  [[nodiscard]] Failure timeOut(const Flight& flight) const;
+  void watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now, bool oldest);
+  void withdraw(const Flight& flight);
+  [[nodiscard]] Failure timeOut(const Flight& flight);
 
   const Options options_;
   Transport& transport_;
@@ -131,8 +135,7 @@ class Dispatcher {
   std::uint64_t sequence_ = 0;
   std::uint64_t directSequence_ = 0;
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
-  std::string broken_;        // empty while the group works
-  CommErrorKind brokenBy_ = CommErrorKind::kBackend;
+  Failure broken_;            // no text while the group works
   bool announced_ = false;  // as far as the store answered
   bool told_ = false;
   bool stopping_ = false;

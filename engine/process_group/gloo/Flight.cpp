@@ -87,14 +87,14 @@ std::string Flight::waitingFor() const {
   return started_.load(std::memory_order_relaxed) ? "" : "still in the queue";
 }
 
-void Flight::setNotes(std::vector<std::pair<int, std::string>> notes) {
+void Flight::setTold(Told told) {
   std::lock_guard lock(mutex_);
-  notes_ = std::move(notes);
+  told_ = std::move(told);
 }
 
-std::optional<std::vector<std::pair<int, std::string>>> Flight::notes() const {
+std::optional<Told> Flight::told() const {
   std::lock_guard lock(mutex_);
-  return notes_;
+  return told_;
 }
 
 void Flight::enlist(::gloo::transport::UnboundBuffer* buffer) {

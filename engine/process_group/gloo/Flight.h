@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -23,6 +24,18 @@ struct Failure {
   std::string what;
   int peer = -1;
   CommErrorKind kind = CommErrorKind::kBackend;
+};
+
+/// Where a rank is stuck.
+struct Place {
+  std::string call;  ///< "allreduce #5"
+  int peer = -1;     ///< whom it waits for there
+};
+
+/// What the other ranks have said about an operation, and about where they are themselves.
+struct Told {
+  std::vector<std::pair<int, std::string>> notes;  ///< by rank: their calls of this number
+  std::map<int, Place> places;                     ///< of those that are stuck anywhere
 };
 
 /// Thrown where the connection to `peer` fails.
@@ -77,10 +90,10 @@ class Flight {
   [[nodiscard]] std::string waitingFor() const;
   void setStarted() { started_.store(true, std::memory_order_relaxed); }
 
-  /// What the other ranks have said about this sequence number, by rank; filled in by the
-  /// notice board. [any-thread]
-  void setNotes(std::vector<std::pair<int, std::string>> notes);
-  [[nodiscard]] std::optional<std::vector<std::pair<int, std::string>>> notes() const;
+  /// What the notice board answered last, if it has been asked about this operation and did.
+  /// [any-thread]
+  void setTold(Told told);
+  [[nodiscard]] std::optional<Told> told() const;
 
   // For channels.
   void enlist(::gloo::transport::UnboundBuffer* buffer);
@@ -96,6 +109,8 @@ class Flight {
   std::uint64_t order = 0;      ///< of the call in its group; the Dispatcher's own
   bool ended = false;           ///< under the Dispatcher's mutex
   Clock::time_point askedAt{};  ///< when the watch last asked about it; the watch's own
+  std::atomic<bool> asked{false};   ///< it stands on the notice board
+  std::atomic<bool> placed{false};  ///< there as the place where this rank is, too
 
  private:
   const CommError::Where where_;
@@ -108,7 +123,7 @@ class Flight {
   mutable std::mutex mutex_;
   Failure failure_;
   std::vector<::gloo::transport::UnboundBuffer*> buffers_;
-  std::optional<std::vector<std::pair<int, std::string>>> notes_;
+  std::optional<Told> told_;
 };
 
 /// Messages of one operation with one peer, out of and into one block of memory. Messages of a

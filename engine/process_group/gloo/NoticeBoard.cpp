@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
 #include <future>
 #include <mutex>
@@ -58,6 +59,20 @@ std::string reasonKey(const std::string& prefix, int rank) {
   return fmt::format("{}failed/{}", prefix, rank);
 }
 
+std::string placeKey(const std::string& prefix, int rank) {
+  return fmt::format("{}place/{}", prefix, rank);
+}
+
+// "<number>|<text>"
+std::string numbered(int number, const std::string& text) {
+  return fmt::format("{}|{}", number, text);
+}
+
+std::pair<int, std::string> takeNumber(const std::string& text) {
+  const std::size_t bar = text.find('|');
+  return {std::atoi(text.c_str()), bar == std::string::npos ? text : text.substr(bar + 1)};
+}
+
 }  // namespace
 
 NoticeBoard::NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank,
@@ -106,41 +121,59 @@ bool NoticeBoard::run(Task task, std::chrono::milliseconds patience) {
 }
 
 void NoticeBoard::compare(std::uint64_t sequence, const std::string& note,
-                          std::function<void(Notes)> done) {
+                          const std::optional<Place>& place, std::function<void(Told)> done) {
   post([=, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
     store.set(stuckKey(prefix, sequence, rank), note);
-    Notes notes;
+    if (place) {
+      store.set(placeKey(prefix, rank), numbered(place->peer, place->call));
+    }
+    Told told;
     for (int other = 0; other < size; ++other) {
-      if (other != rank && store.check({stuckKey(prefix, sequence, other)})) {
-        notes.emplace_back(other, store.get(stuckKey(prefix, sequence, other)));
+      if (other == rank) {
+        continue;
+      }
+      if (const auto key = stuckKey(prefix, sequence, other); store.check({key})) {
+        told.notes.emplace_back(other, store.get(key));
+      }
+      if (const auto key = placeKey(prefix, other); store.check({key})) {
+        const auto [peer, call] = takeNumber(store.get(key));
+        told.places[other] = Place{call, peer};
       }
     }
-    done(std::move(notes));
+    done(std::move(told));
   });
 }
 
-void NoticeBoard::withdraw(std::uint64_t sequence) {
-  post([key = stuckKey(prefix_, sequence, rank_)](store::Store& store) { store.deleteKey(key); });
+void NoticeBoard::withdraw(std::uint64_t sequence, bool place) {
+  post([=, prefix = prefix_, rank = rank_](store::Store& store) {
+    store.deleteKey(stuckKey(prefix, sequence, rank));
+    if (place) {
+      store.deleteKey(placeKey(prefix, rank));
+    }
+  });
 }
 
-bool NoticeBoard::announce(const std::string& reason, std::chrono::milliseconds patience) {
-  return run([key = reasonKey(prefix_, rank_), reason](
-                 store::Store& store) { store.set(key, reason); },
+bool NoticeBoard::announce(const Failure& reason, std::chrono::milliseconds patience) {
+  const std::string text =
+      numbered(static_cast<int>(reason.kind), numbered(reason.peer, reason.what));
+  return run([key = reasonKey(prefix_, rank_), text](store::Store& store) { store.set(key, text); },
              patience);
 }
 
-NoticeBoard::Notes NoticeBoard::reasons(std::chrono::milliseconds patience) {
-  auto notes = std::make_shared<Notes>();
+NoticeBoard::Reasons NoticeBoard::reasons(std::chrono::milliseconds patience) {
+  auto reasons = std::make_shared<Reasons>();
   const bool read = run(
-      [notes, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
+      [reasons, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
         for (int other = 0; other < size; ++other) {
           if (other != rank && store.check({reasonKey(prefix, other)})) {
-            notes->emplace_back(other, store.get(reasonKey(prefix, other)));
+            const auto [kind, rest] = takeNumber(store.get(reasonKey(prefix, other)));
+            const auto [peer, what] = takeNumber(rest);
+            reasons->emplace_back(other, Failure{what, peer, static_cast<CommErrorKind>(kind)});
           }
         }
       },
       patience);
-  return read ? *notes : Notes{};
+  return read ? *reasons : Reasons{};
 }
 
 }  // namespace lockstep::process_group::gloo

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/process_group/gloo/Flight.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group::gloo {
@@ -17,25 +19,27 @@ namespace lockstep::process_group::gloo {
 /// happens on a thread of its own that nobody waits for longer than he says. [any-thread]
 class NoticeBoard {
  public:
-  using Notes = std::vector<std::pair<int, std::string>>;  ///< by rank, this rank's not among them
+  using Reasons = std::vector<std::pair<int, Failure>>;  ///< by rank, this rank's not among them
 
   NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank, int size);
   ~NoticeBoard();
   NoticeBoard(const NoticeBoard&) = delete;
   NoticeBoard& operator=(const NoticeBoard&) = delete;
 
-  /// Writes that this rank is in operation `sequence`, called as `note` says, and hands `done`
-  /// what the others wrote for it. `done` runs on the board's thread, if the store answers.
-  void compare(std::uint64_t sequence, const std::string& note, std::function<void(Notes)> done);
+  /// Writes that this rank is in operation `sequence`, called as `note` says, and if given, that
+  /// this is the place where it is; hands `done` what the others wrote. `done` runs on the
+  /// board's thread, if the store answers.
+  void compare(std::uint64_t sequence, const std::string& note, const std::optional<Place>& place,
+               std::function<void(Told)> done);
 
-  /// Withdraws what compare() wrote.
-  void withdraw(std::uint64_t sequence);
+  /// Withdraws what compare() wrote; the place only if it was given.
+  void withdraw(std::uint64_t sequence, bool place);
 
   /// Writes why this rank gives up; returns whether it stood there within `patience`.
-  bool announce(const std::string& reason, std::chrono::milliseconds patience);
+  bool announce(const Failure& reason, std::chrono::milliseconds patience);
 
-  /// Returns the reasons that others have written within `patience`.
-  Notes reasons(std::chrono::milliseconds patience);
+  /// Returns the reasons that others have written, if the store answers within `patience`.
+  Reasons reasons(std::chrono::milliseconds patience);
 
  private:
   struct State;

@@ -1,11 +1,11 @@
 // The watch of a Dispatcher: time limits, dead peers and mismatched calls.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "engine/base/Thread.h"
+#include "engine/process_group/gloo/Blame.h"
 #include "engine/process_group/gloo/Dispatcher.h"
 #include "engine/process_group/gloo/Mismatch.h"
 
@@ -26,7 +26,7 @@ void Dispatcher::watchLoop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     watchWake_.wait_for(lock, inFlight_.empty() ? kIdleTick : kTick);
-    if (stopping_ || inFlight_.empty() || !broken_.empty()) {
+    if (stopping_ || inFlight_.empty() || !broken_.what.empty()) {
       continue;
     }
     std::vector<std::shared_ptr<Flight>> flights;
@@ -38,15 +38,16 @@ void Dispatcher::watchLoop() {
     lock.unlock();
     const auto now = Flight::Clock::now();
     for (const auto& flight : flights) {
-      watchOne(flight, now);
+      watchOne(flight, now, flight == flights.front());
     }
     flights.clear();
     lock.lock();
   }
 }
 
-void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now) {
-  if (flight->expired(now)) {
+void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now,
+                          bool oldest) {
+  if (flight->expired(now) && !flight->failed()) {
     flight->fail(timeOut(*flight));
   }
   // A peer that ends well closes its connections too, perhaps while the last data is still
@@ -61,8 +62,8 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
       flight->fail(explain(PeerLost{peer, *text}));
     }
   }
-  if (const auto notes = flight->notes(); notes && !flight->failed()) {
-    if (const std::string text = mismatch(*flight, *notes); !text.empty()) {
+  if (const auto told = flight->told(); told && !flight->failed()) {
+    if (const std::string text = mismatch(*flight, told->notes); !text.empty()) {
       flight->fail(Failure{text, -1, CommErrorKind::kMismatch});
     }
   }
@@ -78,36 +79,45 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
   const auto since = std::max(flight->queuedAt, flight->askedAt);
   if (!isDirect(flight->call.operation) && options_.size > 1 && now - since >= patience) {
     flight->askedAt = now;
-    notices_.compare(flight->call.sequence, note(*flight),
-                     [weak = std::weak_ptr<Flight>(flight)](NoticeBoard::Notes notes) {
+    std::optional<Place> place;
+    if (oldest) {  // what this rank is stuck in; the others only wait behind it
+      place = Place{fmt::format("{} #{}", trace::name(flight->call.operation),
+                                flight->call.sequence),
+                    flight->waitingPeer()};
+      flight->placed = true;
+    }
+    flight->asked = true;
+    notices_.compare(flight->call.sequence, note(*flight), place,
+                     [weak = std::weak_ptr<Flight>(flight)](Told told) {
                        if (const auto flight = weak.lock()) {
-                         flight->setNotes(std::move(notes));
+                         flight->setTold(std::move(told));
                        }
                      });
+    if (flight->work->isCompleted()) {
+      withdraw(*flight);  // end() may have looked before
+    }
   }
 }
 
-Failure Dispatcher::timeOut(const Flight& flight) const {
+void Dispatcher::withdraw(const Flight& flight) {
+  if (flight.asked) {
+    notices_.withdraw(flight.call.sequence, flight.placed);
+  }
+}
+
+Failure Dispatcher::timeOut(const Flight& flight) {
   std::string text = fmt::format("timed out after {} ms", flight.limit.count());
+  const int peer = flight.waitingPeer();
+  // A rank that was frozen itself finds that the others did not wait for it.
+  if (const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+      blame.culprit == options_.rank) {
+    return Failure{text + "; " + blame.text, peer, CommErrorKind::kTimeout};
+  }
   if (const std::string waiting = flight.waitingFor(); !waiting.empty()) {
     text += ", " + waiting;
   }
-  if (const auto notes = flight.notes()) {
-    std::vector<int> silent;
-    for (int rank = 0; rank < options_.size; ++rank) {
-      const bool spoke = std::any_of(notes->begin(), notes->end(),
-                                     [rank](const auto& entry) { return entry.first == rank; });
-      if (rank != options_.rank && !spoke) {
-        silent.push_back(rank);
-      }
-    }
-    if (!silent.empty()) {
-      const bool one = silent.size() == 1;
-      text += fmt::format("; {} {} {} not said to be in this operation", one ? "rank" : "ranks",
-                          fmt::join(silent, ", "), one ? "has" : "have");
-    }
-  }
-  return Failure{text, flight.waitingPeer(), CommErrorKind::kTimeout};
+  const Blame blame = blameForWaiting(flight.told(), options_.rank, options_.size, peer);
+  return Failure{text + blame.text, blame.culprit, CommErrorKind::kTimeout};
 }
 
 }  // namespace lockstep::process_group::gloo

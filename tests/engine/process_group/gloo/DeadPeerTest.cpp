@@ -21,6 +21,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 int number(const char* variable) { return std::atoi(std::getenv(variable)); }
@@ -151,6 +152,23 @@ TEST_F(GlooDeadPeer, StoppedRankIsNamedWhenTheTimePasses) {
                                HasSubstr("bucket 3")));
   EXPECT_LT(seen.took, seconds(8));
   ranks[1].kill(SIGKILL);
+}
+
+TEST_F(GlooDeadPeer, RankThatWasStoppedSaysThatTheOthersGaveUpOnIt) {
+  auto ranks = start(3, seconds(2), 4096, "allreduce");
+  ranks[1].kill(SIGSTOP);
+  for (const std::size_t rank : {0, 2}) {
+    const Report seen = report(ranks[rank]);
+    EXPECT_EQ(seen.peer, 1) << seen.text;
+    EXPECT_THAT(seen.text, AnyOf(HasSubstr("waiting for data from rank 1"),
+                                 HasSubstr("which waits for rank 1")));
+    // Perhaps one call ahead of the other; that is none to be missed.
+    EXPECT_THAT(seen.text, HasSubstr("; rank 1 has not said to be in this operation"));
+  }
+  ranks[1].kill(SIGCONT);
+  const Report thawed = report(ranks[1]);
+  EXPECT_THAT(thawed.text, HasSubstr("(they waited for this rank)"));
+  EXPECT_THAT(thawed.text, HasSubstr("ranks 0, 2 gave up: "));
 }
 
 }  // namespace

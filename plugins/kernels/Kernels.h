@@ -30,6 +30,8 @@ struct Kernels {
   void (*add)(float* to, const float* from, std::size_t n);
   /// to += factor * from
   void (*addScaled)(float* to, const float* from, float factor, std::size_t n);
+  /// The same, rounded once, as libtorch adds a multiple; slow without FMA instructions.
+  void (*addScaledFused)(float* to, const float* from, float factor, std::size_t n);
   /// Of n > 0 elements; NaN is passed over.
   void (*range)(const float* in, std::size_t n, float* least, float* greatest);
   double (*absoluteSum)(const float* in, std::size_t n);

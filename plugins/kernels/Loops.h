@@ -164,6 +164,12 @@ void addScaled(float* to, const float* from, float factor, std::size_t n) {
   }
 }
 
+void addScaledFused(float* to, const float* from, float factor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = std::fma(factor, from[i], to[i]);
+  }
+}
+
 void range(const float* in, std::size_t n, float* least, float* greatest) {
   float low[kBlock];
   float high[kBlock];
@@ -322,6 +328,7 @@ const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
                      scale,
                      add,
                      addScaled,
+                     addScaledFused,
                      range,
                      absoluteSum,
                      dot,

@@ -141,6 +141,18 @@ TEST_P(OnEachInstructionSet, MultipliesVectors) {
   EXPECT_EQ(set().dot(ones.data(), twos.data(), kOdd), 2.0 * kOdd - 202);
 }
 
+TEST_P(OnEachInstructionSet, AddsAMultipleWithOneRounding) {
+  const auto from = gradients(kOdd);
+  std::vector<float> once(kOdd, 1);
+  set().addScaledFused(once.data(), from.data(), 0.1F, kOdd);
+  for (std::size_t i = 0; i < kOdd; ++i) {
+    EXPECT_EQ(once[i], std::fma(0.1F, from[i], 1.0F));
+  }
+  std::vector<float> twice(kOdd, 1);
+  set().addScaled(twice.data(), from.data(), 0.1F, kOdd);
+  EXPECT_NE(once, twice);
+}
+
 TEST_P(OnEachInstructionSet, QuantizesWithinHalfAStepAndClampsTheRest) {
   const std::vector<float> in{-1.0F, 0.0F, 0.49F, 1.51F, 100.0F, -100.0F, 2.5F};
   std::vector<std::uint8_t> q(in.size());

@@ -159,7 +159,8 @@ struct lockstep_host {
    * into the hook to the first operation it queues, decoding from the last operation's end to
    * complete(). [strand] */
   void (*mark)(lockstep_run *, int32_t phase, int32_t begin);
-  /* Records a number beside the run's events: "error_norm", "kept". [strand] */
+  /* Records a number of this step, "kept"; those of a key that its buckets give are added up, so
+   * give a squared norm, not a norm. [strand] */
   void (*counter)(lockstep_run *, const char *key, double value);
   /* Says that this run will queue no further operation, so that those of the next bucket need
    * not wait for complete(), which says it, too. Runs communicate in the order of their buckets,
@@ -298,7 +299,9 @@ typedef struct lockstep_ext_live_params {
   lockstep_status (*set)(lockstep_hook *, const lockstep_value *);
 } lockstep_ext_live_params;
 
-/* All parameters of the model, as they are now. */
+/* All parameters of the model, as they are now. `value` stays where it is until the step's last
+ * call, so that a hook that owns the update may step a parameter in run(), once its bucket is
+ * averaged: no operator of the backward reads it any more. */
 typedef struct lockstep_parameter {
   uint32_t struct_size;
   uint32_t id; /* as in lockstep_bucket */

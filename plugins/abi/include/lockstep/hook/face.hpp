@@ -61,7 +61,9 @@ class Face {
   /// Calls into the hook with a run; what the helper keeps of it goes when it has completed.
   template <typename Body>
   lockstep_status entered(lockstep_run* run, RunState* state, Body body) {
+    state->entered = true;
     const lockstep_status status = guarded(host(), run, body);
+    state->entered = false;
     if (state->completed || status != LOCKSTEP_OK) {
       delete state;
     }
@@ -99,10 +101,15 @@ class Face {
 
   static void cancel(lockstep_hook* hook, lockstep_run* run) {
     Face& face = of(hook);
-    std::unique_ptr<RunState> state(static_cast<RunState*>(*face.host()->slot(run)));
+    auto* state = static_cast<RunState*>(*face.host()->slot(run));
     if constexpr (requires(H h, Run r) { h.cancel(r); }) {
       (void)guarded(face.host(), nullptr,
                     [&] { face.hook_.cancel(Run(Host(face.host()), run, face.world_)); });
+    }
+    if (state->entered) {
+      state->completed = true;
+    } else {
+      delete state;
     }
   }
 

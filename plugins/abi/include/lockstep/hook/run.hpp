@@ -46,6 +46,7 @@ namespace detail {
 struct RunState {
   std::vector<std::function<void()>> continuations;  // by stage
   bool completed = false;
+  bool entered = false;  // a call for this run is going on, which deletes this when it is over
 };
 
 }  // namespace detail
@@ -137,9 +138,14 @@ class Run {
   void noMore() const { host_.raw()->no_more(raw_); }
   /// The result stands in the bucket, and the step may go on; the bucket is gone.
   void resultReady() const { host_.raw()->result_ready(raw_); }
+  /// Also from within a call for another run, that this one waited for.
   void complete() const {
-    state().completed = true;
+    detail::RunState* state = &this->state();
+    state->completed = true;
     host_.raw()->complete(raw_);
+    if (!state->entered) {
+      delete state;
+    }
   }
 
  private:

@@ -1,0 +1,75 @@
+#include <cstdint>
+
+#include "plugins/averaging/Mean.h"
+#include "plugins/averaging/Parameters.h"
+#include "plugins/nodes/Nodes.h"
+
+using namespace lockstep::plugin;
+
+namespace {
+
+/// Post-local SGD (Lin, Stich, Patel, Jaggi, ICLR 2020), as PyTorch's post_localSGD_hook with its
+/// PeriodicModelAverager: averaged gradients up to `start`, then each node's own, and the mean of
+/// the parameters after every `period`-th step. The warm-up of the averager is the hook's start.
+class PostLocalSgd : public Hook {
+ public:
+  static const Description& description() {
+    static const Description description =
+        Description("post_local_sgd", "post-local SGD", "1.0",
+                    "Averages gradients at first; later each rank steps by itself, and parameters "
+                    "are averaged now and then.")
+            .caps(LOCKSTEP_CAP_LOCAL_RESULT)
+            .integer({.key = "start",
+                      .label = "Start",
+                      .help = "iterations with averaged gradients before steps become local",
+                      .initial = 100,
+                      .min = 0,
+                      .max = 1e9})
+            .integer({.key = "period",
+                      .label = "Period",
+                      .help = "local steps between two averages of the parameters",
+                      .initial = 8,
+                      .min = 1,
+                      .max = 1e9})
+            .integer(kRanksPerNode);
+    return description;
+  }
+
+  PostLocalSgd(Host host, const Values& values)
+      : Hook(host),
+        start_(static_cast<std::uint64_t>(values["start"].integer())),
+        period_(static_cast<std::uint64_t>(values["period"].integer())),
+        nodes_(host, values["ranks_per_node"].integer()) {}
+
+  void run(Run run, Bucket bucket) {
+    if (bucket.step() < start_) {
+      averageBucket(run, bucket);
+    } else if (nodes_.inside() == nullptr) {
+      run.complete();
+    } else {
+      average(run, *nodes_.inside(), bucket.flat(), nodes_.size(), [run] { run.complete(); });
+      run.noMore();
+    }
+  }
+
+  void afterOptimizer(Run run, Step step) {
+    if (step.step() < start_ || (step.step() - start_) % period_ != 0) {
+      run.complete();
+      return;
+    }
+    const auto all = gatherParameters(run, step);
+    average(run, run.world(), all, run.size(), [run, step, all] {
+      scatterParameters(all, step);
+      run.complete();
+    });
+  }
+
+ private:
+  const std::uint64_t start_;
+  const std::uint64_t period_;
+  const Nodes nodes_;
+};
+
+}  // namespace
+
+LOCKSTEP_HOOKS(PostLocalSgd);

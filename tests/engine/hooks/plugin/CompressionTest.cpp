@@ -4,28 +4,17 @@
 
 #include <mutex>
 
-#include "tests/engine/hooks/plugin/HookRanks.h"
+#include "tests/engine/hooks/plugin/LibraryHook.h"
 
 namespace lockstep::hooks {
 namespace {
 
-using plugin::HookValue;
-using test::builtHook;
+using test::apart;
 using test::HookRank;
+using test::libraryHook;
 using test::runHooks;
+using test::Values;
 using testing::Each;
-
-using Values = std::map<std::string, HookValue>;
-
-plugin::HookChoice libraryHook(const std::string& id, Values values = {}) {
-  return {builtHook("hooks/" + id + ".so", id, std::move(values))};
-}
-
-/// The largest difference, in units of the larger one's root mean square.
-double apart(const at::Tensor& a, const at::Tensor& b) {
-  const double scale = b.square().mean().sqrt().item<double>();
-  return (a - b).abs().max().item<double>() / (scale > 0 ? scale : 1);
-}
 
 // ---- Error feedback: what is sent plus what is kept is all there was.
 
@@ -69,6 +58,7 @@ TEST_P(ErrorFeedback, LosesNothingOverTwentySteps) {
 INSTANTIATE_TEST_SUITE_P(
     Hooks, ErrorFeedback,
     testing::Values(Feeding{"topk", {{"density", 0.05}}, {}, 0},
+                    Feeding{"dgc", {{"density", 0.05}, {"momentum", 0.0}}, {}, 0},
                     Feeding{"randomk", {{"density", 0.05}}, {}, 0},
                     Feeding{"ef_sign", {}, {}, 0},
                     Feeding{"powersgd", {{"rank", 2.0}, {"start", 2.0}}, {30, 40}, 2}),
@@ -277,30 +267,6 @@ TEST(EfSign, SendsTheMeanMagnitude) {
         << "in units of the update";
   });
   EXPECT_THAT(errors, Each(""));
-}
-
-// ---- State
-
-TEST(HookState, ContinuesWhereItWasSaved) {
-  std::string state;
-  at::Tensor expected;
-  const auto gradient = [](std::uint32_t step) { return test::gradients(400, 0, step); };
-  const auto topk = libraryHook("topk", {{"density", 0.1}});
-  EXPECT_THAT(runHooks(1, topk,
-                       [&](HookRank& rank) {
-                         rank.average(gradient(0), 0);
-                         state = rank.hook->save();
-                         expected = rank.average(gradient(1), 1).clone();
-                       }),
-              Each(""));
-  EXPECT_THAT(runHooks(1, topk,
-                       [&](HookRank& rank) {
-                         rank.hook->load(state, 1);
-                         EXPECT_TRUE(at::equal(rank.average(gradient(1), 1), expected));
-                       }),
-              Each(""));
-  EXPECT_THAT(runHooks(2, topk, [&](HookRank& rank) { rank.hook->load(state, 2); }),
-              Each(testing::HasSubstr("saved on 1 ranks and there are 2 now")));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ plugin::ChosenHook builtHook(const std::string& file, const std::string& id,
 
 /// One rank with its hook.
 struct HookRank {
+  std::shared_ptr<trace::Tracer> wire = std::make_shared<trace::Tracer>();  ///< of the hook's groups
   int rank = 0;
   int world = 1;
   std::shared_ptr<process_group::ProcessGroup> group;  ///< not the hook's
@@ -32,6 +34,31 @@ struct HookRank {
   /// Averages one bucket. Throws what the hook's future holds, or that it took over 10 s.
   at::Tensor average(const at::Tensor& flat, std::uint32_t step = 0, std::size_t index = 0,
                      std::size_t count = 1) const;
+
+  using Gradient = std::function<at::Tensor(const at::Tensor& parameter, std::uint32_t step)>;
+  /// Takes steps `first` to `end` with a model of one flat parameter, in place, as a training loop
+  /// does: plain SGD of `rate`, unless the hook owns the update. `after` follows each step.
+  void train(const at::Tensor& parameter, std::uint32_t first, std::uint32_t end, double rate,
+             const Gradient& gradient,
+             const std::function<void(std::uint32_t step)>& after = nullptr) const;
+  /// What the hook has sent so far.
+  [[nodiscard]] std::uint64_t sentBytes() const { return wire->sentBytes(); }
+};
+
+/// What several ranks had at several times.
+class RankValues {
+ public:
+  /// [any-thread]
+  void add(std::uint32_t step, const at::Tensor& value);
+  /// Of each rank, in no order.
+  [[nodiscard]] const std::vector<at::Tensor>& at(std::uint32_t step) const;
+  [[nodiscard]] bool allEqual(std::uint32_t step) const;
+  /// The mean square of the ranks' distances to their mean.
+  [[nodiscard]] double spread(std::uint32_t step) const;
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint32_t, std::vector<at::Tensor>> values_;
 };
 
 /// Runs `body` on `world` ranks, threads of this process, over Gloo; each makes the hook. Returns
@@ -41,7 +68,10 @@ std::vector<std::string> runHooks(int world, const plugin::HookChoice& choice,
                                   const std::function<void(HookRank&)>& body,
                                   trace::Tracer* tracerOfRank0 = nullptr);
 
-/// What an error-feedback hook of the library keeps of parameter 0; empty before it kept anything.
+/// What a hook of the library keeps of parameter 0, in the order in which it saves its sets of
+/// numbers; an empty tensor where it keeps nothing of it.
+std::vector<at::Tensor> stateOf(const HookRank& rank);
+/// The first of these: what an error-feedback hook has left out so far.
 at::Tensor residualOf(const HookRank& rank);
 
 /// A rank's gradients: normal, another set for each rank and seed.

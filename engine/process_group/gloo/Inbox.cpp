@@ -39,11 +39,18 @@ std::optional<Inbox::Arrived> Inbox::wait() {
   // From the next on, so that they are filled in the order in which they are looked at.
   for (std::size_t i = 0; i < areas_.size(); ++i) {
     Area& area = areas_[(next_ + i) % areas_.size()];
-    if (!area.posted) {
-      post(area);
+    if (!area.posted && closed_ == nullptr) {
+      try {
+        post(area);
+      } catch (const std::exception&) {
+        closed_ = std::current_exception();
+      }
     }
   }
   Area& area = areas_[next_];
+  if (!area.posted) {
+    std::rethrow_exception(closed_);
+  }
   Arrived arrived;
   if (!area.buffer->waitRecv(&arrived.source, kForever)) {
     return std::nullopt;

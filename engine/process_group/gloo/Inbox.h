@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,7 +49,7 @@ class Inbox {
     const std::byte* data = nullptr;  ///< header.inlineBytes; until the next wait()
   };
   /// Blocks until a message comes, which it returns, or until wake(). Throws what Gloo throws when
-  /// a connection is broken. One thread waits.
+  /// a connection is broken, once all that came before is taken. One thread waits.
   std::optional<Arrived> wait();
 
   /// Ends the wait, or the next one; maybe some more. [any-thread]
@@ -66,6 +67,7 @@ class Inbox {
   const std::vector<int> sources_;
   std::vector<Area> areas_;  // filled in turns: a rank's messages come in the order of the posts
   std::size_t next_ = 0;
+  std::exception_ptr closed_;  // why nothing can be posted any more
 };
 
 }  // namespace lockstep::process_group::gloo

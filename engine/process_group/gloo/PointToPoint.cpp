@@ -192,17 +192,15 @@ void PointToPoint::loop(Inbox& inbox) {
     endFailed();
     {
       std::unique_lock lock(mutex_);
-      const auto open = [this] { return !outgoing_.empty() || !wanted_.empty(); };
+      const auto over = [this] { return stopping_ && outgoing_.empty() && wanted_.empty(); };
       if (closed) {
-        changed_.wait(lock, [&] { return stopping_ || open(); });
+        changed_.wait(lock, [&] { return over() || anyFailed(); });
       }
-      if (stopping_ && !open()) {
+      if (over()) {
         return;
       }
     }
     if (closed) {
-      // Whoever broke the group is failing what was called meanwhile, and wakes us again.
-      std::this_thread::yield();
       continue;
     }
     try {
@@ -216,9 +214,12 @@ void PointToPoint::loop(Inbox& inbox) {
     } catch (const Interrupted&) {
       // The group broke; endFailed() comes next.
     } catch (const std::exception& error) {
-      // Gloo's exception stays: each further wait would end with it at once.
+      // Gloo's exception stays: each further wait would end with it at once. A rank may leave
+      // when it is done; if somebody waits for it, the watch breaks the group.
       closed = true;
-      dispatcher_.breakGroup(explain(inbox.sources(), withoutLocation(error.what())));
+      if (inbox.sources().size() > 1) {  // the others would not be heard any more
+        dispatcher_.breakGroup(explain(inbox.sources(), withoutLocation(error.what())));
+      }
     }
   }
 }
@@ -384,6 +385,14 @@ void PointToPoint::endOutgoing(const ControlHeader& answer) {
                           sizeText(answer.elements, answer.dtype),
                           sizeText(call.elements, static_cast<std::int32_t>(call.dtype))),
               call.root, CommErrorKind::kMismatch});
+}
+
+// With the mutex held.
+bool PointToPoint::anyFailed() const {
+  return std::any_of(outgoing_.begin(), outgoing_.end(),
+                     [](const auto& entry) { return entry.second.flight->failed(); }) ||
+         std::any_of(wanted_.begin(), wanted_.end(),
+                     [](const Wanted& want) { return want.flight->failed(); });
 }
 
 void PointToPoint::endFailed() {

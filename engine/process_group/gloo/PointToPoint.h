@@ -98,6 +98,7 @@ class PointToPoint {
   bool takeOne(const Inbox& inbox);
   void transfer(Wanted wanted, int source, const ControlHeader& offer, const std::byte* data);
   void endOutgoing(const ControlHeader& answer);
+  [[nodiscard]] bool anyFailed() const;
   void endFailed();
   void end(const std::shared_ptr<Flight>& flight, std::uint64_t startTicks,
            const std::optional<Failure>& alone = std::nullopt);
@@ -116,7 +117,7 @@ class PointToPoint {
   std::vector<Link> links_;
   std::uint64_t ids_ = 0;
   bool stopping_ = false;
-  std::condition_variable changed_;  // waited for once the connections are closed
+  std::condition_variable changed_;  // waited for once connections are closed
   std::vector<std::unique_ptr<Inbox>> inboxes_;
   std::vector<std::thread> threads_;
 };

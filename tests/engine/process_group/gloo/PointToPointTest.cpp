@@ -158,6 +158,35 @@ TEST(GlooPointToPoint, HearsRanksThatShareAThread) {
   });
 }
 
+TEST(GlooPointToPoint, GoesOnBetweenTwoRanksWhenAThirdHasLeft) {
+  const auto store = std::make_shared<store::HashStore>();
+  std::promise<void> left;
+  const auto gone = left.get_future().share();
+  support::runRanks(3, [&](int rank) {
+    auto made = makeProcessGroup("gloo", store, rank, 3, quickOptions());
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    std::shared_ptr<ProcessGroup> group = std::move(made).value();
+    const auto pass = [&](int ranks) {
+      at::Tensor token = filled(4, rank);
+      const auto received = group->recv(token, (rank + ranks - 1) % ranks);
+      group->send(filled(4, rank), (rank + 1) % ranks)->wait();
+      received->wait();
+      EXPECT_EQ(token[0].item<float>(), static_cast<float>((rank + ranks - 1) % ranks));
+    };
+    pass(3);
+    if (rank == 2) {
+      group.reset();
+      left.set_value();
+      return;
+    }
+    gone.wait();
+    for (int round = 0; round < 1000; ++round) {
+      pass(2);
+    }
+    EXPECT_EQ(group->state(), GroupState::kSuccess);
+  });
+}
+
 TEST(GlooPointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
   runGroup(2, [](ProcessGroup& group) {
     if (group.rank() == 0) {

@@ -185,10 +185,20 @@ void PluginSession::startOperations() {
 void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
   operation.started = true;
   operation.startTicks = base::ticks();
-  const auto whenDone = [self = shared_from_this(), run,
-                         number = operation.number](std::exception_ptr error) {
-    self->options_.strand->post(
-        [self, run, number, error] { self->ended(run, number, error); });
+  // Runs on a thread of the group, which must not be the one to end the group: it holds nothing
+  // that owns one.
+  const auto whenDone = [strand = std::weak_ptr(options_.strand), weakSelf = weak_from_this(),
+                         weakRun = std::weak_ptr(run),
+                         number = operation.number](const std::exception_ptr& error) {
+    if (const auto onto = strand.lock()) {
+      onto->post([weakSelf, weakRun, number, error] {
+        const auto self = weakSelf.lock();
+        const auto run = weakRun.lock();
+        if (self != nullptr && run != nullptr) {
+          self->ended(run, number, error);
+        }
+      });
+    }
   };
   try {
     if (operation.startInner) {

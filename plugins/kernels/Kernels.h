@@ -32,6 +32,8 @@ struct Kernels {
   void (*addScaled)(float* to, const float* from, float factor, std::size_t n);
   /// The same, rounded once, as libtorch adds a multiple; slow without FMA instructions.
   void (*addScaledFused)(float* to, const float* from, float factor, std::size_t n);
+  /// to += (factor * from) * from, where the product in brackets is rounded and the rest once.
+  void (*addSquaresFused)(float* to, const float* from, float factor, std::size_t n);
   /// Of n > 0 elements; NaN is passed over.
   void (*range)(const float* in, std::size_t n, float* least, float* greatest);
   double (*absoluteSum)(const float* in, std::size_t n);

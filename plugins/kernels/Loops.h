@@ -170,6 +170,12 @@ void addScaledFused(float* to, const float* from, float factor, std::size_t n) {
   }
 }
 
+void addSquaresFused(float* to, const float* from, float factor, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = std::fma(factor * from[i], from[i], to[i]);
+  }
+}
+
 void range(const float* in, std::size_t n, float* least, float* greatest) {
   float low[kBlock];
   float high[kBlock];
@@ -329,6 +335,7 @@ const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
                      add,
                      addScaled,
                      addScaledFused,
+                     addSquaresFused,
                      range,
                      absoluteSum,
                      dot,

@@ -71,12 +71,22 @@ class OneBit : public FeedbackHook {
                               "of all; at least 2, so that the buckets have been rebuilt",
                       .initial = 100,
                       .min = 2,
-                      .max = 1e9});
+                      .max = 1e9})
+            .real({.key = "variance_floor",
+                   .label = "Variance floor",
+                   .help = "least frozen variance, as part of the mean of all: an element with "
+                           "less would be thrown far by the common scale; 0: none, as in the paper",
+                   .initial = 0.01,
+                   .min = 0,
+                   .max = 1,
+                   .flags = LOCKSTEP_PARAM_ADVANCED});
     return description;
   }
 
   OneBit(Host host, const Values& values)
-      : FeedbackHook(host, true), warmup_(static_cast<std::uint64_t>(values["warmup"].integer())) {}
+      : FeedbackHook(host, true),
+        warmup_(static_cast<std::uint64_t>(values["warmup"].integer())),
+        floor_(values["variance_floor"].real()) {}
 
   void configure(const lockstep_optimizer_info& optimizer) {
     if (optimizer.kind != LOCKSTEP_ADAM && optimizer.kind != LOCKSTEP_ADAMW) {
@@ -124,6 +134,9 @@ class OneBit : public FeedbackHook {
       if (const auto gradient = step.gradient(i); !gradient.empty()) {
         updateOne(step.parameter(i).id, step.step(), step.value(i), gradient);
       }
+    }
+    if (step.step() + 1 == warmup_) {
+      raiseVariance(step);
     }
     run.complete();
   }
@@ -208,7 +221,7 @@ class OneBit : public FeedbackHook {
     } else {
       std::copy(averaged.begin(), averaged.end(), first.begin());
       decayGradients(values, first, (1 - adam_.beta1) * penalty);
-      // What has seen no gradient would be thrown far by the scale of its neighbours.
+      // What has seen no gradient stays where it is, whatever the scale of its neighbours.
       for (std::size_t i = 0; i < first.size(); ++i) {
         first[i] = second[i] == 0 ? 0.0F : first[i];
       }
@@ -217,7 +230,25 @@ class OneBit : public FeedbackHook {
                   shareAfter(adam_.beta2, std::min(step + 1, warmup_)));
   }
 
+  /// Raises the frozen variances, but for those of what has seen no gradient, to their floor.
+  void raiseVariance(const Step& step) {
+    double sum = 0;
+    double count = 0;
+    for (std::uint32_t i = 0; i < step.parameters(); ++i) {
+      const auto& second = second_.of(step.parameter(i).id, step.value(i).size());
+      sum += kernels().absoluteSum(second.data(), second.size());
+      count += static_cast<double>(second.size());
+    }
+    const auto least = static_cast<float>(floor_ * sum / std::max(count, 1.0));
+    for (std::uint32_t i = 0; i < step.parameters(); ++i) {
+      for (float& variance : second_.of(step.parameter(i).id, step.value(i).size())) {
+        variance = variance == 0 ? 0.0F : std::max(variance, least);
+      }
+    }
+  }
+
   const std::uint64_t warmup_;
+  const double floor_;
   lockstep_optimizer_info adam_{};
   PerParameter served_;  // errors of the means that this rank sent
   PerParameter first_;

@@ -13,8 +13,8 @@
 
 namespace lockstep::plugin {
 
-// The updates of SGD, Adam and AdamW for hooks that own them, in the operations of torch::optim
-// and in their order, for any part of a parameter.
+// The updates of SGD, Adam and AdamW for hooks that own them, for any part of a parameter, in the
+// operations of torch::optim, in their order and rounded as libtorch rounds them.
 
 /// An L2 penalty: gradients += decay * values.
 inline void decayGradients(std::span<const float> values, std::span<float> gradients,
@@ -39,11 +39,9 @@ inline void updateMoments(const lockstep_optimizer_info& adam, std::span<const f
   loops.scale(first.data(), static_cast<float>(adam.beta1), first.size());
   loops.addScaledFused(first.data(), gradients.data(), static_cast<float>(1 - adam.beta1),
                        first.size());
-  const auto keep = static_cast<float>(adam.beta2);
-  const auto take = static_cast<float>(1 - adam.beta2);
-  for (std::size_t i = 0; i < second.size(); ++i) {
-    second[i] = second[i] * keep + take * gradients[i] * gradients[i];
-  }
+  loops.scale(second.data(), static_cast<float>(adam.beta2), second.size());
+  loops.addSquaresFused(second.data(), gradients.data(), static_cast<float>(1 - adam.beta2),
+                        second.size());
 }
 
 /// Steps by Adam's moments, each divided by its share of the whole: what its mean has gathered

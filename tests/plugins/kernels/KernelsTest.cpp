@@ -151,6 +151,11 @@ TEST_P(OnEachInstructionSet, AddsAMultipleWithOneRounding) {
   std::vector<float> twice(kOdd, 1);
   set().addScaled(twice.data(), from.data(), 0.1F, kOdd);
   EXPECT_NE(once, twice);
+  std::vector<float> squares(kOdd, 1);
+  set().addSquaresFused(squares.data(), from.data(), 0.1F, kOdd);
+  for (std::size_t i = 0; i < kOdd; ++i) {
+    EXPECT_EQ(squares[i], std::fma(0.1F * from[i], from[i], 1.0F));
+  }
 }
 
 TEST_P(OnEachInstructionSet, QuantizesWithinHalfAStepAndClampsTheRest) {

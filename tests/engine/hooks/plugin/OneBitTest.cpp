@@ -125,6 +125,29 @@ TEST(OneBit, LeavesWhatNoGradientReaches) {
   EXPECT_THAT(errors, Each(""));
 }
 
+/// How far elements with a millionth of the others' gradients get in 30 compressed steps.
+double smallOnesMove(double varianceFloor) {
+  double moved = 0;
+  const auto hook = libraryHook("onebit", {{"warmup", 5.0}, {"variance_floor", varianceFloor}});
+  const auto errors = runHooks(1, hook, [&](HookRank& rank) {
+    rank.hook->configure(adam());
+    const at::Tensor parameter = at::zeros({kCount});
+    rank.train(parameter, 0, 35, 0, [&](const at::Tensor&, std::uint32_t step) {
+      at::Tensor gradient = test::gradients(kCount, rank.rank, step);
+      gradient.slice(0, 0, 10).mul_(1e-6);
+      return gradient;
+    });
+    moved = parameter.slice(0, 0, 10).abs().max().item<double>();
+  });
+  EXPECT_THAT(errors, Each(""));
+  return moved;
+}
+
+TEST(OneBit, ThrowsSmallElementsFarWithoutAFloorUnderTheirVariance) {
+  EXPECT_LT(smallOnesMove(0.01), 1);
+  EXPECT_GT(smallOnesMove(0), 100);
+}
+
 TEST(OneBit, RefusesSgd) {
   const auto errors = runHooks(1, libraryHook("onebit"),
                                [](HookRank& rank) { rank.hook->configure(adam("sgd")); });

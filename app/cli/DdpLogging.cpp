@@ -1,8 +1,11 @@
 #include "app/cli/DdpLogging.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 namespace lockstep::cli {
 namespace {
@@ -16,6 +19,9 @@ constexpr const char* kUnused = "unused_parameter_size";
 constexpr std::array kDurations{kForward, kBackward, kCommunication, kOverlap};
 constexpr std::array kNumbers{kForward, kBackward, kCommunication, kOverlap, kStart, kUnused};
 
+/// Numbers that a hook counts.
+constexpr std::string_view kHookPrefix = "hook.";
+
 std::string whole(double number) {
   return std::to_string(std::llround(number));
 }
@@ -23,7 +29,8 @@ std::string whole(double number) {
 }  // namespace
 
 void DdpLogging::take(const trace::MetricRow& metric) {
-  const bool ours = std::any_of(kNumbers.begin(), kNumbers.end(),
+  const bool ours = metric.name.starts_with(kHookPrefix) ||
+                    std::any_of(kNumbers.begin(), kNumbers.end(),
                                 [&](const char* name) { return metric.name == name; });
   if (!ours) {
     return;
@@ -53,6 +60,13 @@ std::map<std::string, std::string> DdpLogging::fields(const trace::RankInfo& ran
     fields[name] = whole(one.last);
     fields[std::string("avg_") + name] =
         whole(one.sum / static_cast<double>(std::max<std::int64_t>(one.count, 1)));
+  }
+  for (const auto& [name, one] : series) {
+    if (name.starts_with(kHookPrefix)) {
+      fields[name] = fmt::format("{}", one.last);
+      fields["avg_" + name] =
+          fmt::format("{:.6g}", one.sum / static_cast<double>(std::max<std::int64_t>(one.count, 1)));
+    }
   }
   const double backwardStart = series[kStart].last + series[kForward].last;
   const double backwardEnd = backwardStart + series[kBackward].last;

@@ -10,7 +10,7 @@ namespace lockstep::cli {
 
 /// Gathers what c10d's Logger knows of each rank's DistributedDataParallel from a run file
 /// (trace/FORMAT.md), under its names: facts, the numbers of the last iteration, and their averages
-/// over all iterations.
+/// over all iterations. The numbers that a hook counts stand with them ("hook.kept").
 class DdpLogging {
  public:
   void take(const trace::MetricRow& metric);

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   cli::addValidate(app, chosen);
   cli::addRun(app, chosen);
   cli::addInfo(app, chosen);
+  cli::addHooks(app, chosen);
   cli::addStop(app, chosen);
   cli::addCopy(app, chosen);
   // So that an unknown command can be named. Subcommands made before this still refuse extras.
@@ -29,7 +30,7 @@ int main(int argc, char** argv) {
   if (!chosen) {
     const auto extras = app.remaining();
     cli::complain((extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-                  "; there are list, validate, run, info, stop and copy, see lockstep --help");
+                  "; there are list, validate, run, info, hooks, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

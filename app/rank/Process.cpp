@@ -11,11 +11,32 @@
 #include <iterator>
 #include <sstream>
 
+#include "engine/base/CrashNote.h"
+
 namespace lockstep::rank {
 namespace {
 
 std::atomic<bool> stopRequested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
+
+trace::LastWords* wordsOfACrash = nullptr;
+constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+std::array<struct sigaction, kCrashes.size()> formerActions;
+
+/// Async-signal-safe.
+void noteCrash(int signal) {
+  if (const char* note = base::CrashNote::current();
+      note != nullptr && wordsOfACrash->error.front() == '\0') {
+    auto& error = wordsOfACrash->error;
+    for (std::size_t i = 0; i + 1 < error.size() && note[i] != '\0'; ++i) {
+      error[i] = note[i];
+    }
+  }
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) {
+    sigaction(kCrashes[i], &formerActions[i], nullptr);
+  }
+  raise(signal);  // takes effect on return
+}
 
 void requestStop(int) {
   stopRequested.store(true, std::memory_order_relaxed);
@@ -51,6 +72,15 @@ std::int64_t processAgeNs() {
   const std::int64_t startNs =
       std::strtoll(field.c_str(), nullptr, 10) * (1'000'000'000 / sysconf(_SC_CLK_TCK));
   return now.tv_sec * 1'000'000'000 + now.tv_nsec - startNs;
+}
+
+void tellOfCrashes(trace::LastWords& words) {
+  wordsOfACrash = &words;
+  for (std::size_t i = 0; i < kCrashes.size(); ++i) {
+    struct sigaction action {};
+    action.sa_handler = noteCrash;
+    sigaction(kCrashes[i], &action, &formerActions[i]);
+  }
 }
 
 const std::atomic<bool>& listenForStop() {

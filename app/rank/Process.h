@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/base/Result.h"
+#include "engine/trace/Segment.h"
 
 namespace lockstep::rank {
 
@@ -14,6 +15,10 @@ base::Status dieWith(std::int64_t supervisorPid);
 
 /// Returns how long ago this process was started, in ns; the kernel counts in 10 ms.
 std::int64_t processAgeNs();
+
+/// From now on a crash leaves the crashing thread's base::CrashNote in `words`, which outlive the
+/// process; then the signal does what it would have done.
+void tellOfCrashes(trace::LastWords& words);
 
 /// Lets the first SIGTERM or SIGINT set the flag that is returned; a second one kills.
 const std::atomic<bool>& listenForStop();

@@ -5,12 +5,9 @@
 #include <unistd.h>
 
 #include "app/rank/Ending.h"
-#include "app/rank/Link.h"
 #include "app/rank/Process.h"
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/process_group/shaped/ShapedGroup.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"
@@ -26,9 +23,10 @@ using base::Status;
 using trace::StartupStage;
 
 RankRun::RankRun(train::TorchrunEnvironment environment, experiment::Experiment experiment,
-                 std::unique_ptr<trace::Tracer> tracer)
+                 plugin::HookChoice hooks, std::unique_ptr<trace::Tracer> tracer)
     : environment_(std::move(environment)),
       experiment_(std::move(experiment)),
+      hooks_(std::move(hooks)),
       tracer_(std::move(tracer)),
       lane_(tracer_->lane("step")) {}
 
@@ -68,40 +66,17 @@ Status RankRun::meet() {
     base::logInfo("WORLD_SIZE is {}, processes.world_size {}; the former counts",
                   environment_.worldSize, experiment_.processes.worldSize);
   }
-  auto met = store::rendezvous(environment_, timeout());
+  auto met = store::rendezvous(environment_, timeLimit(experiment_));
   if (!met.ok()) {
     return met.error();
   }
   store_ = std::move(met).value().store;
-  process_group::GroupOptions groupOptions;
-  groupOptions.timeout = timeout();
-  groupOptions.tracer = tracer_.get();
-  groupOptions.check = process_group::checkModeFrom(experiment_.processes.checked)
-                           .value_or(process_group::CheckMode::kFirst);
-  groupOptions.roundRobin = experiment_.processes.roundRobin;
-  if (!experiment_.processes.interface.empty()) {
-    groupOptions.interfaces = {experiment_.processes.interface};
-  }
-  auto group =
-      process_group::makeProcessGroup(experiment_.processes.backend, store_, environment_.rank,
-                                      environment_.worldSize, groupOptions);
+  groups_ = std::make_unique<Groups>(experiment_, environment_, store_, *tracer_);
+  auto group = groups_->makeDefault();
   if (!group.ok()) {
     return group.error();
   }
   group_ = std::move(group).value();
-  return experiment_.link.shapes() ? shapeLink() : Status();
-}
-
-Status RankRun::shapeLink() {
-  process_group::ShapedOptions options;
-  options.link = linkOptions(experiment_.link);
-  options.simulateAnyway = experiment_.link.simulateAnyway;
-  options.tracer = tracer_.get();
-  auto shaped = process_group::ShapedGroup::make(group_, *store_, options);
-  if (!shaped.ok()) {
-    return shaped.error();
-  }
-  group_ = std::move(shaped).value();
   return {};
 }
 
@@ -121,7 +96,7 @@ base::Result<train::TrainOutcome> RankRun::train() {
                  "data"};
   }
   train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
-  Replica replica(experiment_, group_, *tracer_, lane_, faults);
+  Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
   {
     const auto span = stage(StartupStage::kModel);
     if (auto made = replica.makeModel(datasets.value().train->shape()); !made.ok()) {
@@ -163,7 +138,7 @@ Status RankRun::finish(const train::TrainOutcome& outcome, const train::Model& m
                   summary.parameterHash);
   }
   if (auto left = train::leaveTogether(*store_, environment_.rank, environment_.worldSize,
-                                       environment_.hostsStore, timeout());
+                                       environment_.hostsStore, timeLimit(experiment_));
       !left.ok()) {
     return left;
   }
@@ -175,8 +150,8 @@ void RankRun::abandon(const Error& error) {
   const std::string line = oneLine(error.message());
   trace::LastWords& words = tracer_->lastWords();
   words.error[line.copy(words.error.data(), words.error.size() - 1)] = '\0';
-  if (group_ != nullptr) {
-    group_->abort(line);
+  if (groups_ != nullptr) {
+    groups_->abort(line);
   }
   if (experiment_.processes.strategy == "ddp") {
     tracer_->send(trace::toJson(trace::DdpLoggingMessage{
@@ -205,11 +180,6 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"planned_steps", std::to_string(plannedSteps)},
   };
   tracer_->send(trace::toJson(message));
-}
-
-std::chrono::milliseconds RankRun::timeout() const {
-  return std::chrono::milliseconds(
-      static_cast<std::int64_t>(experiment_.processes.timeoutSeconds * 1000));
 }
 
 trace::ScopedSpan RankRun::stage(StartupStage stage) {

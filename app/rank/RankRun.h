@@ -4,9 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "app/rank/Groups.h"
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/plugin/HookChoice.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
@@ -18,8 +20,9 @@ namespace lockstep::rank {
 /// One rank from rendezvous to farewell. [step-thread]
 class RankRun {
  public:
+  /// `hooks`: those of `experiment`, empty for the engine's own.
   RankRun(train::TorchrunEnvironment environment, experiment::Experiment experiment,
-          std::unique_ptr<trace::Tracer> tracer);
+          plugin::HookChoice hooks, std::unique_ptr<trace::Tracer> tracer);
 
   /// Sets threads and pinning, meets the other ranks, makes data and model, trains, evaluates,
   /// writes the checkpoint, and leaves together with the others. SIGTERM and SIGINT end it at
@@ -36,19 +39,19 @@ class RankRun {
   void sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps);
   base::Status setThreads();
   base::Status meet();
-  base::Status shapeLink();
   base::Result<train::TrainOutcome> train();
   base::Status finish(const train::TrainOutcome& outcome, const train::Model& model);
-  [[nodiscard]] std::chrono::milliseconds timeout() const;
   trace::ScopedSpan stage(trace::StartupStage stage);
 
   train::TorchrunEnvironment environment_;
   experiment::Experiment experiment_;
+  const plugin::HookChoice hooks_;
   std::unique_ptr<trace::Tracer> tracer_;
   trace::Lane& lane_;
   std::vector<int> cores_;  // pinned to; empty = none
   std::shared_ptr<store::Store> store_;
-  std::shared_ptr<process_group::ProcessGroup> group_;
+  std::unique_ptr<Groups> groups_;
+  std::shared_ptr<process_group::ProcessGroup> group_;  // the default one
 };
 
 }  // namespace lockstep::rank

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/Log.h"
 #include "engine/hooks/MakeHook.h"
 #include "engine/hooks/ThenOptimizerHook.h"
 #include "engine/trace/Messages.h"
@@ -32,12 +33,20 @@ std::optional<ddp::MixedPrecision> mixedPrecision(const experiment::DdpConfig& c
   return any ? std::optional(settings) : std::nullopt;
 }
 
+hooks::OptimizerFacts factsOf(const experiment::OptimizerConfig& config) {
+  return {config.kind,      config.learningRate, config.weightDecay,
+          config.momentum,  config.dampening,    config.nesterov,
+          config.beta1,     config.beta2,        config.epsilon};
+}
+
 }  // namespace
 
-Replica::Replica(const experiment::Experiment& experiment,
-                 std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer& tracer,
+Replica::Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
+                 Groups& groups, std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer& tracer,
                  trace::Lane& lane, train::FaultInjector& faults)
     : experiment_(experiment),
+      hooks_(hooks),
+      groups_(groups),
       group_(std::move(group)),
       tracer_(tracer),
       lane_(lane),
@@ -84,7 +93,7 @@ Status Replica::distribute() {
 }
 
 Status Replica::distributeOverRanks() {
-  auto made = hooks::makeHook(experiment_.hook.name, {group_, &tracer_});
+  auto made = makeHook();
   if (!made.ok()) {
     return made.error();
   }
@@ -111,6 +120,11 @@ Status Replica::distributeOverRanks() {
     }
   }
   ddp_ = std::make_unique<ddp::DistributedDataParallel>(model_, group_, options);
+  if (plugin_ != nullptr) {
+    if (auto prepared = preparePlugin(); !prepared.ok()) {
+      return prepared;
+    }
+  }
   log_ = std::make_unique<train::DdpLog>(*ddp_, tracer_);
   strategy_ = std::make_unique<train::DdpStrategy>(*model_, *ddp_);
   if (experiment_.optimizer.zero) {
@@ -118,6 +132,84 @@ Status Replica::distributeOverRanks() {
                                                            experiment_.optimizer, &tracer_);
   }
   return faults_.watch(ddp_->parameters());
+}
+
+base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {
+  if (hooks_.empty()) {
+    return hooks::makeHook(experiment_.hook.name, {group_, &tracer_});
+  }
+  hooks::PluginHookOptions options;
+  options.choice = hooks_;
+  options.tracer = &tracer_;
+  options.timeout = timeLimit(experiment_);
+  for (std::size_t depth = 0; depth < hooks_.size(); ++depth) {
+    auto groups = groups_.makeForHook(depth);
+    if (!groups.ok()) {
+      return groups.error();
+    }
+    options.groups.push_back(std::move(groups).value());
+  }
+  plugin_ = std::make_shared<hooks::PluginHook>(std::move(options));
+  return std::shared_ptr<hooks::CommHook>(plugin_);
+}
+
+Status Replica::preparePlugin() {
+  std::vector<std::string> names;
+  std::vector<at::Tensor> parameters;
+  for (const ddp::NamedTensor& parameter : ddp_->parameters()) {
+    names.push_back(parameter.name);
+    parameters.push_back(parameter.tensor);
+  }
+  plugin_->setParameters(std::move(names), std::move(parameters));
+  plugin_->configure(factsOf(experiment_.optimizer));
+  if (plugin_->ownsUpdate()) {
+    const auto refuse = [this](const char* key) {
+      return Error{ExitCode::kBadInput,
+                   fmt::format("has no meaning with hook '{}', which steps the parameters itself",
+                               plugin_->name()),
+                   key};
+    };
+    if (experiment_.optimizer.zero || experiment_.optimizer.inBackward) {
+      return refuse(experiment_.optimizer.zero ? "optimizer.zero" : "optimizer.in_backward");
+    }
+    if (!experiment_.ddp.ignore.empty()) {
+      return refuse("ddp.ignore");
+    }
+    if (experiment_.model.kind == "ngram" && experiment_.model.sparse) {
+      return refuse("model.sparse");
+    }
+  }
+  if (experiment_.ddp.join && !experiment_.train.checkpoint.empty() && !plugin_->save().empty()) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("cannot be with ddp.join and hook '{}': it has a state on each rank, "
+                             "and ranks without inputs take no part in a checkpoint",
+                             plugin_->name()),
+                 "train.checkpoint"};
+  }
+  return experiment_.train.resumeFrom.empty() ? Status() : loadPluginState();
+}
+
+Status Replica::loadPluginState() {
+  auto states = train::loadHookStates(experiment_.train.resumeFrom);
+  if (!states.ok()) {
+    return states.error();
+  }
+  const auto& saved = states.value();
+  if (saved.hook != plugin_->name()) {
+    base::logInfo("{} holds no state of hook '{}', which starts anew",
+                  experiment_.train.resumeFrom, plugin_->name());
+    return {};
+  }
+  const auto rank = static_cast<std::size_t>(group_->rank());
+  if (rank >= saved.ranks.size()) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("holds the state of hook '{}' of {} ranks, and none of rank {}; use "
+                             "as many ranks",
+                             saved.hook, saved.ranks.size(), rank),
+                 experiment_.train.resumeFrom};
+  }
+  plugin_->load(saved.ranks[rank], static_cast<int>(saved.ranks.size()));
+  return {};
 }
 
 Status Replica::distributeOverDevices() {
@@ -161,6 +253,7 @@ train::TrainParts Replica::parts(train::Datasets datasets, store::Store& store,
   parts.zero = zero_.get();
   parts.inBackward = inBackward_.get();
   parts.log = log_.get();
+  parts.hook = plugin_.get();
   return parts;
 }
 

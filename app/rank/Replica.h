@@ -3,8 +3,11 @@
 #include <atomic>
 #include <memory>
 
+#include "app/rank/Groups.h"
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/hooks/plugin/PluginHook.h"
+#include "engine/plugin/HookChoice.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
@@ -16,9 +19,9 @@ namespace lockstep::rank {
 class Replica {
  public:
   /// Makes nothing yet. All arguments outlive this.
-  Replica(const experiment::Experiment& experiment,
-          std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer& tracer,
-          trace::Lane& lane, train::FaultInjector& faults);
+  Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
+          Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
+          trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults);
 
   /// Makes model and optimizer for data of this shape, and loads the checkpoint to resume from.
   base::Status makeModel(const train::DataShape& shape);
@@ -37,11 +40,16 @@ class Replica {
 
  private:
   base::Status distributeOverRanks();
+  base::Result<std::shared_ptr<hooks::CommHook>> makeHook();
+  base::Status preparePlugin();
+  base::Status loadPluginState();
   base::Status distributeOverDevices();
   base::Status synchroniseBatchNorm();
   [[nodiscard]] std::vector<ddp::NamedTensor> trainedParameters() const;
 
   const experiment::Experiment& experiment_;
+  const plugin::HookChoice& hooks_;
+  Groups& groups_;
   const std::shared_ptr<process_group::ProcessGroup> group_;
   trace::Tracer& tracer_;
   trace::Lane& lane_;
@@ -52,6 +60,7 @@ class Replica {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::shared_ptr<optim::ParameterOptimizer> inBackward_;
   std::unique_ptr<ddp::SyncBatchNorm> batchNorm_;
+  std::shared_ptr<hooks::PluginHook> plugin_;  // null: the engine's own hook
   std::unique_ptr<ddp::DistributedDataParallel> ddp_;
   std::unique_ptr<ddp::ZeroRedundancyOptimizer> zero_;
   std::unique_ptr<train::DdpLog> log_;

@@ -10,6 +10,7 @@
 #include "engine/base/Log.h"
 #include "engine/base/Thread.h"
 #include "engine/experiment/Parse.h"
+#include "engine/plugin/ResolveHooks.h"
 
 namespace {
 
@@ -49,22 +50,32 @@ experiment::Overrides splitOverrides(const Arguments& arguments) {
   return overrides;
 }
 
-experiment::Experiment readExperiment(const std::string& who, const Arguments& arguments,
-                                      const train::TorchrunEnvironment& environment) {
+struct Asked {
+  experiment::Experiment experiment;
+  plugin::HookChoice hooks;
+};
+
+Asked readExperiment(const std::string& who, const Arguments& arguments,
+                     const train::TorchrunEnvironment& environment) {
   const auto overrides = splitOverrides(arguments);
+  const auto withHooks = [&who](experiment::ParseOutcome parsed, const std::string& file) {
+    auto hooks = plugin::resolveHooks(parsed, file).choice;
+    return Asked{accept(who, std::move(parsed)), std::move(hooks)};
+  };
   if (environment.experimentFd) {
     const auto text = rank::readFromStart(*environment.experimentFd);
     if (!text.ok()) {
       fail(who, text.error().within("LOCKSTEP_EXPERIMENT_FD"));
     }
-    return accept(who, experiment::parseText(text.value(), "experiment",
-                                             std::filesystem::current_path(), overrides));
+    return withHooks(experiment::parseText(text.value(), "experiment",
+                                           std::filesystem::current_path(), overrides),
+                     "");
   }
   if (arguments.file.empty()) {
     fail(who,
          {ExitCode::kBadInput, "no experiment: give a FILE, or start it by `lockstep run`", ""});
   }
-  return accept(who, experiment::parseFile(arguments.file, overrides));
+  return withHooks(experiment::parseFile(arguments.file, overrides), arguments.file);
 }
 
 std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
@@ -105,9 +116,11 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
     }
   }
   auto tracer = makeTracer(who, environment.value());
-  auto experiment = readExperiment(who, arguments, environment.value());
+  rank::tellOfCrashes(tracer->lastWords());
+  auto [experiment, hooks] = readExperiment(who, arguments, environment.value());
   // Stays alive until the process has ended: its threads may be in the middle of anything.
-  auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(tracer));
+  auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(hooks),
+                                  std::move(tracer));
   base::Result<train::TrainOutcome> outcome = [&]() -> base::Result<train::TrainOutcome> {
     try {
       return run.run(started, ageNs);

@@ -63,7 +63,8 @@ at::Tensor Bucket::sliceOf(const at::Tensor& wire, std::size_t slot) const {
 
 std::unique_ptr<hooks::GradBucket> Bucket::forHook(std::size_t index, std::size_t count,
                                                    std::uint32_t step,
-                                                   const at::Tensor& wire) const {
+                                                   const at::Tensor& wire,
+                                                   const hooks::BucketFacts& facts) const {
   std::vector<std::vector<std::int64_t>> shapes;
   std::vector<at::Tensor> parameters;
   std::vector<std::int64_t> offsets;
@@ -77,7 +78,7 @@ std::unique_ptr<hooks::GradBucket> Bucket::forHook(std::size_t index, std::size_
   }
   return std::make_unique<hooks::GradBucket>(index, count, step, wire, std::move(offsets),
                                              std::move(lengths), std::move(shapes),
-                                             std::move(parameters), indices_);
+                                             std::move(parameters), indices_, facts);
 }
 
 }  // namespace lockstep::ddp

@@ -46,7 +46,8 @@ class Bucket {
   /// `wire`: this bucket's own, or another of its shape and dtype.
   [[nodiscard]] std::unique_ptr<hooks::GradBucket> forHook(std::size_t index, std::size_t count,
                                                            std::uint32_t step,
-                                                           const at::Tensor& wire) const;
+                                                           const at::Tensor& wire,
+                                                           const hooks::BucketFacts& facts) const;
 
   // State of the iteration; guarded as the Reducer says.
   std::size_t pending = 0;                          ///< gradients that have not come yet

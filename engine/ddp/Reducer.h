@@ -129,8 +129,8 @@ class Reducer {
   void shadowForward();
   void shadowBackward(bool synchronise);
 
-  /// Divides gradients by this number from now on: a hook that takes shares only. Default: the
-  /// group's size.
+  /// Divides gradients by this number from now on; a hook that takes no shares is told of it
+  /// (BucketFacts::divisor). Default: the group's size.
   void setDivisor(int divisor);
 
   /// Sets the iteration that events and errors carry. [any-thread]
@@ -213,10 +213,10 @@ class Reducer {
 
   // Full buckets (ReducerLaunch.cpp); `lock` holds mutex_.
   bool launchReadyBuckets(Lock& lock);  // returns whether the last one is launched
-  void launch(std::size_t index, std::uint32_t step, const at::Tensor& wire);
+  void launch(std::size_t index, std::uint32_t step, const at::Tensor& wire, bool shadow);
   void launchUsedMap(std::uint32_t step);
   [[nodiscard]] bool communicates(std::size_t bucket);
-  [[nodiscard]] std::string hookPlace(std::size_t index) const;
+  [[nodiscard]] std::string hookFailure(std::size_t index, const std::string& text) const;
 
   // Deferred parameters (ReducerDeferred.cpp); mutex_ is held where not said otherwise.
   [[nodiscard]] bool isDeferred(std::size_t index) const { return index >= planned_; }

@@ -129,8 +129,8 @@ at::Tensor Reducer::awaitResult(std::size_t index) {
   const auto limit =
       options_.hookTimeout.count() > 0 ? options_.hookTimeout : group_->timeout() + kGrace;
   if (!bucket.reduced->waitFor(limit)) {
-    throw hooks::HookError(fmt::format("{}: gave no result within {} ms of the backward's end",
-                                       hookPlace(index), limit.count()));
+    throw hooks::HookError(hookFailure(
+        index, fmt::format("gave no result within {} ms of the backward's end", limit.count())));
   }
   at::Tensor result;
   try {
@@ -138,7 +138,7 @@ at::Tensor Reducer::awaitResult(std::size_t index) {
   } catch (const process_group::CommError&) {
     throw;
   } catch (const std::exception& error) {
-    throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
+    throw hooks::HookError(hookFailure(index, error.what()));
   }
   checkHookResult(index, result);
   return result.contiguous();
@@ -150,11 +150,12 @@ void Reducer::checkHookResult(std::size_t index, const at::Tensor& result) const
       result.scalar_type() == wire.scalar_type() && result.device() == wire.device()) {
     return;
   }
-  throw hooks::HookError(fmt::format(
-      "{}: returned {}; a result must be as the bucket, {} on {}", hookPlace(index),
-      result.defined() ? fmt::format("{} on {}", describe(result), result.device().str())
-                       : "an undefined tensor",
-      describe(wire), wire.device().str()));
+  throw hooks::HookError(hookFailure(
+      index, fmt::format("returned {}; a result must be as the bucket, {} on {}",
+                         result.defined()
+                             ? fmt::format("{} on {}", describe(result), result.device().str())
+                             : "an undefined tensor",
+                         describe(wire), wire.device().str())));
 }
 
 void Reducer::copyOut(Bucket& bucket, const at::Tensor& result) {

@@ -248,7 +248,7 @@ void Reducer::shadowBackward(bool synchronise) {
   }
   for (std::size_t index = 0; index < buckets_.size(); ++index) {
     if (communicates(index) && !buckets_[index]->sparse()) {
-      launch(index, step, at::zeros_like(buckets_[index]->wire()));
+      launch(index, step, at::zeros_like(buckets_[index]->wire()), true);
     }
   }
   launchUsedMap(step);

@@ -29,7 +29,7 @@ bool Reducer::launchReadyBuckets(Lock& lock) {
         }
         lock.unlock();
         if (!buckets_[index]->sparse()) {
-          launch(index, step, buckets_[index]->wire());
+          launch(index, step, buckets_[index]->wire(), false);
         }
       }
     } catch (...) {
@@ -67,20 +67,27 @@ void Reducer::launchUsedMap(std::uint32_t step) {
   usedWork_ = group_->allreduce({usedAnywhere_}, process_group::ReduceOp::kSum, options);
 }
 
-std::string Reducer::hookPlace(std::size_t index) const {
-  return fmt::format("hook '{}', rank {}, bucket {} of {}", hook_->name(), group_->rank(), index,
-                     buckets_.size());
+std::string Reducer::hookFailure(std::size_t index, const std::string& text) const {
+  const std::string who = fmt::format("hook '{}', rank {}", hook_->name(), group_->rank());
+  const std::string place =
+      fmt::format("bucket {} of step {}: ", index, buckets_[index]->handed->step());
+  // A hook may have named it already: or another one, in which it failed for good.
+  return fmt::format("{}: {}{}", who, text.starts_with("bucket ") ? "" : place, text);
 }
 
-void Reducer::launch(std::size_t index, std::uint32_t step, const at::Tensor& wire) {
+void Reducer::launch(std::size_t index, std::uint32_t step, const at::Tensor& wire, bool shadow) {
   Bucket& bucket = *buckets_[index];
-  bucket.handed = bucket.forHook(index, hookedBuckets_, step, wire);
+  hooks::BucketFacts facts;
+  facts.divisor = divisor_;
+  facts.layout = rebuilt_ ? 1 : 0;
+  facts.shadow = shadow;
+  bucket.handed = bucket.forHook(index, hookedBuckets_, step, wire, facts);
   try {
     bucket.reduced = hook_->run(*bucket.handed);
   } catch (const process_group::CommError&) {
     throw;
   } catch (const std::exception& error) {
-    throw hooks::HookError(fmt::format("{}: {}", hookPlace(index), error.what()));
+    throw hooks::HookError(hookFailure(index, error.what()));
   }
 }
 

@@ -87,6 +87,11 @@ class Resolver {
     if (holdsAnother && (info.caps & LOCKSTEP_CAP_INNER) == 0) {
       wrong(table + "name", fmt::format("hook \"{}\" takes no other hook inside", info.id));
     }
+    if (parsed_.experiment.ddp.join && (info.caps & LOCKSTEP_CAP_JOIN) == 0) {
+      wrong(table + "name", fmt::format("hook \"{}\" cannot do without a rank that has no inputs; "
+                                        "leave ddp.join out",
+                                        info.id));
+    }
     ChosenHook chosen{library, info.id, {}};
     for (const auto& [key, value] : settings.values) {
       checkValue(table + key, key, value, info);

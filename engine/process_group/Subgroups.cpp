@@ -82,12 +82,13 @@ base::Status checkRanks(const std::vector<int>& ranks, int worldSize) {
 
 Subgroups::Subgroups(std::shared_ptr<ProcessGroup> world, std::string backend,
                      std::shared_ptr<store::Store> store, GroupOptions options,
-                     std::uint8_t firstNumber)
+                     std::uint8_t firstNumber, Wrap wrap)
     : world_(std::move(world)),
       backend_(std::move(backend)),
       store_(std::move(store)),
       options_(std::move(options)),
-      firstNumber_(firstNumber) {
+      firstNumber_(firstNumber),
+      wrap_(std::move(wrap)) {
   std::vector<int> all(static_cast<std::size_t>(world_->size()));
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     all[rank] = static_cast<int>(rank);
@@ -136,6 +137,12 @@ base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int>
                                  static_cast<int>(ranks.size()), options);
     if (!made.ok()) {
       return made.error().within(fmt::format("subgroup of {}", ranksText(ranks)));
+    }
+    if (wrap_) {
+      made = wrap_(std::move(made).value(), options.groupNumber, ranks);
+      if (!made.ok()) {
+        return made.error().within(fmt::format("subgroup of {}", ranksText(ranks)));
+      }
     }
     group = std::move(made).value();
   }

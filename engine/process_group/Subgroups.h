@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -18,9 +19,12 @@ class Subgroups {
   /// `backend`, `store` and `options` are those of makeProcessGroup() for the subgroups;
   /// options.groupName and groupNumber are those of the world. Subgroups are named
   /// "<world>.1", "<world>.2", ... and numbered from firstNumber on (at most 255) in events.
+  /// `wrap` puts each of them into what the world is in, too (a ShapedGroup); may be empty.
+  using Wrap = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
+      std::shared_ptr<ProcessGroup> group, std::uint8_t number, const std::vector<int>& ranks)>;
   Subgroups(std::shared_ptr<ProcessGroup> world, std::string backend,
             std::shared_ptr<store::Store> store, GroupOptions options,
-            std::uint8_t firstNumber = 1);
+            std::uint8_t firstNumber = 1, Wrap wrap = {});
 
   /// Makes a subgroup; member i is the rank `ranks[i]` of the world (in ascending order, each
   /// once). Blocks until its members have come. A rank that is not among them gets an object
@@ -51,6 +55,7 @@ class Subgroups {
   const std::shared_ptr<store::Store> store_;
   const GroupOptions options_;
   const std::uint8_t firstNumber_;
+  const Wrap wrap_;
   mutable std::mutex mutex_;
   int made_ = 0;
   std::vector<Entry> entries_;

@@ -1,10 +1,12 @@
 #include "engine/train/Checkpoint.h"
 
+#include <ATen/Functions.h>
 #include <c10/core/GradMode.h>
 #include <fmt/ranges.h>
 #include <torch/nn/module.h>
 #include <torch/optim/optimizer.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -16,6 +18,7 @@ namespace lockstep::train {
 namespace {
 
 constexpr const char* kFormat = "lockstep-checkpoint-1";
+constexpr std::string_view kHookPrefix = "hook.";
 
 std::string shapeText(at::IntArrayRef sizes, c10::ScalarType dtype) {
   return fmt::format("{} [{}]", ddp::dtypeName(dtype), fmt::join(sizes, ", "));
@@ -83,7 +86,7 @@ class Loader {
       return checked.error();
     }
     for (const auto& [name, tensor] : file_.tensors) {
-      if (!known_.contains(name)) {
+      if (!known_.contains(name) && !name.starts_with(kHookPrefix)) {
         return bad(
             fmt::format("tensor {}, {}: this model has no such tensor", name, shapeText(tensor)));
       }
@@ -167,7 +170,8 @@ class Loader {
 }  // namespace
 
 base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::Module& model,
-                            const torch::optim::Optimizer& optimizer, const Position& position) {
+                            const torch::optim::Optimizer& optimizer, const Position& position,
+                            const HookStates& hook) {
   at::NoGradGuard noGrad;
   Safetensors file;
   for (const auto& [name, tensor] : stateOf(model)) {
@@ -186,6 +190,15 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
                    {"epoch", std::to_string(position.epoch)},
                    {"samples", std::to_string(position.samples)},
                    {"seed", std::to_string(position.seed)}};
+  if (!hook.hook.empty()) {
+    file.metadata["hook"] = hook.hook;
+  }
+  for (std::size_t rank = 0; rank < hook.ranks.size(); ++rank) {
+    const std::string& bytes = hook.ranks[rank];
+    at::Tensor held = at::empty({static_cast<std::int64_t>(bytes.size())}, at::kByte);
+    std::copy(bytes.begin(), bytes.end(), held.data_ptr<std::uint8_t>());
+    file.tensors[fmt::format("{}{}", kHookPrefix, rank)] = std::move(held);
+  }
   return writeSafetensors(path, file);
 }
 
@@ -202,6 +215,34 @@ base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::
     return error;
   }
   return position;
+}
+
+base::Result<HookStates> loadHookStates(const std::filesystem::path& path) {
+  auto file = readSafetensors(path);
+  if (!file.ok()) {
+    return file.error();
+  }
+  HookStates states;
+  const auto named = file.value().metadata.find("hook");
+  if (named == file.value().metadata.end()) {
+    return states;
+  }
+  states.hook = named->second;
+  const auto& tensors = file.value().tensors;
+  for (auto held = tensors.begin();
+       (held = tensors.find(fmt::format("{}{}", kHookPrefix, states.ranks.size()))) !=
+       tensors.end();) {
+    const at::Tensor& bytes = held->second;
+    if (bytes.scalar_type() != at::kByte || bytes.dim() != 1) {
+      return base::Error{
+          base::ExitCode::kBadInput,
+          fmt::format("tensor {}: expected bytes, found {}", held->first, shapeText(bytes)),
+          path.string()};
+    }
+    const auto* data = bytes.data_ptr<std::uint8_t>();
+    states.ranks.emplace_back(data, data + bytes.numel());
+  }
+  return states;
 }
 
 }  // namespace lockstep::train

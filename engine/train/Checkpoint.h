@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
 
@@ -28,13 +30,21 @@ struct Position {
 // A safetensors file. Tensors: "model.<name>" for each parameter and buffer, and
 // "optimizer.<parameter>.<part>" for what the optimizer keeps: momentum_buffer (sgd); exp_avg,
 // exp_avg_sq and step, an int64 scalar (adam, adamw). Metadata: format "lockstep-checkpoint-1",
-// optimizer, step, epoch, samples, seed. Read in Python:
+// optimizer, step, epoch, samples, seed. With a hook that keeps a state: "hook.<rank>", uint8, for
+// each rank what PluginHook::save() gave, and metadata hook, its name. Read in Python:
 //   state = safetensors.torch.load_file(path)
 //   model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model.")})
 
-/// Writes model, optimizer and position; atomically (writeSafetensors).
+/// What a communication hook keeps, rank by rank.
+struct HookStates {
+  std::string hook;  ///< its name; empty: there is none
+  std::vector<std::string> ranks;
+};
+
+/// Writes model, optimizer, position and hook; atomically (writeSafetensors).
 base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::Module& model,
-                            const torch::optim::Optimizer& optimizer, const Position& position);
+                            const torch::optim::Optimizer& optimizer, const Position& position,
+                            const HookStates& hook = {});
 
 /// Copies a checkpoint into a model and an optimizer of the same kinds, and returns where to go
 /// on. Every rank reads the file itself. Either everything is taken or, on an error, nothing.
@@ -43,5 +53,9 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
 /// found), or of no parameter.
 base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::nn::Module& model,
                                       torch::optim::Optimizer& optimizer);
+
+/// Reads what a checkpoint holds of a hook; nothing when it was written without one. Errors: those
+/// of readSafetensors, and tensors that are not as Note [The checkpoint] says.
+base::Result<HookStates> loadHookStates(const std::filesystem::path& path);
 
 }  // namespace lockstep::train

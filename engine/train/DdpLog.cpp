@@ -35,7 +35,7 @@ DdpLog::DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer)
   }
 }
 
-void DdpLog::iteration(std::uint32_t step) {
+void DdpLog::iteration(std::uint32_t step, const std::map<std::string, double>& more) {
   if (!tracer_.recording()) {
     return;
   }
@@ -53,6 +53,7 @@ void DdpLog::iteration(std::uint32_t step) {
                      {"backward_compute_comm_overlap_time", static_cast<double>(durations.overlap)},
                      {"forward_compute_time_start", static_cast<double>(state.times.forwardStart)},
                      {"unused_parameter_size", static_cast<double>(unusedBytes)}};
+  message.numbers.insert(more.begin(), more.end());
   Changing now{ddp_.hasRebuiltBuckets(), ddp_.canSetStaticGraph(), std::move(state.unused),
                std::move(state.readyOrder)};
   if (last_ != now) {

@@ -19,8 +19,8 @@ class DdpLog {
   /// Sends the fields of the construction. Both outlive this.
   DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer);
 
-  /// Call after each synchronised iteration.
-  void iteration(std::uint32_t step);
+  /// Call after each synchronised iteration. `more`: further numbers of it.
+  void iteration(std::uint32_t step, const std::map<std::string, double>& more = {});
 
  private:
   /// What facts can change with, apart from the construction.

@@ -13,6 +13,7 @@
 #include "engine/ddp/Join.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Evaluate.h"
+#include "engine/train/GatherTexts.h"
 #include "engine/train/OptimizerState.h"
 #include "engine/train/StopRelay.h"
 
@@ -90,6 +91,9 @@ base::Result<TrainOutcome> TrainLoop::run() {
       return trained.error();
     }
     stepsDone = step_;
+  }
+  if (parts_.hook != nullptr) {
+    parts_.hook->endOfRun(static_cast<std::uint32_t>(stepsDone));
   }
   // Whoever stops a run waits for it; an evaluation may take longer than they do.
   if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != stepsDone) {
@@ -176,6 +180,9 @@ void TrainLoop::step(bool synchronised) {
   if (parts_.batchNorm != nullptr) {
     parts_.batchNorm->setStep(number);
   }
+  if (parts_.hook != nullptr) {
+    parts_.hook->beforeForward(number);
+  }
   seedStep();
   Batch batch;
   {
@@ -203,7 +210,8 @@ void TrainLoop::step(bool synchronised) {
     zeroGradients();
   }
   if (synchronised && parts_.log != nullptr) {
-    parts_.log->iteration(number);
+    parts_.log->iteration(number, parts_.hook == nullptr ? std::map<std::string, double>()
+                                                         : parts_.hook->takeCounters());
   }
   loss_ = loss.item<double>();
   parts_.lane.number(EventKind::kLoss, number, loss_);
@@ -220,8 +228,13 @@ void TrainLoop::updateParameters() {
   if (parts_.zero != nullptr) {
     parts_.zero->setStep(stepNumber());
     parts_.zero->step();
+  } else if (parts_.hook != nullptr && parts_.hook->ownsUpdate()) {
+    parts_.hook->update(stepNumber());
   } else if (parts_.inBackward == nullptr) {
     parts_.optimizer.step();
+  }
+  if (parts_.hook != nullptr) {
+    parts_.hook->afterOptimizer(stepNumber());
   }
 }
 
@@ -273,7 +286,17 @@ void TrainLoop::evaluateNow(std::int64_t stepsDone) {
 base::Status TrainLoop::checkpointNow() {
   const auto& train = parts_.experiment.train;
   lastCheckpoint_ = step_;
-  if (train.checkpoint.empty() || parts_.group.rank() != 0) {
+  if (train.checkpoint.empty()) {
+    return {};
+  }
+  HookStates states;
+  if (parts_.hook != nullptr) {
+    const std::string own = parts_.hook->save();
+    if (!own.empty()) {
+      states = {parts_.hook->name(), gatherTexts(parts_.group, own)};
+    }
+  }
+  if (parts_.group.rank() != 0) {
     return {};
   }
   ScopedSpan span(parts_.lane, EventKind::kCheckpoint, step_ > 0 ? stepNumber() - 1 : 0,
@@ -282,7 +305,7 @@ base::Status TrainLoop::checkpointNow() {
     copyState(*parts_.inBackward, parts_.optimizer);
   }
   return saveCheckpoint(train.checkpoint, parts_.model, parts_.optimizer,
-                        {step_, batches_.epoch(), batches_.samples(), train.seed});
+                        {step_, batches_.epoch(), batches_.samples(), train.seed}, states);
 }
 
 }  // namespace lockstep::train

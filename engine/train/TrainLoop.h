@@ -10,6 +10,7 @@
 #include "engine/ddp/SyncBatchNorm.h"
 #include "engine/ddp/ZeroRedundancyOptimizer.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/hooks/plugin/PluginHook.h"
 #include "engine/optim/ParameterOptimizer.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/store/Store.h"
@@ -43,6 +44,9 @@ struct TrainParts {
   /// Steps in the backward, in place of `optimizer`, which takes its state for checkpoints.
   optim::ParameterOptimizer* inBackward = nullptr;
   DdpLog* log = nullptr;  ///< told of each synchronised step
+  /// Called around each step, and perhaps in place of the optimizer; its state is part of
+  /// checkpoints. Null: the engine's own hook.
+  hooks::PluginHook* hook = nullptr;
 };
 
 struct TrainOutcome {

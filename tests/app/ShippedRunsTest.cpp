@@ -1,4 +1,4 @@
-// Every experiment in experiments/ddp, run through the real commands.
+// Every experiment in experiments/ddp and experiments/hooks, run through the real commands.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -15,10 +15,18 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using Json = nlohmann::json;
 
-std::filesystem::path shippedFolder() {
+std::filesystem::path shippedFolder(const std::string& name = "ddp") {
   const char* source = std::getenv("LOCKSTEP_SOURCE");
   return std::filesystem::path(source != nullptr ? source : LOCKSTEP_TEST_SOURCE) / "experiments" /
-         "ddp";
+         name;
+}
+
+std::set<std::string> filesOf(const std::string& name) {
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(shippedFolder(name))) {
+    files.insert(entry.path().filename());
+  }
+  return files;
 }
 
 class ShippedRuns : public CommandLineTest {
@@ -41,10 +49,7 @@ class ShippedRuns : public CommandLineTest {
 };
 
 TEST_F(ShippedRuns, EachEndsWellWithEqualReplicas) {
-  std::set<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(shippedFolder())) {
-    files.insert(entry.path().filename());
-  }
+  const auto files = filesOf("ddp");
   EXPECT_THAT(files, IsSupersetOf({"unused_parameters.toml", "uneven_inputs.toml",
                                    "gradient_accumulation.toml", "static_graph_checkpointing.toml",
                                    "sparse_embedding.toml", "mixed_dtypes.toml",
@@ -59,6 +64,33 @@ TEST_F(ShippedRuns, EachEndsWellWithEqualReplicas) {
     for (const auto& rank : info["ranks"]) {
       EXPECT_EQ(rank["parameter_hash"], info["ranks"][0]["parameter_hash"]) << file;
       EXPECT_FALSE(rank["parameter_hash"].is_null()) << file;
+    }
+  }
+}
+
+TEST_F(ShippedRuns, EachHookEndsWellAndKeepsTheReplicasAsItPromises) {
+  for (const auto& file : filesOf("hooks")) {
+    const auto info = run("../hooks/" + file);
+    ASSERT_TRUE(info.contains("ranks")) << file;
+    EXPECT_EQ(info["state"], "finished") << file;
+    EXPECT_EQ(info["events_dropped"], 0) << file;
+    const bool local = file == "gossip.toml" || file == "noop.toml";
+    std::set<std::string> hashes;
+    for (const auto& rank : info["ranks"]) {
+      hashes.insert(rank["parameter_hash"]);
+    }
+    EXPECT_EQ(hashes.size() > 1, local) << file;
+  }
+}
+
+TEST_F(ShippedRuns, EachHookOfThePluginsHasAnExperiment) {
+  const auto listed = lockstep({"hooks", "--json"});
+  ASSERT_EQ(listed.exitCode, 0) << listed.err;
+  const auto files = filesOf("hooks");
+  for (const auto& library : Json::parse(listed.out)) {
+    EXPECT_EQ(library["error"], "");
+    for (const auto& hook : library["hooks"]) {
+      EXPECT_TRUE(files.contains(hook["id"].get<std::string>() + ".toml")) << hook["id"];
     }
   }
 }

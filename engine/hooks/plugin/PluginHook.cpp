@@ -204,6 +204,16 @@ void PluginHook::update(std::uint32_t step) {
   });
 }
 
+std::map<std::string, double> PluginHook::takeCounters() {
+  std::map<std::string, double> counters;
+  for (const auto& session : sessions_) {
+    for (const auto& [key, value] : session->takeCounters()) {
+      counters["hook." + key] += value;
+    }
+  }
+  return counters;
+}
+
 std::string PluginHook::save() const {
   detail::HookStates states;
   for (const auto& session : sessions_) {

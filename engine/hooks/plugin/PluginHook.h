@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,6 +75,10 @@ class PluginHook final : public CommHook {
   void update(std::uint32_t step);
   void afterOptimizer(std::uint32_t step);
   void endOfRun(std::uint32_t step);
+
+  /// What the hooks counted (lockstep_host::counter) since the last call, by "hook.<key>"; the
+  /// numbers of a step's buckets are added up. Valid between steps.
+  [[nodiscard]] std::map<std::string, double> takeCounters();
 
   /// The state of the hooks, for a checkpoint of this rank; "" when they have none.
   [[nodiscard]] std::string save() const;

@@ -34,6 +34,18 @@ std::uint64_t availableBytes() {
   return text.empty() ? UINT64_MAX : std::stoull(text) * 1024;
 }
 
+/// Threads that record, and a few to spare: a group has a queue, two threads, a check and a link.
+std::uint32_t lanesFor(const experiment::Experiment& experiment) {
+  constexpr int kOfAGroup = 5;
+  constexpr int kGroupsOfAHook = 3;  // all ranks, and twice some of them
+  const auto& processes = experiment.processes;
+  const int hooks =
+      experiment.hook.isOwn() ? 0 : 1 + static_cast<int>(experiment.hook.inner.size());
+  const int groups = processes.roundRobin + hooks * kGroupsOfAHook;
+  const int devices = processes.strategy == "data_parallel" ? processes.devices : 0;
+  return static_cast<std::uint32_t>(11 + groups * kOfAGroup + devices);
+}
+
 }  // namespace
 
 base::Status ensureDescriptors(int worldSize) {
@@ -60,6 +72,7 @@ base::Status ensureDescriptors(int worldSize) {
 
 base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment) {
   trace::SegmentOptions options;
+  options.lanes = lanesFor(experiment);
   options.eventsPerLane = static_cast<std::uint32_t>(experiment.capture.ringEvents);
   const auto worldSize = static_cast<std::uint64_t>(experiment.processes.worldSize);
   // Checked beforehand, since the kernel may kill a process rather than refuse it memory.

@@ -47,6 +47,20 @@ LinkModel::LinkModel(LinkOptions options, int rank, int size)
   }
 }
 
+LinkOptions among(const LinkOptions& options, const std::vector<int>& ranks) {
+  LinkOptions own;
+  own.jitterUs = options.jitterUs;
+  own.seed = options.seed;
+  const LinkModel whole(options, 0, 1);
+  for (std::size_t a = 0; a < ranks.size(); ++a) {
+    for (std::size_t b = a + 1; b < ranks.size(); ++b) {
+      own.exceptions.push_back({static_cast<int>(a), static_cast<int>(b),
+                                whole.between(ranks[a], ranks[b])});
+    }
+  }
+  return own;
+}
+
 LinkSpeed LinkModel::between(int a, int b) const {
   LinkSpeed speed =
       a / options_.ranksPerNode == b / options_.ranksPerNode ? options_.inside : options_.link;

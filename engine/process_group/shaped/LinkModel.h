@@ -33,6 +33,9 @@ struct LinkOptions {
   std::uint64_t seed = 0;  ///< of the jitter
 };
 
+/// The same network as a group of some of its ranks sees it; member i is `ranks[i]`.
+LinkOptions among(const LinkOptions& options, const std::vector<int>& ranks);
+
 /// How long the operations of `size` ranks take on a network, by the usual cost models
 /// (Thakur, Rabenseifner, Gropp 2005; Patarasuk, Yuan 2009). [any-thread]
 ///

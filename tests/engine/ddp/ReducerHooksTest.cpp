@@ -116,7 +116,7 @@ TEST(ReducerHooks, ThatTakeSharesAreHandedGradientsDividedByTheWorldSize) {
 
 TEST(ReducerHooks, AreRefusedAResultOfAnotherShapeOrDtype) {
   EXPECT_THAT(oneStepWith([](auto& bucket) { return done(bucket.buffer().narrow(0, 0, 5)); }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: returned float32 [5] on cpu; a "
+              Each(HasSubstr("hook 'mine', rank 0: bucket 0 of step 0: returned float32 [5] on cpu; a "
                              "result must be as the bucket, float32 [77] on cpu")));
   EXPECT_THAT(oneStepWith([](auto& bucket) { return done(bucket.buffer().to(at::kDouble)); }),
               Each(HasSubstr("returned float64 [77]")));
@@ -128,18 +128,18 @@ TEST(ReducerHooks, AreNamedWhenTheyThrowOrFailLater) {
   EXPECT_THAT(oneStepWith([](auto&) -> base::Future<at::Tensor> {
                 throw std::runtime_error("no memory left");
               }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: no memory left")));
+              Each(HasSubstr("hook 'mine', rank 0: bucket 0 of step 0: no memory left")));
   EXPECT_THAT(oneStepWith([](auto&) {
                 base::Future<at::Tensor> future;
                 future.setException(std::make_exception_ptr(std::runtime_error("too late")));
                 return future;
               }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: too late")));
+              Each(HasSubstr("hook 'mine', rank 0: bucket 0 of step 0: too late")));
 }
 
 TEST(ReducerHooks, AreNamedWhenTheirResultNeverComes) {
   EXPECT_THAT(oneStepWith([](auto&) { return base::Future<at::Tensor>(); }),
-              Each(HasSubstr("hook 'mine', rank 0, bucket 0 of 1: gave no result within 100 ms")));
+              Each(HasSubstr("hook 'mine', rank 0: bucket 0 of step 0: gave no result within 100 ms")));
 }
 
 }  // namespace

@@ -123,5 +123,13 @@ TEST_F(ResolveHooks, RefuseAHookInsideOneThatTakesNone) {
               ElementsAre("e.toml:4:8: hook.name: hook \"topk\" takes no other hook inside"));
 }
 
+TEST_F(ResolveHooks, RefuseJoinForAHookThatNeedsEveryRank) {
+  resolve("name = \"topk\"\n[ddp]\njoin = true\n");
+  EXPECT_THAT(mistakes(), ElementsAre("e.toml:4:8: hook.name: hook \"topk\" cannot do without a "
+                                      "rank that has no inputs; leave ddp.join out"));
+  resolve("name = \"fp16\"\n[ddp]\njoin = true\n");
+  EXPECT_THAT(mistakes(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace lockstep::plugin

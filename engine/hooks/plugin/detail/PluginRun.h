@@ -6,7 +6,6 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +43,7 @@ struct QueuedOperation {
 struct lockstep_run {
   lockstep::hooks::detail::PluginSession* session = nullptr;
   std::string place;  ///< "bucket 3 of step 12", "after_optimizer of step 12"
+  std::string note;   ///< for a crash: "in hook 'topk', bucket 3 of step 12"
   std::uint32_t step = 0;
   std::uint16_t bucket = 0;  ///< as events carry it
   std::uint64_t bytes = 0;   ///< of the gradients
@@ -51,7 +51,6 @@ struct lockstep_run {
   at::Tensor flat;  ///< kept alive; what the future gives
   std::vector<at::Tensor> scratch;
   std::deque<lockstep::hooks::detail::QueuedOperation> operations;
-  std::map<std::string, double> counters;
   std::uint64_t queued = 0;  ///< operations so far
   void* slot = nullptr;
   bool noMore = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/base/CrashNote.h"
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/detail/HostTables.h"
 
@@ -91,6 +92,7 @@ void PluginSession::close() {
 
 base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
   run->session = this;
+  run->note = fmt::format("in hook '{}', {}", options_.id, run->place);
   options_.strand->post([self = shared_from_this(), run, call = std::move(call)] {
     if (self->broken_ != nullptr) {
       run->ended = true;
@@ -112,6 +114,11 @@ std::string PluginSession::failure() const {
 std::string PluginSession::takeReason() {
   std::lock_guard lock(mutex_);
   return std::exchange(reason_, {});
+}
+
+std::map<std::string, double> PluginSession::takeCounters() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(counters_, {});
 }
 
 process_group::CallOptions PluginSession::callOptions(const lockstep_run& run) const {
@@ -144,7 +151,10 @@ PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* functio
 void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status()>& call) {
   run->callTicks = base::ticks();
   run->queuedInCall = false;
-  const lockstep_status status = call();
+  const lockstep_status status = [&] {
+    const base::CrashNote note(run->note.c_str());
+    return call();
+  }();
   if (!run->ended && status != LOCKSTEP_OK) {
     const std::string reason = takeReason();
     breakDown(run,
@@ -378,7 +388,7 @@ void PluginSession::fail(lockstep_run* raw, lockstep_status status, const std::s
   }
   options_.strand->runHereOrPost([self = shared_from_this(), raw, status, whole] {
     if (const RunPtr run = self->live(raw, "fail"); run != nullptr) {
-      self->breakDown(run, hookError(fmt::format("{}: {} (status {})", run->place, whole, status)),
+      self->breakDown(run, hookError(fmt::format("{}: {}", run->place, whole)),
                       false);
     }
   });
@@ -401,7 +411,8 @@ void PluginSession::mark(lockstep_run* raw, std::int32_t phase, bool begins) {
 
 void PluginSession::counter(lockstep_run* raw, const char* key, double value) {
   if (const RunPtr run = live(raw, "counter"); run != nullptr && key != nullptr) {
-    run->counters[key] = value;
+    std::lock_guard lock(mutex_);
+    counters_[key] += value;
   }
 }
 

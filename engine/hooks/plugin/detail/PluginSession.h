@@ -4,6 +4,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -65,6 +66,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// The plugin's sentence for a call without a run that just failed; forgets it. [step-thread]
   [[nodiscard]] std::string takeReason();
 
+  /// What was counted since the last call, summed by key. [any-thread]
+  [[nodiscard]] std::map<std::string, double> takeCounters();
+
   [[nodiscard]] lockstep_hook* hook() const { return hook_; }
   [[nodiscard]] const plugin::HookInfo& info() const { return info_; }
   [[nodiscard]] const lockstep_group* world() const;
@@ -112,9 +116,10 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   std::deque<RunPtr> graveyard_; // ended lately: a call on one of them can be told
   std::exception_ptr broken_;
 
-  mutable std::mutex mutex_;  // guards the texts
+  mutable std::mutex mutex_;  // guards what follows
   std::string reason_;
   std::string failure_;
+  std::map<std::string, double> counters_;
 };
 
 }  // namespace lockstep::hooks::detail

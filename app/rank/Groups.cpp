@@ -1,0 +1,117 @@
+#include "app/rank/Groups.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <utility>
+
+#include "app/rank/Link.h"
+#include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/process_group/shaped/ShapedGroup.h"
+
+namespace lockstep::rank {
+
+using base::Result;
+using process_group::ProcessGroup;
+using process_group::Subgroups;
+
+namespace {
+
+// Numbers of groups in events. The default group takes up to 64, round robin's share; each hook
+// has one for all ranks and some for its subgroups.
+constexpr std::uint8_t kHookNumber = 64;
+constexpr std::uint8_t kNumbersAHook = 24;
+
+}  // namespace
+
+std::chrono::milliseconds timeLimit(const experiment::Experiment& experiment) {
+  return std::chrono::milliseconds(
+      static_cast<std::int64_t>(experiment.processes.timeoutSeconds * 1000));
+}
+
+Groups::Groups(const experiment::Experiment& experiment,
+               const train::TorchrunEnvironment& environment, std::shared_ptr<store::Store> store,
+               trace::Tracer& tracer)
+    : experiment_(experiment),
+      environment_(environment),
+      store_(std::move(store)),
+      tracer_(tracer),
+      clock_(experiment.link.shapes() ? std::make_shared<process_group::LinkClock>() : nullptr) {}
+
+process_group::GroupOptions Groups::options(std::string name, std::uint8_t number) const {
+  process_group::GroupOptions options;
+  options.groupName = std::move(name);
+  options.groupNumber = number;
+  options.timeout = timeLimit(experiment_);
+  options.tracer = &tracer_;
+  options.check = process_group::checkModeFrom(experiment_.processes.checked)
+                      .value_or(process_group::CheckMode::kFirst);
+  if (!experiment_.processes.interface.empty()) {
+    options.interfaces = {experiment_.processes.interface};
+  }
+  return options;
+}
+
+Result<Groups::Group> Groups::makeDefault() {
+  auto own = options("default", 0);
+  own.roundRobin = experiment_.processes.roundRobin;
+  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
+                                              environment_.rank, environment_.worldSize, own);
+  if (!made.ok()) {
+    return made.error();
+  }
+  std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
+  std::iota(all.begin(), all.end(), 0);
+  auto group = shaped(std::move(made).value(), 0, all);
+  if (group.ok()) {
+    worlds_.push_back(group.value());
+  }
+  return group;
+}
+
+Result<std::shared_ptr<Subgroups>> Groups::makeForHook(std::size_t depth) {
+  const auto number = static_cast<std::uint8_t>(kHookNumber + depth * kNumbersAHook);
+  const auto own = options(depth == 0 ? "hook" : fmt::format("hook {}", depth), number);
+  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
+                                              environment_.rank, environment_.worldSize, own);
+  if (!made.ok()) {
+    return made.error();
+  }
+  std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
+  std::iota(all.begin(), all.end(), 0);
+  auto world = shaped(std::move(made).value(), number, all);
+  if (!world.ok()) {
+    return world.error();
+  }
+  worlds_.push_back(world.value());
+  return std::make_shared<Subgroups>(
+      std::move(world).value(), experiment_.processes.backend, store_, own,
+      static_cast<std::uint8_t>(number + 1),
+      [this](Group group, std::uint8_t subgroup, const std::vector<int>& ranks) {
+        return shaped(std::move(group), subgroup, ranks);
+      });
+}
+
+Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
+                                     const std::vector<int>& ranks) {
+  if (clock_ == nullptr) {
+    return group;
+  }
+  process_group::ShapedOptions options;
+  options.link = process_group::among(linkOptions(experiment_.link), ranks);
+  options.simulateAnyway = experiment_.link.simulateAnyway || measured_;
+  options.groupNumber = number;
+  options.tracer = &tracer_;
+  options.clock = clock_;
+  auto made = process_group::ShapedGroup::make(std::move(group), *store_, options);
+  measured_ = measured_ || made.ok();
+  return made;
+}
+
+void Groups::abort(const std::string& reason) {
+  for (const Group& group : worlds_) {
+    group->abort(reason);
+  }
+}
+
+}  // namespace lockstep::rank

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/Subgroups.h"
+#include "engine/process_group/shaped/LinkClock.h"
+#include "engine/store/Store.h"
+#include "engine/trace/Tracer.h"
+#include "engine/train/TorchrunEnvironment.h"
+
+namespace lockstep::rank {
+
+/// processes.timeout_seconds: of every operation, and for the ranks to meet.
+std::chrono::milliseconds timeLimit(const experiment::Experiment& experiment);
+
+/// The process groups of one rank, on the network that [processes] and [link] describe.
+/// [step-thread]
+class Groups {
+ public:
+  /// All arguments outlive this.
+  Groups(const experiment::Experiment& experiment, const train::TorchrunEnvironment& environment,
+         std::shared_ptr<store::Store> store, trace::Tracer& tracer);
+
+  /// Meets the other ranks in the group of the gradients. Once, before all others.
+  base::Result<std::shared_ptr<process_group::ProcessGroup>> makeDefault();
+
+  /// Meets them in a group of one hook's own, so that what it does and what the Reducer does need
+  /// no common order. `depth`: 0 for the outermost hook. The hook's groups share the rank's link
+  /// with all others.
+  base::Result<std::shared_ptr<process_group::Subgroups>> makeForHook(std::size_t depth);
+
+  /// Wakes whoever waits on any of them.
+  void abort(const std::string& reason);
+
+ private:
+  using Group = std::shared_ptr<process_group::ProcessGroup>;
+
+  [[nodiscard]] process_group::GroupOptions options(std::string name, std::uint8_t number) const;
+  base::Result<Group> shaped(Group group, std::uint8_t number, const std::vector<int>& ranks);
+
+  const experiment::Experiment& experiment_;
+  const train::TorchrunEnvironment& environment_;
+  const std::shared_ptr<store::Store> store_;
+  trace::Tracer& tracer_;
+  std::shared_ptr<process_group::LinkClock> clock_;  // null: no link is shaped
+  bool measured_ = false;  // the backend is fast enough for the link
+  std::vector<Group> worlds_;
+};
+
+}  // namespace lockstep::rank

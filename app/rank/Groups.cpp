@@ -55,41 +55,37 @@ process_group::GroupOptions Groups::options(std::string name, std::uint8_t numbe
 Result<Groups::Group> Groups::makeDefault() {
   auto own = options("default", 0);
   own.roundRobin = experiment_.processes.roundRobin;
-  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
-                                              environment_.rank, environment_.worldSize, own);
-  if (!made.ok()) {
-    return made.error();
-  }
-  std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
-  std::iota(all.begin(), all.end(), 0);
-  auto group = shaped(std::move(made).value(), 0, all);
-  if (group.ok()) {
-    worlds_.push_back(group.value());
-  }
-  return group;
+  return makeWorld(own);
 }
 
 Result<std::shared_ptr<Subgroups>> Groups::makeForHook(std::size_t depth) {
   const auto number = static_cast<std::uint8_t>(kHookNumber + depth * kNumbersAHook);
   const auto own = options(depth == 0 ? "hook" : fmt::format("hook {}", depth), number);
-  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
-                                              environment_.rank, environment_.worldSize, own);
-  if (!made.ok()) {
-    return made.error();
-  }
-  std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
-  std::iota(all.begin(), all.end(), 0);
-  auto world = shaped(std::move(made).value(), number, all);
+  auto world = makeWorld(own);
   if (!world.ok()) {
     return world.error();
   }
-  worlds_.push_back(world.value());
   return std::make_shared<Subgroups>(
       std::move(world).value(), experiment_.processes.backend, store_, own,
       static_cast<std::uint8_t>(number + 1),
       [this](Group group, std::uint8_t subgroup, const std::vector<int>& ranks) {
         return shaped(std::move(group), subgroup, ranks);
       });
+}
+
+Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) {
+  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
+                                              environment_.rank, environment_.worldSize, own);
+  if (!made.ok()) {
+    return made.error();
+  }
+  std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
+  std::iota(all.begin(), all.end(), 0);
+  auto group = shaped(std::move(made).value(), own.groupNumber, all);
+  if (group.ok()) {
+    worlds_.push_back(group.value());
+  }
+  return group;
 }
 
 Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,

@@ -43,6 +43,7 @@ class Groups {
   using Group = std::shared_ptr<process_group::ProcessGroup>;
 
   [[nodiscard]] process_group::GroupOptions options(std::string name, std::uint8_t number) const;
+  base::Result<Group> makeWorld(const process_group::GroupOptions& own);
   base::Result<Group> shaped(Group group, std::uint8_t number, const std::vector<int>& ranks);
 
   const experiment::Experiment& experiment_;

@@ -237,6 +237,9 @@ class Rules {
 
   void hook() {
     expect(!e_.hook.name.empty(), {"hook.name"}, "must be the name of a hook");
+    constexpr std::size_t kMostInside = 4;
+    expect(e_.hook.inner.size() <= kMostInside, {"hook.inner.name", "hook.name"},
+           fmt::format("at most {} hooks can stand inside one another", kMostInside));
     std::string table = "hook";
     for (const HookSettings& inner : e_.hook.inner) {
       table += ".inner";

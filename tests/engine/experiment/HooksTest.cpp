@@ -92,6 +92,17 @@ TEST(Hooks, WantANameForEachHookInside) {
                           "inside"));
 }
 
+TEST(Hooks, StandInsideOneAnotherToALimit) {
+  std::string hooks = "[hook]\nname = \"a\"\n";
+  std::string table = "hook";
+  for (int depth = 0; depth < 5; ++depth) {
+    table += ".inner";
+    hooks += "[" + table + "]\nname = \"b\"\n";
+  }
+  EXPECT_THAT(mistakesIn(hooks), ElementsAre("e.toml:6:8: hook.inner.name: at most 4 hooks can "
+                                             "stand inside one another"));
+}
+
 TEST(Hooks, LoseWhatTheFileTellsThemWhenTheCommandLineNamesAnother) {
   const auto outcome = parsed(kChain, {{"hook.name", "topk"}, {"hook.density", "0.1"}});
   ASSERT_THAT(outcome.mistakes, IsEmpty());

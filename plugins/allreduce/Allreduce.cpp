@@ -31,10 +31,17 @@ class Allreduce : public Hook {
   void run(Run run, Bucket bucket) {
     const auto& kernels = lockstep::kernels::kernels();
     switch (bucket.buffer().dtype) {
-      case LOCKSTEP_F64: divide(bucket.flat<double>(), bucket.divisor()); break;
-      case LOCKSTEP_F16: divideHalf(kernels.divideHalf, bucket); break;
-      case LOCKSTEP_BF16: divideHalf(kernels.divideBfloat16, bucket); break;
-      default: divide(bucket.flat<float>(), bucket.divisor());
+      case LOCKSTEP_F64:
+        divide(bucket.flat<double>(), bucket.divisor());
+        break;
+      case LOCKSTEP_F16:
+        divideHalf(kernels.divideHalf, bucket);
+        break;
+      case LOCKSTEP_BF16:
+        divideHalf(kernels.divideBfloat16, bucket);
+        break;
+      default:
+        divide(bucket.flat<float>(), bucket.divisor());
     }
     run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
     run.noMore();

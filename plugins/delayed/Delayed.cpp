@@ -42,8 +42,9 @@ class Delayed : public Hook {
  public:
   static const Description& description() {
     static const Description description =
-        Description("delayed", "delayed allreduce", "1.0",
-                    "Applies the last step's mean, so that communication hides behind a whole step.")
+        Description(
+            "delayed", "delayed allreduce", "1.0",
+            "Applies the last step's mean, so that communication hides behind a whole step.")
             .caps(LOCKSTEP_CAP_SAME_RESULT)
             .integer({.key = "delay",
                       .label = "Delay",
@@ -54,8 +55,7 @@ class Delayed : public Hook {
     return description;
   }
 
-  Delayed(Host host, const Values& values)
-      : Hook(host), delays_(values["delay"].integer() > 0) {}
+  Delayed(Host host, const Values& values) : Hook(host), delays_(values["delay"].integer() > 0) {}
 
   void run(Run run, Bucket bucket) {
     if (!delays_) {
@@ -91,9 +91,8 @@ class Delayed : public Hook {
   }
 
   void cancel(Run run) {
-    std::erase_if(open_, [run](const Delivery& delivery) {
-      return delivery.run.raw() == run.raw();
-    });
+    std::erase_if(open_,
+                  [run](const Delivery& delivery) { return delivery.run.raw() == run.raw(); });
     if (ending_.has_value() && ending_->raw() == run.raw()) {
       ending_.reset();
     }

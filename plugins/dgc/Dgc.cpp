@@ -164,8 +164,8 @@ class Dgc : public FeedbackHook {
     const auto wanted = static_cast<double>(count);
     bool fits = false;
     for (int i = 0; i < kAdaptations && threshold > 0 && !fits; ++i) {
-      const auto found = static_cast<double>(
-          kernels().countAtLeast(values.data(), values.size(), threshold));
+      const auto found =
+          static_cast<double>(kernels().countAtLeast(values.data(), values.size(), threshold));
       fits = found >= 0.8 * wanted && found <= 1.3 * wanted;
       if (!fits) {
         generous = found > wanted ? threshold : generous;
@@ -184,8 +184,7 @@ class Dgc : public FeedbackHook {
 
   /// What about `count` of the values reach, by a strided sample of at least one in a hundred.
   static float suggest(std::span<const float> values, std::size_t count) {
-    const std::size_t wanted =
-        std::min(values.size(), std::max(kLeastSample, values.size() / 100));
+    const std::size_t wanted = std::min(values.size(), std::max(kLeastSample, values.size() / 100));
     const std::size_t stride = values.size() / wanted;
     std::vector<std::uint32_t> sample;
     for (std::size_t i = 0; i < values.size(); i += stride) {

@@ -29,8 +29,7 @@ inline constexpr Description::Switch kErrorFeedback{
 
 /// How many of `size` gradients a density stands for: at least one.
 inline std::size_t countFor(double density, std::size_t size) {
-  return static_cast<std::size_t>(
-      std::max(1.0, std::ceil(density * static_cast<double>(size))));
+  return static_cast<std::size_t>(std::max(1.0, std::ceil(density * static_cast<double>(size))));
 }
 
 /// Base of hooks that keep what compression leaves out of a rank's gradients, its residual, to add
@@ -71,8 +70,7 @@ class FeedbackHook : public Hook {
   void keepRest(const Bucket& bucket) {
     for (std::uint32_t i = 0; feeds_ && i < bucket.parameters(); ++i) {
       const auto gradient = bucket.gradient(i);
-      std::copy(gradient.begin(), gradient.end(),
-                residual(bucket.id(i), gradient.size()).begin());
+      std::copy(gradient.begin(), gradient.end(), residual(bucket.id(i), gradient.size()).begin());
     }
   }
 

@@ -45,7 +45,9 @@ class PerParameter {
 };
 
 /// What belongs to one rank's data or shard cannot be shared out among another number of ranks.
-inline void saveWorld(Writer& out, const Host& host) { out.number(host.size()); }
+inline void saveWorld(Writer& out, const Host& host) {
+  out.number(host.size());
+}
 inline void requireSameWorld(Reader& in, const Host& host) {
   if (const int saved = in.number<int>(); saved != host.size()) {
     throw Error(LOCKSTEP_E_STATE, "its state was saved on " + std::to_string(saved) +

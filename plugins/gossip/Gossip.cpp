@@ -37,12 +37,13 @@ class Gossip : public Hook {
                       .label = "Rotate",
                       .help = "nodes change places in the topology after each round",
                       .initial = true})
-            .integer({.key = "average_every",
-                      .label = "Average every",
-                      .help = "steps between two averages of the parameters over all ranks; 0: never",
-                      .initial = 0,
-                      .min = 0,
-                      .max = 1e9})
+            .integer(
+                {.key = "average_every",
+                 .label = "Average every",
+                 .help = "steps between two averages of the parameters over all ranks; 0: never",
+                 .initial = 0,
+                 .min = 0,
+                 .max = 1e9})
             .integer(kRanksPerNode)
             .integer({.key = "seed",
                       .label = "Seed",
@@ -102,9 +103,9 @@ class Gossip : public Hook {
       return Partners::Topology::kDissemination;
     }
     if (!std::has_single_bit(static_cast<unsigned>(nodes))) {
-      throw Error(LOCKSTEP_E_UNSUPPORTED,
-                  "a cube needs a power of two of nodes, and there are " + std::to_string(nodes) +
-                      ": choose the topology dissemination");
+      throw Error(LOCKSTEP_E_UNSUPPORTED, "a cube needs a power of two of nodes, and there are " +
+                                              std::to_string(nodes) +
+                                              ": choose the topology dissemination");
     }
     return Partners::Topology::kCube;
   }

@@ -40,7 +40,7 @@ const Kernels* avx512Kernels() {
 }
 
 const Kernels& kernels() {
-  static const Kernels& chosen = [] () -> const Kernels& {
+  static const Kernels& chosen = []() -> const Kernels& {
     if (const Kernels* best = avx512Kernels(); best != nullptr) {
       return *best;
     }

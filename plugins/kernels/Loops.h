@@ -82,8 +82,8 @@ void fromHalf(const std::uint16_t* in, float* out, std::size_t n) {
   std::size_t i = 0;
 #if defined(__F16C__)
   for (; i + 8 <= n; i += 8) {
-    _mm256_storeu_ps(
-        out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
+    _mm256_storeu_ps(out + i,
+                     _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
   }
 #endif
   for (; i < n; ++i) {

@@ -36,7 +36,7 @@ class Nodes {
 
   [[nodiscard]] int size() const { return size_; }  ///< ranks in each
   [[nodiscard]] int count() const { return host_.size() / size_; }
-  [[nodiscard]] int node() const { return host_.rank() / size_; }    ///< this rank's
+  [[nodiscard]] int node() const { return host_.rank() / size_; }   ///< this rank's
   [[nodiscard]] int place() const { return host_.rank() % size_; }  ///< of this rank in it
   [[nodiscard]] bool leads() const { return place() == 0; }
 

@@ -47,11 +47,10 @@ void add(const std::uint8_t* message, std::span<float> values, float factor) {
 }
 
 float rootMeanSquare(std::span<const float> values) {
-  return values.empty()
-             ? 0.0F
-             : static_cast<float>(std::sqrt(kernels().dot(values.data(), values.data(),
-                                                          values.size()) /
-                                            static_cast<double>(values.size())));
+  return values.empty() ? 0.0F
+                        : static_cast<float>(
+                              std::sqrt(kernels().dot(values.data(), values.data(), values.size()) /
+                                        static_cast<double>(values.size())));
 }
 
 /// 1-bit Adam (Tang et al., ICML 2021): Adam with averaged gradients at first; then the second
@@ -120,8 +119,7 @@ class OneBit : public FeedbackHook {
       run.allGather(bufferOf(own), bufferOf(received), [=] {
         std::fill(flat.begin(), flat.end(), 0.0F);
         for (int rank = 0; rank < run.size(); ++rank) {
-          add(of(received, chunks, rank),
-              flat.subspan(chunks.first(rank), chunks.count(rank)), 1);
+          add(of(received, chunks, rank), flat.subspan(chunks.first(rank), chunks.count(rank)), 1);
         }
         run.complete();
       });
@@ -174,8 +172,7 @@ class OneBit : public FeedbackHook {
   void serve(const Run& run, const Bucket& bucket, const Chunks& chunks,
              std::span<std::uint8_t> received, std::span<std::uint8_t> message) {
     const std::size_t first = chunks.first(run.rank());
-    const auto mean =
-        run.scratch<float>(static_cast<std::int64_t>(chunks.count(run.rank())));
+    const auto mean = run.scratch<float>(static_cast<std::int64_t>(chunks.count(run.rank())));
     std::fill(mean.begin(), mean.end(), 0.0F);
     for (int rank = 0; rank < run.size(); ++rank) {
       add(of(received, chunks, rank), mean, static_cast<float>(1 / bucket.divisor()));

@@ -181,8 +181,7 @@ class PowerSgd : public FeedbackHook {
       std::copy(values.begin(), values.end(), work.plain.begin() + static_cast<long>(plain));
       plain += values.size();
     }
-    kernels().scale(work.plain.data(), static_cast<float>(1 / bucket.divisor()),
-                    work.plain.size());
+    kernels().scale(work.plain.data(), static_cast<float>(1 / bucket.divisor()), work.plain.size());
     return work;
   }
 
@@ -204,9 +203,9 @@ class PowerSgd : public FeedbackHook {
   static void multiply(Matrix& matrix) {
     for (std::size_t k = 0; k < matrix.rank; ++k) {
       for (std::size_t row = 0; row < matrix.rows; ++row) {
-        matrix.p[k * matrix.rows + row] = static_cast<float>(
-            kernels().dot(matrix.values.data() + row * matrix.columns,
-                          matrix.q.data() + k * matrix.columns, matrix.columns));
+        matrix.p[k * matrix.rows + row] =
+            static_cast<float>(kernels().dot(matrix.values.data() + row * matrix.columns,
+                                             matrix.q.data() + k * matrix.columns, matrix.columns));
       }
     }
   }
@@ -243,8 +242,7 @@ class PowerSgd : public FeedbackHook {
       if (kept != nullptr) {
         kernels().addScaled(kept, matrix.values.data(), -1, matrix.values.size());
       }
-      std::copy(matrix.q.begin(), matrix.q.end(),
-                factors_.of(matrix.id, matrix.q.size()).begin());
+      std::copy(matrix.q.begin(), matrix.q.end(), factors_.of(matrix.id, matrix.q.size()).begin());
     }
     std::size_t at = 0;
     for (const auto values : work.vectors) {

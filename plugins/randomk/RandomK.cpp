@@ -50,14 +50,13 @@ class RandomK : public FeedbackHook {
     }
     keepRest(bucket);
     run.counter("kept", static_cast<double>(chosen.size()));
-    run.allReduce(bufferOf(values), LOCKSTEP_SUM,
-                  [run, flat, values, chosen = std::move(chosen)] {
-                    std::fill(flat.begin(), flat.end(), 0.0F);
-                    for (std::size_t i = 0; i < chosen.size(); ++i) {
-                      flat[chosen[i]] = values[i];
-                    }
-                    run.complete();
-                  });
+    run.allReduce(bufferOf(values), LOCKSTEP_SUM, [run, flat, values, chosen = std::move(chosen)] {
+      std::fill(flat.begin(), flat.end(), 0.0F);
+      for (std::size_t i = 0; i < chosen.size(); ++i) {
+        flat[chosen[i]] = values[i];
+      }
+      run.complete();
+    });
     run.noMore();
   }
 

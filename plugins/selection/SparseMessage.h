@@ -31,8 +31,7 @@ class SparseMessage {
 
   /// Sends it to all ranks; the mean of what all sent stands in the bucket when the run completes.
   void exchange(const Run& run, const Bucket& bucket) const {
-    const auto all =
-        run.scratch<std::int32_t>(static_cast<std::int64_t>(own_.size()) * run.size());
+    const auto all = run.scratch<std::int32_t>(static_cast<std::int64_t>(own_.size()) * run.size());
     run.allGather(bufferOf(own_), bufferOf(all), [run, bucket, all, count = count_] {
       const auto flat = bucket.flat();
       std::fill(flat.begin(), flat.end(), 0.0F);

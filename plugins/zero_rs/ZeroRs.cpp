@@ -113,8 +113,8 @@ class ZeroRs : public Hook {
                                              std::to_string(bucket.id(i)) + " of " +
                                              std::to_string(length) + " elements");
       }
-      const std::size_t size = (length + static_cast<std::size_t>(ranks) - 1) /
-                               static_cast<std::size_t>(ranks);
+      const std::size_t size =
+          (length + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks);
       slices.push_back({bucket.id(i), size, at, found->second});
       at += size;
     }
@@ -129,8 +129,7 @@ class ZeroRs : public Hook {
     for (int rank = 0; rank < ranks; ++rank) {
       float* to = all.data() + static_cast<std::size_t>(rank) * part;
       for (std::size_t i = 0; i < slices.size(); ++i) {
-        const auto from =
-            slices[i].ofRank(bucket.gradient(static_cast<std::uint32_t>(i)), rank);
+        const auto from = slices[i].ofRank(bucket.gradient(static_cast<std::uint32_t>(i)), rank);
         for (const float gradient : from) {
           *to++ = gradient / divisor;
         }
@@ -149,8 +148,7 @@ class ZeroRs : public Hook {
       const Slice& slice = slices[i];
       const auto values = slice.ofRank(slice.values, rank);
       const auto gradients = own.subspan(slice.at, values.size());
-      const auto shown =
-          slice.ofRank(bucket.gradient(static_cast<std::uint32_t>(i)), rank);
+      const auto shown = slice.ofRank(bucket.gradient(static_cast<std::uint32_t>(i)), rank);
       std::copy(gradients.begin(), gradients.end(), shown.begin());
       stepElements(optimizer_, values, gradients, moments_[slice.id]);
       std::copy(values.begin(), values.end(), gradients.begin());

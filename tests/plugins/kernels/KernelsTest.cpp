@@ -63,13 +63,18 @@ TEST_P(OnEachInstructionSet, EveryHalfGoesToFloatAndBack) {
 }
 
 TEST_P(OnEachInstructionSet, RoundsFloatsToTheNearestHalfTiesToEven) {
-  const std::vector<float> in{1.0F,     1.0F + std::ldexp(1.0F, -11), 1.0F + std::ldexp(3.0F, -11),
-                              65519.9F, 65520.0F,                     std::ldexp(1.0F, -25),
-                              -1e-9F,   std::ldexp(1.5F, -25)};
+  const std::vector<float> in{1.0F,
+                              1.0F + std::ldexp(1.0F, -11),
+                              1.0F + std::ldexp(3.0F, -11),
+                              65519.9F,
+                              65520.0F,
+                              std::ldexp(1.0F, -25),
+                              -1e-9F,
+                              std::ldexp(1.5F, -25)};
   std::vector<std::uint16_t> out(in.size());
   set().toHalf(in.data(), out.data(), in.size());
-  EXPECT_THAT(out, testing::ElementsAre(0x3C00, 0x3C00, 0x3C02, 0x7BFF, 0x7C00, 0x0000, 0x8000,
-                                        0x0001));
+  EXPECT_THAT(out,
+              testing::ElementsAre(0x3C00, 0x3C00, 0x3C02, 0x7BFF, 0x7C00, 0x0000, 0x8000, 0x0001));
 }
 
 TEST_P(OnEachInstructionSet, GivesTheSameBitsAsPlainCode) {
@@ -110,8 +115,7 @@ TEST_P(OnEachInstructionSet, GivesTheSameBitsAsPlainCode) {
 
 TEST_P(OnEachInstructionSet, RoundsBfloat16ToTheNearestTiesToEvenAndKeepsNan) {
   const std::vector<float> in{1.0F, 1.0F + std::ldexp(1.0F, -8), 1.0F + std::ldexp(3.0F, -8),
-                              std::numeric_limits<float>::max(),
-                              std::bit_cast<float>(0x7F800001U)};
+                              std::numeric_limits<float>::max(), std::bit_cast<float>(0x7F800001U)};
   std::vector<std::uint16_t> out(in.size());
   set().toBfloat16(in.data(), out.data(), in.size());
   EXPECT_THAT(out, testing::ElementsAre(0x3F80, 0x3F80, 0x3F82, 0x7F80, 0x7FC0));

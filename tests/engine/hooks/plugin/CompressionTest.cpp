@@ -39,7 +39,8 @@ TEST_P(ErrorFeedback, LosesNothingOverTwentySteps) {
         rank.shape = feeding.shape;
         at::Tensor updates = at::zeros({kCount});
         for (std::uint32_t step = 0; step < 20; ++step) {
-          updates += rank.average(test::gradients(kCount, rank.rank, step), feeding.firstStep + step);
+          updates +=
+              rank.average(test::gradients(kCount, rank.rank, step), feeding.firstStep + step);
         }
         std::lock_guard lock(mutex);
         kept += test::residualOf(rank) / kWorld;
@@ -59,8 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
     Hooks, ErrorFeedback,
     testing::Values(Feeding{"topk", {{"density", 0.05}}, {}, 0},
                     Feeding{"dgc", {{"density", 0.05}, {"momentum", 0.0}}, {}, 0},
-                    Feeding{"randomk", {{"density", 0.05}}, {}, 0},
-                    Feeding{"ef_sign", {}, {}, 0},
+                    Feeding{"randomk", {{"density", 0.05}}, {}, 0}, Feeding{"ef_sign", {}, {}, 0},
                     Feeding{"powersgd", {{"rank", 2.0}, {"start", 2.0}}, {30, 40}, 2}),
     [](const auto& info) { return std::string(info.param.id); });
 
@@ -75,18 +75,17 @@ TEST(TopK, WithAllOfTheGradientsIsTheMean) {
 }
 
 TEST(TopK, SendsTheLargestFirstAndTheLowestIndexAmongEquals) {
-  const auto errors =
-      runHooks(1, libraryHook("topk", {{"density", 0.25}}), [](HookRank& rank) {
-        std::vector<std::int64_t> order;
-        at::Tensor next = at::tensor({1.0F, -3.0F, 3.0F, 2.0F});
-        for (std::uint32_t step = 0; step < 4; ++step) {
-          const at::Tensor sent = rank.average(next.clone(), step);
-          order.push_back(sent.abs().argmax().item<std::int64_t>());
-          EXPECT_EQ(at::count_nonzero(sent).item<std::int64_t>(), 1);
-          next = at::zeros({4});
-        }
-        EXPECT_THAT(order, testing::ElementsAre(1, 2, 3, 0));
-      });
+  const auto errors = runHooks(1, libraryHook("topk", {{"density", 0.25}}), [](HookRank& rank) {
+    std::vector<std::int64_t> order;
+    at::Tensor next = at::tensor({1.0F, -3.0F, 3.0F, 2.0F});
+    for (std::uint32_t step = 0; step < 4; ++step) {
+      const at::Tensor sent = rank.average(next.clone(), step);
+      order.push_back(sent.abs().argmax().item<std::int64_t>());
+      EXPECT_EQ(at::count_nonzero(sent).item<std::int64_t>(), 1);
+      next = at::zeros({4});
+    }
+    EXPECT_THAT(order, testing::ElementsAre(1, 2, 3, 0));
+  });
   EXPECT_THAT(errors, Each(""));
 }
 
@@ -99,19 +98,18 @@ TEST(RandomK, WithAllOfTheGradientsIsTheMean) {
 }
 
 TEST(RandomK, WithoutFeedbackIsRightOnAverage) {
-  const auto errors =
-      runHooks(1, libraryHook("randomk", {{"density", 0.1}, {"error_feedback", 0.0}}),
-               [](HookRank& rank) {
-                 const at::Tensor gradient = test::gradients(50, 0);
-                 at::Tensor sum = at::zeros({50});
-                 constexpr int kDraws = 4000;
-                 for (std::uint32_t step = 0; step < kDraws; ++step) {
-                   sum += rank.average(gradient.clone(), step);
-                 }
-                 // One draw of g has variance 9 g^2.
-                 const at::Tensor sigma = 3 * gradient.abs() / std::sqrt(double{kDraws});
-                 EXPECT_TRUE(((sum / kDraws - gradient).abs() <= 4.5 * sigma).all().item<bool>());
-               });
+  const auto errors = runHooks(
+      1, libraryHook("randomk", {{"density", 0.1}, {"error_feedback", 0.0}}), [](HookRank& rank) {
+        const at::Tensor gradient = test::gradients(50, 0);
+        at::Tensor sum = at::zeros({50});
+        constexpr int kDraws = 4000;
+        for (std::uint32_t step = 0; step < kDraws; ++step) {
+          sum += rank.average(gradient.clone(), step);
+        }
+        // One draw of g has variance 9 g^2.
+        const at::Tensor sigma = 3 * gradient.abs() / std::sqrt(double{kDraws});
+        EXPECT_TRUE(((sum / kDraws - gradient).abs() <= 4.5 * sigma).all().item<bool>());
+      });
   EXPECT_THAT(errors, Each(""));
 }
 
@@ -128,8 +126,8 @@ at::Tensor rankTwo(int rank) {
 }
 
 TEST(PowerSgd, IsExactWhenTheMeanHasNoMoreThanItsRank) {
-  const auto errors = runHooks(
-      2, libraryHook("powersgd", {{"rank", 2.0}, {"start", 2.0}}), [](HookRank& rank) {
+  const auto errors =
+      runHooks(2, libraryHook("powersgd", {{"rank", 2.0}, {"start", 2.0}}), [](HookRank& rank) {
         rank.shape = {30, 40};
         const at::Tensor sent = rank.average(rankTwo(rank.rank), 2);
         EXPECT_LT(apart(sent, (rankTwo(0) + rankTwo(1)) / 2), 1e-4);
@@ -141,13 +139,13 @@ TEST(PowerSgd, DependsOnTheMeanAlone) {
   std::vector<at::Tensor> results;
   std::mutex mutex;
   const auto run = [&](int world, auto gradientOf) {
-    const auto errors = runHooks(world, libraryHook("powersgd", {{"start", 2.0}}),
-                                 [&](HookRank& rank) {
-                                   rank.shape = {30, 40};
-                                   const at::Tensor sent = rank.average(gradientOf(rank.rank), 2);
-                                   std::lock_guard lock(mutex);
-                                   results.push_back(sent.clone());
-                                 });
+    const auto errors =
+        runHooks(world, libraryHook("powersgd", {{"start", 2.0}}), [&](HookRank& rank) {
+          rank.shape = {30, 40};
+          const at::Tensor sent = rank.average(gradientOf(rank.rank), 2);
+          std::lock_guard lock(mutex);
+          results.push_back(sent.clone());
+        });
     EXPECT_THAT(errors, Each(""));
   };
   run(2, [](int rank) { return test::gradients(1200, rank); });
@@ -162,11 +160,13 @@ TEST(PowerSgd, DependsOnTheMeanAlone) {
 TEST(PowerSgd, AveragesExactlyBeforeItStartsAndWhatIsNoMatrix) {
   const auto errors = runHooks(2, libraryHook("powersgd", {{"start", 2.0}}), [](HookRank& rank) {
     rank.shape = {30, 40};
-    EXPECT_LT(apart(rank.average(test::gradients(1200, rank.rank), 1), test::meanGradients(1200, 2)),
-              1e-6);
+    EXPECT_LT(
+        apart(rank.average(test::gradients(1200, rank.rank), 1), test::meanGradients(1200, 2)),
+        1e-6);
     rank.shape = {1200};
-    EXPECT_LT(apart(rank.average(test::gradients(1200, rank.rank), 2), test::meanGradients(1200, 2)),
-              1e-6);
+    EXPECT_LT(
+        apart(rank.average(test::gradients(1200, rank.rank), 2), test::meanGradients(1200, 2)),
+        1e-6);
   });
   EXPECT_THAT(errors, Each(""));
 }
@@ -192,7 +192,8 @@ INSTANTIATE_TEST_SUITE_P(Variants, Int8,
 TEST_P(Int8, IsAsFarFromTheMeanAsItsStepsAreWide) {
   const auto [scales, exchange, world] = GetParam();
   const auto errors = runHooks(
-      world, libraryHook("int8", {{"scales", std::string(scales)}, {"exchange", std::string(exchange)}}),
+      world,
+      libraryHook("int8", {{"scales", std::string(scales)}, {"exchange", std::string(exchange)}}),
       [&, exchange = exchange](HookRank& rank) {
         constexpr std::int64_t kCount = 2000;
         const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));

@@ -25,8 +25,8 @@ INSTANTIATE_TEST_SUITE_P(Dgc, Momenta, testing::Bool());
 
 TEST_P(Momenta, OfAllGradientsAreMomentumSgd) {
   const bool nesterov = GetParam();
-  const auto hook = libraryHook(
-      "dgc", {{"density", 1.0}, {"masking", 0.0}, {"nesterov", nesterov ? 1.0 : 0.0}});
+  const auto hook =
+      libraryHook("dgc", {{"density", 1.0}, {"masking", 0.0}, {"nesterov", nesterov ? 1.0 : 0.0}});
   const auto errors = runHooks(3, hook, [&](HookRank& rank) {
     at::Tensor momentum = at::zeros({500});
     for (std::uint32_t step = 0; step < 10; ++step) {
@@ -89,14 +89,13 @@ TEST(Dgc, UpdatesNoMoreThanAllRanksSend) {
 }
 
 TEST(Dgc, FallsToItsDensityInFiveStages) {
-  const auto hook =
-      libraryHook("dgc", {{"density", 0.001}, {"warmup", 10.0}, {"momentum", 0.0}});
+  const auto hook = libraryHook("dgc", {{"density", 0.001}, {"warmup", 10.0}, {"momentum", 0.0}});
   const auto errors = runHooks(1, hook, [](HookRank& rank) {
     constexpr std::int64_t kCount = 100000;
     for (std::uint32_t step = 0; step < 12; ++step) {
       const double density = std::pow(0.001, std::min(step / 2 + 1, 5U) / 5.0);
-      const auto sent = static_cast<double>(
-          sentCount(rank.average(test::gradients(kCount, 0, step), step)));
+      const auto sent =
+          static_cast<double>(sentCount(rank.average(test::gradients(kCount, 0, step), step)));
       EXPECT_LE(sent, density * kCount + 1);
       EXPECT_GE(sent, 0.79 * density * kCount);
     }

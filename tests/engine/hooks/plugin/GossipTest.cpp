@@ -55,8 +55,8 @@ TEST_P(Topologies, OfTwoRanksAreAllreduce) {
 
 TEST_P(Topologies, KeepTheSumOverTheRanksInEachStepAsTheyRotate) {
   RankValues values;
-  const auto errors = runHooks(
-      4, gradientGossip({{"topology", std::string(GetParam())}}), [&](HookRank& rank) {
+  const auto errors =
+      runHooks(4, gradientGossip({{"topology", std::string(GetParam())}}), [&](HookRank& rank) {
         at::Tensor own = test::gradients(kCount, rank.rank);
         for (std::uint32_t step = 0; step < 9; ++step) {
           own = rank.average(own, step);
@@ -71,10 +71,11 @@ TEST_P(Topologies, KeepTheSumOverTheRanksInEachStepAsTheyRotate) {
 
 TEST(Gossip, WeighsThreeRanksAsOftenAsTheirNewsArrives) {
   // From j ranks back for each j < 4: the own news and that from 3 back are the same.
-  mixed(3, gradientGossip({{"rotate", 0.0}}), 2, [](const HookRank& rank, const at::Tensor& values) {
-    const auto back = [&](int by) { return test::gradients(kCount, (rank.rank - by + 3) % 3); };
-    EXPECT_LT(apart(values, (2 * back(0) + back(1) + back(2)) / 4), 1e-6);
-  });
+  mixed(
+      3, gradientGossip({{"rotate", 0.0}}), 2, [](const HookRank& rank, const at::Tensor& values) {
+        const auto back = [&](int by) { return test::gradients(kCount, (rank.rank - by + 3) % 3); };
+        EXPECT_LT(apart(values, (2 * back(0) + back(1) + back(2)) / 4), 1e-6);
+      });
 }
 
 TEST(Gossip, IsExactBetweenTwoNodesOfTwoRanks) {

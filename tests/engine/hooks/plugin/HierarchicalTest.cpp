@@ -26,8 +26,8 @@ TEST_P(Levels, GiveTheMeanOfAllRanksToEach) {
   const auto [between, world, node] = GetParam();
   constexpr std::int64_t kCount = 10007;
   RankValues results;
-  const auto hook = libraryHook("hierarchical", {{"between", std::string(between)},
-                                                 {"ranks_per_node", double(node)}});
+  const auto hook = libraryHook(
+      "hierarchical", {{"between", std::string(between)}, {"ranks_per_node", double(node)}});
   const auto errors = runHooks(world, hook, [&](HookRank& rank) {
     for (std::uint32_t step = 0; step < 3; ++step) {
       const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank, step), step);

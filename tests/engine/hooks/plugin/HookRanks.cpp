@@ -19,8 +19,7 @@ namespace lockstep::hooks::test {
 namespace {
 
 std::shared_ptr<process_group::ProcessGroup> makeGroup(std::shared_ptr<store::Store> store,
-                                                       int rank, int world,
-                                                       const std::string& name,
+                                                       int rank, int world, const std::string& name,
                                                        trace::Tracer* tracer = nullptr) {
   process_group::GroupOptions options;
   options.groupName = name;
@@ -127,14 +126,13 @@ std::vector<std::string> runHooks(int world, const plugin::HookChoice& choice,
       options.groupName = name;
       options.tracer = own.wire.get();
       options.timeout = std::chrono::seconds(20);
-      groups.push_back(std::make_shared<process_group::Subgroups>(worlds.back(), "gloo", store,
-                                                                  options));
+      groups.push_back(
+          std::make_shared<process_group::Subgroups>(worlds.back(), "gloo", store, options));
     }
     own.group->barrier()->wait();  // all have met in all groups before one may fail
     errors[static_cast<std::size_t>(rank)] = errorOf([&] {
-      own.hook = std::make_unique<PluginHook>(
-          PluginHookOptions{choice, groups, rank == 0 ? tracerOfRank0 : nullptr,
-                            std::chrono::milliseconds(2000)});
+      own.hook = std::make_unique<PluginHook>(PluginHookOptions{
+          choice, groups, rank == 0 ? tracerOfRank0 : nullptr, std::chrono::milliseconds(2000)});
       body(own);
     });
     if (!errors[static_cast<std::size_t>(rank)].empty()) {

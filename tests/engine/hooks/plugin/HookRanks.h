@@ -20,7 +20,8 @@ plugin::ChosenHook builtHook(const std::string& file, const std::string& id,
 
 /// One rank with its hook.
 struct HookRank {
-  std::shared_ptr<trace::Tracer> wire = std::make_shared<trace::Tracer>();  ///< of the hook's groups
+  std::shared_ptr<trace::Tracer> wire =
+      std::make_shared<trace::Tracer>();  ///< of the hook's groups
   int rank = 0;
   int world = 1;
   std::shared_ptr<process_group::ProcessGroup> group;  ///< not the hook's

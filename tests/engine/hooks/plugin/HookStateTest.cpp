@@ -62,38 +62,38 @@ TEST_P(HookState, ContinuesWhereItWasSaved) {
                          rank.hook->endOfRun(first + 6);
                        }),
               Each(""));
-  ASSERT_THAT(runHooks(kWorld, hook(),
-                       [&](HookRank& rank) {
-                         const auto own = static_cast<std::size_t>(rank.rank);
-                         rank.hook->load(states.at(own), kWorld);
-                         EXPECT_EQ(rank.hook->save(), states.at(own));
-                         EXPECT_TRUE(at::equal(train(rank, middle.at(own), first + 3),
-                                               expected.at(own)));
-                         rank.hook->endOfRun(first + 6);
-                       }),
-              Each(""));
-  ASSERT_THAT(runHooks(kWorld, hook(),
-                       [&](HookRank& rank) {
-                         const auto own = static_cast<std::size_t>(rank.rank);
-                         EXPECT_FALSE(at::equal(train(rank, middle.at(own), first + 3),
-                                                expected.at(own)))
-                             << "the state makes no difference";
-                         rank.hook->endOfRun(first + 6);
-                       }),
-              Each(""));
+  ASSERT_THAT(
+      runHooks(kWorld, hook(),
+               [&](HookRank& rank) {
+                 const auto own = static_cast<std::size_t>(rank.rank);
+                 rank.hook->load(states.at(own), kWorld);
+                 EXPECT_EQ(rank.hook->save(), states.at(own));
+                 EXPECT_TRUE(at::equal(train(rank, middle.at(own), first + 3), expected.at(own)));
+                 rank.hook->endOfRun(first + 6);
+               }),
+      Each(""));
+  ASSERT_THAT(
+      runHooks(kWorld, hook(),
+               [&](HookRank& rank) {
+                 const auto own = static_cast<std::size_t>(rank.rank);
+                 EXPECT_FALSE(at::equal(train(rank, middle.at(own), first + 3), expected.at(own)))
+                     << "the state makes no difference";
+                 rank.hook->endOfRun(first + 6);
+               }),
+      Each(""));
 }
 
 TEST_P(HookState, IsRefusedWhenItIsCutShort) {
-  EXPECT_THAT(runHooks(1, hook(),
-                       [&](HookRank& rank) {
-                         train(rank, at::ones({kCount}), GetParam().firstStep);
-                         std::string state = rank.hook->save();
-                         state.resize(state.size() - 1);
-                         rank.hook->endOfRun(GetParam().firstStep + 3);
-                         rank.hook->load(state, 1);
-                       }),
-              Each(testing::AnyOf(testing::HasSubstr("ends too early"),
-                                  testing::HasSubstr("cut short"))));
+  EXPECT_THAT(
+      runHooks(1, hook(),
+               [&](HookRank& rank) {
+                 train(rank, at::ones({kCount}), GetParam().firstStep);
+                 std::string state = rank.hook->save();
+                 state.resize(state.size() - 1);
+                 rank.hook->endOfRun(GetParam().firstStep + 3);
+                 rank.hook->load(state, 1);
+               }),
+      Each(testing::AnyOf(testing::HasSubstr("ends too early"), testing::HasSubstr("cut short"))));
 }
 
 TEST_P(HookState, OfAnotherWorldIsRefusedWhereItBelongsToRanks) {
@@ -111,17 +111,16 @@ TEST_P(HookState, OfAnotherWorldIsRefusedWhereItBelongsToRanks) {
               Each(testing::HasSubstr("saved on 1 ranks and there are 2 now")));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Hooks, HookState,
-    testing::Values(Keeping{"topk", {{"density", 0.05}}, "sgd", 0},
-                    Keeping{"randomk", {{"density", 0.05}}, "sgd", 0},
-                    Keeping{"dgc", {{"density", 0.05}}, "sgd", 0},
-                    Keeping{"ef_sign", {}, "sgd", 0},
-                    Keeping{"powersgd", {{"start", 2.0}}, "sgd", 2},
-                    Keeping{"onebit", {{"warmup", 2.0}}, "adam", 0},
-                    Keeping{"delayed", {}, "sgd", 0},
-                    Keeping{"zero_rs", {}, "sgd", 0}),
-    [](const auto& info) { return std::string(info.param.id); });
+INSTANTIATE_TEST_SUITE_P(Hooks, HookState,
+                         testing::Values(Keeping{"topk", {{"density", 0.05}}, "sgd", 0},
+                                         Keeping{"randomk", {{"density", 0.05}}, "sgd", 0},
+                                         Keeping{"dgc", {{"density", 0.05}}, "sgd", 0},
+                                         Keeping{"ef_sign", {}, "sgd", 0},
+                                         Keeping{"powersgd", {{"start", 2.0}}, "sgd", 2},
+                                         Keeping{"onebit", {{"warmup", 2.0}}, "adam", 0},
+                                         Keeping{"delayed", {}, "sgd", 0},
+                                         Keeping{"zero_rs", {}, "sgd", 0}),
+                         [](const auto& info) { return std::string(info.param.id); });
 
 }  // namespace
 }  // namespace lockstep::hooks

@@ -51,7 +51,8 @@ TEST_P(Worlds, AllreduceGivesTheMeanToAllRanks) {
 at::Tensor halfModel(int world, at::ScalarType type) {
   at::Tensor sum;
   for (int rank = 0; rank < world; ++rank) {
-    const at::Tensor share = (test::gradients(kCount, rank).to(type).to(at::kFloat) / world).to(type);
+    const at::Tensor share =
+        (test::gradients(kCount, rank).to(type).to(at::kFloat) / world).to(type);
     sum = rank == 0 ? share : (sum.to(at::kFloat) + share.to(at::kFloat)).to(type);
   }
   return sum.to(at::kFloat);
@@ -81,13 +82,13 @@ TEST_P(Halves, EqualTheScalarModelBitForBit) {
 TEST_P(Halves, AroundAllreduceEqualTheHookAloneBitForBit) {
   const auto [half, world] = GetParam();
   const std::string file = std::string("hooks/") + half.id + ".so";
-  const auto errors = runHooks(
-      world, {builtHook(file, half.id), builtHook("hooks/allreduce.so", "allreduce")},
-      [&, half = half](HookRank& rank) {
-        EXPECT_EQ(rank.hook->name(), std::string(half.id) + "(allreduce)");
-        const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));
-        EXPECT_TRUE(at::equal(mean, halfModel(rank.world, half.type)));
-      });
+  const auto errors =
+      runHooks(world, {builtHook(file, half.id), builtHook("hooks/allreduce.so", "allreduce")},
+               [&, half = half](HookRank& rank) {
+                 EXPECT_EQ(rank.hook->name(), std::string(half.id) + "(allreduce)");
+                 const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));
+                 EXPECT_TRUE(at::equal(mean, halfModel(rank.world, half.type)));
+               });
   EXPECT_THAT(errors, Each(""));
 }
 

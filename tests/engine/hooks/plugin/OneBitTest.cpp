@@ -65,25 +65,26 @@ TEST(OneBit, LosesNothingOfTheMomentumToItsTwoRoundings) {
   at::Tensor kept = at::zeros({kCount});
   RankValues momenta;  // the averaged ones, by step
   RankValues parameters;
-  const auto errors = runHooks(kWorld, libraryHook("onebit", {{"warmup", 3.0}}), [&](HookRank& rank) {
-    rank.hook->configure(adam());
-    const at::Tensor parameter = at::ones({kCount});
-    rank.train(
-        parameter, 0, 23, 0,
-        [&](const at::Tensor&, std::uint32_t step) {
-          return test::gradients(kCount, rank.rank, step);
-        },
-        [&](std::uint32_t step) {
-          momenta.add(step, test::stateOf(rank).at(2));
-          parameters.add(step, parameter);
-        });
-    const auto state = test::stateOf(rank);
-    std::lock_guard lock(mutex);
-    kept += state.at(0) / kWorld;
-    if (state.at(1).numel() != 0) {
-      kept += state.at(1);
-    }
-  });
+  const auto errors =
+      runHooks(kWorld, libraryHook("onebit", {{"warmup", 3.0}}), [&](HookRank& rank) {
+        rank.hook->configure(adam());
+        const at::Tensor parameter = at::ones({kCount});
+        rank.train(
+            parameter, 0, 23, 0,
+            [&](const at::Tensor&, std::uint32_t step) {
+              return test::gradients(kCount, rank.rank, step);
+            },
+            [&](std::uint32_t step) {
+              momenta.add(step, test::stateOf(rank).at(2));
+              parameters.add(step, parameter);
+            });
+        const auto state = test::stateOf(rank);
+        std::lock_guard lock(mutex);
+        kept += state.at(0) / kWorld;
+        if (state.at(1).numel() != 0) {
+          kept += state.at(1);
+        }
+      });
   ASSERT_THAT(errors, Each(""));
   at::Tensor sent = at::zeros({kCount});
   at::Tensor given = at::zeros({kCount});
@@ -149,8 +150,8 @@ TEST(OneBit, ThrowsSmallElementsFarWithoutAFloorUnderTheirVariance) {
 }
 
 TEST(OneBit, RefusesSgd) {
-  const auto errors = runHooks(1, libraryHook("onebit"),
-                               [](HookRank& rank) { rank.hook->configure(adam("sgd")); });
+  const auto errors =
+      runHooks(1, libraryHook("onebit"), [](HookRank& rank) { rank.hook->configure(adam("sgd")); });
   EXPECT_THAT(errors, Each(HasSubstr("choose the optimizer adam or adamw")));
 }
 

@@ -81,12 +81,12 @@ TEST(PostLocalSgd, AveragesGradientsWithinANode) {
 }
 
 TEST(PostLocalSgd, IsDdpWhenTheWorldIsOneNode) {
-  const auto hook = libraryHook(
-      "post_local_sgd", {{"start", 0.0}, {"period", 1000.0}, {"ranks_per_node", 3.0}});
+  const auto hook =
+      libraryHook("post_local_sgd", {{"start", 0.0}, {"period", 1000.0}, {"ranks_per_node", 3.0}});
   const auto errors = runHooks(3, hook, [](HookRank& rank) {
-    EXPECT_LT(apart(rank.average(test::gradients(kCount, rank.rank), 7),
-                    test::meanGradients(kCount, 3)),
-              1e-6);
+    EXPECT_LT(
+        apart(rank.average(test::gradients(kCount, rank.rank), 7), test::meanGradients(kCount, 3)),
+        1e-6);
   });
   EXPECT_THAT(errors, Each(""));
 }

@@ -28,30 +28,29 @@ struct Sending {
 
 /// Twice the data but for a rank's own part: reduce-scatter and allgather. Messages are large
 /// enough for that: what takes longer to start than to send, Gloo's backend sends whole.
-double ring(double bytes, double ranks) { return 2 * bytes * (ranks - 1) / ranks; }
+double ring(double bytes, double ranks) {
+  return 2 * bytes * (ranks - 1) / ranks;
+}
 
 class Wire : public testing::TestWithParam<std::tuple<Sending, int>> {};
 
 TEST_P(Wire, CarriesWhatTheFormulaSays) {
   const auto& [sending, world] = GetParam();
   std::atomic<std::uint64_t> sent = 0;
-  const auto errors =
-      runHooks(world, libraryHook(sending.id, sending.values), [&](HookRank& rank) {
-        rank.shape = {static_cast<std::int64_t>(kSide), static_cast<std::int64_t>(kSide)};
-        OptimizerFacts optimizer;
-        optimizer.kind = rank.hook->name() == "onebit" ? "adam" : "sgd";
-        optimizer.learningRate = 0.1;
-        rank.hook->configure(optimizer);
-        const auto count = static_cast<std::int64_t>(kNumbers);
-        const std::uint64_t before = rank.sentBytes();
-        constexpr std::uint32_t kStep = 2;  // the first that powersgd and onebit compress
-        rank.train(at::zeros({count}), kStep, kStep + 1, 0.1,
-                   [&](const at::Tensor&, std::uint32_t) {
-                     return test::gradients(count, rank.rank);
-                   });
-        rank.hook->endOfRun(kStep + 1);
-        sent += rank.sentBytes() - before;
-      });
+  const auto errors = runHooks(world, libraryHook(sending.id, sending.values), [&](HookRank& rank) {
+    rank.shape = {static_cast<std::int64_t>(kSide), static_cast<std::int64_t>(kSide)};
+    OptimizerFacts optimizer;
+    optimizer.kind = rank.hook->name() == "onebit" ? "adam" : "sgd";
+    optimizer.learningRate = 0.1;
+    rank.hook->configure(optimizer);
+    const auto count = static_cast<std::int64_t>(kNumbers);
+    const std::uint64_t before = rank.sentBytes();
+    constexpr std::uint32_t kStep = 2;  // the first that powersgd and onebit compress
+    rank.train(at::zeros({count}), kStep, kStep + 1, 0.1,
+               [&](const at::Tensor&, std::uint32_t) { return test::gradients(count, rank.rank); });
+    rank.hook->endOfRun(kStep + 1);
+    sent += rank.sentBytes() - before;
+  });
   ASSERT_THAT(errors, Each(""));
   const double expected = sending.bytes(world);
   EXPECT_NEAR(static_cast<double>(sent) / world, expected, 0.002 * expected + 16 * world);

@@ -100,8 +100,8 @@ TEST(ZeroRs, IsDdpBitForBitOnTwoRanks) {
                             sgd(0.9, 0.01, 0, true), adam("adam"), adam("adamw")}) {
     const at::Tensor expected = expectedAfter(facts, 2);
     steps(2, facts, [&](const HookRank&, const at::Tensor& parameter) {
-      EXPECT_TRUE(at::equal(parameter, expected))
-          << facts.kind << ", momentum " << facts.momentum << ", weight decay " << facts.weightDecay;
+      EXPECT_TRUE(at::equal(parameter, expected)) << facts.kind << ", momentum " << facts.momentum
+                                                  << ", weight decay " << facts.weightDecay;
     });
   }
 }

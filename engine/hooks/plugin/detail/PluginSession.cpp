@@ -269,7 +269,9 @@ void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
   if (graveyard_.size() > kRemembered) {
     graveyard_.pop_front();
   }
-  run->scratch.clear();
+  if (run->operations.empty()) {
+    run->scratch.clear();  // else operations may still be at work in it, and keep the run
+  }
   if (!run->delivered) {
     run->delivered = true;
     if (error != nullptr) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 #include "engine/hooks/HookError.h"
@@ -64,31 +64,43 @@ PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)), strand_(std::make_shared<Strand>("hook strand")) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
-  std::shared_ptr<PluginSession> inner;
-  for (std::size_t i = options_.choice.size(); i-- > 0;) {
-    const plugin::ChosenHook& chosen = options_.choice[i];
-    auto library = plugin::PluginLibrary::open(chosen.library);
-    if (!library.ok()) {
-      throw HookError(library.error().message());
+  try {
+    for (std::size_t i = options_.choice.size(); i-- > 0;) {
+      create(i);
     }
-    const plugin::HookInfo* info = library.value()->find(chosen.id);
-    if (info == nullptr) {
-      throw HookError(fmt::format("{} has no hook '{}'", chosen.library, chosen.id));
-    }
-    if (inner != nullptr && (info->caps & LOCKSTEP_CAP_INNER) == 0) {
-      throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
-    }
-    auto session = std::make_shared<PluginSession>(
-        detail::SessionOptions{library.value(), chosen.id, valuesOf(*info, chosen),
-                               options_.groups[i], options_.tracer, strand_, inner});
-    session->create();
-    name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
-    sessions_.insert(sessions_.begin(), session);
-    inner = std::move(session);
+  } catch (...) {
+    close();  // the hooks inside one that could not be made
+    throw;
   }
 }
 
+void PluginHook::create(std::size_t depth) {
+  const plugin::ChosenHook& chosen = options_.choice[depth];
+  const auto inner = sessions_.empty() ? nullptr : sessions_.front();
+  auto library = plugin::PluginLibrary::open(chosen.library);
+  if (!library.ok()) {
+    throw HookError(library.error().message());
+  }
+  const plugin::HookInfo* info = library.value()->find(chosen.id);
+  if (info == nullptr) {
+    throw HookError(fmt::format("{} has no hook '{}'", chosen.library, chosen.id));
+  }
+  if (inner != nullptr && (info->caps & LOCKSTEP_CAP_INNER) == 0) {
+    throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
+  }
+  auto session = std::make_shared<PluginSession>(
+      detail::SessionOptions{library.value(), chosen.id, valuesOf(*info, chosen),
+                             options_.groups[depth], options_.tracer, strand_, inner});
+  session->create();
+  name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
+  sessions_.insert(sessions_.begin(), std::move(session));
+}
+
 PluginHook::~PluginHook() {
+  close();
+}
+
+void PluginHook::close() {
   for (const auto& session : sessions_) {
     session->close();
   }
@@ -254,7 +266,7 @@ void PluginHook::load(const std::string& state, int worldSize) {
                 if (size > reader->left) {
                   return lockstep_status{LOCKSTEP_E_STATE};
                 }
-                std::memcpy(bytes, from.at, size);
+                std::copy_n(from.at, size, static_cast<char*>(bytes));
                 from.at += size;
                 reader->left -= size;
                 return lockstep_status{LOCKSTEP_OK};

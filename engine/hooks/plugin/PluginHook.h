@@ -90,6 +90,8 @@ class PluginHook final : public CommHook {
                                      const lockstep_step*);
   using StepFunction = std::function<StepEntry(const detail::PluginSession&)>;
 
+  void create(std::size_t depth);
+  void close();
   void around(const char* call, std::uint32_t step, StepFunction function);
 
   const PluginHookOptions options_;

@@ -2,6 +2,7 @@
 // them, what they leave in the run file and in checkpoints.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,14 @@ using Json = nlohmann::json;
 
 class HooksTest : public CommandLineTest {
  protected:
+  HooksTest() {
+    // A crash is to end a rank by its signal, under sanitizers, too.
+    for (const char* name : {"ASAN_OPTIONS", "TSAN_OPTIONS"}) {
+      const char* given = std::getenv(name);
+      environment[name] = (given == nullptr ? "" : std::string(given) + ":") + "handle_segv=0";
+    }
+  }
+
   Ended run(const std::string& hook, const std::vector<std::string>& sets = {}) {
     std::vector<std::string> arguments{"run", experiment(hook), "--json", "--out",
                                        "r" + std::to_string(runs_++) + ".lockstep", "--quiet"};

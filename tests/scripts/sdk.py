@@ -40,8 +40,8 @@ def main():
         call("cmake", "--install", build, "--prefix", prefix, "--component", "sdk")
         source = os.path.join(folder, "mine")
         shutil.copytree(os.path.join(prefix, "share/lockstep/hook_template"), source)
-        call("cmake", "-S", source, "-B", f"{source}/build", f"-DCMAKE_PREFIX_PATH={prefix}",
-             "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
+        call("cmake", "-G", "Ninja", "-S", source, "-B", f"{source}/build",
+             f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Wpedantic -Werror")
         call("cmake", "--build", f"{source}/build")
 
         # Beside an experiment, it is found by its name.

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -79,13 +78,9 @@ int hooks(const HooksArguments& arguments) {
   }
   const auto found = plugin::findHook(libraries, arguments.id);
   if (found.hook == nullptr) {
-    std::vector<std::string> paths;
-    for (const auto& folder : folders) {
-      paths.push_back(folder.path);
-    }
     return fail(base::Error{base::ExitCode::kBadInput,
                             fmt::format("there is no hook \"{}\" in {}; see lockstep hooks",
-                                        arguments.id, fmt::join(paths, ", ")),
+                                        arguments.id, plugin::pathsText(folders)),
                             ""});
   }
   fmt::print("{}", arguments.json ? listJson({*found.library})

@@ -12,7 +12,6 @@
 namespace lockstep::rank {
 
 using base::Result;
-using process_group::ProcessGroup;
 using process_group::Subgroups;
 
 namespace {

@@ -42,8 +42,8 @@ hooks::OptimizerFacts factsOf(const experiment::OptimizerConfig& config) {
 }  // namespace
 
 Replica::Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
-                 Groups& groups, std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer& tracer,
-                 trace::Lane& lane, train::FaultInjector& faults)
+                 Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
+                 trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults)
     : experiment_(experiment),
       hooks_(hooks),
       groups_(groups),
@@ -190,7 +190,7 @@ Status Replica::preparePlugin() {
 }
 
 Status Replica::loadPluginState() {
-  auto states = train::loadHookStates(experiment_.train.resumeFrom);
+  auto states = train::loadSavedHook(experiment_.train.resumeFrom);
   if (!states.ok()) {
     return states.error();
   }

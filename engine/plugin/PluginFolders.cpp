@@ -53,6 +53,14 @@ std::vector<PluginFolder> pluginFolders(const std::string& experimentFile) {
   return folders;
 }
 
+std::string pathsText(const std::vector<PluginFolder>& folders) {
+  std::string text;
+  for (const PluginFolder& folder : folders) {
+    text += (text.empty() ? "" : ", ") + folder.path;
+  }
+  return text;
+}
+
 std::string_view name(PluginFolder::Kind kind) {
   switch (kind) {
     case PluginFolder::Kind::kBuiltIn: return "built-in";

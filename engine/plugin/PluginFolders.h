@@ -19,6 +19,9 @@ struct PluginFolder {
 /// from the folder of the running program). Some may not exist.
 std::vector<PluginFolder> pluginFolders(const std::string& experimentFile = {});
 
+/// Their paths, for a message: "/a/hooks, /b/hooks".
+std::string pathsText(const std::vector<PluginFolder>& folders);
+
 /// "built-in", "user", "experiment".
 std::string_view name(PluginFolder::Kind kind);
 

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include "engine/base/Nearest.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -37,9 +39,6 @@ FieldType typeOf(HookParam::Type type) {
 
 /// In a plugin's types.
 HookValue given(const experiment::HookValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    return *text;
-  }
   return std::visit(
       [](const auto& held) -> HookValue {
         if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(held)>>) {
@@ -152,12 +151,8 @@ class Resolver {
       }
     }
     if (ids.empty()) {
-      std::vector<std::string> paths;
-      for (const PluginFolder& folder : pluginFolders(file_)) {
-        paths.push_back(folder.path);
-      }
       return fmt::format("there is no hook \"{}\": no plugin was found in {}", name,
-                         fmt::join(paths, ", "));
+                         pathsText(pluginFolders(file_)));
     }
     std::sort(ids.begin(), ids.end());
     const std::string nearest = base::nearestOf(name, ids);

@@ -171,7 +171,7 @@ class Loader {
 
 base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::Module& model,
                             const torch::optim::Optimizer& optimizer, const Position& position,
-                            const HookStates& hook) {
+                            const SavedHook& hook) {
   at::NoGradGuard noGrad;
   Safetensors file;
   for (const auto& [name, tensor] : stateOf(model)) {
@@ -217,12 +217,12 @@ base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::
   return position;
 }
 
-base::Result<HookStates> loadHookStates(const std::filesystem::path& path) {
+base::Result<SavedHook> loadSavedHook(const std::filesystem::path& path) {
   auto file = readSafetensors(path);
   if (!file.ok()) {
     return file.error();
   }
-  HookStates states;
+  SavedHook states;
   const auto named = file.value().metadata.find("hook");
   if (named == file.value().metadata.end()) {
     return states;

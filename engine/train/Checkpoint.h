@@ -36,7 +36,7 @@ struct Position {
 //   model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model.")})
 
 /// What a communication hook keeps, rank by rank.
-struct HookStates {
+struct SavedHook {
   std::string hook;  ///< its name; empty: there is none
   std::vector<std::string> ranks;
 };
@@ -44,7 +44,7 @@ struct HookStates {
 /// Writes model, optimizer, position and hook; atomically (writeSafetensors).
 base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::Module& model,
                             const torch::optim::Optimizer& optimizer, const Position& position,
-                            const HookStates& hook = {});
+                            const SavedHook& hook = {});
 
 /// Copies a checkpoint into a model and an optimizer of the same kinds, and returns where to go
 /// on. Every rank reads the file itself. Either everything is taken or, on an error, nothing.
@@ -56,6 +56,6 @@ base::Result<Position> loadCheckpoint(const std::filesystem::path& path, torch::
 
 /// Reads what a checkpoint holds of a hook; nothing when it was written without one. Errors: those
 /// of readSafetensors, and tensors that are not as Note [The checkpoint] says.
-base::Result<HookStates> loadHookStates(const std::filesystem::path& path);
+base::Result<SavedHook> loadSavedHook(const std::filesystem::path& path);
 
 }  // namespace lockstep::train

@@ -289,7 +289,7 @@ base::Status TrainLoop::checkpointNow() {
   if (train.checkpoint.empty()) {
     return {};
   }
-  HookStates states;
+  SavedHook states;
   if (parts_.hook != nullptr) {
     const std::string own = parts_.hook->save();
     if (!own.empty()) {

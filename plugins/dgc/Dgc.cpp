@@ -1,9 +1,6 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <numeric>
 #include <vector>
 
 #include "plugins/feedback/FeedbackHook.h"
@@ -15,7 +12,6 @@ using lockstep::kernels::kernels;
 
 namespace {
 
-constexpr std::size_t kLeastSample = 4096;
 constexpr int kAdaptations = 10;
 constexpr int kWarmupStages = 5;
 
@@ -69,6 +65,8 @@ class Dgc : public FeedbackHook {
         masks_(values["masking"].boolean()),
         clip_(values["clip"].real() / std::sqrt(static_cast<double>(host.size()))),
         warmup_(static_cast<std::uint64_t>(values["warmup"].integer())) {}
+
+  void set(const Value& density) { density_ = density.real(); }
 
   void configure(const lockstep_optimizer_info& optimizer) const {
     if (momentum_ > 0 && (optimizer.kind != LOCKSTEP_SGD || optimizer.momentum != 0)) {
@@ -153,13 +151,10 @@ class Dgc : public FeedbackHook {
   /// At most `count` of the largest: those above a threshold that a sample suggests, which is then
   /// adapted until it lets through about as many, since sorting all would cost more than it saves.
   static std::vector<std::uint32_t> choose(std::span<const float> values, std::size_t count) {
-    std::vector<std::uint32_t> candidates;
     if (count == values.size()) {
-      candidates.resize(count);
-      std::iota(candidates.begin(), candidates.end(), 0U);
-      return candidates;
+      return largest(values, count);
     }
-    float threshold = suggest(values, count);
+    float threshold = MagnitudeSample(values).reachedBy(count);
     float generous = 0;  // the last threshold that let enough through; 0 does
     const auto wanted = static_cast<double>(count);
     bool fits = false;
@@ -173,27 +168,7 @@ class Dgc : public FeedbackHook {
       }
     }
     threshold = fits ? threshold : generous;
-    const std::uint32_t least = magnitude(threshold);
-    for (std::uint32_t i = 0; i < values.size(); ++i) {
-      if (magnitude(values[i]) >= least) {
-        candidates.push_back(i);
-      }
-    }
-    return largest(values, std::move(candidates), count);
-  }
-
-  /// What about `count` of the values reach, by a strided sample of at least one in a hundred.
-  static float suggest(std::span<const float> values, std::size_t count) {
-    const std::size_t wanted = std::min(values.size(), std::max(kLeastSample, values.size() / 100));
-    const std::size_t stride = values.size() / wanted;
-    std::vector<std::uint32_t> sample;
-    for (std::size_t i = 0; i < values.size(); i += stride) {
-      sample.push_back(magnitude(values[i]));
-    }
-    const std::size_t place = (count * sample.size() + values.size() - 1) / values.size() - 1;
-    const auto at = sample.begin() + static_cast<std::ptrdiff_t>(place);
-    std::nth_element(sample.begin(), at, sample.end(), std::greater<>());
-    return std::bit_cast<float>(*at);
+    return largestOf(values, reaching(values, threshold, count + count / 3), count);
   }
 
   void mask(const Bucket& bucket, const std::vector<std::uint32_t>& chosen) {
@@ -207,7 +182,7 @@ class Dgc : public FeedbackHook {
     }
   }
 
-  const double density_;
+  double density_;
   const float momentum_;
   const bool nesterov_;
   const bool masks_;

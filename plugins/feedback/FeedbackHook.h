@@ -20,7 +20,8 @@ inline constexpr Description::Number kDensity{.key = "density",
                                               .initial = 0.01,
                                               .min = 1e-6,
                                               .max = 1,
-                                              .flags = LOCKSTEP_PARAM_LOG_SCALE};
+                                              .flags = LOCKSTEP_PARAM_LOG_SCALE |
+                                                       LOCKSTEP_PARAM_LIVE};
 inline constexpr Description::Switch kErrorFeedback{
     .key = "error_feedback",
     .label = "Error feedback",

@@ -31,14 +31,19 @@ class Codec {
     for (std::size_t i = 0; i < rows_; ++i) {
       const std::size_t first = i * row_;
       const std::size_t count = std::min(row_, count_ - first);
-      float range[2] = {0, 0};  // zero is always representable
       float least = 0;
       float greatest = 0;
       kernels().range(in + first, count, &least, &greatest);
-      range[0] = std::min(range[0], least);
-      range[1] = std::max(range[1], greatest);
-      const float scale = std::max((range[1] - range[0]) / 255.0F, 1.1920929e-7F);
-      const float zero = std::clamp(std::nearbyint(-range[0] / scale), 0.0F, 255.0F);
+      if (std::isnan(least)) {  // one NaN makes all of the row NaN, as its scale
+        const float facts[2] = {least, 0};
+        std::memcpy(out + i * sizeof facts, facts, sizeof facts);
+        std::fill_n(elements + first, count, std::uint8_t{0});
+        continue;
+      }
+      least = std::min(least, 0.0F);  // zero is always representable
+      greatest = std::max(greatest, 0.0F);
+      const float scale = std::max((greatest - least) / 255.0F, 1.1920929e-7F);
+      const float zero = std::clamp(std::nearbyint(-least / scale), 0.0F, 255.0F);
       const float facts[2] = {scale, zero};
       std::memcpy(out + i * sizeof facts, facts, sizeof facts);
       kernels().quantize(in + first, elements + first, count, 1.0F / scale, zero);

@@ -24,6 +24,10 @@ inline std::uint32_t bitsOf(float x) {
   return std::bit_cast<std::uint32_t>(x);
 }
 
+inline std::uint32_t magnitudeOf(float x) {
+  return bitsOf(x) & 0x7FFFFFFFU;
+}
+
 inline float halfToFloat(std::uint16_t h) {
   const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000U) << 16;
   const std::uint32_t rest = h & 0x7FFFU;
@@ -112,14 +116,39 @@ void divideHalf(std::uint16_t* inout, float divisor, std::size_t n) {
   });
 }
 
-void addHalf(std::uint16_t* to, const std::uint16_t* from, std::size_t n) {
-  throughFloat<fromHalf, toHalf>(to, n, [from](float* x, std::size_t first, std::size_t count) {
-    float other[256];
-    fromHalf(from + first, other, count);
-    for (std::size_t j = 0; j < count; ++j) {
-      x[j] += other[j];
+/// Sums blocks of floats made from half types. NaN gets the bits `kNan`: which of two that meet
+/// lives on is the compiler's choice.
+template <auto toFloat, auto fromFloat, std::uint32_t kNan>
+inline void sumThroughFloat(const void* const* sources, int count, std::uint16_t* out,
+                            std::size_t n, float divisor) {
+  constexpr std::size_t kChunk = 512;
+  const auto source = [&](int s) { return static_cast<const std::uint16_t*>(sources[s]); };
+  float total[kChunk];
+  float next[kChunk];
+  for (std::size_t i = 0; i < n; i += kChunk) {
+    const std::size_t size = n - i < kChunk ? n - i : kChunk;
+    toFloat(source(0) + i, total, size);
+    for (int s = 1; s < count; ++s) {
+      toFloat(source(s) + i, next, size);
+      for (std::size_t j = 0; j < size; ++j) {
+        total[j] += next[j];
+      }
     }
-  });
+    if (divisor != 1.0F) {
+      for (std::size_t j = 0; j < size; ++j) {
+        total[j] /= divisor;
+      }
+    }
+    for (std::size_t j = 0; j < size; ++j) {
+      total[j] = total[j] != total[j] ? std::bit_cast<float>(kNan) : total[j];
+    }
+    fromFloat(total, out + i, size);
+  }
+}
+
+void sumHalf(const void* const* sources, int count, std::uint16_t* out, std::size_t n,
+             float divisor) {
+  sumThroughFloat<fromHalf, toHalf, 0x7FFFFFFFU>(sources, count, out, n, divisor);
 }
 
 void toBfloat16(const float* in, std::uint16_t* out, std::size_t n) {
@@ -140,10 +169,9 @@ void divideBfloat16(std::uint16_t* inout, float divisor, std::size_t n) {
   }
 }
 
-void addBfloat16(std::uint16_t* to, const std::uint16_t* from, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) {
-    to[i] = floatToBfloat16(bfloat16ToFloat(to[i]) + bfloat16ToFloat(from[i]));
-  }
+void sumBfloat16(const void* const* sources, int count, std::uint16_t* out, std::size_t n,
+                 float divisor) {
+  sumThroughFloat<fromBfloat16, toBfloat16, 0x7FC00000U>(sources, count, out, n, divisor);
 }
 
 void scale(float* inout, float factor, std::size_t n) {
@@ -179,26 +207,34 @@ void addSquaresFused(float* to, const float* from, float factor, std::size_t n) 
 void range(const float* in, std::size_t n, float* least, float* greatest) {
   float low[kBlock];
   float high[kBlock];
+  std::uint32_t nan[kBlock] = {};
   for (std::size_t j = 0; j < kBlock; ++j) {
     low[j] = INFINITY;
     high[j] = -INFINITY;
   }
+  const auto take = [&](std::size_t j, float x) {
+    low[j] = x < low[j] ? x : low[j];
+    high[j] = x > high[j] ? x : high[j];
+    nan[j] |= x != x ? 1U : 0U;
+  };
   std::size_t i = 0;
   for (; i + kBlock <= n; i += kBlock) {
     for (std::size_t j = 0; j < kBlock; ++j) {
-      low[j] = in[i + j] < low[j] ? in[i + j] : low[j];
-      high[j] = in[i + j] > high[j] ? in[i + j] : high[j];
+      take(j, in[i + j]);
     }
   }
   for (; i < n; ++i) {
-    low[0] = in[i] < low[0] ? in[i] : low[0];
-    high[0] = in[i] > high[0] ? in[i] : high[0];
+    take(0, in[i]);
   }
   *least = low[0];
   *greatest = high[0];
   for (std::size_t j = 1; j < kBlock; ++j) {
     *least = low[j] < *least ? low[j] : *least;
     *greatest = high[j] > *greatest ? high[j] : *greatest;
+    nan[0] |= nan[j];
+  }
+  if (nan[0] != 0) {
+    *least = *greatest = NAN;
   }
 }
 
@@ -261,6 +297,34 @@ void addQuantized(const std::uint8_t* in, float* to, std::size_t n, float scale,
   }
 }
 
+/// Spreads the bits of x over a number that looks random ("lowbias32", C. Wellons, 2018).
+inline std::uint32_t scattered(std::uint32_t x) {
+  x = (x ^ x >> 16) * 0x7FEB352DU;
+  x = (x ^ x >> 15) * 0x846CA68BU;
+  return x ^ x >> 16;
+}
+
+void quantizeAtRandom(const float* in, std::int8_t* out, std::size_t n, float toLevels,
+                      float levels, std::uint32_t seed) {
+  for (std::size_t i = 0; i < n; ++i) {
+    // 24 bits, as many as a float in [0, 1) holds.
+    const std::uint32_t bits = scattered(seed + static_cast<std::uint32_t>(i)) >> 8;
+    const float drawn = static_cast<float>(static_cast<std::int32_t>(bits)) * 0x1p-24F;
+    const float level = std::bit_cast<float>(magnitudeOf(in[i])) * toLevels;
+    const auto below = static_cast<float>(static_cast<std::int32_t>(level));
+    float rounded = below + (drawn < level - below ? 1.0F : 0.0F);
+    rounded = rounded < levels ? rounded : levels;
+    const auto whole = static_cast<std::int32_t>(rounded);
+    out[i] = static_cast<std::int8_t>(bitsOf(in[i]) >> 31 != 0 ? -whole : whole);
+  }
+}
+
+void addLevels(const std::int8_t* in, float* to, std::size_t n, float scale) {
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] += static_cast<float>(in[i]) * scale;
+  }
+}
+
 void packSigns(const float* in, std::uint8_t* bits, std::size_t n) {
   std::size_t i = 0;
 #if defined(__AVX2__)
@@ -298,6 +362,7 @@ void addSigns(const std::uint8_t* bits, float* to, std::size_t n, float magnitud
 }
 
 std::size_t countAtLeast(const float* in, std::size_t n, float threshold) {
+  const std::uint32_t least = magnitudeOf(threshold);
   std::size_t total = 0;
   std::size_t i = 0;
   constexpr std::size_t kRun = std::size_t{1} << 20;
@@ -306,17 +371,75 @@ std::size_t countAtLeast(const float* in, std::size_t n, float threshold) {
     const std::size_t end = n - i < kRun ? n : i + kRun;
     for (; i + kBlock <= end; i += kBlock) {
       for (std::size_t j = 0; j < kBlock; ++j) {
-        lanes[j] += std::bit_cast<float>(bitsOf(in[i + j]) & 0x7FFFFFFFU) >= threshold ? 1U : 0U;
+        lanes[j] += magnitudeOf(in[i + j]) >= least ? 1U : 0U;
       }
     }
     for (; i < end; ++i) {
-      lanes[0] += std::fabs(in[i]) >= threshold ? 1U : 0U;
+      lanes[0] += magnitudeOf(in[i]) >= least ? 1U : 0U;
     }
     for (const std::uint32_t lane : lanes) {
       total += lane;
     }
   }
   return total;
+}
+
+/// Which of kBlock elements have a magnitude of at least `least`, a bit each.
+inline std::uint32_t reaching(const float* in, std::uint32_t least) {
+#if defined(__AVX512F__)
+  const __m512i bits = _mm512_loadu_si512(in);
+  return _mm512_cmpge_epu32_mask(_mm512_and_epi32(bits, _mm512_set1_epi32(0x7FFFFFFF)),
+                                 _mm512_set1_epi32(static_cast<int>(least)));
+#elif defined(__AVX2__)
+  const __m256i mask = _mm256_set1_epi32(0x7FFFFFFF);
+  const __m256i below = _mm256_set1_epi32(static_cast<int>(least) - 1);
+  const auto eight = [&](const float* from) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i reached = _mm256_cmpgt_epi32(_mm256_and_si256(bits, mask), below);
+    return static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(reached)));
+  };
+  return eight(in) | eight(in + 8) << 8;
+#elif defined(__SSE2__)
+  const __m128i mask = _mm_set1_epi32(0x7FFFFFFF);
+  const __m128i below = _mm_set1_epi32(static_cast<int>(least) - 1);
+  std::uint32_t result = 0;
+  for (std::size_t j = 0; j < kBlock; j += 4) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + j));
+    const __m128i reached = _mm_cmpgt_epi32(_mm_and_si128(bits, mask), below);
+    result |= static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(reached))) << j;
+  }
+  return result;
+#else
+  std::uint32_t result = 0;
+  for (std::size_t j = 0; j < kBlock; ++j) {
+    result |= (magnitudeOf(in[j]) >= least ? 1U : 0U) << j;
+  }
+  return result;
+#endif
+}
+
+std::size_t indicesAtLeast(const float* in, std::size_t n, float threshold, std::uint32_t* out,
+                           std::size_t room) {
+  const std::uint32_t least = magnitudeOf(threshold);
+  std::size_t found = 0;
+  const auto add = [&](std::size_t index) {
+    if (found < room) {
+      out[found] = static_cast<std::uint32_t>(index);
+    }
+    ++found;
+  };
+  std::size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    for (std::uint32_t rest = reaching(in + i, least); rest != 0; rest &= rest - 1) {
+      add(i + static_cast<std::size_t>(std::countr_zero(rest)));
+    }
+  }
+  for (; i < n; ++i) {
+    if (magnitudeOf(in[i]) >= least) {
+      add(i);
+    }
+  }
+  return found;
 }
 
 }  // namespace
@@ -326,11 +449,11 @@ const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
                      toHalf,
                      fromHalf,
                      divideHalf,
-                     addHalf,
+                     sumHalf,
                      toBfloat16,
                      fromBfloat16,
                      divideBfloat16,
-                     addBfloat16,
+                     sumBfloat16,
                      scale,
                      add,
                      addScaled,
@@ -341,8 +464,11 @@ const Kernels kTable{LOCKSTEP_INSTRUCTION_SET_NAME,
                      dot,
                      quantize,
                      addQuantized,
+                     quantizeAtRandom,
+                     addLevels,
                      packSigns,
                      addSigns,
-                     countAtLeast};
+                     countAtLeast,
+                     indicesAtLeast};
 
 }  // namespace lockstep::kernels::LOCKSTEP_INSTRUCTION_SET

@@ -68,40 +68,37 @@ class Qsgd : public Hook {
  private:
   void encode(const Bucket& bucket, std::span<std::uint8_t> out, std::size_t blocks) const {
     const auto in = bucket.flat();
-    std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.index()},
+    std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.id(0)},
                            static_cast<std::uint64_t>(host().rank())};
     std::mt19937 random(sequence);
-    std::uint8_t* const elements = out.data() + blocks * sizeof(float);
+    auto* const elements = reinterpret_cast<std::int8_t*>(out.data()) + blocks * sizeof(float);
     for (std::size_t block = 0; block < blocks; ++block) {
       const std::size_t first = block * kBlock;
       const std::size_t count = std::min(kBlock, in.size() - first);
       const auto norm =
           static_cast<float>(std::sqrt(kernels().dot(in.data() + first, in.data() + first, count)));
       std::memcpy(out.data() + block * sizeof norm, &norm, sizeof norm);
-      const float toLevels = norm > 0 ? levels_ / norm : 0;
-      for (std::size_t i = first; i < first + count; ++i) {
-        const float level = std::fabs(in[i]) * toLevels;
-        const float below = std::floor(level);
-        // 24 bits, as many as a float in [0, 1) holds.
-        const float drawn = static_cast<float>(random() >> 8) * 0x1p-24F;
-        const float rounded = std::min(below + (drawn < level - below ? 1.0F : 0.0F), levels_);
-        elements[i] = static_cast<std::uint8_t>(
-            static_cast<std::int8_t>(std::signbit(in[i]) ? -rounded : rounded));
+      const float toLevels = levels_ / norm;
+      if (std::isfinite(norm) && std::isfinite(toLevels)) {
+        kernels().quantizeAtRandom(in.data() + first, elements + first, count, toLevels, levels_,
+                                   random());
+      } else {  // too small to count; or NaN or infinite, which the norm turns all of them into
+        std::fill_n(elements + first, count, std::int8_t{0});
       }
     }
   }
 
   void add(std::span<float> out, std::span<const std::uint8_t> in, std::size_t blocks,
            float divisor) const {
-    const std::uint8_t* const elements = in.data() + blocks * sizeof(float);
+    const auto* const elements =
+        reinterpret_cast<const std::int8_t*>(in.data()) + blocks * sizeof(float);
     for (std::size_t block = 0; block < blocks; ++block) {
       float norm = 0;
       std::memcpy(&norm, in.data() + block * sizeof norm, sizeof norm);
       const float scale = norm / levels_ / divisor;
-      const std::size_t end = std::min((block + 1) * kBlock, out.size());
-      for (std::size_t i = block * kBlock; i < end; ++i) {
-        out[i] += static_cast<float>(static_cast<std::int8_t>(elements[i])) * scale;
-      }
+      const std::size_t first = block * kBlock;
+      kernels().addLevels(elements + first, out.data() + first,
+                          std::min(kBlock, out.size() - first), scale);
     }
   }
 

@@ -11,7 +11,8 @@ using namespace lockstep::plugin;
 namespace {
 
 /// Random-k sparsification with error feedback (Stich, Cordonnier, Jaggi, NeurIPS 2018): all ranks
-/// draw the same indices from seed, step and bucket, so that a plain allreduce of k values will do.
+/// draw the same indices from seed, step and bucket (its first parameter, which is the same on all
+/// ranks), so that a plain allreduce of k values will do.
 class RandomK : public FeedbackHook {
  public:
   static const Description& description() {
@@ -36,6 +37,8 @@ class RandomK : public FeedbackHook {
       : FeedbackHook(host, values["error_feedback"].boolean()),
         density_(values["density"].real()),
         seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
+
+  void set(const Value& density) { density_ = density.real(); }
 
   void run(Run run, Bucket bucket) {
     addRest(bucket);
@@ -65,7 +68,7 @@ class RandomK : public FeedbackHook {
   [[nodiscard]] std::vector<std::uint32_t> choose(const Bucket& bucket) const {
     const auto size = static_cast<std::uint32_t>(bucket.numel());
     const auto count = static_cast<std::uint32_t>(countFor(density_, size));
-    std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.index()}};
+    std::seed_seq sequence{seed_, bucket.step(), std::uint64_t{bucket.id(0)}};
     std::mt19937_64 random(sequence);
     std::vector<bool> taken(size, false);
     for (std::uint32_t last = size - count; last < size; ++last) {
@@ -83,7 +86,7 @@ class RandomK : public FeedbackHook {
     return chosen;
   }
 
-  const double density_;
+  double density_;
   const std::uint64_t seed_;
 };
 

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
-#include <vector>
+#include <cstring>
+#include <utility>
 
 #include <lockstep/comm_hook.hpp>
 
@@ -56,22 +59,28 @@ class Sign : public Hook {
   }
 
  private:
-  /// Bit by bit, whether at least half of the ranks have it set.
+  /// Bit by bit, whether at least half of the ranks have it set; 64 bits at a time, whose counts
+  /// stand across words: bit p of each in word p.
   static void count(std::span<const std::uint8_t> all, std::span<std::uint8_t> votes,
                     std::size_t ranks) {
-    for (std::size_t byte = 0; byte < votes.size(); ++byte) {
-      std::uint8_t sums[8] = {};
+    const int digits = std::bit_width(ranks);
+    const std::size_t least = (ranks + 1) / 2;
+    for (std::size_t first = 0; first < votes.size(); first += sizeof(std::uint64_t)) {
+      const std::size_t size = std::min(sizeof(std::uint64_t), votes.size() - first);
+      std::array<std::uint64_t, 64> counts{};
       for (std::size_t rank = 0; rank < ranks; ++rank) {
-        const std::uint8_t own = all[rank * votes.size() + byte];
-        for (std::size_t bit = 0; bit < 8; ++bit) {
-          sums[bit] = static_cast<std::uint8_t>(sums[bit] + (own >> bit & 1U));
+        std::uint64_t carry = 0;
+        std::memcpy(&carry, all.data() + rank * votes.size() + first, size);
+        for (int p = 0; p < digits; ++p) {
+          carry = std::exchange(counts[p], counts[p] ^ carry) & carry;
         }
       }
-      std::uint8_t majority = 0;
-      for (std::size_t bit = 0; bit < 8; ++bit) {
-        majority = static_cast<std::uint8_t>(majority | (2U * sums[bit] >= ranks ? 1U : 0U) << bit);
+      std::uint64_t enough = ~std::uint64_t{0};  // by the digits below p
+      for (int p = 0; p < digits; ++p) {
+        const std::uint64_t wanted = (least >> p & 1U) != 0 ? ~std::uint64_t{0} : 0;
+        enough = (counts[p] & ~wanted) | (enough & ~(counts[p] ^ wanted));
       }
-      votes[byte] = majority;
+      std::memcpy(votes.data() + first, &enough, size);
     }
   }
 

@@ -1,6 +1,4 @@
-#include <cstdint>
-#include <numeric>
-#include <vector>
+#include <cstddef>
 
 #include "plugins/feedback/FeedbackHook.h"
 #include "plugins/selection/Largest.h"
@@ -29,20 +27,20 @@ class TopK : public FeedbackHook {
       : FeedbackHook(host, values["error_feedback"].boolean()),
         density_(values["density"].real()) {}
 
+  void set(const Value& density) { density_ = density.real(); }
+
   void run(Run run, Bucket bucket) {
     addRest(bucket);
     const auto flat = bucket.flat();
     const std::size_t count = countFor(density_, flat.size());
-    std::vector<std::uint32_t> all(flat.size());
-    std::iota(all.begin(), all.end(), 0U);
-    const SparseMessage message(run, bucket, largest(flat, std::move(all), count), count);
+    const SparseMessage message(run, bucket, largest(flat, count), count);
     keepRest(bucket);
     run.counter("kept", static_cast<double>(count));
     message.exchange(run, bucket);
   }
 
  private:
-  const double density_;
+  double density_;
 };
 
 }  // namespace

@@ -92,16 +92,8 @@ TEST_P(OnEachInstructionSet, GivesTheSameBitsAsPlainCode) {
     k.divideHalf(out.data(), 3, kOdd);
   }));
   EXPECT_TRUE(same([&](const Kernels& k, auto& out) {
-    const auto other = gradients(kOdd, 2);
-    std::vector<std::uint16_t> from(kOdd);
-    k.toHalf(in.data(), out.data(), kOdd);
-    k.toHalf(other.data(), from.data(), kOdd);
-    k.addHalf(out.data(), from.data(), kOdd);
-  }));
-  EXPECT_TRUE(same([&](const Kernels& k, auto& out) {
     k.toBfloat16(in.data(), out.data(), kOdd);
     k.divideBfloat16(out.data(), 3, kOdd);
-    k.addBfloat16(out.data(), out.data(), kOdd);
   }));
   std::vector<std::uint8_t> a(kOdd);
   std::vector<std::uint8_t> b(kOdd);
@@ -111,6 +103,58 @@ TEST_P(OnEachInstructionSet, GivesTheSameBitsAsPlainCode) {
   set().packSigns(in.data(), a.data(), kOdd);
   plain().packSigns(in.data(), b.data(), kOdd);
   EXPECT_EQ(a, b);
+}
+
+TEST_P(OnEachInstructionSet, SumsHalvesInTheirOrderAndRoundsOnce) {
+  // Every half there is, with others: NaN, infinities and subnormal numbers among them.
+  std::vector<std::vector<std::uint16_t>> halves(3, std::vector<std::uint16_t>(65536));
+  for (std::size_t i = 0; i < 65536; ++i) {
+    halves[0][i] = static_cast<std::uint16_t>(i);
+    halves[1][i] = static_cast<std::uint16_t>(i * 40503 + 12345);
+    halves[2][i] = static_cast<std::uint16_t>(i * 10007 + 54321);
+  }
+  struct Type {
+    void (*const Kernels::*toFloat)(const std::uint16_t*, float*, std::size_t);
+    void (*const Kernels::*fromFloat)(const float*, std::uint16_t*, std::size_t);
+    void (*const Kernels::*sum)(const void* const*, int, std::uint16_t*, std::size_t, float);
+    std::uint16_t nan;
+  };
+  for (const Type& type :
+       {Type{&Kernels::fromHalf, &Kernels::toHalf, &Kernels::sumHalf, 0x7FFF},
+        Type{&Kernels::fromBfloat16, &Kernels::toBfloat16, &Kernels::sumBfloat16, 0x7FC0}}) {
+    for (int count = 1; count <= 3; ++count) {
+      for (const float divisor : {1.0F, 3.0F}) {
+        std::vector<float> sums(65536);
+        std::vector<float> next(65536);
+        (plain().*type.toFloat)(halves[0].data(), sums.data(), sums.size());
+        for (int s = 1; s < count; ++s) {
+          (plain().*type.toFloat)(halves[static_cast<std::size_t>(s)].data(), next.data(),
+                                  next.size());
+          for (std::size_t i = 0; i < sums.size(); ++i) {
+            sums[i] += next[i];
+          }
+        }
+        for (float& sum : sums) {
+          sum /= divisor;
+        }
+        std::vector<std::uint16_t> expected(65536);
+        (plain().*type.fromFloat)(sums.data(), expected.data(), sums.size());
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          expected[i] = std::isnan(sums[i]) ? type.nan : expected[i];
+        }
+        // Into memory of its own, and into each of the sources; by an odd number of elements.
+        for (int target = -1; target < count; ++target) {
+          auto own = halves;
+          own.emplace_back(65536);
+          auto& out = own[target < 0 ? 3 : static_cast<std::size_t>(target)];
+          const void* const sources[] = {own[0].data(), own[1].data(), own[2].data()};
+          (set().*type.sum)(sources, count, out.data(), 65535, divisor);
+          out[65535] = expected[65535];
+          EXPECT_EQ(out, expected) << count << " sources into " << target << " by " << divisor;
+        }
+      }
+    }
+  }
 }
 
 TEST_P(OnEachInstructionSet, RoundsBfloat16ToTheNearestTiesToEvenAndKeepsNan) {
@@ -130,6 +174,12 @@ TEST_P(OnEachInstructionSet, FindsTheRangeAndTheSumOfMagnitudes) {
   set().range(in.data(), in.size(), &least, &greatest);
   EXPECT_EQ(least, -1e9F);
   EXPECT_EQ(greatest, 2e9F);
+  for (const std::size_t place : {std::size_t{5}, kOdd - 1}) {
+    auto broken = in;
+    broken[place] = std::numeric_limits<float>::quiet_NaN();
+    set().range(broken.data(), broken.size(), &least, &greatest);
+    EXPECT_TRUE(std::isnan(least) && std::isnan(greatest)) << place;
+  }
   double sum = 0;
   for (const float value : in) {
     sum += std::fabs(static_cast<double>(value));
@@ -172,6 +222,42 @@ TEST_P(OnEachInstructionSet, QuantizesWithinHalfAStepAndClampsTheRest) {
   EXPECT_THAT(back, testing::ElementsAre(-0.5F, 0.5F, 0.5F, 2.5F, 100.5F, -9.5F, 2.5F));
 }
 
+TEST_P(OnEachInstructionSet, RoundsToLevelsAtRandomAndRightOnAverage) {
+  std::vector<float> in(kOdd);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i] = (static_cast<float>(i % 201) - 100) / 100;
+  }
+  in[7] = -0.0F;
+  constexpr float kLevels = 3;
+  std::vector<double> sums(kOdd);
+  constexpr int kDraws = 400;
+  for (std::uint32_t seed = 0; seed < kDraws; ++seed) {
+    std::vector<std::int8_t> out(kOdd);
+    std::vector<std::int8_t> same(kOdd);
+    set().quantizeAtRandom(in.data(), out.data(), kOdd, kLevels, kLevels, 77'777 * seed);
+    plain().quantizeAtRandom(in.data(), same.data(), kOdd, kLevels, kLevels, 77'777 * seed);
+    ASSERT_EQ(out, same);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      ASSERT_LT(std::fabs(static_cast<float>(out[i]) - in[i] * kLevels), 1.00001F) << i;
+      ASSERT_LE(std::abs(out[i]), 3) << i;
+      sums[i] += out[i];
+    }
+  }
+  // A draw has at most the variance of a coin: 0.25.
+  const double sigma = 0.5 / std::sqrt(double{kDraws});
+  double square = 0;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const double error = sums[i] / kDraws - static_cast<double>(in[i] * kLevels);
+    EXPECT_LT(std::fabs(error), 5.5 * sigma) << i;
+    square += error * error / static_cast<double>(kOdd);
+  }
+  EXPECT_LT(square, sigma * sigma);
+  EXPECT_GT(square, 0.5 * sigma * sigma) << "the numbers drawn depend on each other";
+  std::vector<float> back(3, 1);
+  set().addLevels(std::vector<std::int8_t>{-3, 0, 2}.data(), back.data(), 3, 0.5F);
+  EXPECT_THAT(back, testing::ElementsAre(-0.5F, 1.0F, 2.0F));
+}
+
 TEST_P(OnEachInstructionSet, PacksSignsAndAddsThemBack) {
   const std::vector<float> in{1, -1, 0.0F, -0.0F, 5, -5, 1e-30F, -1e-30F, 3, -3};
   std::vector<std::uint8_t> bits(2);
@@ -190,6 +276,32 @@ TEST_P(OnEachInstructionSet, CountsWhatIsLargeEnough) {
   }
   EXPECT_EQ(set().countAtLeast(in.data(), in.size(), 1.5F), expected);
   EXPECT_EQ(set().countAtLeast(in.data(), in.size(), 0), in.size());
+  in[77] = -std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(set().countAtLeast(in.data(), in.size(), infinity), 1U);
+}
+
+TEST_P(OnEachInstructionSet, FindsWhatIsLargeEnough) {
+  const auto in = gradients(kOdd);
+  for (const float threshold : {0.0F, 0.1F, 3.0F, 1e30F}) {
+    std::vector<std::uint32_t> expected;
+    for (std::uint32_t i = 0; i < in.size(); ++i) {
+      if (std::fabs(in[i]) >= threshold) {
+        expected.push_back(i);
+      }
+    }
+    std::vector<std::uint32_t> found(in.size());
+    const std::size_t count =
+        set().indicesAtLeast(in.data(), in.size(), threshold, found.data(), found.size());
+    ASSERT_EQ(count, expected.size());
+    found.resize(count);
+    EXPECT_EQ(found, expected);
+    // Without room for all it counts on.
+    std::vector<std::uint32_t> few(10, 1'000'000);
+    EXPECT_EQ(set().indicesAtLeast(in.data(), in.size(), threshold, few.data(), 9), count);
+    EXPECT_TRUE(std::equal(few.begin(), few.begin() + std::min<long>(9, count), found.begin()));
+    EXPECT_EQ(few[9], 1'000'000U);
+  }
 }
 
 TEST(Kernels, AreTheWidestThatTheProcessorHas) {

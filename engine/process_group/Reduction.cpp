@@ -1,7 +1,5 @@
 #include "engine/process_group/Reduction.h"
 
-#include "engine/process_group/HalfConversion.h"
-
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
 #include <fmt/format.h>
@@ -10,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+
+#include "plugins/kernels/Kernels.h"
 
 // This file is compiled at -O3: the loops below are what an allreduce computes.
 
@@ -83,43 +83,6 @@ struct Xor {
   static T apply(T a, T b) { return static_cast<T>(a ^ b); }
 };
 
-// The type a sum is kept in.
-template <typename T>
-struct Accumulator {
-  using Type = T;
-};
-template <>
-struct Accumulator<c10::Half> {
-  using Type = float;
-};
-template <>
-struct Accumulator<c10::BFloat16> {
-  using Type = float;
-};
-
-// Blocks of sources in the type they are summed in.
-template <typename T, typename Acc>
-void load(const T* from, Acc* to, std::size_t count) {
-  if constexpr (std::is_same_v<T, c10::Half>) {
-    convert(from, to, count);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      to[i] = static_cast<Acc>(from[i]);
-    }
-  }
-}
-
-template <typename T, typename Acc>
-void store(const Acc* from, T* to, std::size_t count) {
-  if constexpr (std::is_same_v<T, c10::Half>) {
-    convert(from, to, count);
-  } else {
-    for (std::size_t i = 0; i < count; ++i) {
-      to[i] = static_cast<T>(from[i]);
-    }
-  }
-}
-
 // Note [Order of reduction]
 // Elements are combined in rank order, whatever the algorithm, the number of segments and the
 // place of an element in its buffer. So all ranks get the same bits, and so does a run with
@@ -128,10 +91,9 @@ void store(const Acc* from, T* to, std::size_t count) {
 template <typename T, typename Op, bool kDivide>
 void combine(void* outVoid, const void* const* sources, int count, std::size_t elements,
              int divisor) {
-  using Acc = typename Accumulator<T>::Type;
   T* out = static_cast<T*>(outVoid);
   const auto source = [&](int i) { return static_cast<const T*>(sources[i]); };
-  if constexpr (std::is_same_v<T, Acc> && !kDivide) {
+  if constexpr (!kDivide) {
     if (count == 2) {
       const T* a = source(0);
       const T* b = source(1);
@@ -143,30 +105,71 @@ void combine(void* outVoid, const void* const* sources, int count, std::size_t e
       return;
     }
   }
-  constexpr std::size_t kBlock = 8192 / sizeof(Acc);
-  Acc block[kBlock];
-  Acc next[kBlock];
+  constexpr std::size_t kBlock = 8192 / sizeof(T);
+  T block[kBlock];
   for (std::size_t begin = 0; begin < elements; begin += kBlock) {
     const std::size_t size = std::min(kBlock, elements - begin);
-    load(source(0) + begin, block, size);
+    std::copy_n(source(0) + begin, size, block);
     for (int s = 1; s < count; ++s) {
-      const Acc* from = next;
-      if constexpr (std::is_same_v<T, Acc>) {
-        from = source(s) + begin;
-      } else {
-        load(source(s) + begin, next, size);
-      }
+      const T* from = source(s) + begin;
       for (std::size_t i = 0; i < size; ++i) {
-        block[i] = Op::template apply<Acc>(block[i], from[i]);
+        block[i] = Op::template apply<T>(block[i], from[i]);
       }
     }
     if constexpr (kDivide) {
-      const Acc divideBy = static_cast<Acc>(divisor);
+      const T divideBy = static_cast<T>(divisor);
       for (std::size_t i = 0; i < size; ++i) {
         block[i] /= divideBy;
       }
     }
-    store(block, out + begin, size);
+    std::copy_n(block, size, out + begin);
+  }
+}
+
+// What the processor has for a half type.
+struct HalfLoops {
+  decltype(kernels::Kernels::fromHalf) toFloat;
+  decltype(kernels::Kernels::toHalf) fromFloat;
+  decltype(kernels::Kernels::sumHalf) sum;
+};
+
+template <typename T>
+HalfLoops loopsOf() {
+  const kernels::Kernels& all = kernels::kernels();
+  if constexpr (std::is_same_v<T, c10::Half>) {
+    return {all.fromHalf, all.toHalf, all.sumHalf};
+  } else {
+    return {all.fromBfloat16, all.toBfloat16, all.sumBfloat16};
+  }
+}
+
+template <typename T, bool kDivide>
+void sumHalves(void* out, const void* const* sources, int count, std::size_t elements,
+               int divisor) {
+  loopsOf<T>().sum(sources, count, static_cast<std::uint16_t*>(out), elements,
+                   kDivide ? static_cast<float>(divisor) : 1.0F);
+}
+
+// Combines in float and rounds once.
+template <typename T, typename Op>
+void combineHalves(void* outVoid, const void* const* sources, int count, std::size_t elements,
+                   int) {
+  const HalfLoops loops = loopsOf<T>();
+  const auto source = [&](int i) { return static_cast<const std::uint16_t*>(sources[i]); };
+  auto* out = static_cast<std::uint16_t*>(outVoid);
+  constexpr std::size_t kBlock = 8192 / sizeof(float);
+  float block[kBlock];
+  float next[kBlock];
+  for (std::size_t begin = 0; begin < elements; begin += kBlock) {
+    const std::size_t size = std::min(kBlock, elements - begin);
+    loops.toFloat(source(0) + begin, block, size);
+    for (int s = 1; s < count; ++s) {
+      loops.toFloat(source(s) + begin, next, size);
+      for (std::size_t i = 0; i < size; ++i) {
+        block[i] = Op::template apply<float>(block[i], next[i]);
+      }
+    }
+    loops.fromFloat(block, out + begin, size);
   }
 }
 
@@ -184,6 +187,18 @@ Combine arithmetic(ReduceOp op) {
 template <typename T>
 Combine floating(ReduceOp op) {
   return op == ReduceOp::kAverage ? combine<T, Sum, true> : arithmetic<T>(op);
+}
+
+template <typename T>
+Combine half(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::kSum: return sumHalves<T, false>;
+    case ReduceOp::kAverage: return sumHalves<T, true>;
+    case ReduceOp::kProduct: return combineHalves<T, Product>;
+    case ReduceOp::kMin: return combineHalves<T, Min>;
+    case ReduceOp::kMax: return combineHalves<T, Max>;
+    default: return nullptr;
+  }
 }
 
 template <typename T>
@@ -217,8 +232,8 @@ Combine combiner(c10::ScalarType dtype, ReduceOp op) {
   switch (dtype) {
     case c10::ScalarType::Float: return floating<float>(op);
     case c10::ScalarType::Double: return floating<double>(op);
-    case c10::ScalarType::Half: return floating<c10::Half>(op);
-    case c10::ScalarType::BFloat16: return floating<c10::BFloat16>(op);
+    case c10::ScalarType::Half: return half<c10::Half>(op);
+    case c10::ScalarType::BFloat16: return half<c10::BFloat16>(op);
     case c10::ScalarType::Byte: return integral<std::uint8_t>(op);
     case c10::ScalarType::Char: return integral<std::int8_t>(op);
     case c10::ScalarType::Short: return integral<std::int16_t>(op);

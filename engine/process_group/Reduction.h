@@ -13,7 +13,9 @@ namespace lockstep::process_group::reduction {
 /// which may be one of the sources. kAverage divides by `divisor`, the others ignore it.
 ///
 /// Half and bfloat16 are summed in float and rounded once, so the result does not depend on
-/// where a buffer was cut. Integers wrap round. min and max return NaN when either is NaN.
+/// where a buffer was cut: two halves have the sum that Gloo's float16 has, bit by bit, NaN
+/// (0x7FFF) included; of more, Gloo rounds each partial sum, in an order that depends on where it
+/// stands. Integers wrap round. min and max return NaN when either is NaN.
 /// [any-thread]
 using Combine = void (*)(void* out, const void* const* sources, int count, std::size_t elements,
                          int divisor);

@@ -13,7 +13,8 @@ ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "store", "launch
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "views", "panels", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "launch", "plugin"}
-SEE_PLUGINS = {"plugin", "hooks"}  # rooms of engine/, and of plugins/ its border alone
+# What rooms of engine/ see of plugins/: its border; and its kernels, which include nothing of ours.
+SEE_PLUGINS = {"plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 C10D = re.compile(r"^(torch/csrc/distributed|c10d)/")
@@ -36,7 +37,7 @@ def forbidden(path, target):
             return f"engine/{room} sees no libtorch"
         if to[0] == "engine" and to[1] != room and ENGINE.index(to[1]) > ENGINE.index(room):
             return f"engine/{room} stands above engine/{to[1]}"
-        if to[0] == "plugins" and (room not in SEE_PLUGINS or to[1] != "abi"):
+        if to[0] == "plugins" and to[1] not in SEE_PLUGINS.get(room, set()):
             return f"engine/{room} does not see plugins/{to[1]}"
     if here[0] == "ui":
         if TORCH.match(target):
@@ -49,6 +50,8 @@ def forbidden(path, target):
             return f"ui/{here[1]} stands above ui/{to[1]}"
     if here[0] == "plugins" and to[0] in ("engine", "ui", "app"):
         return "a plugin sees plugins/ alone"
+    if here[:2] == ["plugins", "kernels"] and to[0] == "plugins" and to[1] != "kernels":
+        return "plugins/kernels includes nothing of ours"
     if here[0] == "app" and here[1] in ("cli", "studio", "hookscan") and TORCH.match(target):
         return f"app/{here[1]} does not use libtorch"
     return None
@@ -78,8 +81,11 @@ def self_test():
              ("ui/canvas/A.h", "ui/shell/MainWindow.h"), ("plugins/fp16/a.cpp", "engine/base/Log.h"),
              ("engine/ddp/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("engine/hooks/A.h", "plugins/kernels/Kernels.h"),
+             ("engine/process_group/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
+             ("plugins/kernels/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("app/studio/main.cpp", "ATen/core/Tensor.h")]
     right = [("engine/ddp/A.h", "engine/buckets/BucketPlan.h"), ("engine/ddp/A.h", "torch/torch.h"),
+             ("engine/process_group/A.cpp", "plugins/kernels/Kernels.h"),
              ("ui/shell/A.h", "ui/model/RunModel.h"), ("ui/model/A.h", "engine/trace/RunFile.h"),
              ("engine/hooks/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("engine/base/A.h", "string"), ("app/rank/main.cpp", "torch/torch.h")]

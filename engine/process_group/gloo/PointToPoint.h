@@ -89,6 +89,9 @@ class PointToPoint {
     std::uint32_t received = 0;
   };
 
+  /// Gloo's name for data that does not travel in its offer.
+  static std::uint64_t dataSlot(std::uint64_t id) { return std::uint64_t{2} << 60 | id; }
+
   void start();
   void wake();
   void loop(Inbox& inbox);

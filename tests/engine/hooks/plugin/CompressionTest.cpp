@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <mutex>
 
 #include "tests/engine/hooks/plugin/LibraryHook.h"
@@ -237,6 +238,31 @@ TEST(Qsgd, IsRightOnAverageAndExactForOneDirection) {
   EXPECT_THAT(errors, Each(""));
 }
 
+class EightBits : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Hooks, EightBits, testing::Values("int8", "qsgd"));
+
+TEST_P(EightBits, HideNeitherNanNorInfinity) {
+  for (const float odd :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    const auto errors = runHooks(2, libraryHook(GetParam()), [odd](HookRank& rank) {
+      at::Tensor own = test::gradients(2000, rank.rank);
+      if (rank.rank == 1) {
+        own[1234].fill_(odd);
+      }
+      EXPECT_FALSE(std::isfinite(rank.average(own)[1234].item<float>()));
+    });
+    EXPECT_THAT(errors, Each(""));
+  }
+}
+
+TEST_P(EightBits, TakeNumbersTooSmallForTheirSteps) {
+  const auto errors = runHooks(2, libraryHook(GetParam()), [](HookRank& rank) {
+    const at::Tensor mean = rank.average(test::gradients(2000, rank.rank) * 1e-38);
+    EXPECT_LE(mean.abs().max().item<double>(), 1e-37);
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
 // ---- Signs
 
 TEST(Sign, OfOneRankIsItsOwn) {
@@ -247,11 +273,18 @@ TEST(Sign, OfOneRankIsItsOwn) {
   EXPECT_THAT(errors, Each(""));
 }
 
-TEST(Sign, IsWhatMostRanksVoteFor) {
-  const auto errors = runHooks(3, libraryHook("sign"), [](HookRank& rank) {
-    const at::Tensor all = test::gradients(1003, 0);
-    EXPECT_TRUE(at::equal(rank.average(rank.rank == 1 ? -all : all.clone()), at::sign(all)))
-        << "one of three cannot turn a vote";
+class Votes : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Votes, testing::Values(2, 3, 4, 5, 7));
+
+TEST_P(Votes, GoByWhatMostRanksSentAndTiesUpwards) {
+  constexpr std::int64_t kCount = 1003;
+  const auto errors = runHooks(GetParam(), libraryHook("sign"), [](HookRank& rank) {
+    at::Tensor balance = at::zeros({kCount});
+    for (int i = 0; i < rank.world; ++i) {
+      balance += at::sign(test::gradients(kCount, i));
+    }
+    const at::Tensor votes = rank.average(test::gradients(kCount, rank.rank));
+    EXPECT_TRUE(at::equal(votes, at::where(balance >= 0, at::ones({kCount}), -at::ones({kCount}))));
   });
   EXPECT_THAT(errors, Each(""));
 }

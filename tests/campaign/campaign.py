@@ -38,6 +38,7 @@ class Campaign:
     name = ""
     shows = ""
     cases = 0
+    by_name_only = False
 
     def __init__(self, bin_folder, seed):
         self.bin = bin_folder

@@ -6,13 +6,14 @@ import random
 import sys
 import time
 
+from accuracy import Accuracy
 from collectives import Collectives
 from experiment_files import ExperimentFiles
 from faults import Faults
 from phase_faults import PhaseFaults
 from run_files import RunFiles
 
-CAMPAIGNS = (ExperimentFiles, RunFiles, Collectives, Faults, PhaseFaults)
+CAMPAIGNS = (ExperimentFiles, RunFiles, Collectives, Faults, PhaseFaults, Accuracy)
 
 
 def main():
@@ -35,7 +36,8 @@ def main():
     seed = random.SystemRandom().randrange(1_000_000) if options.seed is None else options.seed
 
     failures = 0
-    for name in options.names or known:
+    usual = [campaign.name for campaign in CAMPAIGNS if not campaign.by_name_only]
+    for name in options.names or usual:
         campaign = known[name](os.path.abspath(options.bin), seed)
         if options.case is not None:
             chosen = [options.case]

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 
+#include "plugins/averaging/Distance.h"
 #include "plugins/averaging/Mean.h"
 #include "plugins/averaging/Parameters.h"
 #include "plugins/gossip/Partners.h"
@@ -43,7 +44,9 @@ class Gossip : public Hook {
                  .help = "steps between two averages of the parameters over all ranks; 0: never",
                  .initial = 0,
                  .min = 0,
-                 .max = 1e9})
+                 .max = 1e9,
+                 .flags = LOCKSTEP_PARAM_LIVE})
+            .integer(kMeasureEvery)
             .integer(kRanksPerNode)
             .integer({.key = "seed",
                       .label = "Seed",
@@ -59,17 +62,20 @@ class Gossip : public Hook {
       : Hook(host),
         mixesParameters_(values["mix"].text() == "parameters"),
         averageEvery_(static_cast<std::uint64_t>(values["average_every"].integer())),
+        measureEvery_(static_cast<std::uint64_t>(values["measure_every"].integer())),
         nodes_(host, values["ranks_per_node"].integer()),
         leaders_(nodes_.across(1)),
         partners_(nodes_.count(), topologyOf(values, nodes_.count()), values["rotate"].boolean(),
                   static_cast<std::uint64_t>(values["seed"].integer())) {}
+
+  void set(const Value& every) { averageEvery_ = static_cast<std::uint64_t>(every.integer()); }
 
   void run(Run run, Bucket bucket) {
     const auto then = [this, run, bucket] {
       if (mixesParameters_) {
         run.complete();
       } else {
-        mix(run, bucket.flat(), bucket.step(), [run] { run.complete(); });
+        mix(run, bucket.flat(), bucket.step(), true, [run] { run.complete(); });
       }
     };
     if (nodes_.inside() == nullptr) {
@@ -80,20 +86,30 @@ class Gossip : public Hook {
   }
 
   void afterOptimizer(Run run, Step step) {
-    const bool all = averageEvery_ > 0 && (step.step() + 1) % averageEvery_ == 0;
-    if (!all && !mixesParameters_) {
+    const bool all = isDue(averageEvery_, step.step());
+    const bool measured = isDue(measureEvery_, step.step());
+    if (!all && !mixesParameters_ && !measured) {
       run.complete();
       return;
     }
     const auto values = gatherParameters(run, step);
-    const auto then = [run, step, values] {
+    const auto measure = [run, values, measured] {
+      if (measured) {
+        measureDistance(run, values, [run] { run.complete(); });
+      } else {
+        run.complete();
+      }
+    };
+    const auto then = [step, values, measure] {
       scatterParameters(values, step);
-      run.complete();
+      measure();
     };
     if (all) {
       average(run, run.world(), values, run.size(), then);
+    } else if (mixesParameters_) {
+      mix(run, values, step.step(), !measured, then);
     } else {
-      mix(run, values, step.step(), then);
+      measure();
     }
   }
 
@@ -110,14 +126,21 @@ class Gossip : public Hook {
     return Partners::Topology::kCube;
   }
 
-  /// Averages `values`, equal on all ranks of a node, with what the node's partner has.
-  void mix(const Run& run, std::span<float> values, std::uint64_t step, Run::Then then) const {
-    const auto share = [this, run, values, then] {
+  /// Averages `values`, equal on all ranks of a node, with what the node's partner has. `last`:
+  /// the run queues nothing after it.
+  void mix(const Run& run, std::span<float> values, std::uint64_t step, bool last,
+           Run::Then then) const {
+    const auto noMore = [run, last] {
+      if (last) {
+        run.noMore();
+      }
+    };
+    const auto share = [this, run, values, noMore, then] {
       if (nodes_.inside() == nullptr) {
         then();
       } else {
         run.broadcast(*nodes_.inside(), bufferOf(values), 0, then);
-        run.noMore();
+        noMore();
       }
     };
     if (nodes_.count() == 1) {
@@ -139,12 +162,13 @@ class Gossip : public Hook {
       share();
     });
     if (nodes_.inside() == nullptr) {
-      run.noMore();
+      noMore();
     }
   }
 
   const bool mixesParameters_;
-  const std::uint64_t averageEvery_;
+  std::uint64_t averageEvery_;
+  const std::uint64_t measureEvery_;
   const Nodes nodes_;
   const lockstep_group* const leaders_;  // null on ranks that lead no node
   const Partners partners_;

@@ -1,5 +1,6 @@
 #include <cstdint>
 
+#include "plugins/averaging/Distance.h"
 #include "plugins/averaging/Mean.h"
 #include "plugins/averaging/Parameters.h"
 #include "plugins/nodes/Nodes.h"
@@ -30,7 +31,9 @@ class PostLocalSgd : public Hook {
                       .help = "local steps between two averages of the parameters",
                       .initial = 8,
                       .min = 1,
-                      .max = 1e9})
+                      .max = 1e9,
+                      .flags = LOCKSTEP_PARAM_LIVE})
+            .integer(kMeasureEvery)
             .integer(kRanksPerNode);
     return description;
   }
@@ -39,7 +42,10 @@ class PostLocalSgd : public Hook {
       : Hook(host),
         start_(static_cast<std::uint64_t>(values["start"].integer())),
         period_(static_cast<std::uint64_t>(values["period"].integer())),
+        measureEvery_(static_cast<std::uint64_t>(values["measure_every"].integer())),
         nodes_(host, values["ranks_per_node"].integer()) {}
+
+  void set(const Value& period) { period_ = static_cast<std::uint64_t>(period.integer()); }
 
   void run(Run run, Bucket bucket) {
     if (bucket.step() < start_) {
@@ -53,20 +59,34 @@ class PostLocalSgd : public Hook {
   }
 
   void afterOptimizer(Run run, Step step) {
-    if (step.step() < start_ || (step.step() - start_) % period_ != 0) {
+    const bool averaged = step.step() >= start_ && (step.step() - start_) % period_ == 0;
+    const bool measured = isDue(measureEvery_, step.step());
+    if (!averaged && !measured) {
       run.complete();
       return;
     }
     const auto all = gatherParameters(run, step);
-    average(run, run.world(), all, run.size(), [run, step, all] {
+    const auto measure = [run, all, measured] {
+      if (measured) {
+        measureDistance(run, all, [run] { run.complete(); });
+      } else {
+        run.complete();
+      }
+    };
+    if (!averaged) {
+      measure();
+      return;
+    }
+    average(run, run.world(), all, run.size(), [step, all, measure] {
       scatterParameters(all, step);
-      run.complete();
+      measure();
     });
   }
 
  private:
   const std::uint64_t start_;
-  const std::uint64_t period_;
+  std::uint64_t period_;
+  const std::uint64_t measureEvery_;
   const Nodes nodes_;
 };
 

@@ -6,47 +6,17 @@
 #include <vector>
 
 #include "plugins/feedback/FeedbackHook.h"
+#include "plugins/powersgd/LowRank.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;
 
 namespace {
 
-/// One gradient taken as a matrix, rows by columns, with its factors in the bucket's messages.
-/// Columns of P and Q lie one after the other, so that all loops run over neighbours.
-struct Matrix {
-  std::uint32_t id = 0;
-  std::span<float> values;
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::size_t rank = 0;
-  std::span<float> p;  // rank vectors of `rows`
-  std::span<float> q;  // rank vectors of `columns`
-};
-
-/// Makes `count` vectors of equal length orthonormal, one by one (modified Gram-Schmidt). What has
-/// no direction of its own left becomes zero, where PyTorch's division gives NaN.
-void orthogonalize(std::span<float> vectors, std::size_t count) {
-  const std::size_t length = vectors.size() / count;
-  for (std::size_t i = 0; i < count; ++i) {
-    float* own = vectors.data() + i * length;
-    const double norm = std::sqrt(kernels().dot(own, own, length));
-    if (!(norm > 1e-30)) {
-      std::fill(own, own + length, 0.0F);
-      continue;
-    }
-    kernels().scale(own, static_cast<float>(1 / norm), length);
-    for (std::size_t j = i + 1; j < count; ++j) {
-      float* other = vectors.data() + j * length;
-      kernels().addScaled(other, own, static_cast<float>(-kernels().dot(own, other, length)),
-                          length);
-    }
-  }
-}
-
 /// PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019), in the steps of PyTorch's powerSGD_hook:
 /// each matrix M is approximated by P Q^T of a small rank, found by one power iteration from the
-/// last step's Q; P and Q are what is averaged.
+/// last step's Q; P and Q are what is averaged. Batched (batched_powerSGD_hook), a whole bucket is
+/// one square matrix, with zeros behind it.
 class PowerSgd : public FeedbackHook {
  public:
   static const Description& description() {
@@ -70,7 +40,8 @@ class PowerSgd : public FeedbackHook {
                       .max = 1e9})
             .real({.key = "min_compression_rate",
                    .label = "Least compression",
-                   .help = "a matrix is compressed when that makes it so many times smaller",
+                   .help = "a matrix is compressed when that makes it so many times smaller; a "
+                           "bucket always is",
                    .initial = 2,
                    .min = 1,
                    .max = 1e6,
@@ -80,6 +51,11 @@ class PowerSgd : public FeedbackHook {
                       .label = "Warm start",
                       .help = "begins with the last step's factors",
                       .initial = true})
+            .boolean({.key = "batched",
+                      .label = "Batched",
+                      .help = "takes each bucket as one square matrix: faster, and as a rule less "
+                              "close",
+                      .initial = false})
             .integer({.key = "seed",
                       .label = "Seed",
                       .help = "of the first factors",
@@ -96,6 +72,7 @@ class PowerSgd : public FeedbackHook {
         start_(static_cast<std::uint64_t>(values["start"].integer())),
         least_(values["min_compression_rate"].real()),
         warm_(values["warm_start"].boolean()),
+        batched_(values["batched"].boolean()),
         seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
 
   void run(Run run, Bucket bucket) {
@@ -107,32 +84,51 @@ class PowerSgd : public FeedbackHook {
       return;
     }
     addRest(bucket);
-    const auto work = std::make_shared<Work>(plan(run, bucket));
-    for (Matrix& matrix : work->matrices) {
+    const auto work =
+        std::make_shared<Work>(batched_ ? planSquare(run, bucket) : plan(run, bucket));
+    const auto finishRun = [this, run, bucket, work] {
+      kernels().scale(work->q.data(), static_cast<float>(1 / bucket.divisor()), work->q.size());
+      if (batched_) {
+        finishSquare(bucket, work->matrices.front());
+      } else {
+        finish(*work);
+      }
+      run.complete();
+    };
+    if (work->matrices.empty()) {
+      run.allReduce(bufferOf(work->plain), LOCKSTEP_SUM, finishRun);
+      run.noMore();
+      return;
+    }
+    for (const Matrix& matrix : work->matrices) {
       firstFactor(matrix, bucket.step());
       multiply(matrix);
     }
-    run.allReduce(bufferOf(work->plain), LOCKSTEP_SUM, [] {});
-    run.allReduce(bufferOf(work->p), LOCKSTEP_SUM, [this, run, bucket, work] {
-      for (Matrix& matrix : work->matrices) {
+    if (!work->plain.empty()) {
+      run.allReduce(bufferOf(work->plain), LOCKSTEP_SUM, [] {});
+    }
+    run.allReduce(bufferOf(work->p), LOCKSTEP_SUM, [run, work, finishRun] {
+      for (const Matrix& matrix : work->matrices) {
         orthogonalize(matrix.p, matrix.rank);
         multiplyBack(matrix);
       }
-      run.allReduce(bufferOf(work->q), LOCKSTEP_SUM, [this, run, bucket, work] {
-        finish(bucket, *work);
-        run.complete();
-      });
+      run.allReduce(bufferOf(work->q), LOCKSTEP_SUM, finishRun);
       run.noMore();
     });
   }
 
+  static constexpr std::uint32_t kStateSchema = 2;  // 1 had no paddings
   void save(Writer& out) {
     FeedbackHook::save(out);
     factors_.save(out);
+    paddings_.save(out);
   }
   void load(Reader& in, std::uint32_t schema, int worldSize) {
     FeedbackHook::load(in, schema, worldSize);
     factors_.load(in);
+    if (schema > 1) {
+      paddings_.load(in);
+    }
   }
 
  private:
@@ -185,64 +181,84 @@ class PowerSgd : public FeedbackHook {
     return work;
   }
 
-  /// Q: the last step's, or random ones, the same on all ranks; orthonormal.
-  void firstFactor(Matrix& matrix, std::uint64_t step) {
+  /// The whole bucket as one matrix. What is behind its numbers takes part, and has a residual, as
+  /// theirs; it is kept by the bucket's first parameter.
+  Work planSquare(const Run& run, const Bucket& bucket) {
+    const auto flat = bucket.flat();
+    const auto side =
+        static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(flat.size()))));
+    const std::size_t rank = std::min(side, rank_);
+    Work work;
+    const auto square = run.scratch<float>(static_cast<std::int64_t>(side * side));
+    const auto behind = std::copy(flat.begin(), flat.end(), square.begin());
+    std::fill(behind, square.end(), 0.0F);
+    if (feeds()) {
+      const auto& kept = padding(bucket.id(0), side * side - flat.size());
+      std::copy(kept.begin(), kept.end(), behind);
+    }
+    work.p = run.scratch<float>(static_cast<std::int64_t>(side * rank));
+    work.q = run.scratch<float>(static_cast<std::int64_t>(side * rank));
+    work.matrices.push_back({bucket.id(0), square, side, side, rank, work.p, work.q});
+    return work;
+  }
+
+  /// Zeros at first, and when the bucket was cut in another way.
+  std::vector<float>& padding(std::uint32_t id, std::size_t size) {
+    const auto* last = paddings_.find(id);
+    const bool fits = last != nullptr && last->size() == size;
+    auto& kept = paddings_.of(id, size);
+    if (!fits) {
+      std::fill(kept.begin(), kept.end(), 0.0F);
+    }
+    return kept;
+  }
+
+  /// Q: the last step's, orthonormal; random where that has no direction, since from zeros no
+  /// step would ever come back. The same on all ranks.
+  void firstFactor(const Matrix& matrix, std::uint64_t step) const {
     const auto* last = factors_.find(matrix.id);
     if (warm_ && last != nullptr && last->size() == matrix.q.size()) {
       std::copy(last->begin(), last->end(), matrix.q.begin());
+      orthogonalize(matrix.q, matrix.rank);
     } else {
-      std::seed_seq sequence{seed_, step, std::uint64_t{matrix.id}};
-      std::mt19937_64 random(sequence);
-      std::normal_distribution<float> normal;
-      std::generate(matrix.q.begin(), matrix.q.end(), [&] { return normal(random); });
+      std::fill(matrix.q.begin(), matrix.q.end(), 0.0F);
+    }
+    std::vector<std::span<float>> missing;
+    for (std::size_t k = 0; k < matrix.rank; ++k) {
+      const auto column = matrix.q.subspan(k * matrix.columns, matrix.columns);
+      if (std::all_of(column.begin(), column.end(), [](float value) { return value == 0; })) {
+        missing.push_back(column);
+      }
+    }
+    if (missing.empty()) {
+      return;
+    }
+    std::seed_seq sequence{seed_, step, std::uint64_t{matrix.id}};
+    std::mt19937_64 random(sequence);
+    std::normal_distribution<float> normal;
+    for (const auto column : missing) {
+      std::generate(column.begin(), column.end(), [&] { return normal(random); });
     }
     orthogonalize(matrix.q, matrix.rank);
   }
 
-  /// P = M Q
-  static void multiply(Matrix& matrix) {
-    for (std::size_t k = 0; k < matrix.rank; ++k) {
-      for (std::size_t row = 0; row < matrix.rows; ++row) {
-        matrix.p[k * matrix.rows + row] =
-            static_cast<float>(kernels().dot(matrix.values.data() + row * matrix.columns,
-                                             matrix.q.data() + k * matrix.columns, matrix.columns));
-      }
-    }
-  }
-
-  /// Q = M^T P
-  static void multiplyBack(Matrix& matrix) {
-    std::fill(matrix.q.begin(), matrix.q.end(), 0.0F);
-    for (std::size_t row = 0; row < matrix.rows; ++row) {
-      for (std::size_t k = 0; k < matrix.rank; ++k) {
-        kernels().addScaled(matrix.q.data() + k * matrix.columns,
-                            matrix.values.data() + row * matrix.columns,
-                            matrix.p[k * matrix.rows + row], matrix.columns);
-      }
-    }
+  void keepFactor(const Matrix& matrix) {
+    std::copy(matrix.q.begin(), matrix.q.end(), factors_.of(matrix.id, matrix.q.size()).begin());
   }
 
   /// M becomes P Q^T with the mean Q; what that differs by is the residual.
-  void finish(const Bucket& bucket, Work& work) {
-    kernels().scale(work.q.data(), static_cast<float>(1 / bucket.divisor()), work.q.size());
-    for (Matrix& matrix : work.matrices) {
+  void finish(Work& work) {
+    for (const Matrix& matrix : work.matrices) {
       float* kept = nullptr;
       if (feeds()) {
         kept = residual(matrix.id, matrix.values.size()).data();
         std::copy(matrix.values.begin(), matrix.values.end(), kept);
       }
-      std::fill(matrix.values.begin(), matrix.values.end(), 0.0F);
-      for (std::size_t row = 0; row < matrix.rows; ++row) {
-        float* out = matrix.values.data() + row * matrix.columns;
-        for (std::size_t k = 0; k < matrix.rank; ++k) {
-          kernels().addScaled(out, matrix.q.data() + k * matrix.columns,
-                              matrix.p[k * matrix.rows + row], matrix.columns);
-        }
-      }
+      restore(matrix);
       if (kept != nullptr) {
         kernels().addScaled(kept, matrix.values.data(), -1, matrix.values.size());
       }
-      std::copy(matrix.q.begin(), matrix.q.end(), factors_.of(matrix.id, matrix.q.size()).begin());
+      keepFactor(matrix);
     }
     std::size_t at = 0;
     for (const auto values : work.vectors) {
@@ -251,12 +267,32 @@ class PowerSgd : public FeedbackHook {
     }
   }
 
+  /// The same for a bucket that is one matrix.
+  void finishSquare(const Bucket& bucket, const Matrix& square) {
+    restore(square);
+    const auto flat = bucket.flat();
+    if (feeds()) {
+      keepRest(bucket);
+      for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
+        const auto size = static_cast<std::size_t>(bucket.length(i));
+        kernels().addScaled(residual(bucket.id(i), size).data(),
+                            square.values.data() + bucket.offset(i), -1, size);
+      }
+      auto& kept = padding(square.id, square.values.size() - flat.size());
+      kernels().addScaled(kept.data(), square.values.data() + flat.size(), -1, kept.size());
+    }
+    std::copy_n(square.values.begin(), flat.size(), flat.begin());
+    keepFactor(square);
+  }
+
   const std::size_t rank_;
   const std::uint64_t start_;
   const double least_;
   const bool warm_;
+  const bool batched_;
   const std::uint64_t seed_;
-  PerParameter factors_;  // the last Q of each parameter
+  PerParameter factors_;   // the last Q of each parameter, or bucket by its first
+  PerParameter paddings_;  // residuals behind the numbers of a bucket that is one matrix
 };
 
 }  // namespace

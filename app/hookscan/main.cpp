@@ -4,9 +4,11 @@
 
 #include "engine/base/ExitCodes.h"
 #include "engine/plugin/PluginLibrary.h"
+#include "engine/plugin/PluginScan.h"
 
-// lockstep-hookscan FILE: opens a library of communication hooks and prints what it says of itself
-// as JSON. A process of its own, since opening runs code that may crash, hang or print.
+// lockstep-hookscan FILE: opens a library of communication hooks, makes each hook for one rank, and
+// prints what they say of themselves as JSON. A process of its own, since that runs code that may
+// crash, hang or print.
 int main(int argc, char** argv) {
   using lockstep::base::ExitCode;
   if (argc != 2 || std::strcmp(argv[1], "--help") == 0) {
@@ -20,7 +22,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "lockstep-hookscan: %s\n", library.error().message().c_str());
     return static_cast<int>(library.error().code);
   }
-  const std::string json = lockstep::plugin::toJson(library.value()->info());
+  const auto info = library.value()->probed([](const std::string& id) {
+    std::fprintf(stderr, "%s'%s'\n", lockstep::plugin::kMakingHook, id.c_str());
+  });
+  const std::string json = lockstep::plugin::toJson(info);
   if (std::printf("%s\n", json.c_str()) < 0 || std::fflush(stdout) != 0) {
     std::fprintf(stderr, "lockstep-hookscan: standard output cannot be written\n");
     return static_cast<int>(ExitCode::kEnvironment);

@@ -42,6 +42,14 @@ struct HookInfo {
   std::uint32_t devices = 0;  ///< bit LOCKSTEP_CPU, ...
   double meanError = -1;      ///< lockstep_hook_info::mean_error; negative: no promise
   std::vector<HookParam> params;
+  /// Of a hook with its defaults, as far as it was made for one rank (PluginLibrary::probed()):
+  /// "state", "step", "optimizer", "live-params".
+  std::vector<std::string> extensions{};
+  std::string refusal{};  ///< why it could not be made; its extensions are not known then
+
+  /// Of the engine's dtypes, as an experiment calls them: "float32", ...
+  [[nodiscard]] std::vector<std::string> dtypeNames() const;
+  [[nodiscard]] bool has(std::string_view extension) const;
 
   bool operator==(const HookInfo&) const = default;
 };

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -56,6 +57,22 @@ std::string_view name(HookParam::Type type) {
   return kTypes[static_cast<std::size_t>(type)];
 }
 
+std::vector<std::string> HookInfo::dtypeNames() const {
+  constexpr std::array<const char*, 8> kNames{"",        "float32", "float16", "bfloat16",
+                                              "float64", "int32",   "int64",   "uint8"};
+  std::vector<std::string> names;
+  for (std::size_t number = 1; number < kNames.size(); ++number) {
+    if ((dtypes >> number & 1U) != 0) {
+      names.emplace_back(kNames[number]);
+    }
+  }
+  return names;
+}
+
+bool HookInfo::has(std::string_view extension) const {
+  return std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
+}
+
 std::string toJson(const PluginInfo& plugin) {
   json hooks = json::array();
   for (const HookInfo& hook : plugin.hooks) {
@@ -72,7 +89,9 @@ std::string toJson(const PluginInfo& plugin) {
                      {"dtypes", hook.dtypes},
                      {"devices", hook.devices},
                      {"mean_error", hook.meanError},
-                     {"params", std::move(params)}});
+                     {"params", std::move(params)},
+                     {"extensions", hook.extensions},
+                     {"refusal", hook.refusal}});
   }
   return json{{"path", plugin.path}, {"abi_minor", plugin.abiMinor}, {"hooks", std::move(hooks)}}
       .dump(2);
@@ -98,6 +117,8 @@ base::Result<PluginInfo> pluginInfoFromJson(std::string_view text) {
       for (const json& param : entry.at("params")) {
         hook.params.push_back(paramFrom(param));
       }
+      entry.at("extensions").get_to(hook.extensions);
+      entry.at("refusal").get_to(hook.refusal);
     }
     return plugin;
   } catch (const std::exception& error) {

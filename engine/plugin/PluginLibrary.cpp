@@ -7,9 +7,12 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "engine/plugin/detail/Describe.h"
+#include "engine/plugin/detail/Probe.h"
 
 namespace lockstep::plugin {
 
@@ -45,6 +48,22 @@ base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::stri
     return refusal(path, "there is no such file");
   }
   const std::string absolute = std::filesystem::absolute(path).string();
+  // As the loader has it: a library is in a process once.
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<PluginLibrary>> open;
+  const std::lock_guard lock(mutex);
+  if (auto library = open[absolute].lock()) {
+    return library;
+  }
+  auto opened = load(path, absolute);
+  if (opened.ok()) {
+    open[absolute] = opened.value();
+  }
+  return opened;
+}
+
+base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::load(const std::string& path,
+                                                                 const std::string& absolute) {
   void* library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     return refusal(path, fmt::format("cannot be loaded: {}", dlerror()));
@@ -92,6 +111,15 @@ PluginLibrary::~PluginLibrary() {
   if (entry_.deinit != nullptr) {
     entry_.deinit();
   }
+}
+
+PluginInfo PluginLibrary::probed(const std::function<void(const std::string& id)>& before) const {
+  PluginInfo probed = info_;
+  for (HookInfo& hook : probed.hooks) {
+    before(hook.id);
+    detail::probe(hook, entry_.create);
+  }
+  return probed;
 }
 
 const HookInfo* PluginLibrary::find(std::string_view id) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,7 +17,8 @@ class PluginLibrary {
  public:
   /// Opens and checks `path`; each refusal is a sentence of its own: no such file, no shared
   /// library (with the loader's reason), no entry, another version of the border, a function
-  /// that is missing, an init() that refused, a description that cannot be. [step-thread]
+  /// that is missing, an init() that refused, a description that cannot be. While a library is
+  /// open it is the same one for all who open it, so that init() is called once. [any-thread]
   static base::Result<std::shared_ptr<PluginLibrary>> open(const std::string& path);
 
   /// Calls the plugin's deinit(). No hook of it may be left.
@@ -25,6 +27,9 @@ class PluginLibrary {
   PluginLibrary& operator=(const PluginLibrary&) = delete;
 
   [[nodiscard]] const PluginInfo& info() const { return info_; }
+  /// The same, with what is known only of hooks that were made: each is made for one rank and
+  /// destroyed. Calls `before` with each hook's id, since a hook may crash then.
+  [[nodiscard]] PluginInfo probed(const std::function<void(const std::string& id)>& before) const;
   /// Null when this library has no hook of that id.
   [[nodiscard]] const HookInfo* find(std::string_view id) const;
 
@@ -36,6 +41,8 @@ class PluginLibrary {
 
  private:
   PluginLibrary(lockstep_plugin entry, PluginInfo info);
+  static base::Result<std::shared_ptr<PluginLibrary>> load(const std::string& path,
+                                                           const std::string& absolute);
 
   const lockstep_plugin entry_;
   const PluginInfo info_;

@@ -31,11 +31,6 @@ std::string stamp(const std::string& path) {
   return fmt::format("{} {}.{:09}", facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
-std::string beside(const char* program) {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path() / program;
-}
-
 std::string cacheFile(const ScanOptions& options) {
   if (!options.cache.empty()) {
     return options.cache;
@@ -89,26 +84,28 @@ std::optional<FoundLibrary> remembered(const std::string& file, const std::strin
   return found;
 }
 
-std::string lastLine(const std::string& text) {
-  const auto end = text.find_last_not_of('\n');
-  if (end == std::string::npos) {
-    return "";
-  }
-  const auto begin = text.find_last_of('\n', end);
-  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - (begin + 1) + 1);
-}
-
 /// Why a child that did not print a description is to be refused.
 std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& path,
                       std::chrono::milliseconds limit) {
+  std::string text = detail::lastLine(outcome.errors);
+  const std::string making =
+      text.starts_with(kMakingHook) ? text.substr(std::string_view("making ").size()) : "";
   if (outcome.timedOut) {
-    return fmt::format("it did not describe itself within {} s", limit.count() / 1000.0);
+    return fmt::format("{} within {} s",
+                       making.empty() ? "it did not describe itself"
+                                      : making + " was not made and destroyed for one rank",
+                       limit.count() / 1000.0);
   }
   if (outcome.signal != 0) {
-    return fmt::format("it crashed while it was opened ({}: {})", sigabbrev_np(outcome.signal),
-                       sigdescr_np(outcome.signal));
+    return fmt::format(
+        "it crashed while {} ({}: {})",
+        making.empty() ? "it was opened" : making + " was made or destroyed for one rank",
+        sigabbrev_np(outcome.signal), sigdescr_np(outcome.signal));
   }
-  std::string text = lastLine(outcome.errors);
+  if (!making.empty()) {
+    return fmt::format("{} ended the process when it was made for one rank, with exit code {}",
+                       making, outcome.exitCode);
+  }
   const std::string prefix = fmt::format("lockstep-hookscan: {}: ", path);
   if (text.starts_with(prefix)) {
     text.erase(0, prefix.size());
@@ -120,13 +117,14 @@ FoundLibrary describe(const std::string& path, PluginFolder::Kind from,
                       const ScanOptions& options) {
   FoundLibrary found{path, from, {}, {}};
   const std::string program =
-      options.hookscan.empty() ? beside("lockstep-hookscan") : options.hookscan;
+      options.hookscan.empty() ? detail::programBeside("lockstep-hookscan") : options.hookscan;
   const auto outcome = detail::runChild({program, path}, options.timeLimit);
   if (!outcome.ok()) {
     found.error = outcome.error().message();
     return found;
   }
-  if (outcome.value().timedOut || outcome.value().signal != 0 || outcome.value().exitCode != 0) {
+  if (outcome.value().timedOut || outcome.value().signal != 0 || outcome.value().exitCode != 0 ||
+      outcome.value().output.empty()) {
     found.error = refusalOf(outcome.value(), path, options.timeLimit);
     return found;
   }

@@ -10,6 +10,9 @@
 
 namespace lockstep::plugin {
 
+/// What lockstep-hookscan writes to standard error before it makes a hook: "making hook 'topk'".
+inline constexpr const char* kMakingHook = "making hook ";
+
 struct ScanOptions {
   std::string hookscan;  ///< path of lockstep-hookscan; "" = beside the running program
   std::string cache;     ///< file; "" = $XDG_CACHE_HOME/lockstep/hooks.json

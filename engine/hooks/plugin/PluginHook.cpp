@@ -90,7 +90,8 @@ void PluginHook::create(std::size_t depth) {
   }
   auto session = std::make_shared<PluginSession>(
       detail::SessionOptions{library.value(), chosen.id, valuesOf(*info, chosen),
-                             options_.groups[depth], options_.tracer, strand_, inner});
+                             options_.groups[depth], options_.tracer, strand_, inner,
+                             options_.ranksShareProcess});
   session->create();
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
   sessions_.insert(sessions_.begin(), std::move(session));
@@ -100,10 +101,12 @@ PluginHook::~PluginHook() {
   close();
 }
 
-void PluginHook::close() {
+bool PluginHook::close() {
+  bool ended = true;
   for (const auto& session : sessions_) {
-    session->close();
+    ended = session->close() && ended;
   }
+  return ended;
 }
 
 base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
@@ -127,6 +130,14 @@ base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
   });
 }
 
+std::string PluginHook::inside() const {
+  std::string place;
+  for (const auto& session : sessions_) {
+    place = place.empty() ? session->inside() : place;
+  }
+  return place;
+}
+
 void PluginHook::setParameters(std::vector<std::string> names, std::vector<at::Tensor> parameters) {
   names_ = std::move(names);
   parameters_ = std::move(parameters);
@@ -147,6 +158,7 @@ void PluginHook::configure(const OptimizerFacts& optimizer) {
   for (const auto& session : sessions_) {
     const auto* table = optimizerOf(*session);
     if (table != nullptr && table->configure != nullptr) {
+      const detail::CallNote note(*session, "configure");
       check(*session, table->configure(session->hook(), &info), "configure");
     }
   }
@@ -237,6 +249,7 @@ std::string PluginHook::save() const {
             static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
             return lockstep_status{LOCKSTEP_OK};
           }};
+      const detail::CallNote note(*session, "saving its state");
       check(*session, table->save(session->hook(), &writer), "saving its state");
       states.entries.push_back(std::move(entry));
     }
@@ -272,6 +285,7 @@ void PluginHook::load(const std::string& state, int worldSize) {
                 return lockstep_status{LOCKSTEP_OK};
               }},
              entry->bytes.data()};
+    const detail::CallNote note(*session, "loading its state");
     check(*session, table->load(session->hook(), entry->schema, worldSize, &source.table),
           "loading its state");
   }

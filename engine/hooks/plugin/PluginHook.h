@@ -31,6 +31,8 @@ struct PluginHookOptions {
   trace::Tracer* tracer = nullptr;
   /// How long a call around a step may take; buckets have the Reducer's limit.
   std::chrono::milliseconds timeout{60000};
+  /// Several ranks are threads of this process: what is noted for a crash names the rank.
+  bool ranksShareProcess = false;
 };
 
 /// What the optimizer of the run does, in PyTorch's terms; lockstep_optimizer_info.
@@ -56,11 +58,18 @@ class PluginHook final : public CommHook {
   /// Opens the libraries and creates the hooks. Collective over `groups`. Throws HookError,
   /// CommError. [step-thread]
   explicit PluginHook(PluginHookOptions options);
-  /// Cancels what is in flight; a plugin that hangs is left behind after a second.
   ~PluginHook() override;
+
+  /// Cancels what is in flight and destroys the hooks; a plugin that hangs is left behind after a
+  /// second. Returns whether none did. The destructor does the same. No other call may follow.
+  bool close();
 
   [[nodiscard]] std::string name() const override { return name_; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
+
+  /// The bucket or call from which the hook, or one inside it, has not come back: "bucket 3 of step
+  /// 12"; empty: none. When no result comes this says whose doing it is. [any-thread]
+  [[nodiscard]] std::string inside() const;
 
   // Around a step, on the step thread, in this order; each blocks until the hook is through.
   // They do nothing where the hook has nothing to do.

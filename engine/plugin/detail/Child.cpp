@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 extern char** environ;
@@ -98,6 +99,21 @@ int reap(pid_t pid, bool& timedOut, Clock::time_point end) {
 }
 
 }  // namespace
+
+std::string programBeside(const char* name) {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
+}
+
+std::string lastLine(const std::string& text) {
+  const auto end = text.find_last_not_of('\n');
+  if (end == std::string::npos) {
+    return "";
+  }
+  const auto before = text.find_last_of('\n', end);
+  const auto begin = before == std::string::npos ? 0 : before + 1;
+  return text.substr(begin, end + 1 - begin);
+}
 
 base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
                                     std::chrono::milliseconds timeLimit) {

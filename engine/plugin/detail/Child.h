@@ -17,6 +17,12 @@ struct ChildOutcome {
   std::string errors;  ///< standard error, a megabyte at most
 };
 
+/// Path of a program of Lockstep: in the folder of the running one.
+std::string programBeside(const char* name);
+
+/// The last line that is not empty, without its end.
+std::string lastLine(const std::string& text);
+
 /// Runs a program to its end with standard input closed. Error: it could not be started.
 base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
                                     std::chrono::milliseconds timeLimit);

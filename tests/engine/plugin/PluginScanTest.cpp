@@ -45,6 +45,14 @@ TEST_F(PluginScan, RefusesALibraryThatCrashesWhenItIsOpened) {
             "it crashed while it was opened (ABRT: Aborted)");
 }
 
+TEST_F(PluginScan, TellsWhatIsKnownOnlyOfAHookThatWasMade) {
+  const FoundLibrary topk = scan(built("hooks/topk.so"));
+  ASSERT_EQ(topk.info.hooks.size(), 1U) << topk.error;
+  EXPECT_TRUE(topk.info.hooks[0].has("state"));
+  EXPECT_EQ(topk.info.hooks[0].refusal, "");
+  EXPECT_FALSE(scan(built("hooks/noop.so")).info.hooks.at(0).has("state"));
+}
+
 TEST_F(PluginScan, RefusesALibraryThatHangsWhenItIsOpened) {
   options.timeLimit = std::chrono::milliseconds(300);
   EXPECT_EQ(scan(built("broken_hooks/incomplete_8.so")).error,

@@ -11,6 +11,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/CrashNote.h"
 #include "engine/hooks/HookError.h"
+#include "engine/hooks/plugin/HookRefusal.h"
 #include "engine/hooks/plugin/detail/HostTables.h"
 
 namespace lockstep::hooks::detail {
@@ -57,15 +58,26 @@ const lockstep_group* PluginSession::wrap(std::shared_ptr<process_group::Process
   return &entry->tables.table;
 }
 
+std::string PluginSession::noteOf(const std::string& doing) const {
+  return options_.ranksShareProcess ? fmt::format("in hook '{}', rank {}: {}", options_.id,
+                                                  options_.groups->world()->rank(), doing)
+                                    : fmt::format("in hook '{}', {}", options_.id, doing);
+}
+
 void PluginSession::create() {
+  const CallNote note(*this, "create");
   lockstep_hook* hook = nullptr;
   const lockstep_status status =
       options_.library->create(&host_, options_.id.c_str(), options_.values.data(),
                                static_cast<std::uint32_t>(options_.values.size()), &hook);
   const std::string reason = takeReason();
   if (status != LOCKSTEP_OK) {
-    throw HookError(fmt::format("hook '{}' could not be created: {}", options_.id,
-                                reason.empty() ? fmt::format("status {}", status) : reason));
+    const std::string why = reason.empty() ? fmt::format("status {}", status) : reason;
+    const std::string text = fmt::format("hook '{}' could not be created: {}", options_.id, why);
+    if (status == LOCKSTEP_E_UNSUPPORTED) {
+      throw HookRefusal(text, why);
+    }
+    throw HookError(text);
   }
   if (hook == nullptr || hook->struct_size < offsetof(lockstep_hook, destroy) + sizeof(void*) ||
       hook->run == nullptr || hook->resume == nullptr || hook->destroy == nullptr) {
@@ -75,7 +87,7 @@ void PluginSession::create() {
   hook_ = hook;
 }
 
-void PluginSession::close() {
+bool PluginSession::close() {
   const base::Future<bool> closed;
   options_.strand->post([self = shared_from_this(), closed] {
     const auto open = self->runs_;
@@ -83,16 +95,17 @@ void PluginSession::close() {
       self->breakDown(run, hookError("the run has ended"), true);
     }
     if (self->hook_ != nullptr) {
+      const CallNote note(*self, "destroy");
       self->hook_->destroy(std::exchange(self->hook_, nullptr));
     }
     closed.setValue(true);
   });
-  (void)closed.waitFor(std::chrono::seconds(1));
+  return closed.waitFor(std::chrono::seconds(1));
 }
 
 base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
   run->session = this;
-  run->note = fmt::format("in hook '{}', {}", options_.id, run->place);
+  run->note = noteOf(run->place);
   options_.strand->post([self = shared_from_this(), run, call = std::move(call)] {
     if (self->broken_ != nullptr) {
       run->ended = true;
@@ -109,6 +122,16 @@ base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
 std::string PluginSession::failure() const {
   std::lock_guard lock(mutex_);
   return failure_;
+}
+
+std::string PluginSession::inside() const {
+  std::lock_guard lock(mutex_);
+  return inside_;
+}
+
+void PluginSession::setInside(const std::string& place) {
+  std::lock_guard lock(mutex_);
+  inside_ = place;
 }
 
 std::string PluginSession::takeReason() {
@@ -151,10 +174,12 @@ PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* functio
 void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status()>& call) {
   run->callTicks = base::ticks();
   run->queuedInCall = false;
+  setInside(run->place);
   const lockstep_status status = [&] {
     const base::CrashNote note(run->note.c_str());
     return call();
   }();
+  setInside("");
   if (!run->ended && status != LOCKSTEP_OK) {
     const std::string reason = takeReason();
     breakDown(run,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/CrashNote.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
@@ -31,6 +32,7 @@ struct SessionOptions {
   std::shared_ptr<Strand> strand;
   /// The hook inside this one, on the same strand; may be null.
   std::shared_ptr<PluginSession> inner;
+  bool ranksShareProcess = false;  ///< PluginHookOptions
 };
 
 // Note [The order of a plugin's operations]
@@ -53,8 +55,8 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// subgroups. [step-thread]
   void create();
   /// Cancels what is in flight and destroys the hook; waits for the strand, a second at most,
-  /// after which a hook that hangs is left behind. [step-thread]
-  void close();
+  /// after which a hook that hangs is left behind; returns whether it did not. [step-thread]
+  bool close();
 
   using Call = std::function<lockstep_status(lockstep_hook*, lockstep_run*, const lockstep_group*)>;
   /// Hands a run to the strand, which makes the call. Its future gives run->flat, or HookError,
@@ -63,6 +65,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
 
   /// Why the hook can no longer be used; empty while it can. [any-thread]
   [[nodiscard]] std::string failure() const;
+  /// The bucket or call, "bucket 3 of step 12", with which the hook was called and from which it
+  /// has not come back; empty: none. [any-thread]
+  [[nodiscard]] std::string inside() const;
   /// The plugin's sentence for a call without a run that just failed; forgets it. [step-thread]
   [[nodiscard]] std::string takeReason();
 
@@ -74,6 +79,8 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   [[nodiscard]] const lockstep_group* world() const;
   [[nodiscard]] bool hasInner() const { return options_.inner != nullptr; }
   [[nodiscard]] process_group::CallOptions callOptions(const lockstep_run& run) const;
+  /// For a crash: "in hook 'topk', bucket 3 of step 12".
+  [[nodiscard]] std::string noteOf(const std::string& doing) const;
 
   // What the C tables call (HostTables.cpp).
   lockstep_status queue(lockstep_run* run, QueuedOperation operation);
@@ -94,6 +101,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   struct Group;
 
   RunPtr live(lockstep_run* run, const char* function);
+  void setInside(const std::string& place);
   void enter(const RunPtr& run, const std::function<lockstep_status()>& call);
   void startOperations();
   void start(const RunPtr& run, QueuedOperation& operation);
@@ -119,7 +127,19 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   mutable std::mutex mutex_;  // guards what follows
   std::string reason_;
   std::string failure_;
+  std::string inside_;
   std::map<std::string, double> counters_;
+};
+
+/// While it lives, a crash in this thread is one of the hook, in a call that has no run.
+class CallNote {
+ public:
+  CallNote(const PluginSession& session, const std::string& call)
+      : text_(session.noteOf(call)), note_(text_.c_str()) {}
+
+ private:
+  const std::string text_;
+  const base::CrashNote note_;
 };
 
 }  // namespace lockstep::hooks::detail

@@ -1,44 +1,29 @@
 #include "tests/engine/hooks/plugin/HookRanks.h"
 
 #include <ATen/ATen.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/hooks/plugin/detail/HookStates.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/store/HashStore.h"
-#include "tests/support/RankThreads.h"
 
 namespace lockstep::hooks::test {
 
 namespace {
 
-std::shared_ptr<process_group::ProcessGroup> makeGroup(std::shared_ptr<store::Store> store,
-                                                       int rank, int world, const std::string& name,
-                                                       trace::Tracer* tracer = nullptr) {
-  process_group::GroupOptions options;
-  options.groupName = name;
-  options.tracer = tracer;
-  options.timeout = std::chrono::seconds(20);
-  auto group = process_group::makeProcessGroup("gloo", std::move(store), rank, world, options);
-  if (!group.ok()) {
-    throw std::runtime_error(group.error().message());
+std::string textOf(const std::exception_ptr& error) {
+  if (error == nullptr) {
+    return "";
   }
-  return std::move(group).value();
-}
-
-std::string errorOf(const std::function<void()>& body) {
   try {
-    body();
-  } catch (const std::exception& error) {
-    return error.what();
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
   }
-  return "";
 }
 
 }  // namespace
@@ -109,39 +94,21 @@ double RankValues::spread(std::uint32_t step) const {
 std::vector<std::string> runHooks(int world, const plugin::HookChoice& choice,
                                   const std::function<void(HookRank&)>& body,
                                   trace::Tracer* tracerOfRank0) {
-  const auto store = std::make_shared<store::HashStore>(std::chrono::seconds(20));
-  std::vector<std::string> errors(static_cast<std::size_t>(world));
-  std::vector<HookRank> ranks(static_cast<std::size_t>(world));
-  support::runRanks(world, [&](int rank) {
-    HookRank& own = ranks[static_cast<std::size_t>(rank)];
-    own.rank = rank;
-    own.world = world;
-    own.group = makeGroup(store, rank, world, "test");
-    std::vector<std::shared_ptr<process_group::Subgroups>> groups;
-    std::vector<std::shared_ptr<process_group::ProcessGroup>> worlds;
-    for (std::size_t i = 0; i < choice.size(); ++i) {
-      const std::string name = fmt::format("hook{}", i);
-      worlds.push_back(makeGroup(store, rank, world, name, own.wire.get()));
-      process_group::GroupOptions options;
-      options.groupName = name;
-      options.tracer = own.wire.get();
-      options.timeout = std::chrono::seconds(20);
-      groups.push_back(
-          std::make_shared<process_group::Subgroups>(worlds.back(), "gloo", store, options));
-    }
-    own.group->barrier()->wait();  // all have met in all groups before one may fail
-    errors[static_cast<std::size_t>(rank)] = errorOf([&] {
-      own.hook = std::make_unique<PluginHook>(PluginHookOptions{
-          choice, groups, rank == 0 ? tracerOfRank0 : nullptr, std::chrono::milliseconds(2000)});
-      body(own);
-    });
-    if (!errors[static_cast<std::size_t>(rank)].empty()) {
-      for (const auto& group : worlds) {
-        group->abort("rank " + std::to_string(rank) + " failed");
-      }
-    }
+  LocalRanksOptions options;
+  options.world = world;
+  options.choice = choice;
+  options.tracerOfRank0 = tracerOfRank0;
+  std::vector<HookRank> ranks(static_cast<std::size_t>(world));  // until all are through
+  const auto errors = runLocalRanks(options, [&](LocalRank& local) {
+    HookRank& own = ranks[static_cast<std::size_t>(local.rank)];
+    static_cast<LocalRank&>(own) = std::move(local);
+    body(own);
   });
-  return errors;
+  std::vector<std::string> texts;
+  for (const std::exception_ptr& error : errors) {
+    texts.push_back(textOf(error));
+  }
+  return texts;
 }
 
 std::vector<at::Tensor> stateOf(const HookRank& rank) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/hooks/plugin/PluginHook.h"
+#include "engine/hooks/verify/LocalRanks.h"
 
 namespace lockstep::hooks::test {
 
@@ -19,13 +20,7 @@ plugin::ChosenHook builtHook(const std::string& file, const std::string& id,
                              std::map<std::string, plugin::HookValue> values = {});
 
 /// One rank with its hook.
-struct HookRank {
-  std::shared_ptr<trace::Tracer> wire =
-      std::make_shared<trace::Tracer>();  ///< of the hook's groups
-  int rank = 0;
-  int world = 1;
-  std::shared_ptr<process_group::ProcessGroup> group;  ///< not the hook's
-  std::unique_ptr<PluginHook> hook;
+struct HookRank : LocalRank {
   std::vector<std::int64_t> shape;  ///< of the one parameter of each bucket; empty: flat
 
   /// Hands a bucket of the gradients, which the hook works on in place, to it.
@@ -42,8 +37,6 @@ struct HookRank {
   void train(const at::Tensor& parameter, std::uint32_t first, std::uint32_t end, double rate,
              const Gradient& gradient,
              const std::function<void(std::uint32_t step)>& after = nullptr) const;
-  /// What the hook has sent so far.
-  [[nodiscard]] std::uint64_t sentBytes() const { return wire->sentBytes(); }
 };
 
 /// What several ranks had at several times.

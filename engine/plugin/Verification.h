@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::plugin {
+
+/// What came out when one hook was verified on so many ranks.
+struct Verification {
+  int ranks = 0;
+  /// What is wrong, a sentence each, which names the hook and, where there are, rank, bucket and
+  /// step; empty: the hook keeps its contract.
+  std::vector<std::string> problems;
+  /// Why it cannot be with so many ranks, or these values, the hook's own sentence; empty: it can.
+  std::string refusal;
+  /// What could not be verified, and why.
+  std::vector<std::string> notes;
+  std::string optimizer;         ///< what the hook was told of: "sgd, momentum 0.9"
+  bool ownsUpdate = false;       ///< it stepped the parameters itself
+  bool gradientsSame = false;    ///< bit by bit on all ranks, in every step
+  bool parametersSame = false;   ///< bit by bit on all ranks, after the end of the run
+  double meanError = -1;         ///< lockstep_hook_info::mean_error, measured; negative: it was not
+  std::int64_t stateBytes = -1;  ///< of rank 0; negative: it keeps no state
+  double stepMs = 0;             ///< of all its calls of a step, the median; 0: was not measured
+  double allreduceMs = 0;        ///< of the engine's own allreduce of the same tensors
+  std::uint64_t sentBytes = 0;   ///< in a step, by the rank that sent most
+
+  bool operator==(const Verification&) const = default;
+};
+
+/// The JSON that lockstep-hookverify prints, and back. [any-thread]
+std::string toJson(const Verification& verification);
+base::Result<Verification> verificationFromJson(std::string_view json);
+
+}  // namespace lockstep::plugin

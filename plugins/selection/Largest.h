@@ -67,22 +67,25 @@ inline std::vector<std::uint32_t> reaching(std::span<const float> values, float 
   return indices;
 }
 
-/// Of the candidates, distinct indices into `values`, the `count` with the largest magnitudes, the
-/// lowest index first among equals; ascending. All when there are fewer.
+/// Of the candidates, ascending indices into `values`, the `count` > 0 with the largest magnitudes,
+/// the lowest index first among equals; ascending. All when there are fewer.
 inline std::vector<std::uint32_t> largestOf(std::span<const float> values,
                                             std::vector<std::uint32_t> candidates,
                                             std::size_t count) {
-  if (count < candidates.size()) {
-    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(candidates.begin(), end, candidates.end(),
-                     [values](std::uint32_t a, std::uint32_t b) {
-                       const std::uint32_t x = magnitude(values[a]);
-                       const std::uint32_t y = magnitude(values[b]);
-                       return x != y ? x > y : a < b;
-                     });
-    candidates.resize(count);
+  if (count >= candidates.size()) {
+    return candidates;
   }
-  std::sort(candidates.begin(), candidates.end());
+  std::vector<std::uint32_t> magnitudes(candidates.size());
+  std::transform(candidates.begin(), candidates.end(), magnitudes.begin(),
+                 [values](std::uint32_t index) { return magnitude(values[index]); });
+  const auto least = magnitudes.begin() + static_cast<std::ptrdiff_t>(count - 1);
+  std::nth_element(magnitudes.begin(), least, magnitudes.end(), std::greater<>());
+  const std::uint32_t limit = *least;
+  auto equal = std::count(magnitudes.begin(), least + 1, limit);  // so many at the limit itself
+  std::erase_if(candidates, [&](std::uint32_t index) {
+    const std::uint32_t own = magnitude(values[index]);
+    return own < limit || (own == limit && equal-- <= 0);
+  });
   return candidates;
 }
 

@@ -1,15 +1,17 @@
-// Times what small messages cost between two rank processes; one rank, told by standard input
+// Times what single calls take between two rank processes; one rank, told by standard input
 // what to run, as tests/bench/bench.py does:
 //
 //   go N message BYTES   send and recv back and forth, half of a round trip
 //   go N allreduce       of 4 KB
 //   go N checked         the same with every call compared across the ranks first
+//   go N sum TYPE        allreduce of 25 MB of gradients, as "fp32", "fp16" or "bf16"
 //
 // Each line is answered by {"step_ms": [...]}, the N times in milliseconds.
 
 #include <ATen/ATen.h>
 
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,6 +30,8 @@ namespace {
 using process_group::CheckMode;
 using process_group::ProcessGroup;
 using process_group::ReduceOp;
+
+constexpr std::int64_t kNumbers = (25 << 20) / 4;  // as many as in messages_peer.py
 
 int environment(const char* name) {
   const char* value = std::getenv(name);
@@ -50,16 +54,30 @@ std::shared_ptr<ProcessGroup> makeGroup(const std::shared_ptr<store::Store>& sto
 }
 
 template <typename Function>
-std::vector<double> millisecondsOf(int calls, double share, ProcessGroup& group,
-                                   Function function) {
+std::vector<double> millisecondsOf(
+    int calls, double share, ProcessGroup& group, Function function,
+    const std::function<void()>& prepare = [] {}) {
   std::vector<double> times;
   group.barrier()->wait();
   for (int call = 0; call < calls; ++call) {
+    prepare();
     const std::int64_t start = base::monotonicNs();
     function();
     times.push_back(share * static_cast<double>(base::monotonicNs() - start) * 1e-6);
   }
   return times;
+}
+
+at::ScalarType typeOf(const std::string& name) {
+  return name == "fp16" ? at::kHalf : name == "bf16" ? at::kBFloat16 : at::kFloat;
+}
+
+std::vector<double> timesOfSums(int calls, at::ScalarType type, ProcessGroup& group) {
+  const at::Tensor gradients = at::randn({kNumbers}).mul_(1e-3).to(type);
+  const at::Tensor tensor = at::empty_like(gradients);
+  return millisecondsOf(
+      calls, 1, group, [&] { group.allreduce({tensor})->wait(); },
+      [&] { tensor.copy_(gradients); });
 }
 
 int run() {
@@ -76,13 +94,14 @@ int run() {
 
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
-    std::string go, what;
+    std::string go, what, rest;
     int calls = 0;
-    std::int64_t bytes = 4096;
-    words >> go >> calls >> what >> bytes;
-    at::Tensor tensor = at::ones({bytes / 4});
+    words >> go >> calls >> what >> rest;
+    const at::Tensor tensor = at::ones({what == "message" ? std::stoi(rest) / 4 : 1024});
     std::vector<double> times;
-    if (what == "message") {
+    if (what == "sum") {
+      times = timesOfSums(calls, typeOf(rest), *plain);
+    } else if (what == "message") {
       const int peer = 1 - rank;
       times = millisecondsOf(calls, 0.5, *plain, [&] {
         if (rank == 0) {

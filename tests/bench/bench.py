@@ -11,92 +11,18 @@ import json
 import os
 import pathlib
 import platform
-import random
 import re
-import select
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from contestants import Contestant, interval, median_step, paired
+from kernels import kernels
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PYTHON = "/usr/bin/python3"
-TURN_LIMIT_S = 120
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Contestant:
-    """Two rank processes that take turns with another contestant's."""
-
-    def __init__(self, name, command, ranks=2, environment=None):
-        self.name = name
-        port = str(free_port())
-        self.ranks = []
-        for rank in range(ranks):
-            env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
-                       MASTER_ADDR="127.0.0.1", MASTER_PORT=port, OMP_NUM_THREADS="1",
-                       GLOO_SOCKET_IFNAME="lo", **(environment or {}))
-            self.ranks.append(subprocess.Popen(command, env=env, text=True, bufsize=1,
-                                               stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-        for rank in range(ranks):
-            self.answer(rank)
-
-    def answer(self, rank):
-        process = self.ranks[rank]
-        if not select.select([process.stdout], [], [], TURN_LIMIT_S)[0]:
-            self.close()
-            sys.exit(f"bench: {self.name}: rank {rank} gave no answer within {TURN_LIMIT_S} s")
-        line = process.stdout.readline()
-        if not line:
-            self.close()
-            sys.exit(f"bench: {self.name}: rank {rank} ended with code {process.wait()}")
-        return json.loads(line)
-
-    def turn(self, steps, *words):
-        """Runs `steps` steps on all ranks; returns each rank's answer."""
-        for process in self.ranks:
-            process.stdin.write(" ".join(("go", str(steps)) + words) + "\n")
-        return [self.answer(rank) for rank in range(len(self.ranks))]
-
-    def close(self):
-        for process in self.ranks:
-            process.stdin.close()
-        deadline = time.monotonic() + 10
-        for process in self.ranks:
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
-def median_step(answers):
-    """The step time of a turn: the median over its steps of the slowest rank."""
-    return statistics.median(max(times) for times in zip(*(a["step_ms"] for a in answers)))
-
-
-def interval(values, resamples=2000):
-    """The 95 % bootstrap interval of the median."""
-    source = random.Random(0)
-    medians = sorted(statistics.median(source.choices(values, k=len(values)))
-                     for _ in range(resamples))
-    return [medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]]
-
-
-def paired(name, ours, peer, unit="ms", **extra):
-    """The result of two lists of paired measurements: ratio = peer / ours, above 1 is faster."""
-    ratios = [p / o for o, p in zip(ours, peer)]
-    return {"name": name, "unit": unit, "ours": statistics.median(ours),
-            "peer": statistics.median(peer), "ratio": statistics.median(ratios),
-            "interval": interval(ratios), "rounds": len(ratios), **extra}
 
 
 def ddp_step(options):
@@ -143,17 +69,17 @@ def tracing(options):
             "share_of_step_percent": 100 * statistics.median(events) * event_ns / step_ns}
 
 
-def messages(name, doc, calls, ours_words, peer_words=None):
-    """Small messages, ours against PyTorch's Gloo, or with `peer_words` missing, against ours."""
+def messages(name, doc, calls, ours_words, peer_words, peer_name="PyTorch's Gloo"):
+    """What single calls take, ours against PyTorch's Gloo, or against ours of other words."""
     def measure(options):
         ours = Contestant("lockstep", [options.bin / "bench_messages"])
-        peer = ours if peer_words is None else Contestant(
-            "pytorch", [PYTHON, HERE / "messages_peer.py"])
-        sides = [(ours, ours_words), (peer, peer_words or ("allreduce",))]
+        peer = Contestant("pytorch", [PYTHON, HERE / "messages_peer.py"]) \
+            if peer_name.startswith("PyTorch") else ours
+        sides = [(ours, ours_words), (peer, peer_words)]
         times = [[], []]
         try:
             for contestant, words in sides:
-                contestant.turn(100, *words)
+                contestant.turn(max(calls // 3, 3), *words)
             for number in range(options.rounds):
                 for side in ((0, 1) if number % 2 == 0 else (1, 0)):
                     contestant, words = sides[side]
@@ -162,7 +88,7 @@ def messages(name, doc, calls, ours_words, peer_words=None):
             ours.close()
             if peer is not ours:
                 peer.close()
-        return paired(name, *times, peer_name="unchecked" if peer is ours else "PyTorch's Gloo")
+        return paired(name, *times, peer_name=peer_name)
     measure.__doc__ = doc
     return measure
 
@@ -212,7 +138,14 @@ BENCHMARKS = {
     "allreduce_4kb": messages("allreduce_4kb", "allreduce of 4 KB, 2 ranks over Gloo.", 300,
                               ("allreduce",), ("allreduce",)),
     "checked_4kb": messages("checked_4kb", "The same with every call checked, against without.",
-                            300, ("checked",)),
+                            300, ("checked",), ("allreduce",), "unchecked"),
+    "sum_fp16": messages("sum_fp16", "allreduce of 25 MB of gradients as fp16, 2 ranks over Gloo.",
+                         10, ("sum", "fp16"), ("sum", "fp16")),
+    "sum_fp16_fp32": messages("sum_fp16_fp32", "The same, against as fp32.", 10,
+                              ("sum", "fp16"), ("sum", "fp32"), "as fp32"),
+    "sum_bf16_fp32": messages("sum_bf16_fp32", "The same as bf16, which PyTorch's Gloo has not.",
+                              10, ("sum", "bf16"), ("sum", "fp32"), "as fp32"),
+    "kernels": kernels,
     "checked": checked,
     "shaped": shaped,
 }
@@ -246,6 +179,7 @@ def main():
         sys.exit(f"bench: no benchmark named {', '.join(unknown)}; there are "
                  f"{', '.join(BENCHMARKS)}")
 
+    missed = []
     results = {"machine": machine(), "benchmarks": []}
     print(" ".join(f"{key}={value}" for key, value in results["machine"].items()))
     print(f"{'benchmark':13} {'ours':>9} {'peer':>9} {'ratio':>7}  95 % interval")
@@ -265,9 +199,11 @@ def main():
                 print(f"{'':13} {key} = {result[key]:.4g}")
         for line in result.get("lines", []):
             print(f"{'':13} {line}")
+        missed += [f"bench: {name}: {line}" for line in result.get("missed", [])]
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
-    return 0
+    print("\n".join(missed), end="\n" if missed else "", file=sys.stderr)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ TEST_F(ResolveHooks, FindNothingForTheEnginesOwn) {
 }
 
 TEST_F(ResolveHooks, FindAHookAndTheOnesInsideByTheirNames) {
-  const auto resolved =
-      resolve("name = \"fp16\"\n[hook.inner]\nname = \"topk\"\ndensity = 1\nerror_feedback = false\n");
+  const auto resolved = resolve(
+      "name = \"fp16\"\n[hook.inner]\nname = \"topk\"\ndensity = 1\nerror_feedback = false\n");
   EXPECT_THAT(mistakes(), IsEmpty());
   ASSERT_EQ(resolved.choice.size(), 2U);
   EXPECT_EQ(resolved.choice[0], (ChosenHook{built("hooks/fp16.so"), "fp16", {}}));
@@ -95,9 +95,8 @@ TEST_F(ResolveHooks, SayWhyAHookOfThatNameWasRefused) {
 
 TEST_F(ResolveHooks, SayWhatIsWrongWithALibrary) {
   resolve("name = \"topk\"\nlibrary = \"absent.so\"\n");
-  EXPECT_THAT(mistakes(),
-              ElementsAre("e.toml:5:11: hook.library: " + (folder / "absent.so").string() +
-                          ": there is no such file"));
+  EXPECT_THAT(mistakes(), ElementsAre("e.toml:5:11: hook.library: " +
+                                      (folder / "absent.so").string() + ": there is no such file"));
   resolve("name = \"zebra\"\nlibrary = \"" + built("hooks/topk.so") + "\"\n");
   EXPECT_THAT(mistakes(), ElementsAre("e.toml:4:8: hook.name: " + built("hooks/topk.so") +
                                       " has no hook \"zebra\"; it has topk"));
@@ -129,6 +128,17 @@ TEST_F(ResolveHooks, RefuseJoinForAHookThatNeedsEveryRank) {
                                       "rank that has no inputs; leave ddp.join out"));
   resolve("name = \"fp16\"\n[ddp]\njoin = true\n");
   EXPECT_THAT(mistakes(), IsEmpty());
+}
+
+TEST_F(ResolveHooks, RefuseJoinForEveryHookOfTheLibraryThatCannot) {
+  // The others join: tests/engine/hooks/plugin/CompositionTest.cpp.
+  for (const char* name : {"delayed", "dgc", "ef_sign", "gossip", "hierarchical", "onebit",
+                           "post_local_sgd", "powersgd", "randomk", "sign", "zero_rs"}) {
+    const std::string quoted = std::string("\"") + name + "\"";
+    resolve("name = " + quoted + "\n[ddp]\njoin = true\n");
+    EXPECT_THAT(mistakes(),
+                ElementsAre(HasSubstr(quoted + " cannot do without a rank that has no inputs")));
+  }
 }
 
 }  // namespace

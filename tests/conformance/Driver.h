@@ -9,15 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/ProcessGroupFactory.h"
 
 namespace lockstep::conformance {
 
-/// What one rank of a run is given. The ranks are threads of one process over Gloo and loopback.
+/// What one rank of a run is given. The ranks are threads of one process, or processes, over Gloo
+/// and loopback.
 struct Run {
   std::filesystem::path folder;  ///< files of the Python side and for it
   const nlohmann::json& spec;    ///< the content of spec.json
   std::shared_ptr<process_group::ProcessGroup> group;
+  /// For further groups, with another name each.
+  std::shared_ptr<store::Store> store;
+  process_group::GroupOptions groupOptions;
 
   [[nodiscard]] int rank() const { return group->rank(); }
 };
@@ -25,6 +29,7 @@ struct Run {
 // Each kind of run stands in a file of its own, which lists the files it reads and writes.
 void runTraining(const Run& run);
 void runDifferential(const Run& run);
+void runHooks(const Run& run);
 void runPartition(const Run& run);
 
 /// Returns what the file holds, which must be these bytes and no more. Throws

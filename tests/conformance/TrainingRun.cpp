@@ -15,31 +15,13 @@
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/ddp/TensorText.h"
 #include "tests/conformance/Driver.h"
+#include "tests/conformance/Models.h"
 
 namespace lockstep::conformance {
 namespace {
 
 using nlohmann::json;
 namespace nn = torch::nn;
-
-nn::Sequential build(const std::string& kind) {
-  if (kind == "mlp") {
-    return nn::Sequential(nn::Linear(64, 96), nn::ReLU(), nn::Linear(96, 64), nn::ReLU(),
-                          nn::Linear(64, 48), nn::ReLU(), nn::Linear(48, 10));
-  }
-  return nn::Sequential(nn::Conv2d(nn::Conv2dOptions(1, 6, 3)), nn::BatchNorm2d(6), nn::ReLU(),
-                        nn::MaxPool2d(2), nn::Conv2d(nn::Conv2dOptions(6, 16, 3)), nn::ReLU(),
-                        nn::MaxPool2d(2), nn::Flatten(), nn::Linear(64, 48), nn::ReLU(),
-                        nn::Linear(48, 10));
-}
-
-std::vector<double> numbers(const std::vector<at::Tensor>& tensors) {
-  std::vector<double> list;
-  for (const at::Tensor& tensor : tensors) {
-    append(tensor, list);
-  }
-  return list;
-}
 
 std::vector<std::vector<std::uint32_t>> planOf19(const ddp::DistributedDataParallel& model,
                                                  const ddp::DdpOptions& options) {
@@ -65,7 +47,7 @@ void runTraining(const Run& run) {
     shape.push_back(size);
   }
   const at::Tensor inputs = load(run.folder / "inputs.bin", at::kFloat, shape);
-  nn::Sequential model = build(spec.at("model"));
+  nn::Sequential model = buildModel(spec.at("model"));
   if (run.rank() == 0) {  // the others get theirs from rank 0
     torch::NoGradGuard noGrad;
     nn::utils::vector_to_parameters(loadAll(run.folder / "weights.bin", at::kFloat),

@@ -15,6 +15,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 import peers
+import models
 import numpy
 import torch
 import torch.distributed as dist
@@ -23,20 +24,6 @@ from torch import nn
 TOLERANCE = 1e-5
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
-CAPS = {"mlp": (0.01, 0.02), "cnn": (0.002, 0.01)}  # first and other buckets, MiB
-INPUTS = {"mlp": (64,), "cnn": (1, 14, 14)}
-CLASSES = 10
-
-
-def build(kind):
-    if kind == "mlp":
-        return nn.Sequential(
-            nn.Linear(64, 96), nn.ReLU(), nn.Linear(96, 64), nn.ReLU(),
-            nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, CLASSES))
-    return nn.Sequential(
-        nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(6, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
-        nn.Linear(64, 48), nn.ReLU(), nn.Linear(48, CLASSES))
 
 
 def plan(model, limits):
@@ -53,9 +40,9 @@ def rebuilt_lists(ddp):
 
 
 def train_torch(rank, args, folder, inputs, targets, weights):
-    first, cap = CAPS[args.model]
+    first, cap = models.CAPS[args.model]
     dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
-    model = build(args.model)
+    model = models.build(args.model)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
     ddp = nn.parallel.DistributedDataParallel(
@@ -81,9 +68,9 @@ def train_torch(rank, args, folder, inputs, targets, weights):
 
 
 def spec_of(args):
-    first, cap = CAPS[args.model]
+    first, cap = models.CAPS[args.model]
     return {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
-            "batch": args.batch, "input": INPUTS[args.model], "first_bucket_mb": first,
+            "batch": args.batch, "input": models.INPUTS[args.model], "first_bucket_mb": first,
             "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
 
 
@@ -122,7 +109,7 @@ def compare(args, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
-    parser.add_argument("--model", choices=sorted(INPUTS), required=True)
+    parser.add_argument("--model", choices=sorted(models.INPUTS), required=True)
     parser.add_argument("--world", type=int, required=True)
     parser.add_argument("--view", action="store_true")
     parser.add_argument("--steps", type=int, default=100)
@@ -131,11 +118,11 @@ def main():
     peers.prepare()
     random = numpy.random.default_rng(7)
     shape = (args.steps, args.world, args.batch)
-    inputs = random.standard_normal(shape + INPUTS[args.model], dtype=numpy.float32)
+    inputs = random.standard_normal(shape + models.INPUTS[args.model], dtype=numpy.float32)
     # Classes that depend on the input, so that there is something to learn.
-    targets = inputs.reshape(shape + (-1,))[..., :CLASSES].argmax(axis=-1)
+    targets = inputs.reshape(shape + (-1,))[..., :models.CLASSES].argmax(axis=-1)
     torch.manual_seed(7)
-    weights = nn.utils.parameters_to_vector(build(args.model).parameters()).detach().numpy()
+    weights = nn.utils.parameters_to_vector(models.build(args.model).parameters()).detach().numpy()
     with tempfile.TemporaryDirectory(prefix="conformance-") as folder:
         for name, array in (("inputs", inputs), ("targets", targets), ("weights", weights)):
             array.tofile(os.path.join(folder, name + ".bin"))

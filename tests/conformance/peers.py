@@ -1,10 +1,12 @@
 """What the comparisons with PyTorch share: PyTorch's ranks, and Lockstep's program beside them."""
 
+import datetime
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import time
 import traceback
 
 try:
@@ -13,6 +15,8 @@ try:
     import torch.distributed as dist
 except ImportError as error:
     sys.exit(f"conformance needs Debian's python3-torch and python3-numpy: {error}")
+
+PATIENCE = datetime.timedelta(seconds=100)
 
 
 def prepare():
@@ -33,7 +37,7 @@ def run_torch(world, folder, body):
             code = 1
             try:
                 dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous",
-                                        rank=rank, world_size=world)
+                                        rank=rank, world_size=world, timeout=PATIENCE)
                 body(rank)
                 dist.barrier()
                 code = 0
@@ -48,11 +52,20 @@ def run_torch(world, folder, body):
         sys.exit(f"PyTorch's ranks ended with exit codes {codes}")
 
 
-def run_lockstep(driver, kind, folder, spec, timeout):
+def run_lockstep(driver, kind, folder, spec, timeout, processes=False):
+    """Runs the driver's ranks as threads of one process, or each as a process."""
     write(folder, "spec.json", spec)
-    done = subprocess.run([driver, kind, folder], timeout=timeout)
-    if done.returncode != 0:
-        sys.exit(f"{driver} ended with exit code {done.returncode}")
+    ranks = [[str(rank)] for rank in range(spec["world"])] if processes else [[]]
+    started = [subprocess.Popen([driver, kind, folder] + rank) for rank in ranks]
+    end = time.monotonic() + timeout
+    try:
+        codes = [process.wait(end - time.monotonic()) for process in started]
+    finally:
+        for process in started:
+            process.kill()  # one that has ended feels nothing
+            process.wait()
+    if any(codes):
+        sys.exit(f"{driver} ended with exit codes {codes}")
 
 
 def write(folder, name, content):

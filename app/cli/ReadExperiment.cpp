@@ -1,5 +1,7 @@
 #include "app/cli/ReadExperiment.h"
 
+#include <fmt/format.h>
+
 #include "engine/plugin/ResolveHooks.h"
 
 namespace lockstep::cli {
@@ -9,6 +11,21 @@ experiment::ParseOutcome readExperiment(const std::string& file,
   auto parsed = experiment::parseFile(file, overrides);
   plugin::resolveHooks(parsed, file);
   return parsed;
+}
+
+base::Result<experiment::Overrides> overridesOf(const std::vector<std::string>& sets,
+                                                const std::string& where) {
+  experiment::Overrides overrides;
+  for (const auto& text : sets) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return base::Error{base::ExitCode::kBadInput,
+                         fmt::format("\"{}\" is no key=value, such as ddp.bucket_cap_mb=4", text),
+                         where};
+    }
+    overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return overrides;
 }
 
 }  // namespace lockstep::cli

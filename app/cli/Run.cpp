@@ -29,19 +29,6 @@ struct RunArguments {
   bool quiet = false;
 };
 
-base::Result<experiment::Overrides> overridesOf(const std::vector<std::string>& sets) {
-  experiment::Overrides overrides;
-  for (const auto& text : sets) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return Error{ExitCode::kBadInput,
-                   fmt::format("\"{}\" is no key=value, such as ddp.bucket_cap_mb=4", text), "--set"};
-    }
-    overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return overrides;
-}
-
 /// Returns runs/<name>-<UTC stamp>.lockstep, with a number when that is taken.
 std::filesystem::path freshRunFile(const std::string& name) {
   std::string stem;
@@ -89,7 +76,7 @@ int conclude(const RunArguments& arguments, const std::filesystem::path& runFile
 }
 
 int run(const RunArguments& arguments) {
-  const auto overrides = overridesOf(arguments.sets);
+  const auto overrides = overridesOf(arguments.sets, "--set");
   if (!overrides.ok()) {
     return fail(overrides.error());
   }

@@ -11,7 +11,7 @@ namespace lockstep::cli {
 namespace {
 
 int stop(const std::string& run) {
-  const auto answer = launch::sendControl(run, {launch::ControlCommand::Kind::kStop, true});
+  const auto answer = launch::sendControl(run, {launch::ControlCommand::Kind::kStop});
   if (!answer.ok()) {
     return fail(answer.error());
   }

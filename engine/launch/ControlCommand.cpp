@@ -5,7 +5,8 @@
 namespace lockstep::launch {
 namespace {
 
-constexpr const char* kCommands = "the commands are stop, capture (with \"enabled\") and status";
+constexpr const char* kCommands =
+    "the commands are stop, capture (with \"enabled\"), set (with \"key\" and \"value\") and status";
 
 base::Error refuse(const std::string& what) {
   return {base::ExitCode::kBadInput, what + "; " + kCommands, "control socket"};
@@ -19,6 +20,11 @@ std::string toJson(const ControlCommand& command) {
       return R"({"command":"stop"})";
     case ControlCommand::Kind::kCapture:
       return nlohmann::json{{"command", "capture"}, {"enabled", command.enabled}}.dump();
+    case ControlCommand::Kind::kSet:
+      return nlohmann::json{{"command", "set"},
+                            {"key", command.change.key},
+                            {"value", nlohmann::json::parse(command.change.value)}}
+          .dump();
     case ControlCommand::Kind::kStatus:
       break;
   }
@@ -32,10 +38,22 @@ base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
   }
   const auto name = json["command"].get<std::string>();
   if (name == "stop") {
-    return ControlCommand{ControlCommand::Kind::kStop, true};
+    return ControlCommand{ControlCommand::Kind::kStop};
   }
   if (name == "status") {
-    return ControlCommand{ControlCommand::Kind::kStatus, true};
+    return ControlCommand{ControlCommand::Kind::kStatus};
+  }
+  if (name == "set") {
+    const auto key = json.find("key");
+    const auto value = json.find("value");
+    const bool scalar = value != json.end() &&
+                        (value->is_number() || value->is_boolean() || value->is_string());
+    if (key == json.end() || !key->is_string() || !scalar) {
+      return refuse("set needs a \"key\" and a \"value\" that is a number, a text, true or false");
+    }
+    ControlCommand set{ControlCommand::Kind::kSet};
+    set.change = {key->get<std::string>(), value->dump()};
+    return set;
   }
   if (name == "capture") {
     if (!json.contains("enabled") || !json["enabled"].is_boolean()) {

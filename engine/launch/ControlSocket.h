@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
+#include "engine/experiment/SettingChange.h"
 #include "engine/launch/EventLoop.h"
 
 namespace lockstep::launch {
@@ -19,6 +20,8 @@ namespace lockstep::launch {
 //
 //   {"command":"stop"}                     -> {"ok":true}
 //   {"command":"capture","enabled":false}  -> {"ok":true}
+//   {"command":"set","key":"hook.density",
+//    "value":0.05}                         -> {"ok":true}
 //   {"command":"status"}                   -> {"ok":true,"state":"running","steps":[12,12],
 //                                              "planned_steps":100,"loss":0.4,"events":900,
 //                                              "events_dropped":0,"capture":true}
@@ -29,9 +32,10 @@ namespace lockstep::launch {
 
 /// One command to a running supervisor.
 struct ControlCommand {
-  enum class Kind { kStop, kCapture, kStatus };
+  enum class Kind { kStop, kCapture, kSet, kStatus };
   Kind kind = Kind::kStatus;
-  bool enabled = true;  ///< kCapture
+  bool enabled = true;                 ///< kCapture
+  experiment::SettingChange change{};  ///< kSet
 };
 
 std::string toJson(const ControlCommand& command);

@@ -9,6 +9,8 @@
 #include "engine/launch/RankProgram.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"
+#include "engine/store/PrefixStore.h"
+#include "engine/store/Rendezvous.h"
 #include "engine/store/TCPStore.h"
 #include "engine/trace/HostFacts.h"
 
@@ -119,6 +121,8 @@ base::Result<LaunchOutcome> superviseRun(
     return store.error();
   }
   resources.masterPort = store.value()->port();
+  resources.store = std::make_unique<store::PrefixStore>(
+      store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(store).value()));
   auto segments = detail::makeSegments(options.experiment);
   if (!segments.ok()) {
     return segments.error();

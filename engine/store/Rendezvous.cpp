@@ -144,7 +144,7 @@ Result<Rendezvous> meetByEnvironment(const RendezvousEnvironment& environment,
                                      const std::string& job, Store::Milliseconds timeout) {
   // A restart finds the store of the attempt before where an agent serves it.
   return meetOverTcp({environment.masterAddress, environment.storePort, environment.hostsStore,
-                      fmt::format("attempt {}", environment.attempt)},
+                      attemptPrefix(environment.attempt)},
                      {environment.rank, environment.worldSize, job}, timeout);
 }
 
@@ -184,6 +184,10 @@ Result<T> at(const std::string& place, Result<T> result) {
 }
 
 }  // namespace
+
+std::string attemptPrefix(int attempt) {
+  return fmt::format("attempt {}", attempt);
+}
 
 Result<Rendezvous> rendezvous(const std::string& address, const RendezvousOptions& options) {
   const std::string place = "rendezvous " + address;

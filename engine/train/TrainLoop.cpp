@@ -8,14 +8,17 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <variant>
 
 #include "engine/base/Log.h"
 #include "engine/ddp/Join.h"
+#include "engine/hooks/HookError.h"
 #include "engine/trace/Messages.h"
+#include "engine/train/AgreementInJoin.h"
 #include "engine/train/Evaluate.h"
 #include "engine/train/GatherTexts.h"
 #include "engine/train/OptimizerState.h"
-#include "engine/train/StopRelay.h"
 
 namespace lockstep::train {
 
@@ -48,7 +51,7 @@ TrainLoop::TrainLoop(TrainParts parts)
     : parts_(std::move(parts)),
       batches_(parts_.datasets.train, samplingOf(parts_), batchSizeOf(parts_.experiment)),
       parameters_(parts_.model.parameters()),
-      stop_(parts_.store, parts_.group.rank(), parts_.group.size(), parts_.stopRequested) {
+      agreement_(parts_.store, parts_.group.rank(), parts_.group.size(), parts_.stopRequested) {
   const auto& train = parts_.experiment.train;
   plannedSteps_ = train.steps ? *train.steps : train.epochs.value_or(1) * batches_.stepsPerEpoch();
   const std::int64_t batch = batchSizeOf(parts_.experiment);
@@ -119,14 +122,14 @@ base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
   if (parts_.zero != nullptr) {
     joinables.push_back(parts_.zero);
   }
-  StopRelay relay(stop_, *joinables.front());
-  joinables.push_back(&relay);
+  AgreementInJoin agreement(agreement_, *joinables.front());
+  joinables.push_back(&agreement);
   ddp::Join join(std::move(joinables), options);
   if (auto trained = trainSteps(outcome); !trained.ok()) {
     return trained.error();
   }
   if (!outcome.stopped) {
-    stop_.leave(step_);
+    agreement_.leave(step_, true);
   }
   join.finish(stepNumber());
   // A rank that was out of inputs does not know whether the others were, too, or have stopped.
@@ -154,7 +157,15 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
         return written;
       }
     }
-    outcome.stopped = step_ < ownSteps_ && stop_.shouldStop(step_);
+    if (step_ < ownSteps_) {
+      const StepDecision decision = agreement_.before(step_);
+      outcome.stopped = decision.stop;
+      std::for_each(decision.changes.begin(), decision.changes.end(),
+                    [this](const auto& wanted) { change(wanted); });
+    }
+  }
+  if (!parts_.experiment.ddp.join && !outcome.stopped) {
+    agreement_.leave(step_, false);
   }
   if (ownSteps_ < plannedSteps_ && !outcome.stopped) {
     parts_.faults->inputsEnded(stepNumber());
@@ -210,8 +221,10 @@ void TrainLoop::step(bool synchronised) {
     zeroGradients();
   }
   if (synchronised && parts_.log != nullptr) {
-    parts_.log->iteration(number, parts_.hook == nullptr ? std::map<std::string, double>()
-                                                         : parts_.hook->takeCounters());
+    auto numbers = parts_.hook == nullptr ? std::map<std::string, double>()
+                                          : parts_.hook->takeCounters();
+    numbers.insert(changed_.begin(), changed_.end());
+    parts_.log->iteration(number, numbers);
   }
   loss_ = loss.item<double>();
   parts_.lane.number(EventKind::kLoss, number, loss_);
@@ -235,6 +248,27 @@ void TrainLoop::updateParameters() {
   }
   if (parts_.hook != nullptr) {
     parts_.hook->afterOptimizer(stepNumber());
+  }
+}
+
+void TrainLoop::change(const experiment::SettingChange& wanted) {
+  const auto json = nlohmann::json::parse(wanted.value);
+  const plugin::HookValue value = json.is_string() ? plugin::HookValue(json.get<std::string>())
+                                                   : plugin::HookValue(json.get<double>());
+  try {
+    if (parts_.hook == nullptr) {
+      throw hooks::HookError("the run has no plugin's hook");
+    }
+    parts_.hook->set(wanted.key, value);
+  } catch (const hooks::HookError& error) {
+    base::logWarning("{} stays as it was: {}", wanted.key, error.what());
+    return;
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    changed_.insert_or_assign(wanted.key, *number);
+  }
+  if (parts_.group.rank() == 0) {
+    base::logInfo("{} = {} from step {} on", wanted.key, wanted.value, step_);
   }
 }
 

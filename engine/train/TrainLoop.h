@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "engine/base/Result.h"
@@ -18,7 +20,7 @@
 #include "engine/train/BatchStream.h"
 #include "engine/train/Checkpoint.h"
 #include "engine/train/DdpLog.h"
-#include "engine/train/StopAgreement.h"
+#include "engine/train/StepAgreement.h"
 #include "engine/train/Strategy.h"
 #include "engine/train/data/Dataset.h"
 #include "engine/train/faults/FaultInjector.h"
@@ -55,7 +57,7 @@ struct TrainOutcome {
   bool stopped = false;    ///< on request, before the planned end
 };
 
-/// Trains until the planned number of steps or an agreed stop. [step-thread]
+/// Trains until the planned number of steps or an agreed stop (StepAgreement.h). [step-thread]
 ///
 /// One step: a batch, forward with loss, backward, and with every `ddp.sync_every`-th step (and
 /// the last) the reduction and the optimizer; the steps between accumulate under NoSync, so
@@ -92,6 +94,7 @@ class TrainLoop {
   void step(bool synchronised);
   void updateParameters();
   void zeroGradients();
+  void change(const experiment::SettingChange& wanted);
   void seedStep() const;
   void evaluateNow(std::int64_t stepsDone);
   base::Status checkpointNow();
@@ -100,12 +103,13 @@ class TrainLoop {
   TrainParts parts_;
   BatchStream batches_;
   std::vector<at::Tensor> parameters_;
-  StopAgreement stop_;
+  StepAgreement agreement_;
   std::int64_t plannedSteps_;
   std::int64_t ownSteps_ = 0;  // the same, or fewer where this rank's inputs end early
   std::int64_t step_ = 0;      // the one in progress, or the next
   std::int64_t lastCheckpoint_ = 0;
   std::int64_t lastEvaluation_ = -1;
+  std::map<std::string, double> changed_;  // settings, while the run was live
   double loss_ = 0;
   bool lossWasFinite_ = true;
 };

@@ -100,6 +100,18 @@ TEST_F(TrainingTest, TrainsToTheSameParametersOnEveryRank) {
   EXPECT_GT(json["buckets"]["rebuilt"].size(), 1u);
 }
 
+TEST_F(TrainingTest, CountsOnAShapedLinkTheBytesOfTheRunAndNotThoseOfMeasuringTheLink) {
+  std::vector<std::uint64_t> bytes;
+  for (const char* link : {"0", "0.05"}) {
+    std::filesystem::remove(folder / "r.lockstep");
+    const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set",
+                                 std::string("link.bandwidth_gbps=") + link});
+    ASSERT_EQ(ended.exitCode, 0) << ended.err;
+    bytes.push_back(info()["ranks"][1]["wire_bytes"]);
+  }
+  EXPECT_EQ(bytes[0], bytes[1]);
+}
+
 TEST_F(TrainingTest, KeepsTheRanksAsItsDirectChildren) {
   const auto running = startEndless();
   ASSERT_THAT(rankPids, SizeIs(2));
@@ -154,6 +166,63 @@ TEST_F(TrainingTest, StopsByTheStopCommand) {
   EXPECT_EQ(lockstep({"stop", "r.lockstep"}).exitCode, 0);
   EXPECT_EQ(running->wait().exitCode, 130);
   EXPECT_EQ(info()["state"], "stopped");
+}
+
+TEST_F(TrainingTest, StopsRanksThatRunApartAtOneStep) {
+  for (const char* hook : {"gossip", "post_local_sgd", "noop"}) {
+    std::filesystem::remove(folder / "r.lockstep");
+    const auto running = startEndless({std::string("hook.name=") + hook, "processes.world_size=3"});
+    EXPECT_EQ(lockstep({"stop", "r.lockstep"}).exitCode, 0);
+    const auto ended = running->wait();
+    EXPECT_EQ(ended.exitCode, 130) << hook << ": " << ended.err;
+    const auto json = info();
+    EXPECT_EQ(json["state"], "stopped");
+    for (int rank = 1; rank < 3; ++rank) {
+      EXPECT_EQ(json["ranks"][rank]["ddp_logging"]["iteration"],
+                json["ranks"][0]["ddp_logging"]["iteration"])
+          << hook;
+    }
+  }
+}
+
+TEST_F(TrainingTest, ChangesAParameterOfTheHookOnAllRanksWhileTheRunIsLive) {
+  const auto running = startEndless({"hook.name=topk", "hook.density=0.1"});
+  const auto set = lockstep({"set", "r.lockstep", "hook.density=0.01"});
+  EXPECT_EQ(set.exitCode, 0) << set.err;
+  const auto kept = [](const Json& json, int rank) {
+    return json["ranks"][rank]["ddp_logging"].value("hook.kept", 0);
+  };
+  // A hundredth of 784 x 32 + 32 + 32 x 10 + 10 parameters.
+  Json now = info();
+  while (now["state"] == "running" && (kept(now, 0) != 255 || kept(now, 1) != 255)) {
+    now = info();
+  }
+  EXPECT_EQ(now["ranks"][1]["ddp_logging"]["hook.density"], 0.01);
+  running->send(SIGINT);
+  const auto ended = running->wait();
+  EXPECT_EQ(ended.exitCode, 130) << ended.err;
+  now = info();
+  EXPECT_EQ(now["ranks"][0]["parameter_hash"], now["ranks"][1]["parameter_hash"]);
+}
+
+TEST_F(TrainingTest, RefusesToChangeWhatMustStayWhileTheRunIsLive) {
+  const auto running = startEndless({"hook.name=topk", "hook.density=0.1"});
+  const auto refusal = [&](const std::string& change) {
+    const auto ended = lockstep({"set", "r.lockstep", change});
+    EXPECT_EQ(ended.exitCode, 2) << change;
+    EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+    return ended.err;
+  };
+  EXPECT_THAT(refusal("hook.density=2"), HasSubstr("hook.density"));
+  EXPECT_THAT(refusal("hook.densty=0.1"), HasSubstr("did you mean hook.density"));
+  EXPECT_THAT(refusal("hook.error_feedback=false"),
+              HasSubstr("hook.error_feedback cannot change during a run; of this one can "
+                        "hook.density"));
+  EXPECT_THAT(refusal("train.steps=5"), HasSubstr("train.steps cannot change during a run"));
+  EXPECT_THAT(refusal("density"), HasSubstr("is no key=value"));
+  running->send(SIGINT);
+  running->wait();
+  EXPECT_THAT(refusal("hook.density=0.1"), HasSubstr("this run takes no commands"));
 }
 
 TEST_F(TrainingTest, LeavesNoRankAndAReadableFileWhenTheSupervisorIsKilled) {

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/detail/HookStates.h"
+#include "engine/hooks/plugin/detail/HookValues.h"
 #include "engine/hooks/plugin/detail/PluginSession.h"
 
 namespace lockstep::hooks {
@@ -14,25 +16,6 @@ namespace lockstep::hooks {
 namespace {
 
 using detail::PluginSession;
-
-std::vector<lockstep_value> valuesOf(const plugin::HookInfo& info, const plugin::ChosenHook& hook) {
-  std::vector<lockstep_value> values;
-  for (const plugin::HookParam& param : info.params) {
-    const auto given = hook.values.find(param.key);
-    lockstep_value value{param.key.c_str(), static_cast<std::int32_t>(param.type) + LOCKSTEP_BOOL,
-                         param.initial, nullptr};
-    const bool textual = param.type == plugin::HookParam::Type::kChoice ||
-                         param.type == plugin::HookParam::Type::kText;
-    if (textual) {
-      value.text = given == hook.values.end() ? param.initialText.c_str()
-                                              : std::get<std::string>(given->second).c_str();
-    } else if (given != hook.values.end()) {
-      value.number = std::get<double>(given->second);
-    }
-    values.push_back(value);
-  }
-  return values;
-}
 
 template <typename Table>
 const Table* extensionOf(const PluginSession& session, const char* id) {
@@ -89,7 +72,7 @@ void PluginHook::create(std::size_t depth) {
     throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
   }
   auto session = std::make_shared<PluginSession>(
-      detail::SessionOptions{library.value(), chosen.id, valuesOf(*info, chosen),
+      detail::SessionOptions{library.value(), chosen.id, detail::valuesOf(*info, chosen),
                              options_.groups[depth], options_.tracer, strand_, inner,
                              options_.ranksShareProcess});
   session->create();
@@ -226,6 +209,38 @@ void PluginHook::update(std::uint32_t step) {
   around("update", step, [outer = sessions_.front().get()](const PluginSession& session) {
     return &session == outer ? StepEntry(optimizerOf(session)->update) : nullptr;
   });
+}
+
+void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
+  constexpr std::string_view kHook = "hook.";
+  constexpr std::string_view kInner = "inner.";
+  if (!key.starts_with(kHook)) {
+    throw HookError(fmt::format("{} is no parameter of a hook", key));
+  }
+  std::string_view name(key);
+  name.remove_prefix(kHook.size());
+  std::size_t depth = 0;
+  for (; name.starts_with(kInner); ++depth) {
+    name.remove_prefix(kInner.size());
+  }
+  if (depth >= sessions_.size()) {
+    throw HookError(fmt::format("{}: there is no hook inside hook '{}'", key, name_));
+  }
+  PluginSession& session = *sessions_[depth];
+  const auto& params = session.info().params;
+  const auto param = std::find_if(params.begin(), params.end(),
+                                  [name](const auto& known) { return known.key == name; });
+  const auto* table = extensionOf<lockstep_ext_live_params>(session, "lockstep.live-params/1");
+  if (param == params.end() || !param->live || table == nullptr || table->set == nullptr) {
+    throw HookError(
+        fmt::format("hook '{}': {} cannot change during a run", session.info().id, name));
+  }
+  if (const auto wrong = detail::whatIsWrong(*param, value)) {
+    throw HookError(fmt::format("hook '{}': {} {}", session.info().id, name, *wrong));
+  }
+  const lockstep_value raw = detail::rawValue(*param, value);
+  const detail::CallNote note(session, "set");
+  check(session, table->set(session.hook(), &raw), fmt::format("changing {}", name));
 }
 
 std::map<std::string, double> PluginHook::takeCounters() {

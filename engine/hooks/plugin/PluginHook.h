@@ -85,6 +85,10 @@ class PluginHook final : public CommHook {
   void afterOptimizer(std::uint32_t step);
   void endOfRun(std::uint32_t step);
 
+  /// Changes a live parameter between steps: `key` is an experiment's, "hook.density" or, of a hook
+  /// inside, "hook.inner.density". Throws HookError when it cannot be changed; it is as it was then.
+  void set(const std::string& key, const plugin::HookValue& value);
+
   /// What the hooks counted (lockstep_host::counter) since the last call, by "hook.<key>"; the
   /// numbers of a step's buckets are added up. Valid between steps.
   [[nodiscard]] std::map<std::string, double> takeCounters();
@@ -100,7 +104,6 @@ class PluginHook final : public CommHook {
   using StepFunction = std::function<StepEntry(const detail::PluginSession&)>;
 
   void create(std::size_t depth);
-  void close();
   void around(const char* call, std::uint32_t step, StepFunction function);
 
   const PluginHookOptions options_;

@@ -16,6 +16,7 @@
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/Supervisor.h"
 #include "engine/launch/Verdict.h"
+#include "engine/store/Store.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
 
@@ -28,6 +29,7 @@ struct Resources {
   std::vector<trace::Segment> segments;
   std::unique_ptr<trace::Recorder> recorder;
   std::filesystem::path rankProgram;
+  std::unique_ptr<store::Store> store;  ///< the ranks meet in it
   std::uint16_t masterPort = 0;
   std::string runId;
 };
@@ -85,6 +87,7 @@ class Supervision {
   [[nodiscard]] TimePoint nextDeadline() const;
   [[nodiscard]] Obituary lastWords(int rank) const;
   [[nodiscard]] std::string describeStartup() const;
+  std::string set(const experiment::SettingChange& change);
   LaunchOutcome conclude();
 
   const LaunchOptions& options_;
@@ -104,6 +107,7 @@ class Supervision {
   TimePoint pressureDeadline_ = TimePoint::max();
   TimePoint nextTick_ = start_;
   int ended_ = 0;
+  std::int64_t changes_ = 0;  ///< of settings, so far
 };
 
 }  // namespace lockstep::launch::detail

@@ -80,6 +80,8 @@ std::string Supervision::answer(const ControlCommand& command) {
       }
       resources_.recorder->addLog(-1, capture_ ? "capture: on" : "capture: off");
       return R"({"ok":true})";
+    case ControlCommand::Kind::kSet:
+      return set(command.change);
     case ControlCommand::Kind::kStatus:
       break;
   }
@@ -94,6 +96,17 @@ std::string Supervision::answer(const ControlCommand& command) {
                         {"events_dropped", progress.dropped},
                         {"capture", capture_}}
       .dump();
+}
+
+std::string Supervision::set(const experiment::SettingChange& change) {
+  try {
+    resources_.store->set(experiment::changeKey(changes_), experiment::toJson(change));
+  } catch (const store::StoreError& error) {
+    return nlohmann::json{{"ok", false}, {"error", error.what()}}.dump();
+  }
+  ++changes_;
+  resources_.recorder->addLog(-1, fmt::format("set: {} = {}", change.key, change.value));
+  return R"({"ok":true})";
 }
 
 LaunchOutcome Supervision::conclude() {

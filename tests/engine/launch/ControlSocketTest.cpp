@@ -126,13 +126,26 @@ TEST_F(ControlSocketTest, RemovesSocketsOfDeadSupervisorsAndItsOwnAtTheEnd) {
 }
 
 TEST_F(ControlSocketTest, ReadsBackItsOwnCommands) {
-  for (const ControlCommand command :
-       {ControlCommand{Kind::kStop, true}, ControlCommand{Kind::kCapture, false},
-        ControlCommand{Kind::kCapture, true}, ControlCommand{Kind::kStatus, true}}) {
+  for (const ControlCommand& command :
+       {ControlCommand{Kind::kStop}, ControlCommand{Kind::kCapture, false},
+        ControlCommand{Kind::kCapture, true}, ControlCommand{Kind::kStatus},
+        ControlCommand{Kind::kSet, true, {"hook.density", "0.05"}},
+        ControlCommand{Kind::kSet, true, {"hook.inner.mode", R"("ring")"}}}) {
     const auto read = controlCommandFromJson(toJson(command));
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read.value().kind, command.kind);
     EXPECT_EQ(read.value().enabled, command.enabled);
+    EXPECT_EQ(read.value().change, command.change);
+  }
+}
+
+TEST_F(ControlSocketTest, RefusesASetWithoutAKeyOrAValueThatASettingCanHave) {
+  for (const char* line : {R"({"command":"set","value":1})", R"({"command":"set","key":"a"})",
+                           R"({"command":"set","key":"a","value":[1]})",
+                           R"({"command":"set","key":1,"value":1})"}) {
+    const auto read = controlCommandFromJson(line);
+    ASSERT_FALSE(read.ok()) << line;
+    EXPECT_THAT(read.error().message(), HasSubstr("set needs"));
   }
 }
 

@@ -121,7 +121,7 @@ TEST_F(SupervisorSignalTest, KillsAtOnceOnASecondCtrlC) {
   kill(supervisor, SIGINT);
   // The stop is under way once a status says so; only then is the next signal a second one.
   for (std::string status; status.find("\"stopping\":true") == std::string::npos;) {
-    const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStatus, true});
+    const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStatus});
     ASSERT_TRUE(answer.ok()) << answer.error().message();
     status = answer.value();
   }
@@ -159,14 +159,14 @@ TEST_F(SupervisorSignalTest, LeavesNoRankAndAReadableFileWhenItIsKilled) {
   EXPECT_TRUE(ranksEnd());
   EXPECT_EQ(summary().info.state, RunState::kRecorderDied);
   EXPECT_THAT(summary().ranks, SizeIs(2));
-  const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStop, true});
+  const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStop});
   ASSERT_FALSE(answer.ok());
   EXPECT_THAT(answer.error().message(), HasSubstr("takes no commands"));
 }
 
 TEST_F(SupervisorSignalTest, StopsByACommandOnItsSocket) {
   start("0: hang@1; 1: hang@1");
-  const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStop, true});
+  const auto answer = sendControl(options.runFile, {ControlCommand::Kind::kStop});
   ASSERT_TRUE(answer.ok()) << answer.error().message();
   EXPECT_EQ(readLine(), "outcome stopped\n");
   EXPECT_EQ(WEXITSTATUS(waitForSupervisor()), 130);
@@ -176,7 +176,7 @@ TEST_F(SupervisorSignalTest, SwitchesCaptureByACommandOnItsSocket) {
   start("0: hang@1; 1: hang@1");
   const auto captures = [&](bool enabled) {
     EXPECT_TRUE(sendControl(options.runFile, {ControlCommand::Kind::kCapture, enabled}).ok());
-    const auto status = sendControl(options.runFile, {ControlCommand::Kind::kStatus, true});
+    const auto status = sendControl(options.runFile, {ControlCommand::Kind::kStatus});
     return status.ok() ? status.value() : status.error().message();
   };
   EXPECT_THAT(captures(false), HasSubstr("\"capture\":false"));

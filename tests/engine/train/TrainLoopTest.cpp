@@ -256,9 +256,9 @@ TEST(TrainLoop, StopsAllRanksAfterTheSameStepOnRequest) {
   const auto ends = train(experiment, 3, stop);
   EXPECT_EQ(ends[0].counts().count(EventKind::kEvaluate), 0u) << "a stop must not take long";
   EXPECT_TRUE(ends[0].outcome.stopped);
-  EXPECT_EQ(ends[0].outcome.steps, 2);
-  EXPECT_EQ(ends[1].outcome.steps, 2);
-  EXPECT_EQ(ends[2].outcome.steps, 2);
+  EXPECT_EQ(ends[0].outcome.steps, 1);
+  EXPECT_EQ(ends[1].outcome.steps, 1);
+  EXPECT_EQ(ends[2].outcome.steps, 1);
   EXPECT_EQ(ends[0].hash, ends[2].hash);
 }
 

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+#include "app/cli/ReadExperiment.h"
+#include "engine/launch/ControlSocket.h"
+#include "engine/plugin/ResolveHooks.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::cli {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+/// What may change while a run is live, by key, as JSON: the values of `hooks`.
+std::map<std::string, std::string> liveValues(const plugin::ResolvedHooks& hooks) {
+  std::map<std::string, std::string> live;
+  std::string table = "hook.";
+  for (std::size_t i = 0; i < hooks.choice.size(); ++i) {
+    const auto& values = hooks.choice[i].values;
+    for (const plugin::HookParam& param : hooks.infos[i].params) {
+      if (!param.live) {
+        continue;
+      }
+      const auto value = values.find(param.key);
+      live[table + param.key] =
+          value == values.end()
+              ? std::string()
+              : std::visit([](const auto& held) { return nlohmann::json(held).dump(); },
+                           value->second);
+    }
+    table += "inner.";
+  }
+  return live;
+}
+
+Error cannotChange(const std::string& key, const std::map<std::string, std::string>& live,
+                   const std::string& run) {
+  std::vector<std::string> keys;
+  for (const auto& [name, value] : live) {
+    keys.push_back(name);
+  }
+  return {ExitCode::kBadInput,
+          keys.empty() ? fmt::format("{} cannot change during a run, and nothing else of this one "
+                                     "can: no parameter of its hook is live",
+                                     key)
+                       : fmt::format("{} cannot change during a run; of this one can {}", key,
+                                     fmt::join(keys, ", ")),
+          run};
+}
+
+int set(const std::string& run, const std::vector<std::string>& sets) {
+  const auto overrides = overridesOf(sets, "set");
+  if (!overrides.ok()) {
+    return fail(overrides.error());
+  }
+  const auto summary = trace::readRunSummary(run);
+  if (!summary.ok()) {
+    return fail(summary.error());
+  }
+  // Checked as the experiment file that would say the same.
+  auto parsed =
+      experiment::parseText(summary.value().info.experimentToml, run, {}, overrides.value());
+  const auto live = liveValues(plugin::resolveHooks(parsed, ""));
+  if (!parsed.mistakes.empty()) {
+    return fail(parsed.mistakes);
+  }
+  for (const auto& [key, text] : overrides.value()) {
+    if (!live.contains(key)) {
+      return fail(cannotChange(key, live, run));
+    }
+  }
+  for (const auto& [key, text] : overrides.value()) {
+    launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
+    command.change = {key, live.at(key)};
+    if (const auto answer = launch::sendControl(run, command); !answer.ok()) {
+      return fail(answer.error());
+    }
+    fmt::print("{}: {} = {} soon, on all ranks from the same step on\n", run, key, live.at(key));
+  }
+  return 0;
+}
+
+struct SetArguments {
+  std::string run;
+  std::vector<std::string> sets;
+};
+
+}  // namespace
+
+void addSet(CLI::App& app, Command& chosen) {
+  auto* command =
+      app.add_subcommand("set", "Change live parameters of a live run's hook, on all ranks at once");
+  auto arguments = std::make_shared<SetArguments>();
+  command->add_option("RUN", arguments->run, "Run file")->required();
+  command->add_option("KEY=VALUE", arguments->sets, "For example hook.density=0.05")->required();
+  command->callback([&chosen, arguments] {
+    chosen = [arguments] { return set(arguments->run, arguments->sets); };
+  });
+}
+
+}  // namespace lockstep::cli

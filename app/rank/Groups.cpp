@@ -98,6 +98,17 @@ Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
   options.groupNumber = number;
   options.tracer = &tracer_;
   options.clock = clock_;
+  if (!options.simulateAnyway) {
+    auto silent = this->options("link", number);
+    silent.tracer = nullptr;
+    silent.check = process_group::CheckMode::kOff;
+    auto measured = process_group::makeProcessGroup(
+        experiment_.processes.backend, store_, environment_.rank, environment_.worldSize, silent);
+    if (!measured.ok()) {
+      return measured.error();
+    }
+    options.measuredOn = std::move(measured).value();
+  }
   auto made = process_group::ShapedGroup::make(std::move(group), *store_, options);
   measured_ = measured_ || made.ok();
   return made;

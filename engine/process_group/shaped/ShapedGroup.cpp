@@ -66,7 +66,8 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
                        nullptr};
   const double wanted = parts.model.slowest().bandwidthGbps;
   if (wanted > 0 && !options.simulateAnyway) {
-    const MeasuredLink measured = measureLink(*inner);
+    const MeasuredLink measured =
+        measureLink(options.measuredOn != nullptr ? *options.measuredOn : *inner);
     if (wanted > measured.bandwidthGbps / 2) {
       return tooFast(wanted, measured, *inner);
     }

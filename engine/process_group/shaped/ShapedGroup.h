@@ -18,6 +18,9 @@ struct ShapedOptions {
   /// Takes a link that the backend is hardly faster than, too: its figures then tell how the link
   /// would order things, not how long they took.
   bool simulateAnyway = false;
+  /// A group of the same backend and ranks to measure on, so that the bytes and events of the
+  /// measurement are not those of the run; null measures on the inner group.
+  std::shared_ptr<ProcessGroup> measuredOn;
   /// For events; as GroupOptions.
   std::uint8_t groupNumber = 0;
   /// Outlives the group; null records nothing.
@@ -58,7 +61,7 @@ struct MeasuredLink {
 class ShapedGroup final : public ForwardingGroup {
  public:
   /// Collective over `inner`'s ranks, which share `store`. Error (kBadInput): the slowest link of
-  /// the ring has more than half the bandwidth measured on `inner`, with both figures. Throws
+  /// the ring has more than half the bandwidth that was measured, with both figures. Throws
   /// StoreError, CommError.
   static base::Result<std::shared_ptr<ProcessGroup>> make(std::shared_ptr<ProcessGroup> inner,
                                                           store::Store& store,

@@ -39,7 +39,7 @@ class Gathering {
     }
     report_.events += update.spans.size();
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data_.spans),
-                 [](const trace::SpanRow& span) { return analysis::isAnalysed(span.kind); });
+                 analysis::isAnalysed);
   }
 
   RunReport finish() {

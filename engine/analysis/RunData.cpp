@@ -8,8 +8,8 @@ namespace lockstep::analysis {
 
 using trace::EventKind;
 
-bool isAnalysed(EventKind kind) {
-  switch (kind) {
+bool isAnalysed(const trace::SpanRow& span) {
+  switch (span.kind) {
     case EventKind::kStep:
     case EventKind::kForward:
     case EventKind::kBackward:
@@ -36,6 +36,8 @@ bool isAnalysed(EventKind kind) {
     case EventKind::kShaped:
     case EventKind::kGap:
       return true;
+    case EventKind::kHookCommunicate:
+      return span.bucket == trace::kNoBucket;
     default:
       return false;
   }
@@ -55,7 +57,7 @@ base::Result<RunData> readRunData(trace::RunFileReader& reader) {
         update.layouts.has_value() ? std::move(*update.layouts) : std::move(data.layouts);
     data.clock = update.clock.value_or(data.clock);
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data.spans),
-                 [](const trace::SpanRow& span) { return isAnalysed(span.kind); });
+                 isAnalysed);
     if (update.spans.size() < kSpansAtOnce) {
       return data;
     }

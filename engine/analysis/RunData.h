@@ -16,8 +16,8 @@ struct RunData {
   base::ClockCalibration clock;
 };
 
-/// Says whether the analysis looks at spans of this kind.
-bool isAnalysed(trace::EventKind kind);
+/// Says whether the analysis looks at a span.
+bool isAnalysed(const trace::SpanRow& span);
 
 /// Reads what a run file holds now, and keeps only what is analysed.
 base::Result<RunData> readRunData(trace::RunFileReader& reader);

@@ -63,6 +63,11 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
       rank.work.push_back(interval);
       rank.phases[span.step].optimizer += span.durationTicks;
       break;
+    case EventKind::kHookCommunicate:
+      if (span.bucket == trace::kNoBucket) {  // around the step, which waits for it
+        rank.service.push_back(interval);
+      }
+      break;
     case EventKind::kCopyIn:
     case EventKind::kCopyOut:
     case EventKind::kHookEncode:

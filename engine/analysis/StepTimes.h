@@ -14,7 +14,8 @@ namespace lockstep::analysis {
 // checked collective, the rest of one on a shaped link, and what DataParallel copies between its
 // devices. Computing is forward, backward and optimizer less what this rank did in them for the
 // communication's sake: copy-in, copy-out, encode, decode, waits, finalize, the broadcast of
-// buffers, the rebuild of buckets, DataParallel's copies. An optimizer step that a hook takes
+// buffers, the rebuild of buckets, DataParallel's copies, and all that a hook does around a step,
+// since the step waits for it. An optimizer step that a hook takes
 // beside the backward is computing wherever the step thread is. Then
 //   overlap % = time in flight and computing / time in flight
 //   exposed   = time in flight and not computing

@@ -23,7 +23,8 @@ base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   const auto work = group_->allreduce({buffer}, process_group::ReduceOp::kSum, options);
   return work->future().then([trace = trace_, communicateStart, step, index,
                               bytes](const std::vector<at::Tensor>& tensors) {
-    trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, index, bytes);
+    trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, eventBucket(index),
+                 bytes);
     return tensors.front();
   });
 }

@@ -26,13 +26,14 @@ class HookTrace {
   }
 
   /// Records a phase (kHookEncode, kHookCommunicate, kHookDecode) that began at `startTicks`
-  /// and ends now; `bytes` before an encode, on the wire, or after a decode.
+  /// and ends now, of eventBucket(), or of kNoBucket for what a hook does around a step; `bytes`
+  /// before an encode, on the wire, or after a decode.
   void phase(trace::EventKind kind, std::uint64_t startTicks, std::uint32_t step,
-             std::size_t bucket, std::uint64_t bytes) {
+             std::uint16_t bucket, std::uint64_t bytes) {
     if (lane_ != nullptr && lane_->enabled()) {
       const std::uint64_t endTicks = base::ticks();
       std::lock_guard lock(mutex_);
-      lane_->spanUntil(kind, startTicks, endTicks, step, eventBucket(bucket), bytes);
+      lane_->spanUntil(kind, startTicks, endTicks, step, bucket, bytes);
     }
   }
 

@@ -56,6 +56,14 @@ TEST_F(HooksTest, TrainAndTellWhatTheyCounted) {
   EXPECT_EQ(json["ranks"][1]["ddp_logging"]["hook.kept"], 2545);
 }
 
+TEST_F(HooksTest, ExposeWhatTheyCommunicateAfterTheOptimizersStep) {
+  const auto ended = run("[hook]\nname = \"gossip\"\nmix = \"parameters\"\n");
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  const auto json = Json::parse(ended.out);
+  EXPECT_GT(json["exposed_ms"].get<double>(), 0);
+  EXPECT_LT(json["overlap_percent"].get<double>(), 50);
+}
+
 TEST_F(HooksTest, LoseNoEventHoweverManyGroupsTheyMake) {
   const auto chained = run("[hook]\nname = \"fp16\"\n[hook.inner]\nname = \"allreduce\"\n",
                            {"link.latency_us=10"});

@@ -28,6 +28,8 @@
 ///     bool ownsUpdate();
 ///     void update(Run run, Step step);
 ///
+/// hook/tensors.hpp, which is not part of this, views buffers as libtorch's tensors.
+///
 /// Run, Bucket and Step are handles: copy them into continuations. Exceptions are caught at every
 /// entry and become the sentence of the failure; throw Error to choose its status.
 namespace lockstep::plugin {}

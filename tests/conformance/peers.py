@@ -72,7 +72,10 @@ def write(folder, name, content):
     pathlib.Path(folder, name).write_text(json.dumps(content))
 
 
+def read(folder, name):
+    return json.loads(pathlib.Path(folder, name).read_text())
+
+
 def read_both(folder, suffix):
     """Returns what Lockstep and what PyTorch wrote under one name."""
-    return tuple(json.loads(pathlib.Path(folder, side + suffix + ".json").read_text())
-                 for side in ("lockstep", "torch"))
+    return tuple(read(folder, side + suffix + ".json") for side in ("lockstep", "torch"))

@@ -102,38 +102,38 @@ Error failed(const Transport::Options& options, const std::string& what) {
                fmt::format("rank {}, group {}", options.rank, options.group)};
 }
 
-std::string joinedKey(const std::string& prefix, int rank) {
-  return fmt::format("{}joined/{}", prefix, rank);
+std::string stageKey(const std::string& prefix, const char* stage, int rank) {
+  return fmt::format("{}{}/{}", prefix, stage, rank);
 }
 
-// Waits until every rank has put its name down.
-base::Status meet(store::Store& store, const std::string& prefix,
-                  const Transport::Options& options) {
-  if (store.add(joinedKey(prefix, options.rank), 1) > 1) {
+// Waits until every rank has put its name down for a stage; `verb` is what they are to do.
+base::Status meet(store::Store& store, const std::string& prefix, const char* stage,
+                  const char* verb, const Transport::Options& options) {
+  if (store.add(stageKey(prefix, stage, options.rank), 1) > 1) {
     return failed(options, fmt::format("rank {0} has joined group {1} already: two processes with "
                                        "RANK={0}, or two groups of this name on one store",
                                        options.rank, options.group));
   }
   std::vector<std::string> keys;
   for (int rank = 0; rank < options.size; ++rank) {
-    keys.push_back(joinedKey(prefix, rank));
+    keys.push_back(stageKey(prefix, stage, rank));
   }
   try {
     store.wait(keys, options.timeout);
   } catch (const store::StoreError& error) {
     std::vector<int> missing;
     for (int rank = 0; rank < options.size; ++rank) {
-      if (!store.check({joinedKey(prefix, rank)})) {
+      if (!store.check({stageKey(prefix, stage, rank)})) {
         missing.push_back(rank);
       }
     }
     if (missing.empty()) {
       return failed(options, error.what());
     }
-    return failed(options, fmt::format("timed out after {} ms waiting for {} {} to join",
+    return failed(options, fmt::format("timed out after {} ms waiting for {} {} to {}",
                                        options.timeout.count(),
                                        missing.size() == 1 ? "rank" : "ranks",
-                                       fmt::join(missing, ", ")));
+                                       fmt::join(missing, ", "), verb));
   }
   return {};
 }
@@ -153,7 +153,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
   std::unique_ptr<Transport> transport(new Transport());
   const std::string prefix = fmt::format("gloo/{}/", options.group);
   try {
-    if (base::Status met = meet(store, prefix, options); !met.ok()) {
+    if (base::Status met = meet(store, prefix, "joined", "join", options); !met.ok()) {
       return met.error();
     }
     if (options.size == 1) {
@@ -177,6 +177,11 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
       transport->contexts_.push_back(std::move(context));
     }
     transport->keepVigil(options.rank, options.size);
+    // Nobody goes before all are connected: Gloo asks a new connection for its peer's address, on
+    // a thread of its own, and a peer that has ended by then ends this process, too (SIGABRT).
+    if (base::Status met = meet(store, prefix, "connected", "connect", options); !met.ok()) {
+      return met.error();
+    }
   } catch (const std::exception& error) {
     return failed(options, fmt::format("cannot connect: {}", withoutLocation(error.what())));
   }

@@ -291,5 +291,19 @@ TEST(GlooRendezvous, LetsSeveralGroupsMeetOnOneStore) {
   });
 }
 
+TEST(GlooRendezvous, GivesNobodyTheGroupBeforeAllAreConnected) {
+  // One that ended before would end a rank that is still connecting.
+  const auto store = std::make_shared<store::HashStore>();
+  support::runRanks(3, [&](int rank) {
+    GroupOptions options;
+    options.groupName = "trio";
+    const auto made = makeProcessGroup("gloo", store, rank, 3, options);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_TRUE(store->check(
+        {"gloo/trio/connected/0", "gloo/trio/connected/1", "gloo/trio/connected/2"}));
+    made.value()->barrier()->wait();
+  });
+}
+
 }  // namespace
 }  // namespace lockstep::process_group

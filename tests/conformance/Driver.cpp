@@ -7,6 +7,18 @@
 
 namespace lockstep::conformance {
 
+void forEachCombination(const Run& run,
+                        const std::function<void(const nlohmann::json& combination)>& body) {
+  for (const nlohmann::json& combination : run.spec.at("combinations")) {
+    try {
+      body(combination);
+    } catch (const std::exception& error) {
+      throw std::runtime_error("combination " + combination.at("number").dump() + ": " +
+                               error.what());
+    }
+  }
+}
+
 at::Tensor load(const std::filesystem::path& path, at::ScalarType type,
                 const std::vector<std::int64_t>& shape) {
   at::Tensor tensor = at::empty(shape, type);

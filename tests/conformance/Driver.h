@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -31,6 +32,10 @@ void runTraining(const Run& run);
 void runDifferential(const Run& run);
 void runHooks(const Run& run);
 void runPartition(const Run& run);
+
+/// Calls `body` with each of the spec's combinations, and names the one that throws.
+void forEachCombination(const Run& run,
+                        const std::function<void(const nlohmann::json& combination)>& body);
 
 /// Returns what the file holds, which must be these bytes and no more. Throws
 /// std::runtime_error.

@@ -139,14 +139,7 @@ void train(const Run& run, const json& spec) {
 }  // namespace
 
 void runHooks(const Run& run) {
-  for (const json& combination : run.spec.at("combinations")) {
-    try {
-      train(run, combination);
-    } catch (const std::exception& error) {
-      throw std::runtime_error("combination " + combination.at("number").dump() + ": " +
-                               error.what());
-    }
-  }
+  forEachCombination(run, [&run](const json& combination) { train(run, combination); });
 }
 
 }  // namespace lockstep::conformance

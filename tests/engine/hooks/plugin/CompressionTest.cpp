@@ -20,6 +20,7 @@ using testing::Each;
 // ---- Error feedback: what is sent plus what is kept is all there was.
 
 struct Feeding {
+  const char* name;
   const char* id;
   Values values;
   std::vector<std::int64_t> shape;
@@ -59,11 +60,16 @@ TEST_P(ErrorFeedback, LosesNothingOverTwentySteps) {
 
 INSTANTIATE_TEST_SUITE_P(
     Hooks, ErrorFeedback,
-    testing::Values(Feeding{"topk", {{"density", 0.05}}, {}, 0},
-                    Feeding{"dgc", {{"density", 0.05}, {"momentum", 0.0}}, {}, 0},
-                    Feeding{"randomk", {{"density", 0.05}}, {}, 0}, Feeding{"ef_sign", {}, {}, 0},
-                    Feeding{"powersgd", {{"rank", 2.0}, {"start", 2.0}}, {30, 40}, 2}),
-    [](const auto& info) { return std::string(info.param.id); });
+    testing::Values(
+        Feeding{"topk", "topk", {{"density", 0.05}}, {}, 0},
+        Feeding{"dgc", "dgc", {{"density", 0.05}, {"momentum", 0.0}}, {}, 0},
+        Feeding{"randomk", "randomk", {{"density", 0.05}}, {}, 0},
+        Feeding{"ef_sign", "ef_sign", {}, {}, 0},
+        Feeding{"powersgd", "powersgd", {{"rank", 2.0}, {"start", 2.0}}, {30, 40}, 2},
+        // A square of 35 by 35 with zeros behind.
+        Feeding{"powersgd_batched", "powersgd",
+                {{"rank", 2.0}, {"start", 2.0}, {"batched", 1.0}}, {}, 2}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 // ---- Hooks that are exact when they leave nothing out.
 

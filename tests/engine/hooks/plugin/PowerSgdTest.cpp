@@ -33,30 +33,6 @@ at::Tensor rankTwoSquare(std::uint64_t seed) {
   return square.view({-1}).slice(0, 0, kCount).clone();
 }
 
-TEST(BatchedPowerSgd, LosesNothingOverTwentySteps) {
-  constexpr int kWorld = 3;
-  std::mutex mutex;
-  at::Tensor kept = at::zeros({kCount});
-  at::Tensor sent;
-  const auto errors = runHooks(kWorld, batched(2), [&](HookRank& rank) {
-    at::Tensor updates = at::zeros({kCount});
-    for (std::uint32_t step = 0; step < 20; ++step) {
-      updates += rank.average(test::gradients(kCount, rank.rank, step), 2 + step);
-    }
-    std::lock_guard lock(mutex);
-    kept += test::residualOf(rank) / kWorld;
-    EXPECT_TRUE(!sent.defined() || at::equal(sent, updates)) << "all ranks get the same";
-    sent = updates;
-  });
-  ASSERT_THAT(errors, Each(""));
-  at::Tensor given = at::zeros({kCount});
-  for (std::uint32_t step = 0; step < 20; ++step) {
-    given += test::meanGradients(kCount, kWorld, step);
-  }
-  EXPECT_LT(apart(sent + kept, given), 1e-5);
-  EXPECT_GT(apart(sent, given), 1e-2) << "nothing was compressed";
-}
-
 TEST(BatchedPowerSgd, IsExactWhenTheMeanHasNoMoreThanItsRank) {
   const auto errors = runHooks(2, batched(2), [](HookRank& rank) {
     const at::Tensor mean = rankTwoSquare(1);

@@ -37,8 +37,8 @@ struct HooksArguments {
 /// "density = 0.01   part of the gradients that is sent; a number from 1e-06 to 1".
 std::string paramText(const plugin::HookParam& param) {
   const auto field = plugin::fieldOf(param, param.key);
-  return fmt::format("{} = {}   {}; {}", param.key, field.initial, param.help,
-                     experiment::allowedValues(field));
+  return fmt::format("{} = {}   {}; {}{}", param.key, field.initial, param.help,
+                     experiment::allowedValues(field), param.live ? "; live: lockstep set" : "");
 }
 
 /// Of a table: whether it keeps a state.
@@ -88,9 +88,6 @@ std::string alsoText(const HookInfo& hook) {
   }
   if (hook.has("optimizer")) {
     also.emplace_back("is told of the optimizer");
-  }
-  if (hook.has("live-params")) {
-    also.emplace_back("can be changed during a run");
   }
   if ((hook.caps & LOCKSTEP_CAP_JOIN) != 0) {
     also.emplace_back("can do with ranks that have run out of inputs");

@@ -151,7 +151,8 @@ TEST_F(VerifyHooksTest, TellWhatAHookTakesGivesAndKeeps) {
   EXPECT_THAT(topk.out, AllOf(HasSubstr("gradients of float32\n"),
                               HasSubstr("the same on all ranks; how near it is to the mean is not "
                                         "promised\n"),
-                              HasSubstr("kept with checkpoints\n"), HasSubstr("density = 0.01 ")));
+                              HasSubstr("kept with checkpoints\n"), HasSubstr("density = 0.01 "),
+                              HasSubstr("a number from 1e-06 to 1; live: lockstep set\n")));
   EXPECT_THAT(lockstep({"hooks", "fp16"}).out,
               AllOf(HasSubstr("at most 0.005 away from the mean"), HasSubstr("state    none\n"),
                     HasSubstr("takes another hook inside")));

@@ -42,6 +42,11 @@ std::string entryOfAnotherVersion(void* library) {
 
 }  // namespace
 
+bool isWhole(const lockstep_hook* hook) {
+  return hook != nullptr && hook->struct_size >= offsetof(lockstep_hook, destroy) + sizeof(void*) &&
+         hook->run != nullptr && hook->resume != nullptr && hook->destroy != nullptr;
+}
+
 base::Result<std::shared_ptr<PluginLibrary>> PluginLibrary::open(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {

@@ -10,6 +10,10 @@
 
 namespace lockstep::plugin {
 
+/// Whether create() made what a host cannot do without: a table with run, resume and destroy.
+/// [any-thread]
+bool isWhole(const lockstep_hook* hook);
+
 /// A shared library of hooks, opened and checked. Opening runs code of the plugin, which may
 /// crash: only lockstep-rank and lockstep-hookscan do it. The library stays mapped until the
 /// process ends, since threads and static objects of its own may outlive every hook.

@@ -4,12 +4,12 @@
 #include <torch/nn/module.h>
 
 #include "engine/ddp/TensorText.h"
-#include "engine/train/Xxh64.h"
+#include "engine/base/Xxh64.h"
 
 namespace lockstep::train {
 
 std::string parameterHash(const torch::nn::Module& model) {
-  Xxh64 hash;
+  base::Xxh64 hash;
   for (const auto& parameter : model.named_parameters()) {
     const at::Tensor values = parameter.value().detach().cpu().contiguous();
     const std::string dtype = ddp::dtypeName(values.scalar_type());

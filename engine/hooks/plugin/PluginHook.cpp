@@ -8,8 +8,8 @@
 
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/detail/HookStates.h"
-#include "engine/hooks/plugin/detail/HookValues.h"
 #include "engine/hooks/plugin/detail/PluginSession.h"
+#include "engine/plugin/HookValues.h"
 
 namespace lockstep::hooks {
 
@@ -72,7 +72,7 @@ void PluginHook::create(std::size_t depth) {
     throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
   }
   auto session = std::make_shared<PluginSession>(
-      detail::SessionOptions{library.value(), chosen.id, detail::valuesOf(*info, chosen),
+      detail::SessionOptions{library.value(), chosen.id, plugin::valuesOf(*info, chosen.values),
                              options_.groups[depth], options_.tracer, strand_, inner,
                              options_.ranksShareProcess});
   session->create();
@@ -235,10 +235,10 @@ void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
     throw HookError(
         fmt::format("hook '{}': {} cannot change during a run", session.info().id, name));
   }
-  if (const auto wrong = detail::whatIsWrong(*param, value)) {
+  if (const auto wrong = plugin::whatIsWrong(*param, value)) {
     throw HookError(fmt::format("hook '{}': {} {}", session.info().id, name, *wrong));
   }
-  const lockstep_value raw = detail::rawValue(*param, value);
+  const lockstep_value raw = plugin::rawValue(*param, value);
   const detail::CallNote note(session, "set");
   check(session, table->set(session.hook(), &raw), fmt::format("changing {}", name));
 }

@@ -5,21 +5,18 @@
 
 #include <algorithm>
 
+#include "engine/base/Xxh64.h"
 #include "engine/hooks/verify/Trial.h"
 
 namespace lockstep::hooks {
 
 namespace {
 
-/// FNV-1a over the tensor's bytes.
 std::uint64_t hashOf(const at::Tensor& tensor) {
   const at::Tensor dense = tensor.contiguous();
-  const auto* bytes = static_cast<const unsigned char*>(dense.data_ptr());
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (std::size_t i = 0; i < dense.nbytes(); ++i) {
-    hash = (hash ^ bytes[i]) * 1099511628211ULL;
-  }
-  return hash;
+  base::Xxh64 hash;
+  hash.update(dense.data_ptr(), dense.nbytes());
+  return hash.digest();
 }
 
 std::optional<std::size_t> firstDifference(const std::vector<at::Tensor>& a,

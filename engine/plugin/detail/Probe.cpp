@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstddef>
 #include <string_view>
+#include <utility>
+
+#include "engine/plugin/HookValues.h"
+#include "engine/plugin/PluginLibrary.h"
 
 namespace lockstep::plugin::detail {
 
@@ -83,20 +86,9 @@ constexpr std::array<std::pair<std::string_view, const char*>, 4> kExtensions{{
 
 }  // namespace
 
-std::vector<lockstep_value> defaultValues(const HookInfo& hook) {
-  std::vector<lockstep_value> values;
-  for (const HookParam& param : hook.params) {
-    const bool textual =
-        param.type == HookParam::Type::kChoice || param.type == HookParam::Type::kText;
-    values.push_back({param.key.c_str(), static_cast<std::int32_t>(param.type) + LOCKSTEP_BOOL,
-                      param.initial, textual ? param.initialText.c_str() : nullptr});
-  }
-  return values;
-}
-
 void probe(HookInfo& hook, const Create& create) {
   LonelyHost host;
-  const auto values = defaultValues(hook);
+  const auto values = valuesOf(hook, {});
   lockstep_hook* made = nullptr;
   const lockstep_status status = create(host.table(), hook.id.c_str(), values.data(),
                                         static_cast<std::uint32_t>(values.size()), &made);
@@ -105,8 +97,7 @@ void probe(HookInfo& hook, const Create& create) {
         host.reason().empty() ? fmt::format("it returned status {}", status) : host.reason();
     return;
   }
-  if (made == nullptr || made->struct_size < offsetof(lockstep_hook, destroy) + sizeof(void*) ||
-      made->run == nullptr || made->resume == nullptr || made->destroy == nullptr) {
+  if (!isWhole(made)) {
     hook.refusal = "its table lacks run, resume or destroy";
     return;
   }

@@ -1,16 +1,11 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "engine/plugin/HookInfo.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::plugin::detail {
-
-/// The values of a hook's parameters when none is given. They point into `hook`.
-std::vector<lockstep_value> defaultValues(const HookInfo& hook);
 
 /// Makes the hook for a world of one rank, which never communicates, and destroys it: what it can
 /// do is known only of a hook that has been made. Fills in `extensions`, or `refusal`.

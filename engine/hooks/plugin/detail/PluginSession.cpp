@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <utility>
 
 #include "engine/base/Clock.h"
@@ -79,8 +78,7 @@ void PluginSession::create() {
     }
     throw HookError(text);
   }
-  if (hook == nullptr || hook->struct_size < offsetof(lockstep_hook, destroy) + sizeof(void*) ||
-      hook->run == nullptr || hook->resume == nullptr || hook->destroy == nullptr) {
+  if (!plugin::isWhole(hook)) {
     throw HookError(fmt::format(
         "hook '{}' could not be created: its table lacks run, resume or destroy", options_.id));
   }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lockstep::train {
+namespace lockstep::base {
 
 /// XXH64 with seed 0 over a stream of bytes (Y. Collet, xxHash fast digest algorithm): the
 /// digest depends on the bytes alone, not on how they were cut into pieces.
@@ -25,4 +25,4 @@ class Xxh64 {
   std::uint64_t totalBytes_ = 0;
 };
 
-}  // namespace lockstep::train
+}  // namespace lockstep::base

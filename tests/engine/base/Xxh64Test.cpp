@@ -1,10 +1,10 @@
-#include "engine/train/Xxh64.h"
+#include "engine/base/Xxh64.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace lockstep::train {
+namespace lockstep::base {
 namespace {
 
 std::uint64_t hashOf(std::string_view text) {
@@ -36,4 +36,4 @@ TEST(Xxh64, DoesNotDependOnHowTheBytesAreCut) {
 }
 
 }  // namespace
-}  // namespace lockstep::train
+}  // namespace lockstep::base

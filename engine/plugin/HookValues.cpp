@@ -1,4 +1,4 @@
-#include "engine/hooks/plugin/detail/HookValues.h"
+#include "engine/plugin/HookValues.h"
 
 #include <cmath>
 #include <cstdint>
@@ -6,22 +6,22 @@
 
 #include "engine/plugin/ResolveHooks.h"
 
-namespace lockstep::hooks::detail {
+namespace lockstep::plugin {
 
 namespace {
 
-using Type = plugin::HookParam::Type;
+using Type = HookParam::Type;
 
-bool isTextual(const plugin::HookParam& param) {
+bool isTextual(const HookParam& param) {
   return param.type == Type::kChoice || param.type == Type::kText;
 }
 
-std::int32_t rawType(const plugin::HookParam& param) {
+std::int32_t rawType(const HookParam& param) {
   return static_cast<std::int32_t>(param.type) + LOCKSTEP_BOOL;
 }
 
 /// As the experiment's schema would hold it.
-experiment::HookValue schemaValue(const plugin::HookParam& param, const plugin::HookValue& value) {
+experiment::HookValue schemaValue(const HookParam& param, const HookValue& value) {
   const auto* number = std::get_if<double>(&value);
   if (number == nullptr) {
     return std::get<std::string>(value);
@@ -35,7 +35,7 @@ experiment::HookValue schemaValue(const plugin::HookParam& param, const plugin::
 
 }  // namespace
 
-lockstep_value rawValue(const plugin::HookParam& param, const plugin::HookValue& value) {
+lockstep_value rawValue(const HookParam& param, const HookValue& value) {
   lockstep_value raw{param.key.c_str(), rawType(param), 0, nullptr};
   if (isTextual(param)) {
     raw.text = std::get<std::string>(value).c_str();
@@ -45,11 +45,12 @@ lockstep_value rawValue(const plugin::HookParam& param, const plugin::HookValue&
   return raw;
 }
 
-std::vector<lockstep_value> valuesOf(const plugin::HookInfo& info, const plugin::ChosenHook& hook) {
+std::vector<lockstep_value> valuesOf(const HookInfo& info,
+                                     const std::map<std::string, HookValue>& chosen) {
   std::vector<lockstep_value> values;
-  for (const plugin::HookParam& param : info.params) {
-    const auto given = hook.values.find(param.key);
-    if (given != hook.values.end()) {
+  for (const HookParam& param : info.params) {
+    const auto given = chosen.find(param.key);
+    if (given != chosen.end()) {
       values.push_back(rawValue(param, given->second));
     } else {
       values.push_back({param.key.c_str(), rawType(param), param.initial,
@@ -59,9 +60,8 @@ std::vector<lockstep_value> valuesOf(const plugin::HookInfo& info, const plugin:
   return values;
 }
 
-std::optional<std::string> whatIsWrong(const plugin::HookParam& param,
-                                       const plugin::HookValue& value) {
-  return experiment::violation(plugin::fieldOf(param, param.key), schemaValue(param, value));
+std::optional<std::string> whatIsWrong(const HookParam& param, const HookValue& value) {
+  return experiment::violation(fieldOf(param, param.key), schemaValue(param, value));
 }
 
-}  // namespace lockstep::hooks::detail
+}  // namespace lockstep::plugin

@@ -1,10 +1,10 @@
-#include "engine/train/Xxh64.h"
+#include "engine/base/Xxh64.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-namespace lockstep::train {
+namespace lockstep::base {
 namespace {
 
 constexpr std::uint64_t kPrime1 = 0x9E3779B185EBCA87ull;
@@ -85,4 +85,4 @@ std::uint64_t Xxh64::digest() const {
   return hash ^ (hash >> 32);
 }
 
-}  // namespace lockstep::train
+}  // namespace lockstep::base

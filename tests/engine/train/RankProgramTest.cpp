@@ -39,6 +39,7 @@ TEST_F(RankProgram, StopsBothRanksAfterTheSameStepWhenOneIsAskedTo) {
   auto one = start(1, 2, port, endless);
   auto zero = start(0, 2, port, endless);
   ASSERT_TRUE(awaitText(zero, "training"));
+  ASSERT_TRUE(awaitText(one, "training"));  // from here on it listens
   one.kill(SIGTERM);
   EXPECT_EQ(exitCode(one), static_cast<int>(ExitCode::kInterrupted)) << one.errors();
   EXPECT_EQ(exitCode(zero), static_cast<int>(ExitCode::kInterrupted)) << zero.errors();

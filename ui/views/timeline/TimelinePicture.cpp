@@ -1,14 +1,9 @@
 #include "ui/views/timeline/TimelinePicture.h"
 
-#include <QFileInfo>
-#include <QPainter>
-#include <QPdfWriter>
-#include <QSvgGenerator>
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
-#include "ui/canvas/PainterBackend.h"
+#include "ui/canvas/Picture.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/FirstLook.h"
@@ -19,11 +14,6 @@ namespace {
 
 constexpr double kTitleHeight = 38;
 constexpr double kLegendHeight = 34;
-
-struct Picture {
-  DisplayList list;
-  QSizeF size;
-};
 
 QString titleOfRun(const RunModel& model) {
   const QString name = QString::fromStdString(model.info().name);
@@ -66,9 +56,9 @@ Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<Ti
 
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
-  const QString title = titleOfRun(model);
-  const double width = textWidth(title, FontRole::kBold);
-  list.text(QRectF(12, 0, width + 4, kTitleHeight), title, palette.text, FontRole::kBold);
+  picture.title = titleOfRun(model);
+  const double width = textWidth(picture.title, FontRole::kBold);
+  list.text(QRectF(12, 0, width + 4, kTitleHeight), picture.title, palette.text, FontRole::kBold);
   list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitleHeight),
             subtitle(model, shown), palette.textMuted, FontRole::kSmall);
 
@@ -82,72 +72,20 @@ Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<Ti
   return picture;
 }
 
-base::Error refused(const QString& path, const char* why) {
-  return {base::ExitCode::kBadInput, why, path.toStdString()};
-}
-
-base::Error cannotWrite(const QString& path) {
-  return {base::ExitCode::kEnvironment,
-          "the picture cannot be written: check that the folder exists and is writable",
-          path.toStdString()};
-}
-
 }  // namespace
 
 QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
                       std::optional<TimeRange> range, double scale) {
-  const Picture picture = compose(model, size, theme, range);
-  QImage image(static_cast<int>(std::lround(picture.size.width() * scale)),
-               static_cast<int>(std::lround(picture.size.height() * scale)),
-               QImage::Format_RGB32);
-  QPainter painter(&image);
-  painter.scale(scale, scale);
-  paint(picture.list, painter);
-  return image;
+  return renderPicture(compose(model, size, theme, range), scale);
 }
 
 base::Status saveTimeline(const RunModel& model, const QString& path, QSize size, Theme theme,
                           std::optional<TimeRange> range, double scale) {
   if (model.spanCount() == 0) {
-    return refused(path, "this run holds no events to draw");
+    return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw",
+                       path.toStdString()};
   }
-  const QString ending = QFileInfo(path).suffix().toLower();
-  if (ending == QLatin1String("png")) {
-    if (!renderTimeline(model, size, theme, range, scale).save(path, "PNG")) {
-      return cannotWrite(path);
-    }
-    return {};
-  }
-  if (ending != QLatin1String("svg") && ending != QLatin1String("pdf")) {
-    return refused(path, "a picture ends in .png, .svg or .pdf");
-  }
-  const Picture picture = compose(model, size, theme, range);
-  QPainter painter;
-  if (ending == QLatin1String("svg")) {
-    QSvgGenerator svg;
-    svg.setFileName(path);
-    svg.setSize(picture.size.toSize());
-    svg.setViewBox(QRectF(QPointF(0, 0), picture.size));
-    svg.setTitle(titleOfRun(model));
-    if (!painter.begin(&svg)) {
-      return cannotWrite(path);
-    }
-    paint(picture.list, painter);
-    painter.end();
-    return {};
-  }
-  QPdfWriter pdf(path);
-  constexpr int kDotsAnInch = 96;  // one logical pixel a dot
-  pdf.setResolution(kDotsAnInch);
-  pdf.setPageMargins(QMarginsF());
-  pdf.setPageSize(QPageSize(picture.size * 72.0 / kDotsAnInch, QPageSize::Point));
-  pdf.setTitle(titleOfRun(model));
-  if (!painter.begin(&pdf)) {
-    return cannotWrite(path);
-  }
-  paint(picture.list, painter);
-  painter.end();
-  return {};
+  return savePicture(compose(model, size, theme, range), path, scale);
 }
 
 }  // namespace lockstep::ui

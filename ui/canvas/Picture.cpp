@@ -1,0 +1,72 @@
+#include "ui/canvas/Picture.h"
+
+#include <QFileInfo>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSvgGenerator>
+#include <cmath>
+
+#include "ui/canvas/PainterBackend.h"
+
+namespace lockstep::ui {
+namespace {
+
+base::Error refused(const QString& path, const char* why) {
+  return {base::ExitCode::kBadInput, why, path.toStdString()};
+}
+
+base::Error cannotWrite(const QString& path) {
+  return {base::ExitCode::kEnvironment,
+          "the picture cannot be written: check that the folder exists and is writable",
+          path.toStdString()};
+}
+
+/// Draws into anything that a painter can draw on; false when it cannot be begun or ended.
+bool drawOn(QPaintDevice& device, const Picture& picture) {
+  QPainter painter;
+  if (!painter.begin(&device)) {
+    return false;
+  }
+  paint(picture.list, painter);
+  return painter.end();
+}
+
+}  // namespace
+
+QImage renderPicture(const Picture& picture, double scale) {
+  QImage image(static_cast<int>(std::lround(picture.size.width() * scale)),
+               static_cast<int>(std::lround(picture.size.height() * scale)),
+               QImage::Format_RGB32);
+  QPainter painter(&image);
+  painter.scale(scale, scale);
+  paint(picture.list, painter);
+  return image;
+}
+
+base::Status savePicture(const Picture& picture, const QString& path, double scale) {
+  const QString ending = QFileInfo(path).suffix().toLower();
+  bool written = false;
+  if (ending == QLatin1String("png")) {
+    written = renderPicture(picture, scale).save(path, "PNG");
+  } else if (ending == QLatin1String("svg")) {
+    QSvgGenerator svg;
+    svg.setFileName(path);
+    svg.setSize(picture.size.toSize());
+    svg.setViewBox(QRectF(QPointF(0, 0), picture.size));
+    svg.setTitle(picture.title);
+    written = drawOn(svg, picture);
+  } else if (ending == QLatin1String("pdf")) {
+    QPdfWriter pdf(path);
+    constexpr int kDotsAnInch = 96;  // one logical pixel a dot
+    pdf.setResolution(kDotsAnInch);
+    pdf.setPageMargins(QMarginsF());
+    pdf.setPageSize(QPageSize(picture.size * 72.0 / kDotsAnInch, QPageSize::Point));
+    pdf.setTitle(picture.title);
+    written = drawOn(pdf, picture);
+  } else {
+    return refused(path, "a picture ends in .png, .svg or .pdf");
+  }
+  return written ? base::Status() : cannotWrite(path);
+}
+
+}  // namespace lockstep::ui

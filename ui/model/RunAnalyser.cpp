@@ -1,0 +1,99 @@
+#include "ui/model/RunAnalyser.h"
+
+#include <QCoreApplication>
+#include <QPointer>
+#include <QThreadPool>
+#include <QTimer>
+#include <algorithm>
+
+#include "engine/trace/RunFile.h"
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr qint64 kLiveIntervalMs = 2000;
+constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at most
+
+std::shared_ptr<const AnalysedRun> read(const std::filesystem::path& path) {
+  const auto reader = trace::RunFileReader::open(path);
+  if (!reader.ok()) {
+    return nullptr;
+  }
+  auto data = analysis::readRunData(*reader.value());
+  if (!data.ok()) {
+    return nullptr;
+  }
+  auto result = std::make_shared<AnalysedRun>();
+  result->data = std::move(data).value();
+  result->analysis = analysis::analyse(result->data);
+  return result;
+}
+
+}  // namespace
+
+RunAnalyser::RunAnalyser(RunModel& model, QObject* parent)
+    : QObject(parent), model_(model), timer_(new QTimer(this)) {
+  timer_->setSingleShot(true);
+  connect(timer_, &QTimer::timeout, this, &RunAnalyser::consider);
+  connect(&model_, &RunModel::changed, this, &RunAnalyser::modelMoved);
+  connect(&model_, &RunModel::loaded, this, &RunAnalyser::modelMoved);
+}
+
+RunAnalyser::~RunAnalyser() = default;
+
+void RunAnalyser::want() {
+  wanted_ = true;
+  consider();
+}
+
+void RunAnalyser::modelMoved() {
+  stale_ = true;
+  if (wanted_) {
+    consider();
+  }
+}
+
+void RunAnalyser::consider() {
+  if (!wanted_ || !stale_ || running_ || timer_->isActive() || !model_.isLoaded() ||
+      model_.path().empty()) {
+    return;
+  }
+  const qint64 pause = std::max(kLiveIntervalMs, kShareOfTime * tookMs_);
+  if (latest_ != nullptr && model_.isLive() && sinceBegin_.elapsed() < pause) {
+    timer_->start(static_cast<int>(pause - sinceBegin_.elapsed()));
+    return;
+  }
+  begin();
+}
+
+void RunAnalyser::begin() {
+  running_ = true;
+  stale_ = false;
+  wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
+  sinceBegin_.start();
+  // The analyser may be gone when the answer comes: then nobody is told.
+  QThreadPool::globalInstance()->start([path = model_.path(), self = QPointer<RunAnalyser>(this)] {
+    auto result = read(path);
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [self, result = std::move(result)]() mutable {
+          if (self) {
+            self->take(std::move(result));
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void RunAnalyser::take(std::shared_ptr<const AnalysedRun> result) {
+  running_ = false;
+  tookMs_ = sinceBegin_.elapsed();
+  if (result != nullptr) {
+    latest_ = std::move(result);
+    emit ready();
+  }
+  consider();
+}
+
+}  // namespace lockstep::ui

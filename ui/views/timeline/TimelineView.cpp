@@ -21,7 +21,7 @@ constexpr qint64 kDescribeEveryMs = 1000;
 
 }  // namespace
 
-TimelineView::TimelineView(QWidget* parent) : QWidget(parent) {
+TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   canvas_ = new Canvas(this, this);
   scrollBar_ = new QScrollBar(Qt::Vertical, this);
   auto* box = new QHBoxLayout(this);

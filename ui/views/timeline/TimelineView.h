@@ -14,6 +14,7 @@
 #include "ui/canvas/Palette.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/views/RunView.h"
 #include "ui/views/timeline/LatencyHistogram.h"
 #include "ui/views/timeline/TimelineController.h"
 
@@ -24,7 +25,7 @@ namespace lockstep::ui {
 
 /// The timeline of a run: lanes per rank over time. Reads its model and view state, changes
 /// only the view state. Draws through a Canvas, on GL or raster. [ui-thread]
-class TimelineView : public QWidget, private CanvasClient {
+class TimelineView : public RunView, private CanvasClient {
   Q_OBJECT
 
  public:
@@ -35,14 +36,18 @@ class TimelineView : public QWidget, private CanvasClient {
   /// typical iterations, or follows it when it is live.
   void setModel(RunModel* model);
   void setState(ViewState* state);
-  void setTheme(Theme theme);
+  void setRun(const OpenRun& run) override {
+    setState(run.state);
+    setModel(run.model);
+  }
+  void setTheme(Theme theme) override;
 
   [[nodiscard]] RunModel* model() const { return model_; }
   [[nodiscard]] ViewState* state() const { return state_; }
 
   /// The actions of the view with their keys (W/S, A/D, F, L, PgUp/PgDn, Home/End, Esc,
   /// `,` `.`, `[` `]`), for menus and the key sheet. They work while the view has focus.
-  [[nodiscard]] QList<QAction*> viewActions() const { return actions_; }
+  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
 
   /// "GL (NVIDIA ...)" or "raster": for the status bar.
   [[nodiscard]] QString rendererName() const;

@@ -25,6 +25,8 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kGather:
     case EventKind::kReduceGradients:
     case EventKind::kBucketOptimizer:
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
     case EventKind::kCopyIn:
     case EventKind::kWait:
     case EventKind::kCopyOut:

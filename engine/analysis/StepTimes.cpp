@@ -91,9 +91,7 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
   }
 }
 
-}  // namespace
-
-std::vector<StepTimes> stepTimes(const RunData& data) {
+std::map<int, RankSpans> spansByRank(const RunData& data) {
   std::unordered_map<std::int32_t, int> rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
@@ -104,20 +102,38 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       sortIn(ranks[at->second], span);
     }
   }
+  return ranks;
+}
+
+RankActivity activityOf(int number, RankSpans& rank) {
+  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+  own.insert(own.end(), rank.aside.begin(), rank.aside.end());
+  return {number, unite(std::move(rank.inFlight)), unite(std::move(own))};
+}
+
+}  // namespace
+
+std::vector<RankActivity> rankActivity(const RunData& data) {
+  std::vector<RankActivity> all;
+  for (auto& [number, rank] : spansByRank(data)) {
+    all.push_back(activityOf(number, rank));
+  }
+  return all;
+}
+
+std::vector<StepTimes> stepTimes(const RunData& data) {
+  std::map<int, RankSpans> ranks = spansByRank(data);
   const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
   std::vector<StepTimes> all;
   for (auto& [number, rank] : ranks) {
-    const Intervals inFlight = unite(std::move(rank.inFlight));
-    Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
-    own.insert(own.end(), rank.aside.begin(), rank.aside.end());
-    const Intervals computing = unite(std::move(own));
+    const RankActivity activity = activityOf(number, rank);
     const Intervals gaps = unite(std::move(rank.gaps));
     std::sort(rank.steps.begin(), rank.steps.end(),
               [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });
     for (const SpanRow& span : rank.steps) {
       const Interval window{span.startTicks, span.startTicks + span.durationTicks};
-      const Intervals flying = clip(inFlight, window);
-      const Intervals busy = clip(computing, window);
+      const Intervals flying = clip(activity.inFlight, window);
+      const Intervals busy = clip(activity.computing, window);
       const std::uint64_t flyingTicks = length(flying);
       const std::uint64_t overlapTicks = length(intersect(flying, busy));
       const RankSpans::Phases phases = rank.phases[span.step];

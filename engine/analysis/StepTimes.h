@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/Intervals.h"
 #include "engine/analysis/RunData.h"
 
 namespace lockstep::analysis {
@@ -43,5 +44,15 @@ struct StepTimes {
 
 /// Returns one entry for each kStep span, sorted by rank, then start.
 std::vector<StepTimes> stepTimes(const RunData& data);
+
+/// When one rank communicated and when it computed, over the whole run.
+struct RankActivity {
+  int rank = 0;
+  Intervals inFlight;
+  Intervals computing;
+};
+
+/// Returns one entry for each rank with analysed spans, by rank; what stepTimes is made of.
+std::vector<RankActivity> rankActivity(const RunData& data);
 
 }  // namespace lockstep::analysis

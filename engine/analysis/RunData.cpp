@@ -32,14 +32,13 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kCopyOut:
     case EventKind::kFinalize:
     case EventKind::kHookEncode:
+    case EventKind::kHookCommunicate:
     case EventKind::kHookDecode:
     case EventKind::kCollective:
     case EventKind::kChecked:
     case EventKind::kShaped:
     case EventKind::kGap:
       return true;
-    case EventKind::kHookCommunicate:
-      return span.bucket == trace::kNoBucket;
     default:
       return false;
   }

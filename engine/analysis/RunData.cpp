@@ -28,6 +28,8 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched:
     case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
+    case EventKind::kFingerprint:
     case EventKind::kWait:
     case EventKind::kCopyOut:
     case EventKind::kFinalize:
@@ -35,13 +37,29 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kHookCommunicate:
     case EventKind::kHookDecode:
     case EventKind::kCollective:
+    case EventKind::kCollectiveQueued:
     case EventKind::kChecked:
     case EventKind::kShaped:
+    case EventKind::kFault:
     case EventKind::kGap:
       return true;
     default:
       return false;
   }
+}
+
+void takeSamples(trace::RunUpdate& update, RunData& data) {
+  const auto append = [](auto& from, auto& to) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  };
+  if (update.parameters.has_value()) {
+    data.parameters = *update.parameters;
+  }
+  append(update.fingerprints, data.fingerprints);
+  append(update.sketches, data.sketches);
+  append(update.gradients, data.gradients);
+  std::copy_if(update.metrics.begin(), update.metrics.end(), std::back_inserter(data.losses),
+               [](const trace::MetricRow& metric) { return metric.name == "loss"; });
 }
 
 base::Result<RunData> readRunData(trace::RunFileReader& reader) {
@@ -57,6 +75,7 @@ base::Result<RunData> readRunData(trace::RunFileReader& reader) {
     data.layouts =
         update.layouts.has_value() ? std::move(*update.layouts) : std::move(data.layouts);
     data.clock = update.clock.value_or(data.clock);
+    takeSamples(update, data);
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data.spans),
                  isAnalysed);
     if (update.spans.size() < kSpansAtOnce) {

@@ -14,7 +14,17 @@ struct RunData {
   std::vector<trace::SpanRow> spans;  ///< in any order; kinds of no interest may be missing
   std::vector<trace::BucketsMessage> layouts;
   base::ClockCalibration clock;
+
+  // For the comparison of replicas (Divergence.h), in the order of the file.
+  std::vector<trace::ParametersMessage::Parameter> parameters;
+  std::vector<trace::FingerprintRow> fingerprints;
+  std::vector<trace::SketchRow> sketches;
+  std::vector<trace::GradientRow> gradients;
+  std::vector<trace::MetricRow> losses;
 };
+
+/// Moves what belongs to the comparison of replicas from `update` to `data`.
+void takeSamples(trace::RunUpdate& update, RunData& data);
 
 /// Says whether the analysis looks at a span.
 bool isAnalysed(const trace::SpanRow& span);

@@ -69,6 +69,7 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
       }
       break;
     case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
     case EventKind::kCopyOut:
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:

@@ -143,6 +143,8 @@ struct CaptureConfig {
   bool enabled = true;
   std::int64_t ringEvents = 32768;  ///< events a lane, a power of two
   double countersHz = 10;
+  std::int64_t fingerprintEvery = 10;    ///< steps; 0 = never
+  std::int64_t gradientCheckEvery = 10;  ///< steps; 0 = never
 
   bool operator==(const CaptureConfig&) const = default;
 };

@@ -42,6 +42,8 @@ std::string_view name(EventKind kind) {
       return "gather";
     case EventKind::kReduceGradients:
       return "reduce_gradients";
+    case EventKind::kFingerprint:
+      return "fingerprint";
     case EventKind::kGradientReady:
       return "gradient_ready";
     case EventKind::kCopyIn:
@@ -62,6 +64,8 @@ std::string_view name(EventKind kind) {
       return "used_map";
     case EventKind::kBucketOptimizer:
       return "bucket_optimizer";
+    case EventKind::kGradientCheck:
+      return "gradient_check";
     case EventKind::kHookEncode:
       return "hook_encode";
     case EventKind::kHookCommunicate:

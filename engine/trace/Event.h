@@ -33,6 +33,8 @@ enum class EventKind : std::uint16_t {
   kGather = 26,           ///< span; value = bytes
   kReduceGradients = 27,  ///< span: replicas' gradients to device 0; value = bytes
 
+  kFingerprint = 28,  ///< span: hashes, norms and sketch of the parameters; value = bytes read
+
   // The life of a gradient and of its bucket, on the thread that runs the backward.
   kGradientReady = 30,    ///< instant; value = parameter index
   kCopyIn = 31,           ///< span: gradient into its bucket; value = parameter index
@@ -44,6 +46,7 @@ enum class EventKind : std::uint16_t {
   kMarkedUnused = 37,     ///< instant: counted as ready without a gradient; value = parameter index
   kUsedMap = 38,          ///< span: wait for the map of parameters that any rank used
   kBucketOptimizer = 39,  ///< span: optimizer step of one bucket or parameter in the backward
+  kGradientCheck = 40,    ///< span: size of a gradient and what of it is not finite; value as kCopyIn
 
   // Phases of the communication hook; value = bytes before (encode) or after (decode).
   kHookEncode = 50,       ///< span

@@ -1,8 +1,13 @@
 #include "engine/trace/Messages.h"
 
+#include <algorithm>
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
 
 namespace lockstep::trace {
 namespace {
@@ -51,6 +56,89 @@ ParametersMessage decodeParameters(const json& object) {
         {p.at("name").get<std::string>(), p.at("shape").get<std::vector<std::int64_t>>(),
          p.at("dtype").get<std::string>(), p.at("numel").get<std::int64_t>(),
          p.at("bytes").get<std::int64_t>()});
+  }
+  return message;
+}
+
+/// Each number as 16 hex digits: exact, and quick to write on a rank's step thread.
+template <typename Number>
+std::string toHex(const std::vector<Number>& numbers) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text(16 * numbers.size(), '0');
+  auto at = text.begin();
+  for (const Number number : numbers) {
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    for (int shift = 60; shift >= 0; shift -= 4) {
+      *at++ = kDigits[bits >> shift & 15];
+    }
+  }
+  return text;
+}
+
+template <typename Number>
+std::vector<Number> fromHex(const json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  std::vector<Number> numbers;
+  numbers.reserve(text.size() / 16);
+  for (std::size_t at = 0; at < text.size(); at += 16) {
+    std::uint64_t bits = 0;
+    const char* end = text.data() + std::min(at + 16, text.size());
+    const auto parsed = std::from_chars(text.data() + at, end, bits, 16);
+    if (parsed.ptr != text.data() + at + 16 || parsed.ec != std::errc()) {
+      throw std::invalid_argument("not 16 hex digits a number");
+    }
+    numbers.push_back(std::bit_cast<Number>(bits));
+  }
+  return numbers;
+}
+
+json encode(const FingerprintMessage& message) {
+  return {{"type", "fingerprint"},
+          {"step", message.step},
+          {"hashes", toHex(message.hashes)},
+          {"norms", toHex(message.norms)},
+          {"sketch", toHex(message.sketch)}};
+}
+
+FingerprintMessage decodeFingerprint(const json& object) {
+  FingerprintMessage message;
+  message.step = object.at("step").get<std::uint32_t>();
+  message.hashes = fromHex<std::uint64_t>(object.at("hashes"));
+  message.norms = fromHex<double>(object.at("norms"));
+  message.sketch = fromHex<double>(object.at("sketch"));
+  message.norms.resize(message.hashes.size(), std::numeric_limits<double>::quiet_NaN());
+  return message;
+}
+
+json encode(const GradientsMessage& message) {
+  json buckets = json::array();
+  for (const auto& b : message.buckets) {
+    json bucket = {{"bucket", b.bucket},
+                   {"norm", fromNumber(b.norm)},
+                   {"largest", fromNumber(b.largest)},
+                   {"nans", b.nans},
+                   {"infinities", b.infinities}};
+    if (b.parameter) {
+      bucket["parameter"] = *b.parameter;
+    }
+    buckets.push_back(std::move(bucket));
+  }
+  return {{"type", "gradients"}, {"step", message.step}, {"buckets", std::move(buckets)}};
+}
+
+GradientsMessage decodeGradients(const json& object) {
+  GradientsMessage message;
+  message.step = object.at("step").get<std::uint32_t>();
+  for (const json& b : object.at("buckets")) {
+    auto& bucket = message.buckets.emplace_back();
+    bucket.bucket = b.at("bucket").get<std::uint16_t>();
+    bucket.norm = toNumber(b.at("norm"));
+    bucket.largest = toNumber(b.at("largest"));
+    bucket.nans = b.at("nans").get<std::uint64_t>();
+    bucket.infinities = b.at("infinities").get<std::uint64_t>();
+    if (b.contains("parameter")) {
+      bucket.parameter = b["parameter"].get<std::uint32_t>();
+    }
   }
   return message;
 }
@@ -142,6 +230,12 @@ Message decode(const std::string& type, const json& object) {
                              object.at("facts").get<std::map<std::string, std::string>>(),
                              object.at("numbers").get<std::map<std::string, double>>()};
   }
+  if (type == "fingerprint") {
+    return decodeFingerprint(object);
+  }
+  if (type == "gradients") {
+    return decodeGradients(object);
+  }
   return ProblemMessage{object.at("severity").get<std::string>(),
                         object.at("step").get<std::uint32_t>(),
                         object.at("text").get<std::string>()};
@@ -150,7 +244,7 @@ Message decode(const std::string& type, const json& object) {
 bool isKnown(const std::string& type) {
   for (const char* known :
        {"parameters", "buckets", "environment", "evaluation", "summary", "problem",
-        "ddp_logging"}) {
+        "ddp_logging", "fingerprint", "gradients"}) {
     if (type == known) {
       return true;
     }
@@ -181,7 +275,7 @@ base::Result<Message> messageFromJson(std::string_view text) {
   }
   try {
     return decode(type, object);
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {
     return refuse(fmt::format("type \"{}\": {}", type, error.what()));
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -78,9 +79,35 @@ struct DdpLoggingMessage {
   std::map<std::string, double> numbers;     ///< of the iteration; times in ns
 };
 
+/// A rank's parameters as step `step` finds them, before its forward; one number more than the
+/// last step stands for those the run ended with. What differs among the ranks is found by whoever
+/// reads: nothing is communicated.
+struct FingerprintMessage {
+  std::uint32_t step = 0;
+  std::vector<std::uint64_t> hashes;  ///< XXH64 of the bytes of each, by parameter index
+  std::vector<double> norms;          ///< Euclidean, of each; not finite where an element is not
+  std::vector<double> sketch;         ///< base::CountSketch of all of them
+};
+
+/// A rank's own gradients of one backward, each as it went into its bucket, before the reduction.
+struct GradientsMessage {
+  struct Bucket {
+    std::uint16_t bucket = 0;  ///< kNoBucket: the parameters that are averaged apart
+    double norm = 0;           ///< Euclidean, of the finite elements
+    double largest = 0;        ///< magnitude of a finite element
+    std::uint64_t nans = 0;
+    std::uint64_t infinities = 0;
+    std::optional<std::uint32_t> parameter;  ///< the first that came with either
+    bool operator==(const Bucket&) const = default;
+  };
+  std::uint32_t step = 0;
+  std::vector<Bucket> buckets;
+};
+
 using Message =
     std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage, EvaluationMessage,
-                 SummaryMessage, ProblemMessage, DdpLoggingMessage>;
+                 SummaryMessage, ProblemMessage, DdpLoggingMessage, FingerprintMessage,
+                 GradientsMessage>;
 
 std::string toJson(const Message& message);
 base::Result<Message> messageFromJson(std::string_view json);

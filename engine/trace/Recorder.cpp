@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -263,6 +265,26 @@ class RecorderThread final : public Recorder {
     std::lock_guard lock(mutex_);
     changeRank(rank,
                [&](RankInfo& info) { info.parameterHash = std::move(message.parameterHash); });
+  }
+
+  void take(int rank, const FingerprintMessage& message) {
+    if (!failed_) {
+      writer_->addFingerprint(rank, message);
+    }
+  }
+
+  void take(int rank, const GradientsMessage& message) {
+    if (failed_) {
+      return;
+    }
+    double squares = 0;
+    for (const GradientsMessage::Bucket& bucket : message.buckets) {
+      const bool finite = bucket.nans == 0 && bucket.infinities == 0;
+      squares += finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
+    }
+    writer_->addMetric(
+        MetricRow{0, rank, "gradient_norm", message.step, base::ticks(), std::sqrt(squares)});
+    writer_->addGradients(rank, message);
   }
 
   void take(int rank, ProblemMessage message) {

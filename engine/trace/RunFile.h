@@ -105,6 +105,32 @@ struct ProblemRow {
   std::string text;
 };
 
+/// One parameter of one rank as a step found it, before its forward (FingerprintMessage).
+struct FingerprintRow {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::uint32_t parameter = 0;
+  std::uint64_t hash = 0;  ///< XXH64 of its bytes
+  double norm = 0;         ///< Euclidean; NaN: an element of it is not finite
+};
+
+/// base::CountSketch of all parameters of one rank, of the same moment.
+struct SketchRow {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::vector<double> counters;
+};
+
+/// One rank's own gradients of one bucket, before the reduction.
+struct GradientRow {
+  std::int64_t id = 0;
+  int rank = 0;
+  std::uint32_t step = 0;
+  GradientsMessage::Bucket gradients;
+};
+
 /// Everything that came since the last poll. Small tables are given whole when they changed.
 struct RunUpdate {
   std::optional<RunInfo> info;
@@ -117,6 +143,9 @@ struct RunUpdate {
   std::vector<MetricRow> metrics;
   std::vector<LogRow> log;
   std::vector<ProblemRow> problems;
+  std::vector<FingerprintRow> fingerprints;
+  std::vector<SketchRow> sketches;
+  std::vector<GradientRow> gradients;
 
   [[nodiscard]] bool empty() const;
 };
@@ -182,6 +211,8 @@ class RunFileWriter {
   virtual void addMetric(const MetricRow& metric) = 0;    ///< id is ignored
   virtual void addLog(const LogRow& row) = 0;             ///< id is ignored
   virtual void addProblem(const ProblemRow& problem) = 0; ///< id is ignored
+  virtual void addFingerprint(int rank, const FingerprintMessage& fingerprint) = 0;
+  virtual void addGradients(int rank, const GradientsMessage& gradients) = 0;
 
   /// Makes the rows visible to readers. A full disk is an Error; the file stays readable.
   /// After an error the writer keeps nothing more and returns that error again.

@@ -6,6 +6,7 @@
 
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/Sqlite.h"
@@ -63,6 +64,7 @@ class Reader final : public RunFileReader {
     readMetrics(update);
     readLog(update);
     readProblems(update);
+    samples_.read(*database_, update);
     database_->execute("COMMIT");
     const base::Status read = database_->status();
     const bool drained = update.spans.size() < maxSpans;
@@ -231,6 +233,7 @@ class Reader final : public RunFileReader {
   std::int64_t lastMetric_ = 0;
   std::int64_t lastLog_ = 0;
   std::int64_t lastProblem_ = 0;
+  SampleReader samples_;
   RunInfo info_;
   bool ended_ = false;   // the consumer was told an end
   bool untidy_ = false;  // the recorder died and its WAL still lies beside the file
@@ -240,7 +243,8 @@ class Reader final : public RunFileReader {
 
 bool RunUpdate::empty() const {
   return !info && !ranks && !tracks && !parameters && !layouts && !clock && spans.empty() &&
-         metrics.empty() && log.empty() && problems.empty();
+         metrics.empty() && log.empty() && problems.empty() && fingerprints.empty() &&
+         sketches.empty() && gradients.empty();
 }
 
 base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(

@@ -30,6 +30,13 @@ CREATE TABLE metrics(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NO
   step INTEGER NOT NULL, ticks INTEGER NOT NULL, value REAL);
 CREATE TABLE last_metrics(rank INTEGER NOT NULL, name TEXT NOT NULL, step INTEGER NOT NULL,
   value REAL, PRIMARY KEY(rank, name)) WITHOUT ROWID;
+CREATE TABLE fingerprints(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
+  parameter INTEGER NOT NULL, hash INTEGER NOT NULL, norm REAL);
+CREATE TABLE sketches(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
+  counters BLOB NOT NULL);
+CREATE TABLE gradients(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
+  bucket INTEGER, norm REAL, largest REAL, nans INTEGER NOT NULL, infinities INTEGER NOT NULL,
+  parameter INTEGER);
 CREATE TABLE parameters(parameter INTEGER PRIMARY KEY, name TEXT NOT NULL, shape TEXT NOT NULL,
   dtype TEXT NOT NULL, numel INTEGER NOT NULL, bytes INTEGER NOT NULL);
 CREATE TABLE layouts(layout INTEGER PRIMARY KEY, step INTEGER NOT NULL, reason TEXT NOT NULL);
@@ -69,6 +76,10 @@ CREATE VIEW gradients_ready AS
   FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
     LEFT JOIN parameters ON parameters.parameter = spans.value
   WHERE spans.kind = 30;
+CREATE VIEW parameters_differ AS
+  SELECT step, name AS parameter, count(DISTINCT hash) AS variants
+  FROM fingerprints LEFT JOIN parameters USING(parameter)
+  GROUP BY step, fingerprints.parameter HAVING variants > 1;
 CREATE VIEW metrics_ns AS
   SELECT metrics.id AS id, rank, name, step,
     origin_ns + CAST(round((ticks - origin_ticks) * ns_per_tick) AS INTEGER) AS at_ns, value

@@ -8,6 +8,7 @@
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/Sqlite.h"
@@ -127,6 +128,18 @@ class Writer final : public RunFileWriter {
     }
   }
 
+  void addFingerprint(int rank, const FingerprintMessage& fingerprint) override {
+    if (begin()) {
+      statements_->samples.write(rank, fingerprint);
+    }
+  }
+
+  void addGradients(int rank, const GradientsMessage& gradients) override {
+    if (begin()) {
+      statements_->samples.write(rank, gradients);
+    }
+  }
+
   base::Status commit() override {
     if (database_ == nullptr) {
       return finishStatus_;
@@ -177,8 +190,10 @@ class Writer final : public RunFileWriter {
           log(database, "INSERT INTO logs(rank, ticks, text) VALUES(?, ?, ?)"),
           problem(database, "INSERT INTO problems(severity, rank, step, text) VALUES(?, ?, ?, ?)"),
           touch(database, "UPDATE changes SET revision = revision + 1 WHERE part = ?"),
-          meta(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)") {}
+          meta(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)"),
+          samples(database) {}
     Statement span, metric, lastMetric, log, problem, touch, meta;
+    SampleWriter samples;
   };
 
   /// Opens a transaction when none is open; false when nothing can be written any more.

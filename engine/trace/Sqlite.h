@@ -77,6 +77,11 @@ class Statement {
     sqlite3_bind_text(handle_, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
   }
 
+  /// The bytes must live until the statement has run.
+  void bindBlob(int at, std::string_view bytes) {
+    sqlite3_bind_blob(handle_, at, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC);
+  }
+
   /// Runs up to the next row; false at the end or on an error. After the end it can be bound
   /// and run again.
   bool row();
@@ -100,6 +105,12 @@ class Statement {
   }
   [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_, column); }
   [[nodiscard]] std::string text(int column) const;
+  /// The bytes live until the next row.
+  [[nodiscard]] std::string_view blob(int column) const {
+    const void* bytes = sqlite3_column_blob(handle_, column);
+    return {static_cast<const char*>(bytes),
+            bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+  }
 
  private:
   Database& database_;

@@ -34,6 +34,7 @@ std::size_t firstRowOf(const trace::SpanRow& span) {
     case EventKind::kGather:
     case EventKind::kReduceGradients:
     case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
     case EventKind::kFinalize: return 2;
     // Below: what a copy-out waits for, what other threads do, what was done on purpose, and the
     // links that collectives travel on.
@@ -61,6 +62,7 @@ LaneRole laneRoleOf(EventKind kind) {
   switch (kind) {
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched:
     case EventKind::kWait:

@@ -57,6 +57,7 @@ std::optional<std::uint64_t> parameterOf(const Span& span) {
   switch (span.kind) {
     case EventKind::kGradientReady:
     case EventKind::kMarkedUnused:
+    case EventKind::kGradientCheck:
     case EventKind::kCopyIn: return span.value;
     case EventKind::kFault:
       switch (static_cast<FaultKind>(span.detail)) {
@@ -110,7 +111,9 @@ QString titleOf(const RunModel& model, const Span& span) {
       return operationName(span) + QStringLiteral(" queued") + bucket;
     case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
     case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
+    case EventKind::kFingerprint: return QStringLiteral("fingerprint of the parameters");
     case EventKind::kGradientReady:
+    case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
       return kindName(span.kind) + QStringLiteral(": ") + parameterName(model, span.value);
     case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
@@ -165,6 +168,12 @@ QString meaningOf(const Span& span) {
       return QStringLiteral("The ranks compare what they are about to do before data moves "
                             "(processes.checked). The wait for late ranks is no cost of it: the "
                             "call itself would wait for them.");
+    case EventKind::kFingerprint:
+      return QStringLiteral("Hashes, norms and a sketch of the parameters, to compare the replicas "
+                            "by (capture.fingerprint_every).");
+    case EventKind::kGradientCheck:
+      return QStringLiteral("This rank's own gradient is measured before it is averaged "
+                            "(capture.gradient_check_every).");
     case EventKind::kShaped:
       return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
     case EventKind::kFault:

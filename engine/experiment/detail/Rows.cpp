@@ -85,6 +85,22 @@ void addCapture(Table& table) {
                       .from(0)
                       .to(100)
                       .advanced());
+  table.push_back(RowBuilder("capture.fingerprint_every", at<&E::capture, &C::fingerprintEvery>(),
+                             "Fingerprint every",
+                             "Hashes, norms and a sketch of the parameters, to find replicas that "
+                             "differ; 0 takes none.")
+                      .unit("steps")
+                      .from(0)
+                      .to(1'000'000'000)
+                      .advanced());
+  table.push_back(RowBuilder("capture.gradient_check_every",
+                             at<&E::capture, &C::gradientCheckEvery>(), "Check gradients every",
+                             "Norm, NaNs and infinities of each rank's own gradients before they "
+                             "are averaged; 0 takes none.")
+                      .unit("steps")
+                      .from(0)
+                      .to(1'000'000'000)
+                      .advanced());
 }
 
 const std::vector<Row>& rows() {

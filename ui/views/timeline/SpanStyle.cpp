@@ -24,6 +24,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kParallelApply:
       return span.value == 0 ? Tone::kForward : Tone::kBackward;
     case EventKind::kJoinShadow: return Tone::kShadow;
+    case EventKind::kFingerprint:
+    case EventKind::kGradientCheck:
     case EventKind::kChecked: return Tone::kCheck;
     case EventKind::kShaped: return Tone::kLink;
     case EventKind::kFault: return Tone::kFault;
@@ -84,6 +86,8 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kFinalize: return {QStringLiteral("finalize"), QStringLiteral("fin")};
     case EventKind::kCollective: return withBucket(operationName(span));
     case EventKind::kChecked: return withBucket(QStringLiteral("check"));
+    case EventKind::kFingerprint: return {QStringLiteral("fingerprint"), QStringLiteral("fp")};
+    case EventKind::kGradientCheck: return withBucket(QStringLiteral("check"));
     case EventKind::kShaped: return withBucket(QStringLiteral("link"));
     case EventKind::kBucketOptimizer: return withBucket(QStringLiteral("optimizer"));
     case EventKind::kJoinShadow:

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+// Note [Replicas]
+// Data-parallel training averages gradients and takes for granted that all ranks hold the same
+// parameters. Every capture.fingerprint_every steps each rank hashes each of its parameters, just
+// before a forward, and the hashes are compared here: nothing is communicated for it. Where the
+// hashes of a parameter differ, the ranks fall into classes. The largest is the reference; among
+// equally large ones that with the lowest rank, which accuses nobody: of two ranks that differ
+// either may be wrong (ReplicaCell::majority).
+//
+// A difference is found at the first sample behind it, at most capture.fingerprint_every steps
+// late: FirstDifference::lastEqualStep says since when. Hooks that average weights now and then,
+// or only among some ranks, let replicas differ on purpose; then the distance counts, not this.
+//
+// How far replicas are apart comes from their sketches (base::CountSketch), since a difference of
+// sketches is the sketch of the difference: a distance is off by sqrt(2 / counters) / 2 of
+// itself, one standard deviation. Ranks whose hashes are all equal are 0 apart, exactly.
+
+/// One parameter at one sample.
+struct ReplicaCell {
+  std::uint16_t present = 0;    ///< ranks whose hash is known
+  std::uint16_t differing = 0;  ///< of them, those outside the reference class
+  bool majority = false;        ///< the reference class is more than half of those present
+
+  /// Fewer than two ranks to compare.
+  [[nodiscard]] bool unknown() const { return present < 2; }
+};
+
+/// The hash of every parameter of every rank at every sample, and whose are equal.
+struct ReplicaMatrix {
+  static constexpr std::uint8_t kAbsent = 0xFF;
+
+  std::vector<std::uint32_t> steps;  ///< the samples, sorted; see FingerprintMessage
+  std::vector<int> ranks;            ///< sorted; "rank index" below is a place in it
+  std::size_t parameters = 0;
+  std::vector<ReplicaCell> cells;     ///< sample x parameter
+  std::vector<std::uint8_t> classes;  ///< sample x parameter x rank: 0 = reference, or kAbsent
+  std::vector<std::uint64_t> hashes;  ///< likewise; 0 where absent
+  std::vector<float> norms;           ///< likewise, Euclidean; -1: unknown or not finite
+
+  [[nodiscard]] const ReplicaCell& cell(std::size_t sample, std::size_t parameter) const {
+    return cells[sample * parameters + parameter];
+  }
+  /// The place in classes, hashes and norms.
+  [[nodiscard]] std::size_t at(std::size_t sample, std::size_t parameter,
+                               std::size_t rankIndex) const {
+    return (sample * parameters + parameter) * ranks.size() + rankIndex;
+  }
+  /// The ranks outside the reference class of a cell.
+  [[nodiscard]] std::vector<int> differingRanks(std::size_t sample, std::size_t parameter) const;
+};
+
+/// Where replicas were first seen to differ.
+struct FirstDifference {
+  std::size_t sample = 0;  ///< index into ReplicaMatrix::steps
+  std::uint32_t step = 0;
+  std::optional<std::uint32_t> lastEqualStep;  ///< none: no earlier sample
+  std::size_t parameter = 0;                   ///< the first of those that differ
+  std::size_t parametersDiffering = 0;         ///< at this sample
+  std::vector<int> ranks;                      ///< outside the reference class
+  bool majority = false;                       ///< see ReplicaCell
+};
+
+/// How far the ranks' parameters, all taken as one vector, are apart at one sample.
+struct ConsensusSample {
+  std::uint32_t step = 0;
+  std::vector<int> ranks;  ///< whose sketches are known and finite, sorted
+  /// Of each of them to their mean.
+  std::vector<double> distances;
+  double spread = 0;          ///< root of the mean of their squares: "consensus distance"
+  std::vector<double> pairs;  ///< ranks x ranks
+};
+
+/// The Euclidean norm of each rank's own gradients in one step, all buckets together.
+struct GradientNormSample {
+  std::uint32_t step = 0;
+  std::vector<int> ranks;     ///< sorted
+  std::vector<double> norms;  ///< of the finite elements
+};
+
+/// A rank whose gradients held something that is no finite number before they were averaged.
+struct SanityFinding {
+  std::uint32_t step = 0;
+  int rank = 0;
+  std::uint16_t bucket = trace::kNoBucket;
+  std::optional<std::uint32_t> parameter;  ///< the first that came with it
+  std::uint64_t nans = 0;
+  std::uint64_t infinities = 0;
+
+  bool operator==(const SanityFinding&) const = default;
+};
+
+/// What sampling took, of the time of all steps of all ranks.
+struct SamplingCost {
+  double fingerprintPercent = 0;
+  double gradientCheckPercent = 0;
+};
+
+struct Divergence {
+  ReplicaMatrix replicas;
+  std::optional<FirstDifference> first;  ///< none: no difference was seen
+  std::vector<ConsensusSample> consensus;
+  double consensusRelativeError = 0;  ///< one standard deviation of a distance; 0: no sketches
+  std::vector<GradientNormSample> gradientNorms;
+  std::vector<SanityFinding> findings;  ///< by step, rank, bucket
+  /// The first loss that was not finite: rank and step.
+  std::optional<SanityFinding> firstBadLoss;
+  std::optional<SamplingCost> cost;  ///< none: nothing was sampled
+
+  /// Whether there is anything that could have differed.
+  [[nodiscard]] bool compared() const;
+};
+
+/// Compares what the ranks of a run recorded of themselves. No result is NaN.
+Divergence divergence(const RunData& data);
+
+/// Returns, for each bucket of a layout and each rank of the matrix (bucket x rank): 0, all of the
+/// bucket's parameters are in the reference class; 1, one is not; kAbsent, one is unknown.
+std::vector<std::uint8_t> bucketClasses(const ReplicaMatrix& replicas, std::size_t sample,
+                                        const trace::BucketsMessage& layout);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,140 @@
+#include "engine/trace/RunFileSamples.h"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace lockstep::trace {
+
+using sqlite::Database;
+using sqlite::Statement;
+
+static_assert(std::endian::native == std::endian::little, "counters are little-endian in the file");
+
+namespace {
+
+/// SQLite keeps no NaN: it stores a NULL.
+double numberOrNan(const Statement& statement, int column) {
+  return statement.isNull(column) ? std::numeric_limits<double>::quiet_NaN()
+                                  : statement.number(column);
+}
+
+}  // namespace
+
+SampleWriter::SampleWriter(Database& database)
+    : fingerprint_(database,
+                   "INSERT INTO fingerprints(rank, step, parameter, hash, norm) "
+                   "VALUES(?, ?, ?, ?, ?)"),
+      sketch_(database, "INSERT INTO sketches(rank, step, counters) VALUES(?, ?, ?)"),
+      gradient_(database,
+                "INSERT INTO gradients(rank, step, bucket, norm, largest, nans, infinities, "
+                "parameter) VALUES(?, ?, ?, ?, ?, ?, ?, ?)") {}
+
+void SampleWriter::write(int rank, const FingerprintMessage& fingerprint) {
+  for (std::size_t i = 0; i < fingerprint.hashes.size(); ++i) {
+    fingerprint_.runWith(rank, fingerprint.step, static_cast<std::uint32_t>(i),
+                         fingerprint.hashes[i], fingerprint.norms[i]);
+  }
+  const std::string_view counters(reinterpret_cast<const char*>(fingerprint.sketch.data()),
+                                  fingerprint.sketch.size() * sizeof(double));
+  sketch_.bind(1, rank);
+  sketch_.bind(2, fingerprint.step);
+  sketch_.bindBlob(3, counters.empty() ? std::string_view("") : counters);
+  sketch_.run();
+}
+
+void SampleWriter::write(int rank, const GradientsMessage& gradients) {
+  for (const GradientsMessage::Bucket& bucket : gradients.buckets) {
+    gradient_.bind(1, rank);
+    gradient_.bind(2, gradients.step);
+    if (bucket.bucket == kNoBucket) {
+      gradient_.bindNull(3);
+    } else {
+      gradient_.bind(3, static_cast<std::int32_t>(bucket.bucket));
+    }
+    gradient_.bind(4, bucket.norm);
+    gradient_.bind(5, bucket.largest);
+    gradient_.bind(6, bucket.nans);
+    gradient_.bind(7, bucket.infinities);
+    if (bucket.parameter) {
+      gradient_.bind(8, *bucket.parameter);
+    } else {
+      gradient_.bindNull(8);
+    }
+    gradient_.run();
+  }
+}
+
+void SampleReader::read(Database& database, RunUpdate& update) {
+  if (!present_) {
+    Statement table(database, "SELECT 1 FROM sqlite_master WHERE name = 'fingerprints'");
+    const bool found = table.row();
+    if (!database.ok()) {
+      return;
+    }
+    present_ = found;
+  }
+  if (*present_) {
+    readFingerprints(database, update);
+    readSketches(database, update);
+    readGradients(database, update);
+  }
+}
+
+void SampleReader::readFingerprints(Database& database, RunUpdate& update) {
+  Statement select(database,
+                   "SELECT id, rank, step, parameter, hash, norm FROM fingerprints WHERE id > ? "
+                   "ORDER BY id");
+  select.bind(1, lastFingerprint_);
+  while (select.row()) {
+    FingerprintRow& row = update.fingerprints.emplace_back();
+    row.id = lastFingerprint_ = select.integer(0);
+    row.rank = static_cast<int>(select.integer(1));
+    row.step = static_cast<std::uint32_t>(select.integer(2));
+    row.parameter = static_cast<std::uint32_t>(select.integer(3));
+    row.hash = static_cast<std::uint64_t>(select.integer(4));
+    row.norm = numberOrNan(select, 5);
+  }
+}
+
+void SampleReader::readSketches(Database& database, RunUpdate& update) {
+  Statement select(database,
+                   "SELECT id, rank, step, counters FROM sketches WHERE id > ? ORDER BY id");
+  select.bind(1, lastSketch_);
+  while (select.row()) {
+    SketchRow& row = update.sketches.emplace_back();
+    row.id = lastSketch_ = select.integer(0);
+    row.rank = static_cast<int>(select.integer(1));
+    row.step = static_cast<std::uint32_t>(select.integer(2));
+    const std::string_view bytes = select.blob(3);
+    row.counters.resize(bytes.size() / sizeof(double));
+    if (!row.counters.empty()) {
+      std::memcpy(row.counters.data(), bytes.data(), row.counters.size() * sizeof(double));
+    }
+  }
+}
+
+void SampleReader::readGradients(Database& database, RunUpdate& update) {
+  Statement select(database,
+                   "SELECT id, rank, step, bucket, norm, largest, nans, infinities, parameter "
+                   "FROM gradients WHERE id > ? ORDER BY id");
+  select.bind(1, lastGradient_);
+  while (select.row()) {
+    GradientRow& row = update.gradients.emplace_back();
+    row.id = lastGradient_ = select.integer(0);
+    row.rank = static_cast<int>(select.integer(1));
+    row.step = static_cast<std::uint32_t>(select.integer(2));
+    row.gradients.bucket =
+        select.isNull(3) ? kNoBucket : static_cast<std::uint16_t>(select.integer(3));
+    row.gradients.norm = numberOrNan(select, 4);
+    row.gradients.largest = numberOrNan(select, 5);
+    row.gradients.nans = static_cast<std::uint64_t>(select.integer(6));
+    row.gradients.infinities = static_cast<std::uint64_t>(select.integer(7));
+    if (!select.isNull(8)) {
+      row.gradients.parameter = static_cast<std::uint32_t>(select.integer(8));
+    }
+  }
+}
+
+}  // namespace lockstep::trace

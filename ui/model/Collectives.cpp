@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cmath>
 
-#include "ui/model/LaneRows.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
 
@@ -10,19 +8,9 @@ namespace {
 
 using trace::EventKind;
 
-// A rank is never this many collectives ahead of another: a collective needs everybody.
-constexpr std::size_t kReach = 4096;
-// Collectives in flight together may start in another order than they are numbered.
-constexpr int kReorderedAtMost = 64;
-
-// How far `to` is ahead of `from`; the numbers have 24 bits and wrap.
-int sequenceDistance(std::uint32_t from, std::uint32_t to) {
-  return static_cast<std::int32_t>((to - from) << 8) >> 8;
-}
-
 // What tells when a rank arrived: the collective itself, also of its marks and of its link; a
 // check tells for itself, since the ranks meet in it first and its numbers are its own.
-std::optional<EventKind> meetingOf(EventKind kind) {
+std::optional<EventKind> meetingKindOf(EventKind kind) {
   switch (kind) {
     case EventKind::kCollective:
     case EventKind::kCollectiveQueued:
@@ -34,53 +22,35 @@ std::optional<EventKind> meetingOf(EventKind kind) {
 
 }  // namespace
 
-std::optional<Span> RunModel::collectiveOn(int rank, const Span& span) const {
-  const int id = laneId(rank, LaneRole::kCommunication);
-  const Lane* in = lane(id);
-  const std::optional<EventKind> meeting = meetingOf(span.kind);
-  if (in == nullptr || !meeting) {
-    return std::nullopt;
-  }
-  const std::uint32_t sequence = trace::collectiveSequence(span.value);
-  const std::uint8_t group = trace::groupOf(span.detail);
-  // Row 0 holds marks.
-  const int firstRow = meeting == EventKind::kChecked ? static_cast<int>(kOwnRow) : 1;
-  for (int row = firstRow; row < static_cast<int>(in->rows.size()); ++row) {
-    const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
-    const std::size_t near = store.firstStartingAt(toTicks(span.startNs));
-    // Outwards from the place in time, forwards and back, until the numbers have gone past.
-    for (const int direction : {1, -1}) {
-      std::size_t index = direction > 0 ? near : near - 1;  // below 0 wraps far above size()
-      for (std::size_t looked = 0; looked < kReach && index < store.size();
-           ++looked, index += static_cast<std::size_t>(direction)) {
-        const SpanRecord record = store.at(index);
-        if (static_cast<EventKind>(record.kind) != *meeting ||
-            trace::groupOf(record.detail) != group) {
-          continue;
-        }
-        const int ahead = sequenceDistance(sequence, trace::collectiveSequence(record.value));
-        if (ahead == 0) {
-          return spanOf(id, row, record);
-        }
-        if (ahead * direction > kReorderedAtMost) {
-          break;
-        }
-      }
-    }
-  }
-  return std::nullopt;
+const Meeting* RunModel::meetingOf(const Span& span) const {
+  const std::optional<EventKind> kind = meetingKindOf(span.kind);
+  return kind ? meetings_.find(trace::groupOf(span.detail), *kind == EventKind::kChecked,
+                               trace::collectiveSequence(span.value), toTicks(span.startNs))
+              : nullptr;
 }
 
-std::vector<Span> RunModel::sameCollective(const Span& span) const {
+std::vector<Span> RunModel::spansOf(const Meeting& meeting) const {
   std::vector<Span> found;
-  if (meetingOf(span.kind)) {
-    for (int rank = 0; rank < rankCount(); ++rank) {
-      if (auto other = collectiveOn(rank, span)) {
-        found.push_back(*other);
+  const auto number = static_cast<std::uint32_t>(meeting.sequence & 0xFFFFFF);
+  for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
+    const int id = laneId(arrival.rank, LaneRole::kCommunication);
+    const SpanStore* store = rowOf(id, arrival.row);
+    for (std::size_t i = store == nullptr ? 0 : store->firstStartingAt(arrival.startTicks);
+         store != nullptr && i < store->size() && store->startAt(i) == arrival.startTicks; ++i) {
+      const SpanRecord record = store->at(i);
+      if (trace::groupOf(record.detail) == trace::groupOf(meeting.detail) &&
+          trace::collectiveSequence(record.value) == number) {
+        found.push_back(spanOf(id, arrival.row, record));
+        break;
       }
     }
   }
   return found;
+}
+
+std::vector<Span> RunModel::sameCollective(const Span& span) const {
+  const Meeting* meeting = meetingOf(span);
+  return meeting == nullptr ? std::vector<Span>{} : spansOf(*meeting);
 }
 
 Arrivals arrivalsOf(const RunModel& model, const Span& span) {

@@ -82,6 +82,25 @@ LaneRole laneRoleOf(EventKind kind) {
   }
 }
 
+namespace {
+
+// What an overview counts a span as; nothing for what lies within another or takes no time.
+std::optional<Activity> activityOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kData: return Activity::kData;
+    case EventKind::kForward: return Activity::kForward;
+    case EventKind::kBackward: return Activity::kBackward;
+    case EventKind::kOptimizer: return Activity::kOptimizer;
+    case EventKind::kEvaluate:
+    case EventKind::kCheckpoint: return Activity::kEvaluate;
+    case EventKind::kWait: return Activity::kExposed;
+    case EventKind::kCollective: return Activity::kCommunication;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
 // A chunk of the reader that is being applied slice by slice.
 struct RunModel::Intake {
   std::optional<RunReader::Chunk> chunk;
@@ -169,6 +188,7 @@ void RunModel::drainReader() {
 }
 
 void RunModel::announce() {
+  meetings_.settle(groups_);
   if (announceTimer_->isActive()) {
     return;
   }
@@ -262,7 +282,11 @@ void RunModel::addSpan(const trace::SpanRow& row) {
         track.gaps.begin(), track.gaps.end(), row.startTicks,
         [](std::uint64_t ticks, const trace::SpanRow& gap) { return ticks < gap.startTicks; });
     track.gaps.insert(at, row);
+    activity_.addLost(row.startTicks, row.durationTicks, row.value);
     return;
+  }
+  if (const auto activity = activityOf(row.kind)) {
+    activity_.add(*activity, row.startTicks, row.durationTicks);
   }
   const LaneRole role = laneRoleOf(row.kind);
   track.roles |= 1u << static_cast<unsigned>(role);
@@ -288,7 +312,10 @@ void RunModel::addSpan(const trace::SpanRow& row) {
       lane.rows.emplace_back();
     }
     if (lane.rows[i].insert(record)) {
-      return;
+      if (row.kind == EventKind::kCollective || row.kind == EventKind::kChecked) {
+        meetings_.add(track.rank, i, record);
+      }
+      break;
     }
   }
 }

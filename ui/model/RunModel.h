@@ -17,6 +17,8 @@
 
 #include "engine/base/Clock.h"
 #include "engine/trace/RunFile.h"
+#include "ui/model/ActivityBins.h"
+#include "ui/model/Meetings.h"
 #include "ui/model/Span.h"
 #include "ui/model/SpanStore.h"
 
@@ -129,6 +131,14 @@ class RunModel : public QObject {
   /// The same collective (group, sequence number, step) on every rank that recorded it, by
   /// rank; of a check, the same check. Empty when `span` is neither.
   [[nodiscard]] std::vector<Span> sameCollective(const Span& span) const;
+  /// All collectives and checks, followed across ranks.
+  [[nodiscard]] const Meetings& meetings() const { return meetings_; }
+  /// The meeting of a collective, or of a check, of its marks and of its link; null of others.
+  [[nodiscard]] const Meeting* meetingOf(const Span& span) const;
+  /// The spans of a meeting, by rank.
+  [[nodiscard]] std::vector<Span> spansOf(const Meeting& meeting) const;
+  /// What ranks did over the whole run.
+  [[nodiscard]] const ActivityBins& activity() const { return activity_; }
   /// The ranks that recorded any collective of a group, in order.
   [[nodiscard]] const std::vector<int>& membersOf(std::uint8_t group) const {
     return groups_[group];
@@ -137,7 +147,8 @@ class RunModel : public QObject {
   [[nodiscard]] bool holds(trace::EventKind kind) const {
     return kinds_.test(std::min<std::size_t>(static_cast<std::size_t>(kind), kinds_.size() - 1));
   }
-  /// Stretches in which threads of a rank that feed this lane lost events.
+  /// Stretches in which threads of a rank that feed this lane lost events, by start within each
+  /// thread.
   [[nodiscard]] std::vector<GapSpan> gaps(int lane, TimeRange within) const;
 
   // --- iterations ---
@@ -184,7 +195,6 @@ class RunModel : public QObject {
   [[nodiscard]] const SpanStore* rowOf(int lane, int row) const;
   [[nodiscard]] std::optional<Span> neighbourIf(const Span& span, int direction,
                                                 std::optional<trace::EventKind> kind) const;
-  [[nodiscard]] std::optional<Span> collectiveOn(int rank, const Span& span) const;
   void drainReader();
   void announce();
 
@@ -208,6 +218,8 @@ class RunModel : public QObject {
 
   std::vector<Lane> lanes_;
   std::array<std::vector<int>, 256> groups_;  // ranks of each, sorted
+  Meetings meetings_;
+  ActivityBins activity_;
   std::bitset<128> kinds_;                    // that any span has
   std::uint64_t spanCount_ = 0;
   int highestRank_ = -1;

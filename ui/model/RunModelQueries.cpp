@@ -223,12 +223,18 @@ std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within) const {
     if (track.rank != rankOfLane(lane) || (roles & role) == 0) {
       continue;
     }
-    for (const trace::SpanRow& gap : track.gaps) {
-      const double startNs = toNs(gap.startTicks);
-      const double endNs = toNs(gap.startTicks + gap.durationTicks);
-      if (startNs <= within.endNs && endNs >= within.startNs) {
-        found.push_back({startNs, endNs, gap.value, track.id});
+    // Gaps of one thread follow each other, so that their ends are sorted too.
+    const std::uint64_t from = toTicks(within.startNs);
+    const auto first = std::partition_point(
+        track.gaps.begin(), track.gaps.end(), [from](const trace::SpanRow& gap) {
+          return gap.startTicks + gap.durationTicks < from;
+        });
+    for (auto gap = first; gap != track.gaps.end(); ++gap) {
+      const double startNs = toNs(gap->startTicks);
+      if (startNs > within.endNs) {
+        break;
       }
+      found.push_back({startNs, toNs(gap->startTicks + gap->durationTicks), gap->value, track.id});
     }
   }
   return found;

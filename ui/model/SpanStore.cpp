@@ -28,7 +28,6 @@ struct SpanStore::Block {
   template <typename T>
   using Column = std::array<T, kBlockSpans>;
 
-  std::size_t first = 0;  // index of the block's first span in the row
   std::size_t count = 0;
   Column<std::uint64_t> startTicks;
   Column<std::uint64_t> value;
@@ -69,11 +68,17 @@ SpanStore& SpanStore::operator=(SpanStore&&) noexcept = default;
 
 SpanStore::Place SpanStore::place(std::size_t index) const {
   LOCKSTEP_CHECK(index < size_, "span {} of a row of {}", index, size_);
-  const auto after = std::upper_bound(
-      blocks_.begin(), blocks_.end(), index,
-      [](std::size_t wanted, const auto& block) { return wanted < block->first; });
-  const auto block = static_cast<std::size_t>(after - blocks_.begin()) - 1;
-  return {block, index - blocks_[block]->first};
+  const auto holds = [&](std::size_t block) {
+    return block < heads_.size() && index >= heads_[block].first &&
+           index - heads_[block].first < blocks_[block]->count;
+  };
+  if (!holds(lastBlock_)) {
+    const auto after =
+        std::upper_bound(heads_.begin(), heads_.end(), index,
+                         [](std::size_t wanted, const Head& head) { return wanted < head.first; });
+    lastBlock_ = static_cast<std::size_t>(after - heads_.begin()) - 1;
+  }
+  return {lastBlock_, index - heads_[lastBlock_].first};
 }
 
 SpanRecord SpanStore::at(std::size_t index) const {
@@ -105,37 +110,36 @@ std::uint64_t SpanStore::endAt(std::size_t index) const {
 
 std::size_t SpanStore::firstStartingAt(std::uint64_t ticks) const {
   const auto it =
-      std::partition_point(blocks_.begin(), blocks_.end(),
-                           [&](const auto& block) { return block->lastStart() < ticks; });
-  if (it == blocks_.end()) {
+      std::partition_point(heads_.begin(), heads_.end(),
+                           [&](const Head& head) { return head.lastStart < ticks; });
+  if (it == heads_.end()) {
     return size_;
   }
-  const Block& block = **it;
+  const Block& block = *blocks_[static_cast<std::size_t>(it - heads_.begin())];
   const auto begin = block.startTicks.begin();
-  return block.first + static_cast<std::size_t>(
-                           std::lower_bound(begin, begin + static_cast<std::ptrdiff_t>(block.count),
-                                            ticks) -
-                           begin);
+  return it->first + static_cast<std::size_t>(
+                         std::lower_bound(begin, begin + static_cast<std::ptrdiff_t>(block.count),
+                                          ticks) -
+                         begin);
 }
 
 std::size_t SpanStore::firstEndingAfter(std::uint64_t ticks) const {
-  const auto it = std::partition_point(blocks_.begin(), blocks_.end(),
-                                       [&](const auto& block) { return block->lastEnd() < ticks; });
-  if (it == blocks_.end()) {
+  const auto it = std::partition_point(heads_.begin(), heads_.end(),
+                                       [&](const Head& head) { return head.lastEnd < ticks; });
+  if (it == heads_.end()) {
     return size_;
   }
-  const Block& block = **it;
-  std::size_t low = 0;
-  std::size_t high = block.count;
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (block.endAt(middle) < ticks) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  const Block& block = *blocks_[static_cast<std::size_t>(it - heads_.begin())];
+  // Starts are sorted and lie close in memory: they give the place but for one span, since none
+  // overlaps another.
+  const auto begin = block.startTicks.begin();
+  const auto after = std::upper_bound(begin, begin + static_cast<std::ptrdiff_t>(block.count),
+                                      ticks);
+  std::size_t low = static_cast<std::size_t>(after - begin);
+  while (low > 0 && block.endAt(low - 1) >= ticks) {
+    --low;
   }
-  std::size_t index = block.first + low;
+  std::size_t index = it->first + low;
   // What ends exactly here is over, unless it is an instant.
   while (index < size_ && endAt(index) == ticks && startAt(index) < ticks) {
     ++index;
@@ -143,13 +147,19 @@ std::size_t SpanStore::firstEndingAfter(std::uint64_t ticks) const {
   return index;
 }
 
+void SpanStore::note(std::size_t block) {
+  heads_[block].lastStart = blocks_[block]->lastStart();
+  heads_[block].lastEnd = blocks_[block]->lastEnd();
+}
+
 bool SpanStore::insert(const SpanRecord& span) {
   if (size_ == 0) {
-    blocks_.push_back(std::make_unique<Block>());
+    blocks_.push_back(std::unique_ptr<Block>(new Block));  // columns are filled as spans come
+    heads_.emplace_back();
     insertAt({0, 0}, span);
     return true;
   }
-  const std::uint64_t lastEnd = blocks_.back()->lastEnd();
+  const std::uint64_t lastEnd = heads_.back().lastEnd;
   if (span.startTicks >= lastEnd) {
     insertAt({blocks_.size() - 1, blocks_.back()->count}, span);
     return true;
@@ -173,9 +183,8 @@ void SpanStore::insertAt(Place where, const SpanRecord& span) {
   if (blocks_[where.block]->count == kBlockSpans) {
     if (where.block + 1 == blocks_.size() && where.offset == kBlockSpans) {
       // The usual case, an append: leave the full block full.
-      auto next = std::make_unique<Block>();
-      next->first = size_;
-      blocks_.push_back(std::move(next));
+      blocks_.push_back(std::unique_ptr<Block>(new Block));
+      heads_.push_back({size_, 0, 0});
       where = {blocks_.size() - 1, 0};
     } else {
       split(where.block);
@@ -195,22 +204,26 @@ void SpanStore::insertAt(Place where, const SpanRecord& span) {
   block.put(where.offset, span);
   ++block.count;
   ++size_;
-  for (std::size_t i = where.block + 1; i < blocks_.size(); ++i) {
-    ++blocks_[i]->first;
+  note(where.block);
+  for (std::size_t i = where.block + 1; i < heads_.size(); ++i) {
+    ++heads_[i].first;
   }
 }
 
 void SpanStore::split(std::size_t index) {
   Block& full = *blocks_[index];
   const std::size_t half = full.count / 2;
-  auto upper = std::make_unique<Block>();
+  auto upper = std::unique_ptr<Block>(new Block);
   upper->count = full.count - half;
-  upper->first = full.first + half;
   forEachColumn(full, *upper, [&](const auto& from, auto& to) {
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(half), upper->count, to.begin());
   });
   full.count = half;
-  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(upper));
+  const auto next = static_cast<std::ptrdiff_t>(index) + 1;
+  blocks_.insert(blocks_.begin() + next, std::move(upper));
+  heads_.insert(heads_.begin() + next, Head{heads_[index].first + half, 0, 0});
+  note(index);
+  note(index + 1);
 }
 
 std::size_t SpanStore::memoryBytes() const { return blocks_.size() * sizeof(Block); }

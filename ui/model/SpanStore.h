@@ -29,7 +29,7 @@ struct SpanRecord {
 /// sorted too and every question is a binary search. 37 bytes a span.
 ///
 /// The columns are cut into blocks: an append never moves what stands, and a span that comes
-/// late moves at most one block.
+/// late moves at most one block. [ui-thread]
 class SpanStore {
  public:
   static constexpr std::size_t kBlockSpans = 2048;
@@ -67,8 +67,18 @@ class SpanStore {
   void insertAt(Place where, const SpanRecord& span);
   void split(std::size_t block);
 
+  /// What a search asks of a block, side by side in memory.
+  struct Head {
+    std::size_t first = 0;  ///< index of the block's first span in the row
+    std::uint64_t lastStart = 0;
+    std::uint64_t lastEnd = 0;
+  };
+  void note(std::size_t block);
+
   std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Head> heads_;  // of blocks_
   std::size_t size_ = 0;
+  mutable std::size_t lastBlock_ = 0;  // where the last question led: the next lies near
 };
 
 }  // namespace lockstep::ui

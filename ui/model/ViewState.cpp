@@ -11,6 +11,7 @@ constexpr int kZoomMerge = 1;
 constexpr int kPanMerge = 2;
 constexpr qint64 kMergeWithinMs = 1000;
 constexpr int kUndoLimit = 200;
+constexpr std::size_t kHistoryLimit = 200;
 
 qint64 nowMs() {
   QElapsedTimer clock;
@@ -60,6 +61,9 @@ class ViewState::Change : public QUndoCommand {
       state_->setFollowLive(false);
       next.range = to.range;
     }
+    if (to.filter != from.filter) {
+      next.filter = to.filter;
+    }
     if (!sameSelection(to.selection, from.selection)) {
       next.selection = to.selection;
     }
@@ -90,6 +94,9 @@ void ViewState::apply(const Values& next) {
   if (before.range != next.range) {
     emit rangeChanged();
   }
+  if (before.filter != next.filter) {
+    emit filterChanged();
+  }
   if (!sameSelection(before.selection, next.selection)) {
     emit selectionChanged();
   }
@@ -106,6 +113,7 @@ void ViewState::setRange(TimeRange range, RangeChange change) {
   if (range == values_.range) {
     return;
   }
+  remember(change);
   Values next = values_;
   next.range = range;
   switch (change) {
@@ -114,6 +122,52 @@ void ViewState::setRange(TimeRange range, RangeChange change) {
     case RangeChange::kZoom: push(tr("zoom"), next, kZoomMerge); break;
     case RangeChange::kPan: push(tr("move"), next, kPanMerge); break;
   }
+}
+
+// Before the range moves: what is left goes into the history, once for a turn of the wheel.
+void ViewState::remember(RangeChange change) {
+  if (change == RangeChange::kSilent || values_.range.empty()) {
+    return;
+  }
+  const qint64 now = nowMs();
+  const bool goesOn = change != RangeChange::kJump && change == lastChange_ &&
+                      now - lastChangeMs_ <= kMergeWithinMs && !back_.empty();
+  lastChange_ = change;
+  lastChangeMs_ = now;
+  if (!goesOn) {
+    back_.push_back(values_.range);
+    if (back_.size() > kHistoryLimit) {
+      back_.erase(back_.begin());
+    }
+  }
+  forward_.clear();
+}
+
+void ViewState::travel(std::vector<TimeRange>& from, std::vector<TimeRange>& to) {
+  if (from.empty()) {
+    return;
+  }
+  to.push_back(values_.range);
+  Values next = values_;
+  next.range = from.back();
+  from.pop_back();
+  lastChange_ = RangeChange::kJump;
+  setFollowLive(false);
+  push(tr("go to another time"), next, kNoMerge);
+}
+
+void ViewState::goBack() { travel(back_, forward_); }
+
+void ViewState::goForward() { travel(forward_, back_); }
+
+void ViewState::setFilter(const std::optional<TimeRange>& filter) {
+  const std::optional<TimeRange> wanted = filter && !filter->empty() ? filter : std::nullopt;
+  if (wanted == values_.filter) {
+    return;
+  }
+  Values next = values_;
+  next.filter = wanted;
+  push(wanted ? tr("filter to a time") : tr("clear the filter"), next, kNoMerge);
 }
 
 void ViewState::select(const std::optional<Span>& span) {
@@ -158,6 +212,8 @@ void ViewState::setIteration(std::optional<std::uint32_t> iteration) {
 
 void ViewState::reset() {
   undo_.clear();
+  back_.clear();
+  forward_.clear();
   apply(Values{});
   setHovered(std::nullopt);
   setFollowLive(false);

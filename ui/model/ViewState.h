@@ -4,6 +4,7 @@
 #include <QUndoStack>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ui/model/Span.h"
 
@@ -11,9 +12,9 @@ namespace lockstep::ui {
 
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
-/// What all views of one run share: visible time, selection, hover, colouring, following.
-/// Views read it and change it through its verbs; changes of range, selection and colouring
-/// can be undone. [ui-thread]
+/// What all views of one run share: visible time, the time that statistics are about, selection,
+/// hover, colouring, following. Views read it and change it through its verbs; changes of range,
+/// filter, selection and colouring can be undone. [ui-thread]
 class ViewState : public QObject {
   Q_OBJECT
 
@@ -29,6 +30,8 @@ class ViewState : public QObject {
   ~ViewState() override;
 
   [[nodiscard]] TimeRange range() const { return values_.range; }
+  /// The time that statistics are restricted to; nothing: the whole run.
+  [[nodiscard]] const std::optional<TimeRange>& filter() const { return values_.filter; }
   [[nodiscard]] const std::optional<Span>& selection() const { return values_.selection; }
   [[nodiscard]] const std::optional<Span>& hovered() const { return hovered_; }
   [[nodiscard]] ColourBy colourBy() const { return values_.colourBy; }
@@ -41,6 +44,8 @@ class ViewState : public QObject {
   /// Sets the visible range; a range that is too narrow is widened about its middle. Any
   /// change but kSilent ends following.
   void setRange(TimeRange range, RangeChange change = RangeChange::kJump);
+  /// Restricts statistics to a stretch of time; an empty one, or nothing, lifts that.
+  void setFilter(const std::optional<TimeRange>& filter);
   void select(const std::optional<Span>& span);
   void clearSelection() { select(std::nullopt); }
   void setHovered(const std::optional<Span>& span);
@@ -48,11 +53,19 @@ class ViewState : public QObject {
   void setFollowLive(bool follow);
   void setIteration(std::optional<std::uint32_t> iteration);
 
+  /// Shows again what was seen before, as a browser does: the ranges that were jumped, zoomed or
+  /// moved to, apart from undo. Nothing happens at either end.
+  void goBack();
+  void goForward();
+  [[nodiscard]] bool canGoBack() const { return !back_.empty(); }
+  [[nodiscard]] bool canGoForward() const { return !forward_.empty(); }
+
   /// Forgets everything, the undo stack included: for another run.
   void reset();
 
  signals:
   void rangeChanged();
+  void filterChanged();
   void selectionChanged();
   void hoveredChanged();
   void colourByChanged();
@@ -62,6 +75,7 @@ class ViewState : public QObject {
  private:
   struct Values {
     TimeRange range;
+    std::optional<TimeRange> filter;
     std::optional<Span> selection;
     ColourBy colourBy = ColourBy::kPhase;
   };
@@ -69,12 +83,19 @@ class ViewState : public QObject {
 
   void push(const QString& text, const Values& next, int mergeKey);
   void apply(const Values& values);
+  void remember(RangeChange change);
+  void travel(std::vector<TimeRange>& from, std::vector<TimeRange>& to);
 
   Values values_;
   std::optional<Span> hovered_;
   bool followLive_ = false;
   std::optional<std::uint32_t> iteration_;
   QUndoStack undo_;
+
+  std::vector<TimeRange> back_;
+  std::vector<TimeRange> forward_;
+  RangeChange lastChange_ = RangeChange::kJump;
+  qint64 lastChangeMs_ = 0;
 };
 
 }  // namespace lockstep::ui

@@ -1,0 +1,185 @@
+#include "ui/model/Meetings.h"
+
+#include <algorithm>
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+constexpr std::uint64_t kWrap = 1u << 24;
+
+// How far `to` is ahead of `from`; both have 24 bits.
+std::int32_t distance(std::uint32_t from, std::uint32_t to) {
+  return static_cast<std::int32_t>((to - from) << 8) >> 8;
+}
+
+std::size_t tableIndex(std::uint8_t group, bool checks) {
+  return group + (checks ? 256u : 0u);
+}
+
+std::uint64_t between(std::uint64_t a, std::uint64_t b) {
+  return a > b ? a - b : b - a;
+}
+
+}  // namespace
+
+std::uint64_t MeetingTable::unwrapped(std::uint32_t sequence) const {
+  if (meetings_.empty()) {
+    return kWrap + sequence;  // what was numbered before it stays positive
+  }
+  const std::uint64_t last = meetings_.back().sequence;
+  return last + static_cast<std::uint64_t>(static_cast<std::int64_t>(
+                    distance(static_cast<std::uint32_t>(last % kWrap), sequence)));
+}
+
+std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
+  if (meetings_.empty() || sequence > meetings_.back().sequence) {
+    return std::nullopt;
+  }
+  // Numbers have no holes but for what was lost: the place is known nearly.
+  const std::uint64_t behind = meetings_.back().sequence - sequence;
+  if (behind < meetings_.size() && meetings_[meetings_.size() - 1 - behind].sequence == sequence) {
+    return meetings_.size() - 1 - behind;
+  }
+  const auto at = std::lower_bound(
+      meetings_.begin(), meetings_.end(), sequence,
+      [](const Meeting& meeting, std::uint64_t wanted) { return meeting.sequence < wanted; });
+  return at != meetings_.end() && at->sequence == sequence
+             ? std::optional(static_cast<std::size_t>(at - meetings_.begin()))
+             : std::nullopt;
+}
+
+std::size_t MeetingTable::firstEndingAfter(std::uint64_t ticks) const {
+  const auto at =
+      std::partition_point(meetings_.begin(), meetings_.end(),
+                           [ticks](const Meeting& meeting) { return meeting.lastEnd <= ticks; });
+  std::size_t first = static_cast<std::size_t>(at - meetings_.begin());
+  const std::size_t least = first > kReorderedAtMost ? first - kReorderedAtMost : 0;
+  for (std::size_t i = first; i-- > least;) {
+    if (meetings_[i].lastEnd > ticks) {
+      first = i;
+    }
+  }
+  return first;
+}
+
+// Each goes to the first row whose last meeting is over when it begins. A row is kept once the
+// meeting is complete, or once it is so old that nothing more will come.
+void MeetingTable::settle(std::size_t members) {
+  std::array<std::uint64_t, kRows> ends{};
+  for (std::size_t i = placed_ > kReorderedAtMost ? placed_ - kReorderedAtMost : 0; i < placed_;
+       ++i) {
+    ends[meetings_[i].row] = std::max(ends[meetings_[i].row], meetings_[i].lastEnd);
+  }
+  bool whole = true;
+  for (std::size_t i = placed_; i < meetings_.size(); ++i) {
+    Meeting& meeting = meetings_[i];
+    auto row = std::find_if(ends.begin(), ends.end(),
+                            [&](std::uint64_t end) { return end <= meeting.firstStart; });
+    if (row == ends.end()) {
+      row = std::min_element(ends.begin(), ends.end());
+    }
+    *row = std::max(*row, meeting.lastEnd);
+    meeting.row = static_cast<std::uint8_t>(row - ends.begin());
+    rows_ = std::max(rows_, static_cast<int>(meeting.row) + 1);
+    whole = whole && (meeting.count >= members || meetings_.size() - i > kReorderedAtMost);
+    if (whole) {
+      placed_ = i + 1;
+    }
+  }
+}
+
+void Meetings::add(int rank, std::size_t row, const SpanRecord& span) {
+  const std::uint8_t group = trace::groupOf(span.detail);
+  const bool checks = static_cast<EventKind>(span.kind) == EventKind::kChecked;
+  MeetingTable& table = tables_[tableIndex(group, checks)];
+  if (table.meetings_.empty() && !checks) {
+    groups_.insert(std::lower_bound(groups_.begin(), groups_.end(), group), group);
+  }
+  std::uint64_t sequence = table.unwrapped(trace::collectiveSequence(span.value));
+  auto index = table.indexOf(sequence);
+  if (index) {
+    for (std::uint32_t at = table.meetings_[*index].arrivals; at != kNone;
+         at = arrivals_[at].next) {
+      if (arrivals_[at].rank == rank) {
+        // The rank counts from the start again, as a group made anew does.
+        sequence += kWrap;
+        index = table.indexOf(sequence);
+        break;
+      }
+    }
+  }
+  if (!index) {
+    const auto place = std::upper_bound(
+        table.meetings_.begin(), table.meetings_.end(), sequence,
+        [](std::uint64_t wanted, const Meeting& meeting) { return wanted < meeting.sequence; });
+    index = static_cast<std::size_t>(place - table.meetings_.begin());
+    Meeting meeting;
+    meeting.sequence = sequence;
+    meeting.firstStart = meeting.lastStart = span.startTicks;
+    meeting.arrivals = kNone;
+    meeting.step = span.step;
+    meeting.bucket = span.bucket;
+    meeting.detail = span.detail;
+    meeting.lateRank = static_cast<std::uint16_t>(rank);
+    table.meetings_.insert(place, meeting);
+  }
+  table.placed_ = std::min(table.placed_, *index);
+  Meeting& meeting = table.meetings_[*index];
+  arrivals_.push_back({span.startTicks, meeting.arrivals, static_cast<std::uint16_t>(rank),
+                       static_cast<std::uint16_t>(row)});
+  meeting.arrivals = static_cast<std::uint32_t>(arrivals_.size() - 1);
+  meeting.firstStart = std::min(meeting.firstStart, span.startTicks);
+  meeting.lastEnd = std::max(meeting.lastEnd, span.endTicks());
+  if (span.startTicks > meeting.lastStart) {
+    meeting.lastStart = span.startTicks;
+    meeting.lateRank = static_cast<std::uint16_t>(rank);
+  }
+  ++meeting.count;
+}
+
+void Meetings::settle(const std::array<std::vector<int>, 256>& members) {
+  for (const std::uint8_t group : groups_) {
+    tables_[group].settle(members[group].size());
+  }
+}
+
+const MeetingTable& Meetings::table(std::uint8_t group, bool checks) const {
+  return tables_[tableIndex(group, checks)];
+}
+
+const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t sequence,
+                              std::uint64_t startTicks) const {
+  const MeetingTable& in = table(group, checks);
+  if (in.meetings_.empty()) {
+    return nullptr;
+  }
+  // A number stands for one meeting in each round of 24 bits: the nearest in time is meant.
+  const Meeting* best = nullptr;
+  const std::uint64_t last = in.unwrapped(sequence);
+  for (std::uint64_t round = last;; round -= kWrap) {
+    if (const auto index = in.indexOf(round)) {
+      const Meeting& meeting = in.meetings_[*index];
+      if (best == nullptr ||
+          between(meeting.firstStart, startTicks) < between(best->firstStart, startTicks)) {
+        best = &meeting;
+      }
+    }
+    if (round < kWrap || round - kWrap < in.meetings_.front().sequence) {
+      return best;
+    }
+  }
+}
+
+std::vector<Meetings::Arrival> Meetings::arrivalsOf(const Meeting& meeting) const {
+  std::vector<Arrival> found;
+  for (std::uint32_t at = meeting.arrivals; at != kNone; at = arrivals_[at].next) {
+    found.push_back(arrivals_[at]);
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
+  return found;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,170 @@
+#include "ui/model/SpanFinder.h"
+
+#include <QElapsedTimer>
+#include <QTimer>
+#include <algorithm>
+#include <tuple>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr qint64 kSliceMs = 5;
+constexpr std::size_t kSpansBetweenClockLooks = 512;
+
+}  // namespace
+
+SpanFinder::SpanFinder(QObject* parent) : QObject(parent), timer_(new QTimer(this)) {
+  timer_->setSingleShot(true);
+  connect(timer_, &QTimer::timeout, this, &SpanFinder::searchOn);
+}
+
+void SpanFinder::setModel(RunModel* model) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  model_ = model;
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, &SpanFinder::modelChanged);
+    connect(model_, &RunModel::infoChanged, this, &SpanFinder::modelChanged);
+  }
+  restart();
+}
+
+void SpanFinder::setQuery(const SpanQuery& query) {
+  query_ = query;
+  restart();
+}
+
+void SpanFinder::restart() {
+  found_.clear();
+  searched_.clear();
+  count_ = 0;
+  kept_ = 0;
+  wasLive_ = model_ != nullptr && model_->isLive();
+  searching_ = model_ != nullptr && query_.valid();
+  if (searching_) {
+    timer_->start(0);
+  } else {
+    timer_->stop();
+  }
+  emit changed();
+}
+
+void SpanFinder::modelChanged() {
+  if (!query_.valid() || model_ == nullptr) {
+    return;
+  }
+  if (wasLive_ && !model_->isLive()) {
+    // What came out of order was passed over: once more through all that was recorded.
+    restart();
+    return;
+  }
+  searching_ = true;
+  if (!timer_->isActive()) {
+    timer_->start(0);
+  }
+}
+
+void SpanFinder::searchOn() {
+  if (model_ == nullptr || !query_.valid()) {
+    return;
+  }
+  QElapsedTimer clock;
+  clock.start();
+  const std::uint64_t before = count_;
+  for (const Lane& lane : model_->lanes()) {
+    for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
+      const Place place{lane.id, row};
+      const SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
+      std::size_t& next = searched_[place];
+      while (next < store.size()) {
+        const std::size_t last = std::min(store.size(), next + kSpansBetweenClockLooks);
+        for (; next < last; ++next) {
+          const Span span = model_->spanAt(lane.id, row, next);
+          if (!query_.matches(*model_, span)) {
+            continue;
+          }
+          ++count_;
+          if (kept_ < kKeptAtMost) {
+            ++kept_;
+            found_[place].push_back({store.startAt(next), span.id});
+          }
+        }
+        if (clock.elapsed() >= kSliceMs) {
+          timer_->start(0);
+          if (count_ != before) {
+            emit changed();
+          }
+          return;
+        }
+      }
+    }
+  }
+  searching_ = false;
+  emit changed();
+}
+
+const std::vector<SpanFinder::Match>* SpanFinder::matches(int lane, int row) const {
+  const auto at = found_.find({lane, row});
+  return at == found_.end() ? nullptr : &at->second;
+}
+
+std::optional<Span> SpanFinder::spanOf(Place place, const Match& match) const {
+  Span wanted;
+  wanted.id = match.id;
+  wanted.lane = place.first;
+  wanted.row = place.second;
+  wanted.startNs = model_->toNs(match.startTicks);
+  const auto index = model_->indexOf(wanted);
+  return index ? std::optional(model_->spanAt(place.first, place.second, *index)) : std::nullopt;
+}
+
+std::optional<Span> SpanFinder::next(const std::optional<Span>& from, double ns,
+                                     int direction) const {
+  using Key = std::tuple<std::uint64_t, int, int, std::int64_t>;
+  if (model_ == nullptr) {
+    return std::nullopt;
+  }
+  // Before all places of the tick, unless it goes on from a span.
+  Key start{model_->toTicks(ns), -1, -1, -1};
+  if (from) {
+    const auto index = model_->indexOf(*from);
+    const Lane* lane = model_->lane(from->lane);
+    if (index && lane != nullptr) {
+      start = {lane->rows[static_cast<std::size_t>(from->row)].startAt(*index), from->lane,
+               from->row, from->id};
+    }
+  }
+  std::optional<Key> best;
+  std::optional<Key> around;  // the one at the other end
+  for (const auto& [place, matches] : found_) {
+    const auto keyOf = [&place = place](const Match& match) {
+      return Key{match.startTicks, place.first, place.second, match.id};
+    };
+    const auto after =
+        std::partition_point(matches.begin(), matches.end(), [&](const Match& match) {
+          return direction > 0 ? keyOf(match) <= start : keyOf(match) < start;
+        });
+    if (direction > 0) {
+      if (after != matches.end() && (!best || keyOf(*after) < *best)) {
+        best = keyOf(*after);
+      }
+      if (!matches.empty() && (!around || keyOf(matches.front()) < *around)) {
+        around = keyOf(matches.front());
+      }
+    } else {
+      if (after != matches.begin() && (!best || keyOf(*(after - 1)) > *best)) {
+        best = keyOf(*(after - 1));
+      }
+      if (!matches.empty() && (!around || keyOf(matches.back()) > *around)) {
+        around = keyOf(matches.back());
+      }
+    }
+  }
+  const std::optional<Key>& found = best ? best : around;
+  return found ? spanOf({std::get<1>(*found), std::get<2>(*found)},
+                        {std::get<0>(*found), std::get<3>(*found)})
+               : std::nullopt;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,167 @@
+#include "ui/model/SpanQuery.h"
+
+#include "ui/model/SpanFacts.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+// "2ms", "1.5 s"; a bare number is in ns.
+std::optional<double> durationOf(const QString& text) {
+  qsizetype digits = 0;
+  while (digits < text.size() && (text[digits].isDigit() || text[digits] == QLatin1Char('.'))) {
+    ++digits;
+  }
+  bool ok = false;
+  const double number = text.left(digits).toDouble(&ok);
+  const QString unit = text.mid(digits);
+  const double factor = unit.isEmpty() || unit == QLatin1String("ns")                 ? 1
+                        : unit == QLatin1String("us") || unit == QStringLiteral("µs") ? 1e3
+                        : unit == QLatin1String("ms")                                 ? 1e6
+                        : unit == QLatin1String("s")                                  ? 1e9
+                                                                                      : 0;
+  return ok && factor > 0 ? std::optional(number * factor) : std::nullopt;
+}
+
+constexpr qsizetype kAnswersKept = 200'000;
+
+// What a span's title is made of, as one number; nothing where that is too much for one.
+std::optional<quint64> titleKey(const Span& span) {
+  const quint64 base = static_cast<quint64>(span.kind) << 56 |
+                       static_cast<quint64>(span.bucket) << 40 |
+                       static_cast<quint64>(span.detail) << 24;
+  switch (span.kind) {
+    case EventKind::kStep:
+    case EventKind::kFault:
+      return std::nullopt;
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+    case EventKind::kMarkedUnused:
+    case EventKind::kParallelApply:
+      return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;
+    default:
+      return base;
+  }
+}
+
+}  // namespace
+
+SpanQuery::SpanQuery(const QString& text) : text_(text) {
+  QString token;
+  bool quoted = false;
+  bool wasQuoted = false;
+  for (const QChar c : text + QLatin1Char(' ')) {
+    if (c == QLatin1Char('"')) {
+      quoted = !quoted;
+      wasQuoted = true;
+    } else if (c.isSpace() && !quoted) {
+      if (!token.isEmpty()) {
+        take(token, wasQuoted);
+      }
+      token.clear();
+      wasQuoted = false;
+    } else {
+      token += c;
+    }
+  }
+  if (quoted) {
+    // While it is being typed: what stands behind the quote is the word so far.
+    take(token.trimmed(), true);
+  }
+}
+
+void SpanQuery::take(const QString& token, bool quoted) {
+  const QString lower = token.toLower();
+  if (lower.startsWith(QLatin1Char('>')) || lower.startsWith(QLatin1Char('<'))) {
+    const bool orEqual = lower.mid(1).startsWith(QLatin1Char('='));
+    const auto ns = durationOf(lower.mid(orEqual ? 2 : 1));
+    if (!ns) {
+      error_ = QStringLiteral("\"%1\" is not a duration: write >2ms or <=50us.").arg(token);
+    } else if (lower.startsWith(QLatin1Char('>'))) {
+      atLeastNs_ = *ns;
+      atLeastStrict_ = !orEqual;
+    } else {
+      atMostNs_ = *ns;
+      atMostStrict_ = !orEqual;
+    }
+    return;
+  }
+  const qsizetype colon = lower.indexOf(QLatin1Char(':'));
+  const QString key = colon > 0 ? lower.left(colon) : QString();
+  const QString value = lower.mid(colon + 1);
+  std::optional<Numbers>* numbers =
+      key == QLatin1String("rank")                                        ? &rank_
+      : key == QLatin1String("bucket")                                    ? &bucket_
+      : key == QLatin1String("step") || key == QLatin1String("iteration") ? &step_
+                                                                          : nullptr;
+  if (numbers != nullptr) {
+    const qsizetype dots = value.indexOf(QLatin1String(".."));
+    bool firstOk = false;
+    bool lastOk = true;
+    Numbers range;
+    range.first = value.left(dots < 0 ? value.size() : dots).toULongLong(&firstOk);
+    range.last = dots < 0 ? range.first : value.mid(dots + 2).toULongLong(&lastOk);
+    if (!firstOk || !lastOk) {
+      error_ = QStringLiteral("\"%1\" needs a number or a range: %2:3 or %2:3..7.").arg(token, key);
+    } else {
+      *numbers = range;
+    }
+    return;
+  }
+  if (key == QLatin1String("kind")) {
+    kinds_ << value;
+    return;
+  }
+  if (!key.isEmpty() && !quoted && (key == QLatin1String("lane") || key == QLatin1String("hook"))) {
+    error_ = QStringLiteral("\"%1:\" is not known: rank, bucket, step and kind are.").arg(key);
+    return;
+  }
+  words_ << lower;
+}
+
+bool SpanQuery::wordsHold(const RunModel& model, const Span& span) const {
+  const std::optional<quint64> key = titleKey(span);
+  if (key) {
+    if (const auto known = known_.constFind(*key); known != known_.cend()) {
+      return *known;
+    }
+  }
+  const QString kind = kindName(span.kind);
+  const QString title = words_.isEmpty() ? QString() : titleOf(model, span);
+  bool holds = true;
+  for (const QString& wanted : kinds_) {
+    holds = holds && kind.contains(wanted, Qt::CaseInsensitive);
+  }
+  for (const QString& word : words_) {
+    holds = holds &&
+            (title.contains(word, Qt::CaseInsensitive) || kind.contains(word, Qt::CaseInsensitive));
+  }
+  if (key && known_.size() < kAnswersKept) {
+    known_.insert(*key, holds);
+  }
+  return holds;
+}
+
+bool SpanQuery::matches(const RunModel& model, const Span& span) const {
+  if (rank_ && !rank_->holds(static_cast<std::uint64_t>(span.rank()))) {
+    return false;
+  }
+  if (bucket_ && (!span.hasBucket() || !bucket_->holds(span.bucket))) {
+    return false;
+  }
+  if (step_ && !step_->holds(span.step)) {
+    return false;
+  }
+  if (atLeastNs_ >= 0 &&
+      (atLeastStrict_ ? span.durationNs <= atLeastNs_ : span.durationNs < atLeastNs_)) {
+    return false;
+  }
+  if (atMostNs_ >= 0 &&
+      (atMostStrict_ ? span.durationNs >= atMostNs_ : span.durationNs > atMostNs_)) {
+    return false;
+  }
+  return (kinds_.isEmpty() && words_.isEmpty()) || wordsHold(model, span);
+}
+
+}  // namespace lockstep::ui

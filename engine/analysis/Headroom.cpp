@@ -1,0 +1,89 @@
+#include "engine/analysis/Headroom.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace lockstep::analysis {
+namespace {
+
+/// The values of one rank's steps.
+struct Samples {
+  std::vector<double> step, forward, backward, optimizer, idle, noop;
+  std::vector<double> overlapPercent, inFlight, exposed, waiting, transfer;
+  std::vector<double> headroom, headroomPercent, hidden, perfect;
+
+  void add(const StepOverlap& of) {
+    step.push_back(of.times.stepMs);
+    forward.push_back(of.times.forwardMs);
+    backward.push_back(of.times.backwardMs);
+    optimizer.push_back(of.times.optimizerMs);
+    idle.push_back(of.idleMs);
+    noop.push_back(of.times.stepMs - of.times.exposedMs);
+    if (!of.times.overlapPercent) {
+      return;
+    }
+    overlapPercent.push_back(*of.times.overlapPercent);
+    inFlight.push_back(of.times.inFlightMs);
+    exposed.push_back(of.times.exposedMs);
+    waiting.push_back(of.waitingMs);
+    transfer.push_back(of.transferMs);
+    if (of.carriedMs) {
+      addHeadroom(of, *of.carriedMs);
+    }
+  }
+
+ private:
+  void addHeadroom(const StepOverlap& of, double carriedMs) {
+    const double most = std::min(of.backwardComputingMs, carriedMs);
+    const double hiddenMs = carriedMs - of.carriedExposedMs;
+    const double all = of.forwardComputingMs + of.backwardComputingMs + carriedMs;
+    headroom.push_back(most);
+    headroomPercent.push_back(all > 0 ? 100 * most / all : 0);
+    hidden.push_back(hiddenMs);
+    // What is hidden under the forward or the optimizer counts too: it may be more than the most.
+    perfect.push_back(of.times.stepMs - std::max(0.0, most - hiddenMs));
+  }
+};
+
+RankOverlap mediansOf(int rank, Samples samples) {
+  RankOverlap of;
+  of.rank = rank;
+  of.steps = static_cast<std::uint32_t>(samples.step.size());
+  of.stepMs = *median(std::move(samples.step));
+  of.forwardMs = *median(std::move(samples.forward));
+  of.backwardMs = *median(std::move(samples.backward));
+  of.optimizerMs = *median(std::move(samples.optimizer));
+  of.idleMs = *median(std::move(samples.idle));
+  of.noopMs = *median(std::move(samples.noop));
+  of.noopFasterPercent = of.noopMs > 0 ? 100 * (of.stepMs / of.noopMs - 1) : 0;
+  of.overlapPercent = median(std::move(samples.overlapPercent));
+  of.inFlightMs = median(std::move(samples.inFlight));
+  of.exposedMs = median(std::move(samples.exposed));
+  of.waitingMs = median(std::move(samples.waiting));
+  of.transferMs = median(std::move(samples.transfer));
+  of.headroomMs = median(std::move(samples.headroom));
+  of.headroomPercent = median(std::move(samples.headroomPercent));
+  of.hiddenMs = median(std::move(samples.hidden));
+  of.perfectMs = median(std::move(samples.perfect));
+  return of;
+}
+
+}  // namespace
+
+std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
+                                      std::uint32_t firstStep) {
+  std::map<int, Samples> ranks;
+  for (const StepOverlap& step : steps) {
+    if (step.times.step >= firstStep && !step.times.incomplete) {
+      ranks[step.times.rank].add(step);
+    }
+  }
+  std::vector<RankOverlap> all;
+  for (auto& [rank, samples] : ranks) {
+    all.push_back(mediansOf(rank, std::move(samples)));
+  }
+  return all;
+}
+
+}  // namespace lockstep::analysis

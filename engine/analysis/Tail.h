@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+// Note [Tail]
+// The exposed time of a step (Note [Overlap]) is given away moment by moment, so that its causes
+// add up to it. Of several collectives in flight the one that this rank came to first has the
+// moment: before its last rank came it is that rank's, afterwards the transfer's. A transfer's
+// exposed time is then divided, bucket by bucket in the order in which they became ready:
+//   in-order stall   as long as the bucket stood ready and its collective had not begun, where an
+//                    earlier one became ready after it and had to go first;
+//   slow link        what no order could have hidden, as long as any is left in this step: the
+//                    step's transfers less the computing of its backward;
+//   late bucket      the rest: too little computing was left when its last gradient was ready.
+
+enum class TailCause : std::uint8_t {
+  kLateBucket,
+  kInOrderStall,
+  kSlowLink,
+  kSlowRank,
+  kOutsideBuckets,  ///< a collective of no bucket: buffers, batch statistics, a hook around a step
+  kCopies,          ///< DataParallel's, between its devices
+  kUnknown,         ///< a send, a receive, or one that a rank has no record of
+};
+
+/// One part of the exposed time of one rank's step.
+struct TailItem {
+  TailCause cause = TailCause::kUnknown;
+  int rank = 0;
+  std::uint32_t step = 0;
+  double ms = 0;
+  std::uint16_t bucket = trace::kNoBucket;
+  std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
+  int peer = -1;                           ///< slow rank: who came last
+  /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
+  /// ready to launch.
+  /// Slow link: computing of the backward. Slow rank: what this rank waited in all, hidden or not.
+  double contextMs = 0;
+  /// Of the bucket, hidden or not; slow link: of the whole step.
+  double transferMs = 0;
+  /// Slow rank: how much later than here the bucket was ready there; none: not recorded.
+  std::optional<double> readyLaterMs;
+  trace::Operation operation = trace::Operation::kNone;
+  std::uint64_t ticks = 0;  ///< a moment in the collective that it is about; 0: in none
+};
+
+/// One cause over many steps.
+struct TailReason {
+  TailItem mean;            ///< ms a step; contextMs, transferMs, readyLaterMs: where it struck
+  TailItem worst;           ///< the largest part
+  double share = 0;         ///< of all exposed time, 0..1
+  std::uint32_t steps = 0;  ///< of any rank, in which it struck
+};
+
+struct StepOverlap;
+
+/// Returns the causes of the exposed time of the measured steps, the largest first; their ms add
+/// up to the mean of the exposed time over the steps with communication. `rank`: of that one only.
+std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
+                                    std::uint32_t firstMeasured,
+                                    std::optional<int> rank = std::nullopt);
+
+/// Returns "late bucket", "in-order stall", "slow link", "slow rank", ...
+std::string_view name(TailCause cause);
+
+/// Returns a cause and what it is about: "late bucket 5", "bucket 3 behind bucket 2", "rank 1
+/// late".
+std::string title(const TailItem& item);
+
+/// Returns a sentence that says why.
+std::string explanation(const TailItem& item);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,276 @@
+#include "engine/analysis/StepOverlap.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "engine/analysis/Headroom.h"
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+
+/// A run made by hand, with buckets; times in µs.
+struct BucketRun : HandMadeRun {
+  using HandMadeRun::HandMadeRun;
+
+  /// Forward, backward until `gradients`, waiting until `end`, which ends backward and step too.
+  void step(int rank, std::uint64_t forwardEnd, std::uint64_t gradients, std::uint64_t end) {
+    add(rank, EventKind::kForward, 0, forwardEnd);
+    add(rank, EventKind::kBackward, forwardEnd, end);
+    add(rank, EventKind::kWait, gradients, end);
+    add(rank, EventKind::kStep, 0, end);
+  }
+  void bucket(int rank, std::uint16_t bucket, std::uint64_t ready, std::uint64_t launched) {
+    add(rank, EventKind::kBucketReady, ready, ready);
+    data.spans.back().bucket = bucket;
+    add(rank, EventKind::kBucketLaunched, launched, launched);
+    data.spans.back().bucket = bucket;
+  }
+  void reduce(int rank, std::uint16_t bucket, std::uint64_t begin, std::uint64_t end) {
+    addCollective(rank, begin, end, bucket);
+    data.spans.back().bucket = bucket;
+  }
+
+  [[nodiscard]] std::vector<StepOverlap> all() const { return stepOverlaps(data, analyse(data)); }
+  /// The only step.
+  [[nodiscard]] StepOverlap only() const {
+    EXPECT_LE(data.spans.size(), 12);
+    const std::vector<StepOverlap> steps = all();
+    EXPECT_EQ(steps.size(), 1);
+    return steps.at(0);
+  }
+};
+
+double sum(const StepOverlap& step) {
+  return std::accumulate(step.tail.begin(), step.tail.end(), 0.0,
+                         [](double ms, const TailItem& item) { return ms + item.ms; });
+}
+
+/// Rank 0: forward 0..4 ms, backward 4..16 of which it waits 12..15, optimizer 16..18, step 0..20.
+/// It comes to the collective of bucket 3 at 10, rank 1 at 11, both are done at 15.
+///   in flight 10..15     computing 0..12 and 15..18
+///   alone 0..10, 15..18 = 13   overlapped 10..12 = 2   exposed 12..15 = 3   other 18..20 = 2
+///   waiting for rank 1 was 10..11, all of it hidden; on its way 11..15 = 4, exposed 3 of it
+///   computing of the forward 4, of the backward 4..12 and 15..16 = 9
+BucketRun oneBucket() {
+  BucketRun run(2);
+  run.add(0, EventKind::kForward, 0, 4'000);
+  run.add(0, EventKind::kBackward, 4'000, 16'000);
+  run.add(0, EventKind::kWait, 12'000, 15'000);
+  run.add(0, EventKind::kOptimizer, 16'000, 18'000);
+  run.add(0, EventKind::kStep, 0, 20'000);
+  run.bucket(0, 3, 9'900, 9'950);
+  run.reduce(0, 3, 10'000, 15'000);
+  run.reduce(1, 3, 11'000, 15'000);
+  return run;
+}
+
+TEST(StepOverlapTest, CutsAStepIntoPartsThatAddUpToIt) {
+  const StepOverlap step = oneBucket().only();
+  EXPECT_EQ(step.aloneMs, 13);
+  EXPECT_EQ(step.times.overlapMs, 2);
+  EXPECT_EQ(step.transferMs, 3);
+  EXPECT_EQ(step.waitingMs, 0);
+  EXPECT_EQ(step.undividedMs, 0);
+  EXPECT_EQ(step.otherMs, 2);
+  EXPECT_EQ(step.forwardComputingMs, 4);
+  EXPECT_EQ(step.backwardComputingMs, 9);
+  EXPECT_EQ(step.carriedMs, 4);
+  EXPECT_EQ(step.carriedExposedMs, 3);
+}
+
+// min(9, 4) = 4 of 4 + 9 + 4 could be hidden, 1 is; the step less the other 3, and less the 3
+// exposed, takes 17; 20 / 17 = 1.17647.
+TEST(StepOverlapTest, KnowsTheHeadroomAndTheBoundOfAHookThatSendsNothing) {
+  const std::vector<RankOverlap> ranks = rankOverlaps(oneBucket().all(), 0);
+  ASSERT_EQ(ranks.size(), 1);
+  EXPECT_EQ(ranks[0].headroomMs, 4);
+  EXPECT_DOUBLE_EQ(*ranks[0].headroomPercent, 400.0 / 17);
+  EXPECT_EQ(ranks[0].hiddenMs, 1);
+  EXPECT_EQ(ranks[0].perfectMs, 17);
+  EXPECT_EQ(ranks[0].noopMs, 17);
+  EXPECT_DOUBLE_EQ(ranks[0].noopFasterPercent, 300.0 / 17);
+}
+
+// Ready at 9.9: until it was reduced the backward computed 9.9..12 = 2.1.
+TEST(StepOverlapTest, BlamesABucketThatWasReadyLate) {
+  const StepOverlap step = oneBucket().only();
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kLateBucket);
+  EXPECT_EQ(step.tail[0].bucket, 3);
+  EXPECT_EQ(step.tail[0].ms, 3);
+  EXPECT_DOUBLE_EQ(step.tail[0].contextMs, 2.1);
+  EXPECT_EQ(step.tail[0].transferMs, 4);
+  EXPECT_EQ(explanation(step.tail[0]),
+            "Bucket 3 was ready when the backward had 2.10 ms of computing left, too little to "
+            "hide its transfer of 4.00 ms.");
+}
+
+// Bucket 1 is ready at 6, bucket 0 at 9: it goes first, 9..10, then bucket 1, 10..14. What is
+// exposed is 10..14 = 4, and bucket 1 stood 6..10 = 4.
+TEST(StepOverlapTest, BlamesTheOrderWhereABucketStoodBehindAnother) {
+  BucketRun run(2);
+  run.step(0, 2'000, 10'000, 14'000);
+  run.bucket(0, 0, 9'000, 9'000);
+  run.bucket(0, 1, 6'000, 9'000);
+  for (const int rank : {0, 1}) {
+    run.reduce(rank, 0, 9'000, 10'000);
+    run.reduce(rank, 1, 10'000, 14'000);
+  }
+  const StepOverlap step = run.only();
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kInOrderStall);
+  EXPECT_EQ(step.tail[0].ms, 4);
+  EXPECT_EQ(title(step.tail[0]), "bucket 1 behind bucket 0");
+  EXPECT_EQ(explanation(step.tail[0]),
+            "Bucket 1 was ready 3.00 ms before it was launched: bucket 0 ahead of it was not "
+            "ready on this rank.");
+}
+
+// The backward computes 2..6 = 4 and the transfer takes 3..14 = 11: 7 can never be hidden. Of the
+// exposed 6..14 = 8 that leaves 1, since the bucket was ready at 3 and not at 2.
+TEST(StepOverlapTest, BlamesTheLinkForWhatNoOrderCouldHide) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 14'000);
+  run.bucket(0, 0, 3'000, 3'000);
+  run.reduce(0, 0, 3'000, 14'000);
+  run.reduce(1, 0, 3'000, 14'000);
+  const StepOverlap step = run.only();
+  ASSERT_EQ(step.tail.size(), 2);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kSlowLink);
+  EXPECT_EQ(step.tail[0].ms, 7);
+  EXPECT_EQ(step.tail[0].transferMs, 11);
+  EXPECT_EQ(step.tail[0].contextMs, 4);
+  EXPECT_EQ(step.tail[1].cause, TailCause::kLateBucket);
+  EXPECT_EQ(step.tail[1].ms, 1);
+}
+
+// Rank 0 comes at 5, rank 1 at 9, done at 10. Exposed 6..10: waiting 6..9 = 3, transfer 1.
+TEST(StepOverlapTest, BlamesTheRankThatWasWaitedFor) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 10'000);
+  run.bucket(0, 0, 5'000, 5'000);
+  run.bucket(1, 0, 8'900, 8'900);
+  run.reduce(0, 0, 5'000, 10'000);
+  run.reduce(1, 0, 9'000, 10'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.waitingMs, 3);
+  EXPECT_EQ(step.transferMs, 1);
+  ASSERT_EQ(step.tail.size(), 2);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kSlowRank);
+  EXPECT_EQ(step.tail[0].peer, 1);
+  EXPECT_EQ(step.tail[0].ms, 3);
+  EXPECT_EQ(explanation(step.tail[0]),
+            "Rank 1 came 4.00 ms later to bucket 0: its gradients were ready 3.90 ms later than "
+            "here.");
+  EXPECT_EQ(sum(step), step.times.exposedMs);
+}
+
+TEST(StepOverlapTest, TellsALateThreadFromLateGradients) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 10'000);
+  run.bucket(0, 0, 5'000, 5'000);
+  run.bucket(1, 0, 4'000, 4'000);
+  run.reduce(0, 0, 5'000, 10'000);
+  run.reduce(1, 0, 9'000, 10'000);
+  EXPECT_NE(explanation(run.only().tail[0]).find("ready in time"), std::string::npos);
+}
+
+// Two in flight, 5..9 and 6..12, both exposed from 6 on; rank 1 came to the second at 8. The first
+// has 6..9, the second 9..12: rank 1 cost nothing.
+TEST(StepOverlapTest, GivesAMomentToTheCollectiveThatWasComeToFirst) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 12'000);
+  run.reduce(0, 0, 5'000, 9'000);
+  run.reduce(1, 0, 5'000, 9'000);
+  run.reduce(0, 1, 6'000, 12'000);
+  run.reduce(1, 1, 8'000, 12'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.waitingMs, 0);
+  EXPECT_EQ(step.transferMs, 6);
+  for (const TailItem& item : step.tail) {
+    EXPECT_EQ(item.cause, TailCause::kOutsideBuckets) << "no bucket was seen ready";
+    EXPECT_EQ(item.ms, 3);
+  }
+}
+
+TEST(StepOverlapTest, DoesNotGuessWhoWasLateWhileARankIsMissing) {
+  BucketRun run(3);
+  run.step(0, 2'000, 6'000, 10'000);
+  for (const int rank : {0, 1, 2}) {
+    run.reduce(rank, 1, 3'000, 4'000);
+  }
+  run.reduce(0, 2, 5'000, 10'000);  // rank 2 has no record of it
+  run.reduce(1, 2, 9'000, 10'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.undividedMs, 4);
+  EXPECT_EQ(step.waitingMs + step.transferMs, 0);
+  EXPECT_EQ(step.carriedMs, std::nullopt);
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kUnknown);
+  EXPECT_EQ(rankOverlaps(run.all(), 0).at(0).headroomMs, std::nullopt);
+}
+
+TEST(StepOverlapTest, NamesTheCopiesOfDataParallel) {
+  BucketRun run(1);
+  run.add(0, EventKind::kForward, 0, 4'000);
+  run.add(0, EventKind::kReplicate, 1'000, 3'000);
+  run.add(0, EventKind::kStep, 0, 5'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.undividedMs, 2);
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kCopies);
+  EXPECT_EQ(step.carriedMs, 2);
+}
+
+// Waiting 6..10 while the collective is done at 7: 3 ms go by with nothing in flight.
+TEST(StepOverlapTest, ShowsApartWhatAStepWaitsWithNothingInFlight) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 10'000);
+  run.reduce(0, 0, 5'000, 7'000);
+  run.reduce(1, 0, 5'000, 7'000);
+  EXPECT_EQ(run.only().idleMs, 3);
+  EXPECT_EQ(run.only().otherMs, 3);
+}
+
+// Two measured steps of rank 0: exposed 1 and 3 ms after computing 2. Their mean is 2.
+TEST(StepOverlapTest, AddsItsCausesUpToTheMeanOfTheExposedTime) {
+  BucketRun run(2);
+  for (const std::uint32_t step : {0, 1, 2}) {
+    const std::uint64_t at = step * 10'000;
+    const std::uint64_t done = at + 3'000 + (step == 2 ? 2'000 : 0);
+    run.add(0, EventKind::kStep, at, at + 8'000, step);
+    run.add(0, EventKind::kForward, at, at + 2'000, step);
+    run.addCollective(0, at + 1'000, done, step, step);
+    run.addCollective(1, at + 1'000, done, step, step);
+  }
+  ASSERT_EQ(run.data.spans.size(), 12);
+  const auto reasons = tailReasons(run.all(), 1);
+  ASSERT_EQ(reasons.size(), 1);
+  EXPECT_EQ(reasons[0].mean.ms, 2);
+  EXPECT_EQ(reasons[0].worst.ms, 3);
+  EXPECT_EQ(reasons[0].worst.step, 2);
+  EXPECT_EQ(reasons[0].share, 1);
+  EXPECT_EQ(reasons[0].steps, 2);
+  EXPECT_TRUE(tailReasons(run.all(), 1, 1).empty()) << "rank 1 has no step";
+  EXPECT_TRUE(tailReasons(run.all(), 7).empty());
+}
+
+TEST(StepOverlapTest, SaysNothingOfARunWithoutCommunication) {
+  BucketRun run(1);
+  run.add(0, EventKind::kForward, 0, 4'000);
+  run.add(0, EventKind::kStep, 0, 5'000);
+  EXPECT_TRUE(run.only().tail.empty());
+  const RankOverlap rank = rankOverlaps(run.all(), 0).at(0);
+  EXPECT_EQ(rank.overlapPercent, std::nullopt);
+  EXPECT_EQ(rank.headroomMs, std::nullopt);
+  EXPECT_EQ(rank.noopMs, 5);
+  EXPECT_EQ(rank.noopFasterPercent, 0);
+  EXPECT_TRUE(rankOverlaps(run.all(), 3).empty());
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

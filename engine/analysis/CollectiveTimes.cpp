@@ -9,40 +9,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/analysis/SequenceNumbers.h"
+
 namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
 using trace::Operation;
 using trace::SpanRow;
-
-/// Continues the numbers of a group beyond their 24 bits. One for all ranks, in the order of
-/// time: a rank whose records around the wrap were dropped must not be taken for one that has
-/// not wrapped. Records of one moment come in any order, so a number a little below the one
-/// before it is an older one; any other has moved on.
-class Unwrap {
- public:
-  std::uint64_t operator()(std::uint32_t sequence) {
-    if (!seen_) {
-      seen_ = true;
-      last_ = sequence;
-      return last_;
-    }
-    const std::uint64_t ahead = (sequence - last_) & (kWrap - 1);
-    const std::uint64_t behind = kWrap - ahead;
-    if (ahead != 0 && behind <= kOutOfOrder && behind <= last_) {
-      return last_ - behind;
-    }
-    last_ += ahead;
-    return last_;
-  }
-
- private:
-  static constexpr std::uint64_t kWrap = 1ull << 24;
-  static constexpr std::uint64_t kOutOfOrder = 1ull << 20;
-  bool seen_ = false;
-  std::uint64_t last_ = 0;
-};
 
 /// When each checked collective of a rank began: a check has the numbers of its own wrapper, so
 /// it is known by what its collective is about, and by their order.
@@ -173,7 +147,7 @@ class Gathering {
     return collective;
   }
 
-  std::map<std::uint8_t, Unwrap> unwraps_;
+  std::map<std::uint8_t, SequenceNumbers> unwraps_;
   std::map<std::uint8_t, std::set<int>> ranksOf_;
   std::map<std::pair<std::uint8_t, std::uint64_t>, CollectiveTimes> collectives_;
 };

@@ -1,0 +1,173 @@
+#include "engine/analysis/BucketDelays.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/analysis/Intervals.h"
+#include "engine/analysis/StepTimes.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::SpanRow;
+
+constexpr std::size_t at(BucketMeasure measure) {
+  return static_cast<std::size_t>(measure);
+}
+
+/// A step of a bucket of a rank while it is gathered.
+struct Gathered {
+  std::vector<Interval> inFlight;
+  std::uint32_t span = 0;
+  std::uint64_t spanTicks = ~std::uint64_t{0};     // of the earliest collective
+  std::uint64_t arrivalTicks = ~std::uint64_t{0};  // of the earliest with known arrivals
+  std::optional<double> latenessMs;
+  double waitingMs = 0;
+  double transferMs = 0;
+  bool anyUnknown = false;
+};
+
+using Key = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
+
+bool isBucketsCommunication(const SpanRow& span) {
+  return span.bucket != trace::kNoBucket &&
+         (span.kind == EventKind::kCollective || span.kind == EventKind::kChecked ||
+          span.kind == EventKind::kShaped);
+}
+
+std::map<Key, Gathered> gatherSpans(const RunData& data) {
+  std::unordered_map<std::int32_t, int> rankOf;
+  for (const trace::TrackInfo& track : data.tracks) {
+    rankOf[track.id] = track.rank;
+  }
+  std::map<Key, Gathered> all;
+  for (std::size_t i = 0; i < data.spans.size(); ++i) {
+    const SpanRow& span = data.spans[i];
+    const auto rank = rankOf.find(span.track);
+    if (rank == rankOf.end() || !isBucketsCommunication(span)) {
+      continue;
+    }
+    Gathered& entry = all[{rank->second, span.bucket, span.step}];
+    entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
+    if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
+      entry.spanTicks = span.startTicks;
+      entry.span = static_cast<std::uint32_t>(i);
+    }
+  }
+  // What has no collective, a check that was refused, has nothing to select or to measure.
+  std::erase_if(all, [](const auto& entry) { return entry.second.spanTicks == ~std::uint64_t{0}; });
+  return all;
+}
+
+void addArrivals(const RunData& data, const CollectiveTimes& collective,
+                 std::map<Key, Gathered>& all) {
+  std::uint64_t firstTicks = ~std::uint64_t{0};
+  for (const Arrival& arrival : collective.arrivals) {
+    firstTicks = std::min(firstTicks, arrival.startTicks);
+  }
+  for (const Arrival& arrival : collective.arrivals) {
+    const auto found = all.find({arrival.rank, collective.bucket, collective.step});
+    if (found == all.end()) {
+      continue;
+    }
+    Gathered& entry = found->second;
+    if (!collective.lastRank) {
+      entry.anyUnknown = true;
+      continue;
+    }
+    if (arrival.startTicks < entry.arrivalTicks) {
+      entry.arrivalTicks = arrival.startTicks;
+      entry.latenessMs = data.clock.durationNs(arrival.startTicks - firstTicks) / 1e6;
+    }
+    entry.waitingMs += arrival.waitingMs;
+    entry.transferMs += arrival.transferMs;
+  }
+}
+
+BucketSample sampleOf(const RunData& data, const Intervals& computing, std::uint32_t step,
+                      Gathered gathered) {
+  BucketSample sample;
+  sample.step = step;
+  sample.span = gathered.span;
+  const bool known = gathered.latenessMs && !gathered.anyUnknown;
+  if (known) {
+    sample.ms[at(BucketMeasure::kLateness)] = static_cast<float>(*gathered.latenessMs);
+    sample.ms[at(BucketMeasure::kWaiting)] = static_cast<float>(gathered.waitingMs);
+    sample.ms[at(BucketMeasure::kTransfer)] = static_cast<float>(gathered.transferMs);
+  }
+  std::uint64_t exposed = 0;
+  for (const Interval& piece : unite(std::move(gathered.inFlight))) {
+    exposed += piece.end - piece.begin - length(clip(computing, piece));
+  }
+  sample.ms[at(BucketMeasure::kExposed)] = static_cast<float>(data.clock.durationNs(exposed) / 1e6);
+  return sample;
+}
+
+void summarise(BucketCell& cell, std::uint32_t firstMeasured) {
+  for (std::size_t measure = 0; measure < kBucketMeasures; ++measure) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < cell.samples.size(); ++i) {
+      const BucketSample& sample = cell.samples[i];
+      if (sample.step < firstMeasured || sample.ms[measure] < 0) {
+        continue;
+      }
+      values.push_back(sample.ms[measure]);
+      if (!cell.worst[measure] ||
+          sample.ms[measure] > cell.samples[*cell.worst[measure]].ms[measure]) {
+        cell.worst[measure] = static_cast<std::uint32_t>(i);
+      }
+    }
+    cell.medianMs[measure] = median(std::move(values));
+  }
+  for (const BucketSample& sample : cell.samples) {
+    cell.measuredSteps += sample.step >= firstMeasured ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+const BucketSample* BucketCell::at(std::uint32_t step) const {
+  const auto found =
+      std::lower_bound(samples.begin(), samples.end(), step,
+                       [](const BucketSample& sample, std::uint32_t s) { return sample.step < s; });
+  return found != samples.end() && found->step == step ? &*found : nullptr;
+}
+
+BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
+  std::map<Key, Gathered> all = gatherSpans(data);
+  for (const CollectiveTimes& collective : analysis.collectives) {
+    if (collective.bucket != trace::kNoBucket) {
+      addArrivals(data, collective, all);
+    }
+  }
+  BucketDelays delays;
+  for (const auto& [key, gathered] : all) {
+    const auto& [rank, bucket, step] = key;
+    if (delays.ranks.empty() || delays.ranks.back() != rank) {
+      delays.ranks.push_back(rank);
+    }
+    delays.buckets = std::max(delays.buckets, bucket + 1);
+  }
+  delays.cells.resize(delays.ranks.size() * static_cast<std::size_t>(delays.buckets));
+  std::map<int, Intervals> computing;
+  for (RankActivity& activity : rankActivity(data)) {
+    computing[activity.rank] = std::move(activity.computing);
+  }
+  for (auto& [key, gathered] : all) {
+    const auto& [rank, bucket, step] = key;
+    const auto row = static_cast<std::size_t>(
+        std::lower_bound(delays.ranks.begin(), delays.ranks.end(), rank) - delays.ranks.begin());
+    BucketCell& cell = delays.cells[row * static_cast<std::size_t>(delays.buckets) + bucket];
+    cell.samples.push_back(sampleOf(data, computing[rank], step, std::move(gathered)));
+  }
+  for (BucketCell& cell : delays.cells) {
+    summarise(cell, analysis.warmUp.firstMeasured);
+  }
+  return delays;
+}
+
+}  // namespace lockstep::analysis

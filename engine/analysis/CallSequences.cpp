@@ -1,0 +1,341 @@
+#include "engine/analysis/CallSequences.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/analysis/Intervals.h"
+#include "engine/analysis/SequenceNumbers.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::Operation;
+using trace::SpanRow;
+
+struct Record {
+  std::uint64_t sequence = 0;
+  int rank = 0;
+  std::uint32_t span = 0;
+};
+
+struct Stream {
+  SequenceNumbers numbers;
+  std::vector<Record> records;
+};
+
+std::uint64_t endOf(const SpanRow& span) {
+  return span.startTicks + span.durationTicks;
+}
+
+bool isCall(const SpanRow& span) {
+  const Operation operation = trace::operationOf(span.detail);
+  return (span.kind == EventKind::kCollective || span.kind == EventKind::kCollectiveQueued ||
+          span.kind == EventKind::kChecked) &&
+         operation != Operation::kSend && operation != Operation::kRecv;
+}
+
+/// Ranks may put in, or take out, different amounts of these.
+bool maySizesDiffer(Operation operation) {
+  return operation == Operation::kGather || operation == Operation::kScatter ||
+         operation == Operation::kAlltoall;
+}
+
+/// Lays the records of one stream side by side.
+class Table {
+ public:
+  Table(const RunData& data, CallSequence& sequence, const std::map<int, Intervals>& gaps,
+        bool complete)
+      : data_(data), sequence_(sequence), gaps_(gaps), complete_(complete) {}
+
+  void lay(std::vector<Record> records) {
+    // A call that was only queued gives way to the same call once it was carried out.
+    std::sort(records.begin(), records.end(), [this](const Record& a, const Record& b) {
+      return std::tuple(a.sequence, a.rank, isQueued(a.span)) <
+             std::tuple(b.sequence, b.rank, isQueued(b.span));
+    });
+    const std::size_t columns = sequence_.ranks.size();
+    for (const Record& record : records) {
+      if (sequence_.rows.empty() || sequence_.rows.back().sequence != record.sequence) {
+        sequence_.rows.push_back({record.sequence, CallMismatch::kNone});
+        sequence_.calls.insert(sequence_.calls.end(), columns, CallSequence::kNoCall);
+      }
+      const auto column = static_cast<std::size_t>(
+          std::lower_bound(sequence_.ranks.begin(), sequence_.ranks.end(), record.rank) -
+          sequence_.ranks.begin());
+      std::uint32_t& call = sequence_.calls[(sequence_.rows.size() - 1) * columns + column];
+      if (call == CallSequence::kNoCall) {
+        call = record.span;
+      }
+    }
+  }
+
+  void judge() {
+    for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
+      judgeMissing(column);
+    }
+    for (std::size_t row = 0; row < sequence_.rows.size(); ++row) {
+      CallMismatch& verdict = sequence_.rows[row].mismatch;
+      verdict = std::max(verdict, compare(row));
+      if (differs(verdict)) {
+        ++sequence_.mismatches;
+        sequence_.first = sequence_.first.value_or(row);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] bool isQueued(std::uint32_t span) const {
+    return data_.spans[span].kind == EventKind::kCollectiveQueued;
+  }
+
+  /// Judges each stretch of rows that a rank has no record of.
+  void judgeMissing(std::size_t column) {
+    const std::size_t rows = sequence_.rows.size();
+    for (std::size_t row = 0; row < rows;) {
+      if (sequence_.callAt(row, column) != CallSequence::kNoCall) {
+        ++row;
+        continue;
+      }
+      std::size_t behind = row;
+      while (behind < rows && sequence_.callAt(behind, column) == CallSequence::kNoCall) {
+        ++behind;
+      }
+      const CallMismatch verdict = missing(column, row, behind);
+      for (; row < behind; ++row) {
+        sequence_.rows[row].mismatch = std::max(sequence_.rows[row].mismatch, verdict);
+      }
+    }
+  }
+
+  [[nodiscard]] CallMismatch missing(std::size_t column, std::size_t from,
+                                     std::size_t behind) const {
+    const std::size_t rows = sequence_.rows.size();
+    const bool recordedBefore = from > 0;
+    const bool recordedAfter = behind < rows;
+    const auto leaps = [this](std::size_t row) {
+      return sequence_.rows[row].sequence != sequence_.rows[row - 1].sequence + 1;
+    };
+    if ((!recordedBefore && recordedAfter) || (!recordedAfter && !complete_) ||
+        (recordedBefore && leaps(from)) || (recordedAfter && leaps(behind))) {
+      return CallMismatch::kUnknown;
+    }
+    const std::uint64_t begin =
+        recordedBefore ? endOf(data_.spans[sequence_.callAt(from - 1, column)]) : 0;
+    const std::uint64_t end = recordedAfter
+                                  ? data_.spans[sequence_.callAt(behind, column)].startTicks
+                                  : ~std::uint64_t{0};
+    const auto gaps = gaps_.find(sequence_.ranks[column]);
+    const bool dropped =
+        gaps != gaps_.end() && !clip(gaps->second, {begin, std::max(end, begin + 1)}).empty();
+    return dropped ? CallMismatch::kUnknown : CallMismatch::kMissing;
+  }
+
+  [[nodiscard]] CallMismatch compare(std::size_t row) const {
+    const SpanRow& one = data_.spans[sequence_.anyCallAt(row)];
+    const Operation operation = trace::operationOf(one.detail);
+    CallMismatch worst = CallMismatch::kNone;
+    for (std::size_t column = 0; column < sequence_.ranks.size(); ++column) {
+      const std::uint32_t call = sequence_.callAt(row, column);
+      if (call == CallSequence::kNoCall) {
+        continue;
+      }
+      const SpanRow& other = data_.spans[call];
+      CallMismatch kind = CallMismatch::kNone;
+      if (trace::operationOf(other.detail) != operation) {
+        kind = CallMismatch::kOperation;
+      } else if (!maySizesDiffer(operation) &&
+                 trace::collectiveBytes(other.value) != trace::collectiveBytes(one.value)) {
+        kind = CallMismatch::kSize;
+      } else if (other.bucket != one.bucket) {
+        kind = CallMismatch::kBucket;
+      } else if (other.kind != one.kind) {
+        kind = complete_ ? CallMismatch::kState : CallMismatch::kUnknown;
+      }
+      worst = std::max(worst, kind);
+    }
+    return worst;
+  }
+
+  const RunData& data_;
+  CallSequence& sequence_;
+  const std::map<int, Intervals>& gaps_;
+  const bool complete_;
+};
+
+std::string ranksInWords(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+/// What a rank did in a row, as far as a mismatch of this kind looks at it.
+std::string deed(const RunData& data, std::uint32_t call, CallMismatch kind) {
+  if (call == CallSequence::kNoCall) {
+    return kind == CallMismatch::kUnknown ? "left no record" : "made no such call";
+  }
+  const SpanRow& span = data.spans[call];
+  if (kind == CallMismatch::kState) {
+    return span.kind == EventKind::kCollectiveQueued ? "began it and never ended it"
+                                                     : "went through it";
+  }
+  std::string text = "called " + std::string(trace::name(trace::operationOf(span.detail)));
+  if (kind != CallMismatch::kMissing && kind != CallMismatch::kUnknown) {
+    text += " of " + std::to_string(trace::collectiveBytes(span.value)) + " bytes";
+  }
+  if (kind == CallMismatch::kBucket) {
+    text += span.bucket == trace::kNoBucket ? " for no bucket"
+                                            : " for bucket " + std::to_string(span.bucket);
+  }
+  return text;
+}
+
+/// The ranks of a row by what they did, the most numerous deed first.
+std::vector<std::pair<std::string, std::vector<int>>> camps(const RunData& data,
+                                                            const CallSequence& sequence,
+                                                            std::size_t row) {
+  std::vector<std::pair<std::string, std::vector<int>>> all;
+  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
+    const std::string text = deed(data, sequence.callAt(row, column), sequence.rows[row].mismatch);
+    const auto at = std::find_if(all.begin(), all.end(),
+                                 [&text](const auto& camp) { return camp.first == text; });
+    auto& camp = at != all.end() ? *at : all.emplace_back(text, std::vector<int>());
+    camp.second.push_back(sequence.ranks[column]);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
+  return all;
+}
+
+}  // namespace
+
+const char* name(CallMismatch mismatch) {
+  switch (mismatch) {
+    case CallMismatch::kNone:
+      return "match";
+    case CallMismatch::kUnknown:
+      return "undecided";
+    case CallMismatch::kState:
+      return "state mismatch";
+    case CallMismatch::kMissing:
+      return "missing rank";
+    case CallMismatch::kBucket:
+      return "bucket mismatch";
+    case CallMismatch::kSize:
+      return "size mismatch";
+    case CallMismatch::kOperation:
+      return "operation mismatch";
+  }
+  return "";
+}
+
+std::uint32_t CallSequence::anyCallAt(std::size_t row) const {
+  const auto from = calls.begin() + static_cast<std::ptrdiff_t>(row * ranks.size());
+  return *std::find_if(from, from + static_cast<std::ptrdiff_t>(ranks.size()),
+                       [](std::uint32_t call) { return call != kNoCall; });
+}
+
+std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
+  std::unordered_map<std::int32_t, int> rankOf;
+  std::set<int> everybody;
+  for (const trace::TrackInfo& track : data.tracks) {
+    rankOf[track.id] = track.rank;
+    everybody.insert(track.rank);
+  }
+  std::vector<std::uint32_t> calls;
+  std::map<int, std::vector<Interval>> lost;
+  for (std::size_t i = 0; i < data.spans.size(); ++i) {
+    const SpanRow& span = data.spans[i];
+    const auto rank = rankOf.find(span.track);
+    if (rank == rankOf.end()) {
+      continue;
+    }
+    if (isCall(span)) {
+      calls.push_back(static_cast<std::uint32_t>(i));
+    } else if (span.kind == EventKind::kGap) {
+      lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
+    }
+  }
+  std::sort(calls.begin(), calls.end(), [&data](std::uint32_t a, std::uint32_t b) {
+    return data.spans[a].startTicks < data.spans[b].startTicks;
+  });
+  std::map<std::pair<std::uint8_t, bool>, Stream> streams;
+  for (const std::uint32_t call : calls) {
+    const SpanRow& span = data.spans[call];
+    Stream& stream = streams[{trace::groupOf(span.detail), span.kind == EventKind::kChecked}];
+    stream.records.push_back(
+        {stream.numbers(trace::collectiveSequence(span.value)), rankOf.at(span.track), call});
+  }
+  std::map<int, Intervals> gaps;
+  for (auto& [rank, pieces] : lost) {
+    gaps[rank] = unite(std::move(pieces));
+  }
+  std::vector<CallSequence> sequences;
+  for (auto& [key, stream] : streams) {
+    CallSequence& sequence = sequences.emplace_back();
+    std::tie(sequence.group, sequence.checks) = key;
+    // All ranks are in the default group, also one that made no call; of another group only those
+    // are known that made one.
+    std::set<int> members;
+    for (const Record& record : stream.records) {
+      members.insert(record.rank);
+    }
+    const std::set<int>& columns = key.first == 0 && !key.second ? everybody : members;
+    sequence.ranks.assign(columns.begin(), columns.end());
+    Table table(data, sequence, gaps, complete);
+    table.lay(std::move(stream.records));
+    table.judge();
+  }
+  return sequences;
+}
+
+std::optional<std::size_t> firstMismatch(const RunData& data,
+                                         const std::vector<CallSequence>& sequences) {
+  std::optional<std::size_t> found;
+  std::uint64_t foundTicks = 0;
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (const auto row = sequences[i].first) {
+      const std::uint64_t ticks = data.spans[sequences[i].anyCallAt(*row)].startTicks;
+      if (!found || ticks < foundTicks) {
+        found = i;
+        foundTicks = ticks;
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std::size_t row) {
+  if (!differs(sequence.rows[row].mismatch)) {
+    return {};
+  }
+  const auto all = camps(data, sequence, row);
+  const bool majority = all.size() > 1 && all[0].second.size() > all[1].second.size();
+  std::vector<int> odd;
+  for (std::size_t i = majority ? 1 : 0; i < all.size(); ++i) {
+    odd.insert(odd.end(), all[i].second.begin(), all[i].second.end());
+  }
+  std::sort(odd.begin(), odd.end());
+  return odd;
+}
+
+std::string describe(const RunData& data, const CallSequence& sequence, std::size_t row) {
+  if (sequence.rows[row].mismatch == CallMismatch::kNone) {
+    return "All ranks of the group made the same call.";
+  }
+  const auto all = camps(data, sequence, row);
+  std::string text;
+  for (const auto& [deed, ranks] : all) {
+    text += (text.empty() ? "" : "; ") + ranksInWords(ranks) + " " + deed;
+  }
+  text.front() = 'R';
+  return text + ".";
+}
+
+}  // namespace lockstep::analysis

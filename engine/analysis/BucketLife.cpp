@@ -1,0 +1,234 @@
+#include "engine/analysis/BucketLife.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::Operation;
+using Ticks = std::optional<std::uint64_t>;
+
+void earliest(Ticks& at, std::uint64_t ticks) {
+  at = std::min(at.value_or(ticks), ticks);
+}
+void latest(Ticks& at, std::uint64_t ticks) {
+  at = std::max(at.value_or(ticks), ticks);
+}
+
+/// What ranks meet in: two are at the same one when these are equal.
+struct Meeting {
+  std::uint16_t operation = 0;  ///< with its group, as packOperation says
+  std::uint32_t sequence = 0;
+  bool operator==(const Meeting&) const = default;
+  [[nodiscard]] bool ofAll() const {
+    const Operation op = trace::operationOf(operation);
+    return op != Operation::kSend && op != Operation::kRecv;
+  }
+};
+
+/// One rank's bucket while its spans are gathered.
+struct Gathered {
+  BucketTimes times;
+  Ticks collectiveTicks;           // start of the first collective proper
+  std::optional<Meeting> meeting;  // its
+};
+
+void addGradients(const ReadyOrder& order, std::vector<Gathered>& buckets) {
+  for (const ReadyGradient& gradient : order.gradients) {
+    if (gradient.bucket < buckets.size()) {
+      BucketTimes& times = buckets[gradient.bucket].times;
+      earliest(times.firstGradientTicks, gradient.ticks);
+      times.lastGradientTicks = gradient.ticks;  // they come by time
+      times.lastParameter = gradient.parameter;
+    }
+  }
+}
+
+void addSpan(const trace::SpanRow& span, Gathered& bucket) {
+  BucketTimes& times = bucket.times;
+  const std::uint64_t endTicks = span.startTicks + span.durationTicks;
+  switch (span.kind) {
+    case EventKind::kBucketReady:
+      times.readyTicks = span.startTicks;
+      times.readySpan = span.id;
+      break;
+    case EventKind::kBucketLaunched:
+      times.launchedTicks = span.startTicks;
+      times.launchedSpan = span.id;
+      break;
+    case EventKind::kChecked:
+      earliest(times.beganTicks, span.startTicks);
+      break;
+    case EventKind::kCollective:
+      earliest(times.beganTicks, span.startTicks);
+      latest(times.endedTicks, endTicks);
+      if (!bucket.collectiveTicks || span.startTicks < *bucket.collectiveTicks) {
+        bucket.collectiveTicks = span.startTicks;
+        bucket.meeting = {span.detail, trace::collectiveSequence(span.value)};
+        times.collectiveSpan = span.id;
+      }
+      break;
+    case EventKind::kShaped:
+      latest(times.endedTicks, endTicks);
+      break;
+    case EventKind::kCopyOut:
+      earliest(times.copyOutTicks, span.startTicks);
+      latest(times.copiedOutTicks, endTicks);
+      times.copyOutSpan = span.id;
+      break;
+    default:
+      break;
+  }
+}
+
+/// Names the earlier bucket that became ready last, where it came after this one.
+void findStalls(std::vector<Gathered>& buckets) {
+  std::optional<std::size_t> slowest;
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    BucketTimes& times = buckets[b].times;
+    if (!times.readyTicks) {
+      continue;
+    }
+    if (slowest && *buckets[*slowest].times.readyTicks > *times.readyTicks) {
+      times.stalledBehind = static_cast<std::uint16_t>(*slowest);
+    } else {
+      slowest = b;
+    }
+  }
+}
+
+/// Names the bucket whose communication ended last between this one's launch and its begin.
+void findQueues(std::vector<Gathered>& buckets) {
+  for (Gathered& bucket : buckets) {
+    BucketTimes& times = bucket.times;
+    if (!times.launchedTicks || !times.beganTicks) {
+      continue;
+    }
+    std::uint64_t endedTicks = *times.launchedTicks;
+    for (std::size_t k = 0; k < buckets.size(); ++k) {
+      const BucketTimes& other = buckets[k].times;
+      if (&other != &times && other.beganTicks && other.endedTicks &&
+          *other.beganTicks <= *times.beganTicks && *other.endedTicks <= *times.beganTicks &&
+          *other.endedTicks > endedTicks) {
+        endedTicks = *other.endedTicks;
+        times.queuedBehind = static_cast<std::uint16_t>(k);
+      }
+    }
+  }
+}
+
+void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& meetings) {
+  for (std::size_t r = 0; r < life.ranks.size(); ++r) {
+    const BucketTimes& times = life.ranks[r];
+    if (!times.beganTicks || !meetings[r] || !meetings[r]->ofAll() ||
+        *meetings[r] != *meetings[0]) {
+      life.metTicks.reset();
+      life.lastRank.reset();
+      return;
+    }
+    if (!life.metTicks || *times.beganTicks > *life.metTicks) {
+      life.metTicks = times.beganTicks;
+      life.lastRank = times.rank;
+    }
+  }
+  if (life.ranks.size() < 2) {
+    life.lastRank.reset();
+  }
+}
+
+}  // namespace
+
+BucketStage BucketTimes::stageAt(std::uint64_t ticks) const {
+  const auto past = [ticks](const Ticks& at) { return at && *at <= ticks; };
+  if (past(endedTicks)) {
+    return BucketStage::kDone;
+  }
+  if (past(beganTicks)) {
+    return BucketStage::kInFlight;
+  }
+  if (past(launchedTicks)) {
+    return BucketStage::kLaunched;
+  }
+  if (past(readyTicks)) {
+    return BucketStage::kReady;
+  }
+  return past(firstGradientTicks) ? BucketStage::kFilling : BucketStage::kEmpty;
+}
+
+std::uint64_t BucketTimes::stallTicks() const {
+  const bool known = stalledBehind && readyTicks && launchedTicks && *launchedTicks > *readyTicks;
+  return known ? *launchedTicks - *readyTicks : 0;
+}
+
+std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::uint32_t step,
+                                    const trace::BucketsMessage& layout,
+                                    const std::vector<ReadyOrder>& orders) {
+  std::vector<BucketLife> lives(layout.buckets.size());
+  std::vector<std::vector<std::optional<Meeting>>> meetings(layout.buckets.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    std::vector<Gathered> buckets(layout.buckets.size());
+    addGradients(orders[r], buckets);
+    for (const trace::SpanRow& span : ranks[r].spans) {
+      if (span.step == step && span.bucket < buckets.size()) {
+        addSpan(span, buckets[span.bucket]);
+      }
+    }
+    findStalls(buckets);
+    findQueues(buckets);
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+      buckets[b].times.rank = ranks[r].rank;
+      meetings[b].push_back(buckets[b].meeting);
+      lives[b].ranks.push_back(std::move(buckets[b].times));
+    }
+  }
+  for (std::size_t b = 0; b < lives.size(); ++b) {
+    findMeeting(lives[b], meetings[b]);
+  }
+  return lives;
+}
+
+std::optional<GradientWait> waitOf(const ReadyGradient& gradient, const BucketTimes& bucket) {
+  if (!bucket.launchedTicks || *bucket.launchedTicks < gradient.ticks) {
+    return std::nullopt;
+  }
+  GradientWait wait;
+  wait.ticks = *bucket.launchedTicks - gradient.ticks;
+  if (bucket.lastParameter && *bucket.lastParameter != gradient.parameter) {
+    wait.forParameter = bucket.lastParameter;
+  }
+  wait.forBucket = bucket.stalledBehind;
+  return wait;
+}
+
+std::vector<ReplayMoment> replayMoments(const std::vector<ReadyOrder>& orders,
+                                        const std::vector<BucketLife>& lives) {
+  using What = ReplayMoment::What;
+  std::vector<ReplayMoment> moments;
+  for (const ReadyOrder& order : orders) {
+    for (const ReadyGradient& gradient : order.gradients) {
+      moments.push_back(
+          {gradient.ticks, What::kGradient, order.rank, gradient.bucket, gradient.parameter});
+    }
+  }
+  for (std::size_t b = 0; b < lives.size(); ++b) {
+    for (const BucketTimes& times : lives[b].ranks) {
+      const auto add = [&](const Ticks& ticks, What what) {
+        if (ticks) {
+          moments.push_back({*ticks, what, times.rank, static_cast<std::uint16_t>(b), 0});
+        }
+      };
+      add(times.readyTicks, What::kReady);
+      add(times.launchedTicks, What::kLaunched);
+      add(times.beganTicks, What::kBegan);
+      add(times.endedTicks, What::kEnded);
+    }
+  }
+  std::stable_sort(moments.begin(), moments.end(),
+                   [](const auto& a, const auto& b) { return a.ticks < b.ticks; });
+  return moments;
+}
+
+}  // namespace lockstep::analysis

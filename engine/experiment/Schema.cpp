@@ -52,8 +52,22 @@ const std::vector<Field>& schema() {
   return fields;
 }
 
+const std::vector<Field>& faultSchema() {
+  static const std::vector<Field> fields = [] {
+    std::vector<Field> result;
+    for (const detail::FaultRow& row : detail::faultRows()) {
+      result.push_back(row.field);
+      if (!row.kinds.empty()) {
+        result.back().onlyFor = fmt::format("faults.kind={}", fmt::join(row.kinds, ","));
+      }
+    }
+    return result;
+  }();
+  return fields;
+}
+
 const Field* findField(std::string_view key) {
-  const auto& fields = schema();
+  const auto& fields = key.starts_with("faults.") ? faultSchema() : schema();
   const auto found =
       std::find_if(fields.begin(), fields.end(), [key](const Field& f) { return f.key == key; });
   return found == fields.end() ? nullptr : &*found;
@@ -68,9 +82,16 @@ bool applies(const Field& field, const Experiment& experiment) {
   const detail::Row* decider = detail::findRow(std::string_view(field.onlyFor).substr(0, equals));
   LOCKSTEP_CHECK(decider != nullptr, "onlyFor of {} names no key: '{}'", field.key, field.onlyFor);
   const auto value = detail::read(*decider, experiment);
-  std::istringstream wanted(field.onlyFor.substr(equals + 1));
+  return value && appliesFor(field, std::get<std::string>(*value));
+}
+
+bool appliesFor(const Field& field, std::string_view value) {
+  if (field.onlyFor.empty()) {
+    return true;
+  }
+  std::istringstream wanted(field.onlyFor.substr(field.onlyFor.find('=') + 1));
   for (std::string kind; std::getline(wanted, kind, ',');) {
-    if (value && std::get<std::string>(*value) == kind) {
+    if (kind == value) {
       return true;
     }
   }

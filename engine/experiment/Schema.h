@@ -42,11 +42,17 @@ struct Field {
 /// Returns every field, in the order of the form; keys of one table stand together.
 const std::vector<Field>& schema();
 
-/// Returns the field of `key`, or nullptr.
+/// Returns the fields of one element of [[faults]], keys as "faults.kind"; `onlyFor` names the kinds.
+const std::vector<Field>& faultSchema();
+
+/// Returns the field of `key`, of a fault too, or nullptr.
 const Field* findField(std::string_view key);
 
 /// Returns whether the key has a meaning in `experiment`, by its `onlyFor`.
 bool applies(const Field& field, const Experiment& experiment);
+
+/// Returns whether the key has a meaning where the key its `onlyFor` names has this value.
+bool appliesFor(const Field& field, std::string_view value);
 
 /// Says what a value must be: "an integer from 1 to 64", "one of sgd, adam, adamw".
 std::string allowedValues(const Field& field);

@@ -51,6 +51,9 @@ int runStudio(const Options& options, QApplication& application) {
   for (const std::string& run : options.runs) {
     window.openRun(QString::fromStdString(run));
   }
+  if (options.runs.empty() && options.experiment.empty()) {
+    window.restoreSession();
+  }
   return application.exec();
 }
 
@@ -81,6 +84,10 @@ int main(int argc, char** argv) {
     return static_cast<int>(lockstep::base::ExitCode::kEnvironment);
   }
   prepareGl();
+  if (!pictures && qEnvironmentVariableIsEmpty("QT_SCALE_FACTOR")) {
+    const double scale = lockstep::ui::Settings().scale() / 100.0;
+    qputenv("QT_SCALE_FACTOR", QByteArray::number(scale));
+  }
   QCoreApplication::setApplicationName(QStringLiteral("lockstep-studio"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
   QApplication application(argc, argv);

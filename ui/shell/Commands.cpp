@@ -8,7 +8,7 @@
 #include "engine/base/Check.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/Icons.h"
-#include "ui/views/timeline/TimelineView.h"
+#include "ui/shell/Stages.h"
 
 namespace lockstep::ui {
 namespace {
@@ -41,7 +41,7 @@ QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
 
 }  // namespace
 
-Commands::Commands(QWidget* parent, const TimelineView& view)
+Commands::Commands(QWidget* parent, const Stages& stages)
     : open(make(parent, "open", tr("&Open a run…"), {QKeySequence::Open})),
       reopen(make(parent, "reopen", tr("Open the &last run again"),
                   {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)})),
@@ -57,13 +57,29 @@ Commands::Commands(QWidget* parent, const TimelineView& view)
       copyJson(make(parent, "copyJson", tr("&Copy selection as JSON"),
                     {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)})),
       startPage(make(parent, "startPage", tr("&Start page"), {QKeySequence(Qt::ALT | Qt::Key_Home)})),
-      timeline(make(parent, "timeline", tr("&Timeline"), {QKeySequence(Qt::CTRL | Qt::Key_2)})),
       fit(make(parent, "fit", tr("&Fit whole run"), {QKeySequence(Qt::SHIFT | Qt::Key_F)})),
       themes(new QActionGroup(parent)),
+      layouts(new QActionGroup(parent)),
+      resetLayout(make(parent, "resetLayout", tr("&Reset this layout"))),
+      scales(new QActionGroup(parent)),
+      restoreSession(make(parent, "restoreSession", tr("Open the last run at the &start"))),
+      palette(make(parent, "palette", tr("&Commands…"),
+                   {QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)})),
       keys(make(parent, "keys", tr("&Keys and mouse"),
                 {QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)})),
-      about(make(parent, "about", tr("&About Lockstep"))),
-      ofTimeline(view.viewActions()) {
+      changeKeys(make(parent, "changeKeys", tr("C&hange keys…"))),
+      about(make(parent, "about", tr("&About Lockstep"))) {
+  const QStringList names = stages.names();
+  for (const QString& name : names) {
+    auto* action = make(parent, QStringLiteral("view.") + name, stages.titleOf(name),
+                        {QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + views.size()))});
+    action->setData(name);
+    views.append(action);
+    if (const auto own = stages.view(name)->viewActions(); !own.isEmpty()) {
+      ofViews.push_back({stages.titleOf(name), own});
+    }
+  }
+  const QList<QAction*> ofTimeline = stages.view(QStringLiteral("timeline"))->viewActions();
   follow = withKey(ofTimeline, QKeySequence(Qt::Key_L));
   previousIteration = withKey(ofTimeline, QKeySequence(Qt::Key_PageUp));
   nextIteration = withKey(ofTimeline, QKeySequence(Qt::Key_PageDown));
@@ -90,6 +106,23 @@ Commands::Commands(QWidget* parent, const TimelineView& view)
   theme(tr("&System"), ThemeChoice::kSystem);
   theme(tr("&Light"), ThemeChoice::kLight);
   theme(tr("&Dark"), ThemeChoice::kDark);
+
+  const auto layout = [&](const char* name, const QString& text, Qt::Key key) {
+    auto* action = make(parent, QStringLiteral("layout.") + name, text,
+                        {QKeySequence(Qt::CTRL | Qt::SHIFT | key)});
+    action->setCheckable(true);
+    action->setData(QString(name));
+    layouts->addAction(action);
+  };
+  layout("live", tr("&Live"), Qt::Key_L);
+  layout("analyse", tr("&Analyse"), Qt::Key_A);
+  layout("compare", tr("&Compare"), Qt::Key_D);
+  for (const int percent : {100, 125, 150, 175, 200, 250, 300}) {
+    auto* action = scales->addAction(tr("%1 %").arg(percent));
+    action->setCheckable(true);
+    action->setData(percent);
+  }
+  restoreSession->setCheckable(true);
 }
 
 QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) const {
@@ -111,30 +144,45 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   runs->addActions({run, stop, repeat});
 
   QMenu* look = window.menuBar()->addMenu(tr("&View"));
-  look->addActions({startPage, timeline});
+  look->addAction(startPage);
+  look->addActions(views);
   look->addSeparator();
-  look->addActions(docks);
+  QMenu* layout = look->addMenu(tr("&Layout"));
+  layout->addActions(layouts->actions());
+  layout->addSeparator();
+  layout->addAction(resetLayout);
+  QMenu* panels = look->addMenu(tr("&Panels"));
+  panels->addActions(docks);
   look->addSeparator();
   QMenu* theme = look->addMenu(tr("T&heme"));
   theme->addActions(themes->actions());
+  QMenu* scale = look->addMenu(tr("&Scale"));
+  scale->addActions(scales->actions());
+  look->addSeparator();
+  look->addAction(restoreSession);
 
-  QMenu* go = window.menuBar()->addMenu(tr("&Timeline"));
-  go->addAction(fit);
-  go->addActions(ofTimeline);
+  QMenu* go = window.menuBar()->addMenu(tr("&Go"));
+  go->addActions({palette, fit});
+  for (const KeySheet::Group& group : ofViews) {
+    go->addMenu(group.title)->addActions(group.actions);
+  }
 
   QMenu* help = window.menuBar()->addMenu(tr("&Help"));
-  help->addActions({keys, about});
+  help->addActions({keys, changeKeys, about});
   return recent;
 }
 
 std::vector<KeySheet::Group> Commands::groups() const {
-  QList<QAction*> inTimeline{fit};
-  inTimeline.append(ofTimeline);
-  return {{tr("Runs"), {run, stop, repeat}},
-          {tr("Files"), {open, reopen, exportPicture, quit}},
-          {tr("View"), {startPage, timeline, undo, redo, copyJson}},
-          {tr("Help"), {keys}},
-          {tr("Timeline"), inTimeline}};
+  QList<QAction*> look{startPage};
+  look.append(views);
+  look.append(layouts->actions());
+  look.append({resetLayout, fit, undo, redo, copyJson});
+  std::vector<KeySheet::Group> all{{tr("Runs"), {run, stop, repeat}},
+                                   {tr("Files"), {open, reopen, exportPicture, quit}},
+                                   {tr("View"), look},
+                                   {tr("Help"), {palette, keys, changeKeys, about}}};
+  all.insert(all.end(), ofViews.begin(), ofViews.end());
+  return all;
 }
 
 }  // namespace lockstep::ui

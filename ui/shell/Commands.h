@@ -12,12 +12,13 @@ class QMenu;
 
 namespace lockstep::ui {
 
-class TimelineView;
+class Stages;
 
 /// Every command of the window, each once: menus, toolbar and key sheet show these same
 /// actions. The parent owns them. [ui-thread]
 struct Commands {
-  Commands(QWidget* parent, const TimelineView& timeline);
+  /// `stages` has all its views already.
+  Commands(QWidget* parent, const Stages& stages);
 
   QAction* open;
   QAction* reopen;
@@ -33,23 +34,30 @@ struct Commands {
   QAction* copyJson;
 
   QAction* startPage;
-  QAction* timeline;
+  QList<QAction*> views;  ///< one a stage, in their order; data() is its name
   QAction* fit;
-  QActionGroup* themes;  ///< its actions hold a ThemeChoice
+  QActionGroup* themes;   ///< its actions hold a ThemeChoice
+  QActionGroup* layouts;  ///< its actions hold a layout's name
+  QAction* resetLayout;
+  QActionGroup* scales;   ///< its actions hold percents
+  QAction* restoreSession;
 
+  QAction* palette;
   QAction* keys;
+  QAction* changeKeys;
   QAction* about;
 
   // Of the timeline, with its own keys.
   QAction* follow = nullptr;
   QAction* previousIteration = nullptr;
   QAction* nextIteration = nullptr;
-  QList<QAction*> ofTimeline;
+  std::vector<KeySheet::Group> ofViews;  ///< the actions of each stage that has any
 
   /// Fills the menu bar; `docks` are the actions that show and hide docks. Returns the menu
   /// of recent runs, which is filled when it opens.
   QMenu* fillMenus(QMainWindow& window, const QList<QAction*>& docks) const;
 
+  /// Every action, for the key sheet, the key editor and the command palette.
   [[nodiscard]] std::vector<KeySheet::Group> groups() const;
 };
 

@@ -5,6 +5,8 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QVBoxLayout>
+#include <optional>
+#include <utility>
 
 namespace lockstep::ui {
 namespace {
@@ -36,6 +38,12 @@ class Sheet {
   int row_ = 0;
 };
 
+/// A group as it is written down.
+struct Block {
+  QString title;
+  std::vector<std::pair<QString, QString>> lines;  // keys, what they do
+};
+
 QString keysOf(const QAction* action) {
   QStringList keys;
   for (const QKeySequence& key : action->shortcuts()) {
@@ -49,47 +57,58 @@ QString keysOf(const QAction* action) {
 KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(parent) {
   setObjectName("keySheet");
   setWindowTitle(tr("Keys and mouse"));
+  std::vector<Block> blocks;
+  for (const Group& group : groups) {
+    Block block{group.title, {}};
+    for (const QAction* action : group.actions) {
+      if (!action->shortcuts().isEmpty()) {
+        block.lines.push_back({keysOf(action), action->text().remove('&').remove(QStringLiteral("…"))});
+      }
+    }
+    if (!block.lines.empty()) {
+      blocks.push_back(std::move(block));
+    }
+  }
+  blocks.push_back({tr("Mouse in the timeline"),
+                    {{tr("Wheel"), tr("Zoom at the pointer")},
+                     {tr("Shift + wheel"), tr("Move in time")},
+                     {tr("Alt + wheel"), tr("Height of the lanes")},
+                     {tr("Drag with the right or middle button"), tr("Move in time")},
+                     {tr("Drag over empty space"), tr("Measure")},
+                     {tr("Ctrl + drag"), tr("Filter to a range of time")},
+                     {tr("Click"), tr("Select")},
+                     {tr("Double-click"), tr("Zoom to the bar")},
+                     {tr("Right-click"), tr("What can be done there")}}});
+  std::size_t lines = 0;
+  for (const Block& block : blocks) {
+    lines += block.lines.size() + 2;
+  }
   auto* row = new QHBoxLayout;
   row->setSpacing(36);
-  const auto column = [&] {
-    auto* grid = new QGridLayout;
-    grid->setHorizontalSpacing(18);
-    grid->setVerticalSpacing(5);
-    auto* top = new QVBoxLayout;
-    top->addLayout(grid);
-    top->addStretch(1);
-    row->addLayout(top);
-    return Sheet(grid);
-  };
-
-  Sheet left = column();
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    if (i + 1 == groups.size()) {
-      break;  // the longest group, the timeline's, has the right column
+  constexpr std::size_t kColumns = 3;
+  const std::size_t height = lines / kColumns + 1;
+  std::size_t used = height;
+  std::size_t column = 0;
+  std::optional<Sheet> sheet;
+  for (const Block& block : blocks) {
+    if (!sheet || (used + block.lines.size() / 2 > height && column < kColumns)) {
+      auto* grid = new QGridLayout;
+      grid->setHorizontalSpacing(18);
+      grid->setVerticalSpacing(5);
+      auto* top = new QVBoxLayout;
+      top->addLayout(grid);
+      top->addStretch(1);
+      row->addLayout(top);
+      sheet.emplace(grid);
+      used = 0;
+      ++column;
     }
-    left.title(groups[i].title);
-    for (const QAction* action : groups[i].actions) {
-      if (!action->shortcuts().isEmpty()) {
-        left.line(keysOf(action), action->text().remove('&'));
-      }
+    sheet->title(block.title);
+    for (const auto& [keys, text] : block.lines) {
+      sheet->line(keys, text);
     }
+    used += block.lines.size() + 2;
   }
-  Sheet right = column();
-  if (!groups.empty()) {
-    right.title(groups.back().title);
-    for (const QAction* action : groups.back().actions) {
-      if (!action->shortcuts().isEmpty()) {
-        right.line(keysOf(action), action->text().remove('&'));
-      }
-    }
-  }
-  right.title(tr("Mouse in the timeline"));
-  right.line(tr("Wheel"), tr("Zoom at the pointer"));
-  right.line(tr("Shift + wheel"), tr("Move in time"));
-  right.line(tr("Drag with the right or middle button"), tr("Move in time"));
-  right.line(tr("Drag over empty space"), tr("Measure"));
-  right.line(tr("Click"), tr("Select"));
-  right.line(tr("Double-click"), tr("Zoom to the bar"));
 
   auto* content = new QWidget;
   content->setLayout(row);
@@ -103,7 +122,7 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
   layout->addWidget(scroll, 1);
   layout->addWidget(buttons);
   const QSize wish = content->sizeHint() + QSize(48, 72);
-  resize(wish.boundedTo(QSize(1100, 760)));
+  resize(wish.boundedTo(QSize(1240, 800)));
 }
 
 }  // namespace lockstep::ui

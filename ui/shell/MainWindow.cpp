@@ -13,8 +13,10 @@
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/shell/KeyBindings.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/Stages.h"
 #include "ui/shell/StartPage.h"
 #include "ui/shell/StepStrip.h"
 #include "ui/views/timeline/TimelineView.h"
@@ -57,17 +59,19 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   setAcceptDrops(true);
   buildStage();
   buildDocks();
-  commands_ = std::make_unique<Commands>(this, *timeline_);
+  commands_ = std::make_unique<Commands>(this, *stages_);
+  bindings_ = std::make_unique<KeyBindings>(commands_->groups(), settings_);
   buildToolBar();
   wireCommands();
   wirePanels();
+  wireLook();
   applyTheme();
   restoreWindow();
   refreshChecks();
   refreshCommands();
   refreshTitle();
   refreshIteration();
-  showStage(Stage::kStart);
+  showPage(Page::kStart);
 }
 
 MainWindow::~MainWindow() { closeSession(); }
@@ -75,14 +79,13 @@ MainWindow::~MainWindow() { closeSession(); }
 void MainWindow::openRun(const QString& path) {
   const QString absolute = QFileInfo(path).absoluteFilePath();
   if (session_ && session_->path() == absolute && !session_->model()->info().runId.empty()) {
-    showStage(Stage::kTimeline);
+    showPage(Page::kViews);
     return;
   }
   messages_->dismissAll();
   settings_.addRecentRun(absolute);
   takeSession(std::make_unique<RunSession>(absolute));
-  showStage(Stage::kTimeline);
-  timeline_->setFocus(Qt::OtherFocusReason);
+  showPage(Page::kViews);
 }
 
 void MainWindow::runExperiment(const QString& path) {
@@ -120,7 +123,7 @@ void MainWindow::started(const base::Result<QString>& run) {
   problems_->model().clear();
   log_->clear();
   strip_->begin();
-  showStage(Stage::kComingUp);
+  showPage(Page::kComingUp);
   refreshCommands();
   refreshTitle();
 }
@@ -140,9 +143,8 @@ void MainWindow::runAppeared(const QString& path) {
     pendingRun_.clear();
     settings_.addRecentRun(path);
     takeSession(std::make_unique<RunSession>(path));
-    if (stage_ == Stage::kComingUp) {  // the user may have gone back to the start page
-      showStage(Stage::kTimeline);
-      timeline_->setFocus(Qt::OtherFocusReason);
+    if (page_ == Page::kComingUp) {  // the user may have gone back to the start page
+      showPage(Page::kViews);
     }
   }
   runs_->refresh();
@@ -170,7 +172,7 @@ void MainWindow::runEndedEarly(const QString& path, const QString& line, int exi
     pendingRun_.clear();
     strip_->end();
     if (!session_) {
-      showStage(Stage::kStart);
+      showPage(Page::kStart);
     }
   }
   refreshCommands();
@@ -182,7 +184,9 @@ void MainWindow::reportProblem(bool error, const QString& text) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  settings_.setWindow(saveGeometry(), stage_ == Stage::kStart ? timelineDocks_ : saveState());
+  settings_.setGeometry(saveGeometry());
+  settings_.setDocks(layout_, page_ == Page::kStart ? viewDocks_ : saveState());
+  keepSession();
   QMainWindow::closeEvent(event);
 }
 

@@ -19,13 +19,17 @@ class QStackedWidget;
 namespace lockstep::ui {
 
 class Appearance;
+class CommandPalette;
 class InspectorPanel;
 class IterationBox;
+class KeyBindings;
+class KeyEditor;
 class LogPanel;
 class MessageBar;
 class ProblemsPanel;
 class RunSession;
 class RunsPanel;
+class Stages;
 class StartPage;
 class StatusReadout;
 class StepStrip;
@@ -39,8 +43,8 @@ struct StudioPaths {
   QString programs;     ///< folder of `lockstep` and `lockstep-rank`
 };
 
-/// The studio's window: a stage in the middle (start page, timeline), docks around it, one run
-/// open at a time. It starts runs and watches their files; it takes no part in them, so that
+/// The studio's window: the start page or the views of a run in the middle, docks around them, one
+/// run open at a time. It starts runs and watches their files; it takes no part in them, so that
 /// closing or killing it leaves every run alone. [ui-thread]
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -49,10 +53,13 @@ class MainWindow : public QMainWindow {
   MainWindow(const StudioPaths& paths, Appearance& appearance);
   ~MainWindow() override;
 
-  /// Opens a run file, live or not, on the timeline.
+  /// Opens a run file, live or not, on the view that was shown last.
   void openRun(const QString& path);
   /// Starts an experiment file and opens its run as soon as that exists.
   void runExperiment(const QString& path);
+  /// Opens the run that was open when the studio was closed, as it was shown then; does nothing
+  /// when there is none, its file is gone or the user does not want it.
+  void restoreSession();
 
   [[nodiscard]] RunSession* session() const { return session_.get(); }
 
@@ -65,6 +72,7 @@ class MainWindow : public QMainWindow {
  private:
   // MainWindowLayout.cpp
   void buildStage();
+  void buildViews();
   void buildDocks();
   void buildToolBar();
   void restoreWindow();
@@ -74,6 +82,17 @@ class MainWindow : public QMainWindow {
   // MainWindowWiring.cpp
   void wireCommands();
   void wirePanels();
+  void wireLook();
+
+  // MainWindowLook.cpp
+  void setLayout(const QString& name);
+  void arrangeDocks();
+  void resetLayout();
+  void setScale(int percent);
+  void showPalette();
+  void showKeys();
+  void changeKeys();
+  void keepSession();
 
   // MainWindowSession.cpp
   void closeSession();
@@ -90,11 +109,11 @@ class MainWindow : public QMainWindow {
   void runEndedEarly(const QString& path, const QString& line, int exitCode);
 
   // Window
-  enum class Stage { kStart, kTimeline, kComingUp };
-  void showStage(Stage stage);
+  enum class Page { kStart, kViews, kComingUp };
+  void showPage(Page page);
+  void showView(const QString& name);
   void chooseRunFile();
   void exportPicture();
-  void showKeys();
   void reportProblem(bool error, const QString& text);
   void refreshCommands();
   void refreshTitle();
@@ -112,11 +131,13 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<RunSession> session_;
   bool sawLive_ = false;    // the open run was live while it was open here
   QString pendingRun_;      // started, its file not there yet
-  Stage stage_ = Stage::kTimeline;
+  Page page_ = Page::kViews;
+  QString layout_;
 
   MessageBar* messages_ = nullptr;
   StepStrip* strip_ = nullptr;
-  QStackedWidget* stages_ = nullptr;
+  QStackedWidget* pages_ = nullptr;
+  Stages* stages_ = nullptr;
   StartPage* startPage_ = nullptr;
   TimelineView* timeline_ = nullptr;
   RunsPanel* runs_ = nullptr;
@@ -127,12 +148,15 @@ class MainWindow : public QMainWindow {
   QDockWidget* inspectorDock_ = nullptr;
   QDockWidget* logDock_ = nullptr;
   QDockWidget* problemsDock_ = nullptr;
-  QByteArray timelineDocks_;  // arrangement of the docks while the start page hides some
+  QByteArray usualDocks_;  // arrangement of the docks when all are shown
+  QByteArray viewDocks_;   // their arrangement while the start page hides some
   std::unique_ptr<Commands> commands_;
   QComboBox* experimentBox_ = nullptr;
   IterationBox* iteration_ = nullptr;
   StatusReadout* status_ = nullptr;
-  KeySheet* keySheet_ = nullptr;
+  std::unique_ptr<KeyBindings> bindings_;
+  CommandPalette* palette_ = nullptr;
+  KeyEditor* keyEditor_ = nullptr;
 };
 
 }  // namespace lockstep::ui

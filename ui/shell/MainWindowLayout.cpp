@@ -22,6 +22,7 @@
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/Stages.h"
 #include "ui/shell/StartPage.h"
 #include "ui/shell/StatusReadout.h"
 #include "ui/shell/StepStrip.h"
@@ -35,11 +36,13 @@ void MainWindow::buildStage() {
   strip_ = new StepStrip;
   startPage_ = new StartPage;
   timeline_ = new TimelineView;  // a GL canvas must be there before the window is shown
-  stages_ = new QStackedWidget;
-  stages_->addWidget(startPage_);
-  stages_->addWidget(timeline_);
+  stages_ = new Stages;
+  buildViews();
+  pages_ = new QStackedWidget;
+  pages_->addWidget(startPage_);
+  pages_->addWidget(stages_);
   // The step strip above it has the button.
-  stages_->addWidget(new EmptyState(
+  pages_->addWidget(new EmptyState(
       tr("The run is coming up. Its timeline appears with the first iteration."), QString()));
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
@@ -47,11 +50,17 @@ void MainWindow::buildStage() {
   column->setSpacing(0);
   column->addWidget(messages_);
   column->addWidget(strip_);
-  column->addWidget(stages_, 1);
+  column->addWidget(pages_, 1);
   setCentralWidget(centre);
   status_ = new StatusReadout(timeline_);
   statusBar()->addPermanentWidget(status_);
   statusBar()->setSizeGripEnabled(false);
+}
+
+void MainWindow::buildViews() {
+  stages_->add(QStringLiteral("timeline"), tr("Timeline"),
+               tr("What every rank did when, and how collectives overlap with the backward"),
+               timeline_);
 }
 
 QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* widget,
@@ -134,32 +143,48 @@ void MainWindow::restoreWindow() {
   const int inspector = std::clamp(width() / 6, 230, 380);
   resizeDocks({runsDock_, inspectorDock_}, {runs, inspector}, Qt::Horizontal);
   resizeDocks({logDock_}, {std::clamp(height() / 6, 130, 260)}, Qt::Vertical);
-  timelineDocks_ = saveState();
+  usualDocks_ = saveState();
   restoreGeometry(settings_.geometry());
-  if (!settings_.docks().isEmpty() && restoreState(settings_.docks())) {
-    timelineDocks_ = settings_.docks();
+  layout_ = settings_.layout();
+  for (QAction* action : commands_->layouts->actions()) {
+    action->setChecked(action->data().toString() == layout_);
+  }
+  if (commands_->layouts->checkedAction() == nullptr) {
+    layout_ = QStringLiteral("analyse");
+    commands_->layouts->actions().at(1)->setChecked(true);
+  }
+  arrangeDocks();
+  viewDocks_ = saveState();
+}
+
+void MainWindow::showPage(Page page) {
+  if (page == page_) {
+    return;
+  }
+  if (page == Page::kStart) {
+    // What speaks of an open run has nothing to say here; it comes back as it was.
+    viewDocks_ = saveState();
+    for (QDockWidget* dock : findChildren<QDockWidget*>()) {
+      if (dock != runsDock_ && dock != problemsDock_) {
+        dock->hide();
+      }
+    }
+    problemsDock_->setVisible(problems_->model().rowCount() > 0);
+  } else if (page_ == Page::kStart) {
+    restoreState(viewDocks_);
+  }
+  page_ = page;
+  pages_->setCurrentIndex(static_cast<int>(page));
+  if (page == Page::kStart) {
+    startPage_->focusFirst();
+  } else if (page == Page::kViews) {
+    stages_->currentView()->setFocus(Qt::OtherFocusReason);
   }
 }
 
-void MainWindow::showStage(Stage stage) {
-  if (stage == stage_) {
-    return;
-  }
-  if (stage == Stage::kStart && stage_ != Stage::kStart) {
-    // What speaks of an open run has nothing to say here; it comes back as it was.
-    timelineDocks_ = saveState();
-    for (QDockWidget* dock : {inspectorDock_, logDock_}) {
-      dock->hide();
-    }
-    problemsDock_->setVisible(problems_->model().rowCount() > 0);
-  } else if (stage_ == Stage::kStart) {
-    restoreState(timelineDocks_);
-  }
-  stage_ = stage;
-  stages_->setCurrentIndex(static_cast<int>(stage));
-  if (stage == Stage::kStart) {
-    startPage_->focusFirst();
-  }
+void MainWindow::showView(const QString& name) {
+  stages_->setCurrent(name);
+  showPage(pendingRun_.isEmpty() ? Page::kViews : Page::kComingUp);
 }
 
 void MainWindow::chooseRunFile() {
@@ -193,15 +218,6 @@ void MainWindow::exportPicture() {
     messages_->show("export", MessageBar::Kind::kError,
                     QString::fromStdString(saved.error().message()));
   }
-}
-
-void MainWindow::showKeys() {
-  if (keySheet_ == nullptr) {
-    keySheet_ = new KeySheet(commands_->groups(), this);
-  }
-  keySheet_->show();
-  keySheet_->raise();
-  keySheet_->activateWindow();
 }
 
 QString MainWindow::selectedExperiment() const { return experimentBox_->currentData().toString(); }
@@ -270,7 +286,7 @@ void MainWindow::refreshChecks() {
 }
 
 void MainWindow::applyTheme() {
-  timeline_->setTheme(appearance_.theme());
+  stages_->setTheme(appearance_.theme());
   refreshChecks();
 }
 

@@ -9,6 +9,7 @@
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunReport.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/Stages.h"
 #include "ui/shell/StatusReadout.h"
 #include "ui/shell/StepStrip.h"
 #include "ui/views/timeline/TimelineView.h"
@@ -26,8 +27,7 @@ void MainWindow::closeSession() {
   if (!session_) {
     return;
   }
-  timeline_->setModel(nullptr);
-  timeline_->setState(nullptr);
+  stages_->setRun({});
   inspector_->setRun(nullptr, nullptr);
   log_->setTimes({});
   status_->setSession(nullptr);
@@ -53,7 +53,7 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
           [this, run] {
             if (session_.get() == run) {
               closeSession();
-              showStage(Stage::kStart);
+              showPage(Page::kStart);
               refreshCommands();
               refreshTitle();
             }
@@ -92,8 +92,7 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   connect(run, &RunSession::stateChanged, this, &MainWindow::runStateChanged);
 
   commands_->follow->setChecked(run->state()->followsLive());
-  timeline_->setState(run->state());
-  timeline_->setModel(run->model());
+  stages_->setRun(run->open());
   inspector_->setRun(run->model(), run->state());
   status_->setSession(run);
   runs_->setCurrentRun(run->path());

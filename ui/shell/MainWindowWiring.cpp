@@ -13,6 +13,7 @@
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
+#include "ui/shell/Stages.h"
 #include "ui/shell/StartPage.h"
 #include "ui/shell/StatusReadout.h"
 #include "ui/shell/StepStrip.h"
@@ -41,10 +42,10 @@ void MainWindow::wireCommands() {
     if (session_) session_->state()->undoStack().redo();
   });
   connect(commands_->copyJson, &QAction::triggered, inspector_, &InspectorPanel::copyJson);
-  connect(commands_->startPage, &QAction::triggered, this, [this] { showStage(Stage::kStart); });
-  connect(commands_->timeline, &QAction::triggered, this, [this] {
-    showStage(pendingRun_.isEmpty() ? Stage::kTimeline : Stage::kComingUp);
-  });
+  connect(commands_->startPage, &QAction::triggered, this, [this] { showPage(Page::kStart); });
+  for (QAction* view : commands_->views) {
+    connect(view, &QAction::triggered, this, [this, view] { showView(view->data().toString()); });
+  }
   connect(commands_->fit, &QAction::triggered, this, [this] {
     if (session_ && !session_->model()->extent().empty()) {
       session_->state()->setRange(session_->model()->extent());
@@ -54,7 +55,6 @@ void MainWindow::wireCommands() {
   connect(commands_->follow, &QAction::triggered, this, [this] {
     commands_->follow->setChecked(session_ && session_->state()->followsLive());
   });
-  connect(commands_->keys, &QAction::triggered, this, &MainWindow::showKeys);
   connect(commands_->about, &QAction::triggered, this, [this] {
     QMessageBox::about(this, tr("About Lockstep"),
                        tr("<b>Lockstep %1</b><p>A workbench for data-parallel training: it runs "
@@ -62,16 +62,6 @@ void MainWindow::wireCommands() {
                           "flies and lands on every rank.</p>")
                            .arg(QCoreApplication::applicationVersion()));
   });
-  connect(commands_->themes, &QActionGroup::triggered, this, [this](const QAction* action) {
-    const auto choice = static_cast<ThemeChoice>(action->data().toInt());
-    appearance_.setChoice(choice);
-    settings_.setTheme(choice);
-  });
-  for (QAction* action : commands_->themes->actions()) {
-    action->setChecked(action->data().toInt() == static_cast<int>(appearance_.choice()));
-  }
-  connect(&appearance_, &Appearance::changed, this, &MainWindow::applyTheme);
-
   QMenu* recent = commands_->fillMenus(
       *this, {runsDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
               logDock_->toggleViewAction(), problemsDock_->toggleViewAction()});
@@ -89,6 +79,32 @@ void MainWindow::wireCommands() {
   });
 }
 
+void MainWindow::wireLook() {
+  connect(commands_->themes, &QActionGroup::triggered, this, [this](const QAction* action) {
+    const auto choice = static_cast<ThemeChoice>(action->data().toInt());
+    appearance_.setChoice(choice);
+    settings_.setTheme(choice);
+  });
+  for (QAction* action : commands_->themes->actions()) {
+    action->setChecked(action->data().toInt() == static_cast<int>(appearance_.choice()));
+  }
+  connect(&appearance_, &Appearance::changed, this, &MainWindow::applyTheme);
+  connect(commands_->layouts, &QActionGroup::triggered, this,
+          [this](const QAction* action) { setLayout(action->data().toString()); });
+  connect(commands_->resetLayout, &QAction::triggered, this, &MainWindow::resetLayout);
+  connect(commands_->scales, &QActionGroup::triggered, this,
+          [this](const QAction* action) { setScale(action->data().toInt()); });
+  for (QAction* action : commands_->scales->actions()) {
+    action->setChecked(action->data().toInt() == settings_.scale());
+  }
+  commands_->restoreSession->setChecked(settings_.restoresSession());
+  connect(commands_->restoreSession, &QAction::toggled, this,
+          [this](bool on) { settings_.setRestoresSession(on); });
+  connect(commands_->palette, &QAction::triggered, this, &MainWindow::showPalette);
+  connect(commands_->keys, &QAction::triggered, this, &MainWindow::showKeys);
+  connect(commands_->changeKeys, &QAction::triggered, this, &MainWindow::changeKeys);
+}
+
 void MainWindow::wirePanels() {
   startPage_->setExperiments(experiments_);
   startPage_->setFirst(experiments_.empty() ? ExperimentEntry{} : experiments_.front());
@@ -104,7 +120,7 @@ void MainWindow::wirePanels() {
   connect(runs_, &RunsPanel::refreshed, this,
           [this] { startPage_->setRecentRuns(runs_->model().entries()); });
   connect(problems_, &ProblemsPanel::showRequested, this, [this](int rank, quint32 step) {
-    showStage(Stage::kTimeline);
+    showView(QStringLiteral("timeline"));
     if (session_ && !session_->showStep(step, rank)) {
       statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
     }
@@ -119,7 +135,7 @@ void MainWindow::wirePanels() {
     if (session_ && !session_->showStep(step)) {
       statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
     }
-    timeline_->setFocus(Qt::OtherFocusReason);
+    stages_->currentView()->setFocus(Qt::OtherFocusReason);
   });
   connect(status_, &StatusReadout::dropsClicked, this, [this] {
     problemsDock_->show();

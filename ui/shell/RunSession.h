@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <span>
 
+#include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/RunEntry.h"
 #include "ui/shell/StartupProgress.h"
+#include "ui/views/RunView.h"
 
 namespace lockstep::ui {
 
@@ -21,6 +23,9 @@ class RunSession : public QObject {
 
   [[nodiscard]] RunModel* model() { return &model_; }
   [[nodiscard]] ViewState* state() { return &state_; }
+  [[nodiscard]] RunAnalyser* analyser() { return &analyser_; }
+  /// All of it, for the views.
+  [[nodiscard]] OpenRun open() { return {&model_, &state_, &analyser_}; }
   [[nodiscard]] QString path() const { return path_; }
   /// The experiment's name, or the file's while that is not known.
   [[nodiscard]] QString name() const;
@@ -56,6 +61,7 @@ class RunSession : public QObject {
   QString path_;
   RunModel model_;
   ViewState state_;
+  RunAnalyser analyser_{model_};
   std::size_t logSeen_ = 0;
   std::size_t problemsSeen_ = 0;
   bool infoSeen_ = false;

@@ -1,11 +1,15 @@
 #include "ui/shell/Settings.h"
 
+#include <algorithm>
+
 namespace lockstep::ui {
 namespace {
 
 constexpr int kRecentRuns = 10;
 // Raised when docks or toolbars change, so that an old arrangement is not forced on them.
-const QString kDocksKey = QStringLiteral("window/docks1");
+const QString kDocksKey = QStringLiteral("window/docks2/");
+constexpr int kSmallestScale = 100;
+constexpr int kLargestScale = 300;
 
 }  // namespace
 
@@ -38,12 +42,67 @@ QByteArray Settings::geometry() const {
   return store_.value(QStringLiteral("window/geometry")).toByteArray();
 }
 
-QByteArray Settings::docks() const { return store_.value(kDocksKey).toByteArray(); }
-
-void Settings::setWindow(const QByteArray& geometry, const QByteArray& docks) {
+void Settings::setGeometry(const QByteArray& geometry) {
   store_.setValue(QStringLiteral("window/geometry"), geometry);
-  store_.setValue(kDocksKey, docks);
 }
+
+QByteArray Settings::docks(const QString& layout) const {
+  return store_.value(kDocksKey + layout).toByteArray();
+}
+
+void Settings::setDocks(const QString& layout, const QByteArray& docks) {
+  store_.setValue(kDocksKey + layout, docks);
+}
+
+QString Settings::layout() const { return store_.value(QStringLiteral("window/layout")).toString(); }
+
+void Settings::setLayout(const QString& layout) {
+  store_.setValue(QStringLiteral("window/layout"), layout);
+}
+
+Settings::LastSession Settings::lastSession() const {
+  return {store_.value(QStringLiteral("session/run")).toString(),
+          store_.value(QStringLiteral("session/stage")).toString(),
+          store_.value(QStringLiteral("session/start")).toDouble(),
+          store_.value(QStringLiteral("session/end")).toDouble()};
+}
+
+void Settings::setLastSession(const LastSession& session) {
+  store_.setValue(QStringLiteral("session/run"), session.run);
+  store_.setValue(QStringLiteral("session/stage"), session.stage);
+  store_.setValue(QStringLiteral("session/start"), session.startNs);
+  store_.setValue(QStringLiteral("session/end"), session.endNs);
+}
+
+bool Settings::restoresSession() const {
+  return store_.value(QStringLiteral("session/restore"), true).toBool();
+}
+
+void Settings::setRestoresSession(bool restores) {
+  store_.setValue(QStringLiteral("session/restore"), restores);
+}
+
+int Settings::scale() const {
+  return std::clamp(store_.value(QStringLiteral("scale"), kSmallestScale).toInt(), kSmallestScale,
+                    kLargestScale);
+}
+
+void Settings::setScale(int percent) { store_.setValue(QStringLiteral("scale"), percent); }
+
+std::optional<QList<QKeySequence>> Settings::keysOf(const QString& action) const {
+  const QVariant value = store_.value(QStringLiteral("keys/") + action);
+  if (!value.isValid()) {
+    return std::nullopt;
+  }
+  return QKeySequence::listFromString(value.toString(), QKeySequence::PortableText);
+}
+
+void Settings::setKeys(const QString& action, const QList<QKeySequence>& keys) {
+  store_.setValue(QStringLiteral("keys/") + action,
+                  QKeySequence::listToString(keys, QKeySequence::PortableText));
+}
+
+void Settings::forgetKeys(const QString& action) { store_.remove(QStringLiteral("keys/") + action); }
 
 QStringList Settings::recentRuns() const {
   return store_.value(QStringLiteral("recentRuns")).toStringList();

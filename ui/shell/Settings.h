@@ -1,9 +1,12 @@
 #pragma once
 
 #include <QByteArray>
+#include <QKeySequence>
+#include <QList>
 #include <QSettings>
 #include <QString>
 #include <QStringList>
+#include <optional>
 
 #include "ui/shell/Appearance.h"
 
@@ -19,8 +22,35 @@ class Settings {
   void setTheme(ThemeChoice choice);
 
   [[nodiscard]] QByteArray geometry() const;
-  [[nodiscard]] QByteArray docks() const;
-  void setWindow(const QByteArray& geometry, const QByteArray& docks);
+  void setGeometry(const QByteArray& geometry);
+
+  /// The arrangement of the docks in a layout ("live", "analyse", "compare"); empty: the usual.
+  [[nodiscard]] QByteArray docks(const QString& layout) const;
+  void setDocks(const QString& layout, const QByteArray& docks);
+  [[nodiscard]] QString layout() const;
+  void setLayout(const QString& layout);
+
+  /// What was open when the studio was closed.
+  struct LastSession {
+    QString run;    ///< path; empty: none
+    QString stage;
+    double startNs = 0;  ///< visible range
+    double endNs = 0;
+  };
+  [[nodiscard]] LastSession lastSession() const;
+  void setLastSession(const LastSession& session);
+  /// Whether the next start opens it again.
+  [[nodiscard]] bool restoresSession() const;
+  void setRestoresSession(bool restores);
+
+  /// Percent by which everything is drawn larger, from the next start on: 100 to 300.
+  [[nodiscard]] int scale() const;
+  void setScale(int percent);
+
+  /// The keys that the user gave an action; nothing: the built-in ones.
+  [[nodiscard]] std::optional<QList<QKeySequence>> keysOf(const QString& action) const;
+  void setKeys(const QString& action, const QList<QKeySequence>& keys);
+  void forgetKeys(const QString& action);
 
   /// Last opened run files, the latest first, at most ten.
   [[nodiscard]] QStringList recentRuns() const;

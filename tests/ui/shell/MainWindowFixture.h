@@ -29,7 +29,15 @@ class MainWindowFixture : public testing::Test {
   }
   ~MainWindowFixture() override {
     ui::Settings().setTheme(ui::ThemeChoice::kSystem);
-    ui::Settings().setWindow({}, {});
+    ui::Settings settings;
+    settings.setGeometry({});
+    for (const char* layout : {"live", "analyse", "compare"}) {
+      settings.setDocks(layout, {});
+    }
+    settings.setLayout({});
+    settings.setLastSession({});
+    settings.setRestoresSession(true);
+    settings.setScale(100);
   }
 
   ui::MainWindow& window() {

@@ -1,0 +1,147 @@
+#include "ui/shell/CommandPalette.h"
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListView>
+#include <QPainter>
+#include <QStandardItemModel>
+#include <QStyledItemDelegate>
+#include <QVBoxLayout>
+#include <algorithm>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kNoteRole = Qt::UserRole + 1;
+constexpr int kWidth = 620;
+constexpr int kHeight = 420;
+
+/// An entry's text at the left, its note at the right.
+class LineDelegate : public QStyledItemDelegate {
+ public:
+  using QStyledItemDelegate::QStyledItemDelegate;
+
+  void paint(QPainter* painter, const QStyleOptionViewItem& option,
+             const QModelIndex& index) const override {
+    QStyledItemDelegate::paint(painter, option, index);
+    const bool selected = option.state.testFlag(QStyle::State_Selected);
+    painter->save();
+    painter->setPen(option.palette.color(selected ? QPalette::HighlightedText
+                                                  : QPalette::PlaceholderText));
+    painter->drawText(option.rect.adjusted(0, 0, -10, 0), Qt::AlignRight | Qt::AlignVCenter,
+                      index.data(kNoteRole).toString());
+    painter->restore();
+  }
+
+  QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
+    return QStyledItemDelegate::sizeHint(option, index) + QSize(0, 8);
+  }
+};
+
+}  // namespace
+
+int matchScore(const QString& typed, const QString& text) {
+  constexpr int kLetter = 1;
+  constexpr int kTogether = 6;
+  constexpr int kBeginsWord = 5;
+  int score = 1;
+  qsizetype at = 0;
+  qsizetype last = -2;
+  for (const QChar letter : typed) {
+    if (letter.isSpace()) {
+      continue;
+    }
+    at = text.indexOf(letter, at, Qt::CaseInsensitive);
+    if (at < 0) {
+      return 0;
+    }
+    const bool beginsWord = at == 0 || !text[at - 1].isLetterOrNumber();
+    score += kLetter + (at == last + 1 ? kTogether : 0) + (beginsWord ? kBeginsWord : 0);
+    last = at++;
+  }
+  return score;
+}
+
+CommandPalette::CommandPalette(QWidget* parent)
+    : QDialog(parent, Qt::Popup | Qt::FramelessWindowHint),
+      line_(new QLineEdit),
+      list_(new QListView),
+      model_(new QStandardItemModel(this)) {
+  setObjectName("commandPalette");
+  setWindowTitle(tr("Commands"));
+  line_->setObjectName("commandLine");
+  line_->setPlaceholderText(tr("Type a command, a view, an experiment, a run or an iteration"));
+  line_->setClearButtonEnabled(true);
+  list_->setModel(model_);
+  list_->setItemDelegate(new LineDelegate(list_));
+  list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  list_->setUniformItemSizes(true);
+  list_->setFocusPolicy(Qt::NoFocus);
+  line_->installEventFilter(this);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  column->addWidget(line_);
+  column->addWidget(list_, 1);
+  connect(line_, &QLineEdit::textEdited, this, &CommandPalette::refresh);
+  connect(line_, &QLineEdit::returnPressed, this, &CommandPalette::act);
+  connect(list_, &QListView::clicked, this, &CommandPalette::act);
+}
+
+void CommandPalette::open(std::vector<Entry> entries) {
+  entries_ = std::move(entries);
+  line_->clear();
+  refresh();
+  const QWidget* window = parentWidget();
+  const QSize size(std::min(kWidth, window->width() - 20), std::min(kHeight, window->height() - 80));
+  resize(size);
+  move(window->mapToGlobal(QPoint((window->width() - size.width()) / 2, 60)));
+  show();
+  line_->setFocus(Qt::PopupFocusReason);
+}
+
+void CommandPalette::refresh() {
+  std::vector<std::pair<int, std::size_t>> found;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (const int score = matchScore(line_->text(), entries_[i].text); score > 0) {
+      found.emplace_back(score, i);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  shown_.clear();
+  model_->clear();
+  for (const auto& [score, i] : found) {
+    const Entry& entry = entries_[i];
+    auto* item = new QStandardItem(entry.text);
+    item->setData(entry.reason.isEmpty() ? entry.note : entry.reason, kNoteRole);
+    item->setEnabled(entry.reason.isEmpty());
+    model_->appendRow(item);
+    shown_.push_back(i);
+  }
+  list_->setCurrentIndex(model_->index(0, 0));
+}
+
+void CommandPalette::act() {
+  const int row = list_->currentIndex().row();
+  if (row < 0 || !entries_[shown_[static_cast<std::size_t>(row)]].reason.isEmpty()) {
+    return;
+  }
+  const auto chosen = entries_[shown_[static_cast<std::size_t>(row)]].act;
+  hide();
+  chosen();
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::KeyPress) {
+    const int key = static_cast<QKeyEvent*>(event)->key();
+    if (key == Qt::Key_Up || key == Qt::Key_Down || key == Qt::Key_PageUp ||
+        key == Qt::Key_PageDown) {
+      QApplication::sendEvent(list_, event);
+      return true;
+    }
+  }
+  return QDialog::eventFilter(watched, event);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,69 @@
+#include "ui/shell/KeyBindings.h"
+
+#include <algorithm>
+
+namespace lockstep::ui {
+
+KeyBindings::KeyBindings(const std::vector<KeySheet::Group>& groups, Settings& settings)
+    : groups_(groups), settings_(settings) {
+  for (const KeySheet::Group& group : groups_) {
+    for (QAction* action : group.actions) {
+      commands_.push_back({action, action->shortcuts()});
+      if (const auto keys = settings_.keysOf(idOf(action))) {
+        action->setShortcuts(*keys);
+      }
+    }
+  }
+}
+
+QString KeyBindings::idOf(const QAction* action) {
+  if (!action->objectName().isEmpty()) {
+    return action->objectName();
+  }
+  QString text = action->text();
+  return text.remove('&').remove(QStringLiteral("…")).simplified().replace(' ', '_').toLower();
+}
+
+const KeyBindings::Command* KeyBindings::find(const QAction* action) const {
+  const auto at = std::find_if(commands_.begin(), commands_.end(), [action](const Command& command) {
+    return command.action == action;
+  });
+  return at == commands_.end() ? nullptr : &*at;
+}
+
+QList<QKeySequence> KeyBindings::builtIn(const QAction* action) const {
+  const Command* command = find(action);
+  return command == nullptr ? QList<QKeySequence>() : command->builtIn;
+}
+
+bool KeyBindings::isBuiltIn(const QAction* action) const {
+  return action->shortcuts() == builtIn(action);
+}
+
+void KeyBindings::set(QAction* action, const QList<QKeySequence>& keys) {
+  action->setShortcuts(keys);
+  if (isBuiltIn(action)) {
+    settings_.forgetKeys(idOf(action));
+  } else {
+    settings_.setKeys(idOf(action), keys);
+  }
+}
+
+void KeyBindings::reset(QAction* action) { set(action, builtIn(action)); }
+
+QAction* KeyBindings::holder(const QKeySequence& key, const QAction* action) const {
+  const auto ofWindow = [](const QAction* one) {
+    return one->shortcutContext() == Qt::WindowShortcut ||
+           one->shortcutContext() == Qt::ApplicationShortcut;
+  };
+  for (const Command& command : commands_) {
+    const bool meet = ofWindow(command.action) || ofWindow(action) ||
+                      command.action->parent() == action->parent();
+    if (command.action != action && meet && command.action->shortcuts().contains(key)) {
+      return command.action;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace lockstep::ui

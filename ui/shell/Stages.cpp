@@ -1,0 +1,84 @@
+#include "ui/shell/Stages.h"
+
+#include <QStackedWidget>
+#include <QTabBar>
+#include <QVBoxLayout>
+
+namespace lockstep::ui {
+
+Stages::Stages(QWidget* parent)
+    : QWidget(parent), tabs_(new QTabBar), stack_(new QStackedWidget) {
+  setObjectName("stages");
+  tabs_->setObjectName("stageTabs");
+  tabs_->setAccessibleName(tr("Views of the run"));
+  tabs_->setDocumentMode(true);
+  tabs_->setExpanding(false);
+  tabs_->setDrawBase(false);
+  tabs_->setFocusPolicy(Qt::TabFocus);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(tabs_);
+  column->addWidget(stack_, 1);
+  connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
+    if (index >= 0) {
+      stack_->setCurrentIndex(index);
+      emit currentChanged(stages_[index].name);
+    }
+  });
+}
+
+void Stages::add(const QString& name, const QString& title, const QString& tip, RunView* view) {
+  stages_.append({name, title, view});
+  stack_->addWidget(view);
+  const int tab = tabs_->addTab(title);
+  tabs_->setTabToolTip(tab, tip);
+}
+
+void Stages::setRun(const OpenRun& run) {
+  for (const Stage& stage : stages_) {
+    stage.view->setRun(run);
+  }
+}
+
+void Stages::setTheme(Theme theme) {
+  for (const Stage& stage : stages_) {
+    stage.view->setTheme(theme);
+  }
+}
+
+QStringList Stages::names() const {
+  QStringList names;
+  for (const Stage& stage : stages_) {
+    names.append(stage.name);
+  }
+  return names;
+}
+
+QString Stages::titleOf(const QString& name) const {
+  const auto at = names().indexOf(name);
+  return at < 0 ? QString() : stages_[at].title;
+}
+
+RunView* Stages::view(const QString& name) const {
+  const auto at = names().indexOf(name);
+  return at < 0 ? nullptr : stages_[at].view;
+}
+
+QString Stages::current() const {
+  return tabs_->currentIndex() < 0 ? QString() : stages_[tabs_->currentIndex()].name;
+}
+
+RunView* Stages::currentView() const {
+  return tabs_->currentIndex() < 0 ? nullptr : stages_[tabs_->currentIndex()].view;
+}
+
+void Stages::setCurrent(const QString& name) {
+  const auto at = names().indexOf(name);
+  if (at >= 0) {
+    tabs_->setCurrentIndex(static_cast<int>(at));
+    stages_[at].view->setFocus(Qt::OtherFocusReason);
+  }
+}
+
+}  // namespace lockstep::ui

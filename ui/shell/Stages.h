@@ -1,0 +1,50 @@
+#pragma once
+
+#include <QList>
+#include <QString>
+#include <QWidget>
+
+#include "ui/views/RunView.h"
+
+class QStackedWidget;
+class QTabBar;
+
+namespace lockstep::ui {
+
+/// The views of the open run, one in sight at a time, with a tab for each. [ui-thread]
+class Stages : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit Stages(QWidget* parent = nullptr);
+
+  /// `name` is what settings and the command line know it by: "timeline". Takes the view.
+  void add(const QString& name, const QString& title, const QString& tip, RunView* view);
+
+  void setRun(const OpenRun& run);
+  void setTheme(Theme theme);
+
+  [[nodiscard]] QStringList names() const;
+  [[nodiscard]] QString titleOf(const QString& name) const;
+  [[nodiscard]] RunView* view(const QString& name) const;
+  [[nodiscard]] QString current() const;
+  [[nodiscard]] RunView* currentView() const;
+  /// Shows a view and gives it the focus; an unknown name changes nothing.
+  void setCurrent(const QString& name);
+
+ signals:
+  void currentChanged(const QString& name);
+
+ private:
+  struct Stage {
+    QString name;
+    QString title;
+    RunView* view;
+  };
+
+  QList<Stage> stages_;
+  QTabBar* tabs_;
+  QStackedWidget* stack_;
+};
+
+}  // namespace lockstep::ui

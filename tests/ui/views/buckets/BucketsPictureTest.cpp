@@ -1,0 +1,53 @@
+#include "ui/views/buckets/BucketsPicture.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/buckets/BucketRun.h"
+
+namespace lockstep::ui {
+namespace {
+
+bool holds(const Picture& picture, const QString& text) {
+  const auto& texts = picture.list.texts();
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const QString& one) { return one.contains(text); });
+}
+
+TEST(BucketsPicture, ShowsTheIterationAskedFor) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  const Picture first = bucketsPicture(model, nullptr, {1200, 700}, Theme::kLight, 0);
+  EXPECT_EQ(first.size, QSizeF(1200, 700));
+  EXPECT_TRUE(holds(first, QStringLiteral("buckets of iteration 0")));
+  EXPECT_TRUE(holds(first, QStringLiteral("as constructed")));
+  const Picture typical = bucketsPicture(model, nullptr, {1200, 0}, Theme::kDark);
+  EXPECT_TRUE(holds(typical, QStringLiteral("rebuilt from the ready order")));
+  EXPECT_GT(typical.size.height(), 300);
+  EXPECT_FALSE(renderPicture(typical).isNull());
+}
+
+TEST(BucketsPicture, SaysWhyThereIsNothingToSee) {
+  RunModel model;
+  trace::RunUpdate update;
+  update.info.emplace();
+  update.info->state = trace::RunState::kFailed;
+  model.applyUpdate(update);
+  const Picture picture = bucketsPicture(model, nullptr, {900, 0}, Theme::kLight);
+  EXPECT_TRUE(holds(picture, QStringLiteral("ended before DistributedDataParallel")));
+}
+
+TEST(BucketsPicture, ShowsTheLayoutOfARunWithoutEvents) {
+  trace::RunUpdate update = test::BucketRun().update;
+  update.spans.clear();
+  RunModel model;
+  model.applyUpdate(update);
+  const Picture picture = bucketsPicture(model, nullptr, {900, 0}, Theme::kLight, 1);
+  EXPECT_TRUE(holds(picture, QStringLiteral("No events of iteration 1 were recorded")));
+  EXPECT_TRUE(holds(picture, QStringLiteral("3 buckets")));
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,211 @@
+#include "ui/views/buckets/BucketStory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/experiment/Parse.h"
+#include "ui/views/buckets/StepSpans.h"
+
+namespace lockstep::ui {
+namespace {
+
+void placeParameters(BucketStory& story) {
+  std::size_t count = story.parameters.size();
+  for (const auto& bucket : story.layout.buckets) {
+    for (const std::uint32_t parameter : bucket.parameters) {
+      count = std::max<std::size_t>(count, parameter + 1);
+    }
+  }
+  story.bucketOf.assign(count, trace::kNoBucket);
+  story.placeInBuckets.assign(count, 0);
+  std::uint32_t place = 0;
+  for (std::size_t b = 0; b < story.layout.buckets.size(); ++b) {
+    story.caps.push_back(analysis::bucketCap(story.layout, b));
+    for (const std::uint32_t parameter : story.layout.buckets[b].parameters) {
+      story.bucketOf[parameter] = static_cast<std::uint16_t>(b);
+      story.placeInBuckets[parameter] = place++;
+    }
+  }
+  for (std::size_t parameter = 0; parameter < count; ++parameter) {
+    if (story.bucketOf[parameter] == trace::kNoBucket) {
+      story.placeInBuckets[parameter] = place++;
+    }
+  }
+}
+
+void measure(BucketStory& story, const StepSpans& spans) {
+  story.originTicks = spans.originTicks;
+  story.lostEvents = spans.lostEvents;
+  story.orders = analysis::readyOrders(spans.ranks, story.step, &story.layout);
+  story.lives = analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders);
+  story.moments = analysis::replayMoments(story.orders, story.lives);
+  for (const analysis::ReadyOrder& order : story.orders) {
+    auto& index = story.readyIndex.emplace_back(story.bucketOf.size(), -1);
+    for (std::size_t i = 0; i < order.gradients.size(); ++i) {
+      if (order.gradients[i].parameter < index.size()) {
+        index[order.gradients[i].parameter] = static_cast<int>(i);
+      }
+    }
+  }
+  if (story.moments.empty()) {
+    return;
+  }
+  double endNs = story.ns(story.moments.back().ticks);
+  for (const analysis::BucketLife& life : story.lives) {
+    for (const analysis::BucketTimes& times : life.ranks) {
+      endNs = std::max(endNs, story.ns(times.copiedOutTicks.value_or(story.originTicks)));
+    }
+  }
+  story.range = {story.ns(story.moments.front().ticks), endNs};
+}
+
+}  // namespace
+
+std::uint64_t BucketStory::ticksAt(double ns) const {
+  return originTicks + static_cast<std::uint64_t>(std::llround(std::max(0.0, ns) / nsPerTick));
+}
+
+bool BucketStory::launched() const {
+  return std::any_of(lives.begin(), lives.end(), [](const analysis::BucketLife& life) {
+    return std::any_of(life.ranks.begin(), life.ranks.end(),
+                       [](const auto& times) { return times.launchedTicks.has_value(); });
+  });
+}
+
+std::uint64_t BucketStory::bytes() const {
+  std::uint64_t all = 0;
+  for (const auto& bucket : layout.buckets) {
+    all += bucket.bytes;
+  }
+  return all;
+}
+
+QString BucketStory::nameOf(std::uint32_t parameter) const {
+  return parameter < parameters.size() ? QString::fromStdString(parameters[parameter].name)
+                                       : QStringLiteral("parameter %1").arg(parameter);
+}
+
+const analysis::ReadyGradient* BucketStory::readyOn(int rank, std::uint32_t parameter) const {
+  const auto r = static_cast<std::size_t>(rank);
+  if (r >= readyIndex.size() || parameter >= readyIndex[r].size() || readyIndex[r][parameter] < 0) {
+    return nullptr;
+  }
+  return &orders[r].gradients[static_cast<std::size_t>(readyIndex[r][parameter])];
+}
+
+int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const {
+  int ready = 0;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const analysis::ReadyGradient* gradient = readyOn(rank, parameter);
+    ready += gradient != nullptr && gradient->ticks <= ticks ? 1 : 0;
+  }
+  return ready;
+}
+
+std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
+  const trace::BucketsMessage* layout = model_.layoutAt(step);
+  if (layout == nullptr) {
+    return nullptr;
+  }
+  auto story = std::make_shared<BucketStory>();
+  story->step = step;
+  story->layout = *layout;
+  story->parameters = model_.parameters();
+  story->config = config();
+  story->nsPerTick = model_.nsPerTick();
+  placeParameters(*story);
+  measure(*story, spansOfStep(model_, step));
+  story->finished = true;
+  for (int rank = 0; rank < model_.rankCount(); ++rank) {
+    story->finished = story->finished && model_.step(rank, step).has_value();
+  }
+  return story;
+}
+
+std::shared_ptr<const BucketStory> BucketStories::preview(bool rebuilt) {
+  if (model_.parameters().empty() || !config()) {
+    return nullptr;
+  }
+  analysis::BucketSettings settings;
+  const auto bytes = [](double mebibytes, std::uint64_t otherwise) {
+    const auto cap = buckets::capBytes(mebibytes);
+    return cap.ok() ? cap.value() : otherwise;
+  };
+  settings.caps.firstBytes = bytes(config_->firstBucketMb, settings.caps.firstBytes);
+  settings.caps.capBytes = bytes(config_->bucketCapMb, settings.caps.capBytes);
+  for (const double mebibytes : config_->bucketCapMbList) {
+    settings.caps.list.push_back(bytes(mebibytes, settings.caps.capBytes));
+  }
+  if (const auto rule = buckets::bucketRule(config_->bucketRule); rule.ok()) {
+    settings.rule = rule.value();
+  }
+  settings.findUnusedParameters = config_->findUnusedParameters;
+  settings.staticGraph = config_->staticGraph;
+  auto layouts = analysis::previewLayouts(model_.parameters(), settings);
+  auto story = std::make_shared<BucketStory>();
+  story->preview = true;
+  story->layout = std::move(rebuilt ? layouts.back() : layouts.front());
+  story->step = story->layout.step;
+  story->parameters = model_.parameters();
+  story->config = config_;
+  placeParameters(*story);
+  return story;
+}
+
+const std::optional<experiment::DdpConfig>& BucketStories::config() {
+  readExperiment();
+  return config_;
+}
+
+bool BucketStories::isDataParallel() {
+  readExperiment();
+  return dataParallel_;
+}
+
+void BucketStories::readExperiment() {
+  if (toml_ == model_.info().experimentToml) {
+    return;
+  }
+  toml_ = model_.info().experimentToml;
+  config_.reset();
+  dataParallel_ = false;
+  // A resolved experiment holds absolute paths alone; the folder changes nothing.
+  const auto parsed = experiment::parseText(toml_, model_.path().string(), "/");
+  if (parsed.mistakes.empty()) {
+    dataParallel_ = parsed.experiment.processes.strategy != "ddp";
+    if (!dataParallel_) {
+      config_ = parsed.experiment.ddp;
+    }
+  }
+}
+
+std::optional<std::uint32_t> typicalStep(const RunModel& model) {
+  std::vector<StepSpan> steps = model.steps(0, model.extent());
+  if (steps.empty()) {
+    return std::nullopt;
+  }
+  const std::uint32_t last = steps.back().step;
+  const auto first = std::find_if(steps.begin(), steps.end(), [&](const StepSpan& step) {
+    return step.step > model.rebuildStep().value_or(0);
+  });
+  if (first == steps.end()) {
+    return last;
+  }
+  steps.erase(steps.begin(), first);
+  std::sort(steps.begin(), steps.end(), [](const StepSpan& a, const StepSpan& b) {
+    return a.endNs - a.startNs < b.endNs - b.startNs;
+  });
+  // Of a run that accumulates gradients most iterations launch nothing.
+  constexpr std::size_t kTries = 16;
+  BucketStories stories(model);
+  const std::size_t middle = steps.size() / 2;
+  for (std::size_t i = middle; i < std::min(steps.size(), middle + kTries); ++i) {
+    if (const auto story = stories.ofStep(steps[i].step); story != nullptr && story->launched()) {
+      return steps[i].step;
+    }
+  }
+  return steps[middle].step;
+}
+
+}  // namespace lockstep::ui

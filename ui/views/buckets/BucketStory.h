@@ -1,0 +1,84 @@
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/BucketCap.h"
+#include "engine/analysis/BucketLife.h"
+#include "engine/experiment/Experiment.h"
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui {
+
+/// What happened to the buckets of one iteration, on all ranks; times in ns since the first rank
+/// began the iteration. Never changed once made. [any-thread]
+struct BucketStory {
+  std::uint32_t step = 0;
+  bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
+  trace::BucketsMessage layout;
+  std::vector<trace::ParametersMessage::Parameter> parameters;
+  std::optional<experiment::DdpConfig> config;  ///< none: the run does not say it readably
+  std::vector<analysis::BucketCap> caps;        ///< by bucket
+  std::vector<analysis::ReadyOrder> orders;     ///< by rank
+  std::vector<analysis::BucketLife> lives;      ///< by bucket
+  std::vector<analysis::ReplayMoment> moments;
+  std::vector<std::uint16_t> bucketOf;        ///< by parameter; kNoBucket: it has none
+  std::vector<std::uint32_t> placeInBuckets;  ///< by parameter; those without a bucket are last
+  std::vector<std::vector<int>> readyIndex;   ///< rank, parameter: into orders; -1: never ready
+  std::uint64_t originTicks = 0;
+  double nsPerTick = 1;
+  TimeRange range;  ///< from the first gradient to the end of the last bucket
+  std::uint64_t lostEvents = 0;
+  bool finished = false;  ///< all ranks have ended the iteration
+
+  [[nodiscard]] double ns(std::uint64_t ticks) const {
+    return static_cast<double>(static_cast<std::int64_t>(ticks - originTicks)) * nsPerTick;
+  }
+  /// The tick at a time, rounded to the nearest.
+  [[nodiscard]] std::uint64_t ticksAt(double ns) const;
+  [[nodiscard]] int rankCount() const { return static_cast<int>(orders.size()); }
+  [[nodiscard]] bool measured() const { return !moments.empty(); }
+  /// Whether any rank launched a bucket: not under no_sync.
+  [[nodiscard]] bool launched() const;
+  [[nodiscard]] std::uint64_t bytes() const;
+  [[nodiscard]] QString nameOf(std::uint32_t parameter) const;
+  /// Null when it was never ready there.
+  [[nodiscard]] const analysis::ReadyGradient* readyOn(int rank, std::uint32_t parameter) const;
+  /// On how many ranks a parameter was ready by then.
+  [[nodiscard]] int readyRanks(std::uint32_t parameter, std::uint64_t ticks) const;
+};
+
+/// Makes the stories of one run. [ui-thread]
+class BucketStories {
+ public:
+  /// The model outlives this.
+  explicit BucketStories(const RunModel& model) : model_(model) {}
+
+  /// Null while the run has told no layout.
+  [[nodiscard]] std::shared_ptr<const BucketStory> ofStep(std::uint32_t step);
+  /// What the layouts are going to be, where only the parameters and the experiment are known;
+  /// `rebuilt`: after the first iteration. Null where that cannot be said.
+  [[nodiscard]] std::shared_ptr<const BucketStory> preview(bool rebuilt);
+  /// The experiment's table [ddp]; none when it cannot be read, or the run is not of DDP.
+  [[nodiscard]] const std::optional<experiment::DdpConfig>& config();
+  /// Whether the run averages gradients without buckets, as DataParallel does.
+  [[nodiscard]] bool isDataParallel();
+
+ private:
+  void readExperiment();
+
+  const RunModel& model_;
+  std::string toml_;
+  std::optional<experiment::DdpConfig> config_;
+  bool dataParallel_ = false;
+};
+
+/// Returns an iteration worth a look: one of typical length, with rebuilt buckets where the run
+/// has them, that launched buckets. Nothing before the first iteration has ended. [ui-thread]
+std::optional<std::uint32_t> typicalStep(const RunModel& model);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,226 @@
+#include <algorithm>
+
+#include "ui/model/Format.h"
+#include "ui/views/buckets/BucketFacts.h"
+
+// The short texts that canvas, table and screen reader share.
+namespace lockstep::ui {
+namespace {
+
+using analysis::BucketStage;
+
+struct LongestWait {
+  analysis::GradientWait wait;
+  int rank = 0;
+};
+
+std::optional<LongestWait> longestWait(const BucketStory& story, std::uint32_t parameter) {
+  std::optional<LongestWait> longest;
+  const std::uint16_t bucket = story.bucketOf[parameter];
+  for (int rank = 0; rank < story.rankCount() && bucket < story.lives.size(); ++rank) {
+    const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
+    if (gradient == nullptr) {
+      continue;
+    }
+    const auto& times = story.lives[bucket].ranks[static_cast<std::size_t>(rank)];
+    const auto wait = analysis::waitOf(*gradient, times);
+    if (wait && (!longest || wait->ticks > longest->wait.ticks)) {
+      longest = LongestWait{*wait, times.rank};
+    }
+  }
+  return longest;
+}
+
+QString ordinal(std::size_t n) {
+  const std::size_t tens = n % 100;
+  const char* ending = tens >= 11 && tens <= 13 ? "th"
+                       : n % 10 == 1            ? "st"
+                       : n % 10 == 2            ? "nd"
+                       : n % 10 == 3            ? "rd"
+                                                : "th";
+  return QString::number(n) + QLatin1String(ending);
+}
+
+}  // namespace
+
+QString msText(double ns) {
+  return QString::number(ns / 1e6, 'f', 3);
+}
+
+QString shapeText(const BucketStory& story, std::uint32_t parameter) {
+  if (parameter >= story.parameters.size()) {
+    return {};
+  }
+  QStringList sizes;
+  for (const std::int64_t size : story.parameters[parameter].shape) {
+    sizes << QString::number(size);
+  }
+  return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
+}
+
+std::optional<double> longestWaitNs(const BucketStory& story, std::uint32_t parameter) {
+  const auto longest = longestWait(story, parameter);
+  return longest ? std::optional(static_cast<double>(longest->wait.ticks) * story.nsPerTick)
+                 : std::nullopt;
+}
+
+QString waitText(const BucketStory& story, std::uint32_t parameter) {
+  const auto longest = longestWait(story, parameter);
+  if (!longest) {
+    return {};
+  }
+  QStringList parts;
+  if (longest->wait.forParameter) {
+    parts << story.nameOf(*longest->wait.forParameter);
+  }
+  if (longest->wait.forBucket) {
+    parts << QStringLiteral("bucket %1").arg(*longest->wait.forBucket);
+  }
+  if (parts.isEmpty()) {
+    return QStringLiteral("nothing: the last of its bucket");
+  }
+  QString text = parts.join(QStringLiteral(", then ")) + QStringLiteral(": ") +
+                 msText(static_cast<double>(longest->wait.ticks) * story.nsPerTick) +
+                 QStringLiteral(" ms");
+  if (story.rankCount() > 1) {
+    text += QStringLiteral(" on rank %1").arg(longest->rank);
+  }
+  return text;
+}
+
+QString orderText(const BucketStory& story, std::uint32_t parameter) {
+  QStringList places;
+  for (int rank = 0; rank < story.rankCount(); ++rank) {
+    const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
+    const auto& all = story.orders[static_cast<std::size_t>(rank)].gradients;
+    places << (gradient == nullptr ? QStringLiteral("–")
+                                   : ordinal(static_cast<std::size_t>(gradient - all.data()) + 1));
+  }
+  const bool none = places.count(QStringLiteral("–")) == places.size();
+  const bool alike = places.count(places.value(0)) == places.size();
+  return none ? QString() : alike ? places.value(0) : places.join(QStringLiteral(", "));
+}
+
+QString stageName(BucketStage stage) {
+  switch (stage) {
+    case BucketStage::kEmpty:
+      return QStringLiteral("empty");
+    case BucketStage::kFilling:
+      return QStringLiteral("filling");
+    case BucketStage::kReady:
+      return QStringLiteral("ready, not launched");
+    case BucketStage::kLaunched:
+      return QStringLiteral("launched");
+    case BucketStage::kInFlight:
+      return QStringLiteral("in flight");
+    case BucketStage::kDone:
+      return QStringLiteral("done");
+  }
+  return {};
+}
+
+QString replayText(const BucketStory& story, std::optional<double> replayNs) {
+  using What = analysis::ReplayMoment::What;
+  if (!story.measured()) {
+    return {};
+  }
+  const QString end = msText(story.range.endNs) + QStringLiteral(" ms");
+  if (!replayNs) {
+    return end;
+  }
+  QString text = msText(*replayNs) + QStringLiteral(" of ") + end;
+  const auto next = std::upper_bound(
+      story.moments.begin(), story.moments.end(), story.ticksAt(*replayNs),
+      [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
+  if (next == story.moments.begin()) {
+    return text;
+  }
+  const analysis::ReplayMoment& moment = *(next - 1);
+  const QString bucket = QStringLiteral("bucket %1").arg(moment.bucket);
+  QString what;
+  switch (moment.what) {
+    case What::kGradient:
+      what = story.nameOf(moment.parameter) + QStringLiteral(" ready");
+      break;
+    case What::kReady:
+      what = bucket + QStringLiteral(" ready");
+      break;
+    case What::kLaunched:
+      what = bucket + QStringLiteral(" launched");
+      break;
+    case What::kBegan:
+      what = bucket + QStringLiteral(" in flight");
+      break;
+    case What::kEnded:
+      what = bucket + QStringLiteral(" done");
+      break;
+  }
+  return text + QStringLiteral(": %1 on rank %2").arg(what).arg(moment.rank);
+}
+
+QString orderSentence(const BucketStory& story, int rank, OrderAgainst against) {
+  const analysis::ReadyOrder& order = story.orders[static_cast<std::size_t>(rank)];
+  const bool buckets = against == OrderAgainst::kBuckets;
+  const std::uint32_t out = buckets ? order.againstBuckets : order.againstRegistration;
+  const QString what =
+      buckets ? QStringLiteral("bucket order") : QStringLiteral("the reverse of the registration");
+  if (order.gradients.empty()) {
+    return QStringLiteral("no gradients recorded");
+  }
+  return out == 0 ? QStringLiteral("in ") + what
+                  : QStringLiteral("%1 of %2 out of %3")
+                        .arg(out)
+                        .arg(order.gradients.size())
+                        .arg(buckets ? what : QStringLiteral("reverse registration"));
+}
+
+QString rankSentence(const BucketStory& story, int rank) {
+  const analysis::ReadyOrder& order = story.orders[static_cast<std::size_t>(rank)];
+  if (rank == 0 || order.gradients.empty() || story.orders.front().gradients.empty()) {
+    return {};
+  }
+  const int first = story.orders.front().rank;
+  return order.againstFirstRank == 0 ? QStringLiteral("the same order as rank %1").arg(first)
+                                     : QStringLiteral("%1 in another place than on rank %2")
+                                           .arg(order.againstFirstRank)
+                                           .arg(first);
+}
+
+QString spokenSummary(const BucketStory& story) {
+  QStringList parts;
+  parts << QStringLiteral("%1 %2 of %3, %4.")
+               .arg(story.layout.buckets.size())
+               .arg(story.layout.buckets.size() == 1 ? QStringLiteral("bucket")
+                                                     : QStringLiteral("buckets"),
+                    formatBytes(static_cast<double>(story.bytes())),
+                    story.preview             ? QStringLiteral("computed from shapes")
+                    : story.layout.layout > 0 ? QStringLiteral("rebuilt")
+                                              : QStringLiteral("as constructed"));
+  if (!story.preview) {
+    parts << QStringLiteral("Iteration %1.").arg(story.step);
+  }
+  for (int rank = 0; rank < story.rankCount(); ++rank) {
+    const auto number = story.orders[static_cast<std::size_t>(rank)].rank;
+    QString text = QStringLiteral("Rank %1: %2")
+                       .arg(number)
+                       .arg(orderSentence(story, rank, OrderAgainst::kBuckets));
+    if (const QString other = rankSentence(story, rank); !other.isEmpty()) {
+      text += QStringLiteral(", ") + other;
+    }
+    parts << text + QLatin1Char('.');
+  }
+  for (std::size_t b = 0; b < story.lives.size(); ++b) {
+    for (const analysis::BucketTimes& times : story.lives[b].ranks) {
+      if (times.stallTicks() > 0) {
+        parts << QStringLiteral("Bucket %1 stalled %2 behind bucket %3 on rank %4.")
+                     .arg(b)
+                     .arg(formatDuration(static_cast<double>(times.stallTicks()) * story.nsPerTick))
+                     .arg(*times.stalledBehind)
+                     .arg(times.rank);
+      }
+    }
+  }
+  return parts.join(QLatin1Char(' '));
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,150 @@
+#include <QAction>
+#include <QTimer>
+#include <algorithm>
+
+#include "ui/views/buckets/BucketsView.h"
+
+// The keys of the stage and what they do: replay, iterations, buckets, time.
+namespace lockstep::ui {
+namespace {
+
+constexpr double kReplaySeconds = 6;  // of a whole iteration
+constexpr double kZoomStep = 0.7;
+constexpr double kPanPixels = 80;
+
+}  // namespace
+
+QAction* BucketsView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                                 const std::function<void()>& act) {
+  auto* action = new QAction(text, this);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(action, &QAction::triggered, this, [this, act] {
+    if (controller_.ready()) {
+      act();
+      changed();
+    }
+  });
+  stage_->addAction(action);
+  actions_.push_back(action);
+  return action;
+}
+
+void BucketsView::makeActions() {
+  makeAction(tr("Play or pause the replay"), {Qt::Key_Space}, [this] { togglePlay(); });
+  makeAction(tr("Next event of the replay"), {Qt::Key_Right}, [this] { stepReplay(1); });
+  makeAction(tr("Previous event of the replay"), {Qt::Key_Left}, [this] { stepReplay(-1); });
+  makeAction(tr("Start of the replay"), {Qt::Key_Home}, [this] { setReplayPart(0); });
+  makeAction(tr("End of the replay"), {Qt::Key_End}, [this] { setReplayPart(1); });
+  makeAction(tr("Next bucket"), {Qt::Key_Down}, [this] { controller_.selectNeighbour(1); });
+  makeAction(tr("Previous bucket"), {Qt::Key_Up}, [this] { controller_.selectNeighbour(-1); });
+  makeAction(tr("Buckets before or after the rebuild"), {Qt::Key_R},
+             [this] { showLayout(controller_.story()->layout.layout == 0); });
+  makeAction(tr("Order of the buckets or of the registration"), {Qt::Key_O}, [this] {
+    setAgainst(controller_.against() == OrderAgainst::kBuckets ? OrderAgainst::kRegistration
+                                                               : OrderAgainst::kBuckets);
+  });
+  makeAction(tr("Previous iteration"), {Qt::Key_PageUp}, [this] { moveIteration(-1); });
+  makeAction(tr("Next iteration"), {Qt::Key_PageDown}, [this] { moveIteration(1); });
+  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { controller_.zoom(kZoomStep); });
+  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
+             [this] { controller_.zoom(1 / kZoomStep); });
+  makeAction(tr("Move left"), {Qt::Key_A}, [this] { controller_.pan(-kPanPixels); });
+  makeAction(tr("Move right"), {Qt::Key_D}, [this] { controller_.pan(kPanPixels); });
+  makeAction(tr("The whole iteration"), {Qt::Key_F}, [this] { controller_.fit(); });
+  makeAction(tr("End the replay, or clear the selection"), {Qt::Key_Escape}, [this] {
+    if (controller_.replayNs()) {
+      playTimer_->stop();
+      controller_.showEnd();
+    } else if (state_ != nullptr) {
+      state_->clearSelection();
+    }
+  });
+}
+
+bool BucketsView::isPlaying() const {
+  return playTimer_->isActive();
+}
+
+void BucketsView::togglePlay() {
+  if (playTimer_->isActive()) {
+    playTimer_->stop();
+  } else if (controller_.ready() && controller_.story()->measured()) {
+    if (!controller_.replayNs()) {
+      controller_.showStart();
+    }
+    sinceFrame_.start();
+    playTimer_->start();
+  }
+  changed();
+}
+
+void BucketsView::playOn() {
+  const double part = static_cast<double>(sinceFrame_.restart()) / (kReplaySeconds * 1000);
+  if (!controller_.advance(part)) {
+    playTimer_->stop();
+  }
+  changed();
+}
+
+void BucketsView::setReplayPart(double part) {
+  controller_.setReplayPart(part);
+  changed();
+}
+
+void BucketsView::stepReplay(int direction) {
+  playTimer_->stop();
+  controller_.stepMoment(direction);
+  changed();
+}
+
+void BucketsView::setAgainst(OrderAgainst against) {
+  controller_.setAgainst(against);
+  changed();
+}
+
+void BucketsView::showLayout(bool rebuilt) {
+  if (model_ == nullptr || !controller_.ready()) {
+    return;
+  }
+  const BucketStory& story = *controller_.story();
+  const bool now = story.layout.layout > 0;
+  const auto rebuildStep = model_->rebuildStep();
+  if (story.preview) {
+    previewRebuilt_ = rebuilt;
+    takeStory(stories_->preview(rebuilt));
+  } else if (now != rebuilt && rebuildStep) {
+    if (rebuilt) {
+      goToStep(returnStep_.value_or(typicalStep(*model_).value_or(*rebuildStep)));
+    } else {
+      returnStep_ = story.step;
+      goToStep(std::max(*rebuildStep - 1, model_->firstStep().value_or(0)));
+    }
+  }
+}
+
+// All views move: they show one iteration.
+void BucketsView::goToStep(std::uint32_t step) {
+  if (state_ == nullptr) {
+    return;
+  }
+  state_->setFollowLive(false);
+  if (const auto span = model_->stepOfAll(step)) {
+    const double margin = (span->endNs - span->startNs) * 0.04;
+    state_->setRange({span->startNs - margin, span->endNs + margin});
+  }
+  state_->setIteration(step);
+}
+
+void BucketsView::moveIteration(int direction) {
+  const BucketStory& story = *controller_.story();
+  const std::uint32_t first = model_->firstStep().value_or(0);
+  const std::uint32_t last = std::max(lastFinishedStep().value_or(story.step), story.step);
+  if (direction < 0 && story.step > first) {
+    goToStep(story.step - 1);
+  } else if (direction > 0 && story.step < last) {
+    goToStep(story.step + 1);
+  }
+}
+
+}  // namespace lockstep::ui

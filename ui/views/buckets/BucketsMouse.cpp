@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ui/views/buckets/BucketsController.h"
+
+// What the mouse does on the stage.
+namespace lockstep::ui {
+namespace {
+
+constexpr double kWheelRows = 60;   // px a notch
+constexpr double kWheelZoom = 0.8;  // of the length, a notch
+
+}  // namespace
+
+void BucketsController::press(const PointerInput& input) {
+  if (story_ == nullptr) {
+    return;
+  }
+  dragFrom_ = input.position;
+  const BucketsHit hit = layout().hit(input.position, against_);
+  if (input.button == Qt::RightButton || input.button == Qt::MiddleButton) {
+    drag_ = Drag::kPan;
+  } else if (input.button == Qt::LeftButton && hit.kind == BucketsHit::Kind::kAxis) {
+    drag_ = Drag::kReplay;
+    replayAt(input.position.x());
+  } else if (input.button == Qt::LeftButton) {
+    click(hit);
+  }
+}
+
+void BucketsController::move(const PointerInput& input) {
+  if (story_ == nullptr) {
+    return;
+  }
+  pointer_ = input.position;
+  switch (drag_) {
+    case Drag::kReplay:
+      replayAt(input.position.x());
+      break;
+    case Drag::kPan:
+      pan(dragFrom_.x() - input.position.x());
+      dragFrom_ = input.position;
+      break;
+    case Drag::kNone:
+      break;
+  }
+  hovered_ = layout().hit(input.position, against_);
+}
+
+void BucketsController::release(const PointerInput&) {
+  drag_ = Drag::kNone;
+}
+
+// Zooms to the time of the bucket under the pointer; beside one, back to the whole.
+void BucketsController::doubleClick(const PointerInput& input) {
+  if (story_ == nullptr || !story_->measured()) {
+    return;
+  }
+  const BucketsHit hit = layout().hit(input.position, against_);
+  zoomed_.reset();
+  if (hit.kind != BucketsHit::Kind::kTimes) {
+    return;
+  }
+  double startNs = story_->range.endNs;
+  double endNs = story_->range.startNs;
+  for (const auto& times : story_->lives[static_cast<std::size_t>(hit.bucket)].ranks) {
+    if (times.firstGradientTicks) {
+      startNs = std::min(startNs, story_->ns(*times.firstGradientTicks));
+    }
+    for (const auto& end : {times.launchedTicks, times.endedTicks}) {
+      endNs = end ? std::max(endNs, story_->ns(*end)) : endNs;
+    }
+  }
+  if (endNs > startNs) {
+    const double margin = 0.1 * (endNs - startNs);
+    zoomed_ = TimeRange{startNs - margin, endNs + margin};
+  }
+}
+
+void BucketsController::leave() {
+  pointer_.reset();
+  hovered_ = {};
+}
+
+// Over the times the wheel zooms, with Shift it moves sideways; elsewhere it scrolls.
+void BucketsController::wheel(const WheelInput& input) {
+  if (story_ == nullptr) {
+    return;
+  }
+  const BucketsLayout now = layout();
+  const bool overTimes = story_->measured() && input.position.x() >= now.timesColumn().left();
+  const bool sideways = (input.modifiers & Qt::ShiftModifier) != 0 || input.stepsX != 0;
+  if (overTimes && sideways) {
+    pan((input.stepsX != 0 ? input.stepsX : -input.stepsY) * kWheelRows);
+  } else if (overTimes) {
+    zoom(std::pow(kWheelZoom, input.stepsY), input.position.x());
+  } else if (now.orderArea().contains(input.position)) {
+    orderScroll_ -= input.stepsY * kWheelRows;
+  } else {
+    rowScroll_ -= input.stepsY * kWheelRows;
+  }
+  clampScroll();
+  hovered_ = layout().hit(input.position, against_);
+}
+
+Qt::CursorShape BucketsController::cursor() const {
+  if (drag_ == Drag::kPan) {
+    return Qt::ClosedHandCursor;
+  }
+  switch (hovered_.kind) {
+    case BucketsHit::Kind::kAxis:
+      return Qt::SplitHCursor;
+    case BucketsHit::Kind::kParameter:
+    case BucketsHit::Kind::kDot:
+    case BucketsHit::Kind::kBucket:
+    case BucketsHit::Kind::kTimes:
+    case BucketsHit::Kind::kFold:
+      return Qt::PointingHandCursor;
+    default:
+      return Qt::ArrowCursor;
+  }
+}
+
+void BucketsController::replayAt(double x) {
+  const double ns = layout().axis().toNs(x);
+  if (!story_->range.empty()) {
+    setReplayPart((ns - story_->range.startNs) / story_->range.lengthNs());
+  }
+}
+
+void BucketsController::click(const BucketsHit& hit) {
+  using Kind = BucketsHit::Kind;
+  switch (hit.kind) {
+    case Kind::kParameter:
+      selectParameter(static_cast<std::uint32_t>(hit.parameter));
+      break;
+    case Kind::kDot:
+      selectParameter(static_cast<std::uint32_t>(hit.parameter), hit.rank);
+      break;
+    case Kind::kBucket:
+    case Kind::kFold:
+      selectBucket(hit.bucket);
+      break;
+    case Kind::kTimes:
+      selectTimes(hit);
+      break;
+    case Kind::kNothing:
+    case Kind::kOrder:
+    case Kind::kAxis:
+      if (state_ != nullptr) {
+        state_->clearSelection();
+      }
+      break;
+  }
+}
+
+// What was going on at that moment: the collective, else what the bucket last was.
+void BucketsController::selectTimes(const BucketsHit& hit) {
+  const auto& times =
+      story_->lives[static_cast<std::size_t>(hit.bucket)].ranks[static_cast<std::size_t>(hit.rank)];
+  const std::uint64_t ticks = story_->ticksAt(hit.ns);
+  const auto past = [ticks](const auto& at) { return at && *at <= ticks; };
+  std::int64_t span = times.collectiveSpan;
+  if (times.copyOutSpan >= 0 && past(times.copyOutTicks)) {
+    span = times.copyOutSpan;
+  } else if (times.readySpan >= 0 && !past(times.readyTicks)) {
+    span = times.readySpan;
+  } else if (times.launchedSpan >= 0 && !past(times.launchedTicks)) {
+    span = times.launchedSpan;
+  }
+  if (span < 0) {
+    span = times.launchedSpan >= 0 ? times.launchedSpan : times.readySpan;
+  }
+  if (span >= 0) {
+    selectSpan(times.rank, span);
+  }
+}
+
+}  // namespace lockstep::ui

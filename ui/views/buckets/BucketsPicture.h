@@ -1,0 +1,21 @@
+#pragma once
+
+#include <QSize>
+#include <cstdint>
+#include <optional>
+
+#include "ui/canvas/Palette.h"
+#include "ui/canvas/Picture.h"
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui {
+
+struct AnalysedRun;
+
+/// Draws the buckets of one iteration of a loaded run: their parameters and caps, what became of
+/// them, and the ready order. Without `step` it shows a typical iteration (typicalStep). A height
+/// of 0 takes what the buckets need. `analysed` is not needed and may be null. [ui-thread]
+Picture bucketsPicture(const RunModel& model, const AnalysedRun* analysed, QSize size, Theme theme,
+                       std::optional<std::uint32_t> step = std::nullopt);
+
+}  // namespace lockstep::ui

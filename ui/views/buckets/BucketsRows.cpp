@@ -1,0 +1,179 @@
+#include <algorithm>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/buckets/BucketFacts.h"
+#include "ui/views/buckets/BucketsScene.h"
+
+// The buckets as rows: label, parameters as cells, cap.
+namespace lockstep::ui {
+namespace {
+
+using namespace buckets_metrics;
+using analysis::BucketStage;
+
+constexpr double kTextLeast = 26;  // narrower cells carry no name
+
+}  // namespace
+
+void BucketsScene::drawRow(DisplayList& list, int bucket) const {
+  const QRectF row = layout_.row(bucket);
+  if (bucket % 2 == 1) {
+    list.fill(row, palette_.lane);
+  }
+  const bool selected = bucket == frame_.selectedBucket;
+  if (selected) {
+    list.fill(row, faint(palette_.accent, 0.09f));
+    list.fill(QRectF(0, row.top(), 3, row.height()), palette_.accent);
+  } else if (frame_.hovered.bucket == bucket) {
+    list.fill(row, faint(palette_.hover, 0.04f));
+  }
+  list.fill(QRectF(0, row.bottom() - 1, row.width(), 1), palette_.grid);
+  drawLabel(list, bucket, row);
+  drawCells(list, bucket);
+  if (story_.measured()) {
+    for (int rank = 0; rank < story_.rankCount(); ++rank) {
+      drawStrip(list, bucket, rank);
+    }
+  }
+}
+
+// The stage of the rank that is behind the others; all at one stage says it once.
+QString BucketsScene::stageText(int bucket) const {
+  const auto& ranks = story_.lives[static_cast<std::size_t>(bucket)].ranks;
+  const std::uint64_t now = nowTicks();
+  BucketStage least = BucketStage::kDone;
+  for (const analysis::BucketTimes& times : ranks) {
+    least = std::min(least, times.stageAt(now));
+  }
+  if (least == BucketStage::kFilling || least == BucketStage::kEmpty) {
+    const auto& parameters = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
+    int ready = 0;
+    for (const std::uint32_t parameter : parameters) {
+      ready += story_.readyRanks(parameter, now);
+    }
+    const int all = static_cast<int>(parameters.size()) * story_.rankCount();
+    return ready == 0 ? stageName(BucketStage::kEmpty)
+                      : QStringLiteral("filling, %1 %").arg(ready * 100 / std::max(1, all));
+  }
+  for (const analysis::BucketTimes& times : ranks) {
+    if (least == BucketStage::kReady && times.stageAt(now) == least && times.stalledBehind) {
+      return QStringLiteral("waits for bucket %1").arg(*times.stalledBehind);
+    }
+  }
+  return stageName(least);
+}
+
+void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) const {
+  const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
+  const QRectF chip(9, row.top() + 9, 10, 10);
+  list.fill(chip, bucketColour(bucket), 2);
+  list.text(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
+            QStringLiteral("Bucket %1").arg(bucket), palette_.text, FontRole::kBold);
+  const bool replaying = frame_.replayNs && story_.measured();
+  const QString size = QStringLiteral("%1 · %2 par.")
+                           .arg(formatBytes(static_cast<double>(of.bytes)))
+                           .arg(of.parameters.size());
+  list.text(QRectF(25, row.top() + 20, kLabelWidth - 28, 15), replaying ? stageText(bucket) : size,
+            replaying ? palette_.text : palette_.textMuted, FontRole::kSmall);
+  if (row.height() >= 52) {
+    list.text(QRectF(25, row.top() + 34, kLabelWidth - 28, 15),
+              replaying ? size
+              : of.limitBytes == 0
+                  ? QStringLiteral("no cap")
+                  : QStringLiteral("cap %1").arg(formatBytes(static_cast<double>(of.limitBytes))),
+              palette_.textMuted, FontRole::kSmall);
+  }
+}
+
+void BucketsScene::drawCells(DisplayList& list, int bucket) const {
+  for (const BucketsLayout::Cell& cell : layout_.cells(bucket)) {
+    drawCell(list, bucket, cell);
+  }
+  drawCap(list, bucket);
+}
+
+void BucketsScene::drawCell(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const {
+  const QColor full = bucketColour(bucket);
+  const QColor empty = mixed(full, palette_.background, 0.16);
+  QRectF rect = cell.rect;
+  if (rect.width() > 5) {
+    rect.setRight(rect.right() - 1);  // a seam between neighbours
+  }
+  const int ranks = std::max(1, story_.rankCount());
+  const std::uint64_t now = nowTicks();
+  const bool recorded = story_.measured();
+  // A fold counts the gradients of all that is in it.
+  const auto& order = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
+  const auto first = std::find(order.begin(), order.end(), cell.parameter);
+  int ready = recorded ? 0 : ranks * cell.count;
+  for (auto at = first; recorded && at != first + cell.count; ++at) {
+    ready += story_.readyRanks(*at, now);
+  }
+  const double part = static_cast<double>(ready) / (ranks * cell.count);
+  const QColor ground = part >= 1 ? full : empty;
+  list.fill(rect, ground, rect.width() > 8 ? 2 : 0);
+  if (part > 0 && part < 1) {
+    list.fill(QRectF(rect.left(), rect.bottom() - rect.height() * part, rect.width(),
+                     rect.height() * part),
+              full);
+  }
+  if (part < 1) {
+    list.outline(rect, faint(full, 0.7f), rect.width() > 8 ? 2 : 0);
+  }
+  const bool pointed = static_cast<int>(cell.parameter) == frame_.hovered.parameter;
+  const auto selected =
+      std::find(first, first + cell.count, static_cast<std::uint32_t>(frame_.selectedParameter));
+  if (selected != first + cell.count) {
+    list.outline(rect, palette_.accent, 2);
+    list.outline(rect.adjusted(1, 1, -1, -1), palette_.accent, 2);
+  } else if (pointed) {
+    list.outline(rect, palette_.hover, 2);
+  }
+  if (rect.width() < kTextLeast) {
+    return;
+  }
+  const QColor ink = part >= 1 ? Palette::textOn(full) : palette_.text;
+  const QString name = cell.count > 1
+                           ? QStringLiteral("%1 parameters").arg(cell.count)
+                           : fittingName(story_.nameOf(cell.parameter), rect.width() - 8);
+  const QRectF text = rect.adjusted(4, 0, -3, 0);
+  const bool twoLines = rect.height() >= 28 && rect.width() > 54 && cell.count == 1;
+  list.text(twoLines ? QRectF(text.left(), text.center().y() - 14, text.width(), 14) : text, name,
+            ink, FontRole::kSmall);
+  if (twoLines && cell.parameter < story_.parameters.size()) {
+    list.text(QRectF(text.left(), text.center().y(), text.width(), 14),
+              formatBytes(static_cast<double>(story_.parameters[cell.parameter].bytes)),
+              faint(ink, 0.8f), FontRole::kSmall);
+  }
+}
+
+void BucketsScene::drawCap(DisplayList& list, int bucket) const {
+  const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
+  const QRectF row = layout_.row(bucket);
+  const QRectF map = layout_.mapColumn();
+  const double end = layout_.xOfBytes(static_cast<double>(of.bytes));
+  if (const auto x = layout_.xOfCap(bucket)) {
+    if (end > *x + 1) {
+      const QRectF over(QPointF(*x, row.top() + 5), QPointF(end - 1, row.bottom() - 4));
+      list.hatch(over, faint(palette_.background, 0.55f));
+      list.fill(QRectF(over.left(), over.bottom() - 3, over.width(), 3), palette_.warning);
+    } else if (*x > end + 4) {
+      list.outline(QRectF(QPointF(end, row.top() + 5), QPointF(*x, row.bottom() - 4)),
+                   palette_.gridStrong, 2);
+    }
+    list.fill(QRectF(*x - 1, row.top() + 1, 2, row.height() - 2), palette_.text);
+    return;
+  }
+  if (of.limitBytes > 0) {
+    const QString text =
+        QStringLiteral("cap %1 ▸").arg(formatBytes(static_cast<double>(of.limitBytes)));
+    const double width = textWidth(text, FontRole::kSmall);
+    if (map.right() - width > end + 6) {
+      list.text(QRectF(map.right() - width, row.top(), width + 2, row.height()), text,
+                palette_.textMuted, FontRole::kSmall);
+    }
+  }
+}
+
+}  // namespace lockstep::ui

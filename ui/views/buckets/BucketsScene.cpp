@@ -1,0 +1,208 @@
+#include "ui/views/buckets/BucketsScene.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/buckets/FactCardDrawing.h"
+
+// The frame as a whole: header, ruler, legend, replay line.
+namespace lockstep::ui {
+namespace {
+
+using namespace buckets_metrics;
+
+}  // namespace
+
+QColor faint(QColor colour, float alpha) {
+  colour.setAlphaF(alpha);
+  return colour;
+}
+
+BucketsScene::BucketsScene(const BucketStory& story, const Palette& palette,
+                           const BucketsFrame& frame)
+    : story_(story),
+      palette_(palette),
+      frame_(frame),
+      layout_(story, frame.size, frame.shown, frame.rowScroll, frame.orderScroll) {}
+
+std::uint64_t BucketsScene::nowTicks() const {
+  return frame_.replayNs ? story_.ticksAt(*frame_.replayNs) : UINT64_MAX;
+}
+
+QColor BucketsScene::bucketColour(int bucket) const {
+  return bucket < 0 ? palette_.tone(Tone::kNeutral) : palette_.bucket(bucket);
+}
+
+void BucketsScene::draw(DisplayList& list) const {
+  list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
+  const QRectF rows = layout_.rowsArea();
+  list.clip(rows);
+  for (int bucket = 0; bucket < static_cast<int>(story_.layout.buckets.size()); ++bucket) {
+    const QRectF row = layout_.row(bucket);
+    if (row.bottom() >= rows.top() && row.top() <= rows.bottom()) {
+      drawRow(list, bucket);
+    }
+  }
+  if (story_.measured()) {
+    drawStalls(list);
+    if (!story_.launched()) {
+      drawNothingLaunched(list);
+    }
+  }
+  list.unclip();
+  drawScroll(list, rows, frame_.rowScroll, layout_.maximumRowScroll());
+  if (layout_.hasOrder()) {
+    drawOrder(list);
+  }
+  drawHeader(list);
+  drawReplay(list);
+  if (frame_.pointer) {
+    if (const auto card = describeHit(story_, frame_.hovered)) {
+      drawFactCard(list, *card, palette_, *frame_.pointer, frame_.size);
+    }
+  }
+}
+
+void BucketsScene::drawHeader(DisplayList& list) const {
+  const QRectF header(0, 0, frame_.size.width(), kHeader);
+  list.fill(header, palette_.surface);
+  list.fill(QRectF(0, kHeader - 1, header.width(), 1), palette_.gridStrong);
+  const std::size_t count = story_.layout.buckets.size();
+  QString title = QStringLiteral("%1 %2, %3")
+                      .arg(count)
+                      .arg(count == 1 ? QStringLiteral("bucket") : QStringLiteral("buckets"),
+                           formatBytes(static_cast<double>(story_.bytes())));
+  title += story_.layout.layout > 0 ? QStringLiteral(", rebuilt from the ready order")
+                                    : QStringLiteral(", as constructed");
+  const double right =
+      story_.measured() ? layout_.timesColumn().left() - kRankGutter - 8 : header.width() - 8;
+  list.text(QRectF(8, 2, right - 8, 20), title, palette_.text, FontRole::kBold);
+  drawLegend(list, QRectF(8, 22, right - 8, 20));
+  if (story_.measured()) {
+    drawTimes(list);
+  } else if (!story_.preview) {
+    list.text(QRectF(layout_.mapColumn().left(), 22, layout_.mapColumn().width(), 20),
+              QStringLiteral("No events of iteration %1 were recorded").arg(story_.step),
+              palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  }
+}
+
+void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
+  double x = rect.left();
+  const auto entry = [&](const QString& text, auto drawMark) {
+    const double width = textWidth(text, FontRole::kSmall);
+    if (x + 16 + width > rect.right()) {
+      return;
+    }
+    drawMark(QRectF(x, rect.center().y() - 5, 10, 10));
+    list.text(QRectF(x + 14, rect.top(), width + 2, rect.height()), text, palette_.textMuted,
+              FontRole::kSmall);
+    x += 14 + width + 12;
+  };
+  entry(QStringLiteral("parameter, by bytes"),
+        [&](const QRectF& chip) { list.fill(chip, palette_.bucket(0), 2); });
+  const bool capped =
+      std::any_of(story_.caps.begin(), story_.caps.end(),
+                  [](const analysis::BucketCap& cap) { return cap.limitBytes > 0; });
+  if (capped) {
+    entry(QStringLiteral("cap"), [&](const QRectF& chip) {
+      list.fill(QRectF(chip.center().x() - 1, chip.top() - 2, 2, chip.height() + 4), palette_.text);
+    });
+    entry(QStringLiteral("over the cap"), [&](const QRectF& chip) {
+      list.fill(chip, faint(palette_.bucket(0), 0.45f), 2);
+      list.hatch(chip, palette_.text);
+    });
+  }
+  if (story_.preview) {
+    entry(QStringLiteral("preview from shapes: gradients are taken to come in the reverse of the "
+                         "registration"),
+          [&](const QRectF& chip) { list.outline(chip, palette_.textMuted, 2); });
+  }
+}
+
+void BucketsScene::drawTimes(DisplayList& list) const {
+  const QRectF column = layout_.timesColumn();
+  const TimeAxis& axis = layout_.axis();
+  const double left = column.left() - kRankGutter;
+  list.fill(QRectF(left, 0, 1, frame_.size.height()), palette_.gridStrong);
+  QString title = QStringLiteral("Iteration %1").arg(story_.step);
+  title += story_.finished ? QString() : QStringLiteral(" (not ended)");
+  title += QStringLiteral(": ms since its start");
+  list.text(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_.text,
+            FontRole::kBold);
+  double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
+  const auto key = [&](const QString& text, const QColor& colour, bool hatched) {
+    const double width = textWidth(text, FontRole::kSmall);
+    if (x + 18 + width > column.right()) {
+      return;
+    }
+    const QRectF chip(x, 7, 10, 10);
+    list.fill(chip, hatched ? faint(colour, 0.3f) : colour, 2);
+    if (hatched) {
+      list.hatch(chip, colour);
+    }
+    list.text(QRectF(x + 14, 2, width + 2, 20), text, palette_.textMuted, FontRole::kSmall);
+    x += 14 + width + 12;
+  };
+  key(QStringLiteral("fills"), faint(palette_.bucket(0), 0.4f), false);
+  key(QStringLiteral("stalled"), palette_.warning, true);
+  key(QStringLiteral("queued"), palette_.tone(Tone::kNeutral), true);
+  key(QStringLiteral("waits for ranks"), palette_.tone(Tone::kTransfer), true);
+  key(QStringLiteral("transfer"), palette_.tone(Tone::kTransfer), false);
+  key(QStringLiteral("copy out"), palette_.tone(Tone::kCopy), false);
+  list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
+  const double step = axis.labelStepNs(70);
+  for (const TimeAxis::Tick& tick : axis.ticks(70)) {
+    list.fill(QRectF(tick.x, kHeader - (tick.major ? 8 : 4), 1, tick.major ? 8 : 4),
+              palette_.gridStrong);
+    if (tick.major && tick.x < column.right() - 20) {
+      const double digits = std::max(0.0, -std::floor(std::log10(step / 1e6) + 1e-9));
+      list.text(QRectF(tick.x + 3, 22, 80, 18),
+                QString::number(tick.ns / 1e6, 'f', static_cast<int>(digits)), palette_.textMuted,
+                FontRole::kSmall);
+    }
+  }
+  list.unclip();
+}
+
+void BucketsScene::drawReplay(DisplayList& list) const {
+  if (!frame_.replayNs || !story_.measured()) {
+    return;
+  }
+  const QRectF column = layout_.timesColumn();
+  const double x = layout_.axis().toX(*frame_.replayNs);
+  if (x < column.left() - 1 || x > frame_.size.width()) {
+    return;
+  }
+  list.line({x, kHeader - 10}, {x, frame_.size.height()}, palette_.accent, 1.5);
+  list.polygon({{x - 6, kHeader - 12}, {x + 6, kHeader - 12}, {x, kHeader - 3}}, palette_.accent);
+  const QString text = msText(*frame_.replayNs) + QStringLiteral(" ms");
+  const double width = textWidth(text, FontRole::kSmall) + 8;
+  const QRectF plate(std::max(column.left(), std::min(x - width / 2, column.right() - width)), 20,
+                     width, 14);
+  list.fill(plate, palette_.accent, 3);
+  list.text(plate, text, Palette::textOn(palette_.accent), FontRole::kSmall, Qt::AlignCenter);
+}
+
+void BucketsScene::drawScroll(DisplayList& list, const QRectF& area, double scroll,
+                              double maximum) const {
+  if (maximum <= 0 || area.height() <= 0) {
+    return;
+  }
+  const double whole = area.height() + maximum;
+  const double length = std::max(16.0, area.height() * area.height() / whole);
+  const double top = area.top() + std::clamp(scroll / maximum, 0.0, 1.0) * (area.height() - length);
+  list.fill(QRectF(area.right() - 5, top, 4, length), faint(palette_.textMuted, 0.6f), 2);
+}
+
+QString fittingName(const QString& name, double width) {
+  QString best = name;
+  for (int parts = 3; parts >= 1 && textWidth(best, FontRole::kSmall) > width; --parts) {
+    best = name.section(QLatin1Char('.'), -parts);
+  }
+  return best;
+}
+
+}  // namespace lockstep::ui

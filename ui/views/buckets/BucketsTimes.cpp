@@ -1,0 +1,123 @@
+#include <algorithm>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/buckets/BucketsScene.h"
+
+// What became of each bucket on each rank, over the time of the iteration.
+namespace lockstep::ui {
+namespace {
+
+using namespace buckets_metrics;
+
+constexpr double kStripWithName = 8;  // px: lower ones have no room for "r0"
+
+}  // namespace
+
+void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
+  const analysis::BucketLife& life = story_.lives[static_cast<std::size_t>(bucket)];
+  const analysis::BucketTimes& times = life.ranks[static_cast<std::size_t>(rank)];
+  const QRectF strip = layout_.strip(bucket, rank);
+  const TimeAxis& axis = layout_.axis();
+  if (strip.height() >= kStripWithName) {
+    list.text(QRectF(strip.left() - kRankGutter + 3, strip.top() - 3, kRankGutter - 5,
+                     strip.height() + 6),
+              QStringLiteral("r%1").arg(times.rank),
+              rank == frame_.selectedRank && bucket == frame_.selectedBucket ? palette_.accent
+                                                                             : palette_.textMuted,
+              FontRole::kSmall);
+  }
+  const std::uint64_t now = nowTicks();
+  // A stretch of the bar; what has not come yet in the replay is only hinted at.
+  enum class Fill { kSolid, kHatched };
+  const auto piece = [&](const std::optional<std::uint64_t>& from,
+                         const std::optional<std::uint64_t>& to, const QColor& colour, Fill fill) {
+    if (!from || !to || *to <= *from) {
+      return;
+    }
+    const double leftX = std::max(axis.toX(story_.ns(*from)), strip.left());
+    const double endX = axis.toX(story_.ns(*to));
+    const double rightX = std::min(std::max(endX, leftX + 1), strip.right());
+    if (endX < strip.left() || rightX <= leftX) {
+      return;
+    }
+    const QRectF whole(leftX, strip.top(), rightX - leftX, strip.height());
+    QRectF past = whole;
+    if (*to > now) {
+      const double nowX = std::clamp(axis.toX(story_.ns(now)), leftX, rightX);
+      past.setRight(*from > now ? leftX : nowX);
+      list.fill(whole, faint(colour, 0.14f));
+    }
+    if (past.width() <= 0) {
+      return;
+    }
+    list.fill(past, fill == Fill::kHatched ? faint(colour, 0.3f) : colour);
+    if (fill == Fill::kHatched) {
+      list.hatch(past, colour);
+    }
+  };
+  const QColor transfer = palette_.tone(Tone::kTransfer);
+  const auto ready = times.readyTicks ? times.readyTicks : times.lastGradientTicks;
+  piece(times.firstGradientTicks, ready, mixed(bucketColour(bucket), palette_.background, 0.42),
+        Fill::kSolid);
+  if (times.stallTicks() > 0) {
+    piece(times.readyTicks, times.launchedTicks, palette_.warning, Fill::kHatched);
+  }
+  piece(times.launchedTicks, times.beganTicks, palette_.tone(Tone::kNeutral), Fill::kHatched);
+  if (life.metTicks && times.beganTicks && times.endedTicks) {
+    const auto met = std::min(*life.metTicks, *times.endedTicks);
+    piece(times.beganTicks, met, transfer, Fill::kHatched);
+    piece(met, times.endedTicks, transfer, Fill::kSolid);
+  } else {
+    piece(times.beganTicks, times.endedTicks, transfer, Fill::kSolid);
+  }
+  piece(times.copyOutTicks, times.copiedOutTicks, palette_.tone(Tone::kCopy), Fill::kSolid);
+  if (times.launchedTicks && *times.launchedTicks <= now) {
+    const double x = axis.toX(story_.ns(*times.launchedTicks));
+    if (x >= strip.left() && x <= strip.right()) {
+      list.fill(QRectF(x - 0.75, strip.top() - 1, 1.5, strip.height() + 2), palette_.text);
+    }
+  }
+  const bool pointed = frame_.hovered.kind == BucketsHit::Kind::kTimes &&
+                       frame_.hovered.bucket == bucket && frame_.hovered.rank == rank;
+  if (pointed) {
+    list.outline(strip.adjusted(-1, -1, 1, 1), faint(palette_.hover, 0.5f), 2);
+  }
+}
+
+// From the bucket that was waited for, at the moment it let the other go, down to that.
+void BucketsScene::drawStalls(DisplayList& list) const {
+  const QRectF column = layout_.timesColumn();
+  for (std::size_t b = 0; b < story_.lives.size(); ++b) {
+    for (std::size_t r = 0; r < story_.lives[b].ranks.size(); ++r) {
+      const analysis::BucketTimes& times = story_.lives[b].ranks[r];
+      if (times.stallTicks() == 0 || *times.launchedTicks > nowTicks()) {
+        continue;
+      }
+      const double x = layout_.axis().toX(story_.ns(*times.launchedTicks));
+      if (x < column.left() || x > column.right()) {
+        continue;
+      }
+      const QRectF from = layout_.strip(*times.stalledBehind, static_cast<int>(r));
+      const QRectF to = layout_.strip(static_cast<int>(b), static_cast<int>(r));
+      list.line({x, from.bottom()}, {x, to.top()}, palette_.warning, 1);
+      list.polygon({{x - 4, to.top() - 5}, {x + 4, to.top() - 5}, {x, to.top()}}, palette_.warning);
+    }
+  }
+}
+
+void BucketsScene::drawNothingLaunched(DisplayList& list) const {
+  const QRectF column = layout_.timesColumn();
+  const QString text =
+      !story_.finished ? QStringLiteral("No bucket was launched before the run broke off")
+      : story_.config && story_.config->syncEvery > 1
+          ? QStringLiteral(
+                "Gradients are accumulated in this iteration (no_sync): no bucket is "
+                "launched")
+          : QStringLiteral("No bucket was launched in this iteration");
+  const QRectF line(column.left() + 6, column.top() + std::min(26.0, column.height() / 3),
+                    column.width() - 12, 20);
+  list.fill(line.adjusted(-4, -2, 4, 2), palette_.surface, 4);
+  list.text(line, text, palette_.text, FontRole::kNormal, Qt::AlignCenter);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/views/buckets/BucketsLayout.h"
+
+class QComboBox;
+class QLabel;
+class QSlider;
+class QToolButton;
+
+namespace lockstep::ui {
+
+/// The controls above the stage: which layout, which order, the replay. Holds no state of its
+/// own: the view tells what to show. [ui-thread]
+class BucketsToolbar : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit BucketsToolbar(QWidget* parent = nullptr);
+
+  /// `rebuilt`: the layout shown; `both`: there is another one.
+  void setLayouts(bool rebuilt, bool both);
+  void setReplay(bool possible, double part, bool playing, const QString& text);
+
+ signals:
+  void layoutChosen(bool rebuilt);
+  void againstChosen(OrderAgainst against);
+  void replayMoved(double part);
+  void playPressed();
+  void stepPressed(int direction);
+
+ private:
+  QToolButton* initial_;
+  QToolButton* rebuilt_;
+  QComboBox* against_;
+  QToolButton* back_;
+  QToolButton* play_;
+  QToolButton* forward_;
+  QSlider* slider_;
+  QLabel* text_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,293 @@
+#include "ui/views/buckets/BucketsView.h"
+
+#include <QEvent>
+#include <QLabel>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTimer>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <utility>
+
+#include "ui/panels/EmptyState.h"
+#include "ui/views/buckets/BucketFacts.h"
+#include "ui/views/buckets/BucketsScene.h"
+#include "ui/views/buckets/BucketsSentence.h"
+#include "ui/views/buckets/BucketsTable.h"
+#include "ui/views/buckets/BucketsToolbar.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kRefreshMs = 200;
+constexpr int kLeastCanvasHeight = 240;
+
+}  // namespace
+
+BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
+  setAccessibleName(tr("Buckets"));
+  noRun_ = new EmptyState(QString(), tr("Run the 2-rank demo"));
+  nothing_ = new EmptyState(QString(), QString());
+  banner_ = new QLabel;
+  banner_->setWordWrap(true);
+  banner_->setContentsMargins(10, 6, 10, 6);
+  banner_->hide();
+  toolbar_ = new BucketsToolbar;
+  stage_ = new QWidget;
+  stage_->setFocusPolicy(Qt::StrongFocus);
+  canvas_ = new Canvas(this, stage_);
+  canvas_->setFocusProxy(stage_);
+  canvas_->setMinimumHeight(kLeastCanvasHeight);
+  canvas_->setAccessibleName(tr("Buckets, their times and the ready order"));
+  table_ = new BucketsTable;
+  auto* column = new QVBoxLayout(stage_);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(toolbar_);
+  column->addWidget(banner_);
+  column->addWidget(canvas_, 1);
+  splitter_ = new QSplitter(Qt::Vertical);
+  splitter_->setObjectName("bucketsSplitter");
+  splitter_->addWidget(stage_);
+  splitter_->addWidget(table_);
+  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(1, 1);
+  splitter_->setCollapsible(0, false);
+  content_ = splitter_;
+  pages_ = new QStackedLayout(this);
+  pages_->addWidget(noRun_);
+  pages_->addWidget(nothing_);
+  pages_->addWidget(content_);
+  setFocusProxy(stage_);
+
+  refreshTimer_ = new QTimer(this);
+  refreshTimer_->setSingleShot(true);
+  refreshTimer_->setInterval(kRefreshMs);
+  connect(refreshTimer_, &QTimer::timeout, this, &BucketsView::refresh);
+  playTimer_ = new QTimer(this);
+  playTimer_->setInterval(33);
+  connect(playTimer_, &QTimer::timeout, this, &BucketsView::playOn);
+
+  connect(noRun_, &EmptyState::activated, this, &BucketsView::demoRequested);
+  connect(toolbar_, &BucketsToolbar::layoutChosen, this, &BucketsView::showLayout);
+  connect(toolbar_, &BucketsToolbar::againstChosen, this, &BucketsView::setAgainst);
+  connect(toolbar_, &BucketsToolbar::replayMoved, this, [this](double part) {
+    playTimer_->stop();
+    setReplayPart(part);
+  });
+  connect(toolbar_, &BucketsToolbar::playPressed, this, &BucketsView::togglePlay);
+  connect(toolbar_, &BucketsToolbar::stepPressed, this, &BucketsView::stepReplay);
+  connect(table_, &BucketsTable::parameterChosen, this, [this](int parameter, int rank) {
+    controller_.selectParameter(static_cast<std::uint32_t>(parameter), rank);
+  });
+  makeActions();
+  refresh();
+}
+
+BucketsView::~BucketsView() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void BucketsView::setRun(const OpenRun& run) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  if (state_ != nullptr) {
+    state_->disconnect(this);
+  }
+  playTimer_->stop();
+  model_ = run.model;
+  state_ = run.state;
+  stories_ = model_ == nullptr ? nullptr : std::make_unique<BucketStories>(*model_);
+  controller_.setRun(model_, state_);
+  takeStory(nullptr);
+  typical_.reset();
+  returnStep_.reset();
+  previewRebuilt_ = true;
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, &BucketsView::refreshSoon);
+    connect(model_, &RunModel::infoChanged, this, &BucketsView::refreshSoon);
+    connect(model_, &RunModel::loaded, this, &BucketsView::refresh);
+    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
+  }
+  if (state_ != nullptr) {
+    connect(state_, &ViewState::iterationChanged, this, &BucketsView::refresh);
+    connect(state_, &ViewState::followLiveChanged, this, &BucketsView::refresh);
+    connect(state_, &ViewState::selectionChanged, this, &BucketsView::selectionChanged);
+    connect(state_, &QObject::destroyed, this, [this] { setRun({}); });
+  }
+  refresh();
+}
+
+void BucketsView::setTheme(Theme theme) {
+  theme_ = theme;
+  canvas_->repaintSoon();
+}
+
+void BucketsView::refreshSoon() {
+  if (isVisible() && !refreshTimer_->isActive()) {
+    refreshTimer_->start();
+  }
+}
+
+// The last iteration that every rank has ended; of ranks that never ended one nothing is known.
+std::optional<std::uint32_t> BucketsView::lastFinishedStep() const {
+  std::optional<std::uint32_t> least;
+  for (int rank = 0; rank < model_->rankCount(); ++rank) {
+    const auto last = model_->lastStep(rank);
+    if (!last) {
+      return std::nullopt;
+    }
+    least = std::min(least.value_or(last->step), last->step);
+  }
+  return least;
+}
+
+std::optional<std::uint32_t> BucketsView::wantedStep() {
+  if (state_ != nullptr && state_->iteration() && !(model_->isLive() && state_->followsLive())) {
+    return state_->iteration();
+  }
+  if (model_->isLive()) {
+    const auto last = lastFinishedStep();
+    return last ? last : model_->firstStep();
+  }
+  if (!typical_) {
+    typical_ = typicalStep(*model_);
+  }
+  return typical_;
+}
+
+void BucketsView::refresh() {
+  if (model_ == nullptr || stories_ == nullptr) {
+    noRun_->setSentence(
+        tr("No run is open. Start an experiment or open a run file, and its "
+           "buckets appear here."));
+    pages_->setCurrentWidget(noRun_);
+    return;
+  }
+  if (!isVisible()) {
+    return;
+  }
+  const auto step = wantedStep();
+  const BucketStory* shown = controller_.story();
+  const trace::BucketsMessage* layout = model_->layoutAt(step.value_or(0));
+  const bool fresh = shown != nullptr && !shown->preview && layout != nullptr &&
+                     shown->step == step.value_or(0) && shown->layout.layout == layout->layout &&
+                     spansSeen_ == model_->spanCount() &&
+                     shown->parameters.size() == model_->parameters().size();
+  if (fresh) {
+    return;
+  }
+  // While it is replayed, a story stays: what comes late belongs to other iterations.
+  if (shown != nullptr && controller_.replayNs() && shown->finished && step &&
+      shown->step == *step) {
+    return;
+  }
+  spansSeen_ = model_->spanCount();
+  auto story = stories_->ofStep(step.value_or(0));
+  takeStory(story != nullptr ? std::move(story) : stories_->preview(previewRebuilt_));
+}
+
+void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
+  controller_.setStory(story);
+  table_->setStory(story);
+  const bool preview = story != nullptr && story->preview;
+  banner_->setVisible(preview);
+  if (preview) {
+    banner_->setText(
+        tr("Buckets appear after the first backward. This is what they are going to "
+           "be, computed from the shapes of the parameters."));
+  }
+  if (story == nullptr) {
+    if (stories_ != nullptr) {
+      nothing_->setSentence(whyNoBuckets(model_, *stories_));
+      pages_->setCurrentWidget(nothing_);
+    }
+    return;
+  }
+  canvas_->setAccessibleDescription(spokenSummary(*story));
+  const bool hasBoth =
+      preview ? !story->config || !story->config->findUnusedParameters || story->config->staticGraph
+              : model_->rebuildStep().has_value();
+  toolbar_->setLayouts(story->layout.layout > 0, hasBoth);
+  pages_->setCurrentWidget(content_);
+  selectionChanged();
+}
+
+void BucketsView::selectionChanged() {
+  table_->showSelection(controller_.selectedParameter(), controller_.selectedBucket());
+  changed();
+}
+
+void BucketsView::changed() {
+  const BucketStory* story = controller_.story();
+  if (story != nullptr) {
+    toolbar_->setReplay(story->measured(), controller_.replayPart(), playTimer_->isActive(),
+                        replayText(*story, controller_.replayNs()));
+    canvas_->setCursor(controller_.cursor());
+  }
+  canvas_->repaintSoon();
+}
+
+void BucketsView::showEvent(QShowEvent* event) {
+  RunView::showEvent(event);
+  refresh();
+}
+
+void BucketsView::hideEvent(QHideEvent* event) {
+  RunView::hideEvent(event);
+  playTimer_->stop();
+}
+
+void BucketsView::changeEvent(QEvent* event) {
+  RunView::changeEvent(event);
+  if (event->type() == QEvent::FontChange) {
+    canvas_->repaintSoon();
+  }
+}
+
+void BucketsView::paintCanvas(DisplayList& list, QSizeF size) {
+  controller_.setSize(size);
+  const Palette& palette = Palette::of(theme_);
+  if (!controller_.ready()) {
+    list.fill(QRectF(QPointF(0, 0), size), palette.background);
+    return;
+  }
+  const BucketsFrame frame = controller_.frame();
+  BucketsScene(*controller_.story(), palette, frame).draw(list);
+}
+
+void BucketsView::pointerPressed(const PointerInput& input) {
+  stage_->setFocus(Qt::MouseFocusReason);
+  playTimer_->stop();
+  controller_.press(input);
+  changed();
+}
+
+void BucketsView::pointerMoved(const PointerInput& input) {
+  controller_.move(input);
+  changed();
+}
+
+void BucketsView::pointerReleased(const PointerInput& input) {
+  controller_.release(input);
+  changed();
+}
+
+void BucketsView::pointerDoubleClicked(const PointerInput& input) {
+  controller_.doubleClick(input);
+  changed();
+}
+
+void BucketsView::pointerLeft() {
+  controller_.leave();
+  changed();
+}
+
+void BucketsView::wheelTurned(const WheelInput& input) {
+  controller_.wheel(input);
+  changed();
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,116 @@
+#include "ui/views/buckets/StepSpans.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+constexpr std::array kRoles{LaneRole::kGradients, LaneRole::kCommunication};
+
+// From the start of an iteration on a rank to the end of the next; as far as they are known.
+TimeRange windowOf(const RunModel& model, int rank, std::uint32_t step) {
+  TimeRange window = model.extent();
+  const auto before = step > 0 ? model.step(rank, step - 1) : std::nullopt;
+  if (const auto own = model.step(rank, step)) {
+    window.startNs = own->startNs;
+  } else if (before) {
+    window.startNs = before->endNs;
+  } else if (const auto all = model.stepOfAll(step)) {
+    window.startNs = all->startNs;
+  }
+  if (const auto next = model.step(rank, step + 1)) {
+    window.endNs = next->endNs;
+  }
+  return window;
+}
+
+// Calls `visit(row, index, record)` for the spans of a lane that belong to the iteration.
+template <typename Visit>
+void forEachInStep(const RunModel& model, int laneId, std::uint32_t step, TimeRange window,
+                   Visit visit) {
+  const Lane* lane = model.lane(laneId);
+  if (lane == nullptr) {
+    return;
+  }
+  const std::uint64_t first = model.toTicks(window.startNs);
+  const std::uint64_t last = model.toTicks(window.endNs) + 1;
+  for (std::size_t row = 0; row < lane->rows.size(); ++row) {
+    const SpanStore& store = lane->rows[row];
+    for (std::size_t i = store.firstEndingAfter(first);
+         i < store.size() && store.startAt(i) <= last; ++i) {
+      const SpanRecord record = store.at(i);
+      if (record.step == step) {
+        visit(static_cast<int>(row), i, record);
+      }
+    }
+  }
+}
+
+trace::SpanRow rowOf(const SpanRecord& record) {
+  trace::SpanRow row;
+  row.id = record.id;
+  row.kind = static_cast<EventKind>(record.kind);
+  row.startTicks = record.startTicks;
+  row.durationTicks = record.durationTicks;
+  row.step = record.step;
+  row.bucket = record.bucket;
+  row.detail = record.detail;
+  row.value = record.value;
+  return row;
+}
+
+}  // namespace
+
+StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
+  StepSpans found;
+  std::optional<std::uint64_t> origin;
+  const auto begins = [&origin](const SpanRecord& record) {
+    if (static_cast<EventKind>(record.kind) != EventKind::kStartup) {
+      origin = std::min(origin.value_or(record.startTicks), record.startTicks);
+    }
+  };
+  for (int rank = 0; rank < model.rankCount(); ++rank) {
+    const TimeRange window = windowOf(model, rank, step);
+    forEachInStep(model, laneId(rank, LaneRole::kPhases), step, window,
+                  [&](int, std::size_t, const SpanRecord& record) { begins(record); });
+    analysis::RankSpans& spans = found.ranks.emplace_back();
+    spans.rank = rank;
+    for (const LaneRole role : kRoles) {
+      forEachInStep(model, laneId(rank, role), step, window,
+                    [&](int, std::size_t, const SpanRecord& record) {
+                      begins(record);
+                      spans.spans.push_back(rowOf(record));
+                    });
+    }
+    if (const auto own = model.step(rank, step)) {
+      for (const LaneRole role : kRoles) {
+        for (const GapSpan& gap : model.gaps(laneId(rank, role), {own->startNs, own->endNs})) {
+          found.lostEvents += gap.lost;
+        }
+      }
+    }
+  }
+  found.originTicks = origin.value_or(0);
+  return found;
+}
+
+std::optional<Span> findInStep(const RunModel& model, int rank, std::uint32_t step,
+                               std::int64_t spanId) {
+  std::optional<Span> found;
+  const TimeRange window = windowOf(model, rank, step);
+  for (const LaneRole role : kRoles) {
+    const int lane = laneId(rank, role);
+    forEachInStep(model, lane, step, window,
+                  [&](int row, std::size_t index, const SpanRecord& record) {
+                    if (record.id == spanId) {
+                      found = model.spanAt(lane, row, index);
+                    }
+                  });
+  }
+  return found;
+}
+
+}  // namespace lockstep::ui

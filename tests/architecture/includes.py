@@ -11,7 +11,7 @@ import sys
 ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "store", "launch", "plugin",
           "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "views", "panels", "shell"]
+UI = ["model", "canvas", "panels", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "launch", "plugin"}
 # What rooms of engine/ see of plugins/: its border; and its kernels, which include nothing of ours.
 SEE_PLUGINS = {"plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lockstep::analysis {
+
+/// Durations of one sort, in ms. Quantiles are interpolated between the nearest two, as numpy
+/// does by default.
+struct Durations {
+  std::vector<double> sorted;
+  double mean = 0;
+  double p50 = 0, p90 = 0, p95 = 0, p99 = 0;
+  double max = 0;
+
+  [[nodiscard]] std::size_t count() const { return sorted.size(); }
+};
+
+/// Sorts and measures; all are 0 of none.
+Durations durationsOf(std::vector<double> ms);
+
+/// Returns the quantile 0..1 of sorted values; 0 of none.
+double quantile(const std::vector<double>& sorted, double part);
+
+/// How many of the durations fall into each of equal parts of from..to, the upper end of the last
+/// in it.
+struct Histogram {
+  double from = 0;
+  double to = 0;
+  std::vector<std::uint32_t> counts;
+  std::uint32_t beyond = 0;  ///< above `to`
+};
+Histogram histogram(const Durations& durations, double from, double to, std::size_t bins);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,188 @@
+#include "engine/analysis/HookTimes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/analysis/Intervals.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using Key = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
+using StepKey = std::pair<int, std::uint32_t>;
+
+constexpr std::size_t index(HookPhase phase) {
+  return static_cast<std::size_t>(phase);
+}
+
+/// What is known of one call before it is divided.
+struct Parts {
+  Intervals encode, communicate, decode;
+  Intervals inFlight, waiting;
+  std::vector<std::pair<Interval, std::uint64_t>> payloads;  // of each collective
+};
+
+bool isHookPhase(EventKind kind) {
+  return kind == EventKind::kHookEncode || kind == EventKind::kHookCommunicate ||
+         kind == EventKind::kHookDecode;
+}
+
+bool isCollective(EventKind kind) {
+  return kind == EventKind::kCollective || kind == EventKind::kChecked ||
+         kind == EventKind::kShaped;
+}
+
+void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& interval) {
+  parts.inFlight.push_back(interval);
+  if (span.kind == EventKind::kCollective &&
+      trace::operationOf(span.detail) != trace::Operation::kRecv) {
+    parts.payloads.emplace_back(interval, trace::collectiveBytes(span.value));
+  }
+}
+
+/// The calls, by key. Collectives of no call stay out: not all are the hook's.
+std::map<Key, Parts> gather(const RunData& data, const RunAnalysis& analysis) {
+  std::unordered_map<std::int32_t, int> rankOf;
+  for (const trace::TrackInfo& track : data.tracks) {
+    rankOf[track.id] = track.rank;
+  }
+  std::map<Key, Parts> calls;
+  const auto visit = [&](bool (*wanted)(EventKind), auto take) {
+    for (const trace::SpanRow& span : data.spans) {
+      const auto rank = wanted(span.kind) ? rankOf.find(span.track) : rankOf.end();
+      if (rank != rankOf.end()) {
+        take(Key{rank->second, span.step, span.bucket}, span,
+             Interval{span.startTicks, span.startTicks + span.durationTicks});
+      }
+    }
+  };
+  visit(isHookPhase, [&](const Key& key, const trace::SpanRow& span, const Interval& interval) {
+    Parts& parts = calls[key];
+    (span.kind == EventKind::kHookEncode   ? parts.encode
+     : span.kind == EventKind::kHookDecode ? parts.decode
+                                           : parts.communicate)
+        .push_back(interval);
+  });
+  visit(isCollective, [&](const Key& key, const trace::SpanRow& span, const Interval& interval) {
+    if (const auto call = calls.find(key); call != calls.end()) {
+      addCollective(call->second, span, interval);
+    }
+  });
+  for (const CollectiveTimes& collective : analysis.collectives) {
+    if (!collective.lastRank.has_value()) {
+      continue;
+    }
+    std::uint64_t last = 0;
+    for (const Arrival& arrival : collective.arrivals) {
+      last = std::max(last, arrival.startTicks);
+    }
+    for (const Arrival& arrival : collective.arrivals) {
+      const auto call = calls.find(Key{arrival.rank, collective.step, collective.bucket});
+      if (call != calls.end()) {
+        call->second.waiting.push_back({arrival.startTicks, std::min(last, arrival.endTicks)});
+      }
+    }
+  }
+  return calls;
+}
+
+std::uint64_t beginOf(const Intervals& intervals) {
+  return intervals.empty() ? 0 : intervals.front().begin;
+}
+
+Intervals joined(Intervals a, const Intervals& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return unite(std::move(a));
+}
+
+// Note [Hook phases]
+HookCall divide(const Key& key, Parts parts, const base::ClockCalibration& clock) {
+  HookCall call;
+  std::tie(call.rank, call.step, call.bucket) = key;
+  const Intervals encode = unite(std::move(parts.encode));
+  const Intervals decode = unite(std::move(parts.decode));
+  const Intervals communicate = unite(std::move(parts.communicate));
+  const Intervals work = joined(encode, decode);
+  const Intervals all = joined(work, communicate);
+  call.startTicks = beginOf(all);
+  call.encodeTicks = beginOf(encode);
+  call.communicateTicks = beginOf(communicate);
+  call.decodeTicks = beginOf(decode);
+
+  const bool aroundStep = call.bucket == trace::kNoBucket;
+  const Intervals whole =
+      aroundStep || all.empty() ? all : Intervals{{all.front().begin, all.back().end}};
+  const Intervals rest = subtract(whole, work);
+  // Not all collectives without a bucket are the hook's.
+  const Intervals flying =
+      intersect(unite(std::move(parts.inFlight)), aroundStep ? communicate : whole);
+  const Intervals idle = intersect(rest, flying);
+  const Intervals waiting = intersect(idle, unite(std::move(parts.waiting)));
+
+  const auto set = [&](HookPhase phase, std::uint64_t ticks) {
+    call.ms[index(phase)] = clock.durationNs(ticks) / 1e6;
+  };
+  set(HookPhase::kEncode, length(encode));
+  set(HookPhase::kDecode, length(work) - length(encode));
+  set(HookPhase::kWaiting, length(waiting));
+  set(HookPhase::kTransfer, length(idle) - length(waiting));
+  set(HookPhase::kQueued, length(rest) - length(idle));
+  call.totalMs = clock.durationNs(length(whole)) / 1e6;
+  for (const auto& [interval, bytes] : parts.payloads) {
+    if (!aroundStep || !intersect({interval}, communicate).empty()) {
+      call.payloadBytes += bytes;
+    }
+  }
+  return call;
+}
+
+}  // namespace
+
+std::string_view name(HookPhase phase) {
+  switch (phase) {
+    case HookPhase::kEncode:
+      return "encode";
+    case HookPhase::kQueued:
+      return "queued";
+    case HookPhase::kWaiting:
+      return "waiting";
+    case HookPhase::kTransfer:
+      return "transfer";
+    case HookPhase::kDecode:
+      return "decode";
+  }
+  return "";
+}
+
+HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
+  HookTimes times;
+  times.warmUp = analysis.warmUp;
+  std::set<StepKey> complete;
+  for (const StepTimes& step : analysis.steps) {
+    if (step.step < times.warmUp.firstMeasured) {
+      continue;
+    }
+    if (step.incomplete) {
+      times.incompleteSteps += 1;
+    } else {
+      complete.insert({step.rank, step.step});
+    }
+  }
+  std::set<StepKey> measured;
+  for (auto& [key, parts] : gather(data, analysis)) {
+    const StepKey step{std::get<0>(key), std::get<1>(key)};
+    if (complete.contains(step)) {
+      times.calls.push_back(divide(key, std::move(parts), data.clock));
+      measured.insert(step);
+    }
+  }
+  times.measuredSteps = static_cast<std::uint32_t>(measured.size());
+  return times;
+}
+
+}  // namespace lockstep::analysis

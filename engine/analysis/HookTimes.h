@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+// Note [Hook phases]
+// What a hook does with one bucket of one step, on one rank, is a call. It lasts from the begin of
+// its first phase to the end of its last, and every moment of it belongs to exactly one phase, so
+// that the phases of a call add up to it:
+//   encode    the hook worked on what is sent; also while a collective of its own was in flight
+//   decode    it worked on what came, and did not encode
+//   waiting   else, a collective of the bucket was in flight and the last rank had not come to it
+//   transfer  else, one was in flight: moving data, comparing calls, the modelled link
+//   queued    else: in line for the hook's thread, or for a thread of the backend
+// A collective of which a rank's record is missing tells nothing of waiting: it is transfer.
+// What a hook does around a step has no bucket, and all of a step is one call. The training lies
+// between its phases, so there only the time of the phases counts, and what was neither in flight
+// nor worked on is queued only while the hook communicated.
+
+enum class HookPhase : std::uint8_t { kEncode, kQueued, kWaiting, kTransfer, kDecode };
+inline constexpr int kHookPhases = 5;
+
+/// "encode", "queued", "waiting", "transfer", "decode".
+std::string_view name(HookPhase phase);
+
+/// A hook's work on one bucket of one step of one rank.
+struct HookCall {
+  int rank = 0;
+  std::uint32_t step = 0;
+  std::uint16_t bucket = trace::kNoBucket;  ///< kNoBucket: around the step
+  std::array<double, kHookPhases> ms{};     ///< by HookPhase
+  double totalMs = 0;                       ///< their sum
+  std::uint64_t payloadBytes = 0;  ///< of the tensors of its collectives; of what it receives: none
+  std::uint64_t startTicks = 0;    ///< begin of its first phase
+  std::uint64_t encodeTicks = 0;   ///< begin of its first encode, communicate, decode; 0: none
+  std::uint64_t communicateTicks = 0;
+  std::uint64_t decodeTicks = 0;
+
+  [[nodiscard]] double of(HookPhase phase) const { return ms[static_cast<std::size_t>(phase)]; }
+};
+
+struct HookTimes {
+  WarmUp warmUp;                      ///< steps before its firstMeasured are left out
+  std::vector<HookCall> calls;        ///< of the measured steps, by rank, step, bucket
+  std::uint32_t measuredSteps = 0;    ///< with such a call, of all ranks together
+  std::uint32_t incompleteSteps = 0;  ///< left out because events were dropped in them
+};
+
+/// Returns what the hook of a run did. A step counts once its span is there and complete.
+HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis);
+
+}  // namespace lockstep::analysis

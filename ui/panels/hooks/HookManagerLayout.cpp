@@ -1,0 +1,205 @@
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QTableView>
+#include <QTimer>
+#include <QVBoxLayout>
+
+#include "engine/plugin/PluginFolders.h"
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/hooks/DisabledHooks.h"
+#include "ui/panels/hooks/HookDetails.h"
+#include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/panels/hooks/TableCopy.h"
+
+// What the hook manager looks like.
+namespace lockstep::ui {
+
+HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* parent)
+    : QWidget(parent), options_(options), verifier_(options.lockstep) {
+  setObjectName("hookManager");
+  setAccessibleName(tr("Hooks"));
+  setAcceptDrops(true);
+  buildTable();
+  details_ = new HookDetails;
+  auto* scroll = new QScrollArea;
+  scroll->setWidget(details_);
+  scroll->setWidgetResizable(true);
+  scroll->setFrameShape(QFrame::NoFrame);
+  auto* empty =
+      new EmptyState(tr("No hooks were found in %1. Drop a library (.so) here, or load one.")
+                         .arg(QString::fromStdString(plugin::pathsText(plugin::pluginFolders()))),
+                     tr("Load…"));
+  connect(empty, &EmptyState::activated, this, &HookManagerPanel::chooseLibrary);
+  auto* splitter = new QSplitter(Qt::Vertical);
+  splitter->addWidget(new ViewOrEmpty(view_, &model_, empty));
+  splitter->addWidget(scroll);
+  splitter->setStretchFactor(0, 1);
+  splitter->setStretchFactor(1, 1);
+  splitter->setChildrenCollapsible(false);
+
+  message_ = new QLabel;
+  message_->setObjectName("hookMessage");
+  message_->setWordWrap(true);
+  message_->setTextFormat(Qt::PlainText);
+  message_->hide();
+  auto* buttons = new QHBoxLayout;
+  buildButtons(*buttons);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  column->setSpacing(6);
+  column->addLayout(buttons);
+  column->addWidget(message_);
+  column->addWidget(splitter, 1);
+
+  elapsed_ = new QTimer(this);
+  elapsed_->setInterval(1000);
+  connect(elapsed_, &QTimer::timeout, this, [this] {
+    seconds_ += 1;
+    say(tr("Verifying the hooks of %1 on 2 and on 4 ranks, %2 s…")
+            .arg(QFileInfo(verifier_.library()).fileName())
+            .arg(seconds_));
+  });
+  connect(&verifier_, &HookVerifier::finished, this, &HookManagerPanel::takeVerdicts);
+  changed();
+  reload();
+}
+
+void HookManagerPanel::buildButtons(QHBoxLayout& row) {
+  const auto make = [&](const QString& text, const char* name, const QString& tip,
+                        void (HookManagerPanel::*act)()) {
+    auto* button = new QPushButton(text);
+    button->setObjectName(QLatin1String(name));
+    button->setToolTip(tip);
+    connect(button, &QPushButton::clicked, this, act);
+    row.addWidget(button);
+    return button;
+  };
+  load_ = make(tr("Load…"), "hookLoad",
+               tr("Brings a library of hooks (.so) into your folder of hooks; dropping it here "
+                  "does the same"),
+               &HookManagerPanel::chooseLibrary);
+  reload_ = make(tr("Reload"), "hookReload", tr("Looks at the folders of hooks again"),
+                 &HookManagerPanel::reload);
+  verify_ = make(tr("Verify"), "hookVerify", QString(), &HookManagerPanel::verifyCurrent);
+  disable_ = make(tr("Disable"), "hookDisable", QString(), &HookManagerPanel::disableCurrent);
+  row.addStretch(1);
+  use_ = new QPushButton(tr("Use"));
+  use_->setObjectName("hookUse");
+  connect(use_, &QPushButton::clicked, this, [this] {
+    if (const HookRow* hook = current()) {
+      emit useRequested(hook->id);
+    }
+  });
+  row.addWidget(use_);
+}
+
+void HookManagerPanel::buildTable() {
+  sorted_ = new QSortFilterProxyModel(this);
+  sorted_->setSourceModel(&model_);
+  sorted_->setSortCaseSensitivity(Qt::CaseInsensitive);
+  view_ = new QTableView;
+  view_->setObjectName("hooksFound");
+  view_->setAccessibleName(tr("Hooks that were found"));
+  view_->setModel(sorted_);
+  view_->setSortingEnabled(true);
+  view_->sortByColumn(HooksModel::kName, Qt::AscendingOrder);
+  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  view_->setSelectionMode(QAbstractItemView::SingleSelection);
+  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  view_->setTabKeyNavigation(false);
+  view_->setShowGrid(false);
+  view_->setWordWrap(false);
+  view_->verticalHeader()->hide();
+  view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+  view_->horizontalHeader()->setHighlightSections(false);
+  const auto widthOf = [this](const char* text) {
+    return fontMetrics().horizontalAdvance(QLatin1String(text));
+  };
+  view_->setColumnWidth(HooksModel::kName, widthOf("post_local_sgd____"));
+  view_->setColumnWidth(HooksModel::kVersion, widthOf("Version____"));
+  view_->setColumnWidth(HooksModel::kAbi, widthOf("ABI____"));
+  view_->setColumnWidth(HooksModel::kState, widthOf("x verifying_____"));
+  view_->setColumnWidth(HooksModel::kError, widthOf("it crashed while it was opened (SEGV)____"));
+  view_->setColumnWidth(HooksModel::kFrom, widthOf("experiment____"));
+  view_->horizontalHeader()->setStretchLastSection(true);
+  makeCopyable(*view_);
+  connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &HookManagerPanel::currentChanged);
+  connect(&model_, &QAbstractItemModel::dataChanged, this, &HookManagerPanel::currentChanged);
+  connect(&model_, &QAbstractItemModel::modelReset, this, &HookManagerPanel::currentChanged);
+}
+
+QString HookManagerPanel::message() const {
+  return message_->text();
+}
+
+void HookManagerPanel::show(const QString& hook) {
+  if (const int row = model_.find(hook); row >= 0) {
+    view_->selectRow(sorted_->mapFromSource(model_.index(row, 0)).row());
+  }
+}
+
+const HookRow* HookManagerPanel::current() const {
+  const QModelIndex index = sorted_->mapToSource(view_->currentIndex());
+  return index.isValid() ? &model_.row(index.row()) : nullptr;
+}
+
+// A button that cannot be pressed says why.
+void HookManagerPanel::currentChanged() {
+  if (details_ == nullptr || use_ == nullptr) {
+    return;  // still being built
+  }
+  const HookRow* row = current();
+  details_->show(row);
+  const bool usable = row != nullptr && row->usable();
+  const QString why = row == nullptr   ? tr("Choose a hook first")
+                      : row->refused() ? tr("Its library was refused")
+                      : !usable        ? row->error
+                                       : QString();
+  const bool disabled = usable && isHookDisabled(row->id, row->path);
+  verify_->setText(verifier_.isRunning() ? tr("Cancel") : tr("Verify"));
+  verify_->setEnabled(verifier_.isRunning() ||
+                      (row != nullptr && !row->refused() && !options_.lockstep.isEmpty()));
+  verify_->setToolTip(
+      verifier_.isRunning()         ? tr("Ends the verification")
+      : options_.lockstep.isEmpty() ? tr("The program lockstep is not beside the studio")
+      : verify_->isEnabled()
+          ? tr("Trains with the hooks of this library on 2 and on 4 ranks of this machine, and "
+               "compares what they do with what they say of themselves")
+          : why);
+  disable_->setText(disabled ? tr("Enable") : tr("Disable"));
+  disable_->setEnabled(usable);
+  disable_->setToolTip(!usable ? why
+                       : disabled
+                           ? tr("The setup form offers it again")
+                           : tr("The setup form no longer offers it; experiment files that name "
+                                "it still run"));
+  use_->setEnabled(usable && !disabled);
+  use_->setToolTip(!usable    ? why
+                   : disabled ? tr("It is disabled")
+                              : tr("Chooses it in the setup form"));
+}
+
+void HookManagerPanel::say(const QString& sentence, bool bad) {
+  QPalette colours = palette();
+  if (bad) {
+    colours.setColor(QPalette::WindowText, currentPalette().error);
+  }
+  message_->setPalette(colours);
+  message_->setText(sentence);
+  message_->setVisible(!sentence.isEmpty());
+}
+
+void HookManagerPanel::changed() {
+  currentChanged();
+  emit offeredChanged(model_.offered());
+}
+
+}  // namespace lockstep::ui

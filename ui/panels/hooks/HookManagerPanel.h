@@ -1,0 +1,106 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+#include "engine/plugin/PluginScan.h"
+#include "ui/panels/hooks/HookVerifier.h"
+#include "ui/panels/hooks/HooksModel.h"
+#include "ui/panels/hooks/LoadHook.h"
+
+class QLabel;
+class QPushButton;
+class QSortFilterProxyModel;
+class QTableView;
+class QTimer;
+
+namespace lockstep::ui {
+
+class EmptyState;
+class HookDetails;
+
+struct HookManagerOptions {
+  QString lockstep;  ///< path of the command line program; empty: hooks cannot be verified
+  QString folder;    ///< where Load… brings libraries; empty: the user's folder of hooks
+  plugin::ScanOptions scan;
+};
+
+/// The hooks that were found, and why some were refused: load, reload, verify, disable, use. The
+/// studio opens no plugin: lockstep-hookscan and `lockstep hooks --verify` do, and nothing of it
+/// blocks. Libraries may be dropped on it. [ui-thread]
+class HookManagerPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit HookManagerPanel(const HookManagerOptions& options, QWidget* parent = nullptr);
+  ~HookManagerPanel() override;
+
+  /// Whose own hooks (`hooks` beside the file) count, too; empty: none's.
+  void setExperiment(const QString& file);
+  /// Asks the plugin folders again.
+  void reload();
+  /// Opens the dialog that asks for a library.
+  void chooseLibrary();
+  /// Brings libraries into the user's folder, one after the other.
+  void load(const QStringList& paths);
+  /// Chooses the row of a hook.
+  void show(const QString& hook);
+
+  [[nodiscard]] HooksModel& model() { return model_; }
+  [[nodiscard]] QTableView* view() const { return view_; }
+  [[nodiscard]] QString message() const;
+  [[nodiscard]] bool isBusy() const { return scanning_ || verifier_.isRunning(); }
+
+ signals:
+  /// "Use in the setup form".
+  void useRequested(const QString& hook);
+  /// Ids that the setup form offers: usable and not disabled. After each scan and change.
+  void offeredChanged(const QStringList& hooks);
+  /// A scan is done.
+  void reloaded();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void buildButtons(class QHBoxLayout& row);
+  void buildTable();
+  [[nodiscard]] const HookRow* current() const;
+  void currentChanged();
+  void takeScan(std::vector<plugin::FoundLibrary> libraries);
+  void loadNext(bool replace);
+  void takeLoaded(const QString& path, const LoadedHook& loaded);
+  void askToReplace(const QString& path, const QString& target);
+  void verifyCurrent();
+  void takeVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
+                    const QString& error);
+  void disableCurrent();
+  void say(const QString& sentence, bool bad = false);
+  void changed();
+
+  HookManagerOptions options_;
+  HooksModel model_;
+  HookVerifier verifier_;
+  QString experiment_;
+  QStringList toLoad_;
+  std::vector<plugin::FoundLibrary> rejected_;  // offered since the last reload, and refused
+  QString afterScan_;                           // the hook to choose then
+  quint64 ticket_ = 0;                          // a scan that is not the latest is dropped
+  bool scanning_ = false;
+  QPushButton* load_ = nullptr;
+  QPushButton* reload_ = nullptr;
+  QPushButton* verify_ = nullptr;
+  QPushButton* disable_ = nullptr;
+  QPushButton* use_ = nullptr;
+  QLabel* message_ = nullptr;
+  QTimer* elapsed_ = nullptr;
+  int seconds_ = 0;
+  QSortFilterProxyModel* sorted_ = nullptr;
+  QTableView* view_ = nullptr;
+  HookDetails* details_ = nullptr;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/plugin/HookInfo.h"
+#include "engine/plugin/HookValues.h"
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::ui {
+
+/// A parameter of a run's hook that may change while the run is live.
+struct LiveParameter {
+  std::string key;   ///< as the experiment says it: "hook.density"
+  std::string hook;  ///< whose it is: "topk"
+  plugin::HookParam param;
+  plugin::HookValue value;  ///< at the start of the run
+};
+
+/// Returns the live parameters of a run's hook and of the hooks inside it. Runs
+/// lockstep-hookscan on plugins that are not known yet: blocks. [any-thread]
+/// Error: the experiment or a hook of it cannot be read here.
+base::Result<std::vector<LiveParameter>> liveParametersOf(const trace::RunInfo& info);
+
+/// A value as JSON, as lockstep set sends it: 0.05, "dissemination", true.
+std::string jsonOf(const plugin::HookParam& param, const plugin::HookValue& value);
+
+/// "0.05", "dissemination", "on".
+QString textOf(const plugin::HookParam& param, const plugin::HookValue& value);
+
+/// "a number from 1e-06 to 1", with the unit.
+QString rangeOf(const plugin::HookParam& param);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,321 @@
+#include "ui/panels/hooks/LiveParametersPanel.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QThreadPool>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/launch/ControlSocket.h"
+#include "ui/model/RunModel.h"
+#include "ui/panels/hooks/HookChange.h"
+
+namespace lockstep::ui {
+namespace {
+
+using plugin::HookParam;
+using plugin::HookValue;
+
+base::Status sendChange(const std::filesystem::path& run, const experiment::SettingChange& change) {
+  launch::ControlCommand command{launch::ControlCommand::Kind::kSet};
+  command.change = change;
+  const auto answer = launch::sendControl(run, command);
+  return answer.ok() ? base::Status() : base::Status(answer.error());
+}
+
+/// Digits after the point that tell values of a range apart, near its lower end too.
+int decimalsOf(const HookParam& param) {
+  const double least = param.min > 0 ? param.min : (param.max - param.min) / 1000;
+  constexpr int kMost = 8;
+  return least > 0 ? std::clamp(static_cast<int>(std::ceil(-std::log10(least))) + 1, 1, kMost) : 3;
+}
+
+double stepOf(const HookParam& param) {
+  return param.logScale ? param.initial / 2 : (param.max - param.min) / 100;
+}
+
+/// Shows no digits that say nothing: 0.05, not 0.0500000.
+class RealBox : public QDoubleSpinBox {
+ public:
+  using QDoubleSpinBox::QDoubleSpinBox;
+  [[nodiscard]] QString textFromValue(double value) const override {
+    return QLocale::c().toString(value, 'g', 7);
+  }
+  [[nodiscard]] double valueFromText(const QString& text) const override {
+    QString number = text;
+    number.remove(suffix());
+    return QLocale::c().toDouble(number.trimmed());
+  }
+  QValidator::State validate(QString& text, int& position) const override {
+    QString number = text;
+    number.remove(suffix());
+    bool good = false;
+    const double value = QLocale::c().toDouble(number.trimmed(), &good);
+    Q_UNUSED(position);
+    return good && value >= minimum() && value <= maximum() ? QValidator::Acceptable
+                                                            : QValidator::Intermediate;
+  }
+};
+
+}  // namespace
+
+LiveParametersPanel::LiveParametersPanel(QWidget* parent)
+    : LiveParametersPanel(sendChange, liveParametersOf, parent) {}
+
+LiveParametersPanel::LiveParametersPanel(Sender sender, Finder finder, QWidget* parent)
+    : QWidget(parent), sender_(std::move(sender)), finder_(std::move(finder)) {
+  setObjectName("liveParameters");
+  setAccessibleName(tr("Live parameters of the hook"));
+  row_ = new QHBoxLayout(this);
+  row_->setContentsMargins(12, 2, 10, 2);
+  row_->setSpacing(8);
+  hide();
+}
+
+void LiveParametersPanel::setRun(RunModel* model) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  model_ = model;
+  clear();
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::infoChanged, this, &LiveParametersPanel::consider);
+    connect(model_, &RunModel::changed, this, &LiveParametersPanel::readLog);
+    consider();
+  }
+}
+
+void LiveParametersPanel::clear() {
+  ticket_ += 1;
+  asked_ = false;
+  logSeen_ = 0;
+  controls_.clear();
+  while (QLayoutItem* item = row_->takeAt(0)) {
+    delete item->widget();
+    delete item;
+  }
+  hide();
+}
+
+void LiveParametersPanel::consider() {
+  const bool live = model_ != nullptr && model_->isLive();
+  if (!live && asked_) {
+    clear();
+    emit rebuilt();
+    return;
+  }
+  if (!live || asked_ || model_->info().experimentToml.empty()) {
+    return;
+  }
+  asked_ = true;
+  QThreadPool::globalInstance()->start([self = QPointer<LiveParametersPanel>(this), find = finder_,
+                                        info = model_->info(), ticket = ticket_] {
+    auto found = find(info);
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [self, ticket, found = std::move(found)] {
+          // Without its plugin at hand a run has no controls here; it trains all the same.
+          if (self && ticket == self->ticket_ && found.ok()) {
+            self->take(found.value());
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
+  if (parameters.empty()) {
+    return;
+  }
+  row_->addWidget(new QLabel(tr("While it trains:")));
+  controls_.resize(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Control& control = controls_[i];
+    control.parameter = std::move(parameters[i]);
+    const HookParam& param = control.parameter.param;
+    control.held = textOf(param, control.parameter.value);
+    control.editor = makeEditor(i);
+    control.editor->setObjectName(QString::fromStdString(control.parameter.key));
+    control.editor->setAccessibleName(QString::fromStdString(param.label));
+    control.editor->setToolTip(
+        QString::fromStdString(param.help) +
+        QStringLiteral("\n%1, %2")
+            .arg(QString::fromStdString(control.parameter.key), rangeOf(param)));
+    control.state = new QLabel;
+    control.state->setObjectName(QString::fromStdString(control.parameter.key + ".state"));
+    control.state->setForegroundRole(QPalette::PlaceholderText);
+    auto* label = new QLabel(QString::fromStdString(param.label));
+    label->setBuddy(control.editor);
+    row_->addWidget(label);
+    row_->addWidget(control.editor);
+    row_->addWidget(control.state);
+    row_->addSpacing(10);
+    showState(control);
+  }
+  row_->addStretch(1);
+  show();
+  readLog();
+  emit rebuilt();
+}
+
+QWidget* LiveParametersPanel::makeEditor(std::size_t index) {
+  const LiveParameter& parameter = controls_[index].parameter;
+  const HookParam& param = parameter.param;
+  const QString unit =
+      param.unit.empty() ? QString() : QLatin1Char(' ') + QString::fromStdString(param.unit);
+  const auto* number = std::get_if<double>(&parameter.value);
+  const auto* text = std::get_if<std::string>(&parameter.value);
+  switch (param.type) {
+    case HookParam::Type::kBool: {
+      auto* box = new QCheckBox;
+      box->setChecked(number != nullptr && *number != 0);
+      connect(box, &QCheckBox::clicked, this,
+              [this, index](bool on) { change(index, on ? 1.0 : 0.0); });
+      return box;
+    }
+    case HookParam::Type::kInteger: {
+      auto* box = new QSpinBox;
+      constexpr double kLeast = std::numeric_limits<int>::min();
+      constexpr double kMost = std::numeric_limits<int>::max();
+      box->setRange(static_cast<int>(std::max(param.min, kLeast)),
+                    static_cast<int>(std::min(param.max, kMost)));
+      box->setSuffix(unit);
+      box->setValue(static_cast<int>(number == nullptr ? param.initial : *number));
+      connect(box, &QSpinBox::editingFinished, this,
+              [this, index, box] { change(index, static_cast<double>(box->value())); });
+      return box;
+    }
+    case HookParam::Type::kReal: {
+      auto* box = new RealBox;
+      box->setDecimals(decimalsOf(param));
+      box->setRange(param.min, param.max);
+      box->setSingleStep(stepOf(param));
+      box->setSuffix(unit);
+      box->setValue(number == nullptr ? param.initial : *number);
+      connect(box, &QDoubleSpinBox::editingFinished, this,
+              [this, index, box] { change(index, box->value()); });
+      return box;
+    }
+    case HookParam::Type::kChoice: {
+      auto* box = new QComboBox;
+      for (const std::string& choice : param.choices) {
+        box->addItem(QString::fromStdString(choice));
+      }
+      box->setCurrentText(QString::fromStdString(text == nullptr ? param.initialText : *text));
+      connect(box, &QComboBox::textActivated, this,
+              [this, index](const QString& chosen) { change(index, chosen.toStdString()); });
+      return box;
+    }
+    case HookParam::Type::kText:
+      break;
+  }
+  auto* line = new QLineEdit(QString::fromStdString(text == nullptr ? param.initialText : *text));
+  connect(line, &QLineEdit::editingFinished, this,
+          [this, index, line] { change(index, line->text().toStdString()); });
+  return line;
+}
+
+void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
+  Control& control = controls_[index];
+  const QString text = textOf(control.parameter.param, value);
+  if (text == (control.wanted.isEmpty() ? control.held : control.wanted) || model_ == nullptr) {
+    return;  // the cursor only left the box
+  }
+  if (const auto wrong = plugin::whatIsWrong(control.parameter.param, value)) {
+    emit failed(QString::fromStdString(control.parameter.key + " " + *wrong));
+    putBack(control);
+    return;
+  }
+  control.wanted = text;
+  showState(control);
+  const experiment::SettingChange wanted{control.parameter.key,
+                                         jsonOf(control.parameter.param, value)};
+  QThreadPool::globalInstance()->start([self = QPointer<LiveParametersPanel>(this), send = sender_,
+                                        run = model_->path(), wanted, index, ticket = ticket_] {
+    auto status = send(run, wanted);
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [self, index, ticket, status = std::move(status)] {
+          if (self && ticket == self->ticket_) {
+            self->answered(index, status);
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void LiveParametersPanel::answered(std::size_t index, const base::Status& status) {
+  if (!status.ok()) {
+    Control& control = controls_[index];
+    control.wanted.clear();
+    putBack(control);
+    showState(control);
+    emit failed(QString::fromStdString(status.error().message()));
+  }
+}
+
+// The ranks agree on the step from which a change holds, and rank 0 says so in its log.
+void LiveParametersPanel::readLog() {
+  if (model_ == nullptr || controls_.empty()) {
+    return;
+  }
+  const auto& log = model_->log();
+  for (; logSeen_ < log.size(); ++logSeen_) {
+    const auto change = log[logSeen_].rank == 0 ? hookChangeOf(log[logSeen_].text) : std::nullopt;
+    if (!change) {
+      continue;
+    }
+    const std::string key = "hook." + change->key.toStdString();
+    for (Control& control : controls_) {
+      if (control.parameter.key == key) {
+        bool isNumber = false;
+        const double number = change->value.toDouble(&isNumber);
+        control.held = isNumber ? textOf(control.parameter.param, number) : change->value;
+        if (control.wanted == control.held) {
+          control.wanted.clear();
+        }
+        if (control.wanted.isEmpty() && !control.editor->hasFocus()) {
+          putBack(control);
+        }
+        showState(control, tr("from step %1 on").arg(change->step));
+      }
+    }
+  }
+}
+
+void LiveParametersPanel::showState(Control& control, const QString& since) {
+  if (!control.wanted.isEmpty()) {
+    control.state->setText(tr("asked for %1…").arg(control.wanted));
+  } else if (!since.isEmpty()) {
+    control.state->setText(tr("%1 %2").arg(control.held, since));
+  } else {
+    control.state->setText(tr("%1 so far").arg(control.held));
+  }
+}
+
+/// Shows what the ranks use.
+void LiveParametersPanel::putBack(Control& control) {
+  const QSignalBlocker quiet(control.editor);
+  if (auto* real = qobject_cast<QDoubleSpinBox*>(control.editor)) {
+    real->setValue(control.held.toDouble());
+  } else if (auto* integer = qobject_cast<QSpinBox*>(control.editor)) {
+    integer->setValue(static_cast<int>(control.held.toDouble()));
+  } else if (auto* box = qobject_cast<QComboBox*>(control.editor)) {
+    box->setCurrentText(control.held);
+  } else if (auto* check = qobject_cast<QCheckBox*>(control.editor)) {
+    check->setChecked(control.held == QLatin1String("on"));
+  } else if (auto* line = qobject_cast<QLineEdit*>(control.editor)) {
+    line->setText(control.held);
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <QPointer>
+#include <QWidget>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/SettingChange.h"
+#include "ui/panels/hooks/LiveParameters.h"
+
+class QHBoxLayout;
+class QLabel;
+
+namespace lockstep::ui {
+
+class RunModel;
+
+/// Controls for the parameters of a live run's hook that may change while it trains: what
+/// `lockstep set RUN hook.KEY=VALUE` does, with the range at hand, and from which step on each
+/// value holds. Hidden while there is nothing to change. Nothing blocks: plugins are asked and
+/// changes are sent on threads of the pool. [ui-thread]
+class LiveParametersPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// Sends a change to a run. [any-thread], may block.
+  using Sender = std::function<base::Status(const std::filesystem::path& run,
+                                            const experiment::SettingChange& change)>;
+  /// Finds the live parameters of a run. [any-thread], may block.
+  using Finder =
+      std::function<base::Result<std::vector<LiveParameter>>(const trace::RunInfo& info)>;
+
+  /// Without arguments through the run's control socket, and by its plugins.
+  explicit LiveParametersPanel(QWidget* parent = nullptr);
+  LiveParametersPanel(Sender sender, Finder finder, QWidget* parent = nullptr);
+
+  /// Not owned; null: nothing to change.
+  void setRun(RunModel* model);
+
+  [[nodiscard]] std::size_t count() const { return controls_.size(); }
+
+ signals:
+  /// A change was refused; one sentence.
+  void failed(const QString& sentence);
+  /// The controls are there, or gone.
+  void rebuilt();
+
+ private:
+  struct Control {
+    LiveParameter parameter;
+    QWidget* editor = nullptr;
+    QLabel* state = nullptr;
+    QString wanted;  ///< asked for and not in force yet; empty: nothing
+    QString held;    ///< what the ranks use
+  };
+
+  void consider();
+  void take(std::vector<LiveParameter> parameters);
+  void clear();
+  QWidget* makeEditor(std::size_t index);
+  void change(std::size_t index, const plugin::HookValue& value);
+  void answered(std::size_t index, const base::Status& status);
+  void readLog();
+  void showState(Control& control, const QString& since = QString());
+  void putBack(Control& control);
+
+  Sender sender_;
+  Finder finder_;
+  QPointer<RunModel> model_;
+  QHBoxLayout* row_ = nullptr;
+  std::vector<Control> controls_;
+  std::size_t logSeen_ = 0;
+  bool asked_ = false;  // the run's parameters are being looked for, or found
+  quint64 ticket_ = 0;  // answers for another run are dropped
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <QRectF>
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
+#include "ui/views/hooks/HooksContent.h"
+
+namespace lockstep::ui {
+
+/// The colour that stands for a run where two are shown.
+QColor sideColour(const Palette& palette, std::size_t side);
+/// "A", "B".
+QString sideName(std::size_t side);
+
+/// Draws how the durations of a bar are distributed, with lines at P50, P90 and P99; of two runs,
+/// both over each other: the first filled, the second as a hatched outline.
+void drawHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
+                   const HookPick& pick, const Palette& palette);
+
+/// The height that the curves need.
+double curvesHeight(const HooksContent& content);
+
+/// Draws each counter and each changed parameter of the hooks over the steps, a strip each, with a
+/// mark where a live parameter was changed.
+void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& content,
+                const Palette& palette);
+
+/// Steps of an axis from 0: 1, 2 or 5 times a power of ten, about `wanted` of them.
+double niceStep(double length, int wanted);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,222 @@
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/hooks/HookCharts.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kPad = 10;
+constexpr double kLine = 18;   // height of a line of small text
+constexpr double kStrip = 78;  // of one curve, its title included
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("HooksView", text);
+}
+
+/// The curves of one key, of all runs.
+struct Strip {
+  QString key;
+  bool parameter = false;
+  std::vector<std::pair<std::size_t, const HookCurve*>> curves;  // side, curve
+};
+
+std::vector<Strip> stripsOf(const HooksContent& content) {
+  std::vector<Strip> strips;
+  for (std::size_t side = 0; side < content.sides.size(); ++side) {
+    for (const HookCurve& curve : content.sides[side].run->curves) {
+      auto at = std::find_if(strips.begin(), strips.end(),
+                             [&](const Strip& strip) { return strip.key == curve.key; });
+      if (at == strips.end()) {
+        at = strips.insert(strips.end(), Strip{curve.key, false, {}});
+      }
+      at->parameter = at->parameter || curve.parameter;
+      at->curves.emplace_back(side, &curve);
+    }
+  }
+  return strips;
+}
+
+double lastStepOf(const HooksContent& content) {
+  double last = 1;
+  for (const HookSide& side : content.sides) {
+    last = std::max(last, static_cast<double>(side.run->steps) - 1);
+    for (const HookCurve& curve : side.run->curves) {
+      for (const auto& [rank, line] : curve.ranks) {
+        last = std::max(last, line.empty() ? 0 : line.back().x());
+      }
+    }
+  }
+  return last;
+}
+
+struct Scale {
+  QRectF plot;
+  double lastStep = 1;
+  double low = 0;
+  double high = 1;
+
+  [[nodiscard]] double x(double step) const { return plot.left() + step / lastStep * plot.width(); }
+  [[nodiscard]] double y(double value) const {
+    return plot.bottom() - (value - low) / (high - low) * plot.height();
+  }
+};
+
+void fit(Scale& scale, const Strip& strip) {
+  scale.low = std::numeric_limits<double>::infinity();
+  scale.high = -scale.low;
+  for (const auto& [side, curve] : strip.curves) {
+    for (const auto& [rank, line] : curve->ranks) {
+      for (const QPointF& point : line) {
+        if (std::isfinite(point.y())) {
+          scale.low = std::min(scale.low, point.y());
+          scale.high = std::max(scale.high, point.y());
+        }
+      }
+    }
+  }
+  if (!(scale.high >= scale.low)) {
+    scale.low = 0;
+    scale.high = 1;
+  } else if (scale.high == scale.low) {  // constant: in the middle
+    const double about = scale.low == 0 ? 1 : std::abs(scale.low) * 0.5;
+    scale.low -= about;
+    scale.high += about;
+  }
+}
+
+void drawLine(DisplayList& list, const Scale& scale, const std::vector<QPointF>& line, bool steps,
+              const QColor& colour) {
+  std::vector<QPointF> drawn;
+  for (const QPointF& point : line) {
+    if (!std::isfinite(point.y())) {
+      continue;
+    }
+    const QPointF at(scale.x(point.x()), scale.y(point.y()));
+    if (steps && !drawn.empty()) {
+      drawn.emplace_back(at.x(), drawn.back().y());
+    }
+    drawn.push_back(at);
+  }
+  if (drawn.size() == 1) {
+    list.fill(QRectF(drawn[0].x() - 2, drawn[0].y() - 2, 4, 4), colour, 2);
+  } else if (!drawn.empty()) {
+    list.polyline(drawn, colour, 1.5);
+  }
+}
+
+bool allAlike(const HookCurve& curve) {
+  return std::all_of(curve.ranks.begin(), curve.ranks.end(),
+                     [&](const auto& rank) { return rank.second == curve.ranks.begin()->second; });
+}
+
+void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
+               const HooksContent& content, double lastStep, const Palette& palette) {
+  Scale scale{QRectF(rect.left() + 66, rect.top() + kLine + 2, rect.width() - 76,
+                     rect.height() - kLine - 12),
+              lastStep, 0, 1};
+  fit(scale, strip);
+  list.fill(scale.plot, palette.lane);
+  list.line(scale.plot.bottomLeft(), scale.plot.bottomRight(), palette.gridStrong);
+  const auto label = [&](double y, double value) {
+    list.text(QRectF(rect.left(), y - 8, 62, 16), QString::number(value, 'g', 4), palette.textMuted,
+              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  };
+  label(scale.plot.top() + 4, scale.high);
+  label(scale.plot.bottom() - 4, scale.low);
+  list.text(QRectF(rect.left(), rect.top(), rect.width() * 0.6, kLine),
+            strip.parameter ? tr("%1, a live parameter").arg(strip.key) : strip.key, palette.text,
+            FontRole::kBold);
+  QStringList latest;
+  for (const auto& [side, curve] : strip.curves) {
+    const bool alike = allAlike(*curve);
+    for (const auto& [rank, line] : curve->ranks) {
+      if (line.empty()) {
+        continue;
+      }
+      const QColor colour =
+          content.compares() ? sideColour(palette, side) : palette.rank(alike ? 0 : rank);
+      drawLine(list, scale, line, strip.parameter, colour);
+      if (alike || rank == curve->ranks.begin()->first) {
+        const QString of = alike ? tr("all ranks") : tr("rank %1").arg(rank);
+        latest << (content.compares() ? sideName(side) + QLatin1Char(' ') : QString()) +
+                      tr("%1 now, %2").arg(QString::number(line.back().y(), 'g', 5), of);
+      }
+      if (alike) {
+        break;
+      }
+    }
+  }
+  list.text(QRectF(rect.left() + rect.width() * 0.4, rect.top(), rect.width() * 0.6 - 10, kLine),
+            latest.join(QStringLiteral("   ")), palette.textMuted, FontRole::kSmall,
+            Qt::AlignRight | Qt::AlignVCenter);
+}
+
+/// Where a live parameter was changed: a line through all strips, what it became beside it.
+void drawChanges(DisplayList& list, const QRectF& plot, const HooksContent& content,
+                 double lastStep, double labelTop, const Palette& palette) {
+  double limit = plot.left();
+  for (std::size_t side = 0; side < content.sides.size(); ++side) {
+    for (const HookChange& change : content.sides[side].run->changes) {
+      const double x = plot.left() + change.step / lastStep * plot.width();
+      list.line(QPointF(x, labelTop + kLine - 2), QPointF(x, plot.bottom()), palette.accent, 1.5);
+      const QString label =
+          tr("▼ %1%2 = %3 from step %4")
+              .arg(content.compares() ? sideName(side) + QLatin1Char(' ') : QString(), change.key,
+                   change.value)
+              .arg(change.step);
+      const double width = textWidth(label, FontRole::kSmall) + 4;
+      const double left =
+          std::clamp(x - 5, plot.left(), std::max(plot.left(), plot.right() - width));
+      if (left >= limit) {  // labels that would lie on each other are left out; the marks stay
+        list.text(QRectF(left, labelTop, width, kLine), label, palette.accent, FontRole::kSmall);
+        limit = left + width + 6;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+double curvesHeight(const HooksContent& content) {
+  const auto strips = static_cast<double>(std::max<std::size_t>(1, stripsOf(content).size()));
+  return 2 * kPad + 2 * kLine + 4 + strips * kStrip + kLine;
+}
+
+void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& content,
+                const Palette& palette) {
+  const QRectF inner = rect.adjusted(kPad, kPad, -kPad, -kPad);
+  list.text(QRectF(inner.left(), inner.top(), inner.width(), kLine),
+            tr("What the hook counts, over the steps"), palette.text, FontRole::kBold);
+  const std::vector<Strip> strips = stripsOf(content);
+  if (strips.empty()) {
+    list.text(inner, tr("The hook reports no numbers of its own"), palette.textMuted,
+              FontRole::kNormal, Qt::AlignHCenter | Qt::AlignVCenter);
+    return;
+  }
+  const double lastStep = lastStepOf(content);
+  const double labels = inner.top() + kLine + 2;
+  const double top = labels + kLine + 2;
+  const double height = (inner.bottom() - kLine - top) / static_cast<double>(strips.size());
+  for (std::size_t i = 0; i < strips.size(); ++i) {
+    drawStrip(list,
+              QRectF(inner.left(), top + static_cast<double>(i) * height, inner.width(), height),
+              strips[i], content, lastStep, palette);
+  }
+  const QRectF plot(inner.left() + 66, top, inner.width() - 76, inner.bottom() - kLine - top - 10);
+  drawChanges(list, plot, content, lastStep, labels, palette);
+  const double step = niceStep(lastStep, std::max(2, int(plot.width() / 80)));
+  for (double at = 0; at <= lastStep; at += step) {
+    list.text(
+        QRectF(plot.left() + at / lastStep * plot.width() - 40, inner.bottom() - kLine, 80, kLine),
+        at == 0 ? tr("step 0") : QString::number(at), palette.textMuted, FontRole::kSmall,
+        Qt::AlignHCenter | Qt::AlignVCenter);
+  }
+}
+
+}  // namespace lockstep::ui

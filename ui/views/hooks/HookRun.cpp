@@ -1,0 +1,230 @@
+#include "ui/views/hooks/HookRun.h"
+
+#include <QStringList>
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "engine/experiment/Parse.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::string_view kHookMetric = "hook.";
+constexpr std::size_t kColumns = 1000;  // of a curve; each gives two points at most
+
+bool isHookMetric(const std::string& name) {
+  return name.starts_with(kHookMetric);
+}
+
+QString textOf(const experiment::HookValue& value) {
+  return std::visit(
+      [](const auto& held) -> QString {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, bool>) {
+          return held ? QStringLiteral("on") : QStringLiteral("off");
+        } else if constexpr (std::is_arithmetic_v<Held>) {
+          return QString::number(held);
+        } else {
+          return QString::fromStdString(held);
+        }
+      },
+      value);
+}
+
+std::optional<double> numberOf(const experiment::HookValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::optional<double> {
+        if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(held)>>) {
+          return static_cast<double>(held);
+        } else {
+          return std::nullopt;
+        }
+      },
+      value);
+}
+
+/// What the experiment says of its hooks, the outermost first; empty when it cannot be read.
+std::vector<experiment::HookSettings> hooksOf(const trace::RunInfo& info, bool& plugin) {
+  const auto parsed = experiment::parseText(info.experimentToml, info.name, "/");
+  if (info.experimentToml.empty() || !parsed.mistakes.empty()) {
+    return {};
+  }
+  const experiment::HookConfig& hook = parsed.experiment.hook;
+  plugin = !hook.isOwn() && parsed.experiment.processes.strategy == "ddp";
+  std::vector<experiment::HookSettings> hooks{hook};
+  hooks.insert(hooks.end(), hook.inner.begin(), hook.inner.end());
+  return hooks;
+}
+
+void describe(HookRun& run, const std::vector<experiment::HookSettings>& hooks) {
+  QStringList names;
+  QStringList values;
+  for (const experiment::HookSettings& hook : hooks) {
+    names << QString::fromStdString(hook.name);
+    for (const auto& [key, value] : hook.values) {
+      values << QString::fromStdString(key) + QLatin1Char(' ') + textOf(value);
+    }
+  }
+  run.hook = names.isEmpty() ? QStringLiteral("unknown") : names.join(QStringLiteral(" + "));
+  run.values = values.join(QStringLiteral(", "));
+}
+
+/// The extremes of equal stretches, in the order in which they came.
+std::vector<QPointF> thinned(const std::vector<MetricPoint>& points) {
+  std::vector<QPointF> kept;
+  const std::size_t stride = std::max<std::size_t>(1, (points.size() + kColumns - 1) / kColumns);
+  for (std::size_t begin = 0; begin < points.size(); begin += stride) {
+    const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last =
+        points.begin() + static_cast<std::ptrdiff_t>(std::min(begin + stride, points.size()));
+    auto [low, high] = std::minmax_element(
+        first, last, [](const MetricPoint& a, const MetricPoint& b) { return a.value < b.value; });
+    if (high < low) {
+      std::swap(low, high);
+    }
+    kept.emplace_back(low->step, low->value);
+    if (high != low) {
+      kept.emplace_back(high->step, high->value);
+    }
+  }
+  return kept;
+}
+
+/// What a parameter was before its first change, where the experiment says it.
+std::optional<double> valueBefore(const std::vector<experiment::HookSettings>& hooks,
+                                  const QString& key) {
+  const QStringList path = key.split(QLatin1Char('.'));
+  const auto depth = static_cast<std::size_t>(path.size() - 1);  // "inner.density"
+  if (depth >= hooks.size()) {
+    return std::nullopt;
+  }
+  const auto value = hooks[depth].values.find(path.back().toStdString());
+  return value == hooks[depth].values.end() ? std::nullopt : numberOf(value->second);
+}
+
+void addCurves(HookRun& run, const HookFacts& facts,
+               const std::vector<experiment::HookSettings>& hooks) {
+  for (const auto& [name, ranks] : facts.metrics) {
+    HookCurve curve;
+    curve.key = QString::fromStdString(name.substr(kHookMetric.size()));
+    curve.parameter =
+        std::any_of(run.changes.begin(), run.changes.end(),
+                    [&](const HookChange& change) { return change.key == curve.key; });
+    const std::optional<double> before =
+        curve.parameter ? valueBefore(hooks, curve.key) : std::nullopt;
+    for (const auto& [rank, points] : ranks) {
+      std::vector<QPointF> line = thinned(points);
+      if (before.has_value() && !line.empty() && line.front().x() > 0) {
+        line.insert(line.begin(), QPointF(0, *before));
+      }
+      curve.ranks.emplace(rank, std::move(line));
+    }
+    run.curves.push_back(std::move(curve));
+  }
+}
+
+}  // namespace
+
+HookFacts hookFactsOf(const RunModel& model) {
+  HookFacts facts;
+  facts.info = model.info();
+  facts.ranks = model.ranks();
+  for (const std::string& name : model.metricNames()) {
+    if (isHookMetric(name)) {
+      for (int rank = 0; rank < model.rankCount(); ++rank) {
+        if (const auto& points = model.metric(name, rank); !points.empty()) {
+          facts.metrics[name][rank] = points;
+        }
+      }
+    }
+  }
+  std::copy_if(model.log().begin(), model.log().end(), std::back_inserter(facts.log),
+               [](const trace::LogRow& row) { return row.rank == 0 && hookChangeOf(row.text); });
+  facts.steps = static_cast<std::uint32_t>(model.stepCount(0));
+  if (facts.info.name.empty()) {
+    facts.info.name = model.path().stem().string();
+  }
+  return facts;
+}
+
+std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const AnalysedRun& analysed) {
+  auto run = std::make_shared<HookRun>();
+  run->run = QString::fromStdString(facts.info.name);
+  const auto hooks = hooksOf(facts.info, run->plugin);
+  describe(*run, hooks);
+  run->ranks = std::max(facts.info.worldSize, static_cast<int>(analysed.analysis.ranks.size()));
+  run->steps = facts.steps;
+  run->times = analysis::hookTimes(analysed.data, analysed.analysis);
+  run->layouts = analysed.data.layouts;
+  std::vector<double> steps;
+  for (const analysis::StepTimes& step : analysed.analysis.steps) {
+    if (step.step >= run->times.warmUp.firstMeasured && !step.incomplete) {
+      steps.push_back(step.stepMs);
+    }
+  }
+  run->stepMs = analysis::median(std::move(steps));
+  run->exposedMs = analysed.analysis.exposedMs;
+  for (const trace::LogRow& row : facts.log) {
+    if (auto change = hookChangeOf(row.text)) {
+      run->changes.push_back(std::move(*change));
+    }
+  }
+  std::stable_sort(run->changes.begin(), run->changes.end(),
+                   [](const HookChange& a, const HookChange& b) { return a.step < b.step; });
+  addCurves(*run, facts, hooks);
+  for (const trace::RankInfo& rank : facts.ranks) {
+    if (rank.wireBytes > 0 || rank.wireMessages > 0) {
+      run->wire.push_back({rank.rank, rank.wireBytes, rank.wireMessages});
+    }
+  }
+  return run;
+}
+
+base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::path& path) {
+  constexpr std::size_t kSpansAtOnce = 200'000;
+  const auto reader = trace::RunFileReader::open(path);
+  if (!reader.ok()) {
+    return reader.error();
+  }
+  HookFacts facts;
+  AnalysedRun analysed;
+  std::size_t read = kSpansAtOnce;
+  while (read == kSpansAtOnce) {
+    auto polled = reader.value()->poll(kSpansAtOnce);
+    if (!polled.ok()) {
+      return polled.error();
+    }
+    trace::RunUpdate& update = polled.value();
+    read = update.spans.size();
+    facts.info = std::move(update.info).value_or(std::move(facts.info));
+    facts.ranks = std::move(update.ranks).value_or(std::move(facts.ranks));
+    analysed.data.tracks = std::move(update.tracks).value_or(std::move(analysed.data.tracks));
+    analysed.data.layouts = std::move(update.layouts).value_or(std::move(analysed.data.layouts));
+    analysed.data.clock = update.clock.value_or(analysed.data.clock);
+    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(analysed.data.spans),
+                 analysis::isAnalysed);
+    for (const trace::MetricRow& row : update.metrics) {
+      if (isHookMetric(row.name)) {
+        facts.metrics[row.name][row.rank].push_back({row.step, row.ticks, row.value});
+      }
+    }
+    for (trace::LogRow& row : update.log) {
+      if (row.rank == 0 && hookChangeOf(row.text)) {
+        facts.log.push_back(std::move(row));
+      }
+    }
+  }
+  analysed.analysis = analysis::analyse(analysed.data);
+  facts.steps = static_cast<std::uint32_t>(
+      std::count_if(analysed.analysis.steps.begin(), analysed.analysis.steps.end(),
+                    [](const analysis::StepTimes& step) { return step.rank == 0; }));
+  if (facts.info.name.empty()) {
+    facts.info.name = path.stem().string();
+  }
+  return makeHookRun(facts, analysed);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,105 @@
+#include "ui/views/hooks/HooksContent.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <set>
+
+namespace lockstep::ui {
+namespace {
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("HooksView", text);
+}
+
+}  // namespace
+
+const analysis::HookBucket* HookSide::find(std::uint16_t bucket) const {
+  const auto at = std::find_if(buckets.begin(), buckets.end(),
+                               [bucket](const auto& each) { return each.bucket == bucket; });
+  return at == buckets.end() ? nullptr : &*at;
+}
+
+const analysis::Durations* HookSide::durations(const HookPick& pick) const {
+  const analysis::HookBucket* bucket = find(pick.bucket);
+  if (bucket == nullptr) {
+    return nullptr;
+  }
+  return pick.phase ? &bucket->phases[static_cast<std::size_t>(*pick.phase)] : &bucket->total;
+}
+
+std::vector<std::uint16_t> HooksContent::buckets() const {
+  std::set<std::uint16_t> numbers;
+  for (const HookSide& side : sides) {
+    for (const analysis::HookBucket& bucket : side.buckets) {
+      numbers.insert(bucket.bucket);
+    }
+  }
+  return {numbers.begin(), numbers.end()};
+}
+
+std::optional<HookPick> HooksContent::heaviest() const {
+  if (sides.empty() || sides.front().buckets.empty()) {
+    return std::nullopt;
+  }
+  const auto& all = sides.front().buckets;
+  const auto most = std::max_element(
+      all.begin(), all.end(), [](const auto& a, const auto& b) { return a.share < b.share; });
+  return HookPick{most->bucket, std::nullopt};
+}
+
+std::shared_ptr<const HooksContent> makeHooksContent(
+    const std::vector<std::shared_ptr<const HookRun>>& runs, std::optional<int> rank) {
+  auto content = std::make_shared<HooksContent>();
+  content->rank = rank;
+  for (const auto& run : runs) {
+    content->sides.push_back({run, analysis::hookBuckets(run->times, run->layouts, rank),
+                              analysis::hookStep(run->times, run->layouts, rank)});
+  }
+  return content;
+}
+
+QString bucketTitle(std::uint16_t bucket) {
+  return bucket == trace::kNoBucket ? tr("around the step") : tr("bucket %1").arg(bucket);
+}
+
+QString phaseTitle(std::optional<analysis::HookPhase> phase) {
+  if (!phase) {
+    return tr("all phases");
+  }
+  switch (*phase) {
+    case analysis::HookPhase::kEncode:
+      return tr("encode");
+    case analysis::HookPhase::kQueued:
+      return tr("queued");
+    case analysis::HookPhase::kWaiting:
+      return tr("waiting for peers");
+    case analysis::HookPhase::kTransfer:
+      return tr("transfer");
+    case analysis::HookPhase::kDecode:
+      return tr("decode");
+  }
+  return {};
+}
+
+QString phaseMeaning(analysis::HookPhase phase) {
+  switch (phase) {
+    case analysis::HookPhase::kEncode:
+      return tr("The hook makes of the gradients what is sent.");
+    case analysis::HookPhase::kQueued:
+      return tr("In line for the hook's thread or for a thread of the backend.");
+    case analysis::HookPhase::kWaiting:
+      return tr("A collective of the bucket is open, and the last rank has not come to it.");
+    case analysis::HookPhase::kTransfer:
+      return tr("All ranks have come: data moves, on the modelled link too.");
+    case analysis::HookPhase::kDecode:
+      return tr("The hook makes gradients of what came.");
+  }
+  return {};
+}
+
+QString ratioText(double ratio) {
+  const int decimals = ratio < 9.95 ? 2 : ratio < 99.5 ? 1 : 0;
+  return QString::number(ratio, 'f', decimals) + QStringLiteral(" : 1");
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,353 @@
+#include "ui/views/hooks/HooksScene.h"
+
+#include <QCoreApplication>
+#include <QStringList>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/hooks/HookCharts.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::HookPhase;
+
+constexpr double kMargin = 12;
+constexpr double kGap = 10;
+constexpr double kTileWidth = 190;  // at least
+constexpr double kTileLabel = 26;
+constexpr double kTileValue = 20;
+constexpr double kCardHead = 58;  // title and legend
+constexpr double kAxis = 24;
+constexpr double kBar = 18;
+constexpr double kRowPad = 6;
+constexpr double kLabelWidth = 124;
+constexpr double kFiguresWidth = 176;  // "12.3 ms, p95 45.6 ms" beside a bar
+constexpr double kBytesWidth = 330;
+constexpr double kWideEnoughForBytes = 900;
+constexpr double kWideEnoughForTwo = 860;  // charts beside each other
+constexpr double kChartHeight = 236;
+constexpr double kNsPerMs = 1e6;
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("HooksView", text);
+}
+
+QString msText(double ms) {
+  return formatDuration(ms * kNsPerMs);
+}
+
+QString orUnknown(const std::optional<double>& ms) {
+  return ms ? msText(*ms) : tr("not known");
+}
+
+/// Bytes before and after, as far as they are known: "247 KB → 4.9 KB, 50 : 1".
+QString bytesText(std::optional<std::uint64_t> before, double after) {
+  if (!before) {
+    return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
+  }
+  if (after <= 0) {
+    return tr("%1 → nothing sent").arg(formatBytes(static_cast<double>(*before)));
+  }
+  return tr("%1 → %2, %3")
+      .arg(formatBytes(static_cast<double>(*before)), formatBytes(after),
+           ratioText(static_cast<double>(*before) / after));
+}
+
+QString wireText(const HookRun& run, std::optional<int> rank) {
+  const int wanted = rank.value_or(0);
+  const auto at = std::find_if(run.wire.begin(), run.wire.end(),
+                               [wanted](const HookWire& wire) { return wire.rank == wanted; });
+  if (at == run.wire.end() || run.steps == 0) {
+    return tr("known at the end");
+  }
+  return formatBytes(static_cast<double>(at->bytes) / run.steps);
+}
+
+double stackedMs(const analysis::HookBucket& bucket) {
+  double sum = 0;
+  for (const analysis::Durations& phase : bucket.phases) {
+    sum += phase.p50;
+  }
+  return sum;
+}
+
+void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
+  list.fill(rect, palette.surface, 6);
+  list.outline(rect, palette.gridStrong, 6);
+}
+
+constexpr HookPhase kPhases[] = {HookPhase::kEncode, HookPhase::kQueued, HookPhase::kWaiting,
+                                 HookPhase::kTransfer, HookPhase::kDecode};
+
+}  // namespace
+
+QColor phaseColour(const Palette& palette, HookPhase phase) {
+  switch (phase) {
+    case HookPhase::kEncode:
+      return palette.tone(Tone::kEncode);
+    case HookPhase::kQueued:
+      return palette.tone(Tone::kNeutral);
+    case HookPhase::kWaiting:
+      return palette.tone(Tone::kWait);
+    case HookPhase::kTransfer:
+      return palette.tone(Tone::kTransfer);
+    case HookPhase::kDecode:
+      return palette.tone(Tone::kDecode);
+  }
+  return palette.tone(Tone::kNeutral);
+}
+
+HooksScene::HooksScene(const HooksContent& content, const Palette& palette, const HooksFrame& frame)
+    : content_(content), palette_(palette), frame_(frame) {
+  height_ = kMargin;
+  layTiles();
+  layRows();
+  layCharts();
+}
+
+double HooksScene::contentHeight() const {
+  return height_;
+}
+
+void HooksScene::layTiles() {
+  const auto values = [this](auto valueOf) {
+    QStringList all;
+    for (const HookSide& side : content_.sides) {
+      all << valueOf(side);
+    }
+    return all;
+  };
+  tiles_ = {
+      {tr("Hook"),
+       values([](const HookSide& side) {
+         return side.run->values.isEmpty()
+                    ? side.run->hook
+                    : side.run->hook + QStringLiteral("   ") + side.run->values;
+       }),
+       tr("The communication hook of the run, and the values its experiment gives it."),
+       {}},
+      {tr("Own work a step"),
+       values([](const HookSide& side) { return msText(side.step.workMs); }),
+       tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
+          "Median over steps and ranks."),
+       {}},
+      {tr("Exposed communication a step"),
+       values([](const HookSide& side) { return orUnknown(side.run->exposedMs); }),
+       tr("In flight while the rank did not compute. Median over steps and ranks."),
+       {}},
+      {tr("Step"),
+       values([](const HookSide& side) { return orUnknown(side.run->stepMs); }),
+       tr("Median over the measured steps of all ranks."),
+       {}},
+      {tr("Gradients → collectives, a step"),
+       values([](const HookSide& side) {
+         return bytesText(side.step.gradientBytes, side.step.payloadBytes);
+       }),
+       tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
+          "them; median over steps and ranks."),
+       {}},
+      {tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
+       values([this](const HookSide& side) { return wireText(*side.run, content_.rank); }),
+       tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
+          "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "
+          "its tensor."),
+       {}}};
+  const double width = frame_.size.width() - 2 * kMargin;
+  const int columns = std::clamp(static_cast<int>((width + kGap) / (kTileWidth + kGap)), 1,
+                                 static_cast<int>(tiles_.size()));
+  const int rows = (static_cast<int>(tiles_.size()) + columns - 1) / columns;
+  const double tileWidth = (width - kGap * (columns - 1)) / columns;
+  const double tileHeight =
+      kTileLabel + kTileValue * static_cast<double>(content_.sides.size()) + 6;
+  for (std::size_t i = 0; i < tiles_.size(); ++i) {
+    const auto column = static_cast<int>(i) % columns;
+    const auto row = static_cast<int>(i) / columns;
+    tiles_[i].rect =
+        QRectF(kMargin + column * (tileWidth + kGap),
+               height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
+  }
+  height_ += rows * (tileHeight + kGap);
+}
+
+void HooksScene::layRows() {
+  const double width = frame_.size.width() - 2 * kMargin;
+  const bool bytes = width >= kWideEnoughForBytes;
+  const double sides = static_cast<double>(std::max<std::size_t>(1, content_.sides.size()));
+  const double rowHeight = sides * (kBar + 2) - 2 + 2 * kRowPad;
+  const std::vector<std::uint16_t> buckets = content_.buckets();
+  const double rowsHeight = std::max(60.0, rowHeight * static_cast<double>(buckets.size()));
+  phases_ = QRectF(kMargin, height_ - frame_.scrollY, width, kCardHead + rowsHeight + kAxis + 8);
+  height_ += phases_.height() + kGap;
+
+  const double right = phases_.right() - 10;
+  bytesLeft_ = bytes ? right - kBytesWidth : right;
+  barsLeft_ = phases_.left() + kLabelWidth;
+  barsRight_ = std::max(barsLeft_ + 40, bytesLeft_ - kFiguresWidth);
+  maxMs_ = 0;
+  maxBytes_ = 1;
+  for (const HookSide& side : content_.sides) {
+    for (const analysis::HookBucket& bucket : side.buckets) {
+      maxMs_ = std::max({maxMs_, stackedMs(bucket), bucket.total.p95});
+      maxBytes_ = std::max(
+          {maxBytes_, bucket.payloadBytes, static_cast<double>(bucket.gradientBytes.value_or(0))});
+    }
+  }
+  maxMs_ = maxMs_ > 0 ? maxMs_ : 1;
+
+  double top = phases_.top() + kCardHead;
+  for (const std::uint16_t bucket : buckets) {
+    rows_.push_back({bucket, QRectF(phases_.left(), top, width, rowHeight)});
+    for (std::size_t side = 0; side < content_.sides.size(); ++side) {
+      const analysis::HookBucket* of = content_.sides[side].find(bucket);
+      double ms = 0;
+      for (const HookPhase phase : kPhases) {
+        const double length = of == nullptr ? 0 : of->phases[static_cast<std::size_t>(phase)].p50;
+        if (length > 0) {
+          bars_.push_back({{bucket, phase},
+                           side,
+                           QRectF(barX(ms), top + kRowPad + static_cast<double>(side) * (kBar + 2),
+                                  barX(ms + length) - barX(ms), kBar)});
+        }
+        ms += length;
+      }
+    }
+    top += rowHeight;
+  }
+}
+
+void HooksScene::layCharts() {
+  const double width = frame_.size.width() - 2 * kMargin;
+  const double needed = std::max(kChartHeight, curvesHeight(content_));
+  // What is left of the canvas goes to the charts.
+  const double left = frame_.size.height() - height_ - kMargin;
+  if (width >= kWideEnoughForTwo) {
+    const double each = (width - kGap) / 2;
+    const double tall = std::max(needed, std::min(left, 2 * needed));
+    histogram_ = QRectF(kMargin, height_ - frame_.scrollY, each, tall);
+    curves_ = histogram_.translated(each + kGap, 0);
+    height_ += tall + kMargin;
+  } else {
+    histogram_ = QRectF(kMargin, height_ - frame_.scrollY, width, kChartHeight);
+    curves_ = QRectF(kMargin, histogram_.bottom() + kGap, width, needed);
+    height_ += kChartHeight + kGap + needed + kMargin;
+  }
+}
+
+double HooksScene::barX(double ms) const {
+  return barsLeft_ + ms / maxMs_ * (barsRight_ - barsLeft_);
+}
+
+std::optional<HookPick> HooksScene::pickAt(QPointF at) const {
+  for (const Bar& bar : bars_) {
+    // A sliver is as wide as a finger's reach on either side.
+    if (bar.rect.adjusted(-1, 0, 1, 0).contains(at)) {
+      return bar.pick;
+    }
+  }
+  for (const Row& row : rows_) {
+    if (row.rect.contains(at)) {
+      return HookPick{row.bucket, std::nullopt};
+    }
+  }
+  return std::nullopt;
+}
+
+QString HooksScene::figureOf(const HookPick& pick) const {
+  QStringList lines;
+  for (std::size_t i = 0; i < content_.sides.size(); ++i) {
+    const HookSide& side = content_.sides[i];
+    const analysis::Durations* durations = side.durations(pick);
+    QString line = content_.compares()
+                       ? sideName(i) + QStringLiteral(": ") + side.run->hook + QStringLiteral(", ")
+                       : QString();
+    if (durations == nullptr || durations->count() == 0) {
+      lines << line + tr("no call");
+      continue;
+    }
+    const analysis::HookBucket* bucket = side.find(pick.bucket);
+    const double share =
+        pick.phase ? bucket->shares[static_cast<std::size_t>(*pick.phase)] : bucket->share;
+    lines << line + tr("%1 calls: median %2, p95 %3, longest %4; %5 % of the hook's time")
+                        .arg(formatCount(durations->count()), msText(durations->p50),
+                             msText(durations->p95), msText(durations->max),
+                             QString::number(100 * share, 'f', 1));
+    if (!pick.phase) {
+      lines << tr("a call: %1").arg(bytesText(bucket->gradientBytes, bucket->payloadBytes));
+    }
+  }
+  return lines.join(QLatin1Char('\n'));
+}
+
+QString HooksScene::tipAt(QPointF at) const {
+  for (const Tile& tile : tiles_) {
+    if (tile.rect.contains(at)) {
+      return tile.label + QLatin1Char('\n') + tile.values.join(QLatin1Char('\n')) +
+             QLatin1Char('\n') + tile.tip;
+    }
+  }
+  const auto pick = pickAt(at);
+  if (!pick) {
+    return {};
+  }
+  QString tip = bucketTitle(pick->bucket) + QStringLiteral(", ") + phaseTitle(pick->phase) +
+                QLatin1Char('\n') + figureOf(*pick);
+  if (pick->phase) {
+    tip += QLatin1Char('\n') + phaseMeaning(*pick->phase);
+  }
+  return tip + QLatin1Char('\n') + tr("Click: its durations below, and its longest everywhere");
+}
+
+QRectF HooksScene::rectOf(const HookPick& pick, std::size_t side) const {
+  QRectF united;
+  for (const Bar& bar : bars_) {
+    if (bar.side == side && bar.pick.bucket == pick.bucket &&
+        (!pick.phase || bar.pick.phase == pick.phase)) {
+      united = united.isNull() ? bar.rect : united.united(bar.rect);
+    }
+  }
+  return united;
+}
+
+QRectF HooksScene::rowOf(std::uint16_t bucket) const {
+  const auto at = std::find_if(rows_.begin(), rows_.end(),
+                               [bucket](const Row& row) { return row.bucket == bucket; });
+  return at == rows_.end() ? QRectF() : at->rect;
+}
+
+void HooksScene::draw(DisplayList& list) const {
+  list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
+  drawTiles(list);
+  drawPhases(list);
+  const auto picked = frame_.picked ? frame_.picked : content_.heaviest();
+  drawCard(list, histogram_, palette_);
+  drawHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
+  drawCard(list, curves_, palette_);
+  drawCurves(list, curves_, content_, palette_);
+}
+
+void HooksScene::drawTiles(DisplayList& list) const {
+  for (const Tile& tile : tiles_) {
+    drawCard(list, tile.rect, palette_);
+    const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
+    list.text(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
+              palette_.textMuted, FontRole::kSmall);
+    for (int i = 0; i < tile.values.size(); ++i) {
+      double left = inner.left();
+      const double top = inner.top() + kTileLabel - 4 + i * kTileValue;
+      if (content_.compares()) {
+        const auto side = static_cast<std::size_t>(i);
+        list.text(QRectF(left, top, 16, kTileValue), sideName(side), palette_.textMuted,
+                  FontRole::kBold);
+        list.fill(QRectF(left + 13, top + 4, 3, kTileValue - 8), sideColour(palette_, side));
+        left += 22;
+      }
+      list.text(QRectF(left, top, inner.right() - left, kTileValue), tile.values[i], palette_.text,
+                FontRole::kBold);
+    }
+  }
+}
+
+}  // namespace lockstep::ui

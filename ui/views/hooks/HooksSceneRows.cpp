@@ -1,0 +1,209 @@
+#include <QCoreApplication>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HooksScene.h"
+
+// The card with a row for each bucket.
+namespace lockstep::ui {
+namespace {
+
+using analysis::HookPhase;
+
+constexpr double kBar = 18;
+constexpr double kRowPad = 6;
+constexpr double kLine = 18;
+constexpr double kBytesText = 178;
+constexpr double kNsPerMs = 1e6;
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("HooksView", text);
+}
+
+QString msText(double ms) {
+  return formatDuration(ms * kNsPerMs);
+}
+
+void fillPhase(DisplayList& list, const QRectF& rect, HookPhase phase, const Palette& palette) {
+  const QColor colour = phaseColour(palette, phase);
+  if (phase == HookPhase::kWaiting) {
+    list.fill(rect, mixed(colour, palette.background, 0.35));
+    list.hatch(rect, colour);
+  } else {
+    list.fill(rect, colour);
+  }
+}
+
+}  // namespace
+
+void HooksScene::drawPhases(DisplayList& list) const {
+  list.fill(phases_, palette_.surface, 6);
+  list.outline(phases_, palette_.gridStrong, 6);
+  const double left = phases_.left() + 10;
+  QString title = tr("Time per bucket and step");
+  const double titleWidth = textWidth(title, FontRole::kBold) + 8;
+  list.text(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_.text,
+            FontRole::kBold);
+  const analysis::HookTimes& times = content_.sides.front().run->times;
+  QString measured =
+      content_.rank ? tr("medians of rank %1").arg(*content_.rank) : tr("medians over all ranks");
+  measured += tr(", from step %1 on; the line ends at the p95 of a whole call")
+                  .arg(times.warmUp.firstMeasured);
+  if (times.incompleteSteps > 0) {
+    measured += tr("; %1 steps left out, since events were dropped").arg(times.incompleteSteps);
+  }
+  list.text(QRectF(left + titleWidth + 8, phases_.top() + 6,
+                   phases_.right() - left - titleWidth - 18, kLine),
+            measured, palette_.textMuted, FontRole::kSmall);
+  drawLegend(list);
+  if (rows_.empty()) {
+    list.text(phases_.adjusted(10, 50, -10, -10),
+              tr("No phase of a hook was recorded in the measured steps"), palette_.textMuted,
+              FontRole::kNormal, Qt::AlignHCenter | Qt::AlignVCenter);
+    return;
+  }
+  drawAxis(list);
+  for (const Row& row : rows_) {
+    if (row.rect.bottom() >= 0 && row.rect.top() <= frame_.size.height()) {
+      drawRow(list, row);
+    }
+  }
+}
+
+void HooksScene::drawLegend(DisplayList& list) const {
+  double x = phases_.left() + 10;
+  const double top = phases_.top() + 30;
+  for (const HookPhase phase : {HookPhase::kEncode, HookPhase::kQueued, HookPhase::kWaiting,
+                                HookPhase::kTransfer, HookPhase::kDecode}) {
+    const QString title = phaseTitle(phase);
+    const double width = textWidth(title, FontRole::kSmall);
+    fillPhase(list, QRectF(x, top + 3, 16, 11), phase, palette_);
+    list.text(QRectF(x + 21, top, width + 4, kLine), title, palette_.textMuted, FontRole::kSmall);
+    x += 21 + width + 16;
+  }
+  if (content_.compares()) {
+    for (std::size_t side = 0; side < content_.sides.size(); ++side) {
+      const HookRun& run = *content_.sides[side].run;
+      const QString text =
+          sideName(side) + QStringLiteral("  ") + run.hook + QStringLiteral(", ") + run.run;
+      const double width = textWidth(text, FontRole::kSmall) + 4;
+      list.fill(QRectF(x, top + 3, 3, 12), sideColour(palette_, side));
+      list.text(QRectF(x + 7, top, width, kLine), text, palette_.text, FontRole::kSmall);
+      x += width + 22;
+    }
+  }
+  if (bytesLeft_ < phases_.right() - 20) {
+    list.text(QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kLine),
+              tr("Bytes: gradients (outlined), collectives (solid)"), palette_.textMuted,
+              FontRole::kSmall);
+  }
+}
+
+void HooksScene::drawAxis(DisplayList& list) const {
+  const double top = rows_.front().rect.top();
+  const double bottom = rows_.back().rect.bottom();
+  const double step =
+      niceStep(maxMs_, std::max(2, static_cast<int>((barsRight_ - barsLeft_) / 90)));
+  for (double ms = 0; ms <= maxMs_ * 1.0001; ms += step) {
+    const double x = barX(ms);
+    list.line(QPointF(x, top), QPointF(x, bottom + 4),
+              ms == 0 ? palette_.gridStrong : palette_.grid);
+    list.text(QRectF(x - 45, bottom + 4, 90, kLine),
+              ms == 0 ? QStringLiteral("0")
+                      : formatTime(ms * kNsPerMs, step * kNsPerMs, maxMs_ * kNsPerMs),
+              palette_.textMuted, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+  }
+}
+
+void HooksScene::drawRow(DisplayList& list, const Row& row) const {
+  const bool picked = frame_.picked && frame_.picked->bucket == row.bucket;
+  if (picked || (frame_.hovered && frame_.hovered->bucket == row.bucket)) {
+    list.fill(row.rect.adjusted(1, 0, -1, 0),
+              mixed(palette_.accent, palette_.surface, picked ? 0.12 : 0.06));
+  }
+  if (picked) {
+    list.fill(QRectF(row.rect.left() + 1, row.rect.top(), 3, row.rect.height()), palette_.accent);
+  }
+  list.text(QRectF(row.rect.left() + 10, row.rect.top(), barsLeft_ - row.rect.left() - 30,
+                   row.rect.height()),
+            bucketTitle(row.bucket), palette_.text);
+  for (std::size_t side = 0; side < content_.sides.size(); ++side) {
+    drawSide(list, row, side);
+  }
+}
+
+void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) const {
+  const double top = row.rect.top() + kRowPad + static_cast<double>(side) * (kBar + 2);
+  if (content_.compares()) {
+    list.text(QRectF(barsLeft_ - 20, top, 14, kBar), sideName(side), palette_.textMuted,
+              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.fill(QRectF(barsLeft_ - 4, top + 2, 3, kBar - 4), sideColour(palette_, side));
+  }
+  const analysis::HookBucket* bucket = content_.sides[side].find(row.bucket);
+  if (bucket == nullptr) {
+    list.text(QRectF(barsLeft_ + 6, top, 200, kBar), tr("no such bucket"), palette_.textMuted,
+              FontRole::kSmall);
+    return;
+  }
+  double end = barsLeft_;
+  for (const Bar& bar : bars_) {
+    if (bar.side != side || bar.pick.bucket != row.bucket) {
+      continue;
+    }
+    fillPhase(list, bar.rect, *bar.pick.phase, palette_);
+    end = bar.rect.right();
+    const bool picked = frame_.picked == bar.pick;
+    if (picked || frame_.hovered == bar.pick) {
+      list.outline(bar.rect.adjusted(-1, -1, 1, 1), picked ? palette_.accent : palette_.hover);
+    }
+  }
+  const double middle = top + kBar / 2;
+  const double p95 = barX(bucket->total.p95);
+  if (p95 > end) {
+    list.line(QPointF(end, middle), QPointF(p95, middle), palette_.textMuted);
+  }
+  list.line(QPointF(p95, top + 3), QPointF(p95, top + kBar - 3), palette_.text, 1.5);
+  const double text = std::max(end, p95) + 8;
+  list.text(QRectF(text, top, std::max(0.0, bytesLeft_ - 12 - text), kBar),
+            tr("%1, p95 %2").arg(msText(bucket->total.p50), msText(bucket->total.p95)),
+            palette_.text, FontRole::kSmall);
+  drawBytes(list, QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kBar), *bucket);
+}
+
+void HooksScene::drawBytes(DisplayList& list, const QRectF& rect,
+                           const analysis::HookBucket& bucket) const {
+  if (rect.width() < kBytesText + 40) {
+    return;
+  }
+  const double full = rect.width() - kBytesText - 8;
+  const auto widthOf = [&](double bytes) { return bytes / maxBytes_ * full; };
+  const QColor colour = palette_.tone(Tone::kCopy);
+  if (bucket.gradientBytes) {
+    list.outline(QRectF(rect.left(), rect.top() + 1,
+                        std::max(2.0, widthOf(static_cast<double>(*bucket.gradientBytes))),
+                        rect.height() - 2),
+                 palette_.textMuted);
+  }
+  if (bucket.payloadBytes > 0) {
+    list.fill(QRectF(rect.left(), rect.top() + 4, std::max(1.5, widthOf(bucket.payloadBytes)),
+                     rect.height() - 8),
+              colour);
+  }
+  QString text;
+  if (!bucket.gradientBytes) {
+    text = bucket.payloadBytes > 0 ? formatBytes(bucket.payloadBytes) : QString();
+  } else {
+    text = formatBytes(static_cast<double>(*bucket.gradientBytes)) + QStringLiteral(" → ") +
+           (bucket.payloadBytes > 0 ? formatBytes(bucket.payloadBytes) : tr("nothing"));
+    if (const auto ratio = bucket.ratio()) {
+      text += QStringLiteral("   ") + ratioText(*ratio);
+    }
+  }
+  list.text(QRectF(rect.right() - kBytesText, rect.top(), kBytesText, rect.height()), text,
+            palette_.text, FontRole::kSmall);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,312 @@
+#include "ui/views/hooks/HooksView.h"
+
+#include <QCoreApplication>
+#include <QScrollBar>
+#include <QStackedLayout>
+#include <QTableView>
+#include <QThreadPool>
+#include <QToolTip>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/model/Format.h"
+#include "ui/model/ViewState.h"
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/hooks/LiveParametersPanel.h"
+#include "ui/views/hooks/HooksTable.h"
+
+// The run, its numbers from the pool, and the canvas. Controls, table and selection stand in
+// HooksViewControls.cpp.
+namespace lockstep::ui {
+namespace {
+
+constexpr double kWheelPixels = 48;
+
+/// Runs `work` on a thread of the pool and brings what it returns to `take` on the UI thread,
+/// unless the view is gone by then.
+template <typename Work, typename Take>
+void onPool(HooksView* view, Work work, Take take) {
+  QThreadPool::globalInstance()->start(
+      [self = QPointer<HooksView>(view), work = std::move(work), take = std::move(take)] {
+        auto result = work();
+        QMetaObject::invokeMethod(
+            QCoreApplication::instance(),
+            [self, take, result = std::move(result)] {
+              if (self) {
+                take(result);
+              }
+            },
+            Qt::QueuedConnection);
+      });
+}
+
+}  // namespace
+
+HooksView::HooksView(QWidget* parent) : RunView(parent) {
+  setObjectName("hooksView");
+  setAccessibleName(tr("Hooks"));
+  buildControls();
+  makeActions();
+  showState();
+}
+
+HooksView::~HooksView() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void HooksView::setRun(const OpenRun& run) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  if (run_.analyser != nullptr) {
+    run_.analyser->disconnect(this);
+  }
+  if (run_.state != nullptr) {
+    run_.state->disconnect(this);
+  }
+  run_ = run;
+  model_ = run.model;
+  runTicket_ += 1;
+  contentTicket_ += 1;
+  first_.reset();
+  picked_.reset();
+  hovered_.reset();
+  failure_.clear();
+  scrollY_ = 0;
+  stale_ = true;
+  making_ = false;
+  takeContent(nullptr);
+  live_->setRun(run.model);
+  if (run_.any()) {
+    connect(run_.analyser, &RunAnalyser::ready, this, &HooksView::analysisReady);
+    connect(run_.state, &ViewState::selectionChanged, this, &HooksView::takeSelection);
+    connect(model_, &RunModel::changed, this, [this] {
+      if (isVisible()) {
+        run_.analyser->want();
+      }
+    });
+    connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
+      failure_ = sentence;
+      showState();
+    });
+    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
+    // What the analysis does not see, such as the wire's bytes at the end, moves this.
+    connect(model_, &RunModel::infoChanged, this, &HooksView::analysisReady);
+    fillRanks();
+    analysisReady();
+  }
+  fillOthers();
+}
+
+void HooksView::setTheme(Theme theme) {
+  theme_ = theme;
+  canvas_->repaintSoon();
+}
+
+void HooksView::showEvent(QShowEvent* event) {
+  RunView::showEvent(event);
+  remake();
+}
+
+void HooksView::resizeEvent(QResizeEvent* event) {
+  RunView::resizeEvent(event);
+  updateScrollBar();
+}
+
+void HooksView::analysisReady() {
+  stale_ = true;
+  remake();
+}
+
+// Only while in sight: what comes meanwhile is taken when the view is shown.
+void HooksView::remake() {
+  if (!isVisible() || !run_.any()) {
+    return;
+  }
+  run_.analyser->want();
+  const auto latest = run_.analyser->latest();
+  if (!stale_ || making_ || latest == nullptr) {
+    showState();
+    return;
+  }
+  stale_ = false;
+  making_ = true;
+  onPool(
+      this, [facts = hookFactsOf(*model_), latest] { return makeHookRun(facts, *latest); },
+      [this, ticket = runTicket_](const std::shared_ptr<const HookRun>& made) {
+        if (ticket != runTicket_) {
+          return;
+        }
+        making_ = false;
+        first_ = made;
+        fillRanks();
+        prepare();
+        remake();  // when more came meanwhile
+      });
+}
+
+void HooksView::compareWith(const QString& path) {
+  otherTicket_ += 1;
+  otherPath_ = path;
+  failure_.clear();
+  second_.reset();
+  fillOthers();
+  if (path.isEmpty()) {
+    prepare();
+    return;
+  }
+  onPool(
+      this, [file = std::filesystem::path(path.toStdString())] { return readHookRun(file); },
+      [this, ticket = otherTicket_](const base::Result<std::shared_ptr<const HookRun>>& read) {
+        if (ticket != otherTicket_) {
+          return;
+        }
+        if (read.ok()) {
+          second_ = read.value();
+        } else {
+          failure_ = QString::fromStdString(read.error().message());
+          otherPath_.clear();
+          fillOthers();
+          emit failed(failure_);
+        }
+        prepare();
+      });
+}
+
+void HooksView::prepare() {
+  if (first_ == nullptr) {
+    showState();
+    return;
+  }
+  std::vector<std::shared_ptr<const HookRun>> runs{first_};
+  if (second_ != nullptr) {
+    runs.push_back(second_);
+  }
+  contentTicket_ += 1;
+  onPool(
+      this, [runs, rank = chosenRank()] { return makeHooksContent(runs, rank); },
+      [this, ticket = contentTicket_](const std::shared_ptr<const HooksContent>& content) {
+        if (ticket == contentTicket_) {
+          takeContent(content);
+        }
+      });
+}
+
+void HooksView::takeContent(std::shared_ptr<const HooksContent> content) {
+  content_ = std::move(content);
+  rows_->setContent(content_);
+  table_->setColumnHidden(HooksTable::kRun, content_ == nullptr || !content_->compares());
+  if (content_ != nullptr && !picked_) {
+    picked_ = content_->heaviest();
+  }
+  markRow();
+  showState();
+  updateScrollBar();
+  describe();
+  canvas_->repaintSoon();
+  emit contentChanged();
+}
+
+HooksFrame HooksView::frame(QSizeF size) const {
+  return {size, scrollY_, picked_, hovered_};
+}
+
+std::optional<QPointF> HooksView::positionOf(const HookPick& pick, std::size_t side) const {
+  if (content_ == nullptr) {
+    return std::nullopt;
+  }
+  const HooksFrame now = frame(canvas_->size());
+  const QRectF rect = HooksScene(*content_, Palette::of(theme_), now).rectOf(pick, side);
+  const QPointF middle = rect.center();
+  return !rect.isEmpty() && QRectF(canvas_->rect()).contains(middle) ? std::optional(middle)
+                                                                     : std::nullopt;
+}
+
+void HooksView::paintCanvas(DisplayList& list, QSizeF size) {
+  if (content_ == nullptr) {
+    list.fill(QRectF(QPointF(0, 0), size), Palette::of(theme_).background);
+    return;
+  }
+  const HooksFrame now = frame(size);
+  HooksScene(*content_, Palette::of(theme_), now).draw(list);
+}
+
+void HooksView::pointerPressed(const PointerInput& input) {
+  canvas_->setFocus(Qt::MouseFocusReason);
+  if (content_ == nullptr || input.button != Qt::LeftButton) {
+    return;
+  }
+  const HooksFrame now = frame(canvas_->size());
+  if (const auto hit = HooksScene(*content_, Palette::of(theme_), now).pickAt(input.position)) {
+    pick(*hit, true);
+  }
+}
+
+void HooksView::pointerMoved(const PointerInput& input) {
+  if (content_ == nullptr) {
+    return;
+  }
+  const HooksFrame now = frame(canvas_->size());
+  const HooksScene scene(*content_, Palette::of(theme_), now);
+  const auto hit = scene.pickAt(input.position);
+  canvas_->setCursor(hit ? Qt::PointingHandCursor : Qt::ArrowCursor);
+  const QString tip = scene.tipAt(input.position);
+  if (tip.isEmpty()) {
+    QToolTip::hideText();
+  } else {
+    QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), tip, canvas_);
+  }
+  if (hit != hovered_) {
+    hovered_ = hit;
+    canvas_->repaintSoon();
+  }
+}
+
+void HooksView::pointerLeft() {
+  hovered_.reset();
+  canvas_->repaintSoon();
+}
+
+void HooksView::wheelTurned(const WheelInput& input) {
+  scrollBar_->setValue(
+      static_cast<int>(std::lround(scrollBar_->value() - input.stepsY * kWheelPixels)));
+}
+
+void HooksView::updateScrollBar() {
+  double most = 0;
+  if (content_ != nullptr) {
+    const HooksFrame now = frame(canvas_->size());
+    const HooksScene scene(*content_, Palette::of(theme_), now);
+    most = std::max(0.0, scene.contentHeight() - canvas_->height());
+  }
+  scrollBar_->setVisible(most > 1);
+  scrollBar_->setRange(0, static_cast<int>(std::ceil(most)));
+  scrollBar_->setPageStep(std::max(1, canvas_->height()));
+  scrollBar_->setSingleStep(static_cast<int>(kWheelPixels));
+}
+
+// What a screen reader says about the picture.
+void HooksView::describe() {
+  if (content_ == nullptr) {
+    canvas_->setAccessibleDescription(tr("Nothing was measured yet."));
+    return;
+  }
+  QStringList parts;
+  for (const HookSide& side : content_->sides) {
+    QStringList buckets;
+    for (const analysis::HookBucket& bucket : side.buckets) {
+      buckets << tr("%1 %2 in the median")
+                     .arg(bucketTitle(bucket.bucket), formatDuration(bucket.total.p50 * 1e6));
+    }
+    parts << tr("Hook %1 of %2: %3.").arg(side.run->hook, side.run->run, buckets.join(", "));
+  }
+  if (picked_) {
+    parts
+        << tr("Shown below: %1, %2.").arg(bucketTitle(picked_->bucket), phaseTitle(picked_->phase));
+  }
+  canvas_->setAccessibleDescription(parts.join(QLatin1Char(' ')));
+}
+
+}  // namespace lockstep::ui

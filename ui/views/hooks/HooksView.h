@@ -1,0 +1,136 @@
+#pragma once
+
+#include <QPointer>
+#include <QStringList>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "ui/canvas/Canvas.h"
+#include "ui/views/RunView.h"
+#include "ui/views/hooks/HooksContent.h"
+#include "ui/views/hooks/HooksScene.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QScrollBar;
+class QSortFilterProxyModel;
+class QStackedLayout;
+class QTableView;
+
+namespace lockstep::ui {
+
+class EmptyState;
+class HooksTable;
+class LiveParametersPanel;
+
+/// What the communication hook of a run does: the time of its phases for each bucket, bytes before
+/// and after, how its durations are distributed, what it counts over the steps; of two runs, over
+/// each other. The numbers are made on a thread of the pool. [ui-thread]
+class HooksView : public RunView, private CanvasClient {
+  Q_OBJECT
+
+ public:
+  explicit HooksView(QWidget* parent = nullptr);
+  ~HooksView() override;
+
+  void setRun(const OpenRun& run) override;
+  void setTheme(Theme theme) override;
+  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
+
+  /// Run files that are offered to be laid over the open one, the latest first.
+  void setOtherRuns(const QStringList& paths);
+  /// Lays the run of a file over the open one; empty: shows the open one alone.
+  void compareWith(const QString& path);
+
+  [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  [[nodiscard]] QTableView* table() const { return table_; }
+  [[nodiscard]] const HooksContent* content() const { return content_.get(); }
+  [[nodiscard]] const std::optional<HookPick>& picked() const { return picked_; }
+  /// The middle of a bar in coordinates of the canvas, for tests and tours; nothing when it is not
+  /// in sight.
+  [[nodiscard]] std::optional<QPointF> positionOf(const HookPick& pick, std::size_t side = 0) const;
+
+ signals:
+  /// The user wants a hook: show the hook manager.
+  void loadHookRequested();
+  /// A run that was to be compared could not be read; one sentence.
+  void failed(const QString& sentence);
+  /// The content is new: for tests.
+  void contentChanged();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerLeft() override;
+  void wheelTurned(const WheelInput& input) override;
+
+  void buildControls();
+  void buildTable();
+  void makeActions();
+  void makeAction(const QString& text, int key, void (HooksView::*act)());
+  void analysisReady();
+  void remake();
+  void prepare();
+  void takeContent(std::shared_ptr<const HooksContent> content);
+  [[nodiscard]] std::optional<int> chosenRank() const;
+  void fillRanks();
+  void fillOthers();
+  void otherChosen(int index);
+  void pick(const HookPick& pick, bool select);
+  void selectLongest(const HookPick& pick);
+  void takeSelection();
+  void movePick(int rows, int phases);
+  void nextBucket() { movePick(1, 0); }
+  void previousBucket() { movePick(-1, 0); }
+  void nextPhase() { movePick(0, 1); }
+  void previousPhase() { movePick(0, -1); }
+  void markRow();
+  void showState();
+  void updateScrollBar();
+  void describe();
+  [[nodiscard]] HooksFrame frame(QSizeF size) const;
+
+  OpenRun run_;
+  QPointer<RunModel> model_;
+  QList<QAction*> actions_;
+  Theme theme_ = Theme::kLight;
+  QComboBox* ranks_ = nullptr;
+  QComboBox* others_ = nullptr;
+  QLabel* sentence_ = nullptr;  // of the default allreduce, or of what failed
+  QPushButton* load_ = nullptr;
+  QWidget* banner_ = nullptr;
+  LiveParametersPanel* live_ = nullptr;
+  Canvas* canvas_ = nullptr;
+  QScrollBar* scrollBar_ = nullptr;
+  HooksTable* rows_ = nullptr;
+  QSortFilterProxyModel* sorted_ = nullptr;
+  QTableView* table_ = nullptr;
+  EmptyState* empty_ = nullptr;
+  EmptyState* waiting_ = nullptr;
+  QStackedLayout* stack_ = nullptr;
+
+  std::shared_ptr<const HookRun> first_;
+  std::shared_ptr<const HookRun> second_;
+  std::shared_ptr<const HooksContent> content_;
+  QStringList otherRuns_;
+  QString otherPath_;
+  QString failure_;
+  std::optional<HookPick> picked_;
+  std::optional<HookPick> hovered_;
+  double scrollY_ = 0;
+  bool stale_ = true;  // the analysis is newer than `first_`
+  bool making_ = false;
+  bool picking_ = false;   // the view changes the selection itself
+  quint64 runTicket_ = 0;  // results for another run are dropped
+  quint64 otherTicket_ = 0;
+  quint64 contentTicket_ = 0;
+};
+
+}  // namespace lockstep::ui

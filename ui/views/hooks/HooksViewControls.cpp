@@ -1,0 +1,378 @@
+#include <QAction>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSortFilterProxyModel>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/model/ViewState.h"
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/hooks/LiveParametersPanel.h"
+#include "ui/panels/hooks/TableCopy.h"
+#include "ui/views/hooks/HooksTable.h"
+#include "ui/views/hooks/HooksView.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::HookPhase;
+using trace::EventKind;
+
+constexpr int kAllRanks = -1;
+
+QString defaultSentence() {
+  return HooksView::tr("Default all-reduce: no hook was loaded in this run");
+}
+
+/// What a span of the run is to the hook; nothing when it is none of its doing.
+std::optional<HookPick> pickOfSpan(const Span& span) {
+  switch (span.kind) {
+    case EventKind::kHookEncode:
+      return HookPick{span.bucket, HookPhase::kEncode};
+    case EventKind::kHookDecode:
+      return HookPick{span.bucket, HookPhase::kDecode};
+    case EventKind::kHookCommunicate:
+      return HookPick{span.bucket, HookPhase::kTransfer};
+    case EventKind::kCollective:
+    case EventKind::kShaped:
+    case EventKind::kChecked:
+      return span.hasBucket() ? std::optional(HookPick{span.bucket, HookPhase::kTransfer})
+                              : std::nullopt;
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
+    case EventKind::kWait:
+    case EventKind::kCopyOut:
+      return span.hasBucket() ? std::optional(HookPick{span.bucket, std::nullopt}) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void HooksView::buildControls() {
+  ranks_ = new QComboBox;
+  ranks_->setObjectName("hooksRank");
+  ranks_->setAccessibleName(tr("Ranks"));
+  ranks_->setToolTip(tr("Whose calls are measured: waiting differs from rank to rank"));
+  ranks_->addItem(tr("All ranks"), kAllRanks);
+  connect(ranks_, &QComboBox::activated, this, &HooksView::prepare);
+  others_ = new QComboBox;
+  others_->setObjectName("hooksOther");
+  others_->setAccessibleName(tr("Compare with"));
+  others_->setToolTip(tr("Lays another run's hook over this one"));
+  others_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  connect(others_, &QComboBox::activated, this, &HooksView::otherChosen);
+  auto* row = new QHBoxLayout;
+  row->setContentsMargins(10, 6, 10, 0);
+  row->addWidget(ranks_);
+  auto* label = new QLabel(tr("Compare &with"));
+  label->setBuddy(others_);
+  row->addSpacing(8);
+  row->addWidget(label);
+  row->addWidget(others_);
+  row->addStretch(1);
+
+  sentence_ = new QLabel;
+  sentence_->setObjectName("hooksSentence");
+  sentence_->setWordWrap(true);
+  load_ = new QPushButton(tr("Load a hook…"));
+  load_->setObjectName("hooksLoad");
+  connect(load_, &QPushButton::clicked, this, &HooksView::loadHookRequested);
+  banner_ = new QWidget;
+  auto* bannerRow = new QHBoxLayout(banner_);
+  bannerRow->setContentsMargins(12, 4, 10, 0);
+  bannerRow->addWidget(sentence_, 1);
+  bannerRow->addWidget(load_);
+
+  live_ = new LiveParametersPanel;
+  connect(live_, &LiveParametersPanel::failed, this, [this](const QString& sentence) {
+    failure_ = sentence;
+    showState();
+  });
+
+  canvas_ = new Canvas(this, nullptr);
+  canvas_->setFocusPolicy(Qt::StrongFocus);
+  canvas_->setAccessibleName(tr("Time and bytes of the hook"));
+  scrollBar_ = new QScrollBar(Qt::Vertical);
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
+    scrollY_ = value;
+    canvas_->repaintSoon();
+  });
+  auto* drawing = new QWidget;
+  auto* drawingRow = new QHBoxLayout(drawing);
+  drawingRow->setContentsMargins(0, 0, 0, 0);
+  drawingRow->setSpacing(0);
+  drawingRow->addWidget(canvas_, 1);
+  drawingRow->addWidget(scrollBar_);
+
+  buildTable();
+  auto* splitter = new QSplitter(Qt::Vertical);
+  splitter->addWidget(drawing);
+  splitter->addWidget(table_);
+  splitter->setStretchFactor(0, 4);
+  splitter->setStretchFactor(1, 1);
+  splitter->setCollapsible(0, false);
+  connect(splitter, &QSplitter::splitterMoved, this, &HooksView::updateScrollBar);
+
+  auto* page = new QWidget;
+  auto* column = new QVBoxLayout(page);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(4);
+  column->addLayout(row);
+  column->addWidget(banner_);
+  column->addWidget(live_);
+  column->addWidget(splitter, 1);
+
+  empty_ = new EmptyState(defaultSentence(), tr("Load a hook…"));
+  connect(empty_, &EmptyState::activated, this, &HooksView::loadHookRequested);
+  waiting_ = new EmptyState(QString(), QString());
+  stack_ = new QStackedLayout(this);
+  stack_->addWidget(page);
+  stack_->addWidget(empty_);
+  stack_->addWidget(waiting_);
+  fillOthers();
+}
+
+void HooksView::buildTable() {
+  rows_ = new HooksTable(this);
+  sorted_ = new QSortFilterProxyModel(this);
+  sorted_->setSourceModel(rows_);
+  sorted_->setSortRole(Qt::EditRole);
+  table_ = new QTableView;
+  table_->setObjectName("hooksTable");
+  table_->setAccessibleName(tr("Times and bytes of the hook as a table"));
+  table_->setModel(sorted_);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(HooksTable::kBucket, Qt::AscendingOrder);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setTabKeyNavigation(false);
+  table_->setAlternatingRowColors(true);
+  table_->setShowGrid(false);
+  table_->setWordWrap(false);
+  table_->setColumnHidden(HooksTable::kRun, true);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->setColumnWidth(HooksTable::kRun, fontMetrics().horizontalAdvance("B  hierarchical__"));
+  table_->setColumnWidth(HooksTable::kPhase,
+                         fontMetrics().horizontalAdvance("waiting for peers__"));
+  for (int column = HooksTable::kCount; column < HooksTable::kColumnCount; ++column) {
+    table_->setColumnWidth(column, fontMetrics().horizontalAdvance("Collectives____"));
+  }
+  table_->setMinimumHeight(fontMetrics().height() * 4);
+  makeCopyable(*table_);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (!picking_ && current.isValid()) {
+              pick(rows_->pickOf(sorted_->mapToSource(current).row()), true);
+            }
+          });
+}
+
+void HooksView::makeAction(const QString& text, int key, void (HooksView::*act)()) {
+  auto* action = new QAction(text, this);
+  action->setShortcut(QKeySequence(key));
+  action->setShortcutContext(
+      Qt::WidgetShortcut);  // the table and the combos have arrows of their own
+  connect(action, &QAction::triggered, this, act);
+  canvas_->addAction(action);
+  actions_.push_back(action);
+}
+
+void HooksView::makeActions() {
+  makeAction(tr("Next bucket"), Qt::Key_Down, &HooksView::nextBucket);
+  makeAction(tr("Previous bucket"), Qt::Key_Up, &HooksView::previousBucket);
+  makeAction(tr("Next phase"), Qt::Key_Right, &HooksView::nextPhase);
+  makeAction(tr("Previous phase"), Qt::Key_Left, &HooksView::previousPhase);
+}
+
+void HooksView::setOtherRuns(const QStringList& paths) {
+  otherRuns_ = paths;
+  fillOthers();
+}
+
+void HooksView::fillOthers() {
+  const QSignalBlocker quiet(others_);
+  others_->clear();
+  others_->addItem(tr("no other run"), QString());
+  QStringList paths = otherRuns_;
+  if (!otherPath_.isEmpty() && !paths.contains(otherPath_)) {
+    paths.prepend(otherPath_);
+  }
+  const QString own =
+      model_ == nullptr ? QString() : QString::fromStdString(model_->path().string());
+  for (const QString& path : paths) {
+    if (path != own) {
+      others_->addItem(QFileInfo(path).completeBaseName(), path);
+      others_->setItemData(others_->count() - 1, path, Qt::ToolTipRole);
+    }
+  }
+  others_->insertSeparator(others_->count());
+  others_->addItem(tr("Another file…"));
+  others_->setCurrentIndex(otherPath_.isEmpty() ? 0 : others_->findData(otherPath_));
+}
+
+void HooksView::otherChosen(int index) {
+  if (index != others_->count() - 1) {
+    compareWith(others_->itemData(index).toString());
+    return;
+  }
+  fillOthers();  // the entry is a command, not a choice
+  auto* dialog =
+      new QFileDialog(this, tr("Compare with a run"), QString(), tr("Run files (*.lockstep)"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setFileMode(QFileDialog::ExistingFile);
+  connect(dialog, &QFileDialog::fileSelected, this, &HooksView::compareWith);
+  dialog->open();
+}
+
+std::optional<int> HooksView::chosenRank() const {
+  const int rank = ranks_->currentData().toInt();
+  return rank == kAllRanks ? std::nullopt : std::optional(rank);
+}
+
+void HooksView::fillRanks() {
+  const int count = model_ == nullptr ? 0 : model_->rankCount();
+  if (ranks_->count() == count + 1) {
+    return;
+  }
+  const QSignalBlocker quiet(ranks_);
+  const QVariant chosen = ranks_->currentData();
+  ranks_->clear();
+  ranks_->addItem(tr("All ranks"), kAllRanks);
+  for (int rank = 0; rank < count; ++rank) {
+    ranks_->addItem(tr("Rank %1").arg(rank), rank);
+  }
+  ranks_->setCurrentIndex(std::max(0, ranks_->findData(chosen)));
+}
+
+void HooksView::showState() {
+  enum Page { kShown, kEmpty, kWaiting };
+  const auto say = [this](const QString& sentence) {
+    waiting_->setSentence(sentence);
+    stack_->setCurrentIndex(kWaiting);
+  };
+  if (!run_.any()) {
+    say(tr("No run is open. Start an experiment or open a run file to see what its hook does."));
+    return;
+  }
+  if (first_ == nullptr) {
+    say(!failure_.isEmpty()   ? failure_
+        : !model_->isLoaded() ? tr("Reading the run…")
+                              : tr("Measuring what the hook does…"));
+    return;
+  }
+  const bool nothing = first_->times.calls.empty() && first_->curves.empty();
+  if (nothing && !first_->plugin && second_ == nullptr && !model_->isLive()) {
+    stack_->setCurrentIndex(kEmpty);
+    return;
+  }
+  stack_->setCurrentIndex(kShown);
+  const bool plain = !first_->plugin;
+  banner_->setVisible(plain || !failure_.isEmpty());
+  load_->setVisible(failure_.isEmpty());
+  sentence_->setText(!failure_.isEmpty() ? failure_
+                     : first_->hook == QLatin1String("noop")
+                         ? tr("noop: no hook was loaded in this run, and no gradient is sent")
+                         : defaultSentence());
+}
+
+void HooksView::markRow() {
+  const int row = picked_ ? rows_->rowOf(*picked_) : -1;
+  picking_ = true;
+  if (row < 0) {
+    table_->clearSelection();
+  } else if (const QModelIndex index = sorted_->mapFromSource(rows_->index(row, 0));
+             rows_->pickOf(sorted_
+                               ->mapToSource(table_->currentIndex().isValid()
+                                                 ? table_->currentIndex()
+                                                 : index)
+                               .row()) != *picked_ ||
+             !table_->selectionModel()->hasSelection()) {
+    table_->selectRow(index.row());
+  }
+  picking_ = false;
+}
+
+void HooksView::pick(const HookPick& pick, bool select) {
+  picked_ = pick;
+  markRow();
+  canvas_->repaintSoon();
+  describe();
+  if (select) {
+    selectLongest(pick);
+  }
+}
+
+// The selection that all views share is a span: the one in which the longest such phase begins.
+void HooksView::selectLongest(const HookPick& pick) {
+  if (!run_.any() || first_ == nullptr) {
+    return;
+  }
+  const analysis::HookCall* call =
+      analysis::longestCall(first_->times, pick.bucket, pick.phase, chosenRank());
+  if (call == nullptr) {
+    return;
+  }
+  const bool encode = pick.phase == HookPhase::kEncode;
+  const bool decode = pick.phase == HookPhase::kDecode;
+  const std::uint64_t ticks = encode                        ? call->encodeTicks
+                              : decode                      ? call->decodeTicks
+                              : call->communicateTicks != 0 ? call->communicateTicks
+                                                            : call->startTicks;
+  const int lane = laneId(call->rank, LaneRole::kHook);
+  const Lane* spans = model_->lane(lane);
+  const double ns = model_->toNs(ticks) + model_->nsPerTick() / 2;
+  for (int row = 0; spans != nullptr && row < static_cast<int>(spans->rows.size()); ++row) {
+    const auto span = model_->findSpan(lane, row, ns);
+    if (span && span->bucket == pick.bucket && span->step == call->step &&
+        model_->toTicks(span->startNs + model_->nsPerTick() / 2) == ticks) {
+      picking_ = true;
+      run_.state->select(span);
+      picking_ = false;
+      return;
+    }
+  }
+}
+
+void HooksView::takeSelection() {
+  if (picking_ || content_ == nullptr || !run_.state->selection()) {
+    return;
+  }
+  const auto selected = pickOfSpan(*run_.state->selection());
+  if (selected && content_->sides.front().find(selected->bucket) != nullptr) {
+    pick(*selected, false);
+  }
+}
+
+void HooksView::movePick(int rows, int phases) {
+  if (content_ == nullptr || content_->buckets().empty()) {
+    return;
+  }
+  const std::vector<std::uint16_t> buckets = content_->buckets();
+  HookPick next = picked_.value_or(HookPick{buckets.front(), std::nullopt});
+  const auto at = std::find(buckets.begin(), buckets.end(), next.bucket);
+  const auto row = at == buckets.end() ? 0 : static_cast<int>(at - buckets.begin());
+  const int last = static_cast<int>(buckets.size()) - 1;
+  next.bucket = buckets[static_cast<std::size_t>(std::clamp(row + rows, 0, last))];
+  if (phases != 0) {  // all phases stand before the first
+    const int phase = next.phase ? static_cast<int>(*next.phase) : -1;
+    const int moved = std::clamp(phase + phases, -1, analysis::kHookPhases - 1);
+    next.phase = moved < 0 ? std::nullopt : std::optional(static_cast<HookPhase>(moved));
+  }
+  pick(next, true);
+}
+
+}  // namespace lockstep::ui

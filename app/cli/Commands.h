@@ -16,6 +16,7 @@ void addList(CLI::App& app, Command& chosen);
 void addValidate(CLI::App& app, Command& chosen);
 void addRun(CLI::App& app, Command& chosen);
 void addInfo(CLI::App& app, Command& chosen);
+void addCompare(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);
 void addSet(CLI::App& app, Command& chosen);
 void addStop(CLI::App& app, Command& chosen);

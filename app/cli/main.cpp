@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   cli::addValidate(app, chosen);
   cli::addRun(app, chosen);
   cli::addInfo(app, chosen);
+  cli::addCompare(app, chosen);
   cli::addHooks(app, chosen);
   cli::addSet(app, chosen);
   cli::addStop(app, chosen);
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
   if (!chosen) {
     const auto extras = app.remaining();
     cli::complain((extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-                  "; there are list, validate, run, info, hooks, set, stop and copy, see lockstep --help");
+                  "; there are list, validate, run, info, compare, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

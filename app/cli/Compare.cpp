@@ -1,0 +1,150 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <memory>
+
+#include "app/cli/Commands.h"
+#include "app/cli/ComparedRun.h"
+#include "app/cli/Complaint.h"
+#include "app/cli/TextTable.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr std::size_t kReasonsShown = 8;
+
+std::string numberText(const std::optional<double>& value, const char* unknown = "-") {
+  if (!value) {
+    return unknown;
+  }
+  return std::abs(*value) >= 10'000 ? fmt::format("{:.0f}", *value) : fmt::format("{:.4g}", *value);
+}
+
+std::string signedText(const std::optional<double>& value) {
+  return value && *value > 0 ? "+" + numberText(value) : numberText(value);
+}
+
+/// From ten times on as a factor: nobody reads thousands of per cent.
+std::string percentText(const std::optional<double>& percent) {
+  if (!percent) {
+    return "-";
+  }
+  return *percent >= 900 ? fmt::format("x{:.3g}", 1 + *percent / 100)
+                         : fmt::format("{:+.1f}", *percent);
+}
+
+const char* verdictText(analysis::Verdict verdict) {
+  switch (verdict) {
+    case analysis::Verdict::kBetter:
+      return "better";
+    case analysis::Verdict::kWorse:
+      return "worse";
+    case analysis::Verdict::kNoDifference:
+      return "not significant";
+    case analysis::Verdict::kUntested:
+      return "not tested";
+    case analysis::Verdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string keyTable(const analysis::Comparison& comparison) {
+  std::vector<std::string> headings{"key"};
+  for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
+    headings.push_back(analysis::letterOf(run));
+  }
+  TextTable table(headings);
+  for (const analysis::DifferingKey& key : comparison.keys) {
+    std::vector<std::string> cells{key.key};
+    for (const auto& value : key.values) {
+      cells.push_back(value.value_or("-"));
+    }
+    table.add(std::move(cells));
+  }
+  return table.text();
+}
+
+std::string metricTable(const analysis::Comparison& comparison, std::size_t other) {
+  const std::string letter = analysis::letterOf(other);
+  TextTable table({"metric", "A", letter, "delta", "delta %", "p", "verdict"});
+  for (const analysis::MetricRow& row : comparison.metrics) {
+    const analysis::MetricFacts& about = analysis::facts(row.metric);
+    const analysis::Delta& delta = row.deltas[other - 1];
+    table.add({about.unit.empty() ? about.name : fmt::format("{} [{}]", about.name, about.unit),
+               numberText(row.values[0]), numberText(row.values[other]),
+               signedText(delta.difference), percentText(delta.percent),
+               !delta.p          ? "-"
+               : *delta.p < 1e-4 ? "< 0.0001"
+                                 : fmt::format("{:.2g}", *delta.p),
+               verdictText(delta.verdict)});
+  }
+  return table.text();
+}
+
+int compare(const std::vector<std::string>& paths, bool json) {
+  std::vector<ComparedRun> runs;
+  for (const std::string& path : paths) {
+    auto run = readComparedRun(path);
+    if (!run.ok()) {
+      return fail(run.error());
+    }
+    runs.push_back(std::move(run).value());
+  }
+  std::vector<analysis::RunToCompare> compared;
+  for (const ComparedRun& run : runs) {
+    compared.push_back(
+        {run.info.name, run.info.experimentToml, &run.data, &run.analysis, run.outcome});
+  }
+  const analysis::Comparison comparison = analysis::compare(compared);
+  fmt::print("{}{}", json ? toJson(comparison, runs) : comparisonText(comparison, runs),
+             json ? "\n" : "");
+  return 0;
+}
+
+}  // namespace
+
+std::string comparisonText(const analysis::Comparison& comparison,
+                           const std::vector<ComparedRun>& runs) {
+  std::string text;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    text += fmt::format("{}  {} ({}, {}): {}\n", analysis::letterOf(i), runs[i].path.string(),
+                        comparison.runs[i].name, trace::name(runs[i].info.state),
+                        comparison.runs[i].counts);
+  }
+  text += comparison.keys.empty() ? "\nthe experiments are the same\n"
+                                  : "\nkeys that differ\n" + keyTable(comparison);
+  for (std::size_t other = 1; other < runs.size(); ++other) {
+    const analysis::Why& why = comparison.why[other - 1];
+    text += fmt::format("\n{} against A (medians over ranks and iterations)\n{}",
+                        analysis::letterOf(other), metricTable(comparison, other));
+    text += fmt::format("\nwhy (means a step and rank, which add up)\n  {}\n", why.summary);
+    for (std::size_t i = 0; i < why.reasons.size() && i < kReasonsShown; ++i) {
+      text += fmt::format("  {:+9.3f} ms  {}\n", why.reasons[i].deltaMs, why.reasons[i].sentence);
+    }
+    if (why.reasons.size() > kReasonsShown) {
+      text += fmt::format("  {} smaller ones: see --json\n", why.reasons.size() - kReasonsShown);
+    }
+  }
+  return text;
+}
+
+void addCompare(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand(
+      "compare", "Say how runs differ from the first: keys, figures with significance, and why");
+  auto runs = std::make_shared<std::vector<std::string>>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("RUN", *runs, "Run files; the first is the one compared with")
+      ->required()
+      ->expected(2, 26);
+  command->add_flag("--json", *json, "Print one JSON object");
+  command->footer(
+      "Medians are over ranks and iterations, the warm-up left out. A difference is significant\n"
+      "when Mann-Whitney's U over one mean an iteration gives p < 0.01. Reasons are differences\n"
+      "of means and add up to that of the step time.");
+  command->callback(
+      [&chosen, runs, json] { chosen = [runs, json] { return compare(*runs, *json); }; });
+}
+
+}  // namespace lockstep::cli

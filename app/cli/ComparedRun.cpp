@@ -1,0 +1,42 @@
+#include "app/cli/ComparedRun.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace lockstep::cli {
+
+base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
+  auto reader = trace::RunFileReader::open(path);
+  if (!reader.ok()) {
+    return reader.error();
+  }
+  ComparedRun run;
+  run.path = path;
+  std::vector<trace::RankInfo> ranks;
+  analysis::LastMetrics metrics;
+  constexpr std::size_t kBatch = 200'000;
+  for (bool more = true; more;) {
+    auto polled = reader.value()->poll(kBatch);
+    if (!polled.ok()) {
+      return polled.error();
+    }
+    trace::RunUpdate& update = polled.value();
+    more = update.spans.size() == kBatch;
+    run.info = update.info ? std::move(*update.info) : std::move(run.info);
+    ranks = update.ranks ? std::move(*update.ranks) : std::move(ranks);
+    run.data.tracks = update.tracks ? std::move(*update.tracks) : std::move(run.data.tracks);
+    run.data.layouts = update.layouts ? std::move(*update.layouts) : std::move(run.data.layouts);
+    run.data.clock = update.clock.value_or(run.data.clock);
+    for (const trace::MetricRow& metric : update.metrics) {
+      metrics[metric.name][metric.rank] = metric.value;
+    }
+    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(run.data.spans),
+                 analysis::isAnalysed);
+  }
+  run.analysis = analysis::analyse(run.data);
+  run.outcome = analysis::outcomeOf(metrics, ranks, run.analysis);
+  return run;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,174 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/RunData.h"
+#include "engine/analysis/StepCauses.h"
+
+namespace lockstep::analysis {
+
+// Note [Comparing runs]
+// Each run is set against the first, A. Warm-up steps (RunAnalysis::warmUp) and steps in which
+// events were dropped are left out of both. A time of the table is the median over ranks and
+// iterations, as everywhere else. Whether two runs differ is tested on one number an iteration,
+// the mean over its ranks, since the ranks of an iteration wait for each other and are not
+// independent: Mann-Whitney's U (RankTest.h), significant below kSignificant. It says that the
+// two runs differ, not that what was changed made them differ: the machine may have been busier.
+// What a run has one value of, as its final loss, cannot be tested.
+// The reasons are means and not medians, since means add up: the difference between two runs'
+// mean step is the sum of the differences of its causes (Note [Causes]).
+
+/// Differences at least this improbable by chance are called significant.
+inline constexpr double kSignificant = 0.01;
+
+/// What training came to; what the run does not know is absent.
+struct Outcome {
+  std::optional<double> finalLoss;  ///< of the last step, mean over ranks
+  std::optional<double> testLoss;
+  std::optional<double> testAccuracy;      ///< 0..1
+  std::optional<double> wireBytesPerStep;  ///< of a rank; over the whole run, its start included
+};
+
+/// The latest value of each metric on each rank.
+using LastMetrics = std::map<std::string, std::map<int, double>>;
+
+/// Returns what training came to; `run` tells over how many steps bytes are spread.
+Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>& ranks,
+                  const RunAnalysis& run);
+
+/// A run as it enters a comparison; `data` and `analysis` outlive the call.
+struct RunToCompare {
+  std::string name;
+  std::string experimentToml;  ///< resolved
+  const RunData* data = nullptr;
+  const RunAnalysis* analysis = nullptr;
+  Outcome outcome;
+};
+
+/// What is compared; each a row of the table.
+enum class Metric : std::uint8_t {
+  kStep,
+  kStepsPerSecond,
+  kForward,
+  kBackward,
+  kOptimizer,
+  kExposed,
+  kOverlap,
+  kWaiting,
+  kTransfer,
+  kEncode,
+  kDecode,
+  kPayload,
+  kWire,
+  kFinalLoss,
+  kTestLoss,
+  kTestAccuracy,
+};
+inline constexpr int kMetrics = 16;
+
+enum class Better : std::uint8_t { kLower, kHigher };
+
+struct MetricFacts {
+  std::string key;      ///< in JSON: "step_ms"
+  std::string name;     ///< "step time"
+  std::string unit;     ///< "ms", "%", "B", "1/s", ""
+  std::string meaning;  ///< a sentence
+  Better better = Better::kLower;
+};
+const MetricFacts& facts(Metric metric);
+
+/// Returns one number for each measured iteration, in order: the mean over its ranks. Empty for
+/// what has one value a run.
+std::vector<double> iterationSamples(const RunData& data, const RunAnalysis& run, Metric metric);
+
+enum class Verdict : std::uint8_t {
+  kBetter,
+  kWorse,
+  kNoDifference,  ///< none, or one that chance explains
+  kUntested,      ///< one value a run, or too few iterations
+  kUnknown,       ///< one of the runs has no value
+};
+
+/// A run's value of a metric against that of A.
+struct Delta {
+  std::optional<double> difference;
+  std::optional<double> percent;  ///< of A's; none: that is 0, or the metric is a percentage
+  std::optional<double> p;
+  std::optional<double> shareGreater;  ///< of the pairs of iterations, in which this run's is
+  Verdict verdict = Verdict::kUnknown;
+  std::string reason;  ///< a sentence: the test and its outcome, or why there is none
+};
+
+struct MetricRow {
+  Metric metric{};
+  std::vector<std::optional<double>> values;  ///< by run
+  std::vector<Delta> deltas;                  ///< of each run but the first
+};
+
+/// A key of the experiments that is not the same in all.
+struct DifferingKey {
+  std::string key;    ///< "ddp.bucket_cap_mb"
+  std::string label;  ///< "Bucket cap", or empty
+  std::string unit;
+  std::vector<std::optional<std::string>> values;  ///< TOML by run; none: it has no such key
+};
+
+/// One cause of a run's mean step being longer or shorter than A's.
+struct Reason {
+  CauseKey key;
+  double msA = 0;  ///< mean a step and rank
+  double ms = 0;
+  double deltaMs = 0;
+  std::string sentence;
+  /// A step and rank where it costs about its mean; none: in no measured step.
+  struct Place {
+    int rank = 0;
+    std::uint32_t step = 0;
+  };
+  std::optional<Place> placeInA;
+  std::optional<Place> place;
+};
+
+/// Why one run's step is longer or shorter than A's.
+struct Why {
+  double stepDeltaMs = 0;       ///< of the means; the sum of all reasons
+  double exposedDeltaMs = 0;    ///< the part that is exposed communication
+  bool perBucket = true;        ///< false: the buckets differ, so that they are taken together
+  std::string summary;          ///< a sentence
+  std::vector<Reason> reasons;  ///< the greatest difference first
+};
+
+struct ComparedRun {
+  std::string name;
+  std::uint32_t measuredIterations = 0;
+  std::uint32_t warmUpIterations = 0;
+  std::uint32_t incompleteIterations = 0;  ///< left out because events were dropped in them
+  std::string counts;                      ///< a sentence with the three
+};
+
+struct Comparison {
+  std::vector<ComparedRun> runs;
+  std::vector<DifferingKey> keys;
+  std::vector<MetricRow> metrics;  ///< those that any run has a value of
+  std::vector<Why> why;            ///< of each run but the first
+};
+
+/// Compares two runs or more with the first. No number is NaN.
+Comparison compare(const std::vector<RunToCompare>& runs);
+
+/// Returns "A", "B", ... for the place of a run in a comparison.
+std::string letterOf(std::size_t run);
+
+/// Returns the keys that differ, in the order of the schema, without the name of the experiment
+/// and its description.
+std::vector<DifferingKey> differingKeys(const std::vector<std::string>& experimentTomls);
+
+/// Returns why B's step is longer or shorter than A's, causes below 1 µs left out.
+Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string& letter);
+
+}  // namespace lockstep::analysis

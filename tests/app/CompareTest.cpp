@@ -1,0 +1,72 @@
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/CommandLine.h"
+
+namespace lockstep::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+/// Two ranks, three steps, each: the one of 1.1 has a fault and a shaped link.
+std::string golden(const std::string& version) {
+  const char* source = std::getenv("LOCKSTEP_SOURCE");
+  return std::string(source == nullptr ? "." : source) + "/tests/golden/run-" + version +
+         ".lockstep";
+}
+
+class CompareTest : public CommandLineTest {
+ protected:
+  void expectOneLine(const Ended& ended, const std::string& text) {
+    EXPECT_EQ(ended.exitCode, 2) << ended.err;
+    EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+    EXPECT_THAT(ended.err, AllOf(StartsWith("lockstep: "), HasSubstr(text)));
+  }
+};
+
+TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
+  const auto ended = lockstep({"compare", golden("1.0"), golden("1.1")});
+  EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out,
+              AllOf(StartsWith("A  "), HasSubstr("\nB  "), HasSubstr("iterations measured"),
+                    HasSubstr("the experiments are the same"), HasSubstr("step time [ms]"),
+                    HasSubstr("not tested"), HasSubstr("B's mean step takes")));
+}
+
+TEST_F(CompareTest, JsonHoldsTheSameForAScript) {
+  const auto ended = lockstep({"compare", "--json", golden("1.0"), golden("1.1"), golden("1.0")});
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  const auto all = nlohmann::json::parse(ended.out);
+  ASSERT_EQ(all.at("runs").size(), 3u);
+  EXPECT_EQ(all.at("runs")[2].at("letter"), "C");
+  const auto& step = all.at("metrics")[0];
+  EXPECT_EQ(step.at("metric"), "step_ms");
+  EXPECT_EQ(step.at("values").size(), 3u);
+  EXPECT_EQ(step.at("values")[0], step.at("values")[2]);
+  EXPECT_EQ(step.at("deltas")[1].at("difference"), 0.0);
+  double sum = 0;
+  for (const auto& reason : all.at("why")[0].at("reasons")) {
+    sum += reason.at("delta_ms").get<double>();
+  }
+  EXPECT_NEAR(sum, all.at("why")[0].at("mean_step_delta_ms").get<double>(), 0.01);
+}
+
+TEST_F(CompareTest, BadInputIsOneLine) {
+  expectOneLine(lockstep({"compare", golden("1.0")}), "RUN");
+  expectOneLine(lockstep({"compare", golden("1.0"), "nowhere.lockstep"}), "nowhere.lockstep");
+  expectOneLine(lockstep({"compare", golden("1.0"), write("text.lockstep", "no run")}),
+                "text.lockstep");
+}
+
+TEST_F(CompareTest, HelpSaysHowSignificanceIsFound) {
+  const auto ended = lockstep({"compare", "--help"});
+  EXPECT_EQ(ended.exitCode, 0);
+  EXPECT_THAT(ended.out, HasSubstr("Mann-Whitney"));
+}
+
+}  // namespace
+}  // namespace lockstep::cli

@@ -1,0 +1,266 @@
+#include "engine/analysis/Compare.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <deque>
+
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using testing::HasSubstr;
+using trace::EventKind;
+
+/// Runs that live as long as what refers to them.
+class Runs {
+ public:
+  RunToCompare& add(const HandMadeRun& run, const std::string& toml = "") {
+    held_.push_back({run.data, analyse(run.data)});
+    all.push_back({"run", toml, &held_.back().data, &held_.back().analysis, {}});
+    return all.back();
+  }
+
+  std::vector<RunToCompare> all;
+
+ private:
+  struct Held {
+    RunData data;
+    RunAnalysis analysis;
+  };
+  std::deque<Held> held_;
+};
+
+/// Warm-up step 0, then `count` steps of one rank, each longer than the one before by a tick.
+HandMadeRun stepsOf(std::uint64_t firstTicks, std::uint32_t count) {
+  HandMadeRun run(1);
+  run.add(0, EventKind::kStep, 0, 500'000, 0);
+  std::uint64_t at = 1'000'000;
+  for (std::uint32_t step = 1; step <= count; ++step) {
+    run.add(0, EventKind::kStep, at, at + firstTicks + step, step);
+    at += 100'000;
+  }
+  return run;
+}
+
+const MetricRow& rowOf(const Comparison& comparison, Metric metric) {
+  for (const MetricRow& row : comparison.metrics) {
+    if (row.metric == metric) {
+      return row;
+    }
+  }
+  throw std::runtime_error("no such row");
+}
+
+bool holds(const Comparison& comparison, Metric metric) {
+  for (const MetricRow& row : comparison.metrics) {
+    if (row.metric == metric) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A's eight steps take 10.001 .. 10.008 ms, B's 20.001 .. 20.008: medians 10.0045 and 20.0045.
+// All 64 pairs are greater in B: p = 0.000939 (RankTestTest).
+TEST(CompareTest, AMedianThatAllIterationsCarryIsSignificant) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8));
+  runs.add(stepsOf(20'000, 8));
+  const Comparison comparison = compare(runs.all);
+  const MetricRow& row = rowOf(comparison, Metric::kStep);
+  EXPECT_DOUBLE_EQ(row.values[0].value(), 10.0045);
+  EXPECT_DOUBLE_EQ(row.values[1].value(), 20.0045);
+  ASSERT_EQ(row.deltas.size(), 1u);
+  const Delta& delta = row.deltas[0];
+  EXPECT_DOUBLE_EQ(delta.difference.value(), 10.0);
+  EXPECT_NEAR(delta.percent.value(), 99.955, 0.001);
+  EXPECT_NEAR(delta.p.value(), 0.000939, 0.000001);
+  EXPECT_EQ(delta.verdict, Verdict::kWorse);
+  EXPECT_EQ(delta.reason,
+            "Mann-Whitney U over 8 and 8 iterations: p = 0.00094. B's is greater in 100 % of all "
+            "pairs of iterations.");
+  EXPECT_EQ(comparison.runs[0].counts, "8 iterations measured, 1 of warm-up left out");
+}
+
+// 8 steps of together 80.036 ms: 99.955 a second.
+TEST(CompareTest, MoreStepsASecondAreBetter) {
+  Runs runs;
+  runs.add(stepsOf(20'000, 8));
+  runs.add(stepsOf(10'000, 8));
+  const MetricRow row = rowOf(compare(runs.all), Metric::kStepsPerSecond);
+  EXPECT_NEAR(row.values[1].value(), 99.955, 0.0001);
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kBetter);
+  EXPECT_NEAR(row.deltas[0].p.value(), 0.000939, 0.000001);
+}
+
+// 10.001 .. 10.008 against 10.002 .. 10.009: as mixed as two runs can be.
+TEST(CompareTest, WhatIterationsOfOneRunDifferByIsNotSignificant) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8));
+  runs.add(stepsOf(10'001, 8));
+  const Delta delta = rowOf(compare(runs.all), Metric::kStep).deltas[0];
+  EXPECT_NEAR(delta.difference.value(), 0.001, 1e-9);
+  EXPECT_EQ(delta.verdict, Verdict::kNoDifference);
+  EXPECT_THAT(delta.reason, HasSubstr("Not significant"));
+}
+
+TEST(CompareTest, TooFewIterationsAreNotTestedAndSaySo) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 3));
+  runs.add(stepsOf(20'000, 8));
+  const Delta delta = rowOf(compare(runs.all), Metric::kStep).deltas[0];
+  EXPECT_EQ(delta.verdict, Verdict::kUntested);
+  EXPECT_FALSE(delta.p.has_value());
+  EXPECT_EQ(delta.reason,
+            "Not tested: A has 3 measured iterations of it and B has 8; 8 of each are needed.");
+}
+
+TEST(CompareTest, WhatARunHasOneValueOfIsNotTested) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8)).outcome.testAccuracy = 0.94;
+  runs.add(stepsOf(10'000, 8)).outcome.testAccuracy = 0.955;
+  const Comparison comparison = compare(runs.all);
+  const MetricRow& row = rowOf(comparison, Metric::kTestAccuracy);
+  EXPECT_DOUBLE_EQ(row.values[1].value(), 95.5);
+  EXPECT_NEAR(row.deltas[0].difference.value(), 1.5, 1e-9);
+  EXPECT_FALSE(row.deltas[0].percent.has_value()) << "a percentage of a percentage misleads";
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kUntested);
+  EXPECT_THAT(row.deltas[0].reason, HasSubstr("a run has one value of it"));
+  EXPECT_FALSE(holds(comparison, Metric::kFinalLoss)) << "no run knows it";
+}
+
+TEST(CompareTest, AValueThatOneRunDoesNotKnowIsUnknownAndNotNothing) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8)).outcome.finalLoss = 0.25;
+  runs.add(stepsOf(10'000, 8)).outcome.finalLoss = std::nan("");
+  const MetricRow row = rowOf(compare(runs.all), Metric::kFinalLoss);
+  EXPECT_FALSE(row.values[1].has_value());
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kUnknown);
+  EXPECT_FALSE(row.deltas[0].difference.has_value());
+  EXPECT_EQ(row.deltas[0].reason, "Unknown in run B.");
+}
+
+// Two ranks that meet in one collective of 400 bytes a step: the mean over ranks is what one
+// rank sends.
+TEST(CompareTest, BytesAStepAreWhatOneRankHandsOver) {
+  HandMadeRun run(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    run.add(rank, EventKind::kStep, 0, 1'000, 0);
+    run.add(rank, EventKind::kStep, 1'000, 2'000, 1);
+    run.addCollective(rank, 1'100, 1'200, 1, 1);
+    run.addCollective(rank, 1'300, 1'400, 2, 1);
+    run.addCollective(rank, 1'500, 1'600, 3, 1, trace::Operation::kRecv);
+  }
+  EXPECT_EQ(iterationSamples(run.data, analyse(run.data), Metric::kPayload),
+            std::vector<double>{800});
+}
+
+TEST(CompareTest, OnlyKeysThatDifferAreListedBesideEachOther) {
+  const auto keys = differingKeys(
+      {"name = \"a\"\n[hook]\nname = \"allreduce\"\n[train]\nsteps = 3\n",
+       "name = \"b\"\n[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nsteps = 3\n[ddp]\n"
+       "bucket_cap_mb = 1.0\n"});
+  ASSERT_EQ(keys.size(), 3u);
+  EXPECT_EQ(keys[0].key, "ddp.bucket_cap_mb");
+  EXPECT_EQ(keys[0].label, "Bucket cap");
+  EXPECT_EQ(keys[0].unit, "MiB");
+  EXPECT_EQ(keys[1].key, "hook.name");
+  EXPECT_EQ(keys[1].values, (std::vector<std::optional<std::string>>{"\"allreduce\"", "\"topk\""}));
+  EXPECT_EQ(keys[2].key, "hook.density");
+  EXPECT_EQ(keys[2].values, (std::vector<std::optional<std::string>>{std::nullopt, "0.1"}));
+}
+
+/// Steps of 10 ms of two ranks that compute 4 ms. Rank 0 comes to the collective at 4 ms, rank 1
+/// `lateTicks` after; it takes `transferTicks` from then.
+HandMadeRun exchange(std::uint64_t lateTicks, std::uint64_t transferTicks) {
+  HandMadeRun run(2);
+  for (std::uint32_t step = 0; step < 2; ++step) {
+    const std::uint64_t at = 20'000 * step;
+    for (int rank = 0; rank < 2; ++rank) {
+      const std::uint64_t arrival = at + 4'000 + (rank == 1 ? lateTicks : 0);
+      run.add(rank, EventKind::kStep, at, at + 10'000, step);
+      run.add(rank, EventKind::kBackward, at, at + 4'000, step);
+      run.addCollective(rank, arrival, at + 4'000 + lateTicks + transferTicks, step + 1, step);
+    }
+  }
+  return run;
+}
+
+// A: rank 1 is 1 ms late, transfer 2 ms. B: 3 ms late, transfer 2.5 ms. Means over the two ranks:
+//   waiting for rank 1   A (1 + 0) / 2 = 0.5    B (3 + 0) / 2 = 1.5      +1.0
+//   transfer             A 2                    B 2.5                    +0.5
+//   else                 A 10 - 4 - 2 - 0.5 = 3.5   B 10 - 4 - 2.5 - 1.5 = 2   -1.5
+// The step is as long in both: the reasons add up to 0, the exposed ones to 1.5.
+TEST(CompareTest, ReasonsAreRankedAndAddUpToTheDifference) {
+  Runs runs;
+  runs.add(exchange(1'000, 2'000));
+  runs.add(exchange(3'000, 2'500));
+  const Why why = compare(runs.all).why[0];
+  ASSERT_EQ(why.reasons.size(), 3u);
+  EXPECT_EQ(why.reasons[0].key, (CauseKey{Cause::kOther}));
+  EXPECT_EQ(why.reasons[1].key, (CauseKey{Cause::kWaiting, 3, 1}));
+  EXPECT_EQ(why.reasons[1].sentence,
+            "Exposed waiting for rank 1 in bucket 3 takes 1.00 ms more a step in B than in A "
+            "(0.50 \u2192 1.50 ms).");
+  EXPECT_EQ(why.reasons[1].place->rank, 0);
+  EXPECT_EQ(why.reasons[1].place->step, 1u);
+  EXPECT_EQ(why.reasons[2].key, (CauseKey{Cause::kTransfer, 3}));
+  EXPECT_DOUBLE_EQ(why.reasons[2].deltaMs, 0.5);
+  double sum = 0;
+  for (const Reason& reason : why.reasons) {
+    sum += reason.deltaMs;
+  }
+  EXPECT_NEAR(sum, why.stepDeltaMs, 1e-9);
+  EXPECT_NEAR(why.stepDeltaMs, 0, 1e-9);
+  EXPECT_DOUBLE_EQ(why.exposedDeltaMs, 1.5);
+  EXPECT_THAT(why.summary, HasSubstr("exposed communication 1.50 ms more"));
+}
+
+TEST(CompareTest, BucketsThatAreNotTheSameAreTakenTogether) {
+  HandMadeRun a = exchange(1'000, 2'000);
+  HandMadeRun b = exchange(1'000, 2'500);
+  trace::BucketsMessage layout;
+  layout.buckets.resize(1);
+  layout.buckets[0].parameters = {0, 1};
+  a.data.layouts = {layout};
+  layout.buckets.resize(2);
+  layout.buckets[0].parameters = {1};
+  layout.buckets[1].parameters = {0};
+  b.data.layouts = {layout};
+  Runs runs;
+  runs.add(a);
+  runs.add(b);
+  const Why why = compare(runs.all).why[0];
+  EXPECT_FALSE(why.perBucket);
+  EXPECT_THAT(why.reasons.front().sentence, HasSubstr("all buckets (1 in A, 2 in B)"));
+}
+
+TEST(CompareTest, ARunWithoutMeasuredIterationsIsSaidToHaveNone) {
+  Runs runs;
+  runs.add(HandMadeRun(2));
+  runs.add(stepsOf(10'000, 8));
+  const Comparison comparison = compare(runs.all);
+  EXPECT_EQ(comparison.runs[0].measuredIterations, 0u);
+  EXPECT_TRUE(comparison.why[0].reasons.empty());
+  EXPECT_THAT(comparison.why[0].summary, HasSubstr("Run A has no measured iteration"));
+  EXPECT_EQ(rowOf(comparison, Metric::kStep).deltas[0].verdict, Verdict::kUnknown);
+}
+
+TEST(CompareTest, ThreeRunsAreEachSetAgainstTheFirst) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8));
+  runs.add(stepsOf(20'000, 8));
+  runs.add(stepsOf(5'000, 8));
+  const Comparison comparison = compare(runs.all);
+  const MetricRow& row = rowOf(comparison, Metric::kStep);
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kWorse);
+  EXPECT_EQ(row.deltas[1].verdict, Verdict::kBetter);
+  EXPECT_NEAR(row.deltas[1].difference.value(), -5, 1e-9);
+  ASSERT_EQ(comparison.why.size(), 2u);
+  EXPECT_THAT(comparison.why[1].summary, HasSubstr("C's mean step takes 5.00 ms less than A's"));
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

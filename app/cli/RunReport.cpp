@@ -37,6 +37,7 @@ class Gathering {
     for (auto& problem : update.problems) {
       report_.problems.push_back(std::move(problem));
     }
+    analysis::takeSamples(update, data_);
     report_.events += update.spans.size();
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data_.spans),
                  analysis::isAnalysed);
@@ -58,6 +59,7 @@ class Gathering {
     report_.overlapPercent = analysed.overlapPercent;
     report_.exposedMs = analysed.exposedMs;
     report_.checks = analysed.checks;
+    report_.divergence = analysis::divergence(data_);
     report_.layouts = std::move(data_.layouts);
     return std::move(report_);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/Divergence.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/base/Result.h"
 #include "engine/trace/RunFile.h"
@@ -27,6 +28,7 @@ struct RunReport {
   std::optional<double> overlapPercent;   ///< of the time communication was in flight
   std::optional<double> exposedMs;        ///< a step, median over ranks and steps
   std::optional<analysis::CheckCost> checks;
+  analysis::Divergence divergence;
   std::uint64_t events = 0;
   std::uint64_t eventsDropped = 0;
   std::vector<trace::ProblemRow> problems;
@@ -41,6 +43,12 @@ std::string toJson(const RunReport& report);
 
 /// Returns the report as tables.
 std::string infoText(const RunReport& report);
+
+/// Return a line of infoText each, empty where there is nothing to say: whether the replicas are
+/// equal, what in the gradients was not finite, and what it cost to look.
+std::string replicasText(const RunReport& report);
+std::string sanityText(const RunReport& report);
+std::string samplingText(const RunReport& report);
 
 /// Returns the few lines that a run ends with.
 std::string summaryText(const RunReport& report, const std::filesystem::path& runFile);

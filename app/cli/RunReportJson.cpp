@@ -98,6 +98,60 @@ Json checksOf(const RunReport& report) {
           {"waiting_percent", report.checks->waitingPercent}};
 }
 
+Json parameterOf(const RunReport& report, std::size_t parameter) {
+  return parameter < report.parameters.size() ? Json(report.parameters[parameter].name)
+                                              : Json(parameter);
+}
+
+/// Where the replicas were first seen to differ; null: nowhere.
+Json firstDifferenceOf(const RunReport& report) {
+  if (!report.divergence.first) {
+    return nullptr;
+  }
+  const analysis::FirstDifference& first = *report.divergence.first;
+  return {{"step", first.step},
+          {"last_equal_step", first.lastEqualStep ? Json(*first.lastEqualStep) : Json(nullptr)},
+          {"parameter", parameterOf(report, first.parameter)},
+          {"parameters_differing", first.parametersDiffering},
+          {"ranks", first.ranks},
+          {"majority", first.majority}};
+}
+
+Json findingsOf(const RunReport& report) {
+  constexpr std::size_t kMost = 100;
+  Json findings = Json::array();
+  for (const analysis::SanityFinding& one : report.divergence.findings) {
+    if (findings.size() == kMost) {
+      break;
+    }
+    findings.push_back(
+        {{"step", one.step},
+         {"rank", one.rank},
+         {"bucket", one.bucket == trace::kNoBucket ? Json(nullptr) : Json(one.bucket)},
+         {"parameter", one.parameter ? parameterOf(report, *one.parameter) : Json(nullptr)},
+         {"nans", one.nans},
+         {"infinities", one.infinities}});
+  }
+  return findings;
+}
+
+/// What the ranks' samples say; null: there are none to compare.
+Json divergenceOf(const RunReport& report) {
+  const analysis::Divergence& divergence = report.divergence;
+  if (!divergence.compared() && divergence.gradientNorms.empty() && divergence.findings.empty()) {
+    return nullptr;
+  }
+  const auto& cost = divergence.cost;
+  const auto& consensus = divergence.consensus;
+  return {{"samples", divergence.replicas.steps.size()},
+          {"first_difference", firstDifferenceOf(report)},
+          {"consensus_distance", consensus.empty() ? Json(nullptr) : Json(consensus.back().spread)},
+          {"consensus_relative_error", divergence.consensusRelativeError},
+          {"gradients_not_finite", findingsOf(report)},
+          {"fingerprint_percent", cost ? Json(cost->fingerprintPercent) : Json(nullptr)},
+          {"gradient_check_percent", cost ? Json(cost->gradientCheckPercent) : Json(nullptr)}};
+}
+
 Json problemsOf(const RunReport& report) {
   Json problems = Json::array();
   for (const auto& problem : report.problems) {
@@ -133,6 +187,7 @@ std::string toJson(const RunReport& report) {
       {"overlap_percent", number(report.overlapPercent)},
       {"exposed_ms", number(report.exposedMs)},
       {"checks", checksOf(report)},
+      {"divergence", divergenceOf(report)},
       {"events", report.events},
       {"events_dropped", report.eventsDropped},
       {"buckets", layoutsOf(report)},

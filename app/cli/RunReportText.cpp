@@ -160,6 +160,9 @@ std::string infoText(const RunReport& report) {
   line("training", figures(report));
   line("communication", communication(report));
   line("checks", checksText(report));
+  line("replicas", replicasText(report));
+  line("gradients", sanityText(report));
+  line("sampling", samplingText(report));
   line("events", eventsText(report));
   text += "\nranks\n" + rankTable(report);
   for (const auto& rank : report.ranks) {

@@ -105,6 +105,7 @@ Status Replica::distributeOverRanks() {
   options.config = experiment_.ddp;
   options.hook = faults_.around(std::move(hook));
   options.tracer = &tracer_;
+  options.gradientCheckEvery = experiment_.capture.gradientCheckEvery;
   options.findUnusedParameters = experiment_.ddp.findUnusedParameters;
   options.staticGraph = experiment_.ddp.staticGraph;
   options.initSync = experiment_.ddp.initSync;
@@ -126,6 +127,10 @@ Status Replica::distributeOverRanks() {
     }
   }
   log_ = std::make_unique<train::DdpLog>(*ddp_, tracer_);
+  if (group_->size() > 1) {
+    fingerprint_ = std::make_unique<train::Fingerprint>(
+        ddp_->parameters(), experiment_.capture.fingerprintEvery, tracer_, lane_);
+  }
   strategy_ = std::make_unique<train::DdpStrategy>(*model_, *ddp_);
   if (experiment_.optimizer.zero) {
     zero_ = std::make_unique<ddp::ZeroRedundancyOptimizer>(ddp_->parameters(), group_,
@@ -253,6 +258,7 @@ train::TrainParts Replica::parts(train::Datasets datasets, store::Store& store,
   parts.zero = zero_.get();
   parts.inBackward = inBackward_.get();
   parts.log = log_.get();
+  parts.fingerprint = fingerprint_.get();
   parts.hook = plugin_.get();
   return parts;
 }

@@ -64,6 +64,7 @@ class Replica {
   std::unique_ptr<ddp::DistributedDataParallel> ddp_;
   std::unique_ptr<ddp::ZeroRedundancyOptimizer> zero_;
   std::unique_ptr<train::DdpLog> log_;
+  std::unique_ptr<train::Fingerprint> fingerprint_;  // null: there is no other replica
   std::unique_ptr<data_parallel::DataParallel> parallel_;
   std::unique_ptr<train::Strategy> strategy_;
 };

@@ -45,6 +45,7 @@ ReducerOptions DistributedDataParallel::reducerOptions() {
   options.hook = options_.hook;
   options.hookTimeout = options_.hookTimeout;
   options.tracer = options_.tracer;
+  options.gradientCheckEvery = options_.gradientCheckEvery;
   deferParameters(options);
   setUpPrecision(options);
   return options;

@@ -30,6 +30,7 @@ struct DdpOptions {
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
+  std::int64_t gradientCheckEvery = 0;       ///< see ReducerOptions
 
   bool findUnusedParameters = false;  ///< see Reducer
   bool staticGraph = false;           ///< see Reducer

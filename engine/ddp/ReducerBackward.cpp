@@ -181,6 +181,7 @@ void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool
   const std::uint64_t startTicks = base::ticks();
   if (bucket.sparse()) {
     checkSparse(index);
+    tally(index, bucket, place, false);
     return;
   }
   const at::Tensor& slice = bucket.slice(place.slot);
@@ -216,6 +217,43 @@ void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool
   }
   lane_.span(trace::EventKind::kCopyIn, startTicks, step_,
              isDeferred(index) ? trace::kNoBucket : eventBucket(place.bucket), index);
+  tally(index, bucket, place, shares);
+}
+
+bool Reducer::checksGradients() const {
+  return options_.gradientCheckEvery > 0 && step_ % options_.gradientCheckEvery == 0 &&
+         lane_.enabled();
+}
+
+void Reducer::tally(std::size_t index, const Bucket& bucket, const Place& place, bool shares) {
+  const at::Tensor& grad = parameters_[index].tensor.grad();
+  if (tallies_.empty() || !grad.defined()) {
+    return;
+  }
+  // Right behind the copy, what was copied is still in the cache.
+  const std::uint64_t startTicks = base::ticks();
+  const std::size_t at = isDeferred(index) ? buckets_.size() : place.bucket;
+  tallies_[at].add(static_cast<std::uint32_t>(index),
+                   bucket.sparse() ? grad.coalesce().values() : bucket.slice(place.slot),
+                   shares ? divisor_ : 1);
+  lane_.span(trace::EventKind::kGradientCheck, startTicks, step_,
+             isDeferred(index) ? trace::kNoBucket : eventBucket(at), index);
+}
+
+void Reducer::sendTallies() {
+  if (tallies_.empty()) {
+    return;
+  }
+  trace::GradientsMessage message;
+  message.step = step_;
+  for (std::size_t i = 0; i < buckets_.size(); ++i) {
+    message.buckets.push_back(tallies_[i].of(eventBucket(i)));
+  }
+  if (!deferred_.empty()) {
+    message.buckets.push_back(tallies_.back().of(trace::kNoBucket));
+  }
+  tallies_.clear();
+  tracer_.send(trace::toJson(message));
 }
 
 void Reducer::checkSparse(std::size_t index) const {

@@ -67,6 +67,7 @@ void Reducer::finish(bool shadow, std::uint64_t startTicks, std::int64_t backwar
     used_.zero_();
   }
   bucketsWork_.reset();
+  sendTallies();
   if (!shadow) {
     lane_.span(trace::EventKind::kFinalize, startTicks, step_);
     times_.backwardEnd = backwardEnd;

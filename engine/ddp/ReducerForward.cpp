@@ -143,6 +143,7 @@ void Reducer::resetIteration() {
 void Reducer::prepareForBackward(const std::vector<at::Tensor*>& outputs) {
   Lock lock(mutex_);
   resetIteration();
+  tallies_.assign(checksGradients() ? buckets_.size() + 1 : 0, {});
   recording_ = options_.staticGraph && !graphRecorded_;
   if (recording_) {
     std::fill(firings_.begin(), firings_.end(), 0);

@@ -98,6 +98,9 @@ base::Result<TrainOutcome> TrainLoop::run() {
   if (parts_.hook != nullptr) {
     parts_.hook->endOfRun(static_cast<std::uint32_t>(stepsDone));
   }
+  if (parts_.fingerprint != nullptr) {
+    parts_.fingerprint->afterAll(static_cast<std::uint32_t>(stepsDone));
+  }
   // Whoever stops a run waits for it; an evaluation may take longer than they do.
   if (parts_.experiment.train.evaluateAtEnd && !outcome.stopped && lastEvaluation_ != stepsDone) {
     evaluateNow(stepsDone);
@@ -199,6 +202,9 @@ void TrainLoop::step(bool synchronised) {
   {
     const auto span = phase(EventKind::kData);
     batch = batches_.next();
+  }
+  if (parts_.fingerprint != nullptr) {
+    parts_.fingerprint->before(number);
   }
   at::Tensor loss;
   {

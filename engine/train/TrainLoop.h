@@ -20,6 +20,7 @@
 #include "engine/train/BatchStream.h"
 #include "engine/train/Checkpoint.h"
 #include "engine/train/DdpLog.h"
+#include "engine/train/Fingerprint.h"
 #include "engine/train/StepAgreement.h"
 #include "engine/train/Strategy.h"
 #include "engine/train/data/Dataset.h"
@@ -46,6 +47,7 @@ struct TrainParts {
   /// Steps in the backward, in place of `optimizer`, which takes its state for checkpoints.
   optim::ParameterOptimizer* inBackward = nullptr;
   DdpLog* log = nullptr;  ///< told of each synchronised step
+  Fingerprint* fingerprint = nullptr;  ///< told of each step before its forward, and of the end
   /// Called around each step, and perhaps in place of the optimizer; its state is part of
   /// checkpoints. Null: the engine's own hook.
   hooks::PluginHook* hook = nullptr;

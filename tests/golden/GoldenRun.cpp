@@ -49,7 +49,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.1";
+  info.runId = "golden-1.2";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kFinished;
@@ -101,6 +101,11 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   Event gap = span(EventKind::kGap, 12'990'000, 5'000, 2);
   gap.value = 3;
   writer.addEvent(2, gap);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto own = static_cast<std::uint64_t>(rank);
+    writer.addFingerprint(rank, {2, {0xFEDC'BA98'7654'3210, own}, {1.5, 2.5}, {0.25, -4}});
+    writer.addGradients(rank, {2, {{0, 3, 2, 0, 0, {}}, {1, 4, 1.5, own, 0, {}}}});
+  }
   writer.addMetric(MetricRow{0, 0, "test_accuracy", 2, 13'000'000, 0.75});
   writer.addLog({0, -1, 9'000'000, "two ranks started"});
   writer.addProblem({0, "warning", 1, 2, "3 events were dropped"});

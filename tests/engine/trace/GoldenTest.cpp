@@ -80,14 +80,16 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1"),
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2"),
                          [](const auto& version) {
-                           return version.param == "1.0" ? "OneZero" : "OneOne";
+                           return version.param == "1.0"   ? "OneZero"
+                                  : version.param == "1.1" ? "OneOne"
+                                                           : "OneTwo";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.1"); }
+  void SetUp() override { take("1.2"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -101,20 +103,38 @@ TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
   EXPECT_EQ(query(path_, "SELECT name FROM fault_kinds WHERE fault = 3"), "flip_bit");
 }
 
+TEST_P(LatestGoldenTest, HoldsSamplesOfParametersAndGradients) {
+  const RunUpdate run = readAll(*openRun(path_));
+  ASSERT_EQ(run.fingerprints.size(), 4);
+  EXPECT_EQ(run.fingerprints[0].hash, 0xFEDC'BA98'7654'3210);
+  EXPECT_EQ(run.fingerprints[3].norm, 2.5);
+  ASSERT_EQ(run.sketches.size(), 2);
+  EXPECT_EQ(run.sketches[1].counters, (std::vector<double>{0.25, -4}));
+  ASSERT_EQ(run.gradients.size(), 4);
+  EXPECT_EQ(run.gradients[3].gradients.nans, 1);
+  EXPECT_EQ(query(path_, "SELECT * FROM parameters_differ"), "2|fc.bias|2");
+}
+
+TEST_P(GoldenTest, AnOlderFileHasNoSamples) {
+  const RunUpdate run = readAll(*openRun(path_));
+  EXPECT_EQ(run.fingerprints.empty(), GetParam() < "1.2");
+}
+
 TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   // Differs when the schema changed without a new version and a new golden file.
   ASSERT_TRUE(writeGoldenRun(folder_ / "today.lockstep").ok());
   const std::string schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name";
   EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
   for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
-                            "fault_kinds", "bucket_parameters", "ranks", "clocks"}) {
+                            "fault_kinds", "bucket_parameters", "ranks", "clocks", "fingerprints",
+                            "sketches", "gradients"}) {
     const std::string rows = std::string("SELECT * FROM ") + table;
     EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.1"),
-                         [](const auto&) { return "OneOne"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.2"),
+                         [](const auto&) { return "OneTwo"; });
 
 }  // namespace
 }  // namespace lockstep::trace

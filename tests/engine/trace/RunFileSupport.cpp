@@ -94,6 +94,9 @@ RunUpdate readAll(RunFileReader& reader, std::size_t maxSpans) {
     append(all.spans, next.spans);
     append(all.metrics, next.metrics);
     append(all.log, next.log);
+    append(all.fingerprints, next.fingerprints);
+    append(all.sketches, next.sketches);
+    append(all.gradients, next.gradients);
     append(all.problems, next.problems);
     if (next.spans.size() < maxSpans) {
       return all;

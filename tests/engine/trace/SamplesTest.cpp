@@ -1,0 +1,105 @@
+// Samples of parameters and gradients: from a rank's message to the reader of the run file.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "engine/trace/Messages.h"
+#include "tests/engine/trace/Recording.h"
+
+namespace lockstep::trace {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+FingerprintMessage fingerprint() {
+  return {60, {0xFFFF'FFFF'FFFF'FFFF, 7}, {2.5, std::nan("")}, {-0.1, 1e300}};
+}
+
+GradientsMessage gradients() {
+  return {60, {{0, 3, 2, 0, 0, {}}, {kNoBucket, 4, 1.5, 2, 1, 9u}}};
+}
+
+TEST(SamplesTest, MessagesKeepEveryBit) {
+  const auto decoded = std::get<FingerprintMessage>(messageFromJson(toJson(fingerprint())).value());
+  EXPECT_EQ(decoded.step, 60);
+  EXPECT_EQ(decoded.hashes, fingerprint().hashes);
+  EXPECT_EQ(decoded.norms[0], 2.5);
+  EXPECT_TRUE(std::isnan(decoded.norms[1]));
+  EXPECT_EQ(decoded.sketch, fingerprint().sketch);
+  GradientsMessage sent = gradients();
+  sent.buckets[0].norm = kInfinity;
+  const auto received = std::get<GradientsMessage>(messageFromJson(toJson(sent)).value());
+  EXPECT_EQ(received.step, 60);
+  EXPECT_EQ(received.buckets, sent.buckets);
+}
+
+TEST(SamplesTest, AMessageWithHalfANumberIsRefused) {
+  const auto message =
+      messageFromJson(R"({"type":"fingerprint","step":1,"hashes":"00ff","norms":"","sketch":""})");
+  ASSERT_FALSE(message.ok());
+  EXPECT_NE(message.error().message().find("16 hex digits"), std::string::npos);
+}
+
+TEST(SamplesTest, ReachTheReaderThroughTheRecorder) {
+  Recording recording(2);
+  recording.rank(1).send(toJson(fingerprint()));
+  recording.rank(1).send(toJson(gradients()));
+  const RunUpdate run = recording.finish();
+
+  ASSERT_EQ(run.fingerprints.size(), 2);
+  EXPECT_EQ(run.fingerprints[0].rank, 1);
+  EXPECT_EQ(run.fingerprints[0].step, 60);
+  EXPECT_EQ(run.fingerprints[0].hash, 0xFFFF'FFFF'FFFF'FFFF);
+  EXPECT_EQ(run.fingerprints[0].norm, 2.5);
+  EXPECT_EQ(run.fingerprints[1].parameter, 1);
+  EXPECT_TRUE(std::isnan(run.fingerprints[1].norm));
+  ASSERT_EQ(run.sketches.size(), 1);
+  EXPECT_EQ(run.sketches[0].rank, 1);
+  EXPECT_THAT(run.sketches[0].counters, ElementsAre(-0.1, 1e300));
+  ASSERT_EQ(run.gradients.size(), 2);
+  EXPECT_EQ(run.gradients[0].gradients, gradients().buckets[0]);
+  EXPECT_EQ(run.gradients[1].gradients, gradients().buckets[1]);
+  EXPECT_TRUE(run.spans.empty()) << "samples are no spans";
+  ASSERT_EQ(valuesOf(run, "gradient_norm", 1).size(), 1);
+  EXPECT_TRUE(std::isnan(valuesOf(run, "gradient_norm", 1)[0])) << "of a gradient with NaNs";
+}
+
+TEST(SamplesTest, AFiniteGradientNormIsThatOfAllBuckets) {
+  Recording recording(1);
+  recording.rank(0).send(toJson(GradientsMessage{1, {{0, 3, 2, 0, 0, {}}, {1, 4, 1, 0, 0, {}}}}));
+  EXPECT_THAT(valuesOf(recording.finish(), "gradient_norm"), ElementsAre(5));
+}
+
+TEST(SamplesTest, ALiveReaderIsGivenEachRowOnce) {
+  Recording recording(1);
+  recording.rank(0).send(toJson(fingerprint()));
+  std::size_t rows = 0;
+  const auto count = [&rows](const RunUpdate& update) {
+    rows += update.fingerprints.size();
+    return rows >= 2;
+  };
+  ASSERT_TRUE(recording.waitUntil(count));
+  recording.rank(0).send(toJson(fingerprint()));
+  ASSERT_TRUE(
+      recording.waitUntil([&](const RunUpdate& update) { return count(update) && rows > 2; }));
+  EXPECT_EQ(rows, 4);
+  (void)recording.finish();
+}
+
+TEST(SamplesTest, SqlNamesTheParametersThatDiffer) {
+  TemporaryFolder folder;
+  const auto path = folder / "r.lockstep";
+  auto writer = createRun(path);
+  writer->setParameters({{{"a", {1}, "float32", 1, 4}, {"b", {1}, "float32", 1, 4}}});
+  writer->addFingerprint(0, {10, {1, 2}, {0, 0}, {}});
+  writer->addFingerprint(1, {10, {1, 3}, {0, 0}, {}});
+  ASSERT_TRUE(writer->finish().ok());
+  EXPECT_EQ(query(path, "SELECT * FROM parameters_differ"), "10|b|2");
+}
+
+}  // namespace
+}  // namespace lockstep::trace

@@ -39,10 +39,12 @@ std::uint64_t bytesOf(const RunModel& model, const Span& span) {
     case EventKind::kGather:
     case EventKind::kReduceGradients:
     case EventKind::kCopyOut:
+    case EventKind::kFingerprint:
     case EventKind::kHookEncode:
     case EventKind::kHookDecode: return span.value;
     case EventKind::kGradientReady:
     case EventKind::kMarkedUnused:
+    case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
       return span.value < model.parameters().size()
                  ? static_cast<std::uint64_t>(model.parameters()[span.value].bytes)

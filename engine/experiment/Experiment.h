@@ -191,6 +191,14 @@ struct FaultConfig {
   bool operator==(const FaultConfig&) const = default;
 };
 
+/// The sweep that the experiment is one run of; empty for one that stands alone.
+struct SweepConfig {
+  std::string group;  ///< the same in all runs of the sweep
+  std::string run;    ///< what is varied in this one: "bucket_cap_mb=5, hook=topk"
+
+  bool operator==(const SweepConfig&) const = default;
+};
+
 struct Experiment {
   std::string name = "experiment";
   std::string shows;  ///< what one sees in it, a sentence or two
@@ -203,6 +211,7 @@ struct Experiment {
   TrainConfig train;
   CaptureConfig capture;
   LinkConfig link;
+  SweepConfig sweep;
   std::vector<FaultConfig> faults;
 
   bool operator==(const Experiment&) const = default;

@@ -17,6 +17,8 @@
 #include "engine/experiment/detail/FaultRows.h"
 #include "engine/base/Nearest.h"
 #include "engine/experiment/detail/HookKeys.h"
+#include "engine/experiment/detail/ParseRun.h"
+#include "engine/experiment/detail/SweepRules.h"
 #include "engine/experiment/detail/Nearest.h"
 #include "engine/experiment/detail/Rules.h"
 
@@ -70,6 +72,7 @@ class Builder {
       entries_.insert_or_assign(entry.key, std::move(entry));
     }
     elements_ = std::move(document.elements);
+    sweep_ = std::move(document.sweep);
     for (const auto& table : document.tables) {
       checkTable(table);
     }
@@ -94,7 +97,11 @@ class Builder {
     entries_.insert_or_assign(key, std::move(entry));
   }
 
+  /// The run of the sweep to build: which of its values each key has.
+  void choose(std::vector<std::size_t> choice) { choice_ = std::move(choice); }
+
   ParseOutcome build() {
+    settleSweep();
     settleLength();
     settleHook();
     // Kinds first: they decide which of the other keys have a meaning.
@@ -180,6 +187,34 @@ class Builder {
       report(entry,
              fmt::format("unknown key; the tables are {}", fmt::join(detail::tableNames(), ", ")),
              true);
+    }
+  }
+
+  /// What a run of the sweep has wins over the rest of the file, as an override does; and an
+  /// override of a key ends its sweep.
+  void settleSweep() {
+    std::erase_if(sweep_, [this](const auto& axis) { return overridden_.contains(axis.key); });
+    std::stable_sort(sweep_.begin(), sweep_.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.keyPlace.line, a.keyPlace.column) <
+             std::tuple(b.keyPlace.line, b.keyPlace.column);
+    });
+    auto wrong = detail::brokenSweepRules(sweep_);
+    if (!wrong.empty()) {
+      for (const auto& axis : sweep_) {
+        doubtful_.insert(axis.key);
+      }
+      std::move(wrong.begin(), wrong.end(), std::back_inserter(mistakes_));
+      return;
+    }
+    for (std::size_t i = 0; i < sweep_.size(); ++i) {
+      const detail::SweepEntry& axis = sweep_[i];
+      const std::size_t chosen = i < choice_.size() ? choice_[i] : 0;
+      entries_.insert_or_assign(axis.key, axis.values[chosen]);
+      overridden_.insert(axis.key);
+      SweepAxis& told = axes_.emplace_back(SweepAxis{axis.key, {}});
+      for (const Entry& value : axis.values) {
+        told.values.push_back(detail::format(value.value));
+      }
     }
   }
 
@@ -341,6 +376,7 @@ class Builder {
     ParseOutcome outcome;
     outcome.file = name_;
     outcome.experiment = std::move(experiment_);
+    outcome.sweep = std::move(axes_);
     for (const auto& [key, entry] : entries_) {
       outcome.written[key] = {entry.file, entry.keyPlace.line, entry.keyPlace.column,
                               entry.valuePlace.line, entry.valuePlace.column};
@@ -356,6 +392,9 @@ class Builder {
   bool complete_;
   std::map<std::string, Entry> entries_;
   std::vector<detail::ElementEntry> elements_;
+  std::vector<detail::SweepEntry> sweep_;
+  std::vector<std::size_t> choice_;
+  std::vector<SweepAxis> axes_;
   std::set<std::string> strangeLists_;  ///< reported once each
   std::set<std::string> overridden_;
   Experiment experiment_;
@@ -398,22 +437,27 @@ std::string Mistake::message() const {
   return text + (key.empty() ? "" : key + ": ") + this->text;
 }
 
-ParseOutcome parseText(std::string_view toml, const std::string& name, const fs::path& folder,
-                       const Overrides& overrides) {
+ParseOutcome detail::parseRun(std::string_view toml, const std::string& name,
+                              const fs::path& folder, const Overrides& overrides,
+                              const std::vector<std::size_t>& choice) {
   // A file named without a folder stands in the current one.
   Builder builder(detail::readDocument(toml, name), name,
                   folder.empty() ? fs::current_path() : fs::absolute(folder));
   for (const auto& [key, text] : overrides) {
     builder.override(key, text);
   }
+  builder.choose(choice);
   return builder.build();
 }
 
-ParseOutcome parseFile(const fs::path& path, const Overrides& overrides) {
+ParseOutcome parseText(std::string_view toml, const std::string& name, const fs::path& folder,
+                       const Overrides& overrides) {
+  return detail::parseRun(toml, name, folder, overrides, {});
+}
+
+base::Result<std::string> detail::readExperimentFile(const fs::path& path) {
   const auto refuse = [&path](const std::string& text) {
-    ParseOutcome outcome;
-    outcome.mistakes.push_back({path.string(), 0, 0, {}, text});
-    return outcome;
+    return base::Error{base::ExitCode::kBadInput, text, path.string()};
   };
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -430,7 +474,17 @@ ParseOutcome parseFile(const fs::path& path, const Overrides& overrides) {
   if (text.size() > kLargestFile) {
     return refuse("is larger than 1 MiB, so it is no experiment file");
   }
-  return parseText(text, path.string(), path.parent_path(), overrides);
+  return text;
+}
+
+ParseOutcome parseFile(const fs::path& path, const Overrides& overrides) {
+  const auto text = detail::readExperimentFile(path);
+  if (!text.ok()) {
+    ParseOutcome outcome;
+    outcome.mistakes.push_back({path.string(), 0, 0, {}, text.error().what});
+    return outcome;
+  }
+  return parseText(text.value(), path.string(), path.parent_path(), overrides);
 }
 
 std::string toToml(const Experiment& experiment) {
@@ -438,10 +492,11 @@ std::string toToml(const Experiment& experiment) {
   std::string_view table;
   for (const Field& field : schema()) {
     const std::string value = valueText(field, experiment);
-    if (value.empty() || !applies(field, experiment)) {
+    const auto parts = detail::splitKey(field.key);
+    const bool alone = parts.table == "sweep" && experiment.sweep == SweepConfig{};
+    if (value.empty() || alone || !applies(field, experiment)) {
       continue;
     }
-    const auto parts = detail::splitKey(field.key);
     if (parts.table != table) {
       text += table == "hook" ? detail::hookToToml(experiment.hook) : "";
       table = parts.table;

@@ -33,6 +33,14 @@ struct WrittenKey {
   int valueColumn = 0;
 };
 
+/// A key that a file varies, and the values it is given, as TOML.
+struct SweepAxis {
+  std::string key;  ///< "ddp.bucket_cap_mb"
+  std::vector<std::string> values;
+
+  bool operator==(const SweepAxis&) const = default;
+};
+
 /// A parsed experiment or everything that is wrong with it, never both: with mistakes the
 /// experiment holds defaults, apart from `name` and `shows` where those could be read.
 struct ParseOutcome {
@@ -40,6 +48,9 @@ struct ParseOutcome {
   std::vector<Mistake> mistakes;
   std::string file;                           ///< as messages name it
   std::map<std::string, WrittenKey> written;  ///< by key, "hook.density"
+  /// What [sweep] varies, in the order of the text; the experiment is the first of its runs
+  /// (Sweep.h has all). Empty without a sweep, and with one that has mistakes.
+  std::vector<SweepAxis> sweep;
 
   /// A mistake at the value, or the name, of a key; without a place if it was not written.
   [[nodiscard]] Mistake at(const std::string& key, std::string text, bool atName = false) const;

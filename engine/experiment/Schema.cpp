@@ -153,6 +153,11 @@ std::string describeSchema() {
     text += fmt::format("  {:<24} {}; {}{}\n", "", allowedValues(field), initial,
                         field.onlyFor.empty() ? "" : "; " + conditionText(field));
   }
+  text +=
+      "  \"table.key\"              A list of values to run the experiment with, one after the "
+      "other; several\n"
+      "                           such keys: with every combination (\"ddp.bucket_cap_mb\" = [1, "
+      "25]).\n";
   text += "\n[[faults]], one table a fault\n";
   for (const detail::FaultRow& row : detail::faultRows()) {
     const std::string unit = row.field.unit.empty() ? "" : fmt::format(" {}", row.field.unit);

@@ -76,6 +76,31 @@ bool mayHoldTable(std::string_view table, std::string_view leaf) {
   return leaf == "inner" && (table == "hook" || table.starts_with("hook.inner"));
 }
 
+/// Takes [sweep] apart: "ddp.bucket_cap_mb" in quotes or as a table in it, to any depth.
+void flattenSweep(const std::string& prefix, const toml::table& table, const std::string& name,
+                  Document& document) {
+  for (const auto& [leaf, node] : table) {
+    const std::string key = prefix + std::string(leaf.str());
+    if (const auto* inner = node.as_table()) {
+      flattenSweep(key + ".", *inner, name, document);
+      continue;
+    }
+    const Place keyPlace = placeOf(leaf.source());
+    if (key == "group" || key == "run") {
+      document.entries.push_back(
+          {"sweep." + key, valueOf(node), name, keyPlace, placeOf(node.source())});
+      continue;
+    }
+    SweepEntry entry{key, name, keyPlace, placeOf(node.source()), node.is_array(), {}};
+    if (const auto* values = node.as_array()) {
+      for (const auto& value : *values) {
+        entry.values.push_back({key, valueOf(value), name, keyPlace, placeOf(value.source())});
+      }
+    }
+    document.sweep.push_back(std::move(entry));
+  }
+}
+
 void flatten(const toml::table& root, const std::string& name, Document& document) {
   const auto add = [&](std::string key, const toml::key& written, const toml::node& node) {
     document.entries.push_back(
@@ -111,6 +136,10 @@ void flatten(const toml::table& root, const std::string& name, Document& documen
       continue;
     }
     document.tables.push_back({std::string(key.str()), placeOf(key.source())});
+    if (key.str() == "sweep") {
+      flattenSweep("", *table, name, document);
+      continue;
+    }
     addTable(std::string(key.str()), *table);
   }
 }

@@ -37,10 +37,21 @@ struct ElementEntry {
   std::vector<Entry> entries;
 };
 
+/// One key of [sweep]: a key of the experiment, "ddp.bucket_cap_mb", and its values.
+struct SweepEntry {
+  std::string key;
+  std::string file;
+  Place keyPlace;
+  Place valuePlace;
+  bool isList = false;
+  std::vector<Entry> values;  ///< each as the entry that it is in its runs
+};
+
 /// A TOML text taken apart, before any key is looked up.
 struct Document {
   std::vector<Entry> entries;
   std::vector<ElementEntry> elements;
+  std::vector<SweepEntry> sweep;
   std::vector<TableEntry> tables;
   std::vector<Mistake> mistakes;     ///< of syntax
   std::set<std::string> unreadable;  ///< keys whose line is among the mistakes

@@ -25,6 +25,7 @@ Table makeTable() {
   addTrain(table);
   addCapture(table);
   addLink(table);
+  addSweep(table);
   return table;
 }
 
@@ -65,6 +66,16 @@ void addTrain(Table& table) {
   table.push_back(RowBuilder("train.resume_from", at<&E::train, &T::resumeFrom>(), "Resume from",
                              "Checkpoint to go on from; empty starts anew.")
                       .path());
+}
+
+void addSweep(Table& table) {
+  using S = SweepConfig;
+  table.push_back(RowBuilder("sweep.group", at<&E::sweep, &S::group>(), "Group",
+                             "Names the sweep that a run is part of; written by lockstep run.")
+                      .advanced());
+  table.push_back(RowBuilder("sweep.run", at<&E::sweep, &S::run>(), "Run of the sweep",
+                             "Says what is varied in the run; written by lockstep run.")
+                      .advanced());
 }
 
 void addCapture(Table& table) {

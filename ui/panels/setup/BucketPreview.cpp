@@ -1,0 +1,206 @@
+#include "ui/panels/setup/BucketPreview.h"
+
+#include <QAction>
+#include <QClipboard>
+#include <QComboBox>
+#include <QEvent>
+#include <QGuiApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QScrollArea>
+#include <QStackedWidget>
+#include <QStandardItemModel>
+#include <QTableView>
+#include <QToolButton>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "ui/panels/CurrentPalette.h"
+#include "ui/panels/setup/ModelDescriber.h"
+
+namespace lockstep::ui {
+
+BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
+    : QWidget(parent), describer_(describer) {
+  summary_ = new QLabel;
+  summary_->setObjectName(QStringLiteral("bucketSummary"));
+  summary_->setWordWrap(true);
+  summary_->setForegroundRole(QPalette::PlaceholderText);
+  when_ = new QComboBox;
+  when_->addItems({tr("First iteration"), tr("After the rebuild")});
+  when_->setCurrentIndex(1);
+  when_->setToolTip(
+      tr("Buckets are built anew after the first iteration, in the order in which "
+         "gradients got ready"));
+  when_->setAccessibleName(tr("Which buckets are shown"));
+  asTable_ = new QToolButton;
+  asTable_->setText(tr("Table"));
+  asTable_->setCheckable(true);
+  asTable_->setToolTip(tr("Shows the same as a table"));
+
+  canvas_ = new Canvas(this, nullptr, {Renderer::kRaster, tr("a small drawing")});
+  canvas_->setObjectName(QStringLiteral("bucketPreviewCanvas"));
+  canvas_->setAccessibleName(tr("Bucket preview"));
+  scroll_ = new QScrollArea;
+  scroll_->setWidget(canvas_);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->viewport()->installEventFilter(this);
+  rows_ = new QStandardItemModel(this);
+  table_ = new QTableView;
+  table_->setModel(rows_);
+  table_->setSortingEnabled(true);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->verticalHeader()->hide();
+  table_->horizontalHeader()->setStretchLastSection(true);
+  table_->setAccessibleName(tr("Bucket preview as a table"));
+  auto* copy = new QAction(tr("Copy"), table_);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
+  connect(copy, &QAction::triggered, this, &BucketPreview::copyTable);
+  table_->addAction(copy);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  stack_ = new QStackedWidget;
+  stack_->addWidget(scroll_);
+  stack_->addWidget(table_);
+
+  auto* top = new QHBoxLayout;
+  top->addWidget(when_);
+  top->addStretch(1);
+  top->addWidget(asTable_);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->addLayout(top);
+  layout->addWidget(summary_);
+  layout->addWidget(stack_, 1);
+  connect(when_, &QComboBox::currentIndexChanged, this, &BucketPreview::update);
+  connect(asTable_, &QToolButton::toggled, this,
+          [this](bool table) { stack_->setCurrentIndex(table ? 1 : 0); });
+  showReason(tr("Buckets appear once the model is known."));
+}
+
+bool BucketPreview::showsRebuilt() const {
+  return when_->currentIndex() == 1;
+}
+
+QString BucketPreview::summary() const {
+  return summary_->text();
+}
+
+void BucketPreview::show(const experiment::Experiment& experiment) {
+  if (describer_.isAsking()) {
+    showReason(tr("Asking lockstep-rank for the model's shapes…"));
+    return;
+  }
+  if (!describer_.problem().isEmpty()) {
+    showReason(describer_.problem());
+    return;
+  }
+  forecast_ = forecastBuckets(describer_.parameters(), experiment);
+  update();
+}
+
+void BucketPreview::showReason(const QString& sentence) {
+  forecast_ = {};
+  forecast_.problem = sentence;
+  update();
+}
+
+void BucketPreview::update() {
+  const QString text = forecast_.summary(showsRebuilt());
+  summary_->setText(text);
+  canvas_->setAccessibleDescription(text);
+  const bool there = forecast_.problem.isEmpty();
+  stack_->setVisible(there);
+  when_->setEnabled(there);
+  asTable_->setEnabled(there);
+  const int width = std::max(160, scroll_->viewport()->width());
+  const BucketPreviewScene scene(forecast_, showsRebuilt(), currentPalette(), width);
+  canvas_->setFixedSize(width, static_cast<int>(scene.height()));
+  canvas_->repaintSoon();
+  fillTable();
+}
+
+void BucketPreview::fillTable() {
+  const auto& plan = showsRebuilt() ? forecast_.rebuilt : forecast_.first;
+  table_->setSortingEnabled(false);
+  rows_->clear();
+  rows_->setHorizontalHeaderLabels(
+      {tr("Bucket"), tr("Bytes"), tr("Cap (bytes)"), tr("Type"), tr("Count"), tr("Parameters")});
+  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
+    const auto& bucket = plan.buckets[i];
+    QStringList names;
+    for (const std::uint32_t parameter : bucket.parameters) {
+      names << forecast_.parameters[parameter].name;
+    }
+    const auto number = [](std::uint64_t value) {
+      auto* item = new QStandardItem;
+      item->setData(static_cast<qulonglong>(value), Qt::DisplayRole);
+      return item;
+    };
+    auto* cap = bucket.limitBytes == buckets::kUnlimited ? new QStandardItem(tr("none"))
+                                                         : number(bucket.limitBytes);
+    rows_->appendRow({number(i), number(bucket.bytes), cap,
+                      new QStandardItem(QString::fromStdString(bucket.dtype)),
+                      number(bucket.parameters.size()),
+                      new QStandardItem(names.join(QStringLiteral(", ")))});
+  }
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(0, Qt::AscendingOrder);
+}
+
+void BucketPreview::copyTable() {
+  const auto lineOf = [](int columns, const auto& text) {
+    QStringList cells;
+    for (int column = 0; column < columns; ++column) {
+      cells << text(column);
+    }
+    return cells.join('\t');
+  };
+  const int columns = rows_->columnCount();
+  QStringList lines{lineOf(
+      columns, [&](int column) { return rows_->headerData(column, Qt::Horizontal).toString(); })};
+  for (int row = 0; row < rows_->rowCount(); ++row) {
+    lines << lineOf(columns,
+                    [&](int column) { return rows_->index(row, column).data().toString(); });
+  }
+  QGuiApplication::clipboard()->setText(lines.join('\n') + '\n');
+}
+
+bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == scroll_->viewport() && event->type() == QEvent::Resize) {
+    update();
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void BucketPreview::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) {
+    canvas_->repaintSoon();
+  }
+  QWidget::changeEvent(event);
+}
+
+void BucketPreview::paintCanvas(DisplayList& list, QSizeF size) {
+  BucketPreviewScene(forecast_, showsRebuilt(), currentPalette(), size.width()).draw(list);
+}
+
+void BucketPreview::pointerMoved(const PointerInput& input) {
+  const QString text =
+      BucketPreviewScene(forecast_, showsRebuilt(), currentPalette(), canvas_->width())
+          .describe(input.position);
+  if (text.isEmpty()) {
+    QToolTip::hideText();
+  } else {
+    QToolTip::showText(canvas_->mapToGlobal(input.position.toPoint()), text, canvas_);
+  }
+}
+
+void BucketPreview::pointerLeft() {
+  QToolTip::hideText();
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,192 @@
+#include "ui/panels/setup/FaultList.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QMenu>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <optional>
+
+#include "engine/experiment/FieldText.h"
+#include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/SetupDraft.h"
+
+namespace lockstep::ui {
+namespace {
+
+using experiment::Field;
+
+std::string leafOf(const Field& field) {
+  return field.key.substr(field.key.find('.') + 1);
+}
+
+/// What a new fault of a kind needs, so that it is whole.
+std::vector<experiment::ExperimentText::Pair> firstKeys(const std::string& kind) {
+  std::vector<experiment::ExperimentText::Pair> keys{{"kind", '"' + kind + '"'}, {"rank", "1"}};
+  if (kind == "delay") {
+    keys.emplace_back("milliseconds", "20");
+  } else if (kind == "uneven") {
+    keys.emplace_back("samples", "64");
+  } else {
+    keys.emplace_back("step", "10");
+  }
+  return keys;
+}
+
+}  // namespace
+
+FaultList::FaultList(SetupDraft& draft, QWidget* parent)
+    : QWidget(parent), draft_(draft), layout_(new QVBoxLayout(this)) {
+  layout_->setContentsMargins(0, 0, 0, 0);
+  layout_->setSpacing(4);
+  none_ = new QLabel(tr("No faults: every rank does as well as it can."));
+  none_->setWordWrap(true);
+  none_->setForegroundRole(QPalette::PlaceholderText);
+  layout_->addWidget(none_);
+  auto* add = new QToolButton;
+  add->setObjectName(QStringLiteral("addFault"));
+  add->setText(tr("Add a fault"));
+  add->setPopupMode(QToolButton::InstantPopup);
+  auto* menu = new QMenu(add);
+  for (const std::string& kind : experiment::findField("faults.kind")->choices) {
+    menu->addAction(QString::fromStdString(kind), this, [this, kind] {
+      draft_.edit("faults+", [&](auto& text) { text.addFault(firstKeys(kind)); });
+    });
+  }
+  add->setMenu(menu);
+  auto* row = new QHBoxLayout;
+  row->addWidget(add);
+  row->addStretch(1);
+  layout_->addLayout(row);
+  refresh();
+}
+
+std::string FaultList::kindOf(std::size_t index) const {
+  const Field& kind = *experiment::findField("faults.kind");
+  for (const auto& [leaf, value] : draft_.text().fault(index)) {
+    if (leaf == "kind") {
+      return experiment::typedText(kind, value);
+    }
+  }
+  return experiment::typedText(kind, kind.initial);
+}
+
+void FaultList::set(std::size_t index, const std::string& leaf, const std::string& toml) {
+  draft_.edit("faults." + std::to_string(index) + leaf, [&](experiment::ExperimentText& text) {
+    if (toml.empty()) {
+      text.removeInFault(index, leaf);
+    } else {
+      text.setInFault(index, leaf, toml);
+    }
+    if (leaf != "kind") {
+      return;
+    }
+    // Keys that mean nothing to the new kind go, and what it needs comes.
+    const Field& kindField = *experiment::findField("faults.kind");
+    const std::string kind =
+        experiment::typedText(kindField, toml.empty() ? kindField.initial : toml);
+    for (const Field& field : experiment::faultSchema()) {
+      if (!experiment::appliesFor(field, kind)) {
+        text.removeInFault(index, leafOf(field));
+      }
+    }
+    const auto written = text.fault(index);
+    for (const auto& [key, value] : firstKeys(kind)) {
+      const bool there = std::any_of(written.begin(), written.end(),
+                                     [&](const auto& pair) { return pair.first == key; });
+      if (!there) {
+        text.setInFault(index, key, value);
+      }
+    }
+  });
+}
+
+void FaultList::addBox() {
+  const std::size_t index = faults_.size();
+  Fault fault;
+  fault.box = new QWidget;
+  auto* rows = new QVBoxLayout(fault.box);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  fault.title = new QLabel;
+  auto* remove = new QToolButton;
+  remove->setObjectName(QStringLiteral("removeFault%1").arg(index));
+  remove->setText(tr("Remove"));
+  remove->setAutoRaise(true);
+  remove->setToolTip(tr("Takes this fault out of the experiment"));
+  connect(remove, &QToolButton::clicked, this,
+          [this, index] { draft_.edit("faults-", [&](auto& text) { text.removeFault(index); }); });
+  auto* top = new QHBoxLayout;
+  top->addWidget(fault.title, 1);
+  top->addWidget(remove);
+  rows->addLayout(top);
+  for (const Field& field : experiment::faultSchema()) {
+    Field shown = field;
+    shown.label[0] = static_cast<char>(std::toupper(shown.label[0]));
+    std::replace(shown.label.begin(), shown.label.end(), '_', ' ');
+    auto* editor = new FieldEditor(shown);
+    const std::string leaf = leafOf(field);
+    connect(editor, &FieldEditor::edited, this,
+            [this, index, leaf](const QString& toml) { set(index, leaf, toml.toStdString()); });
+    connect(editor, &FieldEditor::resetAsked, this, [this, index, leaf] { set(index, leaf, ""); });
+    connect(editor, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
+    rows->addWidget(editor);
+    fault.fields.push_back(editor);
+  }
+  layout_->insertWidget(static_cast<int>(index) + 1, fault.box);
+  faults_.push_back(std::move(fault));
+}
+
+void FaultList::refresh() {
+  while (faults_.size() > draft_.text().faultCount()) {
+    delete faults_.back().box;
+    faults_.pop_back();
+  }
+  while (faults_.size() < draft_.text().faultCount()) {
+    addBox();
+  }
+  none_->setVisible(faults_.empty());
+  for (std::size_t i = 0; i < faults_.size(); ++i) {
+    const std::string kind = kindOf(i);
+    faults_[i].title->setText(
+        QStringLiteral("<b>%1 %2</b>").arg(tr("Fault")).arg(static_cast<int>(i) + 1));
+    const auto written = draft_.text().fault(i);
+    for (FieldEditor* editor : faults_[i].fields) {
+      const std::string leaf = leafOf(editor->field());
+      std::optional<std::string> value;
+      for (const auto& [key, toml] : written) {
+        if (key == leaf) {
+          value = toml;
+        }
+      }
+      editor->show(value);
+      editor->setMistake(draft_.mistakeOfFault(i, leaf));
+      editor->setVisible(experiment::appliesFor(editor->field(), kind) || value.has_value());
+    }
+  }
+}
+
+int FaultList::filter(const QString& needle) {
+  if (needle.isEmpty()) {
+    return static_cast<int>(faults_.size());
+  }
+  int matching = 0;
+  for (const Field& field : experiment::faultSchema()) {
+    const QString all = QString::fromStdString(field.key + ' ' + field.help);
+    matching += all.contains(needle, Qt::CaseInsensitive) ? 1 : 0;
+  }
+  return matching;
+}
+
+std::vector<FieldEditor*> FaultList::editors() const {
+  std::vector<FieldEditor*> all;
+  for (const Fault& fault : faults_) {
+    all.insert(all.end(), fault.fields.begin(), fault.fields.end());
+  }
+  return all;
+}
+
+}  // namespace lockstep::ui

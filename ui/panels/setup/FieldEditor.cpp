@@ -1,0 +1,283 @@
+#include "ui/panels/setup/FieldEditor.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QCompleter>
+#include <QFileDialog>
+#include <QGridLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QSignalBlocker>
+#include <QStyle>
+#include <QToolButton>
+#include <QWheelEvent>
+#include <algorithm>
+
+#include "engine/experiment/FieldText.h"
+#include "ui/panels/CurrentPalette.h"
+
+namespace lockstep::ui {
+namespace {
+
+using experiment::FieldType;
+
+constexpr int kLabelCharacters = 19;
+
+QString text(const std::string& utf8) {
+  return QString::fromStdString(utf8);
+}
+
+/// A combo box in a form that scrolls must not change by the wheel that scrolls it.
+class StillComboBox : public QComboBox {
+ public:
+  using QComboBox::QComboBox;
+
+ protected:
+  void wheelEvent(QWheelEvent* event) override;
+};
+
+void StillComboBox::wheelEvent(QWheelEvent* event) {
+  event->ignore();
+}
+
+}  // namespace
+
+QString rangeText(const experiment::Field& field) {
+  QStringList parts;
+  const bool bounded = field.min || field.max;
+  const bool list = field.type == FieldType::kIntegerList || field.type == FieldType::kRealList ||
+                    field.type == FieldType::kTextList;
+  if (bounded || list) {
+    QString allowed = text(experiment::allowedValues(field));
+    allowed[0] = allowed[0].toUpper();
+    parts << allowed + (list ? QObject::tr(", with commas.") : QStringLiteral("."));
+  }
+  if (!field.initial.empty()) {
+    const QString initial = text(experiment::typedText(field, field.initial));
+    if (!initial.isEmpty()) {
+      parts << QObject::tr("Default: %1%2.")
+                   .arg(initial, field.unit.empty() ? QString() : ' ' + text(field.unit));
+    }
+  }
+  return parts.join(' ');
+}
+
+FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
+    : QWidget(parent), field_(std::move(field)) {
+  setObjectName("field:" + text(field_.key));
+  const QString label = text(field_.label);
+  auto* name = new QLabel(label);
+  name->setWordWrap(true);
+  name->setFixedWidth(fontMetrics().averageCharWidth() * kLabelCharacters);
+  makeEditor();
+
+  defaultMark_ = new QLabel(tr("default"));
+  defaultMark_->setForegroundRole(QPalette::PlaceholderText);
+  defaultMark_->setToolTip(tr("Not written in the file: the default stands."));
+  reset_ = new QToolButton;
+  reset_->setText(tr("Reset"));
+  reset_->setAutoRaise(true);
+  reset_->setToolTip(field_.initial.empty()
+                         ? tr("Leaves %1 out of the file").arg(text(field_.key))
+                         : tr("Back to the default, %1").arg(text(field_.initial)));
+  reset_->setAccessibleName(tr("Reset %1").arg(label));
+  connect(reset_, &QToolButton::clicked, this, &FieldEditor::resetAsked);
+
+  const QString range = rangeText(field_);
+  auto* help = new QLabel((text(field_.help) + ' ' + range).trimmed());
+  help->setWordWrap(true);
+  help->setForegroundRole(QPalette::PlaceholderText);
+  QFont small = help->font();
+  small.setPointSizeF(small.pointSizeF() * 0.88);
+  help->setFont(small);
+  mistake_ = new QLabel;
+  mistake_->setObjectName(QStringLiteral("mistake"));
+  mistake_->setWordWrap(true);
+  mistake_->hide();
+
+  auto* unit = new QLabel(text(field_.unit));
+  auto* layout = new QGridLayout(this);
+  layout->setContentsMargins(0, 2, 0, 4);
+  layout->setHorizontalSpacing(6);
+  layout->setVerticalSpacing(1);
+  layout->setColumnStretch(1, 1);
+  QWidget* editor = check_ != nullptr   ? static_cast<QWidget*>(check_)
+                    : combo_ != nullptr ? static_cast<QWidget*>(combo_)
+                                        : line_;
+  layout->addWidget(name, 0, 0, Qt::AlignVCenter);
+  layout->addWidget(editor, 0, 1);
+  layout->addWidget(unit, 0, 2);
+  auto* mark = new QWidget;  // as wide whichever of the two is shown
+  auto* marks = new QGridLayout(mark);
+  marks->setContentsMargins(0, 0, 0, 0);
+  marks->addWidget(defaultMark_, 0, 0, Qt::AlignRight | Qt::AlignVCenter);
+  marks->addWidget(reset_, 0, 0, Qt::AlignRight | Qt::AlignVCenter);
+  mark->setFixedWidth(std::max(reset_->sizeHint().width(), defaultMark_->sizeHint().width()));
+  layout->addWidget(mark, 0, 3);
+  layout->addWidget(help, 1, 1, 1, 3);
+  layout->addWidget(mistake_, 2, 1, 1, 3);
+
+  QString tip = QStringLiteral("<b>%1</b><br>%2")
+                    .arg(text(field_.key).toHtmlEscaped(), text(field_.help).toHtmlEscaped());
+  if (!range.isEmpty()) {
+    tip += QStringLiteral("<br>") + range.toHtmlEscaped();
+  }
+  for (QWidget* part : {static_cast<QWidget*>(name), editor}) {
+    part->setToolTip(tip);
+  }
+  name->setBuddy(editor);
+  editor->setAccessibleName(label);
+  editor->setAccessibleDescription((text(field_.help) + ' ' + range).trimmed());
+  setFocusProxy(editor);
+  editor->installEventFilter(this);
+  show(std::nullopt);
+}
+
+void FieldEditor::makeEditor() {
+  if (field_.type == FieldType::kBool) {
+    check_ = new QCheckBox;
+    connect(check_, &QCheckBox::clicked, this, [this](bool on) {
+      emit edited(on ? QStringLiteral("true") : QStringLiteral("false"));
+    });
+    return;
+  }
+  if (field_.type == FieldType::kChoice) {
+    combo_ = new StillComboBox;
+    combo_->setFocusPolicy(Qt::StrongFocus);
+    combo_->setMinimumContentsLength(6);
+    combo_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    for (const std::string& choice : field_.choices) {
+      combo_->addItem(text(choice));
+    }
+    connect(combo_, &QComboBox::textActivated, this, &FieldEditor::typed);
+    return;
+  }
+  line_ = new QLineEdit;
+  line_->setMinimumWidth(fontMetrics().averageCharWidth() * 8);
+  connect(line_, &QLineEdit::textEdited, this, &FieldEditor::typed);
+  if (field_.type == FieldType::kPath) {
+    auto* choose = line_->addAction(style()->standardIcon(QStyle::SP_DirOpenIcon),
+                                    QLineEdit::TrailingPosition);
+    choose->setText(tr("Choose…"));
+    choose->setToolTip(tr("Choose…"));
+    connect(choose, &QAction::triggered, this, &FieldEditor::browse);
+  }
+}
+
+bool FieldEditor::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool redo = key->matches(QKeySequence::Redo);
+    if (redo || key->matches(QKeySequence::Undo)) {
+      event->accept();
+      if (event->type() == QEvent::KeyPress) {
+        emit undoAsked(redo);
+      }
+      return true;
+    }
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void FieldEditor::browse() {
+  const bool folder = field_.key.ends_with("folder");
+  const QString path =
+      folder ? QFileDialog::getExistingDirectory(this, text(field_.label), line_->text())
+             : QFileDialog::getOpenFileName(this, text(field_.label), line_->text());
+  if (!path.isEmpty()) {
+    line_->setText(path);
+    typed(path);
+  }
+}
+
+void FieldEditor::typed(const QString& now) {
+  emit edited(text(experiment::tomlText(field_, now.toStdString())));
+}
+
+void FieldEditor::showText(const QString& shown, bool isDefault) {
+  if (check_ != nullptr) {
+    const QSignalBlocker still(check_);
+    check_->setChecked(shown == QStringLiteral("true"));
+    check_->setText(check_->isChecked() ? tr("on") : tr("off"));
+  } else if (combo_ != nullptr) {
+    const QSignalBlocker still(combo_);
+    int index = combo_->findText(shown);
+    while (combo_->count() > static_cast<int>(field_.choices.size()) && index < 0) {
+      combo_->removeItem(combo_->count() - 1);  // a wrong value of before
+    }
+    if (index < 0) {
+      combo_->addItem(shown);  // what the file says, wrong as it is
+      index = combo_->count() - 1;
+    }
+    combo_->setCurrentIndex(index);
+  } else {
+    const bool beingEmptied = line_->hasFocus() && line_->text().trimmed().isEmpty() && isDefault;
+    if (!beingEmptied && line_->text() != shown) {
+      const int cursor = line_->cursorPosition();
+      line_->setText(shown);
+      line_->setCursorPosition(line_->hasFocus() ? std::min(cursor, static_cast<int>(shown.size()))
+                                                 : 0);
+    }
+    QFont font = line_->font();
+    font.setItalic(isDefault);
+    line_->setFont(font);
+  }
+}
+
+void FieldEditor::show(const std::optional<std::string>& written) {
+  const std::string toml = written.value_or(field_.initial);
+  const bool sameAsTyped = line_ != nullptr && line_->hasFocus() && written &&
+                           experiment::tomlText(field_, line_->text().toStdString()) == *written;
+  const bool isDefault =
+      !written || (!field_.initial.empty() && experiment::sameValue(field_, toml, field_.initial));
+  showText(sameAsTyped ? line_->text() : text(experiment::typedText(field_, toml)), isDefault);
+  if (line_ != nullptr) {
+    line_->setPlaceholderText(text(experiment::typedText(field_, field_.initial)));
+  }
+  defaultMark_->setText(field_.initial.empty() ? tr("not set") : tr("default"));
+  defaultMark_->setVisible(isDefault);
+  reset_->setVisible(!isDefault);
+}
+
+void FieldEditor::setMistake(const QString& mistake) {
+  if (mistake_->text().mid(2) == mistake && mistake_->isHidden() == mistake.isEmpty()) {
+    return;
+  }
+  mistake_->setText(mistake.isEmpty() ? QString() : QStringLiteral("✕ ") + mistake);
+  mistake_->setHidden(mistake.isEmpty());
+  QPalette colours = mistake_->palette();
+  colours.setColor(QPalette::WindowText, currentPalette().error);
+  mistake_->setPalette(colours);
+}
+
+QString FieldEditor::mistake() const {
+  return mistake_->isHidden() ? QString() : mistake_->text().mid(2);
+}
+
+bool FieldEditor::matches(const QString& needle) const {
+  const QString all = text(field_.key + ' ' + field_.label + ' ' + field_.help);
+  for (const QString& word : needle.split(' ', Qt::SkipEmptyParts)) {
+    if (!all.contains(word, Qt::CaseInsensitive)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void FieldEditor::offer(const QStringList& texts) {
+  if (line_ == nullptr) {
+    return;
+  }
+  auto* completer = new QCompleter(texts, line_);
+  completer->setCaseSensitivity(Qt::CaseInsensitive);
+  completer->setFilterMode(Qt::MatchContains);
+  connect(completer, qOverload<const QString&>(&QCompleter::activated), this, &FieldEditor::typed);
+  line_->setCompleter(completer);
+}
+
+void FieldEditor::focusEditor() {
+  setFocus(Qt::OtherFocusReason);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <optional>
+#include <string>
+
+#include "engine/experiment/Schema.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace lockstep::ui {
+
+/// One key of an experiment: its name, a widget for its value, unit, help and range, and below
+/// them what is wrong with it. It shows what it is given; whether a value is right is not its
+/// business. [ui-thread]
+class FieldEditor : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit FieldEditor(experiment::Field field, QWidget* parent = nullptr);
+
+  [[nodiscard]] const experiment::Field& field() const { return field_; }
+  /// Shows a value in TOML, or the default when the key is not written. What is being typed
+  /// stays as it is when it means the same.
+  void show(const std::optional<std::string>& written);
+  /// An empty text takes the mistake away.
+  void setMistake(const QString& text);
+  [[nodiscard]] QString mistake() const;
+  /// Whether key, name or help hold every word of `needle`.
+  [[nodiscard]] bool matches(const QString& needle) const;
+  /// Texts that are offered while one types, of a text.
+  void offer(const QStringList& texts);
+  void focusEditor();
+
+ signals:
+  /// A value in TOML, or empty to leave the key out.
+  void edited(const QString& toml);
+  void resetAsked();
+  /// Undo or redo was pressed; what a line of text has of its own would know nothing of the form.
+  void undoAsked(bool redo);
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void makeEditor();
+  void typed(const QString& text);
+  void browse();
+  void showText(const QString& text, bool isDefault);
+
+  experiment::Field field_;
+  QLineEdit* line_ = nullptr;
+  QComboBox* combo_ = nullptr;
+  QCheckBox* check_ = nullptr;
+  QLabel* mistake_ = nullptr;
+  QLabel* defaultMark_ = nullptr;
+  QToolButton* reset_ = nullptr;
+};
+
+/// What may be written and what stands if nothing is: "From 1 to 64. Default: 2."
+QString rangeText(const experiment::Field& field);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,223 @@
+#include "ui/panels/setup/HookForm.h"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "engine/experiment/FieldText.h"
+#include "engine/plugin/ResolveHooks.h"
+#include "plugins/abi/include/lockstep/comm_hook.h"
+#include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/HookCatalog.h"
+#include "ui/panels/setup/SetupDraft.h"
+
+namespace lockstep::ui {
+namespace {
+
+using experiment::Field;
+
+/// The keys of a hook inside, described as those of the outer one.
+Field fieldAt(const char* key, const std::string& prefix) {
+  Field field = *experiment::findField(std::string("hook.") + key);
+  if (prefix != "hook.") {
+    field.key = prefix + key;
+    field.initial.clear();
+    if (field.label == "Communication hook") {
+      field.label = "Hook inside";
+      field.help = "The hook that the one above hands its buckets to.";
+    }
+  }
+  return field;
+}
+
+}  // namespace
+
+HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent)
+    : QWidget(parent), draft_(draft), catalog_(catalog), layout_(new QVBoxLayout(this)) {
+  layout_->setContentsMargins(0, 0, 0, 0);
+  layout_->setSpacing(0);
+  addInner_ = new QPushButton(tr("Add a hook inside"));
+  addInner_->setObjectName(QStringLiteral("addInnerHook"));
+  addInner_->setToolTip(
+      tr("Writes [hook.inner]: the hook above does its part and leaves the "
+         "communication to this one."));
+  removeInner_ = new QPushButton(tr("Remove the innermost hook"));
+  removeInner_->setObjectName(QStringLiteral("removeInnerHook"));
+  auto* buttons = new QHBoxLayout;
+  buttons->addWidget(addInner_);
+  buttons->addWidget(removeInner_);
+  buttons->addStretch(1);
+  layout_->addLayout(buttons);
+  connect(addInner_, &QPushButton::clicked, this, [this] {
+    const std::string prefix = levels_.back().prefix + "inner.";
+    draft_.edit(prefix, [&](auto& text) { text.set(prefix + "name", "\"allreduce\""); });
+  });
+  connect(removeInner_, &QPushButton::clicked, this, [this] {
+    const std::string prefix = levels_.back().prefix;
+    draft_.edit(prefix, [&](auto& text) { text.removeBelow(prefix); });
+  });
+  refresh();
+}
+
+std::string HookForm::hookAt(const std::string& prefix) const {
+  const Field field = fieldAt("name", prefix);
+  return experiment::typedText(field, draft_.text().value(prefix + "name").value_or(field.initial));
+}
+
+void HookForm::setName(const std::string& prefix, const std::string& toml) {
+  const Field field = fieldAt("name", prefix);
+  const bool isDefault =
+      toml.empty() || (!field.initial.empty() && experiment::sameValue(field, toml, field.initial));
+  draft_.edit(prefix + "name", [&](experiment::ExperimentText& text) {
+    // What one hook is told means nothing to another.
+    for (const auto& [key, value] : text.pairs()) {
+      if (key.starts_with(prefix) && !key.starts_with(prefix + "inner.") &&
+          key != prefix + "name") {
+        text.remove(key);
+      }
+    }
+    if (isDefault && prefix == "hook.") {
+      text.remove(prefix + "name");
+    } else {
+      text.set(prefix + "name", toml.empty() ? "\"\"" : toml);
+    }
+  });
+}
+
+std::vector<FieldEditor*> HookForm::Level::fields() const {
+  std::vector<FieldEditor*> all{name, library};
+  all.insert(all.end(), params.begin(), params.end());
+  return all;
+}
+
+void HookForm::connectKey(FieldEditor* editor) {
+  connect(editor, &FieldEditor::edited, this, [this, field = editor->field()](const QString& toml) {
+    draft_.setKey(field, toml.toStdString());
+  });
+  connect(editor, &FieldEditor::resetAsked, this,
+          [this, field = editor->field()] { draft_.setKey(field, ""); });
+  connect(editor, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
+}
+
+void HookForm::addLevel() {
+  Level level;
+  level.prefix = levels_.empty() ? "hook." : levels_.back().prefix + "inner.";
+  const std::string& prefix = level.prefix;
+  level.box = new QWidget;
+  auto* rows = new QVBoxLayout(level.box);
+  rows->setContentsMargins(levels_.empty() ? 0 : 12, 0, 0, 0);
+  rows->setSpacing(0);
+  level.name = new FieldEditor(fieldAt("name", prefix));
+  connect(level.name, &FieldEditor::undoAsked, &draft_, &SetupDraft::undoOrRedo);
+  level.name->offer(offered_);
+  connect(level.name, &FieldEditor::edited, this,
+          [this, prefix](const QString& toml) { setName(prefix, toml.toStdString()); });
+  connect(level.name, &FieldEditor::resetAsked, this, [this, prefix] { setName(prefix, ""); });
+  level.library = new FieldEditor(fieldAt("library", prefix));
+  connectKey(level.library);
+  rows->addWidget(level.name);
+  rows->addWidget(level.library);
+  layout_->insertWidget(static_cast<int>(levels_.size()), level.box);
+  levels_.push_back(level);
+  describe(levels_.back());
+}
+
+void HookForm::describe(Level& level) {
+  delete level.told;
+  level.params.clear();
+  level.told = new QWidget;
+  level.hook = hookAt(level.prefix);
+  auto* rows = new QVBoxLayout(level.told);
+  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setSpacing(0);
+  const plugin::HookInfo* info = catalog_.find(level.hook);
+  level.known = info != nullptr;
+  if (info != nullptr) {
+    auto* about = new QLabel(QStringLiteral("<b>%1</b> %2, %3. %4")
+                                 .arg(QString::fromStdString(info->name).toHtmlEscaped(),
+                                      QString::fromStdString(info->version).toHtmlEscaped(),
+                                      QString::fromStdString(info->vendor).toHtmlEscaped(),
+                                      QString::fromStdString(info->summary).toHtmlEscaped()));
+    about->setObjectName(QStringLiteral("aboutHook"));
+    about->setWordWrap(true);
+    rows->addWidget(about);
+    for (const plugin::HookParam& param : info->params) {
+      Field field = plugin::fieldOf(param, level.prefix + param.key);
+      if (param.live) {
+        field.help += " May change during a run.";
+      }
+      auto* editor = new FieldEditor(std::move(field));
+      connectKey(editor);
+      rows->addWidget(editor);
+      level.params.push_back(editor);
+    }
+  }
+  level.box->layout()->addWidget(level.told);
+}
+
+void HookForm::refresh() {
+  std::size_t depth = 1;
+  std::string prefix = "hook.inner.";
+  for (const auto& [key, value] : draft_.text().pairs()) {
+    while (key.starts_with(prefix)) {
+      ++depth;
+      prefix += "inner.";
+    }
+  }
+  while (levels_.size() > depth) {
+    delete levels_.back().box;
+    levels_.pop_back();
+  }
+  while (levels_.size() < depth) {
+    addLevel();
+  }
+  const QStringList names = catalog_.hookNames();
+  for (Level& level : levels_) {
+    const bool known = catalog_.find(hookAt(level.prefix)) != nullptr;
+    if (hookAt(level.prefix) != level.hook || known != level.known) {
+      describe(level);
+    }
+    if (names != offered_) {
+      level.name->offer(names);
+    }
+    for (FieldEditor* editor : level.fields()) {
+      editor->show(draft_.text().value(editor->field().key));
+      editor->setMistake(draft_.mistakeOf(editor->field().key));
+    }
+  }
+  offered_ = names;
+  filter(needle_, advanced_);
+  const plugin::HookInfo* innermost = catalog_.find(levels_.back().hook);
+  addInner_->setVisible(innermost != nullptr && (innermost->caps & LOCKSTEP_CAP_INNER) != 0);
+  removeInner_->setVisible(levels_.size() > 1);
+}
+
+std::vector<FieldEditor*> HookForm::editors() const {
+  std::vector<FieldEditor*> all;
+  for (const Level& level : levels_) {
+    const auto fields = level.fields();
+    all.insert(all.end(), fields.begin(), fields.end());
+  }
+  return all;
+}
+
+int HookForm::filter(const QString& needle, bool advanced) {
+  needle_ = needle;
+  advanced_ = advanced;
+  int shown = 0;
+  for (Level& level : levels_) {
+    for (FieldEditor* editor : level.fields()) {
+      const bool wanted = needle.isEmpty()
+                              ? advanced || !editor->field().advanced ||
+                                    draft_.text().value(editor->field().key).has_value() ||
+                                    !editor->mistake().isEmpty()
+                              : editor->matches(needle);
+      editor->setVisible(wanted);
+      shown += wanted ? 1 : 0;
+    }
+  }
+  return shown;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,82 @@
+#include "ui/panels/setup/RunQueue.h"
+
+#include <QFileInfo>
+#include <QTimer>
+
+namespace lockstep::ui {
+
+RunQueue::RunQueue(QObject* parent) : QAbstractListModel(parent) {}
+
+void RunQueue::add(const QString& tomlPath) {
+  const int row = static_cast<int>(files_.size());
+  beginInsertRows({}, row, row);
+  files_ << tomlPath;
+  endInsertRows();
+  startNext();
+}
+
+void RunQueue::removeAt(int row) {
+  if (row < 0 || row >= files_.size()) {
+    return;
+  }
+  beginRemoveRows({}, row, row);
+  files_.removeAt(row);
+  endRemoveRows();
+}
+
+void RunQueue::move(int row, int by) {
+  const int to = row + by;
+  if (row < 0 || row >= files_.size() || to < 0 || to >= files_.size() || by == 0) {
+    return;
+  }
+  beginMoveRows({}, row, row, {}, by > 0 ? to + 1 : to);
+  files_.move(row, to);
+  endMoveRows();
+}
+
+void RunQueue::clear() {
+  beginResetModel();
+  files_.clear();
+  endResetModel();
+}
+
+int RunQueue::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(files_.size());
+}
+
+QVariant RunQueue::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= files_.size()) {
+    return {};
+  }
+  const QString& file = files_[index.row()];
+  switch (role) {
+    case Qt::DisplayRole:
+      return QFileInfo(file).completeBaseName();
+    case Qt::ToolTipRole:
+      return file;
+    default:
+      return {};
+  }
+}
+
+void RunQueue::runStarted() {
+  running_ = true;
+}
+
+void RunQueue::runEnded() {
+  running_ = false;
+  // Not from within the window's own handling of the end.
+  QTimer::singleShot(0, this, &RunQueue::startNext);
+}
+
+void RunQueue::startNext() {
+  if (running_ || files_.isEmpty()) {
+    return;
+  }
+  const QString file = files_.first();
+  removeAt(0);
+  running_ = true;
+  emit startRequested(file);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,75 @@
+#include "ui/panels/setup/RunQueueList.h"
+
+#include <QAction>
+#include <QHBoxLayout>
+#include <QItemSelectionModel>
+#include <QListView>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/setup/RunQueue.h"
+
+namespace lockstep::ui {
+
+RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
+    : QWidget(parent), queue_(queue), view_(new QListView) {
+  view_->setObjectName(QStringLiteral("runQueue"));
+  view_->setModel(&queue);
+  view_->setAccessibleName(tr("Experiments that wait for their turn"));
+  auto* buttons = new QHBoxLayout;
+  const auto add = [&](const QString& text, const QString& tip, const char* name, auto action) {
+    auto* button = new QToolButton;
+    button->setText(text);
+    button->setToolTip(tip);
+    button->setObjectName(QString::fromLatin1(name));
+    connect(button, &QToolButton::clicked, this, action);
+    buttons->addWidget(button);
+    return button;
+  };
+  up_ = add(tr("Up"), tr("Starts it before the one above"), "queueUp", [this] { moveBy(-1); });
+  down_ = add(tr("Down"), tr("Starts it after the one below"), "queueDown", [this] { moveBy(1); });
+  remove_ = add(tr("Remove"), tr("Takes it out of the queue; the file stays"), "queueRemove",
+                [this] { queue_.removeAt(view_->currentIndex().row()); });
+  buttons->addStretch(1);
+  clear_ =
+      add(tr("Clear"), tr("Takes all out of the queue"), "queueClear", [this] { queue_.clear(); });
+  auto* removeKey = new QAction(tr("Remove"), view_);
+  removeKey->setShortcut(QKeySequence::Delete);
+  removeKey->setShortcutContext(Qt::WidgetShortcut);
+  connect(removeKey, &QAction::triggered, remove_, &QToolButton::click);
+  view_->addAction(removeKey);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(4, 4, 4, 4);
+  layout->addWidget(
+      new ViewOrEmpty(view_, &queue,
+                      new EmptyState(tr("Nothing waits. An experiment that is queued starts when "
+                                        "the current run has ended."),
+                                     QString())),
+      1);
+  layout->addLayout(buttons);
+  for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+    connect(&queue, signal, this, &RunQueueList::refresh);
+  }
+  connect(&queue, &QAbstractItemModel::rowsMoved, this, &RunQueueList::refresh);
+  connect(&queue, &QAbstractItemModel::modelReset, this, &RunQueueList::refresh);
+  connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          &RunQueueList::refresh);
+  refresh();
+}
+
+void RunQueueList::moveBy(int by) {
+  const int row = view_->currentIndex().row();
+  queue_.move(row, by);
+}
+
+void RunQueueList::refresh() {
+  const int row = view_->currentIndex().row();
+  const int last = queue_.rowCount() - 1;
+  up_->setEnabled(row > 0);
+  down_->setEnabled(row >= 0 && row < last);
+  remove_->setEnabled(row >= 0);
+  clear_->setEnabled(last >= 0);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,200 @@
+#include "ui/panels/setup/SetupDraft.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QSaveFile>
+
+#include "engine/experiment/FieldText.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr const char* kNew = "name = \"experiment\"\n\n[train]\nsteps = 200\n";
+constexpr qint64 kLargestFile = 1 << 20;
+constexpr std::size_t kMostSteps = 500;
+
+/// The leaf of "faults.kind" and the like.
+std::string leafOf(const std::string& key) {
+  return key.substr(key.find('.') + 1);
+}
+
+}  // namespace
+
+SetupDraft::SetupDraft(QObject* parent) : QObject(parent) {
+  path_.clear();
+  restart(kNew);
+}
+
+void SetupDraft::begin() {
+  path_.clear();
+  restart(kNew);
+  emit changed();
+}
+
+base::Status SetupDraft::open(const QString& path) {
+  const auto refuse = [&path](const QString& what) {
+    return base::Error{base::ExitCode::kBadInput, what.toStdString(), path.toStdString()};
+  };
+  QFile file(path);
+  if (QFileInfo(path).isDir()) {
+    return refuse(tr("is a folder; choose an experiment file (*.toml)"));
+  }
+  if (!file.open(QIODevice::ReadOnly)) {
+    return refuse(tr("cannot be read: %1").arg(file.errorString()));
+  }
+  if (file.size() > kLargestFile) {
+    return refuse(tr("is larger than 1 MiB, so it is no experiment file"));
+  }
+  path_ = QFileInfo(path).absoluteFilePath();
+  restart(file.readAll().toStdString());
+  emit changed();
+  return {};
+}
+
+base::Status SetupDraft::save(const QString& path) {
+  QSaveFile file(path);
+  const std::string& text = current().text.text();
+  if (!file.open(QIODevice::WriteOnly) ||
+      file.write(text.data(), static_cast<qint64>(text.size())) < 0 || !file.commit()) {
+    return base::Error{base::ExitCode::kEnvironment,
+                       tr("cannot be written: %1").arg(file.errorString()).toStdString(),
+                       path.toStdString()};
+  }
+  path_ = QFileInfo(path).absoluteFilePath();
+  saved_ = text;
+  read();  // paths in it are relative to the file's folder
+  emit changed();
+  return {};
+}
+
+QString SetupDraft::title() const {
+  return path_.isEmpty() ? tr("New experiment") : QFileInfo(path_).fileName();
+}
+
+void SetupDraft::restart(std::string text) {
+  saved_ = text;
+  steps_.clear();
+  steps_.push_back({"", experiment::ExperimentText(std::move(text))});
+  at_ = 0;
+  read();
+}
+
+void SetupDraft::read() {
+  const QString folder = path_.isEmpty() ? QDir::currentPath() : QFileInfo(path_).absolutePath();
+  parsed_ = experiment::parseText(text().text(), title().toStdString(), folder.toStdString());
+  hookMistakes_.clear();
+  gather();
+}
+
+void SetupDraft::gather() {
+  mistakes_ = parsed_.mistakes;
+  mistakes_.insert(mistakes_.end(), hookMistakes_.begin(), hookMistakes_.end());
+}
+
+void SetupDraft::setHookMistakes(std::vector<experiment::Mistake> mistakes) {
+  hookMistakes_ = std::move(mistakes);
+  gather();
+  emit changed();
+}
+
+QString SetupDraft::mistakeOf(const std::string& key) const {
+  for (const auto& mistake : mistakes_) {
+    if (mistake.key == key) {
+      return QString::fromStdString(mistake.text);
+    }
+  }
+  return {};
+}
+
+QString SetupDraft::mistakeOfFault(std::size_t fault, const std::string& leaf) const {
+  for (const auto& mistake : mistakes_) {
+    if (mistake.key.starts_with("faults.") && leafOf(mistake.key) == leaf &&
+        text().faultAt(mistake.line) == fault) {
+      return QString::fromStdString(mistake.text);
+    }
+  }
+  return {};
+}
+
+std::string SetupDraft::choice(const std::string& key) const {
+  const experiment::Field* field = experiment::findField(key);
+  if (field == nullptr) {
+    return {};
+  }
+  return experiment::typedText(*field, text().value(key).value_or(field->initial));
+}
+
+bool SetupDraft::applies(const experiment::Field& field) const {
+  return field.onlyFor.empty() ||
+         experiment::appliesFor(field, choice(field.onlyFor.substr(0, field.onlyFor.find('='))));
+}
+
+void SetupDraft::setKey(const experiment::Field& field, const std::string& toml) {
+  const bool leaveOut =
+      toml.empty() || (!field.initial.empty() && experiment::sameValue(field, toml, field.initial));
+  const bool changesChoice =
+      field.type == experiment::FieldType::kChoice &&
+      choice(field.key) != experiment::typedText(field, leaveOut ? field.initial : toml);
+  edit(field.key, [&](experiment::ExperimentText& text) {
+    if (leaveOut) {
+      text.remove(field.key);
+    } else {
+      text.set(field.key, toml);
+    }
+    if (field.key == "train.steps" && !leaveOut) {
+      text.remove("train.epochs");
+    } else if (field.key == "train.epochs" && !leaveOut) {
+      text.remove("train.steps");
+    }
+    if (!changesChoice) {
+      return;
+    }
+    const std::string now = experiment::typedText(field, leaveOut ? field.initial : toml);
+    for (const experiment::Field& other : experiment::schema()) {
+      if (other.onlyFor.starts_with(field.key + "=") && !experiment::appliesFor(other, now)) {
+        text.remove(other.key);
+      }
+    }
+  });
+}
+
+void SetupDraft::edit(const std::string& step,
+                      const std::function<void(experiment::ExperimentText&)>& change) {
+  experiment::ExperimentText text = current().text;
+  change(text);
+  if (text.text() == current().text.text()) {
+    return;
+  }
+  const bool goesOn = at_ > 0 && current().name == step && !canRedo();
+  steps_.resize(at_ + 1);
+  if (goesOn) {
+    steps_[at_].text = std::move(text);
+  } else {
+    steps_.push_back({step, std::move(text)});
+    if (steps_.size() > kMostSteps) {
+      steps_.erase(steps_.begin());
+    }
+    at_ = steps_.size() - 1;
+  }
+  read();
+  emit changed();
+}
+
+void SetupDraft::undo() {
+  if (canUndo()) {
+    --at_;
+    read();
+    emit changed();
+  }
+}
+
+void SetupDraft::redo() {
+  if (canRedo()) {
+    ++at_;
+    read();
+    emit changed();
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,138 @@
+#pragma once
+
+#include <QString>
+#include <QWidget>
+#include <string>
+#include <vector>
+
+#include "ui/panels/setup/HookCatalog.h"
+#include "ui/panels/setup/ModelDescriber.h"
+#include "ui/panels/setup/RunQueue.h"
+#include "ui/panels/setup/SetupDraft.h"
+
+class QCheckBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QScrollArea;
+class QTabWidget;
+class QToolButton;
+
+namespace lockstep::ui {
+
+class BucketPreview;
+class FaultList;
+class FieldEditor;
+class FieldGroup;
+class HookForm;
+
+/// Where the panel finds what it asks, and where it keeps what was run without being saved.
+struct SetupPaths {
+  QString rank;      ///< lockstep-rank; empty: there is no bucket preview
+  QString hookscan;  ///< lockstep-hookscan; empty = beside the running program
+  QString drafts;    ///< folder; made when it is needed
+};
+
+/// The setup of an experiment: a form made from the experiment's schema and from what plugins
+/// say of their hooks, with the mistakes that the parser finds under their fields; a preview of
+/// the buckets; and the queue of runs. It edits a file that `lockstep run` takes. [ui-thread]
+class SetupPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit SetupPanel(SetupPaths paths, QWidget* parent = nullptr);
+  ~SetupPanel() override;
+
+  [[nodiscard]] SetupDraft& draft() { return draft_; }
+  [[nodiscard]] RunQueue& queue() { return queue_; }
+
+  /// Opens an experiment file, after asking what is to become of changes that are not saved.
+  /// Returns whether it is open.
+  bool open(const QString& path);
+  /// Returns whether changes are saved or may be lost; asks the user when there are any.
+  bool mayDiscard();
+  /// Why Run does nothing now; empty when it does.
+  [[nodiscard]] QString reasonAgainstRun() const;
+  /// Another reason against running, of the window's; empty takes it back. Queueing stays.
+  void blockRun(const QString& reason);
+
+ public slots:
+  void newExperiment();
+  void chooseFile();
+  bool save();
+  bool saveAs();
+  void run();
+  void queueRun();
+  void undo() { draft_.undo(); }
+  void redo() { draft_.redo(); }
+  /// Puts the cursor into the field that filters keys.
+  void find();
+  /// Shows a key of the form and puts the cursor there.
+  void showKey(const QString& key);
+
+ signals:
+  /// The window is to run this file. A draft that is not saved is written to a file of its own.
+  void runRequested(const QString& tomlPath);
+  /// The draft was saved there.
+  void saved(const QString& tomlPath);
+  /// A file was added to the queue.
+  void queueRequested(const QString& tomlPath);
+  /// What went wrong outside the form: a file that cannot be read or written.
+  void failed(const QString& sentence);
+  /// The file or whether it has unsaved changes changed.
+  void titleChanged(const QString& title, bool dirty);
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void makeTop();
+  void makeGroups();
+  void makeBottom();
+  FieldGroup* addGroup(const QString& title);
+  void refresh();
+  void refreshFields();
+  void refreshSummaries();
+  void refreshOthers();
+  void refreshActions();
+  void ask();
+  void filter();
+  /// Writes what is to run into files, one a run; empty after `failed`.
+  QStringList filesToRun();
+  QString writeDraft(const QString& name, const std::string& toml);
+  [[nodiscard]] std::vector<FieldEditor*> allEditors() const;
+
+  SetupPaths paths_;
+  SetupDraft draft_;
+  HookCatalog catalog_;
+  ModelDescriber describer_;
+  RunQueue queue_;
+
+  QLabel* title_ = nullptr;
+  QToolButton* saveButton_ = nullptr;
+  QToolButton* undo_ = nullptr;
+  QToolButton* redo_ = nullptr;
+  QLineEdit* search_ = nullptr;
+  QCheckBox* advanced_ = nullptr;
+  QLabel* others_ = nullptr;
+  QLabel* nothingFound_ = nullptr;
+  QScrollArea* scroll_ = nullptr;
+  QWidget* form_ = nullptr;
+  std::vector<FieldGroup*> groups_;
+  std::vector<std::pair<FieldEditor*, FieldGroup*>> editors_;  ///< of the schema
+  FieldGroup* hookGroup_ = nullptr;
+  HookForm* hookForm_ = nullptr;
+  FieldGroup* faultGroup_ = nullptr;
+  FaultList* faultList_ = nullptr;
+  QTabWidget* tabs_ = nullptr;
+  BucketPreview* preview_ = nullptr;
+  QPushButton* run_ = nullptr;
+  QPushButton* queueButton_ = nullptr;
+  QLabel* reason_ = nullptr;
+  QString blocked_;
+  std::string askedText_;
+  QString askedPath_;
+};
+
+}  // namespace lockstep::ui

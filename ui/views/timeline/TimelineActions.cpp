@@ -1,6 +1,9 @@
 #include <QAction>
 #include <QKeySequence>
+#include <QShortcutEvent>
+#include <utility>
 
+#include "ui/views/timeline/TimelineBar.h"
 #include "ui/views/timeline/TimelineView.h"
 
 // The keys of the timeline. They are actions, so that menus, tooltips and the key sheet show
@@ -11,10 +14,32 @@ namespace {
 constexpr double kZoomStep = 0.7;
 constexpr double kPanStep = 0.15;  // of the visible length
 
+// One action for the ten digits; it acts by the key that was pressed.
+class DigitAction : public QAction {
+ public:
+  DigitAction(const QString& text, QObject* parent, std::function<void(int)> act)
+      : QAction(text, parent), act_(std::move(act)) {}
+
+ protected:
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::Shortcut && isEnabled()) {
+      const auto key = static_cast<QShortcutEvent*>(event)->key()[0].key();
+      if (key >= Qt::Key_0 && key <= Qt::Key_9) {
+        act_(key - Qt::Key_0);
+        return true;
+      }
+    }
+    return QAction::event(event);
+  }
+
+ private:
+  std::function<void(int)> act_;
+};
+
 }  // namespace
 
-void TimelineView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                             const std::function<void()>& act) {
+QAction* TimelineView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                                  const std::function<void()>& act) {
   auto* action = new QAction(text, this);
   action->setShortcuts(keys);
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
@@ -26,6 +51,7 @@ void TimelineView::makeAction(const QString& text, const QList<QKeySequence>& ke
   });
   addAction(action);
   actions_.push_back(action);
+  return action;
 }
 
 void TimelineView::makeActions() {
@@ -51,10 +77,65 @@ void TimelineView::makeActions() {
             [this] { controller_.selectNeighbour(-1, true); });
   makeAction(tr("Next of the same name"), {Qt::Key_BracketRight},
             [this] { controller_.selectNeighbour(1, true); });
-  makeAction(tr("Follow the live run"), {Qt::Key_L},
-            [this] { state_->setFollowLive(!state_->followsLive()); });
-  makeAction(tr("Clear the measure or the selection"), {Qt::Key_Escape},
-            [this] { controller_.clear(); });
+  makeAction(tr("Follow the live run"), {Qt::Key_L}, [this] {
+    const bool follow = frozen_ || !state_->followsLive();
+    setFrozen(false);
+    state_->setFollowLive(follow);
+  });
+  makeAction(tr("Close the search, clear measure, filter, selection"), {Qt::Key_Escape},
+             [this] { escape(); });
+}
+
+void TimelineView::makeMoreActions() {
+  makeAction(tr("View before"), {Qt::ALT | Qt::Key_Left}, [this] { state_->goBack(); });
+  makeAction(tr("View after"), {Qt::ALT | Qt::Key_Right}, [this] { state_->goForward(); });
+  makeAction(tr("Higher rows (Alt + wheel)"), {Qt::SHIFT | Qt::Key_Up},
+             [this] { controller_.scaleRows(1); });
+  makeAction(tr("Lower rows"), {Qt::SHIFT | Qt::Key_Down}, [this] { controller_.scaleRows(-1); });
+  makeAction(tr("Stand still, or go on"), {Qt::Key_Space}, [this] { setFrozen(!frozen_); });
+  ribbons_ = makeAction(tr("Ribbons of all collectives"), {Qt::Key_G}, [] {});
+  ribbons_->setCheckable(true);
+  connect(ribbons_, &QAction::toggled, this, [this](bool shown) {
+    controller_.setRibbons(shown);
+    canvas_->repaintSoon();
+  });
+  ribbons_->setIconText(tr("Ribbons"));
+  ribbons_->setToolTip(tr("Join each collective in sight across the ranks; ▲ marks the late rank (G)"));
+  makeAction(tr("Colour by something else"), {Qt::Key_C}, [this] { nextColouring(); });
+  QAction* search = makeAction(tr("Find"), {QKeySequence::Find}, [this] { find(); });
+  search->setToolTip(tr("Find spans (Ctrl+F)"));
+  makeAction(tr("Next match"), {Qt::Key_F3}, [this] { goToMatch(1); });
+  makeAction(tr("Previous match"), {Qt::SHIFT | Qt::Key_F3}, [this] { goToMatch(-1); });
+  makeAction(tr("Add a bookmark, or remove it"), {Qt::Key_B},
+             [this] { notes_.toggleBookmark(placeNs()); });
+  makeAction(tr("Next bookmark"), {Qt::CTRL | Qt::Key_Right}, [this] { goToBookmark(1); });
+  makeAction(tr("Previous bookmark"), {Qt::CTRL | Qt::Key_Left}, [this] { goToBookmark(-1); });
+  makeAction(tr("Note on the selection or the middle"), {Qt::Key_N}, [this] { noteHere(); });
+
+  // Ten keys each, one action: Ctrl and a digit belong to the stages of the window.
+  const auto digits = [this](const QString& text, Qt::KeyboardModifiers modifiers,
+                             std::function<void(int)> act) {
+    auto* action = new DigitAction(text, this, [this, act = std::move(act)](int digit) {
+      if (controller_.ready() && model_->spanCount() > 0) {
+        act(digit);
+        changedByUser();
+      }
+    });
+    QList<QKeySequence> keys;
+    for (int digit = 0; digit < Annotations::kViews; ++digit) {
+      keys << QKeySequence(QKeyCombination(modifiers, static_cast<Qt::Key>(Qt::Key_0 + digit)));
+    }
+    action->setShortcuts(keys);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    addAction(action);
+    actions_.push_back(action);
+  };
+  digits(tr("Go to a stored view"), Qt::NoModifier, [this](int digit) { goToView(digit); });
+  digits(tr("Store the view"), Qt::AltModifier,
+         [this](int digit) { notes_.storeView(digit, state_->range()); });
+
+  bar_->addButton(search);
+  bar_->addButton(ribbons_);
 }
 
 }  // namespace lockstep::ui

@@ -14,10 +14,21 @@ using trace::EventKind;
 
 constexpr double kTextRoom = 12;     // narrower bars carry no text
 constexpr double kRoundedFrom = 8;   // px of width
+constexpr float kDimmed = 0.7f;      // of what is not searched for
 
 }  // namespace
 
 void TimelineScene::drawBar(DisplayList& list, const Span& span, const QRectF& bar) const {
+  drawBarItself(list, span, bar);
+  if (frame_.found != nullptr && frame_.found->query().valid() &&
+      !frame_.found->query().matches(model_, span)) {
+    QColor veil = palette_.background;
+    veil.setAlphaF(kDimmed);
+    list.fill(bar, veil);
+  }
+}
+
+void TimelineScene::drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const {
   const bool meets = span.kind == EventKind::kCollective || span.kind == EventKind::kChecked;
   if (meets && bar.width() > kFoldPixels) {
     drawCollective(list, span, bar);
@@ -46,13 +57,14 @@ void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QR
   const QColor fill = colourOf(span, frame_.colourBy, palette_);
   const QColor pale = mixed(fill, palette_.background, 0.3);
   const QRectF body = bar.adjusted(0, 0, -1, 0);
-  const Arrivals arrivals = arrivalsOf(model_, span);
-  const double arrivedX = arrivals.lateRank < 0 || arrivals.lastArrivalNs <= span.startNs
+  const Meeting* meeting = model_.meetingOf(span);
+  const bool torn = meeting != nullptr && meeting->count < membersOf(*meeting);
+  const double lastNs = meeting != nullptr ? model_.toNs(meeting->lastStart) : span.startNs;
+  const double arrivedX = lastNs <= span.startNs
                               ? body.left()
-                              : std::clamp(axis_.toX(arrivals.lastArrivalNs), body.left(),
-                                           body.right());
+                              : std::clamp(axis_.toX(lastNs), body.left(), body.right());
   const double radius = body.width() > kRoundedFrom ? 2 : 0;
-  if (!arrivals.missing.empty()) {
+  if (torn) {
     list.fill(body, pale, radius);
     list.outline(body, fill, radius);
     drawBarText(list, span, body, pale);

@@ -13,6 +13,10 @@ constexpr double kIterationsFollowed = 3;
 constexpr int kStepsAveraged = 5;
 constexpr double kFocusMargin = 0.25;   // beside a span that is zoomed to
 constexpr double kRightMargin = 0.04;   // of a followed run
+constexpr double kScaleAStep = 1.15;
+constexpr double kLowestRows = 0.7;
+constexpr double kHighestRows = 3;
+constexpr double kCloser = 0.25;        // of the visible length
 
 }  // namespace
 
@@ -20,12 +24,21 @@ void TimelineController::setModel(const RunModel* model) {
   model_ = model;
   layout_ = {};
   collapsed_.clear();
+  onlyRank_.reset();
   scrollY_ = 0;
   measured_.reset();
+  filtering_.reset();
   drag_ = Drag::kNone;
+  relayout();
+}
+
+void TimelineController::relayout() {
   if (model_ != nullptr) {
-    layout_ = TimelineLayout(*model_, collapsed_);
+    layout_ = TimelineLayout(*model_, collapsed_, {.within = std::nullopt,
+                                                   .scale = rowScale_,
+                                                   .onlyRank = onlyRank_});
   }
+  setScroll(scrollY_);
 }
 
 void TimelineController::setSize(QSizeF size) {
@@ -37,8 +50,7 @@ void TimelineController::modelChanged() {
   if (!ready()) {
     return;
   }
-  layout_ = TimelineLayout(*model_, collapsed_);
-  setScroll(scrollY_);
+  relayout();
   if (state_->followsLive()) {
     follow();
   }
@@ -68,6 +80,10 @@ TimelineFrame TimelineController::frame() const {
     frame.pointer = pointer_;
   }
   frame.measured = measured_;
+  frame.filter = filtering_ ? filtering_ : state_->filter();
+  frame.ribbons = ribbons_;
+  frame.notes = notes_;
+  frame.found = finder_;
   return frame;
 }
 
@@ -234,14 +250,16 @@ void TimelineController::selectNeighbour(int direction, bool sameKind) {
   const auto next = sameKind ? model_->neighbourOfSameKind(*selection, direction)
                              : model_->neighbour(*selection, direction);
   if (next) {
-    state_->select(next);
-    bringIntoSight(*next);
+    reveal(*next);
   }
 }
 
 void TimelineController::bringIntoSight(const Span& span) {
   collapsed_.erase(span.rank());
-  layout_ = TimelineLayout(*model_, collapsed_);
+  if (onlyRank_ && *onlyRank_ != span.rank()) {
+    onlyRank_.reset();
+  }
+  relayout();
   if (const auto row = layout_.find(span.lane, span.row)) {
     const double visible = size_.height() - kRulerHeight;
     if (row->top < scrollY_) {
@@ -261,17 +279,43 @@ void TimelineController::bringIntoSight(const Span& span) {
 void TimelineController::clear() {
   if (measured_) {
     measured_.reset();
+  } else if (state_->filter()) {
+    state_->setFilter(std::nullopt);
   } else {
     state_->clearSelection();
   }
+}
+
+void TimelineController::showOnlyRank(std::optional<int> rank) {
+  onlyRank_ = rank;
+  relayout();
+}
+
+void TimelineController::scaleRows(double steps) {
+  rowScale_ = std::clamp(rowScale_ * std::pow(kScaleAStep, steps), kLowestRows, kHighestRows);
+  relayout();
+}
+
+void TimelineController::reveal(const Span& span) {
+  state_->select(span);
+  bringIntoSight(span);
+}
+
+void TimelineController::zoomTo(const std::optional<Span>& span, double ns) {
+  if (span && span->durationNs > 0) {
+    state_->select(span);
+    focus();
+    return;
+  }
+  const double half = state_->range().lengthNs() * kCloser / 2;
+  show({ns - half, ns + half}, ViewState::RangeChange::kJump);
 }
 
 void TimelineController::toggleRank(int rank) {
   if (!collapsed_.erase(rank)) {
     collapsed_.insert(rank);
   }
-  layout_ = TimelineLayout(*model_, collapsed_);
-  setScroll(scrollY_);
+  relayout();
 }
 
 double TimelineController::maximumScroll() const {

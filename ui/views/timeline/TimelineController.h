@@ -23,6 +23,9 @@ class TimelineController {
   void setModel(const RunModel* model);
   void setState(ViewState* state) { state_ = state; }
   void setSize(QSizeF size);
+  /// Shown in the frames; both outlive this, or are taken back.
+  void setNotes(const Annotations* notes) { notes_ = notes; }
+  void setFinder(const SpanFinder* finder) { finder_ = finder; }
   [[nodiscard]] bool ready() const { return model_ != nullptr && state_ != nullptr; }
 
   /// Lanes may have appeared: lays them out again. Moves the range when following.
@@ -61,35 +64,61 @@ class TimelineController {
   void moveIteration(int direction);
   void goToIteration(std::uint32_t iteration);
   void selectNeighbour(int direction, bool sameKind);
-  /// Drops the measuring band, else the selection.
+  /// Drops the measuring band, else the filter, else the selection.
   void clear();
   void toggleRank(int rank);
+  /// Shows one rank alone, or, with nothing, all of them.
+  void showOnlyRank(std::optional<int> rank);
+  [[nodiscard]] std::optional<int> onlyRank() const { return onlyRank_; }
+  void setRibbons(bool ribbons) { ribbons_ = ribbons; }
+  [[nodiscard]] bool ribbons() const { return ribbons_; }
+  /// Makes rows higher (positive) or lower by steps, within what can be read.
+  void scaleRows(double steps);
+  /// Selects a span and moves so that it is seen.
+  void reveal(const Span& span);
+  /// Shows a span, or without one what lies around a time, closer.
+  void zoomTo(const std::optional<Span>& span, double ns);
 
   // --- scrolling down ---
   [[nodiscard]] double scrollY() const { return scrollY_; }
   [[nodiscard]] double maximumScroll() const;
   void setScroll(double y);
 
+  /// The span under a position; in the World lane, that of the rank which came last.
   [[nodiscard]] std::optional<Span> spanAt(QPointF position) const;
+  /// The bookmark or note whose flag is under a position.
+  [[nodiscard]] std::optional<Mark> markAt(QPointF position) const;
+  [[nodiscard]] const std::optional<TimeRange>& measured() const { return measured_; }
+  /// Whether the button that went up last was pressed and let go in one place.
+  [[nodiscard]] bool wasClick() const { return wasClick_; }
 
  private:
-  enum class Drag { kNone, kPending, kMeasure, kPan };
+  enum class Drag { kNone, kPending, kMeasure, kFilter, kPan };
 
   void show(TimeRange range, ViewState::RangeChange change);
   void bringIntoSight(const Span& span);
+  void relayout();
   void follow();
   void updateIteration();
   void updateHover();
 
   const RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
+  const Annotations* notes_ = nullptr;
+  const SpanFinder* finder_ = nullptr;
   QSizeF size_;
   TimelineLayout layout_;
   std::set<int> collapsed_;
   double scrollY_ = 0;
+  double rowScale_ = 1;
+  std::optional<int> onlyRank_;
+  bool ribbons_ = false;
 
   std::optional<QPointF> pointer_;
   std::optional<TimeRange> measured_;
+  std::optional<TimeRange> filtering_;  // while it is dragged
+  bool filterDrag_ = false;
+  bool wasClick_ = false;
   Drag drag_ = Drag::kNone;
   QPointF dragFrom_;
   TimeRange dragRange_;

@@ -1,5 +1,7 @@
 #include "ui/views/timeline/TimelineLayout.h"
 
+#include <cmath>
+
 namespace lockstep::ui {
 namespace {
 
@@ -33,8 +35,12 @@ bool hasSpans(const RunModel& model, const SpanStore& store,
 }  // namespace
 
 TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
-                               std::optional<TimeRange> within) {
+                               const Options& options) {
+  placeWorld(model, options.scale);
   for (int rank = 0; rank < model.rankCount(); ++rank) {
+    if (options.onlyRank && rank != *options.onlyRank) {
+      continue;
+    }
     RankBox box;
     box.rank = rank;
     box.collapsed = collapsed.contains(rank);
@@ -52,10 +58,11 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
       for (int row = 0; row < static_cast<int>(lane->rows.size()); ++row) {
         const auto laneRole = static_cast<LaneRole>(role);
         const bool shown = !box.collapsed || shownCollapsed(laneRole, row);
-        if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], within)) {
+        if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], options.within)) {
           continue;
         }
-        const double height = box.collapsed ? kCollapsedRow : rowHeight(laneRole, row);
+        const double height = std::round(
+            (box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
         laneBox.rows.push_back({row, y, height});
         y += height + (box.collapsed ? 0 : kRowGap);
       }
@@ -70,6 +77,33 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
     height_ += kRankGap;
     ranks_.push_back(std::move(box));
   }
+}
+
+void TimelineLayout::placeWorld(const RunModel& model, double scale) {
+  double y = kLanePadding;
+  for (const std::uint8_t group : model.meetings().groups()) {
+    if (model.membersOf(group).size() < 2) {
+      continue;
+    }
+    for (int row = 0; row < model.meetings().table(group).rows(); ++row) {
+      const double height = std::round(kWorldRow * scale);
+      world_.rows.push_back({group, row, y, height});
+      y += height + kRowGap;
+    }
+  }
+  if (!world_.rows.empty()) {
+    world_.height = y + kLanePadding - kRowGap;
+    height_ = world_.height + kRankGap;
+  }
+}
+
+std::optional<TimelineLayout::WorldRow> TimelineLayout::worldHit(double y) const {
+  for (const WorldRow& row : world_.rows) {
+    if (y >= row.top && y < row.top + row.height) {
+      return row;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<int> TimelineLayout::headerAt(double y) const {

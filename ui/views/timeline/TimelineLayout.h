@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>
@@ -17,6 +18,7 @@ inline constexpr double kRankHeader = 24;
 inline constexpr double kLanePadding = 4;
 inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
+inline constexpr double kWorldRow = 20;
 }  // namespace timeline_metrics
 
 /// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header
@@ -41,25 +43,50 @@ class TimelineLayout {
     double height = 0;  ///< header and lanes
     std::vector<LaneBox> lanes;
   };
+  /// Collectives of one group across ranks; those in flight together have rows of their own.
+  struct WorldRow {
+    std::uint8_t group = 0;
+    int row = 0;  ///< Meeting::row
+    double top = 0;
+    double height = 0;
+  };
+  struct WorldBox {
+    double top = 0;
+    double height = 0;
+    std::vector<WorldRow> rows;  ///< empty in a run without collectives of several ranks
+  };
   struct Hit {
     int lane = 0;
     int row = -1;  ///< -1: beside the rows of the lane
   };
 
-  TimelineLayout() = default;
-  /// Collapsed ranks keep a thin strip of their phases and their communication. With `within`
-  /// there is no room for rows that are empty in that range.
-  TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
-                 std::optional<TimeRange> within = std::nullopt);
+  struct Options {
+    std::optional<TimeRange> within = std::nullopt;  ///< leaves no room for rows that are empty in that range
+    double scale = 1;                 ///< of the height of rows
+    std::optional<int> onlyRank = std::nullopt;      ///< leaves out all others
+  };
 
+  TimelineLayout() = default;
+  /// Collapsed ranks keep a thin strip of their phases and their communication.
+  TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
+                 const Options& options);
+  TimelineLayout(const RunModel& model, const std::set<int>& collapsed)
+      : TimelineLayout(model, collapsed, Options()) {}
+
+  /// All ranks together, above them.
+  [[nodiscard]] const WorldBox& world() const { return world_; }
   [[nodiscard]] const std::vector<RankBox>& ranks() const { return ranks_; }
   [[nodiscard]] double height() const { return height_; }
 
   [[nodiscard]] std::optional<int> headerAt(double y) const;
   [[nodiscard]] std::optional<Hit> hit(double y) const;
+  [[nodiscard]] std::optional<WorldRow> worldHit(double y) const;
   [[nodiscard]] std::optional<Row> find(int lane, int row) const;
 
  private:
+  void placeWorld(const RunModel& model, double scale);
+
+  WorldBox world_;
   std::vector<RankBox> ranks_;
   double height_ = 0;
 };

@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <initializer_list>
 #include <utility>
 
 #include "ui/canvas/TextMetrics.h"
@@ -9,8 +7,7 @@
 #include "ui/views/timeline/SpanStyle.h"
 #include "ui/views/timeline/TimelineScene.h"
 
-// The parts of the scene that lie on top: selection, ribbon, measuring band, tooltip; and the
-// legend of pictures.
+// The parts of the scene that lie on top: selection, measuring band, filter, flags, tooltip.
 namespace lockstep::ui {
 namespace {
 
@@ -50,6 +47,17 @@ void plate(DisplayList& list, const QRectF& rect, const QString& text, const QCo
 
 }  // namespace
 
+QRectF flagRect(const Mark& mark, const TimeAxis& axis) {
+  constexpr double kWidest = 150;
+  constexpr double kFlag = 11;
+  const double x = std::round(axis.toX(mark.ns));
+  if (mark.kind == Mark::Kind::kBookmark) {
+    return {x, kIterationHeight + 1, kFlag, kFlag + 3};
+  }
+  const double width = std::min(textWidth(mark.text.simplified(), FontRole::kSmall) + 10, kWidest);
+  return {x, kIterationHeight + 1, width, 16};
+}
+
 void TimelineScene::drawSelection(DisplayList& list) const {
   if (frame_.hovered) {
     if (const auto rect = rectOf(*frame_.hovered)) {
@@ -61,45 +69,6 @@ void TimelineScene::drawSelection(DisplayList& list) const {
       list.outline(rect->adjusted(-1, -1, 0, 1), palette_.accent, 2);
       list.outline(rect->adjusted(-2, -2, 1, 2), palette_.accent, 3);
     }
-  }
-}
-
-// Joins one collective across the ranks, and says who came late.
-void TimelineScene::drawRibbon(DisplayList& list) const {
-  if (!frame_.selection) {
-    return;
-  }
-  const Arrivals arrivals = arrivalsOf(model_, *frame_.selection);
-  if (arrivals.byRank.size() < 2) {
-    return;
-  }
-  std::optional<QRectF> above;
-  for (const Span& span : arrivals.byRank) {
-    const auto row = layout_.find(span.lane, span.row);
-    if (!row) {
-      continue;
-    }
-    const QRectF bar = barRect(axis_.toX(span.startNs), axis_.toX(span.endNs()), *row);
-    if (above) {
-      list.polygon({above->bottomLeft(), above->bottomRight(), bar.topRight(), bar.topLeft()},
-                   withAlpha(palette_.accent, 0.14f));
-      list.line(above->bottomLeft(), bar.topLeft(), withAlpha(palette_.accent, 0.6f));
-      list.line(above->bottomRight(), bar.topRight(), withAlpha(palette_.accent, 0.6f));
-    }
-    list.outline(bar.adjusted(-1, -1, 0, 1), withAlpha(palette_.accent, 0.7f), 2);
-    if (span.rank() == arrivals.lateRank && arrivals.waitNs > 0) {
-      const double x = bar.left();
-      const double y = bar.bottom() + 2;
-      list.polygon({{x, y}, {x + 5, y + 8}, {x - 5, y + 8}}, palette_.warning);
-      const QString text = QStringLiteral("rank %1 last, %2 late")
-                               .arg(arrivals.lateRank)
-                               .arg(formatDuration(arrivals.waitNs));
-      const double width = textWidth(text, FontRole::kSmall) + 12;
-      const double left = std::clamp(x + 8, axis_.left(), std::max(axis_.left(),
-                                                                   axis_.right() - width));
-      plate(list, QRectF(left, y, width, 16), text, palette_.warning);
-    }
-    above = bar;
   }
 }
 
@@ -121,6 +90,56 @@ void TimelineScene::drawMeasure(DisplayList& list) const {
   list.fill(label, palette_.measure, 4);
   list.text(label, text, Palette::textOn(palette_.measure), FontRole::kBold,
             Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+// All that statistics leave out is pale.
+void TimelineScene::drawFilter(DisplayList& list) const {
+  if (!frame_.filter || frame_.filter->empty()) {
+    return;
+  }
+  const double left = std::clamp(axis_.toX(frame_.filter->startNs), axis_.left(), axis_.right());
+  const double right = std::clamp(axis_.toX(frame_.filter->endNs), axis_.left(), axis_.right());
+  const double height = frame_.size.height() - kRulerHeight;
+  const QColor veil = withAlpha(palette_.background, 0.68f);
+  list.fill(QRectF(axis_.left(), kRulerHeight, left - axis_.left(), height), veil);
+  list.fill(QRectF(right, kRulerHeight, axis_.right() - right, height), veil);
+  for (const double x : {left, right}) {
+    if (x > axis_.left() && x < axis_.right()) {
+      list.fill(QRectF(std::round(x) - 1, kRulerHeight, 2, height), palette_.accent);
+    }
+  }
+  if (right - left < 2) {
+    return;
+  }
+  const QString text =
+      QStringLiteral("filter: ") + formatDuration(frame_.filter->lengthNs());
+  const double width = textWidth(text, FontRole::kSmall) + 12;
+  const double x = std::clamp((left + right - width) / 2, axis_.left(),
+                              std::max(axis_.left(), axis_.right() - width));
+  plate(list, QRectF(x, frame_.size.height() - 20, width, 16), text, palette_.accent);
+}
+
+void TimelineScene::drawFlags(DisplayList& list) const {
+  if (frame_.notes == nullptr) {
+    return;
+  }
+  list.clip(QRectF(axis_.left(), 0, axis_.width(), frame_.size.height()));
+  for (const Mark& mark : frame_.notes->marks()) {
+    const QRectF flag = flagRect(mark, axis_);
+    if (flag.left() > axis_.right() || flag.right() < axis_.left()) {
+      continue;
+    }
+    const double x = std::round(axis_.toX(mark.ns));
+    const QColor colour = mark.kind == Mark::Kind::kNote ? palette_.measure : palette_.accent;
+    list.fill(QRectF(x, flag.top(), 1, frame_.size.height() - flag.top()),
+              withAlpha(colour, 0.55f));
+    if (mark.kind == Mark::Kind::kNote) {
+      plate(list, flag, mark.text.simplified(), colour);
+    } else {
+      list.polygon({flag.topLeft(), {flag.right(), flag.center().y()}, flag.bottomLeft()}, colour);
+    }
+  }
+  list.unclip();
 }
 
 void TimelineScene::drawPointer(DisplayList& list) const {
@@ -182,60 +201,6 @@ void TimelineScene::drawTooltip(DisplayList& list) const {
               palette_.text, FontRole::kSmall);
     y += kLine;
   }
-}
-
-double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
-                                 const RunModel& model) {
-  using trace::EventKind;
-  struct Entry {
-    Tone tone;
-    const char* text;
-    bool hatched;
-    std::initializer_list<EventKind> kinds;  // shown when the run holds one of them
-  };
-  // What is rare comes first: a picture without room for all says what its reader cannot guess.
-  const std::array<Entry, 15> kEntries{{
-      {Tone::kFault, "fault", true, {EventKind::kFault}},
-      {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
-      {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
-      {Tone::kData, "data", false, {EventKind::kData}},
-      {Tone::kForward, "forward", false, {EventKind::kForward}},
-      {Tone::kBackward, "backward", false, {EventKind::kBackward}},
-      {Tone::kOptimizer, "optimizer", false, {EventKind::kOptimizer, EventKind::kBucketOptimizer}},
-      {Tone::kCopy, "copy in / out", false, {EventKind::kCopyIn, EventKind::kCopyOut}},
-      {Tone::kWait, "wait for a bucket", true, {EventKind::kWait}},
-      {Tone::kEncode, "hook encode", false, {EventKind::kHookEncode}},
-      {Tone::kDecode, "hook decode", false, {EventKind::kHookDecode}},
-      {Tone::kTransfer, "transfer", false, {EventKind::kCollective, EventKind::kReplicate}},
-      {Tone::kTransfer, "waits for a late rank", true, {EventKind::kCollective, EventKind::kChecked}},
-      {Tone::kLink, "modelled link", false, {EventKind::kShaped}},
-      {Tone::kCheck, "check", false, {EventKind::kChecked}},
-  }};
-  double x = rect.left();
-  for (const Entry& entry : kEntries) {
-    if (std::none_of(entry.kinds.begin(), entry.kinds.end(),
-                     [&](EventKind kind) { return model.holds(kind); })) {
-      continue;
-    }
-    const QString text = QString::fromLatin1(entry.text);
-    const double width = textWidth(text, FontRole::kSmall);
-    if (x + 18 + width > rect.right()) {
-      break;
-    }
-    const QRectF chip(x, rect.center().y() - 6, 12, 12);
-    const QColor colour = palette.tone(entry.tone);
-    const bool late = entry.hatched && entry.tone == Tone::kTransfer;
-    list.fill(chip, late ? withAlpha(colour, 0.3f) : colour, 2);
-    if (entry.hatched) {
-      list.hatch(chip, late                         ? colour
-                       : entry.tone == Tone::kFault ? Palette::textOn(colour)
-                                                    : withAlpha(palette.background, 0.5f));
-    }
-    list.text(QRectF(x + 17, rect.top(), width + 2, rect.height()), text, palette.textMuted,
-              FontRole::kSmall);
-    x += 17 + width + 16;
-  }
-  return x - rect.left();
 }
 
 }  // namespace lockstep::ui

@@ -7,6 +7,7 @@
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/FirstLook.h"
+#include "ui/views/timeline/TimelineOverview.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -45,13 +46,15 @@ QString subtitle(const RunModel& model, TimeRange range) {
 Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<TimeRange> range) {
   const Palette& palette = Palette::of(theme);
   const TimeRange shown = range.value_or(firstLook(model));
-  const TimelineLayout layout(model, {}, shown);
+  const TimelineLayout layout(model, {}, {.within = shown});
   const double lanes = timeline_metrics::kRulerHeight + layout.height();
   Picture picture;
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height()
-                                                        : kTitleHeight + lanes + kLegendHeight);
+                                                        : kTitleHeight + kOverviewHeight + lanes +
+                                                              kLegendHeight);
   TimelineFrame frame;
-  frame.size = QSizeF(picture.size.width(), picture.size.height() - kTitleHeight - kLegendHeight);
+  frame.size = QSizeF(picture.size.width(), picture.size.height() - kTitleHeight -
+                                                kOverviewHeight - kLegendHeight);
   frame.range = shown;
 
   DisplayList& list = picture.list;
@@ -64,7 +67,13 @@ Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<Ti
 
   DisplayList body;
   TimelineScene(model, layout, palette, frame).draw(body);
-  list.append(body, QPointF(0, kTitleHeight));
+  list.append(body, QPointF(0, kTitleHeight + kOverviewHeight));
+  if (model.spanCount() > 0) {
+    OverviewFrame overview;
+    overview.shown = shown;
+    drawOverview(list, QRectF(0, kTitleHeight, picture.size.width(), kOverviewHeight), model,
+                 palette, overview);
+  }
   const double legendTop = picture.size.height() - kLegendHeight;
   list.fill(QRectF(0, legendTop, picture.size.width(), 1), palette.gridStrong);
   TimelineScene::drawLegend(

@@ -139,6 +139,14 @@ void TimelineScene::drawIterations(DisplayList& list) const {
 }
 
 void TimelineScene::drawLabels(DisplayList& list) const {
+  const TimelineLayout::WorldBox& world = layout_.world();
+  if (!world.rows.empty() && inSight(world.top, world.height)) {
+    const QRectF place(0, yOf(world.top), kLabelWidth, world.height);
+    list.fill(place, palette_.surface);
+    list.text(place.adjusted(10, 0, -6, 0), QStringLiteral("World"), palette_.text,
+              FontRole::kBold);
+    list.fill(QRectF(kLabelWidth - 1, place.top(), 1, place.height()), palette_.gridStrong);
+  }
   for (const auto& rank : layout_.ranks()) {
     if (!inSight(rank.top, rank.height)) {
       continue;

@@ -71,9 +71,12 @@ void TimelineScene::draw(DisplayList& list) {
   list.unclip();
   drawRuler(list);
   list.clip(lanesArea());
+  drawRibbons(list);
   drawRibbon(list);
   drawSelection(list);
   list.unclip();
+  drawFilter(list);
+  drawFlags(list);
   drawMeasure(list);
   drawPointer(list);
   drawTooltip(list);
@@ -92,6 +95,7 @@ void TimelineScene::drawLanes(DisplayList& list) const {
   }
   drawGrid(list);
   list.clip(lanesArea());
+  drawWorld(list);
   for (const auto& rank : layout_.ranks()) {
     for (const auto& lane : rank.lanes) {
       if (inSight(lane.top, lane.height)) {
@@ -132,6 +136,7 @@ void TimelineScene::drawLane(DisplayList& list, const TimelineLayout::LaneBox& b
   for (const auto& row : box.rows) {
     if (inSight(row.top, row.height)) {
       drawRow(list, *lane, row);
+      drawMatches(list, *lane, row);
     }
   }
   drawGaps(list, box);
@@ -161,8 +166,8 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
     }
   };
   forEachVisible(lod, axis_, [&](const LodItem& item) {
-    const Span span = model_.spanAt(lane.id, row.row, item.first);
     if (!item.folded()) {
+      const Span span = model_.spanAt(lane.id, row.row, item.first);
       flush(item.left);
       if (isInstant(span)) {
         mark = {span, item.left};
@@ -185,7 +190,8 @@ void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
     const Span longest = model_.spanAt(lane.id, row.row, longestIndex);
     const QColor colour = colourOf(longest, frame_.colourBy, palette_);
     const bool instants = isInstant(longest);
-    if (span.kind == EventKind::kBucketReady && item.count == 2) {
+    if (item.count == 2 &&
+        model_.spanAt(lane.id, row.row, item.first).kind == EventKind::kBucketReady) {
       // Ready and launched at once, the usual case: one mark.
       flush(item.left);
       mark = {model_.spanAt(lane.id, row.row, item.first + 1), item.left};
@@ -242,11 +248,28 @@ void TimelineScene::drawFold(DisplayList& list, const Fold& fold, const QRectF& 
 }
 
 void TimelineScene::drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const {
+  struct Stretch {
+    double left = 0;
+    double right = 0;
+    std::uint64_t lost = 0;
+  };
   const TimeRange visible{axis_.startNs(), axis_.endNs()};
+  std::vector<Stretch> stretches;
   for (const GapSpan& gap : model_.gaps(lane.lane, visible)) {
     const double left = std::max(axis_.toX(gap.startNs), axis_.left() - kOutside);
-    const double right = std::min(axis_.toX(gap.endNs), axis_.right() + kOutside);
-    const QRectF rect(left, yOf(lane.top), std::max(right - left, 3.0), lane.height);
+    const double right = std::max(std::min(axis_.toX(gap.endNs), axis_.right() + kOutside),
+                                  left + kFoldPixels);
+    // Many small ones side by side are one, with the sum.
+    if (!stretches.empty() && left <= stretches.back().right + 1 &&
+        left >= stretches.back().left) {
+      stretches.back().right = std::max(stretches.back().right, right);
+      stretches.back().lost += gap.lost;
+    } else {
+      stretches.push_back({left, right, gap.lost});
+    }
+  }
+  for (const Stretch& gap : stretches) {
+    const QRectF rect(gap.left, yOf(lane.top), gap.right - gap.left, lane.height);
     QColor ground = palette_.background;
     ground.setAlphaF(0.8f);
     list.fill(rect, ground);

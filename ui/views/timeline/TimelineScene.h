@@ -9,8 +9,10 @@
 #include "ui/canvas/LevelOfDetail.h"
 #include "ui/canvas/Palette.h"
 #include "ui/canvas/TimeAxis.h"
+#include "ui/model/Annotations.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/model/SpanFinder.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/timeline/TimelineLayout.h"
 
@@ -26,8 +28,18 @@ struct TimelineFrame {
   std::optional<Span> hovered;
   std::optional<QPointF> pointer;      ///< shows a cursor line, and the tooltip when over a span
   std::optional<TimeRange> measured;   ///< the measuring band
-  bool focused = false;
+  std::optional<TimeRange> filter;     ///< what statistics are about; all else is dimmed
+  bool ribbons = false;                ///< joins every collective in sight across ranks
+  const Annotations* notes = nullptr;
+  const SpanFinder* found = nullptr;   ///< what is searched for: all else is dimmed
 };
+
+/// Where the flag of a bookmark or a note stands in the ruler, in coordinates of the frame.
+QRectF flagRect(const Mark& mark, const TimeAxis& axis);
+
+/// The meeting that a row of the World lane shows at a time, or nearest within `slackNs`.
+const Meeting* meetingAt(const RunModel& model, const TimelineLayout::WorldRow& row, double ns,
+                         double slackNs);
 
 /// Draws one frame of a timeline into a display list. Holds nothing beyond the frame: the
 /// widget and the picture make one, draw, and let it go.
@@ -44,10 +56,9 @@ class TimelineScene {
   /// collapsed or it is out of sight sideways.
   [[nodiscard]] std::optional<QRectF> rectOf(const Span& span) const;
 
-  /// One line of the colours that a run has and their meaning, for pictures; returns the width
-  /// it took.
+  /// One line of the colours that a run has and their meaning; returns the width it took.
   static double drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
-                           const RunModel& model);
+                           const RunModel& model, ColourBy by = ColourBy::kPhase);
 
  private:
   struct Fold;
@@ -59,6 +70,7 @@ class TimelineScene {
   void drawLane(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
   void drawRow(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
   void drawBar(DisplayList& list, const Span& span, const QRectF& bar) const;
+  void drawBarItself(DisplayList& list, const Span& span, const QRectF& bar) const;
   void drawCollective(DisplayList& list, const Span& span, const QRectF& bar) const;
   void drawBarText(DisplayList& list, const Span& span, const QRectF& bar,
                    const QColor& fill) const;
@@ -67,6 +79,16 @@ class TimelineScene {
   void drawMark(DisplayList& list, const Span& span, double x, const QRectF& row,
                 double roomRight) const;
   void drawFold(DisplayList& list, const Fold& fold, const QRectF& row) const;
+  void drawWorld(DisplayList& list) const;
+  void drawWorldGroup(DisplayList& list, std::uint8_t group) const;
+  void drawMeeting(DisplayList& list, const Meeting& meeting, const QRectF& bar) const;
+  void drawMeetingText(DisplayList& list, const Meeting& meeting, const QRectF& waiting,
+                       const QRectF& transfer, const QColor& fill) const;
+  void drawWorldFold(DisplayList& list, const MeetingTable& table, std::size_t first,
+                     std::size_t last, const QRectF& rows) const;
+  [[nodiscard]] QColor colourOfMeeting(const Meeting& meeting) const;
+  [[nodiscard]] std::size_t membersOf(const Meeting& meeting) const;
+  void drawMatches(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
   void drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
   void drawLabels(DisplayList& list) const;
   void drawRuler(DisplayList& list) const;
@@ -74,6 +96,11 @@ class TimelineScene {
   void drawTimes(DisplayList& list) const;
   void drawSelection(DisplayList& list) const;
   void drawRibbon(DisplayList& list) const;
+  void drawRibbons(DisplayList& list) const;
+  void drawRibbonOf(DisplayList& list, const Meeting& meeting, const QColor& colour,
+                    bool withText) const;
+  void drawFilter(DisplayList& list) const;
+  void drawFlags(DisplayList& list) const;
   void drawMeasure(DisplayList& list) const;
   void drawPointer(DisplayList& list) const;
   void drawTooltip(DisplayList& list) const;

@@ -4,13 +4,17 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QScrollBar>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
 #include "engine/base/Clock.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/FirstLook.h"
+#include "ui/views/timeline/TimelineBar.h"
+#include "ui/views/timeline/TimelineOverview.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -22,13 +26,41 @@ constexpr qint64 kDescribeEveryMs = 1000;
 }  // namespace
 
 TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
+  overview_ = new TimelineOverview(this);
   canvas_ = new Canvas(this, this);
   scrollBar_ = new QScrollBar(Qt::Vertical, this);
-  auto* box = new QHBoxLayout(this);
+  findLine_ = new FindLine(this);
+  findLine_->hide();
+  bar_ = new TimelineBar(this);
+  auto* row = new QHBoxLayout;
+  row->setSpacing(0);
+  row->addWidget(canvas_, 1);
+  row->addWidget(scrollBar_);
+  auto* box = new QVBoxLayout(this);
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(0);
-  box->addWidget(canvas_, 1);
-  box->addWidget(scrollBar_);
+  box->addWidget(overview_);
+  box->addLayout(row, 1);
+  box->addWidget(findLine_);
+  box->addWidget(bar_);
+  overview_->setAnnotations(&notes_);
+  controller_.setNotes(&notes_);
+  controller_.setFinder(&finder_);
+  connect(&notes_, &Annotations::changed, this, [this] { canvas_->repaintSoon(); });
+  connect(&notes_, &Annotations::failed, this, &TimelineView::problem);
+  connect(&finder_, &SpanFinder::changed, this, [this] {
+    findLine_->showResult(finder_);
+    canvas_->repaintSoon();
+  });
+  connect(findLine_, &FindLine::queryChanged, this,
+          [this](const QString& text) { finder_.setQuery(SpanQuery(text)); });
+  connect(findLine_, &FindLine::goWanted, this, &TimelineView::goToMatch);
+  connect(findLine_, &FindLine::closeWanted, this, &TimelineView::closeFind);
+  connect(findLine_, &FindLine::findAllWanted, this, [this] {
+    if (finder_.query().valid()) {
+      emit findAllRequested(finder_.query().text());
+    }
+  });
   setFocusPolicy(Qt::StrongFocus);
   canvas_->setFocusProxy(this);
   setAccessibleName(tr("Timeline"));
@@ -39,13 +71,16 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
     }
   });
   makeActions();
+  makeMoreActions();
   updateScrollBar();
   describe();
 }
 
 TimelineView::~TimelineView() {
-  // The canvas draws through this; it goes first.
+  // The canvas draws through this; it goes first. So does what looks at the notes.
+  dropNoteEditor();
   delete canvas_;
+  delete overview_;
 }
 
 void TimelineView::setModel(RunModel* model) {
@@ -57,6 +92,11 @@ void TimelineView::setModel(RunModel* model) {
   unpainted_.clear();
   latency_.clear();
   controller_.setModel(model);
+  overview_->setModel(model);
+  bar_->setModel(model);
+  finder_.setModel(model);
+  setFrozen(false);
+  openNotes();
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
     connect(model_, &RunModel::infoChanged, this, [this] { canvas_->repaintSoon(); });
@@ -86,6 +126,9 @@ void TimelineView::setState(ViewState* state) {
   }
   state_ = state;
   controller_.setState(state);
+  overview_->setState(state);
+  bar_->setState(state);
+  openNotes();
   if (state_ != nullptr) {
     const auto repaint = [this] { canvas_->repaintSoon(); };
     connect(state_, &ViewState::rangeChanged, this, [this] {
@@ -94,6 +137,7 @@ void TimelineView::setState(ViewState* state) {
     });
     connect(state_, &ViewState::hoveredChanged, this, repaint);
     connect(state_, &ViewState::colourByChanged, this, repaint);
+    connect(state_, &ViewState::filterChanged, this, repaint);
     connect(state_, &ViewState::selectionChanged, this, [this] {
       canvas_->repaintSoon();
       describe();
@@ -109,6 +153,8 @@ void TimelineView::setState(ViewState* state) {
 
 void TimelineView::setTheme(Theme theme) {
   theme_ = theme;
+  overview_->setTheme(theme);
+  bar_->setTheme(theme);
   canvas_->repaintSoon();
 }
 
@@ -136,7 +182,7 @@ void TimelineView::goToIteration(std::uint32_t iteration) {
 }
 
 void TimelineView::modelChanged() {
-  if (model_ == nullptr) {
+  if (model_ == nullptr || frozen_) {
     return;
   }
   controller_.modelChanged();
@@ -273,6 +319,11 @@ void TimelineView::describe() {
                .arg(formatCount(model_->spanCount()));
   parts << tr("Showing %1 from %2.").arg(formatDuration(range.lengthNs()),
                                          formatTime(range.startNs, range.lengthNs() / 100));
+  if (const auto& filter = state_->filter()) {
+    parts << tr("Statistics follow %1 from %2.")
+                 .arg(formatDuration(filter->lengthNs()),
+                      formatTime(filter->startNs, filter->lengthNs() / 100));
+  }
   if (state_->iteration()) {
     parts << tr("Iteration %1.").arg(*state_->iteration());
   }
@@ -306,12 +357,20 @@ void TimelineView::pointerReleased(const PointerInput& input) {
   if (controller_.ready()) {
     controller_.release(input);
     changedByUser();
+    if (input.button == Qt::RightButton && controller_.wasClick()) {
+      openMenu(input.position);
+    }
   }
 }
 
 void TimelineView::pointerDoubleClicked(const PointerInput& input) {
   if (controller_.ready()) {
-    controller_.doubleClick(input);
+    const auto mark = controller_.markAt(input.position);
+    if (mark && mark->kind == Mark::Kind::kNote) {
+      editNote(*mark);
+    } else {
+      controller_.doubleClick(input);
+    }
     changedByUser();
   }
 }

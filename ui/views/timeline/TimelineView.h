@@ -12,19 +12,28 @@
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
+#include "ui/model/Annotations.h"
 #include "ui/model/RunModel.h"
+#include "ui/model/SpanFinder.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/RunView.h"
 #include "ui/views/timeline/LatencyHistogram.h"
 #include "ui/views/timeline/TimelineController.h"
 
 class QAction;
+class QLineEdit;
+class QMenu;
 class QScrollBar;
 
 namespace lockstep::ui {
 
-/// The timeline of a run: lanes per rank over time. Reads its model and view state, changes
-/// only the view state. Draws through a Canvas, on GL or raster. [ui-thread]
+class FindLine;
+class TimelineBar;
+class TimelineOverview;
+
+/// The timeline of a run: an overview of the whole run, all ranks together (World), and the lanes
+/// of each rank over time. Reads its model and view state, changes only the view state and the
+/// notes beside the run. Draws through a Canvas, on GL or raster. [ui-thread]
 class TimelineView : public RunView, private CanvasClient {
   Q_OBJECT
 
@@ -45,8 +54,8 @@ class TimelineView : public RunView, private CanvasClient {
   [[nodiscard]] RunModel* model() const { return model_; }
   [[nodiscard]] ViewState* state() const { return state_; }
 
-  /// The actions of the view with their keys (W/S, A/D, F, L, PgUp/PgDn, Home/End, Esc,
-  /// `,` `.`, `[` `]`), for menus and the key sheet. They work while the view has focus.
+  /// The actions of the view with their keys, for menus and the key sheet. They work while the
+  /// view has focus.
   [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
 
   /// "GL (NVIDIA ...)" or "raster": for the status bar.
@@ -66,9 +75,24 @@ class TimelineView : public RunView, private CanvasClient {
   /// Shows an iteration in the middle.
   void goToIteration(std::uint32_t iteration);
 
+  [[nodiscard]] TimelineOverview* overview() const { return overview_; }
+  [[nodiscard]] Annotations& annotations() { return notes_; }
+  [[nodiscard]] const SpanFinder& finder() const { return finder_; }
+  [[nodiscard]] bool isFrozen() const { return frozen_; }
+  /// Opens the line for searching with this text; without one, with what it had.
+  void find(const QString& text = QString());
+
  signals:
   /// A frame was painted; for the status bar.
   void framePainted();
+  /// Notes cannot be read or saved; one sentence for the list of problems.
+  void problem(const QString& sentence);
+  /// All spans that the query (SpanQuery) asks for are wanted in the table of events.
+  void findAllRequested(const QString& query);
+  /// One rank alone is looked at; -1: all of them again.
+  void rankFilterRequested(int rank);
+  /// What was recorded in this stretch is wanted in a file.
+  void exportRangeRequested(TimeRange range);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
@@ -85,8 +109,9 @@ class TimelineView : public RunView, private CanvasClient {
   void wheelTurned(const WheelInput& input) override;
 
   void makeActions();
-  void makeAction(const QString& text, const QList<QKeySequence>& keys,
-                  const std::function<void()>& act);
+  void makeMoreActions();
+  QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
+                      const std::function<void()>& act);
   void modelChanged();
   void modelLoaded();
   [[nodiscard]] TimeRange firstLook() const;
@@ -94,6 +119,21 @@ class TimelineView : public RunView, private CanvasClient {
   void updateScrollBar();
   void describe();
   void paintEmptyState(DisplayList& list, QSizeF size) const;
+
+  void openNotes();
+  void setFrozen(bool frozen);
+  void escape();
+  void goToMatch(int direction);
+  void closeFind();
+  void nextColouring();
+  void goToBookmark(int direction);
+  void goToView(int digit);
+  [[nodiscard]] double placeNs() const;
+  void editNote(const Mark& note);
+  void dropNoteEditor();
+  void noteHere();
+  void openMenu(QPointF position);
+  void fillMenu(QMenu& menu, QPointF position);
 
   QPointer<RunModel> model_;
   QPointer<ViewState> state_;
@@ -103,6 +143,15 @@ class TimelineView : public RunView, private CanvasClient {
   Theme theme_ = Theme::kLight;
   Canvas* canvas_;
   QScrollBar* scrollBar_;
+  TimelineOverview* overview_ = nullptr;
+  TimelineBar* bar_ = nullptr;
+  FindLine* findLine_ = nullptr;
+  QPointer<QLineEdit> noteEditor_;
+  Annotations notes_;
+  SpanFinder finder_;
+  QAction* ribbons_ = nullptr;
+  bool frozen_ = false;
+  bool followedBeforeFreeze_ = false;
   QString failure_;
   std::vector<std::uint64_t> unpainted_;  // end ticks of live spans no frame has shown yet
   QElapsedTimer described_;

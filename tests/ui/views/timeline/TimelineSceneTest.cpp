@@ -332,7 +332,7 @@ TEST_F(TimelineSceneTest, OutlinesACollectiveOfWhichARankHasNoRecord) {
   EXPECT_GT(count(known, Op::kHatch), 0);
   frame_.range = {1000, 1900};
   const DisplayList unknown = draw();
-  EXPECT_EQ(count(unknown, Op::kOutline), 1);
+  EXPECT_EQ(count(unknown, Op::kOutline), 2) << "of the rank, and of all together";
   EXPECT_EQ(count(unknown, Op::kHatch), 0);
 }
 

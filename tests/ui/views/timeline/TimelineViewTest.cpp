@@ -1,113 +1,10 @@
-#include "ui/views/timeline/TimelineView.h"
-
-#include <gtest/gtest.h>
-
-#include <QAction>
-#include <QApplication>
-#include <QMouseEvent>
 #include <QScrollBar>
-#include <QTest>
-#include <QWheelEvent>
-#include <cmath>
-#include <memory>
 
 #include "engine/base/Clock.h"
-#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/timeline/TimelineViewFixture.h"
 
 namespace lockstep::ui {
 namespace {
-
-using trace::EventKind;
-
-class TimelineViewTest : public testing::TestWithParam<const char*> {
- protected:
-  void SetUp() override {
-    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<TimelineView>();
-    view_->setState(&state_);
-    view_->resize(1200, 620);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-    view_->setFocus();
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
-
-  void open(const test::DemoOptions& options = {}) {
-    model_.applyUpdate(test::demoRun(options));
-    view_->setModel(&model_);
-    const auto step = model_.step(0, 20);
-    state_.setRange({step->startNs - 1e6, step->endNs + 1e6}, ViewState::RangeChange::kSilent);
-    settle();
-  }
-
-  // Lets a frame with the latest state be painted.
-  void settle() {
-    int frames = 0;
-    const auto connection =
-        QObject::connect(view_.get(), &TimelineView::framePainted, [&] { ++frames; });
-    view_->canvas()->repaintSoon();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return frames > 0; }));
-    QObject::disconnect(connection);
-  }
-
-  QWidget* surface() { return view_->canvas()->childAt(view_->canvas()->rect().center()); }
-
-  void wheel(QPointF at, int notches, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
-    QWheelEvent event(at, surface()->mapToGlobal(at), QPoint(), QPoint(0, 120 * notches),
-                      Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
-    QApplication::sendEvent(surface(), &event);
-  }
-
-  // Sent to the widget: QTest::mouseMove would move the one pointer of the X server, which
-  // tests that run beside this one share.
-  void moveTo(QPointF to, Qt::MouseButtons buttons = Qt::NoButton) {
-    QMouseEvent event(QEvent::MouseMove, to, surface()->mapToGlobal(to), Qt::NoButton, buttons,
-                      Qt::NoModifier);
-    QApplication::sendEvent(surface(), &event);
-  }
-
-  void trigger(const char* key) {
-    const QKeySequence wanted(QString::fromLatin1(key));
-    for (QAction* action : view_->viewActions()) {
-      if (action->shortcuts().contains(wanted)) {
-        action->trigger();
-        return;
-      }
-    }
-    FAIL() << "no action has the key " << key;
-  }
-
-  Span first(EventKind kind, std::uint32_t step = 20, int rank = 0) {
-    const int lane = laneId(rank, laneRoleOf(kind));
-    const auto& rows = model_.lane(lane)->rows;
-    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
-      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
-        const Span span = model_.spanAt(lane, row, i);
-        if (span.kind == kind && span.step == step) {
-          return span;
-        }
-      }
-    }
-    return {};
-  }
-
-  QPoint at(const Span& span) {
-    const auto position = view_->positionOf(span);
-    EXPECT_TRUE(position.has_value());
-    return position.value_or(QPointF()).toPoint();
-  }
-
-  RunModel model_;
-  ViewState state_;
-  std::unique_ptr<TimelineView> view_;
-};
 
 TEST_P(TimelineViewTest, TheWheelZoomsAndKeepsTheTimeUnderTheCursor) {
   open();
@@ -145,7 +42,7 @@ TEST_P(TimelineViewTest, AClickSelectsWhatLiesUnderIt) {
     EXPECT_EQ(state_.selection()->step, 20u);
   }
   // Below the last lane there is nothing.
-  QTest::mouseClick(surface(), Qt::LeftButton, {}, QPoint(700, 615));
+  QTest::mouseClick(surface(), Qt::LeftButton, {}, QPoint(700, surface()->height() - 3));
   EXPECT_FALSE(state_.selection().has_value());
 }
 
@@ -198,7 +95,8 @@ TEST_P(TimelineViewTest, TheRightButtonDragsTheTime) {
 TEST_P(TimelineViewTest, AClickOnARankFoldsItAndAnotherUnfolds) {
   open();
   const double whole = view_->controller()->layout().height();
-  const QPoint header(40, static_cast<int>(timeline_metrics::kRulerHeight) + 10);
+  const double top = view_->controller()->layout().ranks().front().top;
+  const QPoint header(40, static_cast<int>(timeline_metrics::kRulerHeight + top) + 10);
   QTest::mouseClick(surface(), Qt::LeftButton, {}, header);
   EXPECT_LT(view_->controller()->layout().height(), whole);
   // A quick second click comes as a double click.

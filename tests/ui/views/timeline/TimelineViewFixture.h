@@ -1,0 +1,110 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QMouseEvent>
+#include <QTest>
+#include <QWheelEvent>
+#include <memory>
+
+#include "tests/ui/model/DemoRun.h"
+#include "ui/views/timeline/TimelineView.h"
+
+namespace lockstep::ui {
+
+using trace::EventKind;
+
+/// A timeline in a window of its own, by GL or by raster as the parameter says.
+class TimelineViewTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
+      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
+    }
+    qputenv("LOCKSTEP_RENDERER", GetParam());
+    view_ = std::make_unique<TimelineView>();
+    view_->setState(&state_);
+    view_->resize(1200, 800);
+    view_->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
+    view_->setFocus();
+  }
+
+  void TearDown() override {
+    view_.reset();
+    qunsetenv("LOCKSTEP_RENDERER");
+  }
+
+  void open(const test::DemoOptions& options = {}) {
+    model_.applyUpdate(test::demoRun(options));
+    view_->setModel(&model_);
+    const auto step = model_.step(0, 20);
+    state_.setRange({step->startNs - 1e6, step->endNs + 1e6}, ViewState::RangeChange::kSilent);
+    settle();
+  }
+
+  // Lets a frame with the latest state be painted.
+  void settle() {
+    int frames = 0;
+    const auto connection =
+        QObject::connect(view_.get(), &TimelineView::framePainted, [&] { ++frames; });
+    view_->canvas()->repaintSoon();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return frames > 0; }));
+    QObject::disconnect(connection);
+  }
+
+  QWidget* surface() { return view_->canvas()->childAt(view_->canvas()->rect().center()); }
+
+  void wheel(QPointF at, int notches, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QWheelEvent event(at, surface()->mapToGlobal(at), QPoint(), QPoint(0, 120 * notches),
+                      Qt::NoButton, modifiers, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(surface(), &event);
+  }
+
+  // Sent to the widget: QTest::mouseMove would move the one pointer of the X server, which
+  // tests that run beside this one share.
+  void moveTo(QPointF to, Qt::MouseButtons buttons = Qt::NoButton) {
+    QMouseEvent event(QEvent::MouseMove, to, surface()->mapToGlobal(to), Qt::NoButton, buttons,
+                      Qt::NoModifier);
+    QApplication::sendEvent(surface(), &event);
+  }
+
+  void trigger(const char* key) {
+    const QKeySequence wanted(QString::fromLatin1(key));
+    for (QAction* action : view_->viewActions()) {
+      if (action->shortcuts().contains(wanted)) {
+        action->trigger();
+        return;
+      }
+    }
+    FAIL() << "no action has the key " << key;
+  }
+
+  Span first(EventKind kind, std::uint32_t step = 20, int rank = 0) {
+    const int lane = laneId(rank, laneRoleOf(kind));
+    const auto& rows = model_.lane(lane)->rows;
+    for (int row = 0; row < static_cast<int>(rows.size()); ++row) {
+      for (std::size_t i = 0; i < rows[static_cast<std::size_t>(row)].size(); ++i) {
+        const Span span = model_.spanAt(lane, row, i);
+        if (span.kind == kind && span.step == step) {
+          return span;
+        }
+      }
+    }
+    return {};
+  }
+
+  QPoint at(const Span& span) {
+    const auto position = view_->positionOf(span);
+    EXPECT_TRUE(position.has_value());
+    return surface()->mapFrom(view_.get(), position.value_or(QPointF()).toPoint());
+  }
+
+  RunModel model_;
+  ViewState state_;
+  std::unique_ptr<TimelineView> view_;
+};
+
+}  // namespace lockstep::ui

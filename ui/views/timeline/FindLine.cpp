@@ -1,0 +1,88 @@
+#include "ui/views/timeline/FindLine.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QToolButton>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+
+FindLine::FindLine(QWidget* parent) : QWidget(parent) {
+  line_ = new QLineEdit;
+  line_->setObjectName(QStringLiteral("findText"));
+  line_->setClearButtonEnabled(true);
+  line_->setPlaceholderText(tr("Find: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"));
+  line_->setToolTip(
+      tr("Words stand in a span's name, kind or parameter. rank:, bucket: and step: take a number "
+         "or a range, kind: a kind, > and < a duration (ns, us, ms, s)."));
+  line_->setAccessibleName(tr("Find in the timeline"));
+  line_->installEventFilter(this);
+  result_ = new QLabel;
+  result_->setObjectName(QStringLiteral("findResult"));
+  const auto button = [this](const QString& text, const QString& tip) {
+    auto* made = new QToolButton;
+    made->setText(text);
+    made->setToolTip(tip);
+    made->setAutoRaise(true);
+    made->setFocusPolicy(Qt::NoFocus);
+    return made;
+  };
+  auto* previous = button(QStringLiteral("◀"), tr("Previous match (Shift+F3)"));
+  auto* next = button(QStringLiteral("▶"), tr("Next match (F3 or Enter)"));
+  auto* all = button(tr("Find all"), tr("List all matches in the table of events"));
+  auto* close = button(QStringLiteral("✕"), tr("Close (Esc)"));
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(8, 3, 4, 3);
+  row->addWidget(line_, 1);
+  row->addWidget(result_);
+  for (QToolButton* tool : {previous, next, all, close}) {
+    row->addWidget(tool);
+  }
+  connect(line_, &QLineEdit::textChanged, this, &FindLine::queryChanged);
+  connect(previous, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
+  connect(next, &QToolButton::clicked, this, [this] { emit goWanted(1); });
+  connect(all, &QToolButton::clicked, this, &FindLine::findAllWanted);
+  connect(close, &QToolButton::clicked, this, &FindLine::closeWanted);
+}
+
+QString FindLine::text() const {
+  return line_->text();
+}
+
+void FindLine::setText(const QString& text) {
+  line_->setText(text);
+}
+
+void FindLine::begin() {
+  line_->setFocus(Qt::ShortcutFocusReason);
+  line_->selectAll();
+}
+
+void FindLine::showResult(const SpanFinder& finder) {
+  const SpanQuery& query = finder.query();
+  if (query.empty()) {
+    result_->clear();
+  } else if (!query.error().isEmpty()) {
+    result_->setText(query.error());
+  } else {
+    const QString count = formatCount(finder.count());
+    const QString matches = finder.count() == 1 ? tr("1 match") : tr("%1 matches").arg(count);
+    result_->setText(finder.searching() ? tr("%1 so far…").arg(matches) : matches);
+  }
+}
+
+bool FindLine::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == line_ && event->type() == QEvent::KeyPress) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    if (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) {
+      emit goWanted(key->modifiers().testFlag(Qt::ShiftModifier) ? -1 : 1);
+      return true;
+    }
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace lockstep::ui

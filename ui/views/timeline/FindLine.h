@@ -1,0 +1,43 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/model/SpanFinder.h"
+
+class QLabel;
+class QLineEdit;
+
+namespace lockstep::ui {
+
+/// A line below a timeline in which people type what they look for, with the number of matches.
+/// [ui-thread]
+class FindLine : public QWidget {
+  Q_OBJECT
+
+ public:
+  explicit FindLine(QWidget* parent = nullptr);
+
+  [[nodiscard]] QString text() const;
+  /// Types for the user; `queryChanged` follows when it is new.
+  void setText(const QString& text);
+  /// Says what the finder has found so far.
+  void showResult(const SpanFinder& finder);
+  /// Takes the keyboard, with the text selected.
+  void begin();
+
+ signals:
+  void queryChanged(const QString& text);
+  /// 1: the next match is wanted, -1: the one before.
+  void goWanted(int direction);
+  void findAllWanted();
+  void closeWanted();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  QLineEdit* line_ = nullptr;
+  QLabel* result_ = nullptr;
+};
+
+}  // namespace lockstep::ui

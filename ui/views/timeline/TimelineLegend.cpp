@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <vector>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/timeline/TimelineScene.h"
+
+// What the colours of a timeline mean.
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+struct Chip {
+  QColor colour;
+  QString text;
+  std::optional<QColor> hatch;
+};
+
+QColor withAlpha(QColor colour, float alpha) {
+  colour.setAlphaF(alpha);
+  return colour;
+}
+
+struct Entry {
+  Tone tone;
+  const char* text;
+  bool hatched;
+  std::initializer_list<EventKind> kinds;  // shown when the run holds one of them
+  std::initializer_list<ColourBy> by = {ColourBy::kPhase};
+};
+
+std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy by) {
+  // What is rare comes first: a legend without room for all says what its reader cannot guess.
+  const std::array<Entry, 16> kEntries{{
+      {Tone::kFault, "fault", true, {EventKind::kFault}, {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
+      {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
+      {Tone::kData, "data", false, {EventKind::kData}},
+      {Tone::kForward, "forward", false, {EventKind::kForward}},
+      {Tone::kBackward, "backward", false, {EventKind::kBackward}},
+      {Tone::kOptimizer, "optimizer", false, {EventKind::kOptimizer, EventKind::kBucketOptimizer}},
+      {Tone::kCopy, "copy in / out", false, {EventKind::kCopyIn, EventKind::kCopyOut}},
+      {Tone::kWait,
+       "wait for a bucket",
+       true,
+       {EventKind::kWait},
+       {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kEncode,
+       "hook encode",
+       false,
+       {EventKind::kHookEncode},
+       {ColourBy::kPhase, ColourBy::kHook}},
+      {Tone::kCommunicate,
+       "hook communicate",
+       false,
+       {EventKind::kHookCommunicate},
+       {ColourBy::kHook}},
+      {Tone::kDecode,
+       "hook decode",
+       false,
+       {EventKind::kHookDecode},
+       {ColourBy::kPhase, ColourBy::kHook}},
+      {Tone::kTransfer,
+       "transfer",
+       false,
+       {EventKind::kCollective, EventKind::kReplicate},
+       {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kTransfer,
+       "waits for a late rank",
+       true,
+       {EventKind::kCollective, EventKind::kChecked},
+       {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kLink,
+       "modelled link",
+       false,
+       {EventKind::kShaped},
+       {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kCheck, "check", false, {EventKind::kChecked}, {ColourBy::kPhase, ColourBy::kWait}},
+  }};
+  std::vector<Chip> chips;
+  for (const Entry& entry : kEntries) {
+    const bool held = std::any_of(entry.kinds.begin(), entry.kinds.end(),
+                                  [&](EventKind kind) { return model.holds(kind); });
+    if (!held || std::find(entry.by.begin(), entry.by.end(), by) == entry.by.end()) {
+      continue;
+    }
+    const QColor colour = palette.tone(entry.tone);
+    const bool late = entry.hatched && entry.tone == Tone::kTransfer;
+    Chip chip{late ? withAlpha(colour, 0.3f) : colour, QString::fromLatin1(entry.text), {}};
+    if (entry.hatched) {
+      chip.hatch = late                         ? colour
+                   : entry.tone == Tone::kFault ? Palette::textOn(colour)
+                                                : withAlpha(palette.background, 0.5f);
+    }
+    chips.push_back(std::move(chip));
+  }
+  return chips;
+}
+
+std::vector<Chip> buckets(const Palette& palette, const RunModel& model) {
+  std::size_t most = 0;
+  for (const auto& layout : model.layouts()) {
+    most = std::max(most, layout.buckets.size());
+  }
+  std::vector<Chip> chips;
+  for (std::size_t i = 0; i < most; ++i) {
+    chips.push_back({palette.bucket(static_cast<int>(i)), QStringLiteral("bucket %1").arg(i), {}});
+  }
+  return chips;
+}
+
+}  // namespace
+
+double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
+                                 const RunModel& model, ColourBy by) {
+  std::vector<Chip> chips =
+      by == ColourBy::kBucket ? buckets(palette, model) : tones(palette, model, by);
+  if (by != ColourBy::kPhase) {
+    chips.push_back({palette.tone(Tone::kNeutral), QStringLiteral("all else"), {}});
+  }
+  double x = rect.left();
+  for (const Chip& chip : chips) {
+    const double width = textWidth(chip.text, FontRole::kSmall);
+    if (x + 18 + width > rect.right()) {
+      break;
+    }
+    const QRectF box(x, rect.center().y() - 6, 12, 12);
+    list.fill(box, chip.colour, 2);
+    if (chip.hatch) {
+      list.hatch(box, *chip.hatch);
+    }
+    list.text(QRectF(x + 17, rect.top(), width + 2, rect.height()), chip.text, palette.textMuted,
+              FontRole::kSmall);
+    x += 17 + width + 16;
+  }
+  return x - rect.left();
+}
+
+}  // namespace lockstep::ui

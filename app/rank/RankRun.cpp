@@ -9,6 +9,7 @@
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
 #include "engine/store/Rendezvous.h"
+#include "engine/trace/EventCost.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/Farewell.h"
@@ -178,6 +179,7 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"backend", group_->backendName()},
       {"first_step", std::to_string(firstStep)},
       {"planned_steps", std::to_string(plannedSteps)},
+      {"event_ns", fmt::format("{:.1f}", trace::eventCostNs())},
   };
   tracer_->send(trace::toJson(message));
 }

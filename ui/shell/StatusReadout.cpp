@@ -3,6 +3,8 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <algorithm>
+#include <optional>
 
 #include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
@@ -30,6 +32,23 @@ void setColor(QLabel* label, const QColor& color) {
   }
 }
 
+/// Part of the ranks' time that went into emitting events; nothing when the run file does not hold
+/// what one costs.
+std::optional<double> captureOverhead(const RunModel& model) {
+  double costNs = 0;
+  for (const trace::RankInfo& rank : model.ranks()) {
+    const auto cost = rank.environment.find("event_ns");
+    costNs = std::max(costNs, cost == rank.environment.end()
+                                  ? 0.0
+                                  : QString::fromStdString(cost->second).toDouble());
+  }
+  const double rankNs = model.extent().lengthNs() * model.rankCount();
+  if (costNs <= 0 || rankNs <= 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(model.spanCount()) * costNs / rankNs;
+}
+
 }  // namespace
 
 StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
@@ -47,6 +66,9 @@ StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
   state_ = add("statusState", tr("State of the open run"));
   rate_ = add("statusRate", tr("Events that reached the studio in the last second"));
   drops_ = add("statusDrops", tr("Events lost because the recorder fell behind; click for the list"));
+  overhead_ = add("statusOverhead",
+                  tr("Part of the ranks' time that emitting events took: their number times what "
+                     "one was measured to cost when the rank started"));
   latency_ = add("statusLatency",
                  tr("From the end of an event on a rank to the frame that shows it: 95 of 100 "
                     "are faster"));
@@ -71,7 +93,7 @@ void StatusReadout::setSession(RunSession* session) {
 
 void StatusReadout::refresh() {
   setTextIfNew(renderer_, timeline_->rendererName());
-  for (QLabel* label : {state_, rate_, drops_, latency_}) {
+  for (QLabel* label : {state_, rate_, drops_, overhead_, latency_}) {
     label->setVisible(session_ != nullptr);
   }
   if (session_ == nullptr) {
@@ -96,6 +118,12 @@ void StatusReadout::refresh() {
   const quint64 drops = session_->drops();
   setTextIfNew(drops_, tr("%1 dropped").arg(formatCount(drops)));
   setColor(drops_, drops > 0 ? colors.error : palette().color(QPalette::WindowText));
+
+  const auto overhead = captureOverhead(model);
+  overhead_->setVisible(overhead.has_value());
+  if (overhead) {
+    setTextIfNew(overhead_, tr("capture %1 %").arg(*overhead * 100, 0, 'g', 2));
+  }
 
   const LatencyHistogram& latency = timeline_->eventToPixel();
   latency_->setVisible(latency.count() > 0);

@@ -13,7 +13,7 @@ class RunSession;
 class TimelineView;
 
 /// The figures at the right of the status bar: state of the run, events a second, dropped
-/// events, how late events reach the screen, and what draws. [ui-thread]
+/// events, what recording costs the ranks, how late events reach the screen, and what draws. [ui-thread]
 class StatusReadout : public QWidget {
   Q_OBJECT
 
@@ -38,6 +38,7 @@ class StatusReadout : public QWidget {
   QLabel* state_ = nullptr;
   QLabel* rate_ = nullptr;
   QLabel* drops_ = nullptr;
+  QLabel* overhead_ = nullptr;
   QLabel* latency_ = nullptr;
   QLabel* renderer_ = nullptr;
   QTimer timer_;

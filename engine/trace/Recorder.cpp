@@ -16,6 +16,7 @@
 #include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"
 #include "engine/trace/RankDrain.h"
+#include "engine/trace/ReplicaWatch.h"
 
 namespace lockstep::trace {
 namespace {
@@ -49,6 +50,7 @@ class RecorderThread final : public Recorder {
                  const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
       : drainEvery_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
         writer_(std::move(writer)),
+        replicas_(segments.size()),
         info_(std::move(info)),
         liveState_(isEnd(info_.state) ? RunState::kRunning : info_.state) {
     progress_.startup = name(StartupStage::kSpawn);
@@ -199,6 +201,7 @@ class RecorderThread final : public Recorder {
   void take(int rank, ParametersMessage message) {
     if (rank == 0 && !failed_) {
       writer_->setParameters(message);
+      replicas_.setNames(message);
     }
     for (const auto& [other, text] : parameters_.add(rank, std::move(message))) {
       problem("error", other, 0, "the ranks' models differ: " + text);
@@ -270,6 +273,9 @@ class RecorderThread final : public Recorder {
   void take(int rank, const FingerprintMessage& message) {
     if (!failed_) {
       writer_->addFingerprint(rank, message);
+    }
+    if (auto difference = replicas_.add(rank, message)) {
+      problem("warning", difference->rank, difference->step, std::move(difference->text));
     }
   }
 
@@ -429,6 +435,7 @@ class RecorderThread final : public Recorder {
   std::vector<std::uint64_t> messagesDropped_;  // that a problem told of, by rank
   Agreement<ParametersMessage> parameters_;
   std::map<std::uint32_t, Agreement<BucketsMessage>> layouts_;
+  ReplicaWatch replicas_;
   base::ClockReading firstReading_;
   std::int64_t nextClockNs_ = 0;
   std::int64_t lastCommitNs_ = 0;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/trace/Messages.h"
+#include "engine/trace/ReplicaWatch.h"
 #include "tests/engine/trace/Recording.h"
 
 namespace lockstep::trace {
@@ -88,6 +89,48 @@ TEST(SamplesTest, ALiveReaderIsGivenEachRowOnce) {
       recording.waitUntil([&](const RunUpdate& update) { return count(update) && rows > 2; }));
   EXPECT_EQ(rows, 4);
   (void)recording.finish();
+}
+
+FingerprintMessage sample(std::uint32_t step, std::vector<std::uint64_t> hashes) {
+  return {step, std::move(hashes), {}, {}};
+}
+
+TEST(SamplesTest, TheFirstDifferenceIsAProblemOnce) {
+  Recording recording(3);
+  recording.rank(0).send(
+      toJson(ParametersMessage{{{"a", {1}, "float32", 1, 4}, {"b", {1}, "float32", 1, 4}}}));
+  for (int rank = 0; rank < 3; ++rank) {
+    Tracer& tracer = recording.rank(rank);
+    tracer.send(toJson(sample(10, {1, 2})));
+    tracer.send(toJson(sample(20, {1, rank == 1 ? 9u : 2u})));
+    tracer.send(toJson(sample(30, {1, rank == 1 ? 9u : 2u})));
+  }
+  const RunUpdate run = recording.finish();
+  ASSERT_EQ(run.problems.size(), 1);
+  EXPECT_EQ(run.problems[0].severity, "warning");
+  EXPECT_EQ(run.problems[0].rank, 1);
+  EXPECT_EQ(run.problems[0].step, 20);
+  EXPECT_EQ(run.problems[0].text,
+            "the replicas differ at step 20: b of rank 1 is not what the other ranks hold; at step "
+            "10 all were equal");
+}
+
+TEST(SamplesTest, OfTwoRanksEitherMayBeWrong) {
+  ReplicaWatch watch(2);
+  EXPECT_FALSE(watch.add(1, sample(0, {1, 3})).has_value()) << "rank 0's sample is not there";
+  const auto difference = watch.add(0, sample(0, {1, 2}));
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->text,
+            "the replicas differ at step 0: parameter 1 of rank 1 is not what rank 0 holds; either "
+            "may be wrong");
+}
+
+TEST(SamplesTest, SamplesThatARankNeverCompletesArePassedOver) {
+  ReplicaWatch watch(2);
+  for (std::uint32_t step = 0; step < 1'000; ++step) {
+    EXPECT_FALSE(watch.add(0, sample(step, {1})).has_value());
+  }
+  EXPECT_TRUE(watch.add(1, sample(999, {2})).has_value());
 }
 
 TEST(SamplesTest, SqlNamesTheParametersThatDiffer) {

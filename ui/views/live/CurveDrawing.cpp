@@ -1,0 +1,193 @@
+#include "ui/views/live/CurveDrawing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ui/canvas/TextMetrics.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kTitle = 24;
+constexpr double kBottom = 20;
+constexpr double kLeft = 54;
+constexpr double kRight = 12;
+constexpr std::size_t kRanksNamed = 8;
+
+QString tick(double value, double step) {
+  const int decimals =
+      step <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
+  return QString::number(value, 'f', decimals);
+}
+
+// 1, 2 or 5 times a power of ten, so that about `lines` fit.
+double roundStep(double length, int lines) {
+  const double rough = length / std::max(1, lines);
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) {
+      return factor * power;
+    }
+  }
+  return 10 * power;
+}
+
+struct Bounds {
+  double left = std::numeric_limits<double>::max();
+  double right = std::numeric_limits<double>::lowest();
+  double low = std::numeric_limits<double>::max();
+  double high = std::numeric_limits<double>::lowest();
+
+  [[nodiscard]] bool empty() const { return right < left; }
+};
+
+Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
+  Bounds bounds;
+  for (const LiveCurve& curve : curves) {
+    for (const QPointF& point : curve.points) {
+      bounds.left = std::min(bounds.left, point.x());
+      bounds.right = std::max(bounds.right, point.x());
+      bounds.low = std::min(bounds.low, point.y());
+      bounds.high = std::max(bounds.high, point.y());
+    }
+  }
+  if (!bounds.empty()) {
+    bounds.right = bounds.right > bounds.left ? bounds.right : bounds.left + 1;
+    bounds.low = fromZero ? std::min(0.0, bounds.low) : bounds.low;
+    bounds.high = bounds.high > bounds.low ? bounds.high : bounds.low + 1;
+    bounds.high += 0.06 * (bounds.high - bounds.low);
+  }
+  return bounds;
+}
+
+}  // namespace
+
+void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<double>& values,
+                   const QColor& colour) {
+  double low = std::numeric_limits<double>::max();
+  double high = std::numeric_limits<double>::lowest();
+  for (const double value : values) {
+    if (std::isfinite(value)) {
+      low = std::min(low, value);
+      high = std::max(high, value);
+    }
+  }
+  if (high < low) {
+    return;
+  }
+  // Noise of a steady figure must not look like a storm.
+  const double least = 0.1 * std::max(std::abs(high), std::abs(low));
+  if (high - low < least) {
+    const double middle = (high + low) / 2;
+    low = middle - least / 2 - 1e-12;
+    high = middle + least / 2 + 1e-12;
+  }
+  QColor ground = colour;
+  ground.setAlphaF(0.16f);
+  std::vector<QPointF> line;
+  const double step =
+      rect.width() / static_cast<double>(std::max<std::size_t>(1, values.size() - 1));
+  const auto flush = [&] {
+    if (line.size() > 1) {
+      list.polyline(line, colour, 1.5);
+    } else if (line.size() == 1) {
+      list.fill(QRectF(line[0].x() - 1, line[0].y() - 1, 2, 2), colour);
+    }
+    line.clear();
+  };
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) {
+      flush();
+      continue;
+    }
+    const double y = rect.bottom() - rect.height() * (values[i] - low) / (high - low);
+    const double x = rect.left() + step * static_cast<double>(i);
+    line.emplace_back(x, y);
+    list.fill(QRectF(x - step / 2, y, step, rect.bottom() - y).intersected(rect), ground);
+  }
+  flush();
+}
+
+void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
+               const std::vector<LiveCurve>& curves, const Palette& palette,
+               std::optional<QPointF> pointer) {
+  const double titleWidth = textWidth(text.title, FontRole::kBold);
+  list.text(QRectF(rect.left(), rect.top(), titleWidth + 4, kTitle), text.title, palette.text,
+            FontRole::kBold);
+  list.text(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kTitle), text.unit,
+            palette.textMuted, FontRole::kSmall);
+  const QRectF plot = rect.adjusted(kLeft, kTitle, -kRight, -kBottom);
+  if (plot.width() < 40 || plot.height() < 30) {
+    return;
+  }
+  list.fill(plot, palette.lane);
+  list.fill(QRectF(plot.left(), plot.bottom(), plot.width(), 1), palette.gridStrong);
+  const Bounds bounds = boundsOf(curves, text.fromZero);
+  if (bounds.empty()) {
+    list.text(plot, text.empty, palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
+    return;
+  }
+  const auto xOf = [&](double x) {
+    return plot.left() + plot.width() * (x - bounds.left) / (bounds.right - bounds.left);
+  };
+  const auto yOf = [&](double y) {
+    return plot.bottom() - plot.height() * (y - bounds.low) / (bounds.high - bounds.low);
+  };
+  const double stepY = roundStep(bounds.high - bounds.low, static_cast<int>(plot.height() / 34));
+  for (double y = std::ceil(bounds.low / stepY) * stepY; y <= bounds.high; y += stepY) {
+    list.fill(QRectF(plot.left(), std::round(yOf(y)), plot.width(), 1), palette.grid);
+    list.text(QRectF(rect.left(), yOf(y) - 8, kLeft - 6, 16), tick(y, stepY), palette.textMuted,
+              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  const double stepX = roundStep(bounds.right - bounds.left, static_cast<int>(plot.width() / 80));
+  for (double x = std::ceil(bounds.left / stepX) * stepX; x <= bounds.right; x += stepX) {
+    list.fill(QRectF(std::round(xOf(x)), plot.bottom(), 1, 4), palette.gridStrong);
+    list.text(QRectF(xOf(x) - 30, plot.bottom() + 3, 60, kBottom - 3), tick(x, stepX),
+              palette.textMuted, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+  }
+  list.text(QRectF(rect.left(), plot.bottom() + 3, kLeft - 6, kBottom - 3), text.x,
+            palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  list.clip(plot.adjusted(0, -2, 0, 2));
+  for (const LiveCurve& curve : curves) {
+    std::vector<QPointF> points;
+    for (const QPointF& point : curve.points) {
+      points.emplace_back(xOf(point.x()), yOf(point.y()));
+    }
+    if (points.size() == 1) {
+      list.fill(QRectF(points[0].x() - 2, points[0].y() - 2, 4, 4), palette.rank(curve.rank), 2);
+    } else if (!points.empty()) {
+      list.polyline(points, palette.rank(curve.rank), 1.6);
+    }
+  }
+  list.unclip();
+  // Names and, under the pointer, values: at the top, where they cover nothing.
+  const bool pointed = pointer && plot.contains(*pointer);
+  if (pointed) {
+    list.fill(QRectF(std::round(pointer->x()), plot.top(), 1, plot.height()), palette.textMuted);
+  }
+  double right = rect.right() - kRight;
+  const std::size_t named = std::min(curves.size(), kRanksNamed);
+  for (std::size_t i = named; i-- > 0;) {
+    QString label = QStringLiteral("rank %1").arg(curves[i].rank);
+    const auto& points = curves[i].points;
+    if (pointed && !points.empty()) {
+      const double x =
+          bounds.left + (pointer->x() - plot.left()) / plot.width() * (bounds.right - bounds.left);
+      const auto near = std::min_element(points.begin(), points.end(), [&](auto& a, auto& b) {
+        return std::abs(a.x() - x) < std::abs(b.x() - x);
+      });
+      label += QStringLiteral(": ") + tick(near->y(), stepY / 100);
+    }
+    const double width = textWidth(label, FontRole::kSmall) + 4;
+    if (right - width - 16 < rect.left() + titleWidth + 130) {
+      break;
+    }
+    list.text(QRectF(right - width, rect.top(), width, kTitle), label, palette.textMuted,
+              FontRole::kSmall);
+    list.fill(QRectF(right - width - 14, rect.top() + 10, 10, 4), palette.rank(curves[i].rank), 2);
+    right -= width + 24;
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,329 @@
+#include "ui/views/live/LiveContent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/base/Clock.h"
+#include "ui/model/Format.h"
+#include "ui/views/live/LiveBuckets.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kCoursePoints = 60;
+constexpr int kCurvePoints = 200;
+constexpr std::size_t kMeanOf = 16;  // values that one point of a curve is made of, at most
+constexpr double kWindowNs = 60e9;
+constexpr double kNowNs = 10e9;  // what "now" means in a live run
+constexpr double kFarAheadNs = 3600e9;
+constexpr std::uint32_t kIterationsShown = 3;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+const QString& unknown() {
+  static const QString kText = QStringLiteral("unknown");
+  return kText;
+}
+
+TimeRange pieceOf(TimeRange window, int index) {
+  const double length = window.lengthNs() / kCoursePoints;
+  return {window.startNs + length * index, window.startNs + length * (index + 1)};
+}
+
+template <typename Value>
+std::vector<double> courseOf(TimeRange window, const Value& value) {
+  std::vector<double> course;
+  for (int i = 0; i < kCoursePoints && !window.empty(); ++i) {
+    course.push_back(value(pieceOf(window, i)));
+  }
+  return course;
+}
+
+double meanOf(const std::vector<double>& values) {
+  return values.empty() ? kNone
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+double sumOf(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+QString number(double value, int digits = 3) {
+  // Never an exponent, never more digits than help.
+  const double magnitude = std::abs(value);
+  const int decimals = magnitude >= 100 ? 0 : magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : digits;
+  return QString::number(value, 'f', decimals);
+}
+
+QString large(double value) {
+  return value >= 10'000 ? formatCount(static_cast<std::uint64_t>(std::llround(value)))
+                         : number(value);
+}
+
+/// Puts the figures together.
+class Figures {
+ public:
+  Figures(const RunModel& model, const LiveFeed& feed, LiveContent& content, TimeRange now)
+      : model_(model), feed_(feed), content_(content), now_(now) {}
+
+  void fill() {
+    tile(LiveFigure::kStepsPerSecond) = steps();
+    tile(LiveFigure::kOverlap) = overlap();
+    tile(LiveFigure::kExposed) = exposed();
+    tile(LiveFigure::kLateRank) = lateRank();
+    tile(LiveFigure::kThroughput) = throughput();
+    tile(LiveFigure::kLoss) = loss();
+  }
+
+ private:
+  LiveTile& tile(LiveFigure figure) { return content_.tiles[static_cast<std::size_t>(figure)]; }
+  [[nodiscard]] const analysis::RunAnalysis* analysis() const {
+    return feed_.analysed() == nullptr ? nullptr : &feed_.analysed()->analysis;
+  }
+  [[nodiscard]] std::optional<double> rate() const {
+    const bool whole = !content_.live && analysis() != nullptr && analysis()->stepsPerSecond;
+    return whole ? analysis()->stepsPerSecond : feed_.stepsPerSecond(now_);
+  }
+  [[nodiscard]] QString span() const {
+    return content_.live ? QStringLiteral("over the last 10 s")
+                         : QStringLiteral("over the measured iterations, after the warm-up");
+  }
+
+  [[nodiscard]] LiveTile steps() const {
+    LiveTile tile{QStringLiteral("Steps/s"), unknown(), {}, {}, {}};
+    tile.definition = QStringLiteral("Iterations a second of the slowest rank, %1.").arg(span());
+    if (const auto value = rate()) {
+      tile.value = number(*value);
+      tile.note = *value > 0 ? QStringLiteral("%1 a step").arg(formatDuration(1e9 / *value))
+                             : QStringLiteral("nothing ended for 10 s");
+    }
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      return feed_.stepsPerSecond(piece).value_or(kNone);
+    });
+    return tile;
+  }
+
+  // Of a live run the median of the last minute, of an ended one what `lockstep info` says.
+  [[nodiscard]] std::optional<double> measured(const std::vector<TimedValue>& values,
+                                               const std::optional<double>& whole) const {
+    return content_.live ? analysis::median(valuesWithin(values, content_.window)) : whole;
+  }
+
+  [[nodiscard]] LiveTile overlap() const {
+    LiveTile tile{QStringLiteral("Overlap"), unknown(), {}, {}, {}};
+    tile.definition =
+        QStringLiteral(
+            "Time in which communication was in flight and the rank computed, over the time in "
+            "which "
+            "communication was in flight, in percent: the median over ranks and iterations%1.")
+            .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
+    if (analysis() != nullptr) {
+      const auto value = measured(feed_.overlapPercent(), analysis()->overlapPercent);
+      tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
+      tile.note =
+          value ? QStringLiteral("of the time in flight") : QStringLiteral("nothing was in flight");
+    }
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      return meanOf(valuesWithin(feed_.overlapPercent(), piece));
+    });
+    return tile;
+  }
+
+  [[nodiscard]] LiveTile exposed() const {
+    LiveTile tile{QStringLiteral("Exposed"), unknown(), {}, {}, {}};
+    tile.definition = QStringLiteral(
+                          "Time of an iteration, in ms, in which communication was in flight and "
+                          "the rank did not "
+                          "compute: the median over ranks and iterations%1. The overlap view says "
+                          "why it is there.")
+                          .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
+    if (analysis() != nullptr) {
+      const auto value = measured(feed_.exposedMs(), analysis()->exposedMs);
+      tile.value = value ? formatDuration(*value * 1e6) : QStringLiteral("none");
+      tile.note = QStringLiteral("a step");
+    }
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      return meanOf(valuesWithin(feed_.exposedMs(), piece));
+    });
+    return tile;
+  }
+
+  [[nodiscard]] LiveTile lateRank() const {
+    LiveTile tile{QStringLiteral("Late rank"), unknown(), {}, {}, {}};
+    tile.definition = QStringLiteral(
+        "The rank that the others waited for most, and its part of all waiting, in percent, since "
+        "the warm-up. A collective's last rank is the one that came to it last.");
+    if (analysis() != nullptr) {
+      const bool any = analysis()->lateRank.has_value();
+      tile.value =
+          any ? QStringLiteral("rank %1").arg(*analysis()->lateRank) : QStringLiteral("none");
+      tile.note =
+          any ? QStringLiteral("%1 % of all waiting").arg(100 * analysis()->lateShare, 0, 'f', 0)
+              : QStringLiteral("nobody was waited for");
+    }
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      const double all = sumOf(valuesWithin(feed_.waits(), piece));
+      return all > 0 ? 100 * sumOf(valuesWithin(feed_.lateWaits(), piece)) / all : kNone;
+    });
+    return tile;
+  }
+
+  [[nodiscard]] LiveTile throughput() const {
+    LiveTile tile{QStringLiteral("Throughput"), unknown(), {}, {}, {}};
+    tile.definition = QStringLiteral(
+                          "Training samples a second of all ranks together: steps/s by the samples "
+                          "of a step, %1.")
+                          .arg(span());
+    const auto samples = feed_.samplesAStep();
+    const auto value = rate();
+    if (samples && value) {
+      tile.value = large(*value * *samples) + QStringLiteral(" /s");
+      tile.note = QStringLiteral("%1 samples a step").arg(large(*samples));
+    } else if (value) {
+      tile.note = QStringLiteral("batch size not recorded");
+    }
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      const auto steps = feed_.stepsPerSecond(piece);
+      return steps && samples ? *steps * *samples : kNone;
+    });
+    return tile;
+  }
+
+  [[nodiscard]] LiveTile loss() const {
+    LiveTile tile{QStringLiteral("Loss"), unknown(), {}, {}, {}};
+    tile.definition =
+        QStringLiteral("Training loss of the latest step of rank 0, over that rank's own batch.");
+    const auto& points = model_.metric("loss", 0);
+    if (!points.empty()) {
+      tile.value = number(points.back().value, 4);
+      tile.note = QStringLiteral("iteration %1").arg(points.back().step);
+    }
+    const auto at = [&](double ns) {
+      return std::lower_bound(
+          points.begin(), points.end(), model_.toTicks(ns),
+          [](const MetricPoint& point, std::uint64_t ticks) { return point.ticks < ticks; });
+    };
+    tile.course = courseOf(content_.window, [&](TimeRange piece) {
+      const auto begin = at(piece.startNs);
+      const auto end = std::max(begin, at(piece.endNs));
+      return begin == end ? kNone : std::prev(end)->value;
+    });
+    return tile;
+  }
+
+  const RunModel& model_;
+  const LiveFeed& feed_;
+  LiveContent& content_;
+  const TimeRange now_;
+};
+
+LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
+  LiveCurve curve{rank, {}};
+  const std::size_t pieces = std::min<std::size_t>(points.size(), kCurvePoints);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::size_t begin = points.size() * i / pieces;
+    const std::size_t end = points.size() * (i + 1) / pieces;
+    const std::size_t stride = std::max<std::size_t>(1, (end - begin) / kMeanOf);
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::size_t at = begin; at < end; at += stride) {
+      if (std::isfinite(points[at].value)) {
+        sum += points[at].value;
+        ++count;
+      }
+    }
+    if (count > 0) {
+      curve.points.emplace_back(points[(begin + end - 1) / 2].step,
+                                sum / static_cast<double>(count));
+    }
+  }
+  return curve;
+}
+
+LiveCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
+  LiveCurve curve{rank.rank, {}};
+  const auto pieces =
+      static_cast<int>(std::clamp<std::size_t>(rank.steps.size() / 2, 1, kCurvePoints));
+  for (int i = 0; i < pieces && rank.steps.size() > 1; ++i) {
+    const double length = all.lengthNs() / pieces;
+    const double begin = all.startNs + length * i;
+    if (const auto rate = LiveFeed::stepsPerSecond(rank, {begin, begin + length})) {
+      curve.points.emplace_back((begin + length / 2 - all.startNs) / 1e9, *rate * samples);
+    }
+  }
+  return curve;
+}
+
+void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& content) {
+  std::optional<std::uint32_t> last;
+  std::optional<std::uint32_t> first;
+  for (const LiveFeed::Rank& rank : feed.ranks()) {
+    if (!rank.steps.empty()) {
+      last = std::min(last.value_or(rank.steps.back().step), rank.steps.back().step);
+      first = std::max(first.value_or(rank.steps.front().step), rank.steps.front().step);
+    }
+  }
+  if (!last) {
+    return;
+  }
+  const std::uint32_t from =
+      std::max(*first, *last >= kIterationsShown - 1 ? *last - (kIterationsShown - 1) : 0);
+  const auto begin = model.stepOfAll(std::min(from, *last));
+  const auto end = model.stepOfAll(*last);
+  if (begin && end && end->endNs > begin->startNs) {
+    const double margin = 0.01 * (end->endNs - begin->startNs);
+    content.iterations = TimeRange{begin->startNs - margin, end->endNs + margin};
+    content.firstIteration = begin->step;
+    content.lastIteration = end->step;
+  }
+}
+
+std::optional<double> latest(const RunModel& model, const char* name, int rank) {
+  const auto& points = model.metric(name, rank);
+  return points.empty() || !std::isfinite(points.back().value) ? std::nullopt
+                                                               : std::optional(points.back().value);
+}
+
+}  // namespace
+
+double presentOf(const RunModel& model) {
+  const double last = model.extent().endNs;
+  const double now = model.toNs(base::ticks());
+  return now > last && now < last + kFarAheadNs ? now : last;
+}
+
+LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowNs) {
+  LiveContent content;
+  content.live = model.isLive();
+  const trace::RunState state = model.info().state;
+  if (state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied) {
+    content.problem = model.info().failure.empty() ? QStringLiteral("The run failed.")
+                                                   : QString::fromStdString(model.info().failure);
+  }
+  const TimeRange all = feed.steps();
+  const double end = content.live ? std::max(nowNs, all.endNs) : all.endNs;
+  content.window = {content.live ? std::max(all.startNs, end - kWindowNs) : all.startNs, end};
+  const TimeRange now{content.live ? std::max(all.startNs, end - kNowNs) : all.startNs, end + 1};
+  Figures(model, feed, content, now).fill();
+  const double samples = feed.samplesAStep().value_or(1) / std::max(1, model.rankCount());
+  content.throughputUnit =
+      feed.samplesAStep() ? QStringLiteral("samples/s of each rank") : QStringLiteral("steps/s");
+  for (const LiveFeed::Rank& rank : feed.ranks()) {
+    content.loss.push_back(lossCurve(model.metric("loss", rank.rank), rank.rank));
+    content.throughput.push_back(throughputCurve(rank, all, feed.samplesAStep() ? samples : 1.0));
+    LiveRank& of = content.ranks.emplace_back(bucketsNow(model, rank.rank));
+    of.loss = latest(model, "loss", rank.rank);
+    of.stepsPerSecond = LiveFeed::stepsPerSecond(rank, now);
+    if (!rank.steps.empty()) {
+      of.stepMs = (rank.steps.back().endNs - rank.steps.back().startNs) / 1e6;
+    }
+    of.cpuPercent = latest(model, "cpu_percent", rank.rank);
+    of.residentBytes = latest(model, "resident_bytes", rank.rank);
+  }
+  fillIterations(model, feed, content);
+  return content;
+}
+
+}  // namespace lockstep::ui

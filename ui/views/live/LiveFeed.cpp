@@ -1,0 +1,169 @@
+#include "ui/views/live/LiveFeed.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/experiment/Parse.h"
+
+namespace lockstep::ui {
+namespace {
+
+void sortByTime(std::vector<TimedValue>& values) {
+  std::sort(values.begin(), values.end(),
+            [](const TimedValue& a, const TimedValue& b) { return a.ns < b.ns; });
+}
+
+std::pair<std::vector<TimedValue>::const_iterator, std::vector<TimedValue>::const_iterator> part(
+    const std::vector<TimedValue>& values, TimeRange within) {
+  const auto before = [](const TimedValue& value, double ns) { return value.ns < ns; };
+  const auto begin = std::lower_bound(values.begin(), values.end(), within.startNs, before);
+  return {begin, std::lower_bound(begin, values.end(), within.endNs, before)};
+}
+
+}  // namespace
+
+std::vector<double> valuesWithin(const std::vector<TimedValue>& values, TimeRange within) {
+  const auto [begin, end] = part(values, within);
+  std::vector<double> found;
+  std::for_each(begin, end, [&](const TimedValue& value) { found.push_back(value.value); });
+  return found;
+}
+
+void LiveFeed::setModel(const RunModel* model) {
+  *this = LiveFeed();
+  model_ = model;
+}
+
+void LiveFeed::update(std::shared_ptr<const AnalysedRun> analysed) {
+  if (model_ == nullptr) {
+    return;
+  }
+  readExperiment();
+  takeSteps();
+  if (analysed != nullptr && analysed != analysed_) {
+    analysed_ = std::move(analysed);
+    takeAnalysis();
+  }
+}
+
+void LiveFeed::takeSteps() {
+  for (int rank = static_cast<int>(ranks_.size()); rank < model_->rankCount(); ++rank) {
+    ranks_.push_back({rank, {}});
+  }
+  for (Rank& rank : ranks_) {
+    if (rank.steps.size() == model_->stepCount(rank.rank)) {
+      continue;
+    }
+    // A better clock moves all times: the last step is looked at again, and if it is not where it
+    // was, everything is.
+    double from =
+        rank.steps.empty() ? std::numeric_limits<double>::lowest() : rank.steps.back().startNs;
+    if (!rank.steps.empty()) {
+      const auto again = model_->step(rank.rank, rank.steps.back().step);
+      if (!again || again->startNs != rank.steps.back().startNs) {
+        rank.steps.clear();
+        from = std::numeric_limits<double>::lowest();
+      } else {
+        rank.steps.pop_back();
+      }
+    }
+    for (const StepSpan& step : model_->steps(
+             rank.rank, {std::max(from, model_->extent().startNs), model_->extent().endNs + 1})) {
+      if (rank.steps.empty() || step.startNs > rank.steps.back().startNs) {
+        rank.steps.push_back(step);
+      }
+    }
+  }
+}
+
+void LiveFeed::takeAnalysis() {
+  overlap_.clear();
+  exposed_.clear();
+  lateWaits_.clear();
+  waits_.clear();
+  const analysis::RunAnalysis& of = analysed_->analysis;
+  for (const analysis::StepTimes& step : of.steps) {
+    if (step.step >= of.warmUp.firstMeasured && !step.incomplete && step.overlapPercent) {
+      overlap_.push_back({model_->toNs(step.endTicks), *step.overlapPercent});
+      exposed_.push_back({model_->toNs(step.endTicks), step.exposedMs});
+    }
+  }
+  for (const analysis::CollectiveTimes& collective : of.collectives) {
+    if (!collective.lastRank || collective.step < of.warmUp.firstMeasured) {
+      continue;
+    }
+    double waitedMs = 0;
+    std::uint64_t endTicks = 0;
+    for (const analysis::Arrival& arrival : collective.arrivals) {
+      waitedMs += arrival.waitingMs;
+      endTicks = std::max(endTicks, arrival.endTicks);
+    }
+    waits_.push_back({model_->toNs(endTicks), waitedMs});
+    if (collective.lastRank == of.lateRank) {
+      lateWaits_.push_back({model_->toNs(endTicks), waitedMs});
+    }
+  }
+  for (auto* values : {&overlap_, &exposed_, &lateWaits_, &waits_}) {
+    sortByTime(*values);
+  }
+}
+
+void LiveFeed::readExperiment() {
+  if (model_->info().experimentToml.empty() || model_->info().experimentToml == experiment_) {
+    return;
+  }
+  experiment_ = model_->info().experimentToml;
+  // A resolved experiment holds absolute paths alone; the folder changes nothing.
+  const auto parsed = experiment::parseText(experiment_, "run", "/");
+  if (parsed.mistakes.empty()) {  // else of another version, and the experiment holds defaults
+    samplesAStep_ = static_cast<double>(parsed.experiment.data.batchSize) *
+                    std::max(1, model_->info().worldSize);
+  }
+}
+
+TimeRange LiveFeed::steps() const {
+  TimeRange all{std::numeric_limits<double>::max(), std::numeric_limits<double>::lowest()};
+  for (const Rank& rank : ranks_) {
+    if (!rank.steps.empty()) {
+      all.startNs = std::min(all.startNs, rank.steps.front().startNs);
+      all.endNs = std::max(all.endNs, rank.steps.back().endNs);
+    }
+  }
+  return all.empty() ? TimeRange{} : all;
+}
+
+std::optional<double> LiveFeed::stepsPerSecond(const Rank& rank, TimeRange within) {
+  if (rank.steps.empty() || within.empty()) {
+    return std::nullopt;
+  }
+  const auto endsBefore = [](const StepSpan& step, double ns) { return step.endNs < ns; };
+  const auto begin =
+      std::lower_bound(rank.steps.begin(), rank.steps.end(), within.startNs, endsBefore);
+  const auto end = std::lower_bound(begin, rank.steps.end(), within.endNs, endsBefore);
+  if (end - begin >= 2) {
+    // From end to end, so that no part of an iteration is counted as a whole.
+    const double ns = std::prev(end)->endNs - begin->endNs;
+    return ns > 0 ? static_cast<double>(end - begin - 1) * 1e9 / ns : 0;
+  }
+  // Slower than the stretch is long: the iteration that covers its middle tells.
+  const double middle = (within.startNs + within.endNs) / 2;
+  const auto at = std::lower_bound(rank.steps.begin(), rank.steps.end(), middle, endsBefore);
+  if (at != rank.steps.end() && at->startNs <= middle && at->endNs > at->startNs) {
+    return 1e9 / (at->endNs - at->startNs);
+  }
+  return begin == end ? std::optional(0.0)
+                      : std::optional(1e9 / std::max(1.0, begin->endNs - begin->startNs));
+}
+
+std::optional<double> LiveFeed::stepsPerSecond(TimeRange within) const {
+  std::optional<double> slowest;
+  for (const Rank& rank : ranks_) {
+    if (const auto rate = stepsPerSecond(rank, within)) {
+      slowest = std::min(slowest.value_or(*rate), *rate);
+    }
+  }
+  return slowest;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,28 @@
+#include "ui/views/live/LivePicture.h"
+
+#include <utility>
+
+#include "ui/views/live/LiveContent.h"
+#include "ui/views/live/LiveScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kHeight = 760;
+
+}  // namespace
+
+Picture livePicture(const RunModel& model, std::shared_ptr<const AnalysedRun> run, QSize size,
+                    Theme theme) {
+  LiveFeed feed;
+  feed.setModel(&model);
+  feed.update(std::move(run));
+  const LiveContent content = liveContent(model, feed, presentOf(model));
+  Picture picture;
+  picture.title = QString::fromStdString(model.info().name);
+  picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : kHeight);
+  LiveScene(model, content, Palette::of(theme), {picture.size, std::nullopt}).draw(picture.list);
+  return picture;
+}
+
+}  // namespace lockstep::ui

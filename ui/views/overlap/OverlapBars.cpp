@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/overlap/CardDrawing.h"
+#include "ui/views/overlap/OverlapScene.h"
+#include "ui/views/overlap/OverlapWords.h"
+
+// The figures on top, the bars and what marks them.
+namespace lockstep::ui {
+
+void OverlapScene::draw(DisplayList& list) {
+  list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
+  drawHeader(list);
+  drawRuler(list);
+  list.clip(charts_);
+  for (const Row& row : rows_) {
+    if (row.plot.bottom() >= charts_.top() && row.plot.top() <= charts_.bottom()) {
+      drawRow(list, row);
+    }
+  }
+  list.unclip();
+  drawLegend(list);
+  drawSide(list);
+  drawHover(list);
+}
+
+void OverlapScene::drawHeader(DisplayList& list) const {
+  list.fill(header_, palette_.surface);
+  list.fill(QRectF(0, header_.bottom() - 1, header_.width(), 1), palette_.gridStrong);
+  const double width = header_.width() - 28;
+  list.text(QRectF(14, 6, width, 22), overlap_words::headline(content_), palette_.text,
+            FontRole::kBold);
+  list.text(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live),
+            palette_.textMuted, FontRole::kSmall);
+}
+
+void OverlapScene::drawLegend(DisplayList& list) const {
+  double x = legend_.left();
+  for (int i = 0; i < kOverlapParts; ++i) {
+    const auto part = static_cast<OverlapPart>(i);
+    const bool any = std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& r) {
+      return r.sums.back()[static_cast<std::size_t>(i)] > 0;
+    });
+    const QString text = nameOf(part);
+    const double width = textWidth(text, FontRole::kSmall);
+    if (!any || x + 17 + width > legend_.right()) {
+      continue;
+    }
+    drawChip(list, QRectF(x, legend_.center().y() - 6, 12, 12), colourOf(part, palette_),
+             hatched(part), palette_);
+    list.text(QRectF(x + 17, legend_.top(), width + 2, legend_.height()), text, palette_.textMuted,
+              FontRole::kSmall);
+    x += 17 + width + 16;
+  }
+}
+
+void OverlapScene::drawRuler(DisplayList& list) const {
+  list.text(QRectF(14, ruler_.top(), ruler_.left() - 20, ruler_.height()),
+            QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall);
+  double stride = 1;
+  while (stride * pixelsPerStep() < 56) {
+    // 1, 2, 5, 10, ...
+    const double power = std::pow(10, std::floor(std::log10(stride) + 1e-9));
+    stride = stride / power < 1.5 ? 2 * power : stride / power < 3 ? 5 * power : 10 * power;
+  }
+  for (double step = std::ceil(std::max(0.0, frame_.firstStep) / stride) * stride;
+       step < frame_.lastStep; step += stride) {
+    const double x = xOf(step);
+    const double width = std::min(stride * pixelsPerStep(), 80.0);
+    if (x + 20 <= ruler_.right()) {
+      list.fill(QRectF(x, ruler_.bottom() - 5, 1, 5), palette_.gridStrong);
+      list.text(QRectF(x + 3, ruler_.top(), width, ruler_.height() - 2),
+                QString::number(step, 'f', 0), palette_.textMuted, FontRole::kSmall);
+    }
+  }
+}
+
+void OverlapScene::drawRow(DisplayList& list, const Row& row) const {
+  list.fill(row.plot, palette_.lane);
+  // Three lines at round times.
+  double stepMs = std::pow(10, std::floor(std::log10(content_.scaleMs)));
+  for (const double finer : {0.5, 0.25, 0.1}) {
+    if (content_.scaleMs / stepMs >= 2.5) {
+      break;
+    }
+    stepMs = std::pow(10, std::floor(std::log10(content_.scaleMs))) * finer;
+  }
+  while (content_.scaleMs / stepMs > 5) {
+    stepMs *= 2;
+  }
+  for (double ms = stepMs; ms < content_.scaleMs; ms += stepMs) {
+    list.fill(QRectF(row.plot.left(), std::round(yOf(row, ms)), row.plot.width(), 1),
+              palette_.grid);
+    list.text(QRectF(row.plot.left() - 66, yOf(row, ms) - 8, 60, 16), formatDuration(ms * 1e6),
+              palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  }
+  list.clip(row.plot);
+  drawWarmUp(list, row);
+  const std::uint32_t each = stepsPerBar();
+  const double first = std::max(0.0, std::floor(frame_.firstStep));
+  for (double step = first - std::fmod(first, each); step < frame_.lastStep; step += each) {
+    if (const auto bar = barAt(row, static_cast<std::uint32_t>(step))) {
+      drawBar(list, row, *bar);
+    }
+  }
+  drawBounds(list, row);
+  drawSelection(list, row);
+  list.unclip();
+  list.fill(QRectF(row.plot.left(), row.plot.bottom() - 1, row.plot.width(), 1),
+            palette_.gridStrong);
+  drawLabel(list, row);
+}
+
+void OverlapScene::drawLabel(DisplayList& list, const Row& row) const {
+  const bool chosen = frame_.rank == row.rank->rank;
+  if (chosen) {
+    list.fill(QRectF(0, row.label.top(), 4, row.label.height()), palette_.accent);
+  }
+  double y = row.label.top() + 2;
+  const auto line = [&](const QString& text, const QColor& colour, FontRole font) {
+    if (y + 16 <= row.label.bottom()) {
+      list.text(QRectF(14, y, row.label.width() - 84, 16), text, colour, font);
+    }
+    y += 17;
+  };
+  line(QStringLiteral("rank %1").arg(row.rank->rank), palette_.text, FontRole::kBold);
+  for (const QString& text : overlap_words::labelOf(*row.rank)) {
+    line(text, palette_.textMuted, FontRole::kSmall);
+  }
+}
+
+void OverlapScene::drawWarmUp(DisplayList& list, const Row& row) const {
+  const double end = xOf(content_.warmUp.firstMeasured);
+  if (end <= row.plot.left()) {
+    return;
+  }
+  const QRectF part(row.plot.left(), row.plot.top(),
+                    std::min(end, row.plot.right()) - row.plot.left(), row.plot.height());
+  list.fill(part, palette_.raised);
+  if (part.width() > 60) {
+    list.text(part.adjusted(4, 0, 0, -part.height() + 18), QStringLiteral("warm-up"),
+              palette_.textMuted, FontRole::kSmall);
+  }
+}
+
+void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) const {
+  double below = 0;
+  for (int i = 0; i < kOverlapParts; ++i) {
+    const auto part = static_cast<OverlapPart>(i);
+    const double bottom = yOf(row, below);
+    below += bar.parts[static_cast<std::size_t>(i)];
+    const QRectF rect(bar.left, yOf(row, below), bar.right - bar.left, bottom - yOf(row, below));
+    if (rect.height() <= 0) {
+      continue;
+    }
+    const QColor colour = colourOf(part, palette_);
+    if (hatched(part) && rect.width() >= 4 && rect.height() >= 3) {
+      list.fill(rect, mixed(colour, palette_.background, 0.35));
+      list.hatch(rect, colour);
+      list.outline(rect, colour);
+    } else {
+      list.fill(rect, hatched(part) ? mixed(colour, palette_.background, 0.6) : colour);
+    }
+  }
+  if (below > content_.scaleMs) {  // goes on beyond the top
+    const double x = (bar.left + bar.right) / 2;
+    const double half = std::min(5.0, (bar.right - bar.left) / 2);
+    list.polygon(
+        {{x, row.plot.top() + 1}, {x + half, row.plot.top() + 8}, {x - half, row.plot.top() + 8}},
+        palette_.text);
+  }
+  if (bar.begin + 1 == bar.end && content_.steps[row.rank->first + bar.begin].times.incomplete &&
+      bar.right - bar.left > 3) {
+    list.hatch(QRectF(bar.left, row.plot.top(), bar.right - bar.left, 8), palette_.warning);
+  }
+}
+
+// What the step cannot fall below; labels at either end, so that they never cover each other.
+void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
+  if (!row.rank->measured || !row.rank->measured->exposedMs) {
+    return;
+  }
+  const auto bound = [&](double ms, const QString& text, const QColor& colour, bool right) {
+    const double y = std::round(yOf(row, ms));
+    list.fill(QRectF(row.plot.left(), y, row.plot.width(), 1), colour);
+    const double width = textWidth(text, FontRole::kSmall) + 10;
+    if (width * 2 > row.plot.width()) {
+      return;
+    }
+    const double left = right ? row.plot.right() - width - 4 : row.plot.left() + 4;
+    const QRectF plate(left, y + 2, width, 15);
+    QColor ground = palette_.surface;
+    ground.setAlphaF(0.88f);
+    list.fill(plate, ground, 3);
+    list.text(plate, text, colour, FontRole::kSmall, Qt::AlignCenter);
+  };
+  const analysis::RankOverlap& of = *row.rank->measured;
+  if (of.perfectMs && *of.perfectMs < of.stepMs) {
+    bound(*of.perfectMs,
+          QStringLiteral("perfect overlap %1").arg(formatDuration(*of.perfectMs * 1e6)),
+          palette_.measure, false);
+  }
+  bound(of.noopMs, QStringLiteral("no communication %1").arg(formatDuration(of.noopMs * 1e6)),
+        palette_.good, true);
+}
+
+void OverlapScene::drawSelection(DisplayList& list, const Row& row) const {
+  if (!frame_.selected || frame_.selected->rank != row.rank->rank) {
+    return;
+  }
+  if (const auto bar = barAt(row, frame_.selected->step)) {
+    const QRectF column(bar->left - 1, row.plot.top(), bar->right - bar->left + 2,
+                        row.plot.height());
+    list.outline(column, palette_.accent, 2);
+    list.outline(column.adjusted(-1, 0, 1, 0), palette_.accent, 2);
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,120 @@
+#include "ui/views/overlap/OverlapContent.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::RankOverlap;
+using analysis::StepOverlap;
+
+// Rare long steps must not flatten all others.
+constexpr double kStepsThatFit = 0.95;
+constexpr double kRoomAbove = 1.15;
+
+double scaleOf(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasured) {
+  std::vector<double> lengths;
+  for (const StepOverlap& step : steps) {
+    if (step.times.step >= firstMeasured) {
+      lengths.push_back(step.times.stepMs);
+    }
+  }
+  if (lengths.empty()) {
+    for (const StepOverlap& step : steps) {
+      lengths.push_back(step.times.stepMs);
+    }
+  }
+  if (lengths.empty()) {
+    return 1;
+  }
+  const auto at = static_cast<std::ptrdiff_t>(
+      std::floor(kStepsThatFit * static_cast<double>(lengths.size() - 1)));
+  std::nth_element(lengths.begin(), lengths.begin() + at, lengths.end());
+  return std::max(1e-6, lengths[static_cast<std::size_t>(at)] * kRoomAbove);
+}
+
+void addRanks(OverlapContent& content) {
+  for (std::size_t i = 0; i < content.steps.size(); ++i) {
+    const StepOverlap& step = content.steps[i];
+    if (content.ranks.empty() || content.ranks.back().rank != step.times.rank) {
+      OverlapContent::Rank& rank = content.ranks.emplace_back();
+      rank.rank = step.times.rank;
+      rank.first = i;
+      rank.sums.push_back({});
+    }
+    OverlapContent::Rank& rank = content.ranks.back();
+    rank.count += 1;
+    rank.numbers.push_back(step.times.step);
+    OverlapParts sum = rank.sums.back();
+    const OverlapParts parts = partsOf(step);
+    for (std::size_t part = 0; part < sum.size(); ++part) {
+      sum[part] += parts[part];
+    }
+    rank.sums.push_back(sum);
+    content.firstStep = i == 0 ? step.times.step : std::min(content.firstStep, step.times.step);
+    content.lastStep = std::max(content.lastStep, step.times.step);
+  }
+}
+
+std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank) {
+  for (const RankOverlap& of : ranks) {
+    if (of.rank == rank) {
+      return of;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+OverlapParts partsOf(const StepOverlap& step) {
+  return {step.aloneMs,    step.times.overlapMs, step.otherMs,
+          step.transferMs, step.undividedMs,     step.waitingMs};
+}
+
+const OverlapContent::Rank* OverlapContent::rank(int number) const {
+  const auto at = std::lower_bound(ranks.begin(), ranks.end(), number,
+                                   [](const Rank& rank, int of) { return rank.rank < of; });
+  return at == ranks.end() || at->rank != number ? nullptr : &*at;
+}
+
+const StepOverlap* OverlapContent::step(int rank, std::uint32_t number) const {
+  const Rank* of = this->rank(rank);
+  if (of == nullptr) {
+    return nullptr;
+  }
+  const auto at = std::lower_bound(of->numbers.begin(), of->numbers.end(), number);
+  return at == of->numbers.end() || *at != number
+             ? nullptr
+             : &steps[of->first + static_cast<std::size_t>(at - of->numbers.begin())];
+}
+
+const std::vector<analysis::TailReason>& OverlapContent::reasonsOf(
+    std::optional<int> number) const {
+  const Rank* of = number ? rank(*number) : nullptr;
+  return of == nullptr ? reasons : of->reasons;
+}
+
+std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
+  auto content = std::make_shared<OverlapContent>();
+  const std::uint32_t firstMeasured = run.analysis.warmUp.firstMeasured;
+  content->steps = analysis::stepOverlaps(run.data, run.analysis);
+  content->warmUp = run.analysis.warmUp;
+  content->overlapPercent = run.analysis.overlapPercent;
+  content->exposedMs = run.analysis.exposedMs;
+  content->scaleMs = scaleOf(content->steps, firstMeasured);
+  content->reasons = analysis::tailReasons(content->steps, firstMeasured);
+  addRanks(*content);
+  const auto measured = analysis::rankOverlaps(content->steps, firstMeasured);
+  const auto all = analysis::rankOverlaps(content->steps, 0);
+  for (OverlapContent::Rank& rank : content->ranks) {
+    rank.measured = find(measured, rank.rank);
+    rank.all = find(all, rank.rank);
+    rank.reasons = analysis::tailReasons(content->steps, firstMeasured, rank.rank);
+  }
+  return content;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/analysis/Headroom.h"
+#include "engine/analysis/StepOverlap.h"
+#include "engine/analysis/Tail.h"
+#include "ui/model/RunAnalyser.h"
+
+namespace lockstep::ui {
+
+/// The parts of a step in the order in which a bar stacks them, from the bottom: what lies below
+/// the first exposed part is the noop bound.
+enum class OverlapPart : std::uint8_t {
+  kAlone,
+  kOverlapped,
+  kOther,
+  kTransfer,
+  kUndivided,
+  kWaiting,
+};
+inline constexpr int kOverlapParts = 6;
+using OverlapParts = std::array<double, kOverlapParts>;  ///< ms by OverlapPart
+
+/// Returns the parts of one step.
+OverlapParts partsOf(const analysis::StepOverlap& step);
+
+/// What the overlap view shows of a run; never changed once made, so any thread may read it.
+struct OverlapContent {
+  /// The steps of one rank.
+  struct Rank {
+    int rank = 0;
+    std::size_t first = 0;  ///< of its entries in `steps`
+    std::size_t count = 0;
+    std::vector<std::uint32_t> numbers;  ///< its step numbers, ascending
+    std::vector<OverlapParts> sums;      ///< of the parts before each of its steps, and after all
+    std::optional<analysis::RankOverlap> measured;  ///< after the warm-up
+    std::optional<analysis::RankOverlap> all;       ///< with it
+    std::vector<analysis::TailReason> reasons;
+  };
+
+  std::vector<analysis::StepOverlap> steps;  ///< by rank, then start
+  std::vector<Rank> ranks;
+  std::vector<analysis::TailReason> reasons;  ///< over all ranks
+  analysis::WarmUp warmUp;
+  std::optional<double> overlapPercent;  ///< as RunAnalysis has them
+  std::optional<double> exposedMs;
+  double scaleMs = 1;  ///< what fits into a bar's full height: most steps do
+  std::uint32_t firstStep = 0;
+  std::uint32_t lastStep = 0;
+
+  [[nodiscard]] const Rank* rank(int number) const;
+  /// The entry of a step; null when the rank has not ended it.
+  [[nodiscard]] const analysis::StepOverlap* step(int rank, std::uint32_t number) const;
+  /// The causes over all ranks, or of one.
+  [[nodiscard]] const std::vector<analysis::TailReason>& reasonsOf(std::optional<int> rank) const;
+};
+
+/// Takes a time that grows with the run: not for the UI thread. [any-thread]
+std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,164 @@
+#include <QAction>
+#include <QKeySequence>
+#include <QScrollBar>
+#include <cmath>
+
+#include "ui/views/overlap/CardDrawing.h"
+#include "ui/views/overlap/OverlapView.h"
+
+// Painting, mouse and keys of the overlap view's canvas.
+namespace lockstep::ui {
+namespace {
+
+constexpr double kZoomStep = 0.7;
+constexpr double kPanStep = 0.15;  // of what is visible
+constexpr double kDragAfter = 4;   // pixels
+
+}  // namespace
+
+void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
+  if (analyser_ != nullptr) {
+    analyser_->want();
+  }
+  const Palette& palette = Palette::of(theme_);
+  if (content_ != nullptr && !content_->steps.empty()) {
+    OverlapFrame now = frame();
+    now.size = size;
+    OverlapScene(*content_, palette, now).draw(list);
+    return;
+  }
+  list.fill(QRectF(QPointF(0, 0), size), palette.background);
+  QString sentence = tr("Analysing the run…");
+  QString more = tr("Overlap is computed beside the window; it appears here by itself.");
+  if (model_ != nullptr &&
+      (content_ != nullptr || (model_->isLoaded() && model_->path().empty()))) {
+    sentence =
+        model_->isLive() ? tr("No iteration has ended yet") : tr("This run recorded no iteration");
+    more = model_->isLive() ? tr("Bars appear with the first one.")
+                            : tr("Capture was off, or the run ended before its first iteration.");
+  }
+  drawSentence(list, QRectF(QPointF(0, 0), size), sentence, more, palette);
+}
+
+void OverlapView::canvasPainted() {
+  updateScrollBar();
+  emit framePainted();
+}
+
+void OverlapView::pointerPressed(const PointerInput& input) {
+  chart_->setFocus(Qt::MouseFocusReason);
+  if (input.button == Qt::LeftButton || input.button == Qt::MiddleButton) {
+    pressed_ = input.position;
+    pressedFirst_ = firstStep_;
+    dragged_ = false;
+  }
+}
+
+void OverlapView::pointerMoved(const PointerInput& input) {
+  pointer_ = input.position;
+  if (pressed_ && content_ != nullptr) {
+    const double moved = input.position.x() - pressed_->x();
+    dragged_ = dragged_ || std::abs(moved) > kDragAfter;
+    if (dragged_) {
+      const double first = pressedFirst_ - moved / scene().pixelsPerStep();
+      setShown(first, first + lastStep_ - firstStep_);
+    }
+  }
+  if (content_ != nullptr) {
+    const OverlapScene now = scene();
+    const bool clickable =
+        now.stepAt(*pointer_) || now.reasonAt(*pointer_) || now.labelAt(*pointer_);
+    canvas_->setCursor(dragged_ && pressed_ ? Qt::ClosedHandCursor
+                       : clickable          ? Qt::PointingHandCursor
+                                            : Qt::ArrowCursor);
+  }
+  repaintChart();
+}
+
+void OverlapView::pointerReleased(const PointerInput& input) {
+  const bool click = pressed_ && !dragged_ && input.button == Qt::LeftButton;
+  pressed_.reset();
+  if (!click || content_ == nullptr) {
+    return;
+  }
+  const OverlapScene now = scene();
+  if (const auto step = now.stepAt(input.position)) {
+    select(*step);
+  } else if (const auto index = now.reasonAt(input.position)) {
+    selectReason(content_->reasonsOf(rank_)[*index]);
+  } else if (const auto rank = now.labelAt(input.position)) {
+    rank_ = rank_ == rank ? std::nullopt : rank;
+  }
+  repaintChart();
+}
+
+void OverlapView::pointerDoubleClicked(const PointerInput& input) {
+  if (content_ != nullptr && (scene().stepAt(input.position) || scene().reasonAt(input.position))) {
+    emit timelineRequested();
+  }
+}
+
+void OverlapView::pointerLeft() {
+  pointer_.reset();
+  repaintChart();
+}
+
+void OverlapView::wheelTurned(const WheelInput& input) {
+  if (content_ == nullptr) {
+    return;
+  }
+  const double length = lastStep_ - firstStep_;
+  if ((input.modifiers & Qt::ShiftModifier) != 0 || input.stepsX != 0) {
+    const double by = (input.stepsX != 0 ? input.stepsX : -input.stepsY) * kPanStep * length;
+    setShown(firstStep_ + by, lastStep_ + by);
+  } else if (scene().charts().contains(input.position)) {
+    zoom(std::pow(kZoomStep, input.stepsY), scene().stepOf(input.position.x()));
+  }
+}
+
+void OverlapView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                             const std::function<void()>& act) {
+  auto* action = new QAction(text, this);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(action, &QAction::triggered, this, [this, act] {
+    if (content_ != nullptr) {
+      act();
+    }
+  });
+  chart_->addAction(action);
+  actions_.push_back(action);
+}
+
+void OverlapView::makeActions() {
+  const auto middle = [this] { return (firstStep_ + lastStep_) / 2; };
+  const auto pan = [this](double part) {
+    const double by = part * (lastStep_ - firstStep_);
+    setShown(firstStep_ + by, lastStep_ + by);
+  };
+  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [=, this] { zoom(kZoomStep, middle()); });
+  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
+             [=, this] { zoom(1 / kZoomStep, middle()); });
+  makeAction(tr("Move left"), {Qt::Key_A}, [=] { pan(-kPanStep); });
+  makeAction(tr("Move right"), {Qt::Key_D}, [=] { pan(kPanStep); });
+  makeAction(tr("Show all iterations"), {Qt::Key_F}, [this] { showAll(); });
+  makeAction(tr("Previous iteration"), {Qt::Key_Left, Qt::Key_PageUp},
+             [this] { moveSelection(-1, 0); });
+  makeAction(tr("Next iteration"), {Qt::Key_Right, Qt::Key_PageDown},
+             [this] { moveSelection(1, 0); });
+  makeAction(tr("Same iteration of the rank above"), {Qt::Key_Up},
+             [this] { moveSelection(0, -1); });
+  makeAction(tr("Same iteration of the rank below"), {Qt::Key_Down},
+             [this] { moveSelection(0, 1); });
+  makeAction(tr("Show the selection in the timeline"), {Qt::Key_Return},
+             [this] { emit timelineRequested(); });
+  makeAction(tr("Clear the selection"), {Qt::Key_Escape}, [this] {
+    rank_.reset();
+    if (state_ != nullptr) {
+      state_->clearSelection();
+    }
+    repaintChart();
+  });
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,54 @@
+#include "ui/views/overlap/OverlapPicture.h"
+
+#include <algorithm>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/overlap/CardDrawing.h"
+#include "ui/views/overlap/OverlapScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kTitle = 34;
+constexpr int kRoomForAll = 110;  // header, ruler, legend
+constexpr int kRank = 190;
+constexpr int kLeast = 620;  // room for the causes
+
+}  // namespace
+
+Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme) {
+  const Palette& palette = Palette::of(theme);
+  const auto content = overlapContent(run);
+  Picture picture;
+  picture.title = QString::fromStdString(model.info().name);
+  if (picture.title.isEmpty()) {
+    picture.title = QStringLiteral("Lockstep run");
+  }
+  const int ranks = static_cast<int>(content->ranks.size());
+  const int height = size.height() > 0
+                         ? size.height()
+                         : std::max(kLeast, static_cast<int>(kTitle) + kRoomForAll + kRank * ranks);
+  picture.size = QSizeF(size.width(), height);
+  DisplayList& list = picture.list;
+  list.fill(QRectF(QPointF(0, 0), picture.size), palette.surface);
+  list.text(QRectF(14, 4, picture.size.width() - 28, kTitle - 4),
+            picture.title + QStringLiteral(": overlap"), palette.text, FontRole::kBold);
+  const QSizeF rest(picture.size.width(), picture.size.height() - kTitle);
+  DisplayList body;
+  if (content->steps.empty()) {
+    body.fill(QRectF(QPointF(0, 0), rest), palette.background);
+    drawSentence(
+        body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
+        QStringLiteral("Capture was off, or the run ended before its first iteration."), palette);
+  } else {
+    OverlapFrame frame;
+    frame.size = rest;
+    frame.firstStep = content->firstStep;
+    frame.lastStep = content->lastStep + 1.0;
+    OverlapScene(*content, palette, frame).draw(body);
+  }
+  list.append(body, QPointF(0, kTitle));
+  return picture;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <QSize>
+
+#include "ui/canvas/Palette.h"
+#include "ui/canvas/Picture.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui {
+
+/// Draws the overlap view of a run, all its iterations. `size` is in logical pixels; a height of 0
+/// takes what the ranks need. [ui-thread]
+Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size, Theme theme);
+
+}  // namespace lockstep::ui

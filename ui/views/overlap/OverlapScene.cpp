@@ -1,0 +1,231 @@
+#include "ui/views/overlap/OverlapScene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kHeader = 54;
+constexpr double kRuler = 20;
+constexpr double kLegend = 26;
+constexpr double kLabel = 168;
+constexpr double kSide = 372;
+constexpr double kWideEnough = 940;  // for the causes beside the bars
+constexpr double kLowestRow = 92;
+constexpr double kHighestRow = 260;
+constexpr double kRowGap = 8;
+constexpr double kSideBelow = 216;
+constexpr double kLadder = 186;
+constexpr double kLadderWidth = 380;
+constexpr double kReason = 62;
+constexpr double kReasonTitle = 34;
+constexpr double kNarrowestBar = 3;
+
+}  // namespace
+
+OverlapScene::OverlapScene(const OverlapContent& content, const Palette& palette,
+                           OverlapFrame frame)
+    : content_(content), palette_(palette), frame_(std::move(frame)) {
+  layOut();
+}
+
+void OverlapScene::layOut() {
+  const QSizeF size = frame_.size;
+  header_ = QRectF(0, 0, size.width(), kHeader);
+  const bool beside = size.width() >= kWideEnough;
+  const double below =
+      !beside && size.height() > kHeader + kSideBelow + 2 * kLowestRow ? kSideBelow : 0;
+  const double right = beside ? size.width() - kSide : size.width();
+  const double bottom = size.height() - below - kLegend;
+  ruler_ = QRectF(kLabel, kHeader, std::max(10.0, right - kLabel - 12), kRuler);
+  charts_ = QRectF(0, ruler_.bottom(), right, std::max(10.0, bottom - ruler_.bottom()));
+  legend_ = QRectF(12, bottom, right - 24, kLegend);
+  if (beside) {
+    side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
+    const double ladder = side_.height() > kLadder + kReasonTitle + kReason ? kLadder : 0;
+    ladder_ = QRectF(side_.left() + 14, side_.bottom() - ladder, kSide - 28, ladder);
+    layOutReasons(side_.adjusted(14, 0, -14, -ladder));
+  } else if (below > 0) {
+    side_ = QRectF(0, size.height() - below, size.width(), below);
+    const double ladder = side_.width() > 2 * kLadderWidth ? kLadderWidth : 0;
+    ladder_ = QRectF(side_.right() - ladder, side_.top(), std::max(0.0, ladder - 14), below);
+    layOutReasons(side_.adjusted(14, 0, -ladder - 24, 0));
+  }
+  const auto ranks = static_cast<double>(std::max<std::size_t>(1, content_.ranks.size()));
+  const double height = std::clamp(charts_.height() / ranks - kRowGap, kLowestRow, kHighestRow);
+  maximumScroll_ = std::max(0.0, ranks * (height + kRowGap) - charts_.height());
+  double top = charts_.top() + 4 - std::min(frame_.scrollY, maximumScroll_);
+  for (const OverlapContent::Rank& rank : content_.ranks) {
+    rows_.push_back({&rank, QRectF(0, top, kLabel, height),
+                     QRectF(ruler_.left(), top, ruler_.width(), height)});
+    top += height + kRowGap;
+  }
+}
+
+void OverlapScene::layOutReasons(const QRectF& list) {
+  const std::size_t count = content_.reasonsOf(frame_.rank).size();
+  double top = list.top() + kReasonTitle;
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool last = i + 1 == count;
+    if (top + kReason + (last ? 0 : 16) > list.bottom() && i > 0) {
+      break;
+    }
+    reasons_.push_back({QRectF(list.left(), top, list.width(), kReason), i});
+    top += kReason;
+  }
+  reasonsLeftOut_ = count - reasons_.size();
+}
+
+double OverlapScene::pixelsPerStep() const {
+  return ruler_.width() / std::max(1e-9, frame_.lastStep - frame_.firstStep);
+}
+
+double OverlapScene::xOf(double step) const {
+  return ruler_.left() + (step - frame_.firstStep) * pixelsPerStep();
+}
+
+double OverlapScene::stepOf(double x) const {
+  return frame_.firstStep + (x - ruler_.left()) / pixelsPerStep();
+}
+
+double OverlapScene::yOf(const Row& row, double ms) const {
+  return row.plot.bottom() - row.plot.height() * std::min(1.0, ms / content_.scaleMs);
+}
+
+// A power of two, so that bars keep their steps while the view moves.
+std::uint32_t OverlapScene::stepsPerBar() const {
+  std::uint32_t steps = 1;
+  while (steps * pixelsPerStep() < kNarrowestBar && steps < 1u << 30) {
+    steps *= 2;
+  }
+  return steps;
+}
+
+std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32_t step) const {
+  const std::uint32_t each = stepsPerBar();
+  const std::vector<std::uint32_t>& numbers = row.rank->numbers;
+  Bar bar;
+  bar.first = step / each * each;
+  const std::uint64_t next = std::uint64_t{bar.first} + each;
+  const auto begin = std::lower_bound(numbers.begin(), numbers.end(), bar.first);
+  const auto end = std::lower_bound(begin, numbers.end(), next);
+  if (begin == end) {
+    return std::nullopt;
+  }
+  bar.begin = static_cast<std::size_t>(begin - numbers.begin());
+  bar.end = static_cast<std::size_t>(end - numbers.begin());
+  bar.first = numbers[bar.begin];
+  bar.last = numbers[bar.end - 1];
+  const double left = xOf(static_cast<double>(step / each * each));
+  const double right = xOf(static_cast<double>(next));
+  const double gap = right - left >= 6 ? std::min(6.0, (right - left) * 0.15) : 0;
+  bar.left = std::round(left);
+  bar.right = std::max(bar.left + 1, std::round(right - gap));
+  for (std::size_t part = 0; part < bar.parts.size(); ++part) {
+    bar.parts[part] =
+        std::max(0.0, (row.rank->sums[bar.end][part] - row.rank->sums[bar.begin][part]) /
+                          static_cast<double>(bar.end - bar.begin));
+    bar.wholeMs += bar.parts[part];
+  }
+  return bar;
+}
+
+std::optional<int> OverlapScene::labelAt(QPointF position) const {
+  for (const Row& row : rows_) {
+    if (charts_.contains(position) && row.label.contains(position)) {
+      return row.rank->rank;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<OverlapStep> OverlapScene::stepAt(QPointF position) const {
+  const double number = stepOf(position.x());
+  for (const Row& row : rows_) {
+    if (!charts_.contains(position) || !row.plot.contains(position) || number < 0) {
+      continue;
+    }
+    const auto bar = barAt(row, static_cast<std::uint32_t>(number));
+    if (!bar) {
+      return std::nullopt;
+    }
+    std::size_t longest = bar->begin;
+    for (std::size_t i = bar->begin; i < bar->end; ++i) {
+      const auto lengthOf = [&](std::size_t entry) {
+        return content_.steps[row.rank->first + entry].times.stepMs;
+      };
+      longest = lengthOf(i) > lengthOf(longest) ? i : longest;
+    }
+    return OverlapStep{row.rank->rank, row.rank->numbers[longest]};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> OverlapScene::reasonAt(QPointF position) const {
+  for (const ReasonBox& box : reasons_) {
+    if (box.rect.contains(position)) {
+      return box.index;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<QPointF> OverlapScene::positionOf(const OverlapStep& step) const {
+  for (const Row& row : rows_) {
+    const auto bar = row.rank->rank == step.rank ? barAt(row, step.step) : std::nullopt;
+    if (bar) {
+      const QPointF middle((bar->left + bar->right) / 2, row.plot.center().y());
+      return charts_.contains(middle) && row.plot.contains(middle) ? std::optional(middle)
+                                                                   : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<QPointF> OverlapScene::positionOfReason(std::size_t index) const {
+  return index < reasons_.size() ? std::optional(reasons_[index].rect.center()) : std::nullopt;
+}
+
+QColor OverlapScene::colourOf(OverlapPart part, const Palette& palette) {
+  switch (part) {
+    case OverlapPart::kAlone:
+      return palette.tone(Tone::kForward);
+    case OverlapPart::kOverlapped:
+      return palette.tone(Tone::kBackward);
+    case OverlapPart::kOther:
+      return palette.tone(Tone::kNeutral);
+    case OverlapPart::kTransfer:
+      return palette.tone(Tone::kTransfer);
+    case OverlapPart::kUndivided:
+      return palette.tone(Tone::kLink);
+    case OverlapPart::kWaiting:
+      return palette.tone(Tone::kWait);
+  }
+  return palette.text;
+}
+
+bool OverlapScene::hatched(OverlapPart part) {
+  return part == OverlapPart::kOverlapped || part == OverlapPart::kWaiting;
+}
+
+QString OverlapScene::nameOf(OverlapPart part) {
+  switch (part) {
+    case OverlapPart::kAlone:
+      return QStringLiteral("computing alone");
+    case OverlapPart::kOverlapped:
+      return QStringLiteral("computing, communication overlapped");
+    case OverlapPart::kOther:
+      return QStringLiteral("other");
+    case OverlapPart::kTransfer:
+      return QStringLiteral("exposed: transfer");
+    case OverlapPart::kUndivided:
+      return QStringLiteral("exposed: transfer or waiting");
+    case OverlapPart::kWaiting:
+      return QStringLiteral("exposed: waiting for a rank");
+  }
+  return {};
+}
+
+}  // namespace lockstep::ui

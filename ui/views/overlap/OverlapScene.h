@@ -1,0 +1,130 @@
+#pragma once
+
+#include <QPointF>
+#include <QRectF>
+#include <QSizeF>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
+#include "ui/views/overlap/OverlapContent.h"
+
+namespace lockstep::ui {
+
+/// One step of one rank.
+struct OverlapStep {
+  int rank = 0;
+  std::uint32_t step = 0;
+  bool operator==(const OverlapStep&) const = default;
+};
+
+/// What one frame of the overlap view is about, beside its content.
+struct OverlapFrame {
+  QSizeF size;
+  double firstStep = 0;  ///< the visible steps, from here on up to before lastStep
+  double lastStep = 1;
+  double scrollY = 0;
+  std::optional<int> rank;  ///< whose causes are listed; none: those of all ranks
+  std::optional<OverlapStep> selected;
+  std::optional<QPointF> pointer;  ///< shows a card
+  bool live = false;
+};
+
+/// Draws one frame of the overlap view: a bar for each step and rank, cut into its parts, with
+/// the bounds that they cannot fall below, and why the exposed part is there.
+class OverlapScene {
+ public:
+  /// The place of one rank's bars.
+  struct Row {
+    const OverlapContent::Rank* rank = nullptr;
+    QRectF label;
+    QRectF plot;
+  };
+  /// The place of one cause in the list.
+  struct ReasonBox {
+    QRectF rect;
+    std::size_t index = 0;  ///< in OverlapContent::reasonsOf
+  };
+
+  OverlapScene(const OverlapContent& content, const Palette& palette, OverlapFrame frame);
+
+  void draw(DisplayList& list);
+
+  [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+  [[nodiscard]] std::optional<int> labelAt(QPointF position) const;
+  /// The step whose bar, or the space above it, lies there; where a bar stands for many steps,
+  /// the longest of them.
+  [[nodiscard]] std::optional<OverlapStep> stepAt(QPointF position) const;
+  [[nodiscard]] std::optional<std::size_t> reasonAt(QPointF position) const;
+  /// The middle of a step's column; nothing when it is out of sight.
+  [[nodiscard]] std::optional<QPointF> positionOf(const OverlapStep& step) const;
+  [[nodiscard]] std::optional<QPointF> positionOfReason(std::size_t index) const;
+  /// Where bars may lie.
+  [[nodiscard]] const QRectF& charts() const { return charts_; }
+  [[nodiscard]] double stepOf(double x) const;
+  [[nodiscard]] double pixelsPerStep() const;
+  /// How far the ranks can be scrolled.
+  [[nodiscard]] double maximumScroll() const { return maximumScroll_; }
+
+  static QColor colourOf(OverlapPart part, const Palette& palette);
+  /// Parts that a hatch tells apart, too.
+  static bool hatched(OverlapPart part);
+  static QString nameOf(OverlapPart part);
+
+ private:
+  /// A run of steps that share a bar.
+  struct Bar {
+    std::uint32_t first = 0;  ///< step number
+    std::uint32_t last = 0;
+    std::size_t begin = 0;  ///< entries of the rank
+    std::size_t end = 0;
+    double left = 0;
+    double right = 0;
+    OverlapParts parts{};  ///< mean
+    double wholeMs = 0;
+  };
+
+  void layOut();
+  void layOutReasons(const QRectF& list);
+  [[nodiscard]] std::uint32_t stepsPerBar() const;
+  [[nodiscard]] double xOf(double step) const;
+  [[nodiscard]] double yOf(const Row& row, double ms) const;
+  [[nodiscard]] std::optional<Bar> barAt(const Row& row, std::uint32_t step) const;
+
+  void drawHeader(DisplayList& list) const;
+  void drawLegend(DisplayList& list) const;
+  void drawRuler(DisplayList& list) const;
+  void drawRow(DisplayList& list, const Row& row) const;
+  void drawLabel(DisplayList& list, const Row& row) const;
+  void drawWarmUp(DisplayList& list, const Row& row) const;
+  void drawBar(DisplayList& list, const Row& row, const Bar& bar) const;
+  void drawBounds(DisplayList& list, const Row& row) const;
+  void drawSelection(DisplayList& list, const Row& row) const;
+  void drawSide(DisplayList& list) const;
+  void drawReason(DisplayList& list, const ReasonBox& box) const;
+  void drawLadder(DisplayList& list) const;
+  void drawHover(DisplayList& list) const;
+  void drawStepCard(DisplayList& list, const Row& row, const Bar& bar) const;
+  void drawRankCard(DisplayList& list, const Row& row) const;
+  void drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const;
+  [[nodiscard]] const OverlapContent::Rank* ladderRank() const;
+
+  const OverlapContent& content_;
+  const Palette& palette_;
+  const OverlapFrame frame_;
+  QRectF header_;
+  QRectF ruler_;
+  QRectF charts_;
+  QRectF legend_;
+  QRectF side_;
+  QRectF ladder_;
+  double maximumScroll_ = 0;
+  std::vector<Row> rows_;
+  std::vector<ReasonBox> reasons_;
+  std::size_t reasonsLeftOut_ = 0;
+};
+
+}  // namespace lockstep::ui

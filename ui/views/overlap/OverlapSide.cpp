@@ -1,0 +1,259 @@
+#include <algorithm>
+#include <array>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/views/overlap/CardDrawing.h"
+#include "ui/views/overlap/OverlapScene.h"
+#include "ui/views/overlap/OverlapWords.h"
+
+// What stands beside the bars: causes, bounds, cards.
+namespace lockstep::ui {
+
+using overlap_words::duration;
+
+const OverlapContent::Rank* OverlapScene::ladderRank() const {
+  if (frame_.rank) {
+    return content_.rank(*frame_.rank);
+  }
+  // The slowest rank sets the pace of all.
+  const OverlapContent::Rank* slowest = nullptr;
+  for (const OverlapContent::Rank& rank : content_.ranks) {
+    if (rank.measured &&
+        (slowest == nullptr || rank.measured->stepMs > slowest->measured->stepMs)) {
+      slowest = &rank;
+    }
+  }
+  return slowest;
+}
+
+void OverlapScene::drawSide(DisplayList& list) const {
+  if (side_.isEmpty()) {
+    return;
+  }
+  const bool beside = side_.left() > 0;
+  list.fill(side_, palette_.surface);
+  list.fill(beside ? QRectF(side_.left(), side_.top(), 1, side_.height())
+                   : QRectF(side_.left(), side_.top(), side_.width(), 1),
+            palette_.gridStrong);
+  list.text(QRectF(side_.left() + 14, side_.top() + 6, side_.width() - 28, 22),
+            overlap_words::reasonsTitle(content_, frame_.rank), palette_.text, FontRole::kBold);
+  for (const ReasonBox& box : reasons_) {
+    drawReason(list, box);
+  }
+  if (reasonsLeftOut_ > 0) {
+    const double y = reasons_.empty() ? side_.top() + 34 : reasons_.back().rect.bottom();
+    list.text(QRectF(side_.left() + 14, y, side_.width() - 28, 16),
+              QStringLiteral("%1 more in the table below").arg(reasonsLeftOut_), palette_.textMuted,
+              FontRole::kSmall);
+  }
+  drawLadder(list);
+}
+
+void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
+  const analysis::TailReason& reason = content_.reasonsOf(frame_.rank)[box.index];
+  const QRectF rect = box.rect.adjusted(0, 1, 0, -3);
+  if (frame_.pointer && box.rect.contains(*frame_.pointer)) {
+    list.fill(rect.adjusted(-6, 0, 6, 0), palette_.raised, 4);
+  }
+  const bool waiting = reason.mean.cause == analysis::TailCause::kSlowRank;
+  const bool undivided = reason.mean.cause == analysis::TailCause::kUnknown ||
+                         reason.mean.cause == analysis::TailCause::kCopies;
+  const OverlapPart part = waiting     ? OverlapPart::kWaiting
+                           : undivided ? OverlapPart::kUndivided
+                                       : OverlapPart::kTransfer;
+  const double whole = rect.width();
+  list.text(QRectF(rect.left(), rect.top(), whole * 0.6, 17),
+            QString::fromStdString(analysis::title(reason.mean)), palette_.text, FontRole::kBold);
+  list.text(QRectF(rect.left() + whole * 0.5, rect.top(), whole * 0.5, 17),
+            QStringLiteral("%1  ·  %2 %")
+                .arg(duration(reason.mean.ms))
+                .arg(reason.share * 100, 0, 'f', 0),
+            palette_.text, FontRole::kNormal, Qt::AlignRight | Qt::AlignVCenter);
+  const QRectF bar(rect.left(), rect.top() + 19, std::max(2.0, whole * reason.share), 6);
+  list.fill(QRectF(bar.left(), bar.top(), whole, bar.height()), palette_.grid, 2);
+  drawChip(list, bar, colourOf(part, palette_), hatched(part), palette_);
+  QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)), whole,
+                                 FontRole::kSmall);
+  if (lines.size() > 2) {
+    lines = QStringList{lines[0], lines.mid(1).join(QLatin1Char(' '))};  // elided when drawn
+  }
+  double y = rect.top() + 27;
+  for (const QString& line : lines) {
+    list.text(QRectF(rect.left(), y, whole, 15), line, palette_.textMuted, FontRole::kSmall);
+    y += 15;
+  }
+}
+
+// The step as it is and as it could be, one under the other.
+void OverlapScene::drawLadder(DisplayList& list) const {
+  const OverlapContent::Rank* rank = ladder_.isEmpty() ? nullptr : ladderRank();
+  if (rank == nullptr || !rank->measured || !rank->measured->exposedMs) {
+    return;
+  }
+  const analysis::RankOverlap& of = *rank->measured;
+  list.text(QRectF(ladder_.left(), ladder_.top() + 4, ladder_.width(), 20),
+            QStringLiteral("What overlap gives rank %1").arg(rank->rank), palette_.text,
+            FontRole::kBold);
+  struct Rung {
+    QString name;
+    std::optional<double> ms;
+    QColor colour;
+  };
+  const std::array<Rung, 4> rungs{
+      {{QStringLiteral("no overlap"),
+        of.hiddenMs ? std::optional(of.stepMs + *of.hiddenMs) : std::nullopt, palette_.textMuted},
+       {QStringLiteral("measured"), of.stepMs, palette_.text},
+       {QStringLiteral("perfect overlap"), of.perfectMs, palette_.measure},
+       {QStringLiteral("no communication"), of.noopMs, palette_.good}}};
+  double longest = of.stepMs;
+  for (const Rung& rung : rungs) {
+    longest = std::max(longest, rung.ms.value_or(0));
+  }
+  constexpr double kName = 116;
+  constexpr double kValue = 62;
+  double y = ladder_.top() + 28;
+  for (const Rung& rung : rungs) {
+    const double room = ladder_.width() - kName - kValue;
+    list.text(QRectF(ladder_.left(), y, kName, 18), rung.name, palette_.textMuted,
+              FontRole::kSmall);
+    if (rung.ms) {
+      const QRectF bar(ladder_.left() + kName, y + 4, std::max(1.0, room * *rung.ms / longest), 10);
+      list.fill(bar, mixed(rung.colour, palette_.surface, 0.55), 2);
+      list.fill(QRectF(bar.right() - 2, bar.top() - 2, 2, 14), rung.colour);
+    }
+    list.text(QRectF(ladder_.right() - kValue, y, kValue, 18),
+              rung.ms ? duration(*rung.ms) : QStringLiteral("unknown"), palette_.text,
+              FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    y += 20;
+  }
+  y += 4;
+  for (const QString& line :
+       brokenInto(overlap_words::verdict(of), ladder_.width(), FontRole::kSmall)) {
+    if (y + 15 > ladder_.bottom()) {
+      break;
+    }
+    list.text(QRectF(ladder_.left(), y, ladder_.width(), 15), line, palette_.textMuted,
+              FontRole::kSmall);
+    y += 15;
+  }
+}
+
+void OverlapScene::drawHover(DisplayList& list) const {
+  if (!frame_.pointer) {
+    return;
+  }
+  if (const auto index = reasonAt(*frame_.pointer)) {
+    drawReasonCard(list, content_.reasonsOf(frame_.rank)[*index]);
+    return;
+  }
+  for (const Row& row : rows_) {
+    if (!charts_.contains(*frame_.pointer)) {
+      continue;
+    }
+    const double number = stepOf(frame_.pointer->x());
+    if (row.plot.contains(*frame_.pointer) && number >= 0) {
+      if (const auto bar = barAt(row, static_cast<std::uint32_t>(number))) {
+        drawStepCard(list, row, *bar);
+      }
+    } else if (row.label.contains(*frame_.pointer)) {
+      drawRankCard(list, row);
+    }
+  }
+}
+
+void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& bar) const {
+  const bool one = bar.begin + 1 == bar.end;
+  const QString title =
+      one ? QStringLiteral("rank %1, iteration %2").arg(row.rank->rank).arg(bar.first)
+          : QStringLiteral("rank %1, iterations %2 to %3 (mean)")
+                .arg(row.rank->rank)
+                .arg(bar.first)
+                .arg(bar.last);
+  std::vector<CardLine> lines{{QStringLiteral("step"), duration(bar.wholeMs), {}, false}};
+  for (int i = kOverlapParts - 1; i >= 0; --i) {
+    const auto part = static_cast<OverlapPart>(i);
+    if (const double ms = bar.parts[static_cast<std::size_t>(i)]; ms > 0) {
+      lines.push_back({nameOf(part), duration(ms), colourOf(part, palette_), hatched(part)});
+    }
+  }
+  QStringList sentences;
+  if (one) {
+    const analysis::StepOverlap& step = content_.steps[row.rank->first + bar.begin];
+    if (step.times.overlapPercent) {
+      lines.push_back({QStringLiteral("overlap"),
+                       QString::number(*step.times.overlapPercent, 'f', 1) + QStringLiteral(" %"),
+                       {},
+                       false});
+    }
+    if (step.idleMs > 0.05 * step.times.stepMs) {
+      sentences << QStringLiteral(
+                       "In \"other\", %1 of waiting with nothing in flight: a hook's "
+                       "work, or threads that are not woken.")
+                       .arg(duration(step.idleMs));
+    }
+    if (!step.tail.empty()) {
+      sentences << overlap_words::causeOf(step) + QStringLiteral(": ") +
+                       QString::fromStdString(analysis::explanation(step.tail.front()));
+    }
+    if (step.times.incomplete) {
+      sentences << QStringLiteral("Events were dropped here: the figures may be wrong.");
+    }
+  }
+  drawCard(list, frame_.size, *frame_.pointer, title, lines, sentences, palette_);
+}
+
+void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
+  std::vector<CardLine> lines;
+  const auto add = [&](const char* name, const std::optional<double>& measured,
+                       const std::optional<double>& all, bool percent) {
+    const auto text = [&](const std::optional<double>& value) {
+      return !value    ? QStringLiteral("none")
+             : percent ? QString::number(*value, 'f', 1) + QStringLiteral(" %")
+                       : duration(*value);
+    };
+    lines.push_back({QString::fromLatin1(name),
+                     QStringLiteral("%1   (%2)").arg(text(measured), text(all)),
+                     {},
+                     false});
+  };
+  if (row.rank->measured && row.rank->all) {
+    const analysis::RankOverlap& of = *row.rank->measured;
+    const analysis::RankOverlap& all = *row.rank->all;
+    add("step", of.stepMs, all.stepMs, false);
+    add("in flight", of.inFlightMs, all.inFlightMs, false);
+    add("overlap", of.overlapPercent, all.overlapPercent, true);
+    add("exposed", of.exposedMs, all.exposedMs, false);
+    add("exposed, waiting", of.waitingMs, all.waitingMs, false);
+    add("exposed, transfer", of.transferMs, all.transferMs, false);
+    add("waiting, nothing in flight", of.idleMs, all.idleMs, false);
+    add("noop bound", of.noopMs, all.noopMs, false);
+    add("headroom", of.headroomMs, all.headroomMs, false);
+  }
+  drawCard(list, frame_.size, *frame_.pointer,
+           QStringLiteral("rank %1: medians (with warm-up)").arg(row.rank->rank), lines,
+           overlap_words::meaningOf(*row.rank), palette_);
+}
+
+void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const {
+  const std::vector<CardLine> lines{
+      {QStringLiteral("a step, mean"), duration(reason.mean.ms), {}, false},
+      {QStringLiteral("of the exposed time"),
+       QString::number(reason.share * 100, 'f', 1) + QStringLiteral(" %"),
+       {},
+       false},
+      {QStringLiteral("iterations"), QString::number(reason.steps), {}, false},
+      {QStringLiteral("worst"),
+       QStringLiteral("%1, rank %2, iteration %3")
+           .arg(duration(reason.worst.ms))
+           .arg(reason.worst.rank)
+           .arg(reason.worst.step),
+       {},
+       false}};
+  drawCard(list, frame_.size, *frame_.pointer, QString::fromStdString(analysis::title(reason.mean)),
+           lines,
+           {QString::fromStdString(analysis::explanation(reason.mean)),
+            QStringLiteral("A click selects the worst of them.")},
+           palette_);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,329 @@
+#include "ui/views/overlap/OverlapView.h"
+
+#include <QCoreApplication>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QScopedValueRollback>
+#include <QScrollBar>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTabWidget>
+#include <QTableView>
+#include <QThreadPool>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/panels/EmptyState.h"
+#include "ui/views/overlap/CopyTable.h"
+#include "ui/views/overlap/OverlapWords.h"
+#include "ui/views/overlap/StepSelection.h"
+
+namespace lockstep::ui {
+
+OverlapView::OverlapView(QWidget* parent) : RunView(parent) {
+  auto* empty = new EmptyState(
+      tr("No run is open. Overlap shows how much of the communication of each iteration is hidden "
+         "behind computing, and why the rest is not."),
+      tr("Open a run…"));
+  connect(empty, &EmptyState::activated, this, &OverlapView::openRequested);
+
+  chart_ = new QWidget;
+  canvas_ = new Canvas(this, chart_);
+  canvas_->setMinimumSize(260, 180);
+  canvas_->setAccessibleName(tr("Overlap"));
+  scrollBar_ = new QScrollBar(Qt::Vertical, chart_);
+  auto* box = new QHBoxLayout(chart_);
+  box->setContentsMargins(0, 0, 0, 0);
+  box->setSpacing(0);
+  box->addWidget(canvas_, 1);
+  box->addWidget(scrollBar_);
+  chart_->setFocusPolicy(Qt::StrongFocus);
+  canvas_->setFocusProxy(chart_);
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this] { repaintChart(); });
+
+  makeTables();
+  splitter_ = new QSplitter(Qt::Vertical);
+  splitter_->addWidget(chart_);
+  splitter_->addWidget(tabs_);
+  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(1, 1);
+  splitter_->setChildrenCollapsible(true);
+
+  stack_ = new QStackedLayout(this);
+  stack_->setContentsMargins(0, 0, 0, 0);
+  stack_->addWidget(empty);
+  stack_->addWidget(splitter_);
+  setFocusProxy(chart_);
+  makeActions();
+  describe();
+}
+
+OverlapView::~OverlapView() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void OverlapView::makeTables() {
+  tabs_ = new QTabWidget;
+  tabs_->setDocumentMode(true);
+  steps_ = new OverlapSteps(this);
+  causes_ = new OverlapCauses(this);
+  ranks_ = new OverlapRanks(this);
+  stepsTable_ = new QTableView;
+  causesTable_ = new QTableView;
+  ranksTable_ = new QTableView;
+  setUpTwin(*stepsTable_, *steps_, tr("Iterations and their overlap"));
+  setUpTwin(*causesTable_, *causes_, tr("Causes of exposed communication"));
+  setUpTwin(*ranksTable_, *ranks_, tr("Medians of each rank"));
+  causesTable_->setColumnWidth(0, 190);
+  tabs_->addTab(stepsTable_, tr("Iterations"));
+  tabs_->addTab(causesTable_, tr("Causes"));
+  tabs_->addTab(ranksTable_, tr("Ranks"));
+  connect(stepsTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (!syncing_ && current.isValid()) {
+              select(*steps_->stepOf(steps_->rowAt(current.row())));
+            }
+          });
+  connect(causesTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (!syncing_ && current.isValid() && content_ != nullptr) {
+              selectReason(content_->reasons[causes_->rowAt(current.row())]);
+            }
+          });
+  for (QTableView* table : {stepsTable_, causesTable_}) {
+    connect(table, &QTableView::doubleClicked, this, &OverlapView::timelineRequested);
+  }
+}
+
+void OverlapView::setRun(const OpenRun& run) {
+  for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
+                       static_cast<QObject*>(analyser_)}) {
+    if (old != nullptr) {
+      old->disconnect(this);
+    }
+  }
+  model_ = run.model;
+  state_ = run.state;
+  analyser_ = run.analyser;
+  analysed_ = nullptr;
+  rank_.reset();
+  ++ticket_;
+  take(nullptr);
+  showsAll_ = true;
+  stack_->setCurrentIndex(model_ == nullptr ? 0 : 1);
+  if (analyser_ != nullptr) {
+    connect(analyser_, &RunAnalyser::ready, this, &OverlapView::refresh);
+  }
+  if (state_ != nullptr) {
+    connect(state_, &ViewState::selectionChanged, this, &OverlapView::selectionMoved);
+  }
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::failed, this, &OverlapView::repaintChart);
+    connect(model_, &RunModel::loaded, this, &OverlapView::repaintChart);
+    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
+  }
+  refresh();
+}
+
+void OverlapView::setTheme(Theme theme) {
+  theme_ = theme;
+  repaintChart();
+}
+
+void OverlapView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void OverlapView::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  pointer_.reset();
+}
+
+// Makes the content of the latest analysis on a thread of the pool; a stale one is dropped.
+void OverlapView::refresh() {
+  if (analyser_ == nullptr || !isVisible()) {
+    return;
+  }
+  analyser_->want();
+  auto latest = analyser_->latest();
+  if (latest == nullptr || latest == analysed_) {
+    return;
+  }
+  analysed_ = latest;
+  QThreadPool::globalInstance()->start(
+      [latest = std::move(latest), ticket = ++ticket_, self = QPointer<OverlapView>(this)] {
+        auto content = overlapContent(*latest);
+        QMetaObject::invokeMethod(
+            QCoreApplication::instance(),
+            [self, ticket, content = std::move(content)]() mutable {
+              if (self && self->ticket_ == ticket) {
+                self->take(std::move(content));
+              }
+            },
+            Qt::QueuedConnection);
+      });
+}
+
+void OverlapView::take(std::shared_ptr<const OverlapContent> content) {
+  const QScopedValueRollback syncing(syncing_, true);
+  content_ = std::move(content);
+  steps_->setContent(content_);
+  causes_->setContent(content_);
+  ranks_->setContent(content_);
+  if (content_ != nullptr && rank_ && content_->rank(*rank_) == nullptr) {
+    rank_.reset();
+  }
+  if (showsAll_) {
+    showAll();
+  }
+  selectionMoved();
+  describe();
+}
+
+std::optional<OverlapStep> OverlapView::selected() const {
+  if (state_ == nullptr || !state_->selection()) {
+    return std::nullopt;
+  }
+  return OverlapStep{state_->selection()->rank(), state_->selection()->step};
+}
+
+void OverlapView::selectionMoved() {
+  const QScopedValueRollback syncing(syncing_, true);
+  const auto step = selected();
+  const auto row = step ? steps_->rowOf(*step) : std::nullopt;
+  if (!row) {
+    stepsTable_->selectionModel()->clear();
+  } else if (const QModelIndex index = steps_->index(steps_->lineOf(*row), 0);
+             stepsTable_->currentIndex().row() != index.row()) {
+    stepsTable_->selectionModel()->setCurrentIndex(
+        index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    stepsTable_->scrollTo(index);
+  }
+  repaintChart();
+}
+
+void OverlapView::select(const OverlapStep& step) {
+  if (model_ != nullptr && state_ != nullptr) {
+    showIteration(*model_, *state_, step.rank, step.step, std::nullopt);
+    bringIntoSight(step);
+  }
+}
+
+void OverlapView::selectReason(const analysis::TailReason& reason) {
+  if (model_ != nullptr && state_ != nullptr) {
+    const auto at =
+        reason.worst.ticks == 0 ? std::nullopt : std::optional(model_->toNs(reason.worst.ticks));
+    showIteration(*model_, *state_, reason.worst.rank, reason.worst.step, at);
+    bringIntoSight({reason.worst.rank, reason.worst.step});
+  }
+}
+
+void OverlapView::moveSelection(int steps, int ranks) {
+  if (content_ == nullptr || content_->ranks.empty()) {
+    return;
+  }
+  const auto from = selected();
+  const OverlapContent::Rank* rank = from ? content_->rank(from->rank) : nullptr;
+  if (rank == nullptr || content_->step(from->rank, from->step) == nullptr) {
+    const OverlapContent::Rank& first = content_->ranks.front();
+    select({first.rank, first.numbers.back()});
+    return;
+  }
+  const auto at = std::clamp<std::ptrdiff_t>(rank - content_->ranks.data() + ranks, 0,
+                                             std::ssize(content_->ranks) - 1);
+  const OverlapContent::Rank& to = content_->ranks[static_cast<std::size_t>(at)];
+  const auto near = std::lower_bound(to.numbers.begin(), to.numbers.end(), from->step);
+  const auto entry =
+      std::clamp<std::ptrdiff_t>(near - to.numbers.begin() + steps, 0, std::ssize(to.numbers) - 1);
+  select({to.rank, to.numbers[static_cast<std::size_t>(entry)]});
+}
+
+void OverlapView::setShown(double first, double last) {
+  if (content_ == nullptr) {
+    return;
+  }
+  const double from = content_->firstStep;
+  const double to = content_->lastStep + 1.0;
+  const double length = std::clamp(last - first, std::min(4.0, to - from), to - from);
+  firstStep_ = std::clamp(first, from, to - length);
+  lastStep_ = firstStep_ + length;
+  showsAll_ = length >= to - from - 1e-9;
+  repaintChart();
+}
+
+void OverlapView::showAll() {
+  showsAll_ = true;
+  if (content_ != nullptr && !content_->ranks.empty()) {
+    setShown(content_->firstStep, content_->lastStep + 1.0);
+  }
+}
+
+void OverlapView::zoom(double factor, double aboutStep) {
+  const double before = lastStep_ - firstStep_;
+  setShown(aboutStep - (aboutStep - firstStep_) * factor,
+           aboutStep - (aboutStep - firstStep_) * factor + before * factor);
+}
+
+void OverlapView::bringIntoSight(const OverlapStep& step) {
+  const double length = lastStep_ - firstStep_;
+  if (step.step < firstStep_ || step.step + 1 > lastStep_) {
+    setShown(step.step + 0.5 - length / 2, step.step + 0.5 + length / 2);
+  }
+  if (content_ != nullptr) {
+    const OverlapScene now = scene();
+    for (const OverlapScene::Row& row : now.rows()) {
+      if (row.rank->rank != step.rank) {
+        continue;
+      }
+      if (row.plot.top() < now.charts().top()) {
+        scrollBar_->setValue(scrollBar_->value() -
+                             static_cast<int>(now.charts().top() - row.plot.top()));
+      } else if (row.plot.bottom() > now.charts().bottom()) {
+        scrollBar_->setValue(scrollBar_->value() + static_cast<int>(std::ceil(
+                                                       row.plot.bottom() - now.charts().bottom())));
+      }
+    }
+  }
+}
+
+OverlapFrame OverlapView::frame() const {
+  OverlapFrame frame;
+  frame.size = canvas_->size();
+  frame.firstStep = firstStep_;
+  frame.lastStep = lastStep_;
+  frame.scrollY = scrollBar_->value();
+  frame.rank = rank_;
+  frame.selected = selected();
+  frame.pointer = pressed_ && dragged_ ? std::nullopt : pointer_;
+  frame.live = model_ != nullptr && model_->isLive();
+  return frame;
+}
+
+OverlapScene OverlapView::scene() const {
+  return {*content_, Palette::of(theme_), frame()};
+}
+
+void OverlapView::updateScrollBar() {
+  const int most = content_ == nullptr ? 0 : static_cast<int>(std::ceil(scene().maximumScroll()));
+  scrollBar_->setRange(0, most);
+  scrollBar_->setPageStep(std::max(1, canvas_->height()));
+  scrollBar_->setSingleStep(40);
+  scrollBar_->setVisible(most > 0);
+}
+
+void OverlapView::repaintChart() {
+  updateScrollBar();
+  if (isVisible()) {
+    canvas_->repaintSoon();
+  }
+}
+
+void OverlapView::describe() {
+  canvas_->setAccessibleDescription(content_ == nullptr ? tr("Nothing is analysed yet.")
+                                                        : overlap_words::description(*content_));
+}
+
+}  // namespace lockstep::ui

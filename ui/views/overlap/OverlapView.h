@@ -1,0 +1,124 @@
+#pragma once
+
+#include <QPointer>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "ui/canvas/Canvas.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/views/RunView.h"
+#include "ui/views/overlap/OverlapContent.h"
+#include "ui/views/overlap/OverlapScene.h"
+#include "ui/views/overlap/OverlapTables.h"
+
+class QScrollBar;
+class QSplitter;
+class QStackedLayout;
+class QTabWidget;
+class QTableView;
+
+namespace lockstep::ui {
+
+/// How much of each iteration computes, communicates, or both, rank by rank; how much more overlap
+/// could hide; and why the exposed part is there. Bars above, tables of the same below. A click on
+/// a bar or a cause selects the iteration or the collective in the view state and moves the
+/// visible range there. [ui-thread]
+class OverlapView : public RunView, private CanvasClient {
+  Q_OBJECT
+
+ public:
+  explicit OverlapView(QWidget* parent = nullptr);
+  ~OverlapView() override;
+
+  void setRun(const OpenRun& run) override;
+  void setTheme(Theme theme) override;
+  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
+
+  /// What is shown; null before the first analysis.
+  [[nodiscard]] std::shared_ptr<const OverlapContent> content() const { return content_; }
+  [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  [[nodiscard]] QTableView* stepsTable() const { return stepsTable_; }
+  [[nodiscard]] QTableView* causesTable() const { return causesTable_; }
+  [[nodiscard]] QTableView* ranksTable() const { return ranksTable_; }
+  /// The frame as it would be drawn now, for tests and tours. Needs content.
+  [[nodiscard]] OverlapScene scene() const;
+
+ signals:
+  /// The user asks to see the selection in the timeline.
+  void timelineRequested();
+  /// The user asks for a run to look at.
+  void openRequested();
+  void framePainted();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+
+ private:
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+  void canvasPainted() override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerReleased(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+  void pointerLeft() override;
+  void wheelTurned(const WheelInput& input) override;
+
+  void makeTables();
+  void makeActions();
+  void makeAction(const QString& text, const QList<QKeySequence>& keys,
+                  const std::function<void()>& act);
+  void refresh();
+  void take(std::shared_ptr<const OverlapContent> content);
+  void selectionMoved();
+  void select(const OverlapStep& step);
+  void selectReason(const analysis::TailReason& reason);
+  void moveSelection(int steps, int ranks);
+  void zoom(double factor, double aboutStep);
+  void setShown(double first, double last);
+  void showAll();
+  void bringIntoSight(const OverlapStep& step);
+  [[nodiscard]] OverlapFrame frame() const;
+  [[nodiscard]] std::optional<OverlapStep> selected() const;
+  void updateScrollBar();
+  void repaintChart();
+  void describe();
+
+  QPointer<RunModel> model_;
+  QPointer<ViewState> state_;
+  QPointer<RunAnalyser> analyser_;
+  std::shared_ptr<const AnalysedRun> analysed_;  // what content_ is or will be made of
+  std::shared_ptr<const OverlapContent> content_;
+  std::uint64_t ticket_ = 0;  // of the latest content asked for
+
+  Theme theme_ = Theme::kLight;
+  std::optional<int> rank_;
+  double firstStep_ = 0;
+  double lastStep_ = 1;
+  bool showsAll_ = true;
+  std::optional<QPointF> pointer_;
+  std::optional<QPointF> pressed_;
+  double pressedFirst_ = 0;
+  bool dragged_ = false;
+
+  QStackedLayout* stack_;
+  QSplitter* splitter_;
+  QWidget* chart_;
+  Canvas* canvas_;
+  QScrollBar* scrollBar_;
+  QTabWidget* tabs_;
+  OverlapSteps* steps_;
+  OverlapCauses* causes_;
+  OverlapRanks* ranks_;
+  QTableView* stepsTable_;
+  QTableView* causesTable_;
+  QTableView* ranksTable_;
+  bool syncing_ = false;  // a table follows the selection
+  QList<QAction*> actions_;
+};
+
+}  // namespace lockstep::ui

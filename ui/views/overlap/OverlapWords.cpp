@@ -1,0 +1,146 @@
+#include "ui/views/overlap/OverlapWords.h"
+
+#include <numeric>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui::overlap_words {
+namespace {
+
+QString percent(double value) {
+  return QString::number(value, 'f', 1) + QStringLiteral(" %");
+}
+
+double meanExposed(const std::vector<analysis::TailReason>& reasons) {
+  return std::accumulate(reasons.begin(), reasons.end(), 0.0,
+                         [](double ms, const auto& reason) { return ms + reason.mean.ms; });
+}
+
+QString whose(std::optional<int> rank) {
+  return rank ? QStringLiteral("rank %1").arg(*rank) : QStringLiteral("all ranks");
+}
+
+}  // namespace
+
+QString duration(double ms) {
+  return formatDuration(ms * 1e6);
+}
+
+QString headline(const OverlapContent& content) {
+  if (!content.overlapPercent || !content.exposedMs) {
+    const bool measured = !content.ranks.empty() && content.ranks.front().measured;
+    return measured ? QStringLiteral("Nothing was communicated in the measured iterations")
+                    : QStringLiteral("No iteration after the warm-up yet");
+  }
+  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
+      .arg(percent(*content.overlapPercent), duration(*content.exposedMs));
+}
+
+QString medians(const OverlapContent& content, bool live) {
+  std::uint32_t steps = 0;
+  std::uint32_t incomplete = 0;
+  for (const auto& rank : content.ranks) {
+    steps = std::max(steps, rank.measured ? rank.measured->steps : 0);
+  }
+  for (const auto& step : content.steps) {
+    incomplete += step.times.incomplete ? 1 : 0;
+  }
+  QString text =
+      QStringLiteral("Medians over %1 %2 and %3 iterations%4; %5")
+          .arg(content.ranks.size())
+          .arg(content.ranks.size() == 1 ? QStringLiteral("rank") : QStringLiteral("ranks"))
+          .arg(steps)
+          .arg(live ? QStringLiteral(" so far") : QString())
+          .arg(QString::fromStdString(content.warmUp.reason));
+  if (incomplete > 0) {
+    text += QStringLiteral("; %1 left out because events were dropped in them").arg(incomplete);
+  }
+  return text + QLatin1Char('.');
+}
+
+QStringList labelOf(const OverlapContent::Rank& rank) {
+  if (!rank.measured) {
+    return {QStringLiteral("warm-up only")};
+  }
+  const analysis::RankOverlap& of = *rank.measured;
+  QStringList lines{QStringLiteral("step %1").arg(duration(of.stepMs))};
+  if (!of.overlapPercent) {
+    return lines << QStringLiteral("no communication");
+  }
+  lines << QStringLiteral("overlap %1").arg(percent(*of.overlapPercent))
+        << QStringLiteral("exposed %1").arg(duration(*of.exposedMs));
+  return lines;
+}
+
+QStringList meaningOf(const OverlapContent::Rank& rank) {
+  QStringList sentences;
+  if (rank.measured) {
+    sentences << verdict(*rank.measured);
+  }
+  sentences << QStringLiteral("A click lists the causes of this rank alone; another those of all.");
+  return sentences;
+}
+
+QString verdict(const analysis::RankOverlap& of) {
+  if (!of.exposedMs) {
+    return QStringLiteral("Nothing is in flight: the step is as fast without communication.");
+  }
+  const QString faster = percent(of.noopFasterPercent);
+  QString text = of.noopFasterPercent < 10
+                     ? QStringLiteral(
+                           "Without any communication a step would be at most %1 "
+                           "faster: below 10 % it is not the bottleneck.")
+                           .arg(faster)
+                     : QStringLiteral(
+                           "Without any communication a step would be up to %1 "
+                           "faster: it is a bottleneck.")
+                           .arg(faster);
+  if (!of.headroomMs) {
+    return text + QStringLiteral(
+                      " How much overlap could hide is unknown: waiting and transfer "
+                      "cannot be told apart in this run.");
+  }
+  text += QStringLiteral(
+              " Overlap can hide at most %1 (%2 of forward, backward and transfer); "
+              "%3 of transfer is hidden now.")
+              .arg(duration(*of.headroomMs), percent(*of.headroomPercent), duration(*of.hiddenMs));
+  return text;
+}
+
+QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
+  const auto& reasons = content.reasonsOf(rank);
+  if (reasons.empty()) {
+    return QStringLiteral("No communication is exposed (%1)").arg(whose(rank));
+  }
+  return QStringLiteral("Why %1 a step are exposed (%2, mean)")
+      .arg(duration(meanExposed(reasons)), whose(rank));
+}
+
+QString description(const OverlapContent& content) {
+  QStringList parts{headline(content) + QLatin1Char('.'), medians(content, false)};
+  for (const auto& reason : content.reasons) {
+    parts << QStringLiteral("%1: %2 a step. %3")
+                 .arg(QString::fromStdString(analysis::title(reason.mean)),
+                      duration(reason.mean.ms),
+                      QString::fromStdString(analysis::explanation(reason.mean)));
+  }
+  for (const auto& rank : content.ranks) {
+    if (rank.measured) {
+      parts << QStringLiteral("Rank %1: %2. %3")
+                   .arg(rank.rank)
+                   .arg(labelOf(rank).join(QStringLiteral(", ")), verdict(*rank.measured));
+    }
+  }
+  return parts.join(QLatin1Char(' '));
+}
+
+QString causeOf(const analysis::StepOverlap& step) {
+  if (step.tail.empty()) {
+    return {};
+  }
+  const analysis::TailItem& largest = step.tail.front();
+  return QStringLiteral("%1, %2").arg(QString::fromStdString(analysis::title(largest)),
+                                      duration(largest.ms));
+}
+
+}  // namespace lockstep::ui::overlap_words

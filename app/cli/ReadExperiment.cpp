@@ -13,6 +13,16 @@ experiment::ParseOutcome readExperiment(const std::string& file,
   return parsed;
 }
 
+experiment::SweptExperiment readSweep(const std::string& file,
+                                      const experiment::Overrides& overrides) {
+  auto swept = experiment::expandFile(file, overrides);
+  for (auto& run : swept.runs) {
+    plugin::resolveHooks(run.parsed, file);
+  }
+  swept.gather();
+  return swept;
+}
+
 base::Result<experiment::Overrides> overridesOf(const std::vector<std::string>& sets,
                                                 const std::string& where) {
   experiment::Overrides overrides;

@@ -29,28 +29,55 @@ struct RunArguments {
   bool quiet = false;
 };
 
-/// Returns runs/<name>-<UTC stamp>.lockstep, with a number when that is taken.
-std::filesystem::path freshRunFile(const std::string& name) {
-  std::string stem;
-  for (const char c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-    stem += plain ? c : '-';
-  }
+namespace fs = std::filesystem;
+
+std::string utcStamp() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   gmtime_r(&now, &utc);
   char stamp[32];
   std::strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &utc);
-  std::filesystem::path path = fmt::format("runs/{}-{}.lockstep", stem, stamp);
+  return stamp;
+}
+
+/// Returns the path with a number when it is taken.
+fs::path untaken(const std::string& stem) {
+  fs::path path = stem + ".lockstep";
   std::error_code ignored;
-  for (int number = 2; std::filesystem::exists(path, ignored); ++number) {
-    path = fmt::format("runs/{}-{}-{}.lockstep", stem, stamp, number);
+  for (int number = 2; fs::exists(path, ignored); ++number) {
+    path = fmt::format("{}-{}.lockstep", stem, number);
   }
   return path;
 }
 
-/// Prints what the run came to; returns the exit code.
-int conclude(const RunArguments& arguments, const std::filesystem::path& runFile,
+/// Returns runs/<name>-<UTC stamp>.lockstep, in a sweep runs/<name>-<what is varied>-<UTC stamp>.
+fs::path freshRunFile(const std::string& name, const std::string& label) {
+  std::string stem;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+    stem += plain ? c : '-';
+  }
+  if (!label.empty()) {
+    stem += '-' + experiment::fileNamePart(label);
+  }
+  return untaken(fmt::format("runs/{}-{}", stem, utcStamp()));
+}
+
+/// Returns the run file of one run of a sweep beside the path that was asked for.
+fs::path besides(const fs::path& out, const std::string& label) {
+  const bool suffixed = out.extension() == ".lockstep";
+  const fs::path stem = suffixed ? out.parent_path() / out.stem() : out;
+  return stem.string() + '-' + experiment::fileNamePart(label) + ".lockstep";
+}
+
+struct RunEnd {
+  int exitCode = 0;
+  bool stopped = false;
+  bool reported = false;  ///< its summary, or its JSON, was printed
+};
+
+/// Prints what the run came to.
+RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
              const launch::LaunchOutcome& outcome) {
   if (!outcome.failure.empty()) {
     complain(outcome.failure);
@@ -58,21 +85,86 @@ int conclude(const RunArguments& arguments, const std::filesystem::path& runFile
   if (!outcome.warning.empty()) {
     complain(outcome.warning);
   }
+  RunEnd end{static_cast<int>(outcome.exitCode), outcome.state == trace::RunState::kStopped};
   if (arguments.quiet && !arguments.json) {
-    return static_cast<int>(outcome.exitCode);
+    return end;
   }
   const auto report = readRunReport(runFile);
   if (!report.ok()) {
     complain("cannot read back the run: " + report.error().message());
-    return static_cast<int>(outcome.exitCode == ExitCode::kOk ? report.error().code
-                                                              : outcome.exitCode);
+    if (outcome.exitCode == ExitCode::kOk) {
+      end.exitCode = static_cast<int>(report.error().code);
+    }
+    return end;
   }
   if (arguments.json) {
     fmt::print("{}\n", toJson(report.value()));
   } else {
     fmt::print("{}", summaryText(report.value(), runFile));
   }
-  return static_cast<int>(outcome.exitCode);
+  end.reported = true;
+  return end;
+}
+
+RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
+              const fs::path& runFile) {
+  launch::LaunchOptions options;
+  options.experiment = std::move(experiment);
+  options.experimentToml = experiment::toToml(options.experiment);
+  options.runFile = runFile;
+
+  ProgressLine line(stderr, ProgressLine::styleFor(stderr, arguments.quiet));
+  const auto outcome = launch::superviseRun(
+      options, [&line](const launch::LaunchProgress& progress) { line.show(progress); });
+  line.clear();
+  return outcome.ok() ? conclude(arguments, runFile, outcome.value())
+                      : RunEnd{fail(outcome.error())};
+}
+
+/// Runs all of a sweep, one after the other. A run that fails does not end it, since the others
+/// are asked about too; being stopped does. Returns the exit code of the first that failed.
+int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
+  const std::string name = swept.runs.front().parsed.experiment.name;
+  swept.nameRuns(fmt::format("{} {}", name, utcStamp()));
+  const std::size_t count = swept.runs.size();
+  std::size_t done = 0;
+  std::size_t failed = 0;
+  int exitCode = 0;
+  if (arguments.json) {
+    fmt::print("[\n");
+  }
+  for (auto& run : swept.runs) {
+    const fs::path runFile = arguments.out.empty() ? freshRunFile(name, run.label)
+                                                   : besides(arguments.out, run.label);
+    if (!arguments.quiet && !arguments.json) {
+      fmt::print("{}run {} of {}: {}\n", done == 0 ? "" : "\n", done + 1, count, run.label);
+      std::fflush(stdout);
+    }
+    if (arguments.json && done > 0) {
+      fmt::print(",\n");
+    }
+    const RunEnd end = runOne(arguments, std::move(run.parsed.experiment), runFile);
+    if (arguments.json && !end.reported) {
+      fmt::print("null\n");
+    }
+    std::fflush(stdout);
+    ++done;
+    if (end.exitCode != 0) {
+      ++failed;
+      exitCode = exitCode == 0 ? end.exitCode : exitCode;
+    }
+    if (end.stopped) {
+      break;
+    }
+  }
+  if (arguments.json) {
+    fmt::print("]\n");
+  } else if (!arguments.quiet) {
+    fmt::print("\n{} runs{}{}\n", done,
+               failed > 0 ? fmt::format(", {} of them not finished", failed) : std::string(),
+               done < count ? fmt::format("; {} were not started", count - done) : std::string());
+  }
+  return exitCode;
 }
 
 int run(const RunArguments& arguments) {
@@ -80,22 +172,17 @@ int run(const RunArguments& arguments) {
   if (!overrides.ok()) {
     return fail(overrides.error());
   }
-  auto parsed = readExperiment(arguments.file, overrides.value());
-  if (!parsed.mistakes.empty()) {
-    return fail(parsed.mistakes);
+  auto swept = readSweep(arguments.file, overrides.value());
+  if (!swept.mistakes.empty()) {
+    return fail(swept.mistakes);
   }
-  launch::LaunchOptions options;
-  options.experiment = std::move(parsed.experiment);
-  options.experimentToml = experiment::toToml(options.experiment);
-  options.runFile =
-      arguments.out.empty() ? freshRunFile(options.experiment.name) : std::filesystem::path(arguments.out);
-
-  ProgressLine line(stderr, ProgressLine::styleFor(stderr, arguments.quiet));
-  const auto outcome = launch::superviseRun(
-      options, [&line](const launch::LaunchProgress& progress) { line.show(progress); });
-  line.clear();
-  return outcome.ok() ? conclude(arguments, options.runFile, outcome.value())
-                      : fail(outcome.error());
+  if (swept.isSweep()) {
+    return runSweep(arguments, std::move(swept));
+  }
+  experiment::Experiment experiment = std::move(swept.runs.front().parsed.experiment);
+  const fs::path runFile =
+      arguments.out.empty() ? freshRunFile(experiment.name, "") : fs::path(arguments.out);
+  return runOne(arguments, std::move(experiment), runFile).exitCode;
 }
 
 }  // namespace
@@ -109,8 +196,9 @@ void addRun(CLI::App& app, Command& chosen) {
       ->expected(1)
       ->take_all();
   command->add_option("--out", arguments->out,
-                      "Run file to write; default: runs/<name>-<UTC time>.lockstep");
-  command->add_flag("--json", arguments->json, "End with one JSON object, as info --json prints");
+                      "Run file to write; default: runs/<name>-<UTC time>.lockstep. For a sweep, "
+                      "what is varied is added to its name");
+  command->add_flag("--json", arguments->json, "End with one JSON object, as info --json prints; a sweep with a list of them");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   command->footer([] { return "Keys of an experiment file:\n" + experiment::describeSchema(); });
   command->callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });

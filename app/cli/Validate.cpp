@@ -15,13 +15,20 @@ namespace {
 int validate(const std::vector<std::string>& files) {
   int exitCode = 0;
   for (const auto& file : files) {
-    const auto outcome = readExperiment(file);
-    if (outcome.mistakes.empty()) {
-      fmt::print("{}: ok\n", file);
-      std::fflush(stdout);
-    } else {
-      exitCode = fail(outcome.mistakes);
+    const auto swept = readSweep(file);
+    if (!swept.mistakes.empty()) {
+      exitCode = fail(swept.mistakes);
+      continue;
     }
+    if (swept.isSweep()) {
+      fmt::print("{}: ok, {} runs\n", file, swept.runs.size());
+      for (const auto& run : swept.runs) {
+        fmt::print("  {}\n", run.label);
+      }
+    } else {
+      fmt::print("{}: ok\n", file);
+    }
+    std::fflush(stdout);
   }
   return exitCode;
 }
@@ -29,7 +36,7 @@ int validate(const std::vector<std::string>& files) {
 }  // namespace
 
 void addValidate(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("validate", "Check experiment files and report every mistake");
+  auto* command = app.add_subcommand("validate", "Check experiment files and report every mistake; list the runs of a sweep");
   auto files = std::make_shared<std::vector<std::string>>();
   command->add_option("FILE", *files, "Experiment files (TOML)")->required();
   command->callback([&chosen, files] { chosen = [files] { return validate(*files); }; });

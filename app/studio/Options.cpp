@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "engine/base/ExitCodes.h"
+#include "ui/shell/ViewPictures.h"
 
 namespace lockstep::studio {
 namespace {
@@ -22,8 +23,10 @@ std::pair<std::string, std::string> splitPicture(const std::string& text) {
 
 std::string checkPicture(const std::string& text) {
   const auto [view, file] = splitPicture(text);
-  if (view != "timeline" || file.empty()) {
-    return "expected timeline=FILE.png, got \"" + text + "\"";
+  const QStringList views = ui::picturedViews();
+  if (!views.contains(QString::fromStdString(view)) || file.empty()) {
+    return "expected VIEW=FILE.png with a view of " +
+           views.join(QStringLiteral(", ")).toStdString() + ", got \"" + text + "\"";
   }
   for (const std::string ending : {".png", ".svg", ".pdf"}) {
     if (file.size() > ending.size() &&
@@ -57,8 +60,10 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   app.set_version_flag("--version", "lockstep-studio " + version);
   app.add_option("RUN", options.runs, "run files to open (.lockstep)");
   app.add_option("--picture", pictures,
-                 "draw a view of RUN into a file and leave; needs no display")
-      ->type_name("timeline=FILE.png|svg|pdf")
+                 "draw a view of RUN into a file and leave, without a display; views: " +
+                     ui::picturedViews().join(QStringLiteral(", ")).toStdString() +
+                     " (of two runs)")
+      ->type_name("VIEW=FILE.png|svg|pdf")
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
@@ -88,13 +93,15 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
     std::fprintf(stderr, "lockstep-studio: %s; see lockstep-studio --help\n", mistake.what());
     return static_cast<int>(base::ExitCode::kBadInput);
   }
-  if (!pictures.empty() && options.runs.size() != 1) {
-    std::fprintf(stderr, "lockstep-studio: --picture needs exactly one RUN, got %zu\n",
-                 options.runs.size());
-    return static_cast<int>(base::ExitCode::kBadInput);
-  }
   for (const std::string& picture : pictures) {
     options.pictures.push_back(splitPicture(picture));
+    const std::string& view = options.pictures.back().first;
+    const auto needed = static_cast<std::size_t>(ui::runsOfPicture(QString::fromStdString(view)));
+    if (options.runs.size() != needed) {
+      std::fprintf(stderr, "lockstep-studio: --picture %s needs exactly %s, got %zu\n",
+                   view.c_str(), needed == 1 ? "one RUN" : "two RUNs", options.runs.size());
+      return static_cast<int>(base::ExitCode::kBadInput);
+    }
   }
   if (!size.empty()) {
     int width = 0;

@@ -2,31 +2,27 @@
 
 #include <QEventLoop>
 #include <QTimer>
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "engine/base/ExitCodes.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/RunModel.h"
-#include "ui/views/timeline/TimelinePicture.h"
+#include "ui/shell/ViewPictures.h"
 
 namespace lockstep::studio {
 namespace {
 
 constexpr int kLoadLimitMs = 120'000;
 
-int refuse(base::ExitCode code, const std::string& sentence) {
-  std::fprintf(stderr, "lockstep-studio: %s\n", sentence.c_str());
-  return static_cast<int>(code);
+int refuse(const base::Error& error) {
+  std::fprintf(stderr, "lockstep-studio: %s\n", error.message().c_str());
+  return static_cast<int>(error.code);
 }
 
-}  // namespace
-
-int drawPictures(const Options& options) {
-  // Opened here once more, so that a bad file ends with the code of its kind.
-  if (const auto opened = trace::RunFileReader::open(options.runs.front()); !opened.ok()) {
-    return refuse(opened.error().code, opened.error().message());
-  }
-  ui::RunModel model(options.runs.front());
+/// Returns when the model has read its file.
+base::Status load(ui::RunModel& model) {
   QEventLoop loop;
   QString failure;
   bool loaded = false;
@@ -40,17 +36,43 @@ int drawPictures(const Options& options) {
   });
   QTimer::singleShot(kLoadLimitMs, &loop, &QEventLoop::quit);
   loop.exec();
-  if (!loaded) {
-    return refuse(base::ExitCode::kBadInput,
-                  failure.isEmpty() ? options.runs.front() + ": was not read within 120 s"
-                                    : failure.toStdString());
+  if (loaded) {
+    return {};
+  }
+  return failure.isEmpty() ? base::Error{base::ExitCode::kBadInput, "was not read within 120 s",
+                                         model.path().string()}
+                           : base::Error{base::ExitCode::kBadInput, failure.toStdString(), ""};
+}
+
+}  // namespace
+
+int drawPictures(const Options& options) {
+  const bool analyses =
+      std::any_of(options.pictures.begin(), options.pictures.end(),
+                  [](const auto& picture) { return picture.first != "timeline"; });
+  std::vector<std::unique_ptr<ui::RunModel>> models;
+  std::vector<ui::PicturedRun> runs;
+  for (const std::string& path : options.runs) {
+    // Opened here once more, so that a bad file ends with the code of its kind.
+    if (const auto opened = trace::RunFileReader::open(path); !opened.ok()) {
+      return refuse(opened.error());
+    }
+    models.push_back(std::make_unique<ui::RunModel>(path));
+    if (const auto loaded = load(*models.back()); !loaded.ok()) {
+      return refuse(loaded.error());
+    }
+    runs.push_back({models.back().get(), analyses ? ui::readAnalysedRun(path) : nullptr});
   }
   const ui::Theme theme = options.theme == "dark" ? ui::Theme::kDark : ui::Theme::kLight;
   for (const auto& [view, file] : options.pictures) {
-    const auto saved =
-        ui::saveTimeline(model, QString::fromStdString(file), options.pictureSize, theme);
-    if (!saved.ok()) {
-      return refuse(saved.error().code, saved.error().message());
+    const auto picture = ui::viewPicture(QString::fromStdString(view), runs, options.pictureSize,
+                                         theme);
+    if (!picture.ok()) {
+      return refuse(picture.error());
+    }
+    if (const auto saved = ui::savePicture(picture.value(), QString::fromStdString(file));
+        !saved.ok()) {
+      return refuse(saved.error());
     }
   }
   return 0;

@@ -94,17 +94,17 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
     case Cause::kComputing:
       return "Computing (forward, backward and optimizer)";
     case Cause::kTransfer:
-      return "The exposed transfer of " + bucket;
+      return "Exposed transfer of " + bucket;
     case Cause::kWaiting:
       return fmt::format("Exposed waiting for rank {} in {}", key.waitedFor, bucket);
     case Cause::kCommunicating:
       return fmt::format("Exposed communication of {}, waiting and transfer together,", bucket);
     case Cause::kEncode:
-      return fmt::format("The hook's encoding of {}", bucket);
+      return fmt::format("Encoding of {} by the hook", bucket);
     case Cause::kDecode:
-      return fmt::format("The hook's decoding of {}", bucket);
+      return fmt::format("Decoding of {} by the hook", bucket);
     case Cause::kLaunchDelay:
-      return fmt::format("The launch of {} once it is ready", bucket);
+      return fmt::format("Launch of {} once it is ready", bucket);
     case Cause::kOther:
       break;
   }
@@ -123,10 +123,9 @@ std::string moreOrLess(double deltaMs) {
   return fmt::format("{} ms {}", msText(std::abs(deltaMs)), deltaMs < 0 ? "less" : "more");
 }
 
-std::string sentenceOf(const Reason& reason, const Buckets& buckets, const std::string& letter) {
-  return fmt::format("{} takes {} a step in {} than in A ({} \u2192 {} ms).",
-                     subjectOf(reason.key, buckets), moreOrLess(reason.deltaMs), letter,
-                     msText(reason.msA), msText(reason.ms));
+std::string sentenceOf(const Reason& reason, const Buckets& buckets) {
+  return fmt::format("{} takes {} a step ({} \u2192 {} ms).", subjectOf(reason.key, buckets),
+                     moreOrLess(reason.deltaMs), msText(reason.msA), msText(reason.ms));
 }
 
 template <typename Value>
@@ -186,7 +185,7 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
     if (std::abs(reason.deltaMs) < kLeastMs) {
       continue;
     }
-    reason.sentence = sentenceOf(reason, buckets, letter);
+    reason.sentence = sentenceOf(reason, buckets);
     reason.placeInA = valueAt(meansA.places, key);
     reason.place = valueAt(meansB.places, key);
     why.reasons.push_back(std::move(reason));

@@ -160,6 +160,12 @@ std::optional<std::size_t> ExperimentText::faultAt(int line) const {
   return index;
 }
 
+bool ExperimentText::isLineOf(std::string_view key, int line) const {
+  const Slot* slot = find(key, kNoFault);
+  return slot != nullptr && line > static_cast<int>(slot->line) &&
+         line <= static_cast<int>(slot->lastLine) + 1;
+}
+
 void ExperimentText::set(const std::string& key, const std::string& toml) {
   put(key, kNoFault, toml);
 }

@@ -32,6 +32,8 @@ class ExperimentText {
   [[nodiscard]] std::vector<Pair> pairs() const;
   /// Nothing when the key is not written.
   [[nodiscard]] std::optional<std::string> value(std::string_view key) const;
+  /// Whether a line (from 1) is one of those that a key's name and value stand in.
+  [[nodiscard]] bool isLineOf(std::string_view key, int line) const;
   void set(const std::string& key, const std::string& toml);
   /// Takes the key's line out, and its table when nothing is left in it.
   void remove(std::string_view key);

@@ -1,7 +1,15 @@
 #include "ui/canvas/PainterBackend.h"
 
+#include <QGuiApplication>
+#include <QHash>
+#include <QImage>
+#include <QPaintEngine>
 #include <QPainter>
+#include <QStaticText>
+#include <array>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "ui/canvas/Hatching.h"
 #include "ui/canvas/TextMetrics.h"
@@ -12,9 +20,61 @@ namespace {
 using Op = DisplayList::Op;
 using Command = DisplayList::Command;
 
+constexpr double kSmallRadius = 3;        // of corners that are cut and not curved
+constexpr qsizetype kTilesKept = 256;
+constexpr qsizetype kTextsKept = 4096;
+
+// One period of the hatch in device pixels, for a brush; lines would cost a path each.
+const QImage& hatchTile(QRgb colour, int pixels) {
+  // Never freed, like the fonts: static objects outlive the application.
+  static auto& tiles = *new QHash<std::pair<QRgb, int>, QImage>;
+  if (const auto known = tiles.constFind({colour, pixels}); known != tiles.cend()) {
+    return *known;
+  }
+  if (tiles.size() >= kTilesKept) {
+    tiles.clear();
+  }
+  QImage tile(pixels, pixels, QImage::Format_ARGB32_Premultiplied);
+  tile.fill(Qt::transparent);
+  QPainter painter(&tile);
+  painter.setRenderHint(QPainter::Antialiasing, true);
+  const double scale = pixels / kHatchStep;
+  painter.scale(scale, scale);
+  painter.setPen(QPen(QColor::fromRgba(colour), kHatchWidth));
+  // Longer than the tile, so that its neighbours go on where it ends.
+  forEachHatchLine(QRectF(-kHatchStep, -kHatchStep, 3 * kHatchStep, 3 * kHatchStep),
+                   [&](QPointF from, QPointF to) { painter.drawLine(from, to); });
+  painter.end();
+  return *tiles.insert({colour, pixels}, tile);
+}
+
+// A text with its glyphs, which need not be found anew in each frame.
+QStaticText& laidOut(const QString& text, FontRole role) {
+  static auto& texts = *new std::array<QHash<QString, QStaticText>, kFontRoles>;
+  static auto& application = *new QFont;
+  if (application != QGuiApplication::font()) {
+    application = QGuiApplication::font();
+    for (auto& known : texts) known.clear();
+  }
+  auto& known = texts[static_cast<std::size_t>(role)];
+  if (const auto at = known.find(text); at != known.end()) {
+    return *at;
+  }
+  if (known.size() >= kTextsKept) {
+    known.clear();
+  }
+  QStaticText made(text);
+  made.setTextFormat(Qt::PlainText);
+  return *known.insert(text, made);
+}
+
 class Drawing {
  public:
-  Drawing(const DisplayList& list, QPainter& painter) : list_(list), painter_(painter) {}
+  Drawing(const DisplayList& list, QPainter& painter)
+      : list_(list), painter_(painter),
+        raster_(painter.paintEngine() != nullptr &&
+                painter.paintEngine()->type() == QPaintEngine::Raster),
+        scale_(painter.deviceTransform().m11()) {}
 
   void draw(const Command& command) {
     const QColor colour = QColor::fromRgba(command.colour);
@@ -30,17 +90,40 @@ class Drawing {
         painter_.save();
         painter_.setClipRect(command.rect, Qt::IntersectClip);
         break;
-      case Op::kUnclip: painter_.restore(); break;
+      case Op::kUnclip:
+        painter_.restore();
+        smooth_.reset();
+        break;
     }
   }
 
  private:
+  void smooth(bool wanted) {
+    if (smooth_ != wanted) {
+      smooth_ = wanted;
+      painter_.setRenderHint(QPainter::Antialiasing, wanted);
+    }
+  }
+
   void fill(const Command& command, const QColor& colour) {
+    const QRectF& rect = command.rect;
     if (command.width <= 0) {
-      painter_.fillRect(command.rect, colour);
+      smooth(false);
+      painter_.fillRect(rect, colour);
       return;
     }
-    painter_.setRenderHint(QPainter::Antialiasing, true);
+    if (raster_ && command.width <= kSmallRadius && rect.width() > 2 && rect.height() > 2) {
+      // At these sizes a corner is a pixel that is missing.
+      smooth(false);
+      const double left = std::round(rect.left());
+      const double right = std::round(rect.right());
+      const double top = rect.top() + 1;
+      painter_.fillRect(QRectF(left + 1, rect.top(), right - left - 2, rect.height()), colour);
+      painter_.fillRect(QRectF(left, top, 1, rect.height() - 2), colour);
+      painter_.fillRect(QRectF(right - 1, top, 1, rect.height() - 2), colour);
+      return;
+    }
+    smooth(true);
     painter_.setPen(Qt::NoPen);
     painter_.setBrush(colour);
     painter_.drawRoundedRect(command.rect, command.width, command.width);
@@ -48,7 +131,7 @@ class Drawing {
 
   void outline(const Command& command, const QColor& colour) {
     const bool rounded = command.width > 0;
-    painter_.setRenderHint(QPainter::Antialiasing, true);
+    smooth(true);
     QPen pen(colour, 1);
     pen.setJoinStyle(Qt::MiterJoin);
     painter_.setPen(pen);
@@ -62,7 +145,15 @@ class Drawing {
   }
 
   void hatch(const Command& command, const QColor& colour) {
-    painter_.setRenderHint(QPainter::Antialiasing, true);
+    const double period = kHatchStep * scale_;
+    if (raster_ && period >= 1 && std::abs(period - std::round(period)) < 1e-6) {
+      smooth(false);
+      QBrush brush(hatchTile(command.colour, static_cast<int>(std::lround(period))));
+      brush.setTransform(QTransform::fromScale(1 / scale_, 1 / scale_));
+      painter_.fillRect(command.rect, brush);
+      return;
+    }
+    smooth(true);
     painter_.setPen(QPen(colour, kHatchWidth));
     forEachHatchLine(command.rect, [&](QPointF from, QPointF to) {
       painter_.drawLine(from, to);
@@ -73,7 +164,7 @@ class Drawing {
     const QPointF from = command.rect.topLeft();
     const QPointF to = command.rect.bottomRight();
     const bool straight = from.x() == to.x() || from.y() == to.y();
-    painter_.setRenderHint(QPainter::Antialiasing, !straight);
+    smooth(!straight);
     QPen pen(colour, command.width);
     pen.setCapStyle(Qt::FlatCap);
     painter_.setPen(pen);
@@ -81,13 +172,13 @@ class Drawing {
   }
 
   void polyline(const Command& command, const QColor& colour) {
-    painter_.setRenderHint(QPainter::Antialiasing, true);
+    smooth(true);
     painter_.setPen(QPen(colour, command.width, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
     painter_.drawPolyline(list_.points().data() + command.first, static_cast<int>(command.count));
   }
 
   void polygon(const Command& command, const QColor& colour) {
-    painter_.setRenderHint(QPainter::Antialiasing, true);
+    smooth(true);
     painter_.setPen(Qt::NoPen);
     painter_.setBrush(colour);
     painter_.drawConvexPolygon(list_.points().data() + command.first,
@@ -98,7 +189,7 @@ class Drawing {
     const QFontMetricsF& metrics = canvasFontMetrics(command.font);
     const QString& whole = list_.textOf(command);
     QString shown = whole;
-    double width = metrics.horizontalAdvance(whole);
+    double width = textWidth(whole, command.font);
     if (width > command.rect.width() + 0.5) {
       shown = metrics.elidedText(whole, Qt::ElideRight, command.rect.width());
       if (shown.size() < 3) {  // one letter and the dots tell nothing
@@ -120,11 +211,19 @@ class Drawing {
     }
     painter_.setFont(canvasFont(command.font));
     painter_.setPen(colour);
-    painter_.drawText(QPointF(x, std::round(top + metrics.ascent())), shown);
+    const double baseline = std::round(top + metrics.ascent());
+    if (raster_) {
+      painter_.drawStaticText(QPointF(x, baseline - metrics.ascent()), laidOut(shown, command.font));
+    } else {
+      painter_.drawText(QPointF(x, baseline), shown);
+    }
   }
 
   const DisplayList& list_;
   QPainter& painter_;
+  const bool raster_;
+  const double scale_;          // device pixels a logical pixel
+  std::optional<bool> smooth_;  // what the painter was told last
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <QFontDatabase>
 #include <QGuiApplication>
+#include <QHash>
 #include <array>
 #include <vector>
 
@@ -13,10 +14,12 @@ struct FontCache {
   QFont application;
   std::array<QFont, kFontRoles> fonts;
   std::vector<QFontMetricsF> metrics;
+  std::array<QHash<QString, double>, kFontRoles> widths;
 
   void fill(const QFont& font) {
     application = font;
     metrics.clear();
+    widths = {};
     for (int i = 0; i < kFontRoles; ++i) {
       const auto role = static_cast<FontRole>(i);
       QFont& face = fonts[static_cast<std::size_t>(i)];
@@ -28,7 +31,9 @@ struct FontCache {
   }
 };
 
-const FontCache& cache() {
+constexpr qsizetype kWidthsKept = 16'384;
+
+FontCache& cache() {
   // Never freed: fonts must not outlive the application, and static objects do.
   static FontCache* const kCache = new FontCache;
   const QFont font = QGuiApplication::font();
@@ -57,7 +62,18 @@ const QFontMetricsF& canvasFontMetrics(FontRole role) {
 }
 
 double textWidth(const QString& text, FontRole role) {
-  return canvasFontMetrics(role).horizontalAdvance(text);
+  FontCache& fonts = cache();
+  auto& widths = fonts.widths[static_cast<std::size_t>(role)];
+  if (const auto known = widths.constFind(text); known != widths.cend()) {
+    return *known;
+  }
+  if (widths.size() >= kWidthsKept) {
+    widths.clear();
+  }
+  const double width =
+      fonts.metrics[static_cast<std::size_t>(role)].horizontalAdvance(text);
+  widths.insert(text, width);
+  return width;
 }
 
 double lineHeight(FontRole role) { return canvasFontMetrics(role).height(); }

@@ -15,7 +15,9 @@ namespace {
 constexpr qint64 kLiveIntervalMs = 2000;
 constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at most
 
-std::shared_ptr<const AnalysedRun> read(const std::filesystem::path& path) {
+}  // namespace
+
+std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& path) {
   const auto reader = trace::RunFileReader::open(path);
   if (!reader.ok()) {
     return nullptr;
@@ -29,8 +31,6 @@ std::shared_ptr<const AnalysedRun> read(const std::filesystem::path& path) {
   result->analysis = analysis::analyse(result->data);
   return result;
 }
-
-}  // namespace
 
 RunAnalyser::RunAnalyser(RunModel& model, QObject* parent)
     : QObject(parent), model_(model), timer_(new QTimer(this)) {
@@ -74,7 +74,7 @@ void RunAnalyser::begin() {
   sinceBegin_.start();
   // The analyser may be gone when the answer comes: then nobody is told.
   QThreadPool::globalInstance()->start([path = model_.path(), self = QPointer<RunAnalyser>(this)] {
-    auto result = read(path);
+    auto result = readAnalysedRun(path);
     QMetaObject::invokeMethod(
         QCoreApplication::instance(),
         [self, result = std::move(result)]() mutable {

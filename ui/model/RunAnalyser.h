@@ -20,6 +20,9 @@ struct AnalysedRun {
   analysis::RunAnalysis analysis;
 };
 
+/// Reads and analyses what a run file holds now; null when it cannot be read. [any-thread]
+std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& path);
+
 /// Analyses one run on a thread of the pool, for all views that need it: once when the run is
 /// loaded and once more when it has ended; while it is live every two seconds, more seldom when it
 /// takes long, and only as long as somebody has asked since the last time. [ui-thread]

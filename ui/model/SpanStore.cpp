@@ -1,6 +1,7 @@
 #include "ui/model/SpanStore.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/Check.h"
 
@@ -16,10 +17,7 @@ void forEachColumn(BlockA& a, BlockB& b, F f) {
   f(a.id, b.id);
   f(a.step, b.step);
   f(a.durationHigh, b.durationHigh);
-  f(a.bucket, b.bucket);
-  f(a.detail, b.detail);
-  f(a.track, b.track);
-  f(a.kind, b.kind);
+  f(a.sort, b.sort);
 }
 
 }  // namespace
@@ -35,10 +33,35 @@ struct SpanStore::Block {
   Column<std::uint32_t> id;
   Column<std::uint32_t> step;
   Column<std::uint16_t> durationHigh;
-  Column<std::uint16_t> bucket;
-  Column<std::uint16_t> detail;
-  Column<std::uint16_t> track;
-  Column<std::uint8_t> kind;
+  Column<std::uint16_t> sort;  // index into `sorts`: at most one for each span of a block
+
+  /// What many spans of a block have in common.
+  struct Sort {
+    std::uint16_t bucket = 0;
+    std::uint16_t detail = 0;
+    std::uint16_t track = 0;
+    std::uint8_t kind = 0;
+    bool operator==(const Sort&) const = default;
+  };
+  std::vector<Sort> sorts;
+  std::uint16_t lastSort = 0;
+
+  std::uint16_t indexOf(const Sort& wanted) {
+    // Spans take turns: the one after the last, then its like, then whatever is known.
+    const std::size_t next = sorts.empty() ? 0 : (lastSort + std::size_t{1}) % sorts.size();
+    std::size_t at = next;
+    if (sorts.empty() || sorts[next] != wanted) {
+      at = !sorts.empty() && sorts[lastSort] == wanted
+               ? lastSort
+               : static_cast<std::size_t>(std::find(sorts.begin(), sorts.end(), wanted) -
+                                          sorts.begin());
+    }
+    if (at == sorts.size()) {
+      sorts.push_back(wanted);
+    }
+    lastSort = static_cast<std::uint16_t>(at);
+    return lastSort;
+  }
 
   [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
     return startTicks[offset] + (static_cast<std::uint64_t>(durationHigh[offset]) << 32 |
@@ -54,10 +77,16 @@ struct SpanStore::Block {
     durationHigh[offset] = static_cast<std::uint16_t>(span.durationTicks >> 32);
     id[offset] = span.id;
     step[offset] = span.step;
-    bucket[offset] = span.bucket;
-    detail[offset] = span.detail;
-    track[offset] = span.track;
-    kind[offset] = span.kind;
+    sort[offset] = indexOf({span.bucket, span.detail, span.track, span.kind});
+  }
+
+  // Forgets sorts that only spans had which went to another block.
+  void tidySorts() {
+    const std::vector<Sort> before = std::exchange(sorts, {});
+    lastSort = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      sort[i] = indexOf(before[sort[i]]);
+    }
   }
 };
 
@@ -91,10 +120,11 @@ SpanRecord SpanStore::at(std::size_t index) const {
   span.value = block.value[o];
   span.id = block.id[o];
   span.step = block.step[o];
-  span.bucket = block.bucket[o];
-  span.detail = block.detail[o];
-  span.track = block.track[o];
-  span.kind = block.kind[o];
+  const Block::Sort& sort = block.sorts[block.sort[o]];
+  span.bucket = sort.bucket;
+  span.detail = sort.detail;
+  span.track = sort.track;
+  span.kind = sort.kind;
   return span;
 }
 
@@ -218,7 +248,10 @@ void SpanStore::split(std::size_t index) {
   forEachColumn(full, *upper, [&](const auto& from, auto& to) {
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(half), upper->count, to.begin());
   });
+  upper->sorts = full.sorts;
+  upper->tidySorts();
   full.count = half;
+  full.tidySorts();
   const auto next = static_cast<std::ptrdiff_t>(index) + 1;
   blocks_.insert(blocks_.begin() + next, std::move(upper));
   heads_.insert(heads_.begin() + next, Head{heads_[index].first + half, 0, 0});
@@ -226,6 +259,12 @@ void SpanStore::split(std::size_t index) {
   note(index + 1);
 }
 
-std::size_t SpanStore::memoryBytes() const { return blocks_.size() * sizeof(Block); }
+std::size_t SpanStore::memoryBytes() const {
+  std::size_t bytes = blocks_.size() * (sizeof(Block) + sizeof(Head));
+  for (const auto& block : blocks_) {
+    bytes += block->sorts.capacity() * sizeof(Block::Sort);
+  }
+  return bytes;
+}
 
 }  // namespace lockstep::ui

@@ -39,7 +39,7 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   view_->setAccessibleName(tr("Runs"));
   view_->setModel(&filter_);
   view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::SingleSelection);
+  view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
   view_->setTabKeyNavigation(false);
   view_->setAlternatingRowColors(true);
@@ -137,6 +137,17 @@ void RunsPanel::setCurrentRun(const QString& path) {
   }
 }
 
+QStringList RunsPanel::selectedRuns() const {
+  QStringList paths;
+  const QModelIndex current = view_->currentIndex();
+  for (const QModelIndex& row : view_->selectionModel()->selectedRows()) {
+    if (const RunEntry* entry = entryAt(row)) {
+      row.row() == current.row() ? paths.prepend(entry->path) : paths.append(entry->path);
+    }
+  }
+  return paths;
+}
+
 const RunEntry* RunsPanel::entryAt(const QModelIndex& proxyIndex) const {
   const QModelIndex index = filter_.mapToSource(proxyIndex);
   return index.isValid() ? &model_.entry(index.row()) : nullptr;
@@ -155,6 +166,11 @@ void RunsPanel::showMenu(const QPoint& position) {
   QAction* stop = menu->addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
   QAction* repeat =
       menu->addAction(tr("Repeat"), this, [this, entry] { emit repeatRequested(entry.path); });
+  menu->addSeparator();
+  const QStringList chosen = selectedRuns();
+  QAction* compare = menu->addAction(tr("Compare"), this, [this, chosen] { emit compareRequested(chosen); });
+  compare->setEnabled(chosen.size() > 1);
+  compare->setToolTip(tr("Select two runs or more, then compare them"));
   menu->addSeparator();
   menu->addAction(tr("Reveal folder"), this, [entry] {
     QDesktopServices::openUrl(QUrl::fromLocalFile(QFileInfo(entry.path).absolutePath()));

@@ -33,6 +33,9 @@ class RunsPanel : public QWidget {
   /// Reads the folder again now.
   void refresh();
 
+  /// The runs whose rows are selected, the current one first.
+  [[nodiscard]] QStringList selectedRuns() const;
+
   /// Marks the row of the run that the window shows.
   void setCurrentRun(const QString& path);
 
@@ -41,6 +44,8 @@ class RunsPanel : public QWidget {
   void stopRequested(const QString& path);
   void repeatRequested(const QString& path);
   void demoRequested();
+  /// Two runs or more, the one that was chosen first in front.
+  void compareRequested(const QStringList& paths);
   /// After each scan.
   void refreshed();
   /// A file could not be moved to the trash.

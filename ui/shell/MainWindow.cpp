@@ -65,6 +65,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wireCommands();
   wirePanels();
   wireLook();
+  wireViews();
   applyTheme();
   restoreWindow();
   refreshChecks();

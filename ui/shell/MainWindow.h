@@ -19,16 +19,24 @@ class QStackedWidget;
 namespace lockstep::ui {
 
 class Appearance;
+class BucketsView;
 class CommandPalette;
+class CompareView;
+class DivergenceView;
+class HookManagerPanel;
+class HooksView;
 class InspectorPanel;
 class IterationBox;
 class KeyBindings;
 class KeyEditor;
+class LiveView;
 class LogPanel;
 class MessageBar;
+class OverlapView;
 class ProblemsPanel;
 class RunSession;
 class RunsPanel;
+class SetupPanel;
 class Stages;
 class StartPage;
 class StatusReadout;
@@ -72,12 +80,16 @@ class MainWindow : public QMainWindow {
  private:
   // MainWindowLayout.cpp
   void buildStage();
-  void buildViews();
+  void buildViews();      // MainWindowViews.cpp
   void buildDocks();
   void buildToolBar();
   void restoreWindow();
   QDockWidget* addDock(const QString& name, const QString& title, QWidget* widget,
                        Qt::DockWidgetArea area);
+
+  // MainWindowViews.cpp
+  void wireViews();
+  void refreshOtherRuns();
 
   // MainWindowWiring.cpp
   void wireCommands();
@@ -114,6 +126,7 @@ class MainWindow : public QMainWindow {
   void showView(const QString& name);
   void chooseRunFile();
   void exportPicture();
+  base::Status saveView(const QString& path);
   void reportProblem(bool error, const QString& text);
   void refreshCommands();
   void refreshTitle();
@@ -139,12 +152,22 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   Stages* stages_ = nullptr;
   StartPage* startPage_ = nullptr;
+  LiveView* live_ = nullptr;
   TimelineView* timeline_ = nullptr;
+  BucketsView* buckets_ = nullptr;
+  OverlapView* overlap_ = nullptr;
+  DivergenceView* divergence_ = nullptr;
+  HooksView* hooksView_ = nullptr;
+  CompareView* compare_ = nullptr;
+  SetupPanel* setup_ = nullptr;
+  HookManagerPanel* hookManager_ = nullptr;
   RunsPanel* runs_ = nullptr;
   InspectorPanel* inspector_ = nullptr;
   LogPanel* log_ = nullptr;
   ProblemsPanel* problems_ = nullptr;
   QDockWidget* runsDock_ = nullptr;
+  QDockWidget* setupDock_ = nullptr;
+  QDockWidget* hooksDock_ = nullptr;
   QDockWidget* inspectorDock_ = nullptr;
   QDockWidget* logDock_ = nullptr;
   QDockWidget* problemsDock_ = nullptr;

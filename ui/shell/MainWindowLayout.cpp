@@ -17,6 +17,8 @@
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/panels/setup/SetupPanel.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/IterationBox.h"
 #include "ui/shell/MainWindow.h"
@@ -26,7 +28,8 @@
 #include "ui/shell/StartPage.h"
 #include "ui/shell/StatusReadout.h"
 #include "ui/shell/StepStrip.h"
-#include "ui/views/timeline/TimelinePicture.h"
+#include "ui/shell/ViewPictures.h"
+#include "ui/views/compare/CompareView.h"
 #include "ui/views/timeline/TimelineView.h"
 
 namespace lockstep::ui {
@@ -57,12 +60,6 @@ void MainWindow::buildStage() {
   statusBar()->setSizeGripEnabled(false);
 }
 
-void MainWindow::buildViews() {
-  stages_->add(QStringLiteral("timeline"), tr("Timeline"),
-               tr("What every rank did when, and how collectives overlap with the backward"),
-               timeline_);
-}
-
 QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* widget,
                                  Qt::DockWidgetArea area) {
   auto* dock = new QDockWidget(title, this);
@@ -80,7 +77,16 @@ void MainWindow::buildDocks() {
   inspector_ = new InspectorPanel;
   log_ = new LogPanel;
   problems_ = new ProblemsPanel;
+  setup_ = new SetupPanel({.rank = programs_.rank,
+                           .hookscan = QString(),
+                           .drafts = paths_.runs + QStringLiteral("/drafts")});
+  hookManager_ = new HookManagerPanel({.lockstep = programs_.lockstep, .folder = {}, .scan = {}});
   runsDock_ = addDock("runsDock", tr("Runs"), runs_, Qt::LeftDockWidgetArea);
+  setupDock_ = addDock("setupDock", tr("Setup"), setup_, Qt::LeftDockWidgetArea);
+  hooksDock_ = addDock("hooksDock", tr("Hooks"), hookManager_, Qt::LeftDockWidgetArea);
+  tabifyDockWidget(runsDock_, setupDock_);
+  tabifyDockWidget(setupDock_, hooksDock_);
+  runsDock_->raise();
   inspectorDock_ = addDock("inspectorDock", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
   logDock_ = addDock("logDock", tr("Log"), log_, Qt::BottomDockWidgetArea);
   problemsDock_ = addDock("problemsDock", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
@@ -165,7 +171,7 @@ void MainWindow::showPage(Page page) {
     // What speaks of an open run has nothing to say here; it comes back as it was.
     viewDocks_ = saveState();
     for (QDockWidget* dock : findChildren<QDockWidget*>()) {
-      if (dock != runsDock_ && dock != problemsDock_) {
+      if (dock == inspectorDock_ || dock == logDock_) {
         dock->hide();
       }
     }
@@ -195,6 +201,16 @@ void MainWindow::chooseRunFile() {
   }
 }
 
+base::Status MainWindow::saveView(const QString& path) {
+  std::vector<PicturedRun> runs{{session_->model(), session_->analyser()->latest()}};
+  for (std::size_t i = 0; i < compare_->runs().count(); ++i) {
+    runs.push_back({compare_->runs().other(i), compare_->runs().analysed(i)});
+  }
+  const auto picture = viewPicture(stages_->current(), runs, QSize(stages_->width(), 0),
+                                   appearance_.theme(), session_->state()->range());
+  return picture.ok() ? savePicture(picture.value(), path) : base::Status(picture.error());
+}
+
 void MainWindow::exportPicture() {
   if (!session_) {
     return;
@@ -210,8 +226,7 @@ void MainWindow::exportPicture() {
   if (QFileInfo(path).suffix().isEmpty()) {
     path += '.' + chosen.section(' ', 0, 0).toLower();
   }
-  const auto saved = saveTimeline(*session_->model(), path, QSize(timeline_->width(), 0),
-                                  appearance_.theme(), session_->state()->range());
+  const auto saved = saveView(path);
   if (saved.ok()) {
     statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
   } else {

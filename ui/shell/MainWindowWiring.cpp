@@ -63,7 +63,8 @@ void MainWindow::wireCommands() {
                            .arg(QCoreApplication::applicationVersion()));
   });
   QMenu* recent = commands_->fillMenus(
-      *this, {runsDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
+      *this, {runsDock_->toggleViewAction(), setupDock_->toggleViewAction(),
+              hooksDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
               logDock_->toggleViewAction(), problemsDock_->toggleViewAction()});
   connect(recent, &QMenu::aboutToShow, this, [this, recent] {
     recent->clear();

@@ -201,9 +201,9 @@ TEST(CompareTest, ReasonsAreRankedAndAddUpToTheDifference) {
   ASSERT_EQ(why.reasons.size(), 3u);
   EXPECT_EQ(why.reasons[0].key, (CauseKey{Cause::kOther}));
   EXPECT_EQ(why.reasons[1].key, (CauseKey{Cause::kWaiting, 3, 1}));
-  EXPECT_EQ(why.reasons[1].sentence,
-            "Exposed waiting for rank 1 in bucket 3 takes 1.00 ms more a step in B than in A "
-            "(0.50 \u2192 1.50 ms).");
+  EXPECT_EQ(
+      why.reasons[1].sentence,
+      "Exposed waiting for rank 1 in bucket 3 takes 1.00 ms more a step (0.50 \u2192 1.50 ms).");
   EXPECT_EQ(why.reasons[1].place->rank, 0);
   EXPECT_EQ(why.reasons[1].place->step, 1u);
   EXPECT_EQ(why.reasons[2].key, (CauseKey{Cause::kTransfer, 3}));

@@ -23,7 +23,8 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 TEST(GradientTallyTest, MeasuresWhatIsFiniteAndCountsTheRest) {
   GradientTally tally;
   tally.add(4, at::tensor({3.0f, -4.0f}), 1);
-  tally.add(5, at::tensor({kNan, 12.0f, kInfinity, -kInfinity, kNan, 0, 0, 0, 0, 0}), 1);
+  tally.add(5, at::tensor({kNan, 12.0f, kInfinity, -kInfinity, kNan, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f}),
+            1);
   tally.add(6, at::tensor({kNan}), 1);
   const auto bucket = tally.of(2);
   EXPECT_EQ(bucket.bucket, 2);

@@ -121,8 +121,9 @@ TEST(ExperimentText, KnowsTheFaultOfALine) {
 }
 
 TEST(ExperimentText, InlineTablesAreWrittenAnewAndItSaysSo) {
-  ExperimentText text("model = {kind = \"mlp\", layers = [784, 10]} # one line\n"
-                      "faults = [{kind = \"kill\", step = 2}]\nddp.join = true\n");
+  ExperimentText text(
+      "model = {kind = \"mlp\", layers = [784, 10]} # one line\n"
+      "faults = [{kind = \"kill\", step = 2}]\nddp.join = true\n");
   text.remove("model.kind");
   EXPECT_TRUE(text.rewritten());
   EXPECT_EQ(text.text(),

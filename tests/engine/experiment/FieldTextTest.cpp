@@ -5,7 +5,9 @@
 namespace lockstep::experiment {
 namespace {
 
-const Field& field(const char* key) { return *findField(key); }
+const Field& field(const char* key) {
+  return *findField(key);
+}
 
 TEST(FieldText, AFormShowsTextsWithoutQuotesAndListsWithoutBrackets) {
   EXPECT_EQ(typedText(field("model.kind"), "\"mlp\""), "mlp");

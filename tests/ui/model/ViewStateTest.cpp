@@ -73,6 +73,48 @@ TEST(ViewState, FollowingALiveRunLeavesTheUndoStackAlone) {
   EXPECT_EQ(state.range(), (TimeRange{5000, 6000})) << "undoing a selection moves nothing";
 }
 
+TEST(ViewState, AFilterIsUndoneByItselfAndAnEmptyOneIsNone) {
+  ViewState state;
+  int changes = 0;
+  countOf(state, &ViewState::filterChanged, changes);
+  state.setRange({0, 1000});
+  state.setFilter(TimeRange{100, 200});
+  state.setFilter(TimeRange{100, 200});
+  EXPECT_EQ(changes, 1);
+  state.setRange({0, 500});
+  state.setFilter(TimeRange{300, 300});
+  EXPECT_FALSE(state.filter().has_value());
+  state.undoStack().undo();
+  EXPECT_EQ(state.filter(), (TimeRange{100, 200}));
+  EXPECT_EQ(state.range(), (TimeRange{0, 500})) << "undoing a filter moves nothing";
+  state.reset();
+  EXPECT_FALSE(state.filter().has_value());
+}
+
+TEST(ViewState, GoesBackAndForwardAmongWhatWasSeen) {
+  ViewState state;
+  state.setRange({0, 1000}, RangeChange::kSilent);
+  EXPECT_FALSE(state.canGoBack());
+  for (int i = 1; i <= 5; ++i) {
+    state.setRange({10.0 * i, 1000 - 10.0 * i}, RangeChange::kZoom);
+  }
+  state.setRange({5000, 6000});
+  state.goBack();
+  EXPECT_EQ(state.range(), (TimeRange{50, 950})) << "a turn of the wheel is one view";
+  state.goBack();
+  EXPECT_EQ(state.range(), (TimeRange{0, 1000}));
+  state.goBack();
+  EXPECT_EQ(state.range(), (TimeRange{0, 1000}));
+  state.goForward();
+  state.goForward();
+  EXPECT_EQ(state.range(), (TimeRange{5000, 6000}));
+  state.goBack();
+  state.setRange({7000, 8000});
+  EXPECT_FALSE(state.canGoForward()) << "from here on it is another way";
+  state.undoStack().undo();
+  EXPECT_EQ(state.range(), (TimeRange{50, 950}));
+}
+
 TEST(ViewState, EndsFollowingWhenTheUserMoves) {
   ViewState state;
   state.setFollowLive(true);

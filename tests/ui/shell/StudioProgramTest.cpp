@@ -232,9 +232,11 @@ TEST_F(StudioCommandLineTest, RefusesAPictureItCannotDraw) {
   EXPECT_EQ(run({"--picture", "timeline=a.gif", "run.lockstep"}), kBadInput);
   expectOneLine("a picture ends in .png, .svg or .pdf");
   EXPECT_EQ(run({"--picture", "loss=a.png", "run.lockstep"}), kBadInput);
-  expectOneLine("expected timeline=FILE.png");
+  expectOneLine("expected VIEW=FILE.png with a view of timeline, buckets");
   EXPECT_EQ(run({"--picture", "timeline=a.png"}), kBadInput);
-  expectOneLine("--picture needs exactly one RUN");
+  expectOneLine("--picture timeline needs exactly one RUN");
+  EXPECT_EQ(run({"--picture", "compare=a.png", "run.lockstep"}), kBadInput);
+  expectOneLine("--picture compare needs exactly two RUNs, got 1");
 }
 
 TEST_F(StudioCommandLineTest, RefusesASizeThatIsNone) {

@@ -75,6 +75,10 @@ void HookManagerPanel::setExperiment(const QString& file) {
 
 void HookManagerPanel::reload() {
   rejected_.clear();
+  rescan();
+}
+
+void HookManagerPanel::rescan() {
   ticket_ += 1;
   scanning_ = true;
   reload_->setEnabled(false);
@@ -151,8 +155,8 @@ void HookManagerPanel::takeLoaded(const QString& path, const LoadedHook& loaded)
               .arg(name, QString::fromStdString(loaded.library.error)),
           true);
       afterScan_ = QFileInfo(path).completeBaseName();
-      reload();
       rejected_.push_back(loaded.library);
+      rescan();
       return;
     case LoadedHook::Outcome::kExists:
       askToReplace(path, QString::fromStdString(loaded.target));
@@ -172,7 +176,7 @@ void HookManagerPanel::takeLoaded(const QString& path, const LoadedHook& loaded)
           .arg(ids.join(QStringLiteral(", ")),
                QFileInfo(QString::fromStdString(loaded.target)).absolutePath()));
   afterScan_ = ids.value(0);
-  reload();
+  rescan();
 }
 
 void HookManagerPanel::askToReplace(const QString& path, const QString& target) {
@@ -216,7 +220,7 @@ void HookManagerPanel::takeVerdicts(const QString& library,
                                     const QString& error) {
   elapsed_->stop();
   const QString name = QFileInfo(library).fileName();
-  if (error == tr("cancelled")) {
+  if (verifier_.wasCancelled()) {
     model_.setVerifying(QString());
     say(tr("The verification of %1 was cancelled").arg(name));
     changed();

@@ -70,6 +70,7 @@ class HookManagerPanel : public QWidget {
   void buildTable();
   [[nodiscard]] const HookRow* current() const;
   void currentChanged();
+  void rescan();
   void takeScan(std::vector<plugin::FoundLibrary> libraries);
   void loadNext(bool replace);
   void takeLoaded(const QString& path, const LoadedHook& loaded);

@@ -68,6 +68,7 @@ void HookVerifier::start(const QString& library) {
   }
   library_ = library;
   ended_.clear();
+  cancelled_ = false;
   process_ = new QProcess(this);
   process_->setProgram(program_);
   process_->setArguments({"hooks", library, "--verify", "--json"});
@@ -86,7 +87,10 @@ void HookVerifier::start(const QString& library) {
 }
 
 void HookVerifier::cancel() {
-  end(tr("cancelled"));
+  if (process_ != nullptr) {
+    cancelled_ = true;
+    end(tr("it was cancelled"));
+  }
 }
 
 void HookVerifier::end(const QString& sentence) {

@@ -40,6 +40,8 @@ class HookVerifier : public QObject {
   /// Ends what runs and all that it started; `finished` follows.
   void cancel();
   [[nodiscard]] bool isRunning() const { return process_ != nullptr; }
+  /// Whether the last one ended by `cancel`.
+  [[nodiscard]] bool wasCancelled() const { return cancelled_; }
   [[nodiscard]] QString library() const { return library_; }
 
  signals:
@@ -58,6 +60,7 @@ class HookVerifier : public QObject {
   QProcess* process_ = nullptr;
   QTimer* limit_ = nullptr;
   QString ended_;  // why this ended the process; empty: it did not
+  bool cancelled_ = false;
 };
 
 /// Reads what `lockstep hooks --verify --json` prints; nothing when it is no such text.

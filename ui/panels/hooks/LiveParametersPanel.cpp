@@ -277,14 +277,16 @@ void LiveParametersPanel::readLog() {
     const std::string key = "hook." + change->key.toStdString();
     for (Control& control : controls_) {
       if (control.parameter.key == key) {
+        const QString shown = shownIn(control);
+        const bool untouched = shown == control.held || shown == control.wanted;
         bool isNumber = false;
         const double number = change->value.toDouble(&isNumber);
         control.held = isNumber ? textOf(control.parameter.param, number) : change->value;
         if (control.wanted == control.held) {
           control.wanted.clear();
         }
-        if (control.wanted.isEmpty() && !control.editor->hasFocus()) {
-          putBack(control);
+        if (control.wanted.isEmpty() && untouched) {
+          putBack(control);  // what somebody types stays
         }
         showState(control, tr("from step %1 on").arg(change->step));
       }
@@ -316,6 +318,24 @@ void LiveParametersPanel::putBack(Control& control) {
   } else if (auto* line = qobject_cast<QLineEdit*>(control.editor)) {
     line->setText(control.held);
   }
+}
+
+QString LiveParametersPanel::shownIn(const Control& control) {
+  const HookParam& param = control.parameter.param;
+  if (const auto* real = qobject_cast<QDoubleSpinBox*>(control.editor)) {
+    return textOf(param, real->value());
+  }
+  if (const auto* integer = qobject_cast<QSpinBox*>(control.editor)) {
+    return textOf(param, static_cast<double>(integer->value()));
+  }
+  if (const auto* box = qobject_cast<QComboBox*>(control.editor)) {
+    return box->currentText();
+  }
+  if (const auto* check = qobject_cast<QCheckBox*>(control.editor)) {
+    return textOf(param, check->isChecked() ? 1.0 : 0.0);
+  }
+  const auto* line = qobject_cast<QLineEdit*>(control.editor);
+  return line == nullptr ? QString() : line->text();
 }
 
 }  // namespace lockstep::ui

@@ -65,6 +65,7 @@ class LiveParametersPanel : public QWidget {
   void readLog();
   void showState(Control& control, const QString& since = QString());
   void putBack(Control& control);
+  [[nodiscard]] static QString shownIn(const Control& control);
 
   Sender sender_;
   Finder finder_;

@@ -12,6 +12,7 @@
 
 #include "engine/experiment/FieldText.h"
 #include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/SetupDraft.h"
 
 namespace lockstep::ui {
@@ -142,7 +143,7 @@ void FaultList::addBox() {
 
 void FaultList::refresh() {
   while (faults_.size() > draft_.text().faultCount()) {
-    delete faults_.back().box;
+    discard(faults_.back().box);
     faults_.pop_back();
   }
   while (faults_.size() < draft_.text().faultCount()) {

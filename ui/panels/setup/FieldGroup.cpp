@@ -9,6 +9,11 @@
 
 namespace lockstep::ui {
 
+void discard(QWidget* widget) {
+  widget->hide();
+  widget->deleteLater();
+}
+
 FieldGroup::FieldGroup(const QString& title, QWidget* parent)
     : QWidget(parent),
       title_(title),

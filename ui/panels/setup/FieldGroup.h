@@ -8,6 +8,10 @@ class QVBoxLayout;
 
 namespace lockstep::ui {
 
+/// Takes a widget out of the form. It lives on until events that it may be in the midst of are
+/// done.
+void discard(QWidget* widget);
+
 /// A part of the form that opens and closes; its title says what is in it when it is closed.
 /// [ui-thread]
 class FieldGroup : public QWidget {

@@ -8,16 +8,17 @@
 namespace lockstep::ui {
 namespace {
 
-HookAnswer answerTo(experiment::ParseOutcome parsed, const std::string& file,
-                    const plugin::ScanOptions& options) {
+HookAnswer answerTo(const HookQuestion& question, const plugin::ScanOptions& options) {
   HookAnswer answer;
-  answer.libraries = plugin::scanFolders(plugin::pluginFolders(file), options);
-  if (!parsed.mistakes.empty()) {
-    return answer;  // its hooks are not known then
+  answer.libraries = plugin::scanFolders(plugin::pluginFolders(question.file), options);
+  answer.swept = experiment::expandText(question.toml, question.name, question.folder);
+  for (experiment::SweptRun& run : answer.swept.runs) {
+    auto hooks = plugin::resolveHooks(run.parsed, question.file, options);
+    if (&run == &answer.swept.runs.front()) {
+      answer.chosen = std::move(hooks.infos);
+    }
   }
-  answer.chosen = plugin::resolveHooks(parsed, file, options).infos;
-  answer.mistakes = std::move(parsed.mistakes);
-  answer.experiment = std::move(parsed.experiment);
+  answer.swept.gather();
   return answer;
 }
 
@@ -40,17 +41,17 @@ HookCatalog::~HookCatalog() {
   thread_.wait();
 }
 
-void HookCatalog::ask(const experiment::ParseOutcome& parsed, const QString& file) {
+void HookCatalog::ask(HookQuestion question) {
   const int ticket = ++ticket_;
   newest_->store(ticket);
   plugin::ScanOptions options;
   options.hookscan = hookscan_.toStdString();
   QMetaObject::invokeMethod(
-      worker_, [this, ticket, parsed, file = file.toStdString(), options, newest = newest_] {
+      worker_, [this, ticket, question = std::move(question), options, newest = newest_] {
         if (newest->load() != ticket) {
           return;  // a newer question waits
         }
-        auto answer = std::make_shared<HookAnswer>(answerTo(parsed, file, options));
+        auto answer = std::make_shared<HookAnswer>(answerTo(question, options));
         QMetaObject::invokeMethod(this, [this, ticket, answer] {
           if (ticket == ticket_) {
             answeredTicket_ = ticket;

@@ -7,22 +7,31 @@
 #include <memory>
 #include <vector>
 
-#include "engine/experiment/Parse.h"
+#include "engine/experiment/Sweep.h"
 #include "engine/plugin/HookInfo.h"
 #include "engine/plugin/PluginScan.h"
 
 namespace lockstep::ui {
 
-/// What is known of plugins for one state of an experiment.
-struct HookAnswer {
-  std::vector<plugin::FoundLibrary> libraries;  ///< of all plugin folders, refused ones too
-  std::vector<experiment::Mistake> mistakes;    ///< of the experiment's hooks
-  std::vector<plugin::HookInfo> chosen;         ///< of the experiment's hooks; empty = own
-  experiment::Experiment experiment;            ///< with the paths of its own plugins set
+/// An experiment's text, to be checked with all that can be known of it.
+struct HookQuestion {
+  std::string toml;
+  std::string name;    ///< as mistakes call it
+  std::string folder;  ///< of relative paths
+  std::string file;    ///< whose folder may hold plugins of its own; empty = none
 };
 
-/// Asks the plugins what hooks they hold, and checks an experiment's hooks, in a thread of its
-/// own: each library is described by lockstep-hookscan, never opened here. [ui-thread]
+/// What is known for one state of an experiment.
+struct HookAnswer {
+  std::vector<plugin::FoundLibrary> libraries;  ///< of all plugin folders, refused ones too
+  std::vector<plugin::HookInfo> chosen;         ///< of the first run's hooks; empty = own
+  /// Its runs, with the mistakes of all, and the paths of its own plugins set.
+  experiment::SweptExperiment swept;
+};
+
+/// Asks the plugins what hooks they hold, and checks an experiment's hooks in every run of its
+/// sweep, in a thread of its own: each library is described by lockstep-hookscan, never opened
+/// here. [ui-thread]
 class HookCatalog : public QObject {
   Q_OBJECT
 
@@ -31,9 +40,8 @@ class HookCatalog : public QObject {
   explicit HookCatalog(const QString& hookscan, QObject* parent = nullptr);
   ~HookCatalog() override;
 
-  /// Checks the hooks of a parsed experiment; `file` ("" = none) names the folder of its own
-  /// plugins. `answered` follows; of several questions only the last is answered for certain.
-  void ask(const experiment::ParseOutcome& parsed, const QString& file);
+  /// `answered` follows; of several questions only the last is answered for certain.
+  void ask(HookQuestion question);
   /// Whether an answer is still to come.
   [[nodiscard]] bool isAsking() const { return answeredTicket_ != ticket_; }
   [[nodiscard]] const HookAnswer& answer() const { return answer_; }

@@ -4,11 +4,13 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "engine/experiment/FieldText.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 #include "ui/panels/setup/FieldEditor.h"
+#include "ui/panels/setup/FieldGroup.h"
 #include "ui/panels/setup/HookCatalog.h"
 #include "ui/panels/setup/SetupDraft.h"
 
@@ -63,6 +65,21 @@ HookForm::HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* paren
 std::string HookForm::hookAt(const std::string& prefix) const {
   const Field field = fieldAt("name", prefix);
   return experiment::typedText(field, draft_.text().value(prefix + "name").value_or(field.initial));
+}
+
+const plugin::HookInfo* HookForm::infoAt(const std::string& prefix) const {
+  const std::string hook = hookAt(prefix);
+  if (prefix == "hook.") {
+    // As HookConfig::isOwn, by the text: with a mistake elsewhere there is no parsed hook.
+    const auto pairs = draft_.text().pairs();
+    const bool alone = std::none_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+      return pair.first.starts_with("hook.") && pair.first != "hook.name";
+    });
+    if (alone && (hook == "allreduce" || hook == "noop")) {
+      return nullptr;
+    }
+  }
+  return catalog_.find(hook);
 }
 
 void HookForm::setName(const std::string& prefix, const std::string& toml) {
@@ -124,14 +141,16 @@ void HookForm::addLevel() {
 }
 
 void HookForm::describe(Level& level) {
-  delete level.told;
+  if (level.told != nullptr) {
+    discard(level.told);
+  }
   level.params.clear();
   level.told = new QWidget;
   level.hook = hookAt(level.prefix);
   auto* rows = new QVBoxLayout(level.told);
   rows->setContentsMargins(0, 0, 0, 0);
   rows->setSpacing(0);
-  const plugin::HookInfo* info = catalog_.find(level.hook);
+  const plugin::HookInfo* info = infoAt(level.prefix);
   level.known = info != nullptr;
   if (info != nullptr) {
     auto* about = new QLabel(QStringLiteral("<b>%1</b> %2, %3. %4")
@@ -166,7 +185,7 @@ void HookForm::refresh() {
     }
   }
   while (levels_.size() > depth) {
-    delete levels_.back().box;
+    discard(levels_.back().box);
     levels_.pop_back();
   }
   while (levels_.size() < depth) {
@@ -174,7 +193,7 @@ void HookForm::refresh() {
   }
   const QStringList names = catalog_.hookNames();
   for (Level& level : levels_) {
-    const bool known = catalog_.find(hookAt(level.prefix)) != nullptr;
+    const bool known = infoAt(level.prefix) != nullptr;
     if (hookAt(level.prefix) != level.hook || known != level.known) {
       describe(level);
     }
@@ -188,7 +207,7 @@ void HookForm::refresh() {
   }
   offered_ = names;
   filter(needle_, advanced_);
-  const plugin::HookInfo* innermost = catalog_.find(levels_.back().hook);
+  const plugin::HookInfo* innermost = infoAt(levels_.back().prefix);
   addInner_->setVisible(innermost != nullptr && (innermost->caps & LOCKSTEP_CAP_INNER) != 0);
   removeInner_->setVisible(levels_.size() > 1);
 }

@@ -9,6 +9,10 @@
 class QPushButton;
 class QVBoxLayout;
 
+namespace lockstep::plugin {
+struct HookInfo;
+}
+
 namespace lockstep::ui {
 
 class FieldEditor;
@@ -50,6 +54,8 @@ class HookForm : public QWidget {
   void connectKey(FieldEditor* editor);
   void setName(const std::string& prefix, const std::string& toml);
   [[nodiscard]] std::string hookAt(const std::string& prefix) const;
+  /// What the plugin of the hook there says of it; null for the engine's own and unknown ones.
+  [[nodiscard]] const plugin::HookInfo* infoAt(const std::string& prefix) const;
 
   SetupDraft& draft_;
   const HookCatalog& catalog_;

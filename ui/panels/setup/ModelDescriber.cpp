@@ -56,7 +56,7 @@ void ModelDescriber::ask(const experiment::Experiment& experiment) {
   if (rank_.isEmpty()) {
     return;
   }
-  experiment::Experiment bare;  // what does not change the shapes is left as it is by default
+  experiment::Experiment bare;  // what does not change the shapes does not ask anew
   bare.model = experiment.model;
   bare.data = experiment.data;
   bare.train.steps = 1;
@@ -64,8 +64,8 @@ void ModelDescriber::ask(const experiment::Experiment& experiment) {
   if (toml == asked_) {
     return;
   }
-  asked_ = toml;
-  toml_ = std::move(toml);
+  asked_ = std::move(toml);
+  toml_ = experiment::toToml(experiment);
   drop();
   timer_.start();
   emit changed();

@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QSaveFile>
+#include <algorithm>
 
 #include "engine/experiment/FieldText.h"
 
@@ -81,26 +82,40 @@ void SetupDraft::restart(std::string text) {
 }
 
 void SetupDraft::read() {
-  const QString folder = path_.isEmpty() ? QDir::currentPath() : QFileInfo(path_).absolutePath();
-  parsed_ = experiment::parseText(text().text(), title().toStdString(), folder.toStdString());
-  hookMistakes_.clear();
-  gather();
-}
-
-void SetupDraft::gather() {
+  parsed_ = experiment::parseText(text().text(), title().toStdString(), folder().toStdString());
   mistakes_ = parsed_.mistakes;
-  mistakes_.insert(mistakes_.end(), hookMistakes_.begin(), hookMistakes_.end());
 }
 
-void SetupDraft::setHookMistakes(std::vector<experiment::Mistake> mistakes) {
-  hookMistakes_ = std::move(mistakes);
-  gather();
+QString SetupDraft::folder() const {
+  return path_.isEmpty() ? QDir::currentPath() : QFileInfo(path_).absolutePath();
+}
+
+void SetupDraft::addMistakes(std::vector<experiment::Mistake> mistakes) {
+  mistakes_ = parsed_.mistakes;
+  for (auto& mistake : mistakes) {
+    const bool known = std::any_of(mistakes_.begin(), mistakes_.end(), [&](const auto& other) {
+      return other.message() == mistake.message();
+    });
+    if (!known) {
+      mistakes_.push_back(std::move(mistake));
+    }
+  }
   emit changed();
+}
+
+QString SetupDraft::mistakeOfAxis(const std::string& key) const {
+  for (const auto& mistake : mistakes_) {
+    if (mistake.key == "sweep." + key ||
+        (mistake.key == key && text().isLineOf("sweep." + key, mistake.line))) {
+      return QString::fromStdString(mistake.text);
+    }
+  }
+  return {};
 }
 
 QString SetupDraft::mistakeOf(const std::string& key) const {
   for (const auto& mistake : mistakes_) {
-    if (mistake.key == key) {
+    if (mistake.key == key && !text().isLineOf("sweep." + key, mistake.line)) {
       return QString::fromStdString(mistake.text);
     }
   }

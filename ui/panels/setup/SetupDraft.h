@@ -40,8 +40,12 @@ class SetupDraft : public QObject {
   [[nodiscard]] const experiment::ExperimentText& text() const { return current().text; }
   /// The experiment, or mistakes and defaults.
   [[nodiscard]] const experiment::ParseOutcome& parsed() const { return parsed_; }
-  /// Everything that is wrong: the parser's, then what was found by `setHookMistakes`.
+  /// Everything that is wrong: the parser's, then what `addMistakes` was given.
   [[nodiscard]] const std::vector<experiment::Mistake>& mistakes() const { return mistakes_; }
+  /// What is wrong with one key that the sweep varies, or with its list of values.
+  [[nodiscard]] QString mistakeOfAxis(const std::string& key) const;
+  /// The folder that relative paths in the experiment start from.
+  [[nodiscard]] QString folder() const;
   /// What is wrong with one key; empty when nothing is.
   [[nodiscard]] QString mistakeOf(const std::string& key) const;
   /// The same for a key of one fault ("kind"), or of the fault as a whole ("").
@@ -61,8 +65,9 @@ class SetupDraft : public QObject {
   void redo();
   void undoOrRedo(bool redoes) { redoes ? redo() : undo(); }
 
-  /// What whoever knows the plugins found in the text as it stands.
-  void setHookMistakes(std::vector<experiment::Mistake> mistakes);
+  /// What was found in the text as it stands by who asked the plugins, and went through the runs
+  /// of its sweep; those of the parser may be among them.
+  void addMistakes(std::vector<experiment::Mistake> mistakes);
 
  signals:
   /// The text or what is known of it changed.
@@ -77,14 +82,12 @@ class SetupDraft : public QObject {
   [[nodiscard]] const Step& current() const { return steps_[at_]; }
   void restart(std::string text);
   void read();
-  void gather();
 
   QString path_;
   std::string saved_;
   std::vector<Step> steps_;
   std::size_t at_ = 0;
   experiment::ParseOutcome parsed_;
-  std::vector<experiment::Mistake> hookMistakes_;
   std::vector<experiment::Mistake> mistakes_;
 };
 

@@ -1,6 +1,7 @@
 #include "ui/panels/setup/SetupPanel.h"
 
 #include <QCheckBox>
+#include <QDateTime>
 #include <QDir>
 #include <QDragEnterEvent>
 #include <QFile>
@@ -11,8 +12,10 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QScrollArea>
+#include <QTabWidget>
 #include <QUrl>
 #include <algorithm>
+#include <utility>
 
 #include "engine/experiment/FieldText.h"
 #include "ui/panels/setup/BucketPreview.h"
@@ -35,8 +38,12 @@ SetupPanel::SetupPanel(SetupPaths paths, QWidget* parent)
   makeGroups();
   makeBottom();
   connect(&draft_, &SetupDraft::changed, this, &SetupPanel::refresh);
-  connect(&catalog_, &HookCatalog::answered, this,
-          [this] { draft_.setHookMistakes(catalog_.answer().mistakes); });
+  connect(&catalog_, &HookCatalog::answered, this, [this] {
+    draft_.addMistakes(catalog_.answer().swept.mistakes);
+    if (std::exchange(runWhenKnown_, false)) {
+      run();
+    }
+  });
   connect(&describer_, &ModelDescriber::changed, this,
           [this] { preview_->show(draft_.parsed().experiment); });
   refresh();
@@ -63,6 +70,16 @@ bool SetupPanel::open(const QString& path) {
     emit failed(QString::fromStdString(opened.error().message()));
   }
   return opened.ok();
+}
+
+void SetupPanel::openAndRun(const QString& path) {
+  if (!open(path)) {
+    return;
+  }
+  runWhenKnown_ = catalog_.isAsking();
+  if (!runWhenKnown_) {
+    run();
+  }
 }
 
 void SetupPanel::newExperiment() {
@@ -121,9 +138,11 @@ QString SetupPanel::reasonAgainstRun() const {
     return mistakes.size() == 1 ? first
                                 : tr("%1 mistakes, the first: %2").arg(mistakes.size()).arg(first);
   }
-  if (catalog_.isAsking() && !draft_.parsed().experiment.hook.isOwn()) {
-    return tr("Asking the plugin of hook %1…")
-        .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
+  const bool own = draft_.parsed().experiment.hook.isOwn();
+  if (catalog_.isAsking() && (!own || runCount() > 1)) {
+    return own ? tr("Checking the runs of the sweep…")
+               : tr("Asking the plugin of hook %1…")
+                     .arg(QString::fromStdString(draft_.parsed().experiment.hook.name));
   }
   return {};
 }
@@ -136,7 +155,7 @@ void SetupPanel::blockRun(const QString& reason) {
 QString SetupPanel::writeDraft(const QString& name, const std::string& toml) {
   QString plain;
   for (const QChar letter : name) {
-    const bool kept = letter.isLetterOrNumber() || QStringLiteral("-_.=").contains(letter);
+    const bool kept = letter.isLetterOrNumber() || QStringLiteral("-_.=,").contains(letter);
     plain += kept ? letter : QChar('-');
   }
   QDir().mkpath(paths_.drafts);
@@ -160,34 +179,69 @@ QString SetupPanel::writeDraft(const QString& name, const std::string& toml) {
   }
 }
 
+std::size_t SetupPanel::runCount() const {
+  std::size_t runs = 1;
+  for (const auto& axis : draft_.parsed().sweep) {
+    runs *= axis.values.size();
+  }
+  return runs;
+}
+
 QStringList SetupPanel::filesToRun() {
+  if (!draft_.parsed().sweep.empty()) {
+    QStringList files;
+    experiment::SweptExperiment swept = catalog_.answer().swept;
+    const std::string name = swept.runs.front().parsed.experiment.name;
+    swept.nameRuns(name + ' ' +
+                   QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss").toStdString());
+    for (const experiment::SweptRun& run : swept.runs) {
+      const QString path =
+          writeDraft(QString::fromStdString(name + '-' + experiment::fileNamePart(run.label)),
+                     experiment::toToml(run.parsed.experiment));
+      if (path.isEmpty()) {
+        return {};
+      }
+      files << path;
+    }
+    return files;
+  }
   if (!draft_.isDirty() && !draft_.path().isEmpty()) {
     return {draft_.path()};
   }
   // Relative paths and plugins beside the file are settled, since the draft stands elsewhere.
-  const auto& experiment = draft_.parsed().experiment.hook.isOwn() ? draft_.parsed().experiment
-                                                                   : catalog_.answer().experiment;
+  const auto& experiment = draft_.parsed().experiment.hook.isOwn()
+                               ? draft_.parsed().experiment
+                               : catalog_.answer().swept.runs.front().parsed.experiment;
   const QString path =
       writeDraft(QString::fromStdString(experiment.name), experiment::toToml(experiment));
   return path.isEmpty() ? QStringList() : QStringList(path);
 }
 
 void SetupPanel::run() {
-  if (!reasonAgainstRun().isEmpty() || !blocked_.isEmpty()) {
+  if (!reasonAgainstRun().isEmpty()) {
     return;
   }
-  for (const QString& file : filesToRun()) {
-    emit runRequested(file);
+  const QStringList files = blocked_.isEmpty() || runCount() > 1 ? filesToRun() : QStringList();
+  if (runCount() > 1) {
+    queueFiles(files);
+  } else if (!files.isEmpty()) {
+    emit runRequested(files.front());
   }
 }
 
 void SetupPanel::queueRun() {
-  if (!reasonAgainstRun().isEmpty()) {
-    return;
+  if (reasonAgainstRun().isEmpty()) {
+    queueFiles(filesToRun());
   }
-  for (const QString& file : filesToRun()) {
+}
+
+void SetupPanel::queueFiles(const QStringList& files) {
+  for (const QString& file : files) {
     queue_.add(file);
     emit queueRequested(file);
+  }
+  if (queue_.rowCount() > 0) {
+    tabs_->setCurrentIndex(1);
   }
 }
 

@@ -25,6 +25,7 @@ class FaultList;
 class FieldEditor;
 class FieldGroup;
 class HookForm;
+class SweepEditor;
 
 /// Where the panel finds what it asks, and where it keeps what was run without being saved.
 struct SetupPaths {
@@ -49,6 +50,9 @@ class SetupPanel : public QWidget {
   /// Opens an experiment file, after asking what is to become of changes that are not saved.
   /// Returns whether it is open.
   bool open(const QString& path);
+  /// Opens a file and runs it, all of its sweep where it has one, as soon as its plugins are
+  /// asked; with mistakes it is only opened. For files that are started elsewhere in the window.
+  void openAndRun(const QString& path);
   /// Returns whether changes are saved or may be lost; asks the user when there are any.
   bool mayDiscard();
   /// Why Run does nothing now; empty when it does.
@@ -72,6 +76,7 @@ class SetupPanel : public QWidget {
 
  signals:
   /// The window is to run this file. A draft that is not saved is written to a file of its own.
+  /// The runs of a sweep go through the queue instead, each as a file of its own.
   void runRequested(const QString& tomlPath);
   /// The draft was saved there.
   void saved(const QString& tomlPath);
@@ -98,6 +103,9 @@ class SetupPanel : public QWidget {
   void refreshActions();
   void ask();
   void filter();
+  /// How many runs the experiment stands for.
+  [[nodiscard]] std::size_t runCount() const;
+  void queueFiles(const QStringList& files);
   /// Writes what is to run into files, one a run; empty after `failed`.
   QStringList filesToRun();
   QString writeDraft(const QString& name, const std::string& toml);
@@ -125,12 +133,15 @@ class SetupPanel : public QWidget {
   HookForm* hookForm_ = nullptr;
   FieldGroup* faultGroup_ = nullptr;
   FaultList* faultList_ = nullptr;
+  FieldGroup* sweepGroup_ = nullptr;
+  SweepEditor* sweepEditor_ = nullptr;
   QTabWidget* tabs_ = nullptr;
   BucketPreview* preview_ = nullptr;
   QPushButton* run_ = nullptr;
   QPushButton* queueButton_ = nullptr;
   QLabel* reason_ = nullptr;
   QString blocked_;
+  bool runWhenKnown_ = false;
   std::string askedText_;
   QString askedPath_;
 };

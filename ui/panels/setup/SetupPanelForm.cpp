@@ -23,6 +23,7 @@
 #include "ui/panels/setup/HookForm.h"
 #include "ui/panels/setup/RunQueueList.h"
 #include "ui/panels/setup/SetupPanel.h"
+#include "ui/panels/setup/SweepEditor.h"
 
 namespace lockstep::ui {
 namespace {
@@ -43,7 +44,8 @@ constexpr GroupTitle kGroups[] = {{"", "Experiment"},
                                   {"link", "Link"},
                                   {"capture", "Capture"},
                                   {"train", "Train"},
-                                  {"optimizer", "Optimizer"}};
+                                  {"optimizer", "Optimizer"},
+                                  {"sweep", "Sweep"}};
 
 std::string tableOf(const experiment::Field& field) {
   const auto dot = field.key.find('.');
@@ -149,6 +151,12 @@ void SetupPanel::makeGroups() {
       group->add(hookForm_);
       continue;
     }
+    if (std::string_view(table) == "sweep") {
+      sweepGroup_ = group;
+      sweepEditor_ = new SweepEditor(draft_, catalog_);
+      group->add(sweepEditor_);
+      continue;
+    }
     if (std::string_view(table) == "faults") {
       faultGroup_ = group;
       faultList_ = new FaultList(draft_);
@@ -247,6 +255,7 @@ void SetupPanel::refreshFields() {
   }
   hookForm_->refresh();
   faultList_->refresh();
+  sweepEditor_->refresh();
   form_->setEnabled(draft_.text().readable());
 }
 
@@ -254,7 +263,8 @@ void SetupPanel::ask() {
   if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
     askedText_ = draft_.text().text();
     askedPath_ = draft_.path();
-    catalog_.ask(draft_.parsed(), draft_.path());
+    catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
+                  draft_.path().toStdString()});
   }
   if (!draft_.parsed().mistakes.empty()) {
     preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
@@ -280,6 +290,7 @@ void SetupPanel::filter() {
   }
   shown[hookGroup_] = hookForm_->filter(needle, advanced_->isChecked());
   shown[faultGroup_] = searching ? faultList_->filter(needle) : 1;
+  shown[sweepGroup_] = !searching || sweepEditor_->matches(needle) ? 1 : 0;
   int all = 0;
   for (FieldGroup* group : groups_) {
     group->setVisible(shown[group] > 0 || !searching);
@@ -318,6 +329,13 @@ void SetupPanel::refreshSummaries() {
   for (FieldGroup* group : groups_) {
     const Count& count = counts[group];
     QString text = count.written == 0 ? tr("as by default") : tr("%1 set").arg(count.written);
+    if (group == sweepGroup_) {
+      text = runCount() == 1 ? tr("one run") : tr("%1 runs").arg(runCount());
+      if (sweepEditor_->hasMistake()) {
+        group->setSummary(tr("✕ mistake"), true);
+        continue;
+      }
+    }
     if (group == faultGroup_) {
       const auto faults = draft_.text().faultCount();
       text = faults == 0 ? tr("none") : QString::number(faults);
@@ -339,7 +357,9 @@ void SetupPanel::refreshOthers() {
   }
   QStringList lines;
   for (const auto& mistake : draft_.mistakes()) {
-    if (keys.contains(mistake.key)) {
+    const bool ofSweep = mistake.key.starts_with("sweep.") ||
+                         draft_.text().isLineOf("sweep." + mistake.key, mistake.line);
+    if (keys.contains(mistake.key) || (ofSweep && sweepEditor_->hasMistake())) {
       continue;
     }
     QString line = QStringLiteral("✕ ") + QString::fromStdString(mistake.message()).toHtmlEscaped();
@@ -375,11 +395,14 @@ void SetupPanel::refreshActions() {
   undo_->setEnabled(draft_.canUndo());
   redo_->setEnabled(draft_.canRedo());
   const QString wrong = reasonAgainstRun();
-  const QString reason = wrong.isEmpty() ? blocked_ : wrong;
+  const bool sweep = runCount() > 1;  // which goes through the queue, and so may wait
+  const QString reason = wrong.isEmpty() && !sweep ? blocked_ : wrong;
+  run_->setText(sweep ? tr("Run all %1").arg(runCount()) : tr("Run"));
   run_->setEnabled(reason.isEmpty());
   queueButton_->setEnabled(wrong.isEmpty());
   run_->setToolTip(reason.isEmpty()
-                       ? (dirty || draft_.path().isEmpty()
+                       ? (sweep ? tr("Runs all of the sweep, one after the other")
+                          : dirty || draft_.path().isEmpty()
                               ? tr("Runs the experiment as it stands here; the file stays as it is")
                               : tr("Runs %1").arg(draft_.path()))
                        : tr("Cannot run: %1").arg(reason));

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"
@@ -126,7 +128,7 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
   }
   const QString end = msText(story.range.endNs) + QStringLiteral(" ms");
   if (!replayNs) {
-    return end;
+    return QStringLiteral("ends at ") + end;
   }
   QString text = msText(*replayNs) + QStringLiteral(" of ") + end;
   const auto next = std::upper_bound(
@@ -156,6 +158,40 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
       break;
   }
   return text + QStringLiteral(": %1 on rank %2").arg(what).arg(moment.rank);
+}
+
+QStringList longestWaits(const BucketStory& story, int rank, int count) {
+  std::vector<std::pair<double, QString>> waits;
+  const auto add = [&](std::uint64_t ticks, const QString& text) {
+    const double ns = static_cast<double>(ticks) * story.nsPerTick;
+    if (ns > story.range.lengthNs() / 100) {
+      waits.emplace_back(ns, text.arg(formatDuration(ns)));
+    }
+  };
+  for (std::size_t b = 0; b < story.lives.size(); ++b) {
+    const analysis::BucketLife& life = story.lives[b];
+    const analysis::BucketTimes& times = life.ranks[static_cast<std::size_t>(rank)];
+    const QString name = QStringLiteral("bucket %1 ").arg(b);
+    if (times.stallTicks() > 0) {
+      add(times.stallTicks(), name + QStringLiteral("stalled %1 behind bucket ") +
+                                  QString::number(*times.stalledBehind));
+    }
+    if (times.queuedBehind) {
+      add(*times.beganTicks - *times.launchedTicks,
+          name + QStringLiteral("queued %1 behind bucket ") + QString::number(*times.queuedBehind));
+    }
+    if (life.lastRank && *life.lastRank != times.rank && times.beganTicks) {
+      add(*life.metTicks - *times.beganTicks,
+          name + QStringLiteral("waited %1 for rank ") + QString::number(*life.lastRank));
+    }
+  }
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  QStringList texts;
+  for (std::size_t i = 0; i < std::min(waits.size(), static_cast<std::size_t>(count)); ++i) {
+    texts << waits[i].second;
+  }
+  return texts;
 }
 
 QString orderSentence(const BucketStory& story, int rank, OrderAgainst against) {

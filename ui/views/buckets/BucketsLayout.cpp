@@ -10,8 +10,8 @@ using namespace buckets_metrics;
 
 constexpr double kNarrowCell = 3;
 constexpr double kSmallestBand = 34;
-constexpr double kLargestBand = 150;
-constexpr double kLargestRow = 66;
+constexpr double kLargestBand = 260;
+constexpr double kLargestRow = 84;
 constexpr double kDotReach = 7;
 
 }  // namespace
@@ -105,7 +105,7 @@ std::vector<BucketsLayout::Cell> BucketsLayout::cells(int bucket) const {
       cells.back().rect.setRight(rect.right());
       ++cells.back().count;
     } else {
-      cells.push_back({rect, of.parameters[i], 1});
+      cells.push_back({rect, of.parameters[i], 1, i});
     }
   }
   for (Cell& cell : cells) {

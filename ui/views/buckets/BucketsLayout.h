@@ -15,7 +15,7 @@ namespace lockstep::ui {
 /// Sizes of the buckets stage in logical pixels.
 namespace buckets_metrics {
 inline constexpr double kHeader = 44;       ///< titles above, times below
-inline constexpr double kLabelWidth = 134;  ///< names of buckets and ranks at the left
+inline constexpr double kLabelWidth = 152;  ///< names of buckets and ranks at the left
 inline constexpr double kRankGutter = 26;   ///< "r0" before the times
 inline constexpr double kOrderHeader = 26;
 inline constexpr double kMargin = 10;
@@ -55,6 +55,7 @@ class BucketsLayout {
     QRectF rect;
     std::uint32_t parameter = 0;  ///< of a fold: the first
     int count = 1;
+    std::size_t place = 0;  ///< of the first in its bucket
   };
 
   BucketsLayout(const BucketStory& story, QSizeF size, TimeRange shown, double rowScroll,

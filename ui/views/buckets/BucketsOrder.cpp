@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/views/buckets/BucketFacts.h"
@@ -83,11 +84,17 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
   const QRectF inside = band.adjusted(0, 6, 0, -6);
   const auto count = static_cast<double>(story_.bucketOf.size());
   double place = 0;
+  double drawnY = -1;
   for (std::size_t b = 0;
        frame_.against == OrderAgainst::kBuckets && b < story_.layout.buckets.size(); ++b) {
     const auto size = static_cast<double>(story_.layout.buckets[b].parameters.size());
     const double top = inside.top() + place / count * inside.height();
     const double height = size / count * inside.height();
+    place += size;
+    if (height < 1 && std::floor(top) == drawnY) {
+      continue;  // its row of pixels has a bucket already
+    }
+    drawnY = std::floor(top);
     list.fill(QRectF(left + 1, top, band.width() - left - 1, height),
               faint(bucketColour(static_cast<int>(b)),
                     static_cast<int>(b) == frame_.selectedBucket ? 0.26f : 0.10f));
@@ -97,7 +104,6 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
       list.text(QRectF(left + 9, top, 20, height), QString::number(b), palette_.textMuted,
                 FontRole::kSmall);
     }
-    place += size;
   }
   drawBandLabel(list, rank);
 }
@@ -122,6 +128,12 @@ void BucketsScene::drawBandLabel(DisplayList& list, int rank) const {
   if (band.height() >= 54) {
     list.text(QRectF(25, band.top() + 21, width, 15), first, firstInk, FontRole::kSmall);
     list.text(QRectF(25, band.top() + 35, width, 15), second, secondInk, FontRole::kSmall);
+    const double top = band.top() + (second.isEmpty() ? 39 : 53);
+    const int lines = static_cast<int>((band.bottom() - top - 4) / 15);
+    const QStringList waits = longestWaits(story_, rank, std::max(0, std::min(lines, 8)));
+    for (int i = 0; i < waits.size(); ++i) {
+      list.text(QRectF(25, top + 15 * i, width, 15), waits[i], palette_.text, FontRole::kSmall);
+    }
   } else {
     // One line beside the name; the second below it where there is room.
     const double x = 25 + textWidth(name, FontRole::kBold) + 12;
@@ -138,7 +150,7 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
   const bool buckets = frame_.against == OrderAgainst::kBuckets;
   const std::uint64_t now = nowTicks();
   std::optional<QPointF> previous;
-  std::optional<QPointF> drawn;
+  std::pair<bool, bool> previousLook;
   for (const analysis::ReadyGradient& gradient : order.gradients) {
     const auto at = layout_.dot(rank, gradient.parameter, frame_.against);
     if (!at) {
@@ -146,6 +158,15 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
     }
     const bool out = buckets ? gradient.againstBuckets : gradient.againstRegistration;
     const bool past = gradient.ticks <= now;
+    const bool selected = static_cast<int>(gradient.parameter) == frame_.selectedParameter;
+    const bool pointed = static_cast<int>(gradient.parameter) == frame_.hovered.parameter;
+    const auto look = std::pair(out, gradient.againstFirstRank);
+    // Marks of one look on top of each other are drawn once.
+    if (!selected && !pointed && previous && look == previousLook &&
+        std::abs(previous->x() - at->x()) < 0.8 && std::abs(previous->y() - at->y()) < 0.8) {
+      continue;
+    }
+    previousLook = look;
     if (previous) {
       list.line(*previous, *at,
                 !past ? faint(palette_.textMuted, 0.15f)
@@ -154,15 +175,6 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
                 out ? 1.6 : 1);
     }
     previous = at;
-    const bool selected = static_cast<int>(gradient.parameter) == frame_.selectedParameter;
-    const bool pointed = static_cast<int>(gradient.parameter) == frame_.hovered.parameter;
-    const bool plain = !out && !selected && !pointed && !gradient.againstFirstRank;
-    // Dots on top of each other are drawn once.
-    if (plain && drawn && std::abs(drawn->x() - at->x()) < 0.8 &&
-        std::abs(drawn->y() - at->y()) < 0.8) {
-      continue;
-    }
-    drawn = at;
     QColor colour = gradient.bucket == trace::kNoBucket ? palette_.tone(Tone::kNeutral)
                                                         : bucketColour(gradient.bucket);
     colour = past ? colour : faint(colour, 0.25f);

@@ -71,9 +71,11 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
   list.text(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
             QStringLiteral("Bucket %1").arg(bucket), palette_.text, FontRole::kBold);
   const bool replaying = frame_.replayNs && story_.measured();
-  const QString size = QStringLiteral("%1 · %2 par.")
-                           .arg(formatBytes(static_cast<double>(of.bytes)))
-                           .arg(of.parameters.size());
+  const QString size =
+      QStringLiteral("%1 · %2 %3")
+          .arg(formatBytes(static_cast<double>(of.bytes)))
+          .arg(of.parameters.size())
+          .arg(of.parameters.size() == 1 ? QStringLiteral("param") : QStringLiteral("params"));
   list.text(QRectF(25, row.top() + 20, kLabelWidth - 28, 15), replaying ? stageText(bucket) : size,
             replaying ? palette_.text : palette_.textMuted, FontRole::kSmall);
   if (row.height() >= 52) {
@@ -87,65 +89,111 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
 }
 
 void BucketsScene::drawCells(DisplayList& list, int bucket) const {
-  for (const BucketsLayout::Cell& cell : layout_.cells(bucket)) {
+  const std::vector<BucketsLayout::Cell> cells = layout_.cells(bucket);
+  for (const BucketsLayout::Cell& cell : cells) {
     drawCell(list, bucket, cell);
   }
   drawCap(list, bucket);
+  for (const BucketsLayout::Cell& cell : cells) {
+    drawCellText(list, bucket, cell);
+  }
+  drawNamesBeside(list, bucket, cells);
+}
+
+double BucketsScene::readyPart(int bucket, const BucketsLayout::Cell& cell) const {
+  if (!story_.measured()) {
+    return 1;
+  }
+  const auto& order = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
+  const auto first = order.begin() + static_cast<std::ptrdiff_t>(cell.place);
+  int ready = 0;
+  for (auto at = first; at != first + cell.count; ++at) {
+    ready += story_.readyRanks(*at, nowTicks());
+  }
+  return static_cast<double>(ready) / (story_.rankCount() * cell.count);
 }
 
 void BucketsScene::drawCell(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const {
   const QColor full = bucketColour(bucket);
-  const QColor empty = mixed(full, palette_.background, 0.16);
   QRectF rect = cell.rect;
   if (rect.width() > 5) {
     rect.setRight(rect.right() - 1);  // a seam between neighbours
   }
-  const int ranks = std::max(1, story_.rankCount());
-  const std::uint64_t now = nowTicks();
-  const bool recorded = story_.measured();
-  // A fold counts the gradients of all that is in it.
-  const auto& order = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
-  const auto first = std::find(order.begin(), order.end(), cell.parameter);
-  int ready = recorded ? 0 : ranks * cell.count;
-  for (auto at = first; recorded && at != first + cell.count; ++at) {
-    ready += story_.readyRanks(*at, now);
-  }
-  const double part = static_cast<double>(ready) / (ranks * cell.count);
-  const QColor ground = part >= 1 ? full : empty;
-  list.fill(rect, ground, rect.width() > 8 ? 2 : 0);
-  if (part > 0 && part < 1) {
+  const double radius = rect.width() > 8 ? 2 : 0;
+  const double part = readyPart(bucket, cell);
+  list.fill(rect, part >= 1 ? full : mixed(full, palette_.background, 0.16), radius);
+  if (part < 1) {
     list.fill(QRectF(rect.left(), rect.bottom() - rect.height() * part, rect.width(),
                      rect.height() * part),
               full);
+    list.outline(rect, faint(full, 0.7f), radius);
   }
-  if (part < 1) {
-    list.outline(rect, faint(full, 0.7f), rect.width() > 8 ? 2 : 0);
-  }
-  const bool pointed = static_cast<int>(cell.parameter) == frame_.hovered.parameter;
+  const auto& order = story_.layout.buckets[static_cast<std::size_t>(bucket)].parameters;
+  const auto first = order.begin() + static_cast<std::ptrdiff_t>(cell.place);
+  const auto last = first + cell.count;
   const auto selected =
-      std::find(first, first + cell.count, static_cast<std::uint32_t>(frame_.selectedParameter));
-  if (selected != first + cell.count) {
+      std::find(first, last, static_cast<std::uint32_t>(frame_.selectedParameter));
+  if (selected != last) {
     list.outline(rect, palette_.accent, 2);
     list.outline(rect.adjusted(1, 1, -1, -1), palette_.accent, 2);
-  } else if (pointed) {
+  } else if (static_cast<int>(cell.parameter) == frame_.hovered.parameter) {
     list.outline(rect, palette_.hover, 2);
   }
-  if (rect.width() < kTextLeast) {
+}
+
+void BucketsScene::drawCellText(DisplayList& list, int bucket,
+                                const BucketsLayout::Cell& cell) const {
+  QRectF text = cell.rect.adjusted(4, 0, -4, 0);
+  // Beside the line of the cap, on the wider side.
+  if (const auto cap = layout_.xOfCap(bucket); cap && *cap > text.left() && *cap < text.right()) {
+    if (*cap - text.left() > text.right() - *cap) {
+      text.setRight(*cap - 3);
+    } else {
+      text.setLeft(*cap + 4);
+    }
+  }
+  if (text.width() < kTextLeast) {
     return;
   }
-  const QColor ink = part >= 1 ? Palette::textOn(full) : palette_.text;
-  const QString name = cell.count > 1
-                           ? QStringLiteral("%1 parameters").arg(cell.count)
-                           : fittingName(story_.nameOf(cell.parameter), rect.width() - 8);
-  const QRectF text = rect.adjusted(4, 0, -3, 0);
-  const bool twoLines = rect.height() >= 28 && rect.width() > 54 && cell.count == 1;
+  const double part = readyPart(bucket, cell);
+  const QColor ink = part >= 1 ? Palette::textOn(bucketColour(bucket)) : palette_.text;
+  const QString name = cell.count > 1 ? QStringLiteral("%1 parameters").arg(cell.count)
+                                      : fittingName(story_.nameOf(cell.parameter), text.width());
+  const bool twoLines = text.height() >= 28 && text.width() > 46 && cell.count == 1 &&
+                        cell.parameter < story_.parameters.size();
   list.text(twoLines ? QRectF(text.left(), text.center().y() - 14, text.width(), 14) : text, name,
             ink, FontRole::kSmall);
-  if (twoLines && cell.parameter < story_.parameters.size()) {
+  if (twoLines) {
     list.text(QRectF(text.left(), text.center().y(), text.width(), 14),
-              formatBytes(static_cast<double>(story_.parameters[cell.parameter].bytes)),
-              faint(ink, 0.8f), FontRole::kSmall);
+              formatBytes(static_cast<double>(story_.parameters[cell.parameter].bytes)), ink,
+              FontRole::kSmall);
   }
+}
+
+// A bucket of narrow cells says beside them what they are.
+void BucketsScene::drawNamesBeside(DisplayList& list, int bucket,
+                                   const std::vector<BucketsLayout::Cell>& cells) const {
+  const bool named = std::any_of(cells.begin(), cells.end(), [](const BucketsLayout::Cell& cell) {
+    return cell.rect.width() >= kTextLeast + 8;
+  });
+  if (named || cells.empty()) {
+    return;
+  }
+  const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
+  const double cap = layout_.xOfCap(bucket).value_or(0);
+  const double left = std::max(cells.back().rect.right(), cap) + 8;
+  const double width =
+      layout_.mapColumn().right() - left - (cap == 0 && of.limitBytes > 0 ? 80 : 0);
+  QStringList names;
+  for (const std::uint32_t parameter : of.parameters) {
+    names << story_.nameOf(parameter);
+    if (textWidth(names.join(QStringLiteral(", ")), FontRole::kSmall) > width) {
+      break;
+    }
+  }
+  const QRectF row = layout_.row(bucket);
+  list.text(QRectF(left, row.top(), width, row.height()), names.join(QStringLiteral(", ")),
+            palette_.textMuted, FontRole::kSmall);
 }
 
 void BucketsScene::drawCap(DisplayList& list, int bucket) const {
@@ -156,7 +204,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
   if (const auto x = layout_.xOfCap(bucket)) {
     if (end > *x + 1) {
       const QRectF over(QPointF(*x, row.top() + 5), QPointF(end - 1, row.bottom() - 4));
-      list.hatch(over, faint(palette_.background, 0.55f));
+      list.hatch(over, faint(palette_.background, 0.32f));
       list.fill(QRectF(over.left(), over.bottom() - 3, over.width(), 3), palette_.warning);
     } else if (*x > end + 4) {
       list.outline(QRectF(QPointF(end, row.top() + 5), QPointF(*x, row.bottom() - 4)),

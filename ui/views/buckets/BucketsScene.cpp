@@ -47,9 +47,6 @@ void BucketsScene::draw(DisplayList& list) const {
   }
   if (story_.measured()) {
     drawStalls(list);
-    if (!story_.launched()) {
-      drawNothingLaunched(list);
-    }
   }
   list.unclip();
   drawScroll(list, rows, frame_.rowScroll, layout_.maximumRowScroll());
@@ -132,26 +129,8 @@ void BucketsScene::drawTimes(DisplayList& list) const {
   title += QStringLiteral(": ms since its start");
   list.text(QRectF(left + 8, 2, column.right() - left - 12, 20), title, palette_.text,
             FontRole::kBold);
-  double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
-  const auto key = [&](const QString& text, const QColor& colour, bool hatched) {
-    const double width = textWidth(text, FontRole::kSmall);
-    if (x + 18 + width > column.right()) {
-      return;
-    }
-    const QRectF chip(x, 7, 10, 10);
-    list.fill(chip, hatched ? faint(colour, 0.3f) : colour, 2);
-    if (hatched) {
-      list.hatch(chip, colour);
-    }
-    list.text(QRectF(x + 14, 2, width + 2, 20), text, palette_.textMuted, FontRole::kSmall);
-    x += 14 + width + 12;
-  };
-  key(QStringLiteral("fills"), faint(palette_.bucket(0), 0.4f), false);
-  key(QStringLiteral("stalled"), palette_.warning, true);
-  key(QStringLiteral("queued"), palette_.tone(Tone::kNeutral), true);
-  key(QStringLiteral("waits for ranks"), palette_.tone(Tone::kTransfer), true);
-  key(QStringLiteral("transfer"), palette_.tone(Tone::kTransfer), false);
-  key(QStringLiteral("copy out"), palette_.tone(Tone::kCopy), false);
+  const double x = left + 8 + textWidth(title, FontRole::kBold) + 18;
+  drawTimesLegend(list, QRectF(x, 2, column.right() - x, 20));
   list.clip(QRectF(left, 0, frame_.size.width() - left, frame_.size.height()));
   const double step = axis.labelStepNs(70);
   for (const TimeAxis::Tick& tick : axis.ticks(70)) {

@@ -38,14 +38,17 @@ class BucketsScene {
   void drawHeader(DisplayList& list) const;
   void drawTimes(DisplayList& list) const;
   void drawLegend(DisplayList& list, QRectF rect) const;
+  void drawTimesLegend(DisplayList& list, QRectF rect) const;
   void drawRow(DisplayList& list, int bucket) const;
   void drawLabel(DisplayList& list, int bucket, const QRectF& row) const;
   void drawCells(DisplayList& list, int bucket) const;
   void drawCell(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const;
+  void drawCellText(DisplayList& list, int bucket, const BucketsLayout::Cell& cell) const;
+  void drawNamesBeside(DisplayList& list, int bucket,
+                       const std::vector<BucketsLayout::Cell>& cells) const;
   void drawCap(DisplayList& list, int bucket) const;
   void drawStrip(DisplayList& list, int bucket, int rank) const;
   void drawStalls(DisplayList& list) const;
-  void drawNothingLaunched(DisplayList& list) const;
   void drawOrder(DisplayList& list) const;
   void drawBand(DisplayList& list, int rank) const;
   void drawBandLabel(DisplayList& list, int rank) const;
@@ -55,6 +58,8 @@ class BucketsScene {
   void drawScroll(DisplayList& list, const QRectF& area, double scroll, double maximum) const;
 
   [[nodiscard]] QColor bucketColour(int bucket) const;
+  /// On how large a part of its ranks and parameters a cell is ready, 0..1.
+  [[nodiscard]] double readyPart(int bucket, const BucketsLayout::Cell& cell) const;
   [[nodiscard]] QString stageText(int bucket) const;
   [[nodiscard]] std::uint64_t nowTicks() const;
 

@@ -62,16 +62,11 @@ BucketsTable::BucketsTable(QWidget* parent)
 void BucketsTable::setStory(std::shared_ptr<const BucketStory> story) {
   const QScopedValueRollback quiet(quiet_, true);
   story_ = story;
+  const bool wasEmpty = model_.rowCount() == 0;
   const int before = model_.columnCount();
   model_.setStory(std::move(story));
-  if (model_.columnCount() != before || before == 0) {
-    const int em = fontMetrics().horizontalAdvance('m');
-    for (int column = 0; column < model_.columnCount(); ++column) {
-      view_->setColumnWidth(column, column == BucketsTableModel::kParameter ? 16 * em
-                                    : column == BucketsTableModel::kBucket  ? 6 * em
-                                    : column == model_.orderColumn()        ? 8 * em
-                                                                            : 11 * em);
-    }
+  if (model_.columnCount() != before || wasEmpty) {
+    view_->resizeColumnsToContents();
   }
 }
 

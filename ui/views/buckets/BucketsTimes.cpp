@@ -99,25 +99,47 @@ void BucketsScene::drawStalls(DisplayList& list) const {
       }
       const QRectF from = layout_.strip(*times.stalledBehind, static_cast<int>(r));
       const QRectF to = layout_.strip(static_cast<int>(b), static_cast<int>(r));
+      if (to.top() < column.top() || from.bottom() > column.bottom()) {
+        continue;
+      }
       list.line({x, from.bottom()}, {x, to.top()}, palette_.warning, 1);
       list.polygon({{x - 4, to.top() - 5}, {x + 4, to.top() - 5}, {x, to.top()}}, palette_.warning);
     }
   }
 }
 
-void BucketsScene::drawNothingLaunched(DisplayList& list) const {
-  const QRectF column = layout_.timesColumn();
-  const QString text =
-      !story_.finished ? QStringLiteral("No bucket was launched before the run broke off")
-      : story_.config && story_.config->syncEvery > 1
-          ? QStringLiteral(
-                "Gradients are accumulated in this iteration (no_sync): no bucket is "
-                "launched")
-          : QStringLiteral("No bucket was launched in this iteration");
-  const QRectF line(column.left() + 6, column.top() + std::min(26.0, column.height() / 3),
-                    column.width() - 12, 20);
-  list.fill(line.adjusted(-4, -2, 4, 2), palette_.surface, 4);
-  list.text(line, text, palette_.text, FontRole::kNormal, Qt::AlignCenter);
+// What the bars mean; or why there are none.
+void BucketsScene::drawTimesLegend(DisplayList& list, QRectF rect) const {
+  if (!story_.launched()) {
+    const QString text =
+        !story_.finished ? QStringLiteral("no bucket was launched before it broke off")
+        : story_.config && story_.config->syncEvery > 1
+            ? QStringLiteral("gradients are accumulated (no_sync): no bucket is launched")
+            : QStringLiteral("no bucket was launched");
+    list.text(rect, text, palette_.warning, FontRole::kSmall);
+    return;
+  }
+  double x = rect.left();
+  const auto key = [&](const QString& text, const QColor& colour, bool hatched) {
+    const double width = textWidth(text, FontRole::kSmall);
+    if (x + 18 + width > rect.right()) {
+      return;
+    }
+    const QRectF chip(x, rect.center().y() - 5, 10, 10);
+    list.fill(chip, hatched ? faint(colour, 0.3f) : colour, 2);
+    if (hatched) {
+      list.hatch(chip, colour);
+    }
+    list.text(QRectF(x + 14, rect.top(), width + 2, rect.height()), text, palette_.textMuted,
+              FontRole::kSmall);
+    x += 14 + width + 12;
+  };
+  key(QStringLiteral("fills"), mixed(palette_.bucket(0), palette_.background, 0.42), false);
+  key(QStringLiteral("stalled"), palette_.warning, true);
+  key(QStringLiteral("queued"), palette_.tone(Tone::kNeutral), true);
+  key(QStringLiteral("waits for ranks"), palette_.tone(Tone::kTransfer), true);
+  key(QStringLiteral("transfer"), palette_.tone(Tone::kTransfer), false);
+  key(QStringLiteral("copy out"), palette_.tone(Tone::kCopy), false);
 }
 
 }  // namespace lockstep::ui

@@ -2,13 +2,15 @@
 
 #include <QButtonGroup>
 #include <QComboBox>
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QStyle>
 #include <QToolButton>
 #include <cmath>
+
+#include "ui/views/buckets/ReplayIcons.h"
 
 namespace lockstep::ui {
 namespace {
@@ -50,8 +52,6 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   against_->addItem(tr("Against registration"));
   against_->setToolTip(tr("The order that the ready order is held against (O)"));
   against_->setAccessibleName(tr("Order to compare with"));
-  back_->setIcon(style()->standardIcon(QStyle::SP_MediaSkipBackward));
-  forward_->setIcon(style()->standardIcon(QStyle::SP_MediaSkipForward));
   slider_->setObjectName("replaySlider");
   slider_->setRange(0, kSliderSteps);
   slider_->setValue(kSliderSteps);
@@ -60,6 +60,7 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   slider_->setAccessibleName(tr("Moment of the iteration"));
   text_->setObjectName("replayText");
   text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
+  drawIcons();
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 8, 3);
   row->setSpacing(4);
@@ -104,10 +105,27 @@ void BucketsToolbar::setReplay(bool possible, double part, bool playing, const Q
   for (QWidget* control : std::initializer_list<QWidget*>{slider_, back_, play_, forward_}) {
     control->setEnabled(possible);
   }
-  play_->setIcon(style()->standardIcon(playing ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
+  if (playing != playing_) {
+    playing_ = playing;
+    drawIcons();
+  }
   play_->setToolTip(playing ? tr("Pause (Space)") : tr("Play the iteration (Space)"));
   text_->setText(text);
   text_->setToolTip(text);
+}
+
+void BucketsToolbar::drawIcons() {
+  const QColor colour = palette().color(QPalette::ButtonText);
+  back_->setIcon(replayIcon(ReplayIcon::kBack, colour));
+  play_->setIcon(replayIcon(playing_ ? ReplayIcon::kPause : ReplayIcon::kPlay, colour));
+  forward_->setIcon(replayIcon(ReplayIcon::kForward, colour));
+}
+
+void BucketsToolbar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) {
+    drawIcons();
+  }
 }
 
 }  // namespace lockstep::ui

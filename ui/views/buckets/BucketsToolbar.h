@@ -30,7 +30,12 @@ class BucketsToolbar : public QWidget {
   void playPressed();
   void stepPressed(int direction);
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void drawIcons();
+
   QToolButton* initial_;
   QToolButton* rebuilt_;
   QComboBox* against_;
@@ -39,6 +44,7 @@ class BucketsToolbar : public QWidget {
   QToolButton* forward_;
   QSlider* slider_;
   QLabel* text_;
+  bool playing_ = false;
 };
 
 }  // namespace lockstep::ui

@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kPad = 10;
 constexpr double kLine = 18;   // height of a line of small text
-constexpr double kStrip = 78;  // of one curve, its title included
+constexpr double kStrip = 78;  // of one curve at least, its title included
+constexpr double kMostStrip = 170;
 
 QString tr(const char* text) {
   return QCoreApplication::translate("HooksView", text);
@@ -184,36 +185,38 @@ void drawChanges(DisplayList& list, const QRectF& plot, const HooksContent& cont
 }  // namespace
 
 double curvesHeight(const HooksContent& content) {
-  const auto strips = static_cast<double>(std::max<std::size_t>(1, stripsOf(content).size()));
-  return 2 * kPad + 2 * kLine + 4 + strips * kStrip + kLine;
+  const std::size_t strips = stripsOf(content).size();
+  return strips == 0 ? 2 * kPad + kLine
+                     : 2 * kPad + 3 * kLine + 4 + static_cast<double>(strips) * kStrip;
 }
 
 void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& content,
                 const Palette& palette) {
   const QRectF inner = rect.adjusted(kPad, kPad, -kPad, -kPad);
-  list.text(QRectF(inner.left(), inner.top(), inner.width(), kLine),
-            tr("What the hook counts, over the steps"), palette.text, FontRole::kBold);
   const std::vector<Strip> strips = stripsOf(content);
+  const QRectF title(inner.left(), inner.top(), inner.width(), kLine);
   if (strips.empty()) {
-    list.text(inner, tr("The hook reports no numbers of its own"), palette.textMuted,
-              FontRole::kNormal, Qt::AlignHCenter | Qt::AlignVCenter);
+    list.text(title, tr("The hook reports no numbers of its own"), palette.textMuted);
     return;
   }
+  list.text(title, tr("What the hook counts, over the steps"), palette.text, FontRole::kBold);
   const double lastStep = lastStepOf(content);
   const double labels = inner.top() + kLine + 2;
   const double top = labels + kLine + 2;
-  const double height = (inner.bottom() - kLine - top) / static_cast<double>(strips.size());
+  const double height =
+      std::min(kMostStrip, (inner.bottom() - kLine - top) / static_cast<double>(strips.size()));
+  const double bottom = top + height * static_cast<double>(strips.size());
   for (std::size_t i = 0; i < strips.size(); ++i) {
     drawStrip(list,
               QRectF(inner.left(), top + static_cast<double>(i) * height, inner.width(), height),
               strips[i], content, lastStep, palette);
   }
-  const QRectF plot(inner.left() + 66, top, inner.width() - 76, inner.bottom() - kLine - top - 10);
+  const QRectF plot(inner.left() + 66, top, inner.width() - 76, bottom - top - 10);
   drawChanges(list, plot, content, lastStep, labels, palette);
   const double step = niceStep(lastStep, std::max(2, int(plot.width() / 80)));
   for (double at = 0; at <= lastStep; at += step) {
     list.text(
-        QRectF(plot.left() + at / lastStep * plot.width() - 40, inner.bottom() - kLine, 80, kLine),
+        QRectF(plot.left() + at / lastStep * plot.width() - 40, bottom, 80, kLine),
         at == 0 ? tr("step 0") : QString::number(at), palette.textMuted, FontRole::kSmall,
         Qt::AlignHCenter | Qt::AlignVCenter);
   }

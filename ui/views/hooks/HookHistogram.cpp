@@ -96,7 +96,7 @@ void drawQuantiles(DisplayList& list, const QRectF& plot, double labelTop, const
   for (auto line = std::rbegin(lines); line != std::rend(lines); ++line) {
     const double x =
         plot.left() + (line->second - range.from) / (range.to - range.from) * plot.width();
-    list.line(QPointF(x, labelTop + kLine), QPointF(x, plot.bottom()), colour, 1.5);
+    list.line(QPointF(x, plot.top()), QPointF(x, plot.bottom()), colour, 1.5);
     const QString label =
         prefix + QLatin1String(line->first) + QLatin1Char(' ') + msText(line->second);
     const double width = textWidth(label, FontRole::kSmall) + 4;

@@ -43,7 +43,7 @@ QString orUnknown(const std::optional<double>& ms) {
   return ms ? msText(*ms) : tr("not known");
 }
 
-/// Bytes before and after, as far as they are known: "247 KB → 4.9 KB, 50 : 1".
+/// Bytes before and after, as far as they are known: "50 : 1, 247 KB → 4.9 KB".
 QString bytesText(std::optional<std::uint64_t> before, double after) {
   if (!before) {
     return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
@@ -51,9 +51,9 @@ QString bytesText(std::optional<std::uint64_t> before, double after) {
   if (after <= 0) {
     return tr("%1 → nothing sent").arg(formatBytes(static_cast<double>(*before)));
   }
-  return tr("%1 → %2, %3")
-      .arg(formatBytes(static_cast<double>(*before)), formatBytes(after),
-           ratioText(static_cast<double>(*before) / after));
+  return tr("%1, %2 → %3")
+      .arg(ratioText(static_cast<double>(*before) / after),
+           formatBytes(static_cast<double>(*before)), formatBytes(after));
 }
 
 QString wireText(const HookRun& run, std::optional<int> rank) {
@@ -66,12 +66,11 @@ QString wireText(const HookRun& run, std::optional<int> rank) {
   return formatBytes(static_cast<double>(at->bytes) / run.steps);
 }
 
-double stackedMs(const analysis::HookBucket& bucket) {
-  double sum = 0;
-  for (const analysis::Durations& phase : bucket.phases) {
-    sum += phase.p50;
-  }
-  return sum;
+// Medians of phases do not add up to the median of a call. So a bar is as long as the median call,
+// and divided as the time of all calls is.
+double barMs(const analysis::HookBucket& bucket, HookPhase phase) {
+  const auto index = static_cast<std::size_t>(phase);
+  return bucket.share > 0 ? bucket.total.p50 * bucket.shares[index] / bucket.share : 0;
 }
 
 void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
@@ -159,15 +158,23 @@ void HooksScene::layTiles() {
   const int columns = std::clamp(static_cast<int>((width + kGap) / (kTileWidth + kGap)), 1,
                                  static_cast<int>(tiles_.size()));
   const int rows = (static_cast<int>(tiles_.size()) + columns - 1) / columns;
-  const double tileWidth = (width - kGap * (columns - 1)) / columns;
   const double tileHeight =
       kTileLabel + kTileValue * static_cast<double>(content_.sides.size()) + 6;
+  // In one row, those that say more get more.
+  constexpr double kWeights[] = {1.55, 0.8, 1.05, 0.65, 1.35, 0.9};
+  double sum = 0;
+  for (const double weight : kWeights) {
+    sum += weight;
+  }
+  double left = kMargin;
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
-    const auto column = static_cast<int>(i) % columns;
     const auto row = static_cast<int>(i) / columns;
+    left = static_cast<int>(i) % columns == 0 ? kMargin : left;
+    const double room = width - kGap * (columns - 1);
+    const double tileWidth = rows == 1 ? room * kWeights[i] / sum : room / columns;
     tiles_[i].rect =
-        QRectF(kMargin + column * (tileWidth + kGap),
-               height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
+        QRectF(left, height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
+    left += tileWidth + kGap;
   }
   height_ += rows * (tileHeight + kGap);
 }
@@ -178,7 +185,7 @@ void HooksScene::layRows() {
   const double sides = static_cast<double>(std::max<std::size_t>(1, content_.sides.size()));
   const double rowHeight = sides * (kBar + 2) - 2 + 2 * kRowPad;
   const std::vector<std::uint16_t> buckets = content_.buckets();
-  const double rowsHeight = std::max(60.0, rowHeight * static_cast<double>(buckets.size()));
+  const double rowsHeight = buckets.empty() ? 40 : rowHeight * static_cast<double>(buckets.size());
   phases_ = QRectF(kMargin, height_ - frame_.scrollY, width, kCardHead + rowsHeight + kAxis + 8);
   height_ += phases_.height() + kGap;
 
@@ -190,7 +197,7 @@ void HooksScene::layRows() {
   maxBytes_ = 1;
   for (const HookSide& side : content_.sides) {
     for (const analysis::HookBucket& bucket : side.buckets) {
-      maxMs_ = std::max({maxMs_, stackedMs(bucket), bucket.total.p95});
+      maxMs_ = std::max({maxMs_, bucket.total.p50, bucket.total.p95});
       maxBytes_ = std::max(
           {maxBytes_, bucket.payloadBytes, static_cast<double>(bucket.gradientBytes.value_or(0))});
     }
@@ -204,7 +211,7 @@ void HooksScene::layRows() {
       const analysis::HookBucket* of = content_.sides[side].find(bucket);
       double ms = 0;
       for (const HookPhase phase : kPhases) {
-        const double length = of == nullptr ? 0 : of->phases[static_cast<std::size_t>(phase)].p50;
+        const double length = of == nullptr ? 0 : barMs(*of, phase);
         if (length > 0) {
           bars_.push_back({{bucket, phase},
                            side,
@@ -220,19 +227,23 @@ void HooksScene::layRows() {
 
 void HooksScene::layCharts() {
   const double width = frame_.size.width() - 2 * kMargin;
-  const double needed = std::max(kChartHeight, curvesHeight(content_));
-  // What is left of the canvas goes to the charts.
-  const double left = frame_.size.height() - height_ - kMargin;
-  if (width >= kWideEnoughForTwo) {
+  const bool counts = std::any_of(content_.sides.begin(), content_.sides.end(),
+                                  [](const HookSide& side) { return !side.run->curves.empty(); });
+  const double curves = curvesHeight(content_);
+  const bool beside = counts && width >= kWideEnoughForTwo;
+  const double needed = beside ? std::max(kChartHeight, curves) : kChartHeight;
+  // What is left of the canvas goes to the charts, within reason.
+  const double left = frame_.size.height() - height_ - kMargin - (beside ? 0 : curves + kGap);
+  const double tall = std::clamp(left, needed, 2 * needed);
+  if (beside) {
     const double each = (width - kGap) / 2;
-    const double tall = std::max(needed, std::min(left, 2 * needed));
     histogram_ = QRectF(kMargin, height_ - frame_.scrollY, each, tall);
     curves_ = histogram_.translated(each + kGap, 0);
     height_ += tall + kMargin;
   } else {
-    histogram_ = QRectF(kMargin, height_ - frame_.scrollY, width, kChartHeight);
-    curves_ = QRectF(kMargin, histogram_.bottom() + kGap, width, needed);
-    height_ += kChartHeight + kGap + needed + kMargin;
+    histogram_ = QRectF(kMargin, height_ - frame_.scrollY, width, tall);
+    curves_ = QRectF(kMargin, histogram_.bottom() + kGap, width, curves);
+    height_ += tall + kGap + curves + kMargin;
   }
 }
 

@@ -48,9 +48,9 @@ void HooksScene::drawPhases(DisplayList& list) const {
   list.text(QRectF(left, phases_.top() + 6, titleWidth, kLine), title, palette_.text,
             FontRole::kBold);
   const analysis::HookTimes& times = content_.sides.front().run->times;
-  QString measured =
-      content_.rank ? tr("medians of rank %1").arg(*content_.rank) : tr("medians over all ranks");
-  measured += tr(", from step %1 on; the line ends at the p95 of a whole call")
+  QString measured = content_.rank ? tr("median calls of rank %1").arg(*content_.rank)
+                                   : tr("median calls over all ranks");
+  measured += tr(", from step %1 on, divided as the time of all calls is; the line ends at the p95")
                   .arg(times.warmUp.firstMeasured);
   if (times.incompleteSteps > 0) {
     measured += tr("; %1 steps left out, since events were dropped").arg(times.incompleteSteps);

@@ -1,6 +1,7 @@
 #include "ui/views/hooks/HooksView.h"
 
 #include <QCoreApplication>
+#include <QEvent>
 #include <QScrollBar>
 #include <QStackedLayout>
 #include <QTableView>
@@ -60,14 +61,15 @@ void HooksView::setRun(const OpenRun& run) {
   if (model_ != nullptr) {
     model_->disconnect(this);
   }
-  if (run_.analyser != nullptr) {
-    run_.analyser->disconnect(this);
+  if (analyser_ != nullptr) {
+    analyser_->disconnect(this);
   }
-  if (run_.state != nullptr) {
-    run_.state->disconnect(this);
+  if (state_ != nullptr) {
+    state_->disconnect(this);
   }
-  run_ = run;
   model_ = run.model;
+  state_ = run.state;
+  analyser_ = run.analyser;
   runTicket_ += 1;
   contentTicket_ += 1;
   first_.reset();
@@ -79,12 +81,12 @@ void HooksView::setRun(const OpenRun& run) {
   making_ = false;
   takeContent(nullptr);
   live_->setRun(run.model);
-  if (run_.any()) {
-    connect(run_.analyser, &RunAnalyser::ready, this, &HooksView::analysisReady);
-    connect(run_.state, &ViewState::selectionChanged, this, &HooksView::takeSelection);
+  if (any()) {
+    connect(analyser_, &RunAnalyser::ready, this, &HooksView::analysisReady);
+    connect(state_, &ViewState::selectionChanged, this, &HooksView::takeSelection);
     connect(model_, &RunModel::changed, this, [this] {
-      if (isVisible()) {
-        run_.analyser->want();
+      if (isVisible() && analyser_ != nullptr) {
+        analyser_->want();
       }
     });
     connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
@@ -93,7 +95,11 @@ void HooksView::setRun(const OpenRun& run) {
     });
     connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
     // What the analysis does not see, such as the wire's bytes at the end, moves this.
-    connect(model_, &RunModel::infoChanged, this, &HooksView::analysisReady);
+    connect(model_, &RunModel::infoChanged, this, [this] {
+      if (!model_->isLive()) {
+        analysisReady();
+      }
+    });
     fillRanks();
     analysisReady();
   }
@@ -110,9 +116,11 @@ void HooksView::showEvent(QShowEvent* event) {
   remake();
 }
 
-void HooksView::resizeEvent(QResizeEvent* event) {
-  RunView::resizeEvent(event);
-  updateScrollBar();
+bool HooksView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == canvas_ && event->type() == QEvent::Resize) {
+    updateScrollBar();
+  }
+  return RunView::eventFilter(watched, event);
 }
 
 void HooksView::analysisReady() {
@@ -122,11 +130,11 @@ void HooksView::analysisReady() {
 
 // Only while in sight: what comes meanwhile is taken when the view is shown.
 void HooksView::remake() {
-  if (!isVisible() || !run_.any()) {
+  if (!isVisible() || !any()) {
     return;
   }
-  run_.analyser->want();
-  const auto latest = run_.analyser->latest();
+  analyser_->want();
+  const auto latest = analyser_->latest();
   if (!stale_ || making_ || latest == nullptr) {
     showState();
     return;

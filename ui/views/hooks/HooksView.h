@@ -7,6 +7,9 @@
 #include <optional>
 
 #include "ui/canvas/Canvas.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
 #include "ui/views/RunView.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksScene.h"
@@ -62,7 +65,7 @@ class HooksView : public RunView, private CanvasClient {
 
  protected:
   void showEvent(QShowEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void paintCanvas(DisplayList& list, QSizeF size) override;
@@ -97,8 +100,14 @@ class HooksView : public RunView, private CanvasClient {
   void describe();
   [[nodiscard]] HooksFrame frame(QSizeF size) const;
 
-  OpenRun run_;
+  [[nodiscard]] bool any() const {
+    return model_ != nullptr && state_ != nullptr && analyser_ != nullptr;
+  }
+
+  // Whoever owns them may end them in any order.
   QPointer<RunModel> model_;
+  QPointer<ViewState> state_;
+  QPointer<RunAnalyser> analyser_;
   QList<QAction*> actions_;
   Theme theme_ = Theme::kLight;
   QComboBox* ranks_ = nullptr;

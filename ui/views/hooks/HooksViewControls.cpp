@@ -103,6 +103,7 @@ void HooksView::buildControls() {
 
   canvas_ = new Canvas(this, nullptr);
   canvas_->setFocusPolicy(Qt::StrongFocus);
+  canvas_->installEventFilter(this);
   canvas_->setAccessibleName(tr("Time and bytes of the hook"));
   scrollBar_ = new QScrollBar(Qt::Vertical);
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
@@ -123,7 +124,6 @@ void HooksView::buildControls() {
   splitter->setStretchFactor(0, 4);
   splitter->setStretchFactor(1, 1);
   splitter->setCollapsible(0, false);
-  connect(splitter, &QSplitter::splitterMoved, this, &HooksView::updateScrollBar);
 
   auto* page = new QWidget;
   auto* column = new QVBoxLayout(page);
@@ -264,7 +264,7 @@ void HooksView::showState() {
     waiting_->setSentence(sentence);
     stack_->setCurrentIndex(kWaiting);
   };
-  if (!run_.any()) {
+  if (!any()) {
     say(tr("No run is open. Start an experiment or open a run file to see what its hook does."));
     return;
   }
@@ -291,17 +291,14 @@ void HooksView::showState() {
 
 void HooksView::markRow() {
   const int row = picked_ ? rows_->rowOf(*picked_) : -1;
+  const QModelIndex current = sorted_->mapToSource(table_->currentIndex());
+  const bool marked = current.isValid() && table_->selectionModel()->hasSelection() && picked_ &&
+                      rows_->pickOf(current.row()) == *picked_;
   picking_ = true;
   if (row < 0) {
     table_->clearSelection();
-  } else if (const QModelIndex index = sorted_->mapFromSource(rows_->index(row, 0));
-             rows_->pickOf(sorted_
-                               ->mapToSource(table_->currentIndex().isValid()
-                                                 ? table_->currentIndex()
-                                                 : index)
-                               .row()) != *picked_ ||
-             !table_->selectionModel()->hasSelection()) {
-    table_->selectRow(index.row());
+  } else if (!marked) {  // of two runs, the row of either stands for the pick
+    table_->selectRow(sorted_->mapFromSource(rows_->index(row, 0)).row());
   }
   picking_ = false;
 }
@@ -318,7 +315,7 @@ void HooksView::pick(const HookPick& pick, bool select) {
 
 // The selection that all views share is a span: the one in which the longest such phase begins.
 void HooksView::selectLongest(const HookPick& pick) {
-  if (!run_.any() || first_ == nullptr) {
+  if (!any() || first_ == nullptr) {
     return;
   }
   const analysis::HookCall* call =
@@ -340,7 +337,7 @@ void HooksView::selectLongest(const HookPick& pick) {
     if (span && span->bucket == pick.bucket && span->step == call->step &&
         model_->toTicks(span->startNs + model_->nsPerTick() / 2) == ticks) {
       picking_ = true;
-      run_.state->select(span);
+      state_->select(span);
       picking_ = false;
       return;
     }
@@ -348,10 +345,10 @@ void HooksView::selectLongest(const HookPick& pick) {
 }
 
 void HooksView::takeSelection() {
-  if (picking_ || content_ == nullptr || !run_.state->selection()) {
+  if (picking_ || content_ == nullptr || state_ == nullptr || !state_->selection()) {
     return;
   }
-  const auto selected = pickOfSpan(*run_.state->selection());
+  const auto selected = pickOfSpan(*state_->selection());
   if (selected && content_->sides.front().find(selected->bucket) != nullptr) {
     pick(*selected, false);
   }

@@ -113,7 +113,7 @@ TimelineOverview::Drag TimelineOverview::partAt(double x) const {
   return x > left && x < right ? Drag::kMove : Drag::kNone;
 }
 
-void TimelineOverview::show(TimeRange range, ViewState::RangeChange change) {
+void TimelineOverview::showRange(TimeRange range, ViewState::RangeChange change) {
   const TimeRange all = model_->extent();
   const TimeAxis clamped =
       TimeAxis(range.startNs, std::max(range.endNs, range.startNs + TimeAxis::kMinimumNs), 0, 1)
@@ -133,7 +133,7 @@ void TimelineOverview::pointerPressed(const PointerInput& input) {
   drag_ = partAt(input.position.x());
   if (drag_ == Drag::kNone) {
     const double half = state_->range().lengthNs() / 2;
-    show({ns - half, ns + half}, ViewState::RangeChange::kJump);
+    showRange({ns - half, ns + half}, ViewState::RangeChange::kJump);
     drag_ = Drag::kMove;
   }
   dragFromNs_ = ns;
@@ -164,7 +164,7 @@ void TimelineOverview::pointerMoved(const PointerInput& input) {
   if (range.startNs > range.endNs) {
     std::swap(range.startNs, range.endNs);
   }
-  show(range, drag_ == Drag::kMove ? ViewState::RangeChange::kPan : ViewState::RangeChange::kZoom);
+  showRange(range, drag_ == Drag::kMove ? ViewState::RangeChange::kPan : ViewState::RangeChange::kZoom);
 }
 
 void TimelineOverview::pointerReleased(const PointerInput&) {
@@ -175,7 +175,7 @@ void TimelineOverview::pointerDoubleClicked(const PointerInput& input) {
   if (ready() && input.button == Qt::LeftButton) {
     const TimeRange all = model_->extent();
     const double margin = all.lengthNs() * kMargin;
-    show({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
+    showRange({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
   }
 }
 
@@ -186,7 +186,7 @@ void TimelineOverview::wheelTurned(const WheelInput& input) {
   const TimeRange now = state_->range();
   const double middle = (now.startNs + now.endNs) / 2;
   const double half = now.lengthNs() / 2 * std::pow(kZoomANotch, input.stepsY);
-  show({middle - half, middle + half}, ViewState::RangeChange::kZoom);
+  showRange({middle - half, middle + half}, ViewState::RangeChange::kZoom);
 }
 
 }  // namespace lockstep::ui

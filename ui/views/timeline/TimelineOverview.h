@@ -65,7 +65,7 @@ class TimelineOverview : public QWidget, private CanvasClient {
 
   [[nodiscard]] bool ready() const;
   [[nodiscard]] Drag partAt(double x) const;
-  void show(TimeRange range, ViewState::RangeChange change);
+  void showRange(TimeRange range, ViewState::RangeChange change);
 
   QPointer<RunModel> model_;
   QPointer<ViewState> state_;

@@ -43,7 +43,10 @@ QString subtitle(const RunModel& model, TimeRange range) {
   return parts.join(QStringLiteral("  ·  "));
 }
 
-Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<TimeRange> range) {
+}  // namespace
+
+Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
+                        std::optional<TimeRange> range) {
   const Palette& palette = Palette::of(theme);
   const TimeRange shown = range.value_or(firstLook(model));
   const TimelineLayout layout(model, {}, {.within = shown});
@@ -81,11 +84,9 @@ Picture compose(const RunModel& model, QSize size, Theme theme, std::optional<Ti
   return picture;
 }
 
-}  // namespace
-
 QImage renderTimeline(const RunModel& model, QSize size, Theme theme,
                       std::optional<TimeRange> range, double scale) {
-  return renderPicture(compose(model, size, theme, range), scale);
+  return renderPicture(timelinePicture(model, size, theme, range), scale);
 }
 
 base::Status saveTimeline(const RunModel& model, const QString& path, QSize size, Theme theme,
@@ -94,7 +95,7 @@ base::Status saveTimeline(const RunModel& model, const QString& path, QSize size
     return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw",
                        path.toStdString()};
   }
-  return savePicture(compose(model, size, theme, range), path, scale);
+  return savePicture(timelinePicture(model, size, theme, range), path, scale);
 }
 
 }  // namespace lockstep::ui

@@ -171,9 +171,25 @@ TEST_F(BucketsLayoutTest, TheCostOfAFrameGrowsWithPixelsAndNotWithParameters) {
     bucket.offsets.push_back(bucket.bytes);
     bucket.bytes += 100;
   }
+  for (auto& span : update.spans) {
+    span.id += 20'000;
+  }
+  for (std::uint32_t parameter = 4; parameter < 20'000; ++parameter) {
+    trace::SpanRow span = update.spans[11];
+    span.id = parameter;
+    span.kind = trace::EventKind::kGradientReady;
+    span.bucket = trace::kNoBucket;
+    span.startTicks = 2210 + parameter / 400;
+    span.durationTicks = 0;
+    span.step = 1;
+    span.track = 0;
+    span.value = parameter;
+    update.spans.push_back(span);
+  }
   RunModel model;
   model.applyUpdate(update);
   const auto story = BucketStories(model).ofStep(1);
+  ASSERT_GT(story->orders[0].gradients.size(), 19'000u);
   BucketsFrame frame;
   frame.size = {1200, 600};
   frame.shown = wholeTime(*story);

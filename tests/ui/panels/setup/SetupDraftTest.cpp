@@ -1,0 +1,120 @@
+#include "ui/panels/setup/SetupDraft.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/TemporaryFolder.h"
+
+namespace lockstep::ui {
+namespace {
+
+const experiment::Field& field(const char* key) {
+  return *experiment::findField(key);
+}
+
+QString pathOf(const std::filesystem::path& path) {
+  return QString::fromStdString(path.string());
+}
+
+TEST(SetupDraft, BeginsWithAnExperimentThatRuns) {
+  const SetupDraft draft;
+  EXPECT_TRUE(draft.mistakes().empty());
+  EXPECT_FALSE(draft.isDirty());
+  EXPECT_FALSE(draft.canUndo());
+}
+
+TEST(SetupDraft, WritesOnlyWhatIsNotTheDefault) {
+  SetupDraft draft;
+  draft.setKey(field("ddp.bucket_cap_mb"), "4");
+  EXPECT_EQ(draft.text().value("ddp.bucket_cap_mb"), "4");
+  draft.setKey(field("ddp.bucket_cap_mb"), "25.0");
+  EXPECT_FALSE(draft.text().value("ddp.bucket_cap_mb"));
+  EXPECT_FALSE(draft.isDirty());
+}
+
+TEST(SetupDraft, ChangesOfOneKeyInARowAreOneStepToUndo) {
+  SetupDraft draft;
+  draft.setKey(field("ddp.bucket_cap_mb"), "4");
+  draft.setKey(field("ddp.bucket_cap_mb"), "48");
+  draft.setKey(field("data.batch_size"), "8");
+  draft.undo();
+  EXPECT_FALSE(draft.text().value("data.batch_size"));
+  EXPECT_EQ(draft.text().value("ddp.bucket_cap_mb"), "48");
+  draft.undo();
+  EXPECT_FALSE(draft.isDirty());
+  EXPECT_FALSE(draft.canUndo());
+  draft.redo();
+  draft.redo();
+  EXPECT_EQ(draft.text().value("data.batch_size"), "8");
+  EXPECT_FALSE(draft.canRedo());
+}
+
+TEST(SetupDraft, KeysThatAChoiceMakesMeaninglessGoWithItAndComeBackByUndo) {
+  SetupDraft draft;
+  draft.setKey(field("model.layers"), "[784, 10]");
+  draft.setKey(field("model.kind"), "\"cnn\"");
+  EXPECT_FALSE(draft.text().value("model.layers"));
+  EXPECT_FALSE(draft.applies(field("model.layers")));
+  EXPECT_TRUE(draft.applies(field("model.classes")));
+  EXPECT_TRUE(draft.mistakes().empty());
+  draft.undo();
+  EXPECT_EQ(draft.text().value("model.layers"), "[784, 10]");
+}
+
+TEST(SetupDraft, EpochsTakeThePlaceOfSteps) {
+  SetupDraft draft;
+  draft.setKey(field("train.epochs"), "2");
+  EXPECT_FALSE(draft.text().value("train.steps"));
+  EXPECT_TRUE(draft.mistakes().empty());
+}
+
+TEST(SetupDraft, ShowsTheParsersMistakeAtItsKey) {
+  SetupDraft draft;
+  draft.setKey(field("processes.world_size"), "99");
+  EXPECT_EQ(draft.mistakeOf("processes.world_size").toStdString(),
+            "must be an integer from 1 to 64, not 99");
+  EXPECT_TRUE(draft.mistakeOf("processes.backend").isEmpty());
+}
+
+TEST(SetupDraft, ShowsTheMistakeOfAFaultAtThatFault) {
+  SetupDraft draft;
+  draft.edit("", [](auto& text) {
+    text.addFault({{"kind", "\"kill\""}, {"rank", "1"}, {"step", "3"}});
+    text.addFault({{"kind", "\"delay\""}, {"rank", "7"}, {"milliseconds", "3"}});
+  });
+  EXPECT_TRUE(draft.mistakeOfFault(0, "rank").isEmpty());
+  EXPECT_EQ(draft.mistakeOfFault(1, "rank"), "there is no rank 7 among 2");
+}
+
+TEST(SetupDraft, AFileThatIsSavedKeepsItsCommentsAndIsOneThatLockstepRunTakes) {
+  const support::TemporaryFolder folder;
+  const auto path = folder.write("e.toml",
+                                 "# Why.\nname = \"e\"\n[ddp]\nbucket_cap_mb = 4  # small\n"
+                                 "[train]\nsteps = 5\n");
+  SetupDraft draft;
+  ASSERT_TRUE(draft.open(pathOf(path)).ok());
+  EXPECT_EQ(draft.title(), "e.toml");
+  draft.setKey(field("ddp.bucket_cap_mb"), "8");
+  EXPECT_TRUE(draft.isDirty());
+  ASSERT_TRUE(draft.save(draft.path()).ok());
+  EXPECT_FALSE(draft.isDirty());
+  EXPECT_EQ(support::readFile(path),
+            "# Why.\nname = \"e\"\n[ddp]\nbucket_cap_mb = 8  # small\n[train]\nsteps = 5\n");
+  const auto parsed = experiment::parseFile(path);
+  EXPECT_TRUE(parsed.mistakes.empty());
+  EXPECT_EQ(parsed.experiment.ddp.bucketCapMb, 8);
+}
+
+TEST(SetupDraft, AFileWithMistakesIsOpenedAndOneThatCannotBeReadIsNot) {
+  const support::TemporaryFolder folder;
+  SetupDraft draft;
+  ASSERT_TRUE(draft.open(pathOf(folder.write("w.toml", "[train]\nsteps = 0\n"))).ok());
+  EXPECT_FALSE(draft.mistakes().empty());
+  ASSERT_TRUE(draft.open(pathOf(folder.write("broken.toml", "[train\n"))).ok());
+  EXPECT_FALSE(draft.text().readable());
+  EXPECT_FALSE(draft.open(pathOf(folder / "none.toml")).ok());
+  EXPECT_FALSE(draft.open(pathOf(folder.path())).ok());
+  EXPECT_FALSE(draft.save(pathOf(folder / "no" / "such" / "folder.toml")).ok());
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include "tests/ui/model/DemoRun.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+
+namespace lockstep::ui::test {
+
+/// A made-up run as the views have it: a model, and its analysis as the analyser would make it.
+struct AnalysedDemo {
+  explicit AnalysedDemo(const DemoOptions& options = {}, const char* name = "demo") {
+    trace::RunUpdate run = demoRun(options);
+    run.info->name = name;
+    auto made = std::make_shared<AnalysedRun>();
+    made->data.tracks = *run.tracks;
+    made->data.layouts = *run.layouts;
+    made->data.clock = *run.clock;
+    std::copy_if(run.spans.begin(), run.spans.end(), std::back_inserter(made->data.spans),
+                 analysis::isAnalysed);
+    made->analysis = analysis::analyse(made->data);
+    analysed = std::move(made);
+    model.applyUpdate(run);
+  }
+
+  RunModel model;
+  std::shared_ptr<const AnalysedRun> analysed;
+};
+
+/// The same training, its rank 1 slower.
+inline DemoOptions slower(double factor = 1.6) {
+  DemoOptions options;
+  options.slowFactor = factor;
+  options.seed = 2;
+  return options;
+}
+
+}  // namespace lockstep::ui::test

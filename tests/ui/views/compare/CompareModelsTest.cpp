@@ -1,0 +1,137 @@
+#include "ui/views/compare/CompareModels.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/views/compare/AnalysedDemo.h"
+#include "ui/views/compare/MetricText.h"
+#include "ui/views/compare/TableText.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::Metric;
+using analysis::Verdict;
+
+class CompareModelsTest : public testing::Test {
+ protected:
+  static std::shared_ptr<const CompareResult> compared() {
+    test::AnalysedDemo a;
+    test::AnalysedDemo b(test::slower(), "slow");
+    CompareInput inputA = compareInput(a.model, a.analysed);
+    CompareInput inputB = compareInput(b.model, b.analysed);
+    inputA.experimentToml = "[hook]\nname = \"allreduce\"\n[train]\nseed = 1\n";
+    inputB.experimentToml = "[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nseed = 1\n";
+    return compareRuns({inputA, inputB});
+  }
+
+  static int rowOf(const CompareModel& model, const QString& name) {
+    for (int row = 0; row < model.rowCount(); ++row) {
+      if (model.index(row, 0).data().toString() == name) {
+        return row;
+      }
+    }
+    return -1;
+  }
+};
+
+TEST_F(CompareModelsTest, KeysShowOnlyWhatDiffers) {
+  KeysModel keys;
+  keys.show(compared(), 1);
+  ASSERT_EQ(keys.rowCount(), 2);
+  EXPECT_EQ(keys.index(0, 0).data().toString(), "hook.name");
+  EXPECT_EQ(keys.index(0, 1).data().toString(), "allreduce");
+  EXPECT_EQ(keys.index(0, 2).data().toString(), "topk");
+  EXPECT_EQ(keys.index(1, 1).data().toString(), "\u2013");
+  EXPECT_EQ(keys.headerData(2, Qt::Horizontal, Qt::DisplayRole).toString(), "B");
+}
+
+TEST_F(CompareModelsTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
+  const auto result = compared();
+  MetricsModel metrics;
+  metrics.show(result, 1);
+  const int row = rowOf(metrics, "exposed communication [ms]");
+  ASSERT_GE(row, 0);
+  const double exposed = result->runs[0].analysed->analysis.exposedMs.value();
+  EXPECT_EQ(metrics.index(row, MetricsModel::kA).data().toString(),
+            QString::number(exposed, 'f', 2));
+  EXPECT_EQ(metrics.index(row, MetricsModel::kA).data(kSortRole).toDouble(), exposed);
+}
+
+TEST_F(CompareModelsTest, AWorseStepTimeSaysSoByArrowAndColour) {
+  MetricsModel metrics;
+  metrics.show(compared(), 1);
+  const int row = rowOf(metrics, "step time [ms]");
+  ASSERT_GE(row, 0);
+  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data().toString(), "\u25b2 worse");
+  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
+            Palette::of(Theme::kLight).error);
+  EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("Mann-Whitney"));
+}
+
+TEST_F(CompareModelsTest, WhatIsNotSignificantIsGreyedWithItsReason) {
+  test::AnalysedDemo a;
+  test::AnalysedDemo same;
+  MetricsModel metrics;
+  metrics.show(
+      compareRuns({compareInput(a.model, a.analysed), compareInput(same.model, same.analysed)}), 1);
+  const int row = rowOf(metrics, "step time [ms]");
+  ASSERT_GE(row, 0);
+  const QModelIndex verdict = metrics.index(row, MetricsModel::kVerdict);
+  EXPECT_EQ(verdict.data().toString(), "not significant");
+  EXPECT_EQ(verdict.data(Qt::ForegroundRole).value<QColor>(), Palette::of(Theme::kLight).textMuted);
+  EXPECT_TRUE(verdict.data(Qt::ToolTipRole)
+                  .toString()
+                  .contains("Not significant: iterations of one run differ as much."));
+}
+
+TEST_F(CompareModelsTest, ReasonsAreRankedSentences) {
+  WhyModel why;
+  why.show(compared(), 1);
+  ASSERT_GT(why.rowCount(), 1);
+  double last = 1e9;
+  for (int row = 0; row < why.rowCount(); ++row) {
+    const double delta = std::abs(why.index(row, WhyModel::kDelta).data(kSortRole).toDouble());
+    EXPECT_LE(delta, last);
+    last = delta;
+    EXPECT_TRUE(why.index(row, WhyModel::kSentence).data().toString().contains(" a step ("));
+  }
+  EXPECT_EQ(why.reason(why.rowCount()), nullptr);
+}
+
+TEST_F(CompareModelsTest, CsvHoldsHeadingsAndQuotesCommas) {
+  KeysModel keys;
+  auto result = std::make_shared<CompareResult>(*compared());
+  result->comparison.keys[0].values[0] = "[1, 2]";
+  keys.show(result, 1);
+  EXPECT_EQ(csvOf(keys).section("\r\n", 0, 1), "Key,A,B\r\nhook.name,\"[1, 2]\",topk");
+}
+
+TEST_F(CompareModelsTest, PercentilesAreOfMeasuredIterations) {
+  const auto result = compared();
+  PercentilesModel percentiles;
+  percentiles.show(result, 1);
+  ASSERT_EQ(percentiles.rowCount(), 2);
+  // Two ranks; of 50 steps the first two are warm-up.
+  const auto measured = result->comparison.runs[0].measuredIterations;
+  EXPECT_EQ(percentiles.index(0, PercentilesModel::kCount).data(kSortRole).toULongLong(),
+            2 * measured);
+  percentiles.setKind(trace::EventKind::kScatter);
+  EXPECT_EQ(percentiles.index(0, PercentilesModel::kP50).data().toString(), "\u2013");
+}
+
+TEST_F(CompareModelsTest, TextsOfFiguresCarrySignsAndUnits) {
+  EXPECT_EQ(valueText(Metric::kStep, 12.345), "12.35");
+  EXPECT_EQ(valueText(Metric::kStep, 0.01234), "0.012");
+  EXPECT_EQ(valueText(Metric::kStep, 0.00012), "0.0001");
+  EXPECT_EQ(valueText(Metric::kStep, 0.0), "0");
+  EXPECT_EQ(valueText(Metric::kPayload, 8900.0), "8.90 KB");
+  EXPECT_EQ(valueText(Metric::kFinalLoss, std::nullopt), "\u2013");
+  EXPECT_EQ(differenceText(Metric::kStep, -1.5), "\u22121.50");
+  EXPECT_EQ(differenceText(Metric::kStep, 0.0), "0");
+  EXPECT_EQ(percentText(12.34), "+12.3 %");
+  EXPECT_EQ(percentText(1260.0), "\u00d713.6");
+  EXPECT_EQ(chanceText(0.00001), "< 0.0001");
+}
+
+}  // namespace
+}  // namespace lockstep::ui

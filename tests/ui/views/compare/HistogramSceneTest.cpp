@@ -1,0 +1,98 @@
+#include "ui/views/compare/HistogramScene.h"
+
+#include <gtest/gtest.h>
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::durationsOf;
+
+class HistogramSceneTest : public testing::Test {
+ protected:
+  DisplayList draw(std::optional<QPointF> pointer = std::nullopt, QSizeF size = {600, 240}) {
+    frame_.size = size;
+    frame_.pointer = pointer;
+    DisplayList list;
+    drawHistogram(list, frame_, Palette::of(Theme::kLight));
+    return list;
+  }
+
+  static int count(const DisplayList& list, DisplayList::Op op) {
+    int found = 0;
+    for (const auto& command : list.commands()) {
+      found += command.op == op ? 1 : 0;
+    }
+    return found;
+  }
+
+  static bool says(const DisplayList& list, const QString& text) {
+    for (const QString& drawn : list.texts()) {
+      if (drawn.contains(text)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  HistogramFrame frame_;
+};
+
+TEST_F(HistogramSceneTest, SaysTheCountAndPercentilesOfEachRun) {
+  // Eleven values 10 .. 20 ms: P50 15, P90 19.
+  const auto a = durationsOf({10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
+  const auto b = durationsOf({30, 30, 30});
+  frame_.runs = {{"A  one", &a}, {"B  two", &b}};
+  const DisplayList list = draw();
+  EXPECT_TRUE(says(list, "A  one   11 values, P50 15.0 ms, P90 19.0 ms"));
+  EXPECT_TRUE(says(list, "B  two   3 values, P50 30.0 ms, P90 30.0 ms"));
+  EXPECT_TRUE(says(list, "A P50"));
+  EXPECT_TRUE(says(list, "B P50"));
+}
+
+TEST_F(HistogramSceneTest, TellsTheRunsApartWithoutColour) {
+  const auto a = durationsOf({10, 20});
+  const auto b = durationsOf({10, 20});
+  frame_.runs = {{"A  one", &a}};
+  EXPECT_EQ(count(draw(), DisplayList::Op::kHatch), 0);
+  frame_.runs.push_back({"B  two", &b});
+  EXPECT_GE(count(draw(), DisplayList::Op::kHatch), 3) << "legend and two bars";
+}
+
+// 99 values of 10 ms and one of 1000: P99 is 19.9 ms, and the axis ends about there.
+TEST_F(HistogramSceneTest, CountsOutliersInsteadOfStretchingTheAxis) {
+  std::vector<double> values(99, 10.0);
+  values.push_back(1000);
+  const auto a = durationsOf(values);
+  frame_.runs = {{"A  one", &a}};
+  EXPECT_TRUE(says(draw(), "1 longer than shown"));
+}
+
+TEST_F(HistogramSceneTest, ThePointerTellsTheBinUnderIt) {
+  const auto a = durationsOf({10, 10, 10, 20});
+  frame_.runs = {{"A  one", &a}};
+  EXPECT_FALSE(says(draw(), "A: 3 (75.0 %)"));
+  bool told = false;
+  for (double x = 10; x < 200 && !told; x += 4) {
+    told = says(draw(QPointF(x, 150)), "A: 3 (75.0 %)");
+  }
+  EXPECT_TRUE(told);
+}
+
+TEST_F(HistogramSceneTest, ARunWithoutSuchASpanIsSaidToHaveNone) {
+  const auto b = durationsOf({10, 20});
+  frame_.runs = {{"A  one", nullptr}, {"B  two", &b}};
+  EXPECT_TRUE(says(draw(), "A  one   has none"));
+  frame_.runs = {{"A  one", nullptr}};
+  EXPECT_TRUE(says(draw(), "No measured iteration has it."));
+}
+
+TEST_F(HistogramSceneTest, ValuesThatAreAllTheSameAndTinyAreasAreDrawn) {
+  const auto a = durationsOf({5, 5, 5});
+  frame_.runs = {{"A  one", &a}};
+  EXPECT_GT(count(draw(), DisplayList::Op::kFill), 1);
+  draw({}, QSizeF(20, 10));
+  draw({}, QSizeF(0, 0));
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,231 @@
+#include "ui/views/live/LiveContent.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/model/Feed.h"
+#include "ui/views/live/LiveBuckets.h"
+#include "ui/views/live/LivePicture.h"
+#include "ui/views/live/LiveScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+using test::Feed;
+using trace::EventKind;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+/// Rank 0 ends a step every 10 ms, rank 1 every 20 ms; the file says that two ranks train.
+trace::RunUpdate twoSpeeds() {
+  Feed feed;
+  for (std::uint32_t step = 0; step < 10; ++step) {
+    feed.span(1, EventKind::kStep, step * 10 * kMs, (step + 1) * 10 * kMs, step);
+    feed.span(3, EventKind::kStep, step * 20 * kMs, (step + 1) * 20 * kMs, step);
+  }
+  feed.update.info.emplace();
+  feed.update.info->worldSize = 2;
+  feed.update.info->state = trace::RunState::kFinished;
+  return feed.take();
+}
+
+LiveContent look(const RunModel& model, std::shared_ptr<const AnalysedRun> run = nullptr) {
+  LiveFeed feed;
+  feed.setModel(&model);
+  feed.update(std::move(run));
+  return liveContent(model, feed, model.extent().endNs);
+}
+
+TEST(LiveContentTest, TheSlowestRankSetsTheSpeed) {
+  RunModel model;
+  model.applyUpdate(twoSpeeds());
+  const LiveContent content = look(model);
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).value, QStringLiteral("50.0"));
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note, QStringLiteral("20.0 ms a step"));
+  EXPECT_DOUBLE_EQ(*content.ranks[0].stepsPerSecond, 100);
+  EXPECT_DOUBLE_EQ(*content.ranks[1].stepMs, 20);
+}
+
+TEST(LiveContentTest, WhatIsNotKnownIsSaidToBeUnknown) {
+  RunModel model;
+  const LiveContent empty = look(model);
+  for (const LiveTile& tile : empty.tiles) {
+    EXPECT_EQ(tile.value, QStringLiteral("unknown")) << tile.name.toStdString();
+    EXPECT_FALSE(tile.definition.isEmpty());
+  }
+  EXPECT_FALSE(empty.iterations.has_value());
+  model.applyUpdate(twoSpeeds());
+  EXPECT_EQ(look(model).tile(LiveFigure::kThroughput).value, QStringLiteral("unknown"))
+      << "no experiment, so no batch size";
+  EXPECT_EQ(look(model).throughputUnit, QStringLiteral("steps/s"));
+}
+
+TEST(LiveContentTest, MultipliesStepsByTheSamplesOfAllRanks) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  run.info->experimentToml = "[data]\nkind = \"synthetic\"\nbatch_size = 32\n[train]\nsteps = 10\n";
+  model.applyUpdate(run);
+  const LiveContent content = look(model);
+  EXPECT_EQ(content.tile(LiveFigure::kThroughput).value, QStringLiteral("3200 /s"))
+      << "50 steps/s of 2 x 32 samples";
+  ASSERT_FALSE(content.throughput[0].points.empty());
+  EXPECT_NEAR(content.throughput[0].points.back().y(), 3'200, 1) << "rank 0: 100 steps/s of 32";
+}
+
+TEST(LiveContentTest, ShowsTheLastIterationsThatAllRanksHaveEnded) {
+  RunModel model;
+  model.applyUpdate(twoSpeeds());
+  const LiveContent content = look(model);
+  EXPECT_EQ(content.firstIteration, 7u);
+  EXPECT_EQ(content.lastIteration, 9u);
+  EXPECT_LT(content.iterations->startNs, 70.0 * kMs);
+  EXPECT_GT(content.iterations->endNs, 200.0 * kMs);
+}
+
+TEST(LiveContentTest, TakesOnlyWhatIsNewWhileARunGrows) {
+  RunModel model;
+  LiveFeed feed;
+  feed.setModel(&model);
+  model.applyUpdate(twoSpeeds());
+  feed.update(nullptr);
+  Feed more;
+  more.nextId = 100;
+  more.span(1, EventKind::kStep, 100 * kMs, 110 * kMs, 10);
+  model.applyUpdate(more.take());
+  feed.update(nullptr);
+  ASSERT_EQ(feed.ranks()[0].steps.size(), 11u);
+  EXPECT_EQ(feed.ranks()[0].steps.back().step, 10u);
+  EXPECT_EQ(feed.ranks()[1].steps.size(), 10u);
+}
+
+TEST(LiveContentTest, ABetterClockMovesWhatWasTaken) {
+  RunModel model;
+  LiveFeed feed;
+  feed.setModel(&model);
+  model.applyUpdate(twoSpeeds());
+  feed.update(nullptr);
+  Feed more;
+  more.nextId = 100;
+  more.span(1, EventKind::kStep, 100 * kMs, 110 * kMs, 10);
+  more.update.clock = base::ClockCalibration{1000, 0, 2.0};
+  model.applyUpdate(more.take());
+  feed.update(nullptr);
+  ASSERT_EQ(feed.ranks()[0].steps.size(), 11u);
+  for (const StepSpan& step : feed.ranks()[0].steps) {
+    EXPECT_DOUBLE_EQ(step.endNs - step.startNs, 20.0 * kMs);
+  }
+}
+
+// Bucket 0 of two gradients has one, bucket 1 has its only one and is launched.
+TEST(LiveContentTest, FillsBucketsAsTheirGradientsBecomeReady) {
+  Feed feed(1);
+  feed.update.layouts.emplace();
+  trace::BucketsMessage layout;
+  layout.buckets.resize(2);
+  layout.buckets[0].parameters = {0, 1};
+  layout.buckets[0].bytes = 800;
+  layout.buckets[1].parameters = {2};
+  layout.buckets[1].bytes = 200;
+  feed.update.layouts->push_back(layout);
+  const auto instant = [&](EventKind kind, std::uint64_t at, std::uint16_t bucket,
+                           std::uint32_t step) {
+    feed.span(1, kind, at, at, step);
+    feed.update.spans.back().bucket = bucket;
+  };
+  feed.span(1, EventKind::kStep, 0, 10 * kMs, 0);
+  instant(EventKind::kGradientReady, 11 * kMs, 0, 1);
+  instant(EventKind::kGradientReady, 12 * kMs, 1, 1);
+  instant(EventKind::kBucketReady, 12 * kMs, 1, 1);
+  instant(EventKind::kBucketLaunched, 12 * kMs, 1, 1);
+  RunModel model;
+  model.applyUpdate(feed.take());
+  const LiveRank rank = bucketsNow(model, 0);
+  EXPECT_EQ(rank.step, 1u);
+  EXPECT_FALSE(rank.stepEnded);
+  ASSERT_EQ(rank.buckets.size(), 2u);
+  EXPECT_EQ(rank.buckets[0].ready, 1u);
+  EXPECT_FALSE(rank.buckets[0].launched);
+  EXPECT_EQ(rank.buckets[1].ready, 1u);
+  EXPECT_TRUE(rank.buckets[1].launched);
+  EXPECT_FALSE(rank.buckets[1].reduced);
+  EXPECT_DOUBLE_EQ(rank.buckets[1].readyNs, 1.0 * kMs);
+}
+
+TEST(LiveContentTest, ABucketIsReducedWhenItsStepHasEnded) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  for (const LiveBucket& bucket : bucketsNow(model, 1).buckets) {
+    EXPECT_TRUE(bucket.reduced);
+    EXPECT_EQ(bucket.ready, bucket.parameters);
+  }
+  EXPECT_EQ(bucketsNow(model, 7).step, std::nullopt) << "there is no such rank";
+}
+
+TEST(LiveContentTest, ShowsLossAndThroughputOfEachRank) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  const LiveContent content = look(model);
+  ASSERT_EQ(content.loss.size(), 2u);
+  EXPECT_EQ(content.loss[1].rank, 1);
+  EXPECT_EQ(content.loss[1].points.size(), 50u);
+  EXPECT_GT(content.loss[1].points.front().y(), content.loss[1].points.back().y());
+  EXPECT_GT(content.throughput[0].points.size(), 10u);
+  EXPECT_NE(content.tile(LiveFigure::kLoss).value, QStringLiteral("unknown"));
+}
+
+TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  auto run = std::make_shared<AnalysedRun>();
+  const trace::RunUpdate update = test::demoRun();
+  run->data.tracks = *update.tracks;
+  run->data.layouts = *update.layouts;
+  run->data.clock = *update.clock;
+  run->data.spans = update.spans;
+  run->analysis = analysis::analyse(run->data);
+  const LiveContent content = look(model, run);
+  EXPECT_EQ(content.tile(LiveFigure::kLateRank).value, QStringLiteral("rank 1"));
+  EXPECT_TRUE(content.tile(LiveFigure::kOverlap).value.endsWith(QStringLiteral(" %")));
+  int known = 0;
+  for (const double value : content.tile(LiveFigure::kOverlap).course) {
+    known += std::isfinite(value) ? 1 : 0;
+  }
+  EXPECT_GT(known, 20);
+  const Picture picture = livePicture(model, run, QSize(1000, 0), Theme::kDark);
+  EXPECT_TRUE(picture.list.texts().size() > 20);
+}
+
+TEST(LiveContentTest, SaysWhyARunFailed) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  run.info->state = trace::RunState::kFailed;
+  run.info->failure = "rank 1 was killed";
+  model.applyUpdate(run);
+  EXPECT_EQ(look(model).problem, QStringLiteral("rank 1 was killed"));
+}
+
+TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  const LiveContent content = look(model);
+  for (const QSizeF size : {QSizeF(420, 900), QSizeF(900, 640), QSizeF(2000, 1200)}) {
+    const LiveScene scene(model, content, Palette::of(Theme::kLight), {size, std::nullopt});
+    for (int i = 0; i < kLiveFigures; ++i) {
+      const QRectF tile = scene.tileRect(static_cast<LiveFigure>(i));
+      EXPECT_GE(tile.left(), 0);
+      EXPECT_LE(tile.right(), size.width());
+      EXPECT_LT(tile.bottom(), scene.timeline().top());
+    }
+    EXPECT_FALSE(scene.cells().empty());
+    for (const LiveScene::Cell& cell : scene.cells()) {
+      EXPECT_GT(cell.rect.width(), 4);
+      EXPECT_LE(cell.rect.right(), size.width());
+    }
+    EXPECT_LE(scene.lossChart().bottom(), size.height());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::ui

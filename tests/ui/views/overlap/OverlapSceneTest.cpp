@@ -1,0 +1,153 @@
+#include "ui/views/overlap/OverlapScene.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ui/views/overlap/HandMadeContent.h"
+#include "ui/views/overlap/OverlapPicture.h"
+
+namespace lockstep::ui {
+namespace {
+
+using Op = DisplayList::Op;
+
+const Palette& palette() {
+  return Palette::of(Theme::kLight);
+}
+
+OverlapFrame frameOf(const OverlapContent& content, QSizeF size = {1200, 600}) {
+  OverlapFrame frame;
+  frame.size = size;
+  frame.firstStep = content.firstStep;
+  frame.lastStep = content.lastStep + 1.0;
+  return frame;
+}
+
+DisplayList drawn(const OverlapContent& content, const OverlapFrame& frame) {
+  DisplayList list;
+  OverlapScene(content, palette(), frame).draw(list);
+  return list;
+}
+
+bool says(const DisplayList& list, const QString& part) {
+  return std::any_of(list.texts().begin(), list.texts().end(),
+                     [&](const QString& text) { return text.contains(part); });
+}
+
+/// The heights of what is drawn in a colour at a place, alone or under a hatch.
+double heightAt(const DisplayList& list, OverlapPart part, QPointF column) {
+  const QColor colour = OverlapScene::colourOf(part, palette());
+  for (const auto& command : list.commands()) {
+    const bool ours =
+        OverlapScene::hatched(part) ? command.op == Op::kHatch : command.op == Op::kFill;
+    if (ours && command.colour == colour.rgba() && command.rect.left() <= column.x() &&
+        command.rect.right() >= column.x() && command.rect.top() < column.y() + 1000 &&
+        command.rect.height() > 0 && command.rect.width() > 12.5) {
+      return command.rect.height();
+    }
+  }
+  return 0;
+}
+
+TEST(OverlapSceneTest, StacksTheParts) {
+  const auto content = test::handMadeContent(8);
+  const OverlapFrame frame = frameOf(*content);
+  const OverlapScene scene(*content, palette(), frame);
+  const auto at = scene.positionOf({0, 5});
+  ASSERT_TRUE(at.has_value());
+  const DisplayList list = drawn(*content, frame);
+  const double msHigh = scene.rows()[0].plot.height() / content->scaleMs;
+  EXPECT_NEAR(heightAt(list, OverlapPart::kAlone, *at), 5 * msHigh, 0.5);
+  EXPECT_NEAR(heightAt(list, OverlapPart::kOverlapped, *at), 1 * msHigh, 0.5);
+  EXPECT_NEAR(heightAt(list, OverlapPart::kTransfer, *at), 1 * msHigh, 0.5);
+  EXPECT_NEAR(heightAt(list, OverlapPart::kWaiting, *at), 2 * msHigh, 0.5);
+  EXPECT_NEAR(heightAt(list, OverlapPart::kOther, *at), 1 * msHigh, 0.5);
+}
+
+// Means over both ranks: waiting 2 of rank 0, transfer 1 of each, so 2 / 2 and 2 / 2 ms a step.
+// A step can lose at most its exposed 3 of 10 ms: 10 / 7 is 42.9 % faster.
+TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
+  const auto content = test::handMadeContent(8);
+  ASSERT_EQ(content->reasons.size(), 2);
+  OverlapFrame frame = frameOf(*content);
+  EXPECT_TRUE(
+      says(drawn(*content, frame), QStringLiteral("Why 2.00 ms a step are exposed (all ranks")));
+  EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("slow rank 1")));
+  EXPECT_TRUE(
+      says(drawn(*content, frame), QStringLiteral("Rank 1 came 3.00 ms later to bucket 0")));
+  frame.rank = 0;
+  EXPECT_TRUE(
+      says(drawn(*content, frame), QStringLiteral("Why 3.00 ms a step are exposed (rank 0")));
+  EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("What overlap gives rank 0")));
+  EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("no communication 7.00 ms")));
+  EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("42.9 % faster")));
+}
+
+TEST(OverlapSceneTest, FindsBarsCausesAndRanksByPosition) {
+  const auto content = test::handMadeContent(8);
+  const OverlapScene scene(*content, palette(), frameOf(*content));
+  for (const OverlapStep step : {OverlapStep{0, 0}, OverlapStep{1, 7}, OverlapStep{0, 4}}) {
+    const auto at = scene.positionOf(step);
+    ASSERT_TRUE(at.has_value());
+    EXPECT_EQ(scene.stepAt(*at), step);
+  }
+  EXPECT_EQ(scene.reasonAt(*scene.positionOfReason(1)), 1);
+  EXPECT_EQ(scene.labelAt(scene.rows()[1].label.center()), 1);
+  EXPECT_EQ(scene.stepAt(scene.rows()[1].label.center()), std::nullopt);
+  EXPECT_EQ(scene.positionOf({5, 0}), std::nullopt);
+}
+
+TEST(OverlapSceneTest, TellsAllOfAStepUnderThePointer) {
+  const auto content = test::handMadeContent(8);
+  OverlapFrame frame = frameOf(*content);
+  frame.pointer = OverlapScene(*content, palette(), frame).positionOf({0, 5});
+  const DisplayList list = drawn(*content, frame);
+  EXPECT_TRUE(says(list, QStringLiteral("rank 0, iteration 5")));
+  EXPECT_TRUE(says(list, QStringLiteral("10.0 ms")));
+  EXPECT_TRUE(says(list, QStringLiteral("25.0 %"))) << "1 of 4 ms in flight";
+}
+
+TEST(OverlapSceneTest, DrawsAsManyBarsAsThereArePixelsHoweverLongTheRun) {
+  const auto content = test::handMadeContent(5'000);
+  const DisplayList list = drawn(*content, frameOf(*content));
+  EXPECT_LT(list.commands().size(), 8'000u);
+  const OverlapScene scene(*content, palette(), frameOf(*content));
+  const auto at = scene.positionOf({1, 3'000});
+  ASSERT_TRUE(at.has_value());
+  EXPECT_NEAR(static_cast<double>(scene.stepAt(*at)->step), 3'000, 16)
+      << "a bar stands for several";
+}
+
+TEST(OverlapSceneTest, PutsTheCausesUnderTheBarsWhereThereIsNoRoomBeside) {
+  const auto content = test::handMadeContent(8);
+  const OverlapScene narrow(*content, palette(), frameOf(*content, {700, 700}));
+  ASSERT_TRUE(narrow.positionOfReason(0).has_value());
+  EXPECT_GT(narrow.positionOfReason(0)->y(), narrow.charts().bottom());
+}
+
+TEST(OverlapSceneTest, KeepsEveryRankWithinReachOfTheScrollBar) {
+  const auto content = test::handMadeContent(3);
+  const OverlapScene low(*content, palette(), frameOf(*content, {1200, 200}));
+  EXPECT_GT(low.maximumScroll(), 0);
+  OverlapFrame scrolled = frameOf(*content, {1200, 200});
+  scrolled.scrollY = low.maximumScroll();
+  EXPECT_TRUE(OverlapScene(*content, palette(), scrolled).positionOf({1, 2}).has_value());
+}
+
+TEST(OverlapPictureTest, HasTheSizeAskedForAndSaysWhatItShows) {
+  RunModel model;
+  const Picture picture = overlapPicture(model, test::handMadeRun(8), QSize(1100, 0), Theme::kDark);
+  EXPECT_EQ(picture.size.width(), 1100);
+  EXPECT_GE(picture.size.height(), 500);
+  EXPECT_TRUE(says(picture.list, QStringLiteral("exposed a step")));
+}
+
+TEST(OverlapPictureTest, SaysSoWhenARunHasNoIteration) {
+  RunModel model;
+  EXPECT_TRUE(says(overlapPicture(model, AnalysedRun(), QSize(900, 500), Theme::kLight).list,
+                   QStringLiteral("no iteration")));
+}
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,110 @@
+#include <QDockWidget>
+#include <QStatusBar>
+
+#include "engine/experiment/Schema.h"
+#include "ui/panels/RunsPanel.h"
+#include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/panels/setup/SetupPanel.h"
+#include "ui/shell/MainWindow.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunSession.h"
+#include "ui/shell/Stages.h"
+#include "ui/views/buckets/BucketsView.h"
+#include "ui/views/compare/CompareView.h"
+#include "ui/views/divergence/DivergenceView.h"
+#include "ui/views/hooks/HooksView.h"
+#include "ui/views/live/LiveView.h"
+#include "ui/views/overlap/OverlapView.h"
+#include "ui/views/timeline/TimelineView.h"
+
+// The stages, and what they ask of the window.
+namespace lockstep::ui {
+
+void MainWindow::buildViews() {
+  live_ = new LiveView;
+  buckets_ = new BucketsView;
+  overlap_ = new OverlapView;
+  divergence_ = new DivergenceView;
+  hooksView_ = new HooksView;
+  compare_ = new CompareView;
+  stages_->add(QStringLiteral("live"), tr("Live"),
+               tr("How the run is doing: speed, overlap, the late rank, loss"), live_);
+  stages_->add(QStringLiteral("timeline"), tr("Timeline"),
+               tr("What every rank did when, and how collectives overlap with the backward"),
+               timeline_);
+  stages_->add(QStringLiteral("buckets"), tr("Buckets"),
+               tr("Which parameters share a bucket, and in which order gradients became ready"),
+               buckets_);
+  stages_->add(QStringLiteral("overlap"), tr("Overlap"),
+               tr("How much communication hides behind computing, and why the rest does not"),
+               overlap_);
+  stages_->add(QStringLiteral("divergence"), tr("Divergence"),
+               tr("Whether the replicas are equal, and where they first differ"), divergence_);
+  stages_->add(QStringLiteral("hooks"), tr("Hooks"),
+               tr("What the communication hook does with its time and its bytes"), hooksView_);
+  stages_->add(QStringLiteral("compare"), tr("Compare"),
+               tr("Two or more runs: what differs, by how much, and why"), compare_);
+}
+
+void MainWindow::wireViews() {
+  const auto toTimeline = [this] { showView(QStringLiteral("timeline")); };
+  connect(live_, &LiveView::timelineRequested, this, toTimeline);
+  connect(overlap_, &OverlapView::timelineRequested, this, toTimeline);
+  connect(overlap_, &OverlapView::openRequested, this, &MainWindow::chooseRunFile);
+  connect(buckets_, &BucketsView::demoRequested, this, &MainWindow::runDemo);
+  connect(hooksView_, &HooksView::loadHookRequested, this, [this] {
+    hooksDock_->show();
+    hooksDock_->raise();
+    hookManager_->chooseLibrary();
+  });
+  const auto problem = [this](const QString& sentence) { reportProblem(false, sentence); };
+  connect(hooksView_, &HooksView::failed, this, problem);
+  connect(timeline_, &TimelineView::problem, this, problem);
+  connect(compare_, &CompareView::runWanted, this, &MainWindow::chooseRunFile);
+  connect(runs_, &RunsPanel::compareRequested, this, [this](const QStringList& paths) {
+    if (paths.isEmpty()) {
+      return;
+    }
+    openRun(paths.front());
+    compare_->clearOthers();
+    for (const QString& path : paths.mid(1)) {
+      compare_->addRun(path);
+    }
+    showView(QStringLiteral("compare"));
+  });
+  connect(runs_, &RunsPanel::refreshed, this, &MainWindow::refreshOtherRuns);
+
+  connect(setup_, &SetupPanel::runRequested, this, &MainWindow::runExperiment);
+  connect(setup_, &SetupPanel::failed, this, [this](const QString& sentence) {
+    reportProblem(false, sentence);
+    messages_->show(QStringLiteral("setup"), MessageBar::Kind::kError, sentence);
+  });
+  connect(setup_, &SetupPanel::saved, this, [this](const QString& path) {
+    statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
+  });
+  connect(setup_, &SetupPanel::titleChanged, this, [this](const QString& title, bool dirty) {
+    setupDock_->setWindowTitle(dirty ? tr("Setup: %1 *").arg(title) : tr("Setup: %1").arg(title));
+  });
+  connect(&setup_->queue(), &RunQueue::startRequested, this, &MainWindow::runExperiment);
+  connect(&controller_, &RunController::ended, &setup_->queue(), &RunQueue::runEnded);
+  connect(hookManager_, &HookManagerPanel::useRequested, this, [this](const QString& hook) {
+    setup_->draft().setKey(*experiment::findField("hook.name"),
+                           '"' + hook.toStdString() + '"');
+    setupDock_->show();
+    setupDock_->raise();
+    setup_->showKey(QStringLiteral("hook.name"));
+  });
+}
+
+void MainWindow::refreshOtherRuns() {
+  QStringList others;
+  for (const RunEntry& entry : runs_->model().entries()) {
+    if (!session_ || entry.path != session_->path()) {
+      others.append(entry.path);
+    }
+  }
+  compare_->setOtherRuns(others);
+  hooksView_->setOtherRuns(others);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,91 @@
+#include "ui/shell/ViewPictures.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "ui/views/buckets/BucketsPicture.h"
+#include "ui/views/compare/ComparePicture.h"
+#include "ui/views/divergence/DivergencePicture.h"
+#include "ui/views/hooks/HooksPicture.h"
+#include "ui/views/live/LivePicture.h"
+#include "ui/views/overlap/OverlapPicture.h"
+#include "ui/views/timeline/TimelinePicture.h"
+
+namespace lockstep::ui {
+namespace {
+
+using Runs = std::vector<PicturedRun>;
+using Draw = std::function<Picture(const Runs&, QSize, Theme)>;
+
+const std::map<QString, Draw>& analysedViews() {
+  static const std::map<QString, Draw> views{
+      {QStringLiteral("live"),
+       [](const Runs& runs, QSize size, Theme theme) {
+         return livePicture(*runs[0].model, runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("buckets"),
+       [](const Runs& runs, QSize size, Theme theme) {
+         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme);
+       }},
+      {QStringLiteral("overlap"),
+       [](const Runs& runs, QSize size, Theme theme) {
+         return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("divergence"),
+       [](const Runs& runs, QSize size, Theme theme) {
+         return divergencePicture(*runs[0].model, runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("hooks"),
+       [](const Runs& runs, QSize size, Theme theme) {
+         return hooksPicture(*runs[0].model, *runs[0].analysed, size, theme);
+       }},
+      {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme) {
+         return comparePicture(*runs[0].model, *runs[0].analysed, *runs[1].model, *runs[1].analysed,
+                               size, theme);
+       }}};
+  return views;
+}
+
+const QString kTimeline = QStringLiteral("timeline");
+
+}  // namespace
+
+QStringList picturedViews() {
+  QStringList names{kTimeline};
+  for (const auto& [name, draw] : analysedViews()) {
+    names.append(name);
+  }
+  return names;
+}
+
+int runsOfPicture(const QString& view) { return view == QStringLiteral("compare") ? 2 : 1; }
+
+base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
+                                  QSize size, Theme theme, std::optional<TimeRange> range) {
+  const auto refused = [&](const std::string& why) {
+    return base::Error{base::ExitCode::kBadInput, why, view.toStdString()};
+  };
+  const auto analysed = analysedViews().find(view);
+  if (view != kTimeline && analysed == analysedViews().end()) {
+    return refused("is no view; there are " +
+                   picturedViews().join(QStringLiteral(", ")).toStdString());
+  }
+  const auto needed = static_cast<std::size_t>(runsOfPicture(view));
+  if (runs.size() < needed) {
+    return refused("its picture needs " + std::to_string(needed) + " runs");
+  }
+  for (const PicturedRun& run : runs) {
+    const std::string file = run.model->path().string();
+    if (run.model->spanCount() == 0) {
+      return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw", file};
+    }
+    if (view != kTimeline && run.analysed == nullptr) {
+      return base::Error{base::ExitCode::kBadInput, "this run could not be analysed", file};
+    }
+  }
+  return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range)
+                           : analysed->second(runs, size, theme);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,139 @@
+#include "ui/views/compare/ComparePicture.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/compare/CompareScene.h"
+#include "ui/views/compare/DistributionPanel.h"
+#include "ui/views/timeline/TimelineScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kMargin = 14;
+constexpr double kGap = 16;
+constexpr double kHistogramHeight = 190;
+constexpr double kLeastTimeline = 120;
+constexpr double kUnbounded = 1e6;
+constexpr double kAround = 0.05;  // of the longer iteration, on both sides of it
+
+/// Refers to what outlives the drawing.
+std::shared_ptr<const AnalysedRun> borrowed(const AnalysedRun& run) {
+  return {std::shared_ptr<const AnalysedRun>(), &run};
+}
+
+/// One of the two timelines.
+struct Twin {
+  const RunModel& model;
+  QString title;
+  std::optional<StepSpan> step;
+  TimelineLayout layout;
+};
+
+Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run, bool collapsed) {
+  const std::uint32_t iteration = result.typicalIterations[run];
+  std::set<int> ranks;
+  for (int rank = 0; collapsed && rank < model.rankCount(); ++rank) {
+    ranks.insert(rank);
+  }
+  Twin twin{model, titleOfRun(result, run), model.stepOfAll(iteration),
+            TimelineLayout(model, ranks)};
+  twin.title += twin.step ? QStringLiteral("   iteration %1, %2")
+                                .arg(iteration)
+                                .arg(formatDuration(twin.step->endNs - twin.step->startNs))
+                          : QStringLiteral("   no measured iteration");
+  return twin;
+}
+
+void drawTwin(DisplayList& list, const Twin& twin, const QRectF& rect, double lengthNs,
+              const Palette& palette) {
+  const double line = lineHeight(FontRole::kBold) + 6;
+  list.text(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title, palette.text,
+            FontRole::kBold);
+  if (!twin.step || lengthNs <= 0 || rect.height() < line + 40) {
+    return;
+  }
+  TimelineFrame frame;
+  frame.size = QSizeF(rect.width(), rect.height() - line);
+  frame.range = {twin.step->startNs - lengthNs * kAround,
+                 twin.step->startNs + lengthNs * (1 + kAround)};
+  DisplayList body;
+  body.clip(QRectF(QPointF(0, 0), frame.size));
+  TimelineScene(twin.model, twin.layout, palette, frame).draw(body);
+  body.unclip();
+  list.append(body, QPointF(rect.left(), rect.top() + line));
+}
+
+double lengthOf(const Twin& twin) {
+  return twin.step ? twin.step->endNs - twin.step->startNs : 0;
+}
+
+}  // namespace
+
+Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const RunModel& b,
+                       const AnalysedRun& analysedB, QSize size, Theme theme) {
+  const Palette& palette = Palette::of(theme);
+  const auto result =
+      compareRuns({compareInput(a, borrowed(analysedA)), compareInput(b, borrowed(analysedB))});
+  const double width = size.width() - 2 * kMargin;
+  const double left = (width - kGap) * 0.53;
+  const double right = width - kGap - left;
+  const QRectF endless(0, 0, left, kUnbounded);
+  const double keys = drawCompareKeys(nullptr, endless, *result, palette);
+  const double metrics = drawCompareMetrics(nullptr, endless, *result, palette);
+  const double header = drawCompareHeader(nullptr, endless, *result, palette);
+  const double tables = keys + kGap + metrics;
+
+  // A picture of a given height shows a strip of each rank.
+  const bool collapsed = size.height() > 0;
+  const Twin twins[] = {twinOf(a, *result, 0, collapsed), twinOf(b, *result, 1, collapsed)};
+  const double title = lineHeight(FontRole::kBold) + 6;
+  const auto wanted = [&](const Twin& twin) {
+    return title + timeline_metrics::kRulerHeight + twin.layout.height();
+  };
+  Picture picture;
+  picture.title = titleOfRun(*result, 0) + QStringLiteral(" against ") + titleOfRun(*result, 1);
+  const double all = kMargin + header + kGap + tables + kGap + wanted(twins[0]) + kGap +
+                     wanted(twins[1]) + kMargin;
+  picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : all);
+  DisplayList& list = picture.list;
+  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
+
+  double y = kMargin;
+  y += drawCompareHeader(&list, QRectF(kMargin, y, width, header), *result, palette) + kGap;
+  // Where all does not fit, the tables give way first, down to a part of the picture.
+  const double room = picture.size.height() - y - kMargin;
+  const double forTwins =
+      std::max(2 * kLeastTimeline + kGap,
+               std::min(wanted(twins[0]) + kGap + wanted(twins[1]), room - tables - kGap));
+  const double forTables = std::min(tables, room - forTwins - kGap);
+  const double forKeys = std::min(keys, std::max(forTables * 0.35, forTables - metrics - kGap));
+  const double keysTook =
+      drawCompareKeys(&list, QRectF(kMargin, y, left, forKeys), *result, palette);
+  drawCompareMetrics(&list, QRectF(kMargin, y + keysTook + kGap, left, forTables - keysTook - kGap),
+                     *result, palette);
+  const double histogram = std::min(kHistogramHeight, forTables * 0.5);
+  const double rightX = kMargin + left + kGap;
+  drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kGap), *result, palette);
+  list.text(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
+            palette.text, FontRole::kBold);
+  DisplayList drawn;
+  drawHistogram(drawn,
+                histogramFrame(*result, trace::EventKind::kStep, QSizeF(right, histogram - title)),
+                palette);
+  list.append(drawn, QPointF(rightX, y + forTables - histogram + title));
+  y += forTables + kGap;
+
+  const double length = std::max(lengthOf(twins[0]), lengthOf(twins[1]));
+  const double rest = picture.size.height() - kMargin - y - kGap;
+  const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),
+                                  rest * 0.3, rest * 0.7);
+  drawTwin(list, twins[0], QRectF(kMargin, y, width, upper), length, palette);
+  drawTwin(list, twins[1], QRectF(kMargin, y + upper + kGap, width, rest - upper), length, palette);
+  return picture;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,221 @@
+#include "ui/views/compare/CompareView.h"
+
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLabel>
+#include <QMimeData>
+#include <QSignalBlocker>
+#include <QStackedLayout>
+#include <QTabBar>
+#include <QTabWidget>
+#include <QTableView>
+#include <QUrl>
+#include <algorithm>
+
+#include "ui/panels/EmptyState.h"
+#include "ui/views/compare/DistributionPanel.h"
+#include "ui/views/compare/TwinTimelines.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kRunSuffix = QStringLiteral(".lockstep");
+
+QStringList runFilesOf(const QMimeData* data) {
+  QStringList paths;
+  for (const QUrl& url : data->urls()) {
+    if (url.isLocalFile() && url.toLocalFile().endsWith(kRunSuffix)) {
+      paths << url.toLocalFile();
+    }
+  }
+  return paths;
+}
+
+QString letterOf(std::size_t run) {
+  return QString::fromStdString(analysis::letterOf(run));
+}
+
+/// "B  topk  (hooks_topk)": two runs of one experiment differ in their files alone.
+QString titleOf(std::size_t run, const RunModel& model) {
+  const QString file = QString::fromStdString(model.path().stem().string());
+  const QString name = QString::fromStdString(model.info().name);
+  return letterOf(run) + QStringLiteral("  ") +
+         (name.isEmpty() || name == file ? file : QStringLiteral("%1 (%2)").arg(name, file));
+}
+
+}  // namespace
+
+CompareView::~CompareView() = default;
+
+void CompareView::setRun(const OpenRun& run) {
+  open_ = run;
+  refusal_.clear();
+  runs_.setFirst(run);
+  showRecent();
+}
+
+void CompareView::setTheme(Theme theme) {
+  theme_ = theme;
+  keys_.setTheme(theme);
+  metrics_.setTheme(theme);
+  why_.setTheme(theme);
+  distribution_->setTheme(theme);
+  twins_->setTheme(theme);
+}
+
+void CompareView::addRun(const QString& path) {
+  refusal_.clear();
+  runs_.add(path);
+}
+
+void CompareView::clearOthers() {
+  refusal_.clear();
+  runs_.clear();
+}
+
+void CompareView::setOtherRuns(const QStringList& paths) {
+  recentPaths_ = paths;
+  showRecent();
+}
+
+QString CompareView::message() const {
+  return message_->isHidden() ? QString() : message_->text();
+}
+
+void CompareView::askForRun() {
+  if (!open_.any()) {
+    emit runWanted();
+    return;
+  }
+  const QString folder = QFileInfo(QString::fromStdString(open_.model->path().string())).path();
+  const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Runs to compare with"), folder,
+                                                          tr("Runs (*%1)").arg(kRunSuffix));
+  for (const QString& path : paths) {
+    addRun(path);
+  }
+}
+
+void CompareView::showRecent() {
+  const QSignalBlocker quiet(recent_);
+  recent_->clear();
+  recent_->addItem(tr("Add a recent run…"));
+  const QString opened =
+      open_.any() ? QString::fromStdString(open_.model->path().string()) : QString();
+  for (const QString& path : recentPaths_) {
+    if (path != opened) {
+      recent_->addItem(QFileInfo(path).completeBaseName(), path);
+      recent_->setItemData(recent_->count() - 1, path, Qt::ToolTipRole);
+    }
+  }
+  recent_->setEnabled(open_.any() && recent_->count() > 1);
+}
+
+// What is compared: the header follows at once, the tables when the comparison is there.
+void CompareView::showRuns() {
+  stack_->setCurrentIndex(open_.any() && runs_.count() > 0 ? 1 : 0);
+  empty_->setSentence(open_.any()
+                          ? tr("Pick two runs: the open one is A. Add the one to compare it with, "
+                               "or drop run files here.")
+                          : tr("Pick two runs: open the first, then add the one to compare it "
+                               "with."));
+  a_->setText(open_.any() ? titleOf(0, *open_.model) : QString());
+  {
+    const QSignalBlocker quiet(tabs_);
+    while (tabs_->count() > static_cast<int>(runs_.count())) {
+      tabs_->removeTab(tabs_->count() - 1);
+    }
+    for (std::size_t i = 0; i < runs_.count(); ++i) {
+      const int tab = static_cast<int>(i);
+      const QString title = titleOf(i + 1, *runs_.other(i));
+      tab < tabs_->count() ? tabs_->setTabText(tab, title)
+                           : static_cast<void>(tabs_->addTab(title));
+      tabs_->setTabToolTip(tab, QString::fromStdString(runs_.other(i)->path().string()));
+    }
+    other_ = static_cast<std::size_t>(std::max(0, tabs_->currentIndex())) + 1;
+  }
+  say(refusal_.isEmpty() ? runs_.waiting() : refusal_);
+}
+
+void CompareView::showResult() {
+  showRuns();
+  const auto result = runs_.result();
+  keys_.show(result, other_);
+  metrics_.show(result, other_);
+  why_.show(result, other_);
+  distribution_->showResult(result);
+  if (result == nullptr) {
+    counts_->clear();
+    summary_->clear();
+    same_->hide();
+    keysTable_->hide();
+    twins_->showRuns(nullptr, 0, nullptr, 1, 0);
+    return;
+  }
+  const analysis::Comparison& comparison = result->comparison;
+  same_->setVisible(comparison.keys.empty());
+  keysTable_->setVisible(!comparison.keys.empty());
+  const int rows = std::min<int>(5, static_cast<int>(comparison.keys.size()));
+  keysTable_->setFixedHeight(keysTable_->horizontalHeader()->sizeHint().height() +
+                             rows * keysTable_->verticalHeader()->defaultSectionSize() + 4);
+  counts_->setText(tr("Medians over ranks and iterations. A: %1. %2: %3.")
+                       .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
+                            QString::fromStdString(comparison.runs[other_].counts)));
+  summary_->setText(QString::fromStdString(comparison.why[other_ - 1].summary));
+  keysTable_->resizeColumnsToContents();
+  metricsTable_->resizeColumnsToContents();
+  whyTable_->resizeColumnToContents(WhyModel::kDelta);
+  whyTable_->resizeRowsToContents();
+  twins_->showRuns(runs_.first(), result->typicalIterations[0], runs_.other(other_ - 1), other_,
+                   result->typicalIterations[other_]);
+}
+
+void CompareView::showOther(int tab) {
+  if (tab >= 0 && static_cast<std::size_t>(tab) + 1 != other_) {
+    other_ = static_cast<std::size_t>(tab) + 1;
+    showResult();
+  }
+}
+
+void CompareView::say(const QString& sentence) {
+  message_->setText(sentence);
+  message_->setVisible(!sentence.isEmpty());
+}
+
+void CompareView::goToReason(const QModelIndex& index) {
+  const analysis::Reason* reason = why_.reason(sortedWhy_.mapToSource(index).row());
+  const auto result = runs_.result();
+  if (reason == nullptr || result == nullptr) {
+    return;
+  }
+  const auto fallBack = [&](std::size_t run) {
+    return analysis::Reason::Place{0, result->typicalIterations[run]};
+  };
+  const auto a = reason->placeInA.value_or(fallBack(0));
+  const auto b = reason->place.value_or(fallBack(other_));
+  pictures_->setCurrentWidget(twins_);
+  twins_->goTo(a.step, a.rank, b.step, b.rank, reason->key.bucket);
+}
+
+void CompareView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  runs_.want();
+}
+
+void CompareView::dragEnterEvent(QDragEnterEvent* event) {
+  if (open_.any() && !runFilesOf(event->mimeData()).isEmpty()) {
+    event->acceptProposedAction();
+  }
+}
+
+void CompareView::dropEvent(QDropEvent* event) {
+  for (const QString& path : runFilesOf(event->mimeData())) {
+    addRun(path);
+  }
+  event->acceptProposedAction();
+}
+
+}  // namespace lockstep::ui

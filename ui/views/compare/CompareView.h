@@ -1,0 +1,115 @@
+#pragma once
+
+#include <QSortFilterProxyModel>
+#include <QStringList>
+#include <memory>
+
+#include "ui/views/RunView.h"
+#include "ui/views/compare/CompareModels.h"
+#include "ui/views/compare/ComparedRuns.h"
+
+class QComboBox;
+class QLabel;
+class QStackedLayout;
+class QTabBar;
+class QTableView;
+class QTabWidget;
+
+namespace lockstep::ui {
+
+class DistributionPanel;
+class EmptyState;
+class TwinTimelines;
+
+/// Sets the open run, A, against others: what differs in their experiments, the delta table with
+/// significance, why the step is longer or shorter, the distribution of durations, and an
+/// iteration of each under the other. Other runs are read and analysed off the UI thread; run
+/// files may be dropped on it. [ui-thread]
+class CompareView : public RunView {
+  Q_OBJECT
+
+ public:
+  explicit CompareView(QWidget* parent = nullptr);
+  ~CompareView() override;
+
+  /// The run that the others are set against.
+  void setRun(const OpenRun& run) override;
+  void setTheme(Theme theme) override;
+  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
+
+  /// Reads a run file and sets it against the open run. What cannot be read is told in the view.
+  void addRun(const QString& path);
+  void clearOthers();
+  /// The run files that the box of recent runs offers.
+  void setOtherRuns(const QStringList& paths);
+
+  [[nodiscard]] const ComparedRuns& runs() const { return runs_; }
+  /// Which run stands against A in the tables: 1 is B.
+  [[nodiscard]] std::size_t other() const { return other_; }
+  [[nodiscard]] QTableView* keysTable() const { return keysTable_; }
+  [[nodiscard]] QTableView* metricsTable() const { return metricsTable_; }
+  [[nodiscard]] QTableView* whyTable() const { return whyTable_; }
+  [[nodiscard]] QComboBox* recentRuns() const { return recent_; }
+  [[nodiscard]] QTabBar* otherTabs() const { return tabs_; }
+  [[nodiscard]] TwinTimelines* timelines() const { return twins_; }
+  [[nodiscard]] DistributionPanel* distribution() const { return distribution_; }
+  /// What the view says in place of tables, or of a run that was refused; empty: nothing.
+  [[nodiscard]] QString message() const;
+
+ signals:
+  /// There is no open run, and the user wants one: the window may show its runs.
+  void runWanted();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  void makeHeader();
+  void makeTables();
+  QWidget* makeTop();
+  void makeActions();
+
+  void askForRun();
+  void showRuns();
+  void showResult();
+  void showOther(int tab);
+  void showRecent();
+  void say(const QString& sentence);
+  void goToReason(const QModelIndex& index);
+
+  OpenRun open_;
+  ComparedRuns runs_;
+  std::size_t other_ = 1;
+  QString refusal_;
+  QStringList recentPaths_;
+  Theme theme_ = Theme::kLight;
+  QList<QAction*> actions_;
+
+  KeysModel keys_;
+  MetricsModel metrics_;
+  WhyModel why_;
+  QSortFilterProxyModel sortedKeys_;
+  QSortFilterProxyModel sortedMetrics_;
+  QSortFilterProxyModel sortedWhy_;
+
+  QStackedLayout* stack_;
+  EmptyState* empty_;
+  QLabel* a_;
+  QTabBar* tabs_;
+  QComboBox* recent_;
+  QLabel* message_;
+  QWidget* header_;
+  QLabel* same_;
+  QLabel* counts_;
+  QLabel* summary_;
+  QTableView* keysTable_;
+  QTableView* metricsTable_;
+  QTableView* whyTable_;
+  DistributionPanel* distribution_;
+  TwinTimelines* twins_;
+  QTabWidget* pictures_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,213 @@
+// How a CompareView is put together.
+
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QStackedLayout>
+#include <QTabBar>
+#include <QTabWidget>
+#include <QTableView>
+#include <QTimer>
+
+#include "ui/panels/EmptyState.h"
+#include "ui/views/compare/CompareView.h"
+#include "ui/views/compare/DistributionPanel.h"
+#include "ui/views/compare/TableText.h"
+#include "ui/views/compare/TwinTimelines.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kAskAgainMs = 2000;  // for the analysis of a live run
+
+QLabel* muted(const QString& text = {}) {
+  auto* label = new QLabel(text);
+  label->setForegroundRole(QPalette::PlaceholderText);
+  label->setWordWrap(true);
+  return label;
+}
+
+QLabel* bold(const QString& text = {}) {
+  auto* label = new QLabel(text);
+  QFont font = label->font();
+  font.setBold(true);
+  label->setFont(font);
+  return label;
+}
+
+void prepare(QSortFilterProxyModel* sorted, QAbstractItemModel* model, QTableView* view,
+             const QString& name) {
+  sorted->setSourceModel(model);
+  sorted->setSortRole(kSortRole);
+  prepareTable(view);
+  view->setModel(sorted);
+  view->setSortingEnabled(true);
+  view->sortByColumn(-1, Qt::AscendingOrder);  // the model's order is the one to begin with
+  view->setAccessibleName(name);
+}
+
+}  // namespace
+
+CompareView::CompareView(QWidget* parent)
+    : RunView(parent),
+      stack_(new QStackedLayout(this)),
+      empty_(new EmptyState({}, tr("Add a run…"))),
+      a_(bold()),
+      tabs_(new QTabBar),
+      recent_(new QComboBox),
+      message_(muted()),
+      header_(new QWidget),
+      same_(muted(tr("The experiments are the same."))),
+      counts_(muted()),
+      summary_(new QLabel),
+      keysTable_(new QTableView),
+      metricsTable_(new QTableView),
+      whyTable_(new QTableView),
+      distribution_(new DistributionPanel),
+      twins_(new TwinTimelines),
+      pictures_(new QTabWidget) {
+  setAccessibleName(tr("Compare"));
+  setAcceptDrops(true);
+  makeHeader();
+  makeTables();
+  makeActions();
+  pictures_->setDocumentMode(true);
+  pictures_->addTab(twins_, tr("Timelines"));
+  pictures_->addTab(distribution_, tr("Distribution"));
+  auto* halves = new QSplitter(Qt::Vertical);
+  halves->setChildrenCollapsible(false);
+  halves->addWidget(makeTop());
+  halves->addWidget(pictures_);
+  halves->setStretchFactor(0, 5);
+  halves->setStretchFactor(1, 6);
+  auto* content = new QWidget;
+  auto* box = new QVBoxLayout(content);
+  box->setContentsMargins(8, 6, 8, 6);
+  box->addWidget(header_);
+  box->addWidget(message_);
+  box->addWidget(halves, 1);
+  stack_->addWidget(empty_);
+  stack_->addWidget(content);
+
+  connect(empty_, &EmptyState::activated, this, &CompareView::askForRun);
+  connect(&runs_, &ComparedRuns::runsChanged, this, &CompareView::showRuns);
+  connect(&runs_, &ComparedRuns::compared, this, &CompareView::showResult);
+  connect(&runs_, &ComparedRuns::refused, this, [this](const QString& sentence) {
+    refusal_ = sentence;
+    showRuns();
+    if (runs_.count() == 0) {
+      empty_->setSentence(sentence);
+    }
+  });
+  connect(whyTable_, &QTableView::clicked, this, &CompareView::goToReason);
+  connect(whyTable_, &QTableView::activated, this, &CompareView::goToReason);
+  auto* timer = new QTimer(this);
+  timer->setInterval(kAskAgainMs);
+  connect(timer, &QTimer::timeout, this, [this] {
+    if (isVisible()) {
+      runs_.want();
+    }
+  });
+  timer->start();
+  showResult();
+}
+
+void CompareView::makeHeader() {
+  tabs_->setTabsClosable(true);
+  tabs_->setDrawBase(false);
+  tabs_->setExpanding(false);
+  tabs_->setUsesScrollButtons(true);
+  tabs_->setElideMode(Qt::ElideRight);
+  tabs_->setAccessibleName(tr("Runs compared with A"));
+  recent_->setAccessibleName(tr("Recent runs"));
+  recent_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  recent_->setMinimumContentsLength(14);
+  auto* add = new QPushButton(tr("Add…"));
+  add->setToolTip(tr("Choose run files to compare with"));
+  auto* row = new QHBoxLayout(header_);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->addWidget(a_);
+  row->addWidget(muted(tr("against")));
+  row->addWidget(tabs_, 1);
+  row->addWidget(recent_);
+  row->addWidget(add);
+  connect(add, &QPushButton::clicked, this, &CompareView::askForRun);
+  connect(tabs_, &QTabBar::currentChanged, this, &CompareView::showOther);
+  connect(tabs_, &QTabBar::tabCloseRequested, this,
+          [this](int tab) { runs_.remove(static_cast<std::size_t>(tab)); });
+  connect(recent_, &QComboBox::activated, this, [this](int index) {
+    const QString path = recent_->itemData(index).toString();
+    recent_->setCurrentIndex(0);
+    if (!path.isEmpty()) {
+      addRun(path);
+    }
+  });
+}
+
+void CompareView::makeTables() {
+  prepare(&sortedKeys_, &keys_, keysTable_, tr("Keys that differ"));
+  prepare(&sortedMetrics_, &metrics_, metricsTable_, tr("Figures of both runs"));
+  prepare(&sortedWhy_, &why_, whyTable_, tr("Why the step is longer or shorter"));
+  keysTable_->horizontalHeader()->setStretchLastSection(true);
+  metricsTable_->horizontalHeader()->setStretchLastSection(true);
+  whyTable_->horizontalHeader()->setStretchLastSection(true);
+  whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
+  // Sentences take as many lines as they need.
+  whyTable_->setWordWrap(true);
+  connect(whyTable_->horizontalHeader(), &QHeaderView::sectionResized, whyTable_,
+          &QTableView::resizeRowsToContents);
+  summary_->setWordWrap(true);
+}
+
+QWidget* CompareView::makeTop() {
+  auto* exportFigures = new QPushButton(tr("Export CSV…"));
+  exportFigures->setToolTip(tr("Write the table of figures into a file"));
+  connect(exportFigures, &QPushButton::clicked, this,
+          [this] { exportTable(this, sortedMetrics_, QStringLiteral("compare.csv")); });
+  auto* figures = new QWidget;
+  auto* left = new QVBoxLayout(figures);
+  left->setContentsMargins(0, 0, 4, 0);
+  left->addWidget(bold(tr("Keys that differ")));
+  left->addWidget(same_);
+  left->addWidget(keysTable_);
+  auto* title = new QHBoxLayout;
+  title->addWidget(bold(tr("Figures")));
+  title->addStretch(1);
+  title->addWidget(exportFigures);
+  left->addLayout(title);
+  left->addWidget(metricsTable_, 1);
+  left->addWidget(counts_);
+
+  auto* reasons = new QWidget;
+  auto* right = new QVBoxLayout(reasons);
+  right->setContentsMargins(4, 0, 0, 0);
+  right->addWidget(bold(tr("Why")));
+  right->addWidget(summary_);
+  right->addWidget(whyTable_, 1);
+
+  auto* top = new QSplitter(Qt::Horizontal);
+  top->setChildrenCollapsible(false);
+  top->addWidget(figures);
+  top->addWidget(reasons);
+  top->setStretchFactor(0, 6);
+  top->setStretchFactor(1, 5);
+  return top;
+}
+
+void CompareView::makeActions() {
+  auto* add = new QAction(tr("Add a run to compare with"), this);
+  connect(add, &QAction::triggered, this, &CompareView::askForRun);
+  auto* clear = new QAction(tr("Compare with no run"), this);
+  connect(clear, &QAction::triggered, this, &CompareView::clearOthers);
+  auto* csv = new QAction(tr("Export the comparison as CSV"), this);
+  connect(csv, &QAction::triggered, this,
+          [this] { exportTable(this, sortedMetrics_, QStringLiteral("compare.csv")); });
+  actions_ = {add, clear, csv};
+  addActions(actions_);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,194 @@
+#include "ui/views/compare/ComparedRuns.h"
+
+#include <QCoreApplication>
+#include <QPointer>
+#include <QThreadPool>
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+bool isSameFile(const RunModel* model, const std::filesystem::path& path) {
+  std::error_code error;
+  return model != nullptr && !model->path().empty() &&
+         std::filesystem::equivalent(model->path(), path, error) && !error;
+}
+
+}  // namespace
+
+ComparedRuns::ComparedRuns(QObject* parent) : QObject(parent) {}
+
+ComparedRuns::~ComparedRuns() = default;
+
+void ComparedRuns::setFirst(const OpenRun& run) {
+  if (first_.analyser != nullptr) {
+    first_.analyser->disconnect(this);
+  }
+  if (first_.model != nullptr) {
+    first_.model->disconnect(this);
+  }
+  first_ = run;
+  if (first_.model != nullptr) {
+    connect(first_.model, &QObject::destroyed, this, [this] {
+      first_ = {};
+      forget();
+    });
+    connect(first_.model, &RunModel::loaded, this, &ComparedRuns::reconsider);
+  }
+  if (first_.analyser != nullptr) {
+    connect(first_.analyser, &RunAnalyser::ready, this, &ComparedRuns::reconsider);
+  }
+  // A run is not compared with itself.
+  std::erase_if(others_, [&](const auto& other) {
+    return first_.model != nullptr && isSameFile(first_.model, other->model->path());
+  });
+  forget();
+  want();
+}
+
+void ComparedRuns::add(const QString& path) {
+  const std::filesystem::path file = path.toStdString();
+  if (isSameFile(first_.model, file)) {
+    emit refused(tr("%1 is the open run already; add another to compare it with.").arg(path));
+    return;
+  }
+  for (const auto& other : others_) {
+    if (isSameFile(other->model.get(), file)) {
+      emit refused(tr("%1 is compared already.").arg(path));
+      return;
+    }
+  }
+  auto other = std::make_unique<Other>();
+  other->model = std::make_unique<RunModel>(file);
+  other->analyser = std::make_unique<RunAnalyser>(*other->model);
+  RunModel* model = other->model.get();
+  connect(model, &RunModel::failed, this,
+          [this, model](const QString& sentence) { drop(model, sentence); });
+  connect(model, &RunModel::loaded, this, &ComparedRuns::reconsider);
+  connect(other->analyser.get(), &RunAnalyser::ready, this, &ComparedRuns::reconsider);
+  others_.push_back(std::move(other));
+  forget();
+  want();
+}
+
+void ComparedRuns::drop(RunModel* model, const QString& sentence) {
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    if (others_[i]->model.get() == model) {
+      // The model is still telling us; it goes when it has.
+      others_[i]->model.release()->deleteLater();
+      others_[i]->analyser.release()->deleteLater();
+      model->disconnect(this);
+      others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(i));
+      forget();
+      reconsider();
+      emit refused(sentence);
+      return;
+    }
+  }
+}
+
+void ComparedRuns::remove(std::size_t other) {
+  if (other < others_.size()) {
+    const auto gone = std::move(others_[other]);
+    others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(other));
+    forget();
+    reconsider();
+  }
+}
+
+void ComparedRuns::clear() {
+  if (!others_.empty()) {
+    const auto gone = std::exchange(others_, {});
+    forget();
+  }
+}
+
+void ComparedRuns::want() {
+  if (others_.empty()) {
+    return;
+  }
+  if (first_.analyser != nullptr) {
+    first_.analyser->want();
+  }
+  for (const auto& other : others_) {
+    other->analyser->want();
+  }
+  reconsider();
+}
+
+QString ComparedRuns::waiting() const {
+  if (first_.model == nullptr || others_.empty() || result_ != nullptr) {
+    return {};
+  }
+  const auto name = [](std::size_t run) { return QString::fromStdString(analysis::letterOf(run)); };
+  if (first_.analyser == nullptr || first_.analyser->latest() == nullptr) {
+    return tr("Run A is read…");
+  }
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    if (others_[i]->analyser->latest() == nullptr) {
+      return tr("Run %1 is read…").arg(name(i + 1));
+    }
+  }
+  return tr("The runs are compared…");
+}
+
+std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
+  std::vector<std::shared_ptr<const AnalysedRun>> all;
+  if (first_.model != nullptr && first_.analyser != nullptr && first_.model->isLoaded()) {
+    all.push_back(first_.analyser->latest());
+  }
+  for (const auto& other : others_) {
+    all.push_back(other->model->isLoaded() ? other->analyser->latest() : nullptr);
+  }
+  const bool complete = all.size() == others_.size() + 1 && all.size() > 1 &&
+                        std::find(all.begin(), all.end(), nullptr) == all.end();
+  return complete ? all : std::vector<std::shared_ptr<const AnalysedRun>>{};
+}
+
+void ComparedRuns::reconsider() {
+  const auto all = analyses();
+  if (all.empty() || running_ || all == comparedFrom_) {
+    return;
+  }
+  comparedFrom_ = all;
+  running_ = true;
+  std::vector<CompareInput> inputs{compareInput(*first_.model, all[0])};
+  for (std::size_t i = 0; i < others_.size(); ++i) {
+    inputs.push_back(compareInput(*others_[i]->model, all[i + 1]));
+  }
+  // This may be gone when the answer comes: then nobody is told.
+  QThreadPool::globalInstance()->start([ticket = ++ticket_, inputs = std::move(inputs),
+                                        self = QPointer<ComparedRuns>(this)]() mutable {
+    auto result = compareRuns(std::move(inputs));
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [ticket, self, result = std::move(result)]() mutable {
+          if (self) {
+            self->take(ticket, std::move(result));
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void ComparedRuns::forget() {
+  ++ticket_;  // what is under way is of other runs
+  result_.reset();
+  comparedFrom_.clear();
+  emit runsChanged();
+  emit compared();
+}
+
+void ComparedRuns::take(std::uint64_t ticket, std::shared_ptr<const CompareResult> result) {
+  running_ = false;
+  if (ticket == ticket_) {
+    result_ = std::move(result);
+    emit compared();
+  }
+  reconsider();
+}
+
+}  // namespace lockstep::ui

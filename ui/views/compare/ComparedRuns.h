@@ -1,0 +1,74 @@
+#pragma once
+
+#include <QObject>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+#include "ui/views/RunView.h"
+#include "ui/views/compare/CompareResult.h"
+
+namespace lockstep::ui {
+
+/// The open run and those set against it, each read and analysed off the UI thread; compares them
+/// on a thread of the pool whenever all are there and one is new. [ui-thread]
+class ComparedRuns : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit ComparedRuns(QObject* parent = nullptr);
+  ~ComparedRuns() override;
+
+  /// The run that the others are set against; its owner keeps it. Null: none.
+  void setFirst(const OpenRun& run);
+  /// Reads another run; one that is there already, or is the first, is not read again.
+  void add(const QString& path);
+  void remove(std::size_t other);
+  void clear();
+  /// Asks for analyses while somebody looks: a live run's grows old. Cheap.
+  void want();
+
+  [[nodiscard]] RunModel* first() const { return first_.model; }
+  [[nodiscard]] std::size_t count() const { return others_.size(); }
+  [[nodiscard]] RunModel* other(std::size_t index) const { return others_[index]->model.get(); }
+  /// Null before its first analysis.
+  [[nodiscard]] std::shared_ptr<const AnalysedRun> analysed(std::size_t index) const {
+    return others_[index]->analyser->latest();
+  }
+  /// The latest comparison of the runs that are there now; null while there is none.
+  [[nodiscard]] std::shared_ptr<const CompareResult> result() const { return result_; }
+  /// What is waited for: "Reading B…"; empty when the comparison stands.
+  [[nodiscard]] QString waiting() const;
+
+ signals:
+  /// Runs came, went or are still read.
+  void runsChanged();
+  /// `result` is new, or gone.
+  void compared();
+  /// A run could not be read and is not added; one sentence.
+  void refused(const QString& sentence);
+
+ private:
+  struct Other {
+    std::unique_ptr<RunModel> model;
+    std::unique_ptr<RunAnalyser> analyser;  // goes before its model
+  };
+
+  void drop(RunModel* model, const QString& sentence);
+  void reconsider();
+  void forget();
+  void take(std::uint64_t ticket, std::shared_ptr<const CompareResult> result);
+  [[nodiscard]] std::vector<std::shared_ptr<const AnalysedRun>> analyses() const;
+
+  OpenRun first_;
+  std::vector<std::unique_ptr<Other>> others_;
+  std::vector<std::shared_ptr<const AnalysedRun>> comparedFrom_;
+  std::shared_ptr<const CompareResult> result_;
+  std::uint64_t ticket_ = 0;  // of the comparison that is asked for last
+  bool running_ = false;
+};
+
+}  // namespace lockstep::ui

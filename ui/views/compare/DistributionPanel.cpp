@@ -1,0 +1,134 @@
+#include "ui/views/compare/DistributionPanel.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTableView>
+#include <set>
+#include <utility>
+
+#include "ui/model/SpanFacts.h"
+#include "ui/views/compare/TableText.h"
+
+namespace lockstep::ui {
+
+HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size) {
+  HistogramFrame frame;
+  frame.size = size;
+  for (std::size_t run = 0; run < result.runs.size(); ++run) {
+    const auto at = result.distributions[run].find(kind);
+    frame.runs.push_back(
+        {titleOfRun(result, run), at == result.distributions[run].end() ? nullptr : &at->second});
+  }
+  return frame;
+}
+
+DistributionPanel::DistributionPanel(QWidget* parent)
+    : QWidget(parent), kinds_(new QComboBox), table_(new QTableView) {
+  canvas_ = new Canvas(this, this);
+  canvas_->setAccessibleName(tr("Distribution of durations"));
+  canvas_->setMinimumSize(160, 90);
+  kinds_->setAccessibleName(tr("Span"));
+  kinds_->setToolTip(tr("Whose durations are shown, of measured iterations"));
+  prepareTable(table_);
+  table_->setModel(&percentiles_);
+  table_->setAccessibleName(tr("Percentiles"));
+  table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+
+  auto* label = new QLabel(tr("Durations of"));
+  label->setBuddy(kinds_);
+  auto* choice = new QHBoxLayout;
+  choice->addWidget(label);
+  choice->addWidget(kinds_);
+  choice->addStretch(1);
+  auto* side = new QVBoxLayout;
+  side->addLayout(choice);
+  side->addWidget(table_, 1);
+  auto* row = new QHBoxLayout(this);
+  row->setContentsMargins(0, 4, 0, 0);
+  row->addWidget(canvas_, 3);
+  row->addLayout(side, 2);
+  connect(kinds_, &QComboBox::currentIndexChanged, this, [this] {
+    percentiles_.setKind(kind());
+    canvas_->repaintSoon();
+    describe();
+  });
+}
+
+DistributionPanel::~DistributionPanel() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void DistributionPanel::showResult(std::shared_ptr<const CompareResult> result) {
+  result_ = std::move(result);
+  fillKinds();
+  percentiles_.show(result_, 1);
+  percentiles_.setKind(kind());
+  canvas_->repaintSoon();
+  describe();
+}
+
+void DistributionPanel::setTheme(Theme theme) {
+  theme_ = theme;
+  percentiles_.setTheme(theme);
+  canvas_->repaintSoon();
+}
+
+trace::EventKind DistributionPanel::kind() const {
+  return kinds_->count() == 0 ? trace::EventKind::kStep
+                              : static_cast<trace::EventKind>(kinds_->currentData().toInt());
+}
+
+void DistributionPanel::fillKinds() {
+  std::set<trace::EventKind> kinds;
+  if (result_ != nullptr) {
+    for (const Distributions& run : result_->distributions) {
+      for (const auto& [kind, durations] : run) {
+        kinds.insert(kind);
+      }
+    }
+  }
+  const int shown = static_cast<int>(kind());
+  const QSignalBlocker quiet(kinds_);
+  kinds_->clear();
+  for (const trace::EventKind kind : kinds) {
+    kinds_->addItem(kindName(kind), static_cast<int>(kind));
+  }
+  kinds_->setCurrentIndex(std::max(0, kinds_->findData(shown)));
+}
+
+void DistributionPanel::describe() {
+  QStringList parts;
+  for (int row = 0; row < percentiles_.rowCount(); ++row) {
+    parts << QStringLiteral("%1: P50 %2, P90 %3.")
+                 .arg(percentiles_.index(row, PercentilesModel::kRun).data().toString(),
+                      percentiles_.index(row, PercentilesModel::kP50).data().toString(),
+                      percentiles_.index(row, PercentilesModel::kP90).data().toString());
+  }
+  canvas_->setAccessibleDescription(kinds_->currentText() + u' ' + parts.join(u' '));
+}
+
+void DistributionPanel::paintCanvas(DisplayList& list, QSizeF size) {
+  const Palette& palette = Palette::of(theme_);
+  if (result_ == nullptr) {
+    list.fill(QRectF(QPointF(0, 0), size), palette.background);
+    return;
+  }
+  HistogramFrame frame = histogramFrame(*result_, kind(), size);
+  frame.pointer = pointer_;
+  drawHistogram(list, frame, palette);
+}
+
+void DistributionPanel::pointerMoved(const PointerInput& input) {
+  pointer_ = input.position;
+  canvas_->repaintSoon();
+}
+
+void DistributionPanel::pointerLeft() {
+  pointer_.reset();
+  canvas_->repaintSoon();
+}
+
+}  // namespace lockstep::ui

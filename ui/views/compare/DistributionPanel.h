@@ -1,0 +1,55 @@
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <optional>
+
+#include "ui/canvas/Canvas.h"
+#include "ui/canvas/Palette.h"
+#include "ui/views/compare/CompareModels.h"
+#include "ui/views/compare/HistogramScene.h"
+
+class QComboBox;
+class QTableView;
+
+namespace lockstep::ui {
+
+/// Overlaid histograms of the step time, or of any other span, of the runs compared, and their
+/// percentiles as a table. [ui-thread]
+class DistributionPanel : public QWidget, private CanvasClient {
+  Q_OBJECT
+
+ public:
+  explicit DistributionPanel(QWidget* parent = nullptr);
+  ~DistributionPanel() override;
+
+  /// Null: nothing is compared.
+  void showResult(std::shared_ptr<const CompareResult> result);
+  void setTheme(Theme theme);
+
+  [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  [[nodiscard]] QTableView* table() const { return table_; }
+  [[nodiscard]] QComboBox* kinds() const { return kinds_; }
+
+ private:
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerLeft() override;
+
+  [[nodiscard]] trace::EventKind kind() const;
+  void fillKinds();
+  void describe();
+
+  std::shared_ptr<const CompareResult> result_;
+  PercentilesModel percentiles_;
+  QComboBox* kinds_;
+  Canvas* canvas_;
+  QTableView* table_;
+  std::optional<QPointF> pointer_;
+  Theme theme_ = Theme::kLight;
+};
+
+/// Returns a frame of the runs' durations of one kind of span.
+HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size);
+
+}  // namespace lockstep::ui

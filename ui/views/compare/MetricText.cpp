@@ -1,0 +1,131 @@
+#include "ui/views/compare/MetricText.h"
+
+#include <cmath>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kUnknown = QStringLiteral("\u2013");
+
+QString magnitudeText(analysis::Metric metric, double value) {
+  const std::string& unit = analysis::facts(metric).unit;
+  if (unit == "B") {
+    return formatBytes(value);
+  }
+  if (value == 0) {
+    return QStringLiteral("0");
+  }
+  if (unit == "ms") {
+    // What would be nothing but zeros gets more digits.
+    const int decimals = value < 0.00995 ? 4 : value < 0.0995 ? 3 : value < 99.95 ? 2 : 1;
+    return QString::number(value, 'f', decimals);
+  }
+  return QString::number(value, 'f', unit.empty() ? 4 : value < 999.5 ? 2 : 0);
+}
+
+}  // namespace
+
+QString nameOf(analysis::Metric metric) {
+  const analysis::MetricFacts& about = analysis::facts(metric);
+  const QString name = QString::fromStdString(about.name);
+  // Bytes carry their unit with each figure.
+  return about.unit.empty() || about.unit == "B"
+             ? name
+             : QStringLiteral("%1 [%2]").arg(name, QString::fromStdString(about.unit));
+}
+
+QString valueText(analysis::Metric metric, const std::optional<double>& value) {
+  if (!value) {
+    return kUnknown;
+  }
+  const QString text = magnitudeText(metric, std::abs(*value));
+  return *value < 0 ? QStringLiteral("\u2212") + text : text;
+}
+
+QString differenceText(analysis::Metric metric, const std::optional<double>& difference) {
+  if (!difference) {
+    return kUnknown;
+  }
+  const QString text = magnitudeText(metric, std::abs(*difference));
+  return *difference == 0  ? text
+         : *difference < 0 ? QStringLiteral("\u2212") + text
+                           : QStringLiteral("+") + text;
+}
+
+QString percentText(const std::optional<double>& percent) {
+  if (!percent) {
+    return kUnknown;
+  }
+  if (*percent >= 900) {
+    return QStringLiteral("\u00d7%1").arg(1 + *percent / 100, 0, 'g', 3);
+  }
+  const double magnitude = std::abs(*percent);
+  const QString text = QString::number(magnitude, 'f', magnitude < 99.95 ? 1 : 0);
+  const QString sign = *percent < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
+  return (*percent == 0 ? text : sign + text) + QStringLiteral(" %");
+}
+
+QString chanceText(const std::optional<double>& p) {
+  if (!p) {
+    return kUnknown;
+  }
+  return *p < 1e-4 ? QStringLiteral("< 0.0001") : QString::number(*p, 'f', *p < 0.01 ? 4 : 2);
+}
+
+QString verdictText(const analysis::Delta& delta) {
+  const bool greater = delta.difference.value_or(0) > 0;
+  const QString arrow = greater ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ");
+  switch (delta.verdict) {
+    case analysis::Verdict::kBetter:
+      return arrow + QStringLiteral("better");
+    case analysis::Verdict::kWorse:
+      return arrow + QStringLiteral("worse");
+    case analysis::Verdict::kNoDifference:
+      return QStringLiteral("not significant");
+    case analysis::Verdict::kUntested:
+      return QStringLiteral("not tested");
+    case analysis::Verdict::kUnknown:
+      break;
+  }
+  return QStringLiteral("unknown");
+}
+
+QColor verdictColour(analysis::Verdict verdict, const Palette& palette) {
+  switch (verdict) {
+    case analysis::Verdict::kBetter:
+      return palette.good;
+    case analysis::Verdict::kWorse:
+      return palette.error;
+    default:
+      return palette.textMuted;
+  }
+}
+
+bool isTold(analysis::Verdict verdict) {
+  return verdict == analysis::Verdict::kBetter || verdict == analysis::Verdict::kWorse;
+}
+
+QString labelOf(const analysis::DifferingKey& key) {
+  const QString name = QString::fromStdString(key.key);
+  return key.unit.empty() ? name
+                          : QStringLiteral("%1 [%2]").arg(name, QString::fromStdString(key.unit));
+}
+
+QString keyValueText(const std::optional<std::string>& value) {
+  if (!value) {
+    return kUnknown;
+  }
+  const QString text = QString::fromStdString(*value);
+  const bool quoted = text.size() >= 2 && text.startsWith(u'"') && text.endsWith(u'"');
+  return !quoted            ? text
+         : text.size() == 2 ? QStringLiteral("(empty)")
+                            : text.mid(1, text.size() - 2);
+}
+
+QString deltaMsText(double ms) {
+  return differenceText(analysis::Metric::kStep, ms) + QStringLiteral(" ms");
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,335 @@
+#include "ui/views/compare/TwinPane.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QScopedValueRollback>
+#include <QScrollBar>
+#include <cmath>
+
+#include "engine/analysis/Compare.h"
+#include "ui/model/Format.h"
+#include "ui/model/SpanFacts.h"
+#include "ui/views/timeline/TimelineScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kZoomStep = 0.7;
+constexpr double kPanStep = 0.2;
+
+}  // namespace
+
+TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
+  canvas_ = new Canvas(this, this);
+  canvas_->setMinimumSize(200, 80);
+  scrollBar_ = new QScrollBar(Qt::Vertical, this);
+  auto* box = new QHBoxLayout(this);
+  box->setContentsMargins(0, 0, 0, 0);
+  box->setSpacing(0);
+  box->addWidget(canvas_, 1);
+  box->addWidget(scrollBar_);
+  setFocusPolicy(Qt::StrongFocus);
+  canvas_->setFocusProxy(this);
+  controller_.setState(&state_);
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
+    if (std::abs(controller_.scrollY() - value) >= 1) {
+      controller_.setScroll(value);
+      canvas_->repaintSoon();
+    }
+  });
+  connect(&state_, &ViewState::rangeChanged, this, [this] {
+    controller_.rangeChanged();
+    canvas_->repaintSoon();
+    if (!following_) {
+      emit rangeMoved();
+    }
+  });
+  connect(&state_, &ViewState::selectionChanged, this, [this] {
+    canvas_->repaintSoon();
+    describe();
+    if (!following_ && state_.selection()) {
+      emit spanSelected(*state_.selection());
+    }
+  });
+  connect(&state_, &ViewState::hoveredChanged, this, [this] { canvas_->repaintSoon(); });
+}
+
+TwinPane::~TwinPane() {
+  // The canvas draws through this; it goes first.
+  delete canvas_;
+}
+
+void TwinPane::setModel(RunModel* model, std::size_t run) {
+  run_ = run;
+  canvas_->repaintSoon();
+  if (model == model_) {
+    return;
+  }
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  model_ = model;
+  iteration_.reset();
+  fitted_ = false;
+  {
+    const QScopedValueRollback quiet(following_, true);
+    state_.reset();
+  }
+  controller_.setModel(model);
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, [this] {
+      controller_.modelChanged();
+      updated();
+    });
+    connect(model_, &QObject::destroyed, this, [this] {
+      iteration_.reset();
+      controller_.setModel(nullptr);
+      updated();
+    });
+  }
+  updated();
+}
+
+void TwinPane::setTheme(Theme theme) {
+  theme_ = theme;
+  canvas_->repaintSoon();
+}
+
+bool TwinPane::setIteration(std::uint32_t iteration) {
+  const auto step = model_ == nullptr ? std::nullopt : model_->stepOfAll(iteration);
+  if (!step) {
+    return false;
+  }
+  const TimeRange relative = relativeRange();
+  const bool first = !iteration_.has_value();
+  iteration_ = iteration;
+  originNs_ = step->startNs;
+  if (!first) {
+    follow(relative);
+  }
+  describe();
+  return true;
+}
+
+std::optional<double> TwinPane::iterationNs() const {
+  const auto step =
+      model_ == nullptr || !iteration_ ? std::nullopt : model_->stepOfAll(*iteration_);
+  return step ? std::optional(step->endNs - step->startNs) : std::nullopt;
+}
+
+TimeRange TwinPane::relativeRange() const {
+  return {state_.range().startNs - originNs_, state_.range().endNs - originNs_};
+}
+
+void TwinPane::follow(TimeRange relative) {
+  const QScopedValueRollback quiet(following_, true);
+  state_.setRange({relative.startNs + originNs_, relative.endNs + originNs_},
+                  ViewState::RangeChange::kSilent);
+  canvas_->repaintSoon();
+}
+
+void TwinPane::colourBy(ColourBy by) {
+  state_.setColourBy(by);
+  canvas_->repaintSoon();
+}
+
+/// Goes through what a lane holds of the iteration, row by row; no further than its end.
+template <typename Predicate>
+std::optional<Span> TwinPane::findInIteration(int lane, Predicate wanted) const {
+  const auto length = iterationNs();
+  const Lane* held = model_ == nullptr || !length ? nullptr : model_->lane(lane);
+  if (held == nullptr) {
+    return std::nullopt;
+  }
+  std::optional<Span> found;
+  for (int row = 0; row < static_cast<int>(held->rows.size()); ++row) {
+    // Any span of the row near the start leads to its neighbours; rows are walked by index.
+    const auto near = model_->findSpan(lane, row, originNs_ + *length / 2, *length);
+    const auto at = near ? model_->indexOf(*near) : std::nullopt;
+    if (!at) {
+      continue;
+    }
+    std::size_t first = *at;
+    while (first > 0 && model_->spanAt(lane, row, first - 1).endNs() >= originNs_) {
+      --first;
+    }
+    for (std::size_t i = first; i < held->rows[row].size(); ++i) {
+      const Span span = model_->spanAt(lane, row, i);
+      if (span.startNs > originNs_ + *length) {
+        break;
+      }
+      if (span.step == *iteration_ && wanted(span) && (!found || span.startNs < found->startNs)) {
+        found = span;
+        break;
+      }
+    }
+  }
+  return found;
+}
+
+void TwinPane::select(const std::optional<Span>& span) {
+  const QScopedValueRollback quiet(following_, true);
+  state_.select(span);
+}
+
+void TwinPane::selectCounterpart(const Span& span) {
+  select(findInIteration(span.lane, [&](const Span& candidate) {
+    return candidate.kind == span.kind && candidate.bucket == span.bucket;
+  }));
+}
+
+std::optional<Span> TwinPane::selectBucket(int rank, std::uint16_t bucket) {
+  const auto span =
+      findInIteration(laneId(rank, LaneRole::kCommunication), [&](const Span& candidate) {
+        return candidate.kind == trace::EventKind::kCollective && candidate.bucket == bucket;
+      });
+  select(span);
+  return span;
+}
+
+// Where there is no room for all lanes, ranks begin collapsed: a strip of each still tells what
+// it computed and communicated, and a click on its header opens it.
+void TwinPane::fitRanks() {
+  if (fitted_ || model_ == nullptr || model_->spanCount() == 0 || canvas_->height() < 1) {
+    return;
+  }
+  fitted_ = true;
+  if (controller_.maximumScroll() > 0) {
+    const auto ranks = controller_.layout().ranks();
+    for (const TimelineLayout::RankBox& rank : ranks) {
+      if (!rank.collapsed) {
+        controller_.toggleRank(rank.rank);
+      }
+    }
+  }
+}
+
+void TwinPane::drawLetter(DisplayList& list) const {
+  const QColor colour = Palette::of(theme_).rank(static_cast<int>(run_));
+  const QRectF chip(timeline_metrics::kLabelWidth - 30, 5, 24, 18);
+  list.fill(chip, colour, 3);
+  list.text(chip, QString::fromStdString(analysis::letterOf(run_)), Palette::textOn(colour),
+            FontRole::kBold, Qt::AlignCenter);
+}
+
+void TwinPane::updated() {
+  const int most = static_cast<int>(std::ceil(controller_.maximumScroll()));
+  scrollBar_->setVisible(most > 0);
+  scrollBar_->setRange(0, most);
+  scrollBar_->setPageStep(std::max(1, canvas_->height()));
+  scrollBar_->setSingleStep(30);
+  scrollBar_->setValue(static_cast<int>(std::lround(controller_.scrollY())));
+  if (controller_.ready()) {
+    canvas_->setCursor(controller_.cursor());
+  }
+  canvas_->repaintSoon();
+}
+
+void TwinPane::describe() {
+  if (model_ == nullptr || !iteration_) {
+    setAccessibleDescription(tr("No iteration."));
+    return;
+  }
+  QString text = tr("Run %1, iteration %2, %3 long.")
+                     .arg(QString::fromStdString(analysis::letterOf(run_)))
+                     .arg(*iteration_)
+                     .arg(formatDuration(iterationNs().value_or(0)));
+  if (const auto& selection = state_.selection()) {
+    text += u' ' + tr("Selected: %1.").arg(titleOf(*model_, *selection));
+  }
+  setAccessibleDescription(text);
+}
+
+void TwinPane::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  controller_.setSize(canvas_->size());
+  updated();
+}
+
+void TwinPane::paintCanvas(DisplayList& list, QSizeF size) {
+  controller_.setSize(size);
+  const Palette& palette = Palette::of(theme_);
+  if (!controller_.ready() || !iteration_ || state_.range().empty()) {
+    list.fill(QRectF(QPointF(0, 0), size), palette.background);
+    list.text(QRectF(QPointF(0, 0), size),
+              model_ == nullptr ? tr("No run") : tr("This run has no iteration to show yet"),
+              palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
+    return;
+  }
+  fitRanks();
+  TimelineScene(*model_, controller_.layout(), palette, controller_.frame()).draw(list);
+  drawLetter(list);
+}
+
+void TwinPane::pointerPressed(const PointerInput& input) {
+  setFocus(Qt::MouseFocusReason);
+  if (controller_.ready() && iteration_) {
+    controller_.press(input);
+    updated();
+  }
+}
+
+void TwinPane::pointerMoved(const PointerInput& input) {
+  if (controller_.ready() && iteration_) {
+    controller_.move(input);
+    updated();
+  }
+}
+
+void TwinPane::pointerReleased(const PointerInput& input) {
+  if (controller_.ready() && iteration_) {
+    controller_.release(input);
+    updated();
+  }
+}
+
+void TwinPane::pointerDoubleClicked(const PointerInput& input) {
+  if (controller_.ready() && iteration_) {
+    controller_.doubleClick(input);
+    updated();
+  }
+}
+
+void TwinPane::pointerLeft() {
+  if (controller_.ready() && iteration_) {
+    controller_.leave();
+    updated();
+  }
+}
+
+void TwinPane::wheelTurned(const WheelInput& input) {
+  if (controller_.ready() && iteration_) {
+    controller_.wheel(input);
+    updated();
+  }
+}
+
+void TwinPane::keyPressEvent(QKeyEvent* event) {
+  if (!controller_.ready() || !iteration_) {
+    QWidget::keyPressEvent(event);
+    return;
+  }
+  switch (event->key()) {
+    case Qt::Key_W:
+      controller_.zoom(kZoomStep);
+      break;
+    case Qt::Key_S:
+      controller_.zoom(1 / kZoomStep);
+      break;
+    case Qt::Key_A:
+      controller_.pan(-kPanStep);
+      break;
+    case Qt::Key_D:
+      controller_.pan(kPanStep);
+      break;
+    case Qt::Key_Escape:
+      controller_.clear();
+      break;
+    default:
+      QWidget::keyPressEvent(event);
+      return;
+  }
+  updated();
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <QPointer>
+#include <QString>
+#include <QWidget>
+#include <cstdint>
+#include <optional>
+
+#include "ui/canvas/Canvas.h"
+#include "ui/canvas/Palette.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/views/timeline/TimelineController.h"
+
+class QScrollBar;
+
+namespace lockstep::ui {
+
+/// One of two timelines that are looked at together: its own range and selection, told relative
+/// to the start of the iteration that both are aligned at. [ui-thread]
+class TwinPane : public QWidget, private CanvasClient {
+  Q_OBJECT
+
+ public:
+  explicit TwinPane(QWidget* parent = nullptr);
+  ~TwinPane() override;
+
+  /// `run` is the place of the run in the comparison, 0 is A. Null: no run.
+  void setModel(RunModel* model, std::size_t run);
+  void setTheme(Theme theme);
+
+  /// Aligns at an iteration; returns false when the run has no such iteration.
+  bool setIteration(std::uint32_t iteration);
+  [[nodiscard]] std::optional<std::uint32_t> iteration() const { return iteration_; }
+  /// How long the iteration is, on all ranks; nothing without one.
+  [[nodiscard]] std::optional<double> iterationNs() const;
+
+  /// The range shown, from the start of the iteration.
+  [[nodiscard]] TimeRange relativeRange() const;
+  /// Shows a range as another pane shows it: `rangeMoved` is not told.
+  void follow(TimeRange relative);
+  void colourBy(ColourBy by);
+  /// Selects the span of the same rank, lane, kind and bucket as one of another run.
+  void selectCounterpart(const Span& span);
+  /// Selects the first communication of a bucket on a rank in this iteration; returns it.
+  std::optional<Span> selectBucket(int rank, std::uint16_t bucket);
+
+  [[nodiscard]] ViewState& state() { return state_; }
+  [[nodiscard]] RunModel* model() const { return model_; }
+  [[nodiscard]] Canvas* canvas() const { return canvas_; }
+  [[nodiscard]] TimeAxis axis() const { return controller_.axis(); }
+
+ signals:
+  /// The user moved or zoomed this pane.
+  void rangeMoved();
+  /// The user selected something in this pane.
+  void spanSelected(const lockstep::ui::Span& span);
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  void paintCanvas(DisplayList& list, QSizeF size) override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerReleased(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+  void pointerLeft() override;
+  void wheelTurned(const WheelInput& input) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+  template <typename Predicate>
+  [[nodiscard]] std::optional<Span> findInIteration(int lane, Predicate wanted) const;
+  void select(const std::optional<Span>& span);
+  void updated();
+  void fitRanks();
+  void drawLetter(DisplayList& list) const;
+  void describe();
+
+  QPointer<RunModel> model_;
+  std::size_t run_ = 0;
+  ViewState state_;
+  TimelineController controller_;
+  Canvas* canvas_;
+  QScrollBar* scrollBar_;
+  std::optional<std::uint32_t> iteration_;
+  double originNs_ = 0;
+  bool following_ = false;
+  bool fitted_ = false;
+  Theme theme_ = Theme::kLight;
+};
+
+}  // namespace lockstep::ui

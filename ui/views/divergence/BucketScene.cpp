@@ -1,0 +1,267 @@
+#include "ui/views/divergence/BucketScene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/divergence/HoverCard.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::BucketMeasure;
+
+constexpr double kGutter = 76;
+constexpr double kHeader = 62;
+constexpr double kLegend = 34;
+constexpr double kMargin = 12;
+constexpr double kWidestCell = 170;
+constexpr double kHighestCell = 64;
+
+Tone toneOf(BucketMeasure measure) {
+  switch (measure) {
+    case BucketMeasure::kLateness:
+      return Tone::kWait;
+    case BucketMeasure::kWaiting:
+      return Tone::kRebuild;
+    case BucketMeasure::kTransfer:
+      return Tone::kTransfer;
+    case BucketMeasure::kExposed:
+      return Tone::kBackward;
+  }
+  return Tone::kNeutral;
+}
+
+const trace::BucketsMessage* lastLayout(const DivergenceFacts& facts) {
+  const trace::BucketsMessage* last = nullptr;
+  for (const trace::BucketsMessage& layout : facts.data().layouts) {
+    last = last == nullptr || layout.step >= last->step ? &layout : last;
+  }
+  return last;
+}
+
+}  // namespace
+
+QString titleOf(BucketMeasure measure) {
+  switch (measure) {
+    case BucketMeasure::kLateness:
+      return QStringLiteral("Arrival lateness");
+    case BucketMeasure::kWaiting:
+      return QStringLiteral("Wait for peers");
+    case BucketMeasure::kTransfer:
+      return QStringLiteral("Transfer");
+    case BucketMeasure::kExposed:
+      return QStringLiteral("Exposed");
+  }
+  return {};
+}
+
+QString meaningOf(BucketMeasure measure) {
+  switch (measure) {
+    case BucketMeasure::kLateness:
+      return QStringLiteral("How long after the first rank it came to the bucket's collective.");
+    case BucketMeasure::kWaiting:
+      return QStringLiteral("From its own arrival to the last rank's: it waits for others.");
+    case BucketMeasure::kTransfer:
+      return QStringLiteral("From the last rank's arrival to the end: bytes move.");
+    case BucketMeasure::kExposed:
+      return QStringLiteral("In flight while this rank computed nothing: it costs step time.");
+  }
+  return {};
+}
+
+std::optional<double> valueOf(const analysis::BucketCell& cell, BucketMeasure measure,
+                              std::optional<std::uint32_t> step) {
+  if (!step) {
+    return cell.medianMs[static_cast<std::size_t>(measure)];
+  }
+  const analysis::BucketSample* sample = cell.at(*step);
+  return sample == nullptr ? std::nullopt : sample->of(measure);
+}
+
+const analysis::BucketSample* sampleOf(const analysis::BucketCell& cell, BucketMeasure measure,
+                                       std::optional<std::uint32_t> step) {
+  if (step) {
+    return cell.at(*step);
+  }
+  const auto worst = cell.worst[static_cast<std::size_t>(measure)];
+  return worst ? &cell.samples[*worst] : nullptr;
+}
+
+BucketScene::BucketScene(const DivergenceFacts& facts, const Palette& palette, BucketFrame frame)
+    : facts_(facts), palette_(palette), frame_(std::move(frame)) {}
+
+QRectF BucketScene::rectOf(const BucketPlace& place) const {
+  const double room = frame_.size.width() - kGutter - kMargin;
+  const double width = std::min(kWidestCell, room / std::max(1, facts_.delays.buckets));
+  const double down = frame_.size.height() - kHeader - kLegend;
+  const double height = std::min(
+      kHighestCell, down / std::max<double>(1, static_cast<double>(facts_.delays.ranks.size())));
+  return {kGutter + width * place.bucket, kHeader + height * static_cast<double>(place.row), width,
+          height};
+}
+
+std::optional<BucketPlace> BucketScene::placeAt(QPointF position) const {
+  const QRectF origin = rectOf({0, 0});
+  const double column = (position.x() - origin.left()) / origin.width();
+  const double row = (position.y() - origin.top()) / origin.height();
+  if (column < 0 || row < 0 || column >= facts_.delays.buckets ||
+      row >= static_cast<double>(facts_.delays.ranks.size())) {
+    return std::nullopt;
+  }
+  return BucketPlace{static_cast<std::size_t>(row), static_cast<int>(column)};
+}
+
+void BucketScene::draw(DisplayList& list) const {
+  list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
+  if (facts_.delays.empty()) {
+    drawMessage(list, QRectF(QPointF(0, 0), frame_.size),
+                QStringLiteral("No bucket was communicated"),
+                QStringLiteral("Rank by bucket appears with the first gradient bucket that the "
+                               "ranks exchange."),
+                palette_.text, palette_);
+    return;
+  }
+  double most = 0;
+  for (const analysis::BucketCell& cell : facts_.delays.cells) {
+    most = std::max(most, valueOf(cell, frame_.measure, frame_.step).value_or(0));
+  }
+  for (std::size_t row = 0; row < facts_.delays.ranks.size(); ++row) {
+    for (int bucket = 0; bucket < facts_.delays.buckets; ++bucket) {
+      drawCell(list, {row, bucket}, most);
+    }
+  }
+  drawLabels(list);
+  drawLegend(list, most);
+  if (frame_.selected) {
+    const QRectF rect = rectOf(*frame_.selected);
+    list.outline(rect.adjusted(0, 0, -1, -1), palette_.accent, 3);
+    list.outline(rect.adjusted(1, 1, -2, -2), palette_.accent, 3);
+  }
+  if (frame_.pointer) {
+    if (const auto place = placeAt(*frame_.pointer)) {
+      list.outline(rectOf(*place).adjusted(0, 0, -1, -1), palette_.hover, 2);
+      drawHoverCard(list, frame_.size, *frame_.pointer,
+                    QStringLiteral("rank %1, bucket %2")
+                        .arg(facts_.delays.ranks[place->row])
+                        .arg(place->bucket),
+                    factsOf(facts_, frame_, *place), palette_);
+    }
+  }
+}
+
+void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double most) const {
+  const QRectF full = rectOf(place);
+  const double gap = full.width() >= 12 && full.height() >= 10 ? 2 : 0;
+  const QRectF rect = full.adjusted(0, 0, -gap, -gap);
+  const auto value =
+      valueOf(facts_.delays.cell(place.row, place.bucket), frame_.measure, frame_.step);
+  if (!value) {
+    list.fill(rect, palette_.surface, gap);
+    list.hatch(rect, palette_.grid);
+    list.text(rect, QStringLiteral("unknown"), palette_.textMuted, FontRole::kSmall,
+              Qt::AlignHCenter | Qt::AlignVCenter);
+    return;
+  }
+  const double part = most > 0 ? *value / most : 0;
+  const QColor fill =
+      mixed(palette_.tone(toneOf(frame_.measure)), palette_.background, 0.08 + 0.87 * part);
+  list.fill(rect, fill, gap);
+  const bool largest = most > 0 && *value == most;
+  if (largest) {
+    list.outline(rect, palette_.text, gap);
+    list.outline(rect.adjusted(1, 1, -1, -1), palette_.text, gap);
+  }
+  list.text(rect.adjusted(2, 0, -2, 0), formatDuration(*value * 1e6), Palette::textOn(fill),
+            largest ? FontRole::kBold : FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+void BucketScene::drawLabels(DisplayList& list) const {
+  const QString scope = frame_.step
+                            ? QStringLiteral("iteration %1").arg(formatCount(*frame_.step))
+                            : QStringLiteral("median of the measured iterations (from %1 on)")
+                                  .arg(facts_.run->analysis.warmUp.firstMeasured);
+  const QString title = titleOf(frame_.measure) + QStringLiteral(" by rank and bucket");
+  const double width = textWidth(title, FontRole::kBold) + 8;
+  list.text(QRectF(kMargin, 4, width, 22), title, palette_.text, FontRole::kBold);
+  list.text(QRectF(kMargin + width + 8, 4, frame_.size.width() - width - 32, 22),
+            scope + QStringLiteral(". ") + meaningOf(frame_.measure), palette_.textMuted,
+            FontRole::kSmall);
+  const trace::BucketsMessage* layout = lastLayout(facts_);
+  const double cell = rectOf({0, 0}).width();
+  const int stride = std::max(1, static_cast<int>(std::ceil(24 / cell)));
+  const auto centred = Qt::AlignHCenter | Qt::AlignVCenter;
+  for (int bucket = 0; bucket < facts_.delays.buckets; bucket += stride) {
+    const QRectF rect = rectOf({0, bucket});
+    const double room = rect.width() * stride;
+    const bool wide = room >= 84;
+    list.text(QRectF(rect.left(), 26, room, 18),
+              wide ? QStringLiteral("bucket %1").arg(bucket) : QString::number(bucket),
+              palette_.text, FontRole::kSmall, centred);
+    if (layout != nullptr && static_cast<std::size_t>(bucket) < layout->buckets.size() &&
+        room >= 56) {
+      list.text(
+          QRectF(rect.left(), 42, room, 16),
+          formatBytes(static_cast<double>(layout->buckets[static_cast<std::size_t>(bucket)].bytes)),
+          palette_.textMuted, FontRole::kSmall, centred);
+    }
+  }
+  const double height = rectOf({0, 0}).height();
+  const auto rowStride = static_cast<std::size_t>(std::max(1.0, std::ceil(12 / height)));
+  for (std::size_t row = 0; row < facts_.delays.ranks.size(); row += rowStride) {
+    const QRectF rect = rectOf({row, 0});
+    const int rank = facts_.delays.ranks[row];
+    const double middle = rect.top() + std::max(rect.height(), 12.0) / 2;
+    list.fill(QRectF(kMargin, middle - 5, 4, 10), palette_.rank(rank), 1);
+    list.text(QRectF(kMargin + 9, middle - 9, kGutter - kMargin - 12, 18),
+              QStringLiteral("rank %1").arg(rank), palette_.text, FontRole::kSmall);
+  }
+}
+
+void BucketScene::drawLegend(DisplayList& list, double most) const {
+  const double bottom = rectOf({facts_.delays.ranks.size() - 1, 0}).bottom();
+  const QRectF bar(kGutter, bottom + 12, 160, 10);
+  constexpr int kPieces = 16;
+  for (int i = 0; i < kPieces; ++i) {
+    const double part = (i + 0.5) / kPieces;
+    list.fill(
+        QRectF(bar.left() + bar.width() / kPieces * i, bar.top(), bar.width() / kPieces,
+               bar.height()),
+        mixed(palette_.tone(toneOf(frame_.measure)), palette_.background, 0.08 + 0.87 * part));
+  }
+  list.text(QRectF(kMargin, bar.top() - 4, kGutter - kMargin - 8, 18), QStringLiteral("0"),
+            palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  list.text(
+      QRectF(bar.right() + 8, bar.top() - 4, 360, 18),
+      formatDuration(most * 1e6) + QStringLiteral("  (the largest is outlined; hatched: unknown)"),
+      palette_.textMuted, FontRole::kSmall);
+}
+
+std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame,
+                          const BucketPlace& place) {
+  const analysis::BucketCell& cell = facts.delays.cell(place.row, place.bucket);
+  std::vector<Fact> lines;
+  lines.push_back({QStringLiteral("Shown"),
+                   frame.step ? QStringLiteral("iteration %1").arg(formatCount(*frame.step))
+                              : QStringLiteral("median of %1 measured iterations")
+                                    .arg(formatCount(cell.measuredSteps))});
+  for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
+    const auto measure = static_cast<BucketMeasure>(i);
+    const auto value = valueOf(cell, measure, frame.step);
+    lines.push_back(
+        {titleOf(measure), value ? formatDuration(*value * 1e6) : QStringLiteral("unknown")});
+  }
+  const analysis::BucketSample* sample = sampleOf(cell, frame.measure, frame.step);
+  if (sample != nullptr && !frame.step) {
+    lines.push_back({QStringLiteral("Worst"),
+                     QStringLiteral("%1 in iteration %2; a click selects it")
+                         .arg(formatDuration(sample->of(frame.measure).value_or(0) * 1e6))
+                         .arg(formatCount(sample->step))});
+  }
+  lines.push_back({QStringLiteral("Meaning"), meaningOf(frame.measure)});
+  return lines;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,186 @@
+#include "ui/views/divergence/BucketTab.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSplitter>
+#include <algorithm>
+#include <utility>
+
+#include "ui/model/Format.h"
+#include "ui/views/divergence/DivergenceRows.h"
+#include "ui/views/divergence/TwinTable.h"
+
+namespace lockstep::ui {
+namespace {
+
+enum Scope { kMedians = 0, kIteration = 1 };
+
+}  // namespace
+
+BucketTab::BucketTab(QWidget* parent)
+    : DivergenceTab(tr("Rank by bucket"), parent),
+      measure_(new QComboBox),
+      scope_(new QComboBox),
+      table_(new TwinTable(tr("Rank by bucket, as a table"))) {
+  measure_->setObjectName("bucketMeasure");
+  measure_->setAccessibleName(tr("What the cells show"));
+  for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
+    const auto measure = static_cast<analysis::BucketMeasure>(i);
+    measure_->addItem(titleOf(measure));
+    measure_->setItemData(static_cast<int>(i), meaningOf(measure), Qt::ToolTipRole);
+  }
+  scope_->setObjectName("bucketScope");
+  scope_->setAccessibleName(tr("Which iterations"));
+  scope_->addItem(tr("Median of the measured iterations"));
+  scope_->addItem(tr("One iteration"));
+  scope_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  table_->setObjectName("bucketTable");
+  auto* measureLabel = new QLabel(tr("Measure"));
+  measureLabel->setBuddy(measure_);
+  auto* scopeLabel = new QLabel(tr("of"));
+  scopeLabel->setBuddy(scope_);
+  bar()->addWidget(measureLabel);
+  bar()->addWidget(measure_);
+  bar()->addWidget(scopeLabel);
+  bar()->addWidget(scope_);
+  bar()->addStretch(1);
+  splitter()->addWidget(table_);
+  splitter()->setSizes({300, 150});
+  splitter()->setStretchFactor(0, 2);
+  splitter()->setStretchFactor(1, 1);
+
+  connect(measure_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
+  connect(scope_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
+  connect(table_, &TwinTable::rowChosen, this, [this](std::size_t row) {
+    const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
+    choose({row / buckets, static_cast<int>(row % buckets)});
+  });
+}
+
+void BucketTab::setRun(const OpenRun& run) {
+  selected_.reset();
+  DivergenceTab::setRun(run);
+}
+
+void BucketTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
+  DivergenceTab::setFacts(std::move(facts));
+  if (facts_ == nullptr || (selected_ && (selected_->row >= facts_->delays.ranks.size() ||
+                                          selected_->bucket >= facts_->delays.buckets))) {
+    selected_.reset();
+  }
+  refresh();
+}
+
+void BucketTab::refresh() {
+  const auto iteration = run_.state != nullptr ? run_.state->iteration() : std::nullopt;
+  scope_->setItemText(kIteration, iteration ? tr("Iteration %1").arg(formatCount(*iteration))
+                                            : tr("One iteration"));
+  table_->setRows(facts_ != nullptr && !facts_->delays.empty() ? bucketRows(facts_, step())
+                                                               : nullptr);
+  if (selected_ && facts_ != nullptr) {
+    table_->showRow(selected_->row * static_cast<std::size_t>(facts_->delays.buckets) +
+                    static_cast<std::size_t>(selected_->bucket));
+  }
+  repaintSoon();
+}
+
+void BucketTab::iterationChanged() {
+  if (scope_->currentIndex() == kIteration) {
+    refresh();
+  }
+}
+
+std::optional<std::uint32_t> BucketTab::step() const {
+  if (scope_->currentIndex() != kIteration || run_.state == nullptr) {
+    return std::nullopt;
+  }
+  // Without a timeline that says which one is in sight, the last.
+  return run_.state->iteration().value_or(facts_ != nullptr ? facts_->lastStep : 0);
+}
+
+BucketFrame BucketTab::frame(QSizeF size) const {
+  BucketFrame frame;
+  frame.size = size;
+  frame.measure = static_cast<analysis::BucketMeasure>(measure_->currentIndex());
+  frame.step = step();
+  frame.selected = selected_;
+  frame.pointer = pointer_;
+  return frame;
+}
+
+void BucketTab::paintFacts(DisplayList& list, QSizeF size) {
+  BucketScene(*facts_, colours(), frame(size)).draw(list);
+}
+
+QString BucketTab::description() const {
+  QStringList parts;
+  parts << tr("%1 ranks, %2 buckets.").arg(facts_->delays.ranks.size()).arg(facts_->delays.buckets);
+  for (std::size_t row = 0; row < facts_->delays.ranks.size(); ++row) {
+    double latest = 0;
+    for (int bucket = 0; bucket < facts_->delays.buckets; ++bucket) {
+      latest = std::max(latest, valueOf(facts_->delays.cell(row, bucket),
+                                        analysis::BucketMeasure::kLateness, std::nullopt)
+                                    .value_or(0));
+    }
+    parts << tr("Rank %1 comes up to %2 late.")
+                 .arg(facts_->delays.ranks[row])
+                 .arg(formatDuration(latest * 1e6));
+  }
+  return parts.join(QLatin1Char(' '));
+}
+
+QRectF BucketTab::rectOf(const BucketPlace& place) const {
+  return facts_ != nullptr ? BucketScene(*facts_, colours(), frame(canvas()->size())).rectOf(place)
+                           : QRectF();
+}
+
+void BucketTab::choose(const BucketPlace& place) {
+  selected_ = place;
+  table_->showRow(place.row * static_cast<std::size_t>(facts_->delays.buckets) +
+                  static_cast<std::size_t>(place.bucket));
+  const BucketFrame now = frame(canvas()->size());
+  const analysis::BucketSample* sample =
+      sampleOf(facts_->delays.cell(place.row, place.bucket), now.measure, now.step);
+  if (sample != nullptr) {
+    select(facts_->delays.ranks[place.row], facts_->data().spans[sample->span]);
+  }
+  repaintSoon();
+}
+
+void BucketTab::selectionChanged() {
+  if (facts_ == nullptr || facts_->delays.empty() || run_.state == nullptr) {
+    return;
+  }
+  const auto& span = run_.state->selection();
+  if (!span || !span->hasBucket() || span->bucket >= facts_->delays.buckets) {
+    return;
+  }
+  const auto& ranks = facts_->delays.ranks;
+  const auto row = std::lower_bound(ranks.begin(), ranks.end(), span->rank());
+  if (row != ranks.end() && *row == span->rank()) {
+    selected_ = BucketPlace{static_cast<std::size_t>(row - ranks.begin()), span->bucket};
+    table_->showRow(selected_->row * static_cast<std::size_t>(facts_->delays.buckets) +
+                    static_cast<std::size_t>(selected_->bucket));
+    repaintSoon();
+  }
+}
+
+void BucketTab::pointerPressed(const PointerInput& input) {
+  canvas()->setFocus(Qt::MouseFocusReason);
+  if (facts_ == nullptr || facts_->delays.empty() || input.button != Qt::LeftButton) {
+    return;
+  }
+  if (const auto place =
+          BucketScene(*facts_, colours(), frame(canvas()->size())).placeAt(input.position)) {
+    choose(*place);
+  }
+}
+
+void BucketTab::pointerDoubleClicked(const PointerInput& input) {
+  if (input.button == Qt::LeftButton && selected_) {
+    emit timelineRequested();
+  }
+}
+
+}  // namespace lockstep::ui

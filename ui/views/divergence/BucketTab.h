@@ -1,0 +1,46 @@
+#pragma once
+
+#include "ui/views/divergence/BucketScene.h"
+#include "ui/views/divergence/DivergenceTab.h"
+
+class QComboBox;
+
+namespace lockstep::ui {
+
+class TwinTable;
+
+/// Rank by bucket: who comes late to which bucket, who waits, what moves, what is exposed.
+/// [ui-thread]
+class BucketTab : public DivergenceTab {
+  Q_OBJECT
+
+ public:
+  explicit BucketTab(QWidget* parent = nullptr);
+
+  void setRun(const OpenRun& run) override;
+  void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
+  void selectionChanged() override;
+  /// The iteration of the view state moved: shown where one iteration is.
+  void iterationChanged();
+
+  /// Where a cell is, in coordinates of the canvas, for tests and tours.
+  [[nodiscard]] QRectF rectOf(const BucketPlace& place) const;
+
+ private:
+  void paintFacts(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString description() const override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+
+  [[nodiscard]] BucketFrame frame(QSizeF size) const;
+  [[nodiscard]] std::optional<std::uint32_t> step() const;
+  void choose(const BucketPlace& place);
+  void refresh();
+
+  std::optional<BucketPlace> selected_;
+  QComboBox* measure_;
+  QComboBox* scope_;
+  TwinTable* table_;
+};
+
+}  // namespace lockstep::ui

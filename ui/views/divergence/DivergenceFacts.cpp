@@ -1,0 +1,143 @@
+#include "ui/views/divergence/DivergenceFacts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+using ByRank = std::map<int, std::vector<SeriesPoint>>;
+
+void addStrip(DivergenceFacts& facts, StripData::Kind kind, ByRank points, bool fromHook = false) {
+  StripData strip;
+  strip.kind = kind;
+  strip.fromHook = fromHook;
+  for (auto& [rank, series] : points) {
+    strip.series.emplace_back(rank, std::move(series));
+  }
+  if (!strip.series.empty()) {
+    facts.strips.push_back(std::move(strip));
+  }
+}
+
+void addStrips(DivergenceFacts& facts,
+               const std::map<int, std::vector<MetricPoint>>& hookDistances) {
+  ByRank losses;
+  for (const trace::MetricRow& loss : facts.data().losses) {
+    losses[loss.rank].push_back({loss.step, loss.value});
+  }
+  addStrip(facts, StripData::Kind::kLoss, std::move(losses));
+  ByRank gradients;
+  for (const analysis::GradientNormSample& sample : facts.divergence.gradientNorms) {
+    for (std::size_t i = 0; i < sample.ranks.size(); ++i) {
+      gradients[sample.ranks[i]].push_back({sample.step, sample.norms[i]});
+    }
+  }
+  addStrip(facts, StripData::Kind::kGradientNorm, std::move(gradients));
+  ByRank distances;
+  for (const analysis::ConsensusSample& sample : facts.divergence.consensus) {
+    for (std::size_t i = 0; i < sample.ranks.size() && i < sample.distances.size(); ++i) {
+      distances[sample.ranks[i]].push_back({sample.step, sample.distances[i]});
+    }
+  }
+  const bool fromHook = distances.empty();
+  if (fromHook) {
+    for (const auto& [rank, points] : hookDistances) {
+      for (const MetricPoint& point : points) {
+        distances[rank].push_back({point.step, std::sqrt(point.value)});
+      }
+    }
+  }
+  addStrip(facts, StripData::Kind::kConsensus, std::move(distances), fromHook);
+}
+
+void findSteps(DivergenceFacts& facts) {
+  std::uint32_t first = ~std::uint32_t{0};
+  std::uint32_t last = 0;
+  const auto see = [&](std::uint32_t step) {
+    first = std::min(first, step);
+    last = std::max(last, step);
+  };
+  for (const analysis::StepTimes& step : facts.run->analysis.steps) {
+    see(step.step);
+  }
+  for (const StripData& strip : facts.strips) {
+    for (const StepSeries& series : strip.series) {
+      if (!series.pieces().empty()) {
+        see(series.pieces().front().step);
+        see(series.pieces().back().step);
+      }
+    }
+  }
+  for (const std::uint32_t step : facts.divergence.replicas.steps) {
+    see(step);
+  }
+  facts.firstStep = std::min(first, last);
+  facts.lastStep = last;
+}
+
+}  // namespace
+
+FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> run) {
+  FactsInput input;
+  input.run = std::move(run);
+  const trace::RunState state = model.info().state;
+  input.complete = state == trace::RunState::kFinished || state == trace::RunState::kFailed ||
+                   state == trace::RunState::kStopped;
+  for (int rank = 0; rank < model.rankCount(); ++rank) {
+    const auto& points = model.metric("hook.distance_squared", rank);
+    if (!points.empty()) {
+      input.hookDistances[rank] = points;
+    }
+  }
+  return input;
+}
+
+std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
+  auto facts = std::make_shared<DivergenceFacts>();
+  facts->run = std::move(input.run);
+  facts->complete = input.complete;
+  facts->divergence = analysis::divergence(facts->data());
+  facts->hashes = HeatPyramid(facts->divergence.replicas, HeatMeasure::kHashes);
+  facts->norms = HeatPyramid(facts->divergence.replicas, HeatMeasure::kNorms);
+  addStrips(*facts, input.hookDistances);
+  findSteps(*facts);
+  facts->sequences = analysis::callSequences(facts->data(), facts->complete);
+  facts->firstMismatch = analysis::firstMismatch(facts->data(), facts->sequences);
+  for (const analysis::CallSequence& sequence : facts->sequences) {
+    auto& suspects = facts->suspects.emplace_back();
+    for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
+      if (sequence.rows[row].mismatch != analysis::CallMismatch::kNone) {
+        suspects.push_back(static_cast<std::uint32_t>(row));
+      }
+    }
+  }
+  facts->delays = analysis::bucketDelays(facts->data(), facts->run->analysis);
+  return facts;
+}
+
+std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row) {
+  const int id = laneId(rank, laneRoleOf(row.kind));
+  const Lane* lane = model.lane(id);
+  if (lane == nullptr) {
+    return std::nullopt;
+  }
+  const double startNs = model.toNs(row.startTicks);
+  const double middleNs = startNs + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  for (int i = 0; i < static_cast<int>(lane->rows.size()); ++i) {
+    const auto span = model.findSpan(id, i, middleNs, 2 * model.nsPerTick());
+    if (span && span->id == row.id) {
+      return span;
+    }
+  }
+  return std::nullopt;
+}
+
+QString nameOfParameter(const DivergenceFacts& facts, std::size_t parameter) {
+  const auto& all = facts.data().parameters;
+  return parameter < all.size() ? QString::fromStdString(all[parameter].name)
+                                : QStringLiteral("parameter %1").arg(parameter);
+}
+
+}  // namespace lockstep::ui

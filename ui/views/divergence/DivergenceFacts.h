@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/BucketDelays.h"
+#include "engine/analysis/CallSequences.h"
+#include "engine/analysis/Divergence.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+#include "ui/views/divergence/HeatPyramid.h"
+#include "ui/views/divergence/StepSeries.h"
+
+namespace lockstep::ui {
+
+/// All that the divergence view shows of a run, worked out beside the user interface. Never
+/// changed once made, so any thread may read it.
+struct DivergenceFacts {
+  std::shared_ptr<const AnalysedRun> run;
+  analysis::Divergence divergence;
+  HeatPyramid hashes;
+  HeatPyramid norms;
+  std::vector<StripData> strips;  ///< those that have values
+  std::uint32_t firstStep = 0;    ///< over everything that is shown by step
+  std::uint32_t lastStep = 0;
+  std::vector<analysis::CallSequence> sequences;
+  /// Rows of each sequence whose ranks are not known to agree.
+  std::vector<std::vector<std::uint32_t>> suspects;
+  std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
+  analysis::BucketDelays delays;
+  bool complete = false;  ///< nothing more will come
+
+  [[nodiscard]] const analysis::RunData& data() const { return run->data; }
+  [[nodiscard]] const HeatPyramid& pyramid(HeatMeasure measure) const {
+    return measure == HeatMeasure::kHashes ? hashes : norms;
+  }
+};
+
+/// What the facts are made of, copied from the model by its thread.
+struct FactsInput {
+  std::shared_ptr<const AnalysedRun> run;
+  bool complete = false;
+  /// The squared distance to the mean that averaging hooks count, by rank.
+  std::map<int, std::vector<MetricPoint>> hookDistances;
+};
+/// [ui-thread]
+FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> run);
+
+/// Takes as long as a sort of the run's collectives. [any-thread]
+std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input);
+
+/// Returns the span of the model that a row of the run file is; nothing while the model does not
+/// hold it. [ui-thread]
+std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow& row);
+
+/// Returns the name of a parameter: "fc1.weight", or "parameter 3" where it is not known.
+QString nameOfParameter(const DivergenceFacts& facts, std::size_t parameter);
+
+}  // namespace lockstep::ui

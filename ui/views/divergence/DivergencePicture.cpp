@@ -1,0 +1,109 @@
+#include "ui/views/divergence/DivergencePicture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/divergence/BucketScene.h"
+#include "ui/views/divergence/HoverCard.h"
+#include "ui/views/divergence/ParameterScene.h"
+#include "ui/views/divergence/SequenceScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kTitle = 38;
+constexpr double kHeading = 28;
+constexpr double kLeastBelow = 190;
+constexpr double kMostBelow = 420;
+constexpr double kGap = 12;
+
+void heading(DisplayList& list, const QRectF& area, const QString& text, const Palette& palette) {
+  list.fill(QRectF(area.left(), area.top(), area.width(), 1), palette.gridStrong);
+  list.text(area.adjusted(12, 0, -12, 0), text, palette.text, FontRole::kBold);
+}
+
+void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& area,
+               const Palette& palette) {
+  const QRectF body = area.adjusted(0, kHeading, 0, 0);
+  if (facts.sequences.empty()) {
+    heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)),
+            QStringLiteral("Calls side by side"), palette);
+    drawMessage(list, body, QStringLiteral("No collective was recorded"), QString(), palette.text,
+                palette);
+    return;
+  }
+  SequenceFrame frame;
+  frame.size = body.size();
+  frame.sequence = facts.firstMismatch.value_or(0);
+  const auto& sequence = facts.sequences[frame.sequence];
+  if (sequence.first) {
+    frame.scroll = SequenceScene(facts, palette, frame).scrollTo(*sequence.first);
+    // Whole lines.
+    frame.scroll -= std::fmod(frame.scroll, SequenceScene::kRow);
+  }
+  heading(list, QRectF(area.topLeft(), QSizeF(area.width(), kHeading)),
+          QStringLiteral("Calls of %1. %2").arg(nameOf(sequence), summaryOf(facts, sequence)),
+          palette);
+  DisplayList part;
+  SequenceScene(facts, palette, frame).draw(part);
+  list.clip(body);
+  list.append(part, body.topLeft());
+  list.unclip();
+}
+
+}  // namespace
+
+Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedRun> run, QSize size,
+                          Theme theme) {
+  const auto facts = divergenceFacts(factsInput(model, std::move(run)));
+  const Palette& palette = Palette::of(theme);
+  Picture picture;
+  const QString name = QString::fromStdString(model.info().name);
+  picture.title = name.isEmpty() ? QStringLiteral("Lockstep run") : name;
+
+  ParameterFrame top;
+  top.firstStep = facts->firstStep;
+  top.endStep = facts->lastStep + 1.0;
+  top.size = QSizeF(size.width(), 0);
+  const double wanted = ParameterScene(*facts, palette, top).comfortableHeight();
+  const double below =
+      std::clamp(kHeading + 70 + 52.0 * static_cast<double>(facts->delays.ranks.size()),
+                 kLeastBelow + kHeading, kMostBelow);
+  picture.size =
+      QSizeF(size.width(), size.height() > 0 ? size.height() : kTitle + wanted + kGap + below);
+  const double rest = picture.size.height() - kTitle - kGap;
+  const double belowHeight = std::min(below, rest * 0.45);
+  top.size.setHeight(std::min(wanted + 60, rest - belowHeight));
+
+  DisplayList& list = picture.list;
+  list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
+  const double width = textWidth(picture.title, FontRole::kBold);
+  list.text(QRectF(12, 0, width + 4, kTitle), picture.title, palette.text, FontRole::kBold);
+  list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitle),
+            QStringLiteral("%1 ranks  ·  %2 iterations")
+                .arg(model.rankCount())
+                .arg(formatCount(model.stepCount(0))),
+            palette.textMuted, FontRole::kSmall);
+  DisplayList part;
+  ParameterScene(*facts, palette, top).draw(part);
+  list.append(part, QPointF(0, kTitle));
+
+  const double y = kTitle + top.size.height() + kGap;
+  const double height = picture.size.height() - y;
+  const double left = std::floor(picture.size.width() * 0.56);
+  drawCalls(list, *facts, QRectF(0, y, left - kGap, height), palette);
+  const QRectF right(left, y, picture.size.width() - left, height);
+  heading(list, QRectF(right.topLeft(), QSizeF(right.width(), kHeading)),
+          QStringLiteral("Rank × bucket"), palette);
+  BucketFrame buckets;
+  buckets.size = QSizeF(right.width(), height - kHeading);
+  DisplayList cells;
+  BucketScene(*facts, palette, buckets).draw(cells);
+  list.append(cells, right.topLeft() + QPointF(0, kHeading));
+  return picture;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,198 @@
+#include "ui/views/divergence/DivergenceView.h"
+
+#include <QCoreApplication>
+#include <QKeySequence>
+#include <QTabWidget>
+#include <QThreadPool>
+#include <QVBoxLayout>
+#include <utility>
+
+#include "ui/views/divergence/BucketTab.h"
+#include "ui/views/divergence/ParameterTab.h"
+#include "ui/views/divergence/SequenceTab.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kZoomStep = 0.7;
+constexpr double kPanStep = 0.15;
+
+}  // namespace
+
+DivergenceView::DivergenceView(QWidget* parent)
+    : RunView(parent),
+      tabs_(new QTabWidget),
+      parameters_(new ParameterTab),
+      calls_(new SequenceTab),
+      buckets_(new BucketTab) {
+  setObjectName("divergenceView");
+  setAccessibleName(tr("Divergence"));
+  tabs_->setObjectName("divergenceTabs");
+  tabs_->setDocumentMode(true);
+  tabs_->addTab(parameters_, tr("Parameters"));
+  tabs_->addTab(calls_, tr("Calls side by side"));
+  tabs_->addTab(buckets_, tr("Rank × bucket"));
+  tabs_->setTabToolTip(kParameters, tr("Whether the ranks hold the same parameters"));
+  tabs_->setTabToolTip(kCalls, tr("Whether the ranks make the same collectives in the same order"));
+  tabs_->setTabToolTip(kBuckets, tr("Who comes late to which bucket, and what that costs"));
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->addWidget(tabs_);
+  setFocusProxy(tabs_);
+  for (DivergenceTab* tab : allTabs()) {
+    connect(tab, &DivergenceTab::painted, this, &DivergenceView::wanted);
+    connect(tab, &DivergenceTab::timelineRequested, this, &DivergenceView::timelineRequested);
+  }
+  connect(parameters_, &ParameterTab::callsRequested, this, [this](std::uint32_t step) {
+    showTab(kCalls);
+    calls_->showBefore(step);
+  });
+  makeActions();
+  setRun({});
+}
+
+DivergenceView::~DivergenceView() = default;
+
+QList<DivergenceTab*> DivergenceView::allTabs() const {
+  return {parameters_, calls_, buckets_};
+}
+
+void DivergenceView::setRun(const OpenRun& run) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  if (analyser_ != nullptr) {
+    analyser_->disconnect(this);
+  }
+  ++ticket_;
+  working_ = false;
+  source_.reset();
+  facts_.reset();
+  model_ = run.model;
+  analyser_ = run.analyser;
+  for (DivergenceTab* tab : allTabs()) {
+    tab->setRun(run);
+  }
+  if (run.state != nullptr) {
+    for (DivergenceTab* tab : allTabs()) {
+      connect(run.state, &ViewState::selectionChanged, tab, &DivergenceTab::selectionChanged);
+    }
+    connect(run.state, &ViewState::iterationChanged, buckets_, &BucketTab::iterationChanged);
+  }
+  if (analyser_ != nullptr) {
+    connect(analyser_, &RunAnalyser::ready, this, &DivergenceView::wanted);
+  }
+  if (model_ != nullptr) {
+    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
+    connect(model_, &RunModel::changed, this, [this] {
+      if (isVisible() && analyser_ != nullptr) {
+        analyser_->want();
+      }
+    });
+  }
+  setFacts(nullptr);
+}
+
+void DivergenceView::setTheme(Theme theme) {
+  for (DivergenceTab* tab : allTabs()) {
+    tab->setTheme(theme);
+  }
+}
+
+void DivergenceView::showTab(Tab tab) {
+  tabs_->setCurrentIndex(tab);
+}
+
+DivergenceView::Tab DivergenceView::tab() const {
+  return static_cast<Tab>(tabs_->currentIndex());
+}
+
+// Somebody looks: what is shown is brought up to the latest analysis.
+void DivergenceView::wanted() {
+  if (analyser_ != nullptr && isVisible()) {
+    analyser_->want();
+    consider();
+  }
+}
+
+void DivergenceView::consider() {
+  if (working_ || model_ == nullptr || analyser_->latest() == nullptr) {
+    return;
+  }
+  FactsInput input = factsInput(*model_, analyser_->latest());
+  if (input.run == source_ && input.complete == complete_) {
+    return;
+  }
+  working_ = true;
+  source_ = input.run;
+  complete_ = input.complete;
+  QThreadPool::globalInstance()->start([input = std::move(input), ticket = ticket_,
+                                        self = QPointer<DivergenceView>(this)]() mutable {
+    auto facts = divergenceFacts(std::move(input));
+    QMetaObject::invokeMethod(
+        QCoreApplication::instance(),
+        [self, ticket, facts = std::move(facts)]() mutable {
+          if (self) {
+            self->take(std::move(facts), ticket);
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+void DivergenceView::take(std::shared_ptr<const DivergenceFacts> facts, quint64 ticket) {
+  if (ticket == ticket_) {
+    working_ = false;
+    setFacts(std::move(facts));
+  }
+}
+
+void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
+  facts_ = std::move(facts);
+  for (DivergenceTab* tab : allTabs()) {
+    tab->setFacts(facts_);
+  }
+  // What does not match is said where it can be seen from every tab.
+  const bool differ = facts_ != nullptr && verdictOf(*facts_).kind == Verdict::Kind::kDiffer;
+  const bool mismatch = facts_ != nullptr && facts_->firstMismatch.has_value();
+  tabs_->setTabText(kParameters, differ ? tr("Parameters (differ)") : tr("Parameters"));
+  tabs_->setTabText(kCalls,
+                    mismatch ? tr("Calls side by side (mismatch)") : tr("Calls side by side"));
+  emit factsChanged();
+}
+
+void DivergenceView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                                const std::function<void()>& act) {
+  auto* action = new QAction(text, this);
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(action, &QAction::triggered, this, act);
+  addAction(action);
+  actions_.push_back(action);
+}
+
+void DivergenceView::makeActions() {
+  makeAction(tr("First difference"), {Qt::Key_M}, [this] {
+    if (tab() == kParameters) {
+      parameters_->showFirstDifference();
+    } else if (tab() == kCalls) {
+      calls_->showFirstMismatch();
+    }
+  });
+  makeAction(tr("Next mismatch"), {Qt::Key_N}, [this] {
+    showTab(kCalls);
+    calls_->showMismatch(1);
+  });
+  makeAction(tr("Previous mismatch"), {QKeySequence(Qt::SHIFT | Qt::Key_N)}, [this] {
+    showTab(kCalls);
+    calls_->showMismatch(-1);
+  });
+  makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { parameters_->zoom(kZoomStep); });
+  makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
+             [this] { parameters_->zoom(1 / kZoomStep); });
+  makeAction(tr("Move left"), {Qt::Key_A}, [this] { parameters_->pan(-kPanStep); });
+  makeAction(tr("Move right"), {Qt::Key_D}, [this] { parameters_->pan(kPanStep); });
+  makeAction(tr("Show all iterations"), {Qt::Key_F}, [this] { parameters_->showAll(); });
+}
+
+}  // namespace lockstep::ui

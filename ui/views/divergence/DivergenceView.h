@@ -1,0 +1,75 @@
+#pragma once
+
+#include <QList>
+#include <QPointer>
+#include <functional>
+#include <memory>
+
+#include "ui/views/RunView.h"
+#include "ui/views/divergence/DivergenceFacts.h"
+
+class QAction;
+class QKeySequence;
+class QTabWidget;
+
+namespace lockstep::ui {
+
+class BucketTab;
+class DivergenceTab;
+class ParameterTab;
+class SequenceTab;
+
+/// Where the ranks of a run stop being alike: their parameters, the collectives they call, and
+/// when they come to each bucket. Three tabs, each a canvas and its tables. [ui-thread]
+class DivergenceView : public RunView {
+  Q_OBJECT
+
+ public:
+  enum Tab { kParameters = 0, kCalls = 1, kBuckets = 2 };
+
+  explicit DivergenceView(QWidget* parent = nullptr);
+  ~DivergenceView() override;
+
+  void setRun(const OpenRun& run) override;
+  void setTheme(Theme theme) override;
+  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
+
+  void showTab(Tab tab);
+  [[nodiscard]] Tab tab() const;
+  /// What is shown; null before it is known.
+  [[nodiscard]] const std::shared_ptr<const DivergenceFacts>& facts() const { return facts_; }
+  [[nodiscard]] ParameterTab* parameters() const { return parameters_; }
+  [[nodiscard]] SequenceTab* calls() const { return calls_; }
+  [[nodiscard]] BucketTab* buckets() const { return buckets_; }
+
+ signals:
+  /// The user double-clicked what is selected: the window shows it in the timeline.
+  void timelineRequested();
+  /// `facts` is new.
+  void factsChanged();
+
+ private:
+  void makeActions();
+  void makeAction(const QString& text, const QList<QKeySequence>& keys,
+                  const std::function<void()>& act);
+  void wanted();
+  void consider();
+  void take(std::shared_ptr<const DivergenceFacts> facts, quint64 ticket);
+  void setFacts(std::shared_ptr<const DivergenceFacts> facts);
+  [[nodiscard]] QList<DivergenceTab*> allTabs() const;
+
+  QPointer<RunModel> model_;
+  QPointer<RunAnalyser> analyser_;
+  std::shared_ptr<const DivergenceFacts> facts_;
+  quint64 ticket_ = 0;                         // of the open run: an older one's facts are dropped
+  bool working_ = false;                       // facts are being made on another thread
+  bool complete_ = false;                      // as the latest facts took the run to be
+  std::shared_ptr<const AnalysedRun> source_;  // of the latest facts, or of those being made
+  QTabWidget* tabs_;
+  ParameterTab* parameters_;
+  SequenceTab* calls_;
+  BucketTab* buckets_;
+  QList<QAction*> actions_;
+};
+
+}  // namespace lockstep::ui

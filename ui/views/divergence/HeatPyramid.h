@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/analysis/Divergence.h"
+
+namespace lockstep::ui {
+
+enum class HeatMeasure : std::uint8_t {
+  kHashes,  ///< how many ranks hold other bits than the reference class
+  kNorms,   ///< largest difference of a rank's norm from the first rank's, of that norm
+};
+
+/// The worst of neighbouring samples for each parameter, in levels of 1, 2, 4, ... samples: a
+/// picture of any width costs what its pixels cost, and a bad cell is never folded away.
+class HeatPyramid {
+ public:
+  static constexpr std::int16_t kUnknown = -1;
+  static constexpr std::int16_t kEqual = 0;
+  static constexpr std::int16_t kMost = 255;
+
+  HeatPyramid() = default;
+  HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure measure);
+
+  [[nodiscard]] std::size_t levels() const { return levels_.size(); }
+  /// How many blocks of 2^level samples there are.
+  [[nodiscard]] std::size_t blocks(std::size_t level) const { return levels_[level].blocks; }
+  /// kUnknown, kEqual, or a badness of 1 to kMost: of kHashes the share of ranks that differ, of
+  /// kNorms the logarithm of the difference.
+  [[nodiscard]] std::int16_t at(std::size_t level, std::size_t block, std::size_t parameter) const {
+    return levels_[level].cells[block * parameters_ + parameter];
+  }
+  /// Returns the level whose blocks are the smallest of at least that many samples.
+  [[nodiscard]] std::size_t levelFor(double samples) const;
+
+ private:
+  struct Level {
+    std::size_t blocks = 0;
+    std::vector<std::int16_t> cells;  // block x parameter
+  };
+  std::size_t parameters_ = 0;
+  std::vector<Level> levels_;
+};
+
+/// Returns how far norms of a parameter are from the first rank's at a sample, the largest over
+/// ranks, of that norm; below 0: unknown.
+double normDifference(const analysis::ReplicaMatrix& replicas, std::size_t sample,
+                      std::size_t parameter);
+
+}  // namespace lockstep::ui

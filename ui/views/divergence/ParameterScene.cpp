@@ -1,0 +1,379 @@
+#include "ui/views/divergence/ParameterScene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+#include "ui/views/divergence/HoverCard.h"
+#include "ui/views/divergence/StripScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kGutter = 190;
+constexpr double kMargin = 12;
+constexpr double kVerdict = 46;
+constexpr double kStrip = 62;
+constexpr double kStripGap = 8;
+constexpr double kHeatTitle = 26;
+constexpr double kRuler = 22;
+constexpr double kLeastRow = 3;
+constexpr double kComfortableRow = 16;
+constexpr double kMostRow = 26;
+constexpr double kLabelledRow = 11;
+constexpr double kNarrowest = 3;
+
+}  // namespace
+
+TimeAxis ParameterScene::axisFor(double width, double firstStep, double endStep) {
+  return {firstStep, endStep, kGutter, std::max(20.0, width - kGutter - kMargin)};
+}
+
+ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& palette,
+                               ParameterFrame frame)
+    : facts_(facts),
+      palette_(palette),
+      frame_(std::move(frame)),
+      axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)) {
+  const double top =
+      kVerdict + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle;
+  const double room = frame_.size.height() - kRuler - top;
+  const std::size_t parameters = facts_.divergence.replicas.parameters;
+  if (parameters == 0 || facts_.hashes.levels() == 0 || room < kLeastRow) {
+    return;
+  }
+  const double each = std::min(room / static_cast<double>(parameters), kMostRow);
+  rows_ = each >= kLeastRow ? parameters
+                            : std::max<std::size_t>(1, static_cast<std::size_t>(room / kLeastRow));
+  const double height = each >= kLeastRow ? each * static_cast<double>(rows_) : room;
+  heat_ = QRectF(axis_.left(), top, axis_.width(), height);
+}
+
+double ParameterScene::comfortableHeight() const {
+  return kVerdict + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle +
+         kRuler + 6 +
+         kComfortableRow *
+             std::max<double>(8, static_cast<double>(facts_.divergence.replicas.parameters));
+}
+
+QRectF ParameterScene::stripPlot(std::size_t strip) const {
+  return {axis_.left(), kVerdict + static_cast<double>(strip) * (kStrip + kStripGap), axis_.width(),
+          kStrip};
+}
+
+std::size_t ParameterScene::stripAt(QPointF position) const {
+  std::size_t strip = 0;
+  while (strip < facts_.strips.size() && !stripPlot(strip).contains(position)) {
+    ++strip;
+  }
+  return strip;
+}
+
+// Where a sample's column begins; the last one is as wide as the one before it.
+double ParameterScene::sampleStep(std::size_t sample) const {
+  const auto& steps = facts_.divergence.replicas.steps;
+  if (sample < steps.size()) {
+    return steps[sample];
+  }
+  const double width =
+      steps.size() > 1 ? steps.back() - static_cast<double>(steps[steps.size() - 2]) : 1;
+  return steps.back() + width;
+}
+
+std::pair<std::size_t, std::size_t> ParameterScene::parametersOf(std::size_t row) const {
+  const std::size_t parameters = facts_.divergence.replicas.parameters;
+  return {row * parameters / rows_,
+          std::max((row + 1) * parameters / rows_, row * parameters / rows_ + 1)};
+}
+
+std::size_t ParameterScene::rowOf(std::size_t parameter) const {
+  const std::size_t parameters = facts_.divergence.replicas.parameters;
+  std::size_t row = std::min(parameter * rows_ / parameters, rows_ - 1);
+  while (row + 1 < rows_ && parametersOf(row).second <= parameter) {
+    ++row;
+  }
+  return row;
+}
+
+QRectF ParameterScene::rowRect(std::size_t row) const {
+  const double each = heat_.height() / static_cast<double>(rows_);
+  return {heat_.left(), heat_.top() + each * static_cast<double>(row), heat_.width(), each};
+}
+
+std::int16_t ParameterScene::badnessOf(std::size_t level, std::size_t block,
+                                       std::size_t row) const {
+  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+  const auto [first, behind] = parametersOf(row);
+  std::int16_t worst = HeatPyramid::kUnknown;
+  for (std::size_t parameter = first; parameter < behind; ++parameter) {
+    worst = std::max(worst, pyramid.at(level, block, parameter));
+  }
+  return worst;
+}
+
+void ParameterScene::draw(DisplayList& list) const {
+  list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
+  drawVerdict(list);
+  for (std::size_t strip = 0; strip < facts_.strips.size(); ++strip) {
+    drawStrip(list, facts_.strips[strip], axis_, stripPlot(strip), kMargin, palette_);
+  }
+  if (!heat_.isEmpty()) {
+    drawHeatMap(list);
+  }
+  if (!facts_.strips.empty() || !heat_.isEmpty()) {
+    const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() - kStripGap + 1
+                                          : heat_.bottom() + 1;
+    drawStepRuler(list, axis_, QRectF(axis_.left(), bottom, axis_.width(), kRuler - 2), palette_);
+    list.text(QRectF(kMargin, bottom, kGutter - kMargin - 8, kRuler - 2),
+              QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall,
+              Qt::AlignRight | Qt::AlignVCenter);
+  }
+  drawPointer(list);
+}
+
+void ParameterScene::drawVerdict(DisplayList& list) const {
+  const Verdict verdict = verdictOf(facts_);
+  const bool equal = verdict.kind == Verdict::Kind::kEqual;
+  const bool differ = verdict.kind == Verdict::Kind::kDiffer;
+  const QColor ink = equal ? palette_.good : differ ? palette_.error : palette_.textMuted;
+  const QRectF band(0, 0, frame_.size.width(), kVerdict - 6);
+  list.fill(band, mixed(ink, palette_.background, 0.10));
+  list.fill(QRectF(0, 0, 4, band.height()), ink);
+  const double x = kMargin + 8;
+  const QPointF middle(x + 4, 12);
+  if (equal) {
+    list.polyline({middle + QPointF(-6, 0), middle + QPointF(-2, 4), middle + QPointF(6, -5)}, ink,
+                  2);
+  } else if (differ) {
+    list.line(middle + QPointF(-5, -5), middle + QPointF(5, 5), ink, 2);
+    list.line(middle + QPointF(-5, 5), middle + QPointF(5, -5), ink, 2);
+  } else {
+    list.fill(QRectF(middle - QPointF(5, 1), QSizeF(10, 2)), ink);
+  }
+  const double width = frame_.size.width() - x - 18 - kMargin;
+  const std::vector<int>& ranks = facts_.divergence.replicas.ranks;
+  std::vector<int> legend = ranks;
+  if (legend.empty() && !facts_.strips.empty()) {
+    for (const StepSeries& series : facts_.strips.front().series) {
+      legend.push_back(series.rank());
+    }
+  }
+  const double titleWidth = std::min(width, textWidth(verdict.title, FontRole::kBold) + 8);
+  list.text(QRectF(x + 18, 2, titleWidth, 20), verdict.title, differ ? ink : palette_.text,
+            FontRole::kBold);
+  drawRankLegend(list, QRectF(x + 30 + titleWidth, 2, width - titleWidth - 12, 20), legend,
+                 palette_);
+  list.text(QRectF(x + 18, 20, width, 18), verdict.more, palette_.textMuted, FontRole::kSmall);
+}
+
+void ParameterScene::drawHeatMap(DisplayList& list) const {
+  const double y = heat_.top() - kHeatTitle;
+  const QString title = frame_.measure == HeatMeasure::kHashes
+                            ? QStringLiteral("Replicas: parameter by iteration")
+                            : QStringLiteral("Norms against rank %1: parameter by iteration")
+                                  .arg(facts_.divergence.replicas.ranks.empty()
+                                           ? 0
+                                           : facts_.divergence.replicas.ranks.front());
+  list.text(QRectF(kMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4), title,
+            palette_.text, FontRole::kBold);
+  double x = kMargin + textWidth(title, FontRole::kBold) + 26;
+  const std::pair<QString, std::int16_t> legend[] = {
+      {QStringLiteral("equal"), HeatPyramid::kEqual},
+      {QStringLiteral("differs"), HeatPyramid::kMost},
+      {QStringLiteral("not compared"), HeatPyramid::kUnknown}};
+  for (const auto& [text, badness] : legend) {
+    const double width = textWidth(text, FontRole::kSmall);
+    drawRun(list, QRectF(x, y + 8, 14, 11), badness);
+    list.text(QRectF(x + 19, y + 2, width + 4, kHeatTitle - 4), text, palette_.textMuted,
+              FontRole::kSmall);
+    x += 19 + width + 16;
+  }
+  list.clip(heat_);
+  for (std::size_t row = 0; row < rows_; ++row) {
+    drawRow(list, row);
+  }
+  list.unclip();
+  drawRowLabels(list);
+  drawMarks(list);
+}
+
+void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
+  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+  const auto& steps = facts_.divergence.replicas.steps;
+  const double perSample =
+      (sampleStep(steps.size()) - steps.front()) / static_cast<double>(steps.size());
+  const double samplesAPixel = axis_.nsPerPixel() / std::max(perSample, 1e-9);
+  const std::size_t level = pyramid.levelFor(samplesAPixel * kNarrowest);
+  const std::size_t size = std::size_t{1} << level;
+  const auto firstSample =
+      std::upper_bound(steps.begin(), steps.end(), axis_.startNs()) - steps.begin();
+  const std::size_t from =
+      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, firstSample - 1)) / size;
+  const QRectF full = rowRect(row);
+  const double gap = full.height() >= 8 ? 1 : 0;
+  std::int16_t run = HeatPyramid::kUnknown;
+  double runFrom = 0;
+  bool open = false;
+  double x = 0;
+  const auto close = [&] {
+    if (open && x > runFrom) {
+      drawRun(list, QRectF(runFrom, full.top(), x - runFrom, full.height() - gap), run);
+    }
+  };
+  for (std::size_t block = from; block < pyramid.blocks(level); ++block) {
+    x = axis_.toX(sampleStep(std::min(block * size, steps.size())));
+    const std::int16_t badness = badnessOf(level, block, row);
+    if (!open || badness != run) {
+      close();
+      open = true;
+      run = badness;
+      runFrom = x;
+    }
+    if (x > heat_.right()) {
+      close();
+      return;
+    }
+  }
+  x = axis_.toX(sampleStep(steps.size()));
+  close();
+}
+
+void ParameterScene::drawRun(DisplayList& list, const QRectF& rect, std::int16_t badness) const {
+  if (badness == HeatPyramid::kUnknown) {
+    list.fill(rect, palette_.surface);
+    list.hatch(rect, palette_.grid);
+  } else if (badness == HeatPyramid::kEqual) {
+    list.fill(rect, mixed(palette_.good, palette_.background, 0.28));
+  } else {
+    const double part = static_cast<double>(badness) / HeatPyramid::kMost;
+    list.fill(rect, mixed(palette_.error, palette_.background, 0.40 + 0.55 * part));
+    if (rect.height() >= 6) {
+      QColor ink = palette_.background;
+      ink.setAlphaF(0.35f);
+      list.hatch(rect, ink);
+    }
+  }
+}
+
+void ParameterScene::drawRowLabels(DisplayList& list) const {
+  const double each = heat_.height() / static_cast<double>(rows_);
+  const std::size_t stride =
+      std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(kLabelledRow / each)));
+  const auto& first = facts_.divergence.first;
+  const std::size_t firstRow = first ? rowOf(first->parameter) : rows_;
+  for (std::size_t row = 0; row < rows_; row += stride) {
+    const bool bad = row == firstRow;
+    const double height = std::max(each * static_cast<double>(stride), 12.0);
+    const QRectF label(kMargin, rowRect(row).top() - (height > each ? 1 : 0), kGutter - kMargin - 8,
+                       std::min(height, std::max(each, 12.0)));
+    if (label.top() + 10 > heat_.bottom()) {
+      break;
+    }
+    list.text(label, nameOfParameter(facts_, parametersOf(row).first),
+              bad ? palette_.error : palette_.textMuted, FontRole::kSmall,
+              Qt::AlignRight | Qt::AlignVCenter);
+  }
+}
+
+void ParameterScene::drawMarks(DisplayList& list) const {
+  if (const auto& first = facts_.divergence.first) {
+    if (const auto rect = rectOf({first->sample, first->parameter})) {
+      const QRectF mark = rect->adjusted(-2, -2, 2, 2);
+      list.outline(mark, palette_.text);
+      list.outline(mark.adjusted(1, 1, -1, -1), palette_.text);
+      const QString text = QStringLiteral("first difference: iteration %1").arg(first->step);
+      const double width = textWidth(text, FontRole::kSmall) + 12;
+      const double left =
+          mark.left() - width - 6 > heat_.left() ? mark.left() - width - 6 : mark.right() + 6;
+      const double top = std::clamp(mark.center().y() - 9, heat_.top() - 2,
+                                    std::max(heat_.top() - 2, heat_.bottom() - 18));
+      const QRectF plate(left, top, width, 18);
+      list.fill(plate, palette_.text, 3);
+      list.text(plate, text, palette_.background, FontRole::kSmall,
+                Qt::AlignHCenter | Qt::AlignVCenter);
+    }
+  }
+  if (frame_.selected) {
+    if (const auto rect = rectOf(*frame_.selected)) {
+      list.outline(rect->adjusted(-1, -1, 1, 1), palette_.accent, 2);
+      list.outline(rect->adjusted(-2, -2, 2, 2), palette_.accent, 2);
+    }
+  }
+}
+
+void ParameterScene::drawPointer(DisplayList& list) const {
+  if (!frame_.pointer || frame_.pointer->x() < axis_.left() ||
+      frame_.pointer->x() > axis_.right()) {
+    return;
+  }
+  const QPointF at = *frame_.pointer;
+  if (at.y() < kVerdict) {
+    return;
+  }
+  QColor line = palette_.textMuted;
+  line.setAlphaF(0.4f);
+  const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() : heat_.bottom();
+  list.fill(QRectF(std::round(at.x()), kVerdict, 1, bottom - kVerdict), line);
+  const double step = std::floor(axis_.toNs(at.x()));
+  if (const auto place = placeAt(at)) {
+    if (const auto rect = rectOf(*place)) {
+      list.outline(rect->adjusted(-1, -1, 1, 1), palette_.hover, 1);
+    }
+    drawHoverCard(list, frame_.size, at, nameOfParameter(facts_, place->parameter),
+                  factsOf(facts_, *place), palette_);
+  } else if (const std::size_t strip = stripAt(at); strip < facts_.strips.size() && step >= 0) {
+    const auto number = static_cast<std::uint32_t>(step);
+    drawHoverCard(list, frame_.size, at,
+                  QStringLiteral("%1, iteration %2")
+                      .arg(titleOf(facts_.strips[strip].kind))
+                      .arg(formatCount(number)),
+                  factsAt(facts_.strips[strip], number), palette_);
+  }
+}
+
+std::optional<ReplicaPlace> ParameterScene::placeAt(QPointF position) const {
+  if (heat_.isEmpty() || !heat_.contains(position)) {
+    return std::nullopt;
+  }
+  const auto& steps = facts_.divergence.replicas.steps;
+  const double fromStep = axis_.toNs(position.x());
+  if (fromStep < steps.front() || fromStep >= sampleStep(steps.size())) {
+    return std::nullopt;
+  }
+  const auto sampleAt = [&steps](double step) {
+    const auto behind = std::upper_bound(steps.begin(), steps.end(), step);
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behind - steps.begin() - 1));
+  };
+  const std::size_t firstSample = sampleAt(fromStep);
+  const std::size_t lastSample = std::max(firstSample, sampleAt(axis_.toNs(position.x() + 1)));
+  const auto row = static_cast<std::size_t>((position.y() - heat_.top()) / heat_.height() *
+                                            static_cast<double>(rows_));
+  const auto [first, behind] = parametersOf(std::min(row, rows_ - 1));
+  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+  ReplicaPlace worst{firstSample, first};
+  for (std::size_t sample = firstSample; sample <= lastSample; ++sample) {
+    for (std::size_t parameter = first; parameter < behind; ++parameter) {
+      if (pyramid.at(0, sample, parameter) > pyramid.at(0, worst.sample, worst.parameter)) {
+        worst = {sample, parameter};
+      }
+    }
+  }
+  return worst;
+}
+
+std::optional<QRectF> ParameterScene::rectOf(const ReplicaPlace& place) const {
+  const auto& replicas = facts_.divergence.replicas;
+  if (heat_.isEmpty() || place.sample >= replicas.steps.size() ||
+      place.parameter >= replicas.parameters) {
+    return std::nullopt;
+  }
+  const double left = axis_.toX(sampleStep(place.sample));
+  const double right = std::max(axis_.toX(sampleStep(place.sample + 1)), left + kNarrowest);
+  const QRectF row = rowRect(rowOf(place.parameter));
+  const QRectF rect(left, row.top(), right - left, std::max(row.height(), kNarrowest));
+  return rect.intersects(heat_) ? std::optional(rect.intersected(heat_)) : std::nullopt;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <QRectF>
+#include <QSizeF>
+#include <QString>
+#include <optional>
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
+#include "ui/canvas/TimeAxis.h"
+#include "ui/model/SpanFacts.h"
+#include "ui/views/divergence/DivergenceFacts.h"
+
+namespace lockstep::ui {
+
+/// One parameter at one sample.
+struct ReplicaPlace {
+  std::size_t sample = 0;
+  std::size_t parameter = 0;
+  bool operator==(const ReplicaPlace&) const = default;
+};
+
+/// What the run's replicas are, in a sentence.
+struct Verdict {
+  enum class Kind : std::uint8_t { kEqual, kDiffer, kUnknown };
+  Kind kind = Kind::kUnknown;
+  QString title;  ///< "All ranks equal for 412 iterations"
+  QString more;
+};
+Verdict verdictOf(const DivergenceFacts& facts);
+
+/// The lines that turn fingerprints on in an experiment file.
+QString fingerprintSetting();
+
+struct ParameterFrame {
+  QSizeF size;
+  double firstStep = 0;  ///< the visible steps
+  double endStep = 0;
+  HeatMeasure measure = HeatMeasure::kHashes;
+  std::optional<ReplicaPlace> selected;
+  std::optional<QPointF> pointer;
+};
+
+/// Draws what the replicas are: the verdict, strips of loss, gradient norm and consensus distance,
+/// and the heat map of parameter by iteration under them, over one axis of steps. Holds nothing
+/// beyond a frame.
+class ParameterScene {
+ public:
+  ParameterScene(const DivergenceFacts& facts, const Palette& palette, ParameterFrame frame);
+
+  void draw(DisplayList& list) const;
+
+  /// The axis of steps of a canvas of that width.
+  static TimeAxis axisFor(double width, double firstStep, double endStep);
+  [[nodiscard]] const TimeAxis& axis() const { return axis_; }
+  /// The cell under a point; the worst of those that one pixel stands for.
+  [[nodiscard]] std::optional<ReplicaPlace> placeAt(QPointF position) const;
+  /// Where a cell is drawn, at least 3 pixels wide; nothing when it is out of sight.
+  [[nodiscard]] std::optional<QRectF> rectOf(const ReplicaPlace& place) const;
+  /// The height that shows each parameter in a row that can be read.
+  [[nodiscard]] double comfortableHeight() const;
+
+ private:
+  void drawVerdict(DisplayList& list) const;
+  void drawHeatMap(DisplayList& list) const;
+  void drawRow(DisplayList& list, std::size_t row) const;
+  void drawRun(DisplayList& list, const QRectF& rect, std::int16_t badness) const;
+  void drawRowLabels(DisplayList& list) const;
+  void drawMarks(DisplayList& list) const;
+  void drawPointer(DisplayList& list) const;
+  [[nodiscard]] std::size_t stripAt(QPointF position) const;
+  [[nodiscard]] QRectF stripPlot(std::size_t strip) const;
+  [[nodiscard]] double sampleStep(std::size_t sample) const;
+  /// The parameters that a row stands for: [first, behind).
+  [[nodiscard]] std::pair<std::size_t, std::size_t> parametersOf(std::size_t row) const;
+  [[nodiscard]] std::size_t rowOf(std::size_t parameter) const;
+  [[nodiscard]] QRectF rowRect(std::size_t row) const;
+  [[nodiscard]] std::int16_t badnessOf(std::size_t level, std::size_t block, std::size_t row) const;
+
+  const DivergenceFacts& facts_;
+  const Palette& palette_;
+  const ParameterFrame frame_;
+  const TimeAxis axis_;
+  QRectF heat_;  // empty: no room, or nothing was sampled
+  std::size_t rows_ = 0;
+};
+
+/// Returns what there is to say of a cell: the parameter, the ranks that differ, hashes and norms.
+std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& place);
+
+}  // namespace lockstep::ui

@@ -1,0 +1,367 @@
+#include "ui/views/divergence/ParameterTab.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QSplitter>
+#include <QTabWidget>
+#include <QTextBrowser>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/model/Format.h"
+#include "ui/views/divergence/DivergenceRows.h"
+#include "ui/views/divergence/SequenceScene.h"
+#include "ui/views/divergence/StripScene.h"
+#include "ui/views/divergence/TwinTable.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kZoomANotch = 0.8;
+constexpr double kPanANotch = 0.12;
+constexpr double kDragFrom = 4;
+
+bool pans(const PointerInput& input) {
+  return input.button == Qt::RightButton || input.button == Qt::MiddleButton;
+}
+
+}  // namespace
+
+ParameterTab::ParameterTab(QWidget* parent)
+    : DivergenceTab(tr("Replicas: parameter by iteration"), parent),
+      measure_(new QComboBox),
+      first_(new QPushButton(tr("First difference"))),
+      copySetting_(new QPushButton(tr("Copy the setting"))),
+      tables_(new QTabWidget),
+      parameters_(new TwinTable(tr("Parameters and where their replicas differ"))),
+      findings_(new TwinTable(tr("Gradients that held NaN or Inf"))),
+      values_(new TwinTable(tr("Loss, gradient norm and consensus distance of the ranks"))),
+      details_(new QTextBrowser) {
+  measure_->setObjectName("heatMeasure");
+  measure_->setAccessibleName(tr("What the heat map shows"));
+  measure_->addItem(tr("Hash mismatch"));
+  measure_->addItem(tr("Norms against the first rank"));
+  measure_->setItemData(0, tr("How many ranks hold other bits than most do."), Qt::ToolTipRole);
+  measure_->setItemData(1,
+                        tr("The largest difference of a norm from the first rank's, logarithmic."),
+                        Qt::ToolTipRole);
+  first_->setObjectName("firstDifference");
+  copySetting_->setObjectName("copyFingerprintSetting");
+  copySetting_->setToolTip(
+      tr("Copies the lines that turn fingerprints on, for the experiment file"));
+  copySetting_->hide();
+  auto* label = new QLabel(tr("Heat map"));
+  label->setBuddy(measure_);
+  bar()->addWidget(label);
+  bar()->addWidget(measure_);
+  bar()->addWidget(first_);
+  bar()->addWidget(copySetting_);
+  bar()->addStretch(1);
+
+  parameters_->setObjectName("parameterTable");
+  findings_->setObjectName("findingTable");
+  values_->setObjectName("valueTable");
+  tables_->setDocumentMode(true);
+  tables_->addTab(parameters_, tr("Parameters"));
+  tables_->addTab(findings_, tr("NaN and Inf"));
+  tables_->addTab(values_, tr("Values"));
+  details_->setObjectName("replicaDetails");
+  details_->setAccessibleName(tr("What is known of the selected cell"));
+  details_->setOpenLinks(false);
+  details_->setFrameShape(QFrame::NoFrame);
+  auto* below = new QSplitter(Qt::Horizontal);
+  below->addWidget(tables_);
+  below->addWidget(details_);
+  below->setStretchFactor(0, 3);
+  below->setStretchFactor(1, 2);
+  splitter()->addWidget(below);
+  splitter()->setSizes({420, 190});
+  splitter()->setStretchFactor(0, 3);
+  splitter()->setStretchFactor(1, 1);
+
+  connect(measure_, &QComboBox::currentIndexChanged, this, [this] { repaintSoon(); });
+  connect(first_, &QPushButton::clicked, this, &ParameterTab::showFirstDifference);
+  connect(copySetting_, &QPushButton::clicked, this,
+          [] { QApplication::clipboard()->setText(fingerprintSetting()); });
+  connect(parameters_, &TwinTable::rowChosen, this, [this](std::size_t parameter) {
+    const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
+    std::size_t sample = 0;
+    while (sample + 1 < replicas.steps.size() && replicas.cell(sample, parameter).differing == 0) {
+      ++sample;
+    }
+    choose({sample, parameter});
+  });
+  connect(findings_, &TwinTable::rowChosen, this, &ParameterTab::chooseFinding);
+  connect(details_, &QTextBrowser::anchorClicked, this,
+          [this](const QUrl& link) { emit callsRequested(link.toString().toUInt()); });
+}
+
+void ParameterTab::setRun(const OpenRun& run) {
+  selected_.reset();
+  visible_.reset();
+  dragFrom_.reset();
+  DivergenceTab::setRun(run);
+}
+
+void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
+  const bool first = facts_ == nullptr;
+  DivergenceTab::setFacts(std::move(facts));
+  if (facts_ == nullptr) {
+    for (TwinTable* table : {parameters_, findings_, values_}) {
+      table->setRows(nullptr);
+    }
+    details_->clear();
+    first_->setEnabled(false);
+    copySetting_->hide();
+    tables_->setTabText(1, tr("NaN and Inf"));
+    return;
+  }
+  const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
+  if (selected_ &&
+      (selected_->sample >= replicas.steps.size() || selected_->parameter >= replicas.parameters)) {
+    selected_.reset();
+  }
+  if (first && !selected_ && facts_->divergence.first) {
+    selected_ = ReplicaPlace{facts_->divergence.first->sample, facts_->divergence.first->parameter};
+  }
+  parameters_->setRows(parameterRows(facts_));
+  findings_->setRows(findingRows(facts_));
+  values_->setRows(stripRows(facts_));
+  const std::size_t found = facts_->divergence.findings.size();
+  tables_->setTabText(
+      1, found > 0 ? tr("NaN and Inf (%1)").arg(formatCount(found)) : tr("NaN and Inf"));
+  if (first) {
+    tables_->setCurrentIndex(replicas.parameters > 0 ? 0 : found > 0 ? 1 : 2);
+  }
+  first_->setEnabled(facts_->divergence.first.has_value());
+  first_->setToolTip(facts_->divergence.first
+                         ? tr("Select the first parameter and iteration in which ranks differ (M)")
+                         : tr("No difference was seen."));
+  copySetting_->setVisible(replicas.steps.empty());
+  measure_->setEnabled(!replicas.steps.empty());
+  if (selected_) {
+    parameters_->showRow(selected_->parameter);
+  }
+  explain();
+}
+
+ParameterFrame ParameterTab::frame(QSizeF size) const {
+  ParameterFrame frame;
+  frame.size = size;
+  frame.firstStep = visible_ ? visible_->startNs : facts_->firstStep;
+  frame.endStep = visible_ ? visible_->endNs : facts_->lastStep + 1.0;
+  frame.measure = static_cast<HeatMeasure>(measure_->currentIndex());
+  frame.selected = selected_;
+  frame.pointer = pointer_;
+  return frame;
+}
+
+TimeAxis ParameterTab::axis() const {
+  const ParameterFrame now = frame(canvas()->size());
+  return ParameterScene::axisFor(now.size.width(), now.firstStep, now.endStep);
+}
+
+void ParameterTab::paintFacts(DisplayList& list, QSizeF size) {
+  ParameterScene(*facts_, colours(), frame(size)).draw(list);
+}
+
+QString ParameterTab::description() const {
+  const Verdict verdict = verdictOf(*facts_);
+  return verdict.title + QStringLiteral(". ") + verdict.more;
+}
+
+std::optional<QRectF> ParameterTab::rectOf(const ReplicaPlace& place) const {
+  return facts_ != nullptr
+             ? ParameterScene(*facts_, colours(), frame(canvas()->size())).rectOf(place)
+             : std::nullopt;
+}
+
+void ParameterTab::show(const TimeAxis& axis) {
+  const TimeAxis within = axis.clamped(facts_->firstStep, facts_->lastStep + 1.0);
+  visible_ = TimeRange{within.startNs(), within.endNs()};
+  repaintSoon();
+}
+
+void ParameterTab::showAll() {
+  visible_.reset();
+  repaintSoon();
+}
+
+void ParameterTab::zoom(double factor) {
+  if (facts_ != nullptr) {
+    const TimeAxis now = axis();
+    const bool over = pointer_ && pointer_->x() >= now.left() && pointer_->x() <= now.right();
+    show(now.zoomed(factor, over ? pointer_->x() : (now.left() + now.right()) / 2));
+  }
+}
+
+void ParameterTab::pan(double part) {
+  if (facts_ != nullptr) {
+    show(axis().panned(part * axis().width()));
+  }
+}
+
+void ParameterTab::showFirstDifference() {
+  if (facts_ == nullptr || !facts_->divergence.first) {
+    return;
+  }
+  const ReplicaPlace place{facts_->divergence.first->sample, facts_->divergence.first->parameter};
+  if (!rectOf(place)) {
+    showAll();
+  }
+  choose(place);
+}
+
+void ParameterTab::choose(const ReplicaPlace& place) {
+  selected_ = place;
+  parameters_->showRow(place.parameter);
+  explain();
+  repaintSoon();
+  // In the timeline it is the sample of the first rank that differs.
+  const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
+  const std::vector<int> ranks = replicas.differingRanks(place.sample, place.parameter);
+  const int rank = !ranks.empty() ? ranks.front() : replicas.ranks.front();
+  const std::uint32_t step = replicas.steps[place.sample];
+  for (const trace::SpanRow& span : facts_->data().spans) {
+    if (span.kind != trace::EventKind::kFingerprint || span.step != step) {
+      continue;
+    }
+    const auto track =
+        std::find_if(facts_->data().tracks.begin(), facts_->data().tracks.end(),
+                     [&span](const trace::TrackInfo& info) { return info.id == span.track; });
+    if (track != facts_->data().tracks.end() && track->rank == rank) {
+      select(rank, span);
+      return;
+    }
+  }
+}
+
+void ParameterTab::chooseFinding(std::size_t finding) {
+  const analysis::SanityFinding& found = facts_->divergence.findings[finding];
+  const int lane = laneId(found.rank, LaneRole::kPhases);
+  if (run_.model == nullptr || run_.state == nullptr || run_.model->lane(lane) == nullptr) {
+    return;
+  }
+  if (const auto step = run_.model->step(found.rank, found.step)) {
+    if (const auto span = run_.model->findSpan(lane, 0, (step->startNs + step->endNs) / 2)) {
+      run_.state->select(span);
+    }
+  }
+}
+
+QString ParameterTab::callsBefore(std::uint32_t step) const {
+  const analysis::CallSequence* most = nullptr;
+  for (const analysis::CallSequence& sequence : facts_->sequences) {
+    most = most == nullptr || sequence.rows.size() > most->rows.size() ? &sequence : most;
+  }
+  if (most == nullptr) {
+    return {};
+  }
+  const auto& rows = most->rows;
+  const auto behind =
+      std::partition_point(rows.begin(), rows.end(), [&](const analysis::CallRow& row) {
+        const auto at = static_cast<std::size_t>(&row - rows.data());
+        return facts_->data().spans[most->anyCallAt(at)].step < step;
+      });
+  constexpr std::ptrdiff_t kCallsShown = 5;
+  const auto from = behind - std::min(kCallsShown, behind - rows.begin());
+  QString html;
+  for (auto row = from; row != behind; ++row) {
+    const auto at = static_cast<std::size_t>(row - rows.begin());
+    const trace::SpanRow& span = facts_->data().spans[most->anyCallAt(at)];
+    const std::string_view operation = trace::name(trace::operationOf(span.detail));
+    html +=
+        QStringLiteral(
+            "<tr><td "
+            "align=right>%1&nbsp;&nbsp;</td><td>%2&nbsp;&nbsp;</td><td>%3&nbsp;&nbsp;</td><td>%4</"
+            "td></tr>")
+            .arg(formatCount(row->sequence),
+                 QString::fromLatin1(operation.data(), static_cast<qsizetype>(operation.size())),
+                 span.bucket == trace::kNoBucket ? QString() : tr("bucket %1").arg(span.bucket),
+                 QString::fromLatin1(analysis::name(row->mismatch)));
+  }
+  return html.isEmpty() ? QString()
+                        : tr("<p><b>Calls before it</b> (%1) <a href=\"%2\">show "
+                             "them</a></p><table>%3</table>")
+                              .arg(nameOf(*most))
+                              .arg(step)
+                              .arg(html);
+}
+
+void ParameterTab::explain() {
+  if (!selected_) {
+    details_->setHtml(
+        facts_->divergence.replicas.steps.empty()
+            ? tr("<p>%1</p><pre>%2</pre>")
+                  .arg(verdictOf(*facts_).more.toHtmlEscaped(), fingerprintSetting())
+            : tr("<p>Click a cell to see its parameter, the ranks and their values, and the calls "
+                 "before it.</p>"));
+    return;
+  }
+  QString rows;
+  for (const Fact& fact : factsOf(*facts_, *selected_)) {
+    rows += QStringLiteral("<tr><td>%1&nbsp;&nbsp;</td><td>%2</td></tr>")
+                .arg(fact.name.toHtmlEscaped(), fact.value.toHtmlEscaped());
+  }
+  details_->setHtml(QStringLiteral("<p><b>%1</b></p><table>%2</table>%3")
+                        .arg(nameOfParameter(*facts_, selected_->parameter).toHtmlEscaped(), rows,
+                             callsBefore(facts_->divergence.replicas.steps[selected_->sample])));
+}
+
+void ParameterTab::pointerPressed(const PointerInput& input) {
+  canvas()->setFocus(Qt::MouseFocusReason);
+  if (facts_ == nullptr) {
+    return;
+  }
+  const ParameterScene scene(*facts_, colours(), frame(canvas()->size()));
+  if (input.button == Qt::LeftButton) {
+    if (const auto place = scene.placeAt(input.position)) {
+      choose(*place);
+      return;
+    }
+  }
+  if (input.button == Qt::LeftButton || pans(input)) {
+    dragFrom_ = input.position;
+    dragAxis_ = axis();
+  }
+}
+
+void ParameterTab::pointerMoved(const PointerInput& input) {
+  if (dragFrom_ && facts_ != nullptr) {
+    const double moved = input.position.x() - dragFrom_->x();
+    if (std::abs(moved) >= kDragFrom) {
+      show(dragAxis_.panned(-moved));
+    }
+  }
+  DivergenceTab::pointerMoved(input);
+}
+
+void ParameterTab::pointerReleased(const PointerInput&) {
+  dragFrom_.reset();
+}
+
+void ParameterTab::pointerDoubleClicked(const PointerInput& input) {
+  if (input.button == Qt::LeftButton && facts_ != nullptr && selected_ &&
+      ParameterScene(*facts_, colours(), frame(canvas()->size())).placeAt(input.position)) {
+    emit timelineRequested();
+  }
+}
+
+void ParameterTab::wheelTurned(const WheelInput& input) {
+  pointer_ = input.position;
+  const bool sideways = input.modifiers.testFlag(Qt::ShiftModifier) ||
+                        std::abs(input.stepsX) > std::abs(input.stepsY);
+  const double steps = input.stepsY != 0 ? input.stepsY : -input.stepsX;
+  if (sideways) {
+    pan(-steps * kPanANotch);
+  } else {
+    zoom(std::pow(kZoomANotch, steps));
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "ui/views/divergence/DivergenceTab.h"
+#include "ui/views/divergence/ParameterScene.h"
+
+class QComboBox;
+class QPushButton;
+class QTabWidget;
+class QTextBrowser;
+
+namespace lockstep::ui {
+
+class TwinTable;
+
+/// Whether the replicas are equal: strips, the heat map of parameter by iteration, what is known of
+/// a cell, and the gradients that held no finite number. [ui-thread]
+class ParameterTab : public DivergenceTab {
+  Q_OBJECT
+
+ public:
+  explicit ParameterTab(QWidget* parent = nullptr);
+
+  void setRun(const OpenRun& run) override;
+  void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
+  void selectionChanged() override {}
+
+  /// Selects the first difference; does nothing when there is none.
+  void showFirstDifference();
+  /// Shows all iterations.
+  void showAll();
+  /// Multiplies how many iterations are in sight, about the pointer or the middle.
+  void zoom(double factor);
+  /// Moves by a part of what is in sight.
+  void pan(double part);
+
+  [[nodiscard]] const std::optional<ReplicaPlace>& selected() const { return selected_; }
+  /// Where a cell is, in coordinates of the canvas, for tests and tours.
+  [[nodiscard]] std::optional<QRectF> rectOf(const ReplicaPlace& place) const;
+
+ signals:
+  /// The user wants to see the calls before an iteration.
+  void callsRequested(std::uint32_t step);
+
+ private:
+  void paintFacts(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString description() const override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerReleased(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+  void wheelTurned(const WheelInput& input) override;
+
+  [[nodiscard]] ParameterFrame frame(QSizeF size) const;
+  [[nodiscard]] TimeAxis axis() const;
+  void show(const TimeAxis& axis);
+  void choose(const ReplicaPlace& place);
+  void chooseFinding(std::size_t finding);
+  void explain();
+  [[nodiscard]] QString callsBefore(std::uint32_t step) const;
+
+  std::optional<ReplicaPlace> selected_;
+  std::optional<TimeRange> visible_;  // in steps; none: all
+  std::optional<QPointF> dragFrom_;
+  TimeAxis dragAxis_;
+  QComboBox* measure_;
+  QPushButton* first_;
+  QPushButton* copySetting_;
+  QTabWidget* tables_;
+  TwinTable* parameters_;
+  TwinTable* findings_;
+  TwinTable* values_;
+  QTextBrowser* details_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <utility>
+
+#include "ui/model/Format.h"
+#include "ui/views/divergence/ParameterScene.h"
+#include "ui/views/divergence/StripScene.h"
+
+// What the replicas are, in words: the verdict over the heat map, and the facts of a cell.
+namespace lockstep::ui {
+namespace {
+
+QString losses(const analysis::Divergence& divergence) {
+  const auto& bad = divergence.firstBadLoss;
+  return bad ? QStringLiteral("The loss of rank %1 is not a number from iteration %2 on. ")
+                   .arg(bad->rank)
+                   .arg(bad->step)
+             : QString();
+}
+
+QString findings(const analysis::Divergence& divergence) {
+  if (divergence.findings.empty()) {
+    return {};
+  }
+  const analysis::SanityFinding& first = divergence.findings.front();
+  return QStringLiteral("Gradients of rank %1 held %2 in iteration %3, before they were averaged. ")
+      .arg(first.rank)
+      .arg(first.nans > 0 ? QStringLiteral("NaN") : QStringLiteral("Inf"))
+      .arg(first.step);
+}
+
+QString cost(const analysis::Divergence& divergence) {
+  if (!divergence.cost) {
+    return {};
+  }
+  return QStringLiteral("Sampling took %1 % of the step time.")
+      .arg(divergence.cost->fingerprintPercent + divergence.cost->gradientCheckPercent, 0, 'f', 2);
+}
+
+Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::kDiffer;
+  verdict.title = QStringLiteral("Replicas differ from iteration %1 on").arg(first.step);
+  QString where = nameOfParameter(facts, first.parameter);
+  if (first.parametersDiffering > 1) {
+    where += QStringLiteral(" and %1 more").arg(first.parametersDiffering - 1);
+  }
+  const QString who = first.majority
+                          ? QStringLiteral("on %1").arg(rankList(first.ranks))
+                          : QStringLiteral(
+                                "on %1 against the others; which of them is wrong the hashes "
+                                "cannot tell")
+                                .arg(rankList(first.ranks));
+  verdict.more = where + QLatin1Char(' ') + who + QStringLiteral(". ");
+  if (first.lastEqualStep) {
+    verdict.more += QStringLiteral("Last seen equal at iteration %1. ").arg(*first.lastEqualStep);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict verdictOf(const DivergenceFacts& facts) {
+  const analysis::Divergence& divergence = facts.divergence;
+  const analysis::ReplicaMatrix& replicas = divergence.replicas;
+  Verdict verdict;
+  if (divergence.first) {
+    verdict = differing(facts, *divergence.first);
+  } else if (!replicas.steps.empty() && replicas.ranks.size() > 1 &&
+             std::any_of(replicas.cells.begin(), replicas.cells.end(),
+                         [](const analysis::ReplicaCell& cell) { return !cell.unknown(); })) {
+    const std::uint32_t iterations = replicas.steps.back() - replicas.steps.front();
+    const bool well = divergence.findings.empty() && !divergence.firstBadLoss;
+    verdict.kind = well ? Verdict::Kind::kEqual : Verdict::Kind::kDiffer;
+    verdict.title =
+        QStringLiteral("All ranks equal for %1 %2")
+            .arg(formatCount(std::max<std::uint32_t>(iterations, 1)))
+            .arg(iterations <= 1 ? QStringLiteral("iteration") : QStringLiteral("iterations"));
+    verdict.title += well ? QString() : QStringLiteral(", but not in good health");
+    verdict.more = QStringLiteral("%1 parameters hashed on %2 ranks at %3 iterations. ")
+                       .arg(formatCount(replicas.parameters))
+                       .arg(replicas.ranks.size())
+                       .arg(formatCount(replicas.steps.size()));
+  } else if (replicas.steps.empty()) {
+    verdict.title = QStringLiteral("This run recorded no fingerprints");
+    verdict.more = QStringLiteral(
+        "Whether its replicas are equal is not known. Set fingerprint_every = 10 under [capture] "
+        "in the experiment and run it again. ");
+  } else {
+    verdict.title = QStringLiteral("There is nothing to compare");
+    verdict.more = QStringLiteral("Fingerprints of one rank alone are in this run. ");
+  }
+  verdict.more += findings(divergence) + losses(divergence) + cost(divergence);
+  return verdict;
+}
+
+QString fingerprintSetting() {
+  return QStringLiteral("[capture]\nfingerprint_every = 10\ngradient_check_every = 10\n");
+}
+
+std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& place) {
+  const analysis::ReplicaMatrix& replicas = facts.divergence.replicas;
+  const analysis::ReplicaCell& cell = replicas.cell(place.sample, place.parameter);
+  std::vector<Fact> lines;
+  lines.push_back(
+      {QStringLiteral("Iteration"),
+       QStringLiteral("%1, before its forward").arg(formatCount(replicas.steps[place.sample]))});
+  QString verdict = QStringLiteral("equal on all ranks");
+  if (cell.unknown()) {
+    verdict = QStringLiteral("not compared: fewer than two ranks left a hash");
+  } else if (cell.differing > 0) {
+    verdict = rankList(replicas.differingRanks(place.sample, place.parameter)) +
+              (cell.majority ? QStringLiteral(" against the majority")
+                             : QStringLiteral(" against the others, without a majority"));
+  }
+  lines.push_back({QStringLiteral("Replicas"), verdict});
+  const double difference = normDifference(replicas, place.sample, place.parameter);
+  if (difference > 0) {
+    lines.push_back(
+        {QStringLiteral("Norms apart"), formatValue(difference * 100) + QStringLiteral(" %")});
+  }
+  constexpr std::size_t kRanksShown = 8;
+  for (std::size_t i = 0; i < std::min(replicas.ranks.size(), kRanksShown); ++i) {
+    const std::size_t at = replicas.at(place.sample, place.parameter, i);
+    const bool absent = replicas.classes[at] == analysis::ReplicaMatrix::kAbsent;
+    const QString norm = replicas.norms[at] < 0
+                             ? QStringLiteral("norm not a number")
+                             : QStringLiteral("norm ") + formatValue(replicas.norms[at]);
+    lines.push_back({QStringLiteral("Rank %1").arg(replicas.ranks[i]),
+                     absent ? QStringLiteral("no record")
+                            : QStringLiteral("%1, hash %2")
+                                  .arg(norm)
+                                  .arg(replicas.hashes[at], 16, 16, QLatin1Char('0'))});
+  }
+  if (replicas.ranks.size() > kRanksShown) {
+    lines.push_back(
+        {QString(), QStringLiteral("and %1 more ranks").arg(replicas.ranks.size() - kRanksShown)});
+  }
+  return lines;
+}
+
+}  // namespace lockstep::ui

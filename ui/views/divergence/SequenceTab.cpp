@@ -1,0 +1,388 @@
+#include "ui/views/divergence/SequenceTab.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSplitter>
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ui/model/Format.h"
+#include "ui/views/divergence/DivergenceRows.h"
+#include "ui/views/divergence/HoverCard.h"
+#include "ui/views/divergence/TwinTable.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::CallSequence;
+
+constexpr double kRowsANotch = 3;
+
+}  // namespace
+
+SequenceTab::SequenceTab(QWidget* parent)
+    : DivergenceTab(tr("Calls of the ranks side by side"), parent),
+      groups_(new QComboBox),
+      suspectsOnly_(new QCheckBox(tr("Only what does not match"))),
+      first_(new QPushButton(tr("First mismatch"))),
+      previous_(new QPushButton(tr("Previous"))),
+      next_(new QPushButton(tr("Next"))),
+      summary_(new QLabel),
+      scrollBar_(new QScrollBar(Qt::Vertical, canvas())),
+      table_(new TwinTable(tr("Calls of the ranks side by side, as a table"))) {
+  groups_->setObjectName("sequenceGroup");
+  groups_->setAccessibleName(tr("Group whose calls are shown"));
+  groups_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+  table_->setObjectName("sequenceTable");
+  first_->setObjectName("firstMismatch");
+  first_->setToolTip(tr("Show the first call in which the ranks differ (M)"));
+  previous_->setToolTip(tr("Show the call before this one in which the ranks differ (Shift+N)"));
+  next_->setToolTip(tr("Show the next call in which the ranks differ (N)"));
+  bar()->addWidget(groups_);
+  bar()->addWidget(first_);
+  bar()->addWidget(previous_);
+  bar()->addWidget(next_);
+  bar()->addWidget(suspectsOnly_);
+  bar()->addWidget(summary_, 1);
+  summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  splitter()->addWidget(table_);
+  splitter()->setSizes({300, 150});
+  splitter()->setStretchFactor(0, 2);
+  splitter()->setStretchFactor(1, 1);
+  scrollBar_->hide();
+
+  connect(groups_, &QComboBox::activated, this,
+          [this](int index) { showSequence(static_cast<std::size_t>(index)); });
+  connect(suspectsOnly_, &QCheckBox::toggled, this, [this] {
+    scroll_ = 0;
+    if (selected_) {
+      reveal(selected_->row);
+    }
+    updateScrollBar();
+  });
+  connect(first_, &QPushButton::clicked, this, &SequenceTab::showFirstMismatch);
+  connect(previous_, &QPushButton::clicked, this, [this] { showMismatch(-1); });
+  connect(next_, &QPushButton::clicked, this, [this] { showMismatch(1); });
+  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int line) {
+    scroll_ = line * SequenceScene::kRow;
+    repaintSoon();
+  });
+  connect(table_, &TwinTable::rowChosen, this, [this](std::size_t row) {
+    choose({row, selected_ ? selected_->column : std::nullopt});
+    reveal(row);
+  });
+}
+
+void SequenceTab::setRun(const OpenRun& run) {
+  sequence_ = 0;
+  scroll_ = 0;
+  jumped_ = false;
+  selected_.reset();
+  DivergenceTab::setRun(run);
+}
+
+void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
+  const bool any = facts != nullptr && !facts->sequences.empty();
+  const QSignalBlocker blocker(groups_);
+  groups_->clear();
+  if (any) {
+    for (const CallSequence& sequence : facts->sequences) {
+      const QString state = sequence.mismatches == 0
+                                ? tr("all match")
+                                : tr("%1 differ").arg(formatCount(sequence.mismatches));
+      groups_->addItem(
+          tr("%1: %2 calls, %3").arg(nameOf(sequence), formatCount(sequence.rows.size()), state));
+    }
+  }
+  for (QWidget* widget : std::initializer_list<QWidget*>{groups_, suspectsOnly_}) {
+    widget->setEnabled(any);
+  }
+  sequence_ = any ? std::min(sequence_, facts->sequences.size() - 1) : 0;
+  DivergenceTab::setFacts(std::move(facts));
+  if (!any) {
+    table_->setRows(nullptr);
+    summary_->clear();
+    for (QPushButton* button : {first_, previous_, next_}) {
+      button->setEnabled(false);
+    }
+    updateScrollBar();
+    return;
+  }
+  const bool jump = !jumped_ && facts_->firstMismatch.has_value();
+  showSequence(jump ? *facts_->firstMismatch : sequence_);
+  if (jump) {
+    jumped_ = true;
+    reveal(*sequence().first);
+  } else {
+    selectionChanged();
+  }
+}
+
+const CallSequence& SequenceTab::sequence() const {
+  return facts_->sequences[sequence_];
+}
+
+void SequenceTab::showSequence(std::size_t index) {
+  if (index != sequence_) {
+    selected_.reset();
+    scroll_ = 0;
+  }
+  sequence_ = index;
+  if (selected_ && selected_->row >= sequence().rows.size()) {
+    selected_.reset();
+  }
+  groups_->setCurrentIndex(static_cast<int>(index));
+  table_->setRows(sequenceRows(facts_, index));
+  if (selected_) {
+    table_->showRow(selected_->row);
+  }
+  summary_->setText(summaryOf(*facts_, sequence()));
+  summary_->setToolTip(summary_->text());
+  const QString why = tr("In no group do the ranks differ.");
+  first_->setEnabled(facts_->firstMismatch.has_value());
+  first_->setToolTip(facts_->firstMismatch ? tr("Show the first call in which the ranks differ (M)")
+                                           : why);
+  previous_->setEnabled(sequence().mismatches > 0);
+  next_->setEnabled(sequence().mismatches > 0);
+  updateScrollBar();
+  repaintSoon();
+}
+
+SequenceFrame SequenceTab::frame(QSizeF size) const {
+  SequenceFrame frame;
+  const double bar = scrollBar_->isVisible() ? scrollBar_->width() : 0;
+  frame.size = QSizeF(size.width() - bar, size.height());
+  frame.sequence = sequence_;
+  frame.suspectsOnly = suspectsOnly_->isChecked();
+  frame.scroll = scroll_;
+  frame.selected = selected_;
+  frame.pointer = pointer_;
+  return frame;
+}
+
+SequenceScene SequenceTab::scene() const {
+  return {*facts_, colours(), frame(canvas()->size())};
+}
+
+void SequenceTab::paintFacts(DisplayList& list, QSizeF size) {
+  if (facts_->sequences.empty()) {
+    list.fill(QRectF(QPointF(0, 0), size), colours().background);
+    drawMessage(list, QRectF(QPointF(0, 0), size), tr("No collective was recorded"),
+                tr("The calls of the ranks stand here side by side as soon as they make one. A run "
+                   "with its capture off records none."),
+                colours().text, colours());
+    return;
+  }
+  updateScrollBar();
+  SequenceScene(*facts_, colours(), frame(size)).draw(list);
+}
+
+QString SequenceTab::description() const {
+  QStringList parts;
+  for (const CallSequence& sequence : facts_->sequences) {
+    parts << nameOf(sequence) + QStringLiteral(": ") + summaryOf(*facts_, sequence);
+  }
+  return parts.join(QStringLiteral(" "));
+}
+
+void SequenceTab::updateScrollBar() {
+  const bool shown = facts_ != nullptr && !facts_->sequences.empty();
+  const double most = shown ? scene().maximumScroll() : 0;
+  const QSignalBlocker blocker(scrollBar_);
+  const int width = scrollBar_->sizeHint().width();
+  scrollBar_->setGeometry(canvas()->width() - width, 0, width, canvas()->height());
+  scrollBar_->setVisible(most > 0);
+  if (most > 0) {
+    scrollBar_->raise();
+  }
+  scroll_ = std::clamp(scroll_, 0.0, most);
+  scrollBar_->setRange(0, static_cast<int>(std::ceil(most / SequenceScene::kRow)));
+  scrollBar_->setPageStep(std::max(1, static_cast<int>(canvas()->height() / SequenceScene::kRow)));
+  scrollBar_->setValue(static_cast<int>(std::lround(scroll_ / SequenceScene::kRow)));
+}
+
+std::optional<QRectF> SequenceTab::rectOf(const CallPlace& place) const {
+  return facts_ != nullptr && !facts_->sequences.empty() ? scene().rectOf(place) : std::nullopt;
+}
+
+void SequenceTab::choose(const CallPlace& place) {
+  selected_ = place;
+  table_->showRow(place.row);
+  std::size_t column = place.column.value_or(0);
+  for (std::size_t i = 0; !place.column && i < sequence().ranks.size(); ++i) {
+    if (sequence().callAt(place.row, i) != CallSequence::kNoCall) {
+      column = i;
+      break;
+    }
+  }
+  const std::uint32_t call = sequence().callAt(place.row, column);
+  if (call != CallSequence::kNoCall) {
+    select(sequence().ranks[column], facts_->data().spans[call]);
+  }
+  repaintSoon();
+}
+
+void SequenceTab::reveal(std::size_t row) {
+  const SequenceScene now = scene();
+  const auto rect = now.rectOf({row, std::nullopt});
+  const bool seen =
+      rect && rect->top() >= SequenceScene::kHeader && rect->bottom() <= canvas()->height();
+  if (!seen) {
+    scroll_ = now.scrollTo(row);
+  }
+  updateScrollBar();
+  repaintSoon();
+}
+
+void SequenceTab::showFirstMismatch() {
+  if (facts_ != nullptr && facts_->firstMismatch) {
+    showSequence(*facts_->firstMismatch);
+    choose({*sequence().first, std::nullopt});
+    reveal(*sequence().first);
+  }
+}
+
+void SequenceTab::showMismatch(int direction) {
+  if (facts_ == nullptr || facts_->sequences.empty() || sequence().mismatches == 0) {
+    return;
+  }
+  const auto& suspects = facts_->suspects[sequence_];
+  const auto differs = [this](std::uint32_t row) {
+    return analysis::differs(sequence().rows[row].mismatch);
+  };
+  const auto from = static_cast<std::uint32_t>(selected_ ? selected_->row : 0);
+  if (direction > 0) {
+    const auto after =
+        selected_ ? std::upper_bound(suspects.begin(), suspects.end(), from) : suspects.begin();
+    const auto at = std::find_if(after, suspects.end(), differs);
+    if (at != suspects.end()) {
+      choose({*at, std::nullopt});
+      reveal(*at);
+    }
+  } else if (selected_) {
+    const auto before =
+        std::make_reverse_iterator(std::lower_bound(suspects.begin(), suspects.end(), from));
+    const auto at = std::find_if(before, suspects.rend(), differs);
+    if (at != suspects.rend()) {
+      choose({*at, std::nullopt});
+      reveal(*at);
+    }
+  }
+}
+
+void SequenceTab::showBefore(std::uint32_t step) {
+  if (facts_ == nullptr || facts_->sequences.empty()) {
+    return;
+  }
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < facts_->sequences.size(); ++i) {
+    most = facts_->sequences[i].rows.size() > facts_->sequences[most].rows.size() ? i : most;
+  }
+  suspectsOnly_->setChecked(false);
+  showSequence(most);
+  const auto& rows = sequence().rows;
+  std::size_t last = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (facts_->data().spans[sequence().anyCallAt(row)].step < step) {
+      last = row;
+    }
+  }
+  choose({last, std::nullopt});
+  reveal(last);
+}
+
+void SequenceTab::selectionChanged() {
+  if (facts_ == nullptr || facts_->sequences.empty() || run_.state == nullptr) {
+    return;
+  }
+  const auto& span = run_.state->selection();
+  const bool check = span && span->kind == trace::EventKind::kChecked;
+  const bool call = span && (span->kind == trace::EventKind::kCollective ||
+                             span->kind == trace::EventKind::kCollectiveQueued);
+  if (!check && !call) {
+    return;
+  }
+  for (std::size_t i = 0; i < facts_->sequences.size(); ++i) {
+    const CallSequence& sequence = facts_->sequences[i];
+    const auto column = std::find(sequence.ranks.begin(), sequence.ranks.end(), span->rank());
+    if (sequence.group != trace::groupOf(span->detail) || sequence.checks != check ||
+        column == sequence.ranks.end()) {
+      continue;
+    }
+    // The numbers have 24 bits in the file and go on beyond their wrap here.
+    constexpr std::uint64_t kWrap = 1ull << 24;
+    const std::uint64_t low = trace::collectiveSequence(span->value);
+    for (std::uint64_t number = low; number <= sequence.rows.back().sequence; number += kWrap) {
+      const auto at = std::lower_bound(
+          sequence.rows.begin(), sequence.rows.end(), number,
+          [](const analysis::CallRow& row, std::uint64_t n) { return row.sequence < n; });
+      const auto row = static_cast<std::size_t>(at - sequence.rows.begin());
+      if (at == sequence.rows.end() || at->sequence != number ||
+          facts_->data().spans[sequence.anyCallAt(row)].step != span->step) {
+        continue;
+      }
+      const CallPlace place{row, static_cast<std::size_t>(column - sequence.ranks.begin())};
+      if (i == sequence_ && selected_ && selected_->row == row) {
+        return;  // chosen here
+      }
+      if (i != sequence_) {
+        showSequence(i);
+      }
+      selected_ = place;
+      table_->showRow(row);
+      reveal(row);
+      return;
+    }
+  }
+}
+
+void SequenceTab::pointerPressed(const PointerInput& input) {
+  canvas()->setFocus(Qt::MouseFocusReason);
+  if (facts_ == nullptr || facts_->sequences.empty() || input.button != Qt::LeftButton) {
+    return;
+  }
+  const SequenceScene now = scene();
+  if (const auto row = now.overviewRowAt(input.position)) {
+    scroll_ = now.scrollTo(*row);
+    updateScrollBar();
+    repaintSoon();
+  } else if (const auto place = now.placeAt(input.position)) {
+    choose(*place);
+  }
+}
+
+void SequenceTab::pointerMoved(const PointerInput& input) {
+  DivergenceTab::pointerMoved(input);
+  if (input.buttons.testFlag(Qt::LeftButton) && facts_ != nullptr && !facts_->sequences.empty()) {
+    const SequenceScene now = scene();
+    if (const auto row = now.overviewRowAt(input.position)) {
+      scroll_ = now.scrollTo(*row);
+      updateScrollBar();
+    }
+  }
+}
+
+void SequenceTab::pointerDoubleClicked(const PointerInput& input) {
+  if (input.button == Qt::LeftButton && selected_) {
+    emit timelineRequested();
+  }
+}
+
+void SequenceTab::wheelTurned(const WheelInput& input) {
+  if (facts_ == nullptr || facts_->sequences.empty()) {
+    return;
+  }
+  pointer_ = input.position;
+  scroll_ = std::clamp(scroll_ - input.stepsY * kRowsANotch * SequenceScene::kRow, 0.0,
+                       scene().maximumScroll());
+  updateScrollBar();
+  repaintSoon();
+}
+
+}  // namespace lockstep::ui

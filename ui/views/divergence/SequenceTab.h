@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/views/divergence/DivergenceTab.h"
+#include "ui/views/divergence/SequenceScene.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QScrollBar;
+
+namespace lockstep::ui {
+
+class TwinTable;
+
+/// The calls of a group's ranks side by side. [ui-thread]
+class SequenceTab : public DivergenceTab {
+  Q_OBJECT
+
+ public:
+  explicit SequenceTab(QWidget* parent = nullptr);
+
+  void setRun(const OpenRun& run) override;
+  void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
+  void selectionChanged() override;
+
+  /// Shows the first mismatch of all groups; the start of the sequence when there is none.
+  void showFirstMismatch();
+  /// Shows the next (1) or previous (-1) row that differs.
+  void showMismatch(int direction);
+  /// Shows the last call of the first rank before a step, of the group that most calls are in.
+  void showBefore(std::uint32_t step);
+  /// Where a cell is, in coordinates of the canvas, for tests and tours.
+  [[nodiscard]] std::optional<QRectF> rectOf(const CallPlace& place) const;
+
+ private:
+  void paintFacts(DisplayList& list, QSizeF size) override;
+  [[nodiscard]] QString description() const override;
+  void pointerPressed(const PointerInput& input) override;
+  void pointerMoved(const PointerInput& input) override;
+  void pointerDoubleClicked(const PointerInput& input) override;
+  void wheelTurned(const WheelInput& input) override;
+
+  [[nodiscard]] SequenceFrame frame(QSizeF size) const;
+  [[nodiscard]] SequenceScene scene() const;
+  [[nodiscard]] const analysis::CallSequence& sequence() const;
+  void showSequence(std::size_t sequence);
+  void choose(const CallPlace& place);
+  void reveal(std::size_t row);
+  void updateScrollBar();
+
+  std::size_t sequence_ = 0;
+  std::optional<CallPlace> selected_;
+  double scroll_ = 0;
+  bool jumped_ = false;  // to the first mismatch of this run
+  QComboBox* groups_;
+  QCheckBox* suspectsOnly_;
+  QPushButton* first_;
+  QPushButton* previous_;
+  QPushButton* next_;
+  QLabel* summary_;
+  QScrollBar* scrollBar_;
+  TwinTable* table_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,74 @@
+#include "ui/model/Format.h"
+#include "ui/views/divergence/SequenceScene.h"
+
+// The calls of a group in words.
+namespace lockstep::ui {
+
+using analysis::CallSequence;
+
+QString nameOf(const CallSequence& sequence) {
+  return sequence.checks ? QStringLiteral("checks of group %1").arg(sequence.group)
+                         : QStringLiteral("group %1").arg(sequence.group);
+}
+
+QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
+  if (!sequence.first) {
+    return QStringLiteral("All %1 calls match").arg(formatCount(sequence.rows.size()));
+  }
+  const std::size_t row = *sequence.first;
+  return QStringLiteral("First mismatch: number %1, %2. %3")
+      .arg(formatCount(sequence.rows[row].sequence),
+           QString::fromLatin1(analysis::name(sequence.rows[row].mismatch)),
+           QString::fromStdString(analysis::describe(facts.data(), sequence, row)));
+}
+
+QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call) {
+  const trace::BucketsMessage* inForce = nullptr;
+  for (const trace::BucketsMessage& layout : facts.data().layouts) {
+    if (layout.step <= call.step && (inForce == nullptr || layout.step >= inForce->step)) {
+      inForce = &layout;
+    }
+  }
+  const bool known = inForce != nullptr && call.bucket < inForce->buckets.size() &&
+                     trace::groupOf(call.detail) == 0;
+  return known ? QString::fromStdString(inForce->buckets[call.bucket].dtype) : QString();
+}
+
+std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequence,
+                          const CallPlace& place) {
+  std::vector<Fact> lines;
+  const analysis::RunData& data = facts.data();
+  const std::uint32_t call =
+      place.column ? sequence.callAt(place.row, *place.column) : CallSequence::kNoCall;
+  if (place.column) {
+    lines.push_back({QStringLiteral("Rank"), QString::number(sequence.ranks[*place.column])});
+  }
+  if (call != CallSequence::kNoCall) {
+    const trace::SpanRow& span = data.spans[call];
+    const std::string_view operation = trace::name(trace::operationOf(span.detail));
+    lines.push_back(
+        {QStringLiteral("Operation"),
+         QString::fromLatin1(operation.data(), static_cast<qsizetype>(operation.size()))});
+    lines.push_back({QStringLiteral("Iteration"), formatCount(span.step)});
+    if (span.bucket != trace::kNoBucket) {
+      lines.push_back({QStringLiteral("Bucket"), QString::number(span.bucket)});
+    }
+    lines.push_back({QStringLiteral("Bytes"), formatCount(trace::collectiveBytes(span.value))});
+    const QString dtype = dtypeOf(facts, span);
+    if (!dtype.isEmpty()) {
+      lines.push_back({QStringLiteral("Data type"), dtype});
+    }
+    lines.push_back(
+        {QStringLiteral("Took"), span.kind == trace::EventKind::kCollectiveQueued
+                                     ? QStringLiteral("begun, not ended")
+                                     : formatDuration(data.clock.durationNs(span.durationTicks))});
+  }
+  const analysis::CallMismatch mismatch = sequence.rows[place.row].mismatch;
+  lines.push_back({QStringLiteral("Verdict"),
+                   QStringLiteral("%1. %2").arg(
+                       QString::fromLatin1(analysis::name(mismatch)),
+                       QString::fromStdString(analysis::describe(data, sequence, place.row)))});
+  return lines;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,39 @@
+#include "ui/views/divergence/StepSeries.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::ui {
+
+StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) {
+  std::stable_sort(points.begin(), points.end(),
+                   [](const SeriesPoint& a, const SeriesPoint& b) { return a.step < b.step; });
+  for (const SeriesPoint& point : points) {
+    if (!std::isfinite(point.value)) {
+      notFinite_ = point.step;
+      break;
+    }
+  }
+  std::erase_if(points, [](const SeriesPoint& point) { return !std::isfinite(point.value); });
+  const std::size_t each = (points.size() + kPieces - 1) / kPieces;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto value = static_cast<float>(points[i].value);
+    if (i % each == 0) {
+      pieces_.push_back({points[i].step, value, value, value});
+      continue;
+    }
+    Piece& piece = pieces_.back();
+    piece.least = std::min(piece.least, value);
+    piece.most = std::max(piece.most, value);
+    piece.last = value;
+  }
+}
+
+std::optional<double> StepSeries::at(std::uint32_t step) const {
+  const auto behind =
+      std::upper_bound(pieces_.begin(), pieces_.end(), step,
+                       [](std::uint32_t s, const Piece& piece) { return s < piece.step; });
+  return behind == pieces_.begin() ? std::nullopt : std::optional<double>(std::prev(behind)->last);
+}
+
+}  // namespace lockstep::ui

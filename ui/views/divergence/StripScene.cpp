@@ -1,0 +1,267 @@
+#include "ui/views/divergence/StripScene.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kLogarithmicFrom = 100;  // the largest value over the smallest
+
+/// What of a strip is in sight, and how a value becomes a height.
+class Scale {
+ public:
+  Scale(const StripData& strip, const TimeAxis& axis) {
+    bool negative = false;
+    for (const StepSeries& series : strip.series) {
+      for (const StepSeries::Piece& piece : series.pieces()) {
+        if (piece.step < axis.startNs() || piece.step > axis.endNs()) {
+          continue;
+        }
+        least_ = std::min<double>(least_, piece.least);
+        most_ = std::max<double>(most_, piece.most);
+        negative = negative || piece.least < 0;
+        for (const float value : {piece.least, piece.most}) {
+          leastPositive_ = value > 0 ? std::min<double>(leastPositive_, value) : leastPositive_;
+        }
+      }
+    }
+    logarithmic_ = any() && !negative && most_ > 0 && most_ > kLogarithmicFrom * leastPositive_;
+    if (any() && !logarithmic_) {
+      least_ = strip.kind == StripData::Kind::kLoss ? least_ : std::min(least_, 0.0);
+      // Lines that lie on one value are drawn in the middle.
+      const double margin = most_ > least_ ? 0 : std::max(std::abs(most_), 1e-9) * 0.1;
+      least_ -= margin;
+      most_ += margin;
+    }
+  }
+
+  [[nodiscard]] bool any() const { return most_ >= least_; }
+  [[nodiscard]] bool logarithmic() const { return logarithmic_; }
+  [[nodiscard]] double least() const { return least_; }
+  [[nodiscard]] double most() const { return most_; }
+
+  /// 0 at the bottom, 1 at the top; 0 itself lies at the bottom of a logarithmic scale.
+  [[nodiscard]] double part(double value) const {
+    if (!logarithmic_) {
+      return (value - least_) / (most_ - least_);
+    }
+    const double low = std::log10(leastPositive_) - 0.3;
+    return value <= 0 ? 0 : (std::log10(value) - low) / (std::log10(most_) - low);
+  }
+
+ private:
+  double least_ = std::numeric_limits<double>::infinity();
+  double most_ = -std::numeric_limits<double>::infinity();
+  double leastPositive_ = std::numeric_limits<double>::infinity();
+  bool logarithmic_ = false;
+};
+
+void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axis,
+                const Scale& scale, const QRectF& plot, const QColor& colour) {
+  const auto y = [&](double value) {
+    return plot.bottom() - 2 - scale.part(value) * (plot.height() - 5);
+  };
+  std::vector<QPointF> line;
+  const auto& pieces = series.pieces();
+  for (std::size_t i = 0; i < pieces.size();) {
+    const double x = axis.toX(pieces[i].step + 0.5);
+    // What falls on one column of pixels is one stroke from its least to its most.
+    float least = pieces[i].least;
+    float most = pieces[i].most;
+    std::size_t behind = i + 1;
+    while (behind < pieces.size() && axis.toX(pieces[behind].step + 0.5) < x + 1) {
+      least = std::min(least, pieces[behind].least);
+      most = std::max(most, pieces[behind].most);
+      ++behind;
+    }
+    const bool near = x >= plot.left() - 40 && x <= plot.right() + 40;
+    const bool neighbour =
+        (behind < pieces.size() && axis.toX(pieces[behind].step) >= plot.left()) &&
+        x <= plot.right();
+    if (near || neighbour) {
+      line.emplace_back(x, y(pieces[behind - 1].last));
+      if (y(least) - y(most) > 2) {
+        list.line({x, y(least)}, {x, y(most)}, colour, 1);
+      }
+    } else if (x > plot.right() && !line.empty()) {
+      line.emplace_back(x, y(pieces[i].last));
+      break;
+    }
+    i = behind;
+  }
+  if (line.size() == 1) {
+    list.fill(QRectF(line.front() - QPointF(2, 2), QSizeF(4, 4)), colour, 2);
+  } else if (!line.empty()) {
+    list.polyline(line, colour, 1.6);
+  }
+}
+
+void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& axis,
+                   const QRectF& plot, const Palette& palette) {
+  std::optional<std::uint32_t> first;
+  std::vector<int> ranks;
+  for (const StepSeries& series : strip.series) {
+    const auto& step = series.firstNotFinite();
+    if (!step || (first && *step > *first)) {
+      continue;
+    }
+    if (first && *step < *first) {
+      ranks.clear();
+    }
+    first = step;
+    ranks.push_back(series.rank());
+  }
+  if (!first || *first < axis.startNs() || *first > axis.endNs()) {
+    return;
+  }
+  const double x = std::round(axis.toX(*first + 0.5));
+  list.fill(QRectF(x, plot.top(), 1.5, plot.height()), palette.error);
+  const QString text =
+      QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks));
+  const double width = textWidth(text, FontRole::kSmall) + 10;
+  const bool right = x + width < plot.right();
+  const QRectF plate(right ? x + 2 : x - width - 2, plot.top() + 2, width, 16);
+  list.fill(plate, palette.error, 3);
+  list.text(plate, text, Palette::textOn(palette.error), FontRole::kSmall,
+            Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+}  // namespace
+
+QString titleOf(StripData::Kind kind) {
+  switch (kind) {
+    case StripData::Kind::kLoss:
+      return QStringLiteral("Loss");
+    case StripData::Kind::kGradientNorm:
+      return QStringLiteral("Gradient norm");
+    case StripData::Kind::kConsensus:
+      return QStringLiteral("Consensus distance");
+  }
+  return {};
+}
+
+QString meaningOf(const StripData& strip) {
+  switch (strip.kind) {
+    case StripData::Kind::kLoss:
+      return QStringLiteral("Of each rank's own batch.");
+    case StripData::Kind::kGradientNorm:
+      return QStringLiteral("Euclidean, of each rank's own gradients before they are averaged.");
+    case StripData::Kind::kConsensus:
+      return strip.fromHook
+                 ? QStringLiteral(
+                       "From a rank's parameters to the mean of all, as the hook counts it.")
+                 : QStringLiteral(
+                       "From a rank's parameters to the mean of all, from their sketches.");
+  }
+  return {};
+}
+
+QString formatValue(double value) {
+  const double magnitude = std::abs(value);
+  if (value == 0) {
+    return QStringLiteral("0");
+  }
+  if (magnitude >= 1e-3 && magnitude < 1e5) {
+    const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(magnitude))), 0, 5);
+    return QString::number(value, 'f', decimals);
+  }
+  return QString::number(value, 'e', 2);
+}
+
+void drawStrip(DisplayList& list, const StripData& strip, const TimeAxis& axis, const QRectF& plot,
+               double left, const Palette& palette) {
+  list.fill(plot, palette.lane);
+  list.fill(QRectF(plot.left(), plot.bottom(), plot.width(), 1), palette.gridStrong);
+  const Scale scale(strip, axis);
+  const QRectF title(left, plot.top(), plot.left() - left - 8, 18);
+  list.text(title, titleOf(strip.kind), palette.text, FontRole::kBold);
+  if (scale.any()) {
+    const double room = plot.left() - left - 8;
+    list.text(QRectF(left, plot.top() + 18, room, 16),
+              QStringLiteral("up to ") + formatValue(scale.most()), palette.textMuted,
+              FontRole::kSmall);
+    list.text(QRectF(left, plot.top() + 34, room, 16),
+              scale.logarithmic() ? QStringLiteral("from %1, log").arg(formatValue(scale.least()))
+                                  : QStringLiteral("from ") + formatValue(scale.least()),
+              palette.textMuted, FontRole::kSmall);
+  }
+  list.clip(plot);
+  for (const TimeAxis::Tick& tick : axis.ticks()) {
+    if (tick.major) {
+      list.fill(QRectF(std::round(tick.x), plot.top(), 1, plot.height()), palette.grid);
+    }
+  }
+  if (scale.any()) {
+    for (const StepSeries& series : strip.series) {
+      drawSeries(list, series, axis, scale, plot, palette.rank(series.rank()));
+    }
+  }
+  drawNotFinite(list, strip, axis, plot, palette);
+  list.unclip();
+}
+
+std::vector<Fact> factsAt(const StripData& strip, std::uint32_t step) {
+  std::vector<Fact> facts;
+  constexpr std::size_t kRanksShown = 16;
+  for (std::size_t i = 0; i < std::min(strip.series.size(), kRanksShown); ++i) {
+    const StepSeries& series = strip.series[i];
+    const auto value = series.at(step);
+    const bool gone = series.firstNotFinite() && *series.firstNotFinite() == step;
+    facts.push_back(
+        {QStringLiteral("Rank %1").arg(series.rank()), gone    ? QStringLiteral("not a number")
+                                                       : value ? formatValue(*value)
+                                                               : QStringLiteral("none yet")});
+  }
+  if (strip.series.size() > kRanksShown) {
+    facts.push_back(
+        {QString(), QStringLiteral("and %1 more").arg(strip.series.size() - kRanksShown)});
+  }
+  facts.push_back({QStringLiteral("Meaning"), meaningOf(strip)});
+  return facts;
+}
+
+void drawRankLegend(DisplayList& list, const QRectF& area, const std::vector<int>& ranks,
+                    const Palette& palette) {
+  std::vector<double> widths;
+  double total = 0;
+  for (const int rank : ranks) {
+    widths.push_back(textWidth(QStringLiteral("rank %1").arg(rank), FontRole::kSmall) + 30);
+    total += widths.back();
+    if (total > area.width()) {
+      total -= widths.back();
+      widths.pop_back();
+      break;
+    }
+  }
+  double x = area.right() - total;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    list.fill(QRectF(x, area.center().y() - 1.5, 14, 3), palette.rank(ranks[i]), 1);
+    list.text(QRectF(x + 18, area.top(), widths[i] - 18, area.height()),
+              QStringLiteral("rank %1").arg(ranks[i]), palette.textMuted, FontRole::kSmall);
+    x += widths[i];
+  }
+}
+
+void drawStepRuler(DisplayList& list, const TimeAxis& axis, const QRectF& area,
+                   const Palette& palette) {
+  list.fill(QRectF(area.left(), area.top(), area.width(), 1), palette.gridStrong);
+  for (const TimeAxis::Tick& tick : axis.ticks(70)) {
+    if (!tick.major || tick.ns < 0 || tick.ns != std::floor(tick.ns)) {
+      continue;
+    }
+    list.fill(QRectF(std::round(tick.x), area.top(), 1, 5), palette.gridStrong);
+    const QRectF label(tick.x + 4, area.top() + 1, 80, area.height() - 1);
+    if (label.left() + 30 < area.right()) {
+      list.text(label, formatCount(static_cast<std::uint64_t>(tick.ns)), palette.textMuted,
+                FontRole::kSmall);
+    }
+  }
+}
+
+}  // namespace lockstep::ui

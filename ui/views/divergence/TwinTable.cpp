@@ -1,0 +1,115 @@
+#include "ui/views/divergence/TwinTable.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QHeaderView>
+#include <QScopedValueRollback>
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kRowsMeasured = 40;
+constexpr int kWidestColumn = 460;
+
+}  // namespace
+
+TwinTable::TwinTable(const QString& name, QWidget* parent) : QTableView(parent) {
+  setAccessibleName(name);
+  setModel(&model_);
+  setSelectionBehavior(SelectRows);
+  setSelectionMode(ExtendedSelection);
+  setEditTriggers(NoEditTriggers);
+  setTabKeyNavigation(false);
+  setShowGrid(false);
+  setAlternatingRowColors(true);
+  setWordWrap(false);
+  verticalHeader()->hide();
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  horizontalHeader()->setSortIndicatorClearable(true);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  setSortingEnabled(true);
+
+  auto* copy = new QAction(tr("Copy"), this);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
+  connect(copy, &QAction::triggered, this,
+          [this] { QApplication::clipboard()->setText(selectedText()); });
+  addAction(copy);
+  setContextMenuPolicy(Qt::ActionsContextMenu);
+
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (current.isValid() && !showing_) {
+              emit rowChosen(model_.rowAt(current.row()));
+            }
+          });
+}
+
+void TwinTable::setRows(std::shared_ptr<const TableRows> rows) {
+  const QScopedValueRollback showing(showing_, true);
+  const int columnsBefore = model_.columnCount();
+  model_.setRows(std::move(rows));
+  if (model_.columnCount() != columnsBefore) {
+    fitColumns();
+  }
+}
+
+void TwinTable::fitColumns() {
+  const auto& rows = model_.rows();
+  if (rows == nullptr) {
+    return;
+  }
+  const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+  for (std::size_t column = 0; column < rows->columns().size(); ++column) {
+    int width = fontMetrics().horizontalAdvance(rows->columns()[column].title) + 2 * em;
+    for (std::size_t row = 0; row < std::min(rows->size(), kRowsMeasured); ++row) {
+      width = std::max(width, fontMetrics().horizontalAdvance(rows->text(row, column)) + em);
+    }
+    setColumnWidth(static_cast<int>(column), std::min(width + 4, kWidestColumn));
+  }
+}
+
+void TwinTable::showRow(std::size_t row) {
+  const QScopedValueRollback showing(showing_, true);
+  if (model_.rows() == nullptr || row >= model_.rows()->size()) {
+    return;
+  }
+  const QModelIndex index = model_.index(model_.lineOf(row), 0);
+  if (currentIndex().row() != index.row()) {
+    selectionModel()->setCurrentIndex(
+        index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    scrollTo(index);
+  }
+}
+
+void TwinTable::showNoRow() {
+  const QScopedValueRollback showing(showing_, true);
+  selectionModel()->clear();
+}
+
+QString TwinTable::selectedText() const {
+  QStringList lines;
+  QStringList cells;
+  for (int column = 0; column < model_.columnCount(); ++column) {
+    cells << model_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+  }
+  lines << cells.join(QLatin1Char('\t'));
+  QModelIndexList selected = selectionModel()->selectedRows();
+  std::sort(selected.begin(), selected.end());
+  for (const QModelIndex& index : std::as_const(selected)) {
+    cells.clear();
+    for (int column = 0; column < model_.columnCount(); ++column) {
+      cells << index.siblingAtColumn(column).data().toString();
+    }
+    lines << cells.join(QLatin1Char('\t'));
+  }
+  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+}
+
+}  // namespace lockstep::ui

@@ -308,12 +308,16 @@ class Simulation {
 trace::RunUpdate demoRun(const DemoOptions& options) { return Simulation(options).run(); }
 
 base::Status writeDemoRun(const std::filesystem::path& path, const DemoOptions& options) {
+  return writeRun(path, demoRun(options));
+}
+
+base::Status writeRun(const std::filesystem::path& path, const trace::RunUpdate& run,
+                      const std::function<void(trace::RunFileWriter&)>& more) {
   auto created = trace::RunFileWriter::create(path);
   if (!created.ok()) {
     return created.error();
   }
   trace::RunFileWriter& file = *created.value();
-  const trace::RunUpdate run = demoRun(options);
   file.setInfo(*run.info);
   for (const auto& rank : *run.ranks) {
     file.setRank(rank);
@@ -339,6 +343,9 @@ base::Status writeDemoRun(const std::filesystem::path& path, const DemoOptions& 
   }
   for (const trace::MetricRow& metric : run.metrics) {
     file.addMetric(metric);
+  }
+  if (more) {
+    more(file);
   }
   return file.finish();
 }

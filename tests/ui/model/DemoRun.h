@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 
 #include "engine/base/Result.h"
 #include "engine/trace/RunFile.h"
@@ -16,8 +17,8 @@ struct DemoOptions {
   std::uint32_t steps = 50;
   std::uint32_t seed = 1;
   int slowRank = 1;
-  double slowFactor = 1.12;           ///< of the slow rank's backward
-  bool gapOnRank0 = false;            ///< the step thread of rank 0 loses events in step 10
+  double slowFactor = 1.12;  ///< of the slow rank's backward
+  bool gapOnRank0 = false;   ///< the step thread of rank 0 loses events in step 10
   trace::RunState state = trace::RunState::kFinished;
 };
 
@@ -30,5 +31,10 @@ trace::RunUpdate demoRun(const DemoOptions& options = {});
 
 /// Writes the same run into a new run file.
 base::Status writeDemoRun(const std::filesystem::path& path, const DemoOptions& options = {});
+
+/// Writes a run, made by demoRun and changed by the test, into a new run file; `more` adds what
+/// does not come with it.
+base::Status writeRun(const std::filesystem::path& path, const trace::RunUpdate& run,
+                      const std::function<void(trace::RunFileWriter&)>& more = {});
 
 }  // namespace lockstep::ui::test

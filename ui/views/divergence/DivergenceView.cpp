@@ -64,12 +64,19 @@ void DivergenceView::setRun(const OpenRun& run) {
   if (analyser_ != nullptr) {
     analyser_->disconnect(this);
   }
+  if (state_ != nullptr) {
+    state_->disconnect(this);
+    for (DivergenceTab* tab : allTabs()) {
+      state_->disconnect(tab);
+    }
+  }
   ++ticket_;
   working_ = false;
   source_.reset();
   facts_.reset();
   model_ = run.model;
   analyser_ = run.analyser;
+  state_ = run.state;
   for (DivergenceTab* tab : allTabs()) {
     tab->setRun(run);
   }
@@ -78,6 +85,7 @@ void DivergenceView::setRun(const OpenRun& run) {
       connect(run.state, &ViewState::selectionChanged, tab, &DivergenceTab::selectionChanged);
     }
     connect(run.state, &ViewState::iterationChanged, buckets_, &BucketTab::iterationChanged);
+    connect(run.state, &QObject::destroyed, this, [this] { setRun({}); });
   }
   if (analyser_ != nullptr) {
     connect(analyser_, &RunAnalyser::ready, this, &DivergenceView::wanted);

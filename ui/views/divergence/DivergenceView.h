@@ -60,6 +60,7 @@ class DivergenceView : public RunView {
 
   QPointer<RunModel> model_;
   QPointer<RunAnalyser> analyser_;
+  QPointer<ViewState> state_;
   std::shared_ptr<const DivergenceFacts> facts_;
   quint64 ticket_ = 0;                         // of the open run: an older one's facts are dropped
   bool working_ = false;                       // facts are being made on another thread

@@ -9,6 +9,7 @@
 #include <QSplitter>
 #include <QTabWidget>
 #include <QTextBrowser>
+#include <QUrl>
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,0 +1,216 @@
+#include <gtest/gtest.h>
+
+#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/views/divergence/BucketScene.h"
+#include "ui/views/divergence/DivergencePicture.h"
+#include "ui/views/divergence/ParameterScene.h"
+#include "ui/views/divergence/SequenceScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+using analysis::BucketMeasure;
+using analysis::HandMadeRun;
+
+const Palette& light() {
+  return Palette::of(Theme::kLight);
+}
+
+bool says(const DisplayList& list, const QString& part) {
+  return std::any_of(list.texts().begin(), list.texts().end(),
+                     [&part](const QString& text) { return text.contains(part); });
+}
+
+bool hasColour(const DisplayList& list, DisplayList::Op op, const QColor& colour) {
+  return std::any_of(list.commands().begin(), list.commands().end(),
+                     [&](const DisplayList::Command& command) {
+                       return command.op == op && command.colour == colour.rgba();
+                     });
+}
+
+ParameterFrame whole(const DivergenceFacts& facts, QSizeF size = {1000, 600}) {
+  ParameterFrame frame;
+  frame.size = size;
+  frame.firstStep = facts.firstStep;
+  frame.endStep = facts.lastStep + 1.0;
+  return frame;
+}
+
+DisplayList drawn(const DivergenceFacts& facts, const ParameterFrame& frame) {
+  DisplayList list;
+  ParameterScene(facts, light(), frame).draw(list);
+  return list;
+}
+
+TEST(ParameterSceneTest, SaysThatAllRanksAreEqual) {
+  const auto facts = test::factsOfRun(test::replicas(42, 3, 99, 0));
+  const DisplayList list = drawn(*facts, whole(*facts));
+  EXPECT_TRUE(says(list, "All ranks equal for 410 iterations"));
+  EXPECT_EQ(verdictOf(*facts).kind, Verdict::Kind::kEqual);
+  EXPECT_FALSE(says(list, "first difference"));
+}
+
+TEST(ParameterSceneTest, OutlinesTheFirstBadCellHoweverFarItIsFolded) {
+  const auto facts = test::factsOfRun(test::replicas(5000, 40, 3210, 17));
+  const ParameterFrame frame = whole(*facts, {700, 400});
+  const DisplayList list = drawn(*facts, frame);
+  EXPECT_TRUE(says(list, "first difference: iteration 32100"));
+  EXPECT_TRUE(says(list, "Replicas differ from iteration 32100 on"));
+  EXPECT_TRUE(says(list, "Last seen equal at iteration 32090"));
+  const ParameterScene scene(*facts, light(), frame);
+  const auto rect = scene.rectOf({3210, 17});
+  ASSERT_TRUE(rect.has_value());
+  EXPECT_GE(rect->width(), 3) << "wide enough to be seen";
+  const QColor worst = mixed(light().error, light().background, 0.95);
+  EXPECT_TRUE(hasColour(list, DisplayList::Op::kFill, worst)) << "drawn, not only outlined";
+  EXPECT_EQ(scene.placeAt(rect->center()), (ReplicaPlace{3210, 17}))
+      << "one of the cells under the pixel is the bad one: that is meant";
+  EXPECT_LT(list.commands().size(), 3000u) << "it costs pixels, not samples";
+}
+
+TEST(ParameterSceneTest, FoldsMoreParametersThanPixels) {
+  const auto facts = test::factsOfRun(test::replicas(3, 1500, 1, 1234));
+  const ParameterFrame frame = whole(*facts, {900, 500});
+  const ParameterScene scene(*facts, light(), frame);
+  const auto rect = scene.rectOf({1, 1234});
+  ASSERT_TRUE(rect.has_value());
+  EXPECT_EQ(scene.placeAt(rect->center()), (ReplicaPlace{1, 1234}));
+  EXPECT_TRUE(hasColour(drawn(*facts, frame), DisplayList::Op::kFill,
+                        mixed(light().error, light().background, 0.95)));
+}
+
+TEST(ParameterSceneTest, HoverTellsTheRanksAndTheirValues) {
+  const auto facts = test::factsOfRun(test::replicas(4, 3, 2, 1));
+  ParameterFrame frame = whole(*facts);
+  frame.pointer = ParameterScene(*facts, light(), frame).rectOf({2, 1})->center();
+  const DisplayList list = drawn(*facts, frame);
+  EXPECT_TRUE(says(list, "20, before its forward"));
+  EXPECT_TRUE(says(list, "rank 1 against the others, without a majority"));
+  EXPECT_TRUE(says(list, "norm 1.50, hash 000000000000029a"));
+}
+
+TEST(ParameterSceneTest, SaysHowToTurnFingerprintsOn) {
+  HandMadeRun run(2);
+  run.add(0, trace::EventKind::kStep, 0, 10, 0);
+  const auto facts = test::factsOfRun(run.data);
+  const DisplayList list = drawn(*facts, whole(*facts));
+  EXPECT_TRUE(says(list, "This run recorded no fingerprints"));
+  EXPECT_TRUE(says(list, "fingerprint_every = 10 under [capture]"));
+}
+
+TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
+  analysis::RunData data = test::replicas(4, 1, 9, 0);
+  for (std::uint32_t step = 0; step < 30; ++step) {
+    data.losses.push_back({0, 0, "loss", step, 0, 1.0});
+    data.losses.push_back({0, 1, "loss", step, 0, step < 17 ? 1.0 : std::nan("")});
+  }
+  const auto facts = test::factsOfRun(data);
+  const DisplayList list = drawn(*facts, whole(*facts));
+  EXPECT_TRUE(says(list, "not a number from iteration 17 on, rank 1"));
+  EXPECT_TRUE(says(list, "All ranks equal for 30 iterations, but not in good health"));
+}
+
+// Ranks 0 and 1 make calls 0 to 999; rank 1 calls broadcast as its number 700.
+std::shared_ptr<const DivergenceFacts> calls() {
+  HandMadeRun run(2);
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    for (int rank = 0; rank < 2; ++rank) {
+      const bool odd = rank == 1 && number == 700;
+      run.addCollective(rank, 10 * number, 10 * number + 5, number, 0,
+                        odd ? trace::Operation::kBroadcast : trace::Operation::kAllreduce);
+    }
+  }
+  return test::factsOfRun(run.data);
+}
+
+TEST(SequenceSceneTest, DrawsWhatIsInSightAndOutlinesTheFirstMismatch) {
+  const auto facts = calls();
+  SequenceFrame frame;
+  frame.size = {1000, 400};
+  DisplayList top;
+  SequenceScene(*facts, light(), frame).draw(top);
+  EXPECT_LT(top.commands().size(), 500u);
+  EXPECT_FALSE(says(top, "first: "));
+  frame.scroll = SequenceScene(*facts, light(), frame).scrollTo(700);
+  DisplayList there;
+  SequenceScene(*facts, light(), frame).draw(there);
+  EXPECT_TRUE(says(there, "first: operation mismatch"));
+  EXPECT_TRUE(says(there, "broadcast"));
+  EXPECT_TRUE(hasColour(there, DisplayList::Op::kOutline, light().error));
+}
+
+TEST(SequenceSceneTest, TheOverviewLeadsToAMismatchByItsPixel) {
+  const auto facts = calls();
+  SequenceFrame frame;
+  frame.size = {1000, 400};
+  const SequenceScene scene(*facts, light(), frame);
+  const double y = SequenceScene::kHeader + 0.7 * (400 - SequenceScene::kHeader);
+  EXPECT_EQ(scene.overviewRowAt({995, y}), 700u);
+  EXPECT_EQ(scene.overviewRowAt({500, y}), std::nullopt);
+}
+
+TEST(SequenceSceneTest, MayLeaveOutWhatMatches) {
+  const auto facts = calls();
+  SequenceFrame frame;
+  frame.size = {1000, 400};
+  frame.suspectsOnly = true;
+  const SequenceScene scene(*facts, light(), frame);
+  EXPECT_EQ(scene.contentHeight(), SequenceScene::kRow);
+  const auto place = scene.placeAt({300, SequenceScene::kHeader + 5});
+  ASSERT_TRUE(place.has_value());
+  EXPECT_EQ(place->row, 700u);
+  EXPECT_EQ(scene.rectOf({699, std::nullopt}), std::nullopt);
+}
+
+TEST(BucketSceneTest, ShowsEachMeasureAndWhatIsUnknown) {
+  HandMadeRun run(2);
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    run.addCollective(0, 100'000 * step + 4'000, 100'000 * step + 10'000, step, step);
+    run.addCollective(1, 100'000 * step + 7'000, 100'000 * step + 10'000, step, step);
+  }
+  const auto facts = test::factsOfRun(run.data);
+  BucketFrame frame;
+  frame.size = {900, 400};
+  const auto texts = [&] {
+    DisplayList list;
+    BucketScene(*facts, light(), frame).draw(list);
+    return list;
+  };
+  EXPECT_TRUE(says(texts(), "Arrival lateness by rank and bucket"));
+  EXPECT_TRUE(says(texts(), "3.00 ms"));
+  EXPECT_TRUE(says(texts(), "unknown")) << "buckets 0 to 2 were not communicated";
+  frame.measure = BucketMeasure::kExposed;
+  EXPECT_TRUE(says(texts(), "6.00 ms"));
+  const BucketPlace place{1, 3};
+  EXPECT_EQ(BucketScene(*facts, light(), frame)
+                .placeAt(BucketScene(*facts, light(), frame).rectOf(place).center()),
+            place);
+}
+
+TEST(BucketSceneTest, SaysWhyItIsEmpty) {
+  const auto facts = test::factsOfRun({});
+  BucketFrame frame;
+  frame.size = {600, 300};
+  DisplayList list;
+  BucketScene(*facts, light(), frame).draw(list);
+  EXPECT_TRUE(says(list, "No bucket was communicated"));
+}
+
+TEST(DivergencePictureTest, HoldsAllThreeParts) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  auto run = std::make_shared<AnalysedRun>();
+  run->data = test::replicas(4, 3, 2, 1);
+  for (const Theme theme : {Theme::kLight, Theme::kDark}) {
+    const Picture picture = divergencePicture(model, run, {1280, 800}, theme);
+    EXPECT_EQ(picture.size, QSizeF(1280, 800));
+    EXPECT_TRUE(says(picture.list, "Replicas differ from iteration 20 on"));
+    EXPECT_TRUE(says(picture.list, "No collective was recorded"));
+    EXPECT_TRUE(says(picture.list, "No bucket was communicated"));
+    EXPECT_FALSE(renderPicture(picture, 1).isNull());
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::ui

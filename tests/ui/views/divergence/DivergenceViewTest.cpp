@@ -1,0 +1,270 @@
+#include "ui/views/divergence/DivergenceView.h"
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTest>
+#include <QWheelEvent>
+#include <algorithm>
+#include <memory>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/views/divergence/BucketTab.h"
+#include "ui/views/divergence/ParameterTab.h"
+#include "ui/views/divergence/SequenceTab.h"
+#include "ui/views/divergence/TwinTable.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kPatienceMs = 30'000;
+
+class DivergenceViewTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
+      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
+    }
+    qputenv("LOCKSTEP_RENDERER", GetParam());
+    view_ = std::make_unique<DivergenceView>();
+    view_->resize(1280, 800);
+    view_->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
+  }
+
+  void TearDown() override {
+    view_.reset();
+    qunsetenv("LOCKSTEP_RENDERER");
+  }
+
+  void openFile(const std::filesystem::path& path) {
+    model_ = std::make_unique<RunModel>(path);
+    analyser_ = std::make_unique<RunAnalyser>(*model_);
+    view_->setRun({model_.get(), &state_, analyser_.get()});
+    ASSERT_TRUE(QTest::qWaitFor(
+        [&] { return view_->facts() != nullptr && view_->facts()->complete; }, kPatienceMs));
+  }
+
+  void open(bool faulty = true) {
+    const auto path = folder_ / "run.lockstep";
+    const base::Status written = test::writeDivergentRun(path, faulty);
+    ASSERT_TRUE(written.ok());
+    openFile(path);
+  }
+
+  void show(DivergenceView::Tab tab) {
+    view_->showTab(tab);
+    QApplication::processEvents();  // the tab's canvas is laid out
+  }
+
+  static QWidget* surface(DivergenceTab* tab) {
+    return tab->canvas()->childAt(tab->canvas()->rect().center());
+  }
+
+  static void click(DivergenceTab* tab, QPointF at) {
+    QTest::mouseClick(surface(tab), Qt::LeftButton, {}, at.toPoint());
+  }
+
+  static void wheel(DivergenceTab* tab, QPointF at, int notches) {
+    QWheelEvent event(at, surface(tab)->mapToGlobal(at), QPoint(), QPoint(0, 120 * notches),
+                      Qt::NoButton, Qt::NoModifier, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(surface(tab), &event);
+  }
+
+  static bool says(DivergenceTab* tab, const QString& part) {
+    DisplayList list;
+    tab->drawInto(list);
+    return std::any_of(list.texts().begin(), list.texts().end(),
+                       [&part](const QString& text) { return text.contains(part); });
+  }
+
+  void trigger(const char* key) {
+    const QKeySequence wanted(QString::fromLatin1(key));
+    for (QAction* action : view_->viewActions()) {
+      if (action->shortcuts().contains(wanted)) {
+        action->trigger();
+        return;
+      }
+    }
+    FAIL() << "no action has the key " << key;
+  }
+
+  support::TemporaryFolder folder_;
+  ViewState state_;
+  std::unique_ptr<RunModel> model_;
+  std::unique_ptr<RunAnalyser> analyser_;
+  std::unique_ptr<DivergenceView> view_;
+};
+
+TEST_P(DivergenceViewTest, SaysWhyItIsEmpty) {
+  EXPECT_TRUE(says(view_->parameters(), "No run is open"));
+  show(DivergenceView::kCalls);
+  EXPECT_TRUE(says(view_->calls(), "No run is open"));
+}
+
+TEST_P(DivergenceViewTest, AHealthyRunIsGreenAndItsCallsMatch) {
+  open(false);
+  EXPECT_TRUE(says(view_->parameters(), "All ranks equal for 50 iterations"));
+  EXPECT_FALSE(view_->findChild<QPushButton*>("firstDifference")->isEnabled());
+  EXPECT_FALSE(view_->findChild<QPushButton*>("firstMismatch")->isEnabled());
+  EXPECT_TRUE(view_->findChild<QPushButton*>("copyFingerprintSetting")->isHidden());
+  EXPECT_TRUE(view_->calls()->canvas()->accessibleDescription().contains("calls match"));
+}
+
+TEST_P(DivergenceViewTest, ARunWithoutFingerprintsSaysHowToTurnThemOn) {
+  const auto path = folder_ / "demo.lockstep";
+  ASSERT_TRUE(test::writeDemoRun(path).ok());
+  openFile(path);
+  EXPECT_TRUE(says(view_->parameters(), "This run recorded no fingerprints"));
+  auto* copy = view_->findChild<QPushButton*>("copyFingerprintSetting");
+  ASSERT_TRUE(copy->isVisible());
+  QTest::mouseClick(copy, Qt::LeftButton);
+  EXPECT_TRUE(QApplication::clipboard()->text().contains("fingerprint_every = 10"));
+}
+
+TEST_P(DivergenceViewTest, ShowsTheFirstDifferenceAndAClickExplainsACell) {
+  open();
+  EXPECT_TRUE(says(view_->parameters(), "Replicas differ from iteration 30 on"));
+  EXPECT_TRUE(says(view_->parameters(), "conv2.weight"));
+  EXPECT_TRUE(says(view_->parameters(), "first difference: iteration 30"));
+  EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{3, test::kFlippedParameter}));
+  const ReplicaPlace other{4, 5};
+  const auto rect = view_->parameters()->rectOf(other);
+  ASSERT_TRUE(rect.has_value());
+  click(view_->parameters(), rect->center());
+  EXPECT_EQ(view_->parameters()->selected(), other);
+  EXPECT_EQ(view_->findChild<TwinTable*>("parameterTable")->currentIndex().row(), 5)
+      << "the table shows the same";
+  trigger("M");
+  EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{3, test::kFlippedParameter}));
+}
+
+TEST_P(DivergenceViewTest, ATableRowSelectsItsFirstBadCell) {
+  open();
+  auto* table = view_->findChild<TwinTable*>("parameterTable");
+  table->setCurrentIndex(table->model()->index(7, 0));
+  EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{4, 7}));
+}
+
+TEST_P(DivergenceViewTest, ListsGradientsThatHeldNoNumber) {
+  open();
+  auto* table = view_->findChild<TwinTable*>("findingTable");
+  ASSERT_EQ(table->model()->rowCount(), 1);
+  const QStringList wanted{"20", "1", "0", "3", "0", "fc3.bias"};
+  for (int column = 0; column < wanted.size(); ++column) {
+    EXPECT_EQ(table->model()->index(0, column).data().toString(), wanted[column]);
+  }
+  table->setCurrentIndex(table->model()->index(0, 0));
+  ASSERT_TRUE(state_.selection().has_value()) << "the iteration of that rank";
+  EXPECT_EQ(state_.selection()->step, test::kNanStep);
+  EXPECT_EQ(state_.selection()->rank(), 1);
+}
+
+TEST_P(DivergenceViewTest, TheWheelZoomsTheIterationsAndFShowsAll) {
+  open();
+  const auto before = view_->parameters()->rectOf({3, test::kFlippedParameter});
+  wheel(view_->parameters(), before->center(), 2);
+  const auto after = view_->parameters()->rectOf({3, test::kFlippedParameter});
+  ASSERT_TRUE(after.has_value());
+  EXPECT_GT(after->width(), before->width() * 1.3);
+  trigger("F");
+  EXPECT_NEAR(view_->parameters()->rectOf({3, test::kFlippedParameter})->width(), before->width(),
+              0.01);
+}
+
+TEST_P(DivergenceViewTest, TheCallsOpenAtTheFirstMismatch) {
+  open();
+  show(DivergenceView::kCalls);
+  EXPECT_TRUE(says(view_->calls(), "first: operation mismatch"));
+  EXPECT_TRUE(says(view_->calls(), "broadcast"));
+}
+
+TEST_P(DivergenceViewTest, AClickOnACallSelectsItsSpanAndTheRow) {
+  open();
+  show(DivergenceView::kCalls);
+  trigger("M");
+  const std::size_t row = *view_->facts()->sequences.front().first;
+  const auto rect = view_->calls()->rectOf({row, 1});
+  ASSERT_TRUE(rect.has_value());
+  click(view_->calls(), rect->center());
+  ASSERT_TRUE(state_.selection().has_value());
+  EXPECT_EQ(state_.selection()->rank(), 1);
+  EXPECT_EQ(state_.selection()->step, test::kMismatchStep);
+  EXPECT_EQ(state_.selection()->bucket, 2);
+  EXPECT_EQ(view_->findChild<TwinTable*>("sequenceTable")->currentIndex().row(),
+            static_cast<int>(row));
+}
+
+TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) {
+  open();
+  show(DivergenceView::kCalls);
+  const analysis::CallSequence& calls = view_->facts()->sequences.front();
+  const auto& span = view_->facts()->data().spans[calls.callAt(3, 1)];
+  state_.select(spanOf(*model_, 1, span));
+  ASSERT_TRUE(state_.selection().has_value());
+  EXPECT_EQ(view_->findChild<TwinTable*>("sequenceTable")->currentIndex().row(), 3);
+  const int buckets = view_->facts()->delays.buckets;
+  EXPECT_EQ(view_->findChild<TwinTable*>("bucketTable")->currentIndex().row(),
+            buckets + span.bucket);
+}
+
+TEST_P(DivergenceViewTest, AClickOnABucketSelectsItsWorstCollective) {
+  open();
+  show(DivergenceView::kBuckets);
+  click(view_->buckets(), view_->buckets()->rectOf({1, 0}).center());
+  ASSERT_TRUE(state_.selection().has_value());
+  EXPECT_EQ(state_.selection()->rank(), 1);
+  EXPECT_EQ(state_.selection()->bucket, 0);
+  const analysis::BucketCell& cell = view_->facts()->delays.cell(1, 0);
+  EXPECT_EQ(state_.selection()->step, cell.samples[*cell.worst[0]].step);
+}
+
+TEST_P(DivergenceViewTest, TheMeasureAndTheIterationOfTheMatrixAreChosen) {
+  open();
+  show(DivergenceView::kBuckets);
+  view_->findChild<QComboBox*>("bucketMeasure")->setCurrentIndex(2);
+  EXPECT_TRUE(says(view_->buckets(), "Transfer by rank and bucket"));
+  EXPECT_TRUE(says(view_->buckets(), "median of the measured iterations"));
+  view_->findChild<QComboBox*>("bucketScope")->setCurrentIndex(1);
+  state_.setIteration(12);
+  EXPECT_TRUE(says(view_->buckets(), "iteration 12"));
+}
+
+TEST_P(DivergenceViewTest, ADoubleClickAsksForTheTimeline) {
+  open();
+  show(DivergenceView::kBuckets);
+  QSignalSpy asked(view_.get(), &DivergenceView::timelineRequested);
+  QTest::mouseDClick(surface(view_->buckets()), Qt::LeftButton, {},
+                     view_->buckets()->rectOf({0, 0}).center().toPoint());
+  EXPECT_EQ(asked.size(), 0) << "nothing was selected yet";
+  click(view_->buckets(), view_->buckets()->rectOf({0, 0}).center());
+  QTest::mouseDClick(surface(view_->buckets()), Qt::LeftButton, {},
+                     view_->buckets()->rectOf({0, 0}).center().toPoint());
+  EXPECT_EQ(asked.size(), 1);
+}
+
+TEST_P(DivergenceViewTest, SurvivesTheEndOfItsRunAndAnotherOne) {
+  open();
+  model_.reset();
+  EXPECT_EQ(view_->facts(), nullptr);
+  EXPECT_TRUE(says(view_->parameters(), "No run is open"));
+  analyser_.reset();
+  const auto path = folder_ / "healthy.lockstep";
+  ASSERT_TRUE(test::writeDivergentRun(path, false).ok());
+  openFile(path);
+  EXPECT_TRUE(says(view_->parameters(), "All ranks equal"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Renderers, DivergenceViewTest, testing::Values("raster", "gl"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace lockstep::ui

@@ -1,0 +1,69 @@
+#include "ui/views/divergence/HeatPyramid.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/views/divergence/StepSeries.h"
+
+namespace lockstep::ui {
+namespace {
+
+TEST(HeatPyramidTest, ABadCellIsSeenAtEveryLevel) {
+  const auto facts = test::factsOfRun(test::replicas(1000, 3, 777, 1));
+  ASSERT_EQ(facts->hashes.levels(), 11u) << "1000, 500, ..., 1";
+  for (std::size_t level = 0; level < facts->hashes.levels(); ++level) {
+    const std::size_t block = 777 >> level;
+    EXPECT_EQ(facts->hashes.at(level, block, 1), HeatPyramid::kMost) << level;
+    EXPECT_EQ(facts->hashes.at(level, block, 0), HeatPyramid::kEqual) << level;
+    EXPECT_GT(facts->norms.at(level, block, 1), HeatPyramid::kEqual) << level;
+  }
+  EXPECT_EQ(facts->hashes.at(0, 776, 1), HeatPyramid::kEqual);
+}
+
+TEST(HeatPyramidTest, WhatIsNotComparedIsUnknownAndNotEqual) {
+  analysis::RunData data = test::replicas(2, 1, 9, 0);
+  test::addFingerprint(data, 0, 20, 0, 1);  // of rank 0 alone
+  const auto facts = test::factsOfRun(data);
+  EXPECT_EQ(facts->hashes.at(0, 2, 0), HeatPyramid::kUnknown);
+  EXPECT_EQ(facts->hashes.at(1, 1, 0), HeatPyramid::kUnknown);
+  EXPECT_EQ(facts->hashes.at(2, 0, 0), HeatPyramid::kEqual) << "the others were compared";
+}
+
+TEST(HeatPyramidTest, TakesTheLevelWhoseBlocksAreWideEnough) {
+  const auto facts = test::factsOfRun(test::replicas(100, 1, 0, 0));
+  EXPECT_EQ(facts->hashes.levelFor(0.1), 0u);
+  EXPECT_EQ(facts->hashes.levelFor(3), 2u) << "blocks of 4 are the smallest of at least 3";
+  EXPECT_EQ(facts->hashes.levelFor(1e9), facts->hashes.levels() - 1);
+}
+
+// Rank 0 has norm 1, rank 1 has 1.5: half of the first rank's apart.
+TEST(HeatPyramidTest, NormsAreComparedWithTheFirstRanks) {
+  const auto facts = test::factsOfRun(test::replicas(2, 1, 1, 0));
+  EXPECT_DOUBLE_EQ(normDifference(facts->divergence.replicas, 0, 0), 0);
+  EXPECT_DOUBLE_EQ(normDifference(facts->divergence.replicas, 1, 0), 0.5);
+}
+
+TEST(StepSeriesTest, ALongSeriesKeepsItsExtremes) {
+  std::vector<SeriesPoint> points;
+  for (std::uint32_t step = 0; step < 100'000; ++step) {
+    points.push_back({step, step == 54'321 ? 1000.0 : 1.0});
+  }
+  const StepSeries series(0, points);
+  EXPECT_LE(series.pieces().size(), StepSeries::kPieces);
+  float most = 0;
+  for (const StepSeries::Piece& piece : series.pieces()) {
+    most = std::max(most, piece.most);
+  }
+  EXPECT_EQ(most, 1000);
+}
+
+TEST(StepSeriesTest, SaysFromWhereOnAValueWasNoNumber) {
+  const StepSeries series(1, {{5, 2}, {3, 1}, {7, std::nan("")}, {9, 4}});
+  EXPECT_EQ(series.firstNotFinite(), 7u);
+  EXPECT_EQ(series.at(2), std::nullopt);
+  EXPECT_EQ(series.at(4), 1);
+  EXPECT_EQ(series.at(8), 2) << "the latest number before";
+}
+
+}  // namespace
+}  // namespace lockstep::ui

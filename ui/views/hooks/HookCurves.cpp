@@ -61,6 +61,7 @@ struct Scale {
   double lastStep = 1;
   double low = 0;
   double high = 1;
+  bool constant = false;
 
   [[nodiscard]] double x(double step) const { return plot.left() + step / lastStep * plot.width(); }
   [[nodiscard]] double y(double value) const {
@@ -84,7 +85,8 @@ void fit(Scale& scale, const Strip& strip) {
   if (!(scale.high >= scale.low)) {
     scale.low = 0;
     scale.high = 1;
-  } else if (scale.high == scale.low) {  // constant: in the middle
+  } else if (scale.high == scale.low) {  // in the middle
+    scale.constant = true;
     const double about = scale.low == 0 ? 1 : std::abs(scale.low) * 0.5;
     scale.low -= about;
     scale.high += about;
@@ -128,8 +130,12 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
     list.text(QRectF(rect.left(), y - 8, 62, 16), QString::number(value, 'g', 4), palette.textMuted,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   };
-  label(scale.plot.top() + 4, scale.high);
-  label(scale.plot.bottom() - 4, scale.low);
+  if (scale.constant) {
+    label(scale.plot.center().y(), (scale.low + scale.high) / 2);
+  } else {
+    label(scale.plot.top() + 4, scale.high);
+    label(scale.plot.bottom() - 4, scale.low);
+  }
   list.text(QRectF(rect.left(), rect.top(), rect.width() * 0.6, kLine),
             strip.parameter ? tr("%1, a live parameter").arg(strip.key) : strip.key, palette.text,
             FontRole::kBold);
@@ -215,10 +221,9 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
   drawChanges(list, plot, content, lastStep, labels, palette);
   const double step = niceStep(lastStep, std::max(2, int(plot.width() / 80)));
   for (double at = 0; at <= lastStep; at += step) {
-    list.text(
-        QRectF(plot.left() + at / lastStep * plot.width() - 40, bottom, 80, kLine),
-        at == 0 ? tr("step 0") : QString::number(at), palette.textMuted, FontRole::kSmall,
-        Qt::AlignHCenter | Qt::AlignVCenter);
+    list.text(QRectF(plot.left() + at / lastStep * plot.width() - 40, bottom, 80, kLine),
+              at == 0 ? tr("step 0") : QString::number(at), palette.textMuted, FontRole::kSmall,
+              Qt::AlignHCenter | Qt::AlignVCenter);
   }
 }
 

@@ -112,7 +112,8 @@ void drawDurationAxis(DisplayList& list, const QRectF& plot, const Range& range,
   for (double at = std::ceil(range.from / step) * step; at <= range.to; at += step) {
     const double x = plot.left() + (at - range.from) / (range.to - range.from) * plot.width();
     list.line(QPointF(x, plot.bottom()), QPointF(x, plot.bottom() + 4), palette.gridStrong);
-    list.text(QRectF(x - 45, plot.bottom() + 4, 90, kLine),
+    const double left = std::min(x - 45, plot.right() - 84);  // the last label stays in the card
+    list.text(QRectF(left, plot.bottom() + 4, 90, kLine),
               formatTime(at * kNsPerMs, step * kNsPerMs, range.to * kNsPerMs), palette.textMuted,
               FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
   }
@@ -125,6 +126,11 @@ QColor sideColour(const Palette& palette, std::size_t side) {
   constexpr int kBlue = 0;
   constexpr int kVermilion = 6;
   return palette.rank(side == 0 ? kBlue : kVermilion);
+}
+
+void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
+  list.fill(rect, palette.surface, 6);
+  list.outline(rect, palette.gridStrong, 6);
 }
 
 QString sideName(std::size_t side) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ui/model/Format.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -95,6 +97,18 @@ QString phaseMeaning(analysis::HookPhase phase) {
       return tr("The hook makes gradients of what came.");
   }
   return {};
+}
+
+QString bytesText(std::optional<std::uint64_t> before, double after) {
+  if (!before) {
+    return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
+  }
+  if (after <= 0) {
+    return tr("%1 → nothing sent").arg(formatBytes(static_cast<double>(*before)));
+  }
+  return tr("%1, %2 → %3")
+      .arg(ratioText(static_cast<double>(*before) / after),
+           formatBytes(static_cast<double>(*before)), formatBytes(after));
 }
 
 QString ratioText(double ratio) {

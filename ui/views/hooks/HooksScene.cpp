@@ -16,14 +16,11 @@ using analysis::HookPhase;
 
 constexpr double kMargin = 12;
 constexpr double kGap = 10;
-constexpr double kTileWidth = 190;  // at least
-constexpr double kTileLabel = 26;
-constexpr double kTileValue = 20;
 constexpr double kCardHead = 58;  // title and legend
 constexpr double kAxis = 24;
 constexpr double kBar = 18;
 constexpr double kRowPad = 6;
-constexpr double kLabelWidth = 124;
+constexpr double kLabelWidth = 138;
 constexpr double kFiguresWidth = 176;  // "12.3 ms, p95 45.6 ms" beside a bar
 constexpr double kBytesWidth = 330;
 constexpr double kWideEnoughForBytes = 900;
@@ -39,43 +36,11 @@ QString msText(double ms) {
   return formatDuration(ms * kNsPerMs);
 }
 
-QString orUnknown(const std::optional<double>& ms) {
-  return ms ? msText(*ms) : tr("not known");
-}
-
-/// Bytes before and after, as far as they are known: "50 : 1, 247 KB → 4.9 KB".
-QString bytesText(std::optional<std::uint64_t> before, double after) {
-  if (!before) {
-    return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
-  }
-  if (after <= 0) {
-    return tr("%1 → nothing sent").arg(formatBytes(static_cast<double>(*before)));
-  }
-  return tr("%1, %2 → %3")
-      .arg(ratioText(static_cast<double>(*before) / after),
-           formatBytes(static_cast<double>(*before)), formatBytes(after));
-}
-
-QString wireText(const HookRun& run, std::optional<int> rank) {
-  const int wanted = rank.value_or(0);
-  const auto at = std::find_if(run.wire.begin(), run.wire.end(),
-                               [wanted](const HookWire& wire) { return wire.rank == wanted; });
-  if (at == run.wire.end() || run.steps == 0) {
-    return tr("known at the end");
-  }
-  return formatBytes(static_cast<double>(at->bytes) / run.steps);
-}
-
 // Medians of phases do not add up to the median of a call. So a bar is as long as the median call,
 // and divided as the time of all calls is.
 double barMs(const analysis::HookBucket& bucket, HookPhase phase) {
   const auto index = static_cast<std::size_t>(phase);
   return bucket.share > 0 ? bucket.total.p50 * bucket.shares[index] / bucket.share : 0;
-}
-
-void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
-  list.fill(rect, palette.surface, 6);
-  list.outline(rect, palette.gridStrong, 6);
 }
 
 constexpr HookPhase kPhases[] = {HookPhase::kEncode, HookPhase::kQueued, HookPhase::kWaiting,
@@ -109,74 +74,6 @@ HooksScene::HooksScene(const HooksContent& content, const Palette& palette, cons
 
 double HooksScene::contentHeight() const {
   return height_;
-}
-
-void HooksScene::layTiles() {
-  const auto values = [this](auto valueOf) {
-    QStringList all;
-    for (const HookSide& side : content_.sides) {
-      all << valueOf(side);
-    }
-    return all;
-  };
-  tiles_ = {
-      {tr("Hook"),
-       values([](const HookSide& side) {
-         return side.run->values.isEmpty()
-                    ? side.run->hook
-                    : side.run->hook + QStringLiteral("   ") + side.run->values;
-       }),
-       tr("The communication hook of the run, and the values its experiment gives it."),
-       {}},
-      {tr("Own work a step"),
-       values([](const HookSide& side) { return msText(side.step.workMs); }),
-       tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
-          "Median over steps and ranks."),
-       {}},
-      {tr("Exposed communication a step"),
-       values([](const HookSide& side) { return orUnknown(side.run->exposedMs); }),
-       tr("In flight while the rank did not compute. Median over steps and ranks."),
-       {}},
-      {tr("Step"),
-       values([](const HookSide& side) { return orUnknown(side.run->stepMs); }),
-       tr("Median over the measured steps of all ranks."),
-       {}},
-      {tr("Gradients → collectives, a step"),
-       values([](const HookSide& side) {
-         return bytesText(side.step.gradientBytes, side.step.payloadBytes);
-       }),
-       tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
-          "them; median over steps and ranks."),
-       {}},
-      {tr("On the wire a step, rank %1").arg(content_.rank.value_or(0)),
-       values([this](const HookSide& side) { return wireText(*side.run, content_.rank); }),
-       tr("What the backend counted as sent over the whole run, start-up and evaluation included, "
-          "over the number of steps. An allreduce over a ring of n ranks sends 2 (n - 1) / n times "
-          "its tensor."),
-       {}}};
-  const double width = frame_.size.width() - 2 * kMargin;
-  const int columns = std::clamp(static_cast<int>((width + kGap) / (kTileWidth + kGap)), 1,
-                                 static_cast<int>(tiles_.size()));
-  const int rows = (static_cast<int>(tiles_.size()) + columns - 1) / columns;
-  const double tileHeight =
-      kTileLabel + kTileValue * static_cast<double>(content_.sides.size()) + 6;
-  // In one row, those that say more get more.
-  constexpr double kWeights[] = {1.55, 0.8, 1.05, 0.65, 1.35, 0.9};
-  double sum = 0;
-  for (const double weight : kWeights) {
-    sum += weight;
-  }
-  double left = kMargin;
-  for (std::size_t i = 0; i < tiles_.size(); ++i) {
-    const auto row = static_cast<int>(i) / columns;
-    left = static_cast<int>(i) % columns == 0 ? kMargin : left;
-    const double room = width - kGap * (columns - 1);
-    const double tileWidth = rows == 1 ? room * kWeights[i] / sum : room / columns;
-    tiles_[i].rect =
-        QRectF(left, height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
-    left += tileWidth + kGap;
-  }
-  height_ += rows * (tileHeight + kGap);
 }
 
 void HooksScene::layRows() {
@@ -337,28 +234,6 @@ void HooksScene::draw(DisplayList& list) const {
   drawHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
   drawCard(list, curves_, palette_);
   drawCurves(list, curves_, content_, palette_);
-}
-
-void HooksScene::drawTiles(DisplayList& list) const {
-  for (const Tile& tile : tiles_) {
-    drawCard(list, tile.rect, palette_);
-    const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
-    list.text(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
-              palette_.textMuted, FontRole::kSmall);
-    for (int i = 0; i < tile.values.size(); ++i) {
-      double left = inner.left();
-      const double top = inner.top() + kTileLabel - 4 + i * kTileValue;
-      if (content_.compares()) {
-        const auto side = static_cast<std::size_t>(i);
-        list.text(QRectF(left, top, 16, kTileValue), sideName(side), palette_.textMuted,
-                  FontRole::kBold);
-        list.fill(QRectF(left + 13, top + 4, 3, kTileValue - 8), sideColour(palette_, side));
-        left += 22;
-      }
-      list.text(QRectF(left, top, inner.right() - left, kTileValue), tile.values[i], palette_.text,
-                FontRole::kBold);
-    }
-  }
 }
 
 }  // namespace lockstep::ui

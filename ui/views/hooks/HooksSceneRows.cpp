@@ -40,8 +40,7 @@ void fillPhase(DisplayList& list, const QRectF& rect, HookPhase phase, const Pal
 }  // namespace
 
 void HooksScene::drawPhases(DisplayList& list) const {
-  list.fill(phases_, palette_.surface, 6);
-  list.outline(phases_, palette_.gridStrong, 6);
+  drawCard(list, phases_, palette_);
   const double left = phases_.left() + 10;
   QString title = tr("Time per bucket and step");
   const double titleWidth = textWidth(title, FontRole::kBold) + 8;
@@ -127,9 +126,10 @@ void HooksScene::drawRow(DisplayList& list, const Row& row) const {
   if (picked) {
     list.fill(QRectF(row.rect.left() + 1, row.rect.top(), 3, row.rect.height()), palette_.accent);
   }
-  list.text(QRectF(row.rect.left() + 10, row.rect.top(), barsLeft_ - row.rect.left() - 30,
-                   row.rect.height()),
-            bucketTitle(row.bucket), palette_.text);
+  list.text(
+      QRectF(row.rect.left() + 10, row.rect.top(),
+             barsLeft_ - row.rect.left() - (content_.compares() ? 34 : 14), row.rect.height()),
+      bucketTitle(row.bucket), palette_.text);
   for (std::size_t side = 0; side < content_.sides.size(); ++side) {
     drawSide(list, row, side);
   }

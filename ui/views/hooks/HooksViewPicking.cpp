@@ -1,0 +1,125 @@
+#include <QItemSelectionModel>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <algorithm>
+
+#include "ui/views/hooks/HooksTable.h"
+#include "ui/views/hooks/HooksView.h"
+
+// Which bar is picked: on the canvas, in the table, and by the selection that all views share.
+namespace lockstep::ui {
+namespace {
+
+using analysis::HookPhase;
+using trace::EventKind;
+
+/// What a span of the run is to the hook; nothing when it is none of its doing.
+std::optional<HookPick> pickOfSpan(const Span& span) {
+  switch (span.kind) {
+    case EventKind::kHookEncode:
+      return HookPick{span.bucket, HookPhase::kEncode};
+    case EventKind::kHookDecode:
+      return HookPick{span.bucket, HookPhase::kDecode};
+    case EventKind::kHookCommunicate:
+      return HookPick{span.bucket, HookPhase::kTransfer};
+    case EventKind::kCollective:
+    case EventKind::kShaped:
+    case EventKind::kChecked:
+      return span.hasBucket() ? std::optional(HookPick{span.bucket, HookPhase::kTransfer})
+                              : std::nullopt;
+    case EventKind::kBucketReady:
+    case EventKind::kBucketLaunched:
+    case EventKind::kWait:
+    case EventKind::kCopyOut:
+      return span.hasBucket() ? std::optional(HookPick{span.bucket, std::nullopt}) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+void HooksView::markRow() {
+  const int row = picked_ ? rows_->rowOf(*picked_) : -1;
+  const QModelIndex current = sorted_->mapToSource(table_->currentIndex());
+  const bool marked = current.isValid() && table_->selectionModel()->hasSelection() && picked_ &&
+                      rows_->pickOf(current.row()) == *picked_;
+  picking_ = true;
+  if (row < 0) {
+    table_->clearSelection();
+  } else if (!marked) {  // of two runs, the row of either stands for the pick
+    table_->selectRow(sorted_->mapFromSource(rows_->index(row, 0)).row());
+  }
+  picking_ = false;
+}
+
+void HooksView::pick(const HookPick& pick, bool select) {
+  picked_ = pick;
+  markRow();
+  canvas_->repaintSoon();
+  describe();
+  if (select) {
+    selectLongest(pick);
+  }
+}
+
+// The selection that all views share is a span: the one in which the longest such phase begins.
+void HooksView::selectLongest(const HookPick& pick) {
+  if (!any() || first_ == nullptr) {
+    return;
+  }
+  const analysis::HookCall* call =
+      analysis::longestCall(first_->times, pick.bucket, pick.phase, chosenRank());
+  if (call == nullptr) {
+    return;
+  }
+  const bool encode = pick.phase == HookPhase::kEncode;
+  const bool decode = pick.phase == HookPhase::kDecode;
+  const std::uint64_t ticks = encode                        ? call->encodeTicks
+                              : decode                      ? call->decodeTicks
+                              : call->communicateTicks != 0 ? call->communicateTicks
+                                                            : call->startTicks;
+  const int lane = laneId(call->rank, LaneRole::kHook);
+  const Lane* spans = model_->lane(lane);
+  const double ns = model_->toNs(ticks) + model_->nsPerTick() / 2;
+  for (int row = 0; spans != nullptr && row < static_cast<int>(spans->rows.size()); ++row) {
+    const auto span = model_->findSpan(lane, row, ns);
+    if (span && span->bucket == pick.bucket && span->step == call->step &&
+        model_->toTicks(span->startNs + model_->nsPerTick() / 2) == ticks) {
+      picking_ = true;
+      state_->select(span);
+      picking_ = false;
+      return;
+    }
+  }
+}
+
+void HooksView::takeSelection() {
+  if (picking_ || content_ == nullptr || state_ == nullptr || !state_->selection()) {
+    return;
+  }
+  const auto selected = pickOfSpan(*state_->selection());
+  if (selected && content_->sides.front().find(selected->bucket) != nullptr) {
+    pick(*selected, false);
+  }
+}
+
+void HooksView::movePick(int rows, int phases) {
+  if (content_ == nullptr || content_->buckets().empty()) {
+    return;
+  }
+  const std::vector<std::uint16_t> buckets = content_->buckets();
+  HookPick next = picked_.value_or(HookPick{buckets.front(), std::nullopt});
+  const auto at = std::find(buckets.begin(), buckets.end(), next.bucket);
+  const auto row = at == buckets.end() ? 0 : static_cast<int>(at - buckets.begin());
+  const int last = static_cast<int>(buckets.size()) - 1;
+  next.bucket = buckets[static_cast<std::size_t>(std::clamp(row + rows, 0, last))];
+  if (phases != 0) {  // all phases stand before the first
+    const int phase = next.phase ? static_cast<int>(*next.phase) : -1;
+    const int moved = std::clamp(phase + phases, -1, analysis::kHookPhases - 1);
+    next.phase = moved < 0 ? std::nullopt : std::optional(static_cast<HookPhase>(moved));
+  }
+  pick(next, true);
+}
+
+}  // namespace lockstep::ui

@@ -30,8 +30,9 @@ std::string percentText(const std::optional<double>& percent) {
   if (!percent) {
     return "-";
   }
-  return *percent >= 900 ? fmt::format("x{:.3g}", 1 + *percent / 100)
-                         : fmt::format("{:+.1f}", *percent);
+  return *percent < 900     ? fmt::format("{:+.1f}", *percent)
+         : *percent < 9'900 ? fmt::format("x{:.1f}", 1 + *percent / 100)
+                            : fmt::format("x{:.0f}", 1 + *percent / 100);
 }
 
 const char* verdictText(analysis::Verdict verdict) {

@@ -122,6 +122,7 @@ void CompareView::showRuns() {
                                "or drop run files here.")
                           : tr("Pick two runs: open the first, then add the one to compare it "
                                "with."));
+  header_->setVisible(open_.any());
   a_->setText(open_.any() ? titleOf(0, *open_.model) : QString());
   {
     const QSignalBlocker quiet(tabs_);

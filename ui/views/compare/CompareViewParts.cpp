@@ -54,7 +54,7 @@ void prepare(QSortFilterProxyModel* sorted, QAbstractItemModel* model, QTableVie
 
 CompareView::CompareView(QWidget* parent)
     : RunView(parent),
-      stack_(new QStackedLayout(this)),
+      stack_(new QStackedLayout),
       empty_(new EmptyState({}, tr("Add a run…"))),
       a_(bold()),
       tabs_(new QTabBar),
@@ -86,12 +86,15 @@ CompareView::CompareView(QWidget* parent)
   halves->setStretchFactor(1, 6);
   auto* content = new QWidget;
   auto* box = new QVBoxLayout(content);
-  box->setContentsMargins(8, 6, 8, 6);
-  box->addWidget(header_);
+  box->setContentsMargins(0, 0, 0, 0);
   box->addWidget(message_);
   box->addWidget(halves, 1);
   stack_->addWidget(empty_);
   stack_->addWidget(content);
+  auto* all = new QVBoxLayout(this);
+  all->setContentsMargins(8, 6, 8, 6);
+  all->addWidget(header_);
+  all->addLayout(stack_, 1);
 
   connect(empty_, &EmptyState::activated, this, &CompareView::askForRun);
   connect(&runs_, &ComparedRuns::runsChanged, this, &CompareView::showRuns);

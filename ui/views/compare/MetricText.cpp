@@ -59,7 +59,8 @@ QString percentText(const std::optional<double>& percent) {
     return kUnknown;
   }
   if (*percent >= 900) {
-    return QStringLiteral("\u00d7%1").arg(1 + *percent / 100, 0, 'g', 3);
+    const double factor = 1 + *percent / 100;
+    return QStringLiteral("\u00d7%1").arg(factor, 0, 'f', factor < 99.95 ? 1 : 0);
   }
   const double magnitude = std::abs(*percent);
   const QString text = QString::number(magnitude, 'f', magnitude < 99.95 ? 1 : 0);

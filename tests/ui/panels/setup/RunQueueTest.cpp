@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QAbstractItemView>
 #include <QToolButton>
 
 #include "tests/ui/shell/Screen.h"

@@ -45,11 +45,11 @@ std::string description(const std::string& path) {
   sparse.vendor = "tests";
   sparse.version = "1";
   sparse.summary = "Sends a share.";
-  sparse.caps = LOCKSTEP_CAP_INNER | LOCKSTEP_CAP_CPU | LOCKSTEP_CAP_JOIN;
+  sparse.caps = LOCKSTEP_CAP_INNER | LOCKSTEP_CAP_JOIN;
   sparse.params = {density};
   plugin::HookInfo plain = sparse;
   plain.id = "plain";
-  plain.caps = LOCKSTEP_CAP_CPU;
+  plain.caps = 0;
   plain.params = {};
   return plugin::toJson(plugin::PluginInfo{path, 0, {sparse, plain}});
 }

@@ -34,7 +34,9 @@ std::string replicasText(const RunReport& report) {
   const analysis::FirstDifference& first = *divergence.first;
   std::string text = fmt::format("DIFFER at step {}: {}, {}", first.step,
                                  nameOf(report, first.parameter), ranksText(first.ranks));
-  text += first.majority ? " against the majority" : " against rank 0, either may be wrong";
+  text += first.majority               ? " against the majority"
+          : replicas.ranks.size() == 2 ? " against rank 0, either may be wrong"
+                                       : ", with no majority to tell who is right";
   if (first.parametersDiffering > 1) {
     text += fmt::format("; {} of {} parameters differ there", first.parametersDiffering,
                         replicas.parameters);
@@ -44,8 +46,10 @@ std::string replicasText(const RunReport& report) {
   }
   if (!divergence.consensus.empty()) {
     const analysis::ConsensusSample& last = divergence.consensus.back();
-    text += fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
-                        100 * divergence.consensusRelativeError, last.step);
+    text += last.spread == 0
+                ? fmt::format("; equal again at step {}", last.step)
+                : fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
+                              100 * divergence.consensusRelativeError, last.step);
   }
   return text;
 }

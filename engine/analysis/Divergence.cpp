@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -211,15 +212,18 @@ void addGradients(const RunData& data, Divergence& result) {
   std::map<std::pair<std::uint32_t, int>, double> squares;
   for (const trace::GradientRow& row : data.gradients) {
     const trace::GradientsMessage::Bucket& bucket = row.gradients;
-    if (std::isfinite(bucket.norm)) {
-      squares[{row.step, row.rank}] += bucket.norm * bucket.norm;
-    }
-    if (bucket.nans + bucket.infinities > 0) {
+    const bool finite = bucket.nans + bucket.infinities == 0;
+    squares[{row.step, row.rank}] +=
+        finite ? bucket.norm * bucket.norm : std::numeric_limits<double>::quiet_NaN();
+    if (!finite) {
       result.findings.push_back(
           {row.step, row.rank, bucket.bucket, bucket.parameter, bucket.nans, bucket.infinities});
     }
   }
   for (const auto& [key, sum] : squares) {
+    if (!std::isfinite(sum)) {
+      continue;
+    }
     if (result.gradientNorms.empty() || result.gradientNorms.back().step != key.first) {
       result.gradientNorms.push_back({key.first, {}, {}});
     }

@@ -83,8 +83,8 @@ struct ConsensusSample {
 /// The Euclidean norm of each rank's own gradients in one step, all buckets together.
 struct GradientNormSample {
   std::uint32_t step = 0;
-  std::vector<int> ranks;     ///< sorted
-  std::vector<double> norms;  ///< of the finite elements
+  std::vector<int> ranks;     ///< whose gradients were finite, sorted
+  std::vector<double> norms;  ///< of each of them
 };
 
 /// A rank whose gradients held something that is no finite number before they were averaged.

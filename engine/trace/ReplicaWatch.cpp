@@ -84,7 +84,9 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::compare(std::uint32_t step
       fmt::format("the replicas differ at step {}: {} of rank{} {}", step, nameOf(first),
                   ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
   text += 2 * ranks.size() < ranks_ ? " is not what the other ranks hold"
-                                    : " is not what rank 0 holds; either may be wrong";
+          : ranks_ == 2             ? " is not what rank 0 holds; either may be wrong"
+                                    : " is not what the others hold, with no majority to tell who "
+                                      "is right";
   if (differing > 1) {
     text += fmt::format("; {} of {} parameters differ", differing, count);
   }

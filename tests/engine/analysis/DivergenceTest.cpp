@@ -153,6 +153,7 @@ TEST(DivergenceTest, WhatIsNotFiniteIsFoundByStepRankAndBucket) {
                  {0, 0, "loss", 7, 0, HUGE_VAL},
                  {0, 0, "loss", 6, 0, 0.5}};
   const Divergence result = divergence(data);
+  EXPECT_THAT(result.gradientNorms, IsEmpty()) << "no rank has a norm that could be told";
   EXPECT_THAT(result.findings,
               ElementsAre(SanityFinding{5, 1, 1, 7u, 2, 0}, SanityFinding{6, 0, 0, 1u, 1, 0},
                           SanityFinding{6, 1, 2, 9u, 0, 3}));

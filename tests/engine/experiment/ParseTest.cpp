@@ -222,7 +222,8 @@ TEST(Parse, TakesDamagedExperimentsWithoutHarm) {
 TEST(Parse, NamesTheKeysOfATableWhenNothingIsNear) {
   EXPECT_THAT(mistakesIn("[capture]\nzebra = 1\n[train]\nsteps = 1\n"),
               ElementsAre("e.toml:2:1: capture.zebra: unknown key; the keys of [capture] are "
-                          "enabled, ring_events, counters_hz"));
+                          "enabled, ring_events, counters_hz, fingerprint_every, "
+                          "gradient_check_every"));
 }
 
 TEST(Parse, SaysThatATableIsNoValueAndAValueNoTable) {

@@ -78,7 +78,7 @@ std::string metricTable(const analysis::Comparison& comparison, std::size_t othe
                signedText(delta.difference), percentText(delta.percent),
                !delta.p          ? "-"
                : *delta.p < 1e-4 ? "< 0.0001"
-                                 : fmt::format("{:.2g}", *delta.p),
+                                 : fmt::format("{:.3g}", *delta.p),
                verdictText(delta.verdict)});
   }
   return table.text();

@@ -64,7 +64,7 @@ Sampled sample(const RunToCompare& run, Metric metric) {
 
 /// Chance as people read it: never 0.
 std::string chanceText(double p) {
-  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.2g}", p);
+  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.3g}", p);
 }
 
 void judge(Delta& delta, const Sampled& a, const Sampled& b, Better better,

@@ -92,7 +92,7 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
   const std::string bucket = buckets.of(key.bucket);
   switch (key.cause) {
     case Cause::kComputing:
-      return "Computing (forward, backward and optimizer)";
+      return "Computing";
     case Cause::kTransfer:
       return "Exposed transfer of " + bucket;
     case Cause::kWaiting:

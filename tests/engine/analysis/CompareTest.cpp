@@ -79,7 +79,7 @@ TEST(CompareTest, AMedianThatAllIterationsCarryIsSignificant) {
   EXPECT_NEAR(delta.p.value(), 0.000939, 0.000001);
   EXPECT_EQ(delta.verdict, Verdict::kWorse);
   EXPECT_EQ(delta.reason,
-            "Mann-Whitney U over 8 and 8 iterations: p = 0.00094. B's is greater in 100 % of all "
+            "Mann-Whitney U over 8 and 8 iterations: p = 0.000939. B's is greater in 100 % of all "
             "pairs of iterations.");
   EXPECT_EQ(comparison.runs[0].counts, "8 iterations measured, 1 of warm-up left out");
 }

@@ -140,13 +140,13 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
   TableDrawing table(list, rect, palette,
-                     {{0.285, kLeft},
-                      {0.105, kRight},
-                      {0.105, kRight},
+                     {{0.305, kLeft},
+                      {0.1, kRight},
+                      {0.1, kRight},
                       {0.11, kRight},
                       {0.11, kRight},
-                      {0.12, kRight},
-                      {0.165, kLeft}});
+                      {0.115, kRight},
+                      {0.16, kLeft}});
   table.title(QStringLiteral("Figures"), QStringLiteral("medians over ranks and iterations"));
   table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
                   QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("p"),
@@ -188,7 +188,8 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
   for (std::size_t i = 0; i < shown; ++i) {
     const analysis::Reason& reason = why.reasons[i];
     table.row({{deltaMsText(reason.deltaMs), reason.deltaMs > 0 ? palette.error : palette.good},
-               {QString::fromStdString(reason.sentence), palette.text}});
+               {QString::fromStdString(reason.sentence), palette.text}},
+              FontRole::kSmall);
   }
   if (shown < why.reasons.size()) {
     table.note(QStringLiteral("and %1 smaller ones").arg(why.reasons.size() - shown));

@@ -72,7 +72,11 @@ QString chanceText(const std::optional<double>& p) {
   if (!p) {
     return kUnknown;
   }
-  return *p < 1e-4 ? QStringLiteral("< 0.0001") : QString::number(*p, 'f', *p < 0.01 ? 4 : 2);
+  return *p < 1e-4 ? QStringLiteral("< 0.0001")
+                   : QString::number(*p, 'f',
+                                     *p < 0.01  ? 4
+                                     : *p < 0.1 ? 3
+                                                : 2);
 }
 
 QString verdictText(const analysis::Delta& delta) {

@@ -201,6 +201,8 @@ void TwinPane::fitRanks() {
         controller_.toggleRank(rank.rank);
       }
     }
+    // Not now: this is in the middle of a frame.
+    QMetaObject::invokeMethod(this, &TwinPane::updated, Qt::QueuedConnection);
   }
 }
 

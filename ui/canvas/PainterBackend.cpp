@@ -213,7 +213,8 @@ class Drawing {
     painter_.setPen(colour);
     const double baseline = std::round(top + metrics.ascent());
     if (raster_) {
-      painter_.drawStaticText(QPointF(x, baseline - metrics.ascent()), laidOut(shown, command.font));
+      painter_.drawStaticText(QPointF(x, baseline - metrics.ascent()),
+                              laidOut(shown, command.font));
     } else {
       painter_.drawText(QPointF(x, baseline), shown);
     }

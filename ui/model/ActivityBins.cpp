@@ -6,15 +6,18 @@
 namespace lockstep::ui {
 namespace {
 
-// The longest bins: 2048 of them are a month of ticks and more.
+// The longest bins: a thousand of them are years of ticks.
 constexpr unsigned kLargestShift = 48;
 
 }  // namespace
 
+// Joins neighbours. Bins begin at multiples of their length, so that the first of them can always
+// be moved to the left, down to tick 0.
 void ActivityBins::halve() {
+  const std::size_t odd = (origin_ >> shift_) & 1;  // bin 0 is the second of its pair
   for (std::size_t i = 0; i < kBins; ++i) {
     Bin sum;
-    for (std::size_t from : {2 * i, 2 * i + 1}) {
+    for (const std::size_t from : {2 * i - odd, 2 * i + 1 - odd}) {  // below 0 wraps far above
       if (from < used_) {
         for (std::size_t a = 0; a < kActivities; ++a) {
           sum.ticks[a] += bins_[from].ticks[a];
@@ -24,14 +27,20 @@ void ActivityBins::halve() {
     }
     bins_[i] = sum;
   }
+  origin_ -= odd << shift_;
   ++shift_;
-  used_ = (used_ + 1) / 2;
+  used_ = (used_ + odd + 1) / 2;
 }
 
 bool ActivityBins::cover(std::uint64_t startTicks, std::uint64_t endTicks) {
   if (bins_.empty()) {
     bins_.resize(kBins);
-    origin_ = startTicks;
+    origin_ = startTicks >> shift_ << shift_;
+  }
+  const std::uint64_t first = std::min(origin_, startTicks);
+  const std::uint64_t last = std::max(origin_ + (used_ << shift_), endTicks);
+  if ((last - first) >> kLargestShift >= kBins / 2) {
+    return false;
   }
   if (startTicks < origin_) {
     // What came late lies before all that is known: bins move to the right to let it in.
@@ -42,19 +51,13 @@ bool ActivityBins::cover(std::uint64_t startTicks, std::uint64_t endTicks) {
                            bins_.begin() + static_cast<std::ptrdiff_t>(used_ + by));
         std::fill_n(bins_.begin(), by, Bin{});
         used_ += used_ > 0 ? by : 0;
-        origin_ = by << shift_ > origin_ ? 0 : origin_ - (by << shift_);
+        origin_ -= by << shift_;
         break;
-      }
-      if (shift_ >= kLargestShift) {
-        return false;
       }
       halve();
     }
   }
   while ((endTicks - origin_) >> shift_ >= kBins) {
-    if (shift_ >= kLargestShift) {
-      return false;
-    }
     halve();
   }
   used_ = std::max<std::size_t>(used_, ((endTicks - origin_) >> shift_) + 1);

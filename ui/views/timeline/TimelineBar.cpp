@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QToolButton>
@@ -59,6 +60,7 @@ TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
   colourBy_->addItem(tr("Colour by wait"), static_cast<int>(ColourBy::kWait));
   colourBy_->setToolTip(tr("What the colours of the timeline tell apart (C)"));
   colourBy_->setAccessibleName(tr("Colour by"));
+  colourBy_->installEventFilter(this);
   legend_ = new Legend;
   legend_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   legend_->setMinimumWidth(60);
@@ -134,6 +136,19 @@ void TimelineBar::addButton(QAction* action) {
 void TimelineBar::setFrozen(bool frozen) {
   frozen_ = frozen;
   refresh();
+}
+
+// Keys without Ctrl or Alt are the box's own while it has the focus, and not the timeline's.
+bool TimelineBar::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == colourBy_ && event->type() == QEvent::ShortcutOverride) {
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool plain = (key->modifiers() & ~Qt::ShiftModifier) == Qt::NoModifier;
+    if (plain && key->key() != Qt::Key_Escape) {
+      event->accept();
+      return true;
+    }
+  }
+  return QWidget::eventFilter(watched, event);
 }
 
 void TimelineBar::refresh() {

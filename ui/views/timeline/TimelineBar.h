@@ -31,6 +31,9 @@ class TimelineBar : public QWidget {
   /// Shows that the view stands still.
   void setFrozen(bool frozen);
 
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
  private:
   class Legend;
 

@@ -164,7 +164,8 @@ void TimelineOverview::pointerMoved(const PointerInput& input) {
   if (range.startNs > range.endNs) {
     std::swap(range.startNs, range.endNs);
   }
-  showRange(range, drag_ == Drag::kMove ? ViewState::RangeChange::kPan : ViewState::RangeChange::kZoom);
+  showRange(range,
+            drag_ == Drag::kMove ? ViewState::RangeChange::kPan : ViewState::RangeChange::kZoom);
 }
 
 void TimelineOverview::pointerReleased(const PointerInput&) {

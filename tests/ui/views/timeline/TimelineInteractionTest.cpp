@@ -46,16 +46,27 @@ class TimelineInteraction : public TimelineViewTest {
     ASSERT_TRUE(QTest::qWaitFor([&] { return !view_->finder().searching(); }, 20'000));
   }
 
+  // The one that is shown: others may still wait for their deletion.
+  template <typename Widget>
+  Widget* shown(const char* name) {
+    for (Widget* widget : view_->findChildren<Widget*>(QString::fromLatin1(name))) {
+      if (widget->isVisible()) {
+        return widget;
+      }
+    }
+    return nullptr;
+  }
+
   // What the menu of the right button says at a place; triggers the entry that begins so.
   QStringList menu(QPoint position, const QString& entry = QString()) {
     QTest::mouseClick(surface(), Qt::RightButton, {}, position);
-    auto* shown = view_->findChild<QMenu*>(QStringLiteral("timelineMenu"));
+    auto* menu = shown<QMenu>("timelineMenu");
     QStringList texts;
-    if (shown == nullptr) {
+    if (menu == nullptr) {
       return texts;
     }
     QAction* wanted = nullptr;
-    for (QAction* action : shown->actions()) {
+    for (QAction* action : menu->actions()) {
       texts << action->text();
       if (!entry.isEmpty() && action->text().startsWith(entry)) {
         wanted = action;
@@ -64,13 +75,12 @@ class TimelineInteraction : public TimelineViewTest {
     if (wanted != nullptr) {
       wanted->trigger();
     }
-    shown->close();
-    QApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+    menu->close();
     return texts;
   }
 
   void type(const char* objectName, const QString& text) {
-    auto* line = view_->findChild<QLineEdit*>(QString::fromLatin1(objectName));
+    auto* line = shown<QLineEdit>(objectName);
     ASSERT_NE(line, nullptr);
     line->selectAll();
     QTest::keyClicks(line, text);
@@ -192,7 +202,7 @@ TEST_P(TimelineInteraction, ANoteIsWrittenOnASpanAndChangedByADoubleClickOnItsFl
   ASSERT_EQ(view_->annotations().marks().size(), 1u);
   EXPECT_EQ(view_->annotations().marks()[0].text, "big embedding");
   QTest::mouseDClick(surface(), Qt::LeftButton, {}, flag.center().toPoint());
-  auto* line = view_->findChild<QLineEdit*>("noteText");
+  auto* line = shown<QLineEdit>("noteText");
   ASSERT_NE(line, nullptr);
   line->setText("never mind");
   line->actions().front()->trigger();  // Esc

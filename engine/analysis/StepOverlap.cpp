@@ -162,8 +162,9 @@ class Division {
     const Intervals flying = clip(rank_.inFlight, window_);
     const Intervals busy = clip(rank_.computing, window_);
     exposed_ = subtract(flying, busy);
-    of_.aloneMs = toMs(length(subtract(busy, flying)));
-    of_.otherMs = of_.times.stepMs - of_.aloneMs - of_.times.overlapMs - of_.times.exposedMs;
+    const std::uint64_t alone = length(subtract(busy, flying));
+    of_.aloneMs = toMs(alone);
+    of_.otherMs = toMs(window_.end - window_.begin - alone - length(flying));
     of_.idleMs = toMs(length(subtract(subtract(clip(rank_.waits, window_), flying), busy)));
     backward_ = intersect(busy, clip(rank_.backward, window_));
     of_.forwardComputingMs = toMs(length(intersect(busy, clip(rank_.forward, window_))));

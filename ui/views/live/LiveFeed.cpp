@@ -52,24 +52,17 @@ void LiveFeed::takeSteps() {
     ranks_.push_back({rank, {}});
   }
   for (Rank& rank : ranks_) {
+    // A better clock moves all times: where the last step is not where it was, all are taken anew.
+    const auto again =
+        rank.steps.empty() ? std::nullopt : model_->step(rank.rank, rank.steps.back().step);
+    if (!again || again->startNs != rank.steps.back().startNs) {
+      rank.steps.clear();
+    }
     if (rank.steps.size() == model_->stepCount(rank.rank)) {
       continue;
     }
-    // A better clock moves all times: the last step is looked at again, and if it is not where it
-    // was, everything is.
-    double from =
-        rank.steps.empty() ? std::numeric_limits<double>::lowest() : rank.steps.back().startNs;
-    if (!rank.steps.empty()) {
-      const auto again = model_->step(rank.rank, rank.steps.back().step);
-      if (!again || again->startNs != rank.steps.back().startNs) {
-        rank.steps.clear();
-        from = std::numeric_limits<double>::lowest();
-      } else {
-        rank.steps.pop_back();
-      }
-    }
-    for (const StepSpan& step : model_->steps(
-             rank.rank, {std::max(from, model_->extent().startNs), model_->extent().endNs + 1})) {
+    const double from = rank.steps.empty() ? model_->extent().startNs : rank.steps.back().startNs;
+    for (const StepSpan& step : model_->steps(rank.rank, {from, model_->extent().endNs + 1})) {
       if (rank.steps.empty() || step.startNs > rank.steps.back().startNs) {
         rank.steps.push_back(step);
       }

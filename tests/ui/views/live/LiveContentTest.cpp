@@ -71,7 +71,7 @@ TEST(LiveContentTest, MultipliesStepsByTheSamplesOfAllRanks) {
   EXPECT_EQ(content.tile(LiveFigure::kThroughput).value, QStringLiteral("3200 /s"))
       << "50 steps/s of 2 x 32 samples";
   ASSERT_FALSE(content.throughput[0].points.empty());
-  EXPECT_NEAR(content.throughput[0].points.back().y(), 3'200, 1) << "rank 0: 100 steps/s of 32";
+  EXPECT_NEAR(content.throughput[0].points.front().y(), 3'200, 1) << "rank 0: 100 steps/s of 32";
 }
 
 TEST(LiveContentTest, ShowsTheLastIterationsThatAllRanksHaveEnded) {

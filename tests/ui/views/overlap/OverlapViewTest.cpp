@@ -10,6 +10,7 @@
 #include <QTest>
 #include <QWheelEvent>
 #include <memory>
+#include <string>
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
@@ -38,7 +39,7 @@ class OverlapViewTest : public testing::TestWithParam<const char*> {
   }
 
   void open(const test::DemoOptions& options = {}) {
-    const auto path = folder_ / "demo.lockstep";
+    const auto path = folder_ / ("demo " + std::to_string(++opened_) + ".lockstep");
     const base::Status written = test::writeDemoRun(path, options);
     ASSERT_TRUE(written.ok());
     model_ = std::make_unique<RunModel>(path);
@@ -77,6 +78,7 @@ class OverlapViewTest : public testing::TestWithParam<const char*> {
   }
 
   support::TemporaryFolder folder_;
+  int opened_ = 0;
   std::unique_ptr<RunModel> model_;
   std::unique_ptr<RunAnalyser> analyser_;
   ViewState state_;

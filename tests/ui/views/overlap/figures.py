@@ -33,7 +33,7 @@ class Run:
             "SELECT ns_per_tick FROM clocks ORDER BY id DESC LIMIT 1").fetchone()[0]
         self.spans = {}
         for rank, *span in self.file.execute(
-                "SELECT rank, name, start, start + duration, step, bucket FROM spans"
+                "SELECT rank, kinds.name, start, start + duration, step, bucket FROM spans"
                 " JOIN tracks ON tracks.id = track JOIN kinds ON kinds.kind = spans.kind"):
             self.spans.setdefault(rank, []).append(span)
 

@@ -213,6 +213,18 @@ std::vector<std::pair<std::string, std::vector<int>>> camps(const RunData& data,
   return all;
 }
 
+/// The ranks that did not make a call, or did not end it.
+std::vector<int> failing(const RunData& data, const CallSequence& sequence, std::size_t row) {
+  std::vector<int> ranks;
+  for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {
+    const std::uint32_t call = sequence.callAt(row, column);
+    if (call == CallSequence::kNoCall || data.spans[call].kind == EventKind::kCollectiveQueued) {
+      ranks.push_back(sequence.ranks[column]);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace
 
 const char* name(CallMismatch mismatch) {
@@ -317,6 +329,10 @@ std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std
   }
   const auto all = camps(data, sequence, row);
   const bool majority = all.size() > 1 && all[0].second.size() > all[1].second.size();
+  if (!majority && (sequence.rows[row].mismatch == CallMismatch::kMissing ||
+                    sequence.rows[row].mismatch == CallMismatch::kState)) {
+    return failing(data, sequence, row);
+  }
   std::vector<int> odd;
   for (std::size_t i = majority ? 1 : 0; i < all.size(); ++i) {
     odd.insert(odd.end(), all[i].second.begin(), all[i].second.end());

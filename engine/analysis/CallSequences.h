@@ -74,8 +74,8 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete);
 std::optional<std::size_t> firstMismatch(const RunData& data,
                                          const std::vector<CallSequence>& sequences);
 
-/// Returns the ranks that stand against the majority in a row; all that took part when there is
-/// none, nobody when the row matches.
+/// Returns the ranks that stand against the majority in a row; without one, those that did not make
+/// or end the call, or all, who differ in what they called. Nobody when the row matches.
 std::vector<int> oddRanks(const RunData& data, const CallSequence& sequence, std::size_t row);
 
 /// Returns a sentence on a row: "Rank 1 called broadcast of 4096 bytes, ranks 0, 2 allreduce."

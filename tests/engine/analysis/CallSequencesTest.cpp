@@ -107,6 +107,7 @@ TEST(CallSequencesTest, LeavesUndecidedWhatALiveRunMayStillBring) {
   EXPECT_EQ(only(run, false).rows[1].mismatch, CallMismatch::kUnknown);
   EXPECT_FALSE(only(run, false).first.has_value());
   EXPECT_EQ(only(run, true).rows[1].mismatch, CallMismatch::kMissing);
+  EXPECT_EQ(oddRanks(run.data, only(run, true), 1), (std::vector<int>{1})) << "who is missing";
   EXPECT_EQ(describe(run.data, only(run, false), 1),
             "Rank 0 called allreduce; rank 1 left no record.");
 }
@@ -145,6 +146,7 @@ TEST(CallSequencesTest, TellsACallThatOneRankNeverEnded) {
   EXPECT_EQ(only(run, false).rows[0].mismatch, CallMismatch::kUnknown);
   EXPECT_EQ(describe(run.data, only(run, true), 0),
             "Rank 0 went through it; rank 1 began it and never ended it.");
+  EXPECT_EQ(oddRanks(run.data, only(run, true), 0), (std::vector<int>{1}));
   call(run, 1, 1);
   EXPECT_EQ(only(run).rows[0].mismatch, CallMismatch::kNone);
   EXPECT_EQ(only(run).callAt(0, 1), 3u) << "what was carried out, and not that it was queued";

@@ -14,7 +14,7 @@ namespace {
 using analysis::BucketMeasure;
 
 constexpr double kGutter = 76;
-constexpr double kHeader = 62;
+constexpr double kHeader = 80;
 constexpr double kLegend = 34;
 constexpr double kMargin = 12;
 constexpr double kWidestCell = 170;
@@ -181,13 +181,13 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
 void BucketScene::drawLabels(DisplayList& list) const {
   const QString scope = frame_.step
                             ? QStringLiteral("iteration %1").arg(formatCount(*frame_.step))
-                            : QStringLiteral("median of the measured iterations (from %1 on)")
+                            : QStringLiteral("median of the measured iterations, from %1 on")
                                   .arg(facts_.run->analysis.warmUp.firstMeasured);
   const QString title = titleOf(frame_.measure) + QStringLiteral(" by rank and bucket");
   const double width = textWidth(title, FontRole::kBold) + 8;
   list.text(QRectF(kMargin, 4, width, 22), title, palette_.text, FontRole::kBold);
-  list.text(QRectF(kMargin + width + 8, 4, frame_.size.width() - width - 32, 22),
-            scope + QStringLiteral(". ") + meaningOf(frame_.measure), palette_.textMuted,
+  list.text(QRectF(kMargin, 22, frame_.size.width() - 2 * kMargin, 18),
+            meaningOf(frame_.measure) + QStringLiteral(" Shown: ") + scope, palette_.textMuted,
             FontRole::kSmall);
   const trace::BucketsMessage* layout = lastLayout(facts_);
   const double cell = rectOf({0, 0}).width();
@@ -197,13 +197,13 @@ void BucketScene::drawLabels(DisplayList& list) const {
     const QRectF rect = rectOf({0, bucket});
     const double room = rect.width() * stride;
     const bool wide = room >= 84;
-    list.text(QRectF(rect.left(), 26, room, 18),
+    list.text(QRectF(rect.left(), 43, room, 18),
               wide ? QStringLiteral("bucket %1").arg(bucket) : QString::number(bucket),
               palette_.text, FontRole::kSmall, centred);
     if (layout != nullptr && static_cast<std::size_t>(bucket) < layout->buckets.size() &&
         room >= 56) {
       list.text(
-          QRectF(rect.left(), 42, room, 16),
+          QRectF(rect.left(), 60, room, 16),
           formatBytes(static_cast<double>(layout->buckets[static_cast<std::size_t>(bucket)].bytes)),
           palette_.textMuted, FontRole::kSmall, centred);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace lockstep::ui {
@@ -32,6 +33,14 @@ void addStrips(DivergenceFacts& facts,
   for (const analysis::GradientNormSample& sample : facts.divergence.gradientNorms) {
     for (std::size_t i = 0; i < sample.ranks.size(); ++i) {
       gradients[sample.ranks[i]].push_back({sample.step, sample.norms[i]});
+    }
+  }
+  // The norm is of the finite elements: where there were others it is no norm of the gradients.
+  for (const analysis::SanityFinding& finding : facts.divergence.findings) {
+    for (SeriesPoint& point : gradients[finding.rank]) {
+      if (point.step == finding.step) {
+        point.value = std::numeric_limits<double>::quiet_NaN();
+      }
     }
   }
   addStrip(facts, StripData::Kind::kGradientNorm, std::move(gradients));
@@ -98,6 +107,7 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
   auto facts = std::make_shared<DivergenceFacts>();
   facts->run = std::move(input.run);
   facts->complete = input.complete;
+  facts->averages = !input.hookDistances.empty();
   facts->divergence = analysis::divergence(facts->data());
   facts->hashes = HeatPyramid(facts->divergence.replicas, HeatMeasure::kHashes);
   facts->norms = HeatPyramid(facts->divergence.replicas, HeatMeasure::kNorms);

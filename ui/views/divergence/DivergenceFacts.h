@@ -33,6 +33,7 @@ struct DivergenceFacts {
   std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
   analysis::BucketDelays delays;
   bool complete = false;  ///< nothing more will come
+  bool averages = false;  ///< the hook counts how far replicas are apart: they may be
 
   [[nodiscard]] const analysis::RunData& data() const { return run->data; }
   [[nodiscard]] const HeatPyramid& pyramid(HeatMeasure measure) const {

@@ -75,8 +75,9 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
   picture.size =
       QSizeF(size.width(), size.height() > 0 ? size.height() : kTitle + wanted + kGap + below);
   const double rest = picture.size.height() - kTitle - kGap;
-  const double belowHeight = std::min(below, rest * 0.45);
-  top.size.setHeight(std::min(wanted + 60, rest - belowHeight));
+  // Room that the top does not need goes to the calls.
+  const double least = std::min(below, rest * 0.45);
+  top.size.setHeight(std::min(wanted + 6, rest - least));
 
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);

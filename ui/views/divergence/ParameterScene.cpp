@@ -14,7 +14,9 @@ namespace {
 
 constexpr double kGutter = 190;
 constexpr double kMargin = 12;
-constexpr double kVerdict = 46;
+constexpr double kVerdictTitle = 24;
+constexpr double kVerdictLine = 16;
+constexpr qsizetype kVerdictLines = 2;
 constexpr double kStrip = 62;
 constexpr double kStripGap = 8;
 constexpr double kHeatTitle = 26;
@@ -36,9 +38,16 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
     : facts_(facts),
       palette_(palette),
       frame_(std::move(frame)),
-      axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)) {
+      axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)),
+      verdict_(verdictOf(facts)) {
+  lines_ = wrapped(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall);
+  while (lines_.size() > kVerdictLines) {
+    const QString last = lines_.takeLast();
+    lines_.back() += QLatin1Char(' ') + last;  // elided where it is drawn
+  }
+  top_ = kVerdictTitle + kVerdictLine * static_cast<double>(lines_.size()) + 12;
   const double top =
-      kVerdict + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle;
+      top_ + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle;
   const double room = frame_.size.height() - kRuler - top;
   const std::size_t parameters = facts_.divergence.replicas.parameters;
   if (parameters == 0 || facts_.hashes.levels() == 0 || room < kLeastRow) {
@@ -52,14 +61,16 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
 }
 
 double ParameterScene::comfortableHeight() const {
-  return kVerdict + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap) + kHeatTitle +
-         kRuler + 6 +
-         kComfortableRow *
-             std::max<double>(8, static_cast<double>(facts_.divergence.replicas.parameters));
+  const double strips = top_ + static_cast<double>(facts_.strips.size()) * (kStrip + kStripGap);
+  const std::size_t parameters = facts_.divergence.replicas.parameters;
+  return parameters == 0
+             ? strips + kRuler + 8
+             : strips + kHeatTitle + kRuler + 6 +
+                   kComfortableRow * std::max<double>(6, static_cast<double>(parameters));
 }
 
 QRectF ParameterScene::stripPlot(std::size_t strip) const {
-  return {axis_.left(), kVerdict + static_cast<double>(strip) * (kStrip + kStripGap), axis_.width(),
+  return {axis_.left(), top_ + static_cast<double>(strip) * (kStrip + kStripGap), axis_.width(),
           kStrip};
 }
 
@@ -121,6 +132,8 @@ void ParameterScene::draw(DisplayList& list) const {
   }
   if (!heat_.isEmpty()) {
     drawHeatMap(list);
+  } else if (facts_.divergence.replicas.steps.empty()) {
+    drawNothingSampled(list);
   }
   if (!facts_.strips.empty() || !heat_.isEmpty()) {
     const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() - kStripGap + 1
@@ -134,11 +147,11 @@ void ParameterScene::draw(DisplayList& list) const {
 }
 
 void ParameterScene::drawVerdict(DisplayList& list) const {
-  const Verdict verdict = verdictOf(facts_);
+  const Verdict& verdict = verdict_;
   const bool equal = verdict.kind == Verdict::Kind::kEqual;
   const bool differ = verdict.kind == Verdict::Kind::kDiffer;
   const QColor ink = equal ? palette_.good : differ ? palette_.error : palette_.textMuted;
-  const QRectF band(0, 0, frame_.size.width(), kVerdict - 6);
+  const QRectF band(0, 0, frame_.size.width(), top_ - 8);
   list.fill(band, mixed(ink, palette_.background, 0.10));
   list.fill(QRectF(0, 0, 4, band.height()), ink);
   const double x = kMargin + 8;
@@ -165,7 +178,23 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
             FontRole::kBold);
   drawRankLegend(list, QRectF(x + 30 + titleWidth, 2, width - titleWidth - 12, 20), legend,
                  palette_);
-  list.text(QRectF(x + 18, 20, width, 18), verdict.more, palette_.textMuted, FontRole::kSmall);
+  double y = kVerdictTitle - 2;
+  for (const QString& line : lines_) {
+    list.text(QRectF(x + 18, y, width, kVerdictLine), line, palette_.textMuted, FontRole::kSmall);
+    y += kVerdictLine;
+  }
+}
+
+void ParameterScene::drawNothingSampled(DisplayList& list) const {
+  const double top = stripPlot(facts_.strips.size()).top() + kRuler;
+  const QRectF area(0, top, frame_.size.width(), frame_.size.height() - top);
+  constexpr double kLeastHeight = 70;
+  if (area.height() >= kLeastHeight) {
+    drawMessage(list, area, QStringLiteral("No heat map without fingerprints"),
+                QStringLiteral("Parameter by iteration stands here when the ranks hash their "
+                               "parameters every few iterations."),
+                palette_.textMuted, palette_);
+  }
 }
 
 void ParameterScene::drawHeatMap(DisplayList& list) const {
@@ -199,13 +228,18 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
   drawMarks(list);
 }
 
-void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
-  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+std::size_t ParameterScene::level() const {
   const auto& steps = facts_.divergence.replicas.steps;
   const double perSample =
       (sampleStep(steps.size()) - steps.front()) / static_cast<double>(steps.size());
   const double samplesAPixel = axis_.nsPerPixel() / std::max(perSample, 1e-9);
-  const std::size_t level = pyramid.levelFor(samplesAPixel * kNarrowest);
+  return facts_.pyramid(frame_.measure).levelFor(samplesAPixel * kNarrowest);
+}
+
+void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
+  const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+  const auto& steps = facts_.divergence.replicas.steps;
+  const std::size_t level = this->level();
   const std::size_t size = std::size_t{1} << level;
   const auto firstSample =
       std::upper_bound(steps.begin(), steps.end(), axis_.startNs()) - steps.begin();
@@ -309,13 +343,13 @@ void ParameterScene::drawPointer(DisplayList& list) const {
     return;
   }
   const QPointF at = *frame_.pointer;
-  if (at.y() < kVerdict) {
+  if (at.y() < top_) {
     return;
   }
   QColor line = palette_.textMuted;
   line.setAlphaF(0.4f);
   const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() : heat_.bottom();
-  list.fill(QRectF(std::round(at.x()), kVerdict, 1, bottom - kVerdict), line);
+  list.fill(QRectF(std::round(at.x()), top_, 1, bottom - top_), line);
   const double step = std::floor(axis_.toNs(at.x()));
   if (const auto place = placeAt(at)) {
     if (const auto rect = rectOf(*place)) {
@@ -342,21 +376,21 @@ std::optional<ReplicaPlace> ParameterScene::placeAt(QPointF position) const {
   if (fromStep < steps.front() || fromStep >= sampleStep(steps.size())) {
     return std::nullopt;
   }
-  const auto sampleAt = [&steps](double step) {
-    const auto behind = std::upper_bound(steps.begin(), steps.end(), step);
-    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behind - steps.begin() - 1));
-  };
-  const std::size_t firstSample = sampleAt(fromStep);
-  const std::size_t lastSample = std::max(firstSample, sampleAt(axis_.toNs(position.x() + 1)));
+  const auto behindSample = std::upper_bound(steps.begin(), steps.end(), fromStep);
+  const auto sample =
+      static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, behindSample - steps.begin() - 1));
+  const std::size_t size = std::size_t{1} << level();
+  const std::size_t firstSample = sample / size * size;
+  const std::size_t lastSample = std::min(firstSample + size, steps.size()) - 1;
   const auto row = static_cast<std::size_t>((position.y() - heat_.top()) / heat_.height() *
                                             static_cast<double>(rows_));
   const auto [first, behind] = parametersOf(std::min(row, rows_ - 1));
   const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
   ReplicaPlace worst{firstSample, first};
-  for (std::size_t sample = firstSample; sample <= lastSample; ++sample) {
+  for (std::size_t other = firstSample; other <= lastSample; ++other) {
     for (std::size_t parameter = first; parameter < behind; ++parameter) {
-      if (pyramid.at(0, sample, parameter) > pyramid.at(0, worst.sample, worst.parameter)) {
-        worst = {sample, parameter};
+      if (pyramid.at(0, other, parameter) > pyramid.at(0, worst.sample, worst.parameter)) {
+        worst = {other, parameter};
       }
     }
   }
@@ -369,8 +403,11 @@ std::optional<QRectF> ParameterScene::rectOf(const ReplicaPlace& place) const {
       place.parameter >= replicas.parameters) {
     return std::nullopt;
   }
-  const double left = axis_.toX(sampleStep(place.sample));
-  const double right = std::max(axis_.toX(sampleStep(place.sample + 1)), left + kNarrowest);
+  const std::size_t size = std::size_t{1} << level();
+  const std::size_t first = place.sample / size * size;
+  const double left = axis_.toX(sampleStep(first));
+  const double right = std::max(
+      axis_.toX(sampleStep(std::min(first + size, replicas.steps.size()))), left + kNarrowest);
   const QRectF row = rowRect(rowOf(place.parameter));
   const QRectF rect(left, row.top(), right - left, std::max(row.height(), kNarrowest));
   return rect.intersects(heat_) ? std::optional(rect.intersected(heat_)) : std::nullopt;

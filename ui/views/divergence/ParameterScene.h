@@ -3,6 +3,7 @@
 #include <QRectF>
 #include <QSizeF>
 #include <QString>
+#include <QStringList>
 #include <optional>
 
 #include "ui/canvas/DisplayList.h"
@@ -55,19 +56,22 @@ class ParameterScene {
   [[nodiscard]] const TimeAxis& axis() const { return axis_; }
   /// The cell under a point; the worst of those that one pixel stands for.
   [[nodiscard]] std::optional<ReplicaPlace> placeAt(QPointF position) const;
-  /// Where a cell is drawn, at least 3 pixels wide; nothing when it is out of sight.
+  /// Where a cell is drawn, with those that share its pixels; nothing when it is out of sight.
   [[nodiscard]] std::optional<QRectF> rectOf(const ReplicaPlace& place) const;
   /// The height that shows each parameter in a row that can be read.
   [[nodiscard]] double comfortableHeight() const;
 
  private:
   void drawVerdict(DisplayList& list) const;
+  void drawNothingSampled(DisplayList& list) const;
   void drawHeatMap(DisplayList& list) const;
   void drawRow(DisplayList& list, std::size_t row) const;
   void drawRun(DisplayList& list, const QRectF& rect, std::int16_t badness) const;
   void drawRowLabels(DisplayList& list) const;
   void drawMarks(DisplayList& list) const;
   void drawPointer(DisplayList& list) const;
+  /// The level of the pyramid whose blocks are wide enough to be drawn.
+  [[nodiscard]] std::size_t level() const;
   [[nodiscard]] std::size_t stripAt(QPointF position) const;
   [[nodiscard]] QRectF stripPlot(std::size_t strip) const;
   [[nodiscard]] double sampleStep(std::size_t sample) const;
@@ -81,7 +85,10 @@ class ParameterScene {
   const Palette& palette_;
   const ParameterFrame frame_;
   const TimeAxis axis_;
-  QRectF heat_;  // empty: no room, or nothing was sampled
+  const Verdict verdict_;
+  QStringList lines_;  // of what the verdict says beside its title
+  double top_ = 0;     // of the strips
+  QRectF heat_;        // empty: no room, or nothing was sampled
   std::size_t rows_ = 0;
 };
 

@@ -44,13 +44,23 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
   if (first.parametersDiffering > 1) {
     where += QStringLiteral(" and %1 more").arg(first.parametersDiffering - 1);
   }
-  const QString who = first.majority
-                          ? QStringLiteral("on %1").arg(rankList(first.ranks))
-                          : QStringLiteral(
-                                "on %1 against the others; which of them is wrong the hashes "
-                                "cannot tell")
-                                .arg(rankList(first.ranks));
+  std::vector<int> others;
+  for (const int rank : facts.divergence.replicas.ranks) {
+    if (std::find(first.ranks.begin(), first.ranks.end(), rank) == first.ranks.end()) {
+      others.push_back(rank);
+    }
+  }
+  const QString who =
+      first.majority
+          ? QStringLiteral("on %1").arg(rankList(first.ranks))
+          : QStringLiteral("on %1 against %2; which of them is wrong the hashes cannot tell")
+                .arg(rankList(first.ranks), rankList(others));
   verdict.more = where + QLatin1Char(' ') + who + QStringLiteral(". ");
+  if (facts.averages) {
+    verdict.more += QStringLiteral(
+        "This hook averages now and then and lets replicas differ on purpose: the consensus "
+        "distance counts. ");
+  }
   if (first.lastEqualStep) {
     verdict.more += QStringLiteral("Last seen equal at iteration %1. ").arg(*first.lastEqualStep);
   }

@@ -70,7 +70,10 @@ void RowsModel::setRows(std::shared_ptr<const TableRows> rows) {
   if (!sameShape) {
     sortColumn_ = -1;
   }
-  handedOut_ = rows_ == nullptr ? 0 : static_cast<int>(std::min<std::size_t>(rows_->size(), kPage));
+  const int wanted = sameShape ? std::max(handedOut_, kPage) : kPage;
+  handedOut_ = rows_ == nullptr ? 0
+                                : static_cast<int>(std::min<std::size_t>(
+                                      rows_->size(), static_cast<std::size_t>(wanted)));
   endResetModel();
   if (rows_ != nullptr && sortColumn_ >= 0) {
     sort(sortColumn_, direction_);

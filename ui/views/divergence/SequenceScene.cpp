@@ -19,7 +19,7 @@ constexpr double kIteration = 74;
 constexpr double kVerdict = 156;
 constexpr double kOverview = 14;
 constexpr double kLeastColumn = 40;
-constexpr double kDetailsFrom = 190;  // a column this wide shows bytes beside the operation
+constexpr double kDetailsFrom = 150;  // a column this wide shows bytes beside the operation
 constexpr double kBucketFrom = 260;
 constexpr double kDtypeFrom = 330;
 

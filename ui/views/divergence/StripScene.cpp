@@ -35,9 +35,7 @@ class Scale {
     if (any() && !logarithmic_) {
       least_ = strip.kind == StripData::Kind::kLoss ? least_ : std::min(least_, 0.0);
       // Lines that lie on one value are drawn in the middle.
-      const double margin = most_ > least_ ? 0 : std::max(std::abs(most_), 1e-9) * 0.1;
-      least_ -= margin;
-      most_ += margin;
+      margin_ = most_ > least_ ? 0 : std::max(std::abs(most_), 1e-9) * 0.1;
     }
   }
 
@@ -49,7 +47,7 @@ class Scale {
   /// 0 at the bottom, 1 at the top; 0 itself lies at the bottom of a logarithmic scale.
   [[nodiscard]] double part(double value) const {
     if (!logarithmic_) {
-      return (value - least_) / (most_ - least_);
+      return (value - least_ + margin_) / (most_ - least_ + 2 * margin_);
     }
     const double low = std::log10(leastPositive_) - 0.3;
     return value <= 0 ? 0 : (std::log10(value) - low) / (std::log10(most_) - low);
@@ -59,6 +57,7 @@ class Scale {
   double least_ = std::numeric_limits<double>::infinity();
   double most_ = -std::numeric_limits<double>::infinity();
   double leastPositive_ = std::numeric_limits<double>::infinity();
+  double margin_ = 0;
   bool logarithmic_ = false;
 };
 

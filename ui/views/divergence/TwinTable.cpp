@@ -5,7 +5,9 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QScopedValueRollback>
+#include <QScrollBar>
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace lockstep::ui {
@@ -53,11 +55,23 @@ TwinTable::TwinTable(const QString& name, QWidget* parent) : QTableView(parent) 
 
 void TwinTable::setRows(std::shared_ptr<const TableRows> rows) {
   const QScopedValueRollback showing(showing_, true);
+  // News of the same rows move nothing under the reader's eyes.
   const int columnsBefore = model_.columnCount();
+  const int scrolled = verticalScrollBar()->value();
+  const auto current =
+      currentIndex().isValid() ? std::optional(model_.rowAt(currentIndex().row())) : std::nullopt;
   model_.setRows(std::move(rows));
   if (model_.columnCount() != columnsBefore) {
     fitColumns();
+    return;
   }
+  if (current && model_.rows() != nullptr && *current < model_.rows()->size()) {
+    selectionModel()->setCurrentIndex(
+        model_.index(model_.lineOf(*current), 0),
+        QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  }
+  doItemsLayout();
+  verticalScrollBar()->setValue(scrolled);
 }
 
 void TwinTable::fitColumns() {

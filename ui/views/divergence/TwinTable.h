@@ -17,7 +17,8 @@ class TwinTable : public QTableView {
   /// `name` is what a screen reader calls it.
   explicit TwinTable(const QString& name, QWidget* parent = nullptr);
 
-  /// Columns are made wide enough for what they show first.
+  /// Rows with other columns make them wide enough for what they show first; with the same ones the
+  /// place and the marked row stay.
   void setRows(std::shared_ptr<const TableRows> rows);
   /// Marks a row without `rowChosen`; brings it into sight.
   void showRow(std::size_t row);

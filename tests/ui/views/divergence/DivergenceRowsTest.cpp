@@ -81,6 +81,18 @@ TEST(TwinTableTest, OnlyTheUserChooses) {
   EXPECT_EQ(chosen.front().front().value<std::size_t>(), 4u);
 }
 
+TEST(TwinTableTest, NewsOfALiveRunMoveNothingUnderTheReadersEyes) {
+  TwinTable table("numbers");
+  table.resize(300, 200);
+  table.setRows(std::make_shared<Numbers>(500));
+  table.show();
+  table.showRow(100);
+  const QModelIndex top = table.indexAt({5, 5});
+  table.setRows(std::make_shared<Numbers>(600));
+  EXPECT_EQ(table.currentIndex().row(), 100);
+  EXPECT_EQ(table.indexAt({5, 5}).row(), top.row());
+}
+
 TEST(DivergenceRowsTest, SaysOfAParameterSinceWhenAndWhere) {
   const auto rows = parameterRows(test::factsOfRun(test::replicas(4, 2, 2, 1)));
   ASSERT_EQ(rows->size(), 2u);

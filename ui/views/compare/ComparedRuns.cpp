@@ -78,8 +78,8 @@ void ComparedRuns::drop(RunModel* model, const QString& sentence) {
   for (std::size_t i = 0; i < others_.size(); ++i) {
     if (others_[i]->model.get() == model) {
       // The model is still telling us; it goes when it has.
-      others_[i]->model.release()->deleteLater();
       others_[i]->analyser.release()->deleteLater();
+      others_[i]->model.release()->deleteLater();
       model->disconnect(this);
       others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(i));
       forget();

@@ -43,6 +43,7 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   splitter->setStretchFactor(0, 1);
   splitter->setStretchFactor(1, 1);
   splitter->setChildrenCollapsible(false);
+  splitter->setSizes({1000, 1000});  // halves of what there is
 
   message_ = new QLabel;
   message_->setObjectName("hookMessage");

@@ -18,7 +18,7 @@ struct HookRow {
 
   QString id;  ///< of a refused library: its file's name
   QString version;
-  QString abi;   ///< "1.0"
+  QString abi;   ///< "0.1": major and minor
   QString from;  ///< "built-in", "user", "experiment"
   QString path;
   State state = State::kReady;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "engine/experiment/Parse.h"
+#include "engine/experiment/Experiment.h"
 
 namespace lockstep::ui {
 namespace {
@@ -46,16 +46,59 @@ std::optional<double> numberOf(const experiment::HookValue& value) {
       value);
 }
 
-/// What the experiment says of its hooks, the outermost first; empty when it cannot be read.
-std::vector<experiment::HookSettings> hooksOf(const trace::RunInfo& info, bool& plugin) {
-  const auto parsed = experiment::parseText(info.experimentToml, info.name, "/");
-  if (info.experimentToml.empty() || !parsed.mistakes.empty()) {
-    return {};
+/// A value as the resolved experiment has it: true, 0.1, "ring".
+experiment::HookValue valueOf(const QString& toml) {
+  if (toml == QLatin1String("true") || toml == QLatin1String("false")) {
+    return toml == QLatin1String("true");
   }
-  const experiment::HookConfig& hook = parsed.experiment.hook;
-  plugin = !hook.isOwn() && parsed.experiment.processes.strategy == "ddp";
-  std::vector<experiment::HookSettings> hooks{hook};
-  hooks.insert(hooks.end(), hook.inner.begin(), hook.inner.end());
+  bool isNumber = false;
+  const double number = toml.toDouble(&isNumber);
+  if (isNumber) {
+    return number;
+  }
+  const bool quoted = toml.size() >= 2 && toml.startsWith(QLatin1Char('"'));
+  return (quoted ? toml.mid(1, toml.size() - 2) : toml).toStdString();
+}
+
+/// What the experiment says of its hooks, the outermost first; empty when it says nothing. Looks
+/// at the text alone, which the engine wrote, a key a line: a parser that also checks would
+/// refuse a run from elsewhere, since its data is not here.
+std::vector<experiment::HookSettings> hooksOf(const trace::RunInfo& info, bool& plugin) {
+  std::vector<experiment::HookSettings> hooks;
+  bool inHook = false;
+  bool ddp = true;
+  for (const QString& raw : QString::fromStdString(info.experimentToml).split(QLatin1Char('\n'))) {
+    const QString line = raw.trimmed();
+    if (line.startsWith(QLatin1Char('['))) {
+      inHook = line == QLatin1String("[hook]") || line.startsWith(QLatin1String("[hook.inner"));
+      if (inHook) {
+        hooks.emplace_back();
+      }
+      continue;
+    }
+    const qsizetype equals = line.indexOf(QLatin1Char('='));
+    if (equals < 0 || line.startsWith(QLatin1Char('#'))) {
+      continue;
+    }
+    const std::string key = line.left(equals).trimmed().toStdString();
+    const experiment::HookValue value = valueOf(line.mid(equals + 1).trimmed());
+    const auto* text = std::get_if<std::string>(&value);
+    if (key == "strategy" && text != nullptr) {
+      ddp = *text == "ddp";
+    } else if (inHook && key == "name" && text != nullptr) {
+      hooks.back().name = *text;
+    } else if (inHook && key == "library" && text != nullptr) {
+      hooks.back().library = *text;
+    } else if (inHook) {
+      hooks.back().values[key] = value;
+    }
+  }
+  if (!hooks.empty()) {
+    experiment::HookConfig config;
+    static_cast<experiment::HookSettings&>(config) = hooks.front();
+    config.inner.assign(hooks.begin() + 1, hooks.end());
+    plugin = !config.isOwn() && ddp;
+  }
   return hooks;
 }
 

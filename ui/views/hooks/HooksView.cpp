@@ -177,6 +177,7 @@ void HooksView::compareWith(const QString& path) {
           failure_ = QString::fromStdString(read.error().message());
           otherPath_.clear();
           fillOthers();
+          showState();
           emit failed(failure_);
         }
         prepare();

@@ -13,6 +13,7 @@
 #include <QMimeData>
 #include <QScrollArea>
 #include <QTabWidget>
+#include <QTimer>
 #include <QUrl>
 #include <algorithm>
 #include <utility>
@@ -264,9 +265,9 @@ void SetupPanel::showKey(const QString& key) {
         group->setOpen(true);
       }
     }
-    form_->adjustSize();
-    scroll_->ensureWidgetVisible(editor, 0, 60);
     editor->focusEditor();
+    // Once the group that was opened has found its place.
+    QTimer::singleShot(0, editor, [this, editor] { scroll_->ensureWidgetVisible(editor, 0, 60); });
     return;
   }
 }

@@ -88,7 +88,8 @@ void HooksScene::drawLegend(DisplayList& list) const {
       const HookRun& run = *content_.sides[side].run;
       const QString text =
           sideName(side) + QStringLiteral("  ") + run.hook + QStringLiteral(", ") + run.run;
-      const double width = textWidth(text, FontRole::kSmall) + 4;
+      const double width =
+          std::min(textWidth(text, FontRole::kSmall) + 4, std::max(0.0, bytesLeft_ - x - 19));
       list.fill(QRectF(x, top + 3, 3, 12), sideColour(palette_, side));
       list.text(QRectF(x + 7, top, width, kLine), text, palette_.text, FontRole::kSmall);
       x += width + 22;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMargin = 12;
 constexpr double kGap = 10;
-constexpr double kTileWidth = 190;  // at least
+constexpr double kTileWidth = 170;  // at least
 constexpr double kTileLabel = 26;
 constexpr double kTileValue = 20;
 constexpr double kNsPerMs = 1e6;
@@ -87,8 +87,9 @@ void HooksScene::layTiles() {
           "its tensor."),
        {}}};
   const double width = frame_.size.width() - 2 * kMargin;
-  const int columns = std::clamp(static_cast<int>((width + kGap) / (kTileWidth + kGap)), 1,
-                                 static_cast<int>(tiles_.size()));
+  // So many in a row that no row is half empty.
+  const auto room = static_cast<int>((width + kGap) / (kTileWidth + kGap));
+  const int columns = room >= 6 ? 6 : room >= 3 ? 3 : room >= 2 ? 2 : 1;
   const int rows = (static_cast<int>(tiles_.size()) + columns - 1) / columns;
   const double tileHeight =
       kTileLabel + kTileValue * static_cast<double>(content_.sides.size()) + 6;
@@ -102,8 +103,8 @@ void HooksScene::layTiles() {
   for (std::size_t i = 0; i < tiles_.size(); ++i) {
     const auto row = static_cast<int>(i) / columns;
     left = static_cast<int>(i) % columns == 0 ? kMargin : left;
-    const double room = width - kGap * (columns - 1);
-    const double tileWidth = rows == 1 ? room * kWeights[i] / sum : room / columns;
+    const double filled = width - kGap * (columns - 1);
+    const double tileWidth = rows == 1 ? filled * kWeights[i] / sum : filled / columns;
     tiles_[i].rect =
         QRectF(left, height_ + row * (tileHeight + kGap) - frame_.scrollY, tileWidth, tileHeight);
     left += tileWidth + kGap;

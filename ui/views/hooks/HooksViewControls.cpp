@@ -97,6 +97,7 @@ void HooksView::buildControls() {
   splitter->setStretchFactor(0, 4);
   splitter->setStretchFactor(1, 1);
   splitter->setCollapsible(0, false);
+  splitter->setSizes({3000, 1000});  // three quarters for the drawing
 
   auto* page = new QWidget;
   auto* column = new QVBoxLayout(page);

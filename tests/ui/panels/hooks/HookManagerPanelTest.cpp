@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <QApplication>
+#include <QDragEnterEvent>
 #include <QDropEvent>
 #include <QLabel>
 #include <QMessageBox>
@@ -18,6 +19,7 @@
 #include <fstream>
 #include <memory>
 
+#include "plugins/abi/include/lockstep/comm_hook.h"
 #include "tests/ui/panels/hooks/MadeUpHooks.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 
@@ -76,7 +78,7 @@ TEST_F(HookManagerPanelTest, ListsWhatTheFoldersHoldAndWhyALibraryWasRefused) {
   hooks_.addRefused("user/old.so", "it was built for version 0 of the border, this is version 1");
   open();
   EXPECT_EQ(row("mine").version, "2.3");
-  EXPECT_EQ(row("mine").abi, "1.0");
+  EXPECT_EQ(row("mine").abi, QString::number(LOCKSTEP_ABI_MAJOR) + ".0");
   EXPECT_EQ(row("mine").from, "user");
   EXPECT_EQ(row("mine").state, State::kReady);
   EXPECT_EQ(row("old").state, State::kRefused);
@@ -113,6 +115,9 @@ TEST_F(HookManagerPanelTest, ALibraryThatIsDroppedIsCopiedAndChosen) {
   const auto path = hooks_.addAt("elsewhere/fresh.so", "fresh");
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(QString::fromStdString(path.string()))});
+  QDragEnterEvent enter(QPoint(20, 20), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(panel_.get(), &enter);
+  EXPECT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(20, 20), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(panel_.get(), &drop);
   ASSERT_TRUE(QTest::qWaitFor([&] { return panel_->model().find("fresh") >= 0; }, kPatienceMs));

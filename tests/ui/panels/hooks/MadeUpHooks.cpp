@@ -42,7 +42,7 @@ MadeUpHooks::MadeUpHooks() {
           "case $text in\n"
           "  'refuse '*) echo \"lockstep-hookscan: $1: ${text#refuse }\" >&2; exit 6;;\n"
           "esac\n"
-          "echo \"$text\"\n");
+          "printf '%s' \"$text\"\n");
 }
 
 MadeUpHooks::~MadeUpHooks() {

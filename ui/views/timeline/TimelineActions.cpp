@@ -100,7 +100,8 @@ void TimelineView::makeMoreActions() {
     canvas_->repaintSoon();
   });
   ribbons_->setIconText(tr("Ribbons"));
-  ribbons_->setToolTip(tr("Join each collective in sight across the ranks; ▲ marks the late rank (G)"));
+  ribbons_->setToolTip(
+      tr("Join each collective in sight across the ranks; ▲ marks the late rank (G)"));
   makeAction(tr("Colour by something else"), {Qt::Key_C}, [this] { nextColouring(); });
   QAction* search = makeAction(tr("Find"), {QKeySequence::Find}, [this] { find(); });
   search->setToolTip(tr("Find spans (Ctrl+F)"));

@@ -185,6 +185,8 @@ class Division {
     std::uint64_t beganTicks = 0;  ///< the first of its collectives
     std::uint64_t exposedTicks = 0;
     std::uint64_t wholeTicks = 0;
+    const Flight* longestWaited = nullptr;
+    std::uint64_t waitedTicks = 0;  ///< for its last ranks, hidden or not
   };
 
   [[nodiscard]] double toMs(std::uint64_t ticks) const { return clock_.durationNs(ticks) / 1e6; }
@@ -240,6 +242,10 @@ class Division {
         }
         transfer.times = times;
         transfer.exposedTicks += moved;
+        transfer.waitedTicks += waitOf(flight);
+        if (transfer.longestWaited == nullptr || waitOf(flight) > waitOf(*transfer.longestWaited)) {
+          transfer.longestWaited = &flight;
+        }
         transfer.wholeTicks += flight.endTicks - flight.allThereTicks;
         if (transfer.largest == nullptr || moved > transfer.largestTicks) {
           transfer.largest = &flight;
@@ -262,11 +268,24 @@ class Division {
     }
   }
 
-  void blameRank(const Flight& flight, std::uint64_t waited) {
+  static std::uint64_t waitOf(const Flight& flight) {
+    return flight.allThereTicks - flight.arrivedTicks;
+  }
+
+  /// What was waited for a rank in a collective, and the transfer that was exposed because of it,
+  /// are one.
+  void blameRank(const Flight& flight, std::uint64_t ticks) {
     const CollectiveTimes& collective = *flight.collective;
-    TailItem& blamed = item(TailCause::kSlowRank, waited, &flight);
+    for (TailItem& known : of_.tail) {
+      if (known.cause == TailCause::kSlowRank && known.peer == *collective.lastRank &&
+          known.bucket == collective.bucket) {
+        known.ms += toMs(ticks);
+        return;
+      }
+    }
+    TailItem& blamed = item(TailCause::kSlowRank, ticks, &flight);
     blamed.peer = *collective.lastRank;
-    blamed.contextMs = toMs(flight.allThereTicks - flight.arrivedTicks);
+    blamed.contextMs = toMs(waitOf(flight));
     const auto peer = ranks_.find(blamed.peer);
     const BucketTimes* here = rank_.bucket(collective.step, collective.bucket);
     const BucketTimes* there =
@@ -309,6 +328,10 @@ class Division {
         slow.transferMs = toMs(carriedTicks_);
         left -= part;
         tooMuch -= part;
+      }
+      if (const std::uint64_t part = std::min(left, transfer->waitedTicks); part > 0) {
+        blameRank(*transfer->longestWaited, part);
+        left -= part;
       }
       if (left > 0) {
         TailItem& late = item(TailCause::kLateBucket, left, transfer->largest);

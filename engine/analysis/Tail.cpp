@@ -150,9 +150,9 @@ std::string explanation(const TailItem& item) {
           item.bucket, item.contextMs, item.ahead);
     case TailCause::kSlowLink:
       return fmt::format(
-          "The transfers of a step take {:.2f} ms, and its backward has only {:.2f} ms of "
-          "computing to hide them: no order of the buckets can help, fewer bytes or a faster link "
-          "can.",
+          "A step's transfers take {:.2f} ms, its backward computes {:.2f} ms: only fewer bytes or "
+          "a "
+          "faster link can help.",
           item.transferMs, item.contextMs);
     case TailCause::kSlowRank:
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,

@@ -18,6 +18,9 @@ namespace lockstep::analysis {
 //                    earlier one became ready after it and had to go first;
 //   slow link        what no order could have hidden, as long as any is left in this step: the
 //                    step's transfers less the computing of its backward;
+//   slow rank        what was waited for the last rank, hidden or not: without it the transfer
+//   would
+//                    have begun, and ended, that much earlier;
 //   late bucket      the rest: too little computing was left when its last gradient was ready.
 
 enum class TailCause : std::uint8_t {

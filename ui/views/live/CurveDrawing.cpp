@@ -14,6 +14,7 @@ constexpr double kBottom = 20;
 constexpr double kLeft = 54;
 constexpr double kRight = 12;
 constexpr std::size_t kRanksNamed = 8;
+constexpr int kGapBridged = 3;  // points without a value: fewer iterations than points
 
 QString tick(double value, double step) {
   const int decimals =
@@ -96,11 +97,15 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
     }
     line.clear();
   };
+  int missing = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      flush();
+      if (++missing > kGapBridged) {
+        flush();
+      }
       continue;
     }
+    missing = 0;
     const double y = rect.bottom() - rect.height() * (values[i] - low) / (high - low);
     const double x = rect.left() + step * static_cast<double>(i);
     line.emplace_back(x, y);

@@ -64,8 +64,11 @@ void LiveScene::layOut() {
   const double buckets =
       kCaption + kBucketRow * static_cast<double>(std::max<std::size_t>(1, rows));
   const double rest = frame_.size.height() - top - buckets - 3 * kGap - kMargin;
-  const double charts = std::max(kLeastCharts, rest * 0.45);
-  const double timeline = std::max(kLeastTimeline, rest - charts);
+  const double share = std::max(kLeastTimeline, rest - std::max(kLeastCharts, rest * 0.45));
+  layOutLanes(share - kCaption - timeline_metrics::kRulerHeight);
+  // What the lanes leave is the charts'.
+  const double timeline = std::clamp(kCaption + timeline_metrics::kRulerHeight + lanes_.height(),
+                                     kLeastTimeline, share);
   timeline_ = QRectF(kMargin, top, width, timeline);
   buckets_ = QRectF(kMargin, timeline_.bottom() + kGap, width, buckets);
   const double half = (width - kGap) / 2;
@@ -74,6 +77,18 @@ void LiveScene::layOut() {
   loss_ = QRectF(kMargin, chartTop, half, height);
   throughput_ = QRectF(kMargin + half + kGap, chartTop, half, height);
   layOutCells();
+}
+
+// All lanes where they fit, else a thin strip of phases and communication a rank.
+void LiveScene::layOutLanes(double room) {
+  lanes_ = TimelineLayout(model_, {});
+  if (lanes_.height() > room) {
+    std::set<int> collapsed;
+    for (int rank = 0; rank < model_.rankCount(); ++rank) {
+      collapsed.insert(rank);
+    }
+    lanes_ = TimelineLayout(model_, collapsed);
+  }
 }
 
 // As wide as they have bytes, yet never too narrow to see.
@@ -176,20 +191,11 @@ void LiveScene::drawTimeline(DisplayList& list) const {
     list.text(QRectF(timeline_.center().x(), timeline_.top(), timeline_.width() / 2, kCaption),
               QStringLiteral("a click opens the timeline there"), palette_.textMuted,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
-    // All lanes where they fit, else a thin strip of phases and communication a rank.
-    std::set<int> collapsed;
-    TimelineLayout layout(model_, collapsed);
-    if (layout.height() > body.height() - timeline_metrics::kRulerHeight) {
-      for (int rank = 0; rank < model_.rankCount(); ++rank) {
-        collapsed.insert(rank);
-      }
-      layout = TimelineLayout(model_, collapsed);
-    }
     TimelineFrame frame;
     frame.size = body.size();
     frame.range = *content_.iterations;
     DisplayList lanes;
-    TimelineScene(model_, layout, palette_, frame).draw(lanes);
+    TimelineScene(model_, lanes_, palette_, frame).draw(lanes);
     list.clip(body);
     list.append(lanes, body.topLeft());
     list.unclip();

@@ -10,6 +10,7 @@
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
 #include "ui/views/live/LiveContent.h"
+#include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {
 
@@ -44,6 +45,7 @@ class LiveScene {
 
  private:
   void layOut();
+  void layOutLanes(double room);
   void layOutCells();
   void drawTile(DisplayList& list, LiveFigure figure) const;
   void drawTimeline(DisplayList& list) const;
@@ -61,6 +63,7 @@ class LiveScene {
   QRectF buckets_;
   QRectF loss_;
   QRectF throughput_;
+  TimelineLayout lanes_;
   std::vector<Cell> cells_;
   std::size_t rowsLeftOut_ = 0;
 };

@@ -10,11 +10,11 @@ namespace {
 constexpr double kHeader = 54;
 constexpr double kRuler = 20;
 constexpr double kLegend = 26;
-constexpr double kLabel = 168;
+constexpr double kLabel = 186;
 constexpr double kSide = 372;
 constexpr double kWideEnough = 940;  // for the causes beside the bars
 constexpr double kLowestRow = 92;
-constexpr double kHighestRow = 260;
+constexpr double kHighestRow = 560;
 constexpr double kRowGap = 8;
 constexpr double kSideBelow = 216;
 constexpr double kLadder = 186;

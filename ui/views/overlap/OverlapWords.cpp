@@ -32,7 +32,8 @@ QString headline(const OverlapContent& content) {
     return measured ? QStringLiteral("Nothing was communicated in the measured iterations")
                     : QStringLiteral("No iteration after the warm-up yet");
   }
-  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
+  return QStringLiteral(
+             "Overlap %1 of the time in flight  ·  %2 of communication exposed a step (median)")
       .arg(percent(*content.overlapPercent), duration(*content.exposedMs));
 }
 
@@ -112,7 +113,7 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
   if (reasons.empty()) {
     return QStringLiteral("No communication is exposed (%1)").arg(whose(rank));
   }
-  return QStringLiteral("Why %1 a step are exposed (%2, mean)")
+  return QStringLiteral("Why %1 a step are exposed (mean of %2)")
       .arg(duration(meanExposed(reasons)), whose(rank));
 }
 

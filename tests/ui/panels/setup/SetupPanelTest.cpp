@@ -153,6 +153,7 @@ TEST_F(SetupPanelTest, AWrongValueIsToldUnderItsFieldAndRunSaysWhyItIsDisabled) 
   EXPECT_FALSE(runButton()->isEnabled());
   EXPECT_TRUE(runButton()->toolTip().contains("ddp.bucket_cap_mb: must be a number above 0"));
   EXPECT_TRUE(reason().contains("ddp.bucket_cap_mb: must be a number above 0"));
+  tests::keep(input_.screenshot(), "setup-mistake");
   type("ddp.bucket_cap_mb", "3");
   EXPECT_TRUE(field("ddp.bucket_cap_mb")->mistake().isEmpty());
   EXPECT_TRUE(runButton()->isEnabled());
@@ -244,6 +245,7 @@ TEST_F(SetupPanelTest, AHooksParametersComeFromItsPlugin) {
   type("hook.density", "0.5");
   ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); }));
   EXPECT_NE(text().find("[hook]\nname = \"sparse\"\ndensity = 0.5\n"), std::string::npos) << text();
+  tests::keep(input_.screenshot(), "setup-hook");
   type("hook.name", "plain");
   ASSERT_TRUE(waitUntil([&] { return runButton()->isEnabled(); }));
   EXPECT_FALSE(panel_->draft().text().value("hook.density"));
@@ -283,7 +285,7 @@ TEST_F(SetupPanelTest, FaultsAreAddedChangedAndRemoved) {
   };
   add("delay");
   add("kill");
-  ASSERT_EQ(panel_->draft().parsed().experiment.faults.size(), 2U);
+  ASSERT_EQ(panel_->draft().text().faultCount(), 2U);
   EXPECT_TRUE(panel_->draft().mistakes().size() == 1) << reason().toStdString();
   EXPECT_TRUE(reason().contains("10 is not reached: the run has 5 steps"));
   auto faults = panel_->findChildren<FieldEditor*>("field:faults.step");
@@ -353,6 +355,7 @@ TEST_F(SetupPanelTest, ASweepRunsThroughTheQueueEachRunAsAFileOfItsOwn) {
   EXPECT_EQ(runButton()->text(), "Run all 2");
   click(runButton());
   ASSERT_TRUE(waitUntil([&] { return panel_->queue().files().size() == 2; }));
+  tests::keep(input_.screenshot(), "setup-sweep");
   EXPECT_TRUE(run_.isEmpty());
   const auto second = experiment::parseFile(panel_->queue().files()[1].toStdString());
   EXPECT_TRUE(second.mistakes.empty());

@@ -101,7 +101,7 @@ TEST(Sweep, RefusesWhatIsNoListOrCannotBeVaried) {
       ElementsAre(HasSubstr("e.toml:4:23: sweep.ddp.bucket_cap_mb: must be a list of values"),
                   HasSubstr("e.toml:5:16: sweep.train.seed: must be a list of values"),
                   HasSubstr("e.toml:6:1: sweep.name: cannot be varied"),
-                  HasSubstr("e.toml:7:29: sweep.train.evaluate_every: has 1 twice")));
+                  HasSubstr("e.toml:7:30: sweep.train.evaluate_every: has 1 twice")));
 }
 
 TEST(Sweep, HasALimitThatItNames) {

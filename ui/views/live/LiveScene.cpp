@@ -194,6 +194,11 @@ void LiveScene::drawTimeline(DisplayList& list) const {
     TimelineFrame frame;
     frame.size = body.size();
     frame.range = *content_.iterations;
+    // Where there is no room for all, the ranks are worth more than what joins them.
+    if (lanes_.height() > body.height() - timeline_metrics::kRulerHeight &&
+        !lanes_.ranks().empty()) {
+      frame.scrollY = lanes_.ranks().front().top;
+    }
     DisplayList lanes;
     TimelineScene(model_, lanes_, palette_, frame).draw(lanes);
     list.clip(body);

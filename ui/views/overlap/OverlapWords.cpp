@@ -113,7 +113,7 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
   if (reasons.empty()) {
     return QStringLiteral("No communication is exposed (%1)").arg(whose(rank));
   }
-  return QStringLiteral("Why %1 a step are exposed (mean of %2)")
+  return QStringLiteral("Why %1 a step are exposed (mean, %2)")
       .arg(duration(meanExposed(reasons)), whose(rank));
 }
 

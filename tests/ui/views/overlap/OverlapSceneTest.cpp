@@ -73,13 +73,13 @@ TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
   ASSERT_EQ(content->reasons.size(), 2);
   OverlapFrame frame = frameOf(*content);
   EXPECT_TRUE(says(drawn(*content, frame),
-                   QStringLiteral("Why 2.00 ms a step are exposed (mean of all ranks")));
+                   QStringLiteral("Why 2.00 ms a step are exposed (mean, all ranks")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("slow rank 1")));
   EXPECT_TRUE(
       says(drawn(*content, frame), QStringLiteral("Rank 1 came 3.00 ms later to bucket 0")));
   frame.rank = 0;
   EXPECT_TRUE(says(drawn(*content, frame),
-                   QStringLiteral("Why 3.00 ms a step are exposed (mean of rank 0")));
+                   QStringLiteral("Why 3.00 ms a step are exposed (mean, rank 0")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("What overlap gives rank 0")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("no communication 7.00 ms")));
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("42.9")));

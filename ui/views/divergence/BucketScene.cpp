@@ -180,14 +180,14 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
 
 void BucketScene::drawLabels(DisplayList& list) const {
   const QString scope = frame_.step
-                            ? QStringLiteral("iteration %1").arg(formatCount(*frame_.step))
-                            : QStringLiteral("median of the measured iterations, from %1 on")
+                            ? QStringLiteral("Of iteration %1").arg(formatCount(*frame_.step))
+                            : QStringLiteral("The median of the measured iterations, from %1 on")
                                   .arg(facts_.run->analysis.warmUp.firstMeasured);
   const QString title = titleOf(frame_.measure) + QStringLiteral(" by rank and bucket");
   const double width = textWidth(title, FontRole::kBold) + 8;
   list.text(QRectF(kMargin, 4, width, 22), title, palette_.text, FontRole::kBold);
   list.text(QRectF(kMargin, 22, frame_.size.width() - 2 * kMargin, 18),
-            meaningOf(frame_.measure) + QStringLiteral(" Shown: ") + scope, palette_.textMuted,
+            scope + QStringLiteral(". ") + meaningOf(frame_.measure), palette_.textMuted,
             FontRole::kSmall);
   const trace::BucketsMessage* layout = lastLayout(facts_);
   const double cell = rectOf({0, 0}).width();

@@ -35,13 +35,9 @@ void addStrips(DivergenceFacts& facts,
       gradients[sample.ranks[i]].push_back({sample.step, sample.norms[i]});
     }
   }
-  // The norm is of the finite elements: where there were others it is no norm of the gradients.
+  // Gradients that are not finite have no norm: the samples leave them out, the strip says so.
   for (const analysis::SanityFinding& finding : facts.divergence.findings) {
-    for (SeriesPoint& point : gradients[finding.rank]) {
-      if (point.step == finding.step) {
-        point.value = std::numeric_limits<double>::quiet_NaN();
-      }
-    }
+    gradients[finding.rank].push_back({finding.step, std::numeric_limits<double>::quiet_NaN()});
   }
   addStrip(facts, StripData::Kind::kGradientNorm, std::move(gradients));
   ByRank distances;

@@ -162,6 +162,7 @@ TEST_P(DivergenceViewTest, ListsGradientsThatHeldNoNumber) {
   for (int column = 0; column < wanted.size(); ++column) {
     EXPECT_EQ(table->model()->index(0, column).data().toString(), wanted[column]);
   }
+  EXPECT_TRUE(says(view_->parameters(), "not a number from iteration 20 on, rank 1"));
   table->setCurrentIndex(table->model()->index(0, 0));
   ASSERT_TRUE(state_.selection().has_value()) << "the iteration of that rank";
   EXPECT_EQ(state_.selection()->step, test::kNanStep);

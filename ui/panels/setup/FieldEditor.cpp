@@ -54,7 +54,10 @@ QString rangeText(const experiment::Field& field) {
     parts << allowed + (list ? QObject::tr(", with commas.") : QStringLiteral("."));
   }
   if (!field.initial.empty()) {
-    const QString initial = text(experiment::typedText(field, field.initial));
+    QString initial = text(experiment::typedText(field, field.initial));
+    if (field.type == FieldType::kBool) {
+      initial = field.initial == "true" ? QObject::tr("on") : QObject::tr("off");
+    }
     if (!initial.isEmpty()) {
       parts << QObject::tr("Default: %1%2.")
                    .arg(initial, field.unit.empty() ? QString() : ' ' + text(field.unit));

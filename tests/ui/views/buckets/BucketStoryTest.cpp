@@ -103,6 +103,7 @@ TEST(BucketStories, PreviewTheBucketsFromShapesAndTheExperiment) {
   update.layouts.reset();
   update.spans.clear();
   experiment::Experiment experiment;
+  experiment.train.steps = 2;
   experiment.ddp.firstBucketMb = 100.0 / (1 << 20);
   experiment.ddp.bucketCapMb = 200.0 / (1 << 20);
   update.info->experimentToml = experiment::toToml(experiment);

@@ -78,7 +78,9 @@ KeySheet::KeySheet(const std::vector<Group>& groups, QWidget* parent) : QDialog(
                      {tr("Ctrl + drag"), tr("Filter to a range of time")},
                      {tr("Click"), tr("Select")},
                      {tr("Double-click"), tr("Zoom to the bar")},
-                     {tr("Right-click"), tr("What can be done there")}}});
+                     {tr("Right-click"), tr("What can be done there")},
+                     {tr("Double-click a note"), tr("Edit it")},
+                     {tr("Drag in the overview"), tr("Move or stretch what is shown")}}});
   std::size_t lines = 0;
   for (const Block& block : blocks) {
     lines += block.lines.size() + 2;

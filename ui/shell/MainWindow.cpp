@@ -72,6 +72,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   refreshCommands();
   refreshTitle();
   refreshIteration();
+  stages_->setCurrent(QStringLiteral("timeline"));
   showPage(Page::kStart);
 }
 

@@ -126,7 +126,9 @@ class MainWindow : public QMainWindow {
   void showView(const QString& name);
   void chooseRunFile();
   void exportPicture();
-  base::Status saveView(const QString& path);
+  /// A stretch of the timeline; of other views, and without one, what is in sight.
+  void exportPictureOf(std::optional<TimeRange> range);
+  base::Status saveView(const QString& path, TimeRange range);
   void reportProblem(bool error, const QString& text);
   void refreshCommands();
   void refreshTitle();

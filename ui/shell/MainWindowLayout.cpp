@@ -201,17 +201,19 @@ void MainWindow::chooseRunFile() {
   }
 }
 
-base::Status MainWindow::saveView(const QString& path) {
+base::Status MainWindow::saveView(const QString& path, TimeRange range) {
   std::vector<PicturedRun> runs{{session_->model(), session_->analyser()->latest()}};
   for (std::size_t i = 0; i < compare_->runs().count(); ++i) {
     runs.push_back({compare_->runs().other(i), compare_->runs().analysed(i)});
   }
   const auto picture = viewPicture(stages_->current(), runs, QSize(stages_->width(), 0),
-                                   appearance_.theme(), session_->state()->range());
+                                   appearance_.theme(), range);
   return picture.ok() ? savePicture(picture.value(), path) : base::Status(picture.error());
 }
 
-void MainWindow::exportPicture() {
+void MainWindow::exportPicture() { exportPictureOf(std::nullopt); }
+
+void MainWindow::exportPictureOf(std::optional<TimeRange> range) {
   if (!session_) {
     return;
   }
@@ -226,7 +228,7 @@ void MainWindow::exportPicture() {
   if (QFileInfo(path).suffix().isEmpty()) {
     path += '.' + chosen.section(' ', 0, 0).toLower();
   }
-  const auto saved = saveView(path);
+  const auto saved = saveView(path, range.value_or(session_->state()->range()));
   if (saved.ok()) {
     statusBar()->showMessage(tr("Saved %1").arg(path), 8000);
   } else {

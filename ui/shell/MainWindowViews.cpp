@@ -49,6 +49,11 @@ void MainWindow::buildViews() {
 void MainWindow::wireViews() {
   const auto toTimeline = [this] { showView(QStringLiteral("timeline")); };
   connect(live_, &LiveView::timelineRequested, this, toTimeline);
+  connect(live_, &LiveView::overlapRequested, this,
+          [this] { showView(QStringLiteral("overlap")); });
+  connect(live_, &LiveView::bucketsRequested, this,
+          [this] { showView(QStringLiteral("buckets")); });
+  connect(live_, &LiveView::startRequested, this, &MainWindow::runDemo);
   connect(overlap_, &OverlapView::timelineRequested, this, toTimeline);
   connect(overlap_, &OverlapView::openRequested, this, &MainWindow::chooseRunFile);
   connect(buckets_, &BucketsView::demoRequested, this, &MainWindow::runDemo);
@@ -60,6 +65,9 @@ void MainWindow::wireViews() {
   const auto problem = [this](const QString& sentence) { reportProblem(false, sentence); };
   connect(hooksView_, &HooksView::failed, this, problem);
   connect(timeline_, &TimelineView::problem, this, problem);
+  connect(timeline_, &TimelineView::exportRangeRequested, this,
+          [this](TimeRange range) { exportPictureOf(range); });
+  connect(divergence_, &DivergenceView::timelineRequested, this, toTimeline);
   connect(compare_, &CompareView::runWanted, this, &MainWindow::chooseRunFile);
   connect(runs_, &RunsPanel::compareRequested, this, [this](const QStringList& paths) {
     if (paths.isEmpty()) {

@@ -32,19 +32,17 @@ FindLine::FindLine(QWidget* parent) : QWidget(parent) {
   };
   auto* previous = button(QStringLiteral("◀"), tr("Previous match (Shift+F3)"));
   auto* next = button(QStringLiteral("▶"), tr("Next match (F3 or Enter)"));
-  auto* all = button(tr("Find all"), tr("List all matches in the table of events"));
   auto* close = button(QStringLiteral("✕"), tr("Close (Esc)"));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 4, 3);
   row->addWidget(line_, 1);
   row->addWidget(result_);
-  for (QToolButton* tool : {previous, next, all, close}) {
+  for (QToolButton* tool : {previous, next, close}) {
     row->addWidget(tool);
   }
   connect(line_, &QLineEdit::textChanged, this, &FindLine::queryChanged);
   connect(previous, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
   connect(next, &QToolButton::clicked, this, [this] { emit goWanted(1); });
-  connect(all, &QToolButton::clicked, this, &FindLine::findAllWanted);
   connect(close, &QToolButton::clicked, this, &FindLine::closeWanted);
 }
 

@@ -29,7 +29,6 @@ class FindLine : public QWidget {
   void queryChanged(const QString& text);
   /// 1: the next match is wanted, -1: the one before.
   void goWanted(int direction);
-  void findAllWanted();
   void closeWanted();
 
  protected:

@@ -234,10 +234,7 @@ void TimelineView::fillMenu(QMenu& menu, QPointF position) {
   }
   if (span) {
     const QString query = queryFor(*span);
-    add(tr("Find all: %1").arg(query), [this, query] {
-      find(query);
-      emit findAllRequested(query);
-    });
+    add(tr("Find all: %1").arg(query), [this, query] { find(query); });
   }
   add(tr("Bookmark here"), [this, ns] { notes_.toggleBookmark(ns); });
   add(span ? tr("Note on this span…") : tr("Note here…"), [this, span, ns] {
@@ -257,16 +254,11 @@ void TimelineView::fillMenu(QMenu& menu, QPointF position) {
   add(span ? tr("Zoom to this span") : tr("Zoom here"),
       [this, span, ns] { controller_.zoomTo(span, ns); });
   if (span && controller_.onlyRank() != span->rank()) {
-    add(tr("Show rank %1 alone").arg(span->rank()), [this, rank = span->rank()] {
-      controller_.showOnlyRank(rank);
-      emit rankFilterRequested(rank);
-    });
+    add(tr("Show rank %1 alone").arg(span->rank()),
+        [this, rank = span->rank()] { controller_.showOnlyRank(rank); });
   }
   if (controller_.onlyRank()) {
-    add(tr("Show all ranks"), [this] {
-      controller_.showOnlyRank(std::nullopt);
-      emit rankFilterRequested(-1);
-    });
+    add(tr("Show all ranks"), [this] { controller_.showOnlyRank(std::nullopt); });
   }
   // The stretch that was measured, else the one in sight.
   const bool measured = controller_.measured().has_value();

@@ -56,11 +56,6 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
           [this](const QString& text) { finder_.setQuery(SpanQuery(text)); });
   connect(findLine_, &FindLine::goWanted, this, &TimelineView::goToMatch);
   connect(findLine_, &FindLine::closeWanted, this, &TimelineView::closeFind);
-  connect(findLine_, &FindLine::findAllWanted, this, [this] {
-    if (finder_.query().valid()) {
-      emit findAllRequested(finder_.query().text());
-    }
-  });
   setFocusPolicy(Qt::StrongFocus);
   canvas_->setFocusProxy(this);
   setAccessibleName(tr("Timeline"));

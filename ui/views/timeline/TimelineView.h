@@ -87,10 +87,6 @@ class TimelineView : public RunView, private CanvasClient {
   void framePainted();
   /// Notes cannot be read or saved; one sentence for the list of problems.
   void problem(const QString& sentence);
-  /// All spans that the query (SpanQuery) asks for are wanted in the table of events.
-  void findAllRequested(const QString& query);
-  /// One rank alone is looked at; -1: all of them again.
-  void rankFilterRequested(int rank);
   /// What was recorded in this stretch is wanted in a file.
   void exportRangeRequested(TimeRange range);
 

@@ -303,26 +303,18 @@ TEST_P(TimelineInteraction, AltAndArrowsGoThroughWhatWasSeen) {
 TEST_P(TimelineInteraction, TheRightButtonOpensAMenuAboutWhatLiesUnderIt) {
   open();
   const Span span = first(EventKind::kCollective);
-  QString query;
-  int rank = -2;
   TimeRange exported;
-  QObject::connect(view_.get(), &TimelineView::findAllRequested, &state_,
-                   [&](const QString& text) { query = text; });
-  QObject::connect(view_.get(), &TimelineView::rankFilterRequested, &state_,
-                   [&](int only) { rank = only; });
   QObject::connect(view_.get(), &TimelineView::exportRangeRequested, &state_,
                    [&](TimeRange range) { exported = range; });
   const QStringList texts = menu(at(span), "Find all");
   EXPECT_TRUE(texts.contains("Copy as JSON"));
   EXPECT_TRUE(texts.contains("Zoom to this span"));
-  EXPECT_EQ(query, "kind:collective bucket:0");
+  EXPECT_EQ(view_->findChild<FindLine*>()->text(), "kind:collective bucket:0");
   trigger("Esc");
 
   menu(at(span), "Show rank 0 alone");
-  EXPECT_EQ(rank, 0);
   EXPECT_EQ(view_->controller()->layout().ranks().size(), 1u);
   menu(at(span), "Show all ranks");
-  EXPECT_EQ(rank, -1);
   EXPECT_EQ(view_->controller()->layout().ranks().size(), 2u);
 
   menu(at(span), "Copy as JSON");

@@ -10,9 +10,11 @@
 #include <QStackedWidget>
 #include <QStatusBar>
 
+#include "engine/experiment/Parse.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/setup/SetupPanel.h"
 #include "ui/shell/KeyBindings.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
@@ -97,6 +99,13 @@ void MainWindow::runExperiment(const QString& path) {
     }
   }
   settings_.setExperiment(path);
+  // The runs of a sweep go one after the other through the queue of the setup.
+  if (!experiment::parseFile(path.toStdString()).sweep.empty()) {
+    setupDock_->show();
+    setupDock_->raise();
+    setup_->openAndRun(path);
+    return;
+  }
   started(controller_.start(path));
 }
 
@@ -114,7 +123,11 @@ void MainWindow::runDemo() {
 
 void MainWindow::started(const base::Result<QString>& run) {
   messages_->dismissAll();
+  setup_->queue().runStarted();
   if (!run.ok()) {
+    if (!controller_.busy()) {
+      setup_->queue().runEnded();
+    }
     const QString line = QString::fromStdString(run.error().message());
     reportProblem(true, line);
     messages_->show(kStartMessage, MessageBar::Kind::kError, line);
@@ -186,6 +199,10 @@ void MainWindow::reportProblem(bool error, const QString& text) {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!setup_->mayDiscard()) {
+    event->ignore();
+    return;
+  }
   settings_.setGeometry(saveGeometry());
   settings_.setDocks(layout_, page_ == Page::kStart ? viewDocks_ : saveState());
   keepSession();

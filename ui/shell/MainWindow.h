@@ -3,9 +3,11 @@
 #include <QMainWindow>
 #include <QString>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/trace/RunFile.h"
+#include "ui/model/Span.h"
 #include "ui/shell/Commands.h"
 #include "ui/shell/ExperimentCatalog.h"
 #include "ui/shell/Programs.h"

@@ -94,7 +94,14 @@ void MainWindow::wireViews() {
     setupDock_->setWindowTitle(dirty ? tr("Setup: %1 *").arg(title) : tr("Setup: %1").arg(title));
   });
   connect(&setup_->queue(), &RunQueue::startRequested, this, &MainWindow::runExperiment);
-  connect(&controller_, &RunController::ended, &setup_->queue(), &RunQueue::runEnded);
+  const auto free = [this] {
+    if (!controller_.busy()) {
+      setup_->queue().runEnded();
+    }
+  };
+  connect(&controller_, &RunController::ended, this, free);
+  connect(&controller_, &RunController::endedEarly, this, free);
+  connect(hookManager_, &HookManagerPanel::offeredChanged, setup_, &SetupPanel::offerHooks);
   connect(hookManager_, &HookManagerPanel::useRequested, this, [this](const QString& hook) {
     setup_->draft().setKey(*experiment::findField("hook.name"),
                            '"' + hook.toStdString() + '"');

@@ -34,6 +34,9 @@ class RunController : public QObject {
   /// Returns whether this studio started `runPath` and it has not ended.
   [[nodiscard]] bool owns(const QString& runPath) const { return children_.contains(runPath); }
 
+  /// Whether a run that this studio started goes on.
+  [[nodiscard]] bool busy() const { return !children_.empty(); }
+
  signals:
   /// The run file exists and can be opened.
   void appeared(const QString& runPath);

@@ -127,7 +127,7 @@ TEST(StepTimesTest, ExposesWhatAHookDoesAroundAStepAndNotWhatItDoesForABucket) {
     run.addCollective(0, 8'200, 8'800, 0);  // in the optimizer's phase
     run.add(0, EventKind::kHookCommunicate, 8'200, 8'800);
     run.data.spans.back().bucket = aroundStep ? trace::kNoBucket : std::uint16_t{3};
-    EXPECT_EQ(isAnalysed(run.data.spans.back()), aroundStep) << "read from a file";
+    EXPECT_TRUE(isAnalysed(run.data.spans.back())) << "read from a file";
     EXPECT_NEAR(only(run).exposedMs, aroundStep ? 0.6 : 0.0, 1e-9);
     EXPECT_EQ(only(run).overlapPercent, aroundStep ? 0.0 : 100.0);
   }

@@ -175,6 +175,11 @@ void HookForm::describe(Level& level) {
   level.box->layout()->addWidget(level.told);
 }
 
+void HookForm::setOffered(const QStringList& hooks) {
+  allowed_ = hooks;
+  refresh();
+}
+
 void HookForm::refresh() {
   std::size_t depth = 1;
   std::string prefix = "hook.inner.";
@@ -191,7 +196,12 @@ void HookForm::refresh() {
   while (levels_.size() < depth) {
     addLevel();
   }
-  const QStringList names = catalog_.hookNames();
+  QStringList names = catalog_.hookNames();
+  if (allowed_) {
+    names.removeIf([this](const QString& name) {
+      return catalog_.find(name.toStdString()) != nullptr && !allowed_->contains(name);
+    });
+  }
   for (Level& level : levels_) {
     const bool known = infoAt(level.prefix) != nullptr;
     if (hookAt(level.prefix) != level.hook || known != level.known) {

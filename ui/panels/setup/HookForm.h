@@ -3,6 +3,7 @@
 #include <QString>
 #include <QStringList>
 #include <QWidget>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ class HookForm : public QWidget {
   /// Both outlive the form.
   HookForm(SetupDraft& draft, const HookCatalog& catalog, QWidget* parent = nullptr);
 
+  /// Hooks of plugins that are to be offered, as the hook manager has them; before this, all.
+  void setOffered(const QStringList& hooks);
   /// Shows the draft and what is known of its plugins.
   void refresh();
   /// Hides what does not match, all when `needle` is empty; returns how many are left.
@@ -63,6 +66,7 @@ class HookForm : public QWidget {
   QVBoxLayout* layout_ = nullptr;
   QPushButton* addInner_ = nullptr;
   QPushButton* removeInner_ = nullptr;
+  std::optional<QStringList> allowed_;  // of plugins; nothing: all
   QStringList offered_;
   QString needle_;
   bool advanced_ = false;

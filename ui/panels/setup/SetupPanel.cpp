@@ -83,6 +83,8 @@ void SetupPanel::openAndRun(const QString& path) {
   }
 }
 
+void SetupPanel::offerHooks(const QStringList& hooks) { hookForm_->setOffered(hooks); }
+
 void SetupPanel::newExperiment() {
   if (mayDiscard()) {
     draft_.begin();

@@ -69,6 +69,8 @@ class SetupPanel : public QWidget {
   void queueRun();
   void undo() { draft_.undo(); }
   void redo() { draft_.redo(); }
+  /// The hooks of plugins that are usable and not disabled: others are not offered.
+  void offerHooks(const QStringList& hooks);
   /// Puts the cursor into the field that filters keys.
   void find();
   /// Shows a key of the form and puts the cursor there.

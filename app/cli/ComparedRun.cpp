@@ -23,10 +23,18 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
     }
     trace::RunUpdate& update = polled.value();
     more = update.spans.size() == kBatch;
-    run.info = update.info ? std::move(*update.info) : std::move(run.info);
-    ranks = update.ranks ? std::move(*update.ranks) : std::move(ranks);
-    run.data.tracks = update.tracks ? std::move(*update.tracks) : std::move(run.data.tracks);
-    run.data.layouts = update.layouts ? std::move(*update.layouts) : std::move(run.data.layouts);
+    if (update.info) {
+      run.info = std::move(*update.info);
+    }
+    if (update.ranks) {
+      ranks = std::move(*update.ranks);
+    }
+    if (update.tracks) {
+      run.data.tracks = std::move(*update.tracks);
+    }
+    if (update.layouts) {
+      run.data.layouts = std::move(*update.layouts);
+    }
     run.data.clock = update.clock.value_or(run.data.clock);
     for (const trace::MetricRow& metric : update.metrics) {
       metrics[metric.name][metric.rank] = metric.value;

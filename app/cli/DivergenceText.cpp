@@ -46,10 +46,14 @@ std::string replicasText(const RunReport& report) {
   }
   if (!divergence.consensus.empty()) {
     const analysis::ConsensusSample& last = divergence.consensus.back();
-    text += last.spread == 0
-                ? fmt::format("; equal again at step {}", last.step)
-                : fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
-                              100 * divergence.consensusRelativeError, last.step);
+    if (last.step != replicas.steps.back() || last.ranks.size() != replicas.ranks.size()) {
+      text += fmt::format("; at step {} not all are known and finite", replicas.steps.back());
+    } else if (last.spread == 0) {
+      text += fmt::format("; equal again at step {}", last.step);
+    } else {
+      text += fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
+                          100 * divergence.consensusRelativeError, last.step);
+    }
   }
   return text;
 }

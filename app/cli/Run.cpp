@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -51,23 +52,41 @@ fs::path untaken(const std::string& stem) {
 }
 
 /// Returns runs/<name>-<UTC stamp>.lockstep, in a sweep runs/<name>-<what is varied>-<UTC stamp>.
-fs::path freshRunFile(const std::string& name, const std::string& label) {
+fs::path freshRunFile(const std::string& name, const std::string& part) {
   std::string stem;
   for (const char c : name) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
     stem += plain ? c : '-';
   }
-  if (!label.empty()) {
-    stem += '-' + experiment::fileNamePart(label);
+  if (!part.empty()) {
+    stem += '-' + part;
   }
   return untaken(fmt::format("runs/{}-{}", stem, utcStamp()));
 }
 
 /// Returns the run file of one run of a sweep beside the path that was asked for.
-fs::path besides(const fs::path& out, const std::string& label) {
+fs::path besides(const fs::path& out, const std::string& part) {
   const bool suffixed = out.extension() == ".lockstep";
   const fs::path stem = suffixed ? out.parent_path() / out.stem() : out;
-  return stem.string() + '-' + experiment::fileNamePart(label) + ".lockstep";
+  return stem.string() + '-' + part + ".lockstep";
+}
+
+/// Returns a part of a file's name for each run of a sweep: what is varied in it, and its number
+/// where that is too long for a name or would be the same for two.
+std::vector<std::string> fileNameParts(const experiment::SweptExperiment& swept) {
+  constexpr std::size_t kLongest = 120;
+  std::vector<std::string> parts;
+  std::map<std::string, int> uses;
+  for (const auto& run : swept.runs) {
+    parts.push_back(experiment::fileNamePart(run.label).substr(0, kLongest));
+    ++uses[parts.back()];
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (uses[parts[i]] > 1 || parts[i].size() == kLongest) {
+      parts[i] += fmt::format("-{}", i + 1);
+    }
+  }
+  return parts;
 }
 
 struct RunEnd {
@@ -127,6 +146,7 @@ int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
   const std::string name = swept.runs.front().parsed.experiment.name;
   swept.nameRuns(fmt::format("{} {}", name, utcStamp()));
   const std::size_t count = swept.runs.size();
+  const std::vector<std::string> parts = fileNameParts(swept);
   std::size_t done = 0;
   std::size_t failed = 0;
   int exitCode = 0;
@@ -134,8 +154,8 @@ int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
     fmt::print("[\n");
   }
   for (auto& run : swept.runs) {
-    const fs::path runFile = arguments.out.empty() ? freshRunFile(name, run.label)
-                                                   : besides(arguments.out, run.label);
+    const fs::path runFile = arguments.out.empty() ? freshRunFile(name, parts[done])
+                                                   : besides(arguments.out, parts[done]);
     if (!arguments.quiet && !arguments.json) {
       fmt::print("{}run {} of {}: {}\n", done == 0 ? "" : "\n", done + 1, count, run.label);
       std::fflush(stdout);

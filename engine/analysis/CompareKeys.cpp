@@ -33,6 +33,8 @@ std::vector<DifferingKey> differingKeys(const std::vector<std::string>& experime
     byRun.push_back(experiment::writtenKeys(toml));
     byRun.back().erase("name");
     byRun.back().erase("shows");
+    byRun.back().erase("sweep.group");
+    byRun.back().erase("sweep.run");
     for (const auto& [key, value] : byRun.back()) {
       order.emplace(placeOf(key), key);
     }

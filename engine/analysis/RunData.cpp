@@ -62,23 +62,25 @@ void takeSamples(trace::RunUpdate& update, RunData& data) {
                [](const trace::MetricRow& metric) { return metric.name == "loss"; });
 }
 
-base::Result<RunData> readRunData(trace::RunFileReader& reader) {
-  constexpr std::size_t kSpansAtOnce = 200'000;
+base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t spansAtOnce) {
   RunData data;
   while (true) {
-    auto polled = reader.poll(kSpansAtOnce);
+    auto polled = reader.poll(spansAtOnce);
     if (!polled.ok()) {
       return polled.error();
     }
     trace::RunUpdate& update = polled.value();
-    data.tracks = update.tracks.has_value() ? std::move(*update.tracks) : std::move(data.tracks);
-    data.layouts =
-        update.layouts.has_value() ? std::move(*update.layouts) : std::move(data.layouts);
+    if (update.tracks) {
+      data.tracks = std::move(*update.tracks);
+    }
+    if (update.layouts) {
+      data.layouts = std::move(*update.layouts);
+    }
     data.clock = update.clock.value_or(data.clock);
     takeSamples(update, data);
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data.spans),
                  isAnalysed);
-    if (update.spans.size() < kSpansAtOnce) {
+    if (update.spans.size() < spansAtOnce) {
       return data;
     }
   }

@@ -30,6 +30,8 @@ void takeSamples(trace::RunUpdate& update, RunData& data);
 bool isAnalysed(const trace::SpanRow& span);
 
 /// Reads what a run file holds now, and keeps only what is analysed.
-base::Result<RunData> readRunData(trace::RunFileReader& reader);
+/// `spansAtOnce` at a time.
+base::Result<RunData> readRunData(trace::RunFileReader& reader,
+                                  std::size_t spansAtOnce = 200'000);
 
 }  // namespace lockstep::analysis

@@ -45,7 +45,9 @@ struct Rank {
 
   [[nodiscard]] const BucketTimes* bucket(std::uint32_t step, std::uint16_t bucket) const {
     const auto at = buckets.find({step, bucket});
-    return at == buckets.end() || at->second.launchedTicks == 0 ? nullptr : &at->second;
+    const bool whole = at != buckets.end() && at->second.readyTicks != 0 &&
+                       at->second.launchedTicks != 0;  // events of it may be lost
+    return whole ? &at->second : nullptr;
   }
   /// The earlier bucket that `bucket` stood behind: it became ready after it, and last of all.
   [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const {

@@ -48,8 +48,8 @@ struct ReducerOptions {
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
-  /// In each so manieth step, counted from 0, this rank's gradients are measured as they go into
-  /// their buckets, and a GradientsMessage tells the recorder, if there is one. 0: never.
+  /// In each so manieth step, counted from 0, or the next one that reduces, this rank's gradients
+  /// are measured as they go into their buckets, and a GradientsMessage tells the recorder, if there is one. 0: never.
   std::int64_t gradientCheckEvery = 0;
 };
 
@@ -210,7 +210,7 @@ class Reducer {
   void takeUnused();
   void copyIn(std::size_t index, Bucket& bucket, const Place& place, bool shares);
   void checkSparse(std::size_t index) const;
-  [[nodiscard]] bool checksGradients() const;
+  [[nodiscard]] bool checksGradients();
   void tally(std::size_t index, const Bucket& bucket, const Place& place, bool shares);
   void sendTallies();
   void queueRecordedReduction();
@@ -295,6 +295,7 @@ class Reducer {
   bool warnedUnexpected_ = false;
   bool warnedHigherOrder_ = false;
   bool accumulated_ = false;  // a gradient came since a forward under no_sync
+  std::optional<std::int64_t> reducedPeriod_;  // of gradientCheckEvery, at the last reduction
   std::vector<GradientTally> tallies_;  // by bucket, then the deferred; none: not in this step
   DdpTimes times_;
   std::string failure_;

@@ -220,9 +220,16 @@ void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool
   tally(index, bucket, place, shares);
 }
 
-bool Reducer::checksGradients() const {
-  return options_.gradientCheckEvery > 0 && step_ % options_.gradientCheckEvery == 0 &&
-         lane_.enabled();
+bool Reducer::checksGradients() {
+  const std::int64_t every = options_.gradientCheckEvery;
+  if (every <= 0) {
+    return false;
+  }
+  // With accumulation, a step that is due may reduce nothing: the next one that does stands in.
+  const std::int64_t period = step_ / every;
+  const bool due = step_ % every == 0 || (reducedPeriod_ && *reducedPeriod_ != period);
+  reducedPeriod_ = period;
+  return due && lane_.enabled();
 }
 
 void Reducer::tally(std::size_t index, const Bucket& bucket, const Place& place, bool shares) {

@@ -93,8 +93,7 @@ class Builder {
         return;
       }
     }
-    overridden_.insert(key);
-    entries_.insert_or_assign(key, std::move(entry));
+    overrideWith(std::move(entry));
   }
 
   /// The run of the sweep to build: which of its values each key has.
@@ -209,8 +208,7 @@ class Builder {
     for (std::size_t i = 0; i < sweep_.size(); ++i) {
       const detail::SweepEntry& axis = sweep_[i];
       const std::size_t chosen = i < choice_.size() ? choice_[i] : 0;
-      entries_.insert_or_assign(axis.key, axis.values[chosen]);
-      overridden_.insert(axis.key);
+      overrideWith(axis.values[chosen]);
       SweepAxis& told = axes_.emplace_back(SweepAxis{axis.key, {}});
       for (const Entry& value : axis.values) {
         told.values.push_back(detail::format(value.value));
@@ -230,9 +228,20 @@ class Builder {
     replace("train.epochs", "train.steps");
   }
 
+  /// Puts a value in the place of the file's.
+  void overrideWith(Entry entry) {
+    if (entry.key == "hook.name") {
+      const auto written = entries_.find(entry.key);
+      hookChanged_ = written == entries_.end() ||
+                     detail::format(written->second.value) != detail::format(entry.value);
+    }
+    overridden_.insert(entry.key);
+    entries_.insert_or_assign(entry.key, std::move(entry));
+  }
+
   /// Another hook as an override does not get what the file tells its own.
   void settleHook() {
-    if (!overridden_.contains("hook.name")) {
+    if (!overridden_.contains("hook.name") || !hookChanged_) {
       return;
     }
     std::erase_if(entries_, [this](const auto& entry) {
@@ -397,6 +406,7 @@ class Builder {
   std::vector<SweepAxis> axes_;
   std::set<std::string> strangeLists_;  ///< reported once each
   std::set<std::string> overridden_;
+  bool hookChanged_ = false;  // an override names another hook than the file
   Experiment experiment_;
 };
 

@@ -37,6 +37,7 @@ std::optional<quint64> titleKey(const Span& span) {
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
     case EventKind::kMarkedUnused:
     case EventKind::kParallelApply:
       return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;

@@ -8,6 +8,7 @@
 #include "engine/base/Check.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/Icons.h"
+#include "ui/shell/KeyBindings.h"
 #include "ui/shell/Stages.h"
 
 namespace lockstep::ui {
@@ -75,7 +76,13 @@ Commands::Commands(QWidget* parent, const Stages& stages)
                         {QKeySequence(Qt::CTRL | static_cast<Qt::Key>(Qt::Key_1 + views.size()))});
     action->setData(name);
     views.append(action);
-    if (const auto own = stages.view(name)->viewActions(); !own.isEmpty()) {
+    const auto own = stages.view(name)->viewActions();
+    for (QAction* one : own) {
+      if (one->objectName().isEmpty()) {  // what the settings know its keys by
+        one->setObjectName(name + '.' + KeyBindings::idOf(one));
+      }
+    }
+    if (!own.isEmpty()) {
       ofViews.push_back({stages.titleOf(name), own});
     }
   }

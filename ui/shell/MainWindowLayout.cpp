@@ -203,11 +203,12 @@ void MainWindow::chooseRunFile() {
 
 base::Status MainWindow::saveView(const QString& path, TimeRange range) {
   std::vector<PicturedRun> runs{{session_->model(), session_->analyser()->latest()}};
-  for (std::size_t i = 0; i < compare_->runs().count(); ++i) {
-    runs.push_back({compare_->runs().other(i), compare_->runs().analysed(i)});
+  if (stages_->currentView() == compare_ && compare_->runs().count() > 0) {
+    const std::size_t other = compare_->other() - 1;
+    runs.push_back({compare_->runs().other(other), compare_->runs().analysed(other)});
   }
   const auto picture = viewPicture(stages_->current(), runs, QSize(stages_->width(), 0),
-                                   appearance_.theme(), range);
+                                   appearance_.theme(), range, session_->state()->iteration());
   return picture.ok() ? savePicture(picture.value(), path) : base::Status(picture.error());
 }
 

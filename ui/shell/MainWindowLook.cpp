@@ -68,9 +68,16 @@ void MainWindow::resetLayout() {
 void MainWindow::setScale(int percent) {
   settings_.setScale(percent);
   const MessageBar::Button again{tr("Start again now"), [this] {
-                                   close();
-                                   QProcess::startDetached(QApplication::applicationFilePath(),
-                                                           QApplication::arguments().mid(1));
+                                   if (!close()) {
+                                     return;  // unsaved changes
+                                   }
+                                   QProcess next;
+                                   auto environment = QProcessEnvironment::systemEnvironment();
+                                   environment.remove(QStringLiteral("QT_SCALE_FACTOR"));
+                                   next.setProcessEnvironment(environment);
+                                   next.setProgram(QApplication::applicationFilePath());
+                                   next.setArguments(QApplication::arguments().mid(1));
+                                   next.startDetached();
                                  }};
   messages_->show(QStringLiteral("scale"), MessageBar::Kind::kInfo,
                   tr("Everything is drawn at %1 % from the next start on; runs go on meanwhile.")

@@ -101,6 +101,8 @@ void MainWindow::wireViews() {
   };
   connect(&controller_, &RunController::ended, this, free);
   connect(&controller_, &RunController::endedEarly, this, free);
+  connect(&setup_->draft(), &SetupDraft::changed, this,
+          [this] { hookManager_->setExperiment(setup_->draft().path()); });
   connect(hookManager_, &HookManagerPanel::offeredChanged, setup_, &SetupPanel::offerHooks);
   connect(hookManager_, &HookManagerPanel::useRequested, this, [this](const QString& hook) {
     setup_->draft().setKey(*experiment::findField("hook.name"),

@@ -16,31 +16,32 @@ namespace lockstep::ui {
 namespace {
 
 using Runs = std::vector<PicturedRun>;
-using Draw = std::function<Picture(const Runs&, QSize, Theme)>;
+using Step = std::optional<std::uint32_t>;
+using Draw = std::function<Picture(const Runs&, QSize, Theme, Step)>;
 
 const std::map<QString, Draw>& analysedViews() {
   static const std::map<QString, Draw> views{
       {QStringLiteral("live"),
-       [](const Runs& runs, QSize size, Theme theme) {
+       [](const Runs& runs, QSize size, Theme theme, Step) {
          return livePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("buckets"),
-       [](const Runs& runs, QSize size, Theme theme) {
-         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme);
+       [](const Runs& runs, QSize size, Theme theme, Step step) {
+         return bucketsPicture(*runs[0].model, runs[0].analysed.get(), size, theme, step);
        }},
       {QStringLiteral("overlap"),
-       [](const Runs& runs, QSize size, Theme theme) {
+       [](const Runs& runs, QSize size, Theme theme, Step) {
          return overlapPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
       {QStringLiteral("divergence"),
-       [](const Runs& runs, QSize size, Theme theme) {
+       [](const Runs& runs, QSize size, Theme theme, Step) {
          return divergencePicture(*runs[0].model, runs[0].analysed, size, theme);
        }},
       {QStringLiteral("hooks"),
-       [](const Runs& runs, QSize size, Theme theme) {
+       [](const Runs& runs, QSize size, Theme theme, Step) {
          return hooksPicture(*runs[0].model, *runs[0].analysed, size, theme);
        }},
-      {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme) {
+      {QStringLiteral("compare"), [](const Runs& runs, QSize size, Theme theme, Step) {
          return comparePicture(*runs[0].model, *runs[0].analysed, *runs[1].model, *runs[1].analysed,
                                size, theme);
        }}};
@@ -62,7 +63,8 @@ QStringList picturedViews() {
 int runsOfPicture(const QString& view) { return view == QStringLiteral("compare") ? 2 : 1; }
 
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
-                                  QSize size, Theme theme, std::optional<TimeRange> range) {
+                                  QSize size, Theme theme, std::optional<TimeRange> range,
+                                  Step step) {
   const auto refused = [&](const std::string& why) {
     return base::Error{base::ExitCode::kBadInput, why, view.toStdString()};
   };
@@ -75,7 +77,8 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
   if (runs.size() < needed) {
     return refused("its picture needs " + std::to_string(needed) + " runs");
   }
-  for (const PicturedRun& run : runs) {
+  for (std::size_t i = 0; i < needed; ++i) {
+    const PicturedRun& run = runs[i];
     const std::string file = run.model->path().string();
     if (run.model->spanCount() == 0) {
       return base::Error{base::ExitCode::kBadInput, "this run holds no events to draw", file};
@@ -85,7 +88,7 @@ base::Result<Picture> viewPicture(const QString& view, const std::vector<Picture
     }
   }
   return view == kTimeline ? timelinePicture(*runs[0].model, size, theme, range)
-                           : analysed->second(runs, size, theme);
+                           : analysed->second(runs, size, theme, step);
 }
 
 }  // namespace lockstep::ui

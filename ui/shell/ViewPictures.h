@@ -3,6 +3,7 @@
 #include <QSize>
 #include <QString>
 #include <QStringList>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,10 +29,11 @@ QStringList picturedViews();
 int runsOfPicture(const QString& view);
 
 /// Draws a view of loaded runs; a height of 0 takes what the view needs. `range` is for the
-/// timeline alone. [ui-thread]
+/// timeline alone, `step` for the buckets. [ui-thread]
 /// Errors: no such view, too few runs, a run without events or one that could not be analysed.
 base::Result<Picture> viewPicture(const QString& view, const std::vector<PicturedRun>& runs,
                                   QSize size, Theme theme,
-                                  std::optional<TimeRange> range = std::nullopt);
+                                  std::optional<TimeRange> range = std::nullopt,
+                                  std::optional<std::uint32_t> step = std::nullopt);
 
 }  // namespace lockstep::ui

@@ -188,6 +188,14 @@ TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
   const auto data = readRunData(*reader.value());
   ASSERT_TRUE(data.ok()) << data.error().message();
   const RunAnalysis analysis = analyse(data.value());
+  auto again = trace::RunFileReader::open(folder / "run.lockstep");
+  ASSERT_TRUE(again.ok()) << again.error().message();
+  const auto piecewise = readRunData(*again.value(), 2);
+  ASSERT_TRUE(piecewise.ok()) << piecewise.error().message();
+  EXPECT_EQ(piecewise.value().tracks.size(), data.value().tracks.size());
+  EXPECT_EQ(piecewise.value().layouts.size(), data.value().layouts.size());
+  EXPECT_EQ(piecewise.value().spans.size(), data.value().spans.size());
+  EXPECT_FALSE(piecewise.value().tracks.empty());
   std::filesystem::remove_all(folder);
   // Steps of 0.49 ms, of which step 2 of rank 0 is measured; on rank 1 it has a gap.
   EXPECT_EQ(analysis.warmUp.firstMeasured, 2);

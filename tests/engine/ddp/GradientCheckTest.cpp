@@ -134,6 +134,25 @@ TEST(GradientChecksTest, FindsTheRankWhoseGradientsHoldANanBeforeAllDo) {
   });
 }
 
+TEST(GradientChecksTest, AreMadeInTheNextStepThatReducesWhereTheOneThatIsDueDoesNot) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    DdpOptions options = test::withCaps(40, 100);
+    options.tracer = &recording.tracer();
+    options.gradientCheckEvery = 10;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    DistributedDataParallel ddp(net, group, options);
+    for (const std::uint32_t step : {3, 7, 11, 15, 19, 23}) {  // as with ddp.sync_every = 4
+      ddp.setStep(step);
+      ddp.forward<Net>(at::ones({2, 4})).sum().backward();
+    }
+    const auto messages = gradientsOf(recording);
+    ASSERT_EQ(messages.size(), 2u);
+    EXPECT_EQ(messages[0].step, 11u);
+    EXPECT_EQ(messages[1].step, 23u);
+  });
+}
+
 TEST(GradientChecksTest, SaysNothingWithoutACapture) {
   test::runRanksWell(2, [](auto group) {
     Recording recording;

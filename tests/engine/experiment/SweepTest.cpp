@@ -156,6 +156,15 @@ TEST(Sweep, ParseFileTakesTheFirstOfItsRuns) {
   EXPECT_THAT(expandFile("/no/such.toml").mistakes, SizeIs(1));
 }
 
+TEST(Sweep, OfHooksLeavesTheFilesOwnHookItsParameters) {
+  const auto swept = expand(
+      "[hook]\nname = \"topk\"\ndensity = 0.05\n"
+      "[sweep]\n\"hook.name\" = [\"allreduce\", \"topk\"]\n");
+  ASSERT_THAT(swept.runs, SizeIs(2));
+  EXPECT_EQ(swept.runs[0].parsed.written.count("hook.density"), 0u);
+  EXPECT_EQ(swept.runs[1].parsed.written.count("hook.density"), 1u);
+}
+
 TEST(Sweep, ALabelIsAPartOfAFileName) {
   EXPECT_EQ(fileNamePart("bucket_cap_mb=0.5, hook=topk"), "bucket_cap_mb=0.5,hook=topk");
   EXPECT_EQ(fileNamePart("layers=[784, 10]"), "layers=784,10");

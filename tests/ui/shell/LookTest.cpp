@@ -176,7 +176,7 @@ TEST_F(LookTest, StagesAreReachedByTheirTabsAndKeys) {
   auto* tabs = find<QTabBar>("stageTabs");
   ASSERT_EQ(tabs->count(), stages->names().size());
   for (int i = 0; i < tabs->count(); ++i) {
-    const QPoint at = tabs->mapToGlobal(tabs->tabRect(i).center());
+    const QPoint at = tests::middleOf(tabs, [&] { return tabs->tabRect(i); });
     input_.click(at.x(), at.y());
     EXPECT_TRUE(waitUntil([&] { return stages->current() == stages->names()[i]; }));
     EXPECT_TRUE(waitUntil([&] { return stages->currentView()->isVisible(); }));

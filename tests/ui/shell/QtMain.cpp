@@ -17,6 +17,8 @@ int main(int argc, char** argv) {
   const lockstep::support::TemporaryFolder home;  // nobody's settings are read or changed
   setenv("XDG_CONFIG_HOME", home.path().c_str(), 1);
   setenv("XDG_DATA_HOME", home.path().c_str(), 1);
+  setenv("XDG_CACHE_HOME", home.path().c_str(), 1);
+  unsetenv("LOCKSTEP_HOOKS");
   setenv("XDG_RUNTIME_DIR", home.path().c_str(), 1);
   setenv("LOCKSTEP_RENDERER", "raster", 1);
   const lockstep::tests::XServer server(lockstep::tests::kScreenWidth,

@@ -63,6 +63,7 @@ bool SetupPanel::mayDiscard() {
 }
 
 bool SetupPanel::open(const QString& path) {
+  runWhenKnown_ = false;
   if (!mayDiscard()) {
     return false;
   }
@@ -86,6 +87,7 @@ void SetupPanel::openAndRun(const QString& path) {
 void SetupPanel::offerHooks(const QStringList& hooks) { hookForm_->setOffered(hooks); }
 
 void SetupPanel::newExperiment() {
+  runWhenKnown_ = false;
   if (mayDiscard()) {
     draft_.begin();
   }

@@ -78,8 +78,10 @@ void CompareView::clearOthers() {
 }
 
 void CompareView::setOtherRuns(const QStringList& paths) {
-  recentPaths_ = paths;
-  showRecent();
+  if (recentPaths_ != paths) {  // an open list of choices stays as it is
+    recentPaths_ = paths;
+    showRecent();
+  }
 }
 
 QString CompareView::message() const {

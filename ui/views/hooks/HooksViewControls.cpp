@@ -173,8 +173,10 @@ void HooksView::makeActions() {
 }
 
 void HooksView::setOtherRuns(const QStringList& paths) {
-  otherRuns_ = paths;
-  fillOthers();
+  if (otherRuns_ != paths) {  // an open list of choices stays as it is
+    otherRuns_ = paths;
+    fillOthers();
+  }
 }
 
 void HooksView::fillOthers() {

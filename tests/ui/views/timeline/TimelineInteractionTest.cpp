@@ -7,6 +7,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
+#include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/TimelineOverview.h"
 
 namespace lockstep::ui {

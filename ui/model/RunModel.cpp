@@ -221,7 +221,7 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
     news = true;
   }
   for (const trace::MetricRow& row : update.metrics) {
-    metrics_[row.name][row.rank].push_back({row.step, row.ticks, row.value});
+    counters_.add(row.name, row.rank, {row.step, row.ticks, row.value});
   }
   log_.insert(log_.end(), update.log.begin(), update.log.end());
   problems_.insert(problems_.end(), update.problems.begin(), update.problems.end());

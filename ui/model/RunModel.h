@@ -18,6 +18,7 @@
 #include "engine/base/Clock.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/ActivityBins.h"
+#include "ui/model/Counters.h"
 #include "ui/model/Meetings.h"
 #include "ui/model/Span.h"
 #include "ui/model/SpanStore.h"
@@ -27,13 +28,6 @@ class QTimer;
 namespace lockstep::ui {
 
 class RunReader;
-
-/// One value of a metric on one rank.
-struct MetricPoint {
-  std::uint32_t step = 0;
-  std::uint64_t ticks = 0;  ///< RunModel::toNs gives the time
-  double value = 0;
-};
 
 /// One iteration of one rank, from its `step` span.
 struct StepSpan {
@@ -98,9 +92,11 @@ class RunModel : public QObject {
   [[nodiscard]] std::optional<std::uint32_t> rebuildStep() const;
 
   /// Names of the metrics that have values: "loss", "test_accuracy", counters.
-  [[nodiscard]] std::vector<std::string> metricNames() const;
-  /// The series of one metric on one rank, in the order of arrival; empty when there is none.
+  [[nodiscard]] std::vector<std::string> metricNames() const { return counters_.names(); }
+  /// The series of one metric on one rank, by time; empty when there is none.
   [[nodiscard]] const std::vector<MetricPoint>& metric(const std::string& name, int rank) const;
+  /// The same with what is known of any stretch of them.
+  [[nodiscard]] const Counters& counters() const { return counters_; }
   [[nodiscard]] const std::vector<trace::LogRow>& log() const { return log_; }
   [[nodiscard]] const std::vector<trace::ProblemRow>& problems() const { return problems_; }
 
@@ -207,7 +203,7 @@ class RunModel : public QObject {
   std::vector<trace::SpanRow> homeless_;  // spans whose track is not known yet
   std::vector<trace::ParametersMessage::Parameter> parameters_;
   std::vector<trace::BucketsMessage> layouts_;
-  std::map<std::string, std::map<int, std::vector<MetricPoint>>> metrics_;
+  Counters counters_;
   std::vector<trace::LogRow> log_;
   std::vector<trace::ProblemRow> problems_;
 

@@ -50,22 +50,10 @@ std::optional<std::uint32_t> RunModel::rebuildStep() const {
   return std::nullopt;
 }
 
-std::vector<std::string> RunModel::metricNames() const {
-  std::vector<std::string> names;
-  for (const auto& [name, series] : metrics_) {
-    names.push_back(name);
-  }
-  return names;
-}
-
 const std::vector<MetricPoint>& RunModel::metric(const std::string& name, int rank) const {
   static const std::vector<MetricPoint> kNone;
-  const auto byRank = metrics_.find(name);
-  if (byRank == metrics_.end()) {
-    return kNone;
-  }
-  const auto series = byRank->second.find(rank);
-  return series == byRank->second.end() ? kNone : series->second;
+  const CounterSeries* series = counters_.find(name, rank);
+  return series == nullptr ? kNone : series->points();
 }
 
 double RunModel::toNs(std::uint64_t ticks) const {

@@ -70,6 +70,9 @@ class ViewState::Change : public QUndoCommand {
     if (to.colourBy != from.colourBy) {
       next.colourBy = to.colourBy;
     }
+    if (to.counters != from.counters) {
+      next.counters = to.counters;
+    }
     state_->apply(next);
   }
 
@@ -102,6 +105,9 @@ void ViewState::apply(const Values& next) {
   }
   if (before.colourBy != next.colourBy) {
     emit colourByChanged();
+  }
+  if (before.counters != next.counters) {
+    emit countersChanged();
   }
 }
 
@@ -194,6 +200,23 @@ void ViewState::setColourBy(ColourBy colourBy) {
   Values next = values_;
   next.colourBy = colourBy;
   push(tr("colour otherwise"), next, kNoMerge);
+}
+
+QStringList ViewState::usualCounters() {
+  const auto named = [](trace::CounterId id) {
+    const std::string_view name = trace::name(id);
+    return QString::fromLatin1(name.data(), static_cast<qsizetype>(name.size()));
+  };
+  return {named(trace::CounterId::kResidentBytes), named(trace::CounterId::kCpuPercent)};
+}
+
+void ViewState::setCounters(const QStringList& names) {
+  if (names == values_.counters) {
+    return;
+  }
+  Values next = values_;
+  next.counters = names;
+  push(tr("show other counters"), next, kNoMerge);
 }
 
 void ViewState::setFollowLive(bool follow) {

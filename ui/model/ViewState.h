@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <QStringList>
 #include <QUndoStack>
 #include <cstdint>
 #include <optional>
@@ -13,8 +14,8 @@ namespace lockstep::ui {
 enum class ColourBy { kPhase, kBucket, kHook, kWait };
 
 /// What all views of one run share: visible time, the time that statistics are about, selection,
-/// hover, colouring, following. Views read it and change it through its verbs; changes of range,
-/// filter, selection and colouring can be undone. [ui-thread]
+/// hover, colouring, counters, following. Views read it and change it through its verbs; changes of
+/// range, filter, selection, colouring and counters can be undone. [ui-thread]
 class ViewState : public QObject {
   Q_OBJECT
 
@@ -22,6 +23,9 @@ class ViewState : public QObject {
   /// How a change of the range enters the undo stack. Consecutive zooms (or pans, or drags)
   /// within a second are one entry; kSilent leaves the stack alone, for following a live run.
   enum class RangeChange { kJump, kZoom, kPan, kSilent };
+
+  /// The counters that are plotted until somebody chooses: memory and processor.
+  static QStringList usualCounters();
 
   /// The narrowest range that can be shown.
   static constexpr double kMinimumRangeNs = 10.0;
@@ -35,6 +39,8 @@ class ViewState : public QObject {
   [[nodiscard]] const std::optional<Span>& selection() const { return values_.selection; }
   [[nodiscard]] const std::optional<Span>& hovered() const { return hovered_; }
   [[nodiscard]] ColourBy colourBy() const { return values_.colourBy; }
+  /// The counters that the timeline plots under each rank, by their names in the run file.
+  [[nodiscard]] const QStringList& counters() const { return values_.counters; }
   [[nodiscard]] bool followsLive() const { return followLive_; }
   /// The iteration at the middle of the visible range, set by the timeline; nothing before the
   /// first one.
@@ -50,6 +56,7 @@ class ViewState : public QObject {
   void clearSelection() { select(std::nullopt); }
   void setHovered(const std::optional<Span>& span);
   void setColourBy(ColourBy colourBy);
+  void setCounters(const QStringList& names);
   void setFollowLive(bool follow);
   void setIteration(std::optional<std::uint32_t> iteration);
 
@@ -69,6 +76,7 @@ class ViewState : public QObject {
   void selectionChanged();
   void hoveredChanged();
   void colourByChanged();
+  void countersChanged();
   void followLiveChanged(bool follow);
   void iterationChanged();
 
@@ -78,6 +86,7 @@ class ViewState : public QObject {
     std::optional<TimeRange> filter;
     std::optional<Span> selection;
     ColourBy colourBy = ColourBy::kPhase;
+    QStringList counters = usualCounters();
   };
   class Change;
 

@@ -156,5 +156,21 @@ TEST(ViewState, ForgetsEverythingOnReset) {
   EXPECT_FALSE(state.undoStack().canUndo());
 }
 
+TEST(ViewState, TheChoiceOfCountersIsUndoneAndForgottenWithTheRun) {
+  ViewState state;
+  EXPECT_EQ(state.counters(), (QStringList{"resident_bytes", "cpu_percent"}));
+  int changes = 0;
+  QObject::connect(&state, &ViewState::countersChanged, [&] { ++changes; });
+  state.setCounters({"loss"});
+  state.setCounters({"loss"});
+  EXPECT_EQ(state.counters(), QStringList{"loss"});
+  EXPECT_EQ(changes, 1);
+  state.undoStack().undo();
+  EXPECT_EQ(state.counters(), ViewState::usualCounters());
+  state.undoStack().redo();
+  state.reset();
+  EXPECT_EQ(state.counters(), ViewState::usualCounters());
+}
+
 }  // namespace
 }  // namespace lockstep::ui

@@ -1,0 +1,198 @@
+#include "ui/model/CounterFacts.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kKibi = 1024;
+constexpr std::array<const char*, 5> kBinaryUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("CounterFacts", text);
+}
+
+// Values of DDP's own logger (engine/trace/FORMAT.md).
+CounterFacts ofDdp(const QString& title, const QString& meaning) {
+  return {title, meaning, CounterUnit::kNanoseconds, CounterGroup::kDdp, false};
+}
+
+const std::map<std::string, CounterFacts>& known() {
+  using enum CounterUnit;
+  using enum CounterGroup;
+  static const std::map<std::string, CounterFacts> facts{
+      {"resident_bytes",
+       {tr("Memory"), tr("Resident memory of the rank's process."), kBytes, kProcess, false}},
+      {"cpu_percent",
+       {tr("Processor"), tr("Processor time of all threads; 100 % is one core."), kPercent,
+        kProcess, true}},
+      {"step_thread_cpu_percent",
+       {tr("Step thread"), tr("Processor time of the thread that runs the steps."), kPercent,
+        kProcess, true}},
+      {"comm_threads_cpu_percent",
+       {tr("Comm threads"), tr("Processor time of the threads of Gloo; 100 % is one core."),
+        kPercent, kProcess, true}},
+      {"ring_fill_percent",
+       {tr("Ring fill"), tr("The fullest ring of events, of its size; at 100 % events are lost."),
+        kPercent, kProcess, true}},
+      {"sent_bytes_per_second",
+       {tr("Sent"), tr("Bytes that the rank sent to others."), kBytesPerSecond, kWire, true}},
+      {"received_bytes_per_second",
+       {tr("Received"), tr("Bytes that the rank received from others."), kBytesPerSecond, kWire,
+        true}},
+      {"loss", {tr("Loss"), tr("Loss of the rank's batch."), kNumber, kTraining, false}},
+      {"gradient_norm",
+       {tr("Gradient norm"), tr("Of the rank's own gradients, before they are averaged."), kNumber,
+        kTraining, false}},
+      {"forward_compute_time", ofDdp(tr("Forward"), tr("Forward, as DDP's logger times it."))},
+      {"backward_compute_time", ofDdp(tr("Backward"), tr("Backward, as DDP's logger times it."))},
+      {"backward_comm_time",
+       ofDdp(tr("Comm window"),
+             tr("First bucket launched to last bucket done, as DDP's logger times it."))},
+      {"backward_compute_comm_overlap_time",
+       ofDdp(tr("Overlap window"),
+             tr("First bucket launched to end of backward, as DDP's logger times it."))},
+      {"unused_parameter_size",
+       {tr("Unused"), tr("Bytes of parameters that took no part."), kBytes, kDdp, false}},
+  };
+  return facts;
+}
+
+QString plainNumber(double value) {
+  constexpr double kCounted = 1e15;  // integers up to here are exact and still read as counts
+  const double magnitude = std::abs(value);
+  const bool whole = value == std::round(value) || (magnitude >= 1000 && magnitude < 1e7);
+  if (whole && magnitude < kCounted) {
+    return (value < 0 ? QStringLiteral("-") : QString()) +
+           formatCount(static_cast<std::uint64_t>(std::llround(magnitude)));
+  }
+  return QString::number(value, 'g', 3);
+}
+
+QString binaryBytes(double value) {
+  std::size_t unit = 0;
+  double scaled = value;
+  // 1023.6 would round to 1024 of a unit: take the next one up.
+  while (std::abs(scaled) >= kKibi - 0.5 && unit + 1 < kBinaryUnits.size()) {
+    scaled /= kKibi;
+    ++unit;
+  }
+  const double magnitude = std::abs(scaled);
+  const int decimals = unit == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
+  return QString::number(scaled, 'f', decimals) + QLatin1Char(' ') +
+         QLatin1String(kBinaryUnits[unit]);
+}
+
+double unitSize(CounterUnit unit, double magnitude) {
+  double size = 1;
+  if (unit == CounterUnit::kBytes) {
+    while (magnitude >= size * kKibi) {
+      size *= kKibi;
+    }
+  }
+  return size;
+}
+
+// The next round number at or above a positive one.
+double roundedUp(CounterUnit unit, double value) {
+  static constexpr std::array<double, 10> kRound{1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10};
+  const double size = unitSize(unit, value);
+  const double decade = std::pow(10.0, std::floor(std::log10(value / size)));
+  for (const double digit : kRound) {
+    const double candidate = digit * decade * size;
+    if (candidate >= value * (1 - 1e-12)) {
+      return candidate;
+    }
+  }
+  return 10 * decade * size;
+}
+
+}  // namespace
+
+CounterFacts counterFacts(const std::string& name) {
+  if (const auto found = known().find(name); found != known().end()) {
+    return found->second;
+  }
+  constexpr const char* kHook = "hook.";
+  CounterFacts facts;
+  facts.title = QString::fromStdString(name);
+  if (facts.title.startsWith(QLatin1String(kHook))) {
+    facts.title.remove(0, 5);
+    facts.group = CounterGroup::kHook;
+    facts.meaning = tr("A number that the hook counts, summed over the buckets of an iteration.");
+  } else {
+    facts.meaning = tr("A number that the run recorded.");
+  }
+  return facts;
+}
+
+bool isPlotted(const std::string& name) {
+  static const std::set<std::string> kNot{"final_loss", "test_loss", "test_accuracy",
+                                          "forward_compute_time_start"};
+  return !kNot.contains(name);
+}
+
+QString titleOf(CounterGroup group) {
+  switch (group) {
+    case CounterGroup::kProcess:
+      return tr("Process");
+    case CounterGroup::kWire:
+      return tr("On the wire");
+    case CounterGroup::kTraining:
+      return tr("Training");
+    case CounterGroup::kHook:
+      return tr("Hook");
+    case CounterGroup::kDdp:
+      return tr("DDP's logger");
+    case CounterGroup::kOther:
+      return tr("Others");
+  }
+  return {};
+}
+
+QString counterText(CounterUnit unit, double value) {
+  if (!std::isfinite(value)) {
+    return tr("not finite");
+  }
+  switch (unit) {
+    case CounterUnit::kBytes:
+      return binaryBytes(value);
+    case CounterUnit::kPercent: {
+      const double magnitude = std::abs(value);
+      const int decimals = value == std::round(value) || magnitude >= 99.95 ? 0
+                           : magnitude < 0.995                              ? 2
+                                                                            : 1;
+      return QString::number(value, 'f', decimals) + QStringLiteral(" %");
+    }
+    case CounterUnit::kBytesPerSecond:
+      return formatBytes(value) + QStringLiteral("/s");
+    case CounterUnit::kNanoseconds:
+      return formatDuration(value);
+    case CounterUnit::kNumber:
+      break;
+  }
+  return plainNumber(value);
+}
+
+CounterScale counterScale(CounterUnit unit, double minimum, double maximum) {
+  CounterScale scale{0, 0};
+  if (maximum > 0) {
+    scale.high = roundedUp(unit, maximum);
+  }
+  if (minimum < 0) {
+    scale.low = -roundedUp(unit, -minimum);
+  }
+  if (scale.low == scale.high) {
+    scale.high = 1;
+  }
+  return scale;
+}
+
+}  // namespace lockstep::ui

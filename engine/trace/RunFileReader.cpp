@@ -9,6 +9,7 @@
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
+#include "engine/trace/SpanReader.h"
 #include "engine/trace/Sqlite.h"
 
 namespace lockstep::trace {
@@ -60,16 +61,18 @@ class Reader final : public RunFileReader {
     RunUpdate update;
     database_->execute("BEGIN");
     readParts(update);
-    readSpans(update, maxSpans);
+    const base::Status readSpans = spans_.read(*database_, maxSpans, update.spans);
     readMetrics(update);
     readLog(update);
     readProblems(update);
     samples_.read(*database_, update);
     database_->execute("COMMIT");
-    const base::Status read = database_->status();
+    const base::Status read = readSpans.ok() ? database_->status() : readSpans;
     const bool drained = update.spans.size() < maxSpans;
     if (drained || !read.ok()) {
-      database_.reset();  // an open connection keeps a lock that the writer's `finish` waits for
+      // An open connection keeps a lock that the writer's `finish` waits for.
+      database_.reset();
+      spans_.rest();
     }
     if (!read.ok()) {
       return read.error();
@@ -87,12 +90,19 @@ class Reader final : public RunFileReader {
     if (database_ != nullptr) {
       return {};
     }
-    auto opened = openForReading(path_, options_);
+    auto opened = openSame();
     if (!opened.ok()) {
       return opened.error();
     }
+    database_ = std::move(opened).value();
+    return {};
+  }
+
+  /// A new connection, to the file that the first one was made to.
+  base::Result<std::unique_ptr<Database>> openSame() {
+    auto opened = openForReading(path_, options_);
     struct stat facts {};
-    if (stat(path_.c_str(), &facts) == 0) {
+    if (opened.ok() && stat(path_.c_str(), &facts) == 0) {
       const auto identity = std::make_pair(facts.st_dev, facts.st_ino);
       if (identity_.has_value() && *identity_ != identity) {
         return base::Error{base::ExitCode::kBadInput,
@@ -101,8 +111,7 @@ class Reader final : public RunFileReader {
       }
       identity_ = identity;
     }
-    database_ = std::move(opened).value();
-    return {};
+    return opened;
   }
 
   void readParts(RunUpdate& update) {
@@ -144,26 +153,6 @@ class Reader final : public RunFileReader {
     }
     if (database_->ok()) {
       revisions_ = revisions;
-    }
-  }
-
-  void readSpans(RunUpdate& update, std::size_t maxSpans) {
-    Statement select(*database_,
-                     "SELECT id, track, kind, start, duration, step, bucket, detail, value "
-                     "FROM spans WHERE id > ? ORDER BY id LIMIT ?");
-    select.bind(1, lastSpan_);
-    select.bind(2, static_cast<std::int64_t>(maxSpans));
-    while (select.row()) {
-      SpanRow& row = update.spans.emplace_back();
-      row.id = lastSpan_ = select.integer(0);
-      row.track = static_cast<std::int32_t>(select.integer(1));
-      row.kind = static_cast<EventKind>(select.integer(2));
-      row.startTicks = static_cast<std::uint64_t>(select.integer(3));
-      row.durationTicks = static_cast<std::uint64_t>(select.integer(4));
-      row.step = static_cast<std::uint32_t>(select.integer(5));
-      row.bucket = select.isNull(6) ? kNoBucket : static_cast<std::uint16_t>(select.integer(6));
-      row.detail = static_cast<std::uint16_t>(select.integer(7));
-      row.value = static_cast<std::uint64_t>(select.integer(8));
     }
   }
 
@@ -229,10 +218,10 @@ class Reader final : public RunFileReader {
   std::unique_ptr<Database> database_;
   std::optional<std::pair<dev_t, ino_t>> identity_;
   std::array<std::int64_t, schema::kParts> revisions_{};
-  std::int64_t lastSpan_ = 0;
   std::int64_t lastMetric_ = 0;
   std::int64_t lastLog_ = 0;
   std::int64_t lastProblem_ = 0;
+  SpanReader spans_{[this] { return openSame(); }};
   SampleReader samples_;
   RunInfo info_;
   bool ended_ = false;   // the consumer was told an end

@@ -246,7 +246,7 @@ void RunModel::applyTracks(const std::vector<trace::TrackInfo>& tracks) {
     }
     LOCKSTEP_CHECK(trackTable_.size() < 0xFFFF, "run file with {} tracks", tracks_.size());
     trackOf_[track.id] = trackTable_.size();
-    trackTable_.push_back({track.id, track.rank, 0, {}});
+    trackTable_.push_back({track.id, track.rank, 0, {}, {}, {}});
     highestRank_ = std::max(highestRank_, track.rank);
   }
   const auto waiting = std::exchange(homeless_, {});
@@ -264,12 +264,12 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   if (row.kind == EventKind::kLoss || row.kind == EventKind::kCounter) {
     return;  // they come as metrics
   }
-  const auto found = trackOf_.find(row.track);
-  if (found == trackOf_.end()) {
+  Track* const known = trackFor(row.track);
+  if (known == nullptr) {
     homeless_.push_back(row);
     return;
   }
-  Track& track = trackTable_[found->second];
+  Track& track = *known;
   const std::uint64_t endTicks = row.startTicks + row.durationTicks;
   if (!originTicks_) {
     originTicks_ = row.startTicks;
@@ -303,10 +303,10 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   record.step = row.step;
   record.bucket = row.bucket;
   record.detail = row.detail;
-  record.track = static_cast<std::uint16_t>(found->second);
+  record.track = static_cast<std::uint16_t>(lastTrack_);
   record.kind = static_cast<std::uint8_t>(row.kind);
 
-  Lane& lane = laneFor(laneId(track.rank, role));
+  Lane& lane = laneFor(track, role);
   for (std::size_t i = firstRowOf(row);; ++i) {
     while (i >= lane.rows.size()) {
       lane.rows.emplace_back();
@@ -328,13 +328,32 @@ void RunModel::noteMember(std::uint8_t group, int rank) {
   }
 }
 
-Lane& RunModel::laneFor(int id) {
-  auto it = std::partition_point(lanes_.begin(), lanes_.end(),
-                                 [id](const Lane& lane) { return lane.id < id; });
-  if (it == lanes_.end() || it->id != id) {
-    it = lanes_.insert(it, Lane{id, {}});
+// The track that a span names; null while it is not known.
+RunModel::Track* RunModel::trackFor(int id) {
+  if (lastTrack_ >= trackTable_.size() || trackTable_[lastTrack_].id != id) {
+    const auto found = trackOf_.find(id);
+    if (found == trackOf_.end()) {
+      return nullptr;
+    }
+    lastTrack_ = found->second;
   }
-  return *it;
+  return &trackTable_[lastTrack_];
+}
+
+Lane& RunModel::laneFor(Track& track, LaneRole role) {
+  // Lanes are only ever added: while there are as many as then, each stands where it stood.
+  const auto at = static_cast<std::size_t>(role);
+  if (lanes_.empty() || track.lanesThen[at] != lanes_.size()) {
+    const int id = laneId(track.rank, role);
+    auto it = std::partition_point(lanes_.begin(), lanes_.end(),
+                                   [id](const Lane& lane) { return lane.id < id; });
+    if (it == lanes_.end() || it->id != id) {
+      it = lanes_.insert(it, Lane{id, {}});
+    }
+    track.lanes[at] = static_cast<std::size_t>(it - lanes_.begin());
+    track.lanesThen[at] = lanes_.size();
+  }
+  return lanes_[track.lanes[at]];
 }
 
 }  // namespace lockstep::ui

@@ -178,6 +178,8 @@ class RunModel : public QObject {
     int rank = 0;
     unsigned roles = 0;                  // bit set of the LaneRoles its spans have
     std::vector<trace::SpanRow> gaps;    // by start
+    std::array<std::size_t, kLaneRoles> lanes{};  // where its spans go, among so many lanes:
+    std::array<std::size_t, kLaneRoles> lanesThen{};
   };
 
   void applySmallTables(const trace::RunUpdate& update);
@@ -185,7 +187,8 @@ class RunModel : public QObject {
   void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
   void noteMember(std::uint8_t group, int rank);
-  Lane& laneFor(int id);
+  Track* trackFor(int id);
+  Lane& laneFor(Track& track, LaneRole role);
   void setClock(const base::ClockCalibration& clock);
   [[nodiscard]] Span spanOf(int lane, int row, const SpanRecord& record) const;
   [[nodiscard]] const SpanStore* rowOf(int lane, int row) const;
@@ -200,6 +203,7 @@ class RunModel : public QObject {
   std::vector<trace::TrackInfo> tracks_;
   std::vector<Track> trackTable_;         // SpanRecord::track is an index into it
   std::map<int, std::size_t> trackOf_;    // TrackInfo::id to that index
+  std::size_t lastTrack_ = 0;             // of the latest span: the next is likely of it too
   std::vector<trace::SpanRow> homeless_;  // spans whose track is not known yet
   std::vector<trace::ParametersMessage::Parameter> parameters_;
   std::vector<trace::BucketsMessage> layouts_;

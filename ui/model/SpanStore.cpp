@@ -184,14 +184,11 @@ void SpanStore::note(std::size_t block) {
 
 bool SpanStore::insert(const SpanRecord& span) {
   if (size_ == 0) {
-    blocks_.push_back(std::unique_ptr<Block>(new Block));  // columns are filled as spans come
-    heads_.emplace_back();
-    insertAt({0, 0}, span);
+    append(span);
     return true;
   }
-  const std::uint64_t lastEnd = heads_.back().lastEnd;
-  if (span.startTicks >= lastEnd) {
-    insertAt({blocks_.size() - 1, blocks_.back()->count}, span);
+  if (span.startTicks >= heads_.back().lastEnd) {
+    append(span);
     return true;
   }
   std::size_t index = firstStartingAt(span.startTicks);
@@ -205,23 +202,34 @@ bool SpanStore::insert(const SpanRecord& span) {
   if (index < size_ && span.endTicks() > startAt(index)) {
     return false;
   }
-  insertAt(index < size_ ? place(index) : Place{blocks_.size() - 1, blocks_.back()->count}, span);
+  if (index < size_) {
+    insertAt(place(index), span);
+  } else {
+    append(span);
+  }
   return true;
+}
+
+// The usual case: the span stands behind all others. A full block stays full.
+void SpanStore::append(const SpanRecord& span) {
+  if (blocks_.empty() || blocks_.back()->count == kBlockSpans) {
+    blocks_.push_back(std::unique_ptr<Block>(new Block));  // columns are filled as spans come
+    heads_.push_back({size_, 0, 0});
+  }
+  Block& block = *blocks_.back();
+  block.put(block.count, span);
+  ++block.count;
+  ++size_;
+  heads_.back().lastStart = span.startTicks;
+  heads_.back().lastEnd = span.endTicks();
 }
 
 void SpanStore::insertAt(Place where, const SpanRecord& span) {
   if (blocks_[where.block]->count == kBlockSpans) {
-    if (where.block + 1 == blocks_.size() && where.offset == kBlockSpans) {
-      // The usual case, an append: leave the full block full.
-      blocks_.push_back(std::unique_ptr<Block>(new Block));
-      heads_.push_back({size_, 0, 0});
-      where = {blocks_.size() - 1, 0};
-    } else {
-      split(where.block);
-      const std::size_t half = blocks_[where.block]->count;
-      if (where.offset > half) {
-        where = {where.block + 1, where.offset - half};
-      }
+    split(where.block);
+    const std::size_t half = blocks_[where.block]->count;
+    if (where.offset > half) {
+      where = {where.block + 1, where.offset - half};
     }
   }
   Block& block = *blocks_[where.block];

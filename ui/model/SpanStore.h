@@ -65,6 +65,7 @@ class SpanStore {
   };
 
   [[nodiscard]] Place place(std::size_t index) const;
+  void append(const SpanRecord& span);
   void insertAt(Place where, const SpanRecord& span);
   void split(std::size_t block);
 

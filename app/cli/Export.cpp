@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+#include "app/cli/ProgressLine.h"
+#include "engine/export/ChromeTrace.h"
+#include "engine/export/Tables.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Asked {
+  std::string run;
+  std::string json;
+  std::string folder;
+  std::string reader;
+  std::string range;
+  std::vector<std::pair<std::string, std::string>> tables;  // table, file
+};
+
+volatile std::sig_atomic_t gInterrupted = 0;
+
+/// While it lives, Ctrl-C ends the export and not the program, so that drafts are cleared away.
+class Interruptible {
+ public:
+  Interruptible() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      std::signal(signal, [](int) { gInterrupted = 1; });
+    }
+  }
+  ~Interruptible() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      std::signal(signal, SIG_DFL);
+    }
+  }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+};
+
+/// A bar on a terminal, nothing elsewhere.
+class Bar {
+ public:
+  ~Bar() {
+    if (drawn_) {
+      std::fputs("\r\033[K", stderr);
+    }
+  }
+  bool show(double part) {
+    if (terminal_) {
+      fmt::print(stderr, "\r{} {:3.0f} %",
+                 progressBar(static_cast<std::uint32_t>(part * 100), 100, 30), part * 100);
+      drawn_ = true;
+    }
+    return gInterrupted == 0;
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool drawn_ = false;
+};
+
+std::string sizeText(std::uint64_t bytes) {
+  return bytes < 10'000       ? fmt::format("{} B", bytes)
+         : bytes < 10'000'000 ? fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3)
+                              : fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string counted(std::uint64_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+/// Standard output is the export's own when it goes there.
+void say(bool quiet, const std::string& line) {
+  if (!quiet) {
+    fmt::print("{}\n", line);
+  }
+}
+
+/// Says whether writing to `file` would destroy the run that is read.
+bool isTheRun(const std::string& run, const std::string& file) {
+  std::error_code ignored;
+  return std::filesystem::equivalent(run, file, ignored);
+}
+
+base::Error wouldOverwrite(const std::string& file) {
+  return {base::ExitCode::kBadInput, "is the run file itself; name another file", file};
+}
+
+int traceOf(const Asked& asked, const exports::TraceOptions& options) {
+  const bool hta = options.reader == exports::TraceReader::kHta;
+  if (isTheRun(asked.run, asked.json)) {
+    return fail(wouldOverwrite(asked.json));
+  }
+  const auto written = [&] {
+    Bar bar;
+    const auto progress = [&](double part) { return bar.show(part); };
+    return asked.folder.empty()
+               ? exports::writeTrace(asked.run, asked.json, options, progress)
+               : exports::writeTracePerRank(asked.run, asked.folder, options, progress);
+  }();
+  if (!written.ok()) {
+    return fail(written.error());
+  }
+  const exports::TraceReport& report = written.value();
+  const bool quiet = asked.json == "-";
+  const std::string facts = fmt::format("{} of {}, {}", counted(report.events, "event"),
+                                        counted(report.ranks, "rank"), sizeText(report.bytes));
+  say(quiet,
+      asked.folder.empty()
+          ? fmt::format("{}: {}", asked.json, facts)
+          : fmt::format("{} in {}: {}", counted(report.files.size(), "file"), asked.folder, facts));
+  for (const exports::RankOverlap& rank : report.overlaps) {
+    say(quiet, fmt::format("  rank {}: overlap {} over {}", rank.rank,
+                           rank.percent ? fmt::format("{:.2f} %", *rank.percent)
+                                        : std::string("unknown, no communication"),
+                           counted(rank.steps, "iteration")));
+  }
+  if (hta && asked.folder.empty() && report.ranks > 1) {
+    complain("note: Holistic Trace Analysis reads one file a rank: use --per-rank FOLDER for it");
+  }
+  return 0;
+}
+
+int tableOf(const Asked& asked, const exports::Selection& selection, const std::string& table,
+            const std::string& file) {
+  if (isTheRun(asked.run, file)) {
+    return fail(wouldOverwrite(file));
+  }
+  const auto written = [&] {
+    Bar bar;
+    return exports::writeTable(asked.run, table, file, selection,
+                               [&](double part) { return bar.show(part); });
+  }();
+  if (!written.ok()) {
+    return fail(written.error());
+  }
+  say(file == "-", fmt::format("{}: {}, {}", file, counted(written.value().rows, "row"),
+                               sizeText(written.value().bytes)));
+  return 0;
+}
+
+int refuse(const std::string& why) {
+  complain(why);
+  return static_cast<int>(base::ExitCode::kBadInput);
+}
+
+int exportRun(const Asked& asked) {
+  if (asked.json.empty() && asked.folder.empty() && asked.tables.empty()) {
+    return refuse("say what to write: --json FILE, --per-rank FOLDER or --csv TABLE FILE");
+  }
+  if (!asked.json.empty() && !asked.folder.empty()) {
+    return refuse("--json writes one file for all ranks, --per-rank a file for each: take one");
+  }
+  if (!asked.reader.empty() && asked.json.empty() && asked.folder.empty()) {
+    return refuse("--for is about traces: it goes with --json or --per-rank");
+  }
+  exports::TraceOptions options;
+  if (!asked.reader.empty()) {
+    options.reader = exports::TraceReader::kHta;
+  }
+  if (!asked.range.empty()) {
+    const auto range = exports::parseStepRange(asked.range);
+    if (!range.ok()) {
+      return fail(range.error());
+    }
+    options.selection.steps = range.value();
+  }
+  const Interruptible interruptible;
+  if (!asked.json.empty() || !asked.folder.empty()) {
+    if (const int code = traceOf(asked, options); code != 0) {
+      return code;
+    }
+  }
+  for (const auto& [table, file] : asked.tables) {
+    if (const int code = tableOf(asked, options.selection, table, file); code != 0) {
+      return code;
+    }
+  }
+  return 0;
+}
+
+std::string tableList() {
+  std::string text = "Tables:\n";
+  for (const exports::TableInfo& table : exports::tables()) {
+    text += fmt::format("  {:<14}{}\n", table.name, table.shows);
+  }
+  return text;
+}
+
+}  // namespace
+
+void addExport(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand("export", "Write a run for other programs: traces and tables");
+  auto asked = std::make_shared<Asked>();
+  command->add_option("RUN", asked->run, "Run file, live or finished")->required();
+  command
+      ->add_option("--json", asked->json,
+                   "Write one trace for all ranks, which Perfetto (ui.perfetto.dev) opens")
+      ->type_name("FILE");
+  command->add_option("--per-rank", asked->folder, "Write a trace a rank into a folder instead")
+      ->type_name("FOLDER");
+  command
+      ->add_option("--for", asked->reader,
+                   "hta: give computing and communication the streams and kernel names that "
+                   "Holistic Trace Analysis looks for; they are no CUDA streams, and say so")
+      ->type_name("READER")
+      ->check(CLI::IsMember({"hta"}));
+  command->add_option("--csv", asked->tables, "Write a table; can be given several times")
+      ->type_name("TABLE FILE");
+  command->add_option("--range", asked->range, "Iterations: 7, 3..9, 3.. or ..9; all by default")
+      ->type_name("STEPS");
+  command->footer(tableList() +
+                  "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
+                  "whole or not at\nall. Units stand at the end of a column's title; times are "
+                  "since the begin of what is exported.");
+  command->callback([&chosen, asked] { chosen = [asked] { return exportRun(*asked); }; });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,230 @@
+#include "engine/export/HtaKernels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "engine/analysis/StepTimes.h"
+#include "engine/base/Check.h"
+#include "engine/export/Nesting.h"
+
+namespace lockstep::exports {
+namespace {
+
+using analysis::Interval;
+using analysis::Intervals;
+using trace::EventKind;
+using trace::Operation;
+using trace::SpanRow;
+
+const char* titleOf(Operation operation) {
+  switch (operation) {
+    case Operation::kBroadcast:
+      return "Broadcast";
+    case Operation::kAllreduce:
+      return "AllReduce";
+    case Operation::kReduce:
+      return "Reduce";
+    case Operation::kAllgather:
+      return "AllGather";
+    case Operation::kGather:
+      return "Gather";
+    case Operation::kScatter:
+      return "Scatter";
+    case Operation::kReduceScatter:
+      return "ReduceScatter";
+    case Operation::kAlltoall:
+      return "AllToAll";
+    case Operation::kSend:
+      return "Send";
+    case Operation::kRecv:
+      return "Recv";
+    case Operation::kBarrier:
+      return "Barrier";
+    case Operation::kNone:
+      break;
+  }
+  return "Unknown";
+}
+
+bool isPhase(EventKind kind) {
+  return kind == EventKind::kForward || kind == EventKind::kBackward ||
+         kind == EventKind::kOptimizer;
+}
+
+bool isCommunication(EventKind kind) {
+  switch (kind) {
+    case EventKind::kCollective:
+    case EventKind::kChecked:
+    case EventKind::kShaped:
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
+      return true;
+    default:
+      return false;
+  }
+}
+
+struct RankSpans {
+  Intervals windows;  // of the selected iterations
+  std::vector<const SpanRow*> communication;
+  std::map<EventKind, std::vector<Interval>> phases;
+};
+
+Interval intervalOf(const SpanRow& span) {
+  return {span.startTicks, span.startTicks + span.durationTicks};
+}
+
+std::map<int, RankSpans> gather(const Survey& survey) {
+  std::unordered_map<std::int32_t, int> rankOf;
+  for (const trace::TrackInfo& track : survey.tracks) {
+    rankOf[track.id] = track.rank;
+  }
+  std::map<int, RankSpans> ranks;
+  for (const SpanRow& span : survey.data->spans) {
+    const auto at = rankOf.find(span.track);
+    if (at == rankOf.end()) {
+      continue;
+    }
+    RankSpans& rank = ranks[at->second];
+    if (span.kind == EventKind::kStep && survey.selection.holds(span)) {
+      Interval window = intervalOf(span);
+      if (survey.selection.ticks) {
+        window.begin = std::max(window.begin, survey.selection.ticks->begin);
+        window.end = std::min(window.end, survey.selection.ticks->end);
+      }
+      rank.windows.push_back(window);
+    } else if (isPhase(span.kind)) {
+      rank.phases[span.kind].push_back(intervalOf(span));
+    } else if (isCommunication(span.kind)) {
+      rank.communication.push_back(&span);
+    }
+  }
+  return ranks;
+}
+
+/// Converts to whole µs since the begin of the export.
+class WholeMicroseconds {
+ public:
+  WholeMicroseconds(const Survey& survey, std::int64_t beginNs)
+      : clock_(survey.clock), beginNs_(beginNs) {}
+  std::int64_t operator()(std::uint64_t ticks) const {
+    return (std::max<std::int64_t>(clock_.toNs(ticks) - beginNs_, 0) + 500) / 1000;
+  }
+
+ private:
+  const base::ClockCalibration& clock_;
+  std::int64_t beginNs_;
+};
+
+bool holderFirst(const HtaKernel& a, const HtaKernel& b) {
+  return a.beginUs != b.beginUs ? a.beginUs < b.beginUs : a.endUs > b.endUs;
+}
+
+void layOut(std::vector<HtaKernel>& kernels) {
+  std::stable_sort(kernels.begin(), kernels.end(), [](const HtaKernel& a, const HtaKernel& b) {
+    return a.endUs != b.endUs ? a.endUs < b.endUs : a.beginUs > b.beginUs;
+  });
+  NestingRows rows;
+  for (HtaKernel& kernel : kernels) {
+    kernel.row = rows.take(kernel.beginUs, kernel.endUs, 0);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(), holderFirst);
+}
+
+HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity,
+                  const base::ClockCalibration& clock, const WholeMicroseconds& toUs) {
+  HtaRank rank;
+  rank.rank = activity.rank;
+  rank.steps = static_cast<std::uint32_t>(spans.windows.size());
+  const Intervals windows = analysis::unite(spans.windows);
+  const Intervals flying = analysis::intersect(activity.inFlight, windows);
+  const Intervals busy = analysis::intersect(activity.computing, windows);
+  rank.inFlightMs = clock.durationNs(analysis::length(flying)) / 1e6;
+  rank.overlapMs = clock.durationNs(analysis::length(analysis::intersect(flying, busy))) / 1e6;
+
+  const auto add = [&](std::vector<HtaKernel>& kernels, const Interval& piece, const SpanRow* span,
+                       EventKind phase) {
+    const HtaKernel kernel{toUs(piece.begin), toUs(piece.end), 0, span, phase};
+    if (kernel.endUs > kernel.beginUs) {
+      kernels.push_back(kernel);
+    }
+  };
+  for (const SpanRow* span : spans.communication) {
+    // An iteration has only the part of it that lies within.
+    const auto first = std::partition_point(
+        windows.begin(), windows.end(),
+        [&](const Interval& window) { return window.end <= span->startTicks; });
+    const Interval whole = intervalOf(*span);
+    for (auto window = first; window != windows.end() && window->begin < whole.end; ++window) {
+      add(rank.communication,
+          {std::max(window->begin, whole.begin), std::min(window->end, whole.end)}, span,
+          span->kind);
+    }
+  }
+  Intervals rest = busy;
+  for (const auto& [kind, pieces] : spans.phases) {
+    const Intervals phase = analysis::unite(pieces);
+    for (const Interval& piece : analysis::intersect(rest, phase)) {
+      add(rank.computing, piece, nullptr, kind);
+    }
+    rest = analysis::subtract(rest, phase);
+  }
+  for (const Interval& piece : rest) {  // a hook's optimizer, beside the phases
+    add(rank.computing, piece, nullptr, EventKind::kOptimizer);
+  }
+  layOut(rank.communication);
+  std::stable_sort(rank.computing.begin(), rank.computing.end(), holderFirst);
+  return rank;
+}
+
+}  // namespace
+
+std::string HtaKernel::name() const {
+  if (span == nullptr) {
+    return fmt::format("lockstep_{}", trace::name(phase));
+  }
+  const std::string operation = titleOf(trace::operationOf(span->detail));
+  const auto named = [](const std::string& what) {
+    return fmt::format("ncclKernel_{}_lockstep", what);
+  };
+  switch (span->kind) {
+    case EventKind::kChecked:
+      return named(operation + "Check");
+    case EventKind::kShaped:
+      return named(operation + "Link");
+    case EventKind::kScatter:
+      return named("DataParallelScatter");
+    case EventKind::kReplicate:
+      return named("DataParallelReplicate");
+    case EventKind::kGather:
+      return named("DataParallelGather");
+    case EventKind::kReduceGradients:
+      return named("DataParallelReduce");
+    default:
+      return named(operation);
+  }
+}
+
+std::optional<double> HtaRank::overlapPercent() const {
+  return inFlightMs > 0 ? std::optional(100 * overlapMs / inFlightMs) : std::nullopt;
+}
+
+std::vector<HtaRank> htaRanks(const Survey& survey, std::int64_t beginNs) {
+  LOCKSTEP_CHECK(survey.data.has_value(), "kernels of a run whose spans were not kept");
+  const std::map<int, RankSpans> spans = gather(survey);
+  const WholeMicroseconds toUs(survey, beginNs);
+  std::vector<HtaRank> ranks;
+  for (const analysis::RankActivity& activity : analysis::rankActivity(*survey.data)) {
+    if (const auto at = spans.find(activity.rank); at != spans.end()) {
+      ranks.push_back(kernelsOf(at->second, activity, survey.clock, toUs));
+    }
+  }
+  return ranks;
+}
+
+}  // namespace lockstep::exports

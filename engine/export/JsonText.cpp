@@ -1,0 +1,102 @@
+#include "engine/export/JsonText.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "engine/base/Check.h"
+
+namespace lockstep::exports {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+/// Returns the length of the UTF-8 sequence at the front of `text`, 0 when it is none: cut off,
+/// longer than it needs to be, a surrogate, or beyond U+10FFFF.
+std::size_t sequenceLength(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  const std::size_t length = first < 0x80   ? 1
+                             : first < 0xC2 ? 0
+                             : first < 0xE0 ? 2
+                             : first < 0xF0 ? 3
+                             : first < 0xF5 ? 4
+                                            : 0;
+  if (length > text.size()) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) {
+      return 0;
+    }
+  }
+  if (length < 3) {
+    return length;
+  }
+  const unsigned char second = byte(1);
+  const bool wrong = (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
+                     (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
+  return wrong ? 0 : length;
+}
+
+void appendEscaped(std::string& out, char c) {
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(c));
+  }
+}
+
+}  // namespace
+
+void appendQuoted(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    const std::size_t length = sequenceLength(text);
+    const auto first = static_cast<unsigned char>(text.front());
+    if (length == 0) {
+      out += kReplacement;
+    } else if (first < 0x20 || first == 0x7F || first == '"' || first == '\\') {
+      appendEscaped(out, text.front());
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  out += '"';
+}
+
+void appendNumber(std::string& out, std::int64_t number) {
+  const fmt::format_int text(number);
+  out.append(text.data(), text.size());
+}
+
+void appendMicroseconds(std::string& out, std::int64_t ns) {
+  LOCKSTEP_CHECK(ns >= 0, "{} ns before the begin of an export", -ns);
+  appendNumber(out, ns / 1000);
+  const auto rest = static_cast<int>(ns % 1000);
+  const char decimals[] = {'.', static_cast<char>('0' + rest / 100),
+                           static_cast<char>('0' + rest / 10 % 10),
+                           static_cast<char>('0' + rest % 10)};
+  out.append(decimals, sizeof decimals);
+}
+
+void appendReal(std::string& out, double number) {
+  fmt::format_to(std::back_inserter(out), "{}", number);
+}
+
+}  // namespace lockstep::exports

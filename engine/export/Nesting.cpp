@@ -1,0 +1,48 @@
+#include "engine/export/Nesting.h"
+
+#include <algorithm>
+
+namespace lockstep::exports {
+namespace {
+
+// Slices that hold more than that many others side by side get a row of their own.
+constexpr std::size_t kRemembered = 65'536;
+
+}  // namespace
+
+bool NestingRows::fits(Row& row, const Outer& slice) {
+  std::vector<Outer>& outers = row.outers;
+  if (slice.begin < row.forgottenEnd || (!outers.empty() && slice.end < outers.back().end)) {
+    return false;
+  }
+  const auto held = std::partition_point(
+      outers.begin(), outers.end(), [&](const Outer& outer) { return outer.begin < slice.begin; });
+  if (held != outers.begin() && std::prev(held)->end > slice.begin) {
+    return false;
+  }
+  if (held != outers.end() && held->begin == slice.begin && held->block != slice.block) {
+    return false;
+  }
+  outers.erase(held, outers.end());
+  if (outers.size() == kRemembered) {
+    const auto half = outers.begin() + kRemembered / 2;
+    row.forgottenEnd = std::prev(half)->end;
+    outers.erase(outers.begin(), half);
+  }
+  outers.push_back(slice);
+  return true;
+}
+
+std::size_t NestingRows::take(std::int64_t begin, std::int64_t end, std::uint64_t block) {
+  const Outer slice{begin, end, block};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    if (fits(rows_[i], slice)) {
+      return i;
+    }
+  }
+  rows_.emplace_back();
+  fits(rows_.back(), slice);
+  return rows_.size() - 1;
+}
+
+}  // namespace lockstep::exports

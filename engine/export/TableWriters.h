@@ -1,0 +1,51 @@
+#pragma once
+
+#include "engine/export/Csv.h"
+#include "engine/export/Survey.h"
+
+namespace lockstep::exports {
+
+/// What a table is made of.
+struct TableSource {
+  const Survey& survey;
+  const Progress& progress;
+
+  /// Milliseconds since the begin of what is exported.
+  [[nodiscard]] double ms(std::uint64_t ticks) const {
+    const auto delta = static_cast<std::int64_t>(ticks - survey.beginTicks);
+    return static_cast<double>(delta) * survey.clock.nsPerTick / 1e6;
+  }
+  [[nodiscard]] double durationMs(std::uint64_t ticks) const {
+    return survey.clock.durationNs(ticks) / 1e6;
+  }
+  /// Whether a row of this iteration is selected.
+  [[nodiscard]] bool holds(std::uint32_t step) const {
+    return survey.selection.all() || (survey.steps && survey.steps->holds(step));
+  }
+};
+
+using WriteTable = base::Result<std::uint64_t> (*)(const TableSource& source, OutputFile& file);
+
+// Each writes titles and rows, and returns how many rows. Those in the first block read the file
+// once more, row by row; the others need `survey.data`.
+base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeStatistics(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeCounters(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeLoss(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeParameters(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeBuckets(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeFingerprints(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeGradients(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeLog(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeProblems(const TableSource& source, OutputFile& file);
+
+base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeTail(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeHooks(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeDivergence(const TableSource& source, OutputFile& file);
+base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& file);
+
+}  // namespace lockstep::exports

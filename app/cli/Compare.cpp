@@ -35,22 +35,6 @@ std::string percentText(const std::optional<double>& percent) {
                             : fmt::format("x{:.0f}", 1 + *percent / 100);
 }
 
-const char* verdictText(analysis::Verdict verdict) {
-  switch (verdict) {
-    case analysis::Verdict::kBetter:
-      return "better";
-    case analysis::Verdict::kWorse:
-      return "worse";
-    case analysis::Verdict::kNoDifference:
-      return "not significant";
-    case analysis::Verdict::kUntested:
-      return "not tested";
-    case analysis::Verdict::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 std::string keyTable(const analysis::Comparison& comparison) {
   std::vector<std::string> headings{"key"};
   for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
@@ -79,7 +63,7 @@ std::string metricTable(const analysis::Comparison& comparison, std::size_t othe
                !delta.p          ? "-"
                : *delta.p < 1e-4 ? "< 0.0001"
                                  : fmt::format("{:.3g}", *delta.p),
-               verdictText(delta.verdict)});
+               analysis::name(delta.verdict)});
   }
   return table.text();
 }

@@ -21,22 +21,6 @@ Json arrayOf(const std::vector<std::optional<Value>>& values) {
   return array;
 }
 
-const char* nameOf(analysis::Verdict verdict) {
-  switch (verdict) {
-    case analysis::Verdict::kBetter:
-      return "better";
-    case analysis::Verdict::kWorse:
-      return "worse";
-    case analysis::Verdict::kNoDifference:
-      return "not significant";
-    case analysis::Verdict::kUntested:
-      return "not tested";
-    case analysis::Verdict::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 const char* nameOf(analysis::Cause cause) {
   using analysis::Cause;
   switch (cause) {
@@ -88,7 +72,7 @@ Json metricsOf(const analysis::Comparison& comparison) {
                         {"percent", orNull(delta.percent)},
                         {"p", orNull(delta.p)},
                         {"share_greater", orNull(delta.shareGreater)},
-                        {"verdict", nameOf(delta.verdict)},
+                        {"verdict", analysis::name(delta.verdict)},
                         {"reason", delta.reason}});
     }
     array.push_back({{"metric", about.key},

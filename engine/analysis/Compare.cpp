@@ -163,6 +163,22 @@ Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>
   return outcome;
 }
 
+const char* name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kBetter:
+      return "better";
+    case Verdict::kWorse:
+      return "worse";
+    case Verdict::kNoDifference:
+      return "not significant";
+    case Verdict::kUntested:
+      return "not tested";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 std::string letterOf(std::size_t run) {
   return run < 26 ? std::string(1, static_cast<char>('A' + run)) : fmt::format("run {}", run + 1);
 }

@@ -93,6 +93,8 @@ enum class Verdict : std::uint8_t {
   kUntested,      ///< one value a run, or too few iterations
   kUnknown,       ///< one of the runs has no value
 };
+/// As people read it: "not significant".
+const char* name(Verdict verdict);
 
 /// A run's value of a metric against that of A.
 struct Delta {

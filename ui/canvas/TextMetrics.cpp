@@ -76,6 +76,24 @@ double textWidth(const QString& text, FontRole role) {
   return width;
 }
 
+QStringList brokenInto(const QString& text, double width, FontRole role) {
+  QStringList lines;
+  QString line;
+  for (const QString& word : text.split(QLatin1Char(' '), Qt::SkipEmptyParts)) {
+    const QString longer = line.isEmpty() ? word : line + QLatin1Char(' ') + word;
+    if (!line.isEmpty() && textWidth(longer, role) > width) {
+      lines << line;
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  if (!line.isEmpty()) {
+    lines << line;
+  }
+  return lines;
+}
+
 double lineHeight(FontRole role) { return canvasFontMetrics(role).height(); }
 
 }  // namespace lockstep::ui

@@ -3,6 +3,7 @@
 #include <QFont>
 #include <QFontMetricsF>
 #include <QString>
+#include <QStringList>
 
 #include "ui/canvas/DisplayList.h"
 
@@ -22,6 +23,10 @@ int canvasFontPixels(FontRole role);
 
 /// Returns the width of a text in logical pixels.
 double textWidth(const QString& text, FontRole role);
+
+/// Breaks a text between words into lines that are not wider than `width` logical pixels, unless a
+/// single word is; an empty text into none.
+QStringList brokenInto(const QString& text, double width, FontRole role);
 
 /// Returns the height of a line of text in logical pixels.
 double lineHeight(FontRole role);

@@ -5,15 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "ui/model/Fact.h"
 #include "ui/model/RunModel.h"
 
 namespace lockstep::ui {
-
-/// One line of a tooltip or of the inspector.
-struct Fact {
-  QString name;
-  QString value;
-};
 
 /// Returns what a span is, in a few words: "forward", "allreduce, bucket 3",
 /// "gradient ready: fc1.weight", "fault: delay of 5.00 ms".

@@ -61,9 +61,6 @@ class KeyEditor : public QDialog {
   /// `bindings` outlives the dialog.
   explicit KeyEditor(KeyBindings& bindings, QWidget* parent = nullptr);
 
- signals:
-  void changed();
-
  private:
   void filter(const QString& text);
   void chosen();

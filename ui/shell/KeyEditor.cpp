@@ -142,14 +142,12 @@ void KeyEditor::assign() {
   bindings_.set(action, {edit_->keySequence()});
   showKeysOf(tree_->currentItem());
   chosen();
-  emit changed();
 }
 
 void KeyEditor::clearKeys() {
   bindings_.set(current(), {});
   showKeysOf(tree_->currentItem());
   chosen();
-  emit changed();
 }
 
 void KeyEditor::resetKeys() {
@@ -164,7 +162,6 @@ void KeyEditor::resetKeys() {
   bindings_.reset(action);
   showKeysOf(tree_->currentItem());
   chosen();
-  emit changed();
 }
 
 }  // namespace lockstep::ui

@@ -23,7 +23,6 @@ Stages::Stages(QWidget* parent)
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     if (index >= 0) {
       stack_->setCurrentIndex(index);
-      emit currentChanged(stages_[index].name);
     }
   });
 }

@@ -32,9 +32,6 @@ class Stages : public QWidget {
   /// Shows a view and gives it the focus; an unknown name changes nothing.
   void setCurrent(const QString& name);
 
- signals:
-  void currentChanged(const QString& name);
-
  private:
   struct Stage {
     QString name;

@@ -13,10 +13,10 @@
 #include "engine/plugin/PluginFolders.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/TableText.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
-#include "ui/panels/hooks/TableCopy.h"
 
 // What the hook manager looks like.
 namespace lockstep::ui {

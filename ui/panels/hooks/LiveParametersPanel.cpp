@@ -67,7 +67,6 @@ void LiveParametersPanel::consider() {
   const bool live = model_ != nullptr && model_->isLive();
   if (!live && asked_) {
     clear();
-    emit rebuilt();
     return;
   }
   if (!live || asked_ || model_->info().experimentToml.empty()) {
@@ -121,7 +120,6 @@ void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
   row_->addStretch(1);
   show();
   readLog();
-  emit rebuilt();
 }
 
 void LiveParametersPanel::change(std::size_t index, const HookValue& value) {

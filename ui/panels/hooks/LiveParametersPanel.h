@@ -44,8 +44,6 @@ class LiveParametersPanel : public QWidget {
  signals:
   /// A change was refused; one sentence.
   void failed(const QString& sentence);
-  /// The controls are there, or gone.
-  void rebuilt();
 
  private:
   struct Control {

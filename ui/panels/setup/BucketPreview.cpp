@@ -1,10 +1,7 @@
 #include "ui/panels/setup/BucketPreview.h"
 
-#include <QAction>
-#include <QClipboard>
 #include <QComboBox>
 #include <QEvent>
-#include <QGuiApplication>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -18,6 +15,7 @@
 #include <algorithm>
 
 #include "ui/panels/CurrentPalette.h"
+#include "ui/panels/TableText.h"
 #include "ui/panels/setup/ModelDescriber.h"
 
 namespace lockstep::ui {
@@ -57,12 +55,7 @@ BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
   table_->verticalHeader()->hide();
   table_->horizontalHeader()->setStretchLastSection(true);
   table_->setAccessibleName(tr("Bucket preview as a table"));
-  auto* copy = new QAction(tr("Copy"), table_);
-  copy->setShortcut(QKeySequence::Copy);
-  copy->setShortcutContext(Qt::WidgetShortcut);
-  connect(copy, &QAction::triggered, this, &BucketPreview::copyTable);
-  table_->addAction(copy);
-  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  makeCopyable(*table_);
   stack_ = new QStackedWidget;
   stack_->addWidget(scroll_);
   stack_->addWidget(table_);
@@ -150,24 +143,6 @@ void BucketPreview::fillTable() {
   }
   table_->setSortingEnabled(true);
   table_->sortByColumn(0, Qt::AscendingOrder);
-}
-
-void BucketPreview::copyTable() {
-  const auto lineOf = [](int columns, const auto& text) {
-    QStringList cells;
-    for (int column = 0; column < columns; ++column) {
-      cells << text(column);
-    }
-    return cells.join('\t');
-  };
-  const int columns = rows_->columnCount();
-  QStringList lines{lineOf(
-      columns, [&](int column) { return rows_->headerData(column, Qt::Horizontal).toString(); })};
-  for (int row = 0; row < rows_->rowCount(); ++row) {
-    lines << lineOf(columns,
-                    [&](int column) { return rows_->index(row, column).data().toString(); });
-  }
-  QGuiApplication::clipboard()->setText(lines.join('\n') + '\n');
 }
 
 bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {

@@ -45,7 +45,6 @@ class BucketPreview : public QWidget, private CanvasClient {
   void pointerLeft() override;
   void update();
   void fillTable();
-  void copyTable();
 
   const ModelDescriber& describer_;
   BucketForecast forecast_;

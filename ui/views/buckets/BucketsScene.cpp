@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/buckets/FactCardDrawing.h"
+#include "ui/views/buckets/BucketFacts.h"
 
 // The frame as a whole: header, ruler, legend, replay line.
 namespace lockstep::ui {
@@ -57,7 +58,9 @@ void BucketsScene::draw(DisplayList& list) const {
   drawReplay(list);
   if (frame_.pointer) {
     if (const auto card = describeHit(story_, frame_.hovered)) {
-      drawFactCard(list, *card, palette_, *frame_.pointer, frame_.size);
+      drawFactCard(list, frame_.size, *frame_.pointer, card->title,
+                   card->bucket < 0 ? palette_.tone(Tone::kNeutral) : palette_.bucket(card->bucket),
+                   card->facts, palette_);
     }
   }
 }

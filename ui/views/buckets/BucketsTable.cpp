@@ -1,8 +1,5 @@
 #include "ui/views/buckets/BucketsTable.h"
 
-#include <QAction>
-#include <QClipboard>
-#include <QGuiApplication>
 #include <QHeaderView>
 #include <QItemSelection>
 #include <QScopedValueRollback>
@@ -12,18 +9,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "ui/panels/TableText.h"
+
 namespace lockstep::ui {
-namespace {
-
-QStringList rowText(const QAbstractItemModel& model, int row) {
-  QStringList cells;
-  for (int column = 0; column < model.columnCount(); ++column) {
-    cells << model.index(row, column).data().toString();
-  }
-  return cells;
-}
-
-}  // namespace
 
 BucketsTable::BucketsTable(QWidget* parent)
     : QWidget(parent), sorted_(new QSortFilterProxyModel(this)), view_(new QTableView) {
@@ -34,27 +22,12 @@ BucketsTable::BucketsTable(QWidget* parent)
   view_->setModel(sorted_);
   view_->setSortingEnabled(true);
   view_->sortByColumn(BucketsTableModel::kBucket, Qt::AscendingOrder);
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  view_->setTabKeyNavigation(false);
-  view_->setShowGrid(false);
-  view_->setAlternatingRowColors(true);
-  view_->setWordWrap(false);
-  view_->verticalHeader()->hide();
-  view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  prepareTable(*view_);
   view_->horizontalHeader()->setStretchLastSection(true);
-  view_->horizontalHeader()->setHighlightSections(false);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(view_);
 
-  auto* copy = new QAction(tr("Copy"), view_);
-  copy->setShortcut(QKeySequence::Copy);
-  copy->setShortcutContext(Qt::WidgetShortcut);
-  view_->addAction(copy);
-  view_->setContextMenuPolicy(Qt::ActionsContextMenu);
-  connect(copy, &QAction::triggered, this,
-          [this] { QGuiApplication::clipboard()->setText(asText()); });
   connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           &BucketsTable::chosen);
 }
@@ -112,22 +85,7 @@ void BucketsTable::showSelection(int parameter, int bucket) {
 }
 
 QString BucketsTable::asText() const {
-  QStringList lines;
-  QStringList header;
-  for (int column = 0; column < sorted_->columnCount(); ++column) {
-    header << sorted_->headerData(column, Qt::Horizontal).toString();
-  }
-  lines << header.join(QLatin1Char('\t'));
-  QModelIndexList rows = view_->selectionModel()->selectedRows();
-  std::sort(rows.begin(), rows.end(),
-            [](const QModelIndex& a, const QModelIndex& b) { return a.row() < b.row(); });
-  for (const QModelIndex& row : rows) {
-    lines << rowText(*sorted_, row.row()).join(QLatin1Char('\t'));
-  }
-  for (int row = 0; rows.isEmpty() && row < sorted_->rowCount(); ++row) {
-    lines << rowText(*sorted_, row).join(QLatin1Char('\t'));
-  }
-  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
+  return rowsAsText(*view_);
 }
 
 }  // namespace lockstep::ui

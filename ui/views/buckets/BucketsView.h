@@ -41,8 +41,6 @@ class BucketsView : public RunView, private CanvasClient {
 
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
   [[nodiscard]] const BucketsController* controller() const { return &controller_; }
-  /// "GL (NVIDIA ...)" or "raster": for the status bar.
-  [[nodiscard]] QString rendererName() const { return canvas_->rendererName(); }
   [[nodiscard]] bool isPlaying() const;
 
  public slots:

@@ -14,9 +14,9 @@
 #include <QTimer>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/TableText.h"
 #include "ui/views/compare/CompareView.h"
 #include "ui/views/compare/DistributionPanel.h"
-#include "ui/views/compare/TableText.h"
 #include "ui/views/compare/TwinTimelines.h"
 
 namespace lockstep::ui {
@@ -43,7 +43,8 @@ void prepare(QSortFilterProxyModel* sorted, QAbstractItemModel* model, QTableVie
              const QString& name) {
   sorted->setSourceModel(model);
   sorted->setSortRole(kSortRole);
-  prepareTable(view);
+  prepareTable(*view);
+  view->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   view->setModel(sorted);
   view->setSortingEnabled(true);
   view->sortByColumn(-1, Qt::AscendingOrder);  // the model's order is the one to begin with

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "ui/model/SpanFacts.h"
-#include "ui/views/compare/TableText.h"
+#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 
@@ -31,7 +31,8 @@ DistributionPanel::DistributionPanel(QWidget* parent)
   canvas_->setMinimumSize(160, 90);
   kinds_->setAccessibleName(tr("Span"));
   kinds_->setToolTip(tr("Whose durations are shown, of measured iterations"));
-  prepareTable(table_);
+  prepareTable(*table_);
+  table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   table_->setModel(&percentiles_);
   table_->setAccessibleName(tr("Percentiles"));
   table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);

@@ -80,21 +80,12 @@ QString chanceText(const std::optional<double>& p) {
 }
 
 QString verdictText(const analysis::Delta& delta) {
-  const bool greater = delta.difference.value_or(0) > 0;
-  const QString arrow = greater ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ");
-  switch (delta.verdict) {
-    case analysis::Verdict::kBetter:
-      return arrow + QStringLiteral("better");
-    case analysis::Verdict::kWorse:
-      return arrow + QStringLiteral("worse");
-    case analysis::Verdict::kNoDifference:
-      return QStringLiteral("not significant");
-    case analysis::Verdict::kUntested:
-      return QStringLiteral("not tested");
-    case analysis::Verdict::kUnknown:
-      break;
+  const QString text = QString::fromUtf8(analysis::name(delta.verdict));
+  if (delta.verdict != analysis::Verdict::kBetter && delta.verdict != analysis::Verdict::kWorse) {
+    return text;
   }
-  return QStringLiteral("unknown");
+  return (delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ")) +
+         text;
 }
 
 QColor verdictColour(analysis::Verdict verdict, const Palette& palette) {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/divergence/HoverCard.h"
 
 namespace lockstep::ui {
 namespace {
@@ -143,11 +143,11 @@ void BucketScene::draw(DisplayList& list) const {
   if (frame_.pointer) {
     if (const auto place = placeAt(*frame_.pointer)) {
       list.outline(rectOf(*place).adjusted(0, 0, -1, -1), palette_.hover, 2);
-      drawHoverCard(list, frame_.size, *frame_.pointer,
-                    QStringLiteral("rank %1, bucket %2")
-                        .arg(facts_.delays.ranks[place->row])
-                        .arg(place->bucket),
-                    factsOf(facts_, frame_, *place), palette_);
+      drawFactCard(list, frame_.size, *frame_.pointer,
+                   QStringLiteral("rank %1, bucket %2")
+                       .arg(facts_.delays.ranks[place->row])
+                       .arg(place->bucket),
+                   {}, factsOf(facts_, frame_, *place), palette_);
     }
   }
 }

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/divergence/BucketScene.h"
-#include "ui/views/divergence/HoverCard.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 

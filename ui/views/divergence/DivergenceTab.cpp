@@ -5,7 +5,8 @@
 #include <QVBoxLayout>
 #include <utility>
 
-#include "ui/views/divergence/HoverCard.h"
+#include "ui/canvas/FactCard.h"
+
 
 namespace lockstep::ui {
 

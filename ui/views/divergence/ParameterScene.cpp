@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/divergence/HoverCard.h"
 #include "ui/views/divergence/StripScene.h"
 
 namespace lockstep::ui {
@@ -40,7 +40,7 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
       frame_(std::move(frame)),
       axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)),
       verdict_(verdictOf(facts)) {
-  lines_ = wrapped(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall);
+  lines_ = brokenInto(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall);
   while (lines_.size() > kVerdictLines) {
     const QString last = lines_.takeLast();
     lines_.back() += QLatin1Char(' ') + last;  // elided where it is drawn
@@ -355,15 +355,15 @@ void ParameterScene::drawPointer(DisplayList& list) const {
     if (const auto rect = rectOf(*place)) {
       list.outline(rect->adjusted(-1, -1, 1, 1), palette_.hover, 1);
     }
-    drawHoverCard(list, frame_.size, at, nameOfParameter(facts_, place->parameter),
-                  factsOf(facts_, *place), palette_);
+    drawFactCard(list, frame_.size, at, nameOfParameter(facts_, place->parameter), {},
+                 factsOf(facts_, *place), palette_);
   } else if (const std::size_t strip = stripAt(at); strip < facts_.strips.size() && step >= 0) {
     const auto number = static_cast<std::uint32_t>(step);
-    drawHoverCard(list, frame_.size, at,
-                  QStringLiteral("%1, iteration %2")
-                      .arg(titleOf(facts_.strips[strip].kind))
-                      .arg(formatCount(number)),
-                  factsAt(facts_.strips[strip], number), palette_);
+    drawFactCard(list, frame_.size, at,
+                 QStringLiteral("%1, iteration %2")
+                     .arg(titleOf(facts_.strips[strip].kind))
+                     .arg(formatCount(number)),
+                 {}, factsAt(facts_.strips[strip], number), palette_);
   }
 }
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/divergence/HoverCard.h"
 
 namespace lockstep::ui {
 namespace {
@@ -291,9 +291,9 @@ void SequenceScene::drawPointer(DisplayList& list) const {
     list.outline(rect->adjusted(1, 1, -1, -1), palette_.hover, 2);
   }
   const analysis::CallRow& row = sequence().rows[place->row];
-  drawHoverCard(list, frame_.size, *frame_.pointer,
-                QStringLiteral("%1, number %2").arg(nameOf(sequence()), formatCount(row.sequence)),
-                factsOf(facts_, sequence(), *place), palette_);
+  drawFactCard(list, frame_.size, *frame_.pointer,
+               QStringLiteral("%1, number %2").arg(nameOf(sequence()), formatCount(row.sequence)),
+               {}, factsOf(facts_, sequence(), *place), palette_);
 }
 
 std::optional<CallPlace> SequenceScene::placeAt(QPointF position) const {

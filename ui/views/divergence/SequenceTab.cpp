@@ -14,7 +14,7 @@
 
 #include "ui/model/Format.h"
 #include "ui/views/divergence/DivergenceRows.h"
-#include "ui/views/divergence/HoverCard.h"
+#include "ui/canvas/FactCard.h"
 #include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {

@@ -1,14 +1,13 @@
 #include "ui/views/divergence/TwinTable.h"
 
-#include <QAction>
-#include <QApplication>
-#include <QClipboard>
 #include <QHeaderView>
 #include <QScopedValueRollback>
 #include <QScrollBar>
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
@@ -21,29 +20,12 @@ constexpr int kWidestColumn = 460;
 TwinTable::TwinTable(const QString& name, QWidget* parent) : QTableView(parent) {
   setAccessibleName(name);
   setModel(&model_);
-  setSelectionBehavior(SelectRows);
   setSelectionMode(ExtendedSelection);
-  setEditTriggers(NoEditTriggers);
-  setTabKeyNavigation(false);
-  setShowGrid(false);
-  setAlternatingRowColors(true);
-  setWordWrap(false);
-  verticalHeader()->hide();
-  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
-  horizontalHeader()->setHighlightSections(false);
+  prepareTable(*this);
   horizontalHeader()->setStretchLastSection(true);
   horizontalHeader()->setSortIndicatorClearable(true);
   horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
   setSortingEnabled(true);
-
-  auto* copy = new QAction(tr("Copy"), this);
-  copy->setShortcut(QKeySequence::Copy);
-  copy->setShortcutContext(Qt::WidgetShortcut);
-  connect(copy, &QAction::triggered, this,
-          [this] { QApplication::clipboard()->setText(selectedText()); });
-  addAction(copy);
-  setContextMenuPolicy(Qt::ActionsContextMenu);
 
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
@@ -105,25 +87,6 @@ void TwinTable::showRow(std::size_t row) {
 void TwinTable::showNoRow() {
   const QScopedValueRollback showing(showing_, true);
   selectionModel()->clear();
-}
-
-QString TwinTable::selectedText() const {
-  QStringList lines;
-  QStringList cells;
-  for (int column = 0; column < model_.columnCount(); ++column) {
-    cells << model_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-  }
-  lines << cells.join(QLatin1Char('\t'));
-  QModelIndexList selected = selectionModel()->selectedRows();
-  std::sort(selected.begin(), selected.end());
-  for (const QModelIndex& index : std::as_const(selected)) {
-    cells.clear();
-    for (int column = 0; column < model_.columnCount(); ++column) {
-      cells << index.siblingAtColumn(column).data().toString();
-    }
-    lines << cells.join(QLatin1Char('\t'));
-  }
-  return lines.join(QLatin1Char('\n')) + QLatin1Char('\n');
 }
 
 }  // namespace lockstep::ui

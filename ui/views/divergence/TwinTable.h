@@ -24,8 +24,6 @@ class TwinTable : public QTableView {
   void showRow(std::size_t row);
   void showNoRow();
   [[nodiscard]] RowsModel& rowsModel() { return model_; }
-  /// Returns the selected rows as text: a header line, then a line a row, tab separated.
-  [[nodiscard]] QString selectedText() const;
 
  signals:
   /// The user chose a row by mouse or keys.

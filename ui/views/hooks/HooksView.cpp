@@ -215,7 +215,6 @@ void HooksView::takeContent(std::shared_ptr<const HooksContent> content) {
   updateScrollBar();
   describe();
   canvas_->repaintSoon();
-  emit contentChanged();
 }
 
 HooksFrame HooksView::frame(QSizeF size) const {

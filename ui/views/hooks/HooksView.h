@@ -60,8 +60,6 @@ class HooksView : public RunView, private CanvasClient {
   void loadHookRequested();
   /// A run that was to be compared could not be read; one sentence.
   void failed(const QString& sentence);
-  /// The content is new: for tests.
-  void contentChanged();
 
  protected:
   void showEvent(QShowEvent* event) override;

@@ -17,8 +17,8 @@
 
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/TableText.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
-#include "ui/panels/hooks/TableCopy.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
 

@@ -9,9 +9,9 @@
 #include <QTimer>
 #include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/views/overlap/CardDrawing.h"
-#include "ui/views/overlap/CopyTable.h"
+#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
@@ -163,9 +163,9 @@ void LiveView::paintCanvas(DisplayList& list, QSizeF size) {
     return;
   }
   list.fill(QRectF(QPointF(0, 0), size), palette.background);
-  drawSentence(list, QRectF(QPointF(0, 0), size),
+  drawMessage(list, QRectF(QPointF(0, 0), size),
                failure_.isEmpty() ? tr("Reading the run…") : tr("This run cannot be shown"),
-               failure_, palette);
+              failure_, palette.text, palette);
 }
 
 void LiveView::canvasPainted() {

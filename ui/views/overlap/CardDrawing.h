@@ -19,9 +19,6 @@ struct CardLine {
   bool hatched = false;  ///< the chip
 };
 
-/// Breaks a text between words into lines that are not wider than that many logical pixels.
-QStringList brokenInto(const QString& text, double width, FontRole font);
-
 /// Draws a small square of a colour, hatched where the colour alone does not tell.
 void drawChip(DisplayList& list, const QRectF& rect, const QColor& colour, bool hatched,
               const Palette& palette);
@@ -31,9 +28,5 @@ void drawChip(DisplayList& list, const QRectF& rect, const QColor& colour, bool 
 void drawCard(DisplayList& list, QSizeF size, QPointF pointer, const QString& title,
               const std::vector<CardLine>& lines, const QStringList& sentences,
               const Palette& palette);
-
-/// Draws a sentence, and another that says more, in the middle of an area.
-void drawSentence(DisplayList& list, const QRectF& area, const QString& sentence,
-                  const QString& more, const Palette& palette);
 
 }  // namespace lockstep::ui

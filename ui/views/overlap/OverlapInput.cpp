@@ -3,7 +3,7 @@
 #include <QScrollBar>
 #include <cmath>
 
-#include "ui/views/overlap/CardDrawing.h"
+#include "ui/canvas/FactCard.h"
 #include "ui/views/overlap/OverlapView.h"
 
 // Painting, mouse and keys of the overlap view's canvas.
@@ -37,7 +37,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
     more = model_->isLive() ? tr("Bars appear with the first one.")
                             : tr("Capture was off, or the run ended before its first iteration.");
   }
-  drawSentence(list, QRectF(QPointF(0, 0), size), sentence, more, palette);
+  drawMessage(list, QRectF(QPointF(0, 0), size), sentence, more, palette.text, palette);
 }
 
 void OverlapView::canvasPainted() {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
-#include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/overlap/OverlapScene.h"
 
 namespace lockstep::ui {
@@ -37,9 +37,10 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   DisplayList body;
   if (content->steps.empty()) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
-    drawSentence(
+    drawMessage(
         body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
-        QStringLiteral("Capture was off, or the run ended before its first iteration."), palette);
+        QStringLiteral("Capture was off, or the run ended before its first iteration."), palette.text,
+        palette);
   } else {
     OverlapFrame frame;
     frame.size = rest;

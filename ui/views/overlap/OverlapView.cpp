@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "ui/panels/EmptyState.h"
-#include "ui/views/overlap/CopyTable.h"
+#include "ui/panels/TableText.h"
 #include "ui/views/overlap/OverlapWords.h"
 #include "ui/views/overlap/StepSelection.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
+#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/SpanStyle.h"
@@ -16,27 +16,6 @@ using namespace timeline_metrics;
 QColor withAlpha(QColor colour, float alpha) {
   colour.setAlphaF(alpha);
   return colour;
-}
-
-// Sentences in lines that fit a narrow window; a line that goes on has no name.
-std::vector<Fact> inLines(const std::vector<Fact>& facts) {
-  constexpr double kWidest = 300;
-  std::vector<Fact> lines;
-  for (const Fact& fact : facts) {
-    QString name = fact.name;
-    QString line;
-    for (const QString& word : fact.value.split(QLatin1Char(' '))) {
-      const QString longer = line.isEmpty() ? word : line + QLatin1Char(' ') + word;
-      if (!line.isEmpty() && textWidth(longer, FontRole::kSmall) > kWidest) {
-        lines.push_back({std::exchange(name, QString()), line});
-        line = word;
-      } else {
-        line = longer;
-      }
-    }
-    lines.push_back({name, line});
-  }
-  return lines;
 }
 
 void plate(DisplayList& list, const QRectF& rect, const QString& text, const QColor& fill) {
@@ -161,46 +140,9 @@ void TimelineScene::drawTooltip(DisplayList& list) const {
   if (!frame_.pointer || !frame_.hovered) {
     return;
   }
-  const QString title = titleOf(model_, *frame_.hovered);
-  const std::vector<Fact> facts = inLines(factsOf(model_, *frame_.hovered));
-  constexpr double kPadding = 9;
-  constexpr double kLine = 17;
-  constexpr double kTitle = 24;
-  double names = 0;
-  double values = 0;
-  for (const Fact& fact : facts) {
-    names = std::max(names, textWidth(fact.name, FontRole::kSmall));
-    values = std::max(values, textWidth(fact.value, FontRole::kSmall));
-  }
-  const double inner =
-      std::max(names + 14 + values, textWidth(title, FontRole::kBold) + 18) + 2;
-  const QSizeF size(inner + 2 * kPadding,
-                    kTitle + kLine * static_cast<double>(facts.size()) + kPadding);
-  // Beside the pointer, on whichever side there is room.
-  QPointF at = *frame_.pointer + QPointF(16, 18);
-  if (at.x() + size.width() > frame_.size.width() - 4) {
-    at.setX(frame_.pointer->x() - size.width() - 12);
-  }
-  if (at.y() + size.height() > frame_.size.height() - 4) {
-    at.setY(frame_.pointer->y() - size.height() - 12);
-  }
-  at = QPointF(std::max(4.0, std::round(at.x())), std::max(4.0, std::round(at.y())));
-  const QRectF card(at, size);
-  list.fill(card.translated(0, 2).adjusted(-1, -1, 1, 2), withAlpha(Qt::black, 0.18f), 6);
-  list.fill(card, palette_.surface, 5);
-  list.outline(card, palette_.gridStrong, 5);
-  const QColor chip = colourOf(*frame_.hovered, frame_.colourBy, palette_);
-  list.fill(QRectF(card.left() + kPadding, card.top() + 8, 10, 10), chip, 2);
-  list.text(QRectF(card.left() + kPadding + 16, card.top() + 2, inner - 16, kTitle - 2), title,
-            palette_.text, FontRole::kBold);
-  double y = card.top() + kTitle;
-  for (const Fact& fact : facts) {
-    list.text(QRectF(card.left() + kPadding, y, names + 1, kLine), fact.name, palette_.textMuted,
-              FontRole::kSmall);
-    list.text(QRectF(card.left() + kPadding + names + 14, y, values + 2, kLine), fact.value,
-              palette_.text, FontRole::kSmall);
-    y += kLine;
-  }
+  drawFactCard(list, frame_.size, *frame_.pointer, titleOf(model_, *frame_.hovered),
+               colourOf(*frame_.hovered, frame_.colourBy, palette_),
+               factsOf(model_, *frame_.hovered), palette_);
 }
 
 }  // namespace lockstep::ui

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/views/compare/AnalysedDemo.h"
+#include "ui/panels/TableText.h"
 #include "ui/views/compare/MetricText.h"
-#include "ui/views/compare/TableText.h"
 
 namespace lockstep::ui {
 namespace {

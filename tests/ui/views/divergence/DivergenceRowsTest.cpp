@@ -9,6 +9,7 @@
 #include <QTest>
 
 #include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/panels/TableText.h"
 #include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
@@ -66,7 +67,7 @@ TEST(TwinTableTest, CopiesTheSelectedRowsWithTheirHeader) {
   TwinTable table("numbers");
   table.setRows(std::make_shared<Numbers>(5));
   table.selectRow(1);
-  EXPECT_EQ(table.selectedText(), "Number\tText\n1\trow 1\n");
+  EXPECT_EQ(rowsAsText(table), "Number\tText\n1\trow 1\n");
 }
 
 TEST(TwinTableTest, OnlyTheUserChooses) {

@@ -8,7 +8,7 @@
 #include <QTableView>
 
 #include "tests/ui/views/overlap/HandMadeContent.h"
-#include "ui/views/overlap/CopyTable.h"
+#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <QString>
+
+namespace lockstep::ui {
+
+/// One line of what is known of something: "bytes", "1.05 MB". Without a name it goes on under the
+/// line before.
+struct Fact {
+  QString name;
+  QString value;
+};
+
+}  // namespace lockstep::ui

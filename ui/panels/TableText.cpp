@@ -1,0 +1,142 @@
+#include "ui/panels/TableText.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QHeaderView>
+#include <QMessageBox>
+#include <QSaveFile>
+#include <QTableView>
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace lockstep::ui {
+
+QString csvCell(QString cell) {
+  if (!cell.contains(u',') && !cell.contains(u'"') && !cell.contains(u'\n')) {
+    return cell;
+  }
+  return u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
+}
+
+namespace {
+
+QString plain(QString cell) {
+  return cell.replace(u'\t', u' ').replace(u'\n', u' ');
+}
+
+template <typename Cell>
+QString linesOf(const QAbstractItemModel& model, const std::vector<int>& rows,
+                const std::vector<int>& columns, const QString& between, const QString& ending,
+                Cell cell) {
+  QString text;
+  const auto line = [&](auto value) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      text += (i > 0 ? between : QString()) + cell(value(columns[i]).toString());
+    }
+    text += ending;
+  };
+  line([&](int column) { return model.headerData(column, Qt::Horizontal); });
+  for (const int row : rows) {
+    line([&](int column) { return model.index(row, column).data(); });
+  }
+  return text;
+}
+
+std::vector<int> upTo(int count) {
+  std::vector<int> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+std::vector<int> shownColumns(const QTableView& table) {
+  std::vector<int> columns;
+  for (int visual = 0; visual < table.model()->columnCount(); ++visual) {
+    const int column = table.horizontalHeader()->logicalIndex(visual);
+    if (!table.isColumnHidden(column)) {
+      columns.push_back(column);
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+QString rowsAsText(const QTableView& table) {
+  const QAbstractItemModel& model = *table.model();
+  std::vector<int> rows;
+  for (const QModelIndex& index : table.selectionModel()->selectedRows()) {
+    rows.push_back(index.row());
+  }
+  std::sort(rows.begin(), rows.end());
+  return linesOf(model, rows.empty() ? upTo(model.rowCount()) : rows, shownColumns(table),
+                 QStringLiteral("\t"), QStringLiteral("\n"), plain);
+}
+
+void makeCopyable(QTableView& table) {
+  auto* copy = new QAction(QCoreApplication::translate("TableText", "Copy"), &table);
+  copy->setShortcut(QKeySequence::Copy);
+  copy->setShortcutContext(Qt::WidgetShortcut);
+  QObject::connect(copy, &QAction::triggered, &table,
+                   [&table] { QApplication::clipboard()->setText(rowsAsText(table)); });
+  table.addAction(copy);
+  if (table.contextMenuPolicy() == Qt::DefaultContextMenu) {
+    table.setContextMenuPolicy(Qt::ActionsContextMenu);
+  }
+}
+
+void prepareTable(QTableView& table, bool copyable) {
+  table.setSelectionBehavior(QAbstractItemView::SelectRows);
+  table.setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table.setTabKeyNavigation(false);
+  table.setShowGrid(false);
+  table.setAlternatingRowColors(true);
+  table.setWordWrap(false);
+  table.verticalHeader()->hide();
+  table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  table.verticalHeader()->setDefaultSectionSize(table.fontMetrics().height() + 6);
+  table.horizontalHeader()->setHighlightSections(false);
+  if (copyable) {
+    makeCopyable(table);
+  }
+}
+
+void setUpTwin(QTableView& table, QAbstractItemModel& model, const QString& name) {
+  table.setModel(&model);
+  table.setAccessibleName(name);
+  table.setSelectionMode(QAbstractItemView::ExtendedSelection);
+  prepareTable(table);
+  table.horizontalHeader()->setStretchLastSection(true);
+  table.horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  table.horizontalHeader()->setSortIndicatorClearable(true);
+  table.setSortingEnabled(true);
+  const int em = table.fontMetrics().horizontalAdvance(QLatin1Char('m'));
+  for (int column = 0; column < model.columnCount(); ++column) {
+    const QString title = model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    table.setColumnWidth(column,
+                         std::max(6 * em, table.fontMetrics().horizontalAdvance(title) + 3 * em));
+  }
+}
+
+QString csvOf(const QAbstractItemModel& model) {
+  return linesOf(model, upTo(model.rowCount()), upTo(model.columnCount()), QStringLiteral(","),
+                 QStringLiteral("\r\n"), csvCell);
+}
+
+void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion) {
+  const QString path = QFileDialog::getSaveFileName(parent, QObject::tr("Export as CSV"),
+                                                    suggestion, QObject::tr("CSV (*.csv)"));
+  if (path.isEmpty()) {
+    return;
+  }
+  QSaveFile file(path);
+  const QByteArray text = csvOf(model).toUtf8();
+  if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
+    QMessageBox::warning(parent, QObject::tr("Export as CSV"),
+                         QObject::tr("%1 cannot be written: %2.").arg(path, file.errorString()));
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <QAbstractItemModel>
+#include <QString>
+
+class QTableView;
+class QWidget;
+
+namespace lockstep::ui {
+
+// What every table of the studio can do with its text: copy it, write it. All [ui-thread].
+
+/// Returns the selected rows as text, all of them when none is selected: tab-separated, the titles
+/// of the columns first, as shown and in the shown order.
+QString rowsAsText(const QTableView& table);
+
+/// Lets Ctrl+C, and the menu of the right button where the table has no other, put that on the
+/// clipboard.
+void makeCopyable(QTableView& table);
+
+/// Gives a table the look of one beside a canvas: whole rows, no grid, nothing to edit; and makes
+/// it copyable, unless the table does that in its own way.
+void prepareTable(QTableView& table, bool copyable = true);
+
+/// Makes a table the twin of a canvas: prepared, on `model`, sorted by a click on a title, columns
+/// as wide as their titles. `name` is what a screen reader calls it.
+void setUpTwin(QTableView& table, QAbstractItemModel& model, const QString& name);
+
+/// Returns a cell as it stands in a CSV file: quoted where it must be.
+QString csvCell(QString cell);
+
+/// Returns the whole table as CSV (RFC 4180) with its titles, in the order of the model.
+QString csvOf(const QAbstractItemModel& model);
+
+/// Asks for a file and writes the table into it as CSV; a failure is told in a message box.
+void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion);
+
+}  // namespace lockstep::ui

@@ -4,9 +4,9 @@
 #include <QJsonObject>
 
 #include "ui/model/Format.h"
+#include "ui/model/SpanNames.h"
 
 namespace lockstep::ui {
-namespace {
 
 using trace::EventKind;
 
@@ -15,15 +15,7 @@ bool isCollective(EventKind kind) {
          kind == EventKind::kChecked || kind == EventKind::kShaped;
 }
 
-// Whose bytes over duration is the speed of a copy.
-bool isCopy(EventKind kind) {
-  return kind == EventKind::kCopyIn || kind == EventKind::kScatter ||
-         kind == EventKind::kReplicate || kind == EventKind::kGather ||
-         kind == EventKind::kReduceGradients;
-}
-
-// Bytes a span is about; 0 when it carries none.
-std::uint64_t bytesOf(const RunModel& model, const Span& span) {
+std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
   switch (span.kind) {
     case EventKind::kCollective:
     case EventKind::kCollectiveQueued:
@@ -46,11 +38,20 @@ std::uint64_t bytesOf(const RunModel& model, const Span& span) {
     case EventKind::kMarkedUnused:
     case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
-      return span.value < model.parameters().size()
-                 ? static_cast<std::uint64_t>(model.parameters()[span.value].bytes)
+      return span.value < parameters.size()
+                 ? static_cast<std::uint64_t>(parameters[span.value].bytes)
                  : 0;
     default: return 0;
   }
+}
+
+namespace {
+
+// Whose bytes over duration is the speed of a copy.
+bool isCopy(EventKind kind) {
+  return kind == EventKind::kCopyIn || kind == EventKind::kScatter ||
+         kind == EventKind::kReplicate || kind == EventKind::kGather ||
+         kind == EventKind::kReduceGradients;
 }
 
 QString shapeOf(const RunModel& model, std::uint64_t index) {
@@ -155,7 +156,7 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
                                      : QStringLiteral("%1 parameters").arg(span.value)});
   }
   addBucket(model, span, facts);
-  if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
+  if (const std::uint64_t bytes = bytesOf(model.parameters(), span); bytes > 0) {
     QString text = formatBytes(static_cast<double>(bytes));
     if (!instant && isCopy(span.kind)) {
       text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
@@ -214,7 +215,7 @@ QString jsonOf(const RunModel& model, const Span& span) {
   if (const auto parameter = parameterOf(span)) {
     object.insert(QStringLiteral("parameter"), parameterName(model, *parameter));
   }
-  if (const std::uint64_t bytes = bytesOf(model, span); bytes > 0) {
+  if (const std::uint64_t bytes = bytesOf(model.parameters(), span); bytes > 0) {
     object.insert(QStringLiteral("bytes"), static_cast<qint64>(bytes));
   }
   if (isCollective(span.kind)) {

@@ -1,3 +1,5 @@
+#include "ui/model/SpanNames.h"
+
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 
@@ -16,8 +18,8 @@ QString words(std::string_view name) {
       .replace(QLatin1Char('_'), QLatin1Char(' '));
 }
 
-QString faultTitle(const RunModel& model, const Span& span) {
-  const auto parameter = [&] { return parameterName(model, *parameterOf(span)); };
+QString faultTitle(const ParameterTable& parameters, const Span& span) {
+  const auto parameter = [&] { return parameterName(parameters, *parameterOf(span)); };
   switch (static_cast<FaultKind>(span.detail)) {
     case FaultKind::kDelay:
       return QStringLiteral("delay of ") + formatDuration(static_cast<double>(span.value));
@@ -69,10 +71,13 @@ std::optional<std::uint64_t> parameterOf(const Span& span) {
   }
 }
 
+QString parameterName(const ParameterTable& parameters, std::uint64_t index) {
+  return index < parameters.size() ? QString::fromStdString(parameters[index].name)
+                                   : QStringLiteral("parameter %1").arg(index);
+}
+
 QString parameterName(const RunModel& model, std::uint64_t index) {
-  return index < model.parameters().size()
-             ? QString::fromStdString(model.parameters()[index].name)
-             : QStringLiteral("parameter %1").arg(index);
+  return parameterName(model.parameters(), index);
 }
 
 QString faultName(const Span& span) {
@@ -83,7 +88,7 @@ QString operationName(const Span& span) { return words(name(trace::operationOf(s
 
 QString kindName(EventKind kind) { return words(name(kind)); }
 
-QString titleOf(const RunModel& model, const Span& span) {
+QString titleOf(const ParameterTable& parameters, const Span& span) {
   const QString bucket =
       span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
   switch (span.kind) {
@@ -103,7 +108,7 @@ QString titleOf(const RunModel& model, const Span& span) {
     case EventKind::kGather: return QStringLiteral("gather from the devices");
     case EventKind::kReduceGradients: return QStringLiteral("sum of the devices' gradients");
     case EventKind::kMarkedUnused:
-      return QStringLiteral("unused: ") + parameterName(model, span.value);
+      return QStringLiteral("unused: ") + parameterName(parameters, span.value);
     case EventKind::kUsedMap: return QStringLiteral("wait for the map of used parameters");
     case EventKind::kBucketOptimizer: return QStringLiteral("optimizer") + bucket;
     case EventKind::kCollective: return operationName(span) + bucket;
@@ -115,13 +120,51 @@ QString titleOf(const RunModel& model, const Span& span) {
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
-      return kindName(span.kind) + QStringLiteral(": ") + parameterName(model, span.value);
+      return kindName(span.kind) + QStringLiteral(": ") + parameterName(parameters, span.value);
     case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
     case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
     case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
-    case EventKind::kFault: return QStringLiteral("fault: ") + faultTitle(model, span);
+    case EventKind::kFault: return QStringLiteral("fault: ") + faultTitle(parameters, span);
     default: return kindName(span.kind) + bucket;
   }
+}
+
+QString titleOf(const RunModel& model, const Span& span) {
+  return titleOf(model.parameters(), span);
+}
+
+std::optional<std::uint64_t> titleKey(const Span& span) {
+  const std::uint64_t base = static_cast<std::uint64_t>(span.kind) << 56 |
+                             static_cast<std::uint64_t>(span.bucket) << 40 |
+                             static_cast<std::uint64_t>(span.detail) << 24;
+  switch (span.kind) {
+    case EventKind::kStep:
+    case EventKind::kFault:
+      return std::nullopt;
+    case EventKind::kGradientReady:
+    case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
+    case EventKind::kMarkedUnused:
+    case EventKind::kParallelApply:
+      return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;
+    default:
+      return base;
+  }
+}
+
+QString nameOf(const Span& span) {
+  switch (span.kind) {
+    case EventKind::kStep: return QStringLiteral("iteration");
+    case EventKind::kMarkedUnused: return QStringLiteral("unused parameter");
+    case EventKind::kGradientReady:
+    case EventKind::kGradientCheck:
+    case EventKind::kCopyIn: return kindName(span.kind);
+    case EventKind::kFault: return QStringLiteral("fault: ") + faultName(span);
+    default: break;
+  }
+  Span alone = span;
+  alone.bucket = trace::kNoBucket;
+  return titleOf(ParameterTable(), alone);
 }
 
 QString meaningOf(const Span& span) {

@@ -5,8 +5,6 @@
 namespace lockstep::ui {
 namespace {
 
-using trace::EventKind;
-
 // "2ms", "1.5 s"; a bare number is in ns.
 std::optional<double> durationOf(const QString& text) {
   qsizetype digits = 0;
@@ -25,26 +23,6 @@ std::optional<double> durationOf(const QString& text) {
 }
 
 constexpr qsizetype kAnswersKept = 200'000;
-
-// What a span's title is made of, as one number; nothing where that is too much for one.
-std::optional<quint64> titleKey(const Span& span) {
-  const quint64 base = static_cast<quint64>(span.kind) << 56 |
-                       static_cast<quint64>(span.bucket) << 40 |
-                       static_cast<quint64>(span.detail) << 24;
-  switch (span.kind) {
-    case EventKind::kStep:
-    case EventKind::kFault:
-      return std::nullopt;
-    case EventKind::kGradientReady:
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kMarkedUnused:
-    case EventKind::kParallelApply:
-      return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;
-    default:
-      return base;
-  }
-}
 
 }  // namespace
 
@@ -96,6 +74,10 @@ void SpanQuery::take(const QString& token, bool quoted) {
       : key == QLatin1String("bucket")                                    ? &bucket_
       : key == QLatin1String("step") || key == QLatin1String("iteration") ? &step_
                                                                           : nullptr;
+  if (numbers == &bucket_ && value == QLatin1String("none")) {
+    withoutBucket_ = true;
+    return;
+  }
   if (numbers != nullptr) {
     const qsizetype dots = value.indexOf(QLatin1String(".."));
     bool firstOk = false;
@@ -114,25 +96,32 @@ void SpanQuery::take(const QString& token, bool quoted) {
     kinds_ << value;
     return;
   }
+  if (key == QLatin1String("name")) {
+    names_ << value;
+    return;
+  }
   if (!key.isEmpty() && !quoted && (key == QLatin1String("lane") || key == QLatin1String("hook"))) {
-    error_ = QStringLiteral("\"%1:\" is not known: rank, bucket, step and kind are.").arg(key);
+    error_ = QStringLiteral("\"%1:\" is not known: rank, bucket, step, kind and name are.").arg(key);
     return;
   }
   words_ << lower;
 }
 
-bool SpanQuery::wordsHold(const RunModel& model, const Span& span) const {
-  const std::optional<quint64> key = titleKey(span);
+bool SpanQuery::wordsHold(const ParameterTable& parameters, const Span& span) const {
+  const std::optional<std::uint64_t> key = titleKey(span);
   if (key) {
     if (const auto known = known_.constFind(*key); known != known_.cend()) {
       return *known;
     }
   }
   const QString kind = kindName(span.kind);
-  const QString title = words_.isEmpty() ? QString() : titleOf(model, span);
+  const QString title = words_.isEmpty() ? QString() : titleOf(parameters, span);
   bool holds = true;
   for (const QString& wanted : kinds_) {
     holds = holds && kind.contains(wanted, Qt::CaseInsensitive);
+  }
+  if (!names_.isEmpty()) {
+    holds = holds && names_.contains(nameOf(span), Qt::CaseInsensitive);
   }
   for (const QString& word : words_) {
     holds = holds &&
@@ -145,7 +134,14 @@ bool SpanQuery::wordsHold(const RunModel& model, const Span& span) const {
 }
 
 bool SpanQuery::matches(const RunModel& model, const Span& span) const {
+  return matches(model.parameters(), span);
+}
+
+bool SpanQuery::matches(const ParameterTable& parameters, const Span& span) const {
   if (rank_ && !rank_->holds(static_cast<std::uint64_t>(span.rank()))) {
+    return false;
+  }
+  if (withoutBucket_ && span.hasBucket()) {
     return false;
   }
   if (bucket_ && (!span.hasBucket() || !bucket_->holds(span.bucket))) {
@@ -162,7 +158,18 @@ bool SpanQuery::matches(const RunModel& model, const Span& span) const {
       (atMostStrict_ ? span.durationNs >= atMostNs_ : span.durationNs > atMostNs_)) {
     return false;
   }
-  return (kinds_.isEmpty() && words_.isEmpty()) || wordsHold(model, span);
+  return (kinds_.isEmpty() && names_.isEmpty() && words_.isEmpty()) ||
+         wordsHold(parameters, span);
+}
+
+QString condition(const QString& key, const QString& value) {
+  const QString quote = value.contains(QLatin1Char(' ')) ? QStringLiteral("\"") : QString();
+  return key + QLatin1Char(':') + quote + value + quote;
+}
+
+QString queryFor(const Span& span) {
+  const QString query = condition(QStringLiteral("name"), nameOf(span));
+  return span.hasBucket() ? query + QStringLiteral(" bucket:%1").arg(span.bucket) : query;
 }
 
 }  // namespace lockstep::ui

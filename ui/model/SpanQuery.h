@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ui/model/RunModel.h"
+#include "ui/model/SpanNames.h"
 
 namespace lockstep::ui {
 
@@ -15,8 +16,9 @@ namespace lockstep::ui {
 ///
 ///   rank:1  bucket:3  step:10..20  kind:wait  hook  "copy in"  fc1.weight  >2ms  <=50us
 ///
-/// `rank`, `bucket` and `step` (or `iteration`) take a number or a range; durations take ns, us,
-/// ms or s. A word in quotes may hold blanks. [ui-thread]
+/// `rank`, `bucket` and `step` (or `iteration`) take a number or a range, `bucket` also `none`;
+/// durations take ns, us, ms or s. `kind` takes part of a kind, `name` the whole of nameOf, one of
+/// several. A word in quotes may hold blanks. One thread at a time; a copy is another's own.
 class SpanQuery {
  public:
   SpanQuery() = default;
@@ -31,6 +33,8 @@ class SpanQuery {
   [[nodiscard]] bool valid() const { return error_.isEmpty() && !empty(); }
 
   [[nodiscard]] bool matches(const RunModel& model, const Span& span) const;
+  /// The same without the model, for another thread.
+  [[nodiscard]] bool matches(const ParameterTable& parameters, const Span& span) const;
 
  private:
   struct Numbers {
@@ -40,14 +44,16 @@ class SpanQuery {
   };
 
   void take(const QString& token, bool quoted);
-  [[nodiscard]] bool wordsHold(const RunModel& model, const Span& span) const;
+  [[nodiscard]] bool wordsHold(const ParameterTable& parameters, const Span& span) const;
 
   QString text_;
   QString error_;
   QStringList words_;  // in lower case
   QStringList kinds_;
+  QStringList names_;
   std::optional<Numbers> rank_;
   std::optional<Numbers> bucket_;
+  bool withoutBucket_ = false;
   std::optional<Numbers> step_;
   double atLeastNs_ = -1;
   double atMostNs_ = -1;
@@ -55,5 +61,10 @@ class SpanQuery {
   bool atMostStrict_ = false;
   mutable QHash<quint64, bool> known_;  // answers about words, by what a title is made of
 };
+
+/// Returns a query for the likes of a span: of the same name, and bucket where it has one.
+QString queryFor(const Span& span);
+/// Returns a condition of a query, in quotes where its value has blanks: `name:"copy in"`.
+QString condition(const QString& key, const QString& value);
 
 }  // namespace lockstep::ui

@@ -13,23 +13,6 @@
 
 // What a timeline does beside looking: notes, bookmarks, searching, the menu of the right button.
 namespace lockstep::ui {
-namespace {
-
-// Lets a search take a value with blanks.
-QString quoted(const QString& text) {
-  return text.contains(QLatin1Char(' ')) ? QLatin1Char('"') + text + QLatin1Char('"') : text;
-}
-
-// A search for the likes of a span.
-QString queryFor(const Span& span) {
-  QString query = quoted(QStringLiteral("kind:") + kindName(span.kind));
-  if (span.hasBucket()) {
-    query += QStringLiteral(" bucket:%1").arg(span.bucket);
-  }
-  return query;
-}
-
-}  // namespace
 
 void TimelineView::openNotes() {
   dropNoteEditor();
@@ -234,7 +217,10 @@ void TimelineView::fillMenu(QMenu& menu, QPointF position) {
   }
   if (span) {
     const QString query = queryFor(*span);
-    add(tr("Find all: %1").arg(query), [this, query] { find(query); });
+    add(tr("Find all: %1").arg(query), [this, query] {
+      find(query);
+      emit findAllRequested(query);
+    });
   }
   add(tr("Bookmark here"), [this, ns] { notes_.toggleBookmark(ns); });
   add(span ? tr("Note on this span…") : tr("Note here…"), [this, span, ns] {

@@ -89,6 +89,8 @@ class TimelineView : public RunView, private CanvasClient {
   void problem(const QString& sentence);
   /// What was recorded in this stretch is wanted in a file.
   void exportRangeRequested(TimeRange range);
+  /// All that a query asks for (see SpanQuery) is wanted in a list.
+  void findAllRequested(const QString& query);
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

@@ -310,7 +310,7 @@ TEST_P(TimelineInteraction, TheRightButtonOpensAMenuAboutWhatLiesUnderIt) {
   const QStringList texts = menu(at(span), "Find all");
   EXPECT_TRUE(texts.contains("Copy as JSON"));
   EXPECT_TRUE(texts.contains("Zoom to this span"));
-  EXPECT_EQ(view_->findChild<FindLine*>()->text(), "kind:collective bucket:0");
+  EXPECT_EQ(view_->findChild<FindLine*>()->text(), "name:allreduce bucket:0");
   trigger("Esc");
 
   menu(at(span), "Show rank 0 alone");

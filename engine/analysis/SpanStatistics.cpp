@@ -1,0 +1,129 @@
+#include "engine/analysis/SpanStatistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "engine/analysis/Durations.h"
+
+namespace lockstep::analysis {
+namespace {
+
+// A span that later ones may lie within.
+struct Open {
+  double end = 0;
+  std::uint32_t group = 0;
+  int within = -1;  // the span that covers it, as a place on the stack; -1: none
+};
+
+// Sums up one thread's spans, sorted so that what covers others comes before them.
+class Nesting {
+ public:
+  Nesting(std::vector<SpanStatistics>& groups, const std::optional<TimeWindow>& window)
+      : groups_(groups), window_(window) {}
+
+  void beginThread() { open_.clear(); }
+
+  void add(const TimedSpan& span) {
+    // What has ended covers nothing further. One that ended under another is left in its place:
+    // the test below passes over it.
+    while (!open_.empty() && open_.back().end <= span.start) {
+      open_.pop_back();
+    }
+    int within = static_cast<int>(open_.size()) - 1;
+    while (within >= 0 && open_[static_cast<std::size_t>(within)].end < span.end()) {
+      --within;
+    }
+    if (within >= 0) {
+      const std::uint32_t around = open_[static_cast<std::size_t>(within)].group;
+      if (around < groups_.size()) {
+        groups_[around].self -= span.duration;
+      }
+    }
+    if (span.group < groups_.size()) {
+      count(span, within);
+    }
+    open_.push_back({span.end(), span.group, within});
+  }
+
+ private:
+  void count(const TimedSpan& span, int within) {
+    bool outermost = true;
+    for (int at = within; at >= 0 && outermost; at = open_[static_cast<std::size_t>(at)].within) {
+      outermost = open_[static_cast<std::size_t>(at)].group != span.group;
+    }
+    SpanStatistics& own = groups_[span.group];
+    own.self += span.duration;
+    if (outermost) {
+      own.total += span.duration;
+      own.inWindow += window_ ? std::max(0.0, std::min(span.end(), window_->end) -
+                                                  std::max(span.start, window_->start))
+                              : span.duration;
+    }
+  }
+
+  std::vector<SpanStatistics>& groups_;
+  const std::optional<TimeWindow>& window_;
+  std::vector<Open> open_;
+};
+
+void measure(SpanStatistics& group, std::vector<double>& durations) {
+  if (durations.empty()) {
+    return;
+  }
+  std::sort(durations.begin(), durations.end());
+  const auto count = static_cast<double>(durations.size());
+  double sum = 0;
+  for (const double duration : durations) {
+    sum += duration;
+  }
+  group.mean = sum / count;
+  double squares = 0;
+  for (const double duration : durations) {
+    squares += (duration - group.mean) * (duration - group.mean);
+  }
+  group.deviation = std::sqrt(squares / count);
+  group.min = durations.front();
+  group.p50 = quantile(durations, 0.50);
+  group.p90 = quantile(durations, 0.90);
+  group.p99 = quantile(durations, 0.99);
+  group.max = durations.back();
+}
+
+}  // namespace
+
+std::vector<SpanStatistics> spanStatistics(std::vector<TimedSpan> spans, std::size_t groups,
+                                           const std::optional<TimeWindow>& window) {
+  std::vector<SpanStatistics> result(groups);
+  for (const TimedSpan& span : spans) {
+    if (span.group < groups) {
+      ++result[span.group].count;
+    }
+  }
+  std::erase_if(spans, [](const TimedSpan& span) { return !(span.duration > 0); });
+  // Stable: of two that cover each other, the one that was given first is the outer.
+  std::stable_sort(spans.begin(), spans.end(), [](const TimedSpan& a, const TimedSpan& b) {
+    return std::make_tuple(a.thread, a.start, -a.duration) <
+           std::make_tuple(b.thread, b.start, -b.duration);
+  });
+
+  std::vector<std::vector<double>> durations(groups);
+  Nesting nesting(result, window);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (i == 0 || spans[i].thread != spans[i - 1].thread) {
+      nesting.beginThread();
+    }
+    nesting.add(spans[i]);
+    if (spans[i].group >= groups) {
+      continue;
+    }
+    ++result[spans[i].group].measured;
+    durations[spans[i].group].push_back(spans[i].duration);
+  }
+  for (std::size_t group = 0; group < groups; ++group) {
+    measure(result[group], durations[group]);
+  }
+  return result;
+}
+
+}  // namespace lockstep::analysis

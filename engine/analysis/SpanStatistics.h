@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace lockstep::analysis {
+
+inline constexpr std::uint32_t kNoGroup = 0xFFFF'FFFF;
+
+/// What statistics need of a span. Times in any one unit; duration 0: an instant.
+struct TimedSpan {
+  double start = 0;
+  double duration = 0;
+  std::int32_t thread = 0;  ///< that recorded it
+  std::uint32_t group = 0;  ///< that it is counted with, from 0; kNoGroup: with none
+
+  [[nodiscard]] double end() const { return start + duration; }
+};
+
+/// A stretch of time in the unit of the spans.
+struct TimeWindow {
+  double start = 0;
+  double end = 0;
+};
+
+/// What the spans of one group have in common, in the unit of the spans.
+///
+/// A span lies within another when the same thread recorded both and the other covers it. Instants
+/// are counted and not measured.
+struct SpanStatistics {
+  std::uint64_t count = 0;     ///< of spans and instants
+  std::uint64_t measured = 0;  ///< of spans; without any, all that follows is 0
+  double total = 0;     ///< of spans that lie within no other of the group: none counts twice
+  double self = 0;      ///< of all spans, less what others take that lie within them
+  double inWindow = 0;  ///< of `total`, what lies in the window; all without one
+  double mean = 0;
+  double min = 0;
+  double p50 = 0, p90 = 0, p99 = 0;  ///< interpolated between the nearest two, as `quantile`
+  double max = 0;
+  double deviation = 0;  ///< standard deviation of these very spans (divisor: `measured`)
+};
+
+/// Returns the statistics of groups 0 .. groups - 1. What belongs to none of them is not counted,
+/// but what it takes of the span that it lies within is that one's self time no more. Takes the
+/// time of sorting the spans. [any-thread]
+std::vector<SpanStatistics> spanStatistics(std::vector<TimedSpan> spans, std::size_t groups,
+                                           const std::optional<TimeWindow>& window = {});
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,86 @@
+#include "ui/panels/events/EventColumns.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/ui/model/Feed.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+Span spanOf(EventKind kind, std::uint64_t value = 0, std::uint16_t detail = 0) {
+  Span span;
+  span.id = 1;
+  span.lane = laneId(1, laneRoleOf(kind));
+  span.track = 4;
+  span.kind = kind;
+  span.step = 12;
+  span.value = value;
+  span.detail = detail;
+  span.startNs = 5'250'000;
+  span.durationNs = 1500;
+  return span;
+}
+
+EventTerms terms() {
+  EventTerms terms;
+  terms.parameters.resize(2);
+  terms.parameters[1].name = "fc1.weight";
+  terms.parameters[1].bytes = 4000;
+  terms.threads.insert(4, "gloo 0");
+  terms.longestNs = 8'000'000;
+  return terms;
+}
+
+std::string shown(EventColumn column, const Span& span, double stepStartNs = 5'000'000) {
+  return textOf(column, terms(), span, stepStartNs).toStdString();
+}
+
+std::string written(EventColumn column, const Span& span, double stepStartNs = 5'000'000) {
+  return fileTextOf(column, terms(), span, stepStartNs).toStdString();
+}
+
+TEST(EventColumns, ACollectiveHasItsSequenceGroupAndBytes) {
+  Span span = spanOf(EventKind::kCollective, trace::packCollective(77, 25'000'000),
+                     trace::packOperation(trace::Operation::kAllreduce, 2));
+  span.bucket = 3;
+  EXPECT_EQ(shown(EventColumn::kName, span), "allreduce, bucket 3");
+  EXPECT_EQ(shown(EventColumn::kStart, span), "5.250 ms");
+  EXPECT_EQ(shown(EventColumn::kInStep, span), "250 µs");
+  EXPECT_EQ(shown(EventColumn::kDuration, span), "1.50 µs");
+  EXPECT_EQ(shown(EventColumn::kStep, span), "12");
+  EXPECT_EQ(shown(EventColumn::kRank, span), "1");
+  EXPECT_EQ(shown(EventColumn::kBucket, span), "3");
+  EXPECT_EQ(shown(EventColumn::kBytes, span), "25.0 MB");
+  EXPECT_EQ(shown(EventColumn::kSequence, span), "77");
+  EXPECT_EQ(shown(EventColumn::kGroup, span), "2");
+  EXPECT_EQ(shown(EventColumn::kLane, span), "Communication");
+  EXPECT_EQ(shown(EventColumn::kThread, span), "gloo 0");
+  EXPECT_EQ(shown(EventColumn::kValue, span), "") << "said by sequence and bytes";
+}
+
+TEST(EventColumns, WhatIsNotKnownIsEmpty) {
+  Span span = spanOf(EventKind::kGradientReady, 1);
+  span.durationNs = 0;
+  EXPECT_EQ(shown(EventColumn::kName, span), "gradient ready: fc1.weight");
+  EXPECT_EQ(shown(EventColumn::kDuration, span), "");
+  EXPECT_EQ(shown(EventColumn::kBucket, span), "");
+  EXPECT_EQ(shown(EventColumn::kSequence, span), "");
+  EXPECT_EQ(shown(EventColumn::kInStep, span, std::nan("")), "");
+  EXPECT_EQ(shown(EventColumn::kBytes, span), "4.00 KB") << "of the parameter";
+  EXPECT_EQ(shown(EventColumn::kValue, span), "1") << "the parameter's index";
+}
+
+TEST(EventColumns, AFileHoldsPlainNumbersInNs) {
+  const Span span = spanOf(EventKind::kForward);
+  EXPECT_EQ(written(EventColumn::kStart, span), "5250000.0");
+  EXPECT_EQ(written(EventColumn::kInStep, span), "250000.0");
+  EXPECT_EQ(written(EventColumn::kDuration, span), "1500.0");
+  EXPECT_EQ(written(EventColumn::kBytes, span), "");
+  EXPECT_EQ(written(EventColumn::kValue, span), "0");
+  EXPECT_EQ(fileTitleOf(EventColumn::kInStep), "in_iteration_ns");
+}
+
+}  // namespace
+}  // namespace lockstep::ui

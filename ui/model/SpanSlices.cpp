@@ -1,0 +1,117 @@
+#include "ui/model/SpanSlices.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace lockstep::ui {
+namespace {
+
+// The spans of a row that touch a stretch of time: from the first number up to the second.
+std::pair<std::size_t, std::size_t> touching(const RunModel& model, const SpanStore& row,
+                                             const std::optional<TimeRange>& within) {
+  if (!within) {
+    return {0, row.size()};
+  }
+  const std::size_t from = row.firstEndingAfter(model.toTicks(within->startNs));
+  const std::size_t end = row.firstStartingAt(model.toTicks(within->endNs) + 1);
+  return {from, std::max(from, end)};
+}
+
+std::uint64_t countOf(const RunModel& model, const std::optional<TimeRange>& within) {
+  std::uint64_t count = 0;
+  for (const Lane& lane : model.lanes()) {
+    for (const SpanStore& row : lane.rows) {
+      const auto [from, end] = touching(model, row, within);
+      count += end - from;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+SpanSlices::SpanSlices(const RunModel& model, const std::optional<TimeRange>& within) {
+  for (const Lane& lane : model.lanes()) {
+    for (std::size_t row = 0; row < lane.rows.size(); ++row) {
+      const auto [from, end] = touching(model, lane.rows[row], within);
+      const std::size_t left = std::numeric_limits<std::uint32_t>::max() - count_;
+      const auto count = static_cast<std::uint32_t>(std::min(end - from, left));
+      if (count > 0) {
+        slices_.push_back({lane.id, static_cast<int>(row), from, count_, count});
+        count_ += count;
+      }
+    }
+  }
+}
+
+const SpanSlices::Slice& SpanSlices::sliceOf(std::uint32_t number) const {
+  const auto after =
+      std::upper_bound(slices_.begin(), slices_.end(), number,
+                       [](std::uint32_t n, const Slice& slice) { return n < slice.first; });
+  return *(after - 1);
+}
+
+std::optional<Span> SpanSlices::spanAt(const RunModel& model, std::uint32_t number) const {
+  if (number >= count_) {
+    return std::nullopt;
+  }
+  const Slice& slice = sliceOf(number);
+  const std::size_t index = slice.from + (number - slice.first);
+  const Lane* lane = model.lane(slice.lane);
+  const auto row = static_cast<std::size_t>(slice.row);
+  if (lane == nullptr || row >= lane->rows.size() || index >= lane->rows[row].size()) {
+    return std::nullopt;
+  }
+  return model.spanAt(slice.lane, slice.row, index);
+}
+
+std::optional<std::uint32_t> SpanSlices::numberOf(const RunModel& model, const Span& span) const {
+  const auto index = model.indexOf(span);
+  if (!index) {
+    return std::nullopt;
+  }
+  for (const Slice& slice : slices_) {
+    if (slice.lane == span.lane && slice.row == span.row) {
+      const bool within = *index >= slice.from && *index - slice.from < slice.count;
+      return within ? std::optional(slice.first + static_cast<std::uint32_t>(*index - slice.from))
+                    : std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint32_t SpanSlices::copy(const RunModel& model, std::uint32_t next, std::size_t most,
+                               std::vector<Span>& to) const {
+  while (next < count_ && most > 0) {
+    const Slice& slice = sliceOf(next);
+    const std::uint32_t offset = next - slice.first;
+    const auto count =
+        static_cast<std::uint32_t>(std::min<std::size_t>(slice.count - offset, most));
+    for (std::uint32_t i = 0; i < count; ++i) {
+      to.push_back(model.spanAt(slice.lane, slice.row, slice.from + offset + i));
+    }
+    next += count;
+    most -= count;
+  }
+  return next;
+}
+
+std::optional<TimeRange> latestPart(const RunModel& model, const std::optional<TimeRange>& within,
+                                    std::uint32_t most) {
+  if (countOf(model, within) <= most) {
+    return std::nullopt;
+  }
+  const TimeRange whole = within.value_or(model.extent());
+  // The shortest stretch up to the end of which is known that it holds too many, and the longest
+  // that does not.
+  double tooEarly = whole.startNs;
+  double fits = whole.endNs;
+  constexpr int kHalvings = 50;
+  for (int i = 0; i < kHalvings && fits - tooEarly > 1; ++i) {
+    const double middle = (tooEarly + fits) / 2;
+    (countOf(model, TimeRange{middle, whole.endNs}) <= most ? fits : tooEarly) = middle;
+  }
+  return TimeRange{fits, whole.endNs};
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,168 @@
+#include "ui/model/SpanWalk.h"
+
+#include <QCoreApplication>
+#include <QElapsedTimer>
+#include <QPointer>
+#include <QThreadPool>
+#include <QTimer>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr qint64 kSliceMs = 3;
+constexpr std::size_t kWaitingAtMost = 4;  // chunks: more would only take memory
+
+}  // namespace
+
+// What both threads know of one walk.
+struct SpanWalk::State {
+  std::shared_ptr<Job> job;
+  std::atomic<bool> cancelled{false};
+
+  std::mutex mutex;
+  std::deque<SpanChunk> waiting;
+  bool ended = false;     // no more chunks will come
+  bool working = false;   // a thread of the pool is at it
+  bool finished = false;  // the job is
+
+  // Works until nothing waits. [any-thread]
+  void work(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self);
+  static void tell(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self);
+};
+
+void SpanWalk::State::tell(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self) {
+  // The walk may be gone when this is heard: then nobody is told.
+  QMetaObject::invokeMethod(
+      QCoreApplication::instance(),
+      [walk, self] {
+        if (walk) {
+          walk->taken(self);
+        }
+      },
+      Qt::QueuedConnection);
+}
+
+void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self) {
+  for (;;) {
+    SpanChunk chunk;
+    bool over = false;
+    {
+      const std::lock_guard lock(mutex);
+      if (cancelled || (waiting.empty() && !ended)) {
+        working = false;
+        return;
+      }
+      over = waiting.empty();
+      if (!over) {
+        chunk = std::move(waiting.front());
+        waiting.pop_front();
+      }
+    }
+    if (!over && job->take(chunk)) {
+      tell(walk, self);
+      continue;
+    }
+    job->finish();
+    const std::lock_guard lock(mutex);
+    waiting.clear();
+    ended = true;
+    finished = true;
+    working = false;
+    tell(walk, self);
+    return;
+  }
+}
+
+SpanWalk::SpanWalk(QObject* parent) : QObject(parent), timer_(new QTimer(this)) {
+  timer_->setSingleShot(true);
+  connect(timer_, &QTimer::timeout, this, &SpanWalk::feed);
+}
+
+SpanWalk::~SpanWalk() {
+  cancel();
+}
+
+void SpanWalk::cancel() {
+  timer_->stop();
+  source_ = nullptr;
+  if (state_) {
+    state_->cancelled = true;
+    state_.reset();
+  }
+}
+
+void SpanWalk::start(Source source, std::shared_ptr<Job> job) {
+  cancel();
+  source_ = std::move(source);
+  handedOver_ = 0;
+  state_ = std::make_shared<State>();
+  state_->job = std::move(job);
+  timer_->start(0);
+}
+
+void SpanWalk::feed() {
+  if (!state_) {
+    return;
+  }
+  QElapsedTimer clock;
+  clock.start();
+  const std::uint64_t before = handedOver_;
+  bool more = true;
+  while (clock.elapsed() < kSliceMs) {
+    {
+      const std::lock_guard lock(state_->mutex);
+      if (state_->ended || state_->waiting.size() >= kWaitingAtMost) {
+        more = false;  // until one is taken
+        break;
+      }
+    }
+    SpanChunk chunk;
+    chunk.first = static_cast<std::uint32_t>(handedOver_);
+    const bool any = source_(chunk);
+    handedOver_ += chunk.spans.size();
+    const std::lock_guard lock(state_->mutex);
+    if (any) {
+      state_->waiting.push_back(std::move(chunk));
+    } else {
+      state_->ended = true;
+    }
+    if (!std::exchange(state_->working, true)) {
+      QThreadPool::globalInstance()->start(
+          [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
+    }
+    if (!any) {
+      more = false;
+      break;
+    }
+  }
+  if (more) {
+    timer_->start(0);
+  }
+  if (handedOver_ != before) {
+    emit progressed();
+  }
+}
+
+void SpanWalk::taken(const std::shared_ptr<State>& state) {
+  if (state != state_) {
+    return;
+  }
+  bool over = false;
+  {
+    const std::lock_guard lock(state->mutex);
+    over = state->finished;
+  }
+  if (over) {
+    state_.reset();
+    source_ = nullptr;
+    emit finished();
+  } else if (!timer_->isActive()) {
+    timer_->start(0);
+  }
+}
+
+}  // namespace lockstep::ui

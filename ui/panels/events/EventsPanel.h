@@ -1,0 +1,114 @@
+#pragma once
+
+#include <QPointer>
+#include <QString>
+#include <QWidget>
+#include <cstdint>
+#include <optional>
+
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/panels/events/EventSearch.h"
+#include "ui/panels/events/EventsExport.h"
+#include "ui/panels/events/EventsModel.h"
+
+class QAction;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QStackedLayout;
+class QTableView;
+class QTimer;
+class QToolButton;
+
+namespace lockstep::ui {
+
+class EmptyState;
+
+/// Lists the events of a run, one a row: filtered by what is typed and by the range of the view
+/// state, sorted by any column, copied and written as CSV. The selection is that of all views. It
+/// works while it is in sight; a live run is listed anew about twice a second, more seldom when
+/// that takes long. [ui-thread]
+class EventsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// More rows are written into a file, not put on the clipboard.
+  static constexpr int kCopiedRows = 20'000;
+
+  explicit EventsPanel(QWidget* parent = nullptr);
+  ~EventsPanel() override;
+
+  /// Neither is owned; null empties the panel. Both outlive their use here.
+  void setRun(RunModel* model, ViewState* state);
+
+  /// Lists what a query asks for (see SpanQuery).
+  void setFilter(const QString& query);
+  /// Writes all that is listed into a file; what comes of it is shown here.
+  void exportTo(const QString& path);
+
+  [[nodiscard]] const EventsModel& model() const { return *rows_; }
+  [[nodiscard]] bool busy() const { return search_.busy() || stale_; }
+
+ signals:
+  /// The selected event was moved to in the view state: the timeline should be in sight.
+  void timelineRequested();
+  /// A file could not be written; one sentence.
+  void failed(const QString& sentence);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  // EventsPanelLayout.cpp
+  void buildLayout();
+  void buildActions();
+  void fitColumns();
+  void refreshWords();
+  [[nodiscard]] QWidget* makeEmpty(EmptyState*& state, const QString& button);
+
+  void searchSoon();
+  void search();
+  void take(const std::shared_ptr<const EventRows>& rows);
+  void modelChanged();
+  void rowChosen();
+  void showSelection();
+  void goTo(std::size_t place);
+  void setPage(std::size_t page);
+  void zoomToCurrent();
+  void findAllOfCurrent();
+  void copy();
+  void chooseFile();
+  void exportEnded(const QString& path, const QString& mistake);
+
+  QPointer<RunModel> run_;
+  QPointer<ViewState> state_;
+  EventOrder order_;
+  EventSearch search_;
+  EventsExport export_;
+  EventsModel* rows_;
+  bool stale_ = true;     // what is listed is not what there is
+  bool syncing_ = false;  // the selection follows that of the views
+  bool wasLive_ = false;
+  QString said_;  // what came of the last copy or export
+
+  QLineEdit* filter_ = nullptr;
+  QLabel* count_ = nullptr;
+  QToolButton* range_ = nullptr;
+  QPushButton* exportButton_ = nullptr;
+  QTableView* table_ = nullptr;
+  QStackedLayout* stack_ = nullptr;
+  EmptyState* nothing_ = nullptr;  // no run, or no events in it
+  EmptyState* noMatch_ = nullptr;  // the filter leaves nothing
+  EmptyState* outOfRange_ = nullptr;
+  QWidget* pages_ = nullptr;
+  QLabel* pageText_ = nullptr;
+  QToolButton* previousPage_ = nullptr;
+  QToolButton* nextPage_ = nullptr;
+  QAction* zoom_ = nullptr;
+  QAction* findAll_ = nullptr;
+  QTimer* typed_ = nullptr;  // a pause in typing
+  QTimer* later_ = nullptr;  // the next look at a run that grows
+};
+
+}  // namespace lockstep::ui

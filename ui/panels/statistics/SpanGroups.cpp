@@ -1,0 +1,160 @@
+#include "ui/panels/statistics/SpanGroups.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+#include "engine/analysis/SpanStatistics.h"
+#include "ui/model/SpanQuery.h"
+
+namespace lockstep::ui {
+namespace {
+
+using trace::EventKind;
+
+QString translated(const char* text) {
+  return QCoreApplication::translate("SpanGroups", text);
+}
+
+bool isPhase(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStartup:
+    case EventKind::kData:
+    case EventKind::kForward:
+    case EventKind::kBackward:
+    case EventKind::kOptimizer:
+    case EventKind::kEvaluate:
+    case EventKind::kCheckpoint:
+    case EventKind::kJoinShadow:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+QString titleOf(GroupBy by) {
+  switch (by) {
+    case GroupBy::kName:
+      return translated("Name");
+    case GroupBy::kNameAndBucket:
+      return translated("Name and bucket");
+    case GroupBy::kBucket:
+      return translated("Bucket");
+    case GroupBy::kHook:
+      return translated("Hook phase and bucket");
+    case GroupBy::kRank:
+      return translated("Rank");
+    case GroupBy::kPhase:
+      return translated("Step phase");
+  }
+  return {};
+}
+
+QString meaningOf(GroupBy by) {
+  switch (by) {
+    case GroupBy::kName:
+      return translated("Spans of one name, over all buckets and ranks");
+    case GroupBy::kNameAndBucket:
+      return translated("Spans of one name about one bucket");
+    case GroupBy::kBucket:
+      return translated("All that happens to one bucket");
+    case GroupBy::kHook:
+      return translated("Encode, communicate and decode of the communication hook, by bucket");
+    case GroupBy::kRank:
+      return translated("All that one rank recorded");
+    case GroupBy::kPhase:
+      return translated("All that began while its rank was in that phase of its step");
+  }
+  return {};
+}
+
+std::uint32_t SpanGroups::group(const QString& name, const QString& query) {
+  const auto known = known_.constFind(name);
+  if (known != known_.cend()) {
+    return *known;
+  }
+  const auto index = static_cast<std::uint32_t>(groups_.size());
+  groups_.push_back({name, query});
+  known_.insert(name, index);
+  return index;
+}
+
+std::uint32_t SpanGroups::groupOf(const Span& span) {
+  if (by_ == GroupBy::kHook && span.role() != LaneRole::kHook) {
+    return analysis::kNoGroup;
+  }
+  if (by_ == GroupBy::kPhase) {
+    return analysis::kNoGroup;
+  }
+  const bool named =
+      by_ == GroupBy::kName || by_ == GroupBy::kNameAndBucket || by_ == GroupBy::kHook;
+  const bool bucketed = by_ != GroupBy::kName && by_ != GroupBy::kRank;
+  const std::uint64_t key = by_ == GroupBy::kRank
+                                ? static_cast<std::uint64_t>(span.rank())
+                                : (named ? static_cast<std::uint64_t>(span.kind) << 32 |
+                                               static_cast<std::uint64_t>(span.detail) << 16
+                                         : 0) |
+                                      (bucketed ? span.bucket : 0);
+  // Of these two the value is part of the name.
+  const bool quick = span.kind != EventKind::kFault && span.kind != EventKind::kParallelApply;
+  if (quick) {
+    if (const auto known = quick_.constFind(key); known != quick_.cend()) {
+      return *known;
+    }
+  }
+  QStringList names;
+  QStringList conditions;
+  if (named) {
+    names << nameOf(span);
+    conditions << condition(QStringLiteral("name"), names.last());
+  }
+  if (bucketed && span.hasBucket()) {
+    names << translated("bucket %1").arg(span.bucket);
+    conditions << QStringLiteral("bucket:%1").arg(span.bucket);
+  } else if (bucketed) {
+    conditions << QStringLiteral("bucket:none");
+    if (!named) {
+      names << translated("no bucket");
+    }
+  }
+  if (by_ == GroupBy::kRank) {
+    names << translated("rank %1").arg(span.rank());
+    conditions << QStringLiteral("rank:%1").arg(span.rank());
+  }
+  const std::uint32_t index =
+      group(names.join(QStringLiteral(", ")), conditions.join(QLatin1Char(' ')));
+  if (quick) {
+    quick_.insert(key, index);
+  }
+  return index;
+}
+
+void SpanGroups::notePhase(const Span& span) {
+  if (isPhase(span.kind)) {
+    phases_[span.rank()].push_back({span.startNs, span.endNs(), group(nameOf(span), QString())});
+  }
+}
+
+void SpanGroups::endPhases() {
+  for (auto& [rank, phases] : phases_) {
+    std::sort(phases.begin(), phases.end(),
+              [](const Phase& a, const Phase& b) { return a.startNs < b.startNs; });
+  }
+}
+
+std::uint32_t SpanGroups::phaseOf(int rank, double ns) {
+  const auto found = phases_.find(rank);
+  if (found != phases_.end()) {
+    const auto& phases = found->second;
+    const auto after =
+        std::upper_bound(phases.begin(), phases.end(), ns,
+                         [](double at, const Phase& phase) { return at < phase.startNs; });
+    if (after != phases.begin() && ns < (after - 1)->endNs) {
+      return (after - 1)->group;
+    }
+  }
+  return group(translated("between phases"), QString());
+}
+
+}  // namespace lockstep::ui

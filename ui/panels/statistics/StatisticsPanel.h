@@ -1,0 +1,104 @@
+#pragma once
+
+#include <QPointer>
+#include <QString>
+#include <QWidget>
+#include <memory>
+
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+#include "ui/panels/statistics/StatisticsModel.h"
+#include "ui/panels/statistics/StatisticsSearch.h"
+
+class QAction;
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QPushButton;
+class QStackedLayout;
+class QTableView;
+class QTimer;
+class QToolButton;
+
+namespace lockstep::ui {
+
+class EmptyState;
+
+/// Says how often things happened in a run and how long they took: one row a name, a bucket, a
+/// rank, a phase of the step, over what is typed and over the range of the view state. It works
+/// while it is in sight; a live run is measured anew at most twice a second, more seldom when that
+/// takes long. [ui-thread]
+class StatisticsPanel : public QWidget {
+  Q_OBJECT
+
+ public:
+  /// Of more spans the latest are measured, and the panel says so.
+  static constexpr std::uint32_t kMeasuredAtMost = 4'000'000;
+  static constexpr std::uint32_t kMeasuredAtMostLive = 500'000;
+
+  explicit StatisticsPanel(QWidget* parent = nullptr);
+  ~StatisticsPanel() override;
+
+  /// Neither is owned; null empties the panel. Both outlive their use here.
+  void setRun(RunModel* model, ViewState* state);
+  void setGroupBy(GroupBy by);
+  /// Restricts what is counted to what a query asks for (see SpanQuery).
+  void setFilter(const QString& query);
+
+  [[nodiscard]] bool busy() const { return search_.busy() || stale_; }
+  /// What is shown, as numbers, in the order shown: a table for a file.
+  [[nodiscard]] std::unique_ptr<StatisticsModel> forFile() const;
+
+ signals:
+  /// The spans of a row are wanted in a list; a query.
+  void eventsRequested(const QString& query);
+  /// They are wanted in the timeline, marked.
+  void findRequested(const QString& query);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  // StatisticsPanelLayout.cpp
+  void buildLayout();
+  void buildActions();
+  void refreshWords();
+
+  void measureSoon();
+  void measure();
+  void take(const std::shared_ptr<const Statistics>& statistics);
+  void modelChanged();
+  void exportRows();
+  /// What asks for the spans of the current row, what is typed included; empty when nothing can.
+  [[nodiscard]] QString currentQuery() const;
+  [[nodiscard]] const StatisticsRow* currentRow() const;
+
+  QPointer<RunModel> run_;
+  QPointer<ViewState> state_;
+  StatisticsSearch search_;
+  std::shared_ptr<const Statistics> shown_;
+  GroupBy by_ = GroupBy::kName;
+  GroupBy askedBy_ = GroupBy::kName;  // that `search_` is at
+  StatisticsModel* rows_;
+  StatisticsOrderProxy* sorted_;
+  bool stale_ = true;  // what is shown is not what there is
+  bool wasLive_ = false;
+
+  QComboBox* groupBy_ = nullptr;
+  QLineEdit* filter_ = nullptr;
+  QLabel* words_ = nullptr;
+  QToolButton* range_ = nullptr;
+  QPushButton* events_ = nullptr;
+  QPushButton* export_ = nullptr;
+  QTableView* table_ = nullptr;
+  QStackedLayout* stack_ = nullptr;
+  EmptyState* nothing_ = nullptr;
+  EmptyState* noMatch_ = nullptr;
+  EmptyState* outOfRange_ = nullptr;
+  QAction* showEvents_ = nullptr;
+  QAction* find_ = nullptr;
+  QTimer* typed_ = nullptr;  // a pause in typing
+  QTimer* later_ = nullptr;  // the next look at a run that grows
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,201 @@
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QStackedLayout>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/model/Format.h"
+#include "ui/model/SpanSlices.h"
+#include "ui/panels/EmptyState.h"
+#include "ui/panels/TableText.h"
+#include "ui/panels/statistics/StatisticsPanel.h"
+
+// What the panel is made of, and what its labels say.
+namespace lockstep::ui {
+
+void StatisticsPanel::buildLayout() {
+  groupBy_ = new QComboBox;
+  groupBy_->setObjectName("statisticsGroupBy");
+  groupBy_->setAccessibleName(tr("What is counted together"));
+  for (int i = 0; i < kGroupings; ++i) {
+    const auto by = static_cast<GroupBy>(i);
+    groupBy_->addItem(tr("By %1").arg(titleOf(by).toLower()), i);
+    groupBy_->setItemData(i, meaningOf(by), Qt::ToolTipRole);
+  }
+  groupBy_->setToolTip(tr("What is counted together"));
+  filter_ = new QLineEdit;
+  filter_->setObjectName("statisticsFilter");
+  filter_->setClearButtonEnabled(true);
+  filter_->setPlaceholderText(tr("Count only: rank:1  bucket:3  step:10..20  kind:wait  >2ms"));
+  filter_->setToolTip(
+      tr("Words stand in an event's name, kind or parameter. rank:, bucket: and step: take a "
+         "number or a range, kind: part of a kind, name: a whole name, > and < a duration (ns, "
+         "us, ms, s)."));
+  filter_->setAccessibleName(tr("Filter what is counted"));
+  range_ = new QToolButton;
+  range_->setObjectName("statisticsRange");
+  range_->setToolTip(tr("Measure the whole run again"));
+  range_->setAccessibleName(tr("Measure the whole run again"));
+  range_->setAutoRaise(true);
+  words_ = new QLabel;
+  words_->setObjectName("statisticsWords");
+  words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  events_ = new QPushButton(tr("Show in Events"));
+  events_->setObjectName("statisticsEvents");
+  export_ = new QPushButton(tr("Export CSV…"));
+  export_->setToolTip(tr("Write these rows into a file: times in ns"));
+
+  table_ = new QTableView;
+  table_->setObjectName("statisticsTable");
+  table_->setAccessibleName(tr("Statistics"));
+  table_->setAccessibleDescription(
+      tr("Enter lists the spans of a row in Events, Ctrl+C copies rows."));
+  table_->setModel(sorted_);
+  prepareTable(*table_);
+  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  table_->horizontalHeader()->setSectionsMovable(true);
+  table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(StatisticsModel::kTotal, Qt::DescendingOrder);
+
+  auto* bar = new QHBoxLayout;
+  bar->addWidget(groupBy_);
+  bar->addWidget(filter_, 1);
+  bar->addWidget(range_);
+  bar->addWidget(words_);
+  bar->addWidget(events_);
+  bar->addWidget(export_);
+  nothing_ = new EmptyState(QString(), QString());
+  noMatch_ =
+      new EmptyState(tr("Nothing that was measured matches this filter."), tr("Clear the filter"));
+  outOfRange_ = new EmptyState(QString(), tr("Measure the whole run"));
+  auto* stacked = new QWidget;
+  stack_ = new QStackedLayout(stacked);
+  for (QWidget* page : std::initializer_list<QWidget*>{table_, nothing_, noMatch_, outOfRange_}) {
+    stack_->addWidget(page);
+  }
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(6, 6, 6, 6);
+  column->setSpacing(6);
+  column->addLayout(bar);
+  column->addWidget(stacked, 1);
+
+  const auto wholeRun = [this] {
+    if (state_ != nullptr) {
+      state_->setFilter(std::nullopt);
+    }
+  };
+  connect(groupBy_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    by_ = static_cast<GroupBy>(groupBy_->itemData(index).toInt());
+    measureSoon();
+  });
+  connect(filter_, &QLineEdit::textChanged, typed_, qOverload<>(&QTimer::start));
+  connect(range_, &QToolButton::clicked, this, wholeRun);
+  connect(outOfRange_, &EmptyState::activated, this, wholeRun);
+  connect(noMatch_, &EmptyState::activated, filter_, &QLineEdit::clear);
+  connect(export_, &QPushButton::clicked, this, &StatisticsPanel::exportRows);
+}
+
+void StatisticsPanel::buildActions() {
+  showEvents_ = new QAction(tr("Show in Events"), table_);
+  find_ = new QAction(tr("Find all in the timeline"), table_);
+  auto* write = new QAction(tr("Export CSV…"), table_);
+  table_->insertActions(table_->actions().value(0), {showEvents_, find_});
+  table_->addAction(write);
+  table_->setContextMenuPolicy(Qt::ActionsContextMenu);
+  const auto showEvents = [this] {
+    if (const QString query = currentQuery(); !query.isEmpty()) {
+      emit eventsRequested(query);
+    }
+  };
+  connect(showEvents_, &QAction::triggered, this, showEvents);
+  connect(events_, &QPushButton::clicked, this, showEvents);
+  connect(table_, &QTableView::activated, this, showEvents);
+  connect(find_, &QAction::triggered, this, [this] {
+    if (const QString query = currentQuery(); !query.isEmpty()) {
+      emit findRequested(query);
+    }
+  });
+  connect(write, &QAction::triggered, this, &StatisticsPanel::exportRows);
+  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          &StatisticsPanel::refreshWords);
+}
+
+void StatisticsPanel::refreshWords() {
+  const bool open = run_ != nullptr && state_ != nullptr;
+  const QString mistake = SpanQuery(filter_->text()).error();
+  QString text;
+  QString tip;
+  if (!mistake.isEmpty()) {
+    text = mistake;
+  } else if (shown_ && shown_->measured < shown_->of) {
+    text = tr("measured over the latest %1 of %2 events")
+               .arg(formatCount(shown_->measured), formatCount(shown_->of));
+    tip = run_ != nullptr && run_->isLive()
+              ? tr("The whole run is measured once it has ended.")
+              : tr("More would take too long. Choose a range in the timeline (Ctrl+drag) to "
+                   "measure another part.");
+  } else if (shown_) {
+    text = tr("%1 events in %2")
+               .arg(formatCount(shown_->measured), formatDuration(shown_->range.lengthNs()));
+    tip = shown_->ranks == 1 ? tr("of 1 rank") : tr("of %1 ranks").arg(shown_->ranks);
+  }
+  words_->setText(text);
+  words_->setToolTip(tip);
+
+  const auto& range = open ? state_->filter() : std::optional<TimeRange>();
+  range_->setVisible(range.has_value());
+  QString stretch;
+  if (range) {
+    const double fine = range->lengthNs() / 100;
+    stretch = tr("%1 to %2")
+                  .arg(formatTime(range->startNs, fine, range->endNs),
+                       formatTime(range->endNs, fine, range->endNs));
+    range_->setText(stretch + QStringLiteral("  ✕"));
+  }
+
+  const StatisticsRow* current = currentRow();
+  const bool canAsk = !currentQuery().isEmpty();
+  showEvents_->setEnabled(canAsk);
+  find_->setEnabled(canAsk);
+  events_->setEnabled(canAsk);
+  events_->setToolTip(canAsk ? tr("List the spans of the chosen row (Enter)")
+                      : current == nullptr
+                          ? tr("Choose a row first")
+                          : tr("A phase cannot be searched for: group by something else"));
+  export_->setEnabled(!rows_->rows().empty());
+
+  QWidget* shown = table_;
+  if (rows_->rows().empty() && !search_.busy()) {
+    shown = nothing_;
+    if (!open) {
+      nothing_->setSentence(tr("No run is open. Open one to see its statistics."));
+    } else if (run_->spanCount() == 0) {
+      nothing_->setSentence(run_->isLive()
+                                ? tr("Nothing recorded yet. Statistics appear as ranks start up.")
+                                : tr("This run recorded no events."));
+    } else if (!filter_->text().trimmed().isEmpty()) {
+      shown = noMatch_;
+    } else if (range && shown_ && shown_->of == 0) {
+      shown = outOfRange_;
+      outOfRange_->setSentence(tr("Nothing was recorded in %1.").arg(stretch));
+    } else {
+      nothing_->setSentence(
+          by_ == GroupBy::kHook
+              ? tr("No communication hook ran: there is nothing of it to count.")
+              : tr("There is nothing to count by %1.").arg(titleOf(by_).toLower()));
+    }
+  }
+  if (stack_->currentWidget() != shown) {
+    stack_->setCurrentWidget(shown);
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,94 @@
+#include "ui/panels/statistics/StatisticsSearch.h"
+
+#include <utility>
+
+#include "ui/model/SpanSlices.h"
+
+namespace lockstep::ui {
+
+class StatisticsSearch::Job : public SpanWalk::Job {
+ public:
+  Job(const StatisticsOrder& order, ParameterTable parameters, std::shared_ptr<Statistics> to)
+      : order_(order),
+        parameters_(std::move(parameters)),
+        groups_(order.by),
+        result_(std::move(to)) {}
+
+  bool take(const SpanChunk& chunk) override {
+    const bool byPhase = order_.by == GroupBy::kPhase;
+    for (const Span& span : chunk.spans) {
+      const bool wanted = order_.query.empty() || order_.query.matches(parameters_, span);
+      spans_.push_back({span.startNs, span.durationNs, span.track,
+                        wanted ? groups_.groupOf(span) : analysis::kNoGroup});
+      if (byPhase) {
+        groups_.notePhase(span);
+        // An iteration is in none of its phases.
+        ranks_.push_back(wanted && span.kind != trace::EventKind::kStep ? span.rank() : -1);
+      }
+    }
+    return true;
+  }
+
+  void finish() override {
+    if (order_.by == GroupBy::kPhase) {
+      groups_.endPhases();
+      for (std::size_t i = 0; i < spans_.size(); ++i) {
+        if (ranks_[i] >= 0) {
+          spans_[i].group = groups_.phaseOf(ranks_[i], spans_[i].start);
+        }
+      }
+    }
+    result_->measured = spans_.size();
+    const TimeRange& range = result_->range;
+    const auto groups = analysis::spanStatistics(std::move(spans_), groups_.all().size(),
+                                                 analysis::TimeWindow{range.startNs, range.endNs});
+    const double whole = range.lengthNs() * result_->ranks;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].count > 0) {
+        result_->rows.push_back(
+            {groups_.all()[i], groups[i], whole > 0 ? groups[i].inWindow / whole : 0});
+      }
+    }
+  }
+
+ private:
+  StatisticsOrder order_;
+  ParameterTable parameters_;
+  SpanGroups groups_;
+  std::shared_ptr<Statistics> result_;
+  std::vector<analysis::TimedSpan> spans_;
+  std::vector<int> ranks_;  // by phase: of each span; -1: not counted
+};
+
+StatisticsSearch::StatisticsSearch(QObject* parent) : QObject(parent) {}
+
+void StatisticsSearch::start(const RunModel& model, const StatisticsOrder& order) {
+  clock_.start();
+  auto result = std::make_shared<Statistics>();
+  const auto latest = latestPart(model, order.range, order.most);
+  const auto range = latest ? latest : order.range;
+  auto slices = std::make_shared<SpanSlices>(model, range);
+  result->of = latest ? SpanSlices(model, order.range).count() : slices->count();
+  result->range = range.value_or(model.extent());
+  result->ranks = model.rankCount();
+  job_ = std::make_shared<Job>(order, model.parameters(), result);
+  walk_.disconnect(this);
+  connect(&walk_, &SpanWalk::finished, this, [this, result] {
+    job_.reset();
+    tookMs_ = clock_.elapsed();
+    emit found(result);
+  });
+  walk_.start(
+      [&model, slices, next = std::uint32_t{0}](SpanChunk& chunk) mutable {
+        next = slices->copy(model, next, SpanWalk::kChunkSpans, chunk.spans);
+        return !chunk.spans.empty();
+      },
+      job_);
+}
+
+void StatisticsSearch::cancel() {
+  walk_.cancel();
+  job_.reset();
+}
+
+}  // namespace lockstep::ui

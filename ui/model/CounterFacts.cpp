@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "ui/model/Format.h"
 
@@ -24,10 +26,11 @@ CounterFacts ofDdp(const QString& title, const QString& meaning) {
   return {title, meaning, CounterUnit::kNanoseconds, CounterGroup::kDdp, false};
 }
 
-const std::map<std::string, CounterFacts>& known() {
+// In the order in which they are listed.
+const std::vector<std::pair<std::string, CounterFacts>>& known() {
   using enum CounterUnit;
   using enum CounterGroup;
-  static const std::map<std::string, CounterFacts> facts{
+  static const std::vector<std::pair<std::string, CounterFacts>> facts{
       {"resident_bytes",
        {tr("Memory"), tr("Resident memory of the rank's process."), kBytes, kProcess, false}},
       {"cpu_percent",
@@ -63,6 +66,13 @@ const std::map<std::string, CounterFacts>& known() {
        {tr("Unused"), tr("Bytes of parameters that took no part."), kBytes, kDdp, false}},
   };
   return facts;
+}
+
+// Where it stands among those; their number when it is none of them.
+std::size_t placeOf(const std::string& name) {
+  const auto found = std::find_if(known().begin(), known().end(),
+                                  [&](const auto& entry) { return entry.first == name; });
+  return static_cast<std::size_t>(found - known().begin());
 }
 
 QString plainNumber(double value) {
@@ -117,8 +127,8 @@ double roundedUp(CounterUnit unit, double value) {
 }  // namespace
 
 CounterFacts counterFacts(const std::string& name) {
-  if (const auto found = known().find(name); found != known().end()) {
-    return found->second;
+  if (const std::size_t place = placeOf(name); place < known().size()) {
+    return known()[place].second;
   }
   constexpr const char* kHook = "hook.";
   CounterFacts facts;
@@ -137,6 +147,16 @@ bool isPlotted(const std::string& name) {
   static const std::set<std::string> kNot{"final_loss", "test_loss", "test_accuracy",
                                           "forward_compute_time_start"};
   return !kNot.contains(name);
+}
+
+std::vector<std::string> inListedOrder(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    const auto key = [](const std::string& name) {
+      return std::tuple(counterFacts(name).group, placeOf(name), name);
+    };
+    return key(a) < key(b);
+  });
+  return names;
 }
 
 QString titleOf(CounterGroup group) {

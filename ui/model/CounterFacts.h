@@ -2,6 +2,7 @@
 
 #include <QString>
 #include <string>
+#include <vector>
 
 namespace lockstep::ui {
 
@@ -26,6 +27,9 @@ CounterFacts counterFacts(const std::string& name);
 
 /// Whether it says something over time: not the result of a whole run, nor a time of day.
 bool isPlotted(const std::string& name);
+
+/// Sorts names as views list them: by group, memory before processor.
+std::vector<std::string> inListedOrder(std::vector<std::string> names);
 
 /// "Process", "On the wire".
 QString titleOf(CounterGroup group);

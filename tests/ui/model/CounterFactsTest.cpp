@@ -35,6 +35,13 @@ TEST(CounterFacts, ResultsOfAWholeRunAreNotPlotted) {
   EXPECT_TRUE(isPlotted("hook.kept"));
 }
 
+TEST(CounterFacts, AreListedByWhatTheyAreAboutAndThenByWeight) {
+  EXPECT_EQ(inListedOrder({"zeta", "hook.kept", "cpu_percent", "loss", "resident_bytes",
+                           "forward_compute_time", "sent_bytes_per_second"}),
+            (std::vector<std::string>{"resident_bytes", "cpu_percent", "sent_bytes_per_second",
+                                      "loss", "hook.kept", "forward_compute_time", "zeta"}));
+}
+
 TEST(CounterFacts, WritesValuesInTheirUnits) {
   EXPECT_EQ(counterText(CounterUnit::kBytes, 0), "0 B");
   EXPECT_EQ(counterText(CounterUnit::kBytes, 201.4 * kMiB), "201 MiB");

@@ -127,6 +127,7 @@ void TimelineBar::setTheme(Theme theme) {
 void TimelineBar::addButton(QAction* action) {
   auto* button = new QToolButton;
   button->setDefaultAction(action);
+  button->setPopupMode(QToolButton::InstantPopup);  // of a menu's action: opens the menu
   button->setAutoRaise(true);
   button->setFocusPolicy(Qt::NoFocus);
   auto* row = static_cast<QHBoxLayout*>(layout());

@@ -36,9 +36,27 @@ void TimelineController::relayout() {
   if (model_ != nullptr) {
     layout_ = TimelineLayout(*model_, collapsed_, {.within = std::nullopt,
                                                    .scale = rowScale_,
-                                                   .onlyRank = onlyRank_});
+                                                   .onlyRank = onlyRank_,
+                                                   .counters = counterNames()});
   }
   setScroll(scrollY_);
+}
+
+std::vector<std::string> TimelineController::counterNames() const {
+  std::vector<std::string> names;
+  if (state_ != nullptr) {
+    for (const QString& name : state_->counters()) {
+      names.push_back(name.toStdString());
+    }
+  }
+  return names;
+}
+
+void TimelineController::countersChanged() {
+  relayout();
+  if (ready()) {
+    updateHover();
+  }
 }
 
 void TimelineController::setSize(QSizeF size) {

@@ -5,6 +5,8 @@
 #include <Qt>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "ui/canvas/CanvasInput.h"
 #include "ui/canvas/TimeAxis.h"
@@ -32,6 +34,9 @@ class TimelineController {
   void modelChanged();
   /// The visible range moved, whoever moved it: an undo, the inspector, another view.
   void rangeChanged();
+
+  /// Other counters are to be shown.
+  void countersChanged();
 
   /// The last iterations that were recorded; an evaluation after them left out. Needs a model
   /// with spans.
@@ -86,6 +91,8 @@ class TimelineController {
 
   /// The span under a position; in the World lane, that of the rank which came last.
   [[nodiscard]] std::optional<Span> spanAt(QPointF position) const;
+  /// The counter whose plot is under a position.
+  [[nodiscard]] std::optional<TimelineLayout::CounterHit> counterAt(QPointF position) const;
   /// The bookmark or note whose flag is under a position.
   [[nodiscard]] std::optional<Mark> markAt(QPointF position) const;
   [[nodiscard]] const std::optional<TimeRange>& measured() const { return measured_; }
@@ -98,6 +105,7 @@ class TimelineController {
   void show(TimeRange range, ViewState::RangeChange change);
   void bringIntoSight(const Span& span);
   void relayout();
+  [[nodiscard]] std::vector<std::string> counterNames() const;
   void follow();
   void updateIteration();
   void updateHover();

@@ -73,9 +73,23 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
       laneBox.height = height_ - laneBox.top;
       box.lanes.push_back(std::move(laneBox));
     }
+    if (!box.collapsed) {
+      placeCounters(model, options, box);
+    }
     box.height = height_ - box.top;
     height_ += kRankGap;
     ranks_.push_back(std::move(box));
+  }
+}
+
+void TimelineLayout::placeCounters(const RunModel& model, const Options& options, RankBox& box) {
+  for (const std::string& name : options.counters) {
+    if (model.counters().find(name, box.rank) == nullptr) {
+      continue;
+    }
+    const double height = std::round(kCounterRow * options.scale);
+    box.counters.push_back({name, height_, height});
+    height_ += height;
   }
 }
 
@@ -101,6 +115,17 @@ std::optional<TimelineLayout::WorldRow> TimelineLayout::worldHit(double y) const
   for (const WorldRow& row : world_.rows) {
     if (y >= row.top && y < row.top + row.height) {
       return row;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<TimelineLayout::CounterHit> TimelineLayout::counterHit(double y) const {
+  for (const RankBox& rank : ranks_) {
+    for (const CounterBox& box : rank.counters) {
+      if (y >= box.top && y < box.top + box.height) {
+        return CounterHit{rank.rank, box};
+      }
     }
   }
   return std::nullopt;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "ui/model/RunModel.h"
@@ -19,6 +20,7 @@ inline constexpr double kLanePadding = 4;
 inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
+inline constexpr double kCounterRow = 34;
 }  // namespace timeline_metrics
 
 /// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header
@@ -36,12 +38,18 @@ class TimelineLayout {
     double height = 0;
     std::vector<Row> rows;
   };
+  struct CounterBox {
+    std::string name;  ///< as the run file has it
+    double top = 0;
+    double height = 0;
+  };
   struct RankBox {
     int rank = 0;
     bool collapsed = false;
     double top = 0;     ///< of the header
     double height = 0;  ///< header and lanes
     std::vector<LaneBox> lanes;
+    std::vector<CounterBox> counters;  ///< below the lanes
   };
   /// Collectives of one group across ranks; those in flight together have rows of their own.
   struct WorldRow {
@@ -55,6 +63,10 @@ class TimelineLayout {
     double height = 0;
     std::vector<WorldRow> rows;  ///< empty in a run without collectives of several ranks
   };
+  struct CounterHit {
+    int rank = 0;
+    CounterBox box;
+  };
   struct Hit {
     int lane = 0;
     int row = -1;  ///< -1: beside the rows of the lane
@@ -64,6 +76,7 @@ class TimelineLayout {
     std::optional<TimeRange> within = std::nullopt;  ///< leaves no room for rows that are empty in that range
     double scale = 1;                 ///< of the height of rows
     std::optional<int> onlyRank = std::nullopt;      ///< leaves out all others
+    std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
   };
 
   TimelineLayout() = default;
@@ -81,10 +94,12 @@ class TimelineLayout {
   [[nodiscard]] std::optional<int> headerAt(double y) const;
   [[nodiscard]] std::optional<Hit> hit(double y) const;
   [[nodiscard]] std::optional<WorldRow> worldHit(double y) const;
+  [[nodiscard]] std::optional<CounterHit> counterHit(double y) const;
   [[nodiscard]] std::optional<Row> find(int lane, int row) const;
 
  private:
   void placeWorld(const RunModel& model, double scale);
+  void placeCounters(const RunModel& model, const Options& options, RankBox& box);
 
   WorldBox world_;
   std::vector<RankBox> ranks_;

@@ -47,6 +47,13 @@ std::optional<Span> TimelineController::spanAt(QPointF position) const {
   return model_->findSpan(hit->lane, hit->row, now.toNs(position.x()), now.nsPerPixel() * kSlack);
 }
 
+std::optional<TimelineLayout::CounterHit> TimelineController::counterAt(QPointF position) const {
+  if (position.y() < kRulerHeight) {
+    return std::nullopt;
+  }
+  return layout_.counterHit(position.y() - kRulerHeight + scrollY_);
+}
+
 std::optional<Mark> TimelineController::markAt(QPointF position) const {
   if (notes_ == nullptr || position.y() > kRulerHeight || position.x() < axis().left()) {
     return std::nullopt;

@@ -215,6 +215,7 @@ void TimelineView::fillMenu(QMenu& menu, QPointF position) {
         [this, mark = *mark] { notes_.remove(mark); });
     menu.addSeparator();
   }
+  addCounterVerbs(menu, position);
   if (span) {
     const QString query = queryFor(*span);
     add(tr("Find all: %1").arg(query), [this, query] {

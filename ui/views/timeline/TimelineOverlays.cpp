@@ -138,6 +138,7 @@ void TimelineScene::drawPointer(DisplayList& list) const {
 
 void TimelineScene::drawTooltip(DisplayList& list) const {
   if (!frame_.pointer || !frame_.hovered) {
+    drawCounterCard(list);
     return;
   }
   drawFactCard(list, frame_.size, *frame_.pointer, titleOf(model_, *frame_.hovered),

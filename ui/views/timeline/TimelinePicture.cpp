@@ -49,7 +49,11 @@ Picture timelinePicture(const RunModel& model, QSize size, Theme theme,
                         std::optional<TimeRange> range) {
   const Palette& palette = Palette::of(theme);
   const TimeRange shown = range.value_or(firstLook(model));
-  const TimelineLayout layout(model, {}, {.within = shown});
+  std::vector<std::string> counters;
+  for (const QString& name : ViewState::usualCounters()) {
+    counters.push_back(name.toStdString());
+  }
+  const TimelineLayout layout(model, {}, {.within = shown, .counters = counters});
   const double lanes = timeline_metrics::kRulerHeight + layout.height();
   Picture picture;
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height()

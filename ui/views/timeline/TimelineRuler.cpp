@@ -162,6 +162,7 @@ void TimelineScene::drawLabels(DisplayList& list) const {
         list.text(place, titleOf(roleOfLane(lane.lane)), palette_.text, FontRole::kNormal);
       }
     }
+    drawCounterLabels(list, rank);
     list.fill(QRectF(kLabelWidth - 1, yOf(rank.top), 1, rank.height), palette_.gridStrong);
     drawRankHeader(list, rank);
   }

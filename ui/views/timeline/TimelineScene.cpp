@@ -92,6 +92,7 @@ void TimelineScene::drawLanes(DisplayList& list) const {
       }
       shaded = !shaded;
     }
+    drawCounterBands(list, rank);
   }
   drawGrid(list);
   list.clip(lanesArea());
@@ -102,6 +103,7 @@ void TimelineScene::drawLanes(DisplayList& list) const {
         drawLane(list, lane);
       }
     }
+    drawCounters(list, rank);
   }
   list.unclip();
   drawLabels(list);

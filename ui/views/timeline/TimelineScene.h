@@ -14,6 +14,7 @@
 #include "ui/model/SpanFacts.h"
 #include "ui/model/SpanFinder.h"
 #include "ui/model/ViewState.h"
+#include "ui/views/timeline/CounterScene.h"
 #include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {
@@ -90,6 +91,12 @@ class TimelineScene {
   [[nodiscard]] std::size_t membersOf(const Meeting& meeting) const;
   void drawMatches(DisplayList& list, const Lane& lane, const TimelineLayout::Row& row) const;
   void drawGaps(DisplayList& list, const TimelineLayout::LaneBox& lane) const;
+  void drawCounterBands(DisplayList& list, const TimelineLayout::RankBox& rank) const;
+  void drawCounters(DisplayList& list, const TimelineLayout::RankBox& rank) const;
+  void drawCounterLabels(DisplayList& list, const TimelineLayout::RankBox& rank) const;
+  void drawCounterCard(DisplayList& list) const;
+  [[nodiscard]] std::optional<CounterLane> counterLane(
+      int rank, const TimelineLayout::CounterBox& box) const;
   void drawLabels(DisplayList& list) const;
   void drawRuler(DisplayList& list) const;
   void drawIterations(DisplayList& list) const;

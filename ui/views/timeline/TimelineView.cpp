@@ -11,6 +11,8 @@
 #include "engine/base/Clock.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/views/timeline/CounterMenu.h"
+#include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineBar.h"
@@ -31,6 +33,9 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   scrollBar_ = new QScrollBar(Qt::Vertical, this);
   findLine_ = new FindLine(this);
   findLine_->hide();
+  counterMenu_ = new CounterMenu(this);
+  counterPanel_ = new CounterPanel(this);
+  counterPanel_->hide();
   bar_ = new TimelineBar(this);
   auto* row = new QHBoxLayout;
   row->setSpacing(0);
@@ -41,6 +46,7 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   box->setSpacing(0);
   box->addWidget(overview_);
   box->addLayout(row, 1);
+  box->addWidget(counterPanel_);
   box->addWidget(findLine_);
   box->addWidget(bar_);
   overview_->setAnnotations(&notes_);
@@ -67,6 +73,7 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   });
   makeActions();
   makeMoreActions();
+  makeCounterActions();
   updateScrollBar();
   describe();
 }
@@ -89,6 +96,8 @@ void TimelineView::setModel(RunModel* model) {
   controller_.setModel(model);
   overview_->setModel(model);
   bar_->setModel(model);
+  counterMenu_->setModel(model);
+  counterPanel_->setModel(model);
   finder_.setModel(model);
   setFrozen(false);
   openNotes();
@@ -123,6 +132,9 @@ void TimelineView::setState(ViewState* state) {
   controller_.setState(state);
   overview_->setState(state);
   bar_->setState(state);
+  counterMenu_->setState(state);
+  counterPanel_->setState(state);
+  controller_.countersChanged();
   openNotes();
   if (state_ != nullptr) {
     const auto repaint = [this] { canvas_->repaintSoon(); };
@@ -133,6 +145,11 @@ void TimelineView::setState(ViewState* state) {
     connect(state_, &ViewState::hoveredChanged, this, repaint);
     connect(state_, &ViewState::colourByChanged, this, repaint);
     connect(state_, &ViewState::filterChanged, this, repaint);
+    connect(state_, &ViewState::countersChanged, this, [this] {
+      controller_.countersChanged();
+      changedByUser();
+      describe();
+    });
     connect(state_, &ViewState::selectionChanged, this, [this] {
       canvas_->repaintSoon();
       describe();
@@ -322,6 +339,7 @@ void TimelineView::describe() {
   if (state_->iteration()) {
     parts << tr("Iteration %1.").arg(*state_->iteration());
   }
+  parts << describeCounters(*model_, state_->counters());
   if (const auto& selection = state_->selection()) {
     QStringList facts;
     for (const Fact& fact : factsOf(*model_, *selection)) {

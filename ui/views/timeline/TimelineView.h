@@ -27,6 +27,8 @@ class QScrollBar;
 
 namespace lockstep::ui {
 
+class CounterMenu;
+class CounterPanel;
 class FindLine;
 class TimelineBar;
 class TimelineOverview;
@@ -108,6 +110,7 @@ class TimelineView : public RunView, private CanvasClient {
 
   void makeActions();
   void makeMoreActions();
+  void makeCounterActions();
   QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
                       const std::function<void()>& act);
   void modelChanged();
@@ -130,6 +133,8 @@ class TimelineView : public RunView, private CanvasClient {
   void editNote(const Mark& note);
   void dropNoteEditor();
   void noteHere();
+  void goToTime(double ns);
+  void addCounterVerbs(QMenu& menu, QPointF position);
   void openMenu(QPointF position);
   void fillMenu(QMenu& menu, QPointF position);
 
@@ -144,6 +149,8 @@ class TimelineView : public RunView, private CanvasClient {
   TimelineOverview* overview_ = nullptr;
   TimelineBar* bar_ = nullptr;
   FindLine* findLine_ = nullptr;
+  CounterMenu* counterMenu_ = nullptr;
+  CounterPanel* counterPanel_ = nullptr;
   QPointer<QLineEdit> noteEditor_;
   Annotations notes_;
   SpanFinder finder_;

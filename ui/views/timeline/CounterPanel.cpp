@@ -1,0 +1,125 @@
+#include "ui/views/timeline/CounterPanel.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/model/Format.h"
+#include "ui/panels/TableText.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kRefreshMs = 500;
+constexpr int kRowsInSight = 7;
+
+}  // namespace
+
+CounterPanel::CounterPanel(QWidget* parent)
+    : QWidget(parent),
+      rows_(new CounterTable(this)),
+      view_(new QTableView),
+      title_(new QLabel),
+      export_(new QToolButton),
+      timer_(new QTimer(this)) {
+  setUpTwin(*view_, *rows_, tr("Counters"));
+  view_->setObjectName(QStringLiteral("counterTable"));
+  const int row = view_->verticalHeader()->defaultSectionSize();
+  view_->setFixedHeight((kRowsInSight + 1) * row + row / 2);
+  const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+  view_->setColumnWidth(CounterTable::kCounter, 12 * em);
+  export_->setText(tr("Export…"));
+  export_->setToolTip(tr("Write the table as CSV"));
+  auto* close = new QToolButton;
+  close->setText(QStringLiteral("✕"));
+  close->setAccessibleName(tr("Close the table of counters"));
+  close->setToolTip(tr("Close the table of counters"));
+  for (QToolButton* button : {export_, close}) {
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::NoFocus);
+  }
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(8, 2, 4, 2);
+  head->addWidget(title_, 1);
+  head->addWidget(export_);
+  head->addWidget(close);
+  auto* box = new QVBoxLayout(this);
+  box->setContentsMargins(0, 0, 0, 0);
+  box->setSpacing(0);
+  box->addLayout(head);
+  box->addWidget(view_);
+  timer_->setSingleShot(true);
+  connect(timer_, &QTimer::timeout, this, &CounterPanel::refresh);
+  connect(close, &QToolButton::clicked, this, &CounterPanel::closeWanted);
+  connect(export_, &QToolButton::clicked, this,
+          [this] { exportTable(this, *rows_, QStringLiteral("counters.csv")); });
+  connect(view_, &QTableView::activated, this, [this](const QModelIndex& index) {
+    const CounterRow& row = rows_->row(index.row());
+    if (row.summary.any()) {
+      emit placeWanted(row.peakNs);
+    }
+  });
+}
+
+void CounterPanel::setModel(RunModel* model) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  model_ = model;
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, &CounterPanel::refreshSoon);
+  }
+  refresh();
+}
+
+void CounterPanel::setState(ViewState* state) {
+  if (state_ != nullptr) {
+    state_->disconnect(this);
+  }
+  state_ = state;
+  if (state_ != nullptr) {
+    connect(state_, &ViewState::countersChanged, this, &CounterPanel::refresh);
+    connect(state_, &ViewState::filterChanged, this, &CounterPanel::refresh);
+  }
+  refresh();
+}
+
+void CounterPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void CounterPanel::refreshSoon() {
+  if (isVisible() && !timer_->isActive()) {
+    timer_->start(kRefreshMs);
+  }
+}
+
+void CounterPanel::refresh() {
+  if (!isVisible()) {
+    return;  // what is new is taken when it is shown
+  }
+  std::vector<CounterRow> rows;
+  const bool open = model_ != nullptr && state_ != nullptr;
+  if (open) {
+    rows = counterRows(*model_, state_->counters(), state_->filter());
+  }
+  if (rows.empty()) {
+    title_->setText(open && !state_->counters().isEmpty()
+                        ? tr("The run holds none of the counters that are chosen.")
+                        : tr("No counter is shown: choose some in the menu Counters."));
+  } else if (state_->filter()) {
+    title_->setText(tr("Counters in the filtered %1; Enter goes to the maximum")
+                        .arg(formatDuration(state_->filter()->lengthNs())));
+  } else {
+    title_->setText(tr("Counters over the whole run; Enter goes to the maximum"));
+  }
+  export_->setEnabled(!rows.empty());
+  rows_->setRows(std::move(rows));
+}
+
+}  // namespace lockstep::ui

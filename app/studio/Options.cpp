@@ -81,6 +81,10 @@ std::variant<Options, int> parseOptions(int argc, char** argv, const std::string
   app.add_option("--programs", options.programs,
                  "folder of lockstep and lockstep-rank, default: this program's")
       ->check(CLI::ExistingDirectory);
+  app.add_option("--figures", options.figures,
+                 "follow a live RUN on the timeline and write, each second and at its end, how "
+                 "late its events reach the screen and how long input waits, as JSON")
+      ->type_name("FILE.json");
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

@@ -19,6 +19,7 @@ struct Options {
   std::string experiment;
   std::string runsFolder;
   std::string programs;
+  std::string figures;  ///< file of what the studio measures of itself; empty: nothing
 };
 
 /// The options, or the exit code of a call that ends here (help, version, a mistake, which has

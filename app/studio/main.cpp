@@ -3,7 +3,9 @@
 #include <QSurfaceFormat>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
+#include "app/studio/Figures.h"
 #include "app/studio/Options.h"
 #include "app/studio/Pictures.h"
 #include "engine/base/ExitCodes.h"
@@ -53,6 +55,11 @@ int runStudio(const Options& options, QApplication& application) {
   }
   if (options.runs.empty() && options.experiment.empty()) {
     window.restoreSession();
+  }
+  std::optional<lockstep::studio::Figures> figures;
+  if (!options.figures.empty()) {
+    figures.emplace(*window.findChild<lockstep::ui::TimelineView*>(),
+                    QString::fromStdString(options.figures));
   }
   return application.exec();
 }

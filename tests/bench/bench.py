@@ -19,6 +19,7 @@ import tempfile
 
 from contestants import Contestant, interval, median_step, paired
 from kernels import kernels
+from studio import studio_live, studio_open, studio_step
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -148,6 +149,9 @@ BENCHMARKS = {
     "kernels": kernels,
     "checked": checked,
     "shaped": shaped,
+    "studio_open": studio_open,
+    "studio_live": studio_live,
+    "studio_step": studio_step,
 }
 
 

@@ -137,6 +137,23 @@ TEST_F(StudioProgramTest, KillingTheStudioLeavesItsRunAlone) {
   EXPECT_TRUE(waitForTitle("demo – finished"));
 }
 
+TEST_F(StudioProgramTest, WritesWhatItMeasuresOfItselfUntilTheRunHasEnded) {
+  const auto figures = folder_ / "figures.json";
+  auto program = studio({"--figures", figures.string()}, "100");
+  ASSERT_TRUE(waitForTitle("Lockstep"));
+  ASSERT_FALSE(firstCard().isEmpty());
+  input_.key(tests::kKeyReturn);
+  const auto tells = [&](const std::string& text) {
+    return std::filesystem::exists(figures) &&
+           support::readFile(figures).find(text) != std::string::npos;
+  };
+  ASSERT_TRUE(waitUntil([&] { return tells("\"state\": \"finished\""); }));
+  EXPECT_TRUE(tells("\"gui_wait_ms\"")) << support::readFile(figures);
+  EXPECT_TRUE(tells("\"event_to_pixel_ms\"")) << support::readFile(figures);
+  EXPECT_FALSE(tells("\"spans\": 0,")) << support::readFile(figures);
+  program.kill(SIGTERM);
+}
+
 TEST_F(StudioProgramTest, QuitsOnControlQ) {
   auto program = studio();
   ASSERT_TRUE(waitForTitle("Lockstep"));

@@ -1,0 +1,249 @@
+"""The studio: long runs, a live run under load, and what following costs the run it follows."""
+
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from contestants import interval
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+SPANS = {10_000_000: {"open_ms": 3000, "added_mb": 400, "frames_per_s": 30},
+         100_000: {"frames_per_s": 60}}
+
+RANKS = 8
+EVENTS_PER_S = 100_000
+LIVE_S = 30
+IDLE_S = 10
+WARM_UP_S = 2  # of the load, in which the studio opens the run
+LATENCY_P95_MS = 250
+OVER_16_MS_PERCENT = 1
+LIVE_CPU_PERCENT = 40
+IDLE_CPU_PERCENT = 1
+
+STEPS = 600
+STEPS_SKIPPED = 250  # of each run: meanwhile the studio opens it
+STEP_RATIO = 1.10
+
+LOAD = f"""name = "load"
+[model]
+kind = "mlp"
+layers = [784, 10]
+[data]
+kind = "mnist"
+batch_size = 16
+[processes]
+world_size = {RANKS}
+[train]
+steps = 1000000
+"""
+
+
+class Display:
+    """An X server of its own, and a studio's home within `folder`."""
+
+    def __init__(self, folder):
+        if shutil.which("Xvfb") is None:
+            sys.exit("bench: this benchmark needs Xvfb, of the package xvfb")
+        readable, writable = os.pipe()
+        self.server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(writable), "-screen", "0", "1280x800x24"],
+            pass_fds=[writable], stderr=subprocess.DEVNULL)
+        os.close(writable)
+        with os.fdopen(readable) as answer:
+            number = answer.readline().strip()
+        if not number:
+            sys.exit("bench: Xvfb does not start")
+        home = folder / "home"
+        home.mkdir(mode=0o700)
+        self.environment = dict(os.environ, DISPLAY=f":{number}", QT_QPA_PLATFORM="xcb",
+                                XDG_CONFIG_HOME=str(home), XDG_DATA_HOME=str(home),
+                                XDG_CACHE_HOME=str(home), XDG_RUNTIME_DIR=str(home))
+
+    def studio(self, options, run, figures):
+        return subprocess.Popen([options.bin / "lockstep-studio", run, "--figures", figures],
+                                env=self.environment)
+
+    def close(self):
+        self.server.terminate()
+        self.server.wait()
+
+
+def end(*processes):
+    for process in processes:
+        if process is not None and process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def cpu_seconds(process):
+    with open(f"/proc/{process.pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(path, process, limit_s=20):
+    deadline = time.monotonic() + limit_s
+    while not path.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            sys.exit(f"bench: {path.name} did not come")
+        time.sleep(0.02)
+
+
+def judged(name, value, unit, limit, least=False):
+    """A line for people, and a second that says so when the figure is missed."""
+    missed = value < limit if least else value > limit
+    line = f"{name:36} {value:10.2f} {unit}, {'at least' if least else 'at most'} {limit:g}"
+    return line + ("  MISSED" if missed else ""), [line] if missed else []
+
+
+def report(name, figures, rows):
+    lines, missed = [], []
+    for row in rows:
+        line, failed = judged(*row)
+        lines.append(line)
+        missed += failed
+    return {"name": name, "unit": "", "figures": figures, "lines": lines, "missed": missed}
+
+
+def studio_open(options):
+    """Opening a made run of 10 million spans (and one of 100 thousand) as the studio does, the
+    memory it adds, and the slowest zoom's frames by the raster painter, at the 95th percentile of
+    pans over the run."""
+    figures, rows = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        for spans, limits in SPANS.items():
+            run = pathlib.Path(folder) / f"{spans}.lockstep"
+            subprocess.run([options.bin / "make_run", run, str(spans), str(RANKS)], check=True,
+                           stdout=subprocess.DEVNULL)
+            tries = [json.loads(subprocess.run([options.bin / "bench_timeline", run], check=True,
+                                               capture_output=True, text=True).stdout)
+                     for _ in range(3)]
+            # The best of three: what else the machine does only ever adds.
+            best = {"open_ms": min(one["open_ms"] for one in tries),
+                    "open_cpu_ms": min(one["open_cpu_ms"] for one in tries),
+                    "added_mb": max(one["added_mb"] for one in tries),
+                    "frames_per_s": max(one["worst_zoom_frames_per_s"] for one in tries)}
+            figures[spans] = {**best, "tries": tries}
+            for key, limit in limits.items():
+                rows.append((f"{spans:,} spans: {key}", best[key], "", limit,
+                             key == "frames_per_s"))
+            run.unlink()
+    return report("studio_open", figures, rows)
+
+
+def studio_live(options):
+    """100,000 events/s of 8 processes that only emit, recorded and followed on the studio's
+    timeline: events dropped, event to pixel, how long input waits for the GUI thread, the studio's
+    processor time meanwhile and once the run is over."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        experiment, run, told = (folder / part for part in ("load.toml", "load.lockstep", "told"))
+        experiment.write_text(LOAD)
+        display = Display(folder)
+        recording = studio = None
+        try:
+            begin_s = time.monotonic() + 4
+            recording = subprocess.Popen(
+                [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
+                env=dict(os.environ, LOCKSTEP_RANK=str(options.bin / "bench_emit"),
+                         EMIT_EVENTS_PER_S=str(EVENTS_PER_S / RANKS), EMIT_SECONDS=str(LIVE_S),
+                         EMIT_START_NS=str(int(begin_s * 1e9))))
+            wait_for(run, recording)
+            studio = display.studio(options, run, told)
+            time.sleep(max(0, begin_s + WARM_UP_S - time.monotonic()))
+            used = [cpu_seconds(process) for process in (studio, recording)]
+            since = time.monotonic()
+            time.sleep(max(0, begin_s + LIVE_S - 1 - time.monotonic()))
+            live_cpu, recorder_cpu = (
+                100 * (cpu_seconds(process) - before) / (time.monotonic() - since)
+                for process, before in zip((studio, recording), used))
+            if recording.wait(60) != 0:
+                sys.exit("bench: the run of generators failed")
+            time.sleep(5)
+            before = cpu_seconds(studio)
+            time.sleep(IDLE_S)
+            idle_cpu = 100 * (cpu_seconds(studio) - before) / IDLE_S
+            figures = json.loads(told.read_text())
+        finally:
+            end(studio, recording)
+            display.close()
+        with sqlite3.connect(run) as file:
+            spans, = file.execute("SELECT count(*) FROM spans").fetchone()
+            dropped, = file.execute("SELECT sum(events_dropped) FROM ranks").fetchone()
+    if figures["state"] != "finished" or figures["spans"] != spans:
+        sys.exit(f"bench: the studio shows {figures['spans']} spans of a run that is "
+                 f"{figures['state']}, and the file has {spans}")
+    figures |= {"dropped": dropped, "live_cpu_percent": live_cpu, "idle_cpu_percent": idle_cpu,
+                "recorder_cpu_percent": recorder_cpu, "events_per_s": spans / LIVE_S}
+    return report("studio_live", figures, [
+        ("spans recorded a second", spans / LIVE_S, "", 0.95 * EVENTS_PER_S, True),
+        ("events dropped", dropped, "", 0),
+        ("event to pixel, p95", figures["event_to_pixel_ms"]["p95"], "ms", LATENCY_P95_MS),
+        ("moments with a wait over 16 ms", figures["gui_wait_ms"]["over_16_percent"], "%",
+         OVER_16_MS_PERCENT),
+        ("studio, of one core", live_cpu, "%", LIVE_CPU_PERCENT),
+        ("studio after the run, of one core", idle_cpu, "%", IDLE_CPU_PERCENT)])
+
+
+def step_ms(run):
+    """The median step of a run's slowest rank, without its first steps."""
+    with sqlite3.connect(run) as file:
+        rows = file.execute(
+            "SELECT step, max(duration_ns) / 1e6 FROM spans_ns WHERE kind = 'step' AND step >= ? "
+            "GROUP BY step", (STEPS_SKIPPED,)).fetchall()
+    return statistics.median(ms for _, ms in rows)
+
+
+def studio_step(options):
+    """A step of the demo while the studio follows it on its timeline, against one with the studio
+    closed, in alternating runs."""
+    demo = (ROOT / "experiments/first_steps/demo.toml").read_text()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        experiment = folder / "demo.toml"
+        experiment.write_text("\n".join(
+            f"steps = {STEPS}" if line.startswith("epochs = ") else line
+            for line in demo.splitlines()))
+        display = Display(folder)
+        times = {"open": [], "closed": []}
+        try:
+            for number in range(max(3, options.rounds // 5)):
+                for word in (("open", "closed") if number % 2 == 0 else ("closed", "open")):
+                    run = folder / f"{number}-{word}.lockstep"
+                    studio = None
+                    recording = subprocess.Popen(
+                        [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"],
+                        cwd=ROOT)
+                    try:
+                        wait_for(run, recording)
+                        if word == "open":
+                            studio = display.studio(options, run, folder / "told")
+                        if recording.wait(300) != 0:
+                            sys.exit("bench: the demo failed")
+                    finally:
+                        end(studio, recording)
+                    times[word].append(step_ms(run))
+        finally:
+            display.close()
+    ratios = [opened / closed for opened, closed in zip(times["open"], times["closed"])]
+    ratio = statistics.median(times["open"]) / statistics.median(times["closed"])
+    result = report("studio_step", {"open_ms": times["open"], "closed_ms": times["closed"]},
+                    [("step with the studio open, of closed", ratio, "", STEP_RATIO)])
+    result["open_over_closed"], result["interval_of_it"] = ratio, interval(ratios)
+    low, high = result["interval_of_it"]
+    result["lines"].append(f"{statistics.median(times['open']):.2f} ms open, "
+                           f"{statistics.median(times['closed']):.2f} ms closed; ratios of pairs "
+                           f"[{low:.3f}, {high:.3f}], {len(ratios)} rounds")
+    return result

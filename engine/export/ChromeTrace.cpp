@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <string>
 #include <system_error>
 #include <unordered_map>
@@ -15,8 +14,8 @@
 #include "engine/export/HtaKernels.h"
 #include "engine/export/JsonText.h"
 #include "engine/export/Nesting.h"
-#include "engine/export/OutputFile.h"
 #include "engine/export/SpanArguments.h"
+#include "engine/export/TraceFile.h"
 
 namespace lockstep::exports {
 namespace {
@@ -24,48 +23,15 @@ namespace {
 using trace::EventKind;
 using trace::SpanRow;
 
-// Numbers of threads, apart from those of processes: Perfetto takes equal ones for main threads.
-constexpr int kFirstThread = 100'000;
 constexpr int kRowsOfALane = 1'000;  // sort indices of a lane's rows
 constexpr int kComputeStream = 7;    // where PyTorch computes on a GPU
 constexpr int kFirstCommunicationStream = 20;
-constexpr double kSurveyPart = 0.25;
-
-int processOf(int rank) {
-  return rank + 1;
-}
-
-/// One trace file and what stands between its brackets.
-class TraceFile {
- public:
-  explicit TraceFile(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {}
-
-  /// Starts an event; what follows goes to the returned text, up to `end`.
-  std::string& begin() {
-    std::string& text = file_->buffer();
-    text += first_ ? "\n" : ",\n";
-    first_ = false;
-    return text;
-  }
-  void end() { file_->write("}"); }
-  OutputFile& file() { return *file_; }
-
- private:
-  std::unique_ptr<OutputFile> file_;
-  bool first_ = true;
-};
-
-/// A row of a lane: a thread of the trace.
-struct Row {
-  TraceFile* file = nullptr;
-  std::string place;  // ,"pid":1,"tid":100000
-};
 
 struct Lane {
   trace::TrackInfo track;
   int order = 0;
   NestingRows nesting;
-  std::vector<std::size_t> rows;  // indices into TraceWriter::rows_
+  std::vector<std::size_t> rows;  // of TraceFiles
 };
 
 /// One line to be: a span with its times since the begin of the export.
@@ -87,47 +53,9 @@ class TraceWriter {
 
   base::Result<TraceReport> write(const std::vector<std::pair<std::filesystem::path, int>>& files,
                                   const Progress& progress) {
-    if (base::Status opened = open(files); !opened.ok()) {
-      return opened.error();
-    }
-    report_.events = survey_.spans;
-    report_.ranks = survey_.selectedRanks.size();
-    base::Status written =
-        eachBlock(survey_, progress, kSurveyPart,
-                  [this](trace::RunUpdate& update) { return writeBlock(update); });
-    if (!written.ok()) {
-      return written.error();
-    }
-    if (joined_) {
-      flows_.finish();
-    }
-    if (options_.reader == TraceReader::kHta) {
-      writeKernels();
-    }
-    for (const auto& file : files_) {
-      file->file().write("\n]}\n");
-    }
-    return commit();
-  }
-
- private:
-  /// `files` with the rank of each; -1: all ranks.
-  base::Status open(const std::vector<std::pair<std::filesystem::path, int>>& files) {
-    joined_ = files.size() == 1 && files.front().second < 0;
-    for (const auto& [path, rank] : files) {
-      auto output = OutputFile::create(path);
-      if (!output.ok()) {
-        return output.error();
-      }
-      TraceFile& file =
-          *files_.emplace_back(std::make_unique<TraceFile>(std::move(output).value()));
-      writeHeader(file, rank);
-      for (const int each : survey_.selectedRanks) {
-        if (rank < 0 || each == rank) {
-          fileOf_[each] = &file;
-          writeProcess(file, each);
-        }
-      }
+    base::Status done = files_.open(survey_, arguments_, options_.reader, files);
+    if (!done.ok()) {
+      return done.error();
     }
     for (const trace::TrackInfo& track : survey_.tracks) {
       Lane& lane = lanes_[track.id];
@@ -135,95 +63,29 @@ class TraceWriter {
       lane.order = nextOrder_[track.rank]++;
       addRow(lane);
     }
-    return {};
-  }
-
-  void writeHeader(TraceFile& file, int rank) {
-    std::string& text = file.file().buffer();
-    text += "{\n\"schemaVersion\":1,\n\"deviceProperties\":[],\n\"distributedInfo\":{\"backend\":";
-    appendQuoted(text, survey_.backend());
-    // A reader that wants a rank must not take all of them for one.
-    const auto& ranks = survey_.selectedRanks;
-    if (rank >= 0 || ranks.size() == 1) {
-      text += fmt::format(",\"rank\":{}", rank >= 0 ? rank : *ranks.begin());
+    done = eachBlock(
+        survey_, progress, [this](trace::RunUpdate& update) { return writeBlock(update); },
+        options_.blockSpans);
+    if (!done.ok()) {
+      return done.error();
     }
-    text += fmt::format(",\"world_size\":{},\"pg_count\":{},\"pg_config\":{}}},\n",
-                        survey_.info.worldSize, survey_.groups.size(), arguments_.groupsAsJson());
-    text += fmt::format("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":{},\n", beginNs_);
-    writeFacts(text);
-    text += "\"traceEvents\":[";
-  }
-
-  void writeFacts(std::string& text) {
-    const auto fact = [&](const char* key, const std::string& value) {
-      text += text.back() == '{' ? "\"" : ",\"";
-      text += key;
-      text += "\":";
-      appendQuoted(text, value);
-    };
-    text += "\"lockstep\":{";
-    fact("run", survey_.info.name);
-    fact("run id", survey_.info.runId);
-    fact("state", std::string(trace::name(survey_.info.state)));
-    if (!survey_.info.failure.empty()) {
-      fact("failure", survey_.info.failure);
-    }
-    fact("host", survey_.info.hostName);
-    fact("started at", survey_.info.startedAt);
-    fact("clock", "CLOCK_MONOTONIC of the host, which is no time of day");
+    flows_.finish();
     if (options_.reader == TraceReader::kHta) {
-      fact("streams",
-           "the rows with a stream are no CUDA streams: they repeat, on whole µs, when each rank "
-           "computed and communicated, for Holistic Trace Analysis");
+      writeKernels();
     }
-    text += "},\n";
+    report_.events = survey_.spans;
+    report_.ranks = survey_.selectedRanks.size();
+    done = files_.commit(report_);
+    return done.ok() ? base::Result<TraceReport>(std::move(report_)) : done.error();
   }
 
-  void writeProcess(TraceFile& file, int rank) {
-    std::string labels = survey_.backend();
-    for (const trace::RankInfo& info : survey_.ranks) {
-      if (info.rank == rank) {
-        labels += fmt::format(", pid {}, {}", info.pid, info.state);
-      }
-    }
-    metadata(file, "process_name", processOf(rank), 0, "name", fmt::format("rank {}", rank));
-    metadata(file, "process_labels", processOf(rank), 0, "labels", labels);
-    metadata(file, "process_sort_index", processOf(rank), 0, "sort_index", rank);
-  }
-
-  template <typename Value>
-  static void metadata(TraceFile& file, const char* name, int process, int thread, const char* key,
-                       const Value& value) {
-    std::string& text = file.begin();
-    text += fmt::format(
-        "{{\"ph\":\"M\",\"name\":\"{}\",\"ts\":0,\"pid\":{},\"tid\":{},\"args\":"
-        "{{\"{}\":",
-        name, process, thread, key);
-    if constexpr (std::is_integral_v<Value>) {
-      appendNumber(text, value);
-    } else {
-      appendQuoted(text, value);
-    }
-    text += '}';
-    file.end();
-  }
-
-  std::size_t addThread(int rank, const std::string& name, int order) {
-    Row& row = rows_.emplace_back();
-    row.file = fileOf_.at(rank);
-    const int thread = kFirstThread + static_cast<int>(rows_.size()) - 1;
-    row.place = fmt::format(",\"pid\":{},\"tid\":{}", processOf(rank), thread);
-    metadata(*row.file, "thread_name", processOf(rank), thread, "name", name);
-    metadata(*row.file, "thread_sort_index", processOf(rank), thread, "sort_index", order);
-    return rows_.size() - 1;
-  }
-
+ private:
   void addRow(Lane& lane) {
     const std::size_t number = lane.rows.size();
     const std::string name =
         number == 0 ? lane.track.name : fmt::format("{} ({})", lane.track.name, number + 1);
     lane.rows.push_back(
-        addThread(lane.track.rank, name, lane.order * kRowsOfALane + static_cast<int>(number)));
+        files_.addRow(lane.track.rank, name, lane.order * kRowsOfALane + static_cast<int>(number)));
   }
 
   std::int64_t sinceBegin(std::uint64_t ticks) const {
@@ -262,17 +124,12 @@ class TraceWriter {
     for (const trace::MetricRow& metric : update.metrics) {
       writeMetric(metric);
     }
-    for (const auto& file : files_) {
-      if (!file->file().ok()) {
-        return file->file().commit();
-      }
-    }
-    return {};
+    return files_.status();
   }
 
   void writeSpan(const Line& line) {
     const SpanRow& span = *line.span;
-    Row& row = rows_[line.row];
+    const TraceFiles::Row& row = files_.row(line.row);
     std::string& text = row.file->begin();
     const bool slice = line.end > line.begin;
     text += slice ? "{\"ph\":\"X\",\"cat\":" : "{\"ph\":\"i\",\"s\":\"t\",\"cat\":";
@@ -293,7 +150,7 @@ class TraceWriter {
     arguments_.appendArguments(text, span);
     text += '}';
     row.file->end();
-    if (joined_ && slice && span.kind == EventKind::kCollective) {
+    if (files_.joined() && slice && span.kind == EventKind::kCollective) {
       flows_.add(span, {lanes_.find(span.track)->second.track.rank, line.begin, line.row});
     }
   }
@@ -321,7 +178,7 @@ class TraceWriter {
     ++flowId_;
     for (std::size_t i = 0; i < points.size(); ++i) {
       const char phase = i == 0 ? 's' : i + 1 == points.size() ? 'f' : 't';
-      Row& row = rows_[points[i].place];
+      const TraceFiles::Row& row = files_.row(points[i].place);
       std::string& text = row.file->begin();
       text += "{\"ph\":\"";
       text += phase;
@@ -335,12 +192,11 @@ class TraceWriter {
   }
 
   void writeMetric(const trace::MetricRow& metric) {
-    const auto at = fileOf_.find(metric.rank);
-    if (at == fileOf_.end() || metric.ticks == 0) {
+    TraceFile* file = files_.of(metric.rank);
+    if (file == nullptr || metric.ticks == 0) {
       return;
     }
-    TraceFile& file = *at->second;
-    std::string& text = file.begin();
+    std::string& text = file->begin();
     const bool known = std::isfinite(metric.value);  // JSON has no other numbers
     text += known ? "{\"ph\":\"C\",\"name\":"
                   : "{\"ph\":\"i\",\"s\":\"p\",\"cat\":\"cpu_op\",\"name\":";
@@ -356,12 +212,12 @@ class TraceWriter {
       appendNumber(text, metric.step);
     }
     text += '}';
-    file.end();
+    file->end();
   }
 
   void writeKernels() {
     for (const HtaRank& rank : htaRanks(survey_, beginNs_)) {
-      if (!fileOf_.contains(rank.rank)) {
+      if (files_.of(rank.rank) == nullptr) {
         continue;
       }
       report_.overlaps.push_back({rank.rank, rank.steps, rank.overlapPercent()});
@@ -378,9 +234,9 @@ class TraceWriter {
       while (rows.size() <= kernel.row) {
         const auto stream = firstStream + static_cast<int>(rows.size());
         const int order = nextOrder_[rank]++ * kRowsOfALane;
-        rows.push_back(addThread(rank, fmt::format("stream {} {}", stream, name), order));
+        rows.push_back(files_.addRow(rank, fmt::format("stream {} {}", stream, name), order));
       }
-      Row& row = rows_[rows[kernel.row]];
+      const TraceFiles::Row& row = files_.row(rows[kernel.row]);
       std::string& text = row.file->begin();
       text += "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":";
       appendQuoted(text, kernel.name());
@@ -401,33 +257,13 @@ class TraceWriter {
     }
   }
 
-  base::Result<TraceReport> commit() {
-    // A file that cannot be finished must not leave others of the same export.
-    for (const auto& file : files_) {
-      if (base::Status closed = file->file().close(); !closed.ok()) {
-        return closed.error();
-      }
-    }
-    for (const auto& file : files_) {
-      if (base::Status named = file->file().commit(); !named.ok()) {
-        return named.error();
-      }
-      report_.bytes += file->file().bytes();
-      report_.files.push_back(file->file().path());
-    }
-    return std::move(report_);
-  }
-
   const Survey& survey_;
   const TraceOptions& options_;
   SpanArguments arguments_;
   std::int64_t beginNs_;
-  bool joined_ = false;
-  std::vector<std::unique_ptr<TraceFile>> files_;
-  std::map<int, TraceFile*> fileOf_;  // by rank
+  TraceFiles files_;
   std::unordered_map<std::int32_t, Lane> lanes_;
   std::map<int, int> nextOrder_;  // of the lanes of a rank
-  std::vector<Row> rows_;
   std::vector<Line> lines_;
   std::uint64_t block_ = 0;
   CollectiveFlows flows_;
@@ -438,7 +274,7 @@ class TraceWriter {
 base::Result<Survey> surveyFor(const std::filesystem::path& run, const TraceOptions& options,
                                const Progress& progress) {
   const Depth depth = options.reader == TraceReader::kHta ? Depth::kAnalysis : Depth::kNames;
-  return survey(run, options.selection, depth, progress, kSurveyPart);
+  return survey(run, options.selection, depth, progress);
 }
 
 }  // namespace
@@ -465,6 +301,10 @@ base::Result<TraceReport> writeTracePerRank(const std::filesystem::path& run,
   if (code) {
     return base::Error{base::ExitCode::kEnvironment, "the folder cannot be made: " + code.message(),
                        folder.string()};
+  }
+  if (surveyed.value().selectedRanks.empty()) {
+    return base::Error{base::ExitCode::kBadInput, "this run holds no lanes of any rank",
+                       run.string()};
   }
   std::vector<std::pair<std::filesystem::path, int>> files;
   for (const int rank : surveyed.value().selectedRanks) {

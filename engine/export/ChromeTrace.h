@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,6 +31,7 @@ enum class TraceReader {
 struct TraceOptions {
   TraceReader reader = TraceReader::kAny;
   Selection selection;
+  std::size_t blockSpans = kBlockSpans;  ///< lines are in the order of time within such blocks
 };
 
 /// The overlap that HTA finds in a rank's file.

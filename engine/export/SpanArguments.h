@@ -10,18 +10,6 @@
 
 namespace lockstep::exports {
 
-/// The name that c10d's logs and Kineto's traces give an operation: "allreduce", "all_gather".
-std::string_view collectiveName(trace::Operation operation);
-
-/// Whether a span's value and detail name a collective.
-bool namesCollective(trace::EventKind kind);
-
-/// The bytes that a span is about; none when its kind has none.
-std::optional<std::uint64_t> bytesOf(const Survey& survey, const trace::SpanRow& span);
-
-/// The parameter that a span is about; none when its kind has none.
-std::optional<std::uint64_t> parameterOf(const trace::SpanRow& span);
-
 /// Names and arguments of spans as they stand in a trace. The survey outlives it.
 class SpanArguments {
  public:

@@ -10,9 +10,6 @@ namespace {
 
 using trace::EventKind;
 
-// Enough that most runs come in one block, in which lines are in the order of time.
-constexpr std::size_t kBlock = 500'000;
-
 class Surveying {
  public:
   Surveying(const Selection& selection, Depth depth) {
@@ -171,43 +168,44 @@ std::string Survey::backend() const {
 }
 
 base::Result<Survey> survey(const std::filesystem::path& run, const Selection& selection,
-                            Depth depth, const Progress& progress, double part) {
+                            Depth depth, const Progress& progress) {
   auto reader = trace::RunFileReader::open(run);
   if (!reader.ok()) {
     return reader.error();
   }
   Surveying surveying(selection, depth);
-  // How many rows there are is not known yet: each block halves what is left of the part.
+  // How many rows there are is not known yet: each block halves what is left of this part.
   double done = 0;
   for (bool more = true; more;) {
-    auto update = reader.value()->poll(kBlock);
+    auto update = reader.value()->poll(kBlockSpans);
     if (!update.ok()) {
       return update.error();
     }
-    more = update.value().spans.size() == kBlock;
+    more = update.value().spans.size() == kBlockSpans;
     surveying.take(update.value());
     done += (1 - done) / 2;
-    if (!goesOn(progress, part * done)) {
+    if (!goesOn(progress, kSurveyPart * done)) {
       return interrupted();
     }
   }
   return surveying.finish(run);
 }
 
-base::Status eachBlock(const Survey& survey, const Progress& progress, double from,
-                       const std::function<base::Status(trace::RunUpdate&)>& take) {
+base::Status eachBlock(const Survey& survey, const Progress& progress,
+                       const std::function<base::Status(trace::RunUpdate&)>& take,
+                       std::size_t blockSpans) {
   auto reader = trace::RunFileReader::open(survey.path);
   if (!reader.ok()) {
     return reader.error();
   }
   for (bool more = true; more;) {
-    auto polled = reader.value()->poll(kBlock);
+    auto polled = reader.value()->poll(blockSpans);
     if (!polled.ok()) {
       return polled.error();
     }
     trace::RunUpdate& update = polled.value();
     const std::int64_t reached = update.spans.empty() ? survey.lastSpan : update.spans.back().id;
-    more = update.spans.size() == kBlock && reached < survey.lastSpan;
+    more = update.spans.size() == blockSpans && reached < survey.lastSpan;
     std::erase_if(update.spans, [&](const trace::SpanRow& span) {
       return span.id > survey.lastSpan || !survey.selection.holds(span);
     });
@@ -217,7 +215,7 @@ base::Status eachBlock(const Survey& survey, const Progress& progress, double fr
     if (base::Status taken = take(update); !taken.ok()) {
       return taken;
     }
-    if (!goesOn(progress, from + (1 - from) * share(reached, survey.lastSpan))) {
+    if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, survey.lastSpan))) {
       return interrupted();
     }
   }

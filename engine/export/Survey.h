@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -53,16 +54,23 @@ struct Survey {
   [[nodiscard]] std::string backend() const;
 };
 
+/// Spans that are held at once: enough that most runs come in one block.
+inline constexpr std::size_t kBlockSpans = 500'000;
+
+/// The part of an export's progress that its survey is.
+inline constexpr double kSurveyPart = 0.3;
+
 enum class Depth { kNames, kAnalysis };
 
-/// Surveys a run file, live or finished. `part` of the progress is this pass.
+/// Surveys a run file, live or finished: kSurveyPart of the progress.
 /// Errors: a file that cannot be read, a selection that holds nothing.
 base::Result<Survey> survey(const std::filesystem::path& run, const Selection& selection,
-                            Depth depth, const Progress& progress, double part);
+                            Depth depth, const Progress& progress);
 
 /// Calls `take` with the selected rows of a surveyed run, block by block, in the order of the file.
-/// `take` may change what it gets. `progress` goes from `from` to 1.
-base::Status eachBlock(const Survey& survey, const Progress& progress, double from,
-                       const std::function<base::Status(trace::RunUpdate&)>& take);
+/// `take` may change what it gets. `progress` goes from kSurveyPart to 1.
+base::Status eachBlock(const Survey& survey, const Progress& progress,
+                       const std::function<base::Status(trace::RunUpdate&)>& take,
+                       std::size_t blockSpans = kBlockSpans);
 
 }  // namespace lockstep::exports

@@ -4,14 +4,12 @@
 #include <unordered_map>
 
 #include "engine/analysis/Durations.h"
-#include "engine/export/SpanArguments.h"
+#include "engine/export/SpanMeaning.h"
 #include "engine/export/TableWriters.h"
 
 // The tables that are made of spans, row by row.
 namespace lockstep::exports {
 namespace {
-
-constexpr double kSurveyPart = 0.4;
 
 using trace::EventKind;
 using trace::SpanRow;
@@ -56,7 +54,7 @@ void writeEvent(const TableSource& source, const SpanRow& span, const trace::Tra
   } else {
     csv.nothing().nothing();
   }
-  if (const auto bytes = bytesOf(survey, span)) {
+  if (const auto bytes = bytesOf(span, survey.parameters)) {
     csv.number(*bytes);
   } else {
     csv.nothing();
@@ -76,8 +74,8 @@ base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& f
   Csv csv(file, {"id", "rank", "lane", "kind", "what", "start_ms", "duration_ms", "step", "bucket",
                  "group", "sequence", "bytes", "parameter", "detail", "value"});
   const auto tracks = tracksById(source.survey);
-  const base::Status read = eachBlock(
-      source.survey, source.progress, kSurveyPart, [&](trace::RunUpdate& update) -> base::Status {
+  const base::Status read =
+      eachBlock(source.survey, source.progress, [&](trace::RunUpdate& update) -> base::Status {
         for (const SpanRow& span : update.spans) {
           if (const auto at = tracks.find(span.track); at != tracks.end()) {
             writeEvent(source, span, *at->second, csv);
@@ -98,8 +96,8 @@ base::Result<std::uint64_t> writeStatistics(const TableSource& source, OutputFil
   std::map<Key, std::vector<double>> groups;
   std::map<int, double> stepsMs;
   const auto tracks = tracksById(source.survey);
-  const base::Status read = eachBlock(
-      source.survey, source.progress, kSurveyPart, [&](trace::RunUpdate& update) -> base::Status {
+  const base::Status read =
+      eachBlock(source.survey, source.progress, [&](trace::RunUpdate& update) -> base::Status {
         for (const SpanRow& span : update.spans) {
           const auto at = tracks.find(span.track);
           if (at == tracks.end() || span.durationTicks == 0) {

@@ -9,17 +9,14 @@
 namespace lockstep::exports {
 namespace {
 
-constexpr double kSurveyPart = 0.4;
-
 /// Reads the run once more and gives `row` each element of one of its lists.
 template <typename Row>
 base::Status eachRow(const TableSource& source, std::vector<Row> trace::RunUpdate::*list,
                      const std::function<void(const Row&)>& row) {
-  return eachBlock(source.survey, source.progress, kSurveyPart,
-                   [&](trace::RunUpdate& update) -> base::Status {
-                     std::for_each((update.*list).begin(), (update.*list).end(), row);
-                     return {};
-                   });
+  return eachBlock(source.survey, source.progress, [&](trace::RunUpdate& update) -> base::Status {
+    std::for_each((update.*list).begin(), (update.*list).end(), row);
+    return {};
+  });
 }
 
 base::Result<std::uint64_t> rowsOf(const base::Status& read, const Csv& csv) {

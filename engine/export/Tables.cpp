@@ -9,9 +9,6 @@
 namespace lockstep::exports {
 namespace {
 
-// The survey's part of the progress of a table that reads the file twice.
-constexpr double kSurveyPart = 0.4;
-
 struct Table {
   TableInfo info;
   Depth depth;
@@ -87,7 +84,7 @@ base::Result<TableReport> writeTable(const std::filesystem::path& run, std::stri
     return base::Error{base::ExitCode::kBadInput, "is no table; there are " + names,
                        fmt::format("\"{}\"", table)};
   }
-  const auto surveyed = survey(run, selection, chosen->depth, progress, kSurveyPart);
+  const auto surveyed = survey(run, selection, chosen->depth, progress);
   if (!surveyed.ok()) {
     return surveyed.error();
   }

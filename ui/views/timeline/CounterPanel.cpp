@@ -32,6 +32,7 @@ CounterPanel::CounterPanel(QWidget* parent)
   view_->setFixedHeight((kRowsInSight + 1) * row + row / 2);
   const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
   view_->setColumnWidth(CounterTable::kCounter, 12 * em);
+  view_->horizontalHeader()->setStretchLastSection(false);  // figures stand together
   export_->setText(tr("Export…"));
   export_->setToolTip(tr("Write the table as CSV"));
   auto* close = new QToolButton;

@@ -91,20 +91,21 @@ std::vector<std::string> fileNameParts(const experiment::SweptExperiment& swept)
 
 struct RunEnd {
   int exitCode = 0;
-  bool stopped = false;
+  bool stopped = false;   ///< by a signal or by `lockstep stop`: nothing is to follow
   bool reported = false;  ///< its summary, or its JSON, was printed
 };
 
 /// Prints what the run came to.
 RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
-             const launch::LaunchOutcome& outcome) {
+                const launch::LaunchOutcome& outcome) {
   if (!outcome.failure.empty()) {
     complain(outcome.failure);
   }
   if (!outcome.warning.empty()) {
     complain(outcome.warning);
   }
-  RunEnd end{static_cast<int>(outcome.exitCode), outcome.state == trace::RunState::kStopped};
+  const bool stopped = outcome.interrupted || outcome.state == trace::RunState::kStopped;
+  RunEnd end{static_cast<int>(outcome.exitCode), stopped};
   if (arguments.quiet && !arguments.json) {
     return end;
   }
@@ -138,6 +139,14 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
   line.clear();
   return outcome.ok() ? conclude(arguments, runFile, outcome.value())
                       : RunEnd{fail(outcome.error())};
+}
+
+std::string sweepSummary(std::size_t done, std::size_t failed, std::size_t count) {
+  std::string text = done == 1 ? "1 run" : fmt::format("{} runs", done);
+  if (failed > 0) {
+    text += done == 1 ? ", not finished" : fmt::format(", {} of them not finished", failed);
+  }
+  return done < count ? fmt::format("{}; {} not started", text, count - done) : text;
 }
 
 /// Runs all of a sweep, one after the other. A run that fails does not end it, since the others
@@ -180,9 +189,7 @@ int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
   if (arguments.json) {
     fmt::print("]\n");
   } else if (!arguments.quiet) {
-    fmt::print("\n{} runs{}{}\n", done,
-               failed > 0 ? fmt::format(", {} of them not finished", failed) : std::string(),
-               done < count ? fmt::format("; {} were not started", count - done) : std::string());
+    fmt::print("\n{}\n", sweepSummary(done, failed, count));
   }
   return exitCode;
 }
@@ -218,7 +225,8 @@ void addRun(CLI::App& app, Command& chosen) {
   command->add_option("--out", arguments->out,
                       "Run file to write; default: runs/<name>-<UTC time>.lockstep. For a sweep, "
                       "what is varied is added to its name");
-  command->add_flag("--json", arguments->json, "End with one JSON object, as info --json prints; a sweep with a list of them");
+  command->add_flag("--json", arguments->json,
+                    "End with one JSON object, as info --json prints; a sweep with a list of them");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");
   command->footer([] { return "Keys of an experiment file:\n" + experiment::describeSchema(); });
   command->callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });

@@ -36,7 +36,8 @@ int validate(const std::vector<std::string>& files) {
 }  // namespace
 
 void addValidate(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("validate", "Check experiment files and report every mistake; list the runs of a sweep");
+  auto* command = app.add_subcommand(
+      "validate", "Check experiment files and report every mistake; list the runs of a sweep");
   auto files = std::make_shared<std::vector<std::string>>();
   command->add_option("FILE", *files, "Experiment files (TOML)")->required();
   command->callback([&chosen, files] { chosen = [files] { return validate(*files); }; });

@@ -42,7 +42,8 @@ struct Field {
 /// Returns every field, in the order of the form; keys of one table stand together.
 const std::vector<Field>& schema();
 
-/// Returns the fields of one element of [[faults]], keys as "faults.kind"; `onlyFor` names the kinds.
+/// Returns the fields of one element of [[faults]], keys as "faults.kind"; `onlyFor` names the
+/// kinds.
 const std::vector<Field>& faultSchema();
 
 /// Returns the field of `key`, of a fault too, or nullptr.

@@ -44,6 +44,7 @@ struct LaunchOutcome {
   base::ExitCode exitCode = base::ExitCode::kOk;
   std::string failure;  ///< the one line that says why it failed; empty otherwise
   std::string warning;  ///< the run file is incomplete (a full disk, say); empty otherwise
+  bool interrupted = false;  ///< a signal asked for its end, whatever the run came to
 };
 
 /// Runs an experiment: makes the event memory, the store, the control socket and the run file,

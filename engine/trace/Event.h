@@ -46,7 +46,7 @@ enum class EventKind : std::uint16_t {
   kMarkedUnused = 37,     ///< instant: counted as ready without a gradient; value = parameter index
   kUsedMap = 38,          ///< span: wait for the map of parameters that any rank used
   kBucketOptimizer = 39,  ///< span: optimizer step of one bucket or parameter in the backward
-  kGradientCheck = 40,    ///< span: size of a gradient and what of it is not finite; value as kCopyIn
+  kGradientCheck = 40,    ///< span: a gradient's size and non-finite values; value as kCopyIn
 
   // Phases of the communication hook; value = bytes before (encode) or after (decode).
   kHookEncode = 50,       ///< span

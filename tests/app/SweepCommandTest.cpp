@@ -1,6 +1,8 @@
 // `lockstep run` and `lockstep validate` with an experiment that has a sweep.
 #include <gmock/gmock.h>
 
+#include <signal.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -81,6 +83,22 @@ TEST_F(SweepCommandTest, ARunThatCannotStartDoesNotEndTheSweep) {
   EXPECT_THAT(ended.err, HasSubstr("exists already and is not overwritten"));
   EXPECT_THAT(ended.out, HasSubstr("2 runs, 1 of them not finished"));
   EXPECT_TRUE(exists("caps-bucket_cap_mb=0.5,seed=3.lockstep"));
+}
+
+TEST_F(SweepCommandTest, CtrlCWhileAFailedRunIsEndedEndsTheSweep) {
+  useFakeRanks("steps=20; 0: exit=4@5; 1: deaf@3");
+  RunningCommand running(folder, {"run", sweep(), "--out", "caps.lockstep"}, environment);
+  const auto failedRank = [&] {
+    const auto info = lockstep({"info", "caps-bucket_cap_mb=1,seed=3.lockstep", "--json"});
+    return info.exitCode == 0 && nlohmann::json::parse(info.out)["ranks"][0]["state"] == "failed";
+  };
+  while (!running.hasEnded() && !failedRank()) {
+  }
+  running.send(SIGINT);
+  const auto ended = running.wait();
+  EXPECT_EQ(ended.exitCode, 4) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("1 run, not finished; 1 not started"));
+  EXPECT_FALSE(exists("caps-bucket_cap_mb=0.5,seed=3.lockstep"));
 }
 
 TEST_F(SweepCommandTest, AnOverrideMakesOneOfItsRuns) {

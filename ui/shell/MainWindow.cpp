@@ -68,6 +68,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wirePanels();
   wireLook();
   wireViews();
+  wireTables();
   applyTheme();
   restoreWindow();
   refreshChecks();
@@ -123,18 +124,24 @@ void MainWindow::runDemo() {
 
 void MainWindow::started(const base::Result<QString>& run) {
   messages_->dismissAll();
-  setup_->queue().runStarted();
   if (!run.ok()) {
-    if (!controller_.busy()) {
-      setup_->queue().runEnded();
-    }
-    const QString line = QString::fromStdString(run.error().message());
-    reportProblem(true, line);
-    messages_->show(kStartMessage, MessageBar::Kind::kError, line);
+    runNotStarted(QString::fromStdString(run.error().message()));
     return;
   }
+  runStarted(run.value());
+}
+
+void MainWindow::runNotStarted(const QString& line) {
+  reportProblem(true, line);
+  messages_->show(kStartMessage, MessageBar::Kind::kError, line);
+}
+
+void MainWindow::runStarted(const QString& run) {
+  setup_->queue().runStarted();
+  messages_->dismiss(kStartMessage);
+  messages_->dismiss(kEndMessage);
   closeSession();
-  pendingRun_ = run.value();
+  pendingRun_ = run;
   problems_->model().clear();
   log_->clear();
   strip_->begin();
@@ -170,7 +177,7 @@ void MainWindow::runEndedEarly(const QString& path, const QString& line, int exi
       line.isEmpty() ? tr("lockstep run ended with exit code %1 and said nothing").arg(exitCode)
                      : line;
   reportProblem(true, said);
-  messages_->show(kStartMessage, MessageBar::Kind::kError, said);
+  messages_->show(QStringLiteral("failed ") + path, MessageBar::Kind::kError, said);
   QFile output(QFileInfo(path).absolutePath() + '/' + QFileInfo(path).completeBaseName() + ".log");
   if (output.open(QIODevice::ReadOnly)) {
     std::vector<trace::LogRow> rows;

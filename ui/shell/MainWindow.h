@@ -25,6 +25,7 @@ class BucketsView;
 class CommandPalette;
 class CompareView;
 class DivergenceView;
+class EventsPanel;
 class HookManagerPanel;
 class HooksView;
 class InspectorPanel;
@@ -41,6 +42,7 @@ class RunsPanel;
 class SetupPanel;
 class Stages;
 class StartPage;
+class StatisticsPanel;
 class StatusReadout;
 class StepStrip;
 class TimelineView;
@@ -91,6 +93,8 @@ class MainWindow : public QMainWindow {
 
   // MainWindowViews.cpp
   void wireViews();
+  void wireTables();
+  void listEvents(const QString& query);
   void refreshOtherRuns();
 
   // MainWindowWiring.cpp
@@ -117,10 +121,20 @@ class MainWindow : public QMainWindow {
   void runSelected();
   void runDemo();
   void started(const base::Result<QString>& run);
+  void runStarted(const QString& run);
+  void runNotStarted(const QString& line);
   void stopCurrent();
   void repeatRun(const QString& path);
   void runAppeared(const QString& path);
   void runEndedEarly(const QString& path, const QString& line, int exitCode);
+
+  /// What the window says of the end of the open run.
+  static inline const QString kEndMessage = QStringLiteral("end");
+
+  // MainWindowQueue.cpp
+  void wireQueue();
+  void startNextInQueue(const QString& experiment);
+  void keepFailureInSight(const QString& run);
 
   // Window
   enum class Page { kStart, kViews, kComingUp };
@@ -169,12 +183,16 @@ class MainWindow : public QMainWindow {
   InspectorPanel* inspector_ = nullptr;
   LogPanel* log_ = nullptr;
   ProblemsPanel* problems_ = nullptr;
+  EventsPanel* events_ = nullptr;
+  StatisticsPanel* statistics_ = nullptr;
   QDockWidget* runsDock_ = nullptr;
   QDockWidget* setupDock_ = nullptr;
   QDockWidget* hooksDock_ = nullptr;
   QDockWidget* inspectorDock_ = nullptr;
   QDockWidget* logDock_ = nullptr;
   QDockWidget* problemsDock_ = nullptr;
+  QDockWidget* eventsDock_ = nullptr;
+  QDockWidget* statisticsDock_ = nullptr;
   QByteArray usualDocks_;  // arrangement of the docks when all are shown
   QByteArray viewDocks_;   // their arrangement while the start page hides some
   std::unique_ptr<Commands> commands_;

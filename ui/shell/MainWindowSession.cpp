@@ -5,6 +5,8 @@
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/events/EventsPanel.h"
+#include "ui/panels/statistics/StatisticsPanel.h"
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunReport.h"
@@ -18,7 +20,6 @@
 namespace lockstep::ui {
 namespace {
 
-const QString kEndMessage = QStringLiteral("end");
 const QString kFileMessage = QStringLiteral("file");
 
 }  // namespace
@@ -29,6 +30,8 @@ void MainWindow::closeSession() {
   }
   stages_->setRun({});
   inspector_->setRun(nullptr, nullptr);
+  events_->setRun(nullptr, nullptr);
+  statistics_->setRun(nullptr, nullptr);
   log_->setTimes({});
   status_->setSession(nullptr);
   strip_->end();
@@ -94,6 +97,8 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   commands_->follow->setChecked(run->state()->followsLive());
   stages_->setRun(run->open());
   inspector_->setRun(run->model(), run->state());
+  events_->setRun(run->model(), run->state());
+  statistics_->setRun(run->model(), run->state());
   status_->setSession(run);
   runs_->setCurrentRun(run->path());
   refreshCommands();

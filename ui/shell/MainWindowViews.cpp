@@ -3,8 +3,10 @@
 
 #include "engine/experiment/Schema.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/events/EventsPanel.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
 #include "ui/panels/setup/SetupPanel.h"
+#include "ui/panels/statistics/StatisticsPanel.h"
 #include "ui/shell/MainWindow.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
@@ -93,14 +95,7 @@ void MainWindow::wireViews() {
   connect(setup_, &SetupPanel::titleChanged, this, [this](const QString& title, bool dirty) {
     setupDock_->setWindowTitle(dirty ? tr("Setup: %1 *").arg(title) : tr("Setup: %1").arg(title));
   });
-  connect(&setup_->queue(), &RunQueue::startRequested, this, &MainWindow::runExperiment);
-  const auto free = [this] {
-    if (!controller_.busy()) {
-      setup_->queue().runEnded();
-    }
-  };
-  connect(&controller_, &RunController::ended, this, free);
-  connect(&controller_, &RunController::endedEarly, this, free);
+  wireQueue();
   connect(&setup_->draft(), &SetupDraft::changed, this,
           [this] { hookManager_->setExperiment(setup_->draft().path()); });
   connect(hookManager_, &HookManagerPanel::offeredChanged, setup_, &SetupPanel::offerHooks);
@@ -111,6 +106,25 @@ void MainWindow::wireViews() {
     setupDock_->raise();
     setup_->showKey(QStringLiteral("hook.name"));
   });
+}
+
+void MainWindow::wireTables() {
+  connect(events_, &EventsPanel::timelineRequested, this,
+          [this] { showView(QStringLiteral("timeline")); });
+  connect(events_, &EventsPanel::failed, this,
+          [this](const QString& sentence) { reportProblem(false, sentence); });
+  connect(timeline_, &TimelineView::findAllRequested, this, &MainWindow::listEvents);
+  connect(statistics_, &StatisticsPanel::eventsRequested, this, &MainWindow::listEvents);
+  connect(statistics_, &StatisticsPanel::findRequested, this, [this](const QString& query) {
+    showView(QStringLiteral("timeline"));
+    timeline_->find(query);
+  });
+}
+
+void MainWindow::listEvents(const QString& query) {
+  eventsDock_->show();
+  eventsDock_->raise();
+  events_->setFilter(query);
 }
 
 void MainWindow::refreshOtherRuns() {

@@ -195,6 +195,7 @@ void Supervision::recordEnd(int rank, const ProcessEnd& processEnd) {
 
 void Supervision::onSignal() {
   while (const auto signal = resources_.signals->next()) {
+    interrupted_ = true;
     if (mode_ == Mode::kTraining) {
       stop(signalName(*signal));
     } else {

@@ -96,6 +96,7 @@ class Supervision {
   Progress progress_;
   std::vector<RankSlot> ranks_;
   Mode mode_ = Mode::kTraining;
+  bool interrupted_ = false;  ///< a signal came
   Pressure pressure_ = Pressure::kNone;
   trace::RunState state_ = trace::RunState::kStarting;
   bool capture_;

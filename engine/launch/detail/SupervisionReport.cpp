@@ -130,7 +130,7 @@ LaunchOutcome Supervision::conclude() {
     verdict = {RunState::kStopped, ExitCode::kInterrupted, "", -1};
   }
 
-  LaunchOutcome outcome{verdict.state, verdict.exitCode, verdict.failure, ""};
+  LaunchOutcome outcome{verdict.state, verdict.exitCode, verdict.failure, "", interrupted_};
   if (!outcome.failure.empty()) {
     const auto step = verdict.rank >= 0 ? lastWords(verdict.rank).step : 0;
     resources_.recorder->addProblem({0, "error", verdict.rank, step, outcome.failure});

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QTableView>
 
+#include "ui/panels/setup/SetupPanel.h"
 #include "ui/shell/StepStrip.h"
 #include "ui/views/timeline/TimelineView.h"
 
@@ -120,6 +121,34 @@ TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
            range.lengthNs() < 2 * (step->endNs - step->startNs);
   }));
   tests::keep(input_.screenshot(), "failed");
+}
+
+TEST_F(RunLifeTest, WhyARunOfTheQueueFailedStaysInSightWhileTheNextOneRuns) {
+  setenv("FAKE_LOCKSTEP_STEPS", "30", 1);
+  auto& queue = window().findChild<ui::SetupPanel*>()->queue();
+  for (const char* name : {"broken.toml", "refused.toml", "sound.toml"}) {
+    queue.add(QString::fromStdString(folder_.write(name, kExperiment).string()));
+  }
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  ASSERT_TRUE(waitUntil([this] { return messages().size() == 3; }));
+  EXPECT_TRUE(messages().join(' ').contains("did you mean ddp.bucket_cap_mb?"));
+  EXPECT_TRUE(messages().join(' ').contains("rank 1 was killed by SIGKILL in iteration 10"));
+  clickMessage("Open it");
+  EXPECT_TRUE(waitForState(RunState::kFailed));
+}
+
+TEST_F(RunLifeTest, TheQueueWaitsWhereARunCannotBeStarted) {
+  folder_.write("runs", "a file where the runs are to go");
+  auto& queue = window().findChild<ui::SetupPanel*>()->queue();
+  const auto sound = QString::fromStdString(folder_.write("sound.toml", kExperiment).string());
+  queue.add(sound);
+  queue.add(sound);
+  EXPECT_EQ(queue.rowCount(), 2);
+  EXPECT_EQ(messages(), QStringList{queue.reasonToWait()});
+  std::filesystem::remove(folder_ / "runs");
+  queue.goOn();
+  EXPECT_EQ(queue.rowCount(), 1);
+  EXPECT_TRUE(waitForState(RunState::kFinished));
 }
 
 TEST_F(RunLifeTest, SaysThatTheRecorderDied) {

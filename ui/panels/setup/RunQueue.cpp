@@ -22,6 +22,9 @@ void RunQueue::removeAt(int row) {
   beginRemoveRows({}, row, row);
   files_.removeAt(row);
   endRemoveRows();
+  if (files_.isEmpty()) {
+    setReasonToWait(QString());
+  }
 }
 
 void RunQueue::move(int row, int by) {
@@ -38,6 +41,27 @@ void RunQueue::clear() {
   beginResetModel();
   files_.clear();
   endResetModel();
+  setReasonToWait(QString());
+}
+
+void RunQueue::putBack(const QString& tomlPath, const QString& reason) {
+  beginInsertRows({}, 0, 0);
+  files_.prepend(tomlPath);
+  endInsertRows();
+  running_ = false;
+  setReasonToWait(reason);
+}
+
+void RunQueue::goOn() {
+  setReasonToWait(QString());
+  startNext();
+}
+
+void RunQueue::setReasonToWait(const QString& reason) {
+  if (reason != reasonToWait_) {
+    reasonToWait_ = reason;
+    emit reasonToWaitChanged();
+  }
 }
 
 int RunQueue::rowCount(const QModelIndex& parent) const {
@@ -70,7 +94,7 @@ void RunQueue::runEnded() {
 }
 
 void RunQueue::startNext() {
-  if (running_ || files_.isEmpty()) {
+  if (running_ || files_.isEmpty() || !reasonToWait_.isEmpty()) {
     return;
   }
   const QString file = files_.first();

@@ -22,6 +22,12 @@ class RunQueue : public QAbstractListModel {
   void clear();
   [[nodiscard]] const QStringList& files() const { return files_; }
 
+  /// Puts a file that could not be started back in front. The queue then waits for `goOn`, since
+  /// what keeps one from starting is likely to keep the others too.
+  void putBack(const QString& tomlPath, const QString& reason);
+  /// Why it waits for `goOn`; empty when it does not.
+  [[nodiscard]] const QString& reasonToWait() const { return reasonToWait_; }
+
   /// Whether a run goes on, of the queue or not.
   [[nodiscard]] bool isRunning() const { return running_; }
 
@@ -33,15 +39,19 @@ class RunQueue : public QAbstractListModel {
   void runStarted();
   /// The run has ended, or could not be started: the next one is asked for.
   void runEnded();
+  void goOn();
 
  signals:
+  void reasonToWaitChanged();
   /// The window is to start this file and to answer with `runEnded` once it has ended.
   void startRequested(const QString& tomlPath);
 
  private:
   void startNext();
+  void setReasonToWait(const QString& reason);
 
   QStringList files_;
+  QString reasonToWait_;
   bool running_ = false;
 };
 

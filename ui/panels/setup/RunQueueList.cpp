@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QHBoxLayout>
 #include <QItemSelectionModel>
+#include <QLabel>
 #include <QListView>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -13,7 +14,7 @@
 namespace lockstep::ui {
 
 RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
-    : QWidget(parent), queue_(queue), view_(new QListView) {
+    : QWidget(parent), queue_(queue), view_(new QListView), reason_(new QLabel) {
   view_->setObjectName(QStringLiteral("runQueue"));
   view_->setModel(&queue);
   view_->setAccessibleName(tr("Experiments that wait for their turn"));
@@ -32,6 +33,7 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
   remove_ = add(tr("Remove"), tr("Takes it out of the queue; the file stays"), "queueRemove",
                 [this] { queue_.removeAt(view_->currentIndex().row()); });
   buttons->addStretch(1);
+  goOn_ = add(tr("Go on"), tr("Starts the first one again"), "queueGoOn", [this] { queue_.goOn(); });
   clear_ =
       add(tr("Clear"), tr("Takes all out of the queue"), "queueClear", [this] { queue_.clear(); });
   auto* removeKey = new QAction(tr("Remove"), view_);
@@ -39,6 +41,8 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
   removeKey->setShortcutContext(Qt::WidgetShortcut);
   connect(removeKey, &QAction::triggered, remove_, &QToolButton::click);
   view_->addAction(removeKey);
+  reason_->setObjectName(QStringLiteral("queueReason"));
+  reason_->setWordWrap(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->addWidget(
@@ -47,12 +51,14 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
                                         "the current run has ended."),
                                      QString())),
       1);
+  layout->addWidget(reason_);
   layout->addLayout(buttons);
   for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
     connect(&queue, signal, this, &RunQueueList::refresh);
   }
   connect(&queue, &QAbstractItemModel::rowsMoved, this, &RunQueueList::refresh);
   connect(&queue, &QAbstractItemModel::modelReset, this, &RunQueueList::refresh);
+  connect(&queue, &RunQueue::reasonToWaitChanged, this, &RunQueueList::refresh);
   connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
           &RunQueueList::refresh);
   refresh();
@@ -70,6 +76,10 @@ void RunQueueList::refresh() {
   down_->setEnabled(row >= 0 && row < last);
   remove_->setEnabled(row >= 0);
   clear_->setEnabled(last >= 0);
+  const QString& reason = queue_.reasonToWait();
+  reason_->setText(tr("The first one could not be started: %1").arg(reason));
+  reason_->setVisible(!reason.isEmpty());
+  goOn_->setVisible(!reason.isEmpty());
 }
 
 }  // namespace lockstep::ui

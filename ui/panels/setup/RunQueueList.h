@@ -2,6 +2,7 @@
 
 #include <QWidget>
 
+class QLabel;
 class QListView;
 class QToolButton;
 
@@ -23,6 +24,8 @@ class RunQueueList : public QWidget {
 
   RunQueue& queue_;
   QListView* view_ = nullptr;
+  QLabel* reason_ = nullptr;
+  QToolButton* goOn_ = nullptr;
   QToolButton* up_ = nullptr;
   QToolButton* down_ = nullptr;
   QToolButton* remove_ = nullptr;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemView>
+#include <QLabel>
 #include <QToolButton>
 
 #include "tests/ui/shell/Screen.h"
@@ -42,6 +43,28 @@ TEST_F(RunQueueTest, WaitsForARunThatTheWindowStarted) {
   EXPECT_TRUE(started_.isEmpty());
   queue_.runEnded();
   EXPECT_TRUE(waitUntil([&] { return started_.size() == 1; }));
+}
+
+TEST_F(RunQueueTest, WaitsWithTheReasonWhereAFileCouldNotBeStarted) {
+  RunQueueList list(queue_);
+  list.show();
+  auto* reason = list.findChild<QLabel*>("queueReason");
+  auto* goOn = list.findChild<QToolButton*>("queueGoOn");
+  EXPECT_FALSE(reason->isVisible());
+  queue_.add("a.toml");
+  queue_.add("b.toml");
+  queue_.putBack("a.toml", "no lockstep program");
+  EXPECT_EQ(queue_.files(), (QStringList{"a.toml", "b.toml"}));
+  EXPECT_TRUE(reason->isVisible());
+  EXPECT_TRUE(reason->text().contains("no lockstep program"));
+  queue_.add("c.toml");
+  EXPECT_EQ(started_, QStringList{"a.toml"});
+  goOn->click();
+  EXPECT_EQ(started_, (QStringList{"a.toml", "a.toml"}));
+  EXPECT_FALSE(goOn->isVisible());
+  queue_.putBack("a.toml", "no lockstep program");
+  queue_.clear();
+  EXPECT_TRUE(queue_.reasonToWait().isEmpty());
 }
 
 TEST_F(RunQueueTest, IsMovedAndTakenOut) {

@@ -6,6 +6,7 @@
 #include <QMenuBar>
 
 #include "engine/base/Check.h"
+#include "ui/panels/KeyTips.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/Icons.h"
 #include "ui/shell/KeyBindings.h"
@@ -22,11 +23,7 @@ QAction* make(QWidget* parent, const QString& name, const QString& text,
   action->setObjectName(name);
   action->setShortcuts(keys);
   QString tip = text;
-  tip.remove('&').remove(QStringLiteral("…"));
-  if (!keys.isEmpty()) {
-    tip += QStringLiteral(" (%1)").arg(keys.front().toString(QKeySequence::NativeText));
-  }
-  action->setToolTip(tip);
+  setTip(action, tip.remove('&').remove(QStringLiteral("…")));
   parent->addAction(action);
   return action;
 }
@@ -95,7 +92,7 @@ Commands::Commands(QWidget* parent, const Stages& stages)
   repeat->setIcon(icon(Glyph::kRepeat));
   follow->setIcon(icon(Glyph::kFollow));
   follow->setIconText(tr("Follow"));  // what stands on the toolbar
-  follow->setToolTip(tr("Follow the live run (L)"));
+  setTip(follow, tr("Follow the live run"));
   follow->setCheckable(true);
   previousIteration->setIcon(icon(Glyph::kPrevious));
   nextIteration->setIcon(icon(Glyph::kNext));

@@ -14,6 +14,7 @@
 
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/InspectorPanel.h"
+#include "ui/panels/KeyTips.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
@@ -244,10 +245,14 @@ void MainWindow::refreshCommands() {
   const bool live = !pendingRun_.isEmpty() || (session_ && session_->model()->isLive());
   const bool canRun = !programs_.lockstep.isEmpty() && !experiments_.empty();
   commands_->run->setEnabled(canRun);
-  commands_->run->setToolTip(
-      programs_.lockstep.isEmpty() ? tr("No lockstep program in %1").arg(programs_.folder)
-      : experiments_.empty()       ? tr("No experiments; name their folder with --experiments")
-                                   : tr("Run the chosen experiment (F5)"));
+  const QString missing = programs_.lockstep.isEmpty()
+                              ? tr("No lockstep program in %1").arg(programs_.folder)
+                              : QString();
+  setup_->blockRun(missing);
+  setTip(commands_->run, !missing.isEmpty() ? missing
+                         : experiments_.empty()
+                             ? tr("No experiments; name their folder with --experiments")
+                             : tr("Run the chosen experiment"));
   commands_->stop->setEnabled(live);
   commands_->follow->setEnabled(session_ && session_->model()->isLive());
   const bool open = session_ != nullptr && !session_->model()->info().runId.empty();

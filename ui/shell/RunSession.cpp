@@ -1,10 +1,11 @@
 #include "ui/shell/RunSession.h"
 
 #include <QCoreApplication>
-#include <QFileInfo>
 #include <QPointer>
 #include <QThreadPool>
 #include <algorithm>
+
+#include "ui/model/RunTitle.h"
 
 namespace lockstep::ui {
 namespace {
@@ -20,10 +21,7 @@ RunSession::RunSession(const QString& path, QObject* parent)
   connect(&model_, &RunModel::loaded, this, &RunSession::takeChange);
 }
 
-QString RunSession::name() const {
-  return model_.info().name.empty() ? QFileInfo(path_).completeBaseName()
-                                    : QString::fromStdString(model_.info().name);
-}
+QString RunSession::name() const { return titleOfRun(model_); }
 
 quint64 RunSession::drops() const {
   quint64 sum = 0;

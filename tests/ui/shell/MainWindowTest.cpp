@@ -225,6 +225,21 @@ TEST_F(MainWindowTest, AFileThatIsNoRunLeavesTheStartPageWithASentence) {
   EXPECT_TRUE(waitUntil([this] { return find<QWidget>("startPage")->isVisible(); }));
 }
 
+TEST_F(MainWindowTest, WithoutTheProgramBothRunButtonsSayWhyTheyDoNothing) {
+  appearance_ = std::make_unique<ui::Appearance>();
+  window_ = std::make_unique<ui::MainWindow>(
+      ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
+                      .runs = runs(),
+                      .experiment = {},
+                      .programs = QString::fromStdString((folder_ / "nothing").string())},
+      *appearance_);
+  const QString reason = "No lockstep program in ";
+  EXPECT_TRUE(find<QAction>("run")->toolTip().startsWith(reason));
+  auto* run = find<QPushButton>("setupRun");
+  EXPECT_FALSE(run->isEnabled());
+  EXPECT_TRUE(run->toolTip().contains(reason)) << run->toolTip().toStdString();
+}
+
 TEST_F(MainWindowTest, QuestionMarkShowsTheKeysOfEveryCommand) {
   window();
   input_.key('/', {tests::kKeyShift});

@@ -153,8 +153,10 @@ QString SetupPanel::reasonAgainstRun() const {
 }
 
 void SetupPanel::blockRun(const QString& reason) {
-  blocked_ = reason;
-  refreshActions();
+  if (reason != blocked_) {
+    blocked_ = reason;
+    refreshActions();
+  }
 }
 
 QString SetupPanel::writeDraft(const QString& name, const std::string& toml) {
@@ -243,7 +245,6 @@ void SetupPanel::queueRun() {
 void SetupPanel::queueFiles(const QStringList& files) {
   for (const QString& file : files) {
     queue_.add(file);
-    emit queueRequested(file);
   }
   if (queue_.rowCount() > 0) {
     tabs_->setCurrentIndex(1);

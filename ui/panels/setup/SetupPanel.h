@@ -82,8 +82,6 @@ class SetupPanel : public QWidget {
   void runRequested(const QString& tomlPath);
   /// The draft was saved there.
   void saved(const QString& tomlPath);
-  /// A file was added to the queue.
-  void queueRequested(const QString& tomlPath);
   /// What went wrong outside the form: a file that cannot be read or written.
   void failed(const QString& sentence);
   /// The file or whether it has unsaved changes changed.

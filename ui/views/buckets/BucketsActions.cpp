@@ -2,6 +2,7 @@
 #include <QTimer>
 #include <algorithm>
 
+#include "ui/views/buckets/BucketsToolbar.h"
 #include "ui/views/buckets/BucketsView.h"
 
 // The keys of the stage and what they do: replay, iterations, buckets, time.
@@ -31,19 +32,23 @@ QAction* BucketsView::makeAction(const QString& text, const QList<QKeySequence>&
 }
 
 void BucketsView::makeActions() {
-  makeAction(tr("Play or pause the replay"), {Qt::Key_Space}, [this] { togglePlay(); });
-  makeAction(tr("Next event of the replay"), {Qt::Key_Right}, [this] { stepReplay(1); });
-  makeAction(tr("Previous event of the replay"), {Qt::Key_Left}, [this] { stepReplay(-1); });
+  BucketsToolbar::Commands shown;
+  shown.play = makeAction(tr("Play or pause the replay"), {Qt::Key_Space}, [this] { togglePlay(); });
+  shown.forward =
+      makeAction(tr("Next event of the replay"), {Qt::Key_Right}, [this] { stepReplay(1); });
+  shown.back =
+      makeAction(tr("Previous event of the replay"), {Qt::Key_Left}, [this] { stepReplay(-1); });
   makeAction(tr("Start of the replay"), {Qt::Key_Home}, [this] { setReplayPart(0); });
   makeAction(tr("End of the replay"), {Qt::Key_End}, [this] { setReplayPart(1); });
   makeAction(tr("Next bucket"), {Qt::Key_Down}, [this] { controller_.selectNeighbour(1); });
   makeAction(tr("Previous bucket"), {Qt::Key_Up}, [this] { controller_.selectNeighbour(-1); });
-  makeAction(tr("Buckets before or after the rebuild"), {Qt::Key_R},
-             [this] { showLayout(controller_.story()->layout.layout == 0); });
-  makeAction(tr("Order of the buckets or of the registration"), {Qt::Key_O}, [this] {
+  shown.layout = makeAction(tr("Buckets before or after the rebuild"), {Qt::Key_R},
+                            [this] { showLayout(controller_.story()->layout.layout == 0); });
+  shown.against = makeAction(tr("Order of the buckets or of the registration"), {Qt::Key_O}, [this] {
     setAgainst(controller_.against() == OrderAgainst::kBuckets ? OrderAgainst::kRegistration
                                                                : OrderAgainst::kBuckets);
   });
+  toolbar_->setCommands(shown);
   makeAction(tr("Previous iteration"), {Qt::Key_PageUp}, [this] { moveIteration(-1); });
   makeAction(tr("Next iteration"), {Qt::Key_PageDown}, [this] { moveIteration(1); });
   makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { controller_.zoom(kZoomStep); });
@@ -100,6 +105,7 @@ void BucketsView::stepReplay(int direction) {
 
 void BucketsView::setAgainst(OrderAgainst against) {
   controller_.setAgainst(against);
+  toolbar_->setAgainst(against);
   changed();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/RunTitle.h"
 #include "ui/views/buckets/BucketsScene.h"
 #include "ui/views/buckets/BucketsSentence.h"
 #include "ui/views/buckets/ShownTime.h"
@@ -33,8 +34,7 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   }
   const Palette& palette = Palette::of(theme);
   Picture picture;
-  const QString name = QString::fromStdString(model.info().name);
-  picture.title = name.isEmpty() ? QStringLiteral("Lockstep run") : name;
+  picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0  ? size.height()
                                       : story != nullptr ? kTitleHeight + heightFor(*story)
                                                          : 240);

@@ -10,6 +10,8 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "ui/panels/KeyTips.h"
+#include "ui/panels/OwnKeys.h"
 #include "ui/views/buckets/ReplayIcons.h"
 
 namespace lockstep::ui {
@@ -17,11 +19,10 @@ namespace {
 
 constexpr int kSliderSteps = 2000;
 
-QToolButton* button(const QString& text, const QString& tip) {
+QToolButton* button(const QString& text, const QString& name) {
   auto* made = new QToolButton;
   made->setText(text);
-  made->setToolTip(tip);
-  made->setAccessibleName(tip);
+  made->setAccessibleName(name);
   made->setAutoRaise(true);
   made->setFocusPolicy(Qt::TabFocus);
   return made;
@@ -31,12 +32,12 @@ QToolButton* button(const QString& text, const QString& tip) {
 
 BucketsToolbar::BucketsToolbar(QWidget* parent)
     : QWidget(parent),
-      initial_(button(tr("Initial"), tr("The buckets before the rebuild (R)"))),
-      rebuilt_(button(tr("Rebuilt"), tr("The buckets after the rebuild (R)"))),
+      initial_(button(tr("Initial"), tr("The buckets before the rebuild"))),
+      rebuilt_(button(tr("Rebuilt"), tr("The buckets after the rebuild"))),
       against_(new QComboBox),
-      back_(button(QString(), tr("Previous event (Left)"))),
-      play_(button(QString(), tr("Play the iteration (Space)"))),
-      forward_(button(QString(), tr("Next event (Right)"))),
+      back_(button(QString(), tr("Previous event"))),
+      play_(button(QString(), tr("Play the iteration"))),
+      forward_(button(QString(), tr("Next event"))),
       slider_(new QSlider(Qt::Horizontal)),
       text_(new QLabel) {
   auto* group = new QButtonGroup(this);
@@ -50,17 +51,24 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   against_->setObjectName("orderAgainst");
   against_->addItem(tr("Against bucket order"));
   against_->addItem(tr("Against registration"));
-  against_->setToolTip(tr("The order that the ready order is held against (O)"));
   against_->setAccessibleName(tr("Order to compare with"));
   slider_->setObjectName("replaySlider");
   slider_->setRange(0, kSliderSteps);
   slider_->setValue(kSliderSteps);
+  slider_->setSingleStep(kSliderSteps / 100);
+  slider_->setPageStep(kSliderSteps / 10);
+  slider_->setFocusPolicy(Qt::TabFocus);  // after the mouse, the keys are the stage's
   slider_->setMinimumWidth(120);
   slider_->setToolTip(tr("Replays the iteration"));
   slider_->setAccessibleName(tr("Moment of the iteration"));
   text_->setObjectName("replayText");
   text_->setMinimumWidth(fontMetrics().horizontalAdvance('m') * 14);
+  for (QWidget* control :
+       std::initializer_list<QWidget*>{initial_, rebuilt_, against_, back_, play_, forward_, slider_}) {
+    keepOwnKeys(control);
+  }
   drawIcons();
+  tellKeys();
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 8, 3);
   row->setSpacing(4);
@@ -87,16 +95,33 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
           [this](int value) { emit replayMoved(static_cast<double>(value) / kSliderSteps); });
 }
 
+void BucketsToolbar::setCommands(const Commands& commands) {
+  commands_ = commands;
+  tellKeys();
+}
+
+void BucketsToolbar::tellKeys() {
+  setTip(initial_, tr("The buckets before the rebuild"), commands_.layout);
+  setTip(rebuilt_,
+         both_ ? tr("The buckets after the rebuild") : tr("This run has not rebuilt its buckets"),
+         both_ ? commands_.layout : nullptr);
+  setTip(against_, tr("The order that the ready order is held against"), commands_.against);
+  setTip(back_, tr("Previous event"), commands_.back);
+  setTip(play_, playing_ ? tr("Pause") : tr("Play the iteration"), commands_.play);
+  setTip(forward_, tr("Next event"), commands_.forward);
+}
+
 void BucketsToolbar::setLayouts(bool rebuilt, bool both) {
   initial_->setChecked(!rebuilt);
   rebuilt_->setChecked(rebuilt);
   initial_->setEnabled(both || !rebuilt);
   rebuilt_->setEnabled(both || rebuilt);
-  if (!both) {
-    rebuilt_->setToolTip(tr("This run has not rebuilt its buckets"));
-  } else {
-    rebuilt_->setToolTip(tr("The buckets after the rebuild (R)"));
-  }
+  both_ = both;
+  tellKeys();
+}
+
+void BucketsToolbar::setAgainst(OrderAgainst against) {
+  against_->setCurrentIndex(against == OrderAgainst::kBuckets ? 0 : 1);
 }
 
 void BucketsToolbar::setReplay(bool possible, double part, bool playing, const QString& text) {
@@ -108,8 +133,8 @@ void BucketsToolbar::setReplay(bool possible, double part, bool playing, const Q
   if (playing != playing_) {
     playing_ = playing;
     drawIcons();
+    tellKeys();
   }
-  play_->setToolTip(playing ? tr("Pause (Space)") : tr("Play the iteration (Space)"));
   text_->setText(text);
   text_->setToolTip(text);
 }

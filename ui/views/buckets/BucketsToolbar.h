@@ -4,6 +4,7 @@
 
 #include "ui/views/buckets/BucketsLayout.h"
 
+class QAction;
 class QComboBox;
 class QLabel;
 class QSlider;
@@ -17,10 +18,21 @@ class BucketsToolbar : public QWidget {
   Q_OBJECT
 
  public:
+  /// Commands of the view whose keys the controls name.
+  struct Commands {
+    const QAction* layout = nullptr;
+    const QAction* against = nullptr;
+    const QAction* back = nullptr;
+    const QAction* play = nullptr;
+    const QAction* forward = nullptr;
+  };
+
   explicit BucketsToolbar(QWidget* parent = nullptr);
 
+  void setCommands(const Commands& commands);
   /// `rebuilt`: the layout shown; `both`: there is another one.
   void setLayouts(bool rebuilt, bool both);
+  void setAgainst(OrderAgainst against);
   void setReplay(bool possible, double part, bool playing, const QString& text);
 
  signals:
@@ -35,6 +47,7 @@ class BucketsToolbar : public QWidget {
 
  private:
   void drawIcons();
+  void tellKeys();
 
   QToolButton* initial_;
   QToolButton* rebuilt_;
@@ -44,6 +57,8 @@ class BucketsToolbar : public QWidget {
   QToolButton* forward_;
   QSlider* slider_;
   QLabel* text_;
+  Commands commands_;
+  bool both_ = true;
   bool playing_ = false;
 };
 

@@ -70,7 +70,10 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
 
   connect(noRun_, &EmptyState::activated, this, &BucketsView::demoRequested);
   connect(toolbar_, &BucketsToolbar::layoutChosen, this, &BucketsView::showLayout);
-  connect(toolbar_, &BucketsToolbar::againstChosen, this, &BucketsView::setAgainst);
+  connect(toolbar_, &BucketsToolbar::againstChosen, this, [this](OrderAgainst against) {
+    setAgainst(against);
+    stage_->setFocus(Qt::OtherFocusReason);  // the keys belong to the stage
+  });
   connect(toolbar_, &BucketsToolbar::replayMoved, this, [this](double part) {
     playTimer_->stop();
     setReplayPart(part);

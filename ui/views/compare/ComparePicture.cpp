@@ -40,7 +40,7 @@ Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run,
     ranks.insert(rank);
   }
   Twin twin{model, titleOfRun(result, run), model.stepOfAll(iteration),
-            TimelineLayout(model, ranks)};
+            TimelineLayout(model, ranks, {.startUp = false})};
   twin.title += twin.step ? QStringLiteral("   iteration %1, %2")
                                 .arg(iteration)
                                 .arg(formatDuration(twin.step->endNs - twin.step->startNs))

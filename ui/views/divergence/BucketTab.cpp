@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ui/model/Format.h"
+#include "ui/panels/OwnKeys.h"
 #include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/TwinTable.h"
 
@@ -23,6 +24,8 @@ BucketTab::BucketTab(QWidget* parent)
       measure_(new QComboBox),
       scope_(new QComboBox),
       table_(new TwinTable(tr("Rank by bucket, as a table"))) {
+  keepOwnKeys(measure_);
+  keepOwnKeys(scope_);
   measure_->setObjectName("bucketMeasure");
   measure_->setAccessibleName(tr("What the cells show"));
   for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {

@@ -7,6 +7,7 @@
 #include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/model/RunTitle.h"
 #include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
@@ -61,8 +62,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
   const auto facts = divergenceFacts(factsInput(model, std::move(run)));
   const Palette& palette = Palette::of(theme);
   Picture picture;
-  const QString name = QString::fromStdString(model.info().name);
-  picture.title = name.isEmpty() ? QStringLiteral("Lockstep run") : name;
+  picture.title = titleOfRun(model);
 
   ParameterFrame top;
   top.firstStep = facts->firstStep;

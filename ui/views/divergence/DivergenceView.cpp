@@ -169,32 +169,36 @@ void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   emit factsChanged();
 }
 
-void DivergenceView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                                const std::function<void()>& act) {
+QAction* DivergenceView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                                    const std::function<void()>& act) {
   auto* action = new QAction(text, this);
   action->setShortcuts(keys);
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   connect(action, &QAction::triggered, this, act);
   addAction(action);
   actions_.push_back(action);
+  return action;
 }
 
 void DivergenceView::makeActions() {
-  makeAction(tr("First difference"), {Qt::Key_M}, [this] {
+  QAction* first = makeAction(tr("First difference"), {Qt::Key_M}, [this] {
     if (tab() == kParameters) {
       parameters_->showFirstDifference();
     } else if (tab() == kCalls) {
       calls_->showFirstMismatch();
     }
   });
-  makeAction(tr("Next mismatch"), {Qt::Key_N}, [this] {
+  QAction* next = makeAction(tr("Next mismatch"), {Qt::Key_N}, [this] {
     showTab(kCalls);
     calls_->showMismatch(1);
   });
-  makeAction(tr("Previous mismatch"), {QKeySequence(Qt::SHIFT | Qt::Key_N)}, [this] {
-    showTab(kCalls);
-    calls_->showMismatch(-1);
-  });
+  QAction* previous =
+      makeAction(tr("Previous mismatch"), {QKeySequence(Qt::SHIFT | Qt::Key_N)}, [this] {
+        showTab(kCalls);
+        calls_->showMismatch(-1);
+      });
+  parameters_->setCommand(first);
+  calls_->setCommands(first, previous, next);
   makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { parameters_->zoom(kZoomStep); });
   makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
              [this] { parameters_->zoom(1 / kZoomStep); });

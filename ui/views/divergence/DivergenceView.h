@@ -50,7 +50,7 @@ class DivergenceView : public RunView {
 
  private:
   void makeActions();
-  void makeAction(const QString& text, const QList<QKeySequence>& keys,
+  QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
                   const std::function<void()>& act);
   void wanted();
   void consider();

@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "ui/model/Format.h"
+#include "ui/panels/KeyTips.h"
+#include "ui/panels/OwnKeys.h"
 #include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/divergence/StripScene.h"
@@ -45,6 +47,7 @@ ParameterTab::ParameterTab(QWidget* parent)
       details_(new QTextBrowser) {
   measure_->setObjectName("heatMeasure");
   measure_->setAccessibleName(tr("What the heat map shows"));
+  keepOwnKeys(measure_);
   measure_->addItem(tr("Hash mismatch"));
   measure_->addItem(tr("Norms against the first rank"));
   measure_->setItemData(0, tr("How many ranks hold other bits than most do."), Qt::ToolTipRole);
@@ -140,15 +143,26 @@ void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
     tables_->setCurrentIndex(replicas.parameters > 0 ? 0 : found > 0 ? 1 : 2);
   }
   first_->setEnabled(facts_->divergence.first.has_value());
-  first_->setToolTip(facts_->divergence.first
-                         ? tr("Select the first parameter and iteration in which ranks differ (M)")
-                         : tr("No difference was seen."));
+  tellKeys();
   copySetting_->setVisible(replicas.steps.empty());
   measure_->setEnabled(!replicas.steps.empty());
   if (selected_) {
     parameters_->showRow(selected_->parameter);
   }
   explain();
+}
+
+void ParameterTab::setCommand(const QAction* firstDifference) {
+  firstCommand_ = firstDifference;
+  tellKeys();
+}
+
+void ParameterTab::tellKeys() {
+  const bool any = facts_ != nullptr && facts_->divergence.first.has_value();
+  setTip(first_,
+         any ? tr("Select the first parameter and iteration in which ranks differ")
+             : tr("No difference was seen."),
+         any ? firstCommand_ : nullptr);
 }
 
 ParameterFrame ParameterTab::frame(QSizeF size) const {

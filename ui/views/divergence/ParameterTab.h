@@ -3,6 +3,7 @@
 #include "ui/views/divergence/DivergenceTab.h"
 #include "ui/views/divergence/ParameterScene.h"
 
+class QAction;
 class QComboBox;
 class QPushButton;
 class QTabWidget;
@@ -26,6 +27,8 @@ class ParameterTab : public DivergenceTab {
 
   /// Selects the first difference; does nothing when there is none.
   void showFirstDifference();
+  /// The command that does the same: the button names its key.
+  void setCommand(const QAction* firstDifference);
   /// Shows all iterations.
   void showAll();
   /// Multiplies how many iterations are in sight, about the pointer or the middle.
@@ -56,6 +59,7 @@ class ParameterTab : public DivergenceTab {
   void choose(const ReplicaPlace& place);
   void chooseFinding(std::size_t finding);
   void explain();
+  void tellKeys();
   [[nodiscard]] QString callsBefore(std::uint32_t step) const;
 
   std::optional<ReplicaPlace> selected_;
@@ -63,6 +67,7 @@ class ParameterTab : public DivergenceTab {
   std::optional<QPointF> dragFrom_;
   TimeAxis dragAxis_;
   QComboBox* measure_;
+  const QAction* firstCommand_ = nullptr;
   QPushButton* first_;
   QPushButton* copySetting_;
   QTabWidget* tables_;

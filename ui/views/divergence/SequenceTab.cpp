@@ -12,9 +12,11 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/model/Format.h"
-#include "ui/views/divergence/DivergenceRows.h"
 #include "ui/canvas/FactCard.h"
+#include "ui/model/Format.h"
+#include "ui/panels/KeyTips.h"
+#include "ui/panels/OwnKeys.h"
+#include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
@@ -41,9 +43,7 @@ SequenceTab::SequenceTab(QWidget* parent)
   groups_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   table_->setObjectName("sequenceTable");
   first_->setObjectName("firstMismatch");
-  first_->setToolTip(tr("Show the first call in which the ranks differ (M)"));
-  previous_->setToolTip(tr("Show the call before this one in which the ranks differ (Shift+N)"));
-  next_->setToolTip(tr("Show the next call in which the ranks differ (N)"));
+  keepOwnKeys(groups_);
   bar()->addWidget(groups_);
   bar()->addWidget(first_);
   bar()->addWidget(previous_);
@@ -85,6 +85,22 @@ void SequenceTab::setRun(const OpenRun& run) {
   jumped_ = false;
   selected_.reset();
   DivergenceTab::setRun(run);
+}
+
+void SequenceTab::setCommands(const QAction* first, const QAction* previous,
+                              const QAction* next) {
+  firstCommand_ = first;
+  setTip(previous_, tr("Show the call before this one in which the ranks differ"), previous);
+  setTip(next_, tr("Show the next call in which the ranks differ"), next);
+  tellKeys();
+}
+
+void SequenceTab::tellKeys() {
+  const bool any = facts_ == nullptr || facts_->firstMismatch.has_value();
+  setTip(first_,
+         any ? tr("Show the first call in which the ranks differ")
+             : tr("In no group do the ranks differ."),
+         any ? firstCommand_ : nullptr);
 }
 
 void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
@@ -144,10 +160,8 @@ void SequenceTab::showSequence(std::size_t index) {
   }
   summary_->setText(summaryOf(*facts_, sequence()));
   summary_->setToolTip(summary_->text());
-  const QString why = tr("In no group do the ranks differ.");
   first_->setEnabled(facts_->firstMismatch.has_value());
-  first_->setToolTip(facts_->firstMismatch ? tr("Show the first call in which the ranks differ (M)")
-                                           : why);
+  tellKeys();
   previous_->setEnabled(sequence().mismatches > 0);
   next_->setEnabled(sequence().mismatches > 0);
   updateScrollBar();

@@ -5,6 +5,7 @@
 #include "ui/views/divergence/DivergenceTab.h"
 #include "ui/views/divergence/SequenceScene.h"
 
+class QAction;
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -26,6 +27,8 @@ class SequenceTab : public DivergenceTab {
   void setFacts(std::shared_ptr<const DivergenceFacts> facts) override;
   void selectionChanged() override;
 
+  /// The commands that the buttons stand for: their tooltips name the keys.
+  void setCommands(const QAction* first, const QAction* previous, const QAction* next);
   /// Shows the first mismatch of all groups; the start of the sequence when there is none.
   void showFirstMismatch();
   /// Shows the next (1) or previous (-1) row that differs.
@@ -50,6 +53,7 @@ class SequenceTab : public DivergenceTab {
   void choose(const CallPlace& place);
   void reveal(std::size_t row);
   void updateScrollBar();
+  void tellKeys();
 
   std::size_t sequence_ = 0;
   std::optional<CallPlace> selected_;
@@ -57,6 +61,7 @@ class SequenceTab : public DivergenceTab {
   bool jumped_ = false;  // to the first mismatch of this run
   QComboBox* groups_;
   QCheckBox* suspectsOnly_;
+  const QAction* firstCommand_ = nullptr;
   QPushButton* first_;
   QPushButton* previous_;
   QPushButton* next_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ui/model/RunTitle.h"
 #include "ui/views/live/LiveContent.h"
 #include "ui/views/live/LiveScene.h"
 
@@ -19,7 +20,7 @@ Picture livePicture(const RunModel& model, std::shared_ptr<const AnalysedRun> ru
   feed.update(std::move(run));
   const LiveContent content = liveContent(model, feed, presentOf(model));
   Picture picture;
-  picture.title = QString::fromStdString(model.info().name);
+  picture.title = titleOfRun(model);
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : kHeight);
   LiveScene(model, content, Palette::of(theme), {picture.size, std::nullopt}).draw(picture.list);
   return picture;

@@ -81,13 +81,13 @@ void LiveScene::layOut() {
 
 // All lanes where they fit, else a thin strip of phases and communication a rank.
 void LiveScene::layOutLanes(double room) {
-  lanes_ = TimelineLayout(model_, {});
+  lanes_ = TimelineLayout(model_, {}, {.startUp = false});
   if (lanes_.height() > room) {
     std::set<int> collapsed;
     for (int rank = 0; rank < model_.rankCount(); ++rank) {
       collapsed.insert(rank);
     }
-    lanes_ = TimelineLayout(model_, collapsed);
+    lanes_ = TimelineLayout(model_, collapsed, {.startUp = false});
   }
 }
 

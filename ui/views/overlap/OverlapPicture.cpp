@@ -4,6 +4,7 @@
 
 #include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/RunTitle.h"
 #include "ui/views/overlap/OverlapScene.h"
 
 namespace lockstep::ui {
@@ -20,10 +21,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   const Palette& palette = Palette::of(theme);
   const auto content = overlapContent(run);
   Picture picture;
-  picture.title = QString::fromStdString(model.info().name);
-  if (picture.title.isEmpty()) {
-    picture.title = QStringLiteral("Lockstep run");
-  }
+  picture.title = titleOfRun(model);
   const int ranks = static_cast<int>(content->ranks.size());
   const int height = size.height() > 0
                          ? size.height()

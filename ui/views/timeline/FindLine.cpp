@@ -7,6 +7,7 @@
 #include <QToolButton>
 
 #include "ui/model/Format.h"
+#include "ui/panels/KeyTips.h"
 
 namespace lockstep::ui {
 
@@ -22,28 +23,34 @@ FindLine::FindLine(QWidget* parent) : QWidget(parent) {
   line_->installEventFilter(this);
   result_ = new QLabel;
   result_->setObjectName(QStringLiteral("findResult"));
-  const auto button = [this](const QString& text, const QString& tip) {
+  const auto button = [](const QString& text, const QString& name) {
     auto* made = new QToolButton;
     made->setText(text);
-    made->setToolTip(tip);
+    made->setAccessibleName(name);
     made->setAutoRaise(true);
     made->setFocusPolicy(Qt::NoFocus);
     return made;
   };
-  auto* previous = button(QStringLiteral("◀"), tr("Previous match (Shift+F3)"));
-  auto* next = button(QStringLiteral("▶"), tr("Next match (F3 or Enter)"));
-  auto* close = button(QStringLiteral("✕"), tr("Close (Esc)"));
+  previous_ = button(QStringLiteral("◀"), tr("Previous match"));
+  next_ = button(QStringLiteral("▶"), tr("Next match"));
+  close_ = button(QStringLiteral("✕"), tr("Close the search"));
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(8, 3, 4, 3);
   row->addWidget(line_, 1);
   row->addWidget(result_);
-  for (QToolButton* tool : {previous, next, close}) {
+  for (QToolButton* tool : {previous_, next_, close_}) {
     row->addWidget(tool);
   }
   connect(line_, &QLineEdit::textChanged, this, &FindLine::queryChanged);
-  connect(previous, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
-  connect(next, &QToolButton::clicked, this, [this] { emit goWanted(1); });
-  connect(close, &QToolButton::clicked, this, &FindLine::closeWanted);
+  connect(previous_, &QToolButton::clicked, this, [this] { emit goWanted(-1); });
+  connect(next_, &QToolButton::clicked, this, [this] { emit goWanted(1); });
+  connect(close_, &QToolButton::clicked, this, &FindLine::closeWanted);
+}
+
+void FindLine::setCommands(const QAction* previous, const QAction* next, const QAction* close) {
+  setTip(previous_, tr("Previous match"), previous);
+  setTip(next_, tr("Next match; Enter in the line does the same"), next);
+  setTip(close_, tr("Close the search"), close);
 }
 
 QString FindLine::text() const {

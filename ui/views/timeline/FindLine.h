@@ -4,8 +4,10 @@
 
 #include "ui/model/SpanFinder.h"
 
+class QAction;
 class QLabel;
 class QLineEdit;
+class QToolButton;
 
 namespace lockstep::ui {
 
@@ -17,6 +19,8 @@ class FindLine : public QWidget {
  public:
   explicit FindLine(QWidget* parent = nullptr);
 
+  /// The commands that its buttons stand for: their tooltips name the keys.
+  void setCommands(const QAction* previous, const QAction* next, const QAction* close);
   [[nodiscard]] QString text() const;
   /// Types for the user; `queryChanged` follows when it is new.
   void setText(const QString& text);
@@ -37,6 +41,9 @@ class FindLine : public QWidget {
  private:
   QLineEdit* line_ = nullptr;
   QLabel* result_ = nullptr;
+  QToolButton* previous_ = nullptr;
+  QToolButton* next_ = nullptr;
+  QToolButton* close_ = nullptr;
 };
 
 }  // namespace lockstep::ui

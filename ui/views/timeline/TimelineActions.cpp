@@ -1,8 +1,13 @@
 #include <QAction>
 #include <QKeySequence>
+#include <QMenu>
 #include <QShortcutEvent>
+#include <optional>
 #include <utility>
 
+#include "ui/model/Format.h"
+#include "ui/panels/KeyTips.h"
+#include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/TimelineBar.h"
 #include "ui/views/timeline/TimelineView.h"
 
@@ -14,7 +19,8 @@ namespace {
 constexpr double kZoomStep = 0.7;
 constexpr double kPanStep = 0.15;  // of the visible length
 
-// One action for the ten digits; it acts by the key that was pressed.
+// One action for the ten digits: it acts by the digit that was pressed. From a menu, the palette
+// or another key it is triggered like any action, and it is for the view to ask which digit.
 class DigitAction : public QAction {
  public:
   DigitAction(const QString& text, QObject* parent, std::function<void(int)> act)
@@ -82,17 +88,18 @@ void TimelineView::makeActions() {
     setFrozen(false);
     state_->setFollowLive(follow);
   });
-  makeAction(tr("Close the search, clear measure, filter, selection"), {Qt::Key_Escape},
-             [this] { escape(); });
 }
 
 void TimelineView::makeMoreActions() {
+  QAction* clear = makeAction(tr("Close the search, clear measure, filter, selection"),
+                              {Qt::Key_Escape}, [this] { escape(); });
   makeAction(tr("View before"), {Qt::ALT | Qt::Key_Left}, [this] { state_->goBack(); });
   makeAction(tr("View after"), {Qt::ALT | Qt::Key_Right}, [this] { state_->goForward(); });
   makeAction(tr("Higher rows (Alt + wheel)"), {Qt::SHIFT | Qt::Key_Up},
              [this] { controller_.scaleRows(1); });
   makeAction(tr("Lower rows"), {Qt::SHIFT | Qt::Key_Down}, [this] { controller_.scaleRows(-1); });
-  makeAction(tr("Stand still, or go on"), {Qt::Key_Space}, [this] { setFrozen(!frozen_); });
+  QAction* freeze =
+      makeAction(tr("Stand still, or go on"), {Qt::Key_Space}, [this] { setFrozen(!frozen_); });
   ribbons_ = makeAction(tr("Ribbons of all collectives"), {Qt::Key_G}, [] {});
   ribbons_->setCheckable(true);
   connect(ribbons_, &QAction::toggled, this, [this](bool shown) {
@@ -100,13 +107,14 @@ void TimelineView::makeMoreActions() {
     canvas_->repaintSoon();
   });
   ribbons_->setIconText(tr("Ribbons"));
-  ribbons_->setToolTip(
-      tr("Join each collective in sight across the ranks; ▲ marks the late rank (G)"));
-  makeAction(tr("Colour by something else"), {Qt::Key_C}, [this] { nextColouring(); });
+  setTip(ribbons_, tr("Join each collective in sight across the ranks; ▲ marks the late rank"));
+  QAction* colour =
+      makeAction(tr("Colour by something else"), {Qt::Key_C}, [this] { nextColouring(); });
   QAction* search = makeAction(tr("Find"), {QKeySequence::Find}, [this] { find(); });
-  search->setToolTip(tr("Find spans (Ctrl+F)"));
-  makeAction(tr("Next match"), {Qt::Key_F3}, [this] { goToMatch(1); });
-  makeAction(tr("Previous match"), {Qt::SHIFT | Qt::Key_F3}, [this] { goToMatch(-1); });
+  setTip(search, tr("Find spans"));
+  QAction* next = makeAction(tr("Next match"), {Qt::Key_F3}, [this] { goToMatch(1); });
+  QAction* previous =
+      makeAction(tr("Previous match"), {Qt::SHIFT | Qt::Key_F3}, [this] { goToMatch(-1); });
   makeAction(tr("Add a bookmark, or remove it"), {Qt::Key_B},
              [this] { notes_.toggleBookmark(placeNs()); });
   makeAction(tr("Next bookmark"), {Qt::CTRL | Qt::Key_Right}, [this] { goToBookmark(1); });
@@ -114,14 +122,17 @@ void TimelineView::makeMoreActions() {
   makeAction(tr("Note on the selection or the middle"), {Qt::Key_N}, [this] { noteHere(); });
 
   // Ten keys each, one action: Ctrl and a digit belong to the stages of the window.
-  const auto digits = [this](const QString& text, Qt::KeyboardModifiers modifiers,
-                             std::function<void(int)> act) {
-    auto* action = new DigitAction(text, this, [this, act = std::move(act)](int digit) {
+  const auto digits = [this](const QString& text, Qt::KeyboardModifiers modifiers, bool storedOnly,
+                             const std::function<void(int)>& act) {
+    const auto actOn = [this, act](int digit) {
       if (controller_.ready() && model_->spanCount() > 0) {
         act(digit);
         changedByUser();
       }
-    });
+    };
+    auto* action = new DigitAction(text, this, actOn);
+    connect(action, &QAction::triggered, this,
+            [this, storedOnly, actOn] { chooseDigit(storedOnly, actOn); });
     QList<QKeySequence> keys;
     for (int digit = 0; digit < Annotations::kViews; ++digit) {
       keys << QKeySequence(QKeyCombination(modifiers, static_cast<Qt::Key>(Qt::Key_0 + digit)));
@@ -131,12 +142,36 @@ void TimelineView::makeMoreActions() {
     addAction(action);
     actions_.push_back(action);
   };
-  digits(tr("Go to a stored view"), Qt::NoModifier, [this](int digit) { goToView(digit); });
-  digits(tr("Store the view"), Qt::AltModifier,
+  digits(tr("Go to a stored view"), Qt::NoModifier, true, [this](int digit) { goToView(digit); });
+  digits(tr("Store the view"), Qt::AltModifier, false,
          [this](int digit) { notes_.storeView(digit, state_->range()); });
 
+  bar_->setCommands({colour, clear, freeze});
+  findLine_->setCommands(previous, next, clear);
   bar_->addButton(search);
   bar_->addButton(ribbons_);
+}
+
+// Asks which of the ten stored views is meant: a menu of what they hold, with the digits as keys.
+void TimelineView::chooseDigit(bool storedOnly, const std::function<void(int)>& act) {
+  if (!controller_.ready() || model_->spanCount() == 0) {
+    return;
+  }
+  auto* menu = new QMenu(this);
+  menu->setObjectName(QStringLiteral("storedViews"));
+  menu->setAttribute(Qt::WA_DeleteOnClose);
+  for (int digit = 0; digit < Annotations::kViews; ++digit) {
+    const std::optional<TimeRange>& range = notes_.view(digit);
+    const QString what = range ? tr("%1 from %2").arg(
+                                     formatDuration(range->lengthNs()),
+                                     formatTime(range->startNs, range->lengthNs() / 100))
+                               : tr("nothing stored");
+    QAction* choice = menu->addAction(QStringLiteral("&%1   %2").arg(digit).arg(what));
+    choice->setEnabled(range || !storedOnly);
+    connect(choice, &QAction::triggered, this, [act, digit] { act(digit); });
+  }
+  const QSize half = menu->sizeHint() / 2;
+  menu->popup(canvas_->mapToGlobal(canvas_->rect().center()) - QPoint(half.width(), half.height()));
 }
 
 }  // namespace lockstep::ui

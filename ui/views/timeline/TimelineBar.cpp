@@ -3,13 +3,14 @@
 #include <QAction>
 #include <QComboBox>
 #include <QHBoxLayout>
-#include <QKeyEvent>
 #include <QLabel>
 #include <QPainter>
 #include <QToolButton>
 
 #include "ui/canvas/PainterBackend.h"
 #include "ui/model/Format.h"
+#include "ui/panels/KeyTips.h"
+#include "ui/panels/OwnKeys.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -58,9 +59,8 @@ TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
   colourBy_->addItem(tr("Colour by bucket"), static_cast<int>(ColourBy::kBucket));
   colourBy_->addItem(tr("Colour by hook"), static_cast<int>(ColourBy::kHook));
   colourBy_->addItem(tr("Colour by wait"), static_cast<int>(ColourBy::kWait));
-  colourBy_->setToolTip(tr("What the colours of the timeline tell apart (C)"));
   colourBy_->setAccessibleName(tr("Colour by"));
-  colourBy_->installEventFilter(this);
+  keepOwnKeys(colourBy_);
   legend_ = new Legend;
   legend_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
   legend_->setMinimumWidth(60);
@@ -68,7 +68,6 @@ TimelineBar::TimelineBar(QWidget* parent) : QWidget(parent) {
   status_->setObjectName(QStringLiteral("timelineStatus"));
   clear_ = new QToolButton;
   clear_->setText(tr("Clear filter"));
-  clear_->setToolTip(tr("Let statistics follow the whole run again (Esc)"));
   clear_->setAutoRaise(true);
   clear_->setFocusPolicy(Qt::NoFocus);
   auto* row = new QHBoxLayout(this);
@@ -134,29 +133,24 @@ void TimelineBar::addButton(QAction* action) {
   row->insertWidget(1, button);
 }
 
+void TimelineBar::setCommands(const Commands& commands) {
+  setTip(colourBy_, tr("What the colours of the timeline tell apart"), commands.colour);
+  setTip(clear_, tr("Let statistics follow the whole run again"), commands.clear);
+  freeze_ = commands.freeze;
+  connect(freeze_, &QAction::changed, this, &TimelineBar::refresh);
+}
+
 void TimelineBar::setFrozen(bool frozen) {
   frozen_ = frozen;
   refresh();
-}
-
-// Keys without Ctrl or Alt are the box's own while it has the focus, and not the timeline's.
-bool TimelineBar::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == colourBy_ && event->type() == QEvent::ShortcutOverride) {
-    const auto* key = static_cast<QKeyEvent*>(event);
-    const bool plain = (key->modifiers() & ~Qt::ShiftModifier) == Qt::NoModifier;
-    if (plain && key->key() != Qt::Key_Escape) {
-      event->accept();
-      return true;
-    }
-  }
-  return QWidget::eventFilter(watched, event);
 }
 
 void TimelineBar::refresh() {
   QStringList parts;
   const bool filtered = state_ != nullptr && state_->filter().has_value();
   if (frozen_) {
-    parts << tr("Stands still (Space goes on)");
+    const QString key = keyText(freeze_);
+    parts << (key.isEmpty() ? tr("Stands still") : tr("Stands still (%1 goes on)").arg(key));
   }
   if (filtered) {
     parts << tr("Statistics: %1").arg(formatDuration(state_->filter()->lengthNs()));

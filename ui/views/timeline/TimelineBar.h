@@ -20,19 +20,24 @@ class TimelineBar : public QWidget {
   Q_OBJECT
 
  public:
+  /// Commands of the timeline whose keys the bar names.
+  struct Commands {
+    const QAction* colour = nullptr;
+    const QAction* clear = nullptr;
+    const QAction* freeze = nullptr;
+  };
+
   explicit TimelineBar(QWidget* parent = nullptr);
   ~TimelineBar() override;
 
   void setModel(RunModel* model);
   void setState(ViewState* state);
   void setTheme(Theme theme);
+  void setCommands(const Commands& commands);
   /// Buttons beside the legend.
   void addButton(QAction* action);
   /// Shows that the view stands still.
   void setFrozen(bool frozen);
-
- protected:
-  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   class Legend;
@@ -44,6 +49,7 @@ class TimelineBar : public QWidget {
   Legend* legend_ = nullptr;
   QLabel* status_ = nullptr;
   QToolButton* clear_ = nullptr;
+  const QAction* freeze_ = nullptr;
   bool frozen_ = false;
 };
 

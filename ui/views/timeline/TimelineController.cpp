@@ -37,7 +37,9 @@ void TimelineController::relayout() {
     layout_ = TimelineLayout(*model_, collapsed_, {.within = std::nullopt,
                                                    .scale = rowScale_,
                                                    .onlyRank = onlyRank_,
+                                                   .startUp = startUpInSight(),
                                                    .counters = counterNames()});
+    laidOutStartUp_ = startUpInSight();
   }
   setScroll(scrollY_);
 }
@@ -77,9 +79,19 @@ void TimelineController::modelChanged() {
 
 void TimelineController::rangeChanged() {
   if (ready()) {
+    if (startUpInSight() != laidOutStartUp_) {
+      relayout();
+    }
     updateIteration();
     updateHover();
   }
+}
+
+// What came before the first iteration; all is, as long as there is none.
+bool TimelineController::startUpInSight() const {
+  const auto first = model_->firstStep();
+  const auto step = first ? model_->stepOfAll(*first) : std::nullopt;
+  return !step || state_ == nullptr || state_->range().startNs < step->startNs;
 }
 
 TimeAxis TimelineController::axis() const {

@@ -106,6 +106,7 @@ class TimelineController {
   void bringIntoSight(const Span& span);
   void relayout();
   [[nodiscard]] std::vector<std::string> counterNames() const;
+  [[nodiscard]] bool startUpInSight() const;
   void follow();
   void updateIteration();
   void updateHover();
@@ -121,6 +122,7 @@ class TimelineController {
   double rowScale_ = 1;
   std::optional<int> onlyRank_;
   bool ribbons_ = false;
+  bool laidOutStartUp_ = true;
 
   std::optional<QPointF> pointer_;
   std::optional<TimeRange> measured_;

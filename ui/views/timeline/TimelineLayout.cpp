@@ -32,11 +32,24 @@ bool hasSpans(const RunModel& model, const SpanStore& store,
   return first < store.size() && store.startAt(first) <= model.toTicks(within->endNs);
 }
 
+// Groups of start-up, as that which checks that all ranks have the same model, never meet again.
+bool metInStartUpAlone(const RunModel& model, const MeetingTable& table) {
+  const auto first = model.firstStep();
+  const auto step = first ? model.stepOfAll(*first) : std::nullopt;
+  return step && table.firstEndingAfter(model.toTicks(step->startNs)) >= table.all().size();
+}
+
+bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& within) {
+  const std::size_t first = table.firstEndingAfter(model.toTicks(within.startNs));
+  return first < table.all().size() &&
+         table.all()[first].firstStart <= model.toTicks(within.endNs);
+}
+
 }  // namespace
 
 TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& collapsed,
                                const Options& options) {
-  placeWorld(model, options.scale);
+  placeWorld(model, options);
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     if (options.onlyRank && rank != *options.onlyRank) {
       continue;
@@ -93,14 +106,17 @@ void TimelineLayout::placeCounters(const RunModel& model, const Options& options
   }
 }
 
-void TimelineLayout::placeWorld(const RunModel& model, double scale) {
+void TimelineLayout::placeWorld(const RunModel& model, const Options& options) {
   double y = kLanePadding;
   for (const std::uint8_t group : model.meetings().groups()) {
-    if (model.membersOf(group).size() < 2) {
+    const MeetingTable& table = model.meetings().table(group);
+    if (model.membersOf(group).size() < 2 ||
+        (options.within && !meets(model, table, *options.within)) ||
+        (!options.startUp && metInStartUpAlone(model, table))) {
       continue;
     }
-    for (int row = 0; row < model.meetings().table(group).rows(); ++row) {
-      const double height = std::round(kWorldRow * scale);
+    for (int row = 0; row < table.rows(); ++row) {
+      const double height = std::round(kWorldRow * options.scale);
       world_.rows.push_back({group, row, y, height});
       y += height + kRowGap;
     }

@@ -76,6 +76,7 @@ class TimelineLayout {
     std::optional<TimeRange> within = std::nullopt;  ///< leaves no room for rows that are empty in that range
     double scale = 1;                 ///< of the height of rows
     std::optional<int> onlyRank = std::nullopt;      ///< leaves out all others
+    bool startUp = true;  ///< false: no room for groups that met only before the first iteration
     std::vector<std::string> counters = {};  ///< plotted under each rank that is not collapsed
   };
 
@@ -98,7 +99,7 @@ class TimelineLayout {
   [[nodiscard]] std::optional<Row> find(int lane, int row) const;
 
  private:
-  void placeWorld(const RunModel& model, double scale);
+  void placeWorld(const RunModel& model, const Options& options);
   void placeCounters(const RunModel& model, const Options& options, RankBox& box);
 
   WorldBox world_;

@@ -6,6 +6,7 @@
 #include "ui/canvas/Picture.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/model/RunTitle.h"
 #include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineOverview.h"
 #include "ui/views/timeline/TimelineScene.h"
@@ -15,11 +16,6 @@ namespace {
 
 constexpr double kTitleHeight = 38;
 constexpr double kLegendHeight = 34;
-
-QString titleOfRun(const RunModel& model) {
-  const QString name = QString::fromStdString(model.info().name);
-  return name.isEmpty() ? QStringLiteral("Lockstep run") : name;
-}
 
 QString subtitle(const RunModel& model, TimeRange range) {
   QStringList parts;

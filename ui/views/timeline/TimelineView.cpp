@@ -140,6 +140,7 @@ void TimelineView::setState(ViewState* state) {
     const auto repaint = [this] { canvas_->repaintSoon(); };
     connect(state_, &ViewState::rangeChanged, this, [this] {
       controller_.rangeChanged();
+      updateScrollBar();
       canvas_->repaintSoon();
     });
     connect(state_, &ViewState::hoveredChanged, this, repaint);

@@ -129,6 +129,7 @@ class TimelineView : public RunView, private CanvasClient {
   void nextColouring();
   void goToBookmark(int direction);
   void goToView(int digit);
+  void chooseDigit(bool storedOnly, const std::function<void(int)>& act);
   [[nodiscard]] double placeNs() const;
   void editNote(const Mark& note);
   void dropNoteEditor();

@@ -1,72 +1,20 @@
 #include "ui/views/live/LiveView.h"
 
-#include <gtest/gtest.h>
-
-#include <QApplication>
-#include <QMouseEvent>
-#include <QSignalSpy>
 #include <QTableView>
-#include <QTest>
-#include <memory>
 
-#include "tests/support/TemporaryFolder.h"
-#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/AnalysedViewFixture.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr int kPatienceMs = 30'000;
-
-class LiveViewTest : public testing::TestWithParam<const char*> {
+class LiveViewTest : public AnalysedViewFixture<LiveView> {
  protected:
-  void SetUp() override {
-    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<LiveView>();
-    view_->resize(1280, 800);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
-
   void open() {
-    const auto path = folder_ / "demo.lockstep";
-    ASSERT_TRUE(test::writeDemoRun(path).ok());
-    model_ = std::make_unique<RunModel>(path);
-    analyser_ = std::make_unique<RunAnalyser>(*model_);
-    view_->setRun({model_.get(), &state_, analyser_.get()});
-    ASSERT_TRUE(QTest::qWaitFor(
-        [&] {
-          return view_->content() != nullptr &&
-                 view_->content()->tile(LiveFigure::kOverlap).value.endsWith(QLatin1Char('%'));
-        },
-        kPatienceMs));
-    QSignalSpy painted(view_.get(), &LiveView::framePainted);
-    view_->canvas()->repaintSoon();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !painted.isEmpty(); }, kPatienceMs));
+    openDemo([this] {
+      return view_->content() != nullptr &&
+             view_->content()->tile(LiveFigure::kOverlap).value.endsWith(QLatin1Char('%'));
+    });
   }
-
-  void click(QPointF at) {
-    QWidget* surface = view_->canvas()->childAt(view_->canvas()->rect().center());
-    for (const auto type : {QEvent::MouseButtonPress, QEvent::MouseButtonRelease}) {
-      QMouseEvent event(type, at, surface->mapToGlobal(at), Qt::LeftButton,
-                        type == QEvent::MouseButtonPress ? Qt::LeftButton : Qt::NoButton,
-                        Qt::NoModifier);
-      QApplication::sendEvent(surface, &event);
-    }
-  }
-
-  support::TemporaryFolder folder_;
-  std::unique_ptr<RunModel> model_;
-  std::unique_ptr<RunAnalyser> analyser_;
-  ViewState state_;
-  std::unique_ptr<LiveView> view_;
 };
 
 TEST_P(LiveViewTest, AClickOnTheLastIterationsOpensTheTimelineThere) {
@@ -93,11 +41,7 @@ TEST_P(LiveViewTest, TilesAndBucketsLeadToTheViewsThatSayMore) {
 
 TEST_P(LiveViewTest, TellsWhatAFigureMeansUnderThePointer) {
   open();
-  QWidget* surface = view_->canvas()->childAt(view_->canvas()->rect().center());
-  const QPointF at = view_->scene().tileRect(LiveFigure::kOverlap).center();
-  QMouseEvent event(QEvent::MouseMove, at, surface->mapToGlobal(at), Qt::NoButton, Qt::NoButton,
-                    Qt::NoModifier);
-  QApplication::sendEvent(surface, &event);
+  send(QEvent::MouseMove, view_->scene().tileRect(LiveFigure::kOverlap).center(), Qt::NoButton);
   DisplayList list;
   view_->scene().draw(list);
   QString all;

@@ -1,88 +1,18 @@
 #include "ui/views/overlap/OverlapView.h"
 
-#include <gtest/gtest.h>
-
-#include <QAction>
-#include <QApplication>
-#include <QMouseEvent>
-#include <QSignalSpy>
 #include <QTableView>
-#include <QTest>
 #include <QWheelEvent>
-#include <memory>
-#include <string>
 
-#include "tests/support/TemporaryFolder.h"
-#include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/AnalysedViewFixture.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr int kPatienceMs = 30'000;
-
-class OverlapViewTest : public testing::TestWithParam<const char*> {
+class OverlapViewTest : public AnalysedViewFixture<OverlapView> {
  protected:
-  void SetUp() override {
-    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<OverlapView>();
-    view_->resize(1280, 800);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
-
   void open(const test::DemoOptions& options = {}) {
-    const auto path = folder_ / ("demo " + std::to_string(++opened_) + ".lockstep");
-    const base::Status written = test::writeDemoRun(path, options);
-    ASSERT_TRUE(written.ok());
-    model_ = std::make_unique<RunModel>(path);
-    analyser_ = std::make_unique<RunAnalyser>(*model_);
-    view_->setRun({model_.get(), &state_, analyser_.get()});
-    ASSERT_TRUE(QTest::qWaitFor([&] { return view_->content() != nullptr; }, kPatienceMs));
-    settle();
+    openDemo([this] { return view_->content() != nullptr; }, options);
   }
-
-  void settle() {
-    QSignalSpy painted(view_.get(), &OverlapView::framePainted);
-    view_->canvas()->repaintSoon();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !painted.isEmpty(); }, kPatienceMs));
-  }
-
-  QWidget* surface() { return view_->canvas()->childAt(view_->canvas()->rect().center()); }
-
-  void send(QEvent::Type type, QPointF at, Qt::MouseButtons buttons) {
-    QMouseEvent event(type, at, surface()->mapToGlobal(at),
-                      type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton, buttons,
-                      Qt::NoModifier);
-    QApplication::sendEvent(surface(), &event);
-  }
-  void click(QPointF at) {
-    send(QEvent::MouseButtonPress, at, Qt::LeftButton);
-    send(QEvent::MouseButtonRelease, at, Qt::NoButton);
-  }
-  void trigger(Qt::Key key) {
-    for (QAction* action : view_->viewActions()) {
-      if (action->shortcuts().contains(QKeySequence(key))) {
-        action->trigger();
-        return;
-      }
-    }
-    FAIL() << "no action has the key " << key;
-  }
-
-  support::TemporaryFolder folder_;
-  int opened_ = 0;
-  std::unique_ptr<RunModel> model_;
-  std::unique_ptr<RunAnalyser> analyser_;
-  ViewState state_;
-  std::unique_ptr<OverlapView> view_;
 };
 
 TEST_P(OverlapViewTest, AClickOnABarSelectsTheIterationAndMovesThere) {

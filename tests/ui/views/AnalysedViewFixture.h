@@ -1,0 +1,90 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QAction>
+#include <QApplication>
+#include <QMouseEvent>
+#include <QSignalSpy>
+#include <QTest>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tests/support/TemporaryFolder.h"
+#include "tests/ui/model/DemoRun.h"
+#include "ui/canvas/Canvas.h"
+#include "ui/model/RunAnalyser.h"
+#include "ui/model/RunModel.h"
+#include "ui/model/ViewState.h"
+
+namespace lockstep::ui {
+
+/// A view of an analysed run in a window of its own, by GL or raster as the parameter says. The
+/// mouse is sent to its canvas: the one pointer of the X server is shared with other tests.
+template <typename View>
+class AnalysedViewFixture : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr int kPatienceMs = 30'000;
+
+  void SetUp() override {
+    if (std::string(GetParam()) == "gl" && !probeGl().usable) {
+      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
+    }
+    qputenv("LOCKSTEP_RENDERER", GetParam());
+    view_ = std::make_unique<View>();
+    view_->resize(1280, 800);
+    view_->show();
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
+  }
+
+  void TearDown() override {
+    view_.reset();
+    qunsetenv("LOCKSTEP_RENDERER");
+  }
+
+  /// Opens the made-up run and waits until the view shows what the analysis says of it.
+  void openDemo(const std::function<bool()>& shown, const test::DemoOptions& options = {}) {
+    const auto path = folder_ / ("demo " + std::to_string(++opened_) + ".lockstep");
+    const base::Status written = test::writeDemoRun(path, options);
+    ASSERT_TRUE(written.ok());
+    model_ = std::make_unique<RunModel>(path);
+    analyser_ = std::make_unique<RunAnalyser>(*model_);
+    view_->setRun({model_.get(), &state_, analyser_.get()});
+    ASSERT_TRUE(QTest::qWaitFor(shown, kPatienceMs));
+    QSignalSpy painted(view_.get(), &View::framePainted);
+    view_->canvas()->repaintSoon();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !painted.isEmpty(); }, kPatienceMs));
+  }
+
+  QWidget* surface() { return view_->canvas()->childAt(view_->canvas()->rect().center()); }
+
+  void send(QEvent::Type type, QPointF at, Qt::MouseButtons buttons) {
+    QMouseEvent event(type, at, surface()->mapToGlobal(at),
+                      type == QEvent::MouseMove ? Qt::NoButton : Qt::LeftButton, buttons,
+                      Qt::NoModifier);
+    QApplication::sendEvent(surface(), &event);
+  }
+  void click(QPointF at) {
+    send(QEvent::MouseButtonPress, at, Qt::LeftButton);
+    send(QEvent::MouseButtonRelease, at, Qt::NoButton);
+  }
+  void trigger(Qt::Key key) {
+    for (QAction* action : view_->viewActions()) {
+      if (action->shortcuts().contains(QKeySequence(key))) {
+        action->trigger();
+        return;
+      }
+    }
+    FAIL() << "no action has the key " << key;
+  }
+
+  support::TemporaryFolder folder_;
+  int opened_ = 0;
+  std::unique_ptr<RunModel> model_;
+  std::unique_ptr<RunAnalyser> analyser_;
+  ViewState state_;
+  std::unique_ptr<View> view_;
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,306 @@
+#include "engine/export/ChromeTrace.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "tests/engine/export/ExportedRun.h"
+#include "tests/support/TemporaryFolder.h"
+
+namespace lockstep::exports {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using trace::EventKind;
+
+// What rank 0 and rank 1 did in iteration 3, in µs; the export begins at 100:
+//   rank 0  step    100 .. 210   forward 100 .. 140, gradient of parameter 0 ready at 145,
+//                                backward 140 .. 200
+//           gloo 0  allreduce 7 of bucket 0   120 .. 180
+//                   allreduce 8 of no bucket  150 .. 200: in part beside the other
+//   rank 1  step    110 .. 205
+//           gloo 0  allreduce 7               130 .. 180
+class ChromeTraceTest : public testing::Test {
+ protected:
+  ExportedRun& run() { return run_; }
+
+  void writeStep() {
+    trace::ParametersMessage parameters;
+    parameters.parameters.push_back({"fc\"1\"\n\xFF", {10, 10}, "float32", 100, 400});
+    run_.writer().setParameters(parameters);
+    trace::BucketsMessage layout;
+    layout.reason = "construction";
+    layout.buckets.push_back({{0}, {0}, 400, 0, "float32"});
+    run_.writer().addLayout(layout);
+    run_.collective(0, 120, 180, 7, 400, 3, 0)
+        .collective(0, 150, 200, 8, 10, 3)
+        .collective(1, 130, 180, 7, 400, 3, 0)
+        .step(0, EventKind::kForward, 100, 140, 3)
+        .step(0, EventKind::kGradientReady, 145, 145, 3)
+        .step(0, EventKind::kBackward, 140, 200, 3)
+        .step(0, EventKind::kStep, 100, 210, 3)
+        .step(1, EventKind::kStep, 110, 205, 3)
+        .metric(0, "loss", 3, 200, 0.5)
+        .metric(1, "loss", 3, 200, std::numeric_limits<double>::quiet_NaN());
+  }
+
+  json exported(const TraceOptions& options = {}) {
+    const auto report = writeTrace(run_.path(), folder_ / "trace.json", options);
+    EXPECT_TRUE(report.ok()) << report.error().message();
+    return json::parse(support::readFile(folder_ / "trace.json"));
+  }
+
+  // The events of one phase, by the order in the file.
+  static std::vector<json> of(const json& trace, const std::string& phase) {
+    std::vector<json> found;
+    for (const json& event : trace.at("traceEvents")) {
+      if (event.at("ph") == phase) {
+        found.push_back(event);
+      }
+    }
+    return found;
+  }
+  static json named(const json& trace, const std::string& phase, const std::string& name) {
+    for (const json& event : of(trace, phase)) {
+      if (event.at("name") == name) {
+        return event;
+      }
+    }
+    ADD_FAILURE() << "no event " << name;
+    return {};
+  }
+  // The name of the thread that an event is on.
+  static std::string threadOf(const json& trace, const json& event) {
+    for (const json& metadata : of(trace, "M")) {
+      if (metadata.at("name") == "thread_name" && metadata.at("tid") == event.at("tid") &&
+          metadata.at("pid") == event.at("pid")) {
+        return metadata.at("args").at("name");
+      }
+    }
+    return "none";
+  }
+
+  support::TemporaryFolder folder_;
+  ExportedRun run_{folder_ / "run.lockstep", 2};
+};
+
+TEST_F(ChromeTraceTest, ASliceHasItsTimesInMicrosecondsSinceTheBegin) {
+  writeStep();
+  run().finish();
+  const json trace = exported();
+  EXPECT_EQ(trace.at("baseTimeNanoseconds"), 100'000);
+  const json backward = named(trace, "X", "backward");
+  EXPECT_EQ(backward.at("ts"), 40.0);
+  EXPECT_EQ(backward.at("dur"), 60.0);
+  EXPECT_EQ(backward.at("pid"), 1);
+  EXPECT_EQ(threadOf(trace, backward), "step");
+  EXPECT_EQ(backward.at("args").at("step"), 3);
+  EXPECT_EQ(named(trace, "X", "ProfilerStep#3").at("dur"), 110.0);
+  EXPECT_THAT(support::readFile(folder_ / "trace.json"), HasSubstr("\"ts\":40.000,\"dur\":60.000"));
+}
+
+TEST_F(ChromeTraceTest, NamesAreValidWhateverTheRunHolds) {
+  writeStep();
+  run().finish();
+  const json ready = named(exported(), "i", "gradient_ready");
+  EXPECT_EQ(ready.at("args").at("parameter"), "fc\"1\"\n\xEF\xBF\xBD");
+  EXPECT_EQ(ready.at("s"), "t");
+  EXPECT_EQ(ready.at("ts"), 45.0);
+}
+
+TEST_F(ChromeTraceTest, ACollectiveHasTheFieldsThatKinetoGivesIt) {
+  writeStep();
+  run().finish();
+  const json trace = exported();
+  const json args = named(trace, "X", "gloo:allreduce").at("args");
+  EXPECT_EQ(args.at("Collective name"), "allreduce");
+  EXPECT_EQ(args.at("In msg nelems"), 100) << "400 bytes of float32, as the bucket's";
+  EXPECT_EQ(args.at("Out msg nelems"), 100);
+  EXPECT_EQ(args.at("dtype"), "Float");
+  EXPECT_EQ(args.at("Seq"), 7);
+  EXPECT_EQ(args.at("Group size"), 2);
+  EXPECT_EQ(args.at("Process Group Name"), "0");
+  EXPECT_EQ(args.at("Process Group Description"), "default_pg");
+  EXPECT_EQ(args.at("Process Group Ranks"), "[0, 1]");
+  EXPECT_FALSE(args.contains("dtype recorded"));
+  EXPECT_EQ(trace.at("distributedInfo"),
+            json::parse(R"({"backend": "gloo", "world_size": 2, "pg_count": 1, "pg_config": [
+                            {"pg_name": "0", "pg_desc": "default_pg", "backend_config": "cpu:gloo",
+                             "pg_size": 2, "ranks": [0, 1]}]})"))
+      << "no rank: it is a file of two";
+}
+
+TEST_F(ChromeTraceTest, ADtypeThatIsNotKnownIsSaidToBe) {
+  writeStep();
+  run().finish();
+  for (const json& event : of(exported(), "X")) {
+    if (event.at("args").value("Seq", 0) == 8) {
+      EXPECT_EQ(event.at("args").at("dtype"), "Byte");
+      EXPECT_EQ(event.at("args").at("In msg nelems"), 10);
+      EXPECT_EQ(event.at("args").at("dtype recorded"), false);
+      return;
+    }
+  }
+  FAIL() << "no collective 8";
+}
+
+TEST_F(ChromeTraceTest, SlicesThatOverlapInPartAreOnThreadsOfTheirOwn) {
+  writeStep();
+  run().finish();
+  const json trace = exported();
+  std::map<int, std::string> threads;
+  for (const json& event : of(trace, "X")) {
+    if (event.at("name") == "gloo:allreduce" && event.at("pid") == 1) {
+      threads[event.at("args").at("Seq")] = threadOf(trace, event);
+    }
+  }
+  EXPECT_EQ(threads, (std::map<int, std::string>{{7, "gloo 0"}, {8, "gloo 0 (2)"}}));
+}
+
+TEST_F(ChromeTraceTest, AFlowLeadsThroughOneCollectiveInTheOrderOfArrival) {
+  writeStep();
+  run().finish();
+  const json trace = exported();
+  const auto begins = of(trace, "s");
+  const auto ends = of(trace, "f");
+  ASSERT_EQ(begins.size(), 1u) << "the other collective is of one rank";
+  ASSERT_EQ(ends.size(), 1u);
+  EXPECT_TRUE(of(trace, "t").empty());
+  EXPECT_EQ(begins[0].at("pid"), 1);
+  EXPECT_EQ(begins[0].at("ts"), 20.0);
+  EXPECT_EQ(ends[0].at("pid"), 2);
+  EXPECT_EQ(ends[0].at("ts"), 30.0);
+  EXPECT_EQ(ends[0].at("bp"), "e");
+  EXPECT_EQ(begins[0].at("id"), ends[0].at("id"));
+  EXPECT_EQ(threadOf(trace, ends[0]), "gloo 0");
+}
+
+TEST_F(ChromeTraceTest, NumbersAreCountersAndWhatIsNoneIsMarked) {
+  writeStep();
+  run().finish();
+  const json trace = exported();
+  const auto counters = of(trace, "C");
+  ASSERT_EQ(counters.size(), 1u);
+  EXPECT_EQ(counters[0].at("args").at("loss"), 0.5);
+  EXPECT_EQ(counters[0].at("ts"), 100.0);
+  EXPECT_EQ(named(trace, "i", "loss is not finite").at("pid"), 2);
+}
+
+TEST_F(ChromeTraceTest, BlocksOfAnySizeGiveTheSameEvents) {
+  writeStep();
+  run().finish();
+  TraceOptions options;
+  json whole = exported(options);
+  const auto lines = [](const json& trace) {
+    std::multiset<std::string> found;
+    for (json event : trace.at("traceEvents")) {
+      event["tid"] = threadOf(trace, event);
+      found.insert(event.dump());
+    }
+    return found;
+  };
+  for (const std::size_t block : {1u, 2u, 3u}) {
+    options.blockSpans = block;
+    const json trace = exported(options);
+    EXPECT_EQ(of(trace, "X").size(), of(whole, "X").size()) << block;
+    EXPECT_EQ(of(trace, "s").size(), 1u) << block;
+    EXPECT_EQ(of(trace, "C").size(), 1u) << block;
+  }
+  EXPECT_EQ(lines(whole), lines(exported()));
+}
+
+TEST_F(ChromeTraceTest, AFileARankHoldsThatRankAndNoFlows) {
+  writeStep();
+  run().finish();
+  const auto report = writeTracePerRank(run().path(), folder_ / "out", {});
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  ASSERT_EQ(report.value().files.size(), 2u);
+  for (int rank = 0; rank < 2; ++rank) {
+    const auto path = folder_ / ("out/run.rank" + std::to_string(rank) + ".json");
+    const json trace = json::parse(support::readFile(path));
+    EXPECT_EQ(trace.at("distributedInfo").at("rank"), rank);
+    for (const json& event : trace.at("traceEvents")) {
+      EXPECT_EQ(event.at("pid"), rank + 1);
+    }
+    EXPECT_TRUE(of(trace, "s").empty());
+  }
+}
+
+TEST_F(ChromeTraceTest, ForHtaTheKernelsHaveStreamsAndSayThatTheyAreNone) {
+  writeStep();
+  run().finish();
+  TraceOptions options;
+  options.reader = TraceReader::kHta;
+  const auto report = writeTracePerRank(run().path(), folder_ / "out", options);
+  ASSERT_TRUE(report.ok());
+  // Rank 0 computes from 100 to 200 and communicates from 120 to 200; rank 1 does not compute.
+  EXPECT_EQ(report.value().overlaps.at(0).percent, 100.0);
+  EXPECT_EQ(report.value().overlaps.at(1).percent, 0.0);
+  const json trace = json::parse(support::readFile(folder_ / "out/run.rank0.json"));
+  std::map<int, int> streams;
+  for (const json& event : of(trace, "X")) {
+    EXPECT_EQ(event.at("args").contains("stream"), event.at("cat") == "kernel");
+    EXPECT_THAT(event.at("name").get<std::string>(), testing::Not(testing::StartsWith("Profiler")));
+    if (event.at("cat") == "kernel") {
+      streams[event.at("args").at("stream")] += 1;
+      EXPECT_EQ(event.at("args").at("no CUDA stream"), true);
+    }
+  }
+  EXPECT_EQ(streams, (std::map<int, int>{{7, 2}, {20, 1}, {21, 1}}));
+  EXPECT_THAT(trace.at("lockstep").at("streams").get<std::string>(), HasSubstr("no CUDA streams"));
+}
+
+TEST_F(ChromeTraceTest, ARangeHoldsItsIterationsAndTheirNumbers) {
+  writeStep();
+  run().step(0, EventKind::kStep, 300, 400, 4).metric(0, "loss", 4, 390, 0.25);
+  run().finish();
+  TraceOptions options;
+  options.selection.steps = StepRange{4, 9};
+  const json trace = exported(options);
+  ASSERT_EQ(of(trace, "X").size(), 1u);
+  EXPECT_EQ(of(trace, "X")[0].at("ts"), 0.0);
+  ASSERT_EQ(of(trace, "C").size(), 1u);
+  EXPECT_EQ(of(trace, "C")[0].at("ts"), 90.0);
+
+  options.selection.steps = StepRange{70, 80};
+  const auto nothing = writeTrace(run().path(), folder_ / "none.json", options);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_THAT(nothing.error().message(), HasSubstr("which holds 3 to 4"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none.json"));
+}
+
+TEST_F(ChromeTraceTest, OfALiveRunIsWrittenWhatIsThere) {
+  writeStep();
+  run().commit();
+  EXPECT_EQ(of(exported(), "X").size(), 7u);
+  run().step(1, EventKind::kForward, 110, 120, 3);
+  run().commit();
+  EXPECT_EQ(of(exported(), "X").size(), 8u);
+}
+
+TEST_F(ChromeTraceTest, ARunWithoutEventsIsAnEmptyTrace) {
+  run().finish();
+  const json trace = exported();
+  EXPECT_TRUE(of(trace, "X").empty());
+  EXPECT_EQ(trace.at("distributedInfo").at("world_size"), 2);
+}
+
+TEST_F(ChromeTraceTest, AnExportThatIsEndedEarlyLeavesNothing) {
+  writeStep();
+  run().finish();
+  double reached = 0;
+  const auto ended = writeTracePerRank(run().path(), folder_ / "out", {}, [&](double part) {
+    EXPECT_GE(part, reached);
+    reached = part;
+    return part < kSurveyPart;
+  });
+  ASSERT_FALSE(ended.ok());
+  EXPECT_EQ(ended.error().code, base::ExitCode::kInterrupted);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "out"));
+}
+
+}  // namespace
+}  // namespace lockstep::exports

@@ -1,0 +1,148 @@
+#include "engine/export/Tables.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "tests/engine/export/ExportedRun.h"
+#include "tests/support/TemporaryFolder.h"
+
+namespace lockstep::exports {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+using trace::EventKind;
+
+class TablesTest : public testing::Test {
+ protected:
+  std::string table(const std::string& name, const Selection& selection = {}) {
+    const auto report =
+        writeTable(folder_ / "run.lockstep", name, folder_ / "table.csv", selection);
+    EXPECT_TRUE(report.ok()) << report.error().message();
+    return support::readFile(folder_ / "table.csv");
+  }
+  static std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> found;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      found.push_back(line);
+    }
+    return found;
+  }
+
+  support::TemporaryFolder folder_;
+};
+
+TEST_F(TablesTest, EventsAreARowEachWithTheirNumbersTakenApart) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  trace::ParametersMessage parameters;
+  parameters.parameters.push_back({"w, the \"first\"", {2, 3}, "float32", 6, 24});
+  run.writer().setParameters(parameters);
+  run.step(0, EventKind::kGradientReady, 1'500, 1'500, 2, 0)
+      .collective(0, 1'000, 3'250, 9, 24, 2, 1);
+  run.finish();
+  EXPECT_EQ(table("events"),
+            "id,rank,lane,kind,what,start_ms,duration_ms,step,bucket,group,sequence,bytes,"
+            "parameter,detail,value\n"
+            "1,0,step,gradient_ready,,0.500000,0.000000,2,,,,24,\"w, the \"\"first\"\"\",0,0\n"
+            "2,0,gloo 0,collective,allreduce,0.000000,2.250000,2,1,0,9,24,,2,9895604650"
+            "008\n");
+}
+
+TEST_F(TablesTest, StatisticsAreThoseOfTheAnalysis) {
+  // Forwards of 1, 2, 3 and 4 ms in iterations of 10 ms: mean and median 2.5, the 90th percentile
+  // 0.9 * 3 = 2.7 of the way, so 3.7; a quarter of the 40 ms.
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    run.step(0, EventKind::kForward, 10'000 * i, 10'000 * i + 1'000 * (i + 1), i)
+        .step(0, EventKind::kStep, 10'000 * i, 10'000 * (i + 1), i);
+  }
+  run.finish();
+  EXPECT_THAT(lines(table("statistics")),
+              ElementsAre(StartsWith("rank,kind"),
+                          "0,step,,,4,40.000000,100.0000,10.000000,10.000000,10.000000,10.000000,"
+                          "10.000000,10.000000",
+                          "0,forward,,,4,10.000000,25.0000,2.500000,2.500000,3.700000,3.850000,"
+                          "3.970000,4.000000"));
+}
+
+TEST_F(TablesTest, StepsTellTheOverlapThatIsKnownOnPaper) {
+  // Of 6 ms in flight 2 .. 8, computing covers 2 .. 5: half.
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.step(0, EventKind::kBackward, 0, 5'000)
+      .collective(0, 2'000, 8'000, 0, 400)
+      .step(0, EventKind::kStep, 0, 10'000);
+  run.finish();
+  EXPECT_THAT(lines(table("steps")),
+              ElementsAre(StartsWith("rank,step,start_ms"),
+                          "0,0,0.000000,10.000000,0.000000,5.000000,0.000000,6.000000,5.000000,"
+                          "3.000000,3.000000,50.0000,0,0"));
+}
+
+TEST_F(TablesTest, CollectivesNameWhomTheOthersWaitedFor) {
+  ExportedRun run(folder_ / "run.lockstep", 2);
+  run.collective(0, 1'000, 5'000, 4, 400, 0, 2).collective(1, 3'000, 5'000, 4, 400, 0, 2);
+  run.finish();
+  EXPECT_THAT(
+      lines(table("collectives")),
+      ElementsAre(StartsWith("group,sequence"),
+                  "0,4,allreduce,0,2,400,0,0.000000,4.000000,2.000000,2.000000,1,2.000000",
+                  "0,4,allreduce,0,2,400,1,2.000000,4.000000,0.000000,2.000000,1,2.000000"));
+}
+
+TEST_F(TablesTest, ANumberThatIsNoneIsAnEmptyCell) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.metric(0, "loss", 3, 500, 0.1)
+      .metric(0, "loss", 4, 600, NAN)
+      .metric(0, "cpu_percent", 4, 600, 7);
+  run.finish();
+  EXPECT_EQ(table("loss"),
+            "rank,name,step,at_ms,value\n0,loss,3,0.000000,0.1\n0,loss,4,0.100000,\n");
+  EXPECT_EQ(table("counters"), "rank,name,step,at_ms,value\n0,cpu_percent,4,0.100000,7\n");
+}
+
+TEST_F(TablesTest, ARangeLeavesOutTheOtherIterations) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    run.step(0, EventKind::kStep, 100 * i, 100 * i + 90, i);
+  }
+  run.finish();
+  Selection selection;
+  selection.steps = StepRange{1, 2};
+  EXPECT_EQ(lines(table("steps", selection)).size(), 3u);
+  EXPECT_EQ(lines(table("events", selection)).size(), 3u);
+  selection = {};
+  selection.ticks = TickRange{150, 250};
+  EXPECT_EQ(lines(table("events", selection)).size(), 3u);
+  EXPECT_EQ(lines(table("steps", selection)).size(), 3u) << "the iterations that reach into it";
+}
+
+TEST_F(TablesTest, EveryTableOfEveryGoldenRunCanBeWritten) {
+  for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_GOLDEN)) {
+    if (entry.path().extension() != ".lockstep") {
+      continue;
+    }
+    for (const TableInfo& info : tables()) {
+      const auto report = writeTable(entry.path(), info.name, folder_ / "table.csv", {});
+      ASSERT_TRUE(report.ok()) << info.name << ": " << report.error().message();
+      const auto rows = lines(support::readFile(folder_ / "table.csv"));
+      EXPECT_EQ(rows.size(), report.value().rows + 1) << info.name;
+    }
+  }
+}
+
+TEST_F(TablesTest, ATableThatThereIsNotIsRefusedWithThoseThatThereAre) {
+  ExportedRun(folder_ / "run.lockstep", 1).finish();
+  const auto report = writeTable(folder_ / "run.lockstep", "spans", folder_ / "table.csv", {});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().code, base::ExitCode::kBadInput);
+  EXPECT_THAT(report.error().message(), HasSubstr("there are events, statistics, steps"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "table.csv"));
+}
+
+}  // namespace
+}  // namespace lockstep::exports

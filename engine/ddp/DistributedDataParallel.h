@@ -161,6 +161,7 @@ class DistributedDataParallel final : public Joinable {
 
   /// See Reducer.
   void checkFinalized() { reducer_->checkFinalized(); }
+  void endAccumulation() { reducer_->endAccumulation(); }
   void setStep(std::uint32_t step);
   [[nodiscard]] bool canSetStaticGraph() const { return reducer_->canSetStaticGraph(); }
   /// Registration indices of the parameters that the last forward did not use.

@@ -25,8 +25,9 @@ class Strategy {
   /// what a later synchronised backward will spread. A collective when it synchronises.
   virtual at::Tensor loss(const Batch& batch, bool synchronise) = 0;
 
-  /// After a synchronised backward: throws for gradients that are not complete.
-  virtual void checkGradients() = 0;
+  /// After the backward of loss(..., `synchronised`): the parameters are as they were before that
+  /// forward. Throws for gradients of a synchronised backward that are not complete.
+  virtual void afterBackward(bool synchronised) = 0;
 
   /// What stands in for the others' iterations when a rank runs out of inputs; null: nothing can.
   virtual ddp::Joinable* joinable() = 0;
@@ -40,7 +41,9 @@ class DdpStrategy final : public Strategy {
 
   void beginStep(std::uint32_t step) override { ddp_.setStep(step); }
   at::Tensor loss(const Batch& batch, bool synchronise) override;
-  void checkGradients() override { ddp_.checkFinalized(); }
+  void afterBackward(bool synchronised) override {
+    synchronised ? ddp_.checkFinalized() : ddp_.endAccumulation();
+  }
   ddp::Joinable* joinable() override { return &ddp_; }
 
  private:
@@ -58,7 +61,7 @@ class DataParallelStrategy final : public Strategy {
 
   void beginStep(std::uint32_t step) override { parallel_.setStep(step); }
   at::Tensor loss(const Batch& batch, bool synchronise) override;
-  void checkGradients() override {}
+  void afterBackward(bool /*synchronised*/) override {}
   ddp::Joinable* joinable() override { return nullptr; }
 
  private:

@@ -217,9 +217,7 @@ void TrainLoop::step(bool synchronised) {
   {
     const auto span = phase(EventKind::kBackward);
     loss.backward();
-    if (synchronised) {
-      parts_.strategy.checkGradients();
-    }
+    parts_.strategy.afterBackward(synchronised);
   }
   if (synchronised) {
     const auto span = phase(EventKind::kOptimizer);

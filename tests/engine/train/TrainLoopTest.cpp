@@ -6,10 +6,12 @@
 
 #include <cmath>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/store/HashStore.h"
+#include "engine/train/Fingerprint.h"
 #include "engine/train/MakeOptimizer.h"
 #include "engine/train/ParameterHash.h"
 #include "engine/train/Safetensors.h"
@@ -38,6 +40,15 @@ struct RankEnd {
     }
     return losses;
   }
+  /// The parameters' hashes of each fingerprint, as text.
+  [[nodiscard]] std::vector<std::string> fingerprints() const {
+    static const std::regex hashes(R"re("hashes":"([^"]*)")re");
+    std::vector<std::string> found;
+    for (std::sregex_iterator at(messages.begin(), messages.end(), hashes), none; at != none; ++at) {
+      found.push_back((*at)[1]);
+    }
+    return found;
+  }
   [[nodiscard]] std::map<EventKind, int> counts() const {
     std::map<EventKind, int> counts;
     for (const auto& event : events) {
@@ -57,6 +68,7 @@ experiment::Experiment smallExperiment() {
   experiment.train.steps = 10;
   experiment.train.evaluateAtEnd = false;
   experiment.train.seed = 3;
+  experiment.capture.fingerprintEvery = 0;
   return experiment;
 }
 
@@ -104,8 +116,11 @@ std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
     ddpOptions.config = experiment.ddp;
     ddp::DistributedDataParallel ddp(model, group.value(), ddpOptions);
     DdpStrategy strategy(*model, ddp);
-    TrainLoop loop({experiment, *model, strategy, *optimizer, datasets, *group.value(), *store,
-                    tracer, lane, stop});
+    Fingerprint fingerprint(ddp.parameters(), experiment.capture.fingerprintEvery, tracer, lane);
+    TrainParts parts{experiment, *model, strategy, *optimizer, datasets, *group.value(), *store,
+                     tracer, lane, stop};
+    parts.fingerprint = &fingerprint;
+    TrainLoop loop(parts);
     if (resumes) {
       const auto resumed = loop.resume(position);
       ASSERT_TRUE(resumed.ok()) << resumed.error().message();
@@ -221,6 +236,18 @@ TEST(TrainLoop, AccumulatesBetweenReductionsAndSynchronisesTheLastStep) {
   EXPECT_EQ(ends[0].counts().at(EventKind::kOptimizer), 3);  // steps 4, 8 and 10
   EXPECT_EQ(ends[0].counts().at(EventKind::kLoss), 10);
   EXPECT_EQ(ends[0].hash, ends[1].hash);
+}
+
+TEST(TrainLoop, FingerprintsTheFullParametersInTheMidstOfAnAccumulation) {
+  auto experiment = smallExperiment();
+  experiment.ddp.syncEvery = 2;
+  experiment.ddp.paramDtype = "bfloat16";
+  experiment.capture.fingerprintEvery = 1;
+  experiment.train.steps = 2;
+  const auto hashes = train(experiment, 2)[0].fingerprints();
+  ASSERT_EQ(hashes.size(), 3u);
+  EXPECT_EQ(hashes[0], hashes[1]) << "between them no optimizer stepped";
+  EXPECT_NE(hashes[1], hashes[2]);
 }
 
 TEST(TrainLoop, AccumulatingTwoStepsEqualsOneStepOfTwiceTheBatchAtTwiceTheRate) {

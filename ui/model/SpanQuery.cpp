@@ -133,6 +133,12 @@ bool SpanQuery::wordsHold(const ParameterTable& parameters, const Span& span) co
   return holds;
 }
 
+QString SpanQuery::help() {
+  return QStringLiteral(
+      "Words stand in an event's name, kind or parameter. rank:, bucket: and step: take a number "
+      "or a range, kind: part of a kind, name: a whole name, > and < a duration (ns, us, ms, s).");
+}
+
 bool SpanQuery::matches(const RunModel& model, const Span& span) const {
   return matches(model.parameters(), span);
 }

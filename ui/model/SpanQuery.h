@@ -32,6 +32,9 @@ class SpanQuery {
   [[nodiscard]] const QString& error() const { return error_; }
   [[nodiscard]] bool valid() const { return error_.isEmpty() && !empty(); }
 
+  /// What people can type, in a few sentences: for a tooltip.
+  static QString help();
+
   [[nodiscard]] bool matches(const RunModel& model, const Span& span) const;
   /// The same without the model, for another thread.
   [[nodiscard]] bool matches(const ParameterTable& parameters, const Span& span) const;

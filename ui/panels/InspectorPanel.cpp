@@ -2,7 +2,7 @@
 
 #include <QApplication>
 #include <QClipboard>
-#include <QHBoxLayout>
+#include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QPushButton>
@@ -15,13 +15,16 @@
 
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/model/SpanQuery.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
 
 constexpr double kTellApartNs = 1000;  // arrivals of ranks
+constexpr int kNameRole = Qt::UserRole;  // of a parameter whose name is known
 constexpr int kRefreshMs = 250;  // while a live run grows under the selection
 
 QTableWidget* makeTable(const QStringList& headers, const QString& name) {
@@ -42,7 +45,17 @@ QTableWidget* makeTable(const QStringList& headers, const QString& name) {
   table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setFrameShape(QFrame::NoFrame);
+  makeCopyable(*table);
   return table;
+}
+
+// Says that a row can be followed: by a click or Enter.
+void setLink(QTableWidgetItem* item, const QString& tip) {
+  QFont font = item->font();
+  font.setUnderline(true);
+  item->setFont(font);
+  item->setForeground(currentAccent());
+  item->setToolTip(tip);
 }
 
 QTableWidgetItem* setText(QTableWidget* table, int row, int column, const QString& text,
@@ -138,12 +151,15 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   copy->setToolTip(tr("Copy everything shown here as JSON"));
   previous_->setToolTip(tr("Previous of the same name in this lane ([)"));
   next_->setToolTip(tr("Next of the same name in this lane (])"));
-  auto* buttons = new QHBoxLayout;
+  auto* findAll = new QPushButton(tr("Find all"));
+  findAll->setObjectName("inspectorFindAll");
+  findAll->setToolTip(tr("List all of the same name and bucket in Events"));
+  auto* buttons = new QGridLayout;
   buttons->setContentsMargins(8, 4, 8, 8);
-  buttons->addWidget(previous_);
-  buttons->addWidget(next_);
-  buttons->addStretch(1);
-  buttons->addWidget(copy);
+  buttons->addWidget(previous_, 0, 0);
+  buttons->addWidget(next_, 0, 1);
+  buttons->addWidget(findAll, 1, 0);
+  buttons->addWidget(copy, 1, 1);
   auto* page = new QWidget;
   auto* pageLayout = new QVBoxLayout(page);
   pageLayout->setContentsMargins(0, 0, 0, 0);
@@ -161,6 +177,26 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   connect(copy, &QPushButton::clicked, this, &InspectorPanel::copyJson);
   connect(previous_, &QPushButton::clicked, this, [this] { selectNeighbour(-1); });
   connect(next_, &QPushButton::clicked, this, [this] { selectNeighbour(1); });
+  connect(findAll, &QPushButton::clicked, this, [this] {
+    if (state_ != nullptr && state_->selection()) {
+      emit findAllRequested(queryFor(*state_->selection()));
+    }
+  });
+  arrivals_->setObjectName("inspectorArrivals");
+  connect(arrivals_, &QTableWidget::cellActivated, this, &InspectorPanel::selectArrival);
+  parameters_->setObjectName("inspectorParameters");
+  connect(parameters_, &QTableWidget::cellActivated, this, &InspectorPanel::findParameter);
+  // A link is followed by one click, a row by Enter.
+  connect(arrivals_, &QTableWidget::cellClicked, this, [this](int row, int column) {
+    if (column == 0) {
+      selectArrival(row);
+    }
+  });
+  connect(parameters_, &QTableWidget::cellClicked, this, [this](int row, int column) {
+    if (column == 0) {
+      findParameter(row);
+    }
+  });
 }
 
 void InspectorPanel::setRun(RunModel* model, ViewState* state) {
@@ -197,13 +233,31 @@ void InspectorPanel::selectNeighbour(int direction) {
   if (!next) {
     return;
   }
+  goTo(*next);
+}
+
+void InspectorPanel::goTo(const Span& span) {
   const TimeRange range = state_->range();
-  if (next->startNs < range.startNs || next->endNs() > range.endNs) {
-    const double middle = (next->startNs + next->endNs()) / 2;
+  if (span.startNs < range.startNs || span.endNs() > range.endNs) {
+    const double middle = (span.startNs + span.endNs()) / 2;
     const double half = range.lengthNs() / 2;
     state_->setRange({middle - half, middle + half});
   }
-  state_->select(next);
+  state_->select(span);
+}
+
+void InspectorPanel::selectArrival(int row) {
+  if (state_ != nullptr && row >= 0 && row < static_cast<int>(arrived_.size())) {
+    goTo(Span(arrived_[static_cast<std::size_t>(row)]));  // its row goes with the selection
+  }
+}
+
+void InspectorPanel::findParameter(int row) {
+  const QTableWidgetItem* item = parameters_->item(row, 0);
+  const QString name = item != nullptr ? item->data(kNameRole).toString() : QString();
+  if (!name.isEmpty()) {
+    emit findAllRequested('"' + name + '"');
+  }
 }
 
 void InspectorPanel::refresh() {
@@ -253,10 +307,12 @@ void InspectorPanel::fillArrivals(const Span& span) {
       std::min_element(arrivals.byRank.begin(), arrivals.byRank.end(),
                        [](const Span& a, const Span& b) { return a.startNs < b.startNs; })
           ->startNs;
+  arrived_ = arrivals.byRank;
   arrivals_->setRowCount(rows);
   for (int row = 0; row < rows; ++row) {
     const Span& part = arrivals.byRank[row];
-    setText(arrivals_, row, 0, QString::number(part.rank()));
+    setLink(setText(arrivals_, row, 0, QString::number(part.rank())),
+            tr("Select this rank's span"));
     const double lateNs = part.startNs - firstNs;
     auto* late = setText(arrivals_, row, 1,
                          lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"));
@@ -287,7 +343,10 @@ void InspectorPanel::fillParameters(const Span& span) {
       setText(parameters_, row, 0, tr("number %1").arg(index));
       continue;
     }
-    setText(parameters_, row, 0, QString::fromStdString(parameters[index].name));
+    const QString name = QString::fromStdString(parameters[index].name);
+    auto* item = setText(parameters_, row, 0, name);
+    item->setData(kNameRole, name);
+    setLink(item, tr("List all events of this parameter"));
     setText(parameters_, row, 1, shapeText(parameters[index].shape));
     setText(parameters_, row, 2, formatBytes(static_cast<double>(parameters[index].bytes)));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <vector>
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
@@ -14,7 +15,8 @@ class QTimer;
 namespace lockstep::ui {
 
 /// Shows what is known of the selected span: its fields, every rank's arrival at the same
-/// collective, and the parameters of its bucket. [ui-thread]
+/// collective, and the parameters of its bucket. A rank leads to its span, a parameter and the
+/// button "Find all" to a search. [ui-thread]
 class InspectorPanel : public QWidget {
   Q_OBJECT
 
@@ -29,14 +31,22 @@ class InspectorPanel : public QWidget {
   /// Selects the next (1) or previous (-1) span of the same kind in the lane.
   void selectNeighbour(int direction);
 
+ signals:
+  /// All that a query asks for (see SpanQuery) is wanted in a list.
+  void findAllRequested(const QString& query);
+
  private:
   void refresh();
+  void selectArrival(int row);
+  void findParameter(int row);
+  void goTo(const Span& span);
   void fillFacts(const Span& span);
   void fillArrivals(const Span& span);
   void fillParameters(const Span& span);
 
   RunModel* model_ = nullptr;
   ViewState* state_ = nullptr;
+  std::vector<Span> arrived_;  // of each row of `arrivals_`
   QTimer* later_ = nullptr;
   QStackedLayout* stack_ = nullptr;
   QLabel* title_ = nullptr;

@@ -6,12 +6,15 @@
 
 class QComboBox;
 class QLineEdit;
-class QListView;
+class QTableView;
+class QToolButton;
 
 namespace lockstep::ui {
 
-/// Shows the log, filtered by rank and text; stays at the end while the end is in sight.
-/// [ui-thread]
+class ElidedLabel;
+
+/// Shows the log, filtered by rank, level and text; sorted, copied and written as CSV; stays at
+/// the end while the end is in sight. [ui-thread]
 class LogPanel : public QWidget {
   Q_OBJECT
 
@@ -27,13 +30,17 @@ class LogPanel : public QWidget {
   [[nodiscard]] const LogModel& model() const { return model_; }
 
  private:
-  void copySelected() const;
+  void filterText();
+  void refreshWords();
 
   LogModel model_;
   LogFilter filter_;
   QComboBox* rank_ = nullptr;
+  QComboBox* level_ = nullptr;
   QLineEdit* text_ = nullptr;
-  QListView* view_ = nullptr;
+  QToolButton* pattern_ = nullptr;
+  ElidedLabel* words_ = nullptr;
+  QTableView* view_ = nullptr;
 };
 
 }  // namespace lockstep::ui

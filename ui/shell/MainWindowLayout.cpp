@@ -18,8 +18,10 @@
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/events/EventsPanel.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
 #include "ui/panels/setup/SetupPanel.h"
+#include "ui/panels/statistics/StatisticsPanel.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/IterationBox.h"
 #include "ui/shell/MainWindow.h"
@@ -78,6 +80,8 @@ void MainWindow::buildDocks() {
   inspector_ = new InspectorPanel;
   log_ = new LogPanel;
   problems_ = new ProblemsPanel;
+  events_ = new EventsPanel;
+  statistics_ = new StatisticsPanel;
   setup_ = new SetupPanel({.rank = programs_.rank,
                            .hookscan = QString(),
                            .drafts = paths_.runs + QStringLiteral("/drafts")});
@@ -91,7 +95,12 @@ void MainWindow::buildDocks() {
   inspectorDock_ = addDock("inspectorDock", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
   logDock_ = addDock("logDock", tr("Log"), log_, Qt::BottomDockWidgetArea);
   problemsDock_ = addDock("problemsDock", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
+  statisticsDock_ =
+      addDock("statisticsDock", tr("Statistics"), statistics_, Qt::BottomDockWidgetArea);
+  eventsDock_ = addDock("eventsDock", tr("Events"), events_, Qt::BottomDockWidgetArea);
   tabifyDockWidget(logDock_, problemsDock_);
+  tabifyDockWidget(problemsDock_, statisticsDock_);
+  tabifyDockWidget(statisticsDock_, eventsDock_);
   logDock_->raise();
 }
 
@@ -172,7 +181,8 @@ void MainWindow::showPage(Page page) {
     // What speaks of an open run has nothing to say here; it comes back as it was.
     viewDocks_ = saveState();
     for (QDockWidget* dock : findChildren<QDockWidget*>()) {
-      if (dock == inspectorDock_ || dock == logDock_) {
+      if (dock == inspectorDock_ || dock == logDock_ || dock == statisticsDock_ ||
+          dock == eventsDock_) {
         dock->hide();
       }
     }

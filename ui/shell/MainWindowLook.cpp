@@ -53,6 +53,8 @@ void MainWindow::arrangeDocks() {
   const bool log = layout_ != QStringLiteral("compare");
   logDock_->setVisible(log);
   problemsDock_->setVisible(log);
+  statisticsDock_->setVisible(analyse);
+  eventsDock_->setVisible(analyse);
 }
 
 void MainWindow::resetLayout() {

@@ -2,6 +2,7 @@
 #include <QStatusBar>
 
 #include "engine/experiment/Schema.h"
+#include "ui/panels/InspectorPanel.h"
 #include "ui/panels/RunsPanel.h"
 #include "ui/panels/events/EventsPanel.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
@@ -114,6 +115,7 @@ void MainWindow::wireTables() {
   connect(events_, &EventsPanel::failed, this,
           [this](const QString& sentence) { reportProblem(false, sentence); });
   connect(timeline_, &TimelineView::findAllRequested, this, &MainWindow::listEvents);
+  connect(inspector_, &InspectorPanel::findAllRequested, this, &MainWindow::listEvents);
   connect(statistics_, &StatisticsPanel::eventsRequested, this, &MainWindow::listEvents);
   connect(statistics_, &StatisticsPanel::findRequested, this, [this](const QString& query) {
     showView(QStringLiteral("timeline"));

@@ -65,7 +65,8 @@ void MainWindow::wireCommands() {
   QMenu* recent = commands_->fillMenus(
       *this, {runsDock_->toggleViewAction(), setupDock_->toggleViewAction(),
               hooksDock_->toggleViewAction(), inspectorDock_->toggleViewAction(),
-              logDock_->toggleViewAction(), problemsDock_->toggleViewAction()});
+              logDock_->toggleViewAction(), problemsDock_->toggleViewAction(),
+              statisticsDock_->toggleViewAction(), eventsDock_->toggleViewAction()});
   connect(recent, &QMenu::aboutToShow, this, [this, recent] {
     recent->clear();
     for (const QString& path : settings_.recentRuns()) {

@@ -1,13 +1,18 @@
 #include <gtest/gtest.h>
 
 #include <QComboBox>
+#include <QLabel>
 #include <QLineEdit>
-#include <QListView>
+#include <QPushButton>
 #include <QTableView>
+#include <QTableWidget>
+#include <QToolButton>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/model/Feed.h"
 #include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
+#include "ui/panels/InspectorPanel.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
@@ -86,30 +91,123 @@ TEST(LogPanel, ShowsWhenALineCameOnceTheClockOfTheRunIsKnown) {
   rows[0].text = "rank 1 finished";
   rows[1].text = "of the program's own output, without a time";
   panel.append(rows);
-  const auto line = [&](int row) { return panel.model().index(row).data().toString(); };
-  EXPECT_TRUE(line(0).startsWith("run ")) << line(0).toStdString();
+  const auto line = [&](int row, LogModel::Column column) {
+    return panel.model().index(row, column).data().toString();
+  };
+  EXPECT_EQ(line(0, LogModel::kTime), "");
+  EXPECT_EQ(line(0, LogModel::kRank), "run");
   known = true;
-  EXPECT_EQ(line(0).simplified(), "1.235 s run rank 1 finished");
-  EXPECT_TRUE(line(1).startsWith("run ")) << line(1).toStdString();
+  EXPECT_EQ(line(0, LogModel::kTime), "1.235 s");
+  EXPECT_EQ(line(0, LogModel::kText), "rank 1 finished");
+  EXPECT_EQ(line(1, LogModel::kTime), "");
 }
 
-TEST(LogPanel, ShowsTheLinesOfOneRankThatContainAText) {
-  LogPanel panel;
-  panel.setWorldSize(2);
-  std::vector<trace::LogRow> rows(4);
-  rows[0].text = "listening";
-  for (int i = 1; i < 4; ++i) {
-    rows[i].rank = i % 2;
-    rows[i].text = i == 3 ? "epoch done" : "epoch begins";
+class LogPanelLines : public testing::Test {
+ protected:
+  // The supervisor once, rank 1 thrice, the last time with a mistake; rank 0 once, plainly.
+  LogPanelLines() {
+    panel_.setWorldSize(2);
+    std::vector<trace::LogRow> rows(5);
+    rows[0].text = "listening";
+    rows[1] = {0, 1, 0, "[rank 1] [info] epoch begins"};
+    rows[2] = {0, 0, 0, "epoch begins"};
+    rows[3] = {0, 1, 0, "[rank 1] [warning] epoch 12 done late"};
+    rows[4] = {0, 1, 0, "[error] lost the connection"};
+    panel_.append(rows);
   }
-  panel.append(rows);
-  const auto* view = panel.findChild<QListView*>("logLines");
-  EXPECT_EQ(view->model()->rowCount(), 4);
-  panel.findChild<QComboBox*>("logRank")->setCurrentText("Rank 1");
-  EXPECT_EQ(view->model()->rowCount(), 2);
-  panel.findChild<QLineEdit*>("logText")->setText("DONE");
-  ASSERT_EQ(view->model()->rowCount(), 1);
-  EXPECT_TRUE(view->model()->index(0, 0).data().toString().contains("epoch done"));
+
+  QStringList texts() {
+    const QAbstractItemModel& model = *panel_.findChild<QTableView*>("logLines")->model();
+    QStringList all;
+    for (int row = 0; row < model.rowCount(); ++row) {
+      all << model.index(row, LogModel::kText).data().toString();
+    }
+    return all;
+  }
+  void type(const QString& text) { panel_.findChild<QLineEdit*>("logText")->setText(text); }
+
+  LogPanel panel_;
+};
+
+TEST_F(LogPanelLines, AreThoseOfOneRankThatContainAText) {
+  EXPECT_EQ(texts().size(), 5);
+  panel_.findChild<QComboBox*>("logRank")->setCurrentText("Rank 1");
+  EXPECT_EQ(texts(), (QStringList{"epoch begins", "epoch 12 done late", "lost the connection"}));
+  type("EPOCH");
+  EXPECT_EQ(texts(), (QStringList{"epoch begins", "epoch 12 done late"}));
+}
+
+TEST_F(LogPanelLines, AreOfALevelAndAbove) {
+  panel_.findChild<QComboBox*>("logLevel")->setCurrentText("Warnings and errors");
+  EXPECT_EQ(texts(), (QStringList{"epoch 12 done late", "lost the connection"}));
+  EXPECT_EQ(panel_.findChild<QLabel*>("logWords")->text(), "2 of 5 lines");
+}
+
+TEST_F(LogPanelLines, MatchAPatternWhenTheTextIsOne) {
+  type("\\d+ done|^lost");
+  EXPECT_TRUE(texts().isEmpty());
+  panel_.findChild<QToolButton*>("logPattern")->setChecked(true);
+  EXPECT_EQ(texts(), (QStringList{"epoch 12 done late", "lost the connection"}));
+  type("(");
+  EXPECT_EQ(texts().size(), 5) << "what is no pattern hides nothing";
+  EXPECT_TRUE(panel_.findChild<QLabel*>("logWords")->text().startsWith("Not a pattern: "));
+}
+
+TEST_F(LogPanelLines, AreSortedByAColumnAndInOrderOfArrivalAgain) {
+  auto* table = panel_.findChild<QTableView*>("logLines");
+  table->sortByColumn(LogModel::kLevel, Qt::DescendingOrder);
+  EXPECT_EQ(texts().front(), "lost the connection");
+  table->sortByColumn(-1, Qt::AscendingOrder);
+  EXPECT_EQ(texts().front(), "listening");
+}
+
+// Rank 0 arrives at 200, rank 1 at 300; both record it with bucket 1, which holds "fc.weight".
+class InspectorLinks : public testing::Test {
+ protected:
+  InspectorLinks() {
+    ui::test::Feed feed;
+    feed.span(2, trace::EventKind::kCollective, 200, 600, 0, ui::test::sequence(4),
+              ui::test::kAllreduce)
+        .span(4, trace::EventKind::kCollective, 300, 600, 0, ui::test::sequence(4),
+              ui::test::kAllreduce);
+    for (trace::SpanRow& row : feed.update.spans) {
+      row.bucket = 1;
+    }
+    feed.update.parameters.emplace(1).front().name = "fc.weight";
+    trace::BucketsMessage layout;
+    layout.buckets.resize(2);
+    layout.buckets[1].parameters = {0};
+    feed.update.layouts = {layout};
+    model_.applyUpdate(feed.take());
+    panel_.setRun(&model_, &state_);
+    state_.select(model_.findSpan(laneId(0, LaneRole::kCommunication), 1, 400));
+    QObject::connect(&panel_, &InspectorPanel::findAllRequested,
+                     [this](const QString& query) { asked_ << query; });
+  }
+  ~InspectorLinks() override { panel_.setRun(nullptr, nullptr); }
+
+  QTableWidget* table(const char* name) { return panel_.findChild<QTableWidget*>(name); }
+
+  RunModel model_;
+  ViewState state_;
+  InspectorPanel panel_;
+  QStringList asked_;
+};
+
+TEST_F(InspectorLinks, ARankLeadsToItsSpanOfTheSameCollective) {
+  ASSERT_TRUE(state_.selection().has_value());
+  auto* arrivals = table("inspectorArrivals");
+  ASSERT_EQ(arrivals->rowCount(), 2);
+  emit arrivals->cellActivated(1, 0);
+  ASSERT_TRUE(state_.selection().has_value());
+  EXPECT_EQ(state_.selection()->rank(), 1);
+  EXPECT_EQ(state_.selection()->startNs, 300);
+}
+
+TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
+  emit table("inspectorParameters")->cellActivated(0, 0);
+  panel_.findChild<QPushButton*>("inspectorFindAll")->click();
+  EXPECT_EQ(asked_, (QStringList{"\"fc.weight\"", "name:allreduce bucket:1"}));
 }
 
 TEST(ProblemsPanel, OnlyAProblemWithAnIterationCanBeShown) {

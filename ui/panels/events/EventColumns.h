@@ -13,12 +13,12 @@ class RunModel;
 /// The columns of the table of events, in their order.
 enum class EventColumn {
   kStart,
-  kStep,
-  kInStep,
-  kRank,
   kName,
+  kRank,
   kDuration,
   kBucket,
+  kStep,
+  kInStep,
   kBytes,
   kSequence,
   kGroup,

@@ -8,37 +8,27 @@
 #include <QLineEdit>
 #include <QScrollBar>
 #include <QTableView>
-#include <QTimer>
 #include <algorithm>
 
 #include "ui/model/Format.h"
+#include "ui/panels/RunRefresh.h"
 #include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr int kTypingMs = 150;
-constexpr int kRefreshMs = 500;  // of a run that grows
-constexpr int kLoadingMs = 50;   // of one that is being read
-constexpr int kRestPerWork = 4;  // a search that takes long rests so many times as long
+constexpr int kRestPerWork = 9;  // a tenth of a core at most
 constexpr double kZoomMargin = 0.3;
 constexpr double kInstantNs = 100'000;  // what is shown around an instant
 
 }  // namespace
 
 EventsPanel::EventsPanel(QWidget* parent)
-    : QWidget(parent),
-      rows_(new EventsModel(this)),
-      typed_(new QTimer(this)),
-      later_(new QTimer(this)) {
+    : QWidget(parent), rows_(new EventsModel(this)), refresh_(new RunRefresh(*this, kRestPerWork)) {
   setObjectName("eventsPanel");
-  typed_->setSingleShot(true);
-  typed_->setInterval(kTypingMs);
-  later_->setSingleShot(true);
   buildLayout();
   buildActions();
-  connect(typed_, &QTimer::timeout, this, &EventsPanel::search);
-  connect(later_, &QTimer::timeout, this, &EventsPanel::search);
+  connect(refresh_, &RunRefresh::due, this, &EventsPanel::search);
   connect(&search_, &EventSearch::found, this, &EventsPanel::take);
   connect(&search_, &EventSearch::progressed, this, &EventsPanel::refreshWords);
   connect(&export_, &EventsExport::progressed, this, &EventsPanel::refreshWords);
@@ -47,7 +37,7 @@ EventsPanel::EventsPanel(QWidget* parent)
     order_.column = column;
     order_.descending = descending;
     said_.clear();
-    searchSoon();
+    refresh_->ask();
   });
   connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &EventsPanel::rowChosen);
@@ -59,126 +49,70 @@ EventsPanel::~EventsPanel() {
   export_.cancel();
 }
 
+bool EventsPanel::busy() const {
+  return refresh_->waiting();
+}
+
 void EventsPanel::setRun(RunModel* model, ViewState* state) {
-  if (run_ != nullptr) {
-    run_->disconnect(this);
-  }
   if (state_ != nullptr) {
     state_->disconnect(this);
   }
   search_.cancel();
+  said_.clear();
   if (export_.busy()) {
     export_.cancel();
     said_ = tr("The export was left off: the run was closed.");
-  } else {
-    said_.clear();
   }
-  later_->stop();
   rows_->setRows(nullptr, nullptr);
   run_ = model;
   state_ = state;
   if (run_ != nullptr && state_ != nullptr) {
-    wasLive_ = run_->isLive();
-    connect(run_, &RunModel::changed, this, &EventsPanel::modelChanged);
-    connect(run_, &RunModel::infoChanged, this, &EventsPanel::modelChanged);
     connect(state_, &ViewState::selectionChanged, this, &EventsPanel::showSelection);
-    connect(state_, &ViewState::filterChanged, this, &EventsPanel::searchSoon);
   }
-  searchSoon();
+  refresh_->setRun(model, state);
+  refreshWords();
 }
 
 void EventsPanel::setFilter(const QString& query) {
   filter_->setText(query);
-  typed_->stop();
-  search();
-}
-
-void EventsPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  if (stale_) {
-    search();
-  }
-}
-
-void EventsPanel::searchSoon() {
-  stale_ = true;
-  if (isVisible()) {
-    search();
-  }
+  refresh_->ask();
 }
 
 void EventsPanel::search() {
-  stale_ = true;
-  later_->stop();
-  if (run_ == nullptr || state_ == nullptr || !isVisible()) {
-    search_.cancel();
-    refreshWords();
-    return;
-  }
   order_.query = SpanQuery(filter_->text());
-  order_.range = state_->filter();
-  if (!order_.query.error().isEmpty()) {
+  if (run_ == nullptr || state_ == nullptr || !order_.query.error().isEmpty()) {
     search_.cancel();  // what is listed stays until the query can be understood
-    stale_ = false;
-    refreshWords();
-    return;
+    refresh_->worked(0);
+  } else {
+    order_.range = state_->filter();
+    search_.start(*run_, order_);
   }
-  stale_ = false;
-  search_.start(*run_, order_);
   refreshWords();
-}
-
-void EventsPanel::modelChanged() {
-  stale_ = true;
-  const bool ended = wasLive_ && !run_->isLive();
-  wasLive_ = run_->isLive();
-  if (!isVisible()) {
-    return;
-  }
-  if (ended) {
-    search();  // what came late has found its place
-  } else if (!search_.busy() && !later_->isActive() && !typed_->isActive()) {
-    const qint64 rest = kRestPerWork * search_.tookMs();
-    const qint64 least = wasLive_ ? kRefreshMs : kLoadingMs;
-    later_->start(static_cast<int>(std::clamp<qint64>(rest, least, 60'000)));
-  }
 }
 
 void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
   QScrollBar* bar = table_->verticalScrollBar();
-  const bool atEnd = run_->isLive() && bar->value() > 0 && bar->value() == bar->maximum();
   const int scrolled = bar->value();
-  syncing_ = true;
+  const bool atEnd = run_->isLive() && scrolled > 0 && scrolled == bar->maximum();
   const bool first = rows_->total() == 0;
+  syncing_ = true;
   rows_->setRows(run_, rows);
   if (first) {
     fitColumns();
   }
+  const auto place = state_->selection() ? rows_->placeOf(*state_->selection()) : std::nullopt;
+  if (place && first) {
+    goTo(*place);
+  } else if (place && *place / EventsModel::kPageRows == rows_->page()) {
+    // The selection is found again, but nothing moves for it: the user reads elsewhere.
+    choose(static_cast<int>(*place % EventsModel::kPageRows));
+  }
   syncing_ = false;
+  if (!first) {
+    bar->setValue(atEnd ? bar->maximum() : scrolled);
+  }
   refreshWords();
-  if (atEnd) {
-    table_->scrollToBottom();
-  } else {
-    bar->setValue(scrolled);
-  }
-  // The selection is found again, but nothing moves for it while the user reads elsewhere.
-  if (state_->selection()) {
-    if (const auto place = rows_->placeOf(*state_->selection())) {
-      if (first) {
-        goTo(*place);
-      } else if (*place / EventsModel::kPageRows == rows_->page()) {
-        syncing_ = true;
-        const auto row = static_cast<int>(*place % EventsModel::kPageRows);
-        table_->selectionModel()->setCurrentIndex(
-            rows_->index(row, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-        syncing_ = false;
-        bar->setValue(atEnd ? bar->maximum() : scrolled);
-      }
-    }
-  }
-  if (stale_) {
-    modelChanged();
-  }
+  refresh_->worked(search_.tookMs());
 }
 
 // --- selection ---
@@ -219,13 +153,17 @@ void EventsPanel::showSelection() {
   }
 }
 
+void EventsPanel::choose(int row) {
+  table_->selectionModel()->setCurrentIndex(
+      rows_->index(row, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+}
+
 void EventsPanel::goTo(std::size_t place) {
   syncing_ = true;
   rows_->setPage(place / EventsModel::kPageRows);
-  const QModelIndex index = rows_->index(static_cast<int>(place % EventsModel::kPageRows), 0);
-  table_->selectionModel()->setCurrentIndex(
-      index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-  table_->scrollTo(index);
+  const int row = static_cast<int>(place % EventsModel::kPageRows);
+  choose(row);
+  table_->scrollTo(rows_->index(row, 0));
   syncing_ = false;
   refreshWords();
 }

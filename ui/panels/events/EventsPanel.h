@@ -18,12 +18,14 @@ class QLineEdit;
 class QPushButton;
 class QStackedLayout;
 class QTableView;
-class QTimer;
 class QToolButton;
 
 namespace lockstep::ui {
 
+class ElidedLabel;
 class EmptyState;
+class RangeButton;
+class RunRefresh;
 
 /// Lists the events of a run, one a row: filtered by what is typed and by the range of the view
 /// state, sorted by any column, copied and written as CSV. The selection is that of all views. It
@@ -34,7 +36,7 @@ class EventsPanel : public QWidget {
 
  public:
   /// More rows are written into a file, not put on the clipboard.
-  static constexpr int kCopiedRows = 20'000;
+  static constexpr int kCopiedRows = 5'000;
 
   explicit EventsPanel(QWidget* parent = nullptr);
   ~EventsPanel() override;
@@ -48,16 +50,14 @@ class EventsPanel : public QWidget {
   void exportTo(const QString& path);
 
   [[nodiscard]] const EventsModel& model() const { return *rows_; }
-  [[nodiscard]] bool busy() const { return search_.busy() || stale_; }
+  /// Whether what is listed is not yet what was asked for.
+  [[nodiscard]] bool busy() const;
 
  signals:
   /// The selected event was moved to in the view state: the timeline should be in sight.
   void timelineRequested();
   /// A file could not be written; one sentence.
   void failed(const QString& sentence);
-
- protected:
-  void showEvent(QShowEvent* event) override;
 
  private:
   // EventsPanelLayout.cpp
@@ -67,12 +67,11 @@ class EventsPanel : public QWidget {
   void refreshWords();
   [[nodiscard]] QWidget* makeEmpty(EmptyState*& state, const QString& button);
 
-  void searchSoon();
   void search();
   void take(const std::shared_ptr<const EventRows>& rows);
-  void modelChanged();
   void rowChosen();
   void showSelection();
+  void choose(int row);
   void goTo(std::size_t place);
   void setPage(std::size_t page);
   void zoomToCurrent();
@@ -87,14 +86,13 @@ class EventsPanel : public QWidget {
   EventSearch search_;
   EventsExport export_;
   EventsModel* rows_;
-  bool stale_ = true;     // what is listed is not what there is
+  RunRefresh* refresh_;
   bool syncing_ = false;  // the selection follows that of the views
-  bool wasLive_ = false;
-  QString said_;  // what came of the last copy or export
+  QString said_;          // what came of the last copy or export
 
   QLineEdit* filter_ = nullptr;
-  QLabel* count_ = nullptr;
-  QToolButton* range_ = nullptr;
+  ElidedLabel* count_ = nullptr;
+  RangeButton* range_ = nullptr;
   QPushButton* exportButton_ = nullptr;
   QTableView* table_ = nullptr;
   QStackedLayout* stack_ = nullptr;
@@ -107,8 +105,6 @@ class EventsPanel : public QWidget {
   QToolButton* nextPage_ = nullptr;
   QAction* zoom_ = nullptr;
   QAction* findAll_ = nullptr;
-  QTimer* typed_ = nullptr;  // a pause in typing
-  QTimer* later_ = nullptr;  // the next look at a run that grows
 };
 
 }  // namespace lockstep::ui

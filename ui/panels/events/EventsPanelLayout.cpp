@@ -6,13 +6,15 @@
 #include <QPushButton>
 #include <QStackedLayout>
 #include <QTableView>
-#include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/model/Format.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/RangeButton.h"
+#include "ui/panels/RunRefresh.h"
 #include "ui/panels/TableText.h"
 #include "ui/panels/events/EventsPanel.h"
 
@@ -45,16 +47,12 @@ void EventsPanel::buildLayout() {
   filter_->setClearButtonEnabled(true);
   filter_->setPlaceholderText(
       tr("Filter: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"));
-  filter_->setToolTip(
-      tr("Words stand in an event's name, kind or parameter. rank:, bucket: and step: take a "
-         "number or a range, kind: part of a kind, name: a whole name, > and < a duration (ns, "
-         "us, ms, s)."));
+  filter_->setToolTip(SpanQuery::help());
   filter_->setAccessibleName(tr("Filter events"));
-  range_ = toolButton(QString(), tr("List the whole run again"));
+  range_ = new RangeButton(tr("List the whole run again"));
   range_->setObjectName("eventsRange");
-  count_ = new QLabel;
+  count_ = new ElidedLabel;
   count_->setObjectName("eventsCount");
-  count_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   exportButton_ = new QPushButton(tr("Export CSV…"));
   exportButton_->setObjectName("eventsExport");
 
@@ -88,6 +86,7 @@ void EventsPanel::buildLayout() {
   pageRow->addWidget(nextPage_);
 
   auto* bar = new QHBoxLayout;
+  filter_->setMinimumWidth(18 * fontMetrics().averageCharWidth());
   bar->addWidget(filter_, 1);
   bar->addWidget(range_);
   bar->addWidget(count_);
@@ -112,10 +111,10 @@ void EventsPanel::buildLayout() {
   };
   connect(filter_, &QLineEdit::textChanged, this, [this] {
     said_.clear();
-    typed_->start();
+    refresh_->askWhenTyped();
   });
   connect(filter_, &QLineEdit::returnPressed, this, [this] { table_->setFocus(); });
-  connect(range_, &QToolButton::clicked, this, wholeRun);
+  connect(range_, &RangeButton::clicked, this, wholeRun);
   connect(outOfRange_, &EmptyState::activated, this, wholeRun);
   connect(noMatch_, &EmptyState::activated, filter_, &QLineEdit::clear);
   connect(exportButton_, &QPushButton::clicked, this, &EventsPanel::chooseFile);
@@ -152,6 +151,7 @@ void EventsPanel::buildActions() {
 void EventsPanel::fitColumns() {
   const QFontMetrics metrics = table_->fontMetrics();
   const int sorted = table_->horizontalHeader()->style()->pixelMetric(QStyle::PM_HeaderMarkSize);
+  const int widest = 30 * metrics.averageCharWidth();
   for (int column = 0; column + 1 < kEventColumns; ++column) {
     const QString title = rows_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
     int width = metrics.horizontalAdvance(title) + sorted;
@@ -160,7 +160,7 @@ void EventsPanel::fitColumns() {
       width =
           std::max(width, metrics.horizontalAdvance(rows_->index(row, column).data().toString()));
     }
-    table_->setColumnWidth(column, width + kCellMargin);
+    table_->setColumnWidth(column, std::min(width, widest) + kCellMargin);
   }
 }
 
@@ -182,7 +182,7 @@ void EventsPanel::refreshWords() {
       text = tr("Searching, %1 %…").arg(static_cast<int>(search_.progress() * 100));
     }
   }
-  count_->setText(text);
+  count_->setWords(text);
   exportButton_->setText(export_.busy() ? tr("Stop writing") : tr("Export CSV…"));
   exportButton_->setToolTip(
       export_.busy() ? tr("Leave the file as it was")
@@ -190,15 +190,8 @@ void EventsPanel::refreshWords() {
   exportButton_->setEnabled(rows_->total() > 0);
 
   const auto& range = open ? state_->filter() : std::optional<TimeRange>();
-  range_->setVisible(range.has_value());
-  QString stretch;
-  if (range) {
-    const double fine = range->lengthNs() / 100;
-    stretch = tr("%1 to %2")
-                  .arg(formatTime(range->startNs, fine, range->endNs),
-                       formatTime(range->endNs, fine, range->endNs));
-    range_->setText(stretch + QStringLiteral("  ✕"));
-  }
+  range_->setRange(range);
+  const QString& stretch = range_->words();
 
   const std::size_t pages = rows_->pages();
   pages_->setVisible(pages > 1);

@@ -8,17 +8,13 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QTableView>
-#include <QTimer>
-#include <algorithm>
 
+#include "ui/panels/RunRefresh.h"
 #include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr int kTypingMs = 150;
-constexpr int kRefreshMs = 500;  // of a run that grows
-constexpr int kLoadingMs = 50;   // of one that is being read
 constexpr int kRestPerWork = 9;  // a tenth of a core at most
 
 }  // namespace
@@ -27,17 +23,12 @@ StatisticsPanel::StatisticsPanel(QWidget* parent)
     : QWidget(parent),
       rows_(new StatisticsModel(StatisticsModel::For::kPeople, this)),
       sorted_(new StatisticsOrderProxy(this)),
-      typed_(new QTimer(this)),
-      later_(new QTimer(this)) {
+      refresh_(new RunRefresh(*this, kRestPerWork)) {
   setObjectName("statisticsPanel");
   sorted_->setSourceModel(rows_);
-  typed_->setSingleShot(true);
-  typed_->setInterval(kTypingMs);
-  later_->setSingleShot(true);
   buildLayout();
   buildActions();
-  connect(typed_, &QTimer::timeout, this, &StatisticsPanel::measure);
-  connect(later_, &QTimer::timeout, this, &StatisticsPanel::measure);
+  connect(refresh_, &RunRefresh::due, this, &StatisticsPanel::measure);
   connect(&search_, &StatisticsSearch::found, this, &StatisticsPanel::take);
   refreshWords();
 }
@@ -46,26 +37,18 @@ StatisticsPanel::~StatisticsPanel() {
   search_.cancel();
 }
 
+bool StatisticsPanel::busy() const {
+  return refresh_->waiting();
+}
+
 void StatisticsPanel::setRun(RunModel* model, ViewState* state) {
-  if (run_ != nullptr) {
-    run_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
   search_.cancel();
-  later_->stop();
   shown_.reset();
   rows_->setRows(by_, {});
   run_ = model;
   state_ = state;
-  if (run_ != nullptr && state_ != nullptr) {
-    wasLive_ = run_->isLive();
-    connect(run_, &RunModel::changed, this, &StatisticsPanel::modelChanged);
-    connect(run_, &RunModel::infoChanged, this, &StatisticsPanel::modelChanged);
-    connect(state_, &ViewState::filterChanged, this, &StatisticsPanel::measureSoon);
-  }
-  measureSoon();
+  refresh_->setRun(model, state);
+  refreshWords();
 }
 
 void StatisticsPanel::setGroupBy(GroupBy by) {
@@ -74,59 +57,20 @@ void StatisticsPanel::setGroupBy(GroupBy by) {
 
 void StatisticsPanel::setFilter(const QString& query) {
   filter_->setText(query);
-  typed_->stop();
-  measure();
-}
-
-void StatisticsPanel::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  if (stale_) {
-    measure();
-  }
-}
-
-void StatisticsPanel::measureSoon() {
-  stale_ = true;
-  if (isVisible()) {
-    measure();
-  }
+  refresh_->ask();
 }
 
 void StatisticsPanel::measure() {
-  stale_ = true;
-  later_->stop();
-  if (run_ == nullptr || state_ == nullptr || !isVisible()) {
-    search_.cancel();
-    refreshWords();
-    return;
-  }
-  stale_ = false;
   const SpanQuery query(filter_->text());
-  if (!query.error().isEmpty()) {
+  if (run_ == nullptr || state_ == nullptr || !query.error().isEmpty()) {
     search_.cancel();  // what is shown stays until the query can be understood
-    refreshWords();
-    return;
+    refresh_->worked(0);
+  } else {
+    askedBy_ = by_;
+    search_.start(*run_, {by_, query, state_->filter(),
+                          run_->isLive() ? kMeasuredAtMostLive : kMeasuredAtMost});
   }
-  askedBy_ = by_;
-  search_.start(*run_, {by_, query, state_->filter(),
-                        run_->isLive() ? kMeasuredAtMostLive : kMeasuredAtMost});
   refreshWords();
-}
-
-void StatisticsPanel::modelChanged() {
-  stale_ = true;
-  const bool ended = wasLive_ && !run_->isLive();
-  wasLive_ = run_->isLive();
-  if (!isVisible()) {
-    return;
-  }
-  if (ended) {
-    measure();
-  } else if (!search_.busy() && !later_->isActive() && !typed_->isActive()) {
-    const qint64 rest = kRestPerWork * search_.tookMs();
-    const qint64 least = wasLive_ ? kRefreshMs : kLoadingMs;
-    later_->start(static_cast<int>(std::clamp<qint64>(rest, least, 60'000)));
-  }
 }
 
 void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) {
@@ -147,9 +91,7 @@ void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) 
   }
   table_->verticalScrollBar()->setValue(scrolled);
   refreshWords();
-  if (stale_) {
-    modelChanged();
-  }
+  refresh_->worked(search_.tookMs());
 }
 
 const StatisticsRow* StatisticsPanel::currentRow() const {

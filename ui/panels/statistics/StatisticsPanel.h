@@ -12,17 +12,17 @@
 
 class QAction;
 class QComboBox;
-class QLabel;
 class QLineEdit;
 class QPushButton;
 class QStackedLayout;
 class QTableView;
-class QTimer;
-class QToolButton;
 
 namespace lockstep::ui {
 
+class ElidedLabel;
 class EmptyState;
+class RangeButton;
+class RunRefresh;
 
 /// Says how often things happened in a run and how long they took: one row a name, a bucket, a
 /// rank, a phase of the step, over what is typed and over the range of the view state. It works
@@ -45,7 +45,8 @@ class StatisticsPanel : public QWidget {
   /// Restricts what is counted to what a query asks for (see SpanQuery).
   void setFilter(const QString& query);
 
-  [[nodiscard]] bool busy() const { return search_.busy() || stale_; }
+  /// Whether what is shown is not yet what was asked for.
+  [[nodiscard]] bool busy() const;
   /// What is shown, as numbers, in the order shown: a table for a file.
   [[nodiscard]] std::unique_ptr<StatisticsModel> forFile() const;
 
@@ -55,19 +56,14 @@ class StatisticsPanel : public QWidget {
   /// They are wanted in the timeline, marked.
   void findRequested(const QString& query);
 
- protected:
-  void showEvent(QShowEvent* event) override;
-
  private:
   // StatisticsPanelLayout.cpp
   void buildLayout();
   void buildActions();
   void refreshWords();
 
-  void measureSoon();
   void measure();
   void take(const std::shared_ptr<const Statistics>& statistics);
-  void modelChanged();
   void exportRows();
   /// What asks for the spans of the current row, what is typed included; empty when nothing can.
   [[nodiscard]] QString currentQuery() const;
@@ -81,13 +77,12 @@ class StatisticsPanel : public QWidget {
   GroupBy askedBy_ = GroupBy::kName;  // that `search_` is at
   StatisticsModel* rows_;
   StatisticsOrderProxy* sorted_;
-  bool stale_ = true;  // what is shown is not what there is
-  bool wasLive_ = false;
+  RunRefresh* refresh_;
 
   QComboBox* groupBy_ = nullptr;
   QLineEdit* filter_ = nullptr;
-  QLabel* words_ = nullptr;
-  QToolButton* range_ = nullptr;
+  ElidedLabel* words_ = nullptr;
+  RangeButton* range_ = nullptr;
   QPushButton* events_ = nullptr;
   QPushButton* export_ = nullptr;
   QTableView* table_ = nullptr;
@@ -97,8 +92,6 @@ class StatisticsPanel : public QWidget {
   EmptyState* outOfRange_ = nullptr;
   QAction* showEvents_ = nullptr;
   QAction* find_ = nullptr;
-  QTimer* typed_ = nullptr;  // a pause in typing
-  QTimer* later_ = nullptr;  // the next look at a run that grows
 };
 
 }  // namespace lockstep::ui

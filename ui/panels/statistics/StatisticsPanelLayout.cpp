@@ -2,18 +2,17 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
-#include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QStackedLayout>
 #include <QTableView>
-#include <QTimer>
-#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/model/Format.h"
-#include "ui/model/SpanSlices.h"
+#include "ui/panels/ElidedLabel.h"
 #include "ui/panels/EmptyState.h"
+#include "ui/panels/RangeButton.h"
+#include "ui/panels/RunRefresh.h"
 #include "ui/panels/TableText.h"
 #include "ui/panels/statistics/StatisticsPanel.h"
 
@@ -34,19 +33,12 @@ void StatisticsPanel::buildLayout() {
   filter_->setObjectName("statisticsFilter");
   filter_->setClearButtonEnabled(true);
   filter_->setPlaceholderText(tr("Count only: rank:1  bucket:3  step:10..20  kind:wait  >2ms"));
-  filter_->setToolTip(
-      tr("Words stand in an event's name, kind or parameter. rank:, bucket: and step: take a "
-         "number or a range, kind: part of a kind, name: a whole name, > and < a duration (ns, "
-         "us, ms, s)."));
+  filter_->setToolTip(SpanQuery::help());
   filter_->setAccessibleName(tr("Filter what is counted"));
-  range_ = new QToolButton;
+  range_ = new RangeButton(tr("Measure the whole run again"));
   range_->setObjectName("statisticsRange");
-  range_->setToolTip(tr("Measure the whole run again"));
-  range_->setAccessibleName(tr("Measure the whole run again"));
-  range_->setAutoRaise(true);
-  words_ = new QLabel;
+  words_ = new ElidedLabel;
   words_->setObjectName("statisticsWords");
-  words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   events_ = new QPushButton(tr("Show in Events"));
   events_->setObjectName("statisticsEvents");
   export_ = new QPushButton(tr("Export CSV…"));
@@ -65,6 +57,9 @@ void StatisticsPanel::buildLayout() {
   table_->setSortingEnabled(true);
   table_->sortByColumn(StatisticsModel::kTotal, Qt::DescendingOrder);
 
+  filter_->setMinimumWidth(18 * fontMetrics().averageCharWidth());
+  groupBy_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  groupBy_->setMinimumContentsLength(12);
   auto* bar = new QHBoxLayout;
   bar->addWidget(groupBy_);
   bar->addWidget(filter_, 1);
@@ -94,10 +89,10 @@ void StatisticsPanel::buildLayout() {
   };
   connect(groupBy_, &QComboBox::currentIndexChanged, this, [this](int index) {
     by_ = static_cast<GroupBy>(groupBy_->itemData(index).toInt());
-    measureSoon();
+    refresh_->ask();
   });
-  connect(filter_, &QLineEdit::textChanged, typed_, qOverload<>(&QTimer::start));
-  connect(range_, &QToolButton::clicked, this, wholeRun);
+  connect(filter_, &QLineEdit::textChanged, refresh_, &RunRefresh::askWhenTyped);
+  connect(range_, &RangeButton::clicked, this, wholeRun);
   connect(outOfRange_, &EmptyState::activated, this, wholeRun);
   connect(noMatch_, &EmptyState::activated, filter_, &QLineEdit::clear);
   connect(export_, &QPushButton::clicked, this, &StatisticsPanel::exportRows);
@@ -147,19 +142,11 @@ void StatisticsPanel::refreshWords() {
                .arg(formatCount(shown_->measured), formatDuration(shown_->range.lengthNs()));
     tip = shown_->ranks == 1 ? tr("of 1 rank") : tr("of %1 ranks").arg(shown_->ranks);
   }
-  words_->setText(text);
-  words_->setToolTip(tip);
+  words_->setWords(text, tip);
 
   const auto& range = open ? state_->filter() : std::optional<TimeRange>();
-  range_->setVisible(range.has_value());
-  QString stretch;
-  if (range) {
-    const double fine = range->lengthNs() / 100;
-    stretch = tr("%1 to %2")
-                  .arg(formatTime(range->startNs, fine, range->endNs),
-                       formatTime(range->endNs, fine, range->endNs));
-    range_->setText(stretch + QStringLiteral("  ✕"));
-  }
+  range_->setRange(range);
+  const QString& stretch = range_->words();
 
   const StatisticsRow* current = currentRow();
   const bool canAsk = !currentQuery().isEmpty();

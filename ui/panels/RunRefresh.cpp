@@ -1,0 +1,95 @@
+#include "ui/panels/RunRefresh.h"
+
+#include <QEvent>
+#include <QTimer>
+#include <QWidget>
+#include <algorithm>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kTypingMs = 150;
+constexpr qint64 kLiveMs = 500;
+constexpr qint64 kLoadingMs = 50;  // of a run that is being read
+constexpr qint64 kLongestMs = 60'000;
+
+}  // namespace
+
+RunRefresh::RunRefresh(QWidget& panel, int restPerWork)
+    : QObject(&panel),
+      panel_(panel),
+      restPerWork_(restPerWork),
+      typed_(new QTimer(this)),
+      later_(new QTimer(this)) {
+  typed_->setSingleShot(true);
+  typed_->setInterval(kTypingMs);
+  later_->setSingleShot(true);
+  connect(typed_, &QTimer::timeout, this, &RunRefresh::ask);
+  connect(later_, &QTimer::timeout, this, &RunRefresh::ask);
+  panel.installEventFilter(this);
+}
+
+void RunRefresh::setRun(RunModel* model, ViewState* state) {
+  if (model_ != nullptr) {
+    model_->disconnect(this);
+  }
+  if (state_ != nullptr) {
+    state_->disconnect(this);
+  }
+  model_ = model;
+  state_ = state;
+  if (model_ != nullptr && state_ != nullptr) {
+    wasLive_ = model_->isLive();
+    connect(model_, &RunModel::changed, this, &RunRefresh::modelChanged);
+    connect(model_, &RunModel::infoChanged, this, &RunRefresh::modelChanged);
+    connect(state_, &ViewState::filterChanged, this, &RunRefresh::ask);
+  }
+  ask();
+}
+
+void RunRefresh::ask() {
+  typed_->stop();
+  later_->stop();
+  stale_ = !panel_.isVisible();
+  if (!stale_) {
+    working_ = true;
+    emit due();
+  }
+}
+
+void RunRefresh::askWhenTyped() {
+  stale_ = true;
+  typed_->start();
+}
+
+void RunRefresh::worked(qint64 tookMs) {
+  working_ = false;
+  tookMs_ = tookMs;
+  if (stale_ && model_ != nullptr) {
+    modelChanged();
+  }
+}
+
+void RunRefresh::modelChanged() {
+  stale_ = true;
+  const bool ended = wasLive_ && !model_->isLive();
+  wasLive_ = model_->isLive();
+  if (!panel_.isVisible()) {
+    return;
+  }
+  if (ended) {
+    ask();  // what came late has found its place
+  } else if (!working_ && !later_->isActive() && !typed_->isActive()) {
+    const qint64 least = wasLive_ ? kLiveMs : kLoadingMs;
+    later_->start(static_cast<int>(std::clamp(restPerWork_ * tookMs_, least, kLongestMs)));
+  }
+}
+
+bool RunRefresh::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::Show && stale_) {
+    ask();
+  }
+  return QObject::eventFilter(watched, event);
+}
+
+}  // namespace lockstep::ui

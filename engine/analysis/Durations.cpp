@@ -41,15 +41,20 @@ Histogram histogram(const Durations& durations, double from, double to, std::siz
   if (bins == 0 || !(to > from)) {
     return result;
   }
-  for (const double value : durations.sorted) {
-    if (value > to) {
-      result.beyond += 1;
-    } else if (value >= from) {
-      const auto bin =
-          static_cast<std::size_t>((value - from) / (to - from) * static_cast<double>(bins));
-      result.counts[std::min(bin, bins - 1)] += 1;
-    }
+  const auto binOf = [&](double value) {
+    const double part = (value - from) / (to - from);
+    return std::min(static_cast<std::size_t>(part * static_cast<double>(bins)), bins - 1);
+  };
+  // The values are sorted: each bin ends where a search says so.
+  auto begin = std::lower_bound(durations.sorted.begin(), durations.sorted.end(), from);
+  const auto last = std::upper_bound(begin, durations.sorted.end(), to);
+  for (std::size_t bin = 0; bin < bins; ++bin) {
+    const auto end =
+        std::partition_point(begin, last, [&](double value) { return binOf(value) <= bin; });
+    result.counts[bin] = static_cast<std::uint32_t>(end - begin);
+    begin = end;
   }
+  result.beyond = static_cast<std::uint32_t>(durations.sorted.end() - last);
   return result;
 }
 

@@ -17,6 +17,37 @@ constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at
 
 }  // namespace
 
+AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
+  AnalysedCourse course;
+  for (const analysis::StepTimes& step : of.steps) {
+    if (step.step >= of.warmUp.firstMeasured && !step.incomplete && step.overlapPercent) {
+      course.overlapPercent.push_back({step.endTicks, *step.overlapPercent});
+      course.exposedMs.push_back({step.endTicks, step.exposedMs});
+    }
+  }
+  for (const analysis::CollectiveTimes& collective : of.collectives) {
+    if (!collective.lastRank || collective.step < of.warmUp.firstMeasured) {
+      continue;
+    }
+    TickedValue waited;
+    for (const analysis::Arrival& arrival : collective.arrivals) {
+      waited.value += arrival.waitingMs;
+      waited.ticks = std::max(waited.ticks, arrival.endTicks);
+    }
+    course.waitsMs.push_back(waited);
+    if (collective.lastRank == of.lateRank) {
+      course.lateWaitsMs.push_back(waited);
+    }
+  }
+  for (auto* values :
+       {&course.overlapPercent, &course.exposedMs, &course.waitsMs, &course.lateWaitsMs}) {
+    std::sort(values->begin(), values->end(), [](const TickedValue& a, const TickedValue& b) {
+      return a.ticks < b.ticks;
+    });
+  }
+  return course;
+}
+
 std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& path) {
   const auto reader = trace::RunFileReader::open(path);
   if (!reader.ok()) {
@@ -29,6 +60,7 @@ std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& 
   auto result = std::make_shared<AnalysedRun>();
   result->data = std::move(data).value();
   result->analysis = analysis::analyse(result->data);
+  result->course = courseOf(result->analysis);
   return result;
 }
 

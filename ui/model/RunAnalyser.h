@@ -2,8 +2,10 @@
 
 #include <QElapsedTimer>
 #include <QObject>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/RunData.h"
@@ -14,10 +16,26 @@ namespace lockstep::ui {
 
 class RunModel;
 
+/// A value and when it was had, in host ticks.
+struct TickedValue {
+  std::uint64_t ticks = 0;
+  double value = 0;
+};
+
+/// Figures of an analysis by time, over all ranks and without the warm-up.
+struct AnalysedCourse {
+  std::vector<TickedValue> overlapPercent;
+  std::vector<TickedValue> exposedMs;
+  std::vector<TickedValue> waitsMs;      ///< what a collective waited for its last rank
+  std::vector<TickedValue> lateWaitsMs;  ///< the same where that is RunAnalysis::lateRank
+};
+AnalysedCourse courseOf(const analysis::RunAnalysis& of);
+
 /// A run's analysis and what it was made of; never changed once made, so any thread may read it.
 struct AnalysedRun {
   analysis::RunData data;
   analysis::RunAnalysis analysis;
+  AnalysedCourse course;  ///< courseOf(analysis): long runs take too long for the thread that draws
 };
 
 /// Reads and analyses what a run file holds now; null when it cannot be read. [any-thread]

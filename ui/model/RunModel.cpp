@@ -278,11 +278,7 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   lastTicks_ = std::max(lastTicks_, endTicks);
   ++spanCount_;
   if (row.kind == EventKind::kGap) {
-    const auto at = std::upper_bound(
-        track.gaps.begin(), track.gaps.end(), row.startTicks,
-        [](std::uint64_t ticks, const trace::SpanRow& gap) { return ticks < gap.startTicks; });
-    track.gaps.insert(at, row);
-    activity_.addLost(row.startTicks, row.durationTicks, row.value);
+    addGap(track, row);
     return;
   }
   if (const auto activity = activityOf(row.kind)) {
@@ -318,6 +314,17 @@ void RunModel::addSpan(const trace::SpanRow& row) {
       break;
     }
   }
+}
+
+void RunModel::addGap(Track& track, const trace::SpanRow& row) {
+  auto at = std::upper_bound(
+      track.gaps.begin(), track.gaps.end(), row.startTicks,
+      [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.startTicks; });
+  const std::uint64_t before = at == track.gaps.begin() ? 0 : std::prev(at)->lostUpTo;
+  at = track.gaps.insert(at, {row.startTicks, row.startTicks + row.durationTicks, before});
+  // One that comes late is counted in all behind it.
+  std::for_each(at, track.gaps.end(), [&](Gap& gap) { gap.lostUpTo += row.value; });
+  activity_.addLost(row.startTicks, row.durationTicks, row.value);
 }
 
 void RunModel::noteMember(std::uint8_t group, int rank) {

@@ -36,7 +36,7 @@ struct StepSpan {
   double endNs = 0;
 };
 
-/// A stretch in which a thread lost events.
+/// A stretch in which a thread lost events, or several that lie close together.
 struct GapSpan {
   double startNs = 0;
   double endNs = 0;
@@ -144,8 +144,9 @@ class RunModel : public QObject {
     return kinds_.test(std::min<std::size_t>(static_cast<std::size_t>(kind), kinds_.size() - 1));
   }
   /// Stretches in which threads of a rank that feed this lane lost events, by start within each
-  /// thread.
-  [[nodiscard]] std::vector<GapSpan> gaps(int lane, TimeRange within) const;
+  /// thread. Those of a thread that lie at most `closeNs` apart come as one with their sum, so that
+  /// the cost grows with the pixels that are asked for and not with the gaps; 0 joins none.
+  [[nodiscard]] std::vector<GapSpan> gaps(int lane, TimeRange within, double closeNs = 0) const;
 
   // --- iterations ---
   /// Finished iterations of a rank, by time.
@@ -173,11 +174,16 @@ class RunModel : public QObject {
 
  private:
   struct Intake;
+  struct Gap {
+    std::uint64_t startTicks = 0;
+    std::uint64_t endTicks = 0;
+    std::uint64_t lostUpTo = 0;  // by the track, with this one
+  };
   struct Track {
     int id = 0;
     int rank = 0;
     unsigned roles = 0;                  // bit set of the LaneRoles its spans have
-    std::vector<trace::SpanRow> gaps;    // by start
+    std::vector<Gap> gaps;               // by start
     std::array<std::size_t, kLaneRoles> lanes{};  // where its spans go, among so many lanes:
     std::array<std::size_t, kLaneRoles> lanesThen{};
   };
@@ -186,6 +192,7 @@ class RunModel : public QObject {
   void applyTracks(const std::vector<trace::TrackInfo>& tracks);
   void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
+  void addGap(Track& track, const trace::SpanRow& row);
   void noteMember(std::uint8_t group, int rank);
   Track* trackFor(int id);
   Lane& laneFor(Track& track, LaneRole role);

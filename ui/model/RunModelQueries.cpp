@@ -202,27 +202,35 @@ std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
   return best;
 }
 
-std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within) const {
+std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within, double closeNs) const {
   std::vector<GapSpan> found;
   const unsigned role = 1u << static_cast<unsigned>(roleOfLane(lane));
   constexpr unsigned kPhasesOnly = 1u << static_cast<unsigned>(LaneRole::kPhases);
+  const std::uint64_t from = toTicks(within.startNs);
+  const std::uint64_t until = toTicks(within.endNs);
+  const auto closeTicks = static_cast<std::uint64_t>(std::max(0.0, closeNs) / clock_.nsPerTick);
   for (const Track& track : trackTable_) {
     const unsigned roles = track.roles == 0 ? kPhasesOnly : track.roles;
     if (track.rank != rankOfLane(lane) || (roles & role) == 0) {
       continue;
     }
     // Gaps of one thread follow each other, so that their ends are sorted too.
-    const std::uint64_t from = toTicks(within.startNs);
-    const auto first = std::partition_point(
-        track.gaps.begin(), track.gaps.end(), [from](const trace::SpanRow& gap) {
-          return gap.startTicks + gap.durationTicks < from;
-        });
-    for (auto gap = first; gap != track.gaps.end(); ++gap) {
-      const double startNs = toNs(gap->startTicks);
-      if (startNs > within.endNs) {
-        break;
+    auto gap = std::partition_point(track.gaps.begin(), track.gaps.end(),
+                                    [from](const Gap& one) { return one.endTicks < from; });
+    while (gap != track.gaps.end() && gap->startTicks <= until) {
+      const auto first = gap;
+      ++gap;
+      // As far as the next lies close to those taken; at each turn all that do are taken at once.
+      while (closeTicks > 0 && gap != track.gaps.end() && gap->startTicks <= until &&
+             gap->startTicks <= std::prev(gap)->endTicks + closeTicks) {
+        const std::uint64_t reach = std::min(until, std::prev(gap)->endTicks + closeTicks);
+        gap = std::partition_point(gap, track.gaps.end(),
+                                   [reach](const Gap& one) { return one.startTicks <= reach; });
       }
-      found.push_back({startNs, toNs(gap->startTicks + gap->durationTicks), gap->value, track.id});
+      const std::uint64_t before = first == track.gaps.begin() ? 0 : std::prev(first)->lostUpTo;
+      const auto last = std::prev(gap);
+      found.push_back({toNs(first->startTicks), toNs(last->endTicks), last->lostUpTo - before,
+                       track.id});
     }
   }
   return found;

@@ -41,6 +41,14 @@ TEST(HistogramTest, AValueAtTheUpperEndIsInTheLastBinAndOneAboveIsBeyond) {
   EXPECT_EQ(bins.beyond, 1u);
 }
 
+TEST(HistogramTest, AValueBetweenTwoBinsIsInTheUpperAndOneBelowTheRangeInNone) {
+  // Bins of 1..2: [1,1.25) [1.25,1.5) [1.5,1.75) [1.75,2].
+  const Durations durations = durationsOf({0.5, 1, 1.25, 1.25, 1.5, 1.75, 2, 2.5, 9});
+  const Histogram bins = histogram(durations, 1, 2, 4);
+  EXPECT_THAT(bins.counts, ElementsAre(1, 2, 1, 2));
+  EXPECT_EQ(bins.beyond, 2u);
+}
+
 TEST(HistogramTest, HasNothingWhereThereIsNoRange) {
   EXPECT_THAT(histogram(durationsOf({1, 2}), 3, 3, 2).counts, ElementsAre(0, 0));
 }

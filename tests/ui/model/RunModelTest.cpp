@@ -230,6 +230,33 @@ TEST(RunModel, ShowsLostEventsOnEveryLaneOfTheThreadThatLostThem) {
   EXPECT_THAT(model.gaps(kPhases0, {0, 1e6}), SizeIs(0)) << "it lies later";
 }
 
+TEST(RunModel, JoinsGapsOfAThreadThatLieCloseTogetherAndAddsUpWhatTheyLost) {
+  RunModel model;
+  model.applyUpdate(Feed()
+                        .span(1, EventKind::kStep, 0, 300)
+                        .span(1, EventKind::kGap, 100, 110, 0, 1)
+                        .span(1, EventKind::kGap, 112, 120, 0, 2)
+                        .span(1, EventKind::kGap, 200, 210, 0, 4)
+                        .span(1, EventKind::kGap, 50, 60, 0, 8)  // comes late
+                        .take());
+  const auto lostIn = [&](TimeRange within, double closeNs) {
+    std::vector<std::uint64_t> lost;
+    for (const GapSpan& gap : model.gaps(kPhases0, within, closeNs)) {
+      lost.push_back(gap.lost);
+    }
+    return lost;
+  };
+  EXPECT_THAT(lostIn({0, 300}, 0), ElementsAre(8, 1, 2, 4));
+  EXPECT_THAT(lostIn({0, 300}, 5), ElementsAre(8, 3, 4));
+  EXPECT_THAT(lostIn({0, 300}, 50), ElementsAre(11, 4));
+  EXPECT_THAT(lostIn({0, 300}, 1000), ElementsAre(15));
+  EXPECT_THAT(lostIn({105, 115}, 5), ElementsAre(3)) << "what is not in sight is not counted";
+  EXPECT_THAT(lostIn({105, 111}, 1000), ElementsAre(1));
+  const GapSpan both = model.gaps(kPhases0, {0, 300}, 5)[1];
+  EXPECT_DOUBLE_EQ(both.startNs, 100);
+  EXPECT_DOUBLE_EQ(both.endNs, 120);
+}
+
 TEST(RunModel, KnowsTheBucketsOfEveryStep) {
   RunModel model;
   model.applyUpdate(test::demoRun());

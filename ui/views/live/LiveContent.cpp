@@ -106,9 +106,9 @@ class Figures {
   }
 
   // Of a live run the median of the last minute, of an ended one what `lockstep info` says.
-  [[nodiscard]] std::optional<double> measured(const std::vector<TimedValue>& values,
-                                               const std::optional<double>& whole) const {
-    return content_.live ? analysis::median(valuesWithin(values, content_.window)) : whole;
+  [[nodiscard]] std::optional<double> measured(
+      std::vector<TickedValue> AnalysedCourse::*part, const std::optional<double>& whole) const {
+    return content_.live ? analysis::median(feed_.within(content_.window, part)) : whole;
   }
 
   [[nodiscard]] LiveTile overlap() const {
@@ -120,13 +120,13 @@ class Figures {
             "communication was in flight, in percent: the median over ranks and iterations%1.")
             .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
-      const auto value = measured(feed_.overlapPercent(), analysis()->overlapPercent);
+      const auto value = measured(&AnalysedCourse::overlapPercent, analysis()->overlapPercent);
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
       tile.note =
           value ? QStringLiteral("of the time in flight") : QStringLiteral("nothing was in flight");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      return meanOf(valuesWithin(feed_.overlapPercent(), piece));
+      return meanOf(feed_.within(piece, &AnalysedCourse::overlapPercent));
     });
     return tile;
   }
@@ -140,12 +140,12 @@ class Figures {
                           "why it is there.")
                           .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
-      const auto value = measured(feed_.exposedMs(), analysis()->exposedMs);
+      const auto value = measured(&AnalysedCourse::exposedMs, analysis()->exposedMs);
       tile.value = value ? formatDuration(*value * 1e6) : QStringLiteral("none");
       tile.note = QStringLiteral("a step");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      return meanOf(valuesWithin(feed_.exposedMs(), piece));
+      return meanOf(feed_.within(piece, &AnalysedCourse::exposedMs));
     });
     return tile;
   }
@@ -164,8 +164,9 @@ class Figures {
               : QStringLiteral("nobody was waited for");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
-      const double all = sumOf(valuesWithin(feed_.waits(), piece));
-      return all > 0 ? 100 * sumOf(valuesWithin(feed_.lateWaits(), piece)) / all : kNone;
+      const double all = sumOf(feed_.within(piece, &AnalysedCourse::waitsMs));
+      const double late = sumOf(feed_.within(piece, &AnalysedCourse::lateWaitsMs));
+      return all > 0 ? 100 * late / all : kNone;
     });
     return tile;
   }

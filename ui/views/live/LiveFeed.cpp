@@ -7,26 +7,20 @@
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
-namespace {
 
-void sortByTime(std::vector<TimedValue>& values) {
-  std::sort(values.begin(), values.end(),
-            [](const TimedValue& a, const TimedValue& b) { return a.ns < b.ns; });
-}
-
-std::pair<std::vector<TimedValue>::const_iterator, std::vector<TimedValue>::const_iterator> part(
-    const std::vector<TimedValue>& values, TimeRange within) {
-  const auto before = [](const TimedValue& value, double ns) { return value.ns < ns; };
-  const auto begin = std::lower_bound(values.begin(), values.end(), within.startNs, before);
-  return {begin, std::lower_bound(begin, values.end(), within.endNs, before)};
-}
-
-}  // namespace
-
-std::vector<double> valuesWithin(const std::vector<TimedValue>& values, TimeRange within) {
-  const auto [begin, end] = part(values, within);
+std::vector<double> LiveFeed::within(TimeRange range,
+                                     std::vector<TickedValue> AnalysedCourse::*part) const {
   std::vector<double> found;
-  std::for_each(begin, end, [&](const TimedValue& value) { found.push_back(value.value); });
+  if (analysed_ == nullptr) {
+    return found;
+  }
+  const std::vector<TickedValue>& values = analysed_->course.*part;
+  const auto before = [this](const TickedValue& value, double ns) {
+    return model_->toNs(value.ticks) < ns;
+  };
+  const auto begin = std::lower_bound(values.begin(), values.end(), range.startNs, before);
+  const auto end = std::lower_bound(begin, values.end(), range.endNs, before);
+  std::for_each(begin, end, [&](const TickedValue& value) { found.push_back(value.value); });
   return found;
 }
 
@@ -41,9 +35,8 @@ void LiveFeed::update(std::shared_ptr<const AnalysedRun> analysed) {
   }
   readExperiment();
   takeSteps();
-  if (analysed != nullptr && analysed != analysed_) {
+  if (analysed != nullptr) {
     analysed_ = std::move(analysed);
-    takeAnalysis();
   }
 }
 
@@ -67,38 +60,6 @@ void LiveFeed::takeSteps() {
         rank.steps.push_back(step);
       }
     }
-  }
-}
-
-void LiveFeed::takeAnalysis() {
-  overlap_.clear();
-  exposed_.clear();
-  lateWaits_.clear();
-  waits_.clear();
-  const analysis::RunAnalysis& of = analysed_->analysis;
-  for (const analysis::StepTimes& step : of.steps) {
-    if (step.step >= of.warmUp.firstMeasured && !step.incomplete && step.overlapPercent) {
-      overlap_.push_back({model_->toNs(step.endTicks), *step.overlapPercent});
-      exposed_.push_back({model_->toNs(step.endTicks), step.exposedMs});
-    }
-  }
-  for (const analysis::CollectiveTimes& collective : of.collectives) {
-    if (!collective.lastRank || collective.step < of.warmUp.firstMeasured) {
-      continue;
-    }
-    double waitedMs = 0;
-    std::uint64_t endTicks = 0;
-    for (const analysis::Arrival& arrival : collective.arrivals) {
-      waitedMs += arrival.waitingMs;
-      endTicks = std::max(endTicks, arrival.endTicks);
-    }
-    waits_.push_back({model_->toNs(endTicks), waitedMs});
-    if (collective.lastRank == of.lateRank) {
-      lateWaits_.push_back({model_->toNs(endTicks), waitedMs});
-    }
-  }
-  for (auto* values : {&overlap_, &exposed_, &lateWaits_, &waits_}) {
-    sortByTime(*values);
   }
 }
 

@@ -12,14 +12,8 @@
 
 namespace lockstep::ui {
 
-/// A value and when it was had.
-struct TimedValue {
-  double ns = 0;
-  double value = 0;
-};
-
 /// What the live view remembers of a run from one look to the next, so that each costs only what
-/// is new: the ends of all iterations, and the values of the latest analysis by time. [ui-thread]
+/// is new: the ends of all iterations, and the latest analysis. [ui-thread]
 class LiveFeed {
  public:
   /// The iterations of one rank, by time.
@@ -40,12 +34,9 @@ class LiveFeed {
   [[nodiscard]] std::optional<double> samplesAStep() const { return samplesAStep_; }
   [[nodiscard]] const std::shared_ptr<const AnalysedRun>& analysed() const { return analysed_; }
 
-  // By time, over all ranks.
-  [[nodiscard]] const std::vector<TimedValue>& overlapPercent() const { return overlap_; }
-  [[nodiscard]] const std::vector<TimedValue>& exposedMs() const { return exposed_; }
-  /// What was waited for the rank that is waited for most, and for any rank.
-  [[nodiscard]] const std::vector<TimedValue>& lateWaits() const { return lateWaits_; }
-  [[nodiscard]] const std::vector<TimedValue>& waits() const { return waits_; }
+  /// The values of one part of the analysis' course over a stretch of time; none without one.
+  [[nodiscard]] std::vector<double> within(TimeRange range,
+                                           std::vector<TickedValue> AnalysedCourse::*part) const;
 
   /// Iterations a second of the slowest rank over a stretch of time; nothing before any rank has
   /// ended one.
@@ -55,21 +46,13 @@ class LiveFeed {
 
  private:
   void takeSteps();
-  void takeAnalysis();
   void readExperiment();
 
   const RunModel* model_ = nullptr;
   std::vector<Rank> ranks_;
   std::shared_ptr<const AnalysedRun> analysed_;
-  std::vector<TimedValue> overlap_;
-  std::vector<TimedValue> exposed_;
-  std::vector<TimedValue> lateWaits_;
-  std::vector<TimedValue> waits_;
   std::string experiment_;  // that samplesAStep_ was read from
   std::optional<double> samplesAStep_;
 };
-
-/// Returns the values within a stretch of time.
-std::vector<double> valuesWithin(const std::vector<TimedValue>& values, TimeRange within);
 
 }  // namespace lockstep::ui

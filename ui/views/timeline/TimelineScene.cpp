@@ -257,7 +257,7 @@ void TimelineScene::drawGaps(DisplayList& list, const TimelineLayout::LaneBox& l
   };
   const TimeRange visible{axis_.startNs(), axis_.endNs()};
   std::vector<Stretch> stretches;
-  for (const GapSpan& gap : model_.gaps(lane.lane, visible)) {
+  for (const GapSpan& gap : model_.gaps(lane.lane, visible, axis_.nsPerPixel())) {
     const double left = std::max(axis_.toX(gap.startNs), axis_.left() - kOutside);
     const double right = std::max(std::min(axis_.toX(gap.endNs), axis_.right() + kOutside),
                                   left + kFoldPixels);

@@ -185,6 +185,7 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   run->data.clock = *update.clock;
   run->data.spans = update.spans;
   run->analysis = analysis::analyse(run->data);
+  run->course = courseOf(run->analysis);
   const LiveContent content = look(model, run);
   EXPECT_EQ(content.tile(LiveFigure::kLateRank).value, QStringLiteral("rank 1"));
   EXPECT_TRUE(content.tile(LiveFigure::kOverlap).value.endsWith(QStringLiteral(" %")));

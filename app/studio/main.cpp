@@ -9,6 +9,7 @@
 #include "app/studio/Options.h"
 #include "app/studio/Pictures.h"
 #include "engine/base/ExitCodes.h"
+#include "engine/base/Priority.h"
 #include "engine/trace/RunFile.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/MainWindow.h"
@@ -89,6 +90,9 @@ int main(int argc, char** argv) {
                  "lockstep-studio: there is no display (DISPLAY and WAYLAND_DISPLAY are not set); "
                  "--picture draws without one\n");
     return static_cast<int>(lockstep::base::ExitCode::kEnvironment);
+  }
+  if (!pictures) {
+    lockstep::base::stepProgramBehind();
   }
   prepareGl();
   if (!pictures && qEnvironmentVariableIsEmpty("QT_SCALE_FACTOR")) {

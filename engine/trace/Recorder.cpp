@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/base/Priority.h"
 #include "engine/base/Thread.h"
 #include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"
@@ -125,6 +126,7 @@ class RecorderThread final : public Recorder {
  private:
   void run() {
     base::nameThisThread("recorder");
+    base::stepBehind();  // the rings hold seconds; a rank that waits for a processor loses them
     firstReading_ = base::readClock();
     lastCommitNs_ = lastCountersNs_ = firstReading_.ns;
     nextClockNs_ = firstReading_.ns + kFirstClockNs;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/base/Priority.h"
+
 extern char** environ;
 
 namespace lockstep::ui {
@@ -55,8 +57,11 @@ base::Result<DetachedProcess> DetachedProcess::start(const QString& program,
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  const int failure = posix_spawn(&pid, words.front().c_str(), &files, &attributes, argv.data(),
-                                  environ);
+  int failure = 0;
+  // What trains is not put behind others for being started by what watches.
+  base::inFront([&] {
+    failure = posix_spawn(&pid, words.front().c_str(), &files, &attributes, argv.data(), environ);
+  });
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (failure != 0) {

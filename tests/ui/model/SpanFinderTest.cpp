@@ -49,6 +49,24 @@ TEST(SpanQuery, AWordInQuotesMayHoldBlanks) {
   EXPECT_FALSE(matches("\"copy out\"", spanOf(EventKind::kWait, 0, 1)));
 }
 
+TEST(SpanQuery, ANameIsTakenWhole) {
+  const Span wait = spanOf(EventKind::kWait, 0, 1);
+  EXPECT_TRUE(matches("name:wait", wait));
+  EXPECT_FALSE(matches("name:wai", wait));
+  EXPECT_TRUE(matches("name:\"copy out\"", spanOf(EventKind::kCopyOut, 0, 1)));
+  EXPECT_TRUE(matches("name:forward name:wait", wait)) << "one of several";
+}
+
+TEST(SpanQuery, ABucketMayBeNone) {
+  EXPECT_TRUE(matches("bucket:none", spanOf(EventKind::kForward, 0)));
+  EXPECT_FALSE(matches("bucket:none", spanOf(EventKind::kWait, 0, 1)));
+}
+
+TEST(SpanQuery, IsMadeForTheLikesOfASpan) {
+  EXPECT_EQ(queryFor(spanOf(EventKind::kCopyOut, 0, 1)), "name:\"copy out\" bucket:1");
+  EXPECT_EQ(queryFor(spanOf(EventKind::kForward, 0)), "name:forward");
+}
+
 TEST(SpanQuery, SaysWhatItDoesNotUnderstand) {
   EXPECT_TRUE(SpanQuery("  ").empty());
   EXPECT_FALSE(SpanQuery("  ").valid());

@@ -103,6 +103,20 @@ int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const 
   return ready;
 }
 
+buckets::BucketCaps capsOf(const experiment::DdpConfig& config) {
+  const auto bytes = [](double mebibytes, std::uint64_t otherwise) {
+    const auto cap = buckets::capBytes(mebibytes);
+    return cap.ok() ? cap.value() : otherwise;
+  };
+  buckets::BucketCaps caps;
+  caps.firstBytes = bytes(config.firstBucketMb, caps.firstBytes);
+  caps.capBytes = bytes(config.bucketCapMb, caps.capBytes);
+  for (const double mebibytes : config.bucketCapMbList) {
+    caps.list.push_back(bytes(mebibytes, caps.capBytes));
+  }
+  return caps;
+}
+
 std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   const trace::BucketsMessage* layout = model_.layoutAt(step);
   if (layout == nullptr) {
@@ -128,15 +142,7 @@ std::shared_ptr<const BucketStory> BucketStories::preview(bool rebuilt) {
     return nullptr;
   }
   analysis::BucketSettings settings;
-  const auto bytes = [](double mebibytes, std::uint64_t otherwise) {
-    const auto cap = buckets::capBytes(mebibytes);
-    return cap.ok() ? cap.value() : otherwise;
-  };
-  settings.caps.firstBytes = bytes(config_->firstBucketMb, settings.caps.firstBytes);
-  settings.caps.capBytes = bytes(config_->bucketCapMb, settings.caps.capBytes);
-  for (const double mebibytes : config_->bucketCapMbList) {
-    settings.caps.list.push_back(bytes(mebibytes, settings.caps.capBytes));
-  }
+  settings.caps = capsOf(*config_);
   if (const auto rule = buckets::bucketRule(config_->bucketRule); rule.ok()) {
     settings.rule = rule.value();
   }

@@ -52,6 +52,9 @@ struct BucketStory {
   [[nodiscard]] int readyRanks(std::uint32_t parameter, std::uint64_t ticks) const;
 };
 
+/// The caps of an experiment in bytes. [any-thread]
+buckets::BucketCaps capsOf(const experiment::DdpConfig& config);
+
 /// Makes the stories of one run. [ui-thread]
 class BucketStories {
  public:

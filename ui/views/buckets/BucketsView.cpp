@@ -15,6 +15,7 @@
 #include "ui/views/buckets/BucketsSentence.h"
 #include "ui/views/buckets/BucketsTable.h"
 #include "ui/views/buckets/BucketsToolbar.h"
+#include "ui/views/buckets/WhatIfPanel.h"
 
 namespace lockstep::ui {
 namespace {
@@ -84,6 +85,7 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
     controller_.selectParameter(static_cast<std::uint32_t>(parameter), rank);
   });
   makeActions();
+  makeWhatIf();
   refresh();
 }
 
@@ -102,7 +104,9 @@ void BucketsView::setRun(const OpenRun& run) {
   playTimer_->stop();
   model_ = run.model;
   state_ = run.state;
+  whatIf_->setRun(nullptr, nullptr);
   stories_ = model_ == nullptr ? nullptr : std::make_unique<BucketStories>(*model_);
+  whatIf_->setRun(model_, stories_.get());
   controller_.setRun(model_, state_);
   takeStory(nullptr);
   typical_.reset();
@@ -125,6 +129,7 @@ void BucketsView::setRun(const OpenRun& run) {
 
 void BucketsView::setTheme(Theme theme) {
   theme_ = theme;
+  whatIf_->setTheme(theme);
   canvas_->repaintSoon();
 }
 
@@ -195,6 +200,7 @@ void BucketsView::refresh() {
 void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
   controller_.setStory(story);
   table_->setStory(story);
+  whatIf_->setStory(story);
   const bool preview = story != nullptr && story->preview;
   banner_->setVisible(preview);
   if (preview) {

@@ -23,6 +23,7 @@ namespace lockstep::ui {
 class BucketsTable;
 class BucketsToolbar;
 class EmptyState;
+class WhatIfPanel;
 
 /// The stage "Buckets": which parameters share a bucket before and after the rebuild, in which
 /// order their gradients became ready on each rank, what each bucket waited for, and a replay of
@@ -73,6 +74,7 @@ class BucketsView : public RunView, private CanvasClient {
   void wheelTurned(const WheelInput& input) override;
 
   void makeActions();
+  void makeWhatIf();
   QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
                       const std::function<void()>& act);
   void refreshSoon();
@@ -104,6 +106,7 @@ class BucketsView : public RunView, private CanvasClient {
   QSplitter* splitter_ = nullptr;
   Canvas* canvas_ = nullptr;
   BucketsTable* table_ = nullptr;
+  WhatIfPanel* whatIf_ = nullptr;
 
   QTimer* refreshTimer_ = nullptr;
   QTimer* playTimer_ = nullptr;

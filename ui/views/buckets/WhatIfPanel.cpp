@@ -1,0 +1,296 @@
+#include "ui/views/buckets/WhatIfPanel.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QScrollArea>
+#include <QSignalBlocker>
+#include <QSlider>
+#include <QTableView>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/PainterBackend.h"
+#include "ui/panels/TableText.h"
+#include "ui/views/buckets/WhatIfScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kSliderSteps = 400;
+constexpr std::size_t kStepsMeasured = 16;
+constexpr int kRowsInSight = 4;  // with the titles
+
+// Some iterations of the run with these buckets, evenly over it.
+std::vector<std::uint32_t> stepsToMeasure(const RunModel& model, const BucketStory& story) {
+  std::vector<std::uint32_t> steps;
+  for (const StepSpan& step : model.steps(0, model.extent())) {
+    const trace::BucketsMessage* layout = model.layoutAt(step.step);
+    if (layout != nullptr && layout->layout == story.layout.layout && step.step != story.step) {
+      steps.push_back(step.step);
+    }
+  }
+  if (steps.size() > kStepsMeasured) {
+    std::vector<std::uint32_t> few;
+    for (std::size_t i = 0; i < kStepsMeasured; ++i) {
+      few.push_back(steps[(2 * i + 1) * steps.size() / (2 * kStepsMeasured)]);
+    }
+    return few;
+  }
+  return steps;
+}
+
+QString tableOf(const QStringList& titles, const std::vector<QStringList>& rows) {
+  QString html = QStringLiteral("<table cellpadding='2'><tr>");
+  for (qsizetype i = 0; i < titles.size(); ++i) {
+    html += QStringLiteral("<td align='right' style='padding-left:14px'>%1</td>")
+                .arg(titles[i].toHtmlEscaped());
+  }
+  html += QStringLiteral("</tr>");
+  for (const QStringList& row : rows) {
+    html += QStringLiteral("<tr>");
+    for (qsizetype i = 0; i < row.size(); ++i) {
+      html += QStringLiteral("<td align='%1' style='padding-left:14px'><b>%2</b></td>")
+                  .arg(i == 0 ? QStringLiteral("left") : QStringLiteral("right"),
+                       row[i].toHtmlEscaped());
+    }
+    html += QStringLiteral("</tr>");
+  }
+  return html + QStringLiteral("</table>");
+}
+
+}  // namespace
+
+class WhatIfPanel::Strips : public QWidget {
+ public:
+  void show(std::shared_ptr<const WhatIf> told) {
+    told_ = std::move(told);
+    setFixedHeight(told_ == nullptr ? 0 : static_cast<int>(std::ceil(whatIfHeight(*told_))));
+    setAccessibleDescription(told_ == nullptr ? QString() : spokenSummary(*told_));
+    update();
+  }
+  void show(Theme theme) {
+    theme_ = theme;
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    if (told_ != nullptr) {
+      QPainter painter(this);
+      DisplayList list;
+      drawWhatIf(list, QRectF(rect()), *told_, Palette::of(theme_));
+      paint(list, painter);
+    }
+  }
+
+ private:
+  std::shared_ptr<const WhatIf> told_;
+  Theme theme_ = Theme::kLight;
+};
+
+WhatIfPanel::WhatIfPanel(QWidget* parent)
+    : QWidget(parent),
+      slider_(new QSlider(Qt::Horizontal)),
+      cap_(new QLabel),
+      outcomes_(new QLabel),
+      assumptions_(new QLabel),
+      strips_(new Strips),
+      rows_(new WhatIfTable(this)),
+      table_(new QTableView),
+      timer_(new QTimer(this)) {
+  slider_->setObjectName(QStringLiteral("whatIfCap"));
+  slider_->setRange(0, kSliderSteps);
+  slider_->setPageStep(kSliderSteps / 20);
+  slider_->setAccessibleName(tr("Bucket cap to forecast"));
+  slider_->setToolTip(tr("Drag to another bucket cap; nothing is run"));
+  strips_->setAccessibleName(tr("Buckets as measured and as forecast"));
+  cap_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000.00 MB")));
+  assumptions_->setWordWrap(true);
+  assumptions_->setContentsMargins(8, 2, 8, 4);
+  assumptions_->setObjectName(QStringLiteral("whatIfAssumptions"));
+  outcomes_->setObjectName(QStringLiteral("whatIfOutcomes"));
+  outcomes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  table_->setModel(rows_);
+  table_->setAccessibleName(tr("Buckets of the forecast"));
+  prepareTable(*table_);
+  outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
+  auto* reset = new QToolButton;
+  reset->setText(tr("Cap of the run"));
+  reset->setToolTip(tr("Back to the cap that the run had"));
+  auto* close = new QToolButton;
+  close->setText(QStringLiteral("✕"));
+  close->setAccessibleName(tr("Close the what-if"));
+  close->setToolTip(tr("Close the what-if"));
+  for (QToolButton* button : {reset, close}) {
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::NoFocus);
+  }
+  auto* head = new QHBoxLayout;
+  head->setContentsMargins(8, 4, 4, 2);
+  head->addWidget(new QLabel(tr("What if bucket_cap_mb were")));
+  head->addWidget(slider_, 1);
+  head->addWidget(cap_);
+  head->addWidget(reset);
+  head->addWidget(close);
+  // In a low window the slider stays, and the rest is scrolled.
+  auto* body = new QWidget;
+  auto* area = new QScrollArea;
+  area->setFrameShape(QFrame::NoFrame);
+  area->setWidgetResizable(true);
+  area->setWidget(body);
+  auto* outer = new QVBoxLayout(this);
+  outer->setContentsMargins(0, 0, 0, 0);
+  outer->setSpacing(2);
+  outer->addLayout(head);
+  outer->addWidget(area, 1);
+  auto* box = new QVBoxLayout(body);
+  box->setContentsMargins(0, 0, 0, 0);
+  box->setSpacing(2);
+  box->addWidget(outcomes_);
+  box->addWidget(strips_);
+  box->addWidget(assumptions_);
+  box->addWidget(table_, 1);
+  timer_->setSingleShot(true);
+  connect(timer_, &QTimer::timeout, this, &WhatIfPanel::sampleOne);
+  connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);
+  connect(slider_, &QSlider::valueChanged, this, [this] {
+    capChosen_ = true;
+    compute();
+  });
+  connect(reset, &QToolButton::clicked, this, [this] {
+    capChosen_ = false;
+    begin();
+  });
+}
+
+WhatIfPanel::~WhatIfPanel() = default;
+
+void WhatIfPanel::setRun(const RunModel* model, BucketStories* stories) {
+  timer_->stop();
+  model_ = model;
+  stories_ = stories;
+  story_ = nullptr;
+  samples_.clear();
+  steps_.clear();
+  stepsThen_ = 0;
+  capChosen_ = false;
+}
+
+void WhatIfPanel::setStory(std::shared_ptr<const BucketStory> story) {
+  const bool otherBuckets =
+      story == nullptr || story_ == nullptr || story->layout.layout != story_->layout.layout;
+  if (otherBuckets) {
+    samples_.clear();
+    stepsThen_ = 0;
+  }
+  story_ = std::move(story);
+  begin();
+}
+
+void WhatIfPanel::setTheme(Theme theme) {
+  strips_->show(theme);
+}
+
+void WhatIfPanel::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  begin();
+}
+
+void WhatIfPanel::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  timer_->stop();
+}
+
+// Takes the limits of the slider from the story, and asks for measurements where the run has grown
+// by half since the last.
+void WhatIfPanel::begin() {
+  if (!isVisible() || story_ == nullptr || model_ == nullptr || stories_ == nullptr) {
+    return;
+  }
+  leastCap_ = story_->bytes();
+  for (const auto& parameter : story_->parameters) {
+    leastCap_ = std::min(leastCap_, static_cast<std::uint64_t>(parameter.bytes));
+  }
+  leastCap_ = std::max<std::uint64_t>(leastCap_, 1);
+  mostCap_ = std::max(story_->bytes(), 2 * leastCap_);
+  if (const auto own = ownCap(*story_); own && !capChosen_) {
+    setCap(*own);
+  }
+  const std::size_t count = model_->stepCount(0);
+  if (stepsThen_ == 0 || 2 * count >= 3 * stepsThen_) {
+    stepsThen_ = count;
+    samples_.clear();
+    steps_ = stepsToMeasure(*model_, *story_);
+    timer_->start(0);
+  }
+  compute();
+}
+
+void WhatIfPanel::sampleOne() {
+  if (!isVisible() || stories_ == nullptr || story_ == nullptr) {
+    return;
+  }
+  if (!steps_.empty()) {
+    const auto story = stories_->ofStep(steps_.back());
+    steps_.pop_back();
+    const auto step = story == nullptr ? std::nullopt : measuredStep(*story);
+    if (step) {
+      const auto more = analysis::costSamples(*step);
+      samples_.insert(samples_.end(), more.begin(), more.end());
+    }
+  }
+  if (steps_.empty()) {
+    compute();
+  } else {
+    timer_->start(0);
+  }
+}
+
+// The slider's ends are the smallest parameter and all of them; between, each step is a factor.
+std::uint64_t WhatIfPanel::capOfSlider() const {
+  const auto own = story_ == nullptr ? std::nullopt : ownCap(*story_);
+  if (own && !capChosen_) {
+    return *own;
+  }
+  const double part = static_cast<double>(slider_->value()) / kSliderSteps;
+  const double ratio = static_cast<double>(mostCap_) / static_cast<double>(leastCap_);
+  return static_cast<std::uint64_t>(
+      std::llround(static_cast<double>(leastCap_) * std::pow(ratio, part)));
+}
+
+void WhatIfPanel::setCap(std::uint64_t bytes) {
+  const double ratio = static_cast<double>(mostCap_) / static_cast<double>(leastCap_);
+  const double part =
+      std::log(static_cast<double>(bytes) / static_cast<double>(leastCap_)) / std::log(ratio);
+  const QSignalBlocker quiet(slider_);
+  slider_->setValue(static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kSliderSteps)));
+}
+
+void WhatIfPanel::compute() {
+  if (!isVisible() || story_ == nullptr) {
+    return;
+  }
+  cap_->setText(capText(capOfSlider()));
+  auto samples = samples_;
+  if (const auto step = measuredStep(*story_)) {
+    const auto own = analysis::costSamples(*step);
+    samples.insert(samples.end(), own.begin(), own.end());
+  }
+  told_ = std::make_shared<const WhatIf>(whatIf(*story_, samples, capOfSlider()));
+  const bool known = told_->known();
+  outcomes_->setText(known ? tableOf(outcomeTitles(), outcomeRows(*told_)) : QString());
+  outcomes_->setVisible(known);
+  assumptions_->setText(assumptions(*told_));
+  slider_->setEnabled(known);
+  table_->setVisible(known);
+  strips_->show(told_);
+  rows_->setForecast(told_);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,104 @@
+#include "ui/views/buckets/WhatIfScene.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/canvas/TimeAxis.h"
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr double kLabel = 168;
+constexpr double kRow = 15;
+constexpr double kGap = 8;
+constexpr double kAxis = 20;
+constexpr double kRightMargin = 12;
+constexpr std::size_t kMostRows = 3;
+
+std::size_t rowsOf(const WhatIf& told) {
+  return std::clamp(told.habits.atOnce, std::size_t{1}, kMostRows);
+}
+
+double stripHeight(const WhatIf& told) {
+  return static_cast<double>(rowsOf(told)) * kRow;
+}
+
+void drawStrip(DisplayList& list, const QRectF& strip, const TimeAxis& axis, const WhatIf& told,
+               const analysis::CapOutcome& outcome, const QString& title, const Palette& palette) {
+  list.text(QRectF(strip.left() + 8, strip.top(), kLabel - 12, strip.height()), title, palette.text,
+            FontRole::kSmall);
+  list.fill(QRectF(axis.left(), strip.top() - 1, axis.width(), strip.height() + 2), palette.lane);
+  for (std::size_t b = 0; b < outcome.buckets.size(); ++b) {
+    const analysis::BucketMoments& bucket = outcome.buckets[b];
+    const double y = strip.top() + static_cast<double>(b % rowsOf(told)) * kRow;
+    const double launched = axis.toX(told.atNs(bucket.launchedTicks));
+    const double began = axis.toX(told.atNs(bucket.beganTicks));
+    const double ended = axis.toX(told.atNs(bucket.endedTicks));
+    const QColor own = palette.bucket(static_cast<int>(b));
+    if (began > launched) {
+      list.fill(QRectF(launched, y + 5, began - launched, kRow - 11),
+                mixed(own, palette.background, 0.4));
+    }
+    const QRectF bar(began, y + 1, std::max(ended - began, 1.5), kRow - 2);
+    list.fill(bar, own, bar.width() > 6 ? 2 : 0);
+    const QString text = QStringLiteral("b%1").arg(b);
+    if (bar.width() > textWidth(text, FontRole::kSmall) + 4) {
+      list.text(bar, text, Palette::textOn(own), FontRole::kSmall,
+                Qt::AlignHCenter | Qt::AlignVCenter);
+    }
+  }
+  // Behind this line nothing is left to hide behind.
+  const double last = std::round(axis.toX(told.atNs(outcome.lastGradientTicks)));
+  list.fill(QRectF(last, strip.top() - 2, 2, strip.height() + 4), palette.accent);
+}
+
+}  // namespace
+
+double whatIfHeight(const WhatIf& told) {
+  return told.known() ? 2 * stripHeight(told) + 3 * kGap + kAxis : 0;
+}
+
+void drawWhatIf(DisplayList& list, const QRectF& area, const WhatIf& told, const Palette& palette) {
+  list.fill(area, palette.background);
+  if (!told.known()) {
+    return;
+  }
+  double first = told.atNs(told.measured.lastGradientTicks);
+  double last = first;
+  for (const analysis::CapOutcome* outcome : {&told.measured, &told.wanted}) {
+    for (const analysis::BucketMoments& bucket : outcome->buckets) {
+      first = std::min(first, told.atNs(bucket.launchedTicks));
+      last = std::max(last, told.atNs(bucket.endedTicks));
+    }
+  }
+  const double margin = std::max(last - first, 1.0) * 0.02;
+  const TimeAxis axis(first - margin, last + margin, area.left() + kLabel,
+                      std::max(area.width() - kLabel - kRightMargin, 1.0));
+  const double high = stripHeight(told);
+  const double bottom = area.top() + 2 * high + 3 * kGap;
+  for (const TimeAxis::Tick& tick : axis.ticks()) {
+    if (tick.major) {
+      list.fill(QRectF(std::round(tick.x), area.top(), 1, bottom - area.top()), palette.grid);
+    }
+  }
+  drawStrip(list, QRectF(area.left(), area.top() + kGap, area.width(), high), axis, told,
+            told.measured, QStringLiteral("Measured, cap ") + capText(told.ownCapBytes), palette);
+  drawStrip(list, QRectF(area.left(), area.top() + 2 * kGap + high, area.width(), high), axis, told,
+            told.wanted, QStringLiteral("Forecast, cap ") + capText(told.capBytes), palette);
+  const double step = axis.labelStepNs();
+  for (const TimeAxis::Tick& tick : axis.ticks()) {
+    if (tick.major) {
+      const QString text = formatTime(tick.ns, step, last);
+      const double width = textWidth(text, FontRole::kSmall) + 2;
+      const double left = std::min(tick.x - width / 2, area.right() - width);
+      list.text(QRectF(left, bottom, width, kAxis), text, palette.textMuted, FontRole::kSmall,
+                Qt::AlignHCenter | Qt::AlignVCenter);
+    }
+  }
+  list.text(QRectF(area.left() + 8, bottom, kLabel - 12, kAxis),
+            QStringLiteral("▍ last gradient ready"), palette.accent, FontRole::kSmall);
+}
+
+}  // namespace lockstep::ui

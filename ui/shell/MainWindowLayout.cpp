@@ -94,12 +94,13 @@ void MainWindow::buildDocks() {
   runsDock_->raise();
   inspectorDock_ = addDock("inspectorDock", tr("Inspector"), inspector_, Qt::RightDockWidgetArea);
   logDock_ = addDock("logDock", tr("Log"), log_, Qt::BottomDockWidgetArea);
+  // Each at once: side by side they would make the window wider than a small screen.
   problemsDock_ = addDock("problemsDock", tr("Problems"), problems_, Qt::BottomDockWidgetArea);
+  tabifyDockWidget(logDock_, problemsDock_);
   statisticsDock_ =
       addDock("statisticsDock", tr("Statistics"), statistics_, Qt::BottomDockWidgetArea);
-  eventsDock_ = addDock("eventsDock", tr("Events"), events_, Qt::BottomDockWidgetArea);
-  tabifyDockWidget(logDock_, problemsDock_);
   tabifyDockWidget(problemsDock_, statisticsDock_);
+  eventsDock_ = addDock("eventsDock", tr("Events"), events_, Qt::BottomDockWidgetArea);
   tabifyDockWidget(statisticsDock_, eventsDock_);
   logDock_->raise();
 }

@@ -4,8 +4,8 @@
 
 #include <iterator>
 
+#include "engine/analysis/SpanMeaning.h"
 #include "engine/export/JsonText.h"
-#include "engine/export/SpanMeaning.h"
 
 namespace lockstep::exports {
 namespace {
@@ -70,6 +70,15 @@ Sides sidesOf(Operation operation, std::uint64_t ranks) {
       return {ranks, 1};
     default:
       return {1, 1};
+  }
+}
+
+/// The name that c10d's logs and Kineto's traces give an operation: "allreduce", "all_gather".
+std::string_view collectiveName(Operation operation) {
+  switch (operation) {
+    case Operation::kAllgather: return "all_gather";
+    case Operation::kAlltoall: return "all_to_all";
+    default: return trace::name(operation);
   }
 }
 
@@ -207,14 +216,14 @@ void SpanArguments::appendArguments(std::string& out, const SpanRow& span) const
   }
   if (span.kind == EventKind::kCollective) {
     appendCollective(out, span);
-  } else if (namesCollective(span.kind)) {
+  } else if (analysis::namesCollective(span.kind)) {
     startMember(out, "Collective name");
     appendQuoted(out, collectiveName(trace::operationOf(span.detail)));
     startMember(out, "Process Group Name");
     appendQuoted(out, groupName(trace::groupOf(span.detail)));
     member(out, "Seq", static_cast<std::uint64_t>(trace::collectiveSequence(span.value)));
   }
-  if (const auto parameter = parameterOf(span)) {
+  if (const auto parameter = analysis::parameterOf(span.kind, span.detail, span.value)) {
     if (*parameter < parameters_.size()) {
       startMember(out, "parameter");
       out += parameters_[*parameter];
@@ -222,7 +231,7 @@ void SpanArguments::appendArguments(std::string& out, const SpanRow& span) const
       member(out, "parameter number", *parameter);
     }
   }
-  if (const auto bytes = bytesOf(span, survey_.parameters)) {
+  if (const auto bytes = analysis::bytesOf(span.kind, span.value, survey_.parameters)) {
     member(out, "bytes", *bytes);
   }
   switch (span.kind) {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/Durations.h"
-#include "engine/export/SpanMeaning.h"
+#include "engine/analysis/SpanMeaning.h"
 #include "engine/export/TableWriters.h"
 
 // The tables that are made of spans, row by row.
@@ -24,7 +24,7 @@ std::unordered_map<std::int32_t, const trace::TrackInfo*> tracksById(const Surve
 
 /// What a span is beside its kind: an operation, a stage of the start-up, a fault.
 std::string_view whatOf(const SpanRow& span) {
-  if (namesCollective(span.kind)) {
+  if (analysis::namesCollective(span.kind)) {
     return trace::name(trace::operationOf(span.detail));
   }
   switch (span.kind) {
@@ -48,18 +48,18 @@ void writeEvent(const TableSource& source, const SpanRow& span, const trace::Tra
     csv.number(span.step);
   }
   csv.bucket(span.bucket);
-  if (namesCollective(span.kind)) {
+  if (analysis::namesCollective(span.kind)) {
     csv.number(static_cast<int>(trace::groupOf(span.detail)))
         .number(trace::collectiveSequence(span.value));
   } else {
     csv.nothing().nothing();
   }
-  if (const auto bytes = bytesOf(span, survey.parameters)) {
+  if (const auto bytes = analysis::bytesOf(span.kind, span.value, survey.parameters)) {
     csv.number(*bytes);
   } else {
     csv.nothing();
   }
-  const auto parameter = parameterOf(span);
+  const auto parameter = analysis::parameterOf(span.kind, span.detail, span.value);
   if (parameter && *parameter < survey.parameters.size()) {
     csv.text(survey.parameters[*parameter].name);
   } else {

@@ -3,6 +3,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "engine/analysis/SpanMeaning.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanNames.h"
 
@@ -10,39 +11,10 @@ namespace lockstep::ui {
 
 using trace::EventKind;
 
-bool isCollective(EventKind kind) {
-  return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
-         kind == EventKind::kChecked || kind == EventKind::kShaped;
-}
+bool isCollective(EventKind kind) { return analysis::namesCollective(kind); }
 
 std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
-  switch (span.kind) {
-    case EventKind::kCollective:
-    case EventKind::kCollectiveQueued:
-    case EventKind::kChecked:
-    case EventKind::kShaped: return trace::collectiveBytes(span.value);
-    case EventKind::kBucketReady:
-    case EventKind::kBucketLaunched:
-    case EventKind::kBucketOptimizer:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-    case EventKind::kCopyOut:
-    case EventKind::kFingerprint:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode: return span.value;
-    case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyIn:
-      return span.value < parameters.size()
-                 ? static_cast<std::uint64_t>(parameters[span.value].bytes)
-                 : 0;
-    default: return 0;
-  }
+  return analysis::bytesOf(span.kind, span.value, parameters).value_or(0);
 }
 
 namespace {

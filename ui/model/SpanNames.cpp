@@ -1,5 +1,6 @@
 #include "ui/model/SpanNames.h"
 
+#include "engine/analysis/SpanMeaning.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 
@@ -56,19 +57,7 @@ QString rankList(const std::vector<int>& ranks) {
 }
 
 std::optional<std::uint64_t> parameterOf(const Span& span) {
-  switch (span.kind) {
-    case EventKind::kGradientReady:
-    case EventKind::kMarkedUnused:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyIn: return span.value;
-    case EventKind::kFault:
-      switch (static_cast<FaultKind>(span.detail)) {
-        case FaultKind::kFlipBit: return span.value >> 8;
-        case FaultKind::kNan: return span.value;
-        default: return std::nullopt;
-      }
-    default: return std::nullopt;
-  }
+  return analysis::parameterOf(span.kind, span.detail, span.value);
 }
 
 QString parameterName(const ParameterTable& parameters, std::uint64_t index) {

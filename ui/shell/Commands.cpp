@@ -43,8 +43,9 @@ Commands::Commands(QWidget* parent, const Stages& stages)
     : open(make(parent, "open", tr("&Open a run…"), {QKeySequence::Open})),
       reopen(make(parent, "reopen", tr("Open the &last run again"),
                   {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)})),
-      exportPicture(make(parent, "exportPicture", tr("&Export picture…"),
-                         {QKeySequence(Qt::CTRL | Qt::Key_E)})),
+      exportRun(make(parent, "exportRun", tr("&Export…"), {QKeySequence(Qt::CTRL | Qt::Key_E)})),
+      exportPicture(make(parent, "exportPicture", tr("Export &picture…"),
+                         {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E)})),
       quit(make(parent, "quit", tr("&Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)})),
       run(make(parent, "run", tr("&Run"), {QKeySequence(Qt::Key_F5)})),
       stop(make(parent, "stop", tr("&Stop"), {QKeySequence(Qt::SHIFT | Qt::Key_F5)})),
@@ -100,6 +101,8 @@ Commands::Commands(QWidget* parent, const Stages& stages)
   fit->setIconText(tr("Fit"));
   open->setIcon(icon(Glyph::kOpen));
   exportPicture->setIcon(icon(Glyph::kPicture));
+  // What is shown and what was recorded are there together.
+  QObject::connect(exportPicture, &QAction::enabledChanged, exportRun, &QAction::setEnabled);
   quit->setMenuRole(QAction::QuitRole);
 
   const auto theme = [&](const QString& text, ThemeChoice choice) {
@@ -135,7 +138,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* recent = file->addMenu(tr("Recent &runs"));
   file->addAction(reopen);
   file->addSeparator();
-  file->addAction(exportPicture);
+  file->addActions({exportRun, exportPicture});
   file->addSeparator();
   file->addAction(quit);
 
@@ -182,7 +185,7 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(layouts->actions());
   look.append({resetLayout, fit, undo, redo, copyJson});
   std::vector<KeySheet::Group> all{{tr("Runs"), {run, stop, repeat}},
-                                   {tr("Files"), {open, reopen, exportPicture, quit}},
+                                   {tr("Files"), {open, reopen, exportRun, exportPicture, quit}},
                                    {tr("View"), look},
                                    {tr("Help"), {palette, keys, changeKeys, about}}};
   all.insert(all.end(), ofViews.begin(), ofViews.end());

@@ -22,6 +22,7 @@ struct Commands {
 
   QAction* open;
   QAction* reopen;
+  QAction* exportRun;
   QAction* exportPicture;
   QAction* quit;
 

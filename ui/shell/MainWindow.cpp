@@ -15,6 +15,7 @@
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
 #include "ui/panels/setup/SetupPanel.h"
+#include "ui/shell/ExportController.h"
 #include "ui/shell/KeyBindings.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
@@ -68,6 +69,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wirePanels();
   wireLook();
   wireViews();
+  buildExport();
   wireTables();
   applyTheme();
   restoreWindow();
@@ -77,6 +79,22 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   refreshIteration();
   stages_->setCurrent(QStringLiteral("timeline"));
   showPage(Page::kStart);
+}
+
+void MainWindow::buildExport() {
+  export_ = new ExportController(
+      {.window = this,
+       .messages = messages_,
+       .session = [this] { return session_.get(); },
+       .viewTitle = [this] { return stages_->titleOf(stages_->current()); },
+       .savePicture = [this](const QString& path,
+                             TimeRange range) { return saveView(path, range); }},
+      this);
+  connect(commands_->exportRun, &QAction::triggered, export_, &ExportController::ask);
+  connect(export_, &ExportController::progressed, this, [this](double part) {
+    statusBar()->showMessage(tr("Export: %1 %").arg(static_cast<int>(100 * part)));
+  });
+  connect(export_, &ExportController::ended, statusBar(), &QStatusBar::clearMessage);
 }
 
 MainWindow::~MainWindow() { closeSession(); }

@@ -25,6 +25,7 @@ class BucketsView;
 class CommandPalette;
 class CompareView;
 class DivergenceView;
+class ExportController;
 class EventsPanel;
 class HookManagerPanel;
 class HooksView;
@@ -141,6 +142,7 @@ class MainWindow : public QMainWindow {
   void showPage(Page page);
   void showView(const QString& name);
   void chooseRunFile();
+  void buildExport();  // MainWindow.cpp
   void exportPicture();
   /// A stretch of the timeline; of other views, and without one, what is in sight.
   void exportPictureOf(std::optional<TimeRange> range);
@@ -202,6 +204,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<KeyBindings> bindings_;
   CommandPalette* palette_ = nullptr;
   KeyEditor* keyEditor_ = nullptr;
+  ExportController* export_ = nullptr;
 };
 
 }  // namespace lockstep::ui

@@ -1,0 +1,171 @@
+#include "ui/shell/ExportController.h"
+
+#include <QCoreApplication>
+#include <QDesktopServices>
+#include <QElapsedTimer>
+#include <QFileInfo>
+#include <QLocale>
+#include <QPointer>
+#include <QThreadPool>
+#include <QUrl>
+#include <utility>
+
+#include "engine/export/ChromeTrace.h"
+#include "engine/export/Tables.h"
+#include "ui/model/Format.h"
+#include "ui/shell/MessageBar.h"
+#include "ui/shell/RunSession.h"
+
+namespace lockstep::ui {
+namespace {
+
+const QString kMessage = QStringLiteral("export");
+constexpr qint64 kTellEveryMs = 100;
+
+QString tr(const char* text) {
+  return QCoreApplication::translate("ExportController", text);
+}
+
+QString counted(std::uint64_t count, const char* one, const char* many) {
+  return (count == 1 ? tr(one) : tr(many))
+      .arg(QLocale::c().toString(static_cast<qulonglong>(count)));
+}
+
+QString sentenceOf(const QString& path, const exports::TraceReport& report) {
+  QString sentence = tr("Saved %1: %2 of %3, %4.")
+                         .arg(path, counted(report.events, "%1 event", "%1 events"),
+                              counted(report.ranks, "%1 rank", "%1 ranks"),
+                              formatBytes(static_cast<double>(report.bytes)));
+  for (const exports::RankOverlap& rank : report.overlaps) {
+    if (rank.percent) {
+      sentence += tr(" Rank %1: overlap %2 %.").arg(rank.rank).arg(*rank.percent, 0, 'f', 2);
+    }
+  }
+  return sentence;
+}
+
+/// Does the work; any thread.
+base::Result<QString> write(const ExportRequest& request, const std::filesystem::path& run,
+                            const exports::Selection& selection,
+                            const exports::Progress& progress) {
+  const std::filesystem::path path = request.path.toStdString();
+  if (request.what == ExportRequest::What::kTable) {
+    const auto written =
+        exports::writeTable(run, request.table.toStdString(), path, selection, progress);
+    if (!written.ok()) {
+      return written.error();
+    }
+    return tr("Saved %1: %2, %3.")
+        .arg(request.path, counted(written.value().rows, "%1 row", "%1 rows"),
+             formatBytes(static_cast<double>(written.value().bytes)));
+  }
+  exports::TraceOptions options;
+  options.selection = selection;
+  const bool hta = request.what == ExportRequest::What::kHtaTraces;
+  options.reader = hta ? exports::TraceReader::kHta : exports::TraceReader::kAny;
+  const auto written = hta ? exports::writeTracePerRank(run, path, options, progress)
+                           : exports::writeTrace(run, path, options, progress);
+  return written.ok() ? base::Result<QString>(sentenceOf(request.path, written.value()))
+                      : written.error();
+}
+
+}  // namespace
+
+ExportController::ExportController(Host host, QObject* parent)
+    : QObject(parent), host_(std::move(host)) {}
+
+ExportController::~ExportController() {
+  cancel();
+}
+
+void ExportController::cancel() {
+  if (cancelled_ != nullptr) {
+    cancelled_->store(true);
+  }
+}
+
+void ExportController::ask() {
+  RunSession* session = host_.session();
+  if (session == nullptr || busy()) {
+    return;
+  }
+  const QString folder = folder_.isEmpty() ? QFileInfo(session->path()).absolutePath() : folder_;
+  auto* dialog = new ExportDialog(session->path(), host_.viewTitle(), session->state()->filter(),
+                                  folder, host_.window);
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  connect(dialog, &QDialog::accepted, this, [this, dialog] { begin(dialog->request()); });
+  dialog->open();
+}
+
+void ExportController::begin(const ExportRequest& request) {
+  RunSession* session = host_.session();
+  if (session == nullptr || busy()) {
+    return;
+  }
+  const bool folder = request.what == ExportRequest::What::kHtaTraces;
+  folder_ = QFileInfo(request.path).absolutePath();
+  const auto marked = request.markedOnly ? session->state()->filter() : std::nullopt;
+  if (request.what == ExportRequest::What::kPicture) {
+    const auto saved = host_.savePicture(request.path, marked.value_or(session->state()->range()));
+    take(saved.ok() ? base::Result<QString>(tr("Saved %1.").arg(request.path)) : saved.error(),
+         request.path);
+    return;
+  }
+  exports::Selection selection;
+  if (marked) {
+    selection.ticks = {session->model()->toTicks(marked->startNs),
+                       session->model()->toTicks(marked->endNs)};
+  }
+  cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  tellRunning(request.path);
+  const QPointer<ExportController> self(this);
+  const std::filesystem::path run = session->path().toStdString();
+  const QString shown = folder ? request.path : QFileInfo(request.path).absolutePath();
+  QThreadPool::globalInstance()->start(
+      [self, request, run, selection, shown, cancelled = cancelled_] {
+        const auto onMain = [](auto&& act) {
+          QMetaObject::invokeMethod(QCoreApplication::instance(), act, Qt::QueuedConnection);
+        };
+        QElapsedTimer sinceTold;
+        const auto progress = [&](double part) {
+          if (!sinceTold.isValid() || sinceTold.elapsed() >= kTellEveryMs) {
+            sinceTold.start();
+            onMain([self, part] {
+              if (self) emit self->progressed(part);
+            });
+          }
+          return !cancelled->load();
+        };
+        const auto result = write(request, run, selection, progress);
+        // The controller may be gone by now: then nobody is told.
+        onMain([self, result, shown] {
+          if (self) self->take(result, shown);
+        });
+      });
+}
+
+void ExportController::tellRunning(const QString& path) {
+  host_.messages->show(kMessage, MessageBar::Kind::kInfo, tr("Exporting into %1…").arg(path),
+                       {{tr("Cancel"), [this] { cancel(); }}});
+}
+
+void ExportController::take(const base::Result<QString>& sentence, const QString& path) {
+  cancelled_.reset();
+  if (sentence.ok()) {
+    host_.messages->show(kMessage, MessageBar::Kind::kGood, sentence.value(),
+                         {{tr("Show folder"), [path] {
+                             const QFileInfo info(path);
+                             QDesktopServices::openUrl(
+                                 QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
+                           }}});
+  } else if (sentence.error().code == base::ExitCode::kInterrupted) {
+    host_.messages->show(kMessage, MessageBar::Kind::kInfo,
+                         tr("The export was cancelled; nothing was written."));
+  } else {
+    host_.messages->show(kMessage, MessageBar::Kind::kError,
+                         QString::fromStdString(sentence.error().message()));
+  }
+  emit ended();
+}
+
+}  // namespace lockstep::ui

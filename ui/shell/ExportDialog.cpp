@@ -1,0 +1,200 @@
+#include "ui/shell/ExportDialog.h"
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QVBoxLayout>
+
+#include "engine/export/Tables.h"
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+QString text(std::string_view ascii) {
+  return QString::fromLatin1(ascii.data(), static_cast<qsizetype>(ascii.size()));
+}
+
+const QString kPacked = QStringLiteral(".gz");
+
+}  // namespace
+
+ExportDialog::ExportDialog(const QString& run, const QString& view,
+                           const std::optional<TimeRange>& marked, const QString& folder,
+                           QWidget* parent)
+    : QDialog(parent), run_(run), folder_(folder) {
+  setObjectName(QStringLiteral("exportDialog"));
+  setWindowTitle(tr("Export"));
+  auto* column = new QVBoxLayout(this);
+  trace_ =
+      addChoice("exportTrace", tr("&Trace for Perfetto"),
+                tr("One JSON file of all ranks. ui.perfetto.dev and chrome://tracing open it."));
+  hta_ = addChoice("exportHta", tr("Traces for &Holistic Trace Analysis"),
+                   tr("A folder with a JSON file a rank, in which computing and communication have "
+                      "the streams and names that it looks for."));
+  table_ =
+      addChoice("exportTable", tr("T&able"), tr("Comma-separated values, units in the titles."));
+  tables_ = new QComboBox;
+  tables_->setObjectName(QStringLiteral("exportTables"));
+  tables_->setAccessibleName(tr("Table"));
+  for (const exports::TableInfo& table : exports::tables()) {
+    tables_->addItem(QStringLiteral("%1: %2").arg(text(table.name), text(table.shows)),
+                     text(table.name));
+  }
+  auto* indented = new QHBoxLayout;
+  indented->addSpacing(24);
+  indented->addWidget(tables_, 1);
+  column->addLayout(indented);
+  picture_ = addChoice("exportView", tr("&Picture of this view: %1").arg(view),
+                       tr("PNG, SVG or PDF, by the ending of the file's name."));
+  column->addSpacing(8);
+  marked_ = new QCheckBox(tr("&Only the marked range"));
+  marked_->setObjectName(QStringLiteral("exportMarked"));
+  marked_->setEnabled(marked.has_value());
+  marked_->setChecked(marked.has_value());
+  marked_->setToolTip(
+      marked ? tr("%1 are marked in the timeline").arg(formatDuration(marked->lengthNs()))
+             : tr("Ctrl and drag in the timeline marks a range"));
+  column->addWidget(marked_);
+  packed_ = new QCheckBox(tr("&Compressed (.gz), which Perfetto and pandas open as it is"));
+  packed_->setObjectName(QStringLiteral("exportPacked"));
+  column->addWidget(packed_);
+  path_ = new QLineEdit;
+  path_->setObjectName(QStringLiteral("exportPath"));
+  path_->setMinimumWidth(path_->fontMetrics().averageCharWidth() * 60);
+  auto* browse = new QPushButton(tr("&Browse…"));
+  browse->setAutoDefault(false);
+  auto* label = new QLabel(tr("&Into"));
+  label->setBuddy(path_);
+  auto* row = new QHBoxLayout;
+  row->addWidget(label);
+  row->addWidget(path_, 1);
+  row->addWidget(browse);
+  column->addLayout(row);
+  note_ = new QLabel;
+  note_->setObjectName(QStringLiteral("exportNote"));
+  note_->setWordWrap(true);
+  column->addWidget(note_);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  go_ = buttons->addButton(tr("&Export"), QDialogButtonBox::AcceptRole);
+  go_->setObjectName(QStringLiteral("exportGo"));
+  column->addWidget(buttons);
+  go_->setDefault(true);  // it takes a dialog around it
+
+  for (QRadioButton* choice : {trace_, hta_, table_, picture_}) {
+    connect(choice, &QRadioButton::toggled, this, [this](bool on) {
+      if (on) suggest();
+    });
+  }
+  connect(tables_, &QComboBox::activated, this, [this] {
+    table_->setChecked(true);
+    suggest();
+  });
+  connect(packed_, &QCheckBox::toggled, this, &ExportDialog::suggest);
+  connect(path_, &QLineEdit::textChanged, this, &ExportDialog::check);
+  connect(browse, &QPushButton::clicked, this, &ExportDialog::browse);
+  connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  trace_->setChecked(true);
+  trace_->setFocus();
+}
+
+QRadioButton* ExportDialog::addChoice(const char* name, const QString& title,
+                                      const QString& explanation) {
+  auto* choice = new QRadioButton(title);
+  choice->setObjectName(QLatin1String(name));
+  choice->setAccessibleDescription(explanation);
+  auto* below = new QLabel(explanation);
+  below->setWordWrap(true);
+  below->setIndent(24);
+  below->setForegroundRole(QPalette::PlaceholderText);
+  layout()->addWidget(choice);
+  layout()->setAlignment(choice, Qt::AlignLeft);  // what lies right of its text is not it
+  layout()->addWidget(below);
+  return choice;
+}
+
+ExportRequest::What ExportDialog::what() const {
+  return hta_->isChecked()       ? ExportRequest::What::kHtaTraces
+         : table_->isChecked()   ? ExportRequest::What::kTable
+         : picture_->isChecked() ? ExportRequest::What::kPicture
+                                 : ExportRequest::What::kTrace;
+}
+
+QString ExportDialog::suggestion() const {
+  const QString base = QDir(folder_).filePath(QFileInfo(run_).completeBaseName());
+  const QString packed = packed_->isChecked() ? kPacked : QString();
+  switch (what()) {
+    case ExportRequest::What::kHtaTraces:
+      return base + QStringLiteral("-hta");
+    case ExportRequest::What::kTable:
+      return base + QStringLiteral(".%1.csv").arg(tables_->currentData().toString()) + packed;
+    case ExportRequest::What::kPicture:
+      return base + QStringLiteral(".png");
+    case ExportRequest::What::kTrace:
+      break;
+  }
+  return base + QStringLiteral(".json") + packed;
+}
+
+void ExportDialog::suggest() {
+  const bool file = what() == ExportRequest::What::kTrace || what() == ExportRequest::What::kTable;
+  packed_->setEnabled(file);
+  path_->setText(QDir::toNativeSeparators(suggestion()));
+  check();
+}
+
+void ExportDialog::check() {
+  const QFileInfo target(path_->text());
+  const bool folder = what() == ExportRequest::What::kHtaTraces;
+  QString problem;
+  if (path_->text().trimmed().isEmpty()) {
+    problem = folder ? tr("Name a folder.") : tr("Name a file.");
+  } else if (!folder && target.isDir()) {
+    problem = tr("This is a folder; name a file in it.");
+  } else if (folder && target.exists() && !target.isDir()) {
+    problem = tr("This is a file; name a folder.");
+  } else if (!target.absoluteDir().exists()) {
+    problem = tr("There is no folder %1.").arg(target.absolutePath());
+  } else if (QFileInfo(run_) == target) {
+    problem = tr("This is the run itself.");
+  }
+  go_->setEnabled(problem.isEmpty());
+  go_->setToolTip(problem);
+  const QString replaced =
+      !folder && target.exists() ? tr("The file that is there is replaced.") : QString();
+  note_->setText(problem.isEmpty() ? replaced : problem);
+}
+
+void ExportDialog::browse() {
+  QString chosen;
+  if (what() == ExportRequest::What::kHtaTraces) {
+    chosen = QFileDialog::getExistingDirectory(this, tr("Folder of the traces"), folder_);
+  } else {
+    const QString kinds = what() == ExportRequest::What::kTrace ? tr("Traces (*.json *.json.gz)")
+                          : what() == ExportRequest::What::kTable
+                              ? tr("Tables (*.csv *.csv.gz)")
+                              : tr("Pictures (*.png *.svg *.pdf)");
+    chosen = QFileDialog::getSaveFileName(this, tr("Export"), path_->text(), kinds, nullptr,
+                                          QFileDialog::DontConfirmOverwrite);  // the note says so
+  }
+  if (!chosen.isEmpty()) {
+    path_->setText(QDir::toNativeSeparators(chosen));
+  }
+}
+
+ExportRequest ExportDialog::request() const {
+  return {what(), tables_->currentData().toString(),
+          QFileInfo(QDir::fromNativeSeparators(path_->text())).absoluteFilePath(),
+          marked_->isChecked()};
+}
+
+}  // namespace lockstep::ui

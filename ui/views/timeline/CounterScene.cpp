@@ -22,15 +22,40 @@ struct Values {
   std::size_t last = 0;  // behind them
 };
 
-// The values that count somewhere after `fromTicks` up to `toTicks`.
-Values valuesIn(const CounterSeries& series, bool overInterval, std::uint64_t fromTicks,
-                std::uint64_t toTicks) {
-  const std::size_t begin = series.firstAfter(fromTicks);
-  const std::size_t end = series.firstAfter(toTicks);
+// The first value later than `ticks`, none of those before `from`: steps that double, since it is
+// near as a rule.
+std::size_t firstAfter(const CounterSeries& series, std::uint64_t ticks, std::size_t from) {
+  const std::vector<MetricPoint>& points = series.points();
+  std::size_t step = 1;
+  std::size_t low = from;
+  std::size_t high = from;
+  while (high < points.size() && points[high].ticks <= ticks) {
+    low = high + 1;
+    high += step;
+    step *= 2;
+  }
+  const auto begin = points.begin();
+  const auto at = std::upper_bound(
+      begin + static_cast<std::ptrdiff_t>(low),
+      begin + static_cast<std::ptrdiff_t>(std::min(high, points.size())), ticks,
+      [](std::uint64_t time, const MetricPoint& point) { return time < point.ticks; });
+  return static_cast<std::size_t>(at - begin);
+}
+
+// The values that count where those later than the left edge begin with `begin` and those later
+// than the right one with `end`.
+Values valuesOf(const CounterSeries& series, bool overInterval, std::size_t begin,
+                std::size_t end) {
   if (overInterval) {
     return {begin, std::min(end + 1, series.size())};
   }
   return {begin > 0 ? begin - 1 : 0, end};
+}
+
+// The values that count somewhere after `fromTicks` up to `toTicks`.
+Values valuesIn(const CounterSeries& series, bool overInterval, std::uint64_t fromTicks,
+                std::uint64_t toTicks) {
+  return valuesOf(series, overInterval, series.firstAfter(fromTicks), series.firstAfter(toTicks));
 }
 
 }  // namespace
@@ -49,9 +74,11 @@ std::vector<CounterColumns> counterColumns(const RunModel& model, const CounterS
   }
   const double left = std::max(std::floor(firstX), std::floor(axis.left()));
   const double right = std::min(std::max(std::ceil(lastX), left + 1), std::ceil(axis.right()));
+  std::size_t end = series.firstAfter(model.toTicks(axis.toNs(left)));
   for (double x = left; x < right;) {
-    const Values values = valuesIn(series, overInterval, model.toTicks(axis.toNs(x)),
-                                   model.toTicks(axis.toNs(x + 1)));
+    const std::size_t begin = firstAfter(series, model.toTicks(axis.toNs(x)), end);
+    end = firstAfter(series, model.toTicks(axis.toNs(x + 1)), begin);
+    const Values values = valuesOf(series, overInterval, begin, end);
     double next = x + 1;
     if (values.last == values.first + 1) {
       // One value alone: it goes on to the column in which the next one begins to count.

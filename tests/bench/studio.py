@@ -22,6 +22,7 @@ SPANS = {10_000_000: {"open_ms": 3000, "added_mb": 400, "frames_per_s": 30},
 RANKS = 8
 EVENTS_PER_S = 100_000
 LIVE_S = 30
+LAST_LOOK_S = 15  # after the end, in which tables take in the whole run once more
 IDLE_S = 10
 WARM_UP_S = 2  # of the load, in which the studio opens the run
 LATENCY_P95_MS = 250
@@ -172,7 +173,7 @@ def studio_live(options):
                 for process, before in zip((studio, recording), used))
             if recording.wait(60) != 0:
                 sys.exit("bench: the run of generators failed")
-            time.sleep(5)
+            time.sleep(LAST_LOOK_S)
             before = cpu_seconds(studio)
             time.sleep(IDLE_S)
             idle_cpu = 100 * (cpu_seconds(studio) - before) / IDLE_S
@@ -215,6 +216,7 @@ def studio_step(options):
     closed, in turns within one run."""
     demo = (ROOT / "experiments/first_steps/demo.toml").read_text()
     stretches = {"open": [], "closed": []}
+    cpu = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         experiment, run, told = (folder / part for part in ("demo.toml", "demo.lockstep", "told"))
@@ -234,9 +236,12 @@ def studio_step(options):
                         studio = display.studio(options, run, told)
                         wait_for(told, studio)  # written first when the run so far is loaded
                     time.sleep(SETTLE_S)
+                    used = cpu_seconds(studio) if word == "open" else 0
                     begin_s = time.monotonic()
                     time.sleep(WINDOW_S)
                     stretches[word].append((begin_s, time.monotonic()))
+                    if word == "open":
+                        cpu.append(100 * (cpu_seconds(studio) - used) / WINDOW_S)
                     if recording.poll() is not None:
                         sys.exit("bench: the demo ended early")
                     end(studio)
@@ -252,9 +257,10 @@ def studio_step(options):
     ratios = [one / other for one, other in zip(opened, closed)]
     ratio, (low, high) = statistics.median(ratios), interval(ratios)
     result = report("studio_step", {"open_ms": opened, "closed_ms": closed, "ratio": ratio,
-                                    "interval": [low, high]},
+                                    "interval": [low, high], "studio_cpu_percent": cpu},
                     [("step with the studio open, of closed", ratio, "", STEP_RATIO)])
     result["lines"].append(f"{statistics.median(opened):.2f} ms open, "
                            f"{statistics.median(closed):.2f} ms closed; 95 % interval "
-                           f"[{low:.3f}, {high:.3f}], {len(ratios)} rounds")
+                           f"[{low:.3f}, {high:.3f}], {len(ratios)} rounds; studio "
+                           f"{statistics.median(cpu):.0f} % of one core")
     return result

@@ -13,7 +13,7 @@ namespace {
 using trace::EventKind;
 
 constexpr qint64 kAnnounceEveryMs = 33;
-constexpr qint64 kSliceMs = 8;
+constexpr qint64 kSliceMs = 4;
 constexpr std::size_t kSpansBetweenClockLooks = 2048;
 constexpr std::size_t kLatencySamples = 65'536;
 constexpr std::size_t kDeviceRows = 15;

@@ -54,7 +54,7 @@ struct Lane {
 /// One run in memory: spans in columns, and the small tables whole.
 ///
 /// A reader thread of its own polls the run file, every 50 ms while the run is live and once
-/// when it has ended; updates are applied on the UI thread in slices of at most 8 ms. Times are
+/// when it has ended; updates are applied on the UI thread in slices of at most 4 ms. Times are
 /// given in ns since the origin of the run; ticks are kept, so that a better clock calibration
 /// moves everything at once. All members are [ui-thread].
 class RunModel : public QObject {

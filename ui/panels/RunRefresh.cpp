@@ -13,6 +13,11 @@ constexpr qint64 kLiveMs = 500;
 constexpr qint64 kLoadingMs = 50;  // of a run that is being read
 constexpr qint64 kLongestMs = 60'000;
 
+// A dock behind another's tab is visible to Qt: it stands outside the window.
+bool inSight(const QWidget& panel) {
+  return panel.isVisible() && !panel.visibleRegion().isEmpty();
+}
+
 }  // namespace
 
 RunRefresh::RunRefresh(QWidget& panel, int restPerWork)
@@ -50,7 +55,7 @@ void RunRefresh::setRun(RunModel* model, ViewState* state) {
 void RunRefresh::ask() {
   typed_->stop();
   later_->stop();
-  stale_ = !panel_.isVisible();
+  stale_ = !inSight(panel_);
   if (!stale_) {
     working_ = true;
     emit due();
@@ -74,7 +79,7 @@ void RunRefresh::modelChanged() {
   stale_ = true;
   const bool ended = wasLive_ && !model_->isLive();
   wasLive_ = model_->isLive();
-  if (!panel_.isVisible()) {
+  if (!inSight(panel_)) {
     return;
   }
   if (ended) {
@@ -86,8 +91,11 @@ void RunRefresh::modelChanged() {
 }
 
 bool RunRefresh::eventFilter(QObject* watched, QEvent* event) {
+  const bool asked = working_ || later_->isActive() || typed_->isActive();
   if (event->type() == QEvent::Show && stale_) {
     ask();
+  } else if (event->type() == QEvent::Paint && stale_ && !asked) {
+    later_->start(0);  // its tab was chosen, which no other event tells
   }
   return QObject::eventFilter(watched, event);
 }

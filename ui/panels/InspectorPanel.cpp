@@ -244,6 +244,7 @@ void InspectorPanel::goTo(const Span& span) {
     state_->setRange({middle - half, middle + half});
   }
   state_->select(span);
+  emit chosen(span);
 }
 
 void InspectorPanel::selectArrival(int row) {

@@ -32,6 +32,8 @@ class InspectorPanel : public QWidget {
   void selectNeighbour(int direction);
 
  signals:
+  /// A link to a span was followed: where it stands should be brought into sight.
+  void chosen(const lockstep::ui::Span& span);
   /// All that a query asks for (see SpanQuery) is wanted in a list.
   void findAllRequested(const QString& query);
 

@@ -15,6 +15,14 @@ LineLevel levelOf(QStringView name) {
                                                                           : LineLevel::kError;
 }
 
+// Time and rank stand side by side: what is beside a number keeps off it.
+int alignmentOf(int column) {
+  const Qt::Alignment across = column == LogModel::kTime   ? Qt::AlignRight
+                               : column == LogModel::kRank ? Qt::AlignHCenter
+                                                           : Qt::AlignLeft;
+  return static_cast<int>(across | Qt::AlignVCenter);
+}
+
 QFont fixedFont() {
   QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
   font.setPointSizeF(QApplication::font().pointSizeF());
@@ -109,8 +117,7 @@ QVariant LogModel::data(const QModelIndex& index, int role) const {
              : line.level == LineLevel::kWarning ? QVariant(currentPalette().warning)
                                                  : QVariant();
     case Qt::TextAlignmentRole:
-      return static_cast<int>((index.column() == kTime ? Qt::AlignRight : Qt::AlignLeft) |
-                              Qt::AlignVCenter);
+      return alignmentOf(index.column());
     case kRankRole:
       return line.rank;
     case kLevelRole:
@@ -136,7 +143,7 @@ QVariant LogModel::headerData(int section, Qt::Orientation orientation, int role
     return {};
   }
   if (role == Qt::TextAlignmentRole) {
-    return static_cast<int>((section == kTime ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    return alignmentOf(section);
   }
   if (role == Qt::ToolTipRole) {
     switch (section) {

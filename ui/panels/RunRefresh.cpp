@@ -47,6 +47,7 @@ void RunRefresh::setRun(RunModel* model, ViewState* state) {
     wasLive_ = model_->isLive();
     connect(model_, &RunModel::changed, this, &RunRefresh::modelChanged);
     connect(model_, &RunModel::infoChanged, this, &RunRefresh::modelChanged);
+    connect(model_, &RunModel::loaded, this, &RunRefresh::ask);
     connect(state_, &ViewState::filterChanged, this, &RunRefresh::ask);
   }
   ask();
@@ -85,8 +86,9 @@ void RunRefresh::modelChanged() {
   if (ended) {
     ask();  // what came late has found its place
   } else if (!working_ && !later_->isActive() && !typed_->isActive()) {
-    const qint64 least = wasLive_ ? kLiveMs : kLoadingMs;
-    later_->start(static_cast<int>(std::clamp(restPerWork_ * tookMs_, least, kLongestMs)));
+    const qint64 rest =
+        wasLive_ ? std::max(kLiveMs, restPerWork_ * tookMs_) : std::max(kLoadingMs, tookMs_);
+    later_->start(static_cast<int>(std::min(rest, kLongestMs)));
   }
 }
 

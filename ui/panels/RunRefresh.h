@@ -11,8 +11,9 @@ class QTimer;
 namespace lockstep::ui {
 
 /// Says when a panel that works something out from a run is to do so anew: at once when it is
-/// asked to and in sight, else when it comes into sight; as a run is read or grows, so often that
-/// the work takes a part of the time at most; and when a live run has ended. [ui-thread]
+/// asked to and in sight, else when it comes into sight; again and again as a run is read; as it
+/// grows, so often that the work takes a part of the time at most; and once it has ended.
+/// [ui-thread]
 class RunRefresh : public QObject {
   Q_OBJECT
 

@@ -112,6 +112,8 @@ void MainWindow::wireViews() {
 void MainWindow::wireTables() {
   connect(events_, &EventsPanel::timelineRequested, this,
           [this] { showView(QStringLiteral("timeline")); });
+  connect(events_, &EventsPanel::chosen, timeline_, &TimelineView::reveal);
+  connect(inspector_, &InspectorPanel::chosen, timeline_, &TimelineView::reveal);
   connect(events_, &EventsPanel::failed, this,
           [this](const QString& sentence) { reportProblem(false, sentence); });
   connect(timeline_, &TimelineView::findAllRequested, this, &MainWindow::listEvents);

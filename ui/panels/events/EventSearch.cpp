@@ -91,10 +91,8 @@ class EventSearch::Job : public SpanWalk::Job {
   }
 
   void finish() override {
-    std::sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
-      return a.startNs != b.startNs ? a.startNs < b.startNs : a.number < b.number;
-    });
     if (order_.column == EventColumn::kStart) {
+      std::sort(found_.begin(), found_.end(), earlier);
       if (order_.descending) {
         std::reverse(found_.begin(), found_.end());
       }
@@ -118,6 +116,10 @@ class EventSearch::Job : public SpanWalk::Job {
     std::uint32_t at;  // in keys_
   };
 
+  static bool earlier(const Found& a, const Found& b) {
+    return a.startNs != b.startNs ? a.startNs < b.startNs : a.number < b.number;
+  }
+
   void sortByKeys() {
     if (isText(order_.column)) {
       const std::vector<double> places = texts_.places();
@@ -125,15 +127,14 @@ class EventSearch::Job : public SpanWalk::Job {
         key = places[static_cast<std::size_t>(key)];
       }
     }
-    const auto hasNone = std::stable_partition(
-        found_.begin(), found_.end(), [&](const Found& f) { return !std::isnan(keys_[f.at]); });
-    if (order_.descending) {
-      std::stable_sort(found_.begin(), hasNone,
-                       [&](const Found& a, const Found& b) { return keys_[a.at] > keys_[b.at]; });
-    } else {
-      std::stable_sort(found_.begin(), hasNone,
-                       [&](const Found& a, const Found& b) { return keys_[a.at] < keys_[b.at]; });
-    }
+    const auto none = std::partition(found_.begin(), found_.end(),
+                                     [&](const Found& f) { return !std::isnan(keys_[f.at]); });
+    std::sort(found_.begin(), none, [&](const Found& a, const Found& b) {
+      const double keyA = keys_[a.at];
+      const double keyB = keys_[b.at];
+      return keyA != keyB ? (order_.descending ? keyA > keyB : keyA < keyB) : earlier(a, b);
+    });
+    std::sort(none, found_.end(), earlier);
   }
 
   EventOrder order_;

@@ -39,8 +39,10 @@ EventsPanel::EventsPanel(QWidget* parent)
     said_.clear();
     refresh_->ask();
   });
-  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          &EventsPanel::rowChosen);
+  // Either may come first: what counts is a row that is both.
+  const QItemSelectionModel* selection = table_->selectionModel();
+  connect(selection, &QItemSelectionModel::currentRowChanged, this, &EventsPanel::rowChosen);
+  connect(selection, &QItemSelectionModel::selectionChanged, this, &EventsPanel::rowChosen);
   refreshWords();
 }
 
@@ -118,11 +120,13 @@ void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
 // --- selection ---
 
 void EventsPanel::rowChosen() {
-  if (syncing_ || state_ == nullptr) {
+  const int row = table_->currentIndex().row();
+  // A table that gets the keyboard has a current row without having one selected.
+  if (syncing_ || state_ == nullptr || !table_->selectionModel()->isRowSelected(row)) {
     return;
   }
-  const auto span = rows_->spanAt(table_->currentIndex().row());
-  if (!span) {
+  const auto span = rows_->spanAt(row);
+  if (!span || (state_->selection() && state_->selection()->sameAs(*span))) {
     return;
   }
   said_.clear();
@@ -134,6 +138,7 @@ void EventsPanel::rowChosen() {
     state_->setRange({middle - half, middle + half}, ViewState::RangeChange::kPan);
   }
   state_->select(span);
+  emit chosen(*span);
   syncing_ = false;
   refreshWords();
 }
@@ -188,6 +193,7 @@ void EventsPanel::zoomToCurrent() {
   state_->setFollowLive(false);
   state_->setRange({span->startNs - margin, span->endNs() + margin});
   emit timelineRequested();
+  emit chosen(*span);
 }
 
 void EventsPanel::findAllOfCurrent() {

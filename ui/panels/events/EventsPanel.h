@@ -54,6 +54,8 @@ class EventsPanel : public QWidget {
   [[nodiscard]] bool busy() const;
 
  signals:
+  /// An event was selected here: where it stands should be brought into sight.
+  void chosen(const lockstep::ui::Span& span);
   /// The selected event was moved to in the view state: the timeline should be in sight.
   void timelineRequested();
   /// A file could not be written; one sentence.

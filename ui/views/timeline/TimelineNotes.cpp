@@ -21,6 +21,13 @@ void TimelineView::openNotes() {
               both ? &state_->undoStack() : nullptr);
 }
 
+void TimelineView::reveal(const Span& span) {
+  if (controller_.ready()) {
+    controller_.reveal(span);
+    changedByUser();
+  }
+}
+
 void TimelineView::setFrozen(bool frozen) {
   if (frozen == frozen_) {
     return;

@@ -81,6 +81,8 @@ class TimelineView : public RunView, private CanvasClient {
   [[nodiscard]] Annotations& annotations() { return notes_; }
   [[nodiscard]] const SpanFinder& finder() const { return finder_; }
   [[nodiscard]] bool isFrozen() const { return frozen_; }
+  /// Selects a span and scrolls and unfolds until it is in sight; nothing without a run.
+  void reveal(const Span& span);
   /// Opens the line for searching with this text; without one, with what it had.
   void find(const QString& text = QString());
 

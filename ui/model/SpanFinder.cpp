@@ -25,9 +25,25 @@ void SpanFinder::setModel(RunModel* model) {
   model_ = model;
   if (model_ != nullptr) {
     connect(model_, &RunModel::changed, this, &SpanFinder::modelChanged);
-    connect(model_, &RunModel::infoChanged, this, &SpanFinder::modelChanged);
+    connect(model_, &RunModel::infoChanged, this, &SpanFinder::infoChanged);
   }
+  forgetNames();
   restart();
+}
+
+// A query keeps what it found out about titles, which hold names of this run's parameters.
+void SpanFinder::forgetNames() {
+  parameters_ = model_ == nullptr ? 0 : model_->parameters().size();
+  query_ = SpanQuery(query_.text());
+}
+
+void SpanFinder::infoChanged() {
+  if (model_ != nullptr && model_->parameters().size() != parameters_) {
+    forgetNames();
+    restart();
+  } else {
+    modelChanged();
+  }
 }
 
 void SpanFinder::setQuery(const SpanQuery& query) {

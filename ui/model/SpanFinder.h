@@ -57,6 +57,8 @@ class SpanFinder : public QObject {
   void restart();
   void searchOn();
   void modelChanged();
+  void infoChanged();
+  void forgetNames();
   [[nodiscard]] std::optional<Span> spanOf(Place place, const Match& match) const;
 
   QPointer<RunModel> model_;
@@ -67,6 +69,7 @@ class SpanFinder : public QObject {
   std::size_t kept_ = 0;
   bool searching_ = false;
   bool wasLive_ = false;
+  std::size_t parameters_ = 0;  // that the model named when `query_` was last begun with
   QTimer* timer_;
 };
 

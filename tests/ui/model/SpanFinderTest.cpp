@@ -135,6 +135,30 @@ TEST_F(SpanFinderTest, SearchesWhatComesLaterToo) {
   EXPECT_EQ(finder_.count(), 2u);
 }
 
+TEST_F(SpanFinderTest, NamesOfParametersThatComeLaterOrOfAnotherRunAreLookedAtAnew) {
+  const auto named = [](test::Feed& feed, const char* name) {
+    feed.update.parameters.emplace(1);
+    feed.update.parameters->front().name = name;
+    return feed.take();
+  };
+  test::Feed feed;
+  model_.applyUpdate(feed.span(1, EventKind::kGradientReady, 10, 10).take());
+  search("fc1.weight");
+  EXPECT_EQ(finder_.count(), 0u);
+  model_.applyUpdate(named(feed, "fc1.weight"));
+  wait();
+  EXPECT_EQ(finder_.count(), 1u);
+
+  RunModel other;
+  test::Feed others;
+  others.span(1, EventKind::kGradientReady, 10, 10);
+  other.applyUpdate(named(others, "fc2.weight"));
+  finder_.setModel(&other);
+  wait();
+  EXPECT_EQ(finder_.count(), 0u);
+  finder_.setModel(&model_);
+}
+
 // In the demo each iteration of each rank waits once for each bucket.
 TEST_F(SpanFinderTest, CountsTheWaitsOfOneBucketOnOneRank) {
   model_.applyUpdate(test::demoRun({.steps = 30}));

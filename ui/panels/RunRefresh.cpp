@@ -45,7 +45,11 @@ void RunRefresh::setRun(RunModel* model, ViewState* state) {
   state_ = state;
   if (model_ != nullptr && state_ != nullptr) {
     wasLive_ = model_->isLive();
-    connect(model_, &RunModel::changed, this, &RunRefresh::modelChanged);
+    connect(model_, &RunModel::changed, this, [this] {
+      if (model_->spanCount() != spans_ || model_->isLive() != wasLive_) {
+        modelChanged();
+      }
+    });
     connect(model_, &RunModel::infoChanged, this, &RunRefresh::modelChanged);
     connect(model_, &RunModel::loaded, this, &RunRefresh::ask);
     connect(state_, &ViewState::filterChanged, this, &RunRefresh::ask);
@@ -58,6 +62,7 @@ void RunRefresh::ask() {
   later_->stop();
   stale_ = !inSight(panel_);
   if (!stale_) {
+    spans_ = model_ != nullptr ? model_->spanCount() : 0;
     working_ = true;
     emit due();
   }

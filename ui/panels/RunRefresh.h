@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QPointer>
+#include <cstdint>
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
@@ -52,6 +53,7 @@ class RunRefresh : public QObject {
   bool working_ = false;
   bool wasLive_ = false;
   qint64 tookMs_ = 0;
+  std::uint64_t spans_ = 0;  // that the model held when the work was last asked for
 };
 
 }  // namespace lockstep::ui

@@ -6,7 +6,6 @@
 #include <QFileInfo>
 #include <QLocale>
 #include <QPointer>
-#include <QThreadPool>
 #include <QUrl>
 #include <utility>
 
@@ -121,32 +120,35 @@ void ExportController::begin(const ExportRequest& request) {
   const QPointer<ExportController> self(this);
   const std::filesystem::path run = session->path().toStdString();
   const QString shown = folder ? request.path : QFileInfo(request.path).absolutePath();
-  QThreadPool::globalInstance()->start(
-      [self, request, run, selection, shown, cancelled = cancelled_] {
-        const auto onMain = [](auto&& act) {
-          QMetaObject::invokeMethod(QCoreApplication::instance(), act, Qt::QueuedConnection);
-        };
-        QElapsedTimer sinceTold;
-        const auto progress = [&](double part) {
-          if (!sinceTold.isValid() || sinceTold.elapsed() >= kTellEveryMs) {
-            sinceTold.start();
-            onMain([self, part] {
-              if (self) emit self->progressed(part);
-            });
-          }
-          return !cancelled->load();
-        };
-        const auto result = write(request, run, selection, progress);
-        // The controller may be gone by now: then nobody is told.
-        onMain([self, result, shown] {
-          if (self) self->take(result, shown);
+  pool_.start([self, request, run, selection, shown, cancelled = cancelled_] {
+    const auto onMain = [](auto&& act) {
+      QMetaObject::invokeMethod(QCoreApplication::instance(), act, Qt::QueuedConnection);
+    };
+    QElapsedTimer sinceTold;
+    const auto progress = [&](double part) {
+      if (!sinceTold.isValid() || sinceTold.elapsed() >= kTellEveryMs) {
+        sinceTold.start();
+        onMain([self, part] {
+          if (self) emit self->progressed(part);
         });
-      });
+      }
+      return !cancelled->load();
+    };
+    const auto result = write(request, run, selection, progress);
+    // The controller may be gone by now: then nobody is told.
+    onMain([self, result, shown] {
+      if (self) self->take(result, shown);
+    });
+  });
 }
 
 void ExportController::tellRunning(const QString& path) {
   host_.messages->show(kMessage, MessageBar::Kind::kInfo, tr("Exporting into %1…").arg(path),
-                       {{tr("Cancel"), [this] { cancel(); }}});
+                       {{tr("Cancel"), [this] {
+                           cancel();
+                           host_.messages->show(kMessage, MessageBar::Kind::kInfo,
+                                                tr("Cancelling the export…"));
+                         }}});
 }
 
 void ExportController::take(const base::Result<QString>& sentence, const QString& path) {

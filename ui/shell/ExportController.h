@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QThreadPool>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -18,8 +19,8 @@ namespace lockstep::ui {
 class MessageBar;
 class RunSession;
 
-/// File > Export: asks, writes on a thread of the pool, and says in the message bar what came of
-/// it. One export at a time; it ends with this object. [ui-thread]
+/// File > Export: asks, writes on a thread of its own, and says in the message bar what came of it.
+/// One export at a time; it ends with this object. [ui-thread]
 class ExportController : public QObject {
   Q_OBJECT
 
@@ -55,6 +56,7 @@ class ExportController : public QObject {
   Host host_;
   QString folder_;                                // of the last export
   std::shared_ptr<std::atomic<bool>> cancelled_;  // of the export that runs
+  QThreadPool pool_;                              // not Qt's own, which painting waits for
 };
 
 }  // namespace lockstep::ui

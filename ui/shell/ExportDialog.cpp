@@ -160,6 +160,8 @@ void ExportDialog::check() {
     problem = folder ? tr("Name a folder.") : tr("Name a file.");
   } else if (!folder && target.isDir()) {
     problem = tr("This is a folder; name a file in it.");
+  } else if (!folder && target.exists() && !target.isFile()) {
+    problem = tr("This is a device or a pipe; name a file.");
   } else if (folder && target.exists() && !target.isDir()) {
     problem = tr("This is a file; name a folder.");
   } else if (!target.absoluteDir().exists()) {

@@ -72,10 +72,20 @@ void XTestClient::moveTo(int x, int y) {
   settle();
 }
 
-void XTestClient::click(int x, int y, std::uint8_t button) {
+void XTestClient::hold(const Keys& keys) {
+  for (const xcb_keysym_t key : keys) send(XCB_KEY_PRESS, keycode(key));
+}
+
+void XTestClient::letGo(const Keys& keys) {
+  for (auto it = keys.rbegin(); it != keys.rend(); ++it) send(XCB_KEY_RELEASE, keycode(*it));
+}
+
+void XTestClient::click(int x, int y, std::uint8_t button, const Keys& held) {
   moveTo(x, y);
+  hold(held);
   send(XCB_BUTTON_PRESS, button);
   send(XCB_BUTTON_RELEASE, button);
+  letGo(held);
   settle();
 }
 
@@ -84,32 +94,33 @@ void XTestClient::doubleClick(int x, int y) {
   click(x, y);
 }
 
-void XTestClient::wheel(int x, int y, int notches) {
+void XTestClient::wheel(int x, int y, int notches, const Keys& held) {
   constexpr std::uint8_t kUp = 4;
   constexpr std::uint8_t kDown = 5;
   for (int i = 0; i < std::abs(notches); ++i) {
-    click(x, y, notches > 0 ? kUp : kDown);
+    click(x, y, notches > 0 ? kUp : kDown, held);
   }
 }
 
-void XTestClient::drag(int fromX, int fromY, int toX, int toY, std::uint8_t button) {
+void XTestClient::drag(int fromX, int fromY, int toX, int toY, std::uint8_t button,
+                       const Keys& held) {
   moveTo(fromX, fromY);
+  hold(held);
   send(XCB_BUTTON_PRESS, button);
   constexpr int kMoves = 8;
   for (int i = 1; i <= kMoves; ++i) {
     moveTo(fromX + (toX - fromX) * i / kMoves, fromY + (toY - fromY) * i / kMoves);
   }
   send(XCB_BUTTON_RELEASE, button);
+  letGo(held);
   settle();
 }
 
-void XTestClient::key(xcb_keysym_t keysym, const std::vector<xcb_keysym_t>& modifiers) {
-  for (const xcb_keysym_t modifier : modifiers) send(XCB_KEY_PRESS, keycode(modifier));
+void XTestClient::key(xcb_keysym_t keysym, const Keys& modifiers) {
+  hold(modifiers);
   send(XCB_KEY_PRESS, keycode(keysym));
   send(XCB_KEY_RELEASE, keycode(keysym));
-  for (auto it = modifiers.rbegin(); it != modifiers.rend(); ++it) {
-    send(XCB_KEY_RELEASE, keycode(*it));
-  }
+  letGo(modifiers);
   settle();
 }
 

@@ -35,14 +35,18 @@ class XTestClient {
   XTestClient(const XTestClient&) = delete;
   XTestClient& operator=(const XTestClient&) = delete;
 
+  /// Keys to hold while the pointer does something, by their keysyms.
+  using Keys = std::vector<xcb_keysym_t>;
+
   void moveTo(int x, int y);
-  void click(int x, int y, std::uint8_t button = 1);
+  void click(int x, int y, std::uint8_t button = 1, const Keys& held = {});
   void doubleClick(int x, int y);
   /// Turns the wheel by notches, away from the user when positive.
-  void wheel(int x, int y, int notches);
-  void drag(int fromX, int fromY, int toX, int toY, std::uint8_t button = 1);
+  void wheel(int x, int y, int notches, const Keys& held = {});
+  void drag(int fromX, int fromY, int toX, int toY, std::uint8_t button = 1,
+            const Keys& held = {});
   /// Presses and releases a key by its X keysym, with modifiers held (also keysyms).
-  void key(xcb_keysym_t keysym, const std::vector<xcb_keysym_t>& modifiers = {});
+  void key(xcb_keysym_t keysym, const Keys& modifiers = {});
 
   [[nodiscard]] Screenshot screenshot();
   /// The title of the largest mapped top-level window; empty when there is none.
@@ -52,6 +56,8 @@ class XTestClient {
 
  private:
   [[nodiscard]] std::optional<xcb_window_t> largestWindow();
+  void hold(const Keys& keys);
+  void letGo(const Keys& keys);
   void send(std::uint8_t type, std::uint8_t detail, int x = 0, int y = 0);
   [[nodiscard]] std::uint8_t keycode(xcb_keysym_t keysym) const;
   /// Returns when the server has taken everything sent so far.
@@ -71,7 +77,18 @@ constexpr xcb_keysym_t kKeyF1 = 0xFFBE;
 constexpr xcb_keysym_t kKeyF5 = 0xFFC2;
 constexpr xcb_keysym_t kKeyShift = 0xFFE1;
 constexpr xcb_keysym_t kKeyControl = 0xFFE3;
+constexpr xcb_keysym_t kKeyF3 = 0xFFC0;
+constexpr xcb_keysym_t kKeyAlt = 0xFFE9;
+constexpr xcb_keysym_t kKeyHome = 0xFF50;
+constexpr xcb_keysym_t kKeyLeft = 0xFF51;
+constexpr xcb_keysym_t kKeyUp = 0xFF52;
+constexpr xcb_keysym_t kKeyRight = 0xFF53;
+constexpr xcb_keysym_t kKeyDown = 0xFF54;
+constexpr xcb_keysym_t kKeyEnd = 0xFF57;
 constexpr xcb_keysym_t kKeyPageUp = 0xFF55;
 constexpr xcb_keysym_t kKeyPageDown = 0xFF56;
+
+constexpr std::uint8_t kMiddleButton = 2;
+constexpr std::uint8_t kRightButton = 3;
 
 }  // namespace lockstep::tests

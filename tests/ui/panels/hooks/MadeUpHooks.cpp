@@ -34,6 +34,9 @@ std::string description(const std::string& id, const std::string& version) {
 
 MadeUpHooks::MadeUpHooks() {
   fs::create_directories(userFolder());
+  if (const char* before = std::getenv("XDG_DATA_HOME")) {
+    dataHomeBefore_ = before;
+  }
   setenv("LOCKSTEP_HOOKS", userFolder().c_str(), 1);
   setenv("XDG_DATA_HOME", (folder_ / "data").c_str(), 1);
   // A file that begins with "refuse " is refused with the rest; any other is its description.
@@ -47,7 +50,11 @@ MadeUpHooks::MadeUpHooks() {
 
 MadeUpHooks::~MadeUpHooks() {
   unsetenv("LOCKSTEP_HOOKS");
-  unsetenv("XDG_DATA_HOME");
+  if (dataHomeBefore_) {
+    setenv("XDG_DATA_HOME", dataHomeBefore_->c_str(), 1);
+  } else {
+    unsetenv("XDG_DATA_HOME");
+  }
 }
 
 void MadeUpHooks::program(const std::string& name, const std::string& script) {

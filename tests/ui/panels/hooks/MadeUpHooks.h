@@ -2,6 +2,7 @@
 
 #include <QString>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "tests/support/TemporaryFolder.h"
@@ -36,6 +37,7 @@ class MadeUpHooks {
   void program(const std::string& name, const std::string& script);
 
   support::TemporaryFolder folder_;
+  std::optional<std::string> dataHomeBefore_;
 };
 
 /// A verdict of one hook on two ranks, as JSON.

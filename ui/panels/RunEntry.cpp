@@ -33,6 +33,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     return entry;  // of another version, perhaps; the experiment holds defaults then
   }
   entry.model = QString::fromStdString(parsed.experiment.model.kind);
+  entry.sweep = QString::fromStdString(parsed.experiment.sweep.group);
   const experiment::ProcessesConfig& processes = parsed.experiment.processes;
   if (processes.strategy == "ddp") {
     entry.backend = QString::fromStdString(processes.backend);

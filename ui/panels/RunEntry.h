@@ -23,6 +23,7 @@ struct RunEntry {
   QString backend;  ///< or the strategy, where that is not DDP and ranks do not talk
   QString hook;     ///< empty without DDP, as the next
   std::optional<double> bucketCapMb;
+  QString sweep;  ///< the name that the runs of one sweep share; empty for a run that stands alone
   std::optional<double> stepsPerSecond;
   std::optional<double> overlapPercent;
   std::optional<double> exposedMs;

@@ -35,6 +35,8 @@ constexpr std::array<ColumnText, RunsModel::kColumnCount> kColumns{{
      false},
     {"Hook", "hook", "Communication hook (hook.name)", "allreduce", false},
     {"Drops", "drops", "Events lost because the recorder fell behind", "0,000", true},
+    {"Sweep", "sweep", "The sweep that it is one run of; filter by \"sweep:WORD\"", "demo 2026",
+     false},
 }};
 
 const QString kUnknown = QStringLiteral("–");
@@ -147,6 +149,7 @@ QString RunsModel::text(const RunEntry& entry, int column) const {
     case kOverlap: return number(entry.overlapPercent, 0);
     case kExposed: return number(entry.exposedMs, 2);
     case kDrops: return QString::number(entry.drops);
+    case kSweep: return orUnknown(entry.sweep);
     case kStarted: return entry.started.toLocalTime().toString(kFullTime);
     default: return {};
   }
@@ -169,7 +172,7 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
       if (!run.problem.isEmpty()) {
         return run.problem;
       }
-      if (column == kStarted || column == kName || column == kBackend) {  // may be cut off
+      if (column == kStarted || column == kName || column == kBackend || column == kSweep) {  // may be cut off
         return text(run, column);
       }
       return run.failure.isEmpty() ? run.path : run.path + '\n' + run.failure;

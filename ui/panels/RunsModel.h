@@ -27,6 +27,7 @@ class RunsModel : public QAbstractTableModel {
     kBackend,
     kHook,
     kDrops,
+    kSweep,
     kColumnCount
   };
   /// Sorts and filters by value, where the display role has text.

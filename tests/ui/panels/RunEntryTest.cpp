@@ -52,6 +52,13 @@ TEST_F(RunEntryTest, SaysBackendHookAndCapOfDdp) {
   EXPECT_EQ(shown(entry, RunsModel::kBucketCap), "5");
 }
 
+TEST_F(RunEntryTest, SaysWhichSweepItIsOneRunOf) {
+  const RunEntry entry = entryOf(
+      "[train]\nsteps = 3\n[sweep]\ngroup = \"caps 1\"\nrun = \"bucket_cap_mb=5\"\n");
+  EXPECT_EQ(shown(entry, RunsModel::kSweep), "caps 1");
+  EXPECT_EQ(shown(RunEntry(), RunsModel::kSweep), QString("–"));
+}
+
 TEST_F(RunEntryTest, ShowsNoDefaultsForAnExperimentThatItCannotRead) {
   const RunEntry entry = entryOf("[processes]\nbackend = \"of tomorrow\"\n");
   EXPECT_EQ(entry.problem, "");

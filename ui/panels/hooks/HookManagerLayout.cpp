@@ -72,12 +72,23 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
   reload();
 }
 
+namespace {
+
+// Five buttons beside each other would keep a narrow window from giving the dock less room.
+void letShrink(QPushButton& button) {
+  button.setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  button.setMinimumWidth(button.fontMetrics().horizontalAdvance(button.text()) + 16);
+}
+
+}  // namespace
+
 void HookManagerPanel::buildButtons(QHBoxLayout& row) {
   const auto make = [&](const QString& text, const char* name, const QString& tip,
                         void (HookManagerPanel::*act)()) {
     auto* button = new QPushButton(text);
     button->setObjectName(QLatin1String(name));
     button->setToolTip(tip);
+    letShrink(*button);
     connect(button, &QPushButton::clicked, this, act);
     row.addWidget(button);
     return button;
@@ -93,6 +104,7 @@ void HookManagerPanel::buildButtons(QHBoxLayout& row) {
   row.addStretch(1);
   use_ = new QPushButton(tr("Use"));
   use_->setObjectName("hookUse");
+  letShrink(*use_);
   connect(use_, &QPushButton::clicked, this, [this] {
     if (const HookRow* hook = current()) {
       emit useRequested(hook->id);

@@ -17,123 +17,7 @@ constexpr double kPeakHeight = 4;
 constexpr int kOtherRanks = 6;  // in the card
 constexpr float kPale = 0.3f;
 
-struct Values {
-  std::size_t first = 0;
-  std::size_t last = 0;  // behind them
-};
-
-// The first value later than `ticks`, none of those before `from`: steps that double, since it is
-// near as a rule.
-std::size_t firstAfter(const CounterSeries& series, std::uint64_t ticks, std::size_t from) {
-  const std::vector<MetricPoint>& points = series.points();
-  std::size_t step = 1;
-  std::size_t low = from;
-  std::size_t high = from;
-  while (high < points.size() && points[high].ticks <= ticks) {
-    low = high + 1;
-    high += step;
-    step *= 2;
-  }
-  const auto begin = points.begin();
-  const auto at = std::upper_bound(
-      begin + static_cast<std::ptrdiff_t>(low),
-      begin + static_cast<std::ptrdiff_t>(std::min(high, points.size())), ticks,
-      [](std::uint64_t time, const MetricPoint& point) { return time < point.ticks; });
-  return static_cast<std::size_t>(at - begin);
-}
-
-// The values that count where those later than the left edge begin with `begin` and those later
-// than the right one with `end`.
-Values valuesOf(const CounterSeries& series, bool overInterval, std::size_t begin,
-                std::size_t end) {
-  if (overInterval) {
-    return {begin, std::min(end + 1, series.size())};
-  }
-  return {begin > 0 ? begin - 1 : 0, end};
-}
-
-// The values that count somewhere after `fromTicks` up to `toTicks`.
-Values valuesIn(const CounterSeries& series, bool overInterval, std::uint64_t fromTicks,
-                std::uint64_t toTicks) {
-  return valuesOf(series, overInterval, series.firstAfter(fromTicks), series.firstAfter(toTicks));
-}
-
 }  // namespace
-
-std::vector<CounterColumns> counterColumns(const RunModel& model, const CounterSeries& series,
-                                           bool overInterval, const TimeAxis& axis) {
-  std::vector<CounterColumns> columns;
-  if (series.size() == 0) {
-    return columns;
-  }
-  const auto& points = series.points();
-  const double firstX = axis.toX(model.toNs(points.front().ticks));
-  const double lastX = axis.toX(model.toNs(points.back().ticks));
-  if (lastX < axis.left() || firstX > axis.right()) {
-    return columns;
-  }
-  const double left = std::max(std::floor(firstX), std::floor(axis.left()));
-  const double right = std::min(std::max(std::ceil(lastX), left + 1), std::ceil(axis.right()));
-  std::size_t end = series.firstAfter(model.toTicks(axis.toNs(left)));
-  for (double x = left; x < right;) {
-    const std::size_t begin = firstAfter(series, model.toTicks(axis.toNs(x)), end);
-    end = firstAfter(series, model.toTicks(axis.toNs(x + 1)), begin);
-    const Values values = valuesOf(series, overInterval, begin, end);
-    double next = x + 1;
-    if (values.last == values.first + 1) {
-      // One value alone: it goes on to the column in which the next one begins to count.
-      const std::size_t until = overInterval ? values.first : values.last;
-      if (until < series.size()) {
-        // A column has what comes after its left edge, up to and with its right one.
-        const double column = std::ceil(axis.toX(model.toNs(points[until].ticks))) - 1;
-        next = std::clamp(column, next, right);
-      } else {
-        next = right;
-      }
-    }
-    const CounterSeries::Summary sum = series.summary(values.first, values.last);
-    if (sum.any()) {
-      if (!columns.empty() && columns.back().right == x && columns.back().minimum == sum.minimum &&
-          columns.back().maximum == sum.maximum) {
-        columns.back().right = next;
-      } else {
-        columns.push_back({x, next, sum.minimum, sum.maximum});
-      }
-    }
-    x = next;
-  }
-  return columns;
-}
-
-std::size_t counterValueAt(const RunModel& model, const CounterSeries& series, bool overInterval,
-                           double ns) {
-  if (series.size() == 0) {
-    return 0;
-  }
-  const auto& points = series.points();
-  const double firstNs = model.toNs(points.front().ticks);
-  const double lastNs = model.toNs(points.back().ticks);
-  if (ns < firstNs || ns > lastNs) {
-    return series.size();
-  }
-  const std::size_t after = series.firstAfter(model.toTicks(ns));
-  if (overInterval) {
-    // A value counts up to and with its own time.
-    const bool itsOwn = after > 0 && model.toNs(points[after - 1].ticks) >= ns;
-    return itsOwn ? after - 1 : std::min(after, series.size() - 1);
-  }
-  return after > 0 ? after - 1 : 0;
-}
-
-TimeRange timeOfValue(const RunModel& model, const CounterSeries& series, bool overInterval,
-                      std::size_t index) {
-  const auto& points = series.points();
-  const double own = model.toNs(points[index].ticks);
-  if (overInterval) {
-    return {index > 0 ? model.toNs(points[index - 1].ticks) : own, own};
-  }
-  return {own, index + 1 < points.size() ? model.toNs(points[index + 1].ticks) : own};
-}
 
 CounterLane::CounterLane(const RunModel& model, const std::string& name, int rank,
                          const CounterSeries& series, const QRectF& plot)
@@ -200,8 +84,8 @@ void CounterLane::draw(DisplayList& list, const TimeAxis& axis, const Palette& p
 
 // The largest value in sight, unless all are alike.
 void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palette& palette) const {
-  const Values values = valuesIn(series_, facts_.overInterval, model_.toTicks(axis.startNs()),
-                                 model_.toTicks(axis.endNs()));
+  const CounterValues values = counterValuesIn(
+      series_, facts_.overInterval, model_.toTicks(axis.startNs()), model_.toTicks(axis.endNs()));
   const CounterSeries::Summary sum = series_.summary(values.first, values.last);
   const auto peak = series_.peak(values.first, values.last);
   if (!peak || sum.minimum == sum.maximum) {
@@ -262,8 +146,8 @@ std::vector<Fact> CounterLane::factsAt(std::size_t index, const TimeAxis& axis, 
     facts.push_back({QStringLiteral("Taken at"), at(model_.toNs(point.ticks))});
   }
   facts.push_back({QStringLiteral("Iteration"), formatCount(point.step)});
-  const Values here = valuesIn(series_, facts_.overInterval, model_.toTicks(axis.toNs(x)),
-                               model_.toTicks(axis.toNs(x + 1)));
+  const CounterValues here = counterValuesIn(
+      series_, facts_.overInterval, model_.toTicks(axis.toNs(x)), model_.toTicks(axis.toNs(x + 1)));
   const CounterSeries::Summary sum = series_.summary(here.first, here.last);
   if (sum.count > 2) {
     facts.push_back({QStringLiteral("In this pixel"),

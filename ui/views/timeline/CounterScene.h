@@ -12,32 +12,12 @@
 #include "ui/model/CounterFacts.h"
 #include "ui/model/Fact.h"
 #include "ui/model/RunModel.h"
+#include "ui/views/timeline/CounterValues.h"
 
 namespace lockstep::ui {
 
 // How counters look in the timeline. A lane of a counter is a plot of steps: where values stand
 // closer than pixels, from the smallest to the largest of each column. All [ui-thread].
-
-/// Columns of pixels, side by side, in which a counter has the same extremes.
-struct CounterColumns {
-  double left = 0;
-  double right = 0;
-  double minimum = 0;
-  double maximum = 0;
-};
-
-/// The columns of `axis` over which a counter has values, from left to right: from its first to
-/// its last value. The cost grows with the columns and the logarithm of the values.
-std::vector<CounterColumns> counterColumns(const RunModel& model, const CounterSeries& series,
-                                           bool overInterval, const TimeAxis& axis);
-
-/// The value that counts at a time; series.size() before the first and after the last.
-std::size_t counterValueAt(const RunModel& model, const CounterSeries& series, bool overInterval,
-                           double ns);
-
-/// The time for which a value counts: from its own to the next, or from the one before to its own.
-TimeRange timeOfValue(const RunModel& model, const CounterSeries& series, bool overInterval,
-                      std::size_t index);
 
 /// One counter of one rank, where it is drawn.
 class CounterLane {

@@ -1,18 +1,20 @@
 #include "ui/views/timeline/CounterTable.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "engine/base/Check.h"
 #include "ui/model/Format.h"
+#include "ui/views/timeline/CounterValues.h"
 
 namespace lockstep::ui {
 namespace {
 
 constexpr double kTimeStepNs = 1e6;
 
-// What a column is sorted by; what has no value there comes last.
-std::optional<double> keyOf(const CounterRow& row, int column) {
+std::optional<double> figureOf(const CounterRow& row, int column) {
   if (column == CounterTable::kRank) {
     return row.rank;
   }
@@ -40,12 +42,18 @@ std::optional<double> keyOf(const CounterRow& row, int column) {
   }
 }
 
+// What a column is sorted by; what has no number there comes last.
+std::optional<double> keyOf(const CounterRow& row, int column) {
+  const auto figure = figureOf(row, column);
+  return figure && std::isfinite(*figure) ? figure : std::nullopt;
+}
+
 QString textOf(const CounterRow& row, int column) {
   if (column == CounterTable::kCounter) {
     return row.facts.title;
   }
-  const auto key = keyOf(row, column);
-  if (!key) {
+  const auto figure = figureOf(row, column);
+  if (!figure) {
     return QStringLiteral("–");
   }
   switch (column) {
@@ -55,9 +63,9 @@ QString textOf(const CounterRow& row, int column) {
       return formatCount(row.summary.count);
     case CounterTable::kMaximumAt:
     case CounterTable::kLastAt:
-      return formatTime(*key, kTimeStepNs);
+      return formatTime(*figure, kTimeStepNs);
     default:
-      return counterText(row.facts.unit, *key);
+      return counterText(row.facts.unit, *figure);
   }
 }
 
@@ -73,17 +81,21 @@ std::vector<CounterRow> counterRows(const RunModel& model, const QStringList& na
       if (series == nullptr) {
         continue;
       }
-      std::size_t first = 0;
-      std::size_t last = series->size();
-      if (within) {
-        first = series->firstAfter(model.toTicks(within->startNs));
-        last = std::max(first, series->firstAfter(model.toTicks(within->endNs)));
-      }
-      CounterRow row{name, rank, counterFacts(name), series->summary(first, last), 0, 0, 0};
-      if (const auto peak = series->peak(first, last)) {
-        row.peakNs = model.toNs(series->points()[*peak].ticks);
-        row.last = series->points()[last - 1].value;
-        row.lastNs = model.toNs(series->points()[last - 1].ticks);
+      CounterRow row{name, rank, counterFacts(name), {}, 0, 0, 0};
+      const CounterValues values =
+          within ? counterValuesIn(*series, row.facts.overInterval, model.toTicks(within->startNs),
+                                   model.toTicks(within->endNs))
+                 : CounterValues{0, series->size()};
+      row.summary = series->summary(values.first, values.last);
+      // A value that counts within may have been taken before, or at the end of its interval.
+      const auto timeOf = [&](std::size_t index) {
+        const double ns = model.toNs(series->points()[index].ticks);
+        return within ? std::clamp(ns, within->startNs, within->endNs) : ns;
+      };
+      if (const auto peak = series->peak(values.first, values.last)) {
+        row.peakNs = timeOf(*peak);
+        row.last = series->points()[values.last - 1].value;
+        row.lastNs = timeOf(values.last - 1);
       }
       rows.push_back(std::move(row));
     }
@@ -113,22 +125,27 @@ QString describeCounters(const RunModel& model, const QStringList& names) {
 }
 
 void CounterTable::setRows(std::vector<CounterRow> rows) {
+  const bool alike =
+      !rows.empty() && std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(),
+                                  [](const CounterRow& a, const CounterRow& b) {
+                                    return a.name == b.name && a.rank == b.rank;
+                                  });
   // A live run's rows get new figures: selection and scrolling stay.
-  if (rows.size() == rows_.size() && !rows.empty()) {
+  if (alike) {
     rows_ = std::move(rows);
-    order();
+    reorder();
     emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
     return;
   }
   beginResetModel();
   rows_ = std::move(rows);
-  order();
+  order_ = ordered();
   endResetModel();
 }
 
-const CounterRow& CounterTable::row(int index) const {
-  LOCKSTEP_CHECK(index >= 0 && index < rowCount(), "row {} of {}", index, rowCount());
-  return rows_[static_cast<std::size_t>(index)];
+const CounterRow& CounterTable::row(int line) const {
+  LOCKSTEP_CHECK(line >= 0 && line < rowCount(), "row {} of {}", line, rowCount());
+  return rows_[order_[static_cast<std::size_t>(line)]];
 }
 
 int CounterTable::rowCount(const QModelIndex& parent) const {
@@ -143,7 +160,7 @@ QVariant CounterTable::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) {
     return {};
   }
-  const CounterRow& row = rows_[static_cast<std::size_t>(index.row())];
+  const CounterRow& row = this->row(index.row());
   switch (role) {
     case Qt::DisplayRole:
       return textOf(row, index.column());
@@ -188,28 +205,51 @@ QVariant CounterTable::headerData(int section, Qt::Orientation orientation, int 
 void CounterTable::sort(int column, Qt::SortOrder order) {
   sortColumn_ = column;
   sortOrder_ = order;
+  reorder();
+}
+
+// Brings the rows into their order; what is selected goes along with its row.
+void CounterTable::reorder() {
+  std::vector<std::size_t> wanted = ordered();
+  if (wanted == order_) {
+    return;
+  }
   emit layoutAboutToBeChanged({}, VerticalSortHint);
-  this->order();
+  std::vector<int> lines(wanted.size());
+  for (std::size_t line = 0; line < wanted.size(); ++line) {
+    lines[wanted[line]] = static_cast<int>(line);
+  }
+  const QModelIndexList before = persistentIndexList();
+  QModelIndexList after;
+  for (const QModelIndex& kept : before) {
+    const std::size_t row = order_[static_cast<std::size_t>(kept.row())];
+    after << index(lines[row], kept.column());
+  }
+  order_ = std::move(wanted);
+  changePersistentIndexList(before, after);
   emit layoutChanged({}, VerticalSortHint);
 }
 
-void CounterTable::order() {
+std::vector<std::size_t> CounterTable::ordered() const {
+  std::vector<std::size_t> order(rows_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
   if (sortColumn_ < 0) {
-    return;
+    return order;
   }
   const bool up = sortOrder_ == Qt::AscendingOrder;
-  std::stable_sort(rows_.begin(), rows_.end(), [&](const CounterRow& a, const CounterRow& b) {
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     if (sortColumn_ == kCounter) {
-      const int way = a.facts.title.compare(b.facts.title);
+      const int way = rows_[a].facts.title.compare(rows_[b].facts.title);
       return up ? way < 0 : way > 0;
     }
-    const auto left = keyOf(a, sortColumn_);
-    const auto right = keyOf(b, sortColumn_);
+    const auto left = keyOf(rows_[a], sortColumn_);
+    const auto right = keyOf(rows_[b], sortColumn_);
     if (!left || !right) {
       return left.has_value() && !right.has_value();
     }
     return up ? *left < *right : *right < *left;
   });
+  return order;
 }
 
 }  // namespace lockstep::ui

@@ -3,6 +3,7 @@
 #include <QAbstractTableModel>
 #include <QString>
 #include <QStringList>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,10 +18,10 @@ struct CounterRow {
   std::string name;
   int rank = 0;
   CounterFacts facts;
-  CounterSeries::Summary summary;  ///< empty: no value there
-  double peakNs = 0;               ///< of the first of the largest
-  double last = 0;
-  double lastNs = 0;
+  CounterSeries::Summary summary;  ///< of what counts there, as the plot has it; empty: no value
+  double peakNs = 0;               ///< of the first of the largest; within the stretch
+  double last = 0;                 ///< may be no finite number
+  double lastNs = 0;               ///< within the stretch
 };
 
 /// The rows of these counters, counter by counter, for all ranks that have values; without a
@@ -51,8 +52,9 @@ class CounterTable : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
 
+  /// Rows of the same counters and ranks as before keep their selection.
   void setRows(std::vector<CounterRow> rows);
-  [[nodiscard]] const CounterRow& row(int index) const;
+  [[nodiscard]] const CounterRow& row(int line) const;
 
   [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
@@ -62,9 +64,11 @@ class CounterTable : public QAbstractTableModel {
   void sort(int column, Qt::SortOrder order) override;
 
  private:
-  void order();
+  void reorder();
+  [[nodiscard]] std::vector<std::size_t> ordered() const;
 
-  std::vector<CounterRow> rows_;
+  std::vector<CounterRow> rows_;    // as they were given
+  std::vector<std::size_t> order_;  // by line
   int sortColumn_ = -1;
   Qt::SortOrder sortOrder_ = Qt::AscendingOrder;
 };

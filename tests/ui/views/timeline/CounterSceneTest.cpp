@@ -214,8 +214,9 @@ TEST_F(CounterSceneTest, NegativeValuesHangBelowZeroAndWhatIsNoNumberIsLeftOut) 
   load({"hook.gain"});
   const auto found = columns("hook.gain", false);
   const bool anyInGap = std::any_of(found.begin(), found.end(), [](const CounterColumns& part) {
-    return part.left > 255 && part.right < 495;
+    return part.left < 495 && part.right > 255;
   });
+  EXPECT_FALSE(found.empty());
   EXPECT_FALSE(anyInGap);
   const CounterLane lane(model_, "hook.gain", 0, *model_.counters().find("hook.gain", 0),
                          QRectF(0, 0, 100, 46));

@@ -90,11 +90,13 @@ TEST_P(TimelineCountersTest, TheTableHasTheFiguresOfTheRunOrOfTheFilteredTime) {
   EXPECT_EQ(text(2, CounterTable::kMaximumAt), "4.000 s") << "the first of two";
   EXPECT_EQ(text(0, CounterTable::kValues), "10");
   state_.setFilter(TimeRange{1.5e9, 3.5e9});
-  EXPECT_EQ(text(0, CounterTable::kMinimum), "120 MiB");
+  EXPECT_EQ(text(0, CounterTable::kMinimum), "110 MiB") << "that of 1 s holds until 2 s";
   EXPECT_EQ(text(0, CounterTable::kLast), "130 MiB");
-  EXPECT_EQ(text(0, CounterTable::kValues), "2");
-  state_.setFilter(TimeRange{1.1e9, 1.2e9});
-  EXPECT_EQ(text(0, CounterTable::kMean), "–") << "no value in that time";
+  EXPECT_EQ(text(0, CounterTable::kValues), "3");
+  EXPECT_EQ(text(2, CounterTable::kMaximum), "40 %") << "the mean from 3 s to 4 s";
+  EXPECT_EQ(text(2, CounterTable::kMaximumAt), "3.500 s");
+  state_.setFilter(TimeRange{9.5e9, 9.7e9});
+  EXPECT_EQ(text(0, CounterTable::kMean), "–") << "no value counts in that time";
   table().sortByColumn(CounterTable::kRank, Qt::DescendingOrder);
   EXPECT_EQ(text(0, CounterTable::kRank), "1");
   EXPECT_TRUE(csvOf(rows).startsWith(QLatin1String("Counter,Rank,Minimum,Mean,Maximum")));

@@ -3,14 +3,16 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
+#include <QFile>
 #include <QFileDialog>
 #include <QHeaderView>
 #include <QMessageBox>
-#include <QSaveFile>
 #include <QTableView>
 #include <algorithm>
 #include <numeric>
 #include <vector>
+
+#include "engine/export/OutputFile.h"
 
 namespace lockstep::ui {
 
@@ -125,17 +127,25 @@ QString csvOf(const QAbstractItemModel& model) {
                  QStringLiteral("\r\n"), csvCell);
 }
 
+QString writeTable(const QAbstractItemModel& model, const QString& path) {
+  auto file = exports::OutputFile::create(QFile::encodeName(path).toStdString());
+  if (!file.ok()) {
+    return QString::fromStdString(file.error().message()) + u'.';
+  }
+  file.value()->write(csvOf(model).toStdString());
+  const base::Status written = file.value()->commit();
+  return written.ok() ? QString() : QString::fromStdString(written.error().message()) + u'.';
+}
+
 void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion) {
-  const QString path = QFileDialog::getSaveFileName(parent, QObject::tr("Export as CSV"),
-                                                    suggestion, QObject::tr("CSV (*.csv)"));
+  const QString title = QObject::tr("Export as CSV");
+  const QString path =
+      QFileDialog::getSaveFileName(parent, title, suggestion, QObject::tr("CSV (*.csv)"));
   if (path.isEmpty()) {
     return;
   }
-  QSaveFile file(path);
-  const QByteArray text = csvOf(model).toUtf8();
-  if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
-    QMessageBox::warning(parent, QObject::tr("Export as CSV"),
-                         QObject::tr("%1 cannot be written: %2.").arg(path, file.errorString()));
+  if (const QString mistake = writeTable(model, path); !mistake.isEmpty()) {
+    QMessageBox::warning(parent, title, mistake);
   }
 }
 

@@ -32,7 +32,11 @@ QString csvCell(QString cell);
 /// Returns the whole table as CSV (RFC 4180) with its titles, in the order of the model.
 QString csvOf(const QAbstractItemModel& model);
 
-/// Asks for a file and writes the table into it as CSV; a failure is told in a message box.
+/// Writes that into a file, which is there whole or not at all; a device is written as it is.
+/// Returns what went wrong, in a sentence; empty: nothing did.
+QString writeTable(const QAbstractItemModel& model, const QString& path);
+
+/// Asks for a file and writes the table into it; a failure is told in a message box.
 void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion);
 
 }  // namespace lockstep::ui

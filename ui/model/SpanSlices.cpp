@@ -34,14 +34,53 @@ SpanSlices::SpanSlices(const RunModel& model, const std::optional<TimeRange>& wi
   for (const Lane& lane : model.lanes()) {
     for (std::size_t row = 0; row < lane.rows.size(); ++row) {
       const auto [from, end] = touching(model, lane.rows[row], within);
-      const std::size_t left = std::numeric_limits<std::uint32_t>::max() - count_;
-      const auto count = static_cast<std::uint32_t>(std::min(end - from, left));
-      if (count > 0) {
-        slices_.push_back({lane.id, static_cast<int>(row), from, count_, count});
-        count_ += count;
+      add(model, lane.id, row, from, end);
+    }
+  }
+}
+
+SpanSlices SpanSlices::around(const RunModel& model, TimeRange within) {
+  TimeRange whole = within;
+  for (const Lane& lane : model.lanes()) {
+    for (std::size_t row = 0; row < lane.rows.size(); ++row) {
+      const auto [from, end] = touching(model, lane.rows[row], within);
+      if (from < end) {
+        // Spans of a row never overlap: no other of them reaches further.
+        const int at = static_cast<int>(row);
+        whole.startNs = std::min(whole.startNs, model.spanAt(lane.id, at, from).startNs);
+        whole.endNs = std::max(whole.endNs, model.spanAt(lane.id, at, end - 1).endNs());
       }
     }
   }
+  SpanSlices slices;
+  for (const Lane& lane : model.lanes()) {
+    for (std::size_t row = 0; row < lane.rows.size(); ++row) {
+      const auto [from, end] = touching(model, lane.rows[row], within);
+      const auto [first, last] = touching(model, lane.rows[row], whole);
+      slices.add(model, lane.id, row, std::min(first, from), from);
+      slices.add(model, lane.id, row, end, std::max(last, end));
+    }
+  }
+  return slices;
+}
+
+void SpanSlices::add(const RunModel& model, int lane, std::size_t row, std::size_t from,
+                     std::size_t end) {
+  const std::size_t left = std::numeric_limits<std::uint32_t>::max() - count_;
+  const auto count = static_cast<std::uint32_t>(std::min(end - from, left));
+  if (count > 0) {
+    const int at = static_cast<int>(row);
+    const std::int64_t lastId = model.spanAt(lane, at, from + count - 1).id;
+    slices_.push_back({lane, at, from, count_, count, lastId});
+    count_ += count;
+  }
+}
+
+bool SpanSlices::stand(const RunModel& model) const {
+  return std::all_of(slices_.begin(), slices_.end(), [&](const Slice& slice) {
+    const auto last = spanAt(model, slice.first + slice.count - 1);
+    return last && last->id == slice.lastId;
+  });
 }
 
 const SpanSlices::Slice& SpanSlices::sliceOf(std::uint32_t number) const {
@@ -71,10 +110,9 @@ std::optional<std::uint32_t> SpanSlices::numberOf(const RunModel& model, const S
     return std::nullopt;
   }
   for (const Slice& slice : slices_) {
-    if (slice.lane == span.lane && slice.row == span.row) {
-      const bool within = *index >= slice.from && *index - slice.from < slice.count;
-      return within ? std::optional(slice.first + static_cast<std::uint32_t>(*index - slice.from))
-                    : std::nullopt;
+    if (slice.lane == span.lane && slice.row == span.row && *index >= slice.from &&
+        *index - slice.from < slice.count) {
+      return slice.first + static_cast<std::uint32_t>(*index - slice.from);
     }
   }
   return std::nullopt;

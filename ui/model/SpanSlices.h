@@ -18,7 +18,13 @@ class SpanSlices {
   /// Those that touch `within`; without it all that the model holds now.
   SpanSlices(const RunModel& model, const std::optional<TimeRange>& within);
 
+  /// The spans beside those that touch `within`, as far as those reach beyond it: all that may
+  /// lie within them, or around their starts.
+  static SpanSlices around(const RunModel& model, TimeRange within);
+
   [[nodiscard]] std::uint32_t count() const { return count_; }
+  /// Whether every number still is that of the span it was given to: no span came late.
+  [[nodiscard]] bool stand(const RunModel& model) const;
   /// Nothing when the model no longer holds it.
   [[nodiscard]] std::optional<Span> spanAt(const RunModel& model, std::uint32_t number) const;
   /// Nothing when it is not among them.
@@ -36,10 +42,12 @@ class SpanSlices {
     std::size_t from = 0;  // index within its row
     std::uint32_t first = 0;
     std::uint32_t count = 0;
+    std::int64_t lastId = -1;  // of its last span, which any that comes late moves
   };
+  void add(const RunModel& model, int lane, std::size_t row, std::size_t from, std::size_t end);
   [[nodiscard]] const Slice& sliceOf(std::uint32_t number) const;
 
-  std::vector<Slice> slices_;  // none empty
+  std::vector<Slice> slices_;  // none empty; by number, those of a row in order of time
   std::uint32_t count_ = 0;
 };
 

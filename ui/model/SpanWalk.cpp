@@ -5,7 +5,6 @@
 #include <QPointer>
 #include <QThreadPool>
 #include <QTimer>
-#include <atomic>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -21,11 +20,10 @@ constexpr std::size_t kWaitingAtMost = 4;  // chunks: more would only take memor
 // What both threads know of one walk.
 struct SpanWalk::State {
   std::shared_ptr<Job> job;
-  std::atomic<bool> cancelled{false};
 
   std::mutex mutex;
   std::deque<SpanChunk> waiting;
-  bool ended = false;     // no more chunks will come
+  bool ended = false;     // no more chunks will come, or are wanted
   bool working = false;   // a thread of the pool is at it
   bool finished = false;  // the job is
 
@@ -52,7 +50,12 @@ void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr
     bool over = false;
     {
       const std::lock_guard lock(mutex);
-      if (cancelled || (waiting.empty() && !ended)) {
+      if (job->dropped()) {
+        working = false;
+        tell(walk, self);
+        return;
+      }
+      if (waiting.empty() && !ended) {
         working = false;
         return;
       }
@@ -90,9 +93,13 @@ void SpanWalk::cancel() {
   timer_->stop();
   source_ = nullptr;
   if (state_) {
-    state_->cancelled = true;
-    state_.reset();
+    state_->job->dropped_ = true;
+    const std::lock_guard lock(state_->mutex);
+    if (state_->working) {
+      leaving_ = state_;
+    }
   }
+  state_.reset();
 }
 
 void SpanWalk::start(Source source, std::shared_ptr<Job> job) {
@@ -112,7 +119,7 @@ void SpanWalk::feed() {
   clock.start();
   const std::uint64_t before = handedOver_;
   bool more = true;
-  while (clock.elapsed() < kSliceMs) {
+  while (more && clock.elapsed() < kSliceMs) {
     {
       const std::lock_guard lock(state_->mutex);
       if (state_->ended || state_->waiting.size() >= kWaitingAtMost) {
@@ -124,20 +131,16 @@ void SpanWalk::feed() {
     chunk.first = static_cast<std::uint32_t>(handedOver_);
     const bool any = source_(chunk);
     handedOver_ += chunk.spans.size();
-    const std::lock_guard lock(state_->mutex);
-    if (any) {
-      state_->waiting.push_back(std::move(chunk));
-    } else {
-      state_->ended = true;
+    {
+      const std::lock_guard lock(state_->mutex);
+      if (!any) {
+        state_->ended = true;
+      } else if (!state_->ended) {  // the job may have had enough meanwhile
+        state_->waiting.push_back(std::move(chunk));
+      }
+      more = !state_->ended;
     }
-    if (!std::exchange(state_->working, true)) {
-      QThreadPool::globalInstance()->start(
-          [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
-    }
-    if (!any) {
-      more = false;
-      break;
-    }
+    letWork();
   }
   if (more) {
     timer_->start(0);
@@ -147,7 +150,33 @@ void SpanWalk::feed() {
   }
 }
 
+// Gives what waits to a thread, unless one is at it or the job before it has not returned.
+void SpanWalk::letWork() {
+  const std::lock_guard lock(state_->mutex);
+  if (leaving_ || state_->working || state_->finished ||
+      (state_->waiting.empty() && !state_->ended)) {
+    return;
+  }
+  state_->working = true;
+  QThreadPool::globalInstance()->start(
+      [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
+}
+
 void SpanWalk::taken(const std::shared_ptr<State>& state) {
+  if (state == leaving_) {
+    bool returned = false;
+    {
+      const std::lock_guard lock(state->mutex);
+      returned = !state->working;
+    }
+    if (returned) {
+      leaving_.reset();
+      if (state_) {
+        letWork();
+      }
+    }
+    return;
+  }
   if (state != state_) {
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,8 +34,15 @@ class SpanWalk : public QObject {
     virtual ~Job() = default;
     /// Returns false when no more are wanted; `finish` follows.
     virtual bool take(const SpanChunk& chunk) = 0;
-    /// All that there were have been taken.
+    /// All that there were have been taken. Called once.
     virtual void finish() = 0;
+    /// Whether nobody waits for the job any more: what takes long should end when it is.
+    /// [any-thread]
+    [[nodiscard]] bool dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+   private:
+    friend class SpanWalk;
+    std::atomic<bool> dropped_{false};
   };
   /// Fills a chunk with what comes next; false: there was nothing left. Called on the UI thread.
   using Source = std::function<bool(SpanChunk& chunk)>;
@@ -42,9 +50,10 @@ class SpanWalk : public QObject {
   explicit SpanWalk(QObject* parent = nullptr);
   ~SpanWalk() override;
 
-  /// Leaves what was going on and begins anew.
+  /// Leaves what was going on and begins anew: the new job when the old one has returned, so that
+  /// no more than one takes time and memory.
   void start(Source source, std::shared_ptr<Job> job);
-  /// The job is dropped where it stands and never heard of again.
+  /// The job is dropped (Job::dropped) and never heard of again.
   void cancel();
   [[nodiscard]] bool busy() const { return state_ != nullptr; }
   /// Spans handed over so far.
@@ -60,9 +69,11 @@ class SpanWalk : public QObject {
   struct State;
 
   void feed();
+  void letWork();
   void taken(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
+  std::shared_ptr<State> leaving_;  // was cancelled, and a thread is still at it
   Source source_;
   std::uint64_t handedOver_ = 0;
   QTimer* timer_;

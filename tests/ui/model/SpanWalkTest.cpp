@@ -5,6 +5,7 @@
 #include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QThread>
+#include <QThreadPool>
 #include <atomic>
 
 #include "tests/ui/model/Feed.h"
@@ -110,6 +111,93 @@ TEST(SpanWalk, ANewStartLeavesTheOldOne) {
   EXPECT_FALSE(first->finished);
 }
 
+// Has had enough at once.
+class Refusal : public SpanWalk::Job {
+ public:
+  bool take(const SpanChunk&) override {
+    ++takes;
+    return false;
+  }
+  void finish() override { ++finishes; }
+
+  std::atomic<int> takes{0};
+  std::atomic<int> finishes{0};
+};
+
+// The second chunk is filled when the job has ended already.
+TEST(SpanWalk, AChunkThatComesAfterTheEndIsNotGivenToTheJob) {
+  const auto job = std::make_shared<Refusal>();
+  SpanWalk walk;
+  walk.start(
+      [job, chunks = 0](SpanChunk& chunk) mutable {
+        chunk.spans.resize(10);
+        if (++chunks == 2) {
+          QThreadPool::globalInstance()->waitForDone();
+        }
+        return true;
+      },
+      job);
+  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  QThreadPool::globalInstance()->waitForDone();
+  EXPECT_EQ(job->takes, 1);
+  EXPECT_EQ(job->finishes, 1);
+}
+
+// Does not return until it is dropped, and then takes its time.
+class Slow : public SpanWalk::Job {
+ public:
+  bool take(const SpanChunk&) override {
+    began = true;
+    QElapsedTimer clock;
+    clock.start();
+    while (!dropped() && clock.elapsed() < 30'000) {
+      QThread::yieldCurrentThread();
+    }
+    clock.restart();
+    while (clock.elapsed() < 50) {
+      QThread::yieldCurrentThread();
+    }
+    returned = true;
+    return true;
+  }
+  void finish() override {}
+
+  std::atomic<bool> began{false};
+  std::atomic<bool> returned{false};
+};
+
+// Notes whether another had returned when it began.
+class After : public SpanWalk::Job {
+ public:
+  explicit After(const Slow& other) : other_(other) {}
+  bool take(const SpanChunk&) override {
+    tooEarly = tooEarly || !other_.returned;
+    return true;
+  }
+  void finish() override {}
+
+  bool tooEarly = false;
+
+ private:
+  const Slow& other_;
+};
+
+TEST(SpanWalk, ANewJobBeginsWhenTheDroppedOneHasReturned) {
+  RunModel model;
+  fill(model, 5000);
+  const auto slices = std::make_shared<SpanSlices>(model, std::nullopt);
+  const auto slow = std::make_shared<Slow>();
+  SpanWalk walk;
+  walk.start(sourceOf(model, slices), slow);
+  ASSERT_TRUE(waitFor([&] { return slow->began.load(); }));
+  walk.start(sourceOf(model, slices), std::make_shared<Sum>());
+  const auto after = std::make_shared<After>(*slow);
+  walk.start(sourceOf(model, slices), after);
+  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  EXPECT_EQ(walk.handedOver(), 10'000u);
+  EXPECT_FALSE(after->tooEarly);
+}
+
 // Forwards at 0..10, 20..30, 40..50, 60..70; copies at 2, 22, 42, 62. From 25 to 42 there are the
 // second and third forward and the third copy, which begins at 42.
 TEST(SpanSlices, HoldWhatTouchesARange) {
@@ -129,6 +217,17 @@ TEST(SpanSlices, HoldWhatTouchesARange) {
   EXPECT_FALSE(slices.numberOf(model, *all.spanAt(model, 0)).has_value()) << "out of the range";
 }
 
+// What touches 25..42.5 reaches from 20 to 50: beside it there is the copy at 22, which ends at 23.
+TEST(SpanSlices, HoldWhatLiesBesideARangeWithinTheSpansThatTouchIt) {
+  RunModel model;
+  fill(model, 4);
+  const SpanSlices beside = SpanSlices::around(model, {25, 42.5});
+  ASSERT_EQ(beside.count(), 1u);
+  EXPECT_EQ(beside.spanAt(model, 0)->startNs, 22);
+  EXPECT_EQ(SpanSlices::around(model, {12, 15}).count(), 0u);
+  EXPECT_EQ(SpanSlices::around(model, model.extent()).count(), 0u);
+}
+
 TEST(SpanSlices, StandWhereTheyStoodWhileTheRunGrows) {
   RunModel model;
   fill(model, 4);
@@ -139,6 +238,18 @@ TEST(SpanSlices, StandWhereTheyStoodWhileTheRunGrows) {
   model.applyUpdate(feed.span(1, EventKind::kForward, 500, 510).take());
   EXPECT_EQ(slices.count(), 8u);
   EXPECT_EQ(slices.spanAt(model, 5)->startNs, before);
+  EXPECT_TRUE(slices.stand(model));
+}
+
+TEST(SpanSlices, KnowWhenASpanThatCameLateHasMovedThem) {
+  RunModel model;
+  fill(model, 4);
+  const SpanSlices slices(model, std::nullopt);
+  test::Feed feed(1);
+  feed.nextId = 100;
+  model.applyUpdate(feed.span(1, EventKind::kForward, 12, 16).take());
+  EXPECT_FALSE(slices.stand(model));
+  EXPECT_TRUE(SpanSlices(model, std::nullopt).stand(model));
 }
 
 // From 43 on there are the third forward (40..50), and the fourth with its copy; from before 43 the

@@ -83,7 +83,8 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
   switch (span.kind) {
     case EventKind::kStep: return QStringLiteral("iteration %1").arg(span.step);
     case EventKind::kStartup:
-      return words(trace::name(static_cast<trace::StartupStage>(span.detail)));
+      return QStringLiteral("start-up: ") +
+             words(trace::name(static_cast<trace::StartupStage>(span.detail)));
     case EventKind::kSearchUnused: return QStringLiteral("search for unused parameters");
     case EventKind::kJoinShadow: return QStringLiteral("out of inputs: answers the others");
     case EventKind::kSyncBatchNorm: return QStringLiteral("exchange of batch statistics");
@@ -99,7 +100,9 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
     case EventKind::kMarkedUnused:
       return QStringLiteral("unused: ") + parameterName(parameters, span.value);
     case EventKind::kUsedMap: return QStringLiteral("wait for the map of used parameters");
-    case EventKind::kBucketOptimizer: return QStringLiteral("optimizer") + bucket;
+    case EventKind::kBucketOptimizer:
+      return span.hasBucket() ? QStringLiteral("optimizer") + bucket
+                              : QStringLiteral("bucket optimizer");
     case EventKind::kCollective: return operationName(span) + bucket;
     case EventKind::kCollectiveQueued:
       return operationName(span) + QStringLiteral(" queued") + bucket;

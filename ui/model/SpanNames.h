@@ -28,7 +28,7 @@ QString titleOf(const ParameterTable& parameters, const Span& span);
 std::optional<std::uint64_t> titleKey(const Span& span);
 
 /// Returns what spans of one sort have in common: their title without bucket, parameter and
-/// iteration, "allreduce", "gradient ready", "iteration".
+/// iteration, "allreduce", "gradient ready", "iteration". No two kinds have one name.
 QString nameOf(const Span& span);
 
 /// Whether the span's value and detail are those of a collective.

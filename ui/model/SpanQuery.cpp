@@ -1,5 +1,7 @@
 #include "ui/model/SpanQuery.h"
 
+#include <algorithm>
+
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
@@ -57,12 +59,8 @@ void SpanQuery::take(const QString& token, bool quoted) {
     const auto ns = durationOf(lower.mid(orEqual ? 2 : 1));
     if (!ns) {
       error_ = QStringLiteral("\"%1\" is not a duration: write >2ms or <=50us.").arg(token);
-    } else if (lower.startsWith(QLatin1Char('>'))) {
-      atLeastNs_ = *ns;
-      atLeastStrict_ = !orEqual;
     } else {
-      atMostNs_ = *ns;
-      atMostStrict_ = !orEqual;
+      takeDuration(*ns, lower.startsWith(QLatin1Char('>')), !orEqual);
     }
     return;
   }
@@ -87,6 +85,9 @@ void SpanQuery::take(const QString& token, bool quoted) {
     range.last = dots < 0 ? range.first : value.mid(dots + 2).toULongLong(&lastOk);
     if (!firstOk || !lastOk) {
       error_ = QStringLiteral("\"%1\" needs a number or a range: %2:3 or %2:3..7.").arg(token, key);
+    } else if (numbers->has_value()) {
+      Numbers& both = **numbers;
+      both = {std::max(both.first, range.first), std::min(both.last, range.last)};
     } else {
       *numbers = range;
     }
@@ -105,6 +106,18 @@ void SpanQuery::take(const QString& token, bool quoted) {
     return;
   }
   words_ << lower;
+}
+
+// Of two bounds the closer one holds; of two equal ones the strict.
+void SpanQuery::takeDuration(double ns, bool atLeast, bool strict) {
+  double& bound = atLeast ? atLeastNs_ : atMostNs_;
+  bool& boundStrict = atLeast ? atLeastStrict_ : atMostStrict_;
+  if (ns == bound) {
+    boundStrict = boundStrict || strict;
+  } else if (bound < 0 || (atLeast ? ns > bound : ns < bound)) {
+    bound = ns;
+    boundStrict = strict;
+  }
 }
 
 bool SpanQuery::wordsHold(const ParameterTable& parameters, const Span& span) const {

@@ -18,7 +18,7 @@ namespace lockstep::ui {
 ///
 /// `rank`, `bucket` and `step` (or `iteration`) take a number or a range, `bucket` also `none`;
 /// durations take ns, us, ms or s. `kind` takes part of a kind, `name` the whole of nameOf, one of
-/// several. A word in quotes may hold blanks. One thread at a time; a copy is another's own.
+/// several where it is written more than once. A word in quotes may hold blanks. One thread at a time; a copy is another's own.
 class SpanQuery {
  public:
   SpanQuery() = default;
@@ -42,11 +42,12 @@ class SpanQuery {
  private:
   struct Numbers {
     std::uint64_t first = 0;
-    std::uint64_t last = 0;
+    std::uint64_t last = 0;  // below `first`: none
     [[nodiscard]] bool holds(std::uint64_t n) const { return n >= first && n <= last; }
   };
 
   void take(const QString& token, bool quoted);
+  void takeDuration(double ns, bool atLeast, bool strict);
   [[nodiscard]] bool wordsHold(const ParameterTable& parameters, const Span& span) const;
 
   QString text_;

@@ -43,6 +43,19 @@ TEST(SpanQuery, TakesConditionsThatMustAllHold) {
   EXPECT_FALSE(matches("bucket:3", spanOf(EventKind::kForward, 0)));
 }
 
+TEST(SpanQuery, TwoConditionsOfOneSortMustBothHold) {
+  const Span wait = spanOf(EventKind::kWait, 1, 3, 2.5e6, 12);
+  for (const char* query : {"step:10..20 step:12..30", "bucket:3 bucket:0..5", ">1ms >=2500us",
+                            "<4ms <3ms", "rank:0..1 rank:1"}) {
+    EXPECT_TRUE(matches(query, wait)) << query;
+  }
+  for (const char* query : {"bucket:2 bucket:3", "bucket:3 bucket:2", "rank:0 rank:1",
+                            "step:13..20 step:10..20", ">3ms >1ms", ">=2500us >2500us",
+                            "<2ms <3ms", "bucket:3 bucket:none"}) {
+    EXPECT_FALSE(matches(query, wait)) << query;
+  }
+}
+
 TEST(SpanQuery, AWordInQuotesMayHoldBlanks) {
   EXPECT_TRUE(matches("\"copy out\"", spanOf(EventKind::kCopyOut, 0, 1)));
   EXPECT_TRUE(matches("\"kind:copy out\" bucket:1", spanOf(EventKind::kCopyOut, 0, 1)));

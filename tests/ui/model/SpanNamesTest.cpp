@@ -1,7 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "tests/ui/model/Feed.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/model/SpanNames.h"
 
 namespace lockstep::ui {
 namespace {
@@ -69,7 +74,7 @@ TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
       {EventKind::kReduceGradients, "sum of the devices' gradients"},
       {EventKind::kMarkedUnused, "unused: fc1.weight"},
       {EventKind::kUsedMap, "wait for the map of used parameters"},
-      {EventKind::kBucketOptimizer, "optimizer"},
+      {EventKind::kBucketOptimizer, "bucket optimizer"},
       {EventKind::kChecked, "check of none"},
       {EventKind::kShaped, "link: none"},
   };
@@ -78,6 +83,32 @@ TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
     EXPECT_EQ(titleOf(model_, span), title);
     EXPECT_GT(value(span, "Meaning").size(), 30) << title;
   }
+}
+
+// Statistics count, and a search for a name finds, what is of one kind.
+TEST_F(SpanNames, NoTwoKindsOrStagesOfTheStartUpHaveOneName) {
+  std::map<std::string, std::pair<EventKind, int>> owners;
+  const auto add = [&](EventKind kind, int detail) {
+    Span span;
+    span.kind = kind;
+    span.detail = static_cast<std::uint16_t>(detail);
+    const std::string name = nameOf(span).toStdString();
+    const auto [owner, isNew] = owners.insert({name, {kind, detail}});
+    EXPECT_TRUE(isNew) << name << " is kind " << static_cast<int>(kind) << " and kind "
+                       << static_cast<int>(owner->second.first);
+  };
+  const std::string_view unknown = name(static_cast<EventKind>(0));
+  for (int number = 1; number < 128; ++number) {
+    const auto kind = static_cast<EventKind>(number);
+    if (kind == EventKind::kStartup) {
+      for (int stage = 0; stage <= static_cast<int>(trace::StartupStage::kBuckets); ++stage) {
+        add(kind, stage);
+      }
+    } else if (name(kind) != unknown) {
+      add(kind, trace::packOperation(trace::Operation::kAllreduce));
+    }
+  }
+  EXPECT_GT(owners.size(), 40u);
 }
 
 TEST_F(SpanNames, TellTheHalvesAndDevicesOfDataParallelApart) {

@@ -16,9 +16,7 @@ FindLine::FindLine(QWidget* parent) : QWidget(parent) {
   line_->setObjectName(QStringLiteral("findText"));
   line_->setClearButtonEnabled(true);
   line_->setPlaceholderText(tr("Find: allreduce  bucket:3  rank:1  kind:wait  step:10..20  >2ms"));
-  line_->setToolTip(
-      tr("Words stand in a span's name, kind or parameter. rank:, bucket: and step: take a number "
-         "or a range, kind: a kind, > and < a duration (ns, us, ms, s)."));
+  line_->setToolTip(SpanQuery::help());
   line_->setAccessibleName(tr("Find in the timeline"));
   line_->installEventFilter(this);
   result_ = new QLabel;

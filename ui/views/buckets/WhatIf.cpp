@@ -117,6 +117,26 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
           rowOf(told, tr("Forecast, cap %1").arg(capText(told.capBytes)), told.wanted)};
 }
 
+QString outcomesAsHtml(const WhatIf& told) {
+  const QStringList titles = outcomeTitles();
+  QString html = QStringLiteral("<table cellpadding='2'><tr>");
+  for (qsizetype i = 0; i < titles.size(); ++i) {
+    html += QStringLiteral("<td align='right' style='padding-left:14px'>%1</td>")
+                .arg(titles[i].toHtmlEscaped());
+  }
+  html += QStringLiteral("</tr>");
+  for (const QStringList& row : outcomeRows(told)) {
+    html += QStringLiteral("<tr>");
+    for (qsizetype i = 0; i < row.size(); ++i) {
+      html += QStringLiteral("<td align='%1' style='padding-left:14px'><b>%2</b></td>")
+                  .arg(i == 0 ? QStringLiteral("left") : QStringLiteral("right"),
+                       row[i].toHtmlEscaped());
+    }
+    html += QStringLiteral("</tr>");
+  }
+  return html + QStringLiteral("</table>");
+}
+
 QString assumptions(const WhatIf& told) {
   if (!told.known()) {
     return told.whyNot;

@@ -50,6 +50,8 @@ QString capText(std::uint64_t bytes);
 /// The three outcomes, one a row: what it is, buckets, in flight, exposed, overlap, end.
 std::vector<QStringList> outcomeRows(const WhatIf& told);
 QStringList outcomeTitles();
+/// Both as a table, figures bold.
+QString outcomesAsHtml(const WhatIf& told);
 
 /// What the forecast assumes, with the fit and its error.
 QString assumptions(const WhatIf& told);

@@ -44,25 +44,6 @@ std::vector<std::uint32_t> stepsToMeasure(const RunModel& model, const BucketSto
   return steps;
 }
 
-QString tableOf(const QStringList& titles, const std::vector<QStringList>& rows) {
-  QString html = QStringLiteral("<table cellpadding='2'><tr>");
-  for (qsizetype i = 0; i < titles.size(); ++i) {
-    html += QStringLiteral("<td align='right' style='padding-left:14px'>%1</td>")
-                .arg(titles[i].toHtmlEscaped());
-  }
-  html += QStringLiteral("</tr>");
-  for (const QStringList& row : rows) {
-    html += QStringLiteral("<tr>");
-    for (qsizetype i = 0; i < row.size(); ++i) {
-      html += QStringLiteral("<td align='%1' style='padding-left:14px'><b>%2</b></td>")
-                  .arg(i == 0 ? QStringLiteral("left") : QStringLiteral("right"),
-                       row[i].toHtmlEscaped());
-    }
-    html += QStringLiteral("</tr>");
-  }
-  return html + QStringLiteral("</table>");
-}
-
 }  // namespace
 
 class WhatIfPanel::Strips : public QWidget {
@@ -102,6 +83,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
       strips_(new Strips),
       rows_(new WhatIfTable(this)),
       table_(new QTableView),
+      export_(new QToolButton),
       timer_(new QTimer(this)) {
   slider_->setObjectName(QStringLiteral("whatIfCap"));
   slider_->setRange(0, kSliderSteps);
@@ -123,11 +105,15 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   auto* reset = new QToolButton;
   reset->setText(tr("Cap of the run"));
   reset->setToolTip(tr("Back to the cap that the run had"));
+  export_->setObjectName(QStringLiteral("whatIfExport"));
+  export_->setText(tr("Export CSV…"));
+  export_->setToolTip(tr("Write the buckets of the forecast into a file"));
+  export_->setEnabled(false);
   auto* close = new QToolButton;
   close->setText(QStringLiteral("✕"));
   close->setAccessibleName(tr("Close the what-if"));
   close->setToolTip(tr("Close the what-if"));
-  for (QToolButton* button : {reset, close}) {
+  for (QToolButton* button : {reset, export_, close}) {
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::NoFocus);
   }
@@ -137,6 +123,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   head->addWidget(slider_, 1);
   head->addWidget(cap_);
   head->addWidget(reset);
+  head->addWidget(export_);
   head->addWidget(close);
   // In a low window the slider stays, and the rest is scrolled.
   auto* body = new QWidget;
@@ -159,6 +146,8 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   timer_->setSingleShot(true);
   connect(timer_, &QTimer::timeout, this, &WhatIfPanel::sampleOne);
   connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);
+  connect(export_, &QToolButton::clicked, this,
+          [this] { exportTable(this, *rows_, QStringLiteral("what-if.csv")); });
   connect(slider_, &QSlider::valueChanged, this, [this] {
     capChosen_ = true;
     compute();
@@ -284,11 +273,12 @@ void WhatIfPanel::compute() {
   }
   told_ = std::make_shared<const WhatIf>(whatIf(*story_, samples, capOfSlider()));
   const bool known = told_->known();
-  outcomes_->setText(known ? tableOf(outcomeTitles(), outcomeRows(*told_)) : QString());
+  outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());
   outcomes_->setVisible(known);
   assumptions_->setText(assumptions(*told_));
   slider_->setEnabled(known);
   table_->setVisible(known);
+  export_->setEnabled(known);
   strips_->show(told_);
   rows_->setForecast(told_);
 }

@@ -69,6 +69,7 @@ class WhatIfPanel : public QWidget {
   Strips* strips_;
   WhatIfTable* rows_;
   QTableView* table_;
+  QToolButton* export_;
   QTimer* timer_;
 };
 

@@ -3,11 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QApplication>
+#include <QFileDialog>
 #include <QSlider>
 #include <QTableView>
 #include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
 
 #include "engine/experiment/Parse.h"
+#include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketsView.h"
@@ -103,6 +112,58 @@ TEST_F(WhatIfTest, DrawsBothStripsWithinTheirArea) {
             : 0;
   }
   EXPECT_EQ(bars, 5) << "three measured buckets and two of the forecast";
+}
+
+// The pane on its own, with the iteration.
+class WhatIfPanelTest : public WhatIfTest {
+ protected:
+  WhatIfPanelTest() {
+    panel_.resize(1200, 500);
+    panel_.show();
+    panel_.setRun(&model_, &stories_);
+  }
+
+  QToolButton& exportButton() {
+    return *panel_.findChild<QToolButton*>(QStringLiteral("whatIfExport"));
+  }
+
+  BucketStories stories_{model_};
+  WhatIfPanel panel_;
+};
+
+TEST_F(WhatIfPanelTest, WritesTheBucketsOfTheForecastAsCsv) {
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel_));
+  panel_.setStory(stories_.ofStep(1));
+  panel_.slider()->setValue(panel_.slider()->maximum());
+  ASSERT_TRUE(exportButton().isEnabled());
+  const support::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "forecast.csv";
+  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs);
+  // The dialog has an event loop of its own: it is answered from there.
+  QTimer answer;
+  QObject::connect(&answer, &QTimer::timeout, [&] {
+    if (auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget())) {
+      answer.stop();
+      dialog->selectFile(QString::fromStdString(path.string()));
+      QMetaObject::invokeMethod(dialog, "accept");
+    }
+  });
+  answer.start(10);
+  exportButton().click();
+  QApplication::setAttribute(Qt::AA_DontUseNativeDialogs, false);
+  const std::string text = support::readFile(path);
+  EXPECT_TRUE(text.starts_with("Bucket,Parameters,Bytes,Full,Launched,Begun,Ended\r\nb0,1,"))
+      << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "the titles and two buckets";
+}
+
+TEST_F(WhatIfPanelTest, HasNothingToWriteWithoutAForecast) {
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel_));
+  auto unknown = std::make_shared<BucketStory>(story());
+  unknown->config.reset();
+  panel_.setStory(unknown);
+  ASSERT_NE(panel_.told(), nullptr);
+  EXPECT_FALSE(exportButton().isEnabled());
 }
 
 TEST_F(WhatIfTest, TheSliderOfThePaneForecastsAnotherCap) {

@@ -40,9 +40,9 @@ void MainWindow::closeSession() {
 }
 
 void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
-  closeSession();
   log_->clear();
   problems_->model().clear();
+  closeSession();  // what it cuts off is told beside the new run
   session_ = std::move(session);
   RunSession* run = session_.get();
 

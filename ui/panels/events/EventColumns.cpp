@@ -31,7 +31,7 @@ constexpr std::array<ColumnWords, kEventColumns> kWords{{
     {QT_TRANSLATE_NOOP("EventColumn", "Bucket"), "bucket",
      QT_TRANSLATE_NOOP("EventColumn", "The gradient bucket it is about")},
     {QT_TRANSLATE_NOOP("EventColumn", "Iteration"), "iteration",
-     QT_TRANSLATE_NOOP("EventColumn", "The iteration it belongs to, counted from 0")},
+     QT_TRANSLATE_NOOP("EventColumn", "The iteration it belongs to, counted from 0; empty before all")},
     {QT_TRANSLATE_NOOP("EventColumn", "In iteration"), "in_iteration_ns",
      QT_TRANSLATE_NOOP("EventColumn",
                        "When it began, since its iteration began on this rank; "
@@ -58,8 +58,9 @@ const ColumnWords& wordsOf(EventColumn column) {
   return kWords[static_cast<std::size_t>(column)];
 }
 
-bool startsUp(const Span& span) {
-  return span.kind == trace::EventKind::kStartup;
+// Whether a span is of no iteration. What is recorded before the first one carries its number.
+bool startsUp(const Span& span, double stepStartNs) {
+  return span.kind == trace::EventKind::kStartup || span.endNs() < stepStartNs;
 }
 
 }  // namespace
@@ -94,9 +95,9 @@ double numberOf(EventColumn column, const EventTerms& terms, const Span& span, d
     case EventColumn::kStart:
       return span.startNs;
     case EventColumn::kStep:
-      return startsUp(span) ? nothing : static_cast<double>(span.step);
+      return startsUp(span, stepStartNs) ? nothing : static_cast<double>(span.step);
     case EventColumn::kInStep:
-      return startsUp(span) ? nothing : span.startNs - stepStartNs;
+      return startsUp(span, stepStartNs) ? nothing : span.startNs - stepStartNs;
     case EventColumn::kRank:
       return span.rank();
     case EventColumn::kDuration:

@@ -91,13 +91,10 @@ class EventSearch::Job : public SpanWalk::Job {
   }
 
   void finish() override {
-    if (order_.column == EventColumn::kStart) {
-      std::sort(found_.begin(), found_.end(), earlier);
-      if (order_.descending) {
-        std::reverse(found_.begin(), found_.end());
-      }
-    } else {
-      sortByKeys();
+    try {
+      sort();
+    } catch (const Dropped&) {
+      return;  // nobody asks for the order any more
     }
     numbers.reserve(found_.size());
     for (const Found& found : found_) {
@@ -110,6 +107,9 @@ class EventSearch::Job : public SpanWalk::Job {
   std::vector<std::uint32_t> numbers;
 
  private:
+  // Leaves a sort.
+  struct Dropped {};
+
   struct Found {
     double startNs;
     std::uint32_t number;
@@ -118,6 +118,28 @@ class EventSearch::Job : public SpanWalk::Job {
 
   static bool earlier(const Found& a, const Found& b) {
     return a.startNs != b.startNs ? a.startNs < b.startNs : a.number < b.number;
+  }
+
+  // A sort of millions takes seconds: it ends as soon as the job is dropped.
+  template <typename Iterator, typename Less>
+  void sortWhileWanted(Iterator begin, Iterator end, Less less) const {
+    std::sort(begin, end, [&](const Found& a, const Found& b) {
+      if (dropped()) {
+        throw Dropped();
+      }
+      return less(a, b);
+    });
+  }
+
+  void sort() {
+    if (order_.column == EventColumn::kStart) {
+      sortWhileWanted(found_.begin(), found_.end(), earlier);
+      if (order_.descending) {
+        std::reverse(found_.begin(), found_.end());
+      }
+    } else {
+      sortByKeys();
+    }
   }
 
   void sortByKeys() {
@@ -129,12 +151,12 @@ class EventSearch::Job : public SpanWalk::Job {
     }
     const auto none = std::partition(found_.begin(), found_.end(),
                                      [&](const Found& f) { return !std::isnan(keys_[f.at]); });
-    std::sort(found_.begin(), none, [&](const Found& a, const Found& b) {
+    sortWhileWanted(found_.begin(), none, [&](const Found& a, const Found& b) {
       const double keyA = keys_[a.at];
       const double keyB = keys_[b.at];
       return keyA != keyB ? (order_.descending ? keyA > keyB : keyA < keyB) : earlier(a, b);
     });
-    std::sort(none, found_.end(), earlier);
+    sortWhileWanted(none, found_.end(), earlier);
   }
 
   EventOrder order_;
@@ -162,12 +184,12 @@ void EventSearch::start(const RunModel& model, const EventOrder& order) {
     tookMs_ = clock_.elapsed();
     emit found(rows);
   });
-  const bool inStep = order.column == EventColumn::kInStep;
+  const bool bySteps = order.column == EventColumn::kStep || order.column == EventColumn::kInStep;
   walk_.start(
-      [&model, rows, next = std::uint32_t{0}, inStep,
+      [&model, rows, next = std::uint32_t{0}, bySteps,
        starts = StepStarts()](SpanChunk& chunk) mutable {
         next = rows->slices.copy(model, next, SpanWalk::kChunkSpans, chunk.spans);
-        if (inStep) {
+        if (bySteps) {
           for (const Span& span : chunk.spans) {
             chunk.stepStartNs.push_back(starts.of(model, span));
           }

@@ -4,6 +4,7 @@
 #include <QFileInfo>
 #include <QSaveFile>
 #include <algorithm>
+#include <atomic>
 
 #include "ui/panels/TableText.h"
 #include "ui/panels/events/StepStarts.h"
@@ -39,13 +40,19 @@ class EventsExport::Job : public SpanWalk::Job {
       begin();
     }
     auto* whole = qobject_cast<QSaveFile*>(file_.get());
-    if (mistake.isEmpty() && whole != nullptr && !whole->commit()) {
+    if (mistake.isEmpty() && moved) {
+      mistake = QObject::tr("%1 was not written: events of the run came late meanwhile. Write them "
+                            "again, best when the run has ended.")
+                    .arg(path_);
+    }
+    if (mistake.isEmpty() && !dropped() && whole != nullptr && !whole->commit()) {
       fail();
     }
     file_.reset();
   }
 
   QString mistake;
+  std::atomic<bool> moved{false};  // the numbers of events are no longer theirs
 
  private:
   template <typename Cell>
@@ -105,8 +112,12 @@ void EventsExport::start(const QString& path, const RunModel& model,
   count_ = rows->numbers.size();
   job_ = std::make_shared<Job>(path, EventTerms(model));
   walk_.start(
-      [&model, rows = std::move(rows), next = std::size_t{0},
+      [&model, job = job_, rows = std::move(rows), next = std::size_t{0},
        starts = StepStarts()](SpanChunk& chunk) mutable {
+        if (!rows->slices.stand(model)) {
+          job->moved = true;
+          return false;
+        }
         const std::size_t last =
             std::min(rows->numbers.size(), next + SpanWalk::kChunkSpans / kShare);
         for (; next < last; ++next) {

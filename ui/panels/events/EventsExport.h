@@ -12,7 +12,7 @@ namespace lockstep::ui {
 
 /// Writes all events of a search into a file as CSV (RFC 4180), one a line in their order, on
 /// another thread. The file is there once it is whole; what was there before stays when it cannot
-/// be written. [ui-thread]
+/// be written, or when a growing run moves the events meanwhile. [ui-thread]
 class EventsExport : public QObject {
   Q_OBJECT
 
@@ -23,6 +23,8 @@ class EventsExport : public QObject {
   void start(const QString& path, const RunModel& model, std::shared_ptr<const EventRows> rows);
   void cancel();
   [[nodiscard]] bool busy() const { return walk_.busy(); }
+  /// The file that was last asked for.
+  [[nodiscard]] const QString& path() const { return path_; }
   /// 0 to 1.
   [[nodiscard]] double progress() const;
 

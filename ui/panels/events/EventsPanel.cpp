@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QScrollBar>
 #include <QTableView>
+#include <QTimer>
 #include <algorithm>
 
 #include "ui/model/Format.h"
@@ -20,12 +21,18 @@ namespace {
 constexpr int kRestPerWork = 9;  // a tenth of a core at most
 constexpr double kZoomMargin = 0.3;
 constexpr double kInstantNs = 100'000;  // what is shown around an instant
+constexpr int kSaidForMs = 6'000;
 
 }  // namespace
 
 EventsPanel::EventsPanel(QWidget* parent)
-    : QWidget(parent), rows_(new EventsModel(this)), refresh_(new RunRefresh(*this, kRestPerWork)) {
+    : QWidget(parent),
+      rows_(new EventsModel(this)),
+      refresh_(new RunRefresh(*this, kRestPerWork)),
+      forget_(new QTimer(this)) {
   setObjectName("eventsPanel");
+  forget_->setSingleShot(true);
+  connect(forget_, &QTimer::timeout, this, [this] { say({}); });
   buildLayout();
   buildActions();
   connect(refresh_, &RunRefresh::due, this, &EventsPanel::search);
@@ -36,7 +43,7 @@ EventsPanel::EventsPanel(QWidget* parent)
   connect(rows_, &EventsModel::sortWanted, this, [this](EventColumn column, bool descending) {
     order_.column = column;
     order_.descending = descending;
-    said_.clear();
+    say({});
     refresh_->ask();
   });
   // Either may come first: what counts is a row that is both.
@@ -60,19 +67,22 @@ void EventsPanel::setRun(RunModel* model, ViewState* state) {
     state_->disconnect(this);
   }
   search_.cancel();
-  said_.clear();
-  if (export_.busy()) {
-    export_.cancel();
-    said_ = tr("The export was left off: the run was closed.");
-  }
+  const bool cut = export_.busy();
+  export_.cancel();
   rows_->setRows(nullptr, nullptr);
   run_ = model;
   state_ = state;
   if (run_ != nullptr && state_ != nullptr) {
     connect(state_, &ViewState::selectionChanged, this, &EventsPanel::showSelection);
+    connect(state_, &ViewState::filterChanged, this, [this] { say({}); });
   }
   refresh_->setRun(model, state);
-  refreshWords();
+  if (cut) {
+    exportEnded(export_.path(),
+                tr("%1 was not written: the run was closed meanwhile.").arg(export_.path()));
+  } else {
+    say({});
+  }
 }
 
 void EventsPanel::setFilter(const QString& query) {
@@ -129,7 +139,7 @@ void EventsPanel::rowChosen() {
   if (!span || (state_->selection() && state_->selection()->sameAs(*span))) {
     return;
   }
-  said_.clear();
+  say({});
   syncing_ = true;
   const TimeRange range = state_->range();
   if (span->endNs() < range.startNs || span->startNs > range.endNs) {
@@ -178,7 +188,7 @@ void EventsPanel::setPage(std::size_t page) {
   rows_->setPage(page);
   syncing_ = false;
   table_->scrollToTop();
-  refreshWords();
+  say({});
 }
 
 void EventsPanel::zoomToCurrent() {
@@ -211,22 +221,20 @@ void EventsPanel::copy() {
   }
   const qint64 rows = selected > 0 ? selected : rows_->rowCount();
   if (rows > kCopiedRows) {
-    said_ = tr("Not copied: %1 rows are too many for the clipboard (at most %2). Export writes "
-               "them all.")
-                .arg(formatCount(static_cast<std::uint64_t>(rows)), formatCount(kCopiedRows));
+    say(tr("Not copied: %1 rows are too many for the clipboard (at most %2). Export writes "
+           "them all.")
+            .arg(formatCount(static_cast<std::uint64_t>(rows)), formatCount(kCopiedRows)));
   } else if (rows > 0) {
     QApplication::clipboard()->setText(rowsAsText(*table_));
-    said_ = rows == 1 ? tr("Copied 1 row")
-                      : tr("Copied %1 rows").arg(formatCount(static_cast<std::uint64_t>(rows)));
+    say(rows == 1 ? tr("Copied 1 row")
+                  : tr("Copied %1 rows").arg(formatCount(static_cast<std::uint64_t>(rows))));
   }
-  refreshWords();
 }
 
 void EventsPanel::chooseFile() {
   if (export_.busy()) {
     export_.cancel();
-    said_ = tr("The export was left off.");
-    refreshWords();
+    say(tr("The export was left off."));
     return;
   }
   if (run_ == nullptr || rows_->total() == 0) {
@@ -244,15 +252,23 @@ void EventsPanel::chooseFile() {
 
 void EventsPanel::exportTo(const QString& path) {
   if (run_ != nullptr && rows_->rows()) {
-    said_.clear();
     export_.start(path, *run_, rows_->rows());
-    refreshWords();
+    say({});
   }
 }
 
-void EventsPanel::exportEnded(const QString& path, const QString& mistake) {
-  said_ = mistake.isEmpty() ? tr("Wrote %1").arg(path) : mistake;
+void EventsPanel::say(const QString& words) {
+  said_ = words;
+  if (words.isEmpty()) {
+    forget_->stop();
+  } else {
+    forget_->start(kSaidForMs);
+  }
   refreshWords();
+}
+
+void EventsPanel::exportEnded(const QString& path, const QString& mistake) {
+  say(mistake.isEmpty() ? tr("Wrote %1").arg(path) : mistake);
   if (!mistake.isEmpty()) {
     emit failed(mistake);
   }

@@ -18,6 +18,7 @@ class QLineEdit;
 class QPushButton;
 class QStackedLayout;
 class QTableView;
+class QTimer;
 class QToolButton;
 
 namespace lockstep::ui {
@@ -58,7 +59,7 @@ class EventsPanel : public QWidget {
   void chosen(const lockstep::ui::Span& span);
   /// The selected event was moved to in the view state: the timeline should be in sight.
   void timelineRequested();
-  /// A file could not be written; one sentence.
+  /// A file could not be written, or not to its end; one sentence.
   void failed(const QString& sentence);
 
  private:
@@ -80,6 +81,7 @@ class EventsPanel : public QWidget {
   void findAllOfCurrent();
   void copy();
   void chooseFile();
+  void say(const QString& words);
   void exportEnded(const QString& path, const QString& mistake);
 
   QPointer<RunModel> run_;
@@ -90,7 +92,8 @@ class EventsPanel : public QWidget {
   EventsModel* rows_;
   RunRefresh* refresh_;
   bool syncing_ = false;  // the selection follows that of the views
-  QString said_;          // what came of the last copy or export
+  QString said_;          // what came of the last copy or export, for a while
+  QTimer* forget_;
 
   QLineEdit* filter_ = nullptr;
   ElidedLabel* count_ = nullptr;

@@ -110,7 +110,7 @@ void EventsPanel::buildLayout() {
     }
   };
   connect(filter_, &QLineEdit::textChanged, this, [this] {
-    said_.clear();
+    say({});
     refresh_->askWhenTyped();
   });
   connect(filter_, &QLineEdit::returnPressed, this, [this] { table_->setFocus(); });

@@ -10,7 +10,8 @@ namespace lockstep::ui {
 /// asked for one after the other are mostly of one iteration. [ui-thread]
 class StepStarts {
  public:
-  /// Returns NaN when the run holds no such iteration, and of what happens before all.
+  /// Returns when the iteration began whose number the span carries, even if the span ended before
+  /// that; NaN when the run does not hold it (yet).
   double of(const RunModel& model, const Span& span);
 
  private:

@@ -72,6 +72,18 @@ TEST(EventColumns, WhatIsNotKnownIsEmpty) {
   EXPECT_EQ(shown(EventColumn::kValue, span), "1") << "the parameter's index";
 }
 
+// A collective of the start-up carries step 0, which begins later: at 6 ms.
+TEST(EventColumns, WhatEndedBeforeItsIterationBeganIsOfNone) {
+  const Span early = spanOf(EventKind::kCollective);
+  EXPECT_EQ(shown(EventColumn::kStep, early, 6'000'000), "");
+  EXPECT_EQ(shown(EventColumn::kInStep, early, 6'000'000), "");
+  EXPECT_EQ(written(EventColumn::kStep, early, 6'000'000), "");
+  EXPECT_EQ(written(EventColumn::kInStep, early, 6'000'000), "");
+  // One that goes on as the iteration begins belongs to it, and began before it.
+  EXPECT_EQ(shown(EventColumn::kStep, early, 5'251'000), "12");
+  EXPECT_EQ(written(EventColumn::kInStep, early, 5'251'000), "-1000.0");
+}
+
 TEST(EventColumns, AFileHoldsPlainNumbersInNs) {
   const Span span = spanOf(EventKind::kForward);
   EXPECT_EQ(written(EventColumn::kStart, span), "5250000.0");

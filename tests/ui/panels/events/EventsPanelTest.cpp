@@ -12,6 +12,7 @@
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
+#include <QThreadPool>
 #include <QToolButton>
 #include <memory>
 
@@ -243,6 +244,83 @@ TEST_F(EventsPanelTest, SaysWhyAFileCannotBeWritten) {
   EXPECT_EQ(words(), told[1]);
 }
 
+// More than one chunk: the panel still hands events over when the first ones cannot be written.
+TEST_F(EventsPanelTest, AFileThatCannotBeWrittenIsToldOnceOfManyEventsToo) {
+  QStringList told;
+  QObject::connect(&panel_, &EventsPanel::failed, [&](const QString& text) { told << text; });
+  model_.applyUpdate(test::demoRun({.steps = 200}));
+  open();
+  ASSERT_GT(panel_.model().total(), 4096u);
+  panel_.exportTo("/nowhere/at/all.csv");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return words() == told.value(0); }, 30'000));
+  QThreadPool::globalInstance()->waitForDone();
+  QCoreApplication::processEvents();
+  EXPECT_EQ(told,
+            QStringList{"/nowhere/at/all.csv cannot be written: No such file or directory."});
+}
+
+TEST_F(EventsPanelTest, ARunThatIsClosedEndsItsSearchAndItsExport) {
+  const support::TemporaryFolder folder;
+  const QString path = QString::fromStdString((folder / "events.csv").string());
+  QStringList told;
+  QObject::connect(&panel_, &EventsPanel::failed, [&](const QString& text) { told << text; });
+  {
+    RunModel closed;
+    closed.applyUpdate(test::demoRun({.steps = 200}));
+    ViewState state;
+    panel_.setRun(&closed, &state);
+    settle();
+    panel_.exportTo(path);
+    panel_.setFilter("wait");
+    ASSERT_TRUE(panel_.busy());
+    panel_.setRun(nullptr, nullptr);
+  }
+  settle();
+  QThreadPool::globalInstance()->waitForDone();
+  QCoreApplication::processEvents();
+  EXPECT_EQ(told, QStringList{path + " was not written: the run was closed meanwhile."});
+  EXPECT_FALSE(QFile::exists(path));
+  EXPECT_EQ(panel_.model().total(), 0u);
+}
+
+// The late event stands between the two that were listed: what was the second is the third.
+TEST_F(EventsPanelTest, NoFileIsWrittenOfEventsThatHaveMoved) {
+  test::Feed feed(1);
+  model_.applyUpdate(feed.span(1, EventKind::kForward, 100, 200)
+                         .span(1, EventKind::kForward, 600, 700)
+                         .take());
+  open();
+  QStringList told;
+  QObject::connect(&panel_, &EventsPanel::failed, [&](const QString& text) { told << text; });
+  const support::TemporaryFolder folder;
+  const QString path = QString::fromStdString((folder / "events.csv").string());
+  model_.applyUpdate(feed.span(1, EventKind::kForward, 300, 400).take());
+  panel_.exportTo(path);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return told.size() == 1; }, 30'000));
+  EXPECT_TRUE(told[0].contains("came late")) << told[0].toStdString();
+  EXPECT_FALSE(QFile::exists(path));
+}
+
+TEST_F(EventsPanelTest, WhatCameOfACopyGivesWayToTheCount) {
+  openSmall();
+  const auto copy = [&] {
+    for (QAction* action : table()->actions()) {
+      if (action->shortcut() == QKeySequence(QKeySequence::Copy)) {
+        action->trigger();
+      }
+    }
+  };
+  copy();
+  ASSERT_EQ(words(), "Copied 4 rows");
+  state_.setFilter(TimeRange{410, 640});
+  settle();
+  EXPECT_EQ(words(), "2 of 4 events");
+  copy();
+  ASSERT_EQ(words(), "Copied 2 rows");
+  ASSERT_TRUE(QTest::qWaitFor([&] { return words() == "2 of 4 events"; }, 30'000))
+      << "after a while";
+}
+
 TEST_F(EventsPanelTest, ListsWhatALiveRunAddsAndKeepsTheSelection) {
   test::Feed feed;
   feed.update.info = trace::RunInfo{};
@@ -275,7 +353,7 @@ TEST_F(EventsPanelTest, SaysWhyThereIsNothing) {
   EXPECT_TRUE(readable().contains("Nothing recorded yet. Events appear as ranks start up."));
 }
 
-// Every wait of the demo is listed once, in order, across pages as the table sees them.
+// Ten more than a page holds: the last event is the tenth of the second page.
 TEST_F(EventsPanelTest, ShowsHalfAMillionRowsAPageAndGoesToTheSelectionsPage) {
   test::Feed feed(1);
   const std::uint32_t count = EventsModel::kPageRows + 10;

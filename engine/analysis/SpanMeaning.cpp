@@ -10,6 +10,11 @@ bool namesCollective(EventKind kind) {
          kind == EventKind::kChecked || kind == EventKind::kShaped;
 }
 
+bool isAsynchronous(EventKind kind) {
+  return kind == EventKind::kHookCommunicate || kind == EventKind::kCollective ||
+         kind == EventKind::kShaped;
+}
+
 std::optional<std::uint64_t> bytesOf(
     EventKind kind, std::uint64_t value,
     const std::vector<trace::ParametersMessage::Parameter>& parameters) {

@@ -14,6 +14,10 @@ namespace lockstep::analysis {
 /// Whether they name a collective.
 bool namesCollective(trace::EventKind kind);
 
+/// Whether it goes on without the thread that recorded it: that one waits, or works on something
+/// else, so that its spans may overlap.
+bool isAsynchronous(trace::EventKind kind);
+
 /// The bytes that a span is about; none when its kind has none, or its parameter is not known.
 std::optional<std::uint64_t> bytesOf(
     trace::EventKind kind, std::uint64_t value,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "engine/analysis/Durations.h"
 
@@ -13,7 +14,8 @@ namespace {
 struct Open {
   double end = 0;
   std::uint32_t group = 0;
-  int within = -1;  // the span that covers it, as a place on the stack; -1: none
+  int within = -1;     // the span that covers it, as a place on the stack; -1: none
+  double taken = 0;    // up to here the spans within it have been subtracted from its self time
 };
 
 // Sums up one thread's spans, sorted so that what covers others comes before them.
@@ -25,6 +27,12 @@ class Nesting {
   void beginThread() { open_.clear(); }
 
   void add(const TimedSpan& span) {
+    if (span.thread == kNoThread) {
+      if (span.group < groups_.size()) {
+        count(span, -1);
+      }
+      return;
+    }
     // What has ended covers nothing further. One that ended under another is left in its place:
     // the test below passes over it.
     while (!open_.empty() && open_.back().end <= span.start) {
@@ -35,15 +43,17 @@ class Nesting {
       --within;
     }
     if (within >= 0) {
-      const std::uint32_t around = open_[static_cast<std::size_t>(within)].group;
-      if (around < groups_.size()) {
-        groups_[around].self -= span.duration;
+      // Where spans within it overlap, they take the time once.
+      Open& around = open_[static_cast<std::size_t>(within)];
+      if (around.group < groups_.size()) {
+        groups_[around.group].self -= std::max(0.0, span.end() - std::max(span.start, around.taken));
       }
+      around.taken = std::max(around.taken, span.end());
     }
     if (span.group < groups_.size()) {
       count(span, within);
     }
-    open_.push_back({span.end(), span.group, within});
+    open_.push_back({span.end(), span.group, within, span.start});
   }
 
  private:
@@ -67,27 +77,22 @@ class Nesting {
   std::vector<Open> open_;
 };
 
-void measure(SpanStatistics& group, std::vector<double>& durations) {
-  if (durations.empty()) {
+void measure(SpanStatistics& group, std::vector<double> values) {
+  if (values.empty()) {
     return;
   }
-  std::sort(durations.begin(), durations.end());
-  const auto count = static_cast<double>(durations.size());
-  double sum = 0;
-  for (const double duration : durations) {
-    sum += duration;
-  }
-  group.mean = sum / count;
+  const Durations durations = durationsOf(std::move(values));
   double squares = 0;
-  for (const double duration : durations) {
-    squares += (duration - group.mean) * (duration - group.mean);
+  for (const double duration : durations.sorted) {
+    squares += (duration - durations.mean) * (duration - durations.mean);
   }
-  group.deviation = std::sqrt(squares / count);
-  group.min = durations.front();
-  group.p50 = quantile(durations, 0.50);
-  group.p90 = quantile(durations, 0.90);
-  group.p99 = quantile(durations, 0.99);
-  group.max = durations.back();
+  group.mean = durations.mean;
+  group.deviation = std::sqrt(squares / static_cast<double>(durations.count()));
+  group.min = durations.sorted.front();
+  group.p50 = durations.p50;
+  group.p90 = durations.p90;
+  group.p99 = durations.p99;
+  group.max = durations.max;
 }
 
 }  // namespace
@@ -121,7 +126,7 @@ std::vector<SpanStatistics> spanStatistics(std::vector<TimedSpan> spans, std::si
     durations[spans[i].group].push_back(spans[i].duration);
   }
   for (std::size_t group = 0; group < groups; ++group) {
-    measure(result[group], durations[group]);
+    measure(result[group], std::move(durations[group]));
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -8,11 +9,14 @@ namespace lockstep::analysis {
 
 inline constexpr std::uint32_t kNoGroup = 0xFFFF'FFFF;
 
+/// The thread of what goes on without one: a span that lies within nothing and holds nothing.
+inline constexpr std::int32_t kNoThread = std::numeric_limits<std::int32_t>::min();
+
 /// What statistics need of a span. Times in any one unit; duration 0: an instant.
 struct TimedSpan {
   double start = 0;
   double duration = 0;
-  std::int32_t thread = 0;  ///< that recorded it
+  std::int32_t thread = 0;  ///< whose work it is; kNoThread: nobody's, as of what is waited for
   std::uint32_t group = 0;  ///< that it is counted with, from 0; kNoGroup: with none
 
   [[nodiscard]] double end() const { return start + duration; }
@@ -26,13 +30,13 @@ struct TimeWindow {
 
 /// What the spans of one group have in common, in the unit of the spans.
 ///
-/// A span lies within another when the same thread recorded both and the other covers it. Instants
+/// A span lies within another when both are work of one thread and the other covers it. Instants
 /// are counted and not measured.
 struct SpanStatistics {
   std::uint64_t count = 0;     ///< of spans and instants
   std::uint64_t measured = 0;  ///< of spans; without any, all that follows is 0
   double total = 0;     ///< of spans that lie within no other of the group: none counts twice
-  double self = 0;      ///< of all spans, less what others take that lie within them
+  double self = 0;      ///< of all spans, less the time in which others lie within them
   double inWindow = 0;  ///< of `total`, what lies in the window; all without one
   double mean = 0;
   double min = 0;

@@ -76,6 +76,26 @@ TEST(SpanStatistics, WhatOverlapsWithoutBeingCoveredIsNotWithin) {
   EXPECT_EQ(groups[2].total, 5);
 }
 
+// Within A (0..100): B 10..40 and B 30..60 overlap and take 10..60 together, B 80..90 takes 10.
+// B is not within B: total and self are 30 + 30 + 10.
+TEST(SpanStatistics, SpansThatOverlapWithinAnotherTakeItsTimeOnce) {
+  const auto groups =
+      spanStatistics({{0, 100, 0, kA}, {10, 30, 0, kB}, {30, 30, 0, kB}, {80, 10, 0, kB}}, 2);
+  EXPECT_EQ(groups[kA].self, 40);
+  EXPECT_EQ(groups[kB].total, 70);
+  EXPECT_EQ(groups[kB].self, 70);
+}
+
+// Two transfers at once, 0..100 and 20..60, and work of a thread at 30..40 meanwhile: none lies
+// within another.
+TEST(SpanStatistics, WhatIsNoThreadsWorkLiesWithinNothingAndHoldsNothing) {
+  const auto groups =
+      spanStatistics({{0, 100, kNoThread, kA}, {20, 40, kNoThread, kA}, {30, 10, 0, kB}}, 2);
+  EXPECT_EQ(groups[kA].total, 140);
+  EXPECT_EQ(groups[kA].self, 140);
+  EXPECT_EQ(groups[kB].self, 10);
+}
+
 // The window 30..60 cuts 70 off A's total of 100 and leaves of B 10 (30..40), 10 (50..60), and 20
 // (30..50) on thread 1.
 TEST(SpanStatistics, AWindowCutsWhatIsSharedAndNothingElse) {

@@ -21,7 +21,8 @@ constexpr std::array<ColumnWords, StatisticsModel::kColumnCount> kWords{{
     {QT_TRANSLATE_NOOP("StatisticsModel", "Total"), "total_ns",
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "Time spent in it, over all threads; a span within another of the same row "
-                       "on the same thread is not counted again")},
+                       "on the same thread is not counted again. Collectives and the "
+                       "communication of a hook go on without a thread: each counts")},
     {QT_TRANSLATE_NOOP("StatisticsModel", "Share"), "share",
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "The total, less what lies outside the measured time, over the measured "

@@ -1,24 +1,33 @@
 #include "ui/panels/statistics/StatisticsSearch.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "engine/analysis/SpanMeaning.h"
 #include "ui/model/SpanSlices.h"
 
 namespace lockstep::ui {
 
+// Measures the first spans it is given, and takes those behind them for what lies within and
+// around these.
 class StatisticsSearch::Job : public SpanWalk::Job {
  public:
-  Job(const StatisticsOrder& order, ParameterTable parameters, std::shared_ptr<Statistics> to)
+  Job(const StatisticsOrder& order, ParameterTable parameters, std::uint32_t measured,
+      std::shared_ptr<Statistics> to)
       : order_(order),
         parameters_(std::move(parameters)),
+        measured_(measured),
         groups_(order.by),
         result_(std::move(to)) {}
 
   bool take(const SpanChunk& chunk) override {
     const bool byPhase = order_.by == GroupBy::kPhase;
+    std::uint32_t number = chunk.first;
     for (const Span& span : chunk.spans) {
-      const bool wanted = order_.query.empty() || order_.query.matches(parameters_, span);
-      spans_.push_back({span.startNs, span.durationNs, span.track,
+      const bool wanted = number++ < measured_ &&
+                          (order_.query.empty() || order_.query.matches(parameters_, span));
+      spans_.push_back({span.startNs, span.durationNs,
+                        analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
                         wanted ? groups_.groupOf(span) : analysis::kNoGroup});
       if (byPhase) {
         groups_.notePhase(span);
@@ -38,7 +47,10 @@ class StatisticsSearch::Job : public SpanWalk::Job {
         }
       }
     }
-    result_->measured = spans_.size();
+    result_->measured = std::min<std::uint64_t>(measured_, spans_.size());
+    if (dropped()) {
+      return;
+    }
     const TimeRange& range = result_->range;
     const auto groups = analysis::spanStatistics(std::move(spans_), groups_.all().size(),
                                                  analysis::TimeWindow{range.startNs, range.endNs});
@@ -54,6 +66,7 @@ class StatisticsSearch::Job : public SpanWalk::Job {
  private:
   StatisticsOrder order_;
   ParameterTable parameters_;
+  std::uint32_t measured_;
   SpanGroups groups_;
   std::shared_ptr<Statistics> result_;
   std::vector<analysis::TimedSpan> spans_;
@@ -67,11 +80,21 @@ void StatisticsSearch::start(const RunModel& model, const StatisticsOrder& order
   auto result = std::make_shared<Statistics>();
   const auto latest = latestPart(model, order.range, order.most);
   const auto range = latest ? latest : order.range;
-  auto slices = std::make_shared<SpanSlices>(model, range);
-  result->of = latest ? SpanSlices(model, order.range).count() : slices->count();
-  result->range = range.value_or(model.extent());
+  const TimeRange extent = model.extent();
+  const SpanSlices slices(model, range);
+  // What lies within a span that reaches out of the range takes of its self time, and the phase in
+  // which it began may have ended before the range.
+  const SpanSlices around = range ? SpanSlices::around(model, *range) : SpanSlices();
+  result->of = latest ? SpanSlices(model, order.range).count() : slices.count();
+  if (range) {
+    // Where the run holds no time, none can be shared.
+    const double start = std::clamp(range->startNs, extent.startNs, extent.endNs);
+    result->range = {start, std::clamp(range->endNs, start, extent.endNs)};
+  } else {
+    result->range = extent;
+  }
   result->ranks = model.rankCount();
-  job_ = std::make_shared<Job>(order, model.parameters(), result);
+  job_ = std::make_shared<Job>(order, model.parameters(), slices.count(), result);
   walk_.disconnect(this);
   connect(&walk_, &SpanWalk::finished, this, [this, result] {
     job_.reset();
@@ -79,8 +102,12 @@ void StatisticsSearch::start(const RunModel& model, const StatisticsOrder& order
     emit found(result);
   });
   walk_.start(
-      [&model, slices, next = std::uint32_t{0}](SpanChunk& chunk) mutable {
-        next = slices->copy(model, next, SpanWalk::kChunkSpans, chunk.spans);
+      [&model, slices, around, next = std::uint32_t{0},
+       beside = std::uint32_t{0}](SpanChunk& chunk) mutable {
+        next = slices.copy(model, next, SpanWalk::kChunkSpans, chunk.spans);
+        if (chunk.spans.empty()) {
+          beside = around.copy(model, beside, SpanWalk::kChunkSpans, chunk.spans);
+        }
         return !chunk.spans.empty();
       },
       job_);

@@ -8,6 +8,7 @@
 #include <QSignalSpy>
 #include <QTableView>
 #include <QTest>
+#include <QThreadPool>
 #include <QToolButton>
 
 #include "tests/ui/model/DemoRun.h"
@@ -99,19 +100,55 @@ TEST_F(StatisticsPanelTest, MeasuresEachName) {
 }
 
 // Of 250..550 of two ranks, 600 ns: forwards take 150 and 50 of rank 0 and 300 of rank 1; the
-// allreduce 300. The copy is outside.
+// allreduce 300. The copy is outside, but within a forward that is not: it takes 50 of its self
+// time.
 TEST_F(StatisticsPanelTest, FollowsTheRangeOfAllViews) {
   openSmall();
   state_.setFilter(TimeRange{250, 550});
   settle();
   EXPECT_EQ(groups(), (QStringList{"forward", "allreduce"}));
-  EXPECT_TRUE(row("forward").startsWith("3|1.60 µs|83.3 %|")) << row("forward").toStdString();
+  EXPECT_TRUE(row("forward").startsWith("3|1.60 µs|83.3 %|1.55 µs|")) << row("forward").toStdString();
   EXPECT_TRUE(row("allreduce").startsWith("1|400 ns|50.0 %|"));
   auto* range = panel_.findChild<QToolButton*>("statisticsRange");
   ASSERT_TRUE(range->isVisible());
   range->click();
   settle();
   EXPECT_EQ(groups().size(), 3);
+}
+
+// 250..5000 holds 750 ns of the run, of both ranks 1500: forwards take 150 and 200 of rank 0 and
+// 750 of rank 1.
+TEST_F(StatisticsPanelTest, SharesAreOfTheTimeThatTheRunTook) {
+  openSmall();
+  state_.setFilter(TimeRange{250, 5000});
+  settle();
+  EXPECT_TRUE(row("forward").startsWith("3|1.60 µs|73.3 %|")) << row("forward").toStdString();
+  EXPECT_EQ(words(), "4 events in 750 ns");
+}
+
+// Of 420..480 the allreduce began at 200, in rank 0's forward that ended at 400; rank 1's forward
+// still goes on.
+TEST_F(StatisticsPanelTest, ThePhaseOfASpanIsThatInWhichItBeganWhereverTheRangeBegins) {
+  openSmall();
+  panel_.setGroupBy(GroupBy::kPhase);
+  state_.setFilter(TimeRange{420, 480});
+  settle();
+  EXPECT_EQ(groups(), QStringList{"forward"});
+  EXPECT_TRUE(row("forward").startsWith("2|1.40 µs|")) << row("forward").toStdString();
+}
+
+// The hook's thread encodes bucket 1 (150..250) while bucket 0 is on its way (100..500), and then
+// bucket 1 is too (250..450): nothing of it lies within the other.
+TEST_F(StatisticsPanelTest, WhatGoesOnByItselfTakesNothingFromWhatItsThreadDoes) {
+  test::Feed feed(1);
+  feed.span(1, EventKind::kHookCommunicate, 100, 500)
+      .span(1, EventKind::kHookEncode, 150, 250)
+      .span(1, EventKind::kHookCommunicate, 250, 450);
+  model_.applyUpdate(feed.take());
+  open();
+  EXPECT_TRUE(row("communicate").startsWith("2|600 ns|150.0 %|600 ns|"))
+      << row("communicate").toStdString();
+  EXPECT_TRUE(row("encode").startsWith("1|100 ns|25.0 %|100 ns|"));
 }
 
 // By rank: rank 0's step thread works 400 + 200, its backend 400; the copy lies within a forward.
@@ -212,6 +249,21 @@ TEST_F(StatisticsPanelTest, SaysWhenNotAllWasMeasured) {
   open();
   EXPECT_EQ(groups(), QStringList{"forward"}) << "the first 100 are left out";
   EXPECT_EQ(words(), "measured over the latest 500,000 of 500,100 events");
+}
+
+TEST_F(StatisticsPanelTest, ARunThatIsClosedEndsTheSearch) {
+  {
+    RunModel closed;
+    closed.applyUpdate(test::demoRun({.steps = 200}));
+    ViewState state;
+    panel_.setRun(&closed, &state);
+    ASSERT_TRUE(panel_.busy());
+    panel_.setRun(nullptr, nullptr);
+  }
+  settle();
+  QThreadPool::globalInstance()->waitForDone();
+  QCoreApplication::processEvents();
+  EXPECT_TRUE(groups().isEmpty());
 }
 
 TEST_F(StatisticsPanelTest, TheDemosEveryIterationIsCountedOnce) {

@@ -2,11 +2,14 @@
 
 #include <QCoreApplication>
 #include <QEvent>
+#include <QFile>
+#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QSaveFile>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 
 #include "engine/base/Thread.h"
 #include "ui/model/RunModel.h"
@@ -52,7 +55,11 @@ void Figures::look() {
   if (model->isLive() && !beating_) {
     startBeating();
   }
-  write(*model);
+  if (!write(*model)) {
+    stopBeating();
+    timer_.stop();
+    return;
+  }
   // The end is known before the last spans are in the model.
   if (!model->isLive() && model->spanCount() == writtenSpans_) {
     stopBeating();
@@ -102,7 +109,7 @@ void Figures::addWait(double ms) {
   longWaits_ += ms > kLongWaitMs ? 1 : 0;
 }
 
-void Figures::write(const ui::RunModel& model) {
+bool Figures::write(const ui::RunModel& model) {
   const ui::LatencyHistogram& latency = timeline_.eventToPixel();
   const auto count = static_cast<double>(waits_.count());
   const QJsonObject figures{
@@ -122,13 +129,27 @@ void Figures::write(const ui::RunModel& model) {
            {"p99", waits_.percentileMs(0.99)},
            {"max", waits_.maximumMs()},
            {"over_16_percent", count > 0 ? 100 * static_cast<double>(longWaits_) / count : 0.0}}}};
-  QSaveFile file(path_);
-  if (!file.open(QIODevice::WriteOnly) || file.write(QJsonDocument(figures).toJson()) < 0 ||
-      !file.commit()) {
-    std::fprintf(stderr, "lockstep-studio: %s: %s\n", qPrintable(path_),
-                 qPrintable(file.errorString()));
-    timer_.stop();
+  // A reader sees the file as it was or whole. It is not waited for on its way to the disk, as
+  // QSaveFile does: that would hold up the thread that is measured.
+  if (const QFileInfo there(path_); there.exists() && !there.isFile()) {
+    std::fprintf(stderr, "lockstep-studio: %s is not a file\n", qPrintable(path_));
+    return false;
   }
+  QFile part(path_ + QStringLiteral(".part"));
+  const QByteArray text = QJsonDocument(figures).toJson();
+  if (!part.open(QIODevice::WriteOnly) || part.write(text) != text.size() || !part.flush()) {
+    std::fprintf(stderr, "lockstep-studio: %s: %s\n", qPrintable(part.fileName()),
+                 qPrintable(part.errorString()));
+    part.remove();
+    return false;
+  }
+  part.close();
+  if (std::rename(QFile::encodeName(part.fileName()), QFile::encodeName(path_)) != 0) {
+    std::fprintf(stderr, "lockstep-studio: %s: %s\n", qPrintable(path_), std::strerror(errno));
+    part.remove();
+    return false;
+  }
+  return true;
 }
 
 }  // namespace lockstep::studio

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "engine/trace/RunFile.h"
+#include "ui/model/BackgroundPool.h"
 #include "ui/model/RunModel.h"
 
 namespace lockstep::ui {
@@ -105,7 +106,7 @@ void RunAnalyser::begin() {
   wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
   sinceBegin_.start();
   // The analyser may be gone when the answer comes: then nobody is told.
-  QThreadPool::globalInstance()->start([path = model_.path(), self = QPointer<RunAnalyser>(this)] {
+  backgroundPool().start([path = model_.path(), self = QPointer<RunAnalyser>(this)] {
     auto result = readAnalysedRun(path);
     QMetaObject::invokeMethod(
         QCoreApplication::instance(),

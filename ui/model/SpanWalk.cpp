@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -158,7 +160,7 @@ void SpanWalk::letWork() {
     return;
   }
   state_->working = true;
-  QThreadPool::globalInstance()->start(
+  backgroundPool().start(
       [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
 }
 

@@ -5,6 +5,7 @@
 #include <QThreadPool>
 #include <algorithm>
 
+#include "ui/model/BackgroundPool.h"
 #include "ui/model/RunTitle.h"
 
 namespace lockstep::ui {
@@ -69,7 +70,7 @@ void RunSession::takeChange() {
 
 void RunSession::analyse() {
   // The session may be gone when the answer comes: then nobody is told.
-  QThreadPool::globalInstance()->start(
+  backgroundPool().start(
       [path = std::filesystem::path(path_.toStdString()), self = QPointer<RunSession>(this)] {
         const RunFigures figures = readRunFigures(path);
         QMetaObject::invokeMethod(

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "tests/ui/model/Feed.h"
+#include "ui/model/BackgroundPool.h"
 #include "ui/model/SpanSlices.h"
 
 namespace lockstep::ui {
@@ -132,13 +133,13 @@ TEST(SpanWalk, AChunkThatComesAfterTheEndIsNotGivenToTheJob) {
       [job, chunks = 0](SpanChunk& chunk) mutable {
         chunk.spans.resize(10);
         if (++chunks == 2) {
-          QThreadPool::globalInstance()->waitForDone();
+          backgroundPool().waitForDone();
         }
         return true;
       },
       job);
   ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
-  QThreadPool::globalInstance()->waitForDone();
+  backgroundPool().waitForDone();
   EXPECT_EQ(job->takes, 1);
   EXPECT_EQ(job->finishes, 1);
 }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "engine/plugin/PluginFolders.h"
+#include "ui/model/BackgroundPool.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 
@@ -28,7 +29,7 @@ namespace {
 /// unless the panel is gone by then.
 template <typename Work, typename Take>
 void onPool(HookManagerPanel* panel, Work work, Take take) {
-  QThreadPool::globalInstance()->start(
+  backgroundPool().start(
       [self = QPointer<HookManagerPanel>(panel), work = std::move(work), take = std::move(take)] {
         auto result = work();
         QMetaObject::invokeMethod(

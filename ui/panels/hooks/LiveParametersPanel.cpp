@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/launch/ControlSocket.h"
+#include "ui/model/BackgroundPool.h"
 #include "ui/model/RunModel.h"
 #include "ui/panels/hooks/HookChange.h"
 
@@ -73,7 +74,7 @@ void LiveParametersPanel::consider() {
     return;
   }
   asked_ = true;
-  QThreadPool::globalInstance()->start([self = QPointer<LiveParametersPanel>(this), find = finder_,
+  backgroundPool().start([self = QPointer<LiveParametersPanel>(this), find = finder_,
                                         info = model_->info(), ticket = ticket_] {
     auto found = find(info);
     QMetaObject::invokeMethod(
@@ -137,7 +138,7 @@ void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
   showState(control);
   const experiment::SettingChange wanted{control.parameter.key,
                                          jsonOf(control.parameter.param, value)};
-  QThreadPool::globalInstance()->start([self = QPointer<LiveParametersPanel>(this), send = sender_,
+  backgroundPool().start([self = QPointer<LiveParametersPanel>(this), send = sender_,
                                         run = model_->path(), wanted, index, ticket = ticket_] {
     auto status = send(run, wanted);
     QMetaObject::invokeMethod(

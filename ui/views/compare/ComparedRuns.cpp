@@ -8,6 +8,8 @@
 #include <system_error>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -160,7 +162,7 @@ void ComparedRuns::reconsider() {
     inputs.push_back(compareInput(*others_[i]->model, all[i + 1]));
   }
   // This may be gone when the answer comes: then nobody is told.
-  QThreadPool::globalInstance()->start([ticket = ++ticket_, inputs = std::move(inputs),
+  backgroundPool().start([ticket = ++ticket_, inputs = std::move(inputs),
                                         self = QPointer<ComparedRuns>(this)]() mutable {
     auto result = compareRuns(std::move(inputs));
     QMetaObject::invokeMethod(

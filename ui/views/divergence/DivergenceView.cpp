@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
@@ -134,7 +135,7 @@ void DivergenceView::consider() {
   working_ = true;
   source_ = input.run;
   complete_ = input.complete;
-  QThreadPool::globalInstance()->start([input = std::move(input), ticket = ticket_,
+  backgroundPool().start([input = std::move(input), ticket = ticket_,
                                         self = QPointer<DivergenceView>(this)]() mutable {
     auto facts = divergenceFacts(std::move(input));
     QMetaObject::invokeMethod(

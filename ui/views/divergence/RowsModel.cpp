@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {
@@ -175,7 +176,7 @@ void RowsModel::sort(int column, Qt::SortOrder direction) {
   } else if (rows_->size() <= kSortedAtOnce) {
     take(orderOf(*rows_, column, direction));
   } else {
-    QThreadPool::globalInstance()->start(
+    backgroundPool().start(
         [rows = rows_, column, direction, ticket, self = QPointer<RowsModel>(this)] {
           Order order = orderOf(*rows, column, direction);
           QMetaObject::invokeMethod(

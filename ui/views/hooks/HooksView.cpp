@@ -11,6 +11,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
 #include "ui/model/Format.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
@@ -28,7 +29,7 @@ constexpr double kWheelPixels = 48;
 /// unless the view is gone by then.
 template <typename Work, typename Take>
 void onPool(HooksView* view, Work work, Take take) {
-  QThreadPool::globalInstance()->start(
+  backgroundPool().start(
       [self = QPointer<HooksView>(view), work = std::move(work), take = std::move(take)] {
         auto result = work();
         QMetaObject::invokeMethod(

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/model/BackgroundPool.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/TableText.h"
 #include "ui/views/overlap/OverlapWords.h"
@@ -153,7 +154,7 @@ void OverlapView::refresh() {
     return;
   }
   analysed_ = latest;
-  QThreadPool::globalInstance()->start(
+  backgroundPool().start(
       [latest = std::move(latest), ticket = ++ticket_, self = QPointer<OverlapView>(this)] {
         auto content = overlapContent(*latest);
         QMetaObject::invokeMethod(

@@ -19,6 +19,7 @@
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "ui/model/BackgroundPool.h"
 
 namespace lockstep::ui {
 namespace {
@@ -253,7 +254,7 @@ TEST_F(EventsPanelTest, AFileThatCannotBeWrittenIsToldOnceOfManyEventsToo) {
   ASSERT_GT(panel_.model().total(), 4096u);
   panel_.exportTo("/nowhere/at/all.csv");
   ASSERT_TRUE(QTest::qWaitFor([&] { return words() == told.value(0); }, 30'000));
-  QThreadPool::globalInstance()->waitForDone();
+  backgroundPool().waitForDone();
   QCoreApplication::processEvents();
   EXPECT_EQ(told,
             QStringList{"/nowhere/at/all.csv cannot be written: No such file or directory."});
@@ -276,7 +277,7 @@ TEST_F(EventsPanelTest, ARunThatIsClosedEndsItsSearchAndItsExport) {
     panel_.setRun(nullptr, nullptr);
   }
   settle();
-  QThreadPool::globalInstance()->waitForDone();
+  backgroundPool().waitForDone();
   QCoreApplication::processEvents();
   EXPECT_EQ(told, QStringList{path + " was not written: the run was closed meanwhile."});
   EXPECT_FALSE(QFile::exists(path));

@@ -13,6 +13,7 @@
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "ui/model/BackgroundPool.h"
 #include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
@@ -261,7 +262,7 @@ TEST_F(StatisticsPanelTest, ARunThatIsClosedEndsTheSearch) {
     panel_.setRun(nullptr, nullptr);
   }
   settle();
-  QThreadPool::globalInstance()->waitForDone();
+  backgroundPool().waitForDone();
   QCoreApplication::processEvents();
   EXPECT_TRUE(groups().isEmpty());
 }

@@ -125,6 +125,12 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
                                         : std::string("unknown, no communication"),
                            counted(rank.steps, "iteration")));
   }
+  if (!report.others.empty()) {
+    complain(fmt::format("note: {} holds traces of other ranks or runs, which readers of a folder "
+                         "take for ranks of this one: {}{}",
+                         asked.folder, report.others.front().filename().string(),
+                         report.others.size() > 1 ? ", ..." : ""));
+  }
   if (hta && asked.folder.empty() && report.ranks > 1) {
     complain("note: Holistic Trace Analysis reads one file a rank: use --per-rank FOLDER for it");
   }

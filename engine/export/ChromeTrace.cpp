@@ -27,6 +27,11 @@ constexpr int kRowsOfALane = 1'000;  // sort indices of a lane's rows
 constexpr int kComputeStream = 7;    // where PyTorch computes on a GPU
 constexpr int kFirstCommunicationStream = 20;
 
+// Of the progress of an export for HTA.
+constexpr double kSpansShare = 0.6;             // of what follows the survey
+constexpr double kKernelsPart = 0.8;            // while these are written
+constexpr std::size_t kKernelsBetween = 4'096;  // questions whether to go on
+
 struct Lane {
   trace::TrackInfo track;
   int order = 0;
@@ -63,15 +68,19 @@ class TraceWriter {
       lane.order = nextOrder_[track.rank]++;
       addRow(lane);
     }
+    const bool hta = options_.reader == TraceReader::kHta;
+    const Progress ofSpans = [&](double part) {
+      return goesOn(progress, hta ? kSurveyPart + kSpansShare * (part - kSurveyPart) : part);
+    };
     done = eachBlock(
-        survey_, progress, [this](trace::RunUpdate& update) { return writeBlock(update); },
+        survey_, ofSpans, [this](trace::RunUpdate& update) { return writeBlock(update); },
         options_.blockSpans);
     if (!done.ok()) {
       return done.error();
     }
     flows_.finish();
-    if (options_.reader == TraceReader::kHta) {
-      writeKernels();
+    if ((hta && !writeKernels(progress)) || !goesOn(progress, 1)) {
+      return interrupted();
     }
     report_.events = survey_.spans;
     report_.ranks = survey_.selectedRanks.size();
@@ -204,8 +213,7 @@ class TraceWriter {
     text += fmt::format(",\"pid\":{},\"tid\":0,\"ts\":", processOf(metric.rank));
     appendMicroseconds(text, sinceBegin(metric.ticks));
     text += ",\"args\":{";
-    appendQuoted(text, known ? metric.name : "step");
-    text += ':';
+    text += known ? "\"value\":" : "\"step\":";  // Perfetto adds any other key to the name
     if (known) {
       appendReal(text, metric.value);
     } else {
@@ -215,22 +223,33 @@ class TraceWriter {
     file->end();
   }
 
-  void writeKernels() {
-    for (const HtaRank& rank : htaRanks(survey_, beginNs_)) {
+  /// False: the export was ended.
+  bool writeKernels(const Progress& progress) {
+    const std::vector<HtaRank> ranks = htaRanks(survey_, beginNs_);
+    for (const HtaRank& rank : ranks) {
       if (files_.of(rank.rank) == nullptr) {
         continue;
       }
       report_.overlaps.push_back({rank.rank, rank.steps, rank.overlapPercent()});
-      writeKernels(rank.rank, rank.computing, kComputeStream, "computing (no CUDA stream)");
-      writeKernels(rank.rank, rank.communication, kFirstCommunicationStream,
-                   "communication (no CUDA stream)");
+      if (!goesOn(progress, kKernelsPart) ||
+          !writeKernels(rank.rank, rank.computing, kComputeStream, "computing (no CUDA stream)",
+                        progress) ||
+          !writeKernels(rank.rank, rank.communication, kFirstCommunicationStream,
+                        "communication (no CUDA stream)", progress)) {
+        return false;
+      }
     }
+    return true;
   }
 
-  void writeKernels(int rank, const std::vector<HtaKernel>& kernels, int firstStream,
-                    const std::string& name) {
+  bool writeKernels(int rank, const std::vector<HtaKernel>& kernels, int firstStream,
+                    const std::string& name, const Progress& progress) {
     std::vector<std::size_t> rows;
+    std::size_t written = 0;
     for (const HtaKernel& kernel : kernels) {
+      if (++written % kKernelsBetween == 0 && !goesOn(progress, kKernelsPart)) {
+        return false;
+      }
       while (rows.size() <= kernel.row) {
         const auto stream = firstStream + static_cast<int>(rows.size());
         const int order = nextOrder_[rank]++ * kRowsOfALane;
@@ -255,6 +274,7 @@ class TraceWriter {
       text += '}';
       row.file->end();
     }
+    return true;
   }
 
   const Survey& survey_;
@@ -270,6 +290,25 @@ class TraceWriter {
   std::int64_t flowId_ = 0;
   TraceReport report_;
 };
+
+/// Traces a rank in a folder that are none of `written`: a reader of the folder takes them for
+/// ranks of one run.
+std::vector<std::filesystem::path> othersIn(const std::filesystem::path& folder,
+                                            const std::vector<std::filesystem::path>& written) {
+  std::vector<std::filesystem::path> found;
+  std::error_code code;
+  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const bool trace = name.find(".rank") != std::string::npos &&
+                       (name.ends_with(".json") || name.ends_with(".json.gz"));
+    if (trace && std::find(written.begin(), written.end(), entry->path()) == written.end()) {
+      found.push_back(entry->path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 base::Result<Survey> surveyFor(const std::filesystem::path& run, const TraceOptions& options,
                                const Progress& progress) {
@@ -310,7 +349,11 @@ base::Result<TraceReport> writeTracePerRank(const std::filesystem::path& run,
   for (const int rank : surveyed.value().selectedRanks) {
     files.emplace_back(folder / fmt::format("{}.rank{}.json", run.stem().string(), rank), rank);
   }
-  return TraceWriter(surveyed.value(), options).write(files, progress);
+  auto report = TraceWriter(surveyed.value(), options).write(files, progress);
+  if (report.ok()) {
+    report.value().others = othersIn(folder, report.value().files);
+  }
+  return report;
 }
 
 }  // namespace lockstep::exports

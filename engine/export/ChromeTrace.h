@@ -19,9 +19,11 @@ namespace lockstep::exports {
 // one collective's slices in the order in which the ranks came. Times are µs with three decimals
 // since baseTimeNanoseconds, which is on CLOCK_MONOTONIC of the run's host: a run file does not
 // know the time of day of its events closer than a second.
-// Lines are in the order of time within blocks of half a million spans, so that a run of any length
-// is written in the same memory. Files in which HTA finds its kernels take the memory of an
-// analysis of the run.
+// A time whose three decimals would lose a nanosecond to a reader that multiplies by a thousand and
+// cuts has a fourth, so that slices of one thread nest there too.
+// Lines are in the order of time within blocks of half a million spans, so that memory does not
+// grow with the spans of a run; it does with its sampled numbers and its output, which are held
+// whole. Files in which HTA finds its kernels take the memory of an analysis of the run.
 
 enum class TraceReader {
   kAny,  ///< Perfetto, chrome://tracing
@@ -45,8 +47,9 @@ struct TraceReport {
   std::vector<std::filesystem::path> files;
   std::uint64_t events = 0;  ///< of the run
   std::uint64_t ranks = 0;
-  std::uint64_t bytes = 0;            ///< of the files, compressed where they are
-  std::vector<RankOverlap> overlaps;  ///< of TraceReader::kHta
+  std::uint64_t bytes = 0;                    ///< of the files, compressed where they are
+  std::vector<std::filesystem::path> others;  ///< traces a rank that the folder held besides
+  std::vector<RankOverlap> overlaps;          ///< of TraceReader::kHta
 };
 
 /// Writes a run, live or finished, into one trace for all ranks ("-": standard output; a name

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -29,6 +30,13 @@ void Csv::separate() {
 Csv& Csv::text(std::string_view cell) {
   separate();
   std::string& out = file_.buffer();
+  const bool ascii =
+      std::all_of(cell.begin(), cell.end(), [](char c) { return c > '\0' && c <= '\x7E'; });
+  std::string valid;
+  if (!ascii) {
+    appendText(valid, cell);
+    cell = valid;
+  }
   if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
     out += cell;
     return *this;

@@ -18,6 +18,7 @@ class Csv {
   /// Writes the titles; a unit is the last word of its title: "duration_ms".
   Csv(OutputFile& file, const std::vector<std::string_view>& titles);
 
+  /// Valid UTF-8 whatever `cell` holds, see appendText.
   Csv& text(std::string_view cell);
   Csv& number(std::int64_t cell);
   Csv& number(std::uint64_t cell) { return number(static_cast<std::int64_t>(cell)); }

@@ -80,6 +80,18 @@ void appendQuoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void appendText(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = sequenceLength(text);
+    if (length == 0) {
+      out += kReplacement;
+    } else if (text.front() != '\0') {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+}
+
 void appendNumber(std::string& out, std::int64_t number) {
   const fmt::format_int text(number);
   out.append(text.data(), text.size());
@@ -93,6 +105,9 @@ void appendMicroseconds(std::string& out, std::int64_t ns) {
                            static_cast<char>('0' + rest / 10 % 10),
                            static_cast<char>('0' + rest % 10)};
   out.append(decimals, sizeof decimals);
+  if (static_cast<std::int64_t>(static_cast<double>(ns) / 1000.0 * 1000.0) < ns) {
+    out += '1';
+  }
 }
 
 void appendReal(std::string& out, double number) {

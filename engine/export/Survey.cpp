@@ -10,6 +10,11 @@ namespace {
 
 using trace::EventKind;
 
+template <typename Row>
+std::int64_t lastId(const std::vector<Row>& rows) {
+  return rows.empty() ? 0 : rows.back().id;
+}
+
 class Surveying {
  public:
   Surveying(const Selection& selection, Depth depth) {
@@ -37,6 +42,14 @@ class Surveying {
     for (const trace::SpanRow& span : update.spans) {
       takeSpan(span);
     }
+    Survey::Last& last = result_.last;
+    for (const auto& [id, rows] :
+         {std::pair{&last.metric, lastId(update.metrics)}, std::pair{&last.log, lastId(update.log)},
+          std::pair{&last.problem, lastId(update.problems)},
+          std::pair{&last.fingerprint, lastId(update.fingerprints)},
+          std::pair{&last.gradient, lastId(update.gradients)}}) {
+      *id = std::max(*id, rows);
+    }
     for (const trace::MetricRow& metric : update.metrics) {
       if (result_.selection.all() && metric.ticks != 0) {
         reach(metric.ticks, metric.ticks);
@@ -45,6 +58,12 @@ class Surveying {
   }
 
   base::Result<Survey> finish(const std::filesystem::path& run) {
+    for (const trace::TrackInfo& track : result_.tracks) {
+      result_.rankOf[track.id] = track.rank;
+    }
+    if (result_.selection.steps) {
+      leaveOutStartup();
+    }
     if (result_.spans == 0 && !result_.selection.all()) {
       return base::Error{base::ExitCode::kBadInput, nothing(), run.string()};
     }
@@ -55,10 +74,6 @@ class Surveying {
       result_.data->layouts = result_.layouts;
       result_.data->clock = result_.clock;
     }
-    if (result_.selection.steps && result_.steps) {
-      result_.beginTicks = stepBegin_;
-      result_.endTicks = stepEnd_;
-    }
     for (const trace::TrackInfo& track : result_.tracks) {
       result_.selectedRanks.insert(track.rank);
     }
@@ -67,7 +82,7 @@ class Surveying {
 
  private:
   void takeSpan(const trace::SpanRow& span) {
-    result_.lastSpan = std::max(result_.lastSpan, span.id);
+    result_.last.span = std::max(result_.last.span, span.id);
     if (result_.data && analysis::isAnalysed(span)) {
       result_.data->spans.push_back(span);
     }
@@ -79,18 +94,84 @@ class Surveying {
       firstStep_ = std::min(firstStep_, span.step);
       lastStep_ = std::max(lastStep_, span.step);
     }
+    if (result_.selection.steps && span.kind == EventKind::kStartup) {
+      startup_[span.track] = std::max(startup_[span.track], end);
+    }
     if (!result_.selection.holds(span)) {
       return;
     }
     result_.spans += 1;
+    if (result_.selection.steps) {
+      takeOfSteps(span, end);
+      return;
+    }
     reach(span.startTicks, end);
-    if (span.kind == EventKind::kStep) {
-      stepBegin_ = std::min(stepBegin_, span.startTicks);
-      stepEnd_ = std::max(stepEnd_, end);
+    if (result_.selection.ticks && span.kind != EventKind::kStartup) {
       StepRange& steps =
           result_.steps ? *result_.steps : result_.steps.emplace(StepRange{span.step, span.step});
       steps.first = std::min(steps.first, span.step);
       steps.last = std::max(steps.last, span.step);
+    }
+  }
+
+  void takeOfSteps(const trace::SpanRow& span, std::uint64_t end) {
+    if (span.kind == EventKind::kStep) {
+      auto [begin, first] = stepBegins_.try_emplace(span.track, span.startTicks);
+      begin->second = std::min(begin->second, span.startTicks);
+      if (span.step == 0) {
+        step0Begins_[span.track] = span.startTicks;
+      }
+    }
+    if (span.step == 0) {
+      ofStep0_.push_back({span.track, span.startTicks, end});
+    } else {
+      auto [begin, first] = begins_.try_emplace(span.track, span.startTicks);
+      begin->second = std::min(begin->second, span.startTicks);
+      lastEnd_ = std::max(lastEnd_, end);
+    }
+  }
+
+  /// By rank, the smallest or the largest of what was found by track.
+  template <typename Choose>
+  std::map<int, std::uint64_t> byRank(const std::map<std::int32_t, std::uint64_t>& byTrack,
+                                      Choose choose) const {
+    std::map<int, std::uint64_t> found;
+    for (const auto& [track, ticks] : byTrack) {
+      if (const auto rank = result_.rankOf.find(track); rank != result_.rankOf.end()) {
+        const auto [at, first] = found.try_emplace(rank->second, ticks);
+        at->second = choose(at->second, ticks);
+      }
+    }
+    return found;
+  }
+
+  /// A rank's start-up ends where its iteration 0 begins or, when that never ended,
+  /// with the last stage of it. The export begins with the first iteration of any rank; one that
+  /// has no end begins with the first that was recorded of it.
+  void leaveOutStartup() {
+    const auto earlier = [](auto a, auto b) { return std::min(a, b); };
+    const auto later = [](auto a, auto b) { return std::max(a, b); };
+    const auto begins = byRank(stepBegins_, earlier);
+    if (result_.selection.steps->holds(0)) {
+      result_.startupEnd = byRank(startup_, later);
+      for (const auto& [rank, ticks] : byRank(step0Begins_, earlier)) {
+        result_.startupEnd[rank] = ticks;
+      }
+    }
+    for (const OfStep0& span : ofStep0_) {
+      const auto rank = result_.rankOf.find(span.track);
+      if (rank != result_.rankOf.end() && result_.isStartup(rank->second, 0, span.end)) {
+        result_.spans -= 1;
+        continue;
+      }
+      const auto [begin, first] = begins_.try_emplace(span.track, span.begin);
+      begin->second = std::min(begin->second, span.begin);
+      lastEnd_ = std::max(lastEnd_, span.end);
+    }
+    for (const auto& [rank, ticks] : byRank(begins_, earlier)) {
+      const auto step = begins.find(rank);
+      const std::uint64_t begin = step == begins.end() ? ticks : step->second;
+      reach(begin, std::max(begin, lastEnd_));
     }
   }
 
@@ -111,13 +192,9 @@ class Surveying {
   }
 
   void nameGroups() {
-    std::map<std::int32_t, int> rankOf;
-    for (const trace::TrackInfo& track : result_.tracks) {
-      rankOf[track.id] = track.rank;
-    }
     for (const auto& [group, tracks] : seenIn_) {
       for (const std::int32_t track : tracks) {
-        if (const auto at = rankOf.find(track); at != rankOf.end()) {
+        if (const auto at = result_.rankOf.find(track); at != result_.rankOf.end()) {
           result_.groups[group].insert(at->second);
         }
       }
@@ -126,15 +203,27 @@ class Surveying {
 
   Survey result_;
   std::map<std::uint8_t, std::set<std::int32_t>> seenIn_;
-  std::uint64_t stepBegin_ = UINT64_MAX;
-  std::uint64_t stepEnd_ = 0;
+  // Of selected iterations, by track where nothing else is said.
+  struct OfStep0 {
+    std::int32_t track = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  std::vector<OfStep0> ofStep0_;                   // among it what belongs to the start-up
+  std::map<std::int32_t, std::uint64_t> startup_;  // end of the last stage
+  std::map<std::int32_t, std::uint64_t> stepBegins_;
+  std::map<std::int32_t, std::uint64_t> step0Begins_;
+  std::map<std::int32_t, std::uint64_t> begins_;  // of any span
+  std::uint64_t lastEnd_ = 0;
   std::uint32_t firstStep_ = UINT32_MAX;
   std::uint32_t lastStep_ = 0;
   bool any_ = false;
 };
 
-bool goesOn(const Progress& progress, double part) {
-  return !progress || progress(part);
+/// Drops what a live run has recorded since the survey.
+template <typename Row>
+void dropAfter(std::int64_t last, std::vector<Row>& rows) {
+  std::erase_if(rows, [last](const Row& row) { return row.id > last; });
 }
 
 /// Rows are drained in about the order of time, so that ids tell how far a pass has come.
@@ -146,6 +235,19 @@ double share(std::int64_t done, std::int64_t all) {
 
 base::Error interrupted() {
   return base::Error{base::ExitCode::kInterrupted, "the export was interrupted", ""};
+}
+
+bool goesOn(const Progress& progress, double part) {
+  return !progress || progress(part);
+}
+
+bool Survey::holds(const trace::SpanRow& span) const {
+  if (!selection.holds(span)) {
+    return false;
+  }
+  const auto rank = rankOf.find(span.track);
+  return rank == rankOf.end() ||
+         !isStartup(rank->second, span.step, span.startTicks + span.durationTicks);
 }
 
 const trace::BucketsMessage* Survey::layoutAt(std::uint32_t step) const {
@@ -204,18 +306,25 @@ base::Status eachBlock(const Survey& survey, const Progress& progress,
       return polled.error();
     }
     trace::RunUpdate& update = polled.value();
-    const std::int64_t reached = update.spans.empty() ? survey.lastSpan : update.spans.back().id;
-    more = update.spans.size() == blockSpans && reached < survey.lastSpan;
+    const Survey::Last& last = survey.last;
+    const std::int64_t reached = update.spans.empty() ? last.span : update.spans.back().id;
+    more = update.spans.size() == blockSpans && reached < last.span;
     std::erase_if(update.spans, [&](const trace::SpanRow& span) {
-      return span.id > survey.lastSpan || !survey.selection.holds(span);
+      return span.id > last.span || !survey.holds(span);
     });
     std::erase_if(update.metrics, [&](const trace::MetricRow& metric) {
-      return !survey.holdsMoment(metric.ticks);
+      return metric.id > last.metric || !survey.holds(metric);
     });
+    std::erase_if(update.log, [&](const trace::LogRow& row) {
+      return row.id > last.log || !survey.holdsMoment(row.ticks);
+    });
+    dropAfter(last.problem, update.problems);
+    dropAfter(last.fingerprint, update.fingerprints);
+    dropAfter(last.gradient, update.gradients);
     if (base::Status taken = take(update); !taken.ok()) {
       return taken;
     }
-    if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, survey.lastSpan))) {
+    if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, last.span))) {
       return interrupted();
     }
   }

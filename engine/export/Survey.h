@@ -23,6 +23,9 @@ using Progress = std::function<bool(double part)>;
 /// Returns the error of an export that its Progress ended.
 base::Error interrupted();
 
+/// Tells `progress`, where there is one; false: the export ends here.
+bool goesOn(const Progress& progress, double part);
+
 /// What has to be known of a run before the first byte of an export can be written, taken in one
 /// pass over its file. What a live run records after that is not exported.
 struct Survey {
@@ -35,11 +38,17 @@ struct Survey {
   base::ClockCalibration clock;
 
   Selection selection;
-  std::int64_t lastSpan = 0;     ///< id of the last span there was
+  /// Ids of the last rows there were.
+  struct Last {
+    std::int64_t span = 0, metric = 0, log = 0, problem = 0, fingerprint = 0, gradient = 0;
+  };
+  Last last;
   std::uint64_t spans = 0;       ///< of those, how many are selected
   std::uint64_t beginTicks = 0;  ///< the first moment of what is selected
   std::uint64_t endTicks = 0;
-  std::optional<StepRange> steps;  ///< that have an end and are selected, or reach into the stretch
+  std::optional<StepRange> steps;                ///< of a stretch of time: those that reach into it
+  std::map<int, std::uint64_t> startupEnd;       ///< of each rank, where iteration 0 is selected
+  std::map<std::int32_t, int> rankOf;            ///< by track
   std::map<std::uint8_t, std::set<int>> groups;  ///< ranks that took part in each group's calls
   std::set<int> selectedRanks;                   ///< with a lane
 
@@ -47,7 +56,24 @@ struct Survey {
 
   /// The layout that a step used; null: none is known.
   [[nodiscard]] const trace::BucketsMessage* layoutAt(std::uint32_t step) const;
-  /// Whether a number that was taken at that moment is selected.
+  /// Whether a row of this iteration is selected.
+  [[nodiscard]] bool holds(std::uint32_t step) const {
+    return selection.steps ? selection.steps->holds(step)
+                           : selection.all() || (steps && steps->holds(step));
+  }
+  /// Whether what a rank recorded up to `until` as of iteration 0 belongs to none of those
+  /// selected: what a rank does before its first iteration carries the number 0 too.
+  [[nodiscard]] bool isStartup(int rank, std::uint32_t step, std::uint64_t until) const {
+    const auto end = step == 0 ? startupEnd.find(rank) : startupEnd.end();
+    return end != startupEnd.end() && until <= end->second;
+  }
+  [[nodiscard]] bool holds(const trace::SpanRow& span) const;
+  [[nodiscard]] bool holds(const trace::MetricRow& metric) const {
+    return selection.steps ? selection.steps->holds(metric.step) &&
+                                 !isStartup(metric.rank, metric.step, metric.ticks)
+                           : holdsMoment(metric.ticks);
+  }
+  /// Whether what was said at that moment is selected.
   [[nodiscard]] bool holdsMoment(std::uint64_t ticks) const {
     return selection.all() || (beginTicks <= ticks && ticks <= endTicks);
   }
@@ -68,7 +94,9 @@ base::Result<Survey> survey(const std::filesystem::path& run, const Selection& s
                             Depth depth, const Progress& progress);
 
 /// Calls `take` with the selected rows of a surveyed run, block by block, in the order of the file.
-/// `take` may change what it gets. `progress` goes from kSurveyPart to 1.
+/// `take` may change what it gets; of a live run it gets what the survey has seen. `progress` goes
+/// from kSurveyPart to 1. `blockSpans` limits spans alone: the first block holds every number, line
+/// of output, fingerprint and gradient of the run, which are few beside its spans.
 base::Status eachBlock(const Survey& survey, const Progress& progress,
                        const std::function<base::Status(trace::RunUpdate&)>& take,
                        std::size_t blockSpans = kBlockSpans);

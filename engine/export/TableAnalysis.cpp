@@ -31,7 +31,13 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
                  "in_flight_ms", "computing_ms", "overlap_ms", "exposed_ms", "overlap_percent",
                  "measured", "events_lost"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   for (const analysis::StepTimes& step : run.steps) {
+    if (!source.goesOn(csv)) {
+      return interrupted();
+    }
     if (source.holds(step.step)) {
       csv.number(step.rank).number(step.step).ms(source.ms(step.startTicks)).ms(step.stepMs);
       csv.ms(step.forwardMs).ms(step.backwardMs).ms(step.optimizerMs).ms(step.inFlightMs);
@@ -48,7 +54,13 @@ base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& 
                  "waiting_ms", "transfer_ms", "undivided_ms", "idle_ms", "carried_ms",
                  "carried_exposed_ms", "overlap_percent"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   for (const analysis::StepOverlap& step : analysis::stepOverlaps(*source.survey.data, run)) {
+    if (!source.goesOn(csv)) {
+      return interrupted();
+    }
     if (source.holds(step.times.step)) {
       csv.number(step.times.rank).number(step.times.step).ms(step.times.stepMs).ms(step.aloneMs);
       csv.ms(step.times.overlapMs).ms(step.times.exposedMs).ms(step.otherMs).ms(step.waitingMs);
@@ -63,7 +75,13 @@ base::Result<std::uint64_t> writeTail(const TableSource& source, OutputFile& fil
   Csv csv(file, {"rank", "step", "cause", "bucket", "exposed_ms", "late_rank", "behind_bucket",
                  "about", "explanation"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   for (const analysis::StepOverlap& step : analysis::stepOverlaps(*source.survey.data, run)) {
+    if (!source.goesOn(csv)) {
+      return interrupted();
+    }
     if (!source.holds(step.times.step)) {
       continue;
     }
@@ -99,6 +117,9 @@ base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& fi
                  "events_dropped",
                  "parameter_hash"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   for (const trace::RankInfo& info : source.survey.ranks) {
     const auto at = std::find_if(run.ranks.begin(), run.ranks.end(),
                                  [&](const auto& rank) { return rank.rank == info.rank; });
@@ -122,6 +143,12 @@ base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFi
       continue;
     }
     for (const analysis::Arrival& arrival : one.arrivals) {
+      if (source.survey.isStartup(arrival.rank, one.step, arrival.endTicks)) {
+        continue;
+      }
+      if (!source.goesOn(csv)) {
+        return interrupted();
+      }
       csv.number(static_cast<int>(one.group)).number(one.sequence).text(trace::name(one.operation));
       csv.number(one.step).bucket(one.bucket).number(one.bytes).number(arrival.rank);
       csv.ms(source.ms(arrival.startTicks)).ms(source.ms(arrival.endTicks));
@@ -140,7 +167,13 @@ base::Result<std::uint64_t> writeHooks(const TableSource& source, OutputFile& fi
   Csv csv(file, {"rank", "step", "bucket", "start_ms", "encode_ms", "queued_ms", "waiting_ms",
                  "transfer_ms", "decode_ms", "total_ms", "payload_bytes"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   for (const analysis::HookCall& call : analysis::hookTimes(*source.survey.data, run).calls) {
+    if (!source.goesOn(csv)) {
+      return interrupted();
+    }
     if (source.holds(call.step)) {
       csv.number(call.rank).number(call.step).bucket(call.bucket).ms(source.ms(call.startTicks));
       for (const double ms : call.ms) {
@@ -156,6 +189,9 @@ base::Result<std::uint64_t> writeDivergence(const TableSource& source, OutputFil
   Csv csv(file, {"step", "parameters_compared", "parameters_differing", "ranks_differing",
                  "first_parameter", "consensus_distance", "relative_error"});
   const analysis::Divergence found = analysis::divergence(*source.survey.data);
+  if (!source.goesOn()) {
+    return interrupted();
+  }
   const analysis::ReplicaMatrix& replicas = found.replicas;
   for (std::size_t sample = 0; sample < replicas.steps.size(); ++sample) {
     const std::uint32_t step = replicas.steps[sample];
@@ -203,8 +239,11 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
   for (const auto& sequence : analysis::callSequences(data, hasEnded(source.survey.info))) {
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
       const trace::SpanRow& call = data.spans[sequence.anyCallAt(row)];
-      if (!source.holds(call.step)) {
+      if (!source.survey.selection.ticks ? !source.survey.holds(call) : !source.holds(call.step)) {
         continue;
+      }
+      if (!source.goesOn(csv)) {
+        return interrupted();
       }
       std::vector<int> present;
       for (std::size_t column = 0; column < sequence.ranks.size(); ++column) {

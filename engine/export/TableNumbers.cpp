@@ -154,12 +154,10 @@ base::Result<std::uint64_t> writeLog(const TableSource& source, OutputFile& file
   Csv csv(file, {"rank", "at_ms", "text"});
   const base::Status read =
       eachRow<trace::LogRow>(source, &trace::RunUpdate::log, [&](const trace::LogRow& row) {
-        if (source.survey.holdsMoment(row.ticks)) {
-          (row.rank < 0 ? csv.nothing() : csv.number(row.rank))
-              .ms(source.ms(row.ticks))
-              .text(row.text)
-              .end();
-        }
+        (row.rank < 0 ? csv.nothing() : csv.number(row.rank))
+            .ms(source.ms(row.ticks))
+            .text(row.text)
+            .end();
       });
   return rowsOf(read, csv);
 }

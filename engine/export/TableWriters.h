@@ -19,9 +19,17 @@ struct TableSource {
     return survey.clock.durationNs(ticks) / 1e6;
   }
   /// Whether a row of this iteration is selected.
-  [[nodiscard]] bool holds(std::uint32_t step) const {
-    return survey.selection.all() || (survey.steps && survey.steps->holds(step));
+  [[nodiscard]] bool holds(std::uint32_t step) const { return survey.holds(step); }
+  /// Asked between the parts of an analysis, and for each row: it asks `progress` every few
+  /// thousand. False: the export ends here.
+  [[nodiscard]] bool goesOn() const { return exports::goesOn(progress, kAnalysedPart); }
+  [[nodiscard]] bool goesOn(const Csv& csv) const {
+    return csv.rows() % kRowsBetween != 0 || goesOn();
   }
+
+ private:
+  static constexpr double kAnalysedPart = 0.7;
+  static constexpr std::uint64_t kRowsBetween = 4'096;
 };
 
 using WriteTable = base::Result<std::uint64_t> (*)(const TableSource& source, OutputFile& file);

@@ -96,6 +96,9 @@ base::Result<TableReport> writeTable(const std::filesystem::path& run, std::stri
   if (!rows.ok()) {
     return rows.error();
   }
+  if (!goesOn(progress, 1)) {
+    return interrupted();
+  }
   if (base::Status written = output.value()->commit(); !written.ok()) {
     return written.error();
   }

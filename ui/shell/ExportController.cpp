@@ -40,17 +40,20 @@ QString sentenceOf(const QString& path, const exports::TraceReport& report) {
       sentence += tr(" Rank %1: overlap %2 %.").arg(rank.rank).arg(*rank.percent, 0, 'f', 2);
     }
   }
+  if (!report.others.empty()) {
+    sentence += tr(" The folder also holds %1, which readers take for a rank of this run.")
+                    .arg(QString::fromStdString(report.others.front().filename().string()));
+  }
   return sentence;
 }
 
 /// Does the work; any thread.
-base::Result<QString> write(const ExportRequest& request, const std::filesystem::path& run,
-                            const exports::Selection& selection,
-                            const exports::Progress& progress) {
+base::Result<QString> write(const ExportRequest& request, const exports::Progress& progress) {
   const std::filesystem::path path = request.path.toStdString();
+  const std::filesystem::path run = request.run.toStdString();
   if (request.what == ExportRequest::What::kTable) {
     const auto written =
-        exports::writeTable(run, request.table.toStdString(), path, selection, progress);
+        exports::writeTable(run, request.table.toStdString(), path, request.selection, progress);
     if (!written.ok()) {
       return written.error();
     }
@@ -59,7 +62,7 @@ base::Result<QString> write(const ExportRequest& request, const std::filesystem:
              formatBytes(static_cast<double>(written.value().bytes)));
   }
   exports::TraceOptions options;
-  options.selection = selection;
+  options.selection = request.selection;
   const bool hta = request.what == ExportRequest::What::kHtaTraces;
   options.reader = hta ? exports::TraceReader::kHta : exports::TraceReader::kAny;
   const auto written = hta ? exports::writeTracePerRank(run, path, options, progress)
@@ -84,43 +87,52 @@ void ExportController::cancel() {
 }
 
 void ExportController::ask() {
+  if (busy()) {
+    tellRunning();
+    return;
+  }
   RunSession* session = host_.session();
-  if (session == nullptr || busy()) {
+  if (session == nullptr) {
     return;
   }
   const QString folder = folder_.isEmpty() ? QFileInfo(session->path()).absolutePath() : folder_;
-  auto* dialog = new ExportDialog(session->path(), host_.viewTitle(), session->state()->filter(),
-                                  folder, host_.window);
+  ExportSubject subject{session->path(), host_.viewTitle(), session->state()->filter(), {}};
+  if (subject.marked) {
+    subject.markedTicks = {session->model()->toTicks(subject.marked->startNs),
+                           session->model()->toTicks(subject.marked->endNs)};
+  }
+  auto* dialog = new ExportDialog(std::move(subject), folder, host_.window);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   connect(dialog, &QDialog::accepted, this, [this, dialog] { begin(dialog->request()); });
   dialog->open();
 }
 
 void ExportController::begin(const ExportRequest& request) {
-  RunSession* session = host_.session();
-  if (session == nullptr || busy()) {
+  if (busy()) {
     return;
   }
   const bool folder = request.what == ExportRequest::What::kHtaTraces;
   folder_ = QFileInfo(request.path).absolutePath();
-  const auto marked = request.markedOnly ? session->state()->filter() : std::nullopt;
   if (request.what == ExportRequest::What::kPicture) {
-    const auto saved = host_.savePicture(request.path, marked.value_or(session->state()->range()));
+    RunSession* session = host_.session();
+    if (session == nullptr || session->path() != request.run) {
+      take(base::Error{base::ExitCode::kBadInput, "is not shown any more, and has no picture",
+                       request.run.toStdString()},
+           request.path);
+      return;
+    }
+    const auto saved =
+        host_.savePicture(request.path, request.range.value_or(session->state()->range()));
     take(saved.ok() ? base::Result<QString>(tr("Saved %1.").arg(request.path)) : saved.error(),
          request.path);
     return;
   }
-  exports::Selection selection;
-  if (marked) {
-    selection.ticks = {session->model()->toTicks(marked->startNs),
-                       session->model()->toTicks(marked->endNs)};
-  }
   cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  tellRunning(request.path);
+  path_ = request.path;
+  tellRunning();
   const QPointer<ExportController> self(this);
-  const std::filesystem::path run = session->path().toStdString();
   const QString shown = folder ? request.path : QFileInfo(request.path).absolutePath();
-  pool_.start([self, request, run, selection, shown, cancelled = cancelled_] {
+  pool_.start([self, request, shown, cancelled = cancelled_] {
     const auto onMain = [](auto&& act) {
       QMetaObject::invokeMethod(QCoreApplication::instance(), act, Qt::QueuedConnection);
     };
@@ -134,7 +146,7 @@ void ExportController::begin(const ExportRequest& request) {
       }
       return !cancelled->load();
     };
-    const auto result = write(request, run, selection, progress);
+    const auto result = write(request, progress);
     // The controller may be gone by now: then nobody is told.
     onMain([self, result, shown] {
       if (self) self->take(result, shown);
@@ -142,8 +154,8 @@ void ExportController::begin(const ExportRequest& request) {
   });
 }
 
-void ExportController::tellRunning(const QString& path) {
-  host_.messages->show(kMessage, MessageBar::Kind::kInfo, tr("Exporting into %1…").arg(path),
+void ExportController::tellRunning() {
+  host_.messages->show(kMessage, MessageBar::Kind::kInfo, tr("Exporting into %1…").arg(path_),
                        {{tr("Cancel"), [this] {
                            cancel();
                            host_.messages->show(kMessage, MessageBar::Kind::kInfo,

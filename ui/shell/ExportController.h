@@ -37,9 +37,10 @@ class ExportController : public QObject {
   explicit ExportController(Host host, QObject* parent = nullptr);
   ~ExportController() override;
 
-  /// Shows the dialog for the open run; does nothing without one.
+  /// Shows the dialog for the open run; does nothing without one. While an export runs, its message
+  /// comes back instead, with the button that cancels it.
   void ask();
-  /// Begins an export of the open run.
+  /// Begins an export; does nothing while one runs.
   void begin(const ExportRequest& request);
   void cancel();
   [[nodiscard]] bool busy() const { return cancelled_ != nullptr; }
@@ -50,11 +51,12 @@ class ExportController : public QObject {
   void ended();
 
  private:
-  void tellRunning(const QString& path);
+  void tellRunning();
   void take(const base::Result<QString>& sentence, const QString& path);
 
   Host host_;
   QString folder_;                                // of the last export
+  QString path_;                                  // of the export that runs
   std::shared_ptr<std::atomic<bool>> cancelled_;  // of the export that runs
   QThreadPool pool_;                              // not Qt's own, which painting waits for
 };

@@ -12,6 +12,7 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QVBoxLayout>
+#include <utility>
 
 #include "engine/export/Tables.h"
 #include "ui/model/Format.h"
@@ -27,10 +28,9 @@ const QString kPacked = QStringLiteral(".gz");
 
 }  // namespace
 
-ExportDialog::ExportDialog(const QString& run, const QString& view,
-                           const std::optional<TimeRange>& marked, const QString& folder,
-                           QWidget* parent)
-    : QDialog(parent), run_(run), folder_(folder) {
+ExportDialog::ExportDialog(ExportSubject subject, const QString& folder, QWidget* parent)
+    : QDialog(parent), subject_(std::move(subject)), folder_(folder) {
+  const std::optional<TimeRange>& marked = subject_.marked;
   setObjectName(QStringLiteral("exportDialog"));
   setWindowTitle(tr("Export"));
   auto* column = new QVBoxLayout(this);
@@ -53,7 +53,7 @@ ExportDialog::ExportDialog(const QString& run, const QString& view,
   indented->addSpacing(24);
   indented->addWidget(tables_, 1);
   column->addLayout(indented);
-  picture_ = addChoice("exportView", tr("&Picture of this view: %1").arg(view),
+  picture_ = addChoice("exportView", tr("&Picture of this view: %1").arg(subject_.view),
                        tr("PNG, SVG or PDF, by the ending of the file's name."));
   column->addSpacing(8);
   marked_ = new QCheckBox(tr("&Only the marked range"));
@@ -130,7 +130,7 @@ ExportRequest::What ExportDialog::what() const {
 }
 
 QString ExportDialog::suggestion() const {
-  const QString base = QDir(folder_).filePath(QFileInfo(run_).completeBaseName());
+  const QString base = QDir(folder_).filePath(QFileInfo(subject_.run).completeBaseName());
   const QString packed = packed_->isChecked() ? kPacked : QString();
   switch (what()) {
     case ExportRequest::What::kHtaTraces:
@@ -166,7 +166,7 @@ void ExportDialog::check() {
     problem = tr("This is a file; name a folder.");
   } else if (!target.absoluteDir().exists()) {
     problem = tr("There is no folder %1.").arg(target.absolutePath());
-  } else if (QFileInfo(run_) == target) {
+  } else if (QFileInfo(subject_.run) == target) {
     problem = tr("This is the run itself.");
   }
   go_->setEnabled(problem.isEmpty());
@@ -194,9 +194,14 @@ void ExportDialog::browse() {
 }
 
 ExportRequest ExportDialog::request() const {
-  return {what(), tables_->currentData().toString(),
-          QFileInfo(QDir::fromNativeSeparators(path_->text())).absoluteFilePath(),
-          marked_->isChecked()};
+  ExportRequest request{what(), tables_->currentData().toString(),
+                        QFileInfo(QDir::fromNativeSeparators(path_->text())).absoluteFilePath(),
+                        subject_.run};
+  if (marked_->isChecked()) {
+    request.range = subject_.marked;
+    request.selection.ticks = subject_.markedTicks;
+  }
+  return request;
 }
 
 }  // namespace lockstep::ui

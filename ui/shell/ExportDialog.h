@@ -4,6 +4,7 @@
 #include <QString>
 #include <optional>
 
+#include "engine/export/Selection.h"
 #include "ui/model/Span.h"
 
 class QCheckBox;
@@ -15,13 +16,23 @@ class QRadioButton;
 
 namespace lockstep::ui {
 
-/// What is to be written of a run, and where.
+/// What can be exported: what was shown when the dialog opened, whatever the window shows later.
+struct ExportSubject {
+  QString run;                      ///< path of the run file
+  QString view;                     ///< title of the view that a picture would show
+  std::optional<TimeRange> marked;  ///< the range filter of the timeline, if there is one
+  exports::TickRange markedTicks;   ///< the same
+};
+
+/// What is to be written of which run, and where.
 struct ExportRequest {
   enum class What { kTrace, kHtaTraces, kTable, kPicture };
   What what = What::kTrace;
-  QString table;  ///< of kTable: exports::TableInfo::name
-  QString path;   ///< a folder for kHtaTraces, else a file
-  bool markedOnly = false;
+  QString table;                        ///< of kTable: exports::TableInfo::name
+  QString path;                         ///< a folder for kHtaTraces, else a file
+  QString run;                          ///< path of the run file
+  std::optional<TimeRange> range = {};  ///< of a picture; none: all that is shown
+  exports::Selection selection = {};    ///< of the others
 };
 
 /// Asks what to export of a run, in which form and where to. [ui-thread]
@@ -29,10 +40,8 @@ class ExportDialog : public QDialog {
   Q_OBJECT
 
  public:
-  /// `run`: path of the run file; `view`: title of the view that a picture would show; `marked`:
-  /// the range filter of the timeline, if there is one. `folder`: where files are offered.
-  ExportDialog(const QString& run, const QString& view, const std::optional<TimeRange>& marked,
-               const QString& folder, QWidget* parent = nullptr);
+  /// `folder`: where files are offered.
+  ExportDialog(ExportSubject subject, const QString& folder, QWidget* parent = nullptr);
 
   [[nodiscard]] ExportRequest request() const;
 
@@ -44,7 +53,7 @@ class ExportDialog : public QDialog {
   [[nodiscard]] ExportRequest::What what() const;
   [[nodiscard]] QString suggestion() const;
 
-  QString run_;
+  ExportSubject subject_;
   QString folder_;
   QRadioButton* trace_;
   QRadioButton* hta_;

@@ -121,6 +121,140 @@ TEST_F(TablesTest, ARangeLeavesOutTheOtherIterations) {
   EXPECT_EQ(lines(table("steps", selection)).size(), 3u) << "the iterations that reach into it";
 }
 
+// Iteration 0 ended on both ranks; in iteration 1 rank 1 died before its end:
+//   rank 0   step 0    0 .. 90    step 1  forward 100 .. 120, allreduce 5   130 .. 150
+//   rank 1   step 0    0 .. 95    step 1  forward  98 .. 120, allreduce 5   125 .. 150
+TEST_F(TablesTest, ARangeHoldsAnIterationThatNeverEnded) {
+  ExportedRun run(folder_ / "run.lockstep", 2);
+  run.step(0, EventKind::kStep, 0, 90, 0).step(1, EventKind::kStep, 0, 95, 0);
+  run.step(0, EventKind::kForward, 100, 120, 1).step(1, EventKind::kForward, 98, 120, 1);
+  run.collective(0, 130, 150, 5, 400, 1).collective(1, 125, 150, 5, 400, 1);
+  run.finish();
+  for (const StepRange range : {StepRange{1, 1}, StepRange{0, UINT32_MAX}}) {
+    Selection selection;
+    selection.steps = range;
+    EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
+    EXPECT_EQ(lines(table("collectives", selection)).size(), 3u);
+  }
+  Selection selection;
+  selection.steps = StepRange{1, 1};
+  EXPECT_THAT(lines(table("events", selection)),
+              testing::Contains(StartsWith("4,1,step,forward,,0.000000,0.022000,1")));
+  selection = {};
+  selection.ticks = TickRange{124, 140};
+  EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
+}
+
+TEST_F(TablesTest, NumbersAreSelectedByTheirIterationWheneverTheyCame) {
+  ExportedRun run(folder_ / "run.lockstep", 2);
+  run.step(0, EventKind::kStep, 100, 200, 4).step(0, EventKind::kStep, 200, 300, 5);
+  run.step(1, EventKind::kStep, 110, 220, 4).step(1, EventKind::kStep, 220, 310, 5);
+  run.metric(1, "loss", 4, 215, 0.5).metric(1, "loss", 5, 305, 0.25);
+  run.metric(0, "gradient_norm", 5, 400, 1);  // stamped when it arrived
+  run.finish();
+  Selection selection;
+  selection.steps = StepRange{5, 5};
+  EXPECT_THAT(lines(table("loss", selection)),
+              ElementsAre("rank,name,step,at_ms,value", "1,loss,5,0.105000,0.25",
+                          "0,gradient_norm,5,0.200000,1"));
+}
+
+TEST_F(TablesTest, ARangeFromTheFirstIterationLeavesOutTheStartUp) {
+  // DDP's construction and the counters before it carry the number of iteration 0.
+  ExportedRun run(folder_ / "run.lockstep", 2);
+  for (const int rank : {0, 1}) {
+    run.step(rank, EventKind::kStartup, 100, 250).collective(rank, 120, 200, 1, 400);
+    run.metric(rank, "cpu_percent", 0, 150, 9).metric(rank, "cpu_percent", 0, 350, 99);
+    run.collective(rank, 320, 380, 2, 400);
+  }
+  run.step(0, EventKind::kStep, 300, 400);  // rank 1 did not come to the end of it
+  run.finish();
+  Selection selection;
+  selection.steps = StepRange{0, 0};
+  EXPECT_EQ(lines(table("events", selection)).size(), 4u);
+  EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
+  EXPECT_EQ(lines(table("collectives", selection)).size(), 3u);
+  EXPECT_THAT(lines(table("counters", selection)),
+              ElementsAre(StartsWith("rank"), "0,cpu_percent,0,0.050000,99",
+                          "1,cpu_percent,0,0.050000,99"));
+  for (const char* name : {"events", "collectives", "counters"}) {
+    EXPECT_THAT(table(name, selection), testing::Not(HasSubstr(",-"))) << name;
+  }
+}
+
+TEST_F(TablesTest, WhatALiveRunRecordsMeanwhileIsLeftOut) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.step(0, EventKind::kStep, 0, 100).metric(0, "loss", 0, 90, 0.5);
+  run.writer().addLog({0, 0, 95, "hello"});
+  run.commit();
+  std::uint64_t rows = 0;  // each export makes the next one a row longer
+  for (const char* name : {"loss", "log", "events"}) {
+    bool more = true;
+    const auto report =
+        writeTable(folder_ / "run.lockstep", name, folder_ / "table.csv", {}, [&](double) {
+          if (more) {  // the survey has just been made
+            run.step(0, EventKind::kStep, 100, 200, 1).metric(0, "loss", 1, 190, 0.4);
+            run.writer().addLog({0, 0, 195, "again"});
+            run.commit();
+            more = false;
+          }
+          return true;
+        });
+    ASSERT_TRUE(report.ok()) << report.error().message();
+    EXPECT_EQ(report.value().rows, ++rows) << name;
+  }
+}
+
+TEST_F(TablesTest, TextIsUtf8WhateverAProcessPrinted) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.step(0, EventKind::kStep, 0, 100);
+  run.writer().addLog({0, 0, 50, "\xFF,\n"});
+  run.finish();
+  EXPECT_EQ(table("log"), "rank,at_ms,text\n0,0.050000,\"\xEF\xBF\xBD,\n\"\n");
+}
+
+TEST_F(TablesTest, EveryTableCanBeEndedUntilItIsWhole) {
+  ExportedRun run(folder_ / "run.lockstep", 2);
+  for (const int rank : {0, 1}) {
+    run.step(rank, EventKind::kForward, 0, 40).collective(rank, 50, 60, 1, 400);
+    run.step(rank, EventKind::kStep, 0, 100).metric(rank, "loss", 0, 90, 0.5);
+  }
+  run.finish();
+  for (const TableInfo& info : tables()) {
+    std::vector<double> parts;
+    std::size_t last = SIZE_MAX;
+    const Progress progress = [&](double part) {
+      EXPECT_TRUE(parts.empty() || part >= parts.back()) << info.name;
+      parts.push_back(part);
+      return parts.size() < last;
+    };
+    const auto file = folder_ / "ended.csv";
+    ASSERT_TRUE(writeTable(run.path(), info.name, folder_ / "whole.csv", {}, progress).ok());
+    EXPECT_EQ(parts.back(), 1.0) << info.name;
+    const std::size_t questions = parts.size();
+    for (last = 1; last <= questions; ++last) {
+      parts.clear();
+      const auto ended = writeTable(run.path(), info.name, file, {}, progress);
+      ASSERT_FALSE(ended.ok()) << info.name << ", question " << last;
+      EXPECT_EQ(ended.error().code, base::ExitCode::kInterrupted);
+      EXPECT_FALSE(std::filesystem::exists(file)) << info.name;
+    }
+  }
+}
+
+TEST_F(TablesTest, AnAnalysedTableAsksBetweenItsRows) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  for (std::uint32_t i = 0; i < 9'000; ++i) {
+    run.step(0, EventKind::kStep, 100 * i, 100 * i + 90, i);
+  }
+  run.finish();
+  int questions = 0;
+  ASSERT_TRUE(writeTable(run.path(), "steps", folder_ / "table.csv", {}, [&](double) {
+                return ++questions > 0;
+              }).ok());
+  EXPECT_GE(questions, 6) << "the survey, the analysis, rows 0, 4096 and 8192, the end";
+}
+
 TEST_F(TablesTest, EveryTableOfEveryGoldenRunCanBeWritten) {
   for (const auto& entry : std::filesystem::directory_iterator(LOCKSTEP_GOLDEN)) {
     if (entry.path().extension() != ".lockstep") {

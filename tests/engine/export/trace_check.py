@@ -22,9 +22,6 @@ METADATA = {"process_name": ("name", str), "process_labels": ("labels", str),
 COLLECTIVE = {"Collective name": str, "In msg nelems": int, "Out msg nelems": int, "dtype": str,
               "Group size": int, "Process Group Name": str, "Process Group Description": str,
               "Process Group Ranks": str, "Seq": int}
-# The decimals of a double that holds a run of years in µs are finer than this.
-ROUNDING_US = 1e-4
-
 faults = []
 
 
@@ -44,25 +41,31 @@ def load(path):
     return json.loads(data.decode("utf-8", "strict"), parse_constant=refuse_constant)
 
 
+def nanoseconds(us):
+    """As Perfetto takes a time: the double times a thousand, cut."""
+    return int(us * 1000)
+
+
 def nested(path, events):
-    """Slices of one thread hold each other or keep apart."""
+    """Slices of one thread hold each other or keep apart, to the nanosecond."""
     threads = collections.defaultdict(list)
     for number, event in enumerate(events):
         if event["ph"] == "X":
-            threads[event["pid"], event["tid"]].append((event["ts"], event["dur"], number))
+            threads[event["pid"], event["tid"]].append(
+                (nanoseconds(event["ts"]), nanoseconds(event["dur"]), number))
     for thread, slices in threads.items():
         slices.sort(key=lambda one: (one[0], -one[1], one[2]))
         open_ends = []
         last = None
         for ts, dur, number in slices:
-            while open_ends and open_ends[-1] <= ts + ROUNDING_US:
+            while open_ends and open_ends[-1] <= ts:
                 open_ends.pop()
-            expect(not open_ends or ts + dur <= open_ends[-1] + ROUNDING_US,
-                   f"{path}: thread {thread}: the slice at {ts} ends outside the one around it")
+            expect(not open_ends or ts + dur <= open_ends[-1],
+                   f"{path}: thread {thread}: the slice at {ts} ns ends outside the one around it")
             open_ends.append(ts + dur)
             # Readers keep lines of one moment in their order: what holds others comes first.
             expect(last is None or last[0] != ts or last[1] < number or last[2] == dur,
-                   f"{path}: thread {thread}: at {ts} the inner slice is written first")
+                   f"{path}: thread {thread}: at {ts} ns the inner slice is written first")
             last = (ts, number, dur)
     return threads
 
@@ -82,8 +85,9 @@ def check_event(path, event, threads, processes):
     if phase == "i":
         expect(event["s"] in ("t", "p", "g"), f"{path}: {event}")
     if phase == "C":
-        values = list(event["args"].values())
-        expect(len(values) == 1 and math.isfinite(values[0]), f"{path}: {event}")
+        # Perfetto names a counter after its event and, unless it is "value", its key.
+        expect(list(event["args"]) == ["value"] and math.isfinite(event["args"]["value"]),
+               f"{path}: {event}")
     if phase == "M":
         key, kind = METADATA.get(event["name"], (None, None))
         expect(key is not None, f"{path}: metadata {event['name']}")

@@ -21,6 +21,7 @@
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/shell/ExportController.h"
 #include "ui/shell/ExportDialog.h"
+#include "ui/shell/MessageBar.h"
 
 namespace lockstep {
 namespace {
@@ -142,6 +143,26 @@ TEST_F(ExportTest, AMarkedRangeIsExportedAlone) {
   EXPECT_TRUE(content(path("marked.csv")).contains("\n1,20,"));
 }
 
+TEST_F(ExportTest, TheRunIsExportedThatWasOpenWhenTheDialogOpened) {
+  openFinishedRun();
+  const ui::ExportRequest request = ask()->request();
+  input_.key(tests::kKeyEscape);
+  EXPECT_EQ(request.run, path("old.lockstep"));
+  const QString other = path("other.lockstep");
+  ASSERT_TRUE(QFile::copy(path("old.lockstep"), other));
+  window().openRun(other);
+  ASSERT_EQ(window().session()->path(), other);
+  auto* controller = window().findChild<ui::ExportController*>();
+  ui::ExportRequest picture = request;
+  picture.what = ui::ExportRequest::What::kPicture;
+  controller->begin(picture);
+  EXPECT_EQ(sentence(), path("old.lockstep") + ": is not shown any more, and has no picture");
+  ASSERT_TRUE(QFile::remove(other));  // what is read is the other file
+  window().findChild<ui::MessageBar*>()->dismissAll();
+  controller->begin(request);
+  EXPECT_TRUE(sentence().startsWith("Saved " + path("old.json"))) << sentence().toStdString();
+}
+
 TEST_F(ExportTest, WhatCannotBeWrittenIsSaidBeforeItIsTried) {
   openFinishedRun();
   ui::ExportDialog* dialog = ask();
@@ -162,7 +183,7 @@ TEST_F(ExportTest, WhatCannotBeWrittenIsSaidBeforeItIsTried) {
 TEST_F(ExportTest, AFullDiskIsOneSentence) {
   openFinishedRun();
   window().findChild<ui::ExportController*>()->begin(
-      {ui::ExportRequest::What::kTrace, {}, "/dev/full"});
+      {ui::ExportRequest::What::kTrace, {}, "/dev/full", path("old.lockstep")});
   EXPECT_EQ(sentence(), "/dev/full: cannot be written: No space left on device");
 }
 
@@ -172,8 +193,11 @@ TEST_F(ExportTest, ACancelledExportLeavesNothing) {
   // A pipe that nobody reads yet holds the export until it is cancelled.
   const std::string pipe = path("pipe").toStdString();
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  controller->begin({ui::ExportRequest::What::kTrace, {}, path("pipe")});
+  controller->begin({ui::ExportRequest::What::kTrace, {}, path("pipe"), path("old.lockstep")});
   EXPECT_TRUE(controller->busy());
+  window().findChild<ui::MessageBar*>()->dismissAll();  // as another run does that is opened
+  input_.key('e', {tests::kKeyControl});
+  EXPECT_TRUE(waitUntil([&] { return !messages().empty(); })) << "it can still be cancelled";
   clickMessage("Cancel");
   EXPECT_TRUE(waitUntil([&] { return messages().contains("Cancelling the export…"); }));
   const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -69,8 +69,9 @@ TEST_F(HookManagerXTest, ReloadFindsVerifyMeasuresAndDisableTakesAway) {
   hooks_.add("late");
   hooks_.addRefused("user/broken.so", "no function lockstep_hooks");
   press("hookReload");
-  ASSERT_TRUE(waitUntil([this] { return panel_->view()->model()->rowCount() >= 3; }));
-  ASSERT_TRUE(waitUntil([this] { return !panel_->isBusy(); }));
+  ASSERT_TRUE(waitUntil([this] {
+    return rowOf(panel_->view(), "broken") >= 0 && rowOf(panel_->view(), "late") >= 0;
+  }));
   const auto error = [&] {
     const int row = rowOf(panel_->view(), "broken");
     return panel_->view()->model()->index(row, ui::HooksModel::kError).data().toString();

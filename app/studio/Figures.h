@@ -22,9 +22,10 @@ namespace lockstep::studio {
 ///    "event_to_pixel_ms": {"count": N, "p50": X, "p95": X, "max": X},
 ///    "gui_wait_ms": {"count": N, "p50": X, "p99": X, "max": X, "over_16_percent": X}}
 ///
-/// A file that cannot be written is told on stderr and ends the measuring too. Percentiles are upper bounds, at most 19 % above. `gui_wait_ms` is from each of 250 equidistant
-/// moments a second to when the GUI thread took an event posted then; moments within a long wait
-/// count each. It begins when what the file held at first is loaded. [ui-thread]
+/// A file that cannot be written is told on stderr and ends the measuring too. Percentiles are
+/// upper bounds, at most 19 % above. `gui_wait_ms` is from each of 250 equidistant moments a second
+/// to when the GUI thread took an event posted then; moments within a long wait count each. It
+/// begins when what the file held at first is loaded. [ui-thread]
 class Figures : public QObject {
  public:
   /// `timeline` outlives this.

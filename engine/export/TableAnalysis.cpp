@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/analysis/CallSequences.h"
 #include "engine/analysis/CollectiveTimes.h"
@@ -49,10 +50,10 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
   return csv.rows();
 }
 
-base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& file) {
-  Csv csv(file, {"rank", "step", "step_ms", "alone_ms", "overlap_ms", "exposed_ms", "other_ms",
-                 "waiting_ms", "transfer_ms", "undivided_ms", "idle_ms", "carried_ms",
-                 "carried_exposed_ms", "overlap_percent"});
+/// Writes what `write` makes of each selected step of each rank.
+base::Result<std::uint64_t> writeSteps(
+    const TableSource& source, Csv& csv,
+    const std::function<void(const analysis::StepOverlap& step)>& write) {
   const RunAnalysis run = analysis::analyse(*source.survey.data);
   if (!source.goesOn()) {
     return interrupted();
@@ -62,37 +63,35 @@ base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& 
       return interrupted();
     }
     if (source.holds(step.times.step)) {
-      csv.number(step.times.rank).number(step.times.step).ms(step.times.stepMs).ms(step.aloneMs);
-      csv.ms(step.times.overlapMs).ms(step.times.exposedMs).ms(step.otherMs).ms(step.waitingMs);
-      csv.ms(step.transferMs).ms(step.undividedMs).ms(step.idleMs).ms(step.carriedMs);
-      csv.ms(step.carriedExposedMs).percent(step.times.overlapPercent).end();
+      write(step);
     }
   }
   return csv.rows();
 }
 
+base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& file) {
+  Csv csv(file, {"rank", "step", "step_ms", "alone_ms", "overlap_ms", "exposed_ms", "other_ms",
+                 "waiting_ms", "transfer_ms", "undivided_ms", "idle_ms", "carried_ms",
+                 "carried_exposed_ms", "overlap_percent"});
+  return writeSteps(source, csv, [&csv](const analysis::StepOverlap& step) {
+    csv.number(step.times.rank).number(step.times.step).ms(step.times.stepMs).ms(step.aloneMs);
+    csv.ms(step.times.overlapMs).ms(step.times.exposedMs).ms(step.otherMs).ms(step.waitingMs);
+    csv.ms(step.transferMs).ms(step.undividedMs).ms(step.idleMs).ms(step.carriedMs);
+    csv.ms(step.carriedExposedMs).percent(step.times.overlapPercent).end();
+  });
+}
+
 base::Result<std::uint64_t> writeTail(const TableSource& source, OutputFile& file) {
   Csv csv(file, {"rank", "step", "cause", "bucket", "exposed_ms", "late_rank", "behind_bucket",
                  "about", "explanation"});
-  const RunAnalysis run = analysis::analyse(*source.survey.data);
-  if (!source.goesOn()) {
-    return interrupted();
-  }
-  for (const analysis::StepOverlap& step : analysis::stepOverlaps(*source.survey.data, run)) {
-    if (!source.goesOn(csv)) {
-      return interrupted();
-    }
-    if (!source.holds(step.times.step)) {
-      continue;
-    }
+  return writeSteps(source, csv, [&csv](const analysis::StepOverlap& step) {
     for (const analysis::TailItem& item : step.tail) {
       csv.number(item.rank).number(item.step).text(analysis::name(item.cause)).bucket(item.bucket);
       csv.ms(item.ms);
       (item.peer < 0 ? csv.nothing() : csv.number(item.peer)).bucket(item.ahead);
       csv.text(analysis::title(item)).text(analysis::explanation(item)).end();
     }
-  }
-  return csv.rows();
+  });
 }
 
 base::Result<std::uint64_t> writeRanks(const TableSource& source, OutputFile& file) {

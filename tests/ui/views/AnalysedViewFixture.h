@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <QAction>
 #include <QApplication>
 #include <QMouseEvent>
 #include <QSignalSpy>
@@ -13,35 +12,20 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
-#include "ui/canvas/Canvas.h"
+#include "tests/ui/views/RenderedViewFixture.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 
 namespace lockstep::ui {
 
-/// A view of an analysed run in a window of its own, by GL or raster as the parameter says. The
-/// mouse is sent to its canvas: the one pointer of the X server is shared with other tests.
+/// A view of an analysed run. The mouse is sent to its canvas: the one pointer of the X server is
+/// shared with other tests.
 template <typename View>
-class AnalysedViewFixture : public testing::TestWithParam<const char*> {
+class AnalysedViewFixture : public RenderedViewFixture<View> {
  protected:
   static constexpr int kPatienceMs = 30'000;
-
-  void SetUp() override {
-    if (std::string(GetParam()) == "gl" && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<View>();
-    view_->resize(1280, 800);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
+  using RenderedViewFixture<View>::view_;
 
   /// Opens the made-up run and waits until the view shows what the analysis says of it.
   void openDemo(const std::function<bool()>& shown, const test::DemoOptions& options = {}) {
@@ -69,22 +53,12 @@ class AnalysedViewFixture : public testing::TestWithParam<const char*> {
     send(QEvent::MouseButtonPress, at, Qt::LeftButton);
     send(QEvent::MouseButtonRelease, at, Qt::NoButton);
   }
-  void trigger(Qt::Key key) {
-    for (QAction* action : view_->viewActions()) {
-      if (action->shortcuts().contains(QKeySequence(key))) {
-        action->trigger();
-        return;
-      }
-    }
-    FAIL() << "no action has the key " << key;
-  }
 
   support::TemporaryFolder folder_;
   int opened_ = 0;
   std::unique_ptr<RunModel> model_;
   std::unique_ptr<RunAnalyser> analyser_;
   ViewState state_;
-  std::unique_ptr<View> view_;
 };
 
 }  // namespace lockstep::ui

@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 
 namespace lockstep::ui {
@@ -25,24 +26,8 @@ namespace {
 
 using trace::EventKind;
 
-class BucketsViewTest : public testing::TestWithParam<const char*> {
+class BucketsViewTest : public RenderedViewFixture<BucketsView> {
  protected:
-  void SetUp() override {
-    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<BucketsView>();
-    view_->resize(1280, 800);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
-
   void open(const trace::RunUpdate& update = test::BucketRun().update) {
     model_.applyUpdate(update);
     view_->setRun({&model_, &state_, nullptr});
@@ -76,17 +61,6 @@ class BucketsViewTest : public testing::TestWithParam<const char*> {
     QApplication::sendEvent(surface(), &event);
   }
 
-  void trigger(const char* key) {
-    const QKeySequence wanted(QString::fromLatin1(key));
-    for (QAction* action : view_->viewActions()) {
-      if (action->shortcuts().contains(wanted)) {
-        action->trigger();
-        return;
-      }
-    }
-    FAIL() << "no action has the key " << key;
-  }
-
   template <typename Widget>
   Widget* named(const char* name) {
     return view_->findChild<Widget*>(QString::fromLatin1(name));
@@ -94,7 +68,6 @@ class BucketsViewTest : public testing::TestWithParam<const char*> {
 
   RunModel model_;
   ViewState state_;
-  std::unique_ptr<BucketsView> view_;
 };
 
 TEST_P(BucketsViewTest, ShowsTheIterationOfTheViewState) {

@@ -16,6 +16,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
@@ -27,24 +28,8 @@ namespace {
 
 constexpr int kPatienceMs = 30'000;
 
-class DivergenceViewTest : public testing::TestWithParam<const char*> {
+class DivergenceViewTest : public RenderedViewFixture<DivergenceView> {
  protected:
-  void SetUp() override {
-    if (QString::fromLatin1(GetParam()) == QLatin1String("gl") && !probeGl().usable) {
-      GTEST_SKIP() << "no OpenGL here: " << probeGl().device.toStdString();
-    }
-    qputenv("LOCKSTEP_RENDERER", GetParam());
-    view_ = std::make_unique<DivergenceView>();
-    view_->resize(1280, 800);
-    view_->show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
-  }
-
-  void TearDown() override {
-    view_.reset();
-    qunsetenv("LOCKSTEP_RENDERER");
-  }
-
   void openFile(const std::filesystem::path& path) {
     model_ = std::make_unique<RunModel>(path);
     analyser_ = std::make_unique<RunAnalyser>(*model_);
@@ -86,22 +71,10 @@ class DivergenceViewTest : public testing::TestWithParam<const char*> {
                        [&part](const QString& text) { return text.contains(part); });
   }
 
-  void trigger(const char* key) {
-    const QKeySequence wanted(QString::fromLatin1(key));
-    for (QAction* action : view_->viewActions()) {
-      if (action->shortcuts().contains(wanted)) {
-        action->trigger();
-        return;
-      }
-    }
-    FAIL() << "no action has the key " << key;
-  }
-
   support::TemporaryFolder folder_;
   ViewState state_;
   std::unique_ptr<RunModel> model_;
   std::unique_ptr<RunAnalyser> analyser_;
-  std::unique_ptr<DivergenceView> view_;
 };
 
 TEST_P(DivergenceViewTest, SaysWhyItIsEmpty) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -45,6 +46,11 @@ process_group::GroupOptions Groups::options(std::string name, std::uint8_t numbe
   options.tracer = &tracer_;
   options.check = process_group::checkModeFrom(experiment_.processes.checked)
                       .value_or(process_group::CheckMode::kFirst);
+  if (experiment_.processes.hosts > 0) {
+    // Blocks of ranks, whose sizes differ by one at most.
+    const std::int64_t hosts = std::min(experiment_.processes.hosts, environment_.worldSize);
+    options.host = fmt::format("{}", environment_.rank * hosts / environment_.worldSize);
+  }
   if (!experiment_.processes.interface.empty()) {
     options.interfaces = {experiment_.processes.interface};
   }

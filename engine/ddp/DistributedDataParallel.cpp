@@ -82,7 +82,9 @@ void DistributedDataParallel::broadcastState(int root) {
       tensors.push_back(buffer.tensor);
     }
   }
-  broadcastCoalesced(*group_, tensors, root);
+  process_group::CallOptions options;
+  options.step = step_;
+  broadcastCoalesced(*group_, tensors, root, kBroadcastBytes, options);
 }
 
 void DistributedDataParallel::broadcastBuffers(bool live) {

@@ -240,9 +240,10 @@ void Reducer::tally(std::size_t index, const Bucket& bucket, const Place& place,
   // Right behind the copy, what was copied is still in the cache.
   const std::uint64_t startTicks = base::ticks();
   const std::size_t at = isDeferred(index) ? buckets_.size() : place.bucket;
-  tallies_[at].add(static_cast<std::uint32_t>(index),
-                   bucket.sparse() ? grad.coalesce().values() : bucket.slice(place.slot),
-                   shares ? divisor_ : 1);
+  // The values of a sparse gradient may be one number that is expanded.
+  const at::Tensor measured =
+      bucket.sparse() ? grad.coalesce().values().contiguous() : bucket.slice(place.slot);
+  tallies_[at].add(static_cast<std::uint32_t>(index), measured, shares ? divisor_ : 1);
   lane_.span(trace::EventKind::kGradientCheck, startTicks, step_,
              isDeferred(index) ? trace::kNoBucket : eventBucket(at), index);
 }

@@ -49,7 +49,8 @@ struct ProcessesConfig {
   std::string strategy = "ddp";  ///< ddp; data_parallel: one process, virtual devices
   int devices = 2;               ///< data_parallel
   int worldSize = 2;             ///< 1..64
-  std::string backend = "gloo";
+  std::string backend = "gloo";   ///< auto gloo shared_memory hierarchical
+  int hosts = 0;                  ///< made-up hosts, blocks of ranks; 0 = as they are
   int threadsPerRank = 1;         ///< intra-op threads of libtorch
   std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...
   std::string interface;          ///< network interface for Gloo; empty = loopback

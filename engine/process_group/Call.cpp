@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "engine/base/Clock.h"
+
 namespace lockstep::process_group {
 namespace {
 
@@ -87,6 +89,19 @@ std::string describe(const Call& call) {
     return text + fmt::format(" of {} {}", call.elements, dtypeName(call.dtype));
   }
   return text + fmt::format(" of {} tensors, {} bytes", call.tensors, call.bytes);
+}
+
+void tellOldest(trace::LastWords& words, const Call* oldest) {
+  if (oldest == nullptr) {
+    words.operation.store(0, std::memory_order_relaxed);
+    words.bucket.store(trace::kNoBucket, std::memory_order_relaxed);
+    words.sequence.store(0, std::memory_order_relaxed);
+    return;
+  }
+  words.bucket.store(oldest->options.bucket, std::memory_order_relaxed);
+  words.sequence.store(static_cast<std::uint32_t>(oldest->sequence), std::memory_order_relaxed);
+  words.sinceTicks.store(base::ticks(), std::memory_order_relaxed);
+  words.operation.store(static_cast<std::uint8_t>(oldest->operation), std::memory_order_relaxed);
 }
 
 std::uint64_t fingerprint(const Call& call) {

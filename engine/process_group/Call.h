@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/process_group/ProcessGroup.h"
+#include "engine/trace/Segment.h"
 
 namespace lockstep::process_group {
 
@@ -51,6 +52,10 @@ struct Call {
 /// Differs, but for chance, whenever two ranks' calls do not belong together: operation,
 /// reduce operation, root, dtypes or sizes. Sizes of an alltoall are left out.
 [[nodiscard]] std::uint64_t fingerprint(const Call& call);
+
+/// Writes into a rank's last words which of its operations has been open longest; null: none is.
+/// Callers take turns under a lock of theirs.
+void tellOldest(trace::LastWords& words, const Call* oldest);
 
 /// Mixes `value` into `hash`.
 [[nodiscard]] std::uint64_t mix(std::uint64_t hash, std::uint64_t value);

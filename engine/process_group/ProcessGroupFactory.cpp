@@ -15,6 +15,15 @@
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #endif
 
+#ifdef __linux__
+#include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
+#endif
+
+#if defined(LOCKSTEP_WITH_GLOO) && defined(__linux__)
+#include "engine/process_group/hierarchical/AutomaticBackend.h"
+#include "engine/process_group/hierarchical/ProcessGroupHierarchical.h"
+#endif
+
 namespace lockstep::process_group {
 namespace {
 
@@ -51,18 +60,27 @@ base::Status check(int rank, int size, const GroupOptions& options) {
   return {};
 }
 
+template <typename Group>
+Made make(std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options) {
+  auto group = Group::make(std::move(store), rank, size, options);
+  if (!group.ok()) {
+    return group.error();
+  }
+  return std::shared_ptr<ProcessGroup>(std::move(group).value());
+}
+
 // Backends by name; those of the build are there from the first look on.
 struct Registry {
   Registry() {
 #ifdef LOCKSTEP_WITH_GLOO
-    factories["gloo"] = [](std::shared_ptr<store::Store> store, int rank, int size,
-                           const GroupOptions& options) -> Made {
-      auto group = ProcessGroupGloo::make(std::move(store), rank, size, options);
-      if (!group.ok()) {
-        return group.error();
-      }
-      return std::shared_ptr<ProcessGroup>(std::move(group).value());
-    };
+    factories["gloo"] = make<ProcessGroupGloo>;
+#endif
+#ifdef __linux__
+    factories["shared_memory"] = make<ProcessGroupSharedMemory>;
+#endif
+#if defined(LOCKSTEP_WITH_GLOO) && defined(__linux__)
+    factories["hierarchical"] = make<ProcessGroupHierarchical>;
+    factories["auto"] = makeAutomatic;
 #endif
   }
 

@@ -42,6 +42,12 @@ struct GroupOptions {
   std::vector<std::string> interfaces;
   /// Outlives the group; null records nothing.
   trace::Tracer* tracer = nullptr;
+  /// Counts the bytes on the wire where `tracer` is null: for a group that is a part of another
+  /// one, which records what it does (gloo).
+  trace::Tracer* wireCounter = nullptr;
+  /// A made-up host that this rank is on: ranks with different ones count as ranks of different
+  /// hosts, wherever they are (auto, hierarchical).
+  std::string host;
   /// Anything but kOff wraps the group in a checked one.
   CheckMode check = CheckMode::kOff;
   /// For kFirst: collectives are compared until some rank's CallOptions::step reaches this.
@@ -59,8 +65,8 @@ using BackendFactory = std::function<base::Result<std::shared_ptr<ProcessGroup>>
 /// name is taken or not allowed. Backends stay until the process ends. [any-thread]
 [[nodiscard]] base::Status registerBackend(const std::string& name, BackendFactory factory);
 
-/// Returns the names makeProcessGroup takes in this build, "gloo" and those that were
-/// registered, sorted. [any-thread]
+/// Returns the names makeProcessGroup takes in this build, "auto", "gloo", "hierarchical" and
+/// "shared_memory" as far as it has them, and those that were registered, sorted. [any-thread]
 [[nodiscard]] std::vector<std::string> availableBackends();
 
 /// Makes this rank's part of a group and blocks until all `size` ranks have come, at most

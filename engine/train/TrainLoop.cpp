@@ -136,9 +136,11 @@ base::Result<std::int64_t> TrainLoop::trainJoined(TrainOutcome& outcome) {
   }
   join.finish(stepNumber());
   // A rank that was out of inputs does not know whether the others were, too, or have stopped.
+  process_group::CallOptions call;
+  call.step = stepNumber() + static_cast<std::uint32_t>(join.shadowed());  // the same on all ranks
   const at::Tensor ends =
       at::tensor({outcome.stopped ? std::int64_t{1} : std::int64_t{0}, step_}, at::kLong);
-  parts_.group.allreduce({ends}, process_group::ReduceOp::kMax, {})->wait();
+  parts_.group.allreduce({ends}, process_group::ReduceOp::kMax, call)->wait();
   outcome.stopped = ends[0].item<std::int64_t>() != 0;
   return ends[1].item<std::int64_t>();
 }

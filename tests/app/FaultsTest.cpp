@@ -1,6 +1,11 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "tests/app/CommandLine.h"
 
@@ -67,6 +72,28 @@ TEST_F(FaultsTest, UnevenInputsAreAnsweredInAJoin) {
   ASSERT_EQ(ended.exitCode, 0) << ended.err;
   const Json ranks = info()["ranks"];
   EXPECT_EQ(ranks[0]["parameter_hash"], ranks[1]["parameter_hash"]);
+
+  // What the ranks say to each other at the end belongs to the iterations of the end.
+  ASSERT_EQ(lockstep({"export", "r.lockstep", "--csv", "events", "events.csv"}).exitCode, 0);
+  std::ifstream events(folder / "events.csv");
+  double firstEnded = 0;
+  double latest = 0;  // begin of a collective of iteration 0
+  for (std::string line; std::getline(events, line);) {
+    std::vector<std::string> cells;
+    std::istringstream row(line);
+    for (std::string cell; std::getline(row, cell, ',');) {
+      cells.push_back(cell);
+    }
+    ASSERT_GT(cells.size(), 7u);
+    const bool first = cells[7] == "0";
+    if (first && cells[3] == "step") {
+      firstEnded = std::max(firstEnded, std::stod(cells[5]) + std::stod(cells[6]));
+    } else if (first && cells[3] == "collective") {
+      latest = std::max(latest, std::stod(cells[5]));
+    }
+  }
+  EXPECT_GT(latest, 0);
+  EXPECT_LT(latest, firstEnded);
 }
 
 TEST_F(FaultsTest, AParameterThatTheModelLacksIsNamed) {

@@ -35,8 +35,17 @@ void addProcesses(Table& table) {
                       .to(64)
                       .onlyFor("processes.strategy=data_parallel"));
   table.push_back(RowBuilder("processes.backend", at<&E::processes, &P::backend>(), "Backend",
-                             "Carries the collectives.")
-                      .choices({"gloo"}));
+                             "Carries the collectives: gloo over TCP, shared memory among the "
+                             "ranks of one host, both by hierarchy, or what suits the hosts.")
+                      .choices({"auto", "gloo", "shared_memory", "hierarchical"}));
+  table.push_back(RowBuilder("processes.hosts", at<&E::processes, &P::hosts>(), "Made-up hosts",
+                             "Cuts the ranks into as many blocks that meet as if each were a host "
+                             "of its own; 0 takes the hosts as they are.")
+                      .unit("hosts")
+                      .from(0)
+                      .to(64)
+                      .onlyFor("processes.backend=auto,hierarchical")
+                      .advanced());
   table.push_back(RowBuilder("processes.threads_per_rank", at<&E::processes, &P::threadsPerRank>(),
                              "Threads a rank", "Threads libtorch computes one operator with.")
                       .unit("threads")

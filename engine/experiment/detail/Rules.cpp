@@ -29,6 +29,7 @@ class Rules {
     hook();
     sharedOptimizers();
     dataParallel();
+    processes();
     return std::move(broken_);
   }
 
@@ -166,6 +167,13 @@ class Rules {
     expect(
         std::has_single_bit(events), {"capture.ring_events"},
         fmt::format("must be a power of two such as {}, not {}", std::bit_floor(events), events));
+  }
+
+  void processes() {
+    const ProcessesConfig& p = e_.processes;
+    const bool cut = p.backend == "auto" || p.backend == "hierarchical";
+    expect(!cut || p.hosts <= p.worldSize, {"processes.hosts", "processes.world_size"},
+           fmt::format("{} hosts are more than the {} ranks", p.hosts, p.worldSize));
   }
 
   void ddp() {

@@ -48,6 +48,9 @@ Dispatcher::Dispatcher(Options options, Transport& transport, std::shared_ptr<st
       transport_(transport),
       notices_(std::move(store), options_.group, options_.rank, options_.size),
       tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
+      wireCounter_(options_.tracer == nullptr && options_.wireCounter != nullptr
+                       ? options_.wireCounter
+                       : tracer_),
       queueLane_(&tracer_->lane(laneName(options_, "gloo queue"))),
       suspectSince_(static_cast<std::size_t>(options_.size)) {
   for (int i = 0; i < options_.threads; ++i) {
@@ -181,10 +184,10 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
     record(*flight, *lane, startTicks);
   }
   if (flight->sentMessages != 0) {
-    tracer_->countSent(flight->sentBytes, flight->sentMessages);
+    wireCounter_->countSent(flight->sentBytes, flight->sentMessages);
   }
   if (flight->receivedBytes != 0) {
-    tracer_->countReceived(flight->receivedBytes);
+    wireCounter_->countReceived(flight->receivedBytes);
   }
   if (alone) {
     flight->fail(*alone);
@@ -237,18 +240,7 @@ void Dispatcher::updateLastWords() {
     return;
   }
   oldest_ = oldest;
-  trace::LastWords& words = tracer_->lastWords();
-  if (oldest == 0) {
-    words.operation.store(0, std::memory_order_relaxed);
-    words.bucket.store(trace::kNoBucket, std::memory_order_relaxed);
-    words.sequence.store(0, std::memory_order_relaxed);
-    return;
-  }
-  const Call& call = first->second->call;
-  words.bucket.store(call.options.bucket, std::memory_order_relaxed);
-  words.sequence.store(static_cast<std::uint32_t>(call.sequence), std::memory_order_relaxed);
-  words.sinceTicks.store(base::ticks(), std::memory_order_relaxed);
-  words.operation.store(static_cast<std::uint8_t>(call.operation), std::memory_order_relaxed);
+  tellOldest(tracer_->lastWords(), oldest == 0 ? nullptr : &first->second->call);
 }
 
 void Dispatcher::workerLoop(int index, trace::Lane& lane) {

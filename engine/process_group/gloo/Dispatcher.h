@@ -45,6 +45,7 @@ class Dispatcher {
     int size = 1;
     int threads = 2;
     trace::Tracer* tracer = nullptr;
+    trace::Tracer* wireCounter = nullptr;  ///< counts bytes where `tracer` is null
     std::uint8_t groupNumber = 0;
   };
   using Body = std::function<void(Flight&, Scratch&)>;
@@ -123,6 +124,7 @@ class Dispatcher {
   NoticeBoard notices_;
   trace::Tracer silent_;
   trace::Tracer* const tracer_;
+  trace::Tracer* const wireCounter_;
 
   mutable std::mutex mutex_;
   std::condition_variable queued_;

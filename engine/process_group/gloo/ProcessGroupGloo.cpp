@@ -77,6 +77,7 @@ base::Result<std::shared_ptr<ProcessGroupGloo>> ProcessGroupGloo::make(
   dispatch.size = size;
   dispatch.threads = options.threads;
   dispatch.tracer = options.tracer;
+  dispatch.wireCounter = options.wireCounter;
   dispatch.groupNumber = options.groupNumber;
   auto parts = std::make_unique<Parts>(std::move(transport).value(), dispatch, std::move(store));
   return std::shared_ptr<ProcessGroupGloo>(

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/ddp/GradientTally.h"
@@ -151,6 +153,129 @@ TEST(GradientChecksTest, AreMadeInTheNextStepThatReducesWhereTheOneThatIsDueDoes
     EXPECT_EQ(messages[0].step, 11u);
     EXPECT_EQ(messages[1].step, 23u);
   });
+}
+
+/// What the messages of a rank's `steps` steps say; `step` runs one of them.
+std::vector<trace::GradientsMessage> checked(
+    const std::shared_ptr<torch::nn::Module>& net,
+    const std::shared_ptr<process_group::ProcessGroup>& group, DdpOptions options, int steps,
+    const std::function<void(DistributedDataParallel& ddp, int step)>& step) {
+  Recording recording;
+  options.tracer = &recording.tracer();
+  options.gradientCheckEvery = 1;
+  DistributedDataParallel ddp(net, group, std::move(options));
+  for (int i = 0; i < steps; ++i) {
+    ddp.setStep(static_cast<std::uint32_t>(i));
+    step(ddp, i);
+    ddp.checkFinalized();
+  }
+  return gradientsOf(recording);
+}
+
+double normAlone(Net& net, const at::Tensor& input) {
+  test::clearGradients(net);
+  net.forward(input).sum().backward();
+  double squares = 0;
+  for (const at::Tensor& gradient : test::gradients(net)) {
+    squares += gradient.square().sum().item<double>();
+  }
+  return std::sqrt(squares);
+}
+
+/// Of three steps on one input.
+std::vector<trace::GradientsMessage> checkedThrice(
+    const std::shared_ptr<process_group::ProcessGroup>& group, const DdpOptions& options,
+    const at::Tensor& input) {
+  auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+  return checked(net, group, options, 3, [&](DistributedDataParallel& ddp, int) {
+    test::clearGradients(*net);
+    ddp.forward<Net>(input).sum().backward();
+  });
+}
+
+struct Table : torch::nn::Module {
+  Table()
+      : rows(register_module(
+            "rows", torch::nn::Embedding(torch::nn::EmbeddingOptions(6, 3).sparse(true)))) {
+    test::fill(*this, 1);
+  }
+  at::Tensor forward(const at::Tensor& words) { return rows->forward(words); }
+  torch::nn::Embedding rows;
+};
+
+// Of the sum of rows 2, 2 and 5 the gradient is 2 in each of the three places of row 2 and 1 in
+// those of row 5: 3 * 4 + 3 * 1 = 15. Of row 1 alone it is one number, a 1, expanded to three.
+TEST(GradientChecksTest, AddUpTheRowsOfASparseGradient) {
+  test::runRanksWell(2, [](auto group) {
+    const auto messages = checked(std::make_shared<Table>(), group, {}, 1, [&](auto& ddp, int) {
+      const std::vector<std::int64_t> words =
+          group->rank() == 0 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{2, 2, 5};
+      ddp.template forward<Table>(at::tensor(words)).sum().backward();
+    });
+    ASSERT_EQ(messages.size(), 1u);
+    ASSERT_EQ(messages[0].buckets.size(), 1u);
+    EXPECT_NEAR(messages[0].buckets[0].norm, std::sqrt(group->rank() == 0 ? 3.0 : 15.0), 1e-6);
+    EXPECT_EQ(messages[0].buckets[0].largest, group->rank() == 0 ? 1 : 2);
+  });
+}
+
+TEST(GradientChecksTest, TellOfDelayedParametersApart) {
+  test::runRanksWell(2, [](auto group) {
+    DdpOptions options = test::withCaps(40, 100);
+    options.delayAllReduceNamedParams = {"fc1.bias", "fc1.weight"};
+    options.paramToHookAllReduce = "fc0.weight";
+    const at::Tensor input = at::full({2, 4}, 0.5 + group->rank());
+    const auto messages = checkedThrice(group, options, input);
+    Net alone(std::vector<std::int64_t>{4, 6, 2});
+    const double whole = normAlone(alone, input);
+    const double delayed = std::sqrt(alone.layers[1]->weight.grad().square().sum().item<double>() +
+                                     alone.layers[1]->bias.grad().square().sum().item<double>());
+    ASSERT_EQ(messages.size(), 3u);
+    for (const auto& message : messages) {
+      EXPECT_NEAR(normOf(message), whole, 1e-5);
+      ASSERT_EQ(message.buckets.back().bucket, trace::kNoBucket);
+      EXPECT_NEAR(message.buckets.back().norm, delayed, 1e-5);
+      EXPECT_NE(message.buckets.front().bucket, trace::kNoBucket);
+    }
+  });
+}
+
+TEST(GradientChecksTest, AreMadeOfTheFirstStepOfAStaticGraphAsOfTheOthers) {
+  test::runRanksWell(2, [](auto group) {
+    DdpOptions options = test::withCaps(40, 100);
+    options.staticGraph = true;
+    const at::Tensor input = at::full({2, 4}, 0.5 + group->rank());
+    const auto messages = checkedThrice(group, options, input);
+    Net alone(std::vector<std::int64_t>{4, 6, 2});
+    const double whole = normAlone(alone, input);
+    ASSERT_EQ(messages.size(), 3u);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      EXPECT_EQ(messages[i].step, i);
+      EXPECT_NEAR(normOf(messages[i]), whole, 1e-5) << "step " << i;
+    }
+  });
+}
+
+// Steps 0 and 1 accumulate, step 2 reduces: its gradients are those of three backwards.
+TEST(GradientChecksTest, AreMadeOfWhatWasAccumulatedUnderNoSync) {
+  for (const bool view : {false, true}) {
+    test::runRanksWell(2, [&](auto group) {
+      const at::Tensor input = at::full({2, 4}, 0.5 + group->rank());
+      auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+      const auto messages =
+          checked(net, group, test::withCaps(40, 100, view), 3, [&](auto& ddp, int step) {
+            std::optional<DistributedDataParallel::NoSync> noSync;
+            if (step < 2) {
+              noSync.emplace(ddp);
+            }
+            ddp.template forward<Net>(input).sum().backward();
+          });
+      Net alone(std::vector<std::int64_t>{4, 6, 2});
+      ASSERT_EQ(messages.size(), 1u);
+      EXPECT_EQ(messages[0].step, 2u);
+      EXPECT_NEAR(normOf(messages[0]), 3 * normAlone(alone, input), 1e-4);
+    });
+  }
 }
 
 TEST(GradientChecksTest, SaysNothingWithoutACapture) {

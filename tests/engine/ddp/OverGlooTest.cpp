@@ -1,11 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/ddp/Join.h"
 #include "engine/hooks/MakeHook.h"
 #include "tests/engine/ddp/GlooRanks.h"
 #include "tests/engine/ddp/TestModels.h"
+#include "tests/support/RankRecording.h"
 
 #if defined(LOCKSTEP_WITH_GLOO)
 
@@ -78,6 +82,42 @@ TEST(OverGlooHook, AveragesAsWithoutAHook) {
   EXPECT_THAT(errors, testing::Each(""));
 }
 
+// Ranks begin with iteration 5, as after a checkpoint, and end with 5 and with 7: what they still
+// say to each other belongs to one of these, and none of it to iteration 0.
+TEST(OverGlooEvents, AJoinsLastCollectivesCarryTheIterationsInWhichRanksJoined) {
+  support::RankRecording recording;
+  auto groupOptions = test::glooOptions();
+  groupOptions.tracer = &recording.tracer();
+  const auto errors = runOverGloo(
+      2,
+      [](auto group) {
+        DdpOptions options;
+        options.initSync = false;
+        auto net = std::make_shared<Net>(kSizes);
+        DistributedDataParallel ddp(net, group, options);
+        Join join({&ddp});
+        std::uint32_t step = 5;
+        join.run(step, [&] {
+          for (; step < (group->rank() == 0 ? 6u : 8u); ++step) {
+            ddp.setStep(step);
+            ddp.forward<Net>(rows(static_cast<int>(step), group->rank())).sum().backward();
+          }
+        });
+      },
+      groupOptions);
+  EXPECT_THAT(errors, testing::Each(""));
+  trace::Event last;  // of the broadcasts: that of the last rank's model
+  for (const trace::Event& event : recording.eventsOf(trace::EventKind::kCollective)) {
+    const auto operation = trace::operationOf(event.detail);
+    EXPECT_GE(event.step, 5u) << trace::name(operation);
+    EXPECT_LE(event.step, 8u) << trace::name(operation);
+    if (operation == trace::Operation::kBroadcast && event.startTicks > last.startTicks) {
+      last = event;
+    }
+  }
+  EXPECT_EQ(last.step, 7u);
+}
+
 TEST(OverRoundRobin, TrainsTheSameBitsAsOverOneGroup) {
   const auto train = [](int groups) {
     std::vector<std::vector<at::Tensor>> trained(2);
@@ -124,10 +164,12 @@ TEST(OverRoundRobin, PeersOfARankWithAnUnusedParameterEndWithItsName) {
 }
 
 TEST(OverGlooErrors, CarryTheRankAndTheBucketThroughTheBackward) {
-  const auto errors = runOverGloo(2, [](auto group) {
+  std::latch made(2);
+  const auto errors = runOverGloo(2, [&](auto group) {
     auto net = std::make_shared<Net>(kSizes);
     DistributedDataParallel ddp(net, group);
     const auto output = ddp.forward<Net>(at::ones({1, 8}));
+    made.arrive_and_wait();
     if (group->rank() == 1) {
       group->abort("left on purpose");
       return;

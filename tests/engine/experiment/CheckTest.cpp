@@ -42,6 +42,17 @@ TEST(Check, FindsEveryValueOutOfRange) {
               Contains("form: processes.world_size: must be an integer from 1 to 64, not 65"));
 }
 
+TEST(Check, WantsARankForEveryHost) {
+  Experiment experiment = sound();
+  experiment.processes.hosts = 3;
+  EXPECT_THAT(wrong(experiment), IsEmpty());  // gloo asks for no hosts
+  experiment.processes.backend = "hierarchical";
+  EXPECT_THAT(wrong(experiment),
+              Contains("form: processes.hosts: 3 hosts are more than the 2 ranks"));
+  experiment.processes.worldSize = 3;
+  EXPECT_THAT(wrong(experiment), IsEmpty());
+}
+
 TEST(Check, LeavesKeysWithoutMeaningAlone) {
   Experiment experiment = sound();
   experiment.model.heads = 0;

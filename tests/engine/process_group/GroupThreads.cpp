@@ -11,14 +11,15 @@ GroupOptions quickOptions(std::chrono::milliseconds timeout) {
   return options;
 }
 
-void runGroup(int size, const std::function<void(ProcessGroup&)>& body,
-              const GroupOptions& options) {
-  const auto store = std::make_shared<store::HashStore>();
-  std::barrier done(size);
+void runGroups(int size,
+               const std::function<base::Result<std::shared_ptr<ProcessGroup>>(int rank)>& make,
+               const std::function<void(ProcessGroup&)>& body) {
+  std::barrier together(size);
   support::runRanks(size, [&](int rank) {
     std::shared_ptr<ProcessGroup> group;
     std::exception_ptr error;
-    auto made = makeProcessGroup("gloo", store, rank, size, options);
+    auto made = make(rank);
+    together.arrive_and_wait();
     if (made.ok()) {
       group = std::move(made).value();
       try {
@@ -30,12 +31,19 @@ void runGroup(int size, const std::function<void(ProcessGroup&)>& body,
     } else {
       error = std::make_exception_ptr(std::runtime_error(made.error().message()));
     }
-    done.arrive_and_wait();
+    together.arrive_and_wait();
     group.reset();
     if (error) {
       std::rethrow_exception(error);
     }
   });
+}
+
+void runGroup(int size, const std::function<void(ProcessGroup&)>& body,
+              const GroupOptions& options, const std::string& backend) {
+  const auto store = std::make_shared<store::HashStore>();
+  runGroups(
+      size, [&](int rank) { return makeProcessGroup(backend, store, rank, size, options); }, body);
 }
 
 }  // namespace lockstep::process_group

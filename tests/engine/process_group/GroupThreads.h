@@ -15,10 +15,17 @@ namespace lockstep::process_group {
 /// Options for tests: nothing may wait for half an hour.
 GroupOptions quickOptions(std::chrono::milliseconds timeout = std::chrono::seconds(20));
 
-/// Runs `body` with each rank's part of a Gloo group, ranks as threads over one HashStore. The
-/// groups are destroyed together, after every body has returned.
+/// Runs `body` with each rank's part of a group, ranks as threads. The bodies begin when every
+/// rank has made its part, so that none can break a group that another still joins; the groups
+/// are destroyed together, after every body has returned.
+void runGroups(int size,
+               const std::function<base::Result<std::shared_ptr<ProcessGroup>>(int rank)>& make,
+               const std::function<void(ProcessGroup&)>& body);
+
+/// The same with groups of one backend over one HashStore.
 void runGroup(int size, const std::function<void(ProcessGroup&)>& body,
-              const GroupOptions& options = quickOptions());
+              const GroupOptions& options = quickOptions(),
+              const std::string& backend = "gloo");
 
 /// Runs `function` and returns the text of the exception of type E that it throws.
 template <typename E, typename Function>

@@ -53,11 +53,13 @@ TEST(GlooBrokenPeer, EndsTheGroupWhenItSendsNonsense) {
 }
 
 TEST(GlooBrokenPeer, LeavesTheProcessorAloneAfterwards) {
-  runGroup(2, [](ProcessGroup& group) {
+  std::latch received(2);
+  runGroup(2, [&](ProcessGroup& group) {
     at::Tensor got = at::empty({1});
-    const auto received = group.recv(got, 1 - group.rank());
+    const auto receive = group.recv(got, 1 - group.rank());
     group.send(filled(1, 1), 1 - group.rank())->wait();
-    received->wait();
+    receive->wait();
+    received.arrive_and_wait();
     group.abort("a fault");
     EXPECT_THROW(group.recv(got, 1 - group.rank())->wait(), CommError);
     if (group.rank() == 0) {

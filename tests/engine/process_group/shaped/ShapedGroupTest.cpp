@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <latch>
 #include <vector>
 
 #include "tests/engine/process_group/shaped/ShapedThreads.h"
@@ -170,10 +171,12 @@ TEST(ShapedGroup, FailsWhatCannotEndWithinItsTimeLimit) {
 }
 
 TEST(ShapedGroup, WakesWhoeverWaitsForTheLinkWhenItIsAborted) {
-  runShaped(2, linkOf(0.01, 0), [](ProcessGroup& group, ProcessGroup& inner) {
+  std::latch below(2);
+  runShaped(2, linkOf(0.01, 0), [&](ProcessGroup& group, ProcessGroup& inner) {
     at::Tensor data = at::ones({1 << 20});  // 3.4 s
     const auto work = group.allreduce({data});
     inner.barrier()->wait();  // the operation below is over: only the link is waited for
+    below.arrive_and_wait();
     const double took = millisecondsOf([&] {
       group.abort("enough");
       EXPECT_THROW(work->wait(), CommError);

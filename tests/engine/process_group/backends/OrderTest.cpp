@@ -9,12 +9,15 @@
 #include <thread>
 
 #include "engine/base/Thread.h"
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 
 namespace lockstep::process_group {
 namespace {
 
-TEST(GlooOrder, NumbersOperationsFromOne) {
+using Order = BackendTest;
+LOCKSTEP_OVER_BACKENDS(Order);
+
+TEST_P(Order, NumbersOperationsFromOne) {
   runGroup(2, [](ProcessGroup& group) {
     EXPECT_EQ(group.sequenceNumber(), 0u);
     const auto first = group.allreduce({at::ones({1})});
@@ -27,7 +30,7 @@ TEST(GlooOrder, NumbersOperationsFromOne) {
   });
 }
 
-TEST(GlooOrder, NumbersSendAndRecvApart) {
+TEST_P(Order, NumbersSendAndRecvApart) {
   runGroup(3, [](ProcessGroup& group) {
     // Ranks 0 and 1 talk; rank 2 does not, and its numbers still agree.
     at::Tensor tensor = at::ones({1});
@@ -39,15 +42,14 @@ TEST(GlooOrder, NumbersSendAndRecvApart) {
   });
 }
 
-class GlooStress : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, GlooStress, testing::Values(2, 4),
-                         [](const auto& info) { return std::to_string(info.param); });
+using Stress = BackendRanksTest;
+LOCKSTEP_OVER_BACKENDS_AND_RANKS(Stress, 2, 4);
 
-TEST_P(GlooStress, KeepsAThousandOperationsInFlightApart) {
+TEST_P(Stress, KeepsAThousandOperationsInFlightApart) {
   GroupOptions options = quickOptions(std::chrono::seconds(60));
   options.threads = 8;
   runGroup(
-      GetParam(),
+      ranks(),
       [](ProcessGroup& group) {
         constexpr int kOperations = 1000;
         std::vector<at::Tensor> tensors;
@@ -68,11 +70,11 @@ TEST_P(GlooStress, KeepsAThousandOperationsInFlightApart) {
       options);
 }
 
-TEST_P(GlooStress, KeepsGathersAndScattersOfEveryRootApart) {
+TEST_P(Stress, KeepsGathersAndScattersOfEveryRootApart) {
   GroupOptions options = quickOptions(std::chrono::seconds(60));
   options.threads = 8;
   runGroup(
-      GetParam(),
+      ranks(),
       [](ProcessGroup& group) {
         constexpr int kOperations = 400;
         const auto size = static_cast<std::size_t>(group.size());
@@ -107,7 +109,7 @@ TEST_P(GlooStress, KeepsGathersAndScattersOfEveryRootApart) {
       options);
 }
 
-TEST(GlooOrder, BarrierEndsAfterAllEarlierOperations) {
+TEST_P(Order, BarrierEndsAfterAllEarlierOperations) {
   runGroup(2, [](ProcessGroup& group) {
     for (int round = 0; round < 20; ++round) {
       std::vector<ProcessGroup::WorkPtr> earlier;
@@ -124,7 +126,7 @@ TEST(GlooOrder, BarrierEndsAfterAllEarlierOperations) {
   });
 }
 
-TEST(GlooOrder, BarrierEndsOnlyOnceEveryRankHasCome) {
+TEST_P(Order, BarrierEndsOnlyOnceEveryRankHasCome) {
   std::atomic<int> arrived{0};
   runGroup(4, [&](ProcessGroup& group) {
     for (int round = 1; round <= 20; ++round) {
@@ -136,8 +138,9 @@ TEST(GlooOrder, BarrierEndsOnlyOnceEveryRankHasCome) {
   });
 }
 
-TEST(GlooOrder, SecondOperationPassesAFirstThatWaitsForAPeer) {
-  // With two workers, rank 0's second call ends while its first still waits for rank 1.
+TEST_P(Order, SecondOperationPassesAFirstThatWaitsForAPeer) {
+  // Rank 0's second call ends while its first still waits for rank 1; in gloo, on the other of
+  // its two workers.
   std::promise<void> secondDone;
   runGroup(2, [&](ProcessGroup& group) {
     at::Tensor first = at::ones({1});
@@ -156,7 +159,7 @@ TEST(GlooOrder, SecondOperationPassesAFirstThatWaitsForAPeer) {
   });
 }
 
-TEST(GlooOrder, CompletesFuturesOnItsWorkersWithoutLocks) {
+TEST_P(Order, CompletesFuturesOnItsWorkersWithoutLocks) {
   runGroup(2, [](ProcessGroup& group) {
     std::promise<std::string> thread;
     const auto first = group.allreduce({at::ones({1})});
@@ -169,11 +172,12 @@ TEST(GlooOrder, CompletesFuturesOnItsWorkersWithoutLocks) {
     chained.value()->wait();
     EXPECT_EQ(chained.value()->result()[0].item<float>(), 4);
     const std::string name = thread.get_future().get();
-    EXPECT_TRUE(name.starts_with("gloo ") || name.starts_with("rank ")) << name;
+    const bool ofBackend = name.starts_with("gloo ") || name.starts_with("shm ");
+    EXPECT_TRUE(ofBackend || name.starts_with("rank ")) << name;
   });
 }
 
-TEST(GlooOrder, CallbacksMayWaitForABarrier) {
+TEST_P(Order, CallbacksMayWaitForABarrier) {
   runGroup(2, [](ProcessGroup& group) {
     const auto chained =
         group.allreduce({at::ones({1})})->future().then([&](const std::vector<at::Tensor>&) {
@@ -185,7 +189,7 @@ TEST(GlooOrder, CallbacksMayWaitForABarrier) {
   });
 }
 
-TEST(GlooOrder, CallsFromManyThreadsAllGetNumbers) {
+TEST_P(Order, CallsFromManyThreadsAllGetNumbers) {
   runGroup(1, [](ProcessGroup& group) {
     std::mutex mutex;
     std::set<std::uint64_t> numbers;

@@ -5,7 +5,7 @@
 #include <future>
 #include <map>
 
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 #include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
@@ -14,22 +14,26 @@ namespace {
 using testing::Contains;
 
 // Runs two ranks; rank 0 records.
-void runRecorded(support::RankRecording& recorded, const std::function<void(ProcessGroup&)>& body) {
+void runRecorded(const std::string& backend, support::RankRecording& recorded,
+                 const std::function<void(ProcessGroup&)>& body) {
   const auto store = std::make_shared<store::HashStore>();
   support::runRanks(2, [&](int rank) {
     GroupOptions options = quickOptions();
     options.tracer = rank == 0 ? &recorded.tracer() : nullptr;
     options.groupNumber = 0;
-    auto made = makeProcessGroup("gloo", store, rank, 2, options);
+    auto made = makeProcessGroup(backend, store, rank, 2, options);
     ASSERT_TRUE(made.ok()) << made.error().message();
     body(*made.value());
   });
 }
 
-TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
+using Events = BackendTest;
+LOCKSTEP_OVER_BACKENDS(Events);
+
+TEST_P(Events, SayWhenACollectiveWasQueuedAndWhenItRan) {
   support::RankRecording recorded;
   const std::uint64_t before = base::ticks();
-  runRecorded(recorded, [](ProcessGroup& group) {
+  runRecorded(backend(), recorded, [](ProcessGroup& group) {
     CallOptions options;
     options.bucket = 5;
     options.step = 17;
@@ -37,13 +41,14 @@ TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
   });
   const std::uint64_t after = base::ticks();
   auto lanes = recorded.lanes();
-  ASSERT_EQ(lanes["gloo queue"].size(), 1u);
-  const trace::Event queued = lanes["gloo queue"][0];
+  const std::string prefix = backend() == "gloo" ? "gloo " : "shm ";
+  ASSERT_EQ(lanes[prefix + "queue"].size(), 1u);
+  const trace::Event queued = lanes[prefix + "queue"][0];
   EXPECT_EQ(queued.kind, static_cast<std::uint16_t>(trace::EventKind::kCollectiveQueued));
   EXPECT_EQ(queued.value, trace::packCollective(1, 400));
   EXPECT_EQ(queued.detail, trace::packOperation(trace::Operation::kAllreduce));
-  std::vector<trace::Event> ran = lanes["gloo 0"];
-  ran.insert(ran.end(), lanes["gloo 1"].begin(), lanes["gloo 1"].end());
+  std::vector<trace::Event> ran = lanes[prefix + "0"];
+  ran.insert(ran.end(), lanes[prefix + "1"].begin(), lanes[prefix + "1"].end());
   ASSERT_EQ(ran.size(), 1u);
   EXPECT_EQ(ran[0].kind, static_cast<std::uint16_t>(trace::EventKind::kCollective));
   EXPECT_EQ(ran[0].value, queued.value);
@@ -55,10 +60,10 @@ TEST(GlooEvents, SayWhenACollectiveWasQueuedAndWhenItRan) {
   EXPECT_LE(ran[0].startTicks + ran[0].durationTicks, after);
 }
 
-TEST(GlooEvents, CountWhatARankPutsOnTheWire) {
+TEST_P(Events, CountWhatARankPutsOnTheWire) {
   support::RankRecording recorded;
   std::vector<std::uint64_t> sent;
-  runRecorded(recorded, [&](ProcessGroup& group) {
+  runRecorded(backend(), recorded, [&](ProcessGroup& group) {
     const auto step = [&](const std::function<ProcessGroup::WorkPtr()>& call) {
       call()->wait();
       if (group.rank() == 0) {
@@ -83,10 +88,10 @@ TEST(GlooEvents, CountWhatARankPutsOnTheWire) {
   EXPECT_EQ(recorded.segment().header().receivedBytes.load(), 400u + 4'000'000u + 40u);
 }
 
-TEST(GlooEvents, KeepTheOldestOpenOperationInTheLastWords) {
+TEST_P(Events, KeepTheOldestOpenOperationInTheLastWords) {
   support::RankRecording recorded;
   std::promise<void> seen;
-  runRecorded(recorded, [&](ProcessGroup& group) {
+  runRecorded(backend(), recorded, [&](ProcessGroup& group) {
     at::Tensor tensor = at::ones({1});
     trace::LastWords& words = recorded.tracer().lastWords();
     if (group.rank() == 0) {

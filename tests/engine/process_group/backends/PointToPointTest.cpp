@@ -3,14 +3,17 @@
 #include <future>
 #include <set>
 
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 
 namespace lockstep::process_group {
 namespace {
 
 using testing::HasSubstr;
 
-TEST(GlooPointToPoint, EveryRankSendsToAndReceivesFromAll) {
+using PointToPoint = BackendTest;
+LOCKSTEP_OVER_BACKENDS(PointToPoint);
+
+TEST_P(PointToPoint, EveryRankSendsToAndReceivesFromAll) {
   runGroup(4, [](ProcessGroup& group) {
     std::vector<ProcessGroup::WorkPtr> works;
     std::vector<at::Tensor> received(4);
@@ -37,7 +40,7 @@ TEST(GlooPointToPoint, EveryRankSendsToAndReceivesFromAll) {
   });
 }
 
-TEST(GlooPointToPoint, MatchesByTagWhateverTheOrder) {
+TEST_P(PointToPoint, MatchesByTagWhateverTheOrder) {
   runGroup(2, [](ProcessGroup& group) {
     if (group.rank() == 0) {
       const auto first = group.send(filled(3, 1), 1, 7);
@@ -55,7 +58,7 @@ TEST(GlooPointToPoint, MatchesByTagWhateverTheOrder) {
   });
 }
 
-TEST(GlooPointToPoint, KeepsTheOrderWithinATag) {
+TEST_P(PointToPoint, KeepsTheOrderWithinATag) {
   runGroup(2, [](ProcessGroup& group) {
     constexpr int kMessages = 300;
     std::vector<ProcessGroup::WorkPtr> works;
@@ -72,7 +75,7 @@ TEST(GlooPointToPoint, KeepsTheOrderWithinATag) {
   });
 }
 
-TEST(GlooPointToPoint, TakesFromAnySourceAndSaysFromWhom) {
+TEST_P(PointToPoint, TakesFromAnySourceAndSaysFromWhom) {
   runGroup(4, [](ProcessGroup& group) {
     if (group.rank() != 0) {
       group.send(filled(10, group.rank()), 0, 3)->wait();
@@ -90,7 +93,7 @@ TEST(GlooPointToPoint, TakesFromAnySourceAndSaysFromWhom) {
   });
 }
 
-TEST(GlooPointToPoint, MovesLargeStridedAndEmptyTensors) {
+TEST_P(PointToPoint, MovesLargeStridedAndEmptyTensors) {
   runGroup(2, [](ProcessGroup& group) {
     const at::Tensor large = at::arange(3'000'000, at::kFloat);
     const at::Tensor strided = at::arange(12, at::kFloat).view({3, 4}).t();
@@ -112,7 +115,7 @@ TEST(GlooPointToPoint, MovesLargeStridedAndEmptyTensors) {
   });
 }
 
-TEST(GlooPointToPoint, KeepsWhatComesBeforeItsReceiveInItsOfferOrAtItsSender) {
+TEST_P(PointToPoint, KeepsWhatComesBeforeItsReceiveInItsOfferOrAtItsSender) {
   // 64 KiB travel inside the offer, a float more does not.
   const std::vector<std::int64_t> lengths{0, 1, 16'383, 16'384, 16'385, 100'000};
   runGroup(2, [&](ProcessGroup& group) {
@@ -137,7 +140,7 @@ TEST(GlooPointToPoint, KeepsWhatComesBeforeItsReceiveInItsOfferOrAtItsSender) {
   });
 }
 
-TEST(GlooPointToPoint, HearsRanksThatShareAThread) {
+TEST_P(PointToPoint, HearsRanksThatShareAThread) {
   constexpr int kRanks = 11;  // two more than have a thread for themselves
   runGroup(kRanks, [](ProcessGroup& group) {
     std::vector<ProcessGroup::WorkPtr> works;
@@ -158,12 +161,12 @@ TEST(GlooPointToPoint, HearsRanksThatShareAThread) {
   });
 }
 
-TEST(GlooPointToPoint, GoesOnBetweenTwoRanksWhenAThirdHasLeft) {
+TEST_P(PointToPoint, GoesOnBetweenTwoRanksWhenAThirdHasLeft) {
   const auto store = std::make_shared<store::HashStore>();
   std::promise<void> left;
   const auto gone = left.get_future().share();
   support::runRanks(3, [&](int rank) {
-    auto made = makeProcessGroup("gloo", store, rank, 3, quickOptions());
+    auto made = makeProcessGroup(backend(), store, rank, 3, quickOptions());
     ASSERT_TRUE(made.ok()) << made.error().message();
     std::shared_ptr<ProcessGroup> group = std::move(made).value();
     const auto pass = [&](int ranks) {
@@ -187,7 +190,7 @@ TEST(GlooPointToPoint, GoesOnBetweenTwoRanksWhenAThirdHasLeft) {
   });
 }
 
-TEST(GlooPointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
+TEST_P(PointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
   runGroup(2, [](ProcessGroup& group) {
     if (group.rank() == 0) {
       EXPECT_EQ(textOf<CommError>([&] { group.send(filled(4, 1), 1)->wait(); }),
@@ -210,7 +213,7 @@ TEST(GlooPointToPoint, RefusesAnotherSizeOnBothSidesAndKeepsTheGroup) {
   });
 }
 
-TEST(GlooPointToPoint, GivesUpAWaitWithoutEndingTheOperation) {
+TEST_P(PointToPoint, GivesUpAWaitWithoutEndingTheOperation) {
   std::promise<void> gaveUp;
   runGroup(2, [&](ProcessGroup& group) {
     if (group.rank() == 0) {

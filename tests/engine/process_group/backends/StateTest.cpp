@@ -5,7 +5,7 @@
 #include <chrono>
 #include <latch>
 
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -23,7 +23,10 @@ CommErrorKind kindOf(const std::function<void()>& function) {
   return CommErrorKind::kBackend;
 }
 
-TEST(GlooState, TimeOutHereIsARemoteErrorThere) {
+using State = BackendTest;
+LOCKSTEP_OVER_BACKENDS(State);
+
+TEST_P(State, TimeOutHereIsARemoteErrorThere) {
   std::latch timedOut(2);
   runGroup(2, [&](ProcessGroup& group) {
     EXPECT_EQ(group.state(), GroupState::kSuccess);
@@ -48,7 +51,7 @@ TEST(GlooState, TimeOutHereIsARemoteErrorThere) {
   });
 }
 
-TEST(GlooState, MismatchAndAbortAreCommErrors) {
+TEST_P(State, MismatchAndAbortAreCommErrors) {
   runGroup(2, [](ProcessGroup& group) {
     const auto work =
         group.allreduce({filled(1, 1)}, group.rank() == 0 ? ReduceOp::kSum : ReduceOp::kMax);
@@ -64,7 +67,7 @@ TEST(GlooState, MismatchAndAbortAreCommErrors) {
   });
 }
 
-TEST(GlooState, WaitThatGivesUpIsATimeOutOfTheWaiterAlone) {
+TEST_P(State, WaitThatGivesUpIsATimeOutOfTheWaiterAlone) {
   std::latch done(2);
   runGroup(2, [&](ProcessGroup& group) {
     if (group.rank() == 0) {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/process_group/Reduction.h"
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -18,9 +18,11 @@ constexpr ReduceOp kAll[] = {ReduceOp::kSum,        ReduceOp::kAverage,   Reduce
 constexpr at::ScalarType kDtypes[] = {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kByte,
                                       at::kChar,  at::kShort,  at::kInt,  at::kLong,     at::kBool};
 
-class GlooReduceOperations : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, GlooReduceOperations, testing::Values(2, 3),
-                         [](const auto& info) { return std::to_string(info.param); });
+using ReduceOperations = BackendRanksTest;
+LOCKSTEP_OVER_BACKENDS_AND_RANKS(ReduceOperations, 2, 3);
+
+using BackendArguments = BackendTest;
+LOCKSTEP_OVER_BACKENDS(BackendArguments);
 
 // Values that are exact in every dtype: rank r contributes r + 1, or whether r is 0 for bools.
 long contribution(at::ScalarType dtype, int rank) { return dtype == at::kBool ? rank == 0 : rank + 1; }
@@ -43,15 +45,15 @@ double expected(ReduceOp op, at::ScalarType dtype, int size) {
   return op == ReduceOp::kAverage ? static_cast<double>(value) / size : static_cast<double>(value);
 }
 
-TEST_P(GlooReduceOperations, GiveTheirValueForEachDtypeOrAreRefusedByName) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(ReduceOperations, GiveTheirValueForEachDtypeOrAreRefusedByName) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (const at::ScalarType dtype : kDtypes) {
       for (const ReduceOp op : kAll) {
         at::Tensor tensor = at::full({37}, contribution(dtype, group.rank()), dtype);
         const std::string why = reduction::whyNot(dtype, op);
         if (!why.empty()) {
           EXPECT_EQ(textOf<std::invalid_argument>([&] { group.allreduce({tensor}, op); }),
-                    "ProcessGroupGloo::allreduce: " + why);
+                    className() + "::allreduce: " + why);
           continue;
         }
         group.allreduce({tensor}, op)->wait();
@@ -63,8 +65,8 @@ TEST_P(GlooReduceOperations, GiveTheirValueForEachDtypeOrAreRefusedByName) {
   });
 }
 
-TEST_P(GlooReduceOperations, RefuseBitwiseOperationsOnFloatsInEveryCollective) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(ReduceOperations, RefuseBitwiseOperationsOnFloatsInEveryCollective) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     const at::Tensor tensor = at::ones({4});
     const std::vector<at::Tensor> each(static_cast<std::size_t>(group.size()), tensor);
     EXPECT_THAT(textOf<std::invalid_argument>(
@@ -79,8 +81,8 @@ TEST_P(GlooReduceOperations, RefuseBitwiseOperationsOnFloatsInEveryCollective) {
   });
 }
 
-TEST_P(GlooReduceOperations, AverageLargeHalfTensorsWithoutOverflow) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(ReduceOperations, AverageLargeHalfTensorsWithoutOverflow) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     // The sum does not fit a half, the average does.
     at::Tensor tensor = at::full({400'000}, 40'000, at::kHalf);
     group.allreduce({tensor}, ReduceOp::kAverage)->wait();
@@ -88,37 +90,37 @@ TEST_P(GlooReduceOperations, AverageLargeHalfTensorsWithoutOverflow) {
   });
 }
 
-TEST(GlooArguments, AreCheckedAtTheCallByName) {
+TEST_P(BackendArguments, AreCheckedAtTheCallByName) {
   runGroup(2, [](ProcessGroup& group) {
     const at::Tensor tensor = at::ones({4});
     const auto refusal = [](auto function) { return textOf<std::invalid_argument>(function); };
     EXPECT_EQ(refusal([&] { group.broadcast({tensor}, 2); }),
-              "ProcessGroupGloo::broadcast: root is 2; ranks of this group are 0 to 1");
+              className() + "::broadcast: root is 2; ranks of this group are 0 to 1");
     EXPECT_EQ(refusal([&] { group.broadcast({}, 0); }),
-              "ProcessGroupGloo::broadcast: tensors is empty; at least one tensor is needed");
+              className() + "::broadcast: tensors is empty; at least one tensor is needed");
     EXPECT_THAT(refusal([&] { group.allreduce({tensor, at::ones({4}, at::kDouble)}); }),
-                HasSubstr("ProcessGroupGloo::allreduce: tensors[1] is Double and tensors[0] is "
+                HasSubstr(className() + "::allreduce: tensors[1] is Double and tensors[0] is "
                           "Float"));
     EXPECT_THAT(refusal([&] { group.allgather({tensor}, tensor); }),
-                HasSubstr("ProcessGroupGloo::allgather: outputs has 1 tensors"));
+                HasSubstr(className() + "::allgather: outputs has 1 tensors"));
     EXPECT_THAT(refusal([&] { group.gather({tensor, tensor}, tensor, 1 - group.rank()); }),
-                HasSubstr("ProcessGroupGloo::gather: outputs has 2 tensors; it must be empty"));
+                HasSubstr(className() + "::gather: outputs has 2 tensors; it must be empty"));
     EXPECT_THAT(refusal([&] { group.scatter(tensor, {}, group.rank()); }),
-                HasSubstr("ProcessGroupGloo::scatter: inputs has 0 tensors"));
+                HasSubstr(className() + "::scatter: inputs has 0 tensors"));
     EXPECT_THAT(refusal([&] { group.reduceScatter(tensor, {tensor, at::ones({5})}); }),
-                HasSubstr("ProcessGroupGloo::reduce_scatter: inputs[1] is Float [5]"));
+                HasSubstr(className() + "::reduce_scatter: inputs[1] is Float [5]"));
     EXPECT_THAT(refusal([&] { group.alltoall(tensor, at::ones({4}, at::kInt)); }),
-                HasSubstr("ProcessGroupGloo::alltoall: output is Float and input is Int"));
+                HasSubstr(className() + "::alltoall: output is Float and input is Int"));
     EXPECT_THAT(refusal([&] { group.send(tensor, group.rank()); }),
-                HasSubstr("ProcessGroupGloo::send: to is"));
+                HasSubstr(className() + "::send: to is"));
     EXPECT_EQ(refusal([&] { group.recv(tensor, 7); }),
-              "ProcessGroupGloo::recv: from is 7; ranks of this group are 0 to 1");
+              className() + "::recv: from is 7; ranks of this group are 0 to 1");
     EXPECT_EQ(refusal([&] { group.recv(tensor, ProcessGroup::kAnySource, -3); }),
-              "ProcessGroupGloo::recv: tag is -3; it must not be negative");
+              className() + "::recv: tag is -3; it must not be negative");
     CallOptions options;
     options.timeout = std::chrono::milliseconds(-5);
     EXPECT_EQ(refusal([&] { group.barrier(options); }),
-              "ProcessGroupGloo::barrier: timeout is -5 ms; it must not be negative");
+              className() + "::barrier: timeout is -5 ms; it must not be negative");
     EXPECT_EQ(group.sequenceNumber(), 0u) << "a refused call takes no number";
   });
 }

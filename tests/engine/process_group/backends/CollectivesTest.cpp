@@ -1,22 +1,20 @@
-// What every collective computes and moves, over two, three and four ranks.
+// What every collective computes and moves, over one to four ranks of each backend.
 
 #include <gmock/gmock.h>
 
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/Backends.h"
 
 namespace lockstep::process_group {
 namespace {
 
-class GlooCollectives : public testing::TestWithParam<int> {};
-
-INSTANTIATE_TEST_SUITE_P(Ranks, GlooCollectives, testing::Values(1, 2, 3, 4),
-                         [](const auto& info) { return std::to_string(info.param); });
+using Collectives = BackendRanksTest;
+LOCKSTEP_OVER_BACKENDS_AND_RANKS(Collectives, 1, 2, 3, 4);
 
 // 1 + 2 + ... + n
 double sumOfRanks(const ProcessGroup& group) { return group.size() * (group.size() + 1) / 2.0; }
 
-TEST_P(GlooCollectives, BroadcastBringsTheRootsTensorsToAll) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, BroadcastBringsTheRootsTensorsToAll) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (int root = 0; root < group.size(); ++root) {
       // Different dtypes and an empty tensor in one call.
       std::vector<at::Tensor> tensors = {filled(1000, group.rank()),
@@ -28,10 +26,10 @@ TEST_P(GlooCollectives, BroadcastBringsTheRootsTensorsToAll) {
   });
 }
 
-// Sizes round the borders of the algorithms: whole blocks up to 512 KB received, then pieces in
-// segments of 2 MB with eight in flight.
-TEST_P(GlooCollectives, AllreduceSumsAtEverySize) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+// Sizes round the borders of the algorithms. Gloo: whole blocks up to 512 KB received, then pieces
+// in segments of 2 MB with eight in flight. Shared memory: on the board, then in chunks.
+TEST_P(Collectives, AllreduceSumsAtEverySize) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (const std::int64_t elements :
          {0, 1, 2, 3, 100, 65'537, 131'072, 131'073, 1'000'003, 10'000'001}) {
       at::Tensor tensor = at::arange(elements, at::kFloat).remainder(1000) + group.rank();
@@ -44,8 +42,8 @@ TEST_P(GlooCollectives, AllreduceSumsAtEverySize) {
   });
 }
 
-TEST_P(GlooCollectives, AllreduceTakesSeveralTensorsAsOne) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, AllreduceTakesSeveralTensorsAsOne) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     std::vector<at::Tensor> tensors = {filled(10, group.rank() + 1), at::ones({2, 3}),
                                        at::ones({0}), filled(100'000, 2)};
     const auto work = group.allreduce(tensors);
@@ -58,15 +56,15 @@ TEST_P(GlooCollectives, AllreduceTakesSeveralTensorsAsOne) {
   });
 }
 
-TEST_P(GlooCollectives, AllreduceGivesAllRanksTheSameBits) {
+TEST_P(Collectives, AllreduceGivesAllRanksTheSameBits) {
   constexpr std::int64_t kElements = 300'000;
-  std::vector<at::Tensor> results(static_cast<std::size_t>(GetParam()));
-  std::vector<at::Tensor> inputs(static_cast<std::size_t>(GetParam()));
+  std::vector<at::Tensor> results(static_cast<std::size_t>(ranks()));
+  std::vector<at::Tensor> inputs(static_cast<std::size_t>(ranks()));
   at::manual_seed(3);
   for (at::Tensor& input : inputs) {
     input = at::randn({kElements});
   }
-  runGroup(GetParam(), [&](ProcessGroup& group) {
+  runGroup(ranks(), [&](ProcessGroup& group) {
     const auto rank = static_cast<std::size_t>(group.rank());
     results[rank] = inputs[rank].clone();
     group.allreduce({results[rank]})->wait();
@@ -84,8 +82,8 @@ TEST_P(GlooCollectives, AllreduceGivesAllRanksTheSameBits) {
   }
 }
 
-TEST_P(GlooCollectives, ReduceFillsTheRootAndLeavesTheOthersAlone) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, ReduceFillsTheRootAndLeavesTheOthersAlone) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (const std::int64_t elements : {5, 500'003}) {
       for (int root = 0; root < group.size(); ++root) {
         at::Tensor tensor = filled(elements, group.rank() + 1);
@@ -97,8 +95,8 @@ TEST_P(GlooCollectives, ReduceFillsTheRootAndLeavesTheOthersAlone) {
   });
 }
 
-TEST_P(GlooCollectives, AllgatherCollectsEveryRanksInput) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, AllgatherCollectsEveryRanksInput) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (const std::int64_t elements : {1, 300'000}) {
       std::vector<at::Tensor> outputs;
       for (int rank = 0; rank < group.size(); ++rank) {
@@ -112,8 +110,8 @@ TEST_P(GlooCollectives, AllgatherCollectsEveryRanksInput) {
   });
 }
 
-TEST_P(GlooCollectives, GatherAndScatterAreEachOthersReverse) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, GatherAndScatterAreEachOthersReverse) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (int root = 0; root < group.size(); ++root) {
       std::vector<at::Tensor> parts;
       if (group.rank() == root) {
@@ -133,8 +131,8 @@ TEST_P(GlooCollectives, GatherAndScatterAreEachOthersReverse) {
   });
 }
 
-TEST_P(GlooCollectives, ReduceScatterLeavesEachRankItsPiece) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, ReduceScatterLeavesEachRankItsPiece) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     for (const std::int64_t elements : {3, 700'001}) {
       std::vector<at::Tensor> inputs;
       for (int rank = 0; rank < group.size(); ++rank) {
@@ -150,8 +148,8 @@ TEST_P(GlooCollectives, ReduceScatterLeavesEachRankItsPiece) {
   });
 }
 
-TEST_P(GlooCollectives, AlltoallSwapsEqualParts) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, AlltoallSwapsEqualParts) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     // Two rows for each rank; the value says from whom to whom.
     at::Tensor input = at::empty({2 * group.size(), 3});
     at::Tensor expected = at::empty_like(input);
@@ -165,8 +163,8 @@ TEST_P(GlooCollectives, AlltoallSwapsEqualParts) {
   });
 }
 
-TEST_P(GlooCollectives, AlltoallSwapsUnevenPartsNoneAmongThem) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, AlltoallSwapsUnevenPartsNoneAmongThem) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     // Rank r sends r + s rows to rank s, so rank 0 keeps none for itself.
     std::vector<std::int64_t> splits;
     std::vector<at::Tensor> sent;
@@ -184,8 +182,8 @@ TEST_P(GlooCollectives, AlltoallSwapsUnevenPartsNoneAmongThem) {
   });
 }
 
-TEST_P(GlooCollectives, FlattenAndRefillTensorsThatAreNotContiguous) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, FlattenAndRefillTensorsThatAreNotContiguous) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     const auto strided = [&](double value) { return at::full({4, 6}, value).t(); };
     const at::Tensor sum = at::full({6, 4}, sumOfRanks(group));
 
@@ -218,8 +216,8 @@ TEST_P(GlooCollectives, FlattenAndRefillTensorsThatAreNotContiguous) {
   });
 }
 
-TEST_P(GlooCollectives, CompleteOnEmptyTensors) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, CompleteOnEmptyTensors) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     const at::Tensor none = at::empty({0});
     const std::vector<at::Tensor> each(static_cast<std::size_t>(group.size()), none);
     const std::vector<at::Tensor> atRoot = group.rank() == 0 ? each : std::vector<at::Tensor>{};
@@ -234,11 +232,11 @@ TEST_P(GlooCollectives, CompleteOnEmptyTensors) {
   });
 }
 
-TEST_P(GlooCollectives, WorkOverSeveralContexts) {
+TEST_P(Collectives, WorkOverSeveralContexts) {
   GroupOptions options = quickOptions();
   options.interfaces = {"lo", "127.0.0.1", "lo"};
   runGroup(
-      GetParam(),
+      ranks(),
       [](ProcessGroup& group) {
         std::vector<ProcessGroup::WorkPtr> works;
         std::vector<at::Tensor> tensors;
@@ -255,8 +253,8 @@ TEST_P(GlooCollectives, WorkOverSeveralContexts) {
       options);
 }
 
-TEST_P(GlooCollectives, WriteIntoParametersWithoutAGraph) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
+TEST_P(Collectives, WriteIntoParametersWithoutAGraph) {
+  runGroup(ranks(), [](ProcessGroup& group) {
     at::Tensor parameter = filled(10, group.rank()).requires_grad_();
     at::Tensor strided = at::full({3, 2}, group.rank(), at::kFloat).t().requires_grad_();
     group.broadcast({parameter, strided}, 0)->wait();

@@ -1,0 +1,60 @@
+#include "engine/process_group/hierarchical/AutomaticBackend.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/Log.h"
+#include "engine/process_group/gloo/ProcessGroupGloo.h"
+#include "engine/process_group/hierarchical/ProcessGroupHierarchical.h"
+#include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
+
+namespace lockstep::process_group {
+
+namespace {
+
+template <typename Group>
+base::Result<std::shared_ptr<ProcessGroup>> upcast(base::Result<std::shared_ptr<Group>> made) {
+  if (!made.ok()) {
+    return made.error();
+  }
+  return std::shared_ptr<ProcessGroup>(std::move(made).value());
+}
+
+}  // namespace
+
+hierarchical::Choice hierarchical::choose(const std::vector<HostCard>& cards) {
+  const HostMap hosts(cards);
+  if (hosts.count() > 1 && hosts.count() == hosts.ranks()) {
+    return {"gloo", ""};
+  }
+  for (std::size_t rank = 0; rank < cards.size(); ++rank) {
+    if (!cards[rank].whyNot.empty()) {
+      return {"gloo", fmt::format("rank {} cannot share memory: {}", rank, cards[rank].whyNot)};
+    }
+  }
+  return {hosts.count() == 1 ? "shared_memory" : "hierarchical", ""};
+}
+
+base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store::Store> store,
+                                                          int rank, int size,
+                                                          const GroupOptions& options) {
+  const auto cards =
+      hierarchical::exchangeCards(*store, rank, size, options, hierarchical::ownCard(options));
+  if (!cards.ok()) {
+    return cards.error();
+  }
+  const hierarchical::Choice choice = hierarchical::choose(cards.value());
+  if (rank == 0 && !choice.why.empty()) {
+    base::logWarning("group {} takes {} for \"auto\": {}", options.groupName, choice.backend,
+                     choice.why);
+  }
+  if (choice.backend == "gloo") {
+    return upcast(ProcessGroupGloo::make(std::move(store), rank, size, options));
+  }
+  if (choice.backend == "shared_memory") {
+    return upcast(ProcessGroupSharedMemory::make(std::move(store), rank, size, options));
+  }
+  return upcast(ProcessGroupHierarchical::make(std::move(store), rank, options,
+                                               hierarchical::HostMap(cards.value())));
+}
+
+}  // namespace lockstep::process_group

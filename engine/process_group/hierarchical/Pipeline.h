@@ -1,0 +1,106 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/hierarchical/Journey.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group::hierarchical {
+
+// Note [Stages]
+// A collective has up to three stages: within the host, across hosts, within the host again. Each
+// stage has a group of its own, and a collective enters a stage once it has ended the stage
+// before and all collectives called before it have entered this one. So every group gets its
+// calls in the same order on all ranks, whatever ends when, while several collectives are under
+// way, each in another stage. A stage that a rank has nothing to do in is passed in turn, too.
+//
+// One thread a group ("hier 0") makes the calls and ends the works; it never waits inside a call.
+// A callback that waits for another operation of the group drives on inside its wait().
+
+/// Runs the operations of one hierarchical group. The first failure breaks the group: its parts
+/// are aborted, which tells the other ranks, all that is in flight fails, and later calls fail at
+/// once. [any-thread]
+class Pipeline {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    trace::Tracer* tracer = nullptr;
+    std::uint8_t groupNumber = 0;
+  };
+
+  /// `parts` are aborted, in this order, when the group breaks. They outlive close(), and their
+  /// groups end before this does: their threads call it.
+  Pipeline(Options options, std::vector<const Part*> parts);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  ProcessGroup::WorkPtr submit(Call call, std::vector<at::Tensor> outputs,
+                               std::chrono::milliseconds limit, Plan plan);
+
+  /// Waits up to five seconds for what is in flight and its callbacks, fails what is left, and
+  /// ends the thread. Not from a callback.
+  void close();
+
+  void abort(const std::string& reason);
+
+  [[nodiscard]] std::uint64_t sequence() const;
+  [[nodiscard]] GroupState state() const;
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Clock = std::chrono::steady_clock;
+  class JourneyWork;
+
+  JourneyPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
+                   Plan plan);
+  void run(Lock& lock, const std::function<bool()>& until);
+  [[nodiscard]] JourneyPtr nextOver() const;
+  [[nodiscard]] JourneyPtr nextToEnter() const;
+  [[nodiscard]] bool mayBegin(const Journey& journey) const;
+  void enterStage(const JourneyPtr& journey, Lock& lock);
+  void stageEnded(const JourneyPtr& journey, const Part& part, const std::exception_ptr& error);
+  void settle(const JourneyPtr& journey, Lock& lock);
+  void record(const Journey& journey);
+  JourneyPtr expired(Clock::time_point now) const;
+  void failOne(Journey& journey, const Failure& failure, Lock& lock);
+  void breakGroup(const Failure& failure, Lock& lock);
+  void updateLastWords();
+
+  struct SpanLane {
+    trace::Lane* lane;
+    std::uint64_t endTicks = 0;  // of its last span
+  };
+
+  const Options options_;
+  const std::vector<const Part*> parts_;
+  trace::Tracer silent_;
+  trace::Tracer* const tracer_;
+  trace::Lane* const queueLane_;
+  std::vector<SpanLane> lanes_;  // spans of one lane do not overlap
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<JourneyPtr> inFlight_;  // in the order of the calls; until their callbacks have run
+  std::uint64_t sequence_ = 0;
+  std::uint64_t directSequence_ = 0;
+  const Journey* oldest_ = nullptr;  // in the last words
+  Failure broken_;
+  bool told_ = false;  // the parts know that the group is broken
+  bool closing_ = false;
+  std::thread thread_;
+  std::atomic<std::thread::id> threadId_;
+};
+
+}  // namespace lockstep::process_group::hierarchical

@@ -1,0 +1,187 @@
+// How a Pipeline takes its operations through their stages: see Note [Stages].
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/process_group/hierarchical/Pipeline.h"
+
+namespace lockstep::process_group::hierarchical {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+// A rank that waits for another host gives up so much later than one that waits within its own:
+// the one next to the missing rank names it.
+constexpr milliseconds kGrace = milliseconds(500);
+
+// A stage speaks of the time that was left for it; the caller knows of the whole.
+void replaceLimit(std::string& text, milliseconds ofStage, milliseconds whole) {
+  const std::string said = fmt::format("timed out after {} ms", ofStage.count());
+  if (const std::size_t at = text.find(said); at != std::string::npos) {
+    text.replace(at, said.size(), fmt::format("timed out after {} ms", whole.count()));
+  }
+}
+
+}  // namespace
+
+JourneyPtr Pipeline::nextOver() const {
+  for (const JourneyPtr& journey : inFlight_) {
+    const bool done =
+        journey->failed() ? told_ || broken_.what.empty() : journey->left == journey->stages();
+    if (!journey->settling && !journey->inStage() && done) {
+      return journey;
+    }
+  }
+  return nullptr;
+}
+
+// See Note [Stages].
+JourneyPtr Pipeline::nextToEnter() const {
+  int before = kStages;  // all earlier collectives have entered so many
+  for (const JourneyPtr& journey : inFlight_) {
+    const bool waits =
+        !journey->failed() && !journey->inStage() && journey->entered < journey->stages();
+    if (journey->direct()) {
+      if (waits) {
+        return journey;
+      }
+      continue;
+    }
+    if (waits && journey->entered < before && (journey->entered > 0 || mayBegin(*journey))) {
+      return journey;
+    }
+    before = std::min(before, journey->entered);
+  }
+  return nullptr;
+}
+
+// A barrier begins when all earlier operations have ended.
+bool Pipeline::mayBegin(const Journey& journey) const {
+  if (journey.call.operation != trace::Operation::kBarrier) {
+    return true;
+  }
+  for (const JourneyPtr& earlier : inFlight_) {
+    if (earlier.get() == &journey) {
+      return true;
+    }
+    if (!earlier->ended) {
+      return false;
+    }
+  }
+  return true;
+}
+
+JourneyPtr Pipeline::expired(Clock::time_point now) const {
+  for (const JourneyPtr& journey : inFlight_) {
+    if (!journey->failed() && !journey->inStage() && journey->left < journey->stages() &&
+        now >= journey->deadline) {
+      return journey;
+    }
+  }
+  return nullptr;
+}
+
+void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
+  const Step& step = journey->plan.steps[static_cast<std::size_t>(journey->entered)];
+  ++journey->entered;
+  if (journey->startTicks == 0) {
+    journey->startTicks = base::ticks();
+  }
+  if (!step.issue) {
+    ++journey->left;
+    return;
+  }
+  CallOptions options;
+  const auto rest = std::chrono::ceil<milliseconds>(journey->deadline - Clock::now());
+  options.timeout =
+      std::max(rest, milliseconds(1)) + (journey->entered == 2 ? kGrace : milliseconds(0));
+  journey->given = options.timeout;
+  lock.unlock();
+  try {
+    journey->last = step.issue(options);
+    journey->last->future().whenComplete(
+        [this, journey, part = step.part](const base::Future<std::vector<at::Tensor>>& done) {
+          stageEnded(journey, *part, done.exception());
+        });
+  } catch (...) {
+    stageEnded(journey, *step.part, std::current_exception());
+  }
+  lock.lock();
+}
+
+void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
+                          const std::exception_ptr& error) {
+  const bool alone = error != nullptr && journey->direct() && part->state() == GroupState::kSuccess;
+  Lock lock(mutex_);
+  ++journey->left;
+  if (error != nullptr && !journey->failed()) {
+    Failure failure = failureOf(error, part, options_.rank);
+    if (failure.kind == CommErrorKind::kTimeout) {
+      for (std::string* text : {&failure.what, &failure.cause}) {
+        replaceLimit(*text, journey->given, journey->limit);
+      }
+    }
+    if (alone) {
+      journey->failure = failure;
+    } else {
+      failOne(*journey, failure, lock);
+    }
+  }
+  changed_.notify_all();
+}
+
+void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
+  journey->settling = true;
+  const bool well = !journey->failed();
+  lock.unlock();
+  if (well && journey->plan.finish) {
+    try {
+      journey->plan.finish(journey->last.get());
+    } catch (const std::exception& error) {
+      lock.lock();
+      Failure failure;
+      failure.what = failure.cause = error.what();
+      failure.origin = options_.rank;
+      failOne(*journey, failure, lock);
+      lock.unlock();
+    }
+  }
+  if (journey->direct() && journey->last != nullptr) {
+    journey->work->setSourceRank(journey->last->sourceRank());
+  }
+  record(*journey);
+  lock.lock();
+  journey->plan = {};
+  journey->ended = true;
+  const std::exception_ptr error = journey->failed() ? journey->error() : nullptr;
+  updateLastWords();
+  lock.unlock();
+  if (error != nullptr) {
+    journey->work->fail(error);
+  } else {
+    journey->work->succeed();
+  }
+  lock.lock();
+  std::erase(inFlight_, journey);
+  changed_.notify_all();
+}
+
+// On the group's thread.
+void Pipeline::record(const Journey& journey) {
+  if (journey.startTicks == 0) {
+    return;
+  }
+  const auto lane = std::find_if(lanes_.begin(), lanes_.end() - 1, [&](const SpanLane& of) {
+    return of.endTicks <= journey.startTicks;
+  });
+  lane->endTicks = base::ticks();
+  const Call& call = journey.call;
+  lane->lane->spanUntil(trace::EventKind::kCollective, journey.startTicks, lane->endTicks,
+                        call.options.step, call.options.bucket,
+                        trace::packCollective(call.sequence, call.bytes),
+                        trace::packOperation(call.operation, options_.groupNumber));
+}
+
+}  // namespace lockstep::process_group::hierarchical

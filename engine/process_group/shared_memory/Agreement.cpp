@@ -1,0 +1,142 @@
+#include "engine/process_group/shared_memory/Agreement.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace lockstep::process_group::shared_memory {
+namespace {
+
+Call callOf(const Place& place) {
+  Call call;
+  call.operation = static_cast<trace::Operation>(place.operation);
+  call.reduce = static_cast<ReduceOp>(place.reduce);
+  call.root = place.root;
+  call.dtype = static_cast<c10::ScalarType>(place.dtype);
+  call.elements = place.elements;
+  call.bytes = place.bytes;
+  call.tensors = place.tensors;
+  return call;
+}
+
+// Bytes that a rank sends to another one, or expects from it, in an alltoall.
+std::uint64_t part(const Board& board, std::uint64_t order, int rank, int other, bool expected) {
+  const int index = other + (expected ? board.size() : 0);
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes,
+              board.inlineArea(order, rank) + static_cast<std::size_t>(index) * sizeof(bytes),
+              sizeof(bytes));
+  return bytes;
+}
+
+std::string partMismatch(const Board& board, std::uint64_t order, int from, int to) {
+  const std::uint64_t sent = part(board, order, from, to, false);
+  const std::uint64_t expected = part(board, order, to, from, true);
+  return sent == expected ? std::string()
+                          : fmt::format("rank {} sends {} bytes to rank {}, which expects {}", from,
+                                        sent, to, expected);
+}
+
+}  // namespace
+
+std::uint64_t tableBytes(const Call& call, int size) {
+  return call.operation == trace::Operation::kAlltoall
+             ? 2 * sizeof(std::uint64_t) * static_cast<std::uint64_t>(size)
+             : 0;
+}
+
+void writeCall(const Operation& operation, int rank, const Board& board) {
+  const Call& call = operation.call;
+  Place& place = board.place(operation.order(), rank);
+  place.operation = static_cast<std::uint32_t>(call.operation);
+  place.reduce = static_cast<std::uint32_t>(call.reduce);
+  place.root = call.root;
+  place.dtype = static_cast<std::uint32_t>(call.dtype);
+  place.tensors = call.tensors;
+  place.elements = call.elements;
+  place.bytes = call.bytes;
+  place.fingerprint = fingerprint(call);
+  std::byte* area = board.inlineArea(operation.order(), rank);
+  for (const std::vector<std::uint64_t>* parts : {&call.bytesTo, &call.bytesFrom}) {
+    if (!parts->empty()) {
+      std::memcpy(area, parts->data(), parts->size() * sizeof(std::uint64_t));
+      area += parts->size() * sizeof(std::uint64_t);
+    }
+  }
+}
+
+std::vector<std::uint64_t> beginsFor(const Operation& operation, int rank, const Board& board) {
+  std::vector<std::uint64_t> begins;
+  for (int from = 0; from < board.size(); ++from) {
+    std::uint64_t begin = 0;
+    for (int to = 0; to < rank; ++to) {
+      begin += part(board, operation.order(), from, to, false);
+    }
+    begins.push_back(begin);
+  }
+  return begins;
+}
+
+std::string mismatch(const Operation& operation, int rank, const Board& board) {
+  const std::uint64_t order = operation.order();
+  const std::uint64_t mine = fingerprint(operation.call);
+  for (int other = 0; other < board.size(); ++other) {
+    if (other == rank || !board.hasCome(order, other)) {
+      continue;
+    }
+    const Place& place = board.place(order, other);
+    if (place.fingerprint != mine) {
+      const std::string called = describe(operation.call);
+      const std::string theirs = describe(callOf(place));
+      return fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", rank,
+                         called, other, theirs,
+                         called == theirs ? " (of tensors with other dtypes or sizes)" : "");
+    }
+    if (operation.call.operation == trace::Operation::kAlltoall) {
+      for (const std::string& found :
+           {partMismatch(board, order, rank, other), partMismatch(board, order, other, rank)}) {
+        if (!found.empty()) {
+          return "the ranks do not make the same call: " + found;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Missing missing(const Operation& operation, int rank, const Board& board) {
+  const std::uint64_t order = operation.order();
+  std::vector<int> absent;
+  std::vector<int> behind;
+  std::uint32_t most = 0;
+  for (int other = 0; other < board.size(); ++other) {
+    if (board.hasCome(order, other)) {
+      most = std::max(most, board.place(order, other).steps.load(std::memory_order_relaxed));
+    } else if (other != rank) {
+      absent.push_back(other);
+    }
+  }
+  if (!absent.empty()) {
+    return {fmt::format("{} {}, which {} not come to this operation",
+                        absent.size() == 1 ? "rank" : "ranks", fmt::join(absent, ", "),
+                        absent.size() == 1 ? "has" : "have"),
+            absent.front()};
+  }
+  for (int other = 0; other < board.size(); ++other) {
+    if (other != rank && board.hasCome(order, other) &&
+        board.place(order, other).steps.load(std::memory_order_relaxed) < most) {
+      behind.push_back(other);
+    }
+  }
+  if (!behind.empty()) {
+    return {fmt::format("{} {}, which came to it and went no further",
+                        behind.size() == 1 ? "rank" : "ranks", fmt::join(behind, ", ")),
+            behind.front()};
+  }
+  return {};
+}
+
+}  // namespace lockstep::process_group::shared_memory

@@ -1,0 +1,91 @@
+#include "engine/process_group/shared_memory/Board.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace lockstep::process_group::shared_memory {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+constexpr std::uint64_t kMagic = 0x4C4B53484D454D31;  // "LKSHMEM1"
+
+struct Header {
+  std::uint64_t magic;
+  std::int32_t size;
+  Tuning tuning;
+  std::atomic<std::uint32_t> broken;
+  alignas(64) std::atomic<std::int32_t> awake;
+};
+
+// Where the parts of a board of this size begin.
+struct Layout {
+  Layout(int size, const Tuning& tuning) {
+    const auto ranks = static_cast<std::size_t>(size);
+    completed = sizeof(Header);
+    slots = completed + ranks * sizeof(Signal);
+    places = slots + Board::kSlots * sizeof(Slot);
+    inlines = places + Board::kSlots * ranks * sizeof(Place);
+    end = inlines + Board::kSlots * ranks * tuning.inlineBytes;
+  }
+  std::size_t completed, slots, places, inlines, end;
+};
+
+}  // namespace
+
+Tuning tuningFor(int size) {
+  Tuning tuning;
+  // Reducing all of it on every rank reads size() times as much as reducing a share.
+  const int share = (256 << 10) / std::max(size, 1);
+  tuning.inlineBytes = static_cast<std::uint32_t>(std::clamp(share, 4 << 10, 32 << 10));
+  tuning.chunkBytes = 512 << 10;
+  tuning.blockBytes = 128 << 10;
+  return tuning;
+}
+
+Board::Board(std::shared_ptr<Segment> segment, int size, const Tuning& tuning)
+    : segment_(std::move(segment)), size_(size), tuning_(tuning) {
+  std::byte* const memory = segment_->data();
+  const Layout layout(size, tuning);
+  awake_ = &reinterpret_cast<Header*>(memory)->awake;
+  broken_ = &reinterpret_cast<Header*>(memory)->broken;
+  completed_ = reinterpret_cast<Signal*>(memory + layout.completed);
+  slots_ = reinterpret_cast<Slot*>(memory + layout.slots);
+  places_ = reinterpret_cast<Place*>(memory + layout.places);
+  inline_ = memory + layout.inlines;
+}
+
+base::Result<std::unique_ptr<Board>> Board::create(int size, const Tuning& tuning) {
+  auto segment = Segment::create(Layout(size, tuning).end);
+  if (!segment.ok()) {
+    return segment.error();
+  }
+  auto* header = reinterpret_cast<Header*>(segment.value()->data());
+  header->magic = kMagic;
+  header->size = size;
+  header->tuning = tuning;
+  header->awake.store(size);
+  return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
+}
+
+base::Result<std::unique_ptr<Board>> Board::attach(Descriptor file, std::uint64_t bytes, int size) {
+  auto segment = Segment::adopt(std::move(file), bytes);
+  if (!segment.ok()) {
+    return segment.error();
+  }
+  const auto* header = reinterpret_cast<const Header*>(segment.value()->data());
+  if (bytes < sizeof(Header) || header->magic != kMagic || header->size != size ||
+      Layout(size, header->tuning).end > bytes) {
+    return Error{ExitCode::kCommFailed,
+                 fmt::format("rank 0 has sent a board that is none for {} ranks; it may run "
+                             "another version",
+                             size),
+                 ""};
+  }
+  const Tuning tuning = header->tuning;
+  return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
+}
+
+}  // namespace lockstep::process_group::shared_memory

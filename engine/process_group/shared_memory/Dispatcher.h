@@ -1,0 +1,166 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/shared_memory/Directory.h"
+#include "engine/process_group/shared_memory/Operation.h"
+#include "engine/process_group/shared_memory/Transfer.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group::shared_memory {
+
+// Note [Who drives]
+// Operations of a group stand in a queue and end in its order. To post one (put this rank's part
+// on the board, which is its arrival) needs no other rank, so the call itself does it when it can:
+// when all before it are posted, its slot is free, and its bytes need not be staged. Up to
+// Board::kSlots operations are thus under way at once. To complete one, somebody has to drive:
+// one thread at a time, in the queue's order. It is
+//
+//   the caller      when everybody else has arrived already and all is inline: the operation is
+//                   done when the call returns; likewise in Work::isCompleted()
+//   a waiter        in Work::wait() without a limit of its own, if nobody drives: it drives up to
+//                   the operation that it waits for
+//   "shm 0"         the communication thread, for what is large, what cannot be posted at once,
+//                   and what somebody has asked a future of
+//
+// Callbacks of futures run on the communication thread, whoever has driven. It also settles what
+// a failure has ended. No lock is held while callbacks run; if one waits for an operation of
+// this group with Work::wait(), the communication thread drives on inside it.
+
+/// Runs the operations of one group. The first failure breaks the group: all that is in flight
+/// fails, the other ranks are told, and later calls fail at once. [any-thread]
+class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+    trace::Tracer* tracer = nullptr;
+    std::uint8_t groupNumber = 0;
+  };
+
+  Dispatcher(Options options, std::unique_ptr<Board> board, std::shared_ptr<Mesh> mesh,
+             std::shared_ptr<Directory> directory);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  /// Starts the communication thread.
+  void start();
+  /// Waits up to five seconds for what is in flight and its callbacks, fails what is left, and
+  /// ends the communication thread. Not from a callback.
+  void close();
+
+  /// Queues a collective. Its work ends with `outputs`.
+  OperationPtr submit(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
+                      CollectivePtr collective);
+
+  /// Takes part in the bookkeeping with a send or receive, which runs elsewhere and is numbered
+  /// apart. Whoever runs it ends it with end(), unless it has failed when this returns.
+  OperationPtr open(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit);
+  /// Ends it; `alone` fails it and leaves the group intact.
+  void end(const OperationPtr& operation, const Failure& alone = {});
+
+  // For works.
+  void drive(const OperationPtr& operation);
+  void advance();
+  void handOver(Operation& operation);
+  [[nodiscard]] std::string waitingFor(const Operation& operation);
+
+  /// Fails all that is in flight and all later calls, and tells the other ranks.
+  void breakGroup(const Failure& failure);
+  /// Fails one operation, which breaks the group.
+  void failOne(Operation& operation, const Failure& failure);
+
+  // For the watch.
+  /// A rank is gone: breaks the group if something in flight needs it, or else at the next call.
+  void lose(int rank, const Failure& failure);
+  /// Breaks the group if an operation's time has passed. Returns whether any is in flight.
+  bool checkTimes();
+
+  /// `handler` is called when the group breaks; it gives the operations from open() that it runs
+  /// back with end(). Before the first open().
+  void setBreakHandler(std::function<void()> handler) { breakHandler_ = std::move(handler); }
+
+  [[nodiscard]] std::uint64_t sequence() const;
+  [[nodiscard]] GroupState state() const;
+  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Tuning& tuning() const { return board_->tuning(); }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+
+  OperationPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
+                     CollectivePtr collective);
+  void choose(Operation& operation) const;
+  [[nodiscard]] bool needsThread(const Call& call) const;
+
+  // Driving.cpp
+  [[nodiscard]] bool mayPost(const Operation& operation) const;
+  [[nodiscard]] bool slotFree(std::uint64_t order) const;
+  [[nodiscard]] bool directsBefore(const Operation& operation) const;
+  void post(Operation& operation);
+  void postWhatMay();
+  [[nodiscard]] bool ready(const Operation& operation) const;
+  void runHead(Lock& lock, bool spins);
+  void perform(Operation& operation, bool posted, bool spins);
+  void awaitTurn(Operation& operation, Waiter& waiter);
+  std::byte* staging();
+  void advance(Lock& lock);
+  void finish(const OperationPtr& operation, Lock& lock);
+  void settle(const OperationPtr& operation, Lock& lock);
+  void settleNext(Lock& lock);
+  [[nodiscard]] bool threadDrives() const;
+  void sleep(Lock& lock);
+  void work();
+
+  void updateLastWords();
+  [[nodiscard]] Failure timeOut(const Operation& operation) const;
+
+  const Options options_;
+  const std::unique_ptr<Board> board_;
+  const std::shared_ptr<Mesh> mesh_;
+  const std::shared_ptr<Directory> directory_;
+  trace::Tracer silent_;
+  trace::Tracer* const tracer_;
+  trace::Lane* const queueLane_;
+  trace::Lane* const lane_;
+  trace::Lane* const directLane_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;     // the communication thread
+  std::condition_variable changed_;  // others; counted, so that nobody is told in vain
+  int sleepers_ = 0;
+  std::deque<OperationPtr> queue_;                  // collectives that have not ended
+  std::deque<OperationPtr> ending_;                 // what the communication thread is to settle
+  std::map<std::uint64_t, OperationPtr> inFlight_;  // by entry; until settled
+  std::uint64_t entries_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t directSequence_ = 0;
+  std::uint64_t posted_ = 0;      // order of the last that stands on the board
+  std::uint64_t background_ = 0;  // order up to which the communication thread drives
+  std::array<Transfer::Bases, Board::kSlots> bases_{};
+  bool driving_ = false;      // somebody runs the head of the queue
+  std::uint64_t oldest_ = 0;  // entry of the operation in the last words
+  Failure broken_;
+  Failure lost_;  // a rank that nothing in flight needs is gone
+  std::function<void()> breakHandler_;
+  std::optional<Operation::Clock::time_point> reasonBy_;
+  bool closing_ = false;
+  std::shared_ptr<Segment> staging_;  // its driver's
+  std::thread thread_;
+  std::atomic<std::thread::id> threadId_;
+};
+
+}  // namespace lockstep::process_group::shared_memory

@@ -1,0 +1,336 @@
+// The queue of a Dispatcher: see Note [Who drives].
+
+#include <ATen/core/grad_mode.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/Thread.h"
+#include "engine/process_group/shared_memory/Agreement.h"
+#include "engine/process_group/shared_memory/Dispatcher.h"
+
+namespace lockstep::process_group::shared_memory {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How soon who waits for another thread of this rank looks again.
+constexpr milliseconds kLook = milliseconds(50);
+
+}  // namespace
+
+// These are called with the mutex held.
+
+bool Dispatcher::slotFree(std::uint64_t order) const {
+  if (order <= Board::kSlots) {
+    return true;
+  }
+  const auto before = static_cast<std::uint32_t>(order - Board::kSlots);
+  for (int rank = 0; rank < options_.size; ++rank) {
+    if (!board_->completed(rank).reached(before)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Dispatcher::directsBefore(const Operation& operation) const {
+  for (const auto& [entry, other] : inFlight_) {
+    if (entry >= operation.entry) {
+      break;
+    }
+    if (isDirect(other->call.operation) && !other->ended) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Dispatcher::mayPost(const Operation& operation) const {
+  return operation.order() == posted_ + 1 && operation.source != Source::kStaged &&
+         slotFree(operation.order()) &&
+         !(operation.call.operation == trace::Operation::kBarrier && directsBefore(operation));
+}
+
+void Dispatcher::post(Operation& operation) {
+  const std::uint64_t order = operation.order();
+  const Collective& collective = *operation.collective();
+  Place& place = board_->place(order, options_.rank);
+  writeCall(operation, options_.rank, *board_);
+  place.source = operation.source;
+  place.shown = collective.shown();
+  place.segment = place.offset = 0;
+  if (operation.source == Source::kInline) {
+    collective.own().read(
+        0, collective.shown(),
+        board_->inlineArea(order, options_.rank) + tableBytes(operation.call, options_.size));
+  } else if (operation.source != Source::kNone) {
+    Segment& segment = operation.source == Source::kStaged ? *staging_ : *operation.exposed;
+    directory_->announce(segment);
+    place.segment = segment.id();
+    if (operation.source == Source::kExposed) {
+      place.offset = static_cast<std::uint64_t>(collective.own().at(0) - segment.data());
+    }
+  }
+  place.steps.store(1, std::memory_order_relaxed);
+  place.order.store(order, std::memory_order_release);
+  operation.posted = true;
+  operation.startTicks = base::ticks();
+  posted_ = order;
+  Signal& arrivals = board_->slot(order).arrivals;
+  const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
+  if (arrivals.add(1) - before == static_cast<std::uint32_t>(options_.size)) {
+    arrivals.wakeAll();
+  }
+}
+
+void Dispatcher::postWhatMay() {
+  if (queue_.empty() || queue_.back()->order() <= posted_) {
+    return;
+  }
+  for (const OperationPtr& operation : queue_) {
+    if (operation->order() == posted_ + 1 && !operation->failed()) {
+      if (!mayPost(*operation)) {
+        return;
+      }
+      post(*operation);
+    }
+  }
+}
+
+// Whether the operation can be completed without waiting for anybody.
+bool Dispatcher::ready(const Operation& operation) const {
+  const std::uint64_t order = operation.order();
+  const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
+  const auto size = static_cast<std::uint32_t>(options_.size);
+  if (!operation.posted || board_->broken().load() != 0 ||
+      !board_->slot(order).arrivals.reached(before + size)) {
+    return false;
+  }
+  for (int rank = 0; rank < options_.size; ++rank) {
+    if (board_->place(order, rank).source > Source::kInline) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Dispatcher::advance(Lock& lock) {
+  while (!driving_ && !queue_.empty() && ready(*queue_.front())) {
+    runHead(lock, false);
+  }
+}
+
+void Dispatcher::advance() {
+  Lock lock(mutex_);
+  advance(lock);
+}
+
+bool Dispatcher::threadDrives() const {
+  return !driving_ && !queue_.empty() && queue_.front()->order() <= background_;
+}
+
+void Dispatcher::sleep(Lock& lock) {
+  const Asleep asleep(*board_);
+  ++sleepers_;
+  changed_.wait_for(lock, kLook);
+  --sleepers_;
+}
+
+// Runs the first operation of the queue to its end; nobody drives.
+void Dispatcher::runHead(Lock& lock, bool spins) {
+  const OperationPtr operation = queue_.front();
+  const bool posted = operation->posted;
+  driving_ = true;
+  lock.unlock();
+  try {
+    if (!operation->failed()) {
+      perform(*operation, posted, spins);
+    }
+  } catch (const Interrupted&) {
+    // It knows why.
+  } catch (const Failure& failure) {
+    operation->fail(failure);
+  } catch (const std::exception& error) {
+    operation->fail(Failure{error.what()});
+  }
+  if (operation->failed()) {
+    failOne(*operation, operation->failure());
+  }
+  lock.lock();
+  queue_.pop_front();
+  if (!operation->failed()) {
+    Transfer::Bases& bases = bases_[operation->order() % Board::kSlots];
+    bases.arrivals += operation->meetings * static_cast<std::uint32_t>(options_.size);
+    bases.finished += operation->blocks;
+    Signal& completed = board_->completed(options_.rank);
+    completed.set(static_cast<std::uint32_t>(operation->order()));
+    completed.wakeAll();
+  }
+  driving_ = false;
+  postWhatMay();
+  finish(operation, lock);
+}
+
+void Dispatcher::perform(Operation& operation, bool posted, bool spins) {
+  const at::NoGradGuard noGrad;
+  Waiter waiter(operation, *board_, spins, [&] {
+    std::lock_guard lock(mutex_);
+    return timeOut(operation);
+  });
+  if (!posted) {
+    awaitTurn(operation, waiter);
+  }
+  Transfer transfer(operation, options_.rank, *board_, *directory_, waiter,
+                    staging_ != nullptr ? staging_->data() : nullptr,
+                    bases_[operation.order() % Board::kSlots]);
+  transfer.run();
+  operation.collective()->finish();
+}
+
+void Dispatcher::awaitTurn(Operation& operation, Waiter& waiter) {
+  const std::uint64_t order = operation.order();
+  if (order > Board::kSlots) {
+    for (int rank = 0; rank < options_.size; ++rank) {
+      waiter.until(board_->completed(rank), static_cast<std::uint32_t>(order - Board::kSlots));
+    }
+  }
+  if (operation.source == Source::kStaged) {
+    Transfer::layOutFirst(operation, options_.rank, *board_, staging());
+  }
+  Lock lock(mutex_);
+  while (operation.call.operation == trace::Operation::kBarrier && directsBefore(operation)) {
+    sleep(lock);
+    lock.unlock();
+    waiter.check();
+    lock.lock();
+  }
+  if (!operation.posted) {  // by a call that came meanwhile
+    post(operation);
+  }
+  postWhatMay();
+}
+
+std::byte* Dispatcher::staging() {
+  if (staging_ == nullptr) {
+    auto made = Segment::create(Transfer::kBuffers * board_->tuning().chunkBytes);
+    if (!made.ok()) {
+      throw std::runtime_error(made.error().message());
+    }
+    staging_ = std::move(made).value();
+  }
+  return staging_->data();
+}
+
+// Ends an operation, well or by its failure: events, last words, then its callbacks. The lock is
+// given up meanwhile.
+void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
+  const Call& call = operation->call;
+  const bool direct = isDirect(call.operation);
+  if (operation->startTicks != 0) {
+    (direct ? directLane_ : lane_)
+        ->span(trace::EventKind::kCollective, operation->startTicks, call.options.step,
+               call.options.bucket, trace::packCollective(call.sequence, call.bytes),
+               trace::packOperation(call.operation, options_.groupNumber));
+  }
+  if (!operation->failed()) {
+    const Traffic traffic = trafficOf(call, options_.rank, options_.size, tuning().inlineBytes);
+    if (traffic.sent != 0) {
+      tracer_->countSent(traffic.sent);
+    }
+    if (traffic.received != 0) {
+      tracer_->countReceived(traffic.received);
+    }
+  }
+  operation->ended = true;
+  updateLastWords();
+  if (operation->handed || !ending_.empty() || (direct && operation->failed())) {
+    ending_.push_back(operation);
+    wake_.notify_one();
+  } else {
+    settle(operation, lock);
+  }
+  if (sleepers_ > 0) {
+    changed_.notify_all();
+  }
+}
+
+void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
+  lock.unlock();
+  {
+    const CollectivePtr gone = operation->takeCollective();  // its tensors may go
+    operation->exposed.reset();
+  }
+  operation->settle();
+  lock.lock();
+  operation->settled = true;
+  inFlight_.erase(operation->entry);
+  if (sleepers_ > 0) {
+    changed_.notify_all();
+  }
+}
+
+void Dispatcher::settleNext(Lock& lock) {
+  const OperationPtr operation = ending_.front();
+  ending_.pop_front();
+  settle(operation, lock);
+}
+
+void Dispatcher::handOver(Operation& operation) {
+  Lock lock(mutex_);
+  if (operation.ended) {
+    return;
+  }
+  operation.handed = true;
+  if (!isDirect(operation.call.operation)) {
+    background_ = std::max(background_, operation.order());
+    if (threadDrives()) {
+      wake_.notify_one();
+    }
+  }
+}
+
+// Returns once the operation has ended; who drove will settle it, or the communication thread.
+void Dispatcher::drive(const OperationPtr& operation) {
+  const bool onThread = std::this_thread::get_id() == threadId_.load();
+  const bool direct = isDirect(operation->call.operation);
+  if (direct && !onThread) {
+    return;  // it runs elsewhere
+  }
+  Lock lock(mutex_);
+  while (!(onThread ? operation->settled : operation->ended)) {
+    if (onThread && !ending_.empty()) {
+      settleNext(lock);
+    } else if (!driving_ && !queue_.empty() && !direct) {
+      runHead(lock, !onThread);
+    } else {
+      sleep(lock);
+    }
+  }
+  if (threadDrives()) {
+    wake_.notify_one();
+  }
+}
+
+void Dispatcher::work() {
+  base::nameThisThread("shm 0");
+  const at::NoGradGuard noGrad;
+  Lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closing_ || !ending_.empty() || threadDrives(); });
+    board_->awake().fetch_add(1);
+    while (!ending_.empty() || threadDrives()) {
+      if (!ending_.empty()) {
+        settleNext(lock);
+      } else {
+        runHead(lock, false);
+      }
+    }
+    board_->awake().fetch_sub(1);
+    if (closing_) {
+      return;
+    }
+  }
+}
+
+}  // namespace lockstep::process_group::shared_memory

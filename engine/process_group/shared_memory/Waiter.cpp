@@ -1,0 +1,89 @@
+#include "engine/process_group/shared_memory/Waiter.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace lockstep::process_group::shared_memory {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A wait of two ranks that come at the same time ends within it; a sleep costs about as much.
+constexpr std::chrono::nanoseconds kSpin = 3us;
+// How soon a sleeper notices that its operation has failed: nobody can wake exactly those.
+constexpr std::chrono::nanoseconds kSlice = 50ms;
+// How long the reason of another rank may be on its way.
+constexpr std::chrono::nanoseconds kHearsay = 1s;
+
+int coresOfProcess() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+}  // namespace
+
+bool Waiter::spun(const Signal& signal, std::uint32_t target) const {
+  static const int cores = coresOfProcess();
+  if (!spins_ || board_.awake().load(std::memory_order_relaxed) > cores) {
+    return false;
+  }
+  const auto end = Operation::Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 4; ++i) {
+      if (signal.reached(target)) {
+        return true;
+      }
+      pauseSpinning();
+    }
+  } while (Operation::Clock::now() < end);
+  return false;
+}
+
+void Waiter::until(Signal& signal, std::uint32_t target) {
+  if (signal.reached(target) || spun(signal, target)) {
+    return;
+  }
+  const Asleep asleep(board_);
+  for (;;) {
+    const std::uint32_t seen = signal.value();
+    if (static_cast<std::int32_t>(seen - target) >= 0) {
+      return;
+    }
+    check();
+    const auto left = operation_.deadline - Operation::Clock::now();
+    signal.sleep(seen, std::clamp<std::chrono::nanoseconds>(left, 1ms, kSlice));
+  }
+}
+
+// Some rank has given up, and why may still be heard.
+bool Waiter::reasonMayCome() {
+  if (board_.broken().load() == 0) {
+    return false;
+  }
+  const auto now = Operation::Clock::now();
+  reasonBy_ = reasonBy_.value_or(now + kHearsay);
+  return now < *reasonBy_;
+}
+
+void Waiter::untilFailed() {
+  for (;;) {
+    if (!reasonMayCome()) {
+      operation_.fail(Failure{"another rank has given up", -1, CommErrorKind::kRemote});
+    }
+    check();
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+void Waiter::check() {
+  if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline && !reasonMayCome()) {
+    operation_.fail(timeOut_());
+  }
+  if (operation_.failed()) {
+    throw Interrupted{};
+  }
+}
+
+}  // namespace lockstep::process_group::shared_memory

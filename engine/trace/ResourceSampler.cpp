@@ -77,7 +77,9 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
     }
     Thread& thread = threads_[tid];
     if (thread.seen == 0 || samples_ % kNamesEverySamples == 0) {
-      thread.isComm = readFile(task + "/comm").rfind("gloo", 0) == 0;
+      const std::string name = readFile(task + "/comm");
+      thread.isComm = name.starts_with("gloo") || name.starts_with("shm") ||
+                      name.starts_with("hier");
     }
     const std::uint64_t usedNs = *cpuNs > thread.cpuNs ? *cpuNs - thread.cpuNs : 0;
     thread.cpuNs = *cpuNs;

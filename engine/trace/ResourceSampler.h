@@ -12,7 +12,7 @@ struct ResourceUse {
   double residentBytes = 0;
   double cpuPercent = 0;
   double stepThreadPercent = 0;   ///< the main thread
-  double commThreadsPercent = 0;  ///< the threads whose names start with "gloo"
+  double commThreadsPercent = 0;  ///< of the backends: "gloo ...", "shm ...", "hier ..."
 };
 
 /// Reads a rank's memory and processor time from /proc, so that the rank does nothing for it.

@@ -1,202 +1,247 @@
-// Lockstep's side of the ddp_step and tracing benchmarks: one rank, told by standard input when
-// to run. "go STEPS [capture-on|capture-off]" is answered by one line of JSON. Every rank records
-// its own events to a file that is thrown away, so that the cost of draining and writing falls
-// on the same cores as the training.
+// Lockstep's side of the benchmarks of a training step: one rank, told by standard input when to
+// run (RankProgram.h).
+//
+//   bench_ddp_step MODEL BATCH BACKEND [--view] [--record]
+//   bench_ddp_step --backends        names those of this build, as a list in JSON
+//
+// MODEL is mlp, resnet18 or char_gpt, as in models.py. BACKEND "none" trains without DDP: ranks
+// that do not communicate. With --record the rank's events are drained to a file that is thrown
+// away, in its turns and on its own cores; without, nothing is emitted. A turn is
+// "go STEPS [capture-off]" and answers the times of its steps.
 
 #include <torch/torch.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <atomic>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "engine/base/Clock.h"
 #include "engine/ddp/DistributedDataParallel.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/store/TCPStore.h"
+#include "engine/trace/EventCost.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
 #include "engine/trace/Tracer.h"
+#include "engine/train/models/CharGpt.h"
+#include "engine/train/models/Mlp.h"
+#include "engine/train/models/ResNet18.h"
+#include "tests/bench/RankProgram.h"
 
-namespace lockstep {
+namespace lockstep::bench {
 namespace {
 
-constexpr std::int64_t kBatch = 64;
-constexpr std::array<std::int64_t, 5> kLayers{1024, 2048, 2048, 2048, 10};
+constexpr std::int64_t kClasses = 10;
+constexpr std::int64_t kVocabulary = 62;  // characters of the text in resources/datasets
+constexpr std::int64_t kContext = 64;
 
-class Mlp : public torch::nn::Module {
- public:
-  Mlp() {
-    for (std::size_t i = 0; i + 1 < kLayers.size(); ++i) {
-      layers_.push_back(register_module("layer" + std::to_string(i),
-                                        torch::nn::Linear(kLayers[i], kLayers[i + 1])));
-    }
-  }
-  torch::Tensor forward(torch::Tensor x) {
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      x = layers_[i]->forward(x);
-      if (i + 1 < layers_.size()) {
-        x = torch::relu(x);
-      }
-    }
-    return x;
-  }
-
- private:
-  std::vector<torch::nn::Linear> layers_;
+struct Work {
+  std::shared_ptr<train::Model> model;
+  at::Tensor inputs;
+  at::Tensor targets;
 };
 
-int environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) {
-    throw std::runtime_error(std::string(name) + " is not set");
+/// The same weights and data on every rank, and, by the same seed, in ddp_step_peer.py.
+Work makeWork(const std::string& model, std::int64_t batch) {
+  torch::manual_seed(0);
+  Work work;
+  if (model == "mlp") {
+    work.model =
+        std::make_shared<train::Mlp>(std::vector<std::int64_t>{1024, 2048, 2048, 2048, kClasses});
+    work.inputs = torch::randn({batch, 1024});
+    work.targets = torch::randint(0, kClasses, {batch}, torch::kLong);
+  } else if (model == "resnet18") {
+    work.model = std::make_shared<train::ResNet18>(3, kClasses);
+    work.inputs = torch::randn({batch, 3, 32, 32});
+    work.targets = torch::randint(0, kClasses, {batch}, torch::kLong);
+  } else if (model == "char_gpt") {
+    train::CharGpt::Options options;
+    options.vocabulary = kVocabulary;
+    options.context = kContext;
+    work.model = std::make_shared<train::CharGpt>(options);
+    work.inputs = torch::randint(0, kVocabulary, {batch, kContext}, torch::kLong);
+    work.targets = torch::randint(0, kVocabulary, {batch, kContext}, torch::kLong);
+  } else {
+    throw std::runtime_error("no model " + model + "; there are mlp, resnet18 and char_gpt");
   }
-  return std::stoi(value);
+  return work;
 }
 
-/// A rank's event memory with a recorder that drains it.
+template <typename T>
+T valueOf(base::Result<T> result) {
+  if (!result.ok()) {
+    throw std::runtime_error(result.error().message());
+  }
+  return std::move(result).value();
+}
+
+/// A rank's event memory, and during turns a recorder that drains it.
 class Recording {
  public:
-  explicit Recording(int rank) {
-    auto segment = trace::Segment::create({});
-    if (!segment.ok()) {
-      throw std::runtime_error(segment.error().message());
-    }
-    mine_ = std::make_unique<trace::Segment>(std::move(segment).value());
-    auto theirs = trace::Segment::attach(dup(mine_->fd()));
-    if (!theirs.ok()) {
-      throw std::runtime_error(theirs.error().message());
-    }
-    tracer_ = std::make_unique<trace::Tracer>(std::move(theirs).value());
-    path_ = std::filesystem::temp_directory_path() /
-            ("bench-" + std::to_string(getpid()) + "-" + std::to_string(rank) + ".lockstep");
-    auto writer = trace::RunFileWriter::create(path_);
-    if (!writer.ok()) {
-      throw std::runtime_error(writer.error().message());
-    }
+  explicit Recording(int rank)
+      : mine_(valueOf(trace::Segment::create({}))),
+        tracer_(valueOf(trace::Segment::attach(dup(mine_.fd())))),
+        path_(std::filesystem::temp_directory_path() /
+              ("bench-" + std::to_string(getpid()) + "-" + std::to_string(rank) + ".lockstep")) {}
+  ~Recording() { end(); }
+
+  trace::Tracer& tracer() { return tracer_; }
+
+  void begin(bool capture) {
     trace::RunInfo info;
     info.worldSize = 1;
-    recorder_ = trace::Recorder::start(std::move(writer).value(), info, {mine_.get()},
+    recorder_ = trace::Recorder::start(valueOf(trace::RunFileWriter::create(path_)), info, {&mine_},
                                        std::chrono::milliseconds(20));
+    mine_.header().captureEnabled.store(capture ? 1 : 0);
   }
-  ~Recording() {
-    (void)recorder_->finish();
+  void end() {
+    mine_.header().captureEnabled.store(0);
+    recorder_.reset();
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
   }
 
-  trace::Tracer& tracer() { return *tracer_; }
-  void capture(bool on) { mine_->header().captureEnabled.store(on ? 1 : 0); }
   std::uint64_t written() const { return count(&trace::LaneHeader::head); }
   std::uint64_t dropped() const { return count(&trace::LaneHeader::dropped); }
 
  private:
   std::uint64_t count(std::atomic<std::uint64_t> trace::LaneHeader::*member) const {
     std::uint64_t sum = 0;
-    for (std::uint32_t i = 0; i < mine_->header().lanesInUse.load(); ++i) {
-      sum += (mine_->lane(i).*member).load();
+    for (std::uint32_t i = 0; i < mine_.header().lanesInUse.load(); ++i) {
+      sum += (mine_.lane(i).*member).load();
     }
     return sum;
   }
 
-  std::unique_ptr<trace::Segment> mine_;
-  std::unique_ptr<trace::Tracer> tracer_;
-  std::unique_ptr<trace::Recorder> recorder_;
+  trace::Segment mine_;
+  trace::Tracer tracer_;
   std::filesystem::path path_;
+  std::unique_ptr<trace::Recorder> recorder_;
 };
 
-/// Median cost of one Lane::span into a ring that is never full.
-double measureEventNs() {
-  auto segment = trace::Segment::create({.lanes = 1, .eventsPerLane = 1u << 16});
-  trace::Tracer tracer(std::move(segment).value());
-  trace::Lane& lane = tracer.lane("measured");
-  const auto first = base::readClock();
-  constexpr int kEvents = 60'000;
-  for (int i = 0; i < kEvents; ++i) {
-    lane.span(trace::EventKind::kForward, first.ticks, 0);
+/// The steps of one rank, with DDP or alone.
+class Training {
+ public:
+  Training(Work work, std::shared_ptr<process_group::ProcessGroup> group, bool view,
+           trace::Tracer* tracer)
+      : work_(std::move(work)),
+        parameters_(work_.model->parameters()),
+        optimizer_(parameters_, torch::optim::SGDOptions(0.01).momentum(0.9)),
+        lane_((tracer == nullptr ? silent_ : *tracer).lane("step")) {
+    if (group != nullptr) {
+      ddp::DdpOptions options;
+      options.tracer = tracer;
+      options.config.gradientAsBucketView = view;
+      ddp_ = std::make_unique<ddp::DistributedDataParallel>(work_.model, std::move(group), options);
+    }
   }
-  return static_cast<double>(base::readClock().ns - first.ns) / kEvents;
+
+  /// Returns how long it took, in ms.
+  double step() {
+    const std::int64_t start = base::monotonicNs();
+    {
+      trace::ScopedSpan whole(lane_, trace::EventKind::kStep, number_);
+      for (at::Tensor& parameter : parameters_) {
+        parameter.mutable_grad().reset();
+      }
+      at::Tensor loss;
+      {
+        trace::ScopedSpan span(lane_, trace::EventKind::kForward, number_);
+        loss = work_.model->loss(forward(), work_.targets);
+      }
+      {
+        trace::ScopedSpan span(lane_, trace::EventKind::kBackward, number_);
+        loss.backward();
+      }
+      trace::ScopedSpan span(lane_, trace::EventKind::kOptimizer, number_);
+      optimizer_.step();
+    }
+    ++number_;
+    return static_cast<double>(base::monotonicNs() - start) / 1e6;
+  }
+
+ private:
+  at::Tensor forward() {
+    if (ddp_ == nullptr) {
+      return work_.model->forward(work_.inputs);
+    }
+    ddp_->setStep(number_);
+    return ddp_->forward<train::Model>(work_.inputs);
+  }
+
+  Work work_;
+  std::vector<at::Tensor> parameters_;
+  torch::optim::SGD optimizer_;
+  trace::Tracer silent_;
+  trace::Lane& lane_;
+  std::unique_ptr<ddp::DistributedDataParallel> ddp_;
+  std::uint32_t number_ = 0;
+};
+
+void run(const std::string& model, std::int64_t batch, const std::string& backend, bool view,
+         bool record) {
+  const Place place = placeFromEnvironment();
+  std::unique_ptr<Recording> recording;
+  process_group::GroupOptions options;
+  if (record) {
+    recording = std::make_unique<Recording>(place.rank);
+    options.tracer = &recording->tracer();
+  }
+  Work work = makeWork(model, batch);
+  double loss = 0;
+  {
+    at::NoGradGuard noGrad;
+    loss = work.model->loss(work.model->forward(work.inputs), work.targets).item<double>();
+  }
+  Training training(std::move(work), backend == "none" ? nullptr : meet(place, backend, options),
+                    view, options.tracer);
+  takeTurns({{"loss", loss}}, [&](int steps, std::istringstream& words) {
+    std::string capture;
+    words >> capture;
+    if (record) {
+      recording->begin(capture != "capture-off");
+    }
+    const std::uint64_t before = record ? recording->written() : 0;
+    std::vector<double> times;
+    for (int i = 0; i < steps; ++i) {
+      times.push_back(training.step());
+    }
+    nlohmann::json answer{{"step_ms", times}};
+    if (record) {
+      answer["events_per_step"] = static_cast<double>(recording->written() - before) / steps;
+      answer["dropped"] = recording->dropped();
+      recording->end();
+      answer["event_ns"] = trace::eventCostNs();
+    }
+    return answer;
+  });
 }
 
-int run() {
-  at::set_num_threads(1);
-  const int rank = environment("RANK");
-  const int size = environment("WORLD_SIZE");
-  store::TCPStoreOptions storeOptions;
-  storeOptions.port = static_cast<std::uint16_t>(environment("MASTER_PORT"));
-  storeOptions.isServer = rank == 0;
-  storeOptions.timeout = std::chrono::seconds(30);
-  auto store = std::make_shared<store::TCPStore>("127.0.0.1", storeOptions);
-
-  Recording recording(rank);
-  process_group::GroupOptions groupOptions;
-  groupOptions.timeout = std::chrono::seconds(30);
-  groupOptions.tracer = &recording.tracer();
-  auto group = process_group::makeProcessGroup("gloo", store, rank, size, groupOptions);
-  if (!group.ok()) {
-    throw std::runtime_error(group.error().message());
+void start(const std::vector<std::string>& words) {
+  if (words == std::vector<std::string>{"--backends"}) {
+    std::cout << nlohmann::json(process_group::availableBackends()).dump() << std::endl;
+    return;
   }
-
-  torch::manual_seed(0);
-  auto model = std::make_shared<Mlp>();
-  ddp::DdpOptions ddpOptions;
-  ddpOptions.tracer = &recording.tracer();
-  ddp::DistributedDataParallel ddp(model, std::move(group).value(), ddpOptions);
-  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
-  const auto inputs = torch::randn({kBatch, kLayers.front()});
-  const auto labels = torch::randint(0, kLayers.back(), {kBatch}, torch::kLong);
-  trace::Lane& lane = recording.tracer().lane("step");
-  const double eventNs = measureEventNs();
-  std::cout << nlohmann::json{{"ready", true}}.dump() << std::endl;
-
-  std::uint32_t step = 0;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream words(line);
-    std::string go, capture;
-    int steps = 0;
-    words >> go >> steps >> capture;
-    recording.capture(capture != "capture-off");
-    const std::uint64_t before = recording.written();
-    std::vector<double> times;
-    for (int i = 0; i < steps; ++i, ++step) {
-      const std::int64_t start = base::monotonicNs();
-      {
-        trace::ScopedSpan whole(lane, trace::EventKind::kStep, step);
-        ddp.setStep(step);
-        optimizer.zero_grad();
-        torch::Tensor loss;
-        {
-          trace::ScopedSpan span(lane, trace::EventKind::kForward, step);
-          loss = torch::nn::functional::cross_entropy(ddp.forward<Mlp>(inputs), labels);
-        }
-        {
-          trace::ScopedSpan span(lane, trace::EventKind::kBackward, step);
-          loss.backward();
-        }
-        trace::ScopedSpan span(lane, trace::EventKind::kOptimizer, step);
-        optimizer.step();
-      }
-      times.push_back(static_cast<double>(base::monotonicNs() - start) / 1e6);
-    }
-    std::cout << nlohmann::json{{"step_ms", times},
-                                {"events_per_step",
-                                 static_cast<double>(recording.written() - before) / steps},
-                                {"event_ns", eventNs},
-                                {"dropped", recording.dropped()}}
-                     .dump()
-              << std::endl;
+  bool view = false;
+  bool record = false;
+  for (std::size_t i = 3; i < words.size(); ++i) {
+    view = view || words[i] == "--view";
+    record = record || words[i] == "--record";
   }
-  return 0;
+  if (words.size() != 3u + (view ? 1 : 0) + (record ? 1 : 0)) {
+    throw std::runtime_error("usage: bench_ddp_step MODEL BATCH BACKEND [--view] [--record]");
+  }
+  run(words[0], std::stoll(words[1]), words[2], view, record);
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::bench
 
-int main() {
-  try {
-    return lockstep::run();
-  } catch (const std::exception& error) {
-    std::cerr << "bench_ddp_step: " << error.what() << "\n";
-    return 1;
-  }
+int main(int argc, char** argv) {
+  return lockstep::bench::runRank("bench_ddp_step", [&] {
+    lockstep::bench::start({argv + 1, argv + argc});
+  });
 }

@@ -1,18 +1,22 @@
-// Times what single calls take between two rank processes; one rank, told by standard input
-// what to run, as tests/bench/bench.py does:
+// Times single calls between rank processes of one host; one rank, told by standard input what
+// to run (RankProgram.h):
 //
-//   go N message BYTES   send and recv back and forth, half of a round trip
-//   go N allreduce       of 4 KB
-//   go N checked         the same with every call compared across the ranks first
-//   go N sum TYPE        allreduce of 25 MB of gradients, as "fp32", "fp16" or "bf16"
+//   bench_messages BACKEND
 //
-// Each line is answered by {"step_ms": [...]}, the N times in milliseconds.
+//   go N message BYTES             send and recv back and forth between two ranks, half of a
+//                                  round trip
+//   go N sum TYPE                  allreduce of 25 MB of gradients, as "fp32", "fp16" or "bf16"
+//   go N allreduce BYTES [placed]  sums of floats, one after the other; "placed": in memory that
+//                                  the backend allocated
+//   go N checked BYTES             the same with every call compared across the ranks first
+//
+// The first two answer {"step_ms": [...]}, the N times; the others {"calls": N, "total_ms": T},
+// the time of the whole loop, as nccl-tests take it.
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
-#include <cstdlib>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -21,116 +25,118 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
-#include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/store/TCPStore.h"
+#include "tests/bench/RankProgram.h"
 
-namespace lockstep {
+namespace lockstep::bench {
 namespace {
 
 using process_group::CheckMode;
 using process_group::ProcessGroup;
-using process_group::ReduceOp;
 
 constexpr std::int64_t kNumbers = (25 << 20) / 4;  // as many as in messages_peer.py
 
-int environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr) {
-    throw std::runtime_error(std::string(name) + " is not set; tests/bench/run starts this");
-  }
-  return std::stoi(value);
+double millisecondsSince(std::int64_t startNs) {
+  return static_cast<double>(base::monotonicNs() - startNs) * 1e-6;
 }
 
-std::shared_ptr<ProcessGroup> makeGroup(const std::shared_ptr<store::Store>& store, int rank,
-                                        int size, CheckMode check) {
-  process_group::GroupOptions options;
-  options.groupName = std::string(process_group::name(check));
-  options.check = check;
-  auto made = process_group::makeProcessGroup("gloo", store, rank, size, options);
-  if (!made.ok()) {
-    throw std::runtime_error(made.error().message());
-  }
-  return std::move(made).value();
-}
-
-template <typename Function>
-std::vector<double> millisecondsOf(
-    int calls, double share, ProcessGroup& group, Function function,
+nlohmann::json timesOf(
+    int calls, double share, ProcessGroup& group, const std::function<void()>& call,
     const std::function<void()>& prepare = [] {}) {
   std::vector<double> times;
   group.barrier()->wait();
-  for (int call = 0; call < calls; ++call) {
+  for (int i = 0; i < calls; ++i) {
     prepare();
     const std::int64_t start = base::monotonicNs();
-    function();
-    times.push_back(share * static_cast<double>(base::monotonicNs() - start) * 1e-6);
+    call();
+    times.push_back(share * millisecondsSince(start));
   }
-  return times;
+  return {{"step_ms", times}};
 }
 
-at::ScalarType typeOf(const std::string& name) {
-  return name == "fp16" ? at::kHalf : name == "bf16" ? at::kBFloat16 : at::kFloat;
+nlohmann::json message(int calls, std::int64_t bytes, ProcessGroup& group) {
+  const at::Tensor tensor = at::ones({bytes}, at::kByte);
+  const int peer = 1 - group.rank();
+  return timesOf(calls, 0.5, group, [&] {
+    if (group.rank() == 0) {
+      group.send(tensor, peer);
+      group.recv(tensor, peer)->wait();
+    } else {
+      group.recv(tensor, peer)->wait();
+      group.send(tensor, peer);
+    }
+  });
 }
 
-std::vector<double> timesOfSums(int calls, at::ScalarType type, ProcessGroup& group) {
-  const at::Tensor gradients = at::randn({kNumbers}).mul_(1e-3).to(type);
+nlohmann::json sum(int calls, const std::string& type, ProcessGroup& group) {
+  const auto dtype = type == "fp16" ? at::kHalf : type == "bf16" ? at::kBFloat16 : at::kFloat;
+  const at::Tensor gradients = at::randn({kNumbers}).mul_(1e-3).to(dtype);
   const at::Tensor tensor = at::empty_like(gradients);
-  return millisecondsOf(
+  return timesOf(
       calls, 1, group, [&] { group.allreduce({tensor})->wait(); },
       [&] { tensor.copy_(gradients); });
 }
 
-int run() {
-  at::set_num_threads(1);
-  const int rank = environment("RANK");
-  const int size = environment("WORLD_SIZE");
-  store::TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(environment("MASTER_PORT"));
-  options.isServer = rank == 0;
-  const auto store = std::make_shared<store::TCPStore>("127.0.0.1", options);
-  const auto plain = makeGroup(store, rank, size, CheckMode::kOff);
-  const auto checked = makeGroup(store, rank, size, CheckMode::kAlways);
-  std::cout << nlohmann::json{{"ready", true}}.dump() << std::endl;
-
-  for (std::string line; std::getline(std::cin, line);) {
-    std::istringstream words(line);
-    std::string go, what, rest;
-    int calls = 0;
-    words >> go >> calls >> what >> rest;
-    const at::Tensor tensor = at::ones({what == "message" ? std::stoi(rest) / 4 : 1024});
-    std::vector<double> times;
-    if (what == "sum") {
-      times = timesOfSums(calls, typeOf(rest), *plain);
-    } else if (what == "message") {
-      const int peer = 1 - rank;
-      times = millisecondsOf(calls, 0.5, *plain, [&] {
-        if (rank == 0) {
-          plain->send(tensor, peer);
-          plain->recv(tensor, peer)->wait();
-        } else {
-          plain->recv(tensor, peer)->wait();
-          plain->send(tensor, peer);
-        }
-      });
-    } else {
-      ProcessGroup& group = what == "checked" ? *checked : *plain;
-      times = millisecondsOf(calls, 1, group,
-                             [&] { group.allreduce({tensor}, ReduceOp::kMax)->wait(); });
-    }
-    std::cout << nlohmann::json{{"step_ms", times}}.dump() << std::endl;
+/// A first sum shows that the ranks add up what they should, and warms up; the timed ones are of
+/// zeros, which stay zeros.
+nlohmann::json allreduce(int calls, at::Tensor bytes, ProcessGroup& group) {
+  const at::Tensor tensor = bytes.view(at::kFloat);
+  tensor.fill_(group.rank() + 1);
+  group.allreduce({tensor})->wait();
+  const double expected = group.size() * (group.size() + 1) / 2.0;
+  if (tensor.min().item<double>() != expected || tensor.max().item<double>() != expected) {
+    throw std::runtime_error(fmt::format("{}: a sum over the ranks is between {} and {}, not {}",
+                                         group.backendName(), tensor.min().item<double>(),
+                                         tensor.max().item<double>(), expected));
   }
+  tensor.zero_();
+  group.barrier()->wait();
+  const std::int64_t start = base::monotonicNs();
+  for (int i = 0; i < calls; ++i) {
+    group.allreduce({tensor})->wait();
+  }
+  return {{"calls", calls}, {"total_ms", millisecondsSince(start)}};
+}
+
+void run(const std::string& backend) {
+  const Place place = placeFromEnvironment();
+  const auto plain = meet(place, backend);
+  std::shared_ptr<ProcessGroup> checked;
+  takeTurns({}, [&](int calls, std::istringstream& words) -> nlohmann::json {
+    std::string what, size, memory;
+    words >> what >> size >> memory;
+    if (what == "sum") {
+      return sum(calls, size, *plain);
+    }
+    const std::int64_t bytes = std::stoll(size);
+    if (what == "message") {
+      return message(calls, bytes, *plain);
+    }
+    if (what == "checked") {
+      if (checked == nullptr) {
+        process_group::GroupOptions options;
+        options.groupName = "checked";
+        options.check = CheckMode::kAlways;
+        checked = meet(place, backend, options);
+      }
+      return allreduce(calls, at::empty({bytes}, at::kByte), *checked);
+    }
+    if (what != "allreduce") {
+      throw std::runtime_error("no such turn: " + what);
+    }
+    return allreduce(
+        calls, memory == "placed" ? plain->allocate(bytes) : at::empty({bytes}, at::kByte), *plain);
+  });
   plain->barrier()->wait();
-  return 0;
 }
 
 }  // namespace
-}  // namespace lockstep
+}  // namespace lockstep::bench
 
-int main() {
-  try {
-    return lockstep::run();
-  } catch (const std::exception& error) {
-    std::cerr << "bench_messages: " << error.what() << "\n";
-    return 1;
-  }
+int main(int argc, char** argv) {
+  return lockstep::bench::runRank("bench_messages", [&] {
+    if (argc != 2) {
+      throw std::runtime_error("usage: bench_messages BACKEND");
+    }
+    lockstep::bench::run(argv[1]);
+  });
 }

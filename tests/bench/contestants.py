@@ -1,16 +1,15 @@
-"""What benchmarks share: rank processes that take turns, and the statistics of paired times."""
+"""Rank processes that take turns."""
 
 import json
 import os
 import random
 import select
 import socket
-import statistics
 import subprocess
 import sys
 import time
 
-TURN_LIMIT_S = 120
+TURN_LIMIT_S = 300
 
 
 def free_port():
@@ -20,7 +19,8 @@ def free_port():
 
 
 class Contestant:
-    """Two rank processes that take turns with another contestant's."""
+    """Processes, one a rank, that take turns with other contestants'. They stay up, asleep, wait
+    for "go COUNT [WORD...]" on standard input, and answer with one JSON line each."""
 
     def __init__(self, name, command, ranks=2, environment=None):
         self.name = name
@@ -30,56 +30,86 @@ class Contestant:
             env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
                        MASTER_ADDR="127.0.0.1", MASTER_PORT=port, OMP_NUM_THREADS="1",
                        GLOO_SOCKET_IFNAME="lo", **(environment or {}))
-            self.ranks.append(subprocess.Popen(command, env=env, text=True, bufsize=1,
-                                               stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-        for rank in range(ranks):
-            self.answer(rank)
+            self.ranks.append(subprocess.Popen([str(word) for word in command], env=env, text=True,
+                                               bufsize=1, stdin=subprocess.PIPE,
+                                               stdout=subprocess.PIPE))
+        self.ready = self.answers()
 
-    def answer(self, rank):
-        process = self.ranks[rank]
-        if not select.select([process.stdout], [], [], TURN_LIMIT_S)[0]:
-            self.close()
-            sys.exit(f"bench: {self.name}: rank {rank} gave no answer within {TURN_LIMIT_S} s")
-        line = process.stdout.readline()
-        if not line:
-            self.close()
-            sys.exit(f"bench: {self.name}: rank {rank} ended with code {process.wait()}")
-        return json.loads(line)
+    def __enter__(self):
+        return self
 
-    def turn(self, steps, *words):
-        """Runs `steps` steps on all ranks; returns each rank's answer."""
+    def __exit__(self, *_):
+        self.close()
+
+    def answers(self):
+        """Each rank's answer; a rank that ends, or none that answers for too long, ends it all."""
+        waiting = {process.stdout: rank for rank, process in enumerate(self.ranks)}
+        answers = [None] * len(self.ranks)
+        while waiting:
+            ready = select.select(list(waiting), [], [], TURN_LIMIT_S)[0]
+            if not ready:
+                self.fail(f"rank {min(waiting.values())} gave no answer within {TURN_LIMIT_S} s")
+            for stream in ready:
+                rank = waiting.pop(stream)
+                line = stream.readline()
+                if not line:
+                    self.fail(f"rank {rank} ended with code {self.ranks[rank].wait()}")
+                answers[rank] = json.loads(line)
+        return answers
+
+    def fail(self, why):
         for process in self.ranks:
-            process.stdin.write(" ".join(("go", str(steps)) + words) + "\n")
-        return [self.answer(rank) for rank in range(len(self.ranks))]
+            process.terminate()
+        self.close()
+        sys.exit(f"bench: {self.name}: {why}")
+
+    def answered(self):
+        """Whether every rank has something to say."""
+        streams = [process.stdout for process in self.ranks]
+        return len(select.select(streams, [], [], 0)[0]) == len(streams)
+
+    def begin(self, count, *words):
+        """Starts a turn; answers() waits for its end."""
+        for process in self.ranks:
+            try:
+                process.stdin.write(" ".join(("go", str(count)) + words) + "\n")
+            except BrokenPipeError:
+                pass  # its answer says how it ended
+
+    def turn(self, count, *words):
+        """Runs a turn on all ranks; returns each rank's answer."""
+        self.begin(count, *words)
+        return self.answers()
 
     def close(self):
         for process in self.ranks:
-            process.stdin.close()
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass
         deadline = time.monotonic() + 10
         for process in self.ranks:
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            for stop in (process.terminate, process.kill):
+                try:
+                    process.wait(max(0.1, deadline - time.monotonic()))
+                    break
+                except subprocess.TimeoutExpired:
+                    stop()
+            process.wait()
+            process.stdout.close()
 
 
-def median_step(answers):
-    """The step time of a turn: the median over its steps of the slowest rank."""
-    return statistics.median(max(times) for times in zip(*(a["step_ms"] for a in answers)))
-
-
-def interval(values, resamples=2000):
-    """The 95 % bootstrap interval of the median."""
+def alternate(sides, rounds, measure):
+    """measure(side) of each side in every round, by side. The order is drawn for one round and
+    turned round for the next, so that what else the machine does falls on all sides alike."""
     source = random.Random(0)
-    medians = sorted(statistics.median(source.choices(values, k=len(values)))
-                     for _ in range(resamples))
-    return [medians[int(0.025 * resamples)], medians[int(0.975 * resamples)]]
-
-
-def paired(name, ours, peer, unit="ms", **extra):
-    """The result of two lists of paired measurements: ratio = peer / ours, above 1 is faster."""
-    ratios = [p / o for o, p in zip(ours, peer)]
-    return {"name": name, "unit": unit, "ours": statistics.median(ours),
-            "peer": statistics.median(peer), "ratio": statistics.median(ratios),
-            "interval": interval(ratios), "rounds": len(ratios), **extra}
+    order = list(sides)
+    values = {side: [] for side in order}
+    for number in range(rounds):
+        if number % 2 == 0:
+            source.shuffle(order)
+        else:
+            order.reverse()
+        for side in order:
+            values[side].append(measure(side))
+    return values

@@ -1,4 +1,5 @@
-"""PyTorch's side of the ddp_step benchmark: one rank, told by standard input when to run."""
+"""PyTorch's side of the benchmarks of a training step: one rank, told by standard input when to
+run. Usage: ddp_step_peer.py MODEL BATCH none|ddp [--view]"""
 
 import json
 import sys
@@ -7,34 +8,33 @@ import time
 import torch
 import torch.distributed as dist
 
-LAYERS = [1024, 2048, 2048, 2048, 10]
-BATCH = 64
+from models import loss_of, make
 
 
 def main():
+    kind, batch, strategy = sys.argv[1:4]
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method="env://")
-    torch.manual_seed(0)
-    modules = []
-    for index, (inputs, outputs) in enumerate(zip(LAYERS, LAYERS[1:])):
-        modules += [torch.nn.Linear(inputs, outputs)]
-        if index + 2 < len(LAYERS):
-            modules += [torch.nn.ReLU()]
-    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*modules))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
-    inputs = torch.randn(BATCH, LAYERS[0])
-    labels = torch.randint(0, LAYERS[-1], (BATCH,))
-    print(json.dumps({"ready": True}), flush=True)
+    model, inputs, targets = make(kind, int(batch))
+    with torch.no_grad():
+        loss = loss_of(model(inputs), targets).item()
+    parameters = list(model.parameters())
+    if strategy == "ddp":
+        dist.init_process_group("gloo", init_method="env://")
+        model = torch.nn.parallel.DistributedDataParallel(
+            model, gradient_as_bucket_view="--view" in sys.argv)
+    optimizer = torch.optim.SGD(parameters, lr=0.01, momentum=0.9)
+    print(json.dumps({"ready": True, "loss": loss}), flush=True)
     for line in sys.stdin:
         times = []
         for _ in range(int(line.split()[1])):
             start = time.perf_counter()
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(inputs), labels).backward()
+            optimizer.zero_grad(set_to_none=True)
+            loss_of(model(inputs), targets).backward()
             optimizer.step()
             times.append((time.perf_counter() - start) * 1e3)
         print(json.dumps({"step_ms": times}), flush=True)
-    dist.destroy_process_group()
+    if strategy == "ddp":
+        dist.destroy_process_group()
 
 
 if __name__ == "__main__":

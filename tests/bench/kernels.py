@@ -4,7 +4,9 @@ import json
 import statistics
 import subprocess
 
-from contestants import interval
+from figures import interval
+
+ROUNDS = 30
 
 # Part of a copy's speed that these must reach with the processor's best instructions.
 REQUIRED = 0.4
@@ -15,7 +17,7 @@ def kernels(options):
     """Compression kernels on 25 MiB of fp32 gradients, one core, beside a copy of the same buffer:
     GB of gradients a second of processor time, whatever a kernel reads and writes, and its part of
     the copy's; fp16, int8 and signs must reach 0.4 with the processor's best instructions."""
-    out = subprocess.run([options.bin / "bench_kernels", str(options.rounds)], check=True,
+    out = subprocess.run([options.bin / "bench_kernels", str(options.rounds or ROUNDS)], check=True,
                          capture_output=True, text=True).stdout
     rows = [json.loads(line) for line in out.splitlines()]
     best = rows[-1]["set"]  # the sets are listed from the plainest on

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from contestants import interval
+from figures import interval, judged
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -101,13 +101,6 @@ def wait_for(path, process, limit_s=20):
         if process.poll() is not None or time.monotonic() > deadline:
             sys.exit(f"bench: {path.name} did not come")
         time.sleep(0.02)
-
-
-def judged(name, value, unit, limit, least=False):
-    """A line for people, and a second that says so when the figure is missed."""
-    missed = value < limit if least else value > limit
-    line = f"{name:36} {value:10.2f} {unit}, {'at least' if least else 'at most'} {limit:g}"
-    return line + ("  MISSED" if missed else ""), [line] if missed else []
 
 
 def report(name, figures, rows):
@@ -229,7 +222,7 @@ def studio_step(options):
             recording = subprocess.Popen(
                 [options.bin / "lockstep", "run", experiment, "--out", run, "--quiet"], cwd=ROOT)
             wait_for(run, recording)
-            for number in range(max(4, options.rounds // 3)):
+            for number in range(max(4, (options.rounds or 30) // 3)):
                 for word in (("open", "closed") if number % 2 == 0 else ("closed", "open")):
                     if word == "open":
                         told.unlink(missing_ok=True)

@@ -1,0 +1,205 @@
+"""The arithmetic of the benchmarks, their table, and what tests/bench/run says to wrong words.
+
+Usage: bench.py SOURCE_FOLDER
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(ROOT / "tests/bench"))
+
+import figures  # noqa: E402  (its folder is known only now)
+import table  # noqa: E402
+from contestants import Contestant, alternate  # noqa: E402
+
+MACHINE = {"processor": "a processor", "cores": 2, "memory_gb": 8, "kernel": "6.1", "load": 0.1,
+           "build": "Release", "commit": "abc", "libtorch": "1.13", "gloo": "0.1",
+           "pytorch": "1.13", "openmpi": "4.1"}
+
+
+class Arithmetic(unittest.TestCase):
+    def test_an_interval_holds_the_median_and_leaves_the_outliers_out(self):
+        low, high = figures.interval([10.0] * 18 + [1.0, 1000.0])
+        self.assertEqual((low, high), (10.0, 10.0))
+
+    def test_an_interval_is_as_wide_as_the_values_differ(self):
+        low, high = figures.interval([float(n) for n in range(1, 42)])
+        self.assertLess(low, 21)
+        self.assertGreater(high, 21)
+        self.assertGreater(low, 10)  # the standard error of this median is about 2.3
+        self.assertLess(high, 32)
+
+    def test_a_ratio_is_taken_round_by_round(self):
+        # The machine was three times slower in the second round, for both.
+        result = figures.paired("x", [1.0, 3.0, 1.0], [2.0, 6.0, 2.0])
+        self.assertEqual((result["ratio"], result["interval"]), (2.0, [2.0, 2.0]))
+
+    def test_the_gap_closed_is_the_way_from_the_peer_to_the_bound(self):
+        self.assertEqual(figures.gap_closed([50.0], [80.0], [40.0]), 0.75)
+        self.assertEqual(figures.gap_closed([80.0], [80.0], [40.0]), 0)
+        self.assertEqual(figures.gap_closed([100.0], [80.0], [40.0]), -0.5)
+
+    def test_a_gap_that_is_not_there_is_unknown(self):
+        self.assertIsNone(figures.gap_closed([50.0], [40.0], [40.0]))
+        self.assertEqual(figures.gap([50.0] * 9, [40.0] * 9, [45.0] * 9), (None, None))
+
+    def test_a_gap_has_an_interval_over_the_rounds(self):
+        closed, spread = figures.gap([50.0, 52.0, 48.0] * 5, [80.0] * 15, [40.0] * 15)
+        self.assertEqual(closed, 0.75)
+        self.assertGreaterEqual(spread[0], 0.70)
+        self.assertLessEqual(spread[1], 0.80)
+
+    def test_bandwidths_are_those_of_nccl_tests(self):
+        # 100 MB in 10 ms are 10 GB/s; of four ranks' links each carries 2 * 3/4 of it.
+        self.assertAlmostEqual(figures.algbw(100e6, 10), 10)
+        self.assertAlmostEqual(figures.busbw(100e6, 10, 2), 10)
+        self.assertAlmostEqual(figures.busbw(100e6, 10, 4), 15)
+
+    def test_a_turn_is_as_long_as_its_slowest_rank(self):
+        answers = [{"step_ms": [10, 30, 20]}, {"step_ms": [20, 10, 25]}]
+        self.assertEqual(figures.median_step(answers), 25)  # of 20, 30, 25
+        self.assertEqual(figures.mean_step(answers), 20)  # of 20 and 18.3
+        self.assertEqual(figures.mean_call([{"calls": 4, "total_ms": 8},
+                                            {"calls": 4, "total_ms": 6}]), 2)
+
+    def test_what_is_asked_is_met_missed_or_unknown(self):
+        result = {}
+        figures.ask(result, "speed-up", 1.6, "", 1.5, least=True)
+        figures.ask(result, "memory", 1.1, "", 1.0)
+        figures.ask(result, "gap", None, "%", 60, least=True)
+        self.assertEqual([asked["met"] for asked in result["asked"]], [True, False, None])
+        self.assertEqual(len(result["missed"]), 1)
+        self.assertIn("MISSED", result["lines"][1])
+        self.assertIn("unknown", result["lines"][2])
+
+    def test_in_turns_every_side_has_its_share_of_every_place(self):
+        seen = []
+        values = alternate(["a", "b", "c"], 4, lambda side: seen.append(side) or len(seen))
+        rounds = [seen[at:at + 3] for at in range(0, 12, 3)]
+        self.assertTrue(all(sorted(one) == ["a", "b", "c"] for one in rounds))
+        self.assertEqual(rounds[1], rounds[0][::-1])
+        self.assertEqual({side: len(times) for side, times in values.items()},
+                         {"a": 4, "b": 4, "c": 4})
+
+
+class Ranks(unittest.TestCase):
+    ECHO = ("import json, os, sys\n"
+            "print(json.dumps({'ready': True}), flush=True)\n"
+            "for line in sys.stdin:\n"
+            "    print(json.dumps([os.environ['RANK'], *line.split()]), flush=True)\n")
+
+    def test_every_rank_takes_its_turn(self):
+        with Contestant("echo", [sys.executable, "-c", self.ECHO], ranks=3) as echo:
+            self.assertEqual(echo.turn(4, "view"),
+                             [[str(rank), "go", "4", "view"] for rank in range(3)])
+        self.assertEqual([process.returncode for process in echo.ranks], [0, 0, 0])
+
+    def test_a_rank_that_ends_is_named(self):
+        script = ("import os, sys, time\n"
+                  "print('{}', flush=True)\n"
+                  "sys.stdin.readline()\n"
+                  "sys.exit(7) if os.environ['RANK'] == '1' else time.sleep(60)\n")
+        broken = Contestant("broken", [sys.executable, "-c", script], ranks=3)
+        with self.assertRaises(SystemExit) as ended:
+            broken.turn(1)
+        self.assertEqual(str(ended.exception), "bench: broken: rank 1 ended with code 7")
+        self.assertEqual(broken.ranks[0].returncode, -signal.SIGTERM)
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = pathlib.Path(scratch.name)
+        times = {"ours": [50.0] * 5, "peer": [80.0] * 5, "alone": [40.0] * 5}
+        result = figures.compared("step", "a step", times, "ours", "peer", "alone")
+        result |= {"gap_closed": 0.75, "gap_interval": [0.7, 0.8]}
+        figures.ask(result, "times faster", result["ratio"], "", 1.5, least=True)
+        self.results = {"machine": MACHINE, "benchmarks": [
+            result, {"name": "lines only", "ours": None, "lines": ["one"]}]}
+
+    def test_a_row_has_the_figures_of_a_benchmark(self):
+        rows = [line for line in table.markdown(self.results).splitlines()
+                if line.startswith("| a step")]
+        self.assertEqual(rows, ["| a step | 50.00 ms (ours) | 80.00 ms (peer) | 40.00 ms | "
+                                "1.60 [1.60, 1.60] | 75 % of the gap closed [70, 80]; times faster "
+                                "≥ 1.5: 1.600, met |"])
+
+    def test_small_and_large_figures_are_readable(self):
+        self.assertEqual(table.amount(0.0075, "ms"), "7.50 µs")
+        self.assertEqual(table.amount(1234.5, "ms"), "1,234 ms")
+        self.assertEqual(table.amount(0, "MB"), "0 MB")
+        self.assertEqual(table.amount(None, "ms"), "–")
+
+    def test_a_readme_keeps_what_stands_around_its_figures(self):
+        readme = self.folder / "README.md"
+        readme.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+        for _ in range(2):
+            self.assertIsNone(table.write(self.results, readme))
+        text = readme.read_text()
+        self.assertTrue(text.startswith(f"before\n{table.BEGIN}\na processor"))
+        self.assertTrue(text.endswith(f"|\n{table.END}\nafter\n"))
+        self.assertNotIn("old", text)
+        self.assertEqual(text.count("| a step |"), 1)
+
+    def test_half_a_pair_of_marks_is_refused(self):
+        readme = self.folder / "README.md"
+        readme.write_text(f"before\n{table.BEGIN}\n")
+        self.assertIn("not both", table.write(self.results, readme))
+        self.assertEqual(readme.read_text(), f"before\n{table.BEGIN}\n")
+
+
+class Words(unittest.TestCase):
+    def bench(self, *words):
+        ended = subprocess.run([str(ROOT / "tests/bench/run"), *words], capture_output=True,
+                               text=True, timeout=60, check=False)
+        return ended.returncode, ended.stdout, ended.stderr.splitlines()
+
+    def refused(self, *words):
+        """The one line that is said before anything is built or run."""
+        code, out, lines = self.bench(*words)
+        self.assertEqual((code, out, len(lines)), (1, "", 1), lines)
+        self.assertTrue(lines[0].startswith("bench: "), lines)
+        return lines[0]
+
+    def test_an_unknown_benchmark_is_named_with_those_that_there_are(self):
+        line = self.refused("ddp_stop")
+        self.assertIn("no benchmark named ddp_stop; there are ddp_step.mlp.2, ", line)
+
+    def test_wrong_words_are_refused(self):
+        self.assertIn("--rounds", self.refused("recorder", "--rounds", "0"))
+        self.assertIn("--steps", self.refused("recorder", "--steps", "many"))
+        self.assertIn("--fast", self.refused("recorder", "--fast"))
+
+    def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(self):
+        self.assertIn("cannot be written", self.refused("recorder", "--json", "/nowhere/x.json"))
+        self.assertIn("cannot be written", self.refused("recorder", "--table", "/"))
+
+    def test_earlier_results_become_a_table_and_nothing_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            earlier, text = os.path.join(folder, "x.json"), os.path.join(folder, "x.md")
+            result = figures.compared("step", "a step", {"a": [1.0] * 3, "b": [2.0] * 3}, "a", "b")
+            with open(earlier, "w", encoding="utf-8") as file:
+                json.dump({"machine": MACHINE, "benchmarks": [result]}, file)
+            program = [sys.executable, "-B", str(ROOT / "tests/bench/bench.py")]
+            ended = subprocess.run([*program, "--from", earlier, "--table", text],
+                                   capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertIn("| a step |", pathlib.Path(text).read_text())
+            with open(earlier, "w", encoding="utf-8") as file:
+                file.write("[]")
+            ended = subprocess.run([*program, "--from", earlier], capture_output=True, text=True,
+                                   timeout=60, check=False)
+            self.assertEqual((ended.returncode, ended.stderr.count("\n")), (1, 1), ended.stderr)
+            self.assertIn("has no results", ended.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

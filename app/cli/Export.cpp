@@ -227,8 +227,8 @@ void addExport(CLI::App& app, Command& chosen) {
       ->type_name("STEPS");
   command->footer(tableList() +
                   "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
-                  "whole or not at\nall. Units stand at the end of a column's title; times are "
-                  "since the begin of what is exported.");
+                  "whole or not at\nall. Units stand at the end of a column's title. Times of tables "
+                  "are those that the studio\nshows; those of traces begin with what is exported.");
   command->callback([&chosen, asked] { chosen = [asked] { return exportRun(*asked); }; });
 }
 

@@ -2,14 +2,10 @@
 
 #include <QCoreApplication>
 #include <QEvent>
-#include <QFile>
-#include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 
 #include "engine/base/Thread.h"
 #include "ui/model/RunModel.h"
@@ -37,13 +33,16 @@ double inMs(Clock::duration duration) {
 
 }  // namespace
 
-Figures::Figures(const ui::TimelineView& timeline, QString path)
-    : timeline_(timeline), path_(std::move(path)) {
+Figures::Figures(const ui::TimelineView& timeline, const QString& path)
+    : timeline_(timeline), file_(path) {
   connect(&timer_, &QTimer::timeout, this, &Figures::look);
   timer_.start(kWriteEveryMs);
 }
 
 Figures::~Figures() {
+  if (timer_.isActive()) {
+    look();  // since the last second
+  }
   stopBeating();
 }
 
@@ -55,11 +54,13 @@ void Figures::look() {
   if (model->isLive() && !beating_) {
     startBeating();
   }
-  if (!write(*model)) {
+  if (const QString mistake = file_.mistake(); !mistake.isEmpty()) {
+    std::fprintf(stderr, "lockstep-studio: %s\n", qPrintable(mistake));
     stopBeating();
     timer_.stop();
     return;
   }
+  write(*model);
   // The end is known before the last spans are in the model.
   if (!model->isLive() && model->spanCount() == writtenSpans_) {
     stopBeating();
@@ -109,7 +110,7 @@ void Figures::addWait(double ms) {
   longWaits_ += ms > kLongWaitMs ? 1 : 0;
 }
 
-bool Figures::write(const ui::RunModel& model) {
+void Figures::write(const ui::RunModel& model) {
   const ui::LatencyHistogram& latency = timeline_.eventToPixel();
   const auto count = static_cast<double>(waits_.count());
   const QJsonObject figures{
@@ -129,27 +130,7 @@ bool Figures::write(const ui::RunModel& model) {
            {"p99", waits_.percentileMs(0.99)},
            {"max", waits_.maximumMs()},
            {"over_16_percent", count > 0 ? 100 * static_cast<double>(longWaits_) / count : 0.0}}}};
-  // A reader sees the file as it was or whole. It is not waited for on its way to the disk, as
-  // QSaveFile does: that would hold up the thread that is measured.
-  if (const QFileInfo there(path_); there.exists() && !there.isFile()) {
-    std::fprintf(stderr, "lockstep-studio: %s is not a file\n", qPrintable(path_));
-    return false;
-  }
-  QFile part(path_ + QStringLiteral(".part"));
-  const QByteArray text = QJsonDocument(figures).toJson();
-  if (!part.open(QIODevice::WriteOnly) || part.write(text) != text.size() || !part.flush()) {
-    std::fprintf(stderr, "lockstep-studio: %s: %s\n", qPrintable(part.fileName()),
-                 qPrintable(part.errorString()));
-    part.remove();
-    return false;
-  }
-  part.close();
-  if (std::rename(QFile::encodeName(part.fileName()), QFile::encodeName(path_)) != 0) {
-    std::fprintf(stderr, "lockstep-studio: %s: %s\n", qPrintable(path_), std::strerror(errno));
-    part.remove();
-    return false;
-  }
-  return true;
+  file_.write(QJsonDocument(figures).toJson());
 }
 
 }  // namespace lockstep::studio

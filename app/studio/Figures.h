@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "ui/model/FileOfLatest.h"
 #include "ui/views/timeline/LatencyHistogram.h"
 #include "ui/views/timeline/TimelineView.h"
 
@@ -15,8 +16,8 @@ namespace lockstep::studio {
 
 /// What the studio measures of itself while it follows a live run on its timeline (`--figures`):
 /// how long after an event the frame that shows it was painted, and how long input would have
-/// waited for the GUI thread. Written as JSON each second while the run is live and once after its
-/// end; then all measuring stops, so that an idle studio is as idle as without it.
+/// waited for the GUI thread. Written as JSON each second while the run is live, by a thread of the pool,
+/// and once after its end or that of the studio; then all measuring stops, so that an idle studio is as idle as without it.
 ///
 ///   {"run": FILE, "state": "running", "spans": N, "renderer": TEXT, "measured_s": S,
 ///    "event_to_pixel_ms": {"count": N, "p50": X, "p95": X, "max": X},
@@ -29,7 +30,7 @@ namespace lockstep::studio {
 class Figures : public QObject {
  public:
   /// `timeline` outlives this.
-  Figures(const ui::TimelineView& timeline, QString path);
+  Figures(const ui::TimelineView& timeline, const QString& path);
   ~Figures() override;
 
  protected:
@@ -40,11 +41,10 @@ class Figures : public QObject {
   void startBeating();
   void stopBeating();
   void addWait(double ms);
-  /// Returns false when the file cannot be written, which is said.
-  bool write(const ui::RunModel& model);
+  void write(const ui::RunModel& model);
 
   const ui::TimelineView& timeline_;
-  const QString path_;
+  ui::FileOfLatest file_;
   QTimer timer_;
   QElapsedTimer measured_;
   ui::LatencyHistogram waits_;

@@ -14,8 +14,8 @@ namespace {
 struct Open {
   double end = 0;
   std::uint32_t group = 0;
-  int within = -1;     // the span that covers it, as a place on the stack; -1: none
-  double taken = 0;    // up to here the spans within it have been subtracted from its self time
+  int within = -1;   // the span that covers it, as a place on the stack; -1: none
+  double taken = 0;  // up to here the spans within it have been subtracted from its self time
 };
 
 // Sums up one thread's spans, sorted so that what covers others comes before them.
@@ -46,7 +46,8 @@ class Nesting {
       // Where spans within it overlap, they take the time once.
       Open& around = open_[static_cast<std::size_t>(within)];
       if (around.group < groups_.size()) {
-        groups_[around.group].self -= std::max(0.0, span.end() - std::max(span.start, around.taken));
+        groups_[around.group].self -=
+            std::max(0.0, span.end() - std::max(span.start, around.taken));
       }
       around.taken = std::max(around.taken, span.end());
     }
@@ -96,6 +97,11 @@ void measure(SpanStatistics& group, std::vector<double> values) {
 }
 
 }  // namespace
+
+double shareOf(const SpanStatistics& group, const TimeWindow& window, int ranks) {
+  const double whole = (window.end - window.start) * ranks;
+  return whole > 0 ? group.inWindow / whole : 0;
+}
 
 std::vector<SpanStatistics> spanStatistics(std::vector<TimedSpan> spans, std::size_t groups,
                                            const std::optional<TimeWindow>& window) {

@@ -45,6 +45,11 @@ struct SpanStatistics {
   double deviation = 0;  ///< standard deviation of these very spans (divisor: `measured`)
 };
 
+/// Returns the part of the time of all ranks that a group took: what lies in the window over the
+/// window of each rank. 0 to 1, and more where threads of a rank work at the same time; 0 of an
+/// empty window.
+double shareOf(const SpanStatistics& group, const TimeWindow& window, int ranks);
+
 /// Returns the statistics of groups 0 .. groups - 1. What belongs to none of them is not counted,
 /// but what it takes of the span that it lies within is that one's self time no more. Takes the
 /// time of sorting the spans. [any-thread]

@@ -70,17 +70,12 @@ class Gathering {
       return;
     }
     const Interval time{span.startTicks, span.startTicks + span.durationTicks};
+    if (countedAs(span).inFlight) {
+      give(windows->second, {kUnknownFlight, time, {Cause::kCommunicating, span.bucket, -1}});
+    }
     switch (span.kind) {
       case EventKind::kCollective:
         noteBegin(rank, span);
-        [[fallthrough]];
-      case EventKind::kChecked:
-      case EventKind::kShaped:
-      case EventKind::kScatter:
-      case EventKind::kReplicate:
-      case EventKind::kGather:
-      case EventKind::kReduceGradients:
-        give(windows->second, {kUnknownFlight, time, {Cause::kCommunicating, span.bucket, -1}});
         break;
       case EventKind::kHookEncode:
         give(windows->second, {kHookWork, time, {Cause::kEncode, span.bucket, -1}});

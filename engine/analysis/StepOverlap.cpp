@@ -93,6 +93,9 @@ void gatherSpans(const RunData& data, Ranks& ranks) {
     }
     Rank& rank = ranks[at->second];
     const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+    if (countedAs(span).copies()) {
+      rank.copies.push_back(interval);
+    }
     switch (span.kind) {
       case EventKind::kForward:
         rank.forward.push_back(interval);
@@ -102,12 +105,6 @@ void gatherSpans(const RunData& data, Ranks& ranks) {
         break;
       case EventKind::kWait:
         rank.waits.push_back(interval);
-        break;
-      case EventKind::kScatter:
-      case EventKind::kReplicate:
-      case EventKind::kGather:
-      case EventKind::kReduceGradients:
-        rank.copies.push_back(interval);
         break;
       case EventKind::kBucketReady:
         rank.buckets[{span.step, span.bucket}].readyTicks = span.startTicks;

@@ -32,56 +32,31 @@ struct RankSpans {
 
 void sortIn(RankSpans& rank, const SpanRow& span) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
+  const Counted counted = countedAs(span);
+  if (counted.inFlight) {
+    rank.inFlight.push_back(interval);
+  }
+  if (counted.work) {
+    rank.work.push_back(interval);
+  }
+  if (counted.service) {
+    rank.service.push_back(interval);
+  }
+  if (counted.aside) {
+    rank.aside.push_back(interval);
+  }
   switch (span.kind) {
     case EventKind::kStep:
       rank.steps.push_back(span);
       break;
-    case EventKind::kCollective:
-    case EventKind::kChecked:  // its ranks are compared before its data moves
-    case EventKind::kShaped:   // the rest of a collective, on the modelled link
-      rank.inFlight.push_back(interval);
-      break;
-    case EventKind::kScatter:  // nothing goes on while DataParallel copies
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-      rank.inFlight.push_back(interval);
-      rank.service.push_back(interval);
-      break;
-    case EventKind::kBucketOptimizer:
-      rank.aside.push_back(interval);
-      break;
     case EventKind::kForward:
-      rank.work.push_back(interval);
       rank.phases[span.step].forward += span.durationTicks;
       break;
     case EventKind::kBackward:
-      rank.work.push_back(interval);
       rank.phases[span.step].backward += span.durationTicks;
       break;
     case EventKind::kOptimizer:
-      rank.work.push_back(interval);
       rank.phases[span.step].optimizer += span.durationTicks;
-      break;
-    case EventKind::kHookCommunicate:
-      if (span.bucket == trace::kNoBucket) {  // around the step, which waits for it
-        rank.service.push_back(interval);
-      }
-      break;
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyOut:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode:
-    case EventKind::kWait:
-    case EventKind::kFinalize:
-    case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets:
-    case EventKind::kSearchUnused:
-    case EventKind::kUsedMap:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-      rank.service.push_back(interval);
       break;
     case EventKind::kGap:
       rank.gaps.push_back(interval);
@@ -113,6 +88,44 @@ RankActivity activityOf(int number, RankSpans& rank) {
 }
 
 }  // namespace
+
+Counted countedAs(const SpanRow& span) {
+  switch (span.kind) {
+    case EventKind::kCollective:
+    case EventKind::kChecked:  // its ranks are compared before its data moves
+    case EventKind::kShaped:   // the rest of a collective, on the modelled link
+      return {.inFlight = true};
+    case EventKind::kScatter:
+    case EventKind::kReplicate:
+    case EventKind::kGather:
+    case EventKind::kReduceGradients:
+      return {.inFlight = true, .service = true};
+    case EventKind::kBucketOptimizer:
+      return {.aside = true};
+    case EventKind::kForward:
+    case EventKind::kBackward:
+    case EventKind::kOptimizer:
+      return {.work = true};
+    case EventKind::kHookCommunicate:  // without a bucket it is around the step, which waits for it
+      return {.service = span.bucket == trace::kNoBucket};
+    case EventKind::kCopyIn:
+    case EventKind::kGradientCheck:
+    case EventKind::kCopyOut:
+    case EventKind::kHookEncode:
+    case EventKind::kHookDecode:
+    case EventKind::kWait:
+    case EventKind::kFinalize:
+    case EventKind::kBroadcastBuffers:
+    case EventKind::kRebuildBuckets:
+    case EventKind::kSearchUnused:
+    case EventKind::kUsedMap:
+    case EventKind::kSyncBatchNorm:
+    case EventKind::kZeroBroadcast:
+      return {.service = true};
+    default:
+      return {};
+  }
+}
 
 std::vector<RankActivity> rankActivity(const RunData& data) {
   std::vector<RankActivity> all;

@@ -24,6 +24,18 @@ namespace lockstep::analysis {
 // each with its part. The quotient is that of Holistic Trace Analysis; c10d's "overlap time" is
 // the window from the first launch to the end of the backward, and not this.
 
+/// What a span counts as, by Note [Overlap].
+struct Counted {
+  bool inFlight = false;  ///< communication, as this rank takes part in it
+  bool work = false;      ///< a phase in which this rank computes
+  bool service = false;   ///< for the communication's sake: taken from the work around it
+  bool aside = false;     ///< computing, whatever the step thread does
+
+  /// Nothing goes on meanwhile: DataParallel copies between its devices.
+  [[nodiscard]] bool copies() const { return inFlight && service; }
+};
+Counted countedAs(const trace::SpanRow& span);
+
 /// One training step of one rank.
 struct StepTimes {
   int rank = 0;

@@ -14,6 +14,7 @@
 #include "engine/export/HtaKernels.h"
 #include "engine/export/JsonText.h"
 #include "engine/export/Nesting.h"
+#include "engine/export/SelectedRows.h"
 #include "engine/export/SpanArguments.h"
 #include "engine/export/TraceFile.h"
 
@@ -142,7 +143,8 @@ class TraceWriter {
     std::string& text = row.file->begin();
     const bool slice = line.end > line.begin;
     text += slice ? "{\"ph\":\"X\",\"cat\":" : "{\"ph\":\"i\",\"s\":\"t\",\"cat\":";
-    text += isAnnotation(span.kind) ? "\"user_annotation\",\"name\":" : "\"cpu_op\",\"name\":";
+    text += SpanArguments::isAnnotation(span.kind) ? "\"user_annotation\",\"name\":"
+                                                   : "\"cpu_op\",\"name\":";
     if (span.kind == EventKind::kStep && options_.reader == TraceReader::kHta) {
       text += "\"step\"";
     } else {
@@ -161,25 +163,6 @@ class TraceWriter {
     row.file->end();
     if (files_.joined() && slice && span.kind == EventKind::kCollective) {
       flows_.add(span, {lanes_.find(span.track)->second.track.rank, line.begin, line.row});
-    }
-  }
-
-  /// What Kineto calls so: the marks that a training loop sets, around what it runs.
-  static bool isAnnotation(EventKind kind) {
-    switch (kind) {
-      case EventKind::kStep:
-      case EventKind::kStartup:
-      case EventKind::kData:
-      case EventKind::kForward:
-      case EventKind::kBackward:
-      case EventKind::kOptimizer:
-      case EventKind::kEvaluate:
-      case EventKind::kCheckpoint:
-      case EventKind::kFault:
-      case EventKind::kGap:
-        return true;
-      default:
-        return false;
     }
   }
 
@@ -291,25 +274,6 @@ class TraceWriter {
   TraceReport report_;
 };
 
-/// Traces a rank in a folder that are none of `written`: a reader of the folder takes them for
-/// ranks of one run.
-std::vector<std::filesystem::path> othersIn(const std::filesystem::path& folder,
-                                            const std::vector<std::filesystem::path>& written) {
-  std::vector<std::filesystem::path> found;
-  std::error_code code;
-  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
-       entry.increment(code)) {
-    const std::string name = entry->path().filename().string();
-    const bool trace = name.find(".rank") != std::string::npos &&
-                       (name.ends_with(".json") || name.ends_with(".json.gz"));
-    if (trace && std::find(written.begin(), written.end(), entry->path()) == written.end()) {
-      found.push_back(entry->path());
-    }
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 base::Result<Survey> surveyFor(const std::filesystem::path& run, const TraceOptions& options,
                                const Progress& progress) {
   const Depth depth = options.reader == TraceReader::kHta ? Depth::kAnalysis : Depth::kNames;
@@ -351,7 +315,7 @@ base::Result<TraceReport> writeTracePerRank(const std::filesystem::path& run,
   }
   auto report = TraceWriter(surveyed.value(), options).write(files, progress);
   if (report.ok()) {
-    report.value().others = othersIn(folder, report.value().files);
+    report.value().others = tracesBeside(report.value().files, folder);
   }
   return report;
 }

@@ -36,7 +36,7 @@ struct TraceOptions {
   std::size_t blockSpans = kBlockSpans;  ///< lines are in the order of time within such blocks
 };
 
-/// The overlap that HTA finds in a rank's file.
+/// The overlap that HTA finds in a rank's file, from the rows as they are written.
 struct RankOverlap {
   int rank = 0;
   std::uint32_t steps = 0;

@@ -49,26 +49,6 @@ const char* titleOf(Operation operation) {
   return "Unknown";
 }
 
-bool isPhase(EventKind kind) {
-  return kind == EventKind::kForward || kind == EventKind::kBackward ||
-         kind == EventKind::kOptimizer;
-}
-
-bool isCommunication(EventKind kind) {
-  switch (kind) {
-    case EventKind::kCollective:
-    case EventKind::kChecked:
-    case EventKind::kShaped:
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-      return true;
-    default:
-      return false;
-  }
-}
-
 struct RankSpans {
   Intervals windows;  // of the selected iterations
   std::vector<const SpanRow*> communication;
@@ -91,6 +71,7 @@ std::map<int, RankSpans> gather(const Survey& survey) {
       continue;
     }
     RankSpans& rank = ranks[at->second];
+    const analysis::Counted counted = analysis::countedAs(span);
     if (span.kind == EventKind::kStep && survey.selection.holds(span)) {
       Interval window = intervalOf(span);
       if (survey.selection.ticks) {
@@ -98,9 +79,9 @@ std::map<int, RankSpans> gather(const Survey& survey) {
         window.end = std::min(window.end, survey.selection.ticks->end);
       }
       rank.windows.push_back(window);
-    } else if (isPhase(span.kind)) {
+    } else if (counted.work) {
       rank.phases[span.kind].push_back(intervalOf(span));
-    } else if (isCommunication(span.kind)) {
+    } else if (counted.inFlight) {
       rank.communication.push_back(&span);
     }
   }
@@ -136,16 +117,23 @@ void layOut(std::vector<HtaKernel>& kernels) {
   std::stable_sort(kernels.begin(), kernels.end(), holderFirst);
 }
 
+Intervals timeOf(const std::vector<HtaKernel>& kernels) {
+  std::vector<Interval> pieces;
+  pieces.reserve(kernels.size());
+  for (const HtaKernel& kernel : kernels) {
+    pieces.push_back(
+        {static_cast<std::uint64_t>(kernel.beginUs), static_cast<std::uint64_t>(kernel.endUs)});
+  }
+  return analysis::unite(std::move(pieces));
+}
+
 HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity,
-                  const base::ClockCalibration& clock, const WholeMicroseconds& toUs) {
+                  const WholeMicroseconds& toUs) {
   HtaRank rank;
   rank.rank = activity.rank;
   rank.steps = static_cast<std::uint32_t>(spans.windows.size());
   const Intervals windows = analysis::unite(spans.windows);
-  const Intervals flying = analysis::intersect(activity.inFlight, windows);
   const Intervals busy = analysis::intersect(activity.computing, windows);
-  rank.inFlightMs = clock.durationNs(analysis::length(flying)) / 1e6;
-  rank.overlapMs = clock.durationNs(analysis::length(analysis::intersect(flying, busy))) / 1e6;
 
   const auto add = [&](std::vector<HtaKernel>& kernels, const Interval& piece, const SpanRow* span,
                        EventKind phase) {
@@ -179,6 +167,9 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
   }
   layOut(rank.communication);
   std::stable_sort(rank.computing.begin(), rank.computing.end(), holderFirst);
+  const Intervals flying = timeOf(rank.communication);
+  rank.inFlightUs = analysis::length(flying);
+  rank.overlapUs = analysis::length(analysis::intersect(flying, timeOf(rank.computing)));
   return rank;
 }
 
@@ -211,7 +202,9 @@ std::string HtaKernel::name() const {
 }
 
 std::optional<double> HtaRank::overlapPercent() const {
-  return inFlightMs > 0 ? std::optional(100 * overlapMs / inFlightMs) : std::nullopt;
+  return inFlightUs > 0
+             ? std::optional(100 * static_cast<double>(overlapUs) / static_cast<double>(inFlightUs))
+             : std::nullopt;
 }
 
 std::vector<HtaRank> htaRanks(const Survey& survey, std::int64_t beginNs) {
@@ -221,7 +214,7 @@ std::vector<HtaRank> htaRanks(const Survey& survey, std::int64_t beginNs) {
   std::vector<HtaRank> ranks;
   for (const analysis::RankActivity& activity : analysis::rankActivity(*survey.data)) {
     if (const auto at = spans.find(activity.rank); at != spans.end()) {
-      ranks.push_back(kernelsOf(at->second, activity, survey.clock, toUs));
+      ranks.push_back(kernelsOf(at->second, activity, toUs));
     }
   }
   return ranks;

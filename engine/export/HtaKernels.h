@@ -16,13 +16,15 @@ namespace lockstep::exports {
 // were there by that of communication. A run on CPUs has no streams. So each rank is given rows
 // that have one, and that say in a field that they are no CUDA streams: one with the stretches in
 // which it computed, and as many as it takes with what was in flight; both as Note [Overlap] has
-// them, within the iterations, so that HTA's figure is ours over the exported iterations.
+// them, within the iterations, so that HTA's figure is ours over the exported iterations, but for
+// the rounding that follows.
 // Events that HTA must not count have no stream.
 //
 // HTA rounds begins up and ends down to whole µs where a file has decimals. That would take a µs
 // of every slice, so these begin and end on whole µs already, the nearest ones; slices that are
-// shorter than that are gone. No event is called ProfilerStep: with two or more of that name HTA
-// drops what no CUDA launch belongs to, and the last iteration.
+// shorter than that are gone, and the overlap of an HtaRank is that of these rows: HTA's own to
+// the last digit, however short the run. No event is called ProfilerStep: with two or more of that
+// name HTA drops what no CUDA launch belongs to, and the last iteration.
 
 struct HtaKernel {
   std::int64_t beginUs = 0;  ///< since the begin of the export
@@ -39,11 +41,11 @@ struct HtaRank {
   int rank = 0;
   std::vector<HtaKernel> communication;  ///< by time, what holds another before it
   std::vector<HtaKernel> computing;      ///< by time, row 0
-  double inFlightMs = 0;                 ///< exactly, not from whole µs
-  double overlapMs = 0;
+  std::uint64_t inFlightUs = 0;          ///< that any of `communication` covers
+  std::uint64_t overlapUs = 0;           ///< of that, what any of `computing` covers too
   std::uint32_t steps = 0;
 
-  /// None: nothing was in flight.
+  /// None: nothing was in flight, or none of it for a µs.
   [[nodiscard]] std::optional<double> overlapPercent() const;
 };
 

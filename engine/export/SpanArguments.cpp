@@ -88,6 +88,24 @@ std::string_view faultText(const SpanRow& span) {
 
 }  // namespace
 
+bool SpanArguments::isAnnotation(EventKind kind) {
+  switch (kind) {
+    case EventKind::kStep:
+    case EventKind::kStartup:
+    case EventKind::kData:
+    case EventKind::kForward:
+    case EventKind::kBackward:
+    case EventKind::kOptimizer:
+    case EventKind::kEvaluate:
+    case EventKind::kCheckpoint:
+    case EventKind::kFault:
+    case EventKind::kGap:
+      return true;
+    default:
+      return false;
+  }
+}
+
 SpanArguments::SpanArguments(const Survey& survey) : survey_(survey), backend_(survey.backend()) {
   for (const auto& parameter : survey.parameters) {
     appendQuoted(parameters_.emplace_back(), parameter.name);

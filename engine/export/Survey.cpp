@@ -61,6 +61,11 @@ class Surveying {
     for (const trace::TrackInfo& track : result_.tracks) {
       result_.rankOf[track.id] = track.rank;
     }
+    for (const auto& [of, ticks] : beginOf_) {
+      if (const auto rank = result_.rankOf.find(of.first); rank != result_.rankOf.end()) {
+        result_.stepBegins.try_emplace({rank->second, of.second}, ticks);
+      }
+    }
     if (result_.selection.steps) {
       leaveOutStartup();
     }
@@ -91,6 +96,8 @@ class Surveying {
       seenIn_[trace::groupOf(span.detail)].insert(span.track);
     }
     if (span.kind == EventKind::kStep) {
+      const auto [begin, first] = beginOf_.try_emplace({span.track, span.step}, span.startTicks);
+      begin->second = std::min(begin->second, span.startTicks);
       firstStep_ = std::min(firstStep_, span.step);
       lastStep_ = std::max(lastStep_, span.step);
     }
@@ -202,6 +209,8 @@ class Surveying {
   }
 
   Survey result_;
+  std::map<std::pair<std::int32_t, std::uint32_t>, std::uint64_t>
+      beginOf_;  // an iteration, by track
   std::map<std::uint8_t, std::set<std::int32_t>> seenIn_;
   // Of selected iterations, by track where nothing else is said.
   struct OfStep0 {
@@ -219,17 +228,6 @@ class Surveying {
   std::uint32_t lastStep_ = 0;
   bool any_ = false;
 };
-
-/// Drops what a live run has recorded since the survey.
-template <typename Row>
-void dropAfter(std::int64_t last, std::vector<Row>& rows) {
-  std::erase_if(rows, [last](const Row& row) { return row.id > last; });
-}
-
-/// Rows are drained in about the order of time, so that ids tell how far a pass has come.
-double share(std::int64_t done, std::int64_t all) {
-  return all <= 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
-}
 
 }  // namespace
 
@@ -258,6 +256,14 @@ const trace::BucketsMessage* Survey::layoutAt(std::uint32_t step) const {
     }
   }
   return found;
+}
+
+int Survey::rankCount() const {
+  int highest = -1;
+  for (const trace::TrackInfo& track : tracks) {
+    highest = std::max(highest, track.rank);
+  }
+  return std::max({info.worldSize, static_cast<int>(ranks.size()), highest + 1});
 }
 
 std::string Survey::backend() const {
@@ -291,44 +297,6 @@ base::Result<Survey> survey(const std::filesystem::path& run, const Selection& s
     }
   }
   return surveying.finish(run);
-}
-
-base::Status eachBlock(const Survey& survey, const Progress& progress,
-                       const std::function<base::Status(trace::RunUpdate&)>& take,
-                       std::size_t blockSpans) {
-  auto reader = trace::RunFileReader::open(survey.path);
-  if (!reader.ok()) {
-    return reader.error();
-  }
-  for (bool more = true; more;) {
-    auto polled = reader.value()->poll(blockSpans);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    trace::RunUpdate& update = polled.value();
-    const Survey::Last& last = survey.last;
-    const std::int64_t reached = update.spans.empty() ? last.span : update.spans.back().id;
-    more = update.spans.size() == blockSpans && reached < last.span;
-    std::erase_if(update.spans, [&](const trace::SpanRow& span) {
-      return span.id > last.span || !survey.holds(span);
-    });
-    std::erase_if(update.metrics, [&](const trace::MetricRow& metric) {
-      return metric.id > last.metric || !survey.holds(metric);
-    });
-    std::erase_if(update.log, [&](const trace::LogRow& row) {
-      return row.id > last.log || !survey.holdsMoment(row.ticks);
-    });
-    dropAfter(last.problem, update.problems);
-    dropAfter(last.fingerprint, update.fingerprints);
-    dropAfter(last.gradient, update.gradients);
-    if (base::Status taken = take(update); !taken.ok()) {
-      return taken;
-    }
-    if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, last.span))) {
-      return interrupted();
-    }
-  }
-  return {};
 }
 
 }  // namespace lockstep::exports

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "engine/analysis/RunData.h"
@@ -46,9 +47,10 @@ struct Survey {
   std::uint64_t spans = 0;       ///< of those, how many are selected
   std::uint64_t beginTicks = 0;  ///< the first moment of what is selected
   std::uint64_t endTicks = 0;
-  std::optional<StepRange> steps;                ///< of a stretch of time: those that reach into it
-  std::map<int, std::uint64_t> startupEnd;       ///< of each rank, where iteration 0 is selected
-  std::map<std::int32_t, int> rankOf;            ///< by track
+  std::optional<StepRange> steps;           ///< of a stretch of time: those that reach into it
+  std::map<int, std::uint64_t> startupEnd;  ///< of each rank, where iteration 0 is selected
+  std::map<std::int32_t, int> rankOf;       ///< by track
+  std::map<std::pair<int, std::uint32_t>, std::uint64_t> stepBegins;  ///< by rank and iteration
   std::map<std::uint8_t, std::set<int>> groups;  ///< ranks that took part in each group's calls
   std::set<int> selectedRanks;                   ///< with a lane
 
@@ -56,6 +58,8 @@ struct Survey {
 
   /// The layout that a step used; null: none is known.
   [[nodiscard]] const trace::BucketsMessage* layoutAt(std::uint32_t step) const;
+  /// As many as the run has, or as anything of it names.
+  [[nodiscard]] int rankCount() const;
   /// Whether a row of this iteration is selected.
   [[nodiscard]] bool holds(std::uint32_t step) const {
     return selection.steps ? selection.steps->holds(step)
@@ -92,13 +96,5 @@ enum class Depth { kNames, kAnalysis };
 /// Errors: a file that cannot be read, a selection that holds nothing.
 base::Result<Survey> survey(const std::filesystem::path& run, const Selection& selection,
                             Depth depth, const Progress& progress);
-
-/// Calls `take` with the selected rows of a surveyed run, block by block, in the order of the file.
-/// `take` may change what it gets; of a live run it gets what the survey has seen. `progress` goes
-/// from kSurveyPart to 1. `blockSpans` limits spans alone: the first block holds every number, line
-/// of output, fingerprint and gradient of the run, which are few beside its spans.
-base::Status eachBlock(const Survey& survey, const Progress& progress,
-                       const std::function<base::Status(trace::RunUpdate&)>& take,
-                       std::size_t blockSpans = kBlockSpans);
 
 }  // namespace lockstep::exports

@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 
-#include "engine/analysis/Durations.h"
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/analysis/SpanStatistics.h"
+#include "engine/export/EventTable.h"
+#include "engine/export/SelectedRows.h"
+#include "engine/export/StatisticsTable.h"
 #include "engine/export/TableWriters.h"
 
 // The tables that are made of spans, row by row.
@@ -14,71 +18,113 @@ namespace {
 using trace::EventKind;
 using trace::SpanRow;
 
-std::unordered_map<std::int32_t, const trace::TrackInfo*> tracksById(const Survey& survey) {
-  std::unordered_map<std::int32_t, const trace::TrackInfo*> found;
+using TracksById = std::unordered_map<std::int32_t, const trace::TrackInfo*>;
+
+TracksById tracksById(const Survey& survey) {
+  TracksById found;
   for (const trace::TrackInfo& track : survey.tracks) {
     found[track.id] = &track;
   }
   return found;
 }
 
-/// What a span is beside its kind: an operation, a stage of the start-up, a fault.
-std::string_view whatOf(const SpanRow& span) {
-  if (analysis::namesCollective(span.kind)) {
-    return trace::name(trace::operationOf(span.detail));
+EventRow rowOf(const TableSource& source, const SpanRow& span, const trace::TrackInfo& track) {
+  EventRow row;
+  row.id = span.id;
+  row.rank = track.rank;
+  row.thread = track.name;
+  row.kind = span.kind;
+  row.startNs = source.ns(span.startTicks);
+  row.durationNs = source.survey.clock.durationNs(span.durationTicks);
+  const auto step = source.survey.stepBegins.find({track.rank, span.step});
+  if (step != source.survey.stepBegins.end()) {
+    row.stepStartNs = source.ns(step->second);
   }
-  switch (span.kind) {
-    case EventKind::kStartup:
-      return trace::name(static_cast<trace::StartupStage>(span.detail));
-    case EventKind::kFault:
-      return trace::name(static_cast<trace::FaultKind>(span.detail));
-    default:
-      return {};
-  }
+  row.step = span.step;
+  row.bucket = span.bucket;
+  row.detail = span.detail;
+  row.value = span.value;
+  return row;
 }
 
-void writeEvent(const TableSource& source, const SpanRow& span, const trace::TrackInfo& track,
-                Csv& csv) {
-  const Survey& survey = source.survey;
-  csv.number(span.id).number(track.rank).text(track.name).text(trace::name(span.kind));
-  csv.text(whatOf(span)).ms(source.ms(span.startTicks)).ms(source.durationMs(span.durationTicks));
-  if (span.kind == EventKind::kStartup) {
-    csv.nothing();
-  } else {
-    csv.number(span.step);
+/// The spans of a run in groups of one rank, kind and bucket.
+class Grouping {
+ public:
+  explicit Grouping(const TableSource& source)
+      : source_(source), tracks_(tracksById(source.survey)) {}
+
+  void take(const SpanRow& span) {
+    const auto track = tracks_.find(span.track);
+    if (track == tracks_.end()) {
+      return;
+    }
+    const double start = source_.ns(span.startTicks);
+    const double duration = source_.survey.clock.durationNs(span.durationTicks);
+    extent_.start = std::min(extent_.start, start);
+    extent_.end = std::max(extent_.end, start + duration);
+    if (span.kind == EventKind::kGap) {
+      return;  // where events were lost nothing is known
+    }
+    const bool selected = source_.survey.holds(span);
+    const Survey& survey = source_.survey;
+    // What is not selected takes of the self time of what is.
+    if (selected || (span.startTicks < survey.endTicks &&
+                     span.startTicks + span.durationTicks > survey.beginTicks)) {
+      spans_.push_back({start, duration,
+                        analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
+                        selected ? groupOf(span, track->second->rank) : analysis::kNoGroup});
+    }
   }
-  csv.bucket(span.bucket);
-  if (analysis::namesCollective(span.kind)) {
-    csv.number(static_cast<int>(trace::groupOf(span.detail)))
-        .number(trace::collectiveSequence(span.value));
-  } else {
-    csv.nothing().nothing();
+
+  /// The time that is measured.
+  [[nodiscard]] analysis::TimeWindow window() const {
+    const Survey& survey = source_.survey;
+    if (extent_.start > extent_.end) {
+      return {};
+    }
+    if (survey.selection.all()) {
+      return extent_;
+    }
+    const TickRange range =
+        survey.selection.ticks.value_or(TickRange{survey.beginTicks, survey.endTicks});
+    const double start = std::clamp(source_.ns(range.begin), extent_.start, extent_.end);
+    return {start, std::clamp(source_.ns(range.end), start, extent_.end)};
   }
-  if (const auto bytes = analysis::bytesOf(span.kind, span.value, survey.parameters)) {
-    csv.number(*bytes);
-  } else {
-    csv.nothing();
+
+  void write(Csv& csv) {
+    const analysis::TimeWindow measured = window();
+    const auto all = analysis::spanStatistics(std::move(spans_), groups_.size(), measured);
+    for (const auto& [key, group] : groups_) {
+      exports::write(csv, key, all[group],
+                     analysis::shareOf(all[group], measured, source_.survey.rankCount()));
+    }
   }
-  const auto parameter = analysis::parameterOf(span.kind, span.detail, span.value);
-  if (parameter && *parameter < survey.parameters.size()) {
-    csv.text(survey.parameters[*parameter].name);
-  } else {
-    csv.nothing();
+
+ private:
+  std::uint32_t groupOf(const SpanRow& span, int rank) {
+    const StatisticsKey key{rank, span.kind, whatOf(span.kind, span.detail, span.value),
+                            span.bucket};
+    return groups_.try_emplace(key, static_cast<std::uint32_t>(groups_.size())).first->second;
   }
-  csv.number(static_cast<int>(span.detail)).number(span.value).end();
-}
+
+  const TableSource& source_;
+  TracksById tracks_;
+  std::map<StatisticsKey, std::uint32_t> groups_;
+  std::vector<analysis::TimedSpan> spans_;
+  analysis::TimeWindow extent_{std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity()};
+};
 
 }  // namespace
 
 base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& file) {
-  Csv csv(file, {"id", "rank", "lane", "kind", "what", "start_ms", "duration_ms", "step", "bucket",
-                 "group", "sequence", "bytes", "parameter", "detail", "value"});
+  Csv csv(file, eventTitles());
   const auto tracks = tracksById(source.survey);
   const base::Status read =
       eachBlock(source.survey, source.progress, [&](trace::RunUpdate& update) -> base::Status {
         for (const SpanRow& span : update.spans) {
           if (const auto at = tracks.find(span.track); at != tracks.end()) {
-            writeEvent(source, span, *at->second, csv);
+            write(csv, rowOf(source, span, *at->second), source.survey.parameters);
           }
         }
         return file.ok() ? base::Status() : file.close();
@@ -90,41 +136,14 @@ base::Result<std::uint64_t> writeEvents(const TableSource& source, OutputFile& f
 }
 
 base::Result<std::uint64_t> writeStatistics(const TableSource& source, OutputFile& file) {
-  Csv csv(file, {"rank", "kind", "what", "bucket", "count", "total_ms", "share_percent", "mean_ms",
-                 "p50_ms", "p90_ms", "p95_ms", "p99_ms", "max_ms"});
-  using Key = std::tuple<int, EventKind, std::string_view, std::uint16_t>;
-  std::map<Key, std::vector<double>> groups;
-  std::map<int, double> stepsMs;
-  const auto tracks = tracksById(source.survey);
+  Csv csv(file, statisticsTitles());
+  Grouping groups(source);
   const base::Status read =
-      eachBlock(source.survey, source.progress, [&](trace::RunUpdate& update) -> base::Status {
-        for (const SpanRow& span : update.spans) {
-          const auto at = tracks.find(span.track);
-          if (at == tracks.end() || span.durationTicks == 0) {
-            continue;  // instants take no time
-          }
-          const double ms = source.durationMs(span.durationTicks);
-          groups[{at->second->rank, span.kind, whatOf(span), span.bucket}].push_back(ms);
-          if (span.kind == EventKind::kStep) {
-            stepsMs[at->second->rank] += ms;
-          }
-        }
-        return {};
-      });
+      eachSpan(source.survey, source.progress, [&](const SpanRow& span) { groups.take(span); });
   if (!read.ok()) {
     return read.error();
   }
-  for (auto& [key, values] : groups) {
-    const auto& [rank, kind, what, bucket] = key;
-    const analysis::Durations durations = analysis::durationsOf(std::move(values));
-    const double total = durations.mean * static_cast<double>(durations.count());
-    const auto steps = stepsMs.find(rank);
-    csv.number(rank).text(trace::name(kind)).text(what).bucket(bucket);
-    csv.number(static_cast<std::uint64_t>(durations.count())).ms(total);
-    csv.percent(steps == stepsMs.end() ? std::nullopt : std::optional(100 * total / steps->second));
-    csv.ms(durations.mean).ms(durations.p50).ms(durations.p90).ms(durations.p95);
-    csv.ms(durations.p99).ms(durations.max).end();
-  }
+  groups.write(csv);
   return csv.rows();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/export/SelectedRows.h"
 #include "engine/export/TableWriters.h"
 
 // The tables of numbers, of the model and of what was said.

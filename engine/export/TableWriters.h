@@ -10,11 +10,12 @@ struct TableSource {
   const Survey& survey;
   const Progress& progress;
 
-  /// Milliseconds since the begin of what is exported.
-  [[nodiscard]] double ms(std::uint64_t ticks) const {
-    const auto delta = static_cast<std::int64_t>(ticks - survey.beginTicks);
-    return static_cast<double>(delta) * survey.clock.nsPerTick / 1e6;
+  /// Since the origin of the run's clock: as the studio shows times, whatever is selected.
+  [[nodiscard]] double ns(std::uint64_t ticks) const {
+    const auto delta = static_cast<std::int64_t>(ticks - survey.clock.originTicks);
+    return static_cast<double>(delta) * survey.clock.nsPerTick;
   }
+  [[nodiscard]] double ms(std::uint64_t ticks) const { return ns(ticks) / 1e6; }
   [[nodiscard]] double durationMs(std::uint64_t ticks) const {
     return survey.clock.durationNs(ticks) / 1e6;
   }

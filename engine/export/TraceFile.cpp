@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <system_error>
 #include <type_traits>
 
 #include "engine/export/JsonText.h"
@@ -84,6 +86,23 @@ void writeProcess(TraceFile& file, const Survey& survey, int rank) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> tracesBeside(const std::vector<std::filesystem::path>& written,
+                                                const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> found;
+  std::error_code code;
+  for (std::filesystem::directory_iterator entry(folder, code), end; !code && entry != end;
+       entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    const bool trace = name.find(".rank") != std::string::npos &&
+                       (name.ends_with(".json") || name.ends_with(".json.gz"));
+    if (trace && std::find(written.begin(), written.end(), entry->path()) == written.end()) {
+      found.push_back(entry->path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
 
 int processOf(int rank) {
   return rank + 1;

@@ -71,6 +71,11 @@ class TraceFiles {
   std::vector<Row> rows_;
 };
 
+/// Returns the traces a rank in a folder that are none of `written`: a reader of the folder takes
+/// them for ranks of one run.
+std::vector<std::filesystem::path> tracesBeside(const std::vector<std::filesystem::path>& written,
+                                                const std::filesystem::path& folder);
+
 /// The number of a rank's process in a trace: 0 has a meaning of its own.
 int processOf(int rank);
 

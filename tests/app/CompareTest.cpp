@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "tests/app/CommandLine.h"
+#include "tests/app/GoldenRun.h"
 
 namespace lockstep::cli {
 namespace {
@@ -12,13 +12,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Two ranks, three steps, each: the one of 1.1 has a fault and a shaped link.
-std::string golden(const std::string& version) {
-  const char* source = std::getenv("LOCKSTEP_SOURCE");
-  return std::string(source == nullptr ? "." : source) + "/tests/golden/run-" + version +
-         ".lockstep";
-}
-
+// Two ranks, three steps, each: the one of 1.1 has a fault and a shaped link.
 class CompareTest : public CommandLineTest {
  protected:
   void expectOneLine(const Ended& ended, const std::string& text) {
@@ -29,7 +23,7 @@ class CompareTest : public CommandLineTest {
 };
 
 TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
-  const auto ended = lockstep({"compare", golden("1.0"), golden("1.1")});
+  const auto ended = lockstep({"compare", goldenRun("1.0"), goldenRun("1.1")});
   EXPECT_EQ(ended.exitCode, 0) << ended.err;
   EXPECT_THAT(ended.out,
               AllOf(StartsWith("A  "), HasSubstr("\nB  "), HasSubstr("iterations measured"),
@@ -38,7 +32,8 @@ TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
 }
 
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {
-  const auto ended = lockstep({"compare", "--json", golden("1.0"), golden("1.1"), golden("1.0")});
+  const auto ended =
+      lockstep({"compare", "--json", goldenRun("1.0"), goldenRun("1.1"), goldenRun("1.0")});
   ASSERT_EQ(ended.exitCode, 0) << ended.err;
   const auto all = nlohmann::json::parse(ended.out);
   ASSERT_EQ(all.at("runs").size(), 3u);
@@ -56,9 +51,9 @@ TEST_F(CompareTest, JsonHoldsTheSameForAScript) {
 }
 
 TEST_F(CompareTest, BadInputIsOneLine) {
-  expectOneLine(lockstep({"compare", golden("1.0")}), "RUN");
-  expectOneLine(lockstep({"compare", golden("1.0"), "nowhere.lockstep"}), "nowhere.lockstep");
-  expectOneLine(lockstep({"compare", golden("1.0"), write("text.lockstep", "no run")}),
+  expectOneLine(lockstep({"compare", goldenRun("1.0")}), "RUN");
+  expectOneLine(lockstep({"compare", goldenRun("1.0"), "nowhere.lockstep"}), "nowhere.lockstep");
+  expectOneLine(lockstep({"compare", goldenRun("1.0"), write("text.lockstep", "no run")}),
                 "text.lockstep");
 }
 

@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/app/CommandLine.h"
+#include "tests/app/GoldenRun.h"
 
 namespace lockstep::cli {
 namespace {
@@ -16,8 +16,7 @@ using testing::StartsWith;
 
 /// Two ranks, three steps each.
 std::string golden() {
-  const char* source = std::getenv("LOCKSTEP_SOURCE");
-  return std::string(source == nullptr ? "." : source) + "/tests/golden/run-1.2.lockstep";
+  return goldenRun("1.2");
 }
 
 class ExportTest : public CommandLineTest {
@@ -68,7 +67,7 @@ TEST_F(ExportTest, WritesTablesIntoFilesOrToStandardOutput) {
   EXPECT_EQ(ended.exitCode, 0) << ended.err;
   EXPECT_THAT(ended.out, StartsWith("rank,step,start_ms,step_ms"));
   EXPECT_EQ(lineCount(ended.out), 1 + 4 + 1) << "titles, two ranks of two steps, one line on e.csv";
-  EXPECT_THAT(content("e.csv"), StartsWith("id,rank,lane,kind"));
+  EXPECT_THAT(content("e.csv"), StartsWith("id,rank,thread,kind"));
 }
 
 TEST_F(ExportTest, WhatCannotBeWrittenIsOneLineAndLeavesNoFile) {

@@ -40,7 +40,7 @@ const std::vector<std::pair<std::string, CounterFacts>>& known() {
        {tr("Step thread"), tr("Processor time of the thread that runs the steps."), kPercent,
         kProcess, true}},
       {"comm_threads_cpu_percent",
-       {tr("Comm threads"), tr("Processor time of the threads of Gloo; 100 % is one core."),
+       {tr("Comm threads"), tr("Processor time of the backend's threads; 100 % is one core."),
         kPercent, kProcess, true}},
       {"ring_fill_percent",
        {tr("Ring fill"), tr("The fullest ring of events, of its size; at 100 % events are lost."),

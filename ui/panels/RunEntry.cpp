@@ -37,6 +37,12 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   const experiment::ProcessesConfig& processes = parsed.experiment.processes;
   if (processes.strategy == "ddp") {
     entry.backend = QString::fromStdString(processes.backend);
+    if (processes.backend == "auto" && !summary.ranks.empty()) {
+      const auto& facts = summary.ranks.front().environment;
+      if (const auto taken = facts.find("backend"); taken != facts.end()) {
+        entry.backend = QString::fromStdString(taken->second);
+      }
+    }
     entry.hook = QString::fromStdString(parsed.experiment.hook.name);
     entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;
   } else {

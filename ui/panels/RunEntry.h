@@ -20,8 +20,9 @@ struct RunEntry {
   QString name;
   QString model;  ///< empty when the experiment in the file cannot be read, as those below
   int worldSize = 0;
-  QString backend;  ///< or the strategy, where that is not DDP and ranks do not talk
-  QString hook;     ///< empty without DDP, as the next
+  /// What "auto" became; or the strategy, where that is not DDP and ranks do not talk.
+  QString backend;
+  QString hook;  ///< empty without DDP, as the next
   std::optional<double> bucketCapMb;
   QString sweep;  ///< the name that the runs of one sweep share; empty for a run that stands alone
   std::optional<double> stepsPerSecond;

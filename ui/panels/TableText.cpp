@@ -16,14 +16,15 @@
 
 namespace lockstep::ui {
 
+namespace {
+
+// Quoted where it must be.
 QString csvCell(QString cell) {
   if (!cell.contains(u',') && !cell.contains(u'"') && !cell.contains(u'\n')) {
     return cell;
   }
   return u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
 }
-
-namespace {
 
 QString plain(QString cell) {
   return cell.replace(u'\t', u' ').replace(u'\n', u' ');
@@ -127,26 +128,36 @@ QString csvOf(const QAbstractItemModel& model) {
                  QStringLiteral("\r\n"), csvCell);
 }
 
-QString writeTable(const QAbstractItemModel& model, const QString& path) {
+QString writeFile(const QString& path, const std::function<void(exports::OutputFile&)>& write) {
   auto file = exports::OutputFile::create(QFile::encodeName(path).toStdString());
   if (!file.ok()) {
     return QString::fromStdString(file.error().message()) + u'.';
   }
-  file.value()->write(csvOf(model).toStdString());
+  write(*file.value());
   const base::Status written = file.value()->commit();
   return written.ok() ? QString() : QString::fromStdString(written.error().message()) + u'.';
 }
 
-void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion) {
+QString writeTable(const QAbstractItemModel& model, const QString& path) {
+  return writeFile(path,
+                   [&](exports::OutputFile& file) { file.write(csvOf(model).toStdString()); });
+}
+
+void exportFile(QWidget* parent, const QString& suggestion,
+                const std::function<QString(const QString& path)>& write) {
   const QString title = QObject::tr("Export as CSV");
   const QString path =
       QFileDialog::getSaveFileName(parent, title, suggestion, QObject::tr("CSV (*.csv)"));
   if (path.isEmpty()) {
     return;
   }
-  if (const QString mistake = writeTable(model, path); !mistake.isEmpty()) {
+  if (const QString mistake = write(path); !mistake.isEmpty()) {
     QMessageBox::warning(parent, title, mistake);
   }
+}
+
+void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion) {
+  exportFile(parent, suggestion, [&](const QString& path) { return writeTable(model, path); });
 }
 
 }  // namespace lockstep::ui

@@ -2,9 +2,14 @@
 
 #include <QAbstractItemModel>
 #include <QString>
+#include <functional>
 
 class QTableView;
 class QWidget;
+
+namespace lockstep::exports {
+class OutputFile;
+}
 
 namespace lockstep::ui {
 
@@ -26,9 +31,6 @@ void prepareTable(QTableView& table, bool copyable = true);
 /// as wide as their titles. `name` is what a screen reader calls it.
 void setUpTwin(QTableView& table, QAbstractItemModel& model, const QString& name);
 
-/// Returns a cell as it stands in a CSV file: quoted where it must be.
-QString csvCell(QString cell);
-
 /// Returns the whole table as CSV (RFC 4180) with its titles, in the order of the model.
 QString csvOf(const QAbstractItemModel& model);
 
@@ -36,7 +38,14 @@ QString csvOf(const QAbstractItemModel& model);
 /// Returns what went wrong, in a sentence; empty: nothing did.
 QString writeTable(const QAbstractItemModel& model, const QString& path);
 
-/// Asks for a file and writes the table into it; a failure is told in a message box.
+/// Has `write` fill a file, with the same promises.
+QString writeFile(const QString& path, const std::function<void(exports::OutputFile&)>& write);
+
+/// Asks for a CSV file and has it written; what `write` says went wrong is told in a message box.
+void exportFile(QWidget* parent, const QString& suggestion,
+                const std::function<QString(const QString& path)>& write);
+
+/// The same of a table.
 void exportTable(QWidget* parent, const QAbstractItemModel& model, const QString& suggestion);
 
 }  // namespace lockstep::ui

@@ -9,6 +9,7 @@
 #include <QStyledItemDelegate>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <vector>
 
 namespace lockstep::ui {
 namespace {
@@ -45,22 +46,32 @@ int matchScore(const QString& typed, const QString& text) {
   constexpr int kLetter = 1;
   constexpr int kTogether = 6;
   constexpr int kBeginsWord = 5;
-  int score = 1;
-  qsizetype at = 0;
-  qsizetype last = -2;
-  for (const QChar letter : typed) {
-    if (letter.isSpace()) {
-      continue;
-    }
-    at = text.indexOf(letter, at, Qt::CaseInsensitive);
-    if (at < 0) {
-      return 0;
-    }
-    const bool beginsWord = at == 0 || !text[at - 1].isLetterOrNumber();
-    score += kLetter + (at == last + 1 ? kTogether : 0) + (beginsWord ? kBeginsWord : 0);
-    last = at++;
+  constexpr int kEndsWord = 3;
+  const auto isBorder = [&text](qsizetype at) {
+    return at < 0 || at == text.size() || !text[at].isLetterOrNumber();
+  };
+  const QString letters = QString(typed).remove(' ').toCaseFolded();
+  const QString folded = text.toCaseFolded();
+  if (letters.isEmpty()) {
+    return 1;
   }
-  return score;
+  // The best way to find the letters so far whose last one is text[at]; 0: there is none.
+  std::vector<int> best(static_cast<std::size_t>(folded.size()), 0);
+  for (qsizetype i = 0; i < letters.size(); ++i) {
+    std::vector<int> next(best.size(), 0);
+    int before = i == 0 ? 1 : 0;  // the best that ends anywhere before `at`
+    for (qsizetype at = 0; at < std::min(folded.size(), text.size()); ++at) {
+      const auto index = static_cast<std::size_t>(at);
+      const int joined = at > 0 && best[index - 1] > 0 ? best[index - 1] + kTogether : 0;
+      if (const int soFar = std::max(before, joined); soFar > 0 && folded[at] == letters[i]) {
+        next[index] = soFar + kLetter + (isBorder(at - 1) ? kBeginsWord : 0) +
+                      (i + 1 == letters.size() && isBorder(at + 1) ? kEndsWord : 0);
+      }
+      before = std::max(before, best[index]);
+    }
+    best = std::move(next);
+  }
+  return best.empty() ? 0 : *std::max_element(best.begin(), best.end());
 }
 
 CommandPalette::CommandPalette(QWidget* parent)

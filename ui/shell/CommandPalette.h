@@ -44,7 +44,8 @@ class CommandPalette : public QDialog {
 };
 
 /// How well `text` answers to what was typed: all of its letters, in their order and whatever
-/// their case; letters that begin words and that stand together count for more. 0: not at all.
+/// their case; letters that begin or end words and that stand together count for more. 0: not at
+/// all.
 int matchScore(const QString& typed, const QString& text);
 
 }  // namespace lockstep::ui

@@ -60,6 +60,9 @@ void MainWindow::wireViews() {
   connect(overlap_, &OverlapView::timelineRequested, this, toTimeline);
   connect(overlap_, &OverlapView::openRequested, this, &MainWindow::chooseRunFile);
   connect(buckets_, &BucketsView::demoRequested, this, &MainWindow::runDemo);
+  connect(timeline_, &TimelineView::demoRequested, this, &MainWindow::runDemo);
+  connect(divergence_, &DivergenceView::demoRequested, this, &MainWindow::runDemo);
+  connect(hooksView_, &HooksView::demoRequested, this, &MainWindow::runDemo);
   connect(hooksView_, &HooksView::loadHookRequested, this, [this] {
     hooksDock_->show();
     hooksDock_->raise();

@@ -16,7 +16,8 @@ using trace::EventKind;
 //   iteration 1   100 .. 150   forward 100 .. 120; an allreduce 140 .. 160, beyond its end
 //   afterwards                 an allreduce 200 .. 210
 // Computing is 0 .. 70 and 100 .. 120, in flight within the iterations 60.4 .. 90.6 and
-// 140 .. 150: 40.2, of which 60.4 .. 70 overlap: 9.6, or 23.88 %.
+// 140 .. 150. As they are written, in whole µs, that is 60 .. 91 and 140 .. 150: 41, of which
+// 60 .. 70 overlap: 10, or 24.39 %. To the tick it would be 9.6 of 40.2, or 23.88 %.
 void write(const std::filesystem::path& path) {
   ExportedRun run(path, 1, 100);
   run.step(0, EventKind::kForward, 0, 300, 0)
@@ -44,9 +45,9 @@ TEST(HtaKernels, AreWhatWasInFlightAndWhatWasComputedWithinTheIterations) {
   Survey surveyed;
   const HtaRank rank = onlyRank(folder / "run.lockstep", {}, surveyed);
   EXPECT_EQ(rank.steps, 2u);
-  EXPECT_NEAR(rank.inFlightMs, 0.0402, 1e-9);
-  EXPECT_NEAR(rank.overlapMs, 0.0096, 1e-9);
-  EXPECT_NEAR(rank.overlapPercent().value(), 23.8806, 1e-4);
+  EXPECT_EQ(rank.inFlightUs, 41u);
+  EXPECT_EQ(rank.overlapUs, 10u);
+  EXPECT_NEAR(rank.overlapPercent().value(), 24.3902, 1e-4);
 
   ASSERT_EQ(rank.communication.size(), 2u);
   EXPECT_EQ(rank.communication[0].name(), "ncclKernel_AllReduce_lockstep");
@@ -87,6 +88,18 @@ TEST(HtaKernels, WhatIsInFlightTogetherGetsRowsThatNest) {
   EXPECT_EQ(rank.communication[0].row, 0u);
   EXPECT_EQ(rank.communication[1].row, 1u);
   EXPECT_EQ(rank.communication[2].row, 0u);
+}
+
+// In flight 10.6 .. 10.9: both ends are nearest to 11, and no row is left of it.
+TEST(HtaKernels, WhatIsGoneInWholeMicrosecondsHasNoOverlapEither) {
+  const support::TemporaryFolder folder;
+  ExportedRun run(folder / "run.lockstep", 1, 100);
+  run.step(0, EventKind::kForward, 0, 500).collective(0, 106, 109, 0, 400);
+  run.step(0, EventKind::kStep, 0, 1000).finish();
+  Survey surveyed;
+  const HtaRank rank = onlyRank(folder / "run.lockstep", {}, surveyed);
+  EXPECT_TRUE(rank.communication.empty());
+  EXPECT_FALSE(rank.overlapPercent().has_value());
 }
 
 TEST(HtaKernels, ARunWithoutCommunicationHasNoOverlap) {

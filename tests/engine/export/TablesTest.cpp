@@ -46,28 +46,64 @@ TEST_F(TablesTest, EventsAreARowEachWithTheirNumbersTakenApart) {
       .collective(0, 1'000, 3'250, 9, 24, 2, 1);
   run.finish();
   EXPECT_EQ(table("events"),
-            "id,rank,lane,kind,what,start_ms,duration_ms,step,bucket,group,sequence,bytes,"
-            "parameter,detail,value\n"
-            "1,0,step,gradient_ready,,0.500000,0.000000,2,,,,24,\"w, the \"\"first\"\"\",0,0\n"
-            "2,0,gloo 0,collective,allreduce,0.000000,2.250000,2,1,0,9,24,,2,9895604650"
-            "008\n");
+            "id,rank,thread,kind,what,start_ms,duration_ms,step,in_step_ms,bucket,group,sequence,"
+            "bytes,parameter,detail,value\n"
+            "1,0,step,gradient_ready,,1.500000,0.000000,2,,,,,24,\"w, the \"\"first\"\"\",0,0\n"
+            "2,0,gloo 0,collective,allreduce,1.000000,2.250000,2,,1,0,9,24,,2,9895604650008\n");
+}
+
+// Iteration 3 begins at 2 ms. What ended before it is of the start-up, though it carries its
+// number; what goes on as it begins is of it, and began before it.
+TEST_F(TablesTest, AnEventHasItsTimeWithinItsIteration) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.collective(0, 500, 1'900, 1, 24, 3).step(0, EventKind::kData, 1'990, 2'250, 3);
+  run.step(0, EventKind::kStep, 2'000, 4'000, 3).finish();
+  EXPECT_THAT(lines(table("events")),
+              ElementsAre(StartsWith("id,rank"),
+                          "1,0,gloo 0,collective,allreduce,0.500000,1.400000,,,,0,1,24,,2,"
+                          "1099511627800",
+                          "2,0,step,data,,1.990000,0.260000,3,-0.010000,,,,,,0,0",
+                          "3,0,step,step,,2.000000,2.000000,3,0.000000,,,,,,0,0"));
 }
 
 TEST_F(TablesTest, StatisticsAreThoseOfTheAnalysis) {
   // Forwards of 1, 2, 3 and 4 ms in iterations of 10 ms: mean and median 2.5, the 90th percentile
-  // 0.9 * 3 = 2.7 of the way, so 3.7; a quarter of the 40 ms.
+  // 0.9 * 3 = 2.7 of the way, so 3.7; a quarter of the 40 ms; of their squared distances from the
+  // mean, 2.25, 0.25, 0.25 and 2.25, the mean is 1.25 and its root 1.118. They lie within the
+  // iterations, whose self time is 30 ms. The instant is counted and not measured.
   ExportedRun run(folder_ / "run.lockstep", 1);
   for (std::uint32_t i = 0; i < 4; ++i) {
     run.step(0, EventKind::kForward, 10'000 * i, 10'000 * i + 1'000 * (i + 1), i)
         .step(0, EventKind::kStep, 10'000 * i, 10'000 * (i + 1), i);
   }
-  run.finish();
+  run.step(0, EventKind::kGradientReady, 500, 500).finish();
   EXPECT_THAT(lines(table("statistics")),
-              ElementsAre(StartsWith("rank,kind"),
-                          "0,step,,,4,40.000000,100.0000,10.000000,10.000000,10.000000,10.000000,"
-                          "10.000000,10.000000",
-                          "0,forward,,,4,10.000000,25.0000,2.500000,2.500000,3.700000,3.850000,"
-                          "3.970000,4.000000"));
+              ElementsAre("rank,kind,what,bucket,count,total_ms,share_percent,self_ms,mean_ms,"
+                          "min_ms,p50_ms,p90_ms,p99_ms,max_ms,deviation_ms",
+                          "0,step,,,4,40.000000,100.0000,30.000000,10.000000,10.000000,10.000000,"
+                          "10.000000,10.000000,10.000000,0.000000",
+                          "0,forward,,,4,10.000000,25.0000,10.000000,2.500000,1.000000,2.500000,"
+                          "3.700000,3.970000,4.000000,1.118034",
+                          "0,gradient_ready,,,1,,,,,,,,,,"));
+}
+
+// Forward 0 .. 8 ms holds one of 2 .. 5: together they take 8 ms, and so does their self time,
+// 5 + 3. Of 4 .. 6 ms it is 2, all of it; the inner one still takes its 3 of the outer's self time.
+// Of 6 .. 10 ms the inner one is no part, and takes its 3 all the same: of 8 ms 5 are left. The
+// window ends with the run, at 8: all of its 2 ms.
+TEST_F(TablesTest, StatisticsCountNestedSpansOnceWhateverIsSelected) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  run.step(0, EventKind::kForward, 2'000, 5'000).step(0, EventKind::kForward, 0, 8'000);
+  run.finish();
+  EXPECT_THAT(lines(table("statistics"))[1],
+              StartsWith("0,forward,,,2,8.000000,100.0000,8.000000,"));
+  Selection selection;
+  selection.ticks = TickRange{4'000, 6'000};
+  EXPECT_THAT(lines(table("statistics", selection))[1],
+              StartsWith("0,forward,,,2,8.000000,100.0000,8.000000,"));
+  selection.ticks = TickRange{6'000, 10'000};
+  EXPECT_THAT(lines(table("statistics", selection))[1],
+              StartsWith("0,forward,,,1,8.000000,100.0000,5.000000,"));
 }
 
 TEST_F(TablesTest, StepsTellTheOverlapThatIsKnownOnPaper) {
@@ -90,8 +126,8 @@ TEST_F(TablesTest, CollectivesNameWhomTheOthersWaitedFor) {
   EXPECT_THAT(
       lines(table("collectives")),
       ElementsAre(StartsWith("group,sequence"),
-                  "0,4,allreduce,0,2,400,0,0.000000,4.000000,2.000000,2.000000,1,2.000000",
-                  "0,4,allreduce,0,2,400,1,2.000000,4.000000,0.000000,2.000000,1,2.000000"));
+                  "0,4,allreduce,0,2,400,0,1.000000,5.000000,2.000000,2.000000,1,2.000000",
+                  "0,4,allreduce,0,2,400,1,3.000000,5.000000,0.000000,2.000000,1,2.000000"));
 }
 
 TEST_F(TablesTest, ANumberThatIsNoneIsAnEmptyCell) {
@@ -101,8 +137,8 @@ TEST_F(TablesTest, ANumberThatIsNoneIsAnEmptyCell) {
       .metric(0, "cpu_percent", 4, 600, 7);
   run.finish();
   EXPECT_EQ(table("loss"),
-            "rank,name,step,at_ms,value\n0,loss,3,0.000000,0.1\n0,loss,4,0.100000,\n");
-  EXPECT_EQ(table("counters"), "rank,name,step,at_ms,value\n0,cpu_percent,4,0.100000,7\n");
+            "rank,name,step,at_ms,value\n0,loss,3,0.500000,0.1\n0,loss,4,0.600000,\n");
+  EXPECT_EQ(table("counters"), "rank,name,step,at_ms,value\n0,cpu_percent,4,0.600000,7\n");
 }
 
 TEST_F(TablesTest, ARangeLeavesOutTheOtherIterations) {
@@ -139,7 +175,7 @@ TEST_F(TablesTest, ARangeHoldsAnIterationThatNeverEnded) {
   Selection selection;
   selection.steps = StepRange{1, 1};
   EXPECT_THAT(lines(table("events", selection)),
-              testing::Contains(StartsWith("4,1,step,forward,,0.000000,0.022000,1")));
+              testing::Contains(StartsWith("4,1,step,forward,,0.098000,0.022000,1")));
   selection = {};
   selection.ticks = TickRange{124, 140};
   EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
@@ -155,8 +191,8 @@ TEST_F(TablesTest, NumbersAreSelectedByTheirIterationWheneverTheyCame) {
   Selection selection;
   selection.steps = StepRange{5, 5};
   EXPECT_THAT(lines(table("loss", selection)),
-              ElementsAre("rank,name,step,at_ms,value", "1,loss,5,0.105000,0.25",
-                          "0,gradient_norm,5,0.200000,1"));
+              ElementsAre("rank,name,step,at_ms,value", "1,loss,5,0.305000,0.25",
+                          "0,gradient_norm,5,0.400000,1"));
 }
 
 TEST_F(TablesTest, ARangeFromTheFirstIterationLeavesOutTheStartUp) {
@@ -175,8 +211,8 @@ TEST_F(TablesTest, ARangeFromTheFirstIterationLeavesOutTheStartUp) {
   EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
   EXPECT_EQ(lines(table("collectives", selection)).size(), 3u);
   EXPECT_THAT(lines(table("counters", selection)),
-              ElementsAre(StartsWith("rank"), "0,cpu_percent,0,0.050000,99",
-                          "1,cpu_percent,0,0.050000,99"));
+              ElementsAre(StartsWith("rank"), "0,cpu_percent,0,0.350000,99",
+                          "1,cpu_percent,0,0.350000,99"));
   for (const char* name : {"events", "collectives", "counters"}) {
     EXPECT_THAT(table(name, selection), testing::Not(HasSubstr(",-"))) << name;
   }

@@ -6,6 +6,7 @@ Usage: exported.py SOURCE BIN [--run]      BIN: folder of `lockstep`; --run: wit
 import copy
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,9 @@ RUNS = {"first_steps/demo": 30, "hooks/hierarchical": 4, "ddp/round_robin": 4,
 
 
 def lockstep(*arguments):
-    subprocess.run([BIN / "lockstep", *map(str, arguments)], check=True, stdout=subprocess.DEVNULL)
+    """Returns what it printed."""
+    return subprocess.run([BIN / "lockstep", *map(str, arguments)], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
 
 
 def judge(*arguments):
@@ -42,13 +45,20 @@ def export_all(run, folder):
     expect_good("structure", run, packed)
     for reader in ([], ["--for", "hta"]):
         ranks = folder / ("hta" if reader else "ranks")
-        lockstep("export", run, "--per-rank", ranks, *reader)
+        printed = lockstep("export", run, "--per-rank", ranks, *reader)
         expect_good("structure", run, *sorted(ranks.iterdir()))
-    expect_good("hta", run, steps, *sorted((folder / "hta").iterdir()))
+    said = folder / "said.txt"
+    said.write_text(printed)
+    expect_good("hta", said, steps, *sorted((folder / "hta").iterdir()))
     part = folder / "part"
-    lockstep("export", run, "--range", "1..2", "--per-rank", part, "--for", "hta", "--csv", "steps",
-             folder / "part.csv")
-    expect_good("hta", run, folder / "part.csv", *sorted(part.iterdir()))
+    said.write_text(lockstep("export", run, "--range", "1..2", "--per-rank", part, "--for", "hta",
+                             "--csv", "steps", folder / "part.csv"))
+    expect_good("hta", said, folder / "part.csv", *sorted(part.iterdir()))
+    other = re.sub(r"(\d) %", lambda digit: f"{(int(digit[1]) + 1) % 10} %", said.read_text(), count=1)
+    if other != said.read_text():
+        said.write_text(other)
+        if judge("hta", said, folder / "part.csv", *sorted(part.iterdir())).returncode == 0:
+            sys.exit("another last digit is not noticed")
     return trace
 
 

@@ -11,7 +11,7 @@ namespace {
 
 class RunEntryTest : public testing::Test {
  protected:
-  RunEntry entryOf(const std::string& experiment) {
+  RunEntry entryOf(const std::string& experiment, const std::string& taken = {}) {
     const auto path = folder_ / "run.lockstep";
     tests::SampleRun run(path, 3);
     trace::RunInfo info;
@@ -19,6 +19,9 @@ class RunEntryTest : public testing::Test {
     info.state = trace::RunState::kFinished;
     info.experimentToml = experiment;
     run.setInfo(info);
+    if (!taken.empty()) {
+      run.backend(taken);
+    }
     run.commit();
     return readRunEntry(path);
   }
@@ -50,6 +53,17 @@ TEST_F(RunEntryTest, SaysBackendHookAndCapOfDdp) {
   EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
   EXPECT_EQ(shown(entry, RunsModel::kHook), "noop");
   EXPECT_EQ(shown(entry, RunsModel::kBucketCap), "5");
+}
+
+TEST_F(RunEntryTest, SaysAutoWhileTheRanksHaveTakenNothing) {
+  const RunEntry entry = entryOf("[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n");
+  EXPECT_EQ(shown(entry, RunsModel::kBackend), "auto");
+}
+
+TEST_F(RunEntryTest, SaysWhatTheRanksTookForAuto) {
+  const RunEntry entry = entryOf(
+      "[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n", "shared_memory");
+  EXPECT_EQ(shown(entry, RunsModel::kBackend), "shared_memory");
 }
 
 TEST_F(RunEntryTest, SaysWhichSweepItIsOneRunOf) {

@@ -48,6 +48,9 @@ TEST(CommandMatch, WantsAllLettersInTheirOrderWhateverTheirCase) {
 TEST(CommandMatch, PrefersLettersThatBeginWordsAndStandTogether) {
   EXPECT_GT(ui::matchScore("run", "Runs: Run"), ui::matchScore("run", "Restart until done"));
   EXPECT_GT(ui::matchScore("or", "Open run: demo"), ui::matchScore("or", "for"));
+  EXPECT_GT(ui::matchScore("log", "Panels: Log"), ui::matchScore("log", "Run hooks/post_local_sgd"))
+      << "the first letters that fit are not always the best";
+  EXPECT_GT(ui::matchScore("log", "Log"), ui::matchScore("log", "Logarithm"));
 }
 
 TEST_F(LookTest, CommandPaletteRunsWhatIsTypedAndSaysWhatCannotBeDoneNow) {

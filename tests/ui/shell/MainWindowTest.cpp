@@ -11,6 +11,8 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QScrollArea>
+#include <QScrollBar>
 #include <QTableView>
 #include <QToolButton>
 #include <QUrl>
@@ -265,6 +267,18 @@ TEST_F(MainWindowTest, DocksComeBackAsTheyWereLeft) {
   EXPECT_FALSE(find<QDockWidget>("inspectorDock")->isVisible());
   EXPECT_TRUE(find<QDockWidget>("logDock")->isVisible() ||
               find<QDockWidget>("problemsDock")->isVisible());
+}
+
+TEST_F(MainWindowTest, TheSetupFormFitsIntoTheNarrowestPanel) {
+  window().resize(1280, 800);
+  auto* dock = find<QDockWidget>("setupDock");
+  window().resizeDocks({find<QDockWidget>("runsDock")}, {300}, Qt::Horizontal);
+  dock->raise();
+  auto* form = find<QScrollArea>("setupForm");
+  ASSERT_TRUE(waitUntil([&] { return form->isVisible(); }));
+  EXPECT_TRUE(waitUntil([&] { return form->horizontalScrollBar()->maximum() == 0; }))
+      << "its lines end beyond the panel";
+  EXPECT_EQ(window().width(), 1280);
 }
 
 }  // namespace

@@ -199,6 +199,16 @@ void SampleRun::drop(std::uint64_t events) {
   writer_->setRank(info);
 }
 
+void SampleRun::backend(const std::string& taken) {
+  for (int rank = 0; rank < 2; ++rank) {
+    trace::RankInfo info;
+    info.rank = rank;
+    info.state = "running";
+    info.environment["backend"] = taken;
+    writer_->setRank(info);
+  }
+}
+
 void SampleRun::setInfo(const trace::RunInfo& info) {
   info_ = info;
   writer_->setInfo(info_);

@@ -31,6 +31,8 @@ class SampleRun {
   void log(int rank, const std::string& text);
   void problem(const trace::ProblemRow& problem);
   void drop(std::uint64_t events);
+  /// What the ranks say that carries their collectives.
+  void backend(const std::string& taken);
   /// Says something else about the run as a whole.
   void setInfo(const trace::RunInfo& info);
   /// Writes the results, the state and leaves one file.

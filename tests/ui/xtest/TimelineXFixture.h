@@ -17,6 +17,15 @@ class TimelineXFixture : public ViewsFixture {
     showStage("timeline");
     ASSERT_TRUE(window().session()->showStep(20));
     ASSERT_TRUE(waitUntil([this] { return state().iteration() == 20U; }));
+    // A frame with all lanes may bring the scroll bar, and only the next has the width beside it.
+    for (int frame = 0; frame < 2; ++frame) {
+      bool painted = false;
+      const auto connection = QObject::connect(&timeline(), &ui::TimelineView::framePainted,
+                                               [&painted] { painted = true; });
+      timeline().canvas()->repaintSoon();
+      EXPECT_TRUE(waitUntil([&painted] { return painted; }));
+      QObject::disconnect(connection);
+    }
   }
   ui::TimelineView& timeline() { return view<ui::TimelineView>(); }
   const ui::Canvas* canvas() { return timeline().canvas(); }

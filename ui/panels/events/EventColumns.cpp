@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/export/EventTable.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
@@ -15,40 +16,41 @@ constexpr double kTellApartNs = 1000;  // starts, as they are shown
 
 struct ColumnWords {
   const char* title;
-  const char* file;
   const char* meaning;
 };
 
 constexpr std::array<ColumnWords, kEventColumns> kWords{{
-    {QT_TRANSLATE_NOOP("EventColumn", "Start"), "start_ns",
-     QT_TRANSLATE_NOOP("EventColumn", "When it began, since the run began")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Name"), "name",
-     QT_TRANSLATE_NOOP("EventColumn", "What it is")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Rank"), "rank",
+    {QT_TRANSLATE_NOOP("EventColumn", "Start"),
+     QT_TRANSLATE_NOOP("EventColumn",
+                       "When it began, since the recorder did; a process began before that, "
+                       "so that its start-up does with a minus")},
+    {QT_TRANSLATE_NOOP("EventColumn", "Name"), QT_TRANSLATE_NOOP("EventColumn", "What it is")},
+    {QT_TRANSLATE_NOOP("EventColumn", "Rank"),
      QT_TRANSLATE_NOOP("EventColumn", "The rank that recorded it")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Duration"), "duration_ns",
+    {QT_TRANSLATE_NOOP("EventColumn", "Duration"),
      QT_TRANSLATE_NOOP("EventColumn", "How long it took; empty for an instant")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Bucket"), "bucket",
+    {QT_TRANSLATE_NOOP("EventColumn", "Bucket"),
      QT_TRANSLATE_NOOP("EventColumn", "The gradient bucket it is about")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Iteration"), "iteration",
-     QT_TRANSLATE_NOOP("EventColumn", "The iteration it belongs to, counted from 0; empty before all")},
-    {QT_TRANSLATE_NOOP("EventColumn", "In iteration"), "in_iteration_ns",
+    {QT_TRANSLATE_NOOP("EventColumn", "Iteration"),
+     QT_TRANSLATE_NOOP("EventColumn",
+                       "The iteration it belongs to, counted from 0; empty before all")},
+    {QT_TRANSLATE_NOOP("EventColumn", "In iteration"),
      QT_TRANSLATE_NOOP("EventColumn",
                        "When it began, since its iteration began on this rank; "
                        "empty while that is unknown")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Bytes"), "bytes",
+    {QT_TRANSLATE_NOOP("EventColumn", "Bytes"),
      QT_TRANSLATE_NOOP("EventColumn", "The bytes it is about: of a collective, its payload")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Sequence"), "sequence",
+    {QT_TRANSLATE_NOOP("EventColumn", "Sequence"),
      QT_TRANSLATE_NOOP("EventColumn",
                        "Of a collective: its number within its group, the same on "
                        "all ranks")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Group"), "group",
+    {QT_TRANSLATE_NOOP("EventColumn", "Group"),
      QT_TRANSLATE_NOOP("EventColumn", "Of a collective: its group; 0 holds all ranks")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Lane"), "lane",
+    {QT_TRANSLATE_NOOP("EventColumn", "Lane"),
      QT_TRANSLATE_NOOP("EventColumn", "The lane of the timeline that it stands in")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Thread"), "thread",
+    {QT_TRANSLATE_NOOP("EventColumn", "Thread"),
      QT_TRANSLATE_NOOP("EventColumn", "The thread that recorded it")},
-    {QT_TRANSLATE_NOOP("EventColumn", "Value"), "value",
+    {QT_TRANSLATE_NOOP("EventColumn", "Value"),
      QT_TRANSLATE_NOOP("EventColumn",
                        "The number that came with it, where it is neither bytes nor "
                        "a collective's: an index of a parameter, a count")},
@@ -58,9 +60,8 @@ const ColumnWords& wordsOf(EventColumn column) {
   return kWords[static_cast<std::size_t>(column)];
 }
 
-// Whether a span is of no iteration. What is recorded before the first one carries its number.
 bool startsUp(const Span& span, double stepStartNs) {
-  return span.kind == trace::EventKind::kStartup || span.endNs() < stepStartNs;
+  return exports::isOfNoStep(span.kind, span.endNs(), stepStartNs);
 }
 
 }  // namespace
@@ -78,10 +79,6 @@ QString titleOf(EventColumn column) {
 
 QString meaningOf(EventColumn column) {
   return QCoreApplication::translate("EventColumn", wordsOf(column).meaning);
-}
-
-QString fileTitleOf(EventColumn column) {
-  return QString::fromLatin1(wordsOf(column).file);
 }
 
 bool isText(EventColumn column) {
@@ -151,25 +148,6 @@ QString textOf(EventColumn column, const EventTerms& terms, const Span& span, do
       return QString::number(span.value);
     default:
       return QString::number(number, 'f', 0);
-  }
-}
-
-QString fileTextOf(EventColumn column, const EventTerms& terms, const Span& span,
-                   double stepStartNs) {
-  if (isText(column)) {
-    return textOf(column, terms, span, stepStartNs);
-  }
-  const double number = numberOf(column, terms, span, stepStartNs);
-  switch (column) {
-    case EventColumn::kValue:
-      return QString::number(span.value);
-    case EventColumn::kDuration:
-      return QString::number(span.durationNs, 'f', 1);
-    case EventColumn::kStart:
-    case EventColumn::kInStep:
-      return std::isnan(number) ? QString() : QString::number(number, 'f', 1);
-    default:
-      return std::isnan(number) ? QString() : QString::number(number, 'f', 0);
   }
 }
 

@@ -44,8 +44,6 @@ struct EventTerms {
 /// Returns the title of a column and what it holds, with its unit.
 QString titleOf(EventColumn column);
 QString meaningOf(EventColumn column);
-/// Returns the name of a column in a file: "start_ns".
-QString fileTitleOf(EventColumn column);
 
 /// Whether a column is sorted by its text.
 bool isText(EventColumn column);
@@ -54,8 +52,5 @@ double numberOf(EventColumn column, const EventTerms& terms, const Span& span,
                 double stepStartNs = std::nan(""));
 /// Returns a cell as people read it; empty where there is nothing.
 QString textOf(EventColumn column, const EventTerms& terms, const Span& span, double stepStartNs);
-/// Returns a cell as programs read it: numbers without a unit, times in ns to a tenth.
-QString fileTextOf(EventColumn column, const EventTerms& terms, const Span& span,
-                   double stepStartNs);
 
 }  // namespace lockstep::ui

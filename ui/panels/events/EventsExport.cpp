@@ -1,12 +1,12 @@
 #include "ui/panels/events/EventsExport.h"
 
 #include <QFile>
-#include <QFileInfo>
-#include <QSaveFile>
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
-#include "ui/panels/TableText.h"
+#include "engine/export/EventTable.h"
+#include "engine/export/OutputFile.h"
 #include "ui/panels/events/StepStarts.h"
 
 namespace lockstep::ui {
@@ -15,6 +15,22 @@ namespace {
 // Spans come from all over the run: fewer at a time keep the UI thread free.
 constexpr std::size_t kShare = 4;
 
+exports::EventRow rowOf(const Span& span, std::string_view thread, double stepStartNs) {
+  exports::EventRow row;
+  row.id = span.id;
+  row.rank = span.rank();
+  row.thread = thread;
+  row.kind = span.kind;
+  row.startNs = span.startNs;
+  row.durationNs = span.durationNs;
+  row.stepStartNs = stepStartNs;
+  row.step = span.step;
+  row.bucket = span.bucket;
+  row.detail = span.detail;
+  row.value = span.value;
+  return row;
+}
+
 }  // namespace
 
 class EventsExport::Job : public SpanWalk::Job {
@@ -22,32 +38,22 @@ class EventsExport::Job : public SpanWalk::Job {
   Job(const QString& path, EventTerms terms) : path_(path), terms_(std::move(terms)) {}
 
   bool take(const SpanChunk& chunk) override {
-    if (!file_) {
-      begin();
+    if (!begin()) {
+      return false;
     }
-    QString text;
     for (std::size_t i = 0; i < chunk.spans.size(); ++i) {
-      line(text, [&](EventColumn column) {
-        return fileTextOf(column, terms_, chunk.spans[i], chunk.stepStartNs[i]);
-      });
+      const Span& span = chunk.spans[i];
+      const std::string thread = terms_.threads.value(span.track).toStdString();
+      exports::write(*csv_, rowOf(span, thread, chunk.stepStartNs[i]), terms_.parameters);
     }
-    write(text);
-    return mistake.isEmpty();
+    return file_->ok();  // a full disk is told when it is full and not at the end
   }
 
   void finish() override {
-    if (!file_) {
-      begin();
+    if (mistake.isEmpty() && !moved && !dropped() && begin()) {
+      note(file_->commit());
     }
-    auto* whole = qobject_cast<QSaveFile*>(file_.get());
-    if (mistake.isEmpty() && moved) {
-      mistake = QObject::tr("%1 was not written: events of the run came late meanwhile. Write them "
-                            "again, best when the run has ended.")
-                    .arg(path_);
-    }
-    if (mistake.isEmpty() && !dropped() && whole != nullptr && !whole->commit()) {
-      fail();
-    }
+    csv_.reset();
     file_.reset();
   }
 
@@ -55,64 +61,69 @@ class EventsExport::Job : public SpanWalk::Job {
   std::atomic<bool> moved{false};  // the numbers of events are no longer theirs
 
  private:
-  template <typename Cell>
-  static void line(QString& text, Cell cell) {
-    for (int column = 0; column < kEventColumns; ++column) {
-      text += (column > 0 ? QStringLiteral(",") : QString()) +
-              csvCell(cell(static_cast<EventColumn>(column)));
+  bool begin() {
+    if (!file_ && mistake.isEmpty()) {
+      auto created = exports::OutputFile::create(QFile::encodeName(path_).toStdString());
+      if (!created.ok()) {
+        note(created.error());
+      } else {
+        file_ = std::move(created.value());
+        csv_.emplace(*file_, exports::eventTitles());
+      }
     }
-    text += QStringLiteral("\r\n");
+    return mistake.isEmpty();
   }
 
-  void begin() {
-    // A device or a pipe is written to, and no file put in its place.
-    const QFileInfo there(path_);
-    if (there.exists() && !there.isFile() && !there.isDir()) {
-      file_ = std::make_unique<QFile>(path_);
-    } else {
-      file_ = std::make_unique<QSaveFile>(path_);
+  void note(const base::Status& status) {
+    if (!status.ok()) {
+      mistake = QString::fromStdString(status.error().message()) + u'.';
     }
-    if (!file_->open(QIODevice::WriteOnly)) {
-      fail();
-      return;
-    }
-    QString titles;
-    line(titles, [](EventColumn column) { return fileTitleOf(column); });
-    write(titles);
-  }
-
-  void write(const QString& text) {
-    const QByteArray bytes = text.toUtf8();
-    // Flushed, so that a full disk is told when it is full and not at the end.
-    if (mistake.isEmpty() && (file_->write(bytes) != bytes.size() || !file_->flush())) {
-      fail();
-    }
-  }
-
-  void fail() {
-    mistake = QObject::tr("%1 cannot be written: %2.").arg(path_, file_->errorString());
   }
 
   QString path_;
   EventTerms terms_;
-  std::unique_ptr<QFileDevice> file_;
+  std::unique_ptr<exports::OutputFile> file_;
+  std::optional<exports::Csv> csv_;
 };
 
 EventsExport::EventsExport(QObject* parent) : QObject(parent) {
   connect(&walk_, &SpanWalk::progressed, this, &EventsExport::progressed);
-  connect(&walk_, &SpanWalk::finished, this, [this] {
-    const std::shared_ptr<Job> job = std::move(job_);
-    emit ended(path_, job->mistake);
-  });
+  connect(&walk_, &SpanWalk::finished, this, &EventsExport::written);
+  connect(&search_, &EventSearch::progressed, this, &EventsExport::progressed);
+  connect(&search_, &EventSearch::found, this, &EventsExport::write);
 }
 
-void EventsExport::start(const QString& path, const RunModel& model,
+void EventsExport::written() {
+  const std::shared_ptr<Job> job = std::move(job_);
+  const bool moved = job->moved && job->mistake.isEmpty();
+  if (moved && searches_ < kSearches) {
+    ++searches_;
+    search_.start(*model_, order_);
+    emit searchedAnew(searches_);
+    return;
+  }
+  emit ended(path_, moved ? tr("%1 was not written: late events of the run moved what was found %2 "
+                               "times. Write it again, best when the run has ended.")
+                                .arg(path_)
+                                .arg(searches_ + 1)
+                          : job->mistake);
+}
+
+void EventsExport::start(const QString& path, const RunModel& model, const EventOrder& order,
                          std::shared_ptr<const EventRows> rows) {
+  search_.cancel();
   path_ = path;
+  model_ = &model;
+  order_ = order;
+  searches_ = 0;
+  write(std::move(rows));
+}
+
+void EventsExport::write(std::shared_ptr<const EventRows> rows) {
   count_ = rows->numbers.size();
-  job_ = std::make_shared<Job>(path, EventTerms(model));
+  job_ = std::make_shared<Job>(path_, EventTerms(*model_));
   walk_.start(
-      [&model, job = job_, rows = std::move(rows), next = std::size_t{0},
+      [&model = *model_, job = job_, rows = std::move(rows), next = std::size_t{0},
        starts = StepStarts()](SpanChunk& chunk) mutable {
         if (!rows->slices.stand(model)) {
           job->moved = true;
@@ -132,11 +143,15 @@ void EventsExport::start(const QString& path, const RunModel& model,
 }
 
 void EventsExport::cancel() {
+  search_.cancel();
   walk_.cancel();
   job_.reset();
 }
 
 double EventsExport::progress() const {
+  if (search_.busy()) {
+    return 0;
+  }
   return count_ == 0 ? 1 : static_cast<double>(walk_.handedOver()) / static_cast<double>(count_);
 }
 

@@ -97,6 +97,7 @@ void EventsPanel::search() {
     refresh_->worked(0);
   } else {
     order_.range = state_->filter();
+    searched_ = order_;
     search_.start(*run_, order_);
   }
   refreshWords();
@@ -109,6 +110,7 @@ void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
   const bool first = rows_->total() == 0;
   syncing_ = true;
   rows_->setRows(run_, rows);
+  shown_ = searched_;
   if (first) {
     fitColumns();
   }
@@ -252,7 +254,7 @@ void EventsPanel::chooseFile() {
 
 void EventsPanel::exportTo(const QString& path) {
   if (run_ != nullptr && rows_->rows()) {
-    export_.start(path, *run_, rows_->rows());
+    export_.start(path, *run_, shown_, rows_->rows());
     say({});
   }
 }

@@ -87,6 +87,8 @@ class EventsPanel : public QWidget {
   QPointer<RunModel> run_;
   QPointer<ViewState> state_;
   EventOrder order_;
+  EventOrder searched_;  // by the last search that was begun
+  EventOrder shown_;     // by the one that found what is listed
   EventSearch search_;
   EventsExport export_;
   EventsModel* rows_;

@@ -75,12 +75,16 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   name->setFixedWidth(fontMetrics().averageCharWidth() * kLabelCharacters);
   makeEditor();
 
+  QFont small = font();
+  small.setPointSizeF(small.pointSizeF() * 0.88);
   defaultMark_ = new QLabel(tr("default"));
+  defaultMark_->setFont(small);
   defaultMark_->setForegroundRole(QPalette::PlaceholderText);
   defaultMark_->setToolTip(tr("Not written in the file: the default stands."));
   reset_ = new QToolButton;
   reset_->setText(tr("Reset"));
   reset_->setAutoRaise(true);
+  reset_->setFont(small);
   reset_->setToolTip(field_.initial.empty()
                          ? tr("Leaves %1 out of the file").arg(text(field_.key))
                          : tr("Back to the default, %1").arg(text(field_.initial)));
@@ -91,8 +95,6 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   auto* help = new QLabel((text(field_.help) + ' ' + range).trimmed());
   help->setWordWrap(true);
   help->setForegroundRole(QPalette::PlaceholderText);
-  QFont small = help->font();
-  small.setPointSizeF(small.pointSizeF() * 0.88);
   help->setFont(small);
   mistake_ = new QLabel;
   mistake_->setObjectName(QStringLiteral("mistake"));
@@ -111,15 +113,15 @@ FieldEditor::FieldEditor(experiment::Field field, QWidget* parent)
   layout->addWidget(name, 0, 0, Qt::AlignVCenter);
   layout->addWidget(editor, 0, 1);
   layout->addWidget(unit, 0, 2);
-  auto* mark = new QWidget;  // as wide whichever of the two is shown
+  auto* mark = new QWidget;  // as high whichever of the two is shown
   auto* marks = new QGridLayout(mark);
   marks->setContentsMargins(0, 0, 0, 0);
-  marks->addWidget(defaultMark_, 0, 0, Qt::AlignRight | Qt::AlignVCenter);
-  marks->addWidget(reset_, 0, 0, Qt::AlignRight | Qt::AlignVCenter);
-  mark->setFixedWidth(std::max(reset_->sizeHint().width(), defaultMark_->sizeHint().width()));
-  layout->addWidget(mark, 0, 3);
-  layout->addWidget(help, 1, 1, 1, 3);
-  layout->addWidget(mistake_, 2, 1, 1, 3);
+  marks->addWidget(defaultMark_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
+  marks->addWidget(reset_, 0, 0, Qt::AlignLeft | Qt::AlignTop);
+  mark->setFixedHeight(std::max(reset_->sizeHint().height(), defaultMark_->sizeHint().height()));
+  layout->addWidget(mark, 1, 0, Qt::AlignTop);
+  layout->addWidget(help, 1, 1, 1, 2);
+  layout->addWidget(mistake_, 2, 1, 1, 2);
 
   QString tip = QStringLiteral("<b>%1</b><br>%2")
                     .arg(text(field_.key).toHtmlEscaped(), text(field_.help).toHtmlEscaped());

@@ -181,7 +181,6 @@ void SetupPanel::makeGroups() {
   scroll_->setObjectName(QStringLiteral("setupForm"));
   scroll_->setWidget(form_);
   scroll_->setWidgetResizable(true);
-  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setFrameShape(QFrame::NoFrame);
 }
 

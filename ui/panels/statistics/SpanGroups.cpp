@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/analysis/SpanStatistics.h"
+#include "engine/export/EventTable.h"
 #include "ui/model/SpanQuery.h"
 
 namespace lockstep::ui {
@@ -47,6 +48,8 @@ QString titleOf(GroupBy by) {
       return translated("Rank");
     case GroupBy::kPhase:
       return translated("Step phase");
+    case GroupBy::kAll:
+      return translated("Rank, name and bucket");
   }
   return {};
 }
@@ -65,17 +68,21 @@ QString meaningOf(GroupBy by) {
       return translated("All that one rank recorded");
     case GroupBy::kPhase:
       return translated("All that began while its rank was in that phase of its step");
+    case GroupBy::kAll:
+      return translated(
+          "Spans of one name about one bucket on one rank, as lockstep export has them");
   }
   return {};
 }
 
-std::uint32_t SpanGroups::group(const QString& name, const QString& query) {
+std::uint32_t SpanGroups::group(const QString& name, const QString& query,
+                                const exports::StatisticsKey& key) {
   const auto known = known_.constFind(name);
   if (known != known_.cend()) {
     return *known;
   }
   const auto index = static_cast<std::uint32_t>(groups_.size());
-  groups_.push_back({name, query});
+  groups_.push_back({name, query, key});
   known_.insert(name, index);
   return index;
 }
@@ -87,15 +94,14 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
   if (by_ == GroupBy::kPhase) {
     return analysis::kNoGroup;
   }
-  const bool named =
-      by_ == GroupBy::kName || by_ == GroupBy::kNameAndBucket || by_ == GroupBy::kHook;
+  const bool named = by_ != GroupBy::kBucket && by_ != GroupBy::kRank;
   const bool bucketed = by_ != GroupBy::kName && by_ != GroupBy::kRank;
-  const std::uint64_t key = by_ == GroupBy::kRank
-                                ? static_cast<std::uint64_t>(span.rank())
-                                : (named ? static_cast<std::uint64_t>(span.kind) << 32 |
-                                               static_cast<std::uint64_t>(span.detail) << 16
-                                         : 0) |
-                                      (bucketed ? span.bucket : 0);
+  const bool ranked = by_ == GroupBy::kRank || by_ == GroupBy::kAll;
+  const std::uint64_t key = (ranked ? static_cast<std::uint64_t>(span.rank()) << 40 : 0) |
+                            (named ? static_cast<std::uint64_t>(span.kind) << 32 |
+                                         static_cast<std::uint64_t>(span.detail) << 16
+                                   : 0) |
+                            (bucketed ? span.bucket : 0);
   // Of these two the value is part of the name.
   const bool quick = span.kind != EventKind::kFault && span.kind != EventKind::kParallelApply;
   if (quick) {
@@ -118,12 +124,23 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
       names << translated("no bucket");
     }
   }
-  if (by_ == GroupBy::kRank) {
+  if (ranked) {
     names << translated("rank %1").arg(span.rank());
     conditions << QStringLiteral("rank:%1").arg(span.rank());
   }
+  exports::StatisticsKey common;
+  if (ranked) {
+    common.rank = span.rank();
+  }
+  if (named) {
+    common.kind = span.kind;
+    common.what = exports::whatOf(span.kind, span.detail, span.value);
+  }
+  if (bucketed) {
+    common.bucket = span.bucket;
+  }
   const std::uint32_t index =
-      group(names.join(QStringLiteral(", ")), conditions.join(QLatin1Char(' ')));
+      group(names.join(QStringLiteral(", ")), conditions.join(QLatin1Char(' ')), common);
   if (quick) {
     quick_.insert(key, index);
   }
@@ -132,7 +149,11 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
 
 void SpanGroups::notePhase(const Span& span) {
   if (isPhase(span.kind)) {
-    phases_[span.rank()].push_back({span.startNs, span.endNs(), group(nameOf(span), QString())});
+    exports::StatisticsKey common;
+    common.kind = span.kind;
+    common.what = exports::whatOf(span.kind, span.detail, span.value);
+    phases_[span.rank()].push_back(
+        {span.startNs, span.endNs(), group(nameOf(span), QString(), common)});
   }
 }
 
@@ -154,7 +175,9 @@ std::uint32_t SpanGroups::phaseOf(int rank, double ns) {
       return (after - 1)->group;
     }
   }
-  return group(translated("between phases"), QString());
+  exports::StatisticsKey common;
+  common.what = "between_phases";
+  return group(translated("between phases"), QString(), common);
 }
 
 }  // namespace lockstep::ui

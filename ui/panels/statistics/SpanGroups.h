@@ -6,15 +6,17 @@
 #include <map>
 #include <vector>
 
+#include "engine/export/StatisticsTable.h"
 #include "ui/model/SpanNames.h"
 
 namespace lockstep::ui {
 
 /// What spans are counted together by.
-enum class GroupBy { kName, kNameAndBucket, kBucket, kHook, kRank, kPhase };
-inline constexpr int kGroupings = 6;
+enum class GroupBy { kName, kNameAndBucket, kBucket, kHook, kRank, kPhase, kAll };
+inline constexpr int kGroupings = 7;
 
-QString titleOf(GroupBy by);    ///< "Name", "Step phase": a column's title
+QString titleOf(
+    GroupBy by);  ///< "Name", "Step phase": a column's title; kAll: by rank, name, bucket
 QString meaningOf(GroupBy by);  ///< a sentence
 
 /// Gives spans to groups, which it makes as they come. [any-thread], one at a time.
@@ -22,7 +24,8 @@ class SpanGroups {
  public:
   struct Group {
     QString name;
-    QString query;  ///< asks for its spans (SpanQuery); empty: no query can
+    QString query;               ///< asks for its spans (SpanQuery); empty: no query can
+    exports::StatisticsKey key;  ///< what its spans have in common, for a file
   };
 
   explicit SpanGroups(GroupBy by) : by_(by) {}
@@ -47,7 +50,7 @@ class SpanGroups {
     std::uint32_t group = 0;
   };
 
-  std::uint32_t group(const QString& name, const QString& query);
+  std::uint32_t group(const QString& name, const QString& query, const exports::StatisticsKey& key);
 
   GroupBy by_;
   std::vector<Group> groups_;

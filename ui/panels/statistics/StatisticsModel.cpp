@@ -10,45 +10,44 @@ namespace {
 
 struct ColumnWords {
   const char* title;
-  const char* file;
   const char* meaning;
 };
 
 constexpr std::array<ColumnWords, StatisticsModel::kColumnCount> kWords{{
-    {"", "name", ""},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Count"), "count",
+    {"", ""},
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Count"),
      QT_TRANSLATE_NOOP("StatisticsModel", "Spans and instants")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Total"), "total_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Total"),
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "Time spent in it, over all threads; a span within another of the same row "
                        "on the same thread is not counted again. Collectives and the "
                        "communication of a hook go on without a thread: each counts")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Share"), "share",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Share"),
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "The total, less what lies outside the measured time, over the measured "
                        "time of all ranks. Rows lie within each other and threads work side by "
                        "side: shares need not add up to 100 %")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Self"), "self_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Self"),
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "Time spent in it and in nothing that lies within it on the same thread")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Mean"), "mean_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Mean"),
      QT_TRANSLATE_NOOP("StatisticsModel", "Of the durations of its spans; instants have none")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Min"), "min_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Min"),
      QT_TRANSLATE_NOOP("StatisticsModel", "The shortest span")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "P50"), "p50_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "P50"),
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "The median, over every span; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "P90"), "p90_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "P90"),
      QT_TRANSLATE_NOOP(
          "StatisticsModel",
          "90 % of the spans take no longer; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "P99"), "p99_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "P99"),
      QT_TRANSLATE_NOOP(
          "StatisticsModel",
          "99 % of the spans take no longer; between two, interpolated as numpy does")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Max"), "max_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Max"),
      QT_TRANSLATE_NOOP("StatisticsModel", "The longest span")},
-    {QT_TRANSLATE_NOOP("StatisticsModel", "Std"), "std_ns",
+    {QT_TRANSLATE_NOOP("StatisticsModel", "Std"),
      QT_TRANSLATE_NOOP("StatisticsModel",
                        "Standard deviation of the durations, divided by their number")},
 }};
@@ -115,13 +114,12 @@ QString StatisticsModel::textOf(const StatisticsRow& row, int column) const {
   }
   const double number = numberOf(row, column);
   if (column == kCount) {
-    return reader_ == For::kFiles ? QString::number(row.of.count) : formatCount(row.of.count);
+    return formatCount(row.of.count);
   }
   if (column == kShare) {
-    return reader_ == For::kFiles ? QString::number(number, 'f', 6)
-                                  : tr("%1 %").arg(number * 100, 0, 'f', number < 0.1 ? 2 : 1);
+    return tr("%1 %").arg(number * 100, 0, 'f', number < 0.1 ? 2 : 1);
   }
-  return reader_ == For::kFiles ? QString::number(number, 'f', 1) : formatDuration(number);
+  return formatDuration(number);
 }
 
 QVariant StatisticsModel::data(const QModelIndex& index, int role) const {
@@ -156,9 +154,7 @@ QVariant StatisticsModel::headerData(int section, Qt::Orientation orientation, i
   const ColumnWords& words = kWords[static_cast<std::size_t>(section)];
   switch (role) {
     case Qt::DisplayRole:
-      return reader_ == For::kFiles ? QString::fromLatin1(words.file)
-             : section == kGroup    ? titleOf(by_)
-                                    : tr(words.title);
+      return section == kGroup ? titleOf(by_) : tr(words.title);
     case Qt::ToolTipRole:
       return section == kGroup ? meaningOf(by_) : tr(words.meaning);
     case Qt::TextAlignmentRole:

@@ -8,7 +8,7 @@
 
 namespace lockstep::ui {
 
-/// Statistics as a table: times as people read them, or, for files, as numbers in ns. [ui-thread]
+/// Statistics as a table, times as people read them. [ui-thread]
 class StatisticsModel : public QAbstractTableModel {
   Q_OBJECT
 
@@ -31,9 +31,7 @@ class StatisticsModel : public QAbstractTableModel {
   /// What a cell is sorted by: a number, or the name of the group.
   static constexpr int kSortRole = Qt::UserRole + 1;
 
-  enum class For { kPeople, kFiles };
-  explicit StatisticsModel(For reader, QObject* parent = nullptr)
-      : QAbstractTableModel(parent), reader_(reader) {}
+  using QAbstractTableModel::QAbstractTableModel;
 
   void setRows(GroupBy by, std::vector<StatisticsRow> rows);
   [[nodiscard]] const std::vector<StatisticsRow>& rows() const { return rows_; }
@@ -47,7 +45,6 @@ class StatisticsModel : public QAbstractTableModel {
  private:
   [[nodiscard]] QString textOf(const StatisticsRow& row, int column) const;
 
-  For reader_;
   GroupBy by_ = GroupBy::kName;
   std::vector<StatisticsRow> rows_;
 };

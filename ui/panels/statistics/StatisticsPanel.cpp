@@ -9,6 +9,8 @@
 #include <QScrollBar>
 #include <QTableView>
 
+#include "engine/export/OutputFile.h"
+#include "engine/export/StatisticsTable.h"
 #include "ui/panels/RunRefresh.h"
 #include "ui/panels/TableText.h"
 
@@ -21,7 +23,7 @@ constexpr int kRestPerWork = 9;  // a tenth of a core at most
 
 StatisticsPanel::StatisticsPanel(QWidget* parent)
     : QWidget(parent),
-      rows_(new StatisticsModel(StatisticsModel::For::kPeople, this)),
+      rows_(new StatisticsModel(this)),
       sorted_(new StatisticsOrderProxy(this)),
       refresh_(new RunRefresh(*this, kRestPerWork)) {
   setObjectName("statisticsPanel");
@@ -108,15 +110,15 @@ QString StatisticsPanel::currentQuery() const {
   return typed.isEmpty() ? row->group.query : row->group.query + QLatin1Char(' ') + typed;
 }
 
-std::unique_ptr<StatisticsModel> StatisticsPanel::forFile() const {
-  std::vector<StatisticsRow> rows;
-  for (int row = 0; row < sorted_->rowCount(); ++row) {
-    const int source = sorted_->mapToSource(sorted_->index(row, 0)).row();
-    rows.push_back(rows_->rows()[static_cast<std::size_t>(source)]);
-  }
-  auto model = std::make_unique<StatisticsModel>(StatisticsModel::For::kFiles);
-  model->setRows(by_, std::move(rows));
-  return model;
+QString StatisticsPanel::writeTo(const QString& path) const {
+  return writeFile(path, [this](exports::OutputFile& file) {
+    exports::Csv csv(file, exports::statisticsTitles());
+    for (int at = 0; at < sorted_->rowCount(); ++at) {
+      const int source = sorted_->mapToSource(sorted_->index(at, 0)).row();
+      const StatisticsRow& row = rows_->rows()[static_cast<std::size_t>(source)];
+      exports::write(csv, row.group.key, row.of, row.share);
+    }
+  });
 }
 
 void StatisticsPanel::exportRows() {
@@ -124,9 +126,9 @@ void StatisticsPanel::exportRows() {
     return;
   }
   const QFileInfo run(QString::fromStdString(run_->path().string()));
-  exportTable(
-      this, *forFile(),
-      run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral("-statistics.csv"));
+  exportFile(this,
+             run.absolutePath() + '/' + run.completeBaseName() + QStringLiteral("-statistics.csv"),
+             [this](const QString& path) { return writeTo(path); });
 }
 
 }  // namespace lockstep::ui

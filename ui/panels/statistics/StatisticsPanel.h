@@ -47,8 +47,9 @@ class StatisticsPanel : public QWidget {
 
   /// Whether what is shown is not yet what was asked for.
   [[nodiscard]] bool busy() const;
-  /// What is shown, as numbers, in the order shown: a table for a file.
-  [[nodiscard]] std::unique_ptr<StatisticsModel> forFile() const;
+  /// Writes what is shown, in the order shown, into a file as the CSV of exports::StatisticsTable.
+  /// Returns what went wrong, in a sentence; empty: nothing did.
+  [[nodiscard]] QString writeTo(const QString& path) const;
 
  signals:
   /// The spans of a row are wanted in a list; a query.

@@ -24,8 +24,8 @@ class StatisticsSearch::Job : public SpanWalk::Job {
     const bool byPhase = order_.by == GroupBy::kPhase;
     std::uint32_t number = chunk.first;
     for (const Span& span : chunk.spans) {
-      const bool wanted = number++ < measured_ &&
-                          (order_.query.empty() || order_.query.matches(parameters_, span));
+      const bool wanted =
+          number++ < measured_ && (order_.query.empty() || order_.query.matches(parameters_, span));
       spans_.push_back({span.startNs, span.durationNs,
                         analysis::isAsynchronous(span.kind) ? analysis::kNoThread : span.track,
                         wanted ? groups_.groupOf(span) : analysis::kNoGroup});
@@ -51,14 +51,12 @@ class StatisticsSearch::Job : public SpanWalk::Job {
     if (dropped()) {
       return;
     }
-    const TimeRange& range = result_->range;
-    const auto groups = analysis::spanStatistics(std::move(spans_), groups_.all().size(),
-                                                 analysis::TimeWindow{range.startNs, range.endNs});
-    const double whole = range.lengthNs() * result_->ranks;
+    const analysis::TimeWindow window{result_->range.startNs, result_->range.endNs};
+    const auto groups = analysis::spanStatistics(std::move(spans_), groups_.all().size(), window);
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].count > 0) {
         result_->rows.push_back(
-            {groups_.all()[i], groups[i], whole > 0 ? groups[i].inWindow / whole : 0});
+            {groups_.all()[i], groups[i], analysis::shareOf(groups[i], window, result_->ranks)});
       }
     }
   }

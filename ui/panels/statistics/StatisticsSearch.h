@@ -19,8 +19,7 @@ namespace lockstep::ui {
 struct StatisticsRow {
   SpanGroups::Group group;
   analysis::SpanStatistics of;
-  double share = 0;  ///< of the time of all ranks that was measured, 0 to 1 and more where threads
-                     ///< of a rank did it at the same time
+  double share = 0;  ///< analysis::shareOf what was measured
 };
 
 /// Statistics of a run; never changed once made.

@@ -56,12 +56,8 @@ void DivergenceTab::paintCanvas(DisplayList& list, QSizeF size) {
     return;
   }
   list.fill(QRectF(QPointF(0, 0), size), colours().background);
-  drawMessage(list, QRectF(QPointF(0, 0), size),
-              run_.any() ? tr("Comparing the ranks…") : tr("No run is open"),
-              run_.any()
-                  ? tr("It appears as soon as the run file has been read.")
-                  : tr("Start an experiment or open a run file, and its ranks are compared here."),
-              colours().text, colours());
+  drawMessage(list, QRectF(QPointF(0, 0), size), tr("Comparing the ranks…"),
+              tr("It appears as soon as the run file has been read."), colours().text, colours());
 }
 
 void DivergenceTab::canvasPainted() {

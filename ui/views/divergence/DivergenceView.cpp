@@ -4,10 +4,11 @@
 #include <QKeySequence>
 #include <QTabWidget>
 #include <QThreadPool>
-#include <QVBoxLayout>
+#include <QStackedLayout>
 #include <utility>
 
 #include "ui/model/BackgroundPool.h"
+#include "ui/panels/EmptyState.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
@@ -22,6 +23,10 @@ constexpr double kPanStep = 0.15;
 
 DivergenceView::DivergenceView(QWidget* parent)
     : RunView(parent),
+      noRun_(new EmptyState(
+          tr("No run is open. Start an experiment or open a run file, and its ranks are compared "
+             "here."),
+          tr("Run the 2-rank demo"))),
       tabs_(new QTabWidget),
       parameters_(new ParameterTab),
       calls_(new SequenceTab),
@@ -36,9 +41,11 @@ DivergenceView::DivergenceView(QWidget* parent)
   tabs_->setTabToolTip(kParameters, tr("Whether the ranks hold the same parameters"));
   tabs_->setTabToolTip(kCalls, tr("Whether the ranks make the same collectives in the same order"));
   tabs_->setTabToolTip(kBuckets, tr("Who comes late to which bucket, and what that costs"));
-  auto* column = new QVBoxLayout(this);
-  column->setContentsMargins(0, 0, 0, 0);
-  column->addWidget(tabs_);
+  connect(noRun_, &EmptyState::activated, this, &DivergenceView::demoRequested);
+  auto* pages = new QStackedLayout(this);
+  pages->setContentsMargins(0, 0, 0, 0);
+  pages->addWidget(noRun_);
+  pages->addWidget(tabs_);
   setFocusProxy(tabs_);
   for (DivergenceTab* tab : allTabs()) {
     connect(tab, &DivergenceTab::painted, this, &DivergenceView::wanted);
@@ -99,6 +106,7 @@ void DivergenceView::setRun(const OpenRun& run) {
       }
     });
   }
+  static_cast<QStackedLayout*>(layout())->setCurrentIndex(run.any() ? 1 : 0);
   setFacts(nullptr);
 }
 

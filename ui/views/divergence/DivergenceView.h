@@ -17,6 +17,7 @@ namespace lockstep::ui {
 class BucketTab;
 class DivergenceTab;
 class ParameterTab;
+class EmptyState;
 class SequenceTab;
 
 /// Where the ranks of a run stop being alike: their parameters, the collectives they call, and
@@ -43,6 +44,8 @@ class DivergenceView : public RunView {
   [[nodiscard]] BucketTab* buckets() const { return buckets_; }
 
  signals:
+  /// No run is open, and the user asks for one: the demo.
+  void demoRequested();
   /// The user double-clicked what is selected: the window shows it in the timeline.
   void timelineRequested();
   /// `facts` is new.
@@ -66,6 +69,7 @@ class DivergenceView : public RunView {
   bool working_ = false;                       // facts are being made on another thread
   bool complete_ = false;                      // as the latest facts took the run to be
   std::shared_ptr<const AnalysedRun> source_;  // of the latest facts, or of those being made
+  EmptyState* noRun_;
   QTabWidget* tabs_;
   ParameterTab* parameters_;
   SequenceTab* calls_;

@@ -56,6 +56,8 @@ class HooksView : public RunView, private CanvasClient {
   [[nodiscard]] std::optional<QPointF> positionOf(const HookPick& pick, std::size_t side = 0) const;
 
  signals:
+  /// No run is open, and the user asks for one: the demo.
+  void demoRequested();
   /// The user wants a hook: show the hook manager.
   void loadHookRequested();
   /// A run that was to be compared could not be read; one sentence.
@@ -121,6 +123,7 @@ class HooksView : public RunView, private CanvasClient {
   QTableView* table_ = nullptr;
   EmptyState* empty_ = nullptr;
   EmptyState* waiting_ = nullptr;
+  EmptyState* noRun_ = nullptr;
   QStackedLayout* stack_ = nullptr;
 
   std::shared_ptr<const HookRun> first_;

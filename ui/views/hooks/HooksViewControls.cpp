@@ -115,6 +115,11 @@ void HooksView::buildControls() {
   stack_->addWidget(page);
   stack_->addWidget(empty_);
   stack_->addWidget(waiting_);
+  noRun_ = new EmptyState(
+      tr("No run is open. Start an experiment or open a run file to see what its hook does."),
+      tr("Run the 2-rank demo"));
+  connect(noRun_, &EmptyState::activated, this, &HooksView::demoRequested);
+  stack_->addWidget(noRun_);
   fillOthers();
 }
 
@@ -235,13 +240,13 @@ void HooksView::fillRanks() {
 }
 
 void HooksView::showState() {
-  enum Page { kShown, kEmpty, kWaiting };
+  enum Page { kShown, kEmpty, kWaiting, kNoRun };
   const auto say = [this](const QString& sentence) {
     waiting_->setSentence(sentence);
     stack_->setCurrentIndex(kWaiting);
   };
   if (!any()) {
-    say(tr("No run is open. Start an experiment or open a run file to see what its hook does."));
+    stack_->setCurrentIndex(kNoRun);
     return;
   }
   if (first_ == nullptr) {

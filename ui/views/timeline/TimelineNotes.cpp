@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <algorithm>
 
+#include "engine/base/Clock.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/views/timeline/FindLine.h"
@@ -33,6 +34,9 @@ void TimelineView::setFrozen(bool frozen) {
     return;
   }
   frozen_ = frozen;
+  if (watchedSince_) {
+    watchedSince_ = base::ticks();
+  }
   bar_->setFrozen(frozen);
   if (state_ == nullptr) {
     return;

@@ -4,13 +4,16 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QScrollBar>
+#include <QStackedLayout>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "engine/base/Clock.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/panels/EmptyState.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/FindLine.h"
@@ -41,7 +44,9 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   row->setSpacing(0);
   row->addWidget(canvas_, 1);
   row->addWidget(scrollBar_);
-  auto* box = new QVBoxLayout(this);
+  content_ = new QWidget(this);
+  content_->setFocusProxy(this);  // its parts hand the focus to what they lie in
+  auto* box = new QVBoxLayout(content_);
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(0);
   box->addWidget(overview_);
@@ -49,6 +54,14 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   box->addWidget(counterPanel_);
   box->addWidget(findLine_);
   box->addWidget(bar_);
+  noRun_ = new EmptyState(
+      tr("No run is open. Start an experiment or open a run file, and its iterations appear here."),
+      tr("Run the 2-rank demo"));
+  connect(noRun_, &EmptyState::activated, this, &TimelineView::demoRequested);
+  auto* pages = new QStackedLayout(this);
+  pages->setContentsMargins(0, 0, 0, 0);
+  pages->addWidget(noRun_);
+  pages->addWidget(content_);
   overview_->setAnnotations(&notes_);
   controller_.setNotes(&notes_);
   controller_.setFinder(&finder_);
@@ -90,6 +103,7 @@ void TimelineView::setModel(RunModel* model) {
     model_->disconnect(this);
   }
   model_ = model;
+  showRunOrSentence();
   failure_.clear();
   unpainted_.clear();
   latency_.clear();
@@ -111,8 +125,10 @@ void TimelineView::setModel(RunModel* model) {
     });
     connect(model_, &RunModel::liveSpansApplied, this,
             [this](const std::vector<std::uint64_t>& endTicks) {
-              if (unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
-                unpainted_.insert(unpainted_.end(), endTicks.begin(), endTicks.end());
+              if (watchedSince_ && !frozen_ &&
+                  unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
+                std::copy_if(endTicks.begin(), endTicks.end(), std::back_inserter(unpainted_),
+                             [this](std::uint64_t ticks) { return ticks >= *watchedSince_; });
               }
             });
     connect(model_, &QObject::destroyed, this, [this] { setModel(nullptr); });
@@ -122,6 +138,13 @@ void TimelineView::setModel(RunModel* model) {
     }
   }
   changedByUser();
+}
+
+void TimelineView::showRunOrSentence() {
+  static_cast<QStackedLayout*>(layout())->setCurrentWidget(model_ != nullptr ? content_ : noRun_);
+  // The canvas has its size before anything asks what it shows.
+  content_->setGeometry(contentsRect());
+  content_->layout()->activate();
 }
 
 void TimelineView::setState(ViewState* state) {
@@ -251,6 +274,18 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
   updateScrollBar();
 }
 
+// What ends while nobody can see it is late for no one. Minimised counts as hidden.
+void TimelineView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  watchedSince_ = base::ticks();
+}
+
+void TimelineView::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  watchedSince_.reset();
+  unpainted_.clear();
+}
+
 void TimelineView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
   if (event->type() == QEvent::FontChange) {
@@ -300,8 +335,7 @@ void TimelineView::paintEmptyState(DisplayList& list, QSizeF size) const {
     title = tr("This run cannot be shown");
     more = failure_;
   } else if (model_ == nullptr) {
-    title = tr("No run is open");
-    more = tr("Start an experiment or open a run file, and its iterations appear here.");
+    return;
   } else if (!model_->isLoaded() && !model_->path().empty()) {
     title = tr("Reading the run…");
   } else if (model_->isLive()) {

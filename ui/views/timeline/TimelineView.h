@@ -29,6 +29,7 @@ namespace lockstep::ui {
 
 class CounterMenu;
 class CounterPanel;
+class EmptyState;
 class FindLine;
 class TimelineBar;
 class TimelineOverview;
@@ -87,6 +88,8 @@ class TimelineView : public RunView, private CanvasClient {
   void find(const QString& text = QString());
 
  signals:
+  /// No run is open, and the user asks for one: the demo.
+  void demoRequested();
   /// A frame was painted; for the status bar.
   void framePainted();
   /// Notes cannot be read or saved; one sentence for the list of problems.
@@ -98,6 +101,8 @@ class TimelineView : public RunView, private CanvasClient {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
@@ -117,6 +122,7 @@ class TimelineView : public RunView, private CanvasClient {
                       const std::function<void()>& act);
   void modelChanged();
   void modelLoaded();
+  void showRunOrSentence();
   [[nodiscard]] TimeRange firstLook() const;
   void changedByUser();
   void updateScrollBar();
@@ -147,6 +153,8 @@ class TimelineView : public RunView, private CanvasClient {
   LatencyHistogram latency_;
   TimelineController controller_;
   Theme theme_ = Theme::kLight;
+  EmptyState* noRun_;
+  QWidget* content_;  ///< in the place of which noRun_ stands
   Canvas* canvas_;
   QScrollBar* scrollBar_;
   TimelineOverview* overview_ = nullptr;
@@ -161,6 +169,7 @@ class TimelineView : public RunView, private CanvasClient {
   bool frozen_ = false;
   bool followedBeforeFreeze_ = false;
   QString failure_;
+  std::optional<std::uint64_t> watchedSince_;  // ticks; none: not in sight
   std::vector<std::uint64_t> unpainted_;  // end ticks of live spans no frame has shown yet
   QElapsedTimer described_;
 };

@@ -57,12 +57,16 @@ TEST(SpanGroups, AreMadeByWhatIsAskedFor) {
             (QStringList{"-", "-", "-", "-", "encode, bucket 2", "-"}));
   EXPECT_EQ(names(GroupBy::kRank, kSome),
             (QStringList{"rank 0", "rank 1", "rank 1", "rank 0", "rank 0", "rank 0"}));
+  EXPECT_EQ(names(GroupBy::kAll, kSome),
+            (QStringList{"forward, rank 0", "allreduce, bucket 2, rank 1",
+                         "allreduce, bucket 3, rank 1", "broadcast, rank 0",
+                         "encode, bucket 2, rank 0", "gradient ready, bucket 2, rank 0"}));
 }
 
 // What a row says it counts is what its query finds, and nothing else.
 TEST(SpanGroups, TheQueryOfAGroupAsksForItsSpans) {
   for (const GroupBy by :
-       {GroupBy::kName, GroupBy::kNameAndBucket, GroupBy::kBucket, GroupBy::kRank}) {
+       {GroupBy::kName, GroupBy::kNameAndBucket, GroupBy::kBucket, GroupBy::kRank, GroupBy::kAll}) {
     SpanGroups groups(by);
     std::vector<std::uint32_t> own;
     for (const Span& span : kSome) {

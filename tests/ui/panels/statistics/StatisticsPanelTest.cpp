@@ -11,26 +11,21 @@
 #include <QThreadPool>
 #include <QToolButton>
 
+#include "engine/export/Tables.h"
+#include "tests/support/SortedLines.h"
+#include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
+#include "tests/ui/panels/PanelOfARun.h"
 #include "ui/model/BackgroundPool.h"
-#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 namespace {
 
 using trace::EventKind;
 
-class StatisticsPanelTest : public testing::Test {
+class StatisticsPanelTest : public test::PanelOfARun<StatisticsPanel> {
  protected:
-  void SetUp() override {
-    panel_.resize(1200, 300);
-    panel_.show();
-    ASSERT_TRUE(QTest::qWaitForWindowExposed(&panel_));
-  }
-
-  void TearDown() override { panel_.setRun(nullptr, nullptr); }
-
   // Rank 0, step thread:  forward 0..400  copy in 100..150 (bucket 1)   forward 500..700
   //         backend:      allreduce 200..600 (bucket 1)
   // Rank 1, step thread:  forward 0..1000
@@ -46,15 +41,6 @@ class StatisticsPanelTest : public testing::Test {
     feed.update.spans[1].bucket = feed.update.spans[3].bucket = 1;
     model_.applyUpdate(feed.take());
     open();
-  }
-
-  void open() {
-    panel_.setRun(&model_, &state_);
-    settle();
-  }
-
-  void settle() {
-    ASSERT_TRUE(QTest::qWaitFor([&] { return !panel_.busy(); }, 30'000));
   }
 
   QTableView* table() { return panel_.findChild<QTableView*>("statisticsTable"); }
@@ -80,10 +66,6 @@ class StatisticsPanelTest : public testing::Test {
     }
     return all;
   }
-
-  RunModel model_;
-  ViewState state_;
-  StatisticsPanel panel_;
 };
 
 // Forwards: 200, 400 and 1000 ns: total 1600, less 50 of the copy within one of them; 1600 of the
@@ -206,14 +188,50 @@ TEST_F(StatisticsPanelTest, SortsByNumbersNotByTheirText) {
   EXPECT_EQ(groups(), (QStringList{"copy in", "allreduce", "forward"}));
 }
 
-TEST_F(StatisticsPanelTest, AFileHoldsNumbersInNsInTheOrderShown) {
+TEST_F(StatisticsPanelTest, AFileHoldsNumbersInTheOrderShown) {
   openSmall();
   table()->sortByColumn(StatisticsModel::kTotal, Qt::AscendingOrder);
-  const QStringList lines = csvOf(*panel_.forFile()).split("\r\n");
-  EXPECT_EQ(lines[0].toStdString(),
-            "name,count,total_ns,share,self_ns,mean_ns,min_ns,p50_ns,p90_ns,p99_ns,max_ns,std_ns");
-  EXPECT_EQ(lines[1].toStdString(),
-            "copy in,1,50.0,0.025000,50.0,50.0,50.0,50.0,50.0,50.0,50.0,0.0");
+  const support::TemporaryFolder folder;
+  const auto path = folder / "statistics.csv";
+  ASSERT_EQ(panel_.writeTo(QString::fromStdString(path.string())), "");
+  const std::string text = support::readFile(path);
+  EXPECT_TRUE(text.starts_with(
+      "rank,kind,what,bucket,count,total_ms,share_percent,self_ms,mean_ms,min_ms,p50_ms,p90_ms,"
+      "p99_ms,max_ms,deviation_ms\n"
+      ",copy_in,,,1,0.000050,2.5000,0.000050,0.000050,0.000050,0.000050,0.000050,0.000050,0.000050,"
+      "0.000000\n"
+      ",collective,allreduce,,1,0.000400,20.0000,"))
+      << text;
+  EXPECT_EQ(panel_.writeTo("/nowhere/at/all.csv"),
+            "/nowhere/at/all.csv: cannot be written: No such file or directory.");
+}
+
+// Of the whole run, and of a stretch of it whose edges cut through iterations.
+TEST_F(StatisticsPanelTest, WritesTheRowsThatLockstepExportWrites) {
+  const std::filesystem::path run = std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.2.lockstep";
+  const support::TemporaryFolder folder;
+  const auto path = folder / "statistics.csv";
+  RunModel model(run);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return model.isLoaded(); }, 30'000));
+  panel_.setGroupBy(GroupBy::kAll);
+  panel_.setRun(&model, &state_);
+  for (const bool part : {false, true}) {
+    exports::Selection selection;
+    if (part) {
+      const TimeRange first{model.step(0, 0)->startNs, model.step(0, 1)->endNs};
+      const TimeRange range{first.startNs + 0.3 * first.lengthNs(),
+                            first.startNs + 0.8 * first.lengthNs()};
+      state_.setFilter(range);
+      selection.ticks = exports::TickRange{model.toTicks(range.startNs), model.toTicks(range.endNs)};
+    }
+    settle();
+    ASSERT_EQ(panel_.writeTo(QString::fromStdString(path.string())), "");
+    ASSERT_TRUE(exports::writeTable(run, "statistics", folder / "export.csv", selection).ok());
+    const auto ours = support::sortedLines(path);
+    EXPECT_GT(ours.size(), 10u);
+    EXPECT_EQ(ours, support::sortedLines(folder / "export.csv"));
+  }
+  panel_.setRun(nullptr, nullptr);
 }
 
 TEST_F(StatisticsPanelTest, AnInstantHasACountAndNoDuration) {

@@ -7,7 +7,6 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QMouseEvent>
-#include <QPushButton>
 #include <QSignalSpy>
 #include <QSlider>
 #include <QTableView>
@@ -18,6 +17,7 @@
 #include <memory>
 
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 
@@ -264,12 +264,7 @@ TEST_P(BucketsViewTest, FollowsALiveRunToTheLastIterationThatAllRanksEnded) {
 TEST_P(BucketsViewTest, SaysWhatToDoWithoutARun) {
   view_->setRun({});
   QSignalSpy wanted(view_.get(), &BucketsView::demoRequested);
-  QPushButton* shown = nullptr;
-  for (QPushButton* button : view_->findChildren<QPushButton*>()) {
-    shown = button->isVisible() ? button : shown;
-  }
-  ASSERT_NE(shown, nullptr);
-  shown->click();
+  test::pressTheButtonOf(*view_);
   EXPECT_EQ(wanted.count(), 1);
 }
 

@@ -16,6 +16,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
+#include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/BucketTab.h"
@@ -78,9 +79,10 @@ class DivergenceViewTest : public RenderedViewFixture<DivergenceView> {
 };
 
 TEST_P(DivergenceViewTest, SaysWhyItIsEmpty) {
-  EXPECT_TRUE(says(view_->parameters(), "No run is open"));
-  show(DivergenceView::kCalls);
-  EXPECT_TRUE(says(view_->calls(), "No run is open"));
+  QSignalSpy wanted(view_.get(), &DivergenceView::demoRequested);
+  EXPECT_TRUE(test::says(*view_, "No run is open"));
+  test::pressTheButtonOf(*view_);
+  EXPECT_EQ(wanted.count(), 1);
 }
 
 TEST_P(DivergenceViewTest, AHealthyRunIsGreenAndItsCallsMatch) {
@@ -226,7 +228,7 @@ TEST_P(DivergenceViewTest, SurvivesTheEndOfItsRunAndAnotherOne) {
   open();
   model_.reset();
   EXPECT_EQ(view_->facts(), nullptr);
-  EXPECT_TRUE(says(view_->parameters(), "No run is open"));
+  EXPECT_TRUE(test::says(*view_, "No run is open"));
   analyser_.reset();
   const auto path = folder_ / "healthy.lockstep";
   ASSERT_TRUE(test::writeDivergentRun(path, false).ok());

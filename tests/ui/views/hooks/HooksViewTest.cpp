@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/hooks/HookRunFile.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/hooks/HooksTable.h"
@@ -194,23 +195,17 @@ TEST_P(HooksViewTest, TheDefaultAllreduceHasASentenceAButtonAndItsOwnTimes) {
 TEST_P(HooksViewTest, ARunWithNothingToMeasureIsAnEmptyStateWithItsButton) {
   open({.hook = "allreduce", .calls = false});
   EXPECT_FALSE(view_->canvas()->isVisible());
-  QPushButton* button = nullptr;
-  for (QPushButton* each : view_->findChildren<QPushButton*>()) {
-    button = each->isVisible() ? each : button;
-  }
-  ASSERT_NE(button, nullptr);
   QSignalSpy wanted(view_.get(), &HooksView::loadHookRequested);
-  QTest::mouseClick(button, Qt::LeftButton);
+  test::pressTheButtonOf(*view_);
   EXPECT_EQ(wanted.count(), 1);
 }
 
 TEST_P(HooksViewTest, WithoutARunItSaysHowToGetOne) {
   view_->setRun({});
-  bool said = false;
-  for (QLabel* label : view_->findChildren<QLabel*>()) {
-    said = said || (label->isVisible() && label->text().startsWith("No run is open"));
-  }
-  EXPECT_TRUE(said);
+  QSignalSpy wanted(view_.get(), &HooksView::demoRequested);
+  EXPECT_TRUE(test::says(*view_, "No run is open"));
+  test::pressTheButtonOf(*view_);
+  EXPECT_EQ(wanted.count(), 1);
 }
 
 TEST_P(HooksViewTest, AnotherRunMayComeWhileTheFirstIsStillMeasured) {

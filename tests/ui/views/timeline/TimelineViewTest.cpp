@@ -1,6 +1,8 @@
 #include <QScrollBar>
+#include <QSignalSpy>
 
 #include "engine/base/Clock.h"
+#include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
 
 namespace lockstep::ui {
@@ -191,7 +193,10 @@ TEST_P(TimelineViewTest, SaysWhyItIsEmpty) {
     view_->drawInto(list);
     return list.texts();
   };
-  EXPECT_EQ(texts().front(), "No run is open");
+  QSignalSpy wanted(view_.get(), &TimelineView::demoRequested);
+  EXPECT_TRUE(test::says(*view_, "No run is open"));
+  test::pressTheButtonOf(*view_);
+  EXPECT_EQ(wanted.count(), 1);
   trace::RunUpdate update;
   update.info = trace::RunInfo{};
   update.info->state = trace::RunState::kRunning;
@@ -315,6 +320,48 @@ TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   view_->setModel(nullptr);
 }
 
+// What ended while the timeline was hidden or stood still is not late: nobody waited for it.
+TEST_P(TimelineViewTest, MeasuresNothingThatEndedOutOfSight) {
+  open();
+  RunModel live;
+  trace::RunUpdate update;
+  update.clock = base::ClockCalibration{base::ticks(), 0, 1.0};
+  update.tracks = std::vector<trace::TrackInfo>{{1, 0, "step"}};
+  trace::SpanRow row;
+  row.id = 1;
+  row.track = 1;
+  row.kind = EventKind::kStep;
+  row.startTicks = update.clock->originTicks - 1000;
+  row.durationTicks = 1000;
+  update.spans = {row};
+  live.applyUpdate(update);
+  view_->setModel(&live);
+  state_.setRange({-1e12, 1e12}, ViewState::RangeChange::kSilent);
+  settle();
+
+  view_->hide();
+  const std::uint64_t hidden = base::ticks();
+  emit live.liveSpansApplied({hidden});
+  view_->show();
+  ASSERT_TRUE(QTest::qWaitForWindowExposed(view_->window()));
+  emit live.liveSpansApplied({hidden});  // read late
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 0u);
+  emit live.liveSpansApplied({base::ticks()});
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 1u);
+
+  trigger("Space");
+  ASSERT_TRUE(view_->isFrozen());
+  const std::uint64_t still = base::ticks();
+  emit live.liveSpansApplied({still});
+  trigger("Space");
+  emit live.liveSpansApplied({still});
+  settle();
+  EXPECT_EQ(view_->eventToPixel().count(), 1u);
+  view_->setModel(nullptr);
+}
+
 TEST_P(TimelineViewTest, TellsAScreenReaderWhatIsShownAndSelected) {
   open();
   state_.select(first(EventKind::kCollective));
@@ -335,8 +382,20 @@ TEST_P(TimelineViewTest, SurvivesTheEndOfItsModelAndState) {
   settle();
   state.reset();
   settle();
+  EXPECT_TRUE(test::says(*view_, "No run is open"));
+}
+
+TEST_P(TimelineViewTest, AStateThatEndsBeforeItsModelIsLetGo) {
+  auto state = std::make_unique<ViewState>();
+  model_.applyUpdate(test::demoRun());
+  view_->setState(state.get());
+  view_->setModel(&model_);
+  settle();
+  state.reset();
+  settle();
   wheel({700, 200}, 1);
   QTest::mouseClick(surface(), Qt::LeftButton, {}, QPoint(700, 200));
+  EXPECT_EQ(view_->state(), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Renderers, TimelineViewTest, testing::Values("raster", "gl"),

@@ -1,0 +1,77 @@
+#include "engine/export/SelectedRows.h"
+
+#include <algorithm>
+
+namespace lockstep::exports {
+namespace {
+
+/// Drops what a live run has recorded since the survey.
+template <typename Row>
+void dropAfter(std::int64_t last, std::vector<Row>& rows) {
+  std::erase_if(rows, [last](const Row& row) { return row.id > last; });
+}
+
+/// Rows are drained in about the order of time, so that ids tell how far a pass has come.
+double share(std::int64_t done, std::int64_t all) {
+  return all <= 0 ? 1 : std::min(1.0, static_cast<double>(done) / static_cast<double>(all));
+}
+
+// Calls `take` with what the file holds, of spans those that the survey has seen.
+base::Status eachPoll(const Survey& survey, const Progress& progress, std::size_t blockSpans,
+                      const std::function<base::Status(trace::RunUpdate&)>& take) {
+  auto reader = trace::RunFileReader::open(survey.path);
+  if (!reader.ok()) {
+    return reader.error();
+  }
+  for (bool more = true; more;) {
+    auto polled = reader.value()->poll(blockSpans);
+    if (!polled.ok()) {
+      return polled.error();
+    }
+    trace::RunUpdate& update = polled.value();
+    const std::int64_t last = survey.last.span;
+    const std::int64_t reached = update.spans.empty() ? last : update.spans.back().id;
+    more = update.spans.size() == blockSpans && reached < last;
+    dropAfter(last, update.spans);
+    if (base::Status taken = take(update); !taken.ok()) {
+      return taken;
+    }
+    if (!goesOn(progress, kSurveyPart + (1 - kSurveyPart) * share(reached, last))) {
+      return interrupted();
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Status eachSpan(const Survey& survey, const Progress& progress,
+                      const std::function<void(const trace::SpanRow&)>& take) {
+  return eachPoll(survey, progress, kBlockSpans, [&](trace::RunUpdate& update) -> base::Status {
+    for (const trace::SpanRow& span : update.spans) {
+      take(span);
+    }
+    return {};
+  });
+}
+
+base::Status eachBlock(const Survey& survey, const Progress& progress,
+                       const std::function<base::Status(trace::RunUpdate&)>& take,
+                       std::size_t blockSpans) {
+  return eachPoll(survey, progress, blockSpans, [&](trace::RunUpdate& update) {
+    const Survey::Last& last = survey.last;
+    std::erase_if(update.spans, [&](const trace::SpanRow& span) { return !survey.holds(span); });
+    std::erase_if(update.metrics, [&](const trace::MetricRow& metric) {
+      return metric.id > last.metric || !survey.holds(metric);
+    });
+    std::erase_if(update.log, [&](const trace::LogRow& row) {
+      return row.id > last.log || !survey.holdsMoment(row.ticks);
+    });
+    dropAfter(last.problem, update.problems);
+    dropAfter(last.fingerprint, update.fingerprints);
+    dropAfter(last.gradient, update.gradients);
+    return take(update);
+  });
+}
+
+}  // namespace lockstep::exports

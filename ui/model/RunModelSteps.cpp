@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "ui/model/RunModel.h"
+
+// The iterations of a run: the first row of each rank's phases.
+namespace lockstep::ui {
+namespace {
+
+StepSpan stepOf(const Span& span) { return {span.step, span.startNs, span.endNs()}; }
+
+}  // namespace
+
+std::vector<StepSpan> RunModel::steps(int rank, TimeRange within) const {
+  std::vector<StepSpan> found;
+  const int id = laneId(rank, LaneRole::kPhases);
+  if (const SpanStore* store = rowOf(id, 0)) {
+    const std::uint64_t endTicks = toTicks(within.endNs);
+    for (std::size_t i = store->firstEndingAfter(toTicks(within.startNs));
+         i < store->size() && store->startAt(i) <= endTicks; ++i) {
+      found.push_back(stepOf(spanAt(id, 0, i)));
+    }
+  }
+  return found;
+}
+
+std::optional<StepSpan> RunModel::step(int rank, std::uint32_t number) const {
+  const int id = laneId(rank, LaneRole::kPhases);
+  const SpanStore* store = rowOf(id, 0);
+  if (store == nullptr) {
+    return std::nullopt;
+  }
+  // Numbers grow with time.
+  std::size_t low = 0;
+  std::size_t high = store->size();
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    if (store->at(middle).step < number) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low == store->size() || store->at(low).step != number) {
+    return std::nullopt;
+  }
+  return stepOf(spanAt(id, 0, low));
+}
+
+std::optional<StepSpan> RunModel::stepOfAll(std::uint32_t number) const {
+  std::optional<StepSpan> all;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const auto own = step(rank, number);
+    if (own && all) {
+      all->startNs = std::min(all->startNs, own->startNs);
+      all->endNs = std::max(all->endNs, own->endNs);
+    } else if (own) {
+      all = own;
+    }
+  }
+  return all;
+}
+
+std::optional<StepSpan> RunModel::stepAt(int rank, double ns) const {
+  const auto span = findSpan(laneId(rank, LaneRole::kPhases), 0, ns);
+  return span ? std::optional(stepOf(*span)) : std::nullopt;
+}
+
+std::optional<StepSpan> RunModel::lastStep(int rank) const {
+  const std::size_t count = stepCount(rank);
+  return count == 0 ? std::nullopt
+                    : std::optional(stepOf(spanAt(laneId(rank, LaneRole::kPhases), 0, count - 1)));
+}
+
+std::optional<std::uint32_t> RunModel::firstStep() const {
+  std::optional<std::uint32_t> first;
+  for (int rank = 0; rank < rankCount(); ++rank) {
+    const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+    if (store != nullptr && !store->empty()) {
+      first = std::min(first.value_or(store->at(0).step), store->at(0).step);
+    }
+  }
+  return first;
+}
+
+std::size_t RunModel::stepCount(int rank) const {
+  const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+  return store == nullptr ? 0 : store->size();
+}
+
+}  // namespace lockstep::ui

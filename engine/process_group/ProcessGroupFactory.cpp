@@ -62,11 +62,7 @@ base::Status check(int rank, int size, const GroupOptions& options) {
 
 template <typename Group>
 Made make(std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options) {
-  auto group = Group::make(std::move(store), rank, size, options);
-  if (!group.ok()) {
-    return group.error();
-  }
-  return std::shared_ptr<ProcessGroup>(std::move(group).value());
+  return asGroup(Group::make(std::move(store), rank, size, options));
 }
 
 // Backends by name; those of the build are there from the first look on.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/Result.h"
@@ -60,6 +61,15 @@ struct GroupOptions {
 /// Makes this rank's part of a group of one backend; called with checked arguments.
 using BackendFactory = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
     std::shared_ptr<store::Store> store, int rank, int size, const GroupOptions& options)>;
+
+/// The group that a backend's own make() has made, as its factory returns it.
+template <typename Group>
+base::Result<std::shared_ptr<ProcessGroup>> asGroup(base::Result<std::shared_ptr<Group>> made) {
+  if (!made.ok()) {
+    return made.error();
+  }
+  return std::shared_ptr<ProcessGroup>(std::move(made).value());
+}
 
 /// Adds a backend under a name of lower-case letters, digits and '_'; the error says that the
 /// name is taken or not allowed. Backends stay until the process ends. [any-thread]

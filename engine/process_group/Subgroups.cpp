@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/process_group/Joining.h"
+
 namespace lockstep::process_group {
 namespace {
 
 using base::Error;
 using base::ExitCode;
-
-std::string ranksText(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
-}
 
 // What a rank holds of a group that it does not belong to.
 class Outsider final : public ProcessGroup {

@@ -1,7 +1,6 @@
 #include "engine/process_group/gloo/Transport.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
@@ -17,8 +16,6 @@
 namespace lockstep::process_group::gloo {
 namespace {
 
-using base::Error;
-using base::ExitCode;
 using std::chrono::milliseconds;
 
 // Lets Gloo meet through a store of ours.
@@ -97,47 +94,6 @@ void ignoreBrokenPipes() {
   }
 }
 
-Error failed(const Transport::Options& options, const std::string& what) {
-  return Error{ExitCode::kCommFailed, what,
-               fmt::format("rank {}, group {}", options.rank, options.group)};
-}
-
-std::string stageKey(const std::string& prefix, const char* stage, int rank) {
-  return fmt::format("{}{}/{}", prefix, stage, rank);
-}
-
-// Waits until every rank has put its name down for a stage; `verb` is what they are to do.
-base::Status meet(store::Store& store, const std::string& prefix, const char* stage,
-                  const char* verb, const Transport::Options& options) {
-  if (store.add(stageKey(prefix, stage, options.rank), 1) > 1) {
-    return failed(options, fmt::format("rank {0} has joined group {1} already: two processes with "
-                                       "RANK={0}, or two groups of this name on one store",
-                                       options.rank, options.group));
-  }
-  std::vector<std::string> keys;
-  for (int rank = 0; rank < options.size; ++rank) {
-    keys.push_back(stageKey(prefix, stage, rank));
-  }
-  try {
-    store.wait(keys, options.timeout);
-  } catch (const store::StoreError& error) {
-    std::vector<int> missing;
-    for (int rank = 0; rank < options.size; ++rank) {
-      if (!store.check({stageKey(prefix, stage, rank)})) {
-        missing.push_back(rank);
-      }
-    }
-    if (missing.empty()) {
-      return failed(options, error.what());
-    }
-    return failed(options, fmt::format("timed out after {} ms waiting for {} {} to {}",
-                                       options.timeout.count(),
-                                       missing.size() == 1 ? "rank" : "ranks",
-                                       fmt::join(missing, ", "), verb));
-  }
-  return {};
-}
-
 }  // namespace
 
 // A receive that is never sent to. Gloo tells those who wait for a peer when the connection
@@ -152,8 +108,16 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
                                                             const Options& options) {
   std::unique_ptr<Transport> transport(new Transport());
   const std::string prefix = fmt::format("gloo/{}/", options.group);
+  // Waits until every rank has come to a stage; `verb` is what they are to do.
+  const auto meet = [&](const char* stage, const char* verb) -> base::Status {
+    const auto key = [&](int rank) { return fmt::format("{}{}/{}", prefix, stage, rank); };
+    if (base::Status joined = join(store, key(options.rank), options); !joined.ok()) {
+      return joined;
+    }
+    return awaitRanks(store, key, verb, options);
+  };
   try {
-    if (base::Status met = meet(store, prefix, "joined", "join", options); !met.ok()) {
+    if (base::Status met = meet("joined", "join"); !met.ok()) {
       return met.error();
     }
     if (options.size == 1) {
@@ -166,7 +130,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
       try {
         device = makeDevice(name);
       } catch (const std::exception& error) {
-        return failed(options, fmt::format("cannot use network interface or address \"{}\": {}",
+        return options.failed(fmt::format("cannot use network interface or address \"{}\": {}",
                                            name, withoutLocation(error.what())));
       }
       auto context = std::make_shared<::gloo::rendezvous::Context>(options.rank, options.size);
@@ -179,11 +143,11 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
     transport->keepVigil(options.rank, options.size);
     // Nobody goes before all are connected: Gloo asks a new connection for its peer's address, on
     // a thread of its own, and a peer that has ended by then ends this process, too (SIGABRT).
-    if (base::Status met = meet(store, prefix, "connected", "connect", options); !met.ok()) {
+    if (base::Status met = meet("connected", "connect"); !met.ok()) {
       return met.error();
     }
   } catch (const std::exception& error) {
-    return failed(options, fmt::format("cannot connect: {}", withoutLocation(error.what())));
+    return options.failed(fmt::format("cannot connect: {}", withoutLocation(error.what())));
   }
   return transport;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -8,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/store/Store.h"
+#include "engine/process_group/Joining.h"
 
 namespace gloo {
 class Context;
@@ -23,14 +22,10 @@ namespace lockstep::process_group::gloo {
 /// full mesh of TCP sockets, for each device.
 class Transport {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
+  struct Options : Joiner {
     /// Network interfaces ("lo", "eth0") or local addresses; empty means GLOO_SOCKET_IFNAME
     /// (a comma-separated list), else 127.0.0.1.
     std::vector<std::string> interfaces;
-    std::chrono::milliseconds timeout{};  ///< for all ranks to come
   };
 
   /// Meets the other ranks through `store` and connects with each. Blocks until all have come;

@@ -9,18 +9,6 @@
 
 namespace lockstep::process_group {
 
-namespace {
-
-template <typename Group>
-base::Result<std::shared_ptr<ProcessGroup>> upcast(base::Result<std::shared_ptr<Group>> made) {
-  if (!made.ok()) {
-    return made.error();
-  }
-  return std::shared_ptr<ProcessGroup>(std::move(made).value());
-}
-
-}  // namespace
-
 hierarchical::Choice hierarchical::choose(const std::vector<HostCard>& cards) {
   const HostMap hosts(cards);
   if (hosts.count() > 1 && hosts.count() == hosts.ranks()) {
@@ -48,12 +36,12 @@ base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store:
                      choice.why);
   }
   if (choice.backend == "gloo") {
-    return upcast(ProcessGroupGloo::make(std::move(store), rank, size, options));
+    return asGroup(ProcessGroupGloo::make(std::move(store), rank, size, options));
   }
   if (choice.backend == "shared_memory") {
-    return upcast(ProcessGroupSharedMemory::make(std::move(store), rank, size, options));
+    return asGroup(ProcessGroupSharedMemory::make(std::move(store), rank, size, options));
   }
-  return upcast(ProcessGroupHierarchical::make(std::move(store), rank, options,
+  return asGroup(ProcessGroupHierarchical::make(std::move(store), rank, options,
                                                hierarchical::HostMap(cards.value())));
 }
 

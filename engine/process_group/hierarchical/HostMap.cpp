@@ -1,11 +1,11 @@
 #include "engine/process_group/hierarchical/HostMap.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "engine/process_group/Joining.h"
 #include "engine/process_group/shared_memory/HostKey.h"
 #include "engine/process_group/shared_memory/Segment.h"
 
@@ -38,41 +38,21 @@ HostCard ownCard(const GroupOptions& options) {
 base::Result<std::vector<HostCard>> exchangeCards(store::Store& store, int rank, int size,
                                                   const GroupOptions& options,
                                                   const HostCard& own) {
-  const auto failed = [&](const std::string& what) {
-    return base::Error{base::ExitCode::kCommFailed, what,
-                       fmt::format("rank {}, group {}", rank, options.groupName)};
-  };
+  const Joiner joiner{options.groupName, rank, size, options.timeout};
   const auto key = [&](int of) { return fmt::format("hosts/{}/{}", options.groupName, of); };
   std::vector<HostCard> cards;
   try {
     store.set(key(rank), own.host + "\n" + own.whyNot);
-    std::vector<std::string> keys;
+    if (base::Status come = awaitRanks(store, key, "join", joiner); !come.ok()) {
+      return come.error();
+    }
     for (int of = 0; of < size; ++of) {
-      keys.push_back(key(of));
-    }
-    try {
-      store.wait(keys, options.timeout);
-    } catch (const store::StoreError&) {
-      std::vector<int> missing;
-      for (int of = 0; of < size; ++of) {
-        if (!store.check({key(of)})) {
-          missing.push_back(of);
-        }
-      }
-      if (missing.empty()) {
-        throw;
-      }
-      return failed(fmt::format("timed out after {} ms waiting for {} {} to join",
-                                options.timeout.count(), missing.size() == 1 ? "rank" : "ranks",
-                                fmt::join(missing, ", ")));
-    }
-    for (const std::string& of : keys) {
-      const std::string text = store.get(of);
+      const std::string text = store.get(key(of));
       const std::size_t end = std::min(text.find('\n'), text.size());
       cards.push_back({text.substr(0, end), text.substr(std::min(end + 1, text.size()))});
     }
   } catch (const store::StoreError& error) {
-    return failed(fmt::format("cannot meet the other ranks: {}", error.what()));
+    return joiner.failed(fmt::format("cannot meet the other ranks: {}", error.what()));
   }
   return cards;
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -47,10 +46,6 @@ socklen_t addressOf(const std::string& name, sockaddr_un& address) {
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
 }
 
-std::string ranksText(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
-}
-
 bool sameUser(int socket) {
   ucred peer{};
   socklen_t length = sizeof(peer);
@@ -70,11 +65,9 @@ class Meeting {
         mesh_(new Mesh(options.rank, options.size)) {}
 
   base::Result<std::unique_ptr<Mesh>> run() {
-    if (store_.add(key("joined", options_.rank), 1) > 1) {
-      return failed(
-          fmt::format("rank {0} has joined group {1} already: two processes with "
-                      "RANK={0}, or two groups of this name on one store",
-                      options_.rank, options_.group));
+    if (const base::Status joined = join(store_, key("joined", options_.rank), options_);
+        !joined.ok()) {
+      return joined.error();
     }
     if (options_.size == 1) {
       return std::move(mesh_);
@@ -100,12 +93,8 @@ class Meeting {
   [[nodiscard]] std::string key(const char* what, int rank) const {
     return fmt::format("{}{}/{}", prefix_, what, rank);
   }
-  [[nodiscard]] Error failed(const std::string& what) const {
-    return Error{ExitCode::kCommFailed, what,
-                 fmt::format("rank {}, group {}", options_.rank, options_.group)};
-  }
   [[nodiscard]] Error cannot(const char* what) const {
-    return failed(fmt::format("cannot {}: {}", what, std::strerror(errno)));
+    return options_.failed(fmt::format("cannot {}: {}", what, std::strerror(errno)));
   }
 
   base::Status listen() {
@@ -125,22 +114,10 @@ class Meeting {
   }
 
   base::Status readCards() {
-    std::vector<std::string> keys;
-    for (int rank = 0; rank < options_.size; ++rank) {
-      keys.push_back(key("card", rank));
-    }
-    try {
-      store_.wait(keys, options_.timeout);
-    } catch (const store::StoreError& error) {
-      std::vector<int> missing;
-      for (int rank = 0; rank < options_.size; ++rank) {
-        if (!store_.check({key("card", rank)})) {
-          missing.push_back(rank);
-        }
-      }
-      return missing.empty() ? failed(error.what())
-                             : failed(fmt::format("timed out after {} ms waiting for {} to join",
-                                                  options_.timeout.count(), ranksText(missing)));
+    if (base::Status come = awaitRanks(
+            store_, [this](int rank) { return key("card", rank); }, "join", options_);
+        !come.ok()) {
+      return come;
     }
     std::vector<int> strangers;
     std::vector<int> otherUsers;
@@ -158,13 +135,13 @@ class Meeting {
       cards_.push_back(std::move(card));
     }
     if (!strangers.empty()) {
-      return failed(fmt::format(
+      return options_.failed(fmt::format(
           "{} {} not on the host of rank {}, or not in its network namespace: shared memory joins "
           "ranks of one host; use gloo",
           ranksText(strangers), strangers.size() == 1 ? "is" : "are", options_.rank));
     }
     if (!otherUsers.empty()) {
-      return failed(fmt::format(
+      return options_.failed(fmt::format(
           "{} {} to another user than rank {}: shared memory joins ranks "
           "of one user; use gloo",
           ranksText(otherUsers), otherUsers.size() == 1 ? "belongs" : "belong", options_.rank));
@@ -186,7 +163,7 @@ class Meeting {
       hello.rank = options_.rank;
       hello.token = card.token;
       if (result != 0 || ::send(called.get(), &hello, sizeof(hello), MSG_NOSIGNAL) < 0) {
-        return failed(fmt::format("cannot connect to rank {}: {}; it may have ended", rank,
+        return options_.failed(fmt::format("cannot connect to rank {}: {}; it may have ended", rank,
                                   std::strerror(errno)));
       }
       mesh_->links_[static_cast<std::size_t>(rank)]->socket = std::move(called);
@@ -203,8 +180,7 @@ class Meeting {
             missing.push_back(rank);
           }
         }
-        return failed(fmt::format("timed out after {} ms waiting for {} to connect",
-                                  options_.timeout.count(), ranksText(missing)));
+        return options_.timedOut(missing, "connect");
       }
       Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       Hello hello;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/process_group/Joining.h"
 #include "engine/process_group/shared_memory/Descriptor.h"
 #include "engine/store/Store.h"
 
@@ -53,12 +54,8 @@ struct Message {
 /// kernel closes its sockets. One connection keeps the order of its messages.
 class Mesh {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    std::chrono::milliseconds timeout{};  ///< for all ranks to come
-    std::string host;                     ///< hostKey(), but in tests
+  struct Options : Joiner {
+    std::string host;  ///< hostKey(), but in tests
   };
 
   /// Meets the other ranks through `store` and connects with each. Blocks until all have come;

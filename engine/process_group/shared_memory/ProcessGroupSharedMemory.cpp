@@ -26,11 +26,6 @@ namespace {
 
 constexpr const char* kName = "ProcessGroupSharedMemory";
 
-base::Error failed(const Mesh::Options& options, const std::string& what) {
-  return base::Error{base::ExitCode::kCommFailed, what,
-                     fmt::format("rank {}, group {}", options.rank, options.group)};
-}
-
 // Rank 0 makes the board and hands it to the others.
 base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options& options) {
   if (options.rank == 0) {
@@ -45,7 +40,7 @@ base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options&
   }
   const auto message = mesh.receive(0, std::chrono::steady_clock::now() + options.timeout);
   if (message == nullptr || message->header.kind != Message::Kind::kBoard) {
-    return failed(options, "rank 0 has ended, or says nothing, before the group stands");
+    return options.failed("rank 0 has ended, or says nothing, before the group stands");
   }
   return Board::attach(std::move(message->file), message->header.bytes, options.size);
 }
@@ -99,7 +94,7 @@ base::Result<std::shared_ptr<ProcessGroupSharedMemory>> ProcessGroupSharedMemory
   }
   auto board = shareBoard(*mesh.value(), meeting);
   if (!board.ok()) {
-    return failed(meeting, board.error().message());
+    return meeting.failed(board.error().message());
   }
   Dispatcher::Options dispatch;
   dispatch.group = options.groupName;

@@ -1,0 +1,51 @@
+#include "engine/process_group/Joining.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace lockstep::process_group {
+
+base::Error Joiner::failed(const std::string& what) const {
+  return base::Error{base::ExitCode::kCommFailed, what,
+                     fmt::format("rank {}, group {}", rank, group)};
+}
+
+base::Error Joiner::timedOut(const std::vector<int>& missing, const std::string& verb) const {
+  return failed(fmt::format("timed out after {} ms waiting for {} to {}", timeout.count(),
+                            ranksText(missing), verb));
+}
+
+std::string ranksText(const std::vector<int>& ranks) {
+  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+}
+
+base::Status join(store::Store& store, const std::string& key, const Joiner& joiner) {
+  if (store.add(key, 1) > 1) {
+    return joiner.failed(fmt::format("rank {0} has joined group {1} already: two processes with "
+                                     "RANK={0}, or two groups of this name on one store",
+                                     joiner.rank, joiner.group));
+  }
+  return {};
+}
+
+base::Status awaitRanks(store::Store& store, const std::function<std::string(int rank)>& keyOf,
+                        const std::string& verb, const Joiner& joiner) {
+  std::vector<std::string> keys;
+  for (int rank = 0; rank < joiner.size; ++rank) {
+    keys.push_back(keyOf(rank));
+  }
+  try {
+    store.wait(keys, joiner.timeout);
+  } catch (const store::StoreError& error) {
+    std::vector<int> missing;
+    for (int rank = 0; rank < joiner.size; ++rank) {
+      if (!store.check({keys[static_cast<std::size_t>(rank)]})) {
+        missing.push_back(rank);
+      }
+    }
+    return missing.empty() ? joiner.failed(error.what()) : joiner.timedOut(missing, verb);
+  }
+  return {};
+}
+
+}  // namespace lockstep::process_group

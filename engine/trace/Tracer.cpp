@@ -8,21 +8,16 @@ namespace lockstep::trace {
 
 bool Lane::push(const Event& event) {
   const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
-  if (head - cachedTail_ > mask_) {
-    cachedTail_ = header_->tail.load(std::memory_order_acquire);
-    if (head - cachedTail_ > mask_) {
-      return false;
-    }
+  limit_ = header_->tail.load(std::memory_order_acquire) + mask_ + 1;
+  if (head >= limit_) {
+    return false;
   }
   events_[head & mask_] = event;
   header_->head.store(head + 1, std::memory_order_release);
   return true;
 }
 
-void Lane::write(const Event& event) {
-  if (!enabled()) {
-    return;
-  }
+void Lane::writeWithoutRoom(const Event& event) {
   if (events_ == nullptr) {  // the segment had no lane left
     header_->dropped.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -42,6 +37,7 @@ void Lane::write(const Event& event) {
     if (pendingDrops_++ == 0) {
       gapStartTicks_ = event.startTicks;
     }
+    limit_ = 0;
     header_->dropped.fetch_add(1, std::memory_order_relaxed);
   }
 }

@@ -33,15 +33,27 @@ class Lane {
   void spanUntil(EventKind kind, std::uint64_t startTicks, std::uint64_t endTicks,
                  std::uint32_t step, std::uint16_t bucket = kNoBucket, std::uint64_t value = 0,
                  std::uint16_t detail = 0) {
-    Event event;
-    event.startTicks = startTicks;
-    event.durationTicks = endTicks > startTicks ? endTicks - startTicks : 0;
-    event.kind = static_cast<std::uint16_t>(kind);
-    event.step = step;
-    event.bucket = bucket;
-    event.detail = detail;
-    event.value = value;
-    write(event);
+    if (!enabled()) {
+      return;
+    }
+    const auto fill = [&](Event& event) {
+      event.startTicks = startTicks;
+      event.durationTicks = endTicks > startTicks ? endTicks - startTicks : 0;
+      event.kind = static_cast<std::uint16_t>(kind);
+      event.step = step;
+      event.bucket = bucket;
+      event.detail = detail;
+      event.value = value;
+    };
+    const std::uint64_t head = header_->head.load(std::memory_order_relaxed);
+    if (head < limit_) [[likely]] {
+      fill(events_[head & mask_]);  // in place: a copy would wait for its own small stores
+      header_->head.store(head + 1, std::memory_order_release);
+    } else {
+      Event event;
+      fill(event);
+      writeWithoutRoom(event);
+    }
   }
 
   /// Emits an instant that happens now.
@@ -64,14 +76,15 @@ class Lane {
 
  private:
   friend class Tracer;
-  void write(const Event& event);
+  void writeWithoutRoom(const Event& event);
   bool push(const Event& event);
 
   const std::atomic<std::uint32_t>* capture_ = nullptr;
   LaneHeader* header_ = nullptr;
   Event* events_ = nullptr;
   std::uint64_t mask_ = 0;
-  std::uint64_t cachedTail_ = 0;
+  // Up to which head there is room for sure; 0 while lost events are to be told of first.
+  std::uint64_t limit_ = 0;
   std::uint64_t pendingDrops_ = 0;  // since the last kGap was written
   std::uint64_t gapStartTicks_ = 0;
 };

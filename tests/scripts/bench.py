@@ -16,6 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "tests/bench"))
 
 import figures  # noqa: E402  (its folder is known only now)
+import steps  # noqa: E402
 import table  # noqa: E402
 from contestants import Contestant, alternate  # noqa: E402
 
@@ -87,6 +88,21 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(rounds[1], rounds[0][::-1])
         self.assertEqual({side: len(times) for side, times in values.items()},
                          {"a": 4, "b": 4, "c": 4})
+
+
+class Steps(unittest.TestCase):
+    def test_each_side_has_its_faster_setting_but_what_is_asked_is_of_pytorch_as_it_comes(self):
+        medians = {steps.OURS_ALONE: 40.0, "Lockstep shared_memory": 60.0,
+                   "Lockstep shared_memory, view": 50.0, steps.PEER_ALONE: 41.0,
+                   steps.PEER_DDP: 80.0, steps.PEER_DDP + steps.VIEW: 70.0}
+        times = {side: [median] * 5 for side, median in medians.items()}
+        result, = steps.step_results("ddp_step.mlp.2", "mlp", 2, times, "shared_memory")
+        self.assertEqual((result["ours"], result["peer"], result["bound"]), (50.0, 70.0, 40.0))
+        self.assertAlmostEqual(result["gap_closed"], 2 / 3)
+        faster, gap = result["asked"]
+        self.assertIn("as it comes", faster["what"])
+        self.assertEqual((faster["value"], faster["met"]), (1.6, True))
+        self.assertEqual(gap["met"], False)
 
 
 class Ranks(unittest.TestCase):

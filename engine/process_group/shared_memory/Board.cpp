@@ -38,8 +38,8 @@ struct Layout {
 Tuning tuningFor(int size) {
   Tuning tuning;
   // Reducing all of it on every rank reads size() times as much as reducing a share.
-  const int share = (256 << 10) / std::max(size, 1);
-  tuning.inlineBytes = static_cast<std::uint32_t>(std::clamp(share, 4 << 10, 32 << 10));
+  const int share = (128 << 10) / std::max(size, 1);
+  tuning.inlineBytes = static_cast<std::uint32_t>(std::clamp(share, 4 << 10, 64 << 10));
   tuning.chunkBytes = 512 << 10;
   tuning.blockBytes = 128 << 10;
   return tuning;

@@ -159,6 +159,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::optional<Operation::Clock::time_point> reasonBy_;
   bool closing_ = false;
   std::shared_ptr<Segment> staging_;  // its driver's
+  SpinLimit spin_;                    // likewise
   std::thread thread_;
   std::atomic<std::thread::id> threadId_;
 };

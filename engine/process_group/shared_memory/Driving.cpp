@@ -174,7 +174,7 @@ void Dispatcher::runHead(Lock& lock, bool spins) {
 
 void Dispatcher::perform(Operation& operation, bool posted, bool spins) {
   const at::NoGradGuard noGrad;
-  Waiter waiter(operation, *board_, spins, [&] {
+  Waiter waiter(operation, *board_, spins ? &spin_ : nullptr, [&] {
     std::lock_guard lock(mutex_);
     return timeOut(operation);
   });

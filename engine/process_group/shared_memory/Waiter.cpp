@@ -10,8 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A wait of two ranks that come at the same time ends within it; a sleep costs about as much.
-constexpr std::chrono::nanoseconds kSpin = 3us;
 // How soon a sleeper notices that its operation has failed: nobody can wake exactly those.
 constexpr std::chrono::nanoseconds kSlice = 50ms;
 // How long the reason of another rank may be on its way.
@@ -24,12 +22,13 @@ int coresOfProcess() {
 
 }  // namespace
 
-bool Waiter::spun(const Signal& signal, std::uint32_t target) const {
+bool Waiter::maySpin() const {
   static const int cores = coresOfProcess();
-  if (!spins_ || board_.awake().load(std::memory_order_relaxed) > cores) {
-    return false;
-  }
-  const auto end = Operation::Clock::now() + kSpin;
+  return spin_ != nullptr && board_.awake().load(std::memory_order_relaxed) <= cores;
+}
+
+bool Waiter::spun(const Signal& signal, std::uint32_t target) const {
+  const auto end = Operation::Clock::now() + spin_->value();
   do {
     for (int i = 0; i < 4; ++i) {
       if (signal.reached(target)) {
@@ -42,9 +41,21 @@ bool Waiter::spun(const Signal& signal, std::uint32_t target) const {
 }
 
 void Waiter::until(Signal& signal, std::uint32_t target) {
-  if (signal.reached(target) || spun(signal, target)) {
+  if (signal.reached(target)) {
     return;
   }
+  if (!maySpin()) {
+    sleepUntil(signal, target);
+    return;
+  }
+  const auto begin = Operation::Clock::now();
+  if (!spun(signal, target)) {
+    sleepUntil(signal, target);
+    spin_->slept(Operation::Clock::now() - begin);
+  }
+}
+
+void Waiter::sleepUntil(Signal& signal, std::uint32_t target) {
   const Asleep asleep(board_);
   for (;;) {
     const std::uint32_t seen = signal.value();

@@ -7,6 +7,7 @@
 #include "app/rank/Ending.h"
 #include "app/rank/Process.h"
 #include "app/rank/RankRun.h"
+#include "engine/base/FreedMemory.h"
 #include "engine/base/Log.h"
 #include "engine/base/Thread.h"
 #include "engine/experiment/Parse.h"
@@ -140,6 +141,7 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
 int main(int argc, char** argv) {
   const auto started = base::readClock();
   const std::int64_t ageNs = rank::processAgeNs();
+  base::keepFreedMemory();
   signal(SIGPIPE, SIG_IGN);
 
   CLI::App app("One rank of a data-parallel run; `lockstep run` or torchrun starts it.");

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/base/FreedMemory.h"
 #include "engine/store/TCPStore.h"
 
 namespace lockstep::bench {
@@ -63,6 +64,7 @@ void takeTurns(nlohmann::json ready,
 
 int runRank(const std::string& program, const std::function<void()>& run) {
   try {
+    base::keepFreedMemory();  // as lockstep-rank
     at::set_num_threads(1);
     run();
     return 0;

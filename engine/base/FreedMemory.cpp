@@ -1,0 +1,28 @@
+#include "engine/base/FreedMemory.h"
+
+#include <cstdlib>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace lockstep::base {
+
+void keepFreedMemory() {
+#ifdef __GLIBC__
+  for (const char* name :
+       {"GLIBC_TUNABLES", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_"}) {
+    if (std::getenv(name) != nullptr) {
+      return;
+    }
+  }
+  constexpr int kAlways = 1 << 30;
+  constexpr int kMostOfOlderVersions = 32 << 20;
+  if (mallopt(M_MMAP_THRESHOLD, kAlways) == 0) {
+    mallopt(M_MMAP_THRESHOLD, kMostOfOlderVersions);
+  }
+  mallopt(M_TRIM_THRESHOLD, kAlways);
+#endif
+}
+
+}  // namespace lockstep::base

@@ -1,0 +1,7 @@
+"""All figures of this room, in the order of its table."""
+
+from reproduction import averaging, compression, ddp_paper, topology
+
+FIGURES = {figure.name: figure
+           for figure in (*ddp_paper.FIGURES, *compression.FIGURES, *averaging.FIGURES,
+                          *topology.FIGURES)}

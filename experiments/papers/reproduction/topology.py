@@ -1,0 +1,119 @@
+"""Figures of how collectives are cut: over ranks, over nodes, around the optimizer."""
+
+from reproduction.figure import Figure, Panel, point
+from reproduction.measured import exact, median, ratio, share_saved
+from reproduction.points import Points
+from reproduction.verdicts import Claim, Verdict, percent, plain
+
+STEP = "step, ms"
+SENT = "sent a rank and step, MB"
+NODE = "ranks a node"
+FLAT, SHARDS, LEADERS = "flat", "two levels, shards", "two levels, leaders"
+
+
+def take_hierarchical(runs):
+    taken = [point(run, STEP, FLAT, run.get("link.ranks_per_node"), median(run.step_ms()))
+             for run in runs["hierarchical"]]
+    for run in runs["hierarchical_4x2"] + runs["hierarchical_2x4"]:
+        series = SHARDS if run.get("hook.between", "shards") == "shards" else LEADERS
+        taken.append(point(run, STEP, series, run.get("link.ranks_per_node"),
+                           median(run.step_ms())))
+    return Points(taken)
+
+
+def judge_hierarchical(points):
+    claims = []
+    for size, flat in points.curve(STEP, FLAT):
+        shards = share_saved(flat, points.at(STEP, SHARDS, size))
+        claims.append(Claim(shards.low > 0.1, f"on nodes of {size:g} two levels take "
+                                              f"{percent(shards)} off a flat ring's step"))
+    two, four = (points.at(STEP, SHARDS, size) for size, _ in points.curve(STEP, FLAT))
+    claims.append(Claim(four.below(two), "the more ranks a node the more"
+                        if four.below(two) else "not more with more ranks a node"))
+    return Verdict(claims)
+
+
+BUS = "bus bandwidth of a rank, GB/s"
+
+
+def bus_bandwidths(run):
+    """Of each large allreduce of the measured steps: from when the last rank came to the last end."""
+    measured = {row["step"] for row in run.table("steps") if row["measured"] == "1"}
+    calls = {}
+    for row in run.table("collectives"):
+        if row["operation"] == "allreduce" and row["step"] in measured and row["transfer_ms"]:
+            calls.setdefault((row["group"], row["sequence"]), []).append(row)
+    factor = 2 * (run.ranks - 1) / run.ranks
+    largest = max(int(rows[0]["bytes"]) for rows in calls.values())
+    return [factor * int(rows[0]["bytes"]) / 1e6 / max(float(row["transfer_ms"]) for row in rows)
+            for rows in calls.values() if int(rows[0]["bytes"]) == largest]
+
+
+def take_ranks(runs):
+    return Points([point(run, BUS, run.link(), run.ranks, median(bus_bandwidths(run)))
+                   for run in runs["ranks"]])
+
+
+def judge_ranks(points):
+    unshaped = points.curve(BUS, "unshaped")
+    shaped = points.curve(BUS, next(series for series in points.series_of(BUS)
+                                    if series != "unshaped"))
+    values = [value.value for _, value in shaped]
+    lost = share_saved(unshaped[0][1], unshaped[-1][1])
+    return Verdict([
+        Claim(max(values) < 1.15 * min(values), f"over links {min(values):.3f} to "
+                                                f"{max(values):.3f} GB/s on any number of ranks"),
+        Claim(lost.low > 0.3, f"without links it falls by {percent(lost)} from {unshaped[0][0]:g} "
+                              f"to {unshaped[-1][0]:g} ranks"),
+    ])
+
+
+MEMORY = "memory of a rank, MB"
+ADAM, SHARED = "allreduce, then Adam", "reduce-scatter, Adam, allgather"
+
+
+def memory(run):
+    sampled = [value for _, value in run.metric("rss_mb", "counters")]
+    return median(sampled[len(sampled) // 2:])
+
+
+def take_zero(runs):
+    taken = []
+    for run in runs["zero"]:
+        series = SHARED if run.get("hook.name") == "zero_rs" else ADAM
+        link = run.get("link.bandwidth_gbps")
+        taken += [point(run, STEP, series, link, median(run.step_ms())),
+                  point(run, SENT, series, link, exact(run.bytes_a_step() / 1e6)),
+                  point(run, MEMORY, series, link, memory(run))]
+    return Points(taken)
+
+
+def judge_zero(points):
+    claims = []
+    for link, whole in points.curve(SENT, ADAM):
+        sent = ratio(points.at(SENT, SHARED, link), whole)
+        time = ratio(points.at(STEP, SHARED, link), points.at(STEP, ADAM, link))
+        claims.append(Claim(abs(sent.value - 1) < 0.02 and time.low < 1.05,
+                            f"over {link:g} Gbit/s {plain(sent, digits=3)} times the bytes, and "
+                            f"{plain(time, digits=2)} times the step"))
+    link = points.curve(MEMORY, ADAM)[0][0]
+    saved = points.at(MEMORY, ADAM, link) - points.at(MEMORY, SHARED, link)
+    claims.append(Claim(saved.low > 0, f"a rank takes {plain(saved, 'MB', 0)} less memory"))
+    return Verdict(claims)
+
+
+FIGURES = [
+    Figure("hierarchical", "two-level allreduce of Horovod and NCCL; Thakur et al., 2005",
+           "where the link between nodes is slow, two levels beat a flat ring, the more ranks a "
+           "node has",
+           ("hierarchical", "hierarchical_4x2", "hierarchical_2x4"), (Panel(STEP, NODE),),
+           take_hierarchical, judge_hierarchical),
+    Figure("ranks", "bus bandwidth as nccl-tests defines it",
+           "a network's bus bandwidth stays the same however many ranks there are",
+           ("ranks",), (Panel(BUS, "ranks", scale="log"),), take_ranks, judge_ranks),
+    Figure("zero", "Rajbhandari et al., ZeRO, SC 2020; Zhang et al., DeAR, ICDCS 2023",
+           "an allreduce cut in two with the optimizer between sends as many bytes, takes no longer, "
+           "and keeps an n-th of the optimizer's memory",
+           ("zero",), (Panel(STEP, "link, Gbit/s"), Panel(SENT, "link, Gbit/s"),
+                       Panel(MEMORY, "link, Gbit/s")), take_zero, judge_zero),
+]

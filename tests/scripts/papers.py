@@ -1,0 +1,358 @@
+"""experiments/papers: its rules on made-up data, its experiments, its command, and one small figure.
+
+Usage: papers.py SOURCE_FOLDER [BIN_FOLDER]
+"""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+
+ROOT = pathlib.Path(sys.argv[1])
+BIN = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+PAPERS = ROOT / "experiments/papers"
+sys.path.insert(0, str(PAPERS))
+
+from reproduction import averaging, compression, ddp_paper, table, topology  # noqa: E402
+from reproduction.catalogue import FIGURES  # noqa: E402
+from reproduction.measured import Measured, exact, in_cycles, median, share_saved  # noqa: E402
+from reproduction.points import Point, Points  # noqa: E402
+from reproduction.verdicts import Claim, Verdict, falls, rises, sentence, valley  # noqa: E402
+
+
+def around(value, spread=1.0):
+    return Measured(value, value - spread, value + spread)
+
+
+def curve(panel, series, values, spread=1.0):
+    """A curve of {x: value}, each with the same spread."""
+    return [Point(panel, series, float(x), around(value, spread), 2, "1 Gbit/s")
+            for x, value in values.items()]
+
+
+class Spread(unittest.TestCase):
+    def test_a_median_has_an_interval_that_outliers_do_not_move(self):
+        found = median([10.0] * 28 + [1.0, 500.0])
+        self.assertEqual(found, Measured(10, 10, 10))
+        found = median([float(n) for n in range(1, 102)])
+        self.assertEqual(found.value, 51)
+        self.assertTrue(40 <= found.low <= 42 and 60 <= found.high <= 62, found)
+
+    def test_of_a_few_values_the_interval_is_all_of_them(self):
+        self.assertEqual(median([3.0, 1.0, 2.0]), Measured(2, 1, 3))
+        self.assertRaises(ValueError, median, [])
+
+    def test_a_saved_part_is_as_wide_as_both_times_allow(self):
+        saved = share_saved(around(100, 10), around(50, 5))
+        self.assertEqual(saved.value, 0.5)
+        self.assertAlmostEqual(saved.low, 1 - 55 / 90)
+        self.assertAlmostEqual(saved.high, 1 - 45 / 110)
+
+    def test_cycles_are_averaged_and_a_part_of_one_is_left_out(self):
+        self.assertEqual(in_cycles([1, 3, 5, 7, 100], 2), [2, 6])
+
+
+class Rules(unittest.TestCase):
+    def test_a_curve_falls_beyond_its_spread_or_not_at_all(self):
+        self.assertTrue(falls([(1, around(30)), (2, around(20)), (4, around(10))]))
+        self.assertFalse(falls([(1, around(30, 20)), (2, around(20, 20)), (4, around(10, 20))]))
+        self.assertFalse(falls([(1, around(30)), (2, around(40)), (4, around(10))]))
+        self.assertTrue(rises([(1, around(10)), (2, around(10.5)), (4, around(30))]))
+
+    def test_a_valley_has_two_sides(self):
+        self.assertTrue(valley([(1, around(30)), (2, around(10)), (4, around(30))]).is_one)
+        slope = valley([(1, around(30)), (2, around(20)), (4, around(10))])
+        self.assertEqual((slope.x, slope.left, slope.right), (4, True, False))
+        self.assertFalse(valley([(1, around(12, 5)), (2, around(10, 5)), (4, around(30))]).is_one)
+
+    def test_what_is_against_a_shape_is_said_first(self):
+        verdict = Verdict([Claim(True, "one"), Claim(False, "two")])
+        self.assertEqual(sentence("x", "a shape", verdict),
+                         "x: not reproduced: published: a shape. Seen: against it: two; in "
+                         "agreement: one.")
+        self.assertTrue(Verdict([Claim(True, "one")]).reproduced)
+
+
+class Judged(unittest.TestCase):
+    """Each rule says yes to its shape, and no to another one and to noise."""
+
+    def judged(self, figure, points):
+        return FIGURES[figure].judge(Points(points)).reproduced
+
+    def test_overlap(self):
+        def saved(unshaped, shaped, spread=1.0):
+            return self.judged("overlap", curve(ddp_paper.SAVED, "saved",
+                                                {0: unshaped, 1: shaped, 2: shaped / 2}, spread))
+        self.assertTrue(saved(1, 31))
+        self.assertFalse(saved(1, 4), "next to nothing is hidden")
+        self.assertFalse(saved(30, 31), "without a link as much is saved")
+        self.assertFalse(saved(1, 31, spread=25), "noise")
+
+    def test_bucket_size(self):
+        def sized(fast, slow, spread=1.0):
+            caps = (0.05, 1, 4, 1000)
+            return self.judged("bucket_size", [
+                *curve(ddp_paper.STEP, "50 us", dict(zip(caps, fast)), spread),
+                *curve(ddp_paper.STEP, "3000 us", dict(zip(caps, slow)), spread)])
+        self.assertTrue(sized((50, 40, 45, 60), (90, 70, 60, 80)))
+        self.assertFalse(sized((50, 40, 45, 60), (90, 60, 70, 80)), "the lowest point stays")
+        self.assertFalse(sized((40, 40, 45, 60), (90, 70, 60, 80)), "small buckets cost nothing")
+        self.assertFalse(sized((50, 40, 45, 60), (90, 70, 60, 80), spread=15), "noise")
+
+    def test_skip_sync(self):
+        def skipped(slow, fast, spread=1.0):
+            every = (1, 2, 4, 8)
+            return self.judged("skip_sync", [
+                *curve(ddp_paper.STEP, "0.5 Gbit/s", dict(zip(every, slow)), spread),
+                *curve(ddp_paper.STEP, "1 Gbit/s", dict(zip(every, fast)), spread)])
+        self.assertTrue(skipped((100, 70, 55, 47), (60, 50, 45, 42)))
+        self.assertFalse(skipped((100, 70, 90, 47), (60, 50, 45, 42)), "it rises again")
+        self.assertFalse(skipped((60, 50, 45, 42), (100, 70, 55, 47)), "more on the fast link")
+        self.assertFalse(skipped((100, 70, 55, 47), (60, 50, 45, 42), spread=30), "noise")
+
+    def test_round_robin(self):
+        def turned(bound, free):
+            return self.judged("round_robin", [
+                *curve(ddp_paper.STEP, "a", dict(zip((1, 3, 5), bound)), 0.2),
+                *curve(ddp_paper.STEP, "b", dict(zip((1, 3, 5), free)), 0.2)])
+        self.assertTrue(turned((60, 45, 45), (40, 40, 40)))
+        self.assertFalse(turned((60, 60, 60), (40, 40, 40)), "no difference anywhere")
+        self.assertFalse(turned((60, 45, 45), (40, 30, 30)), "a difference everywhere")
+
+    def test_compression_crossover(self):
+        def crossed(slow, fast, spread=1.0):
+            return self.judged("compression_crossover", [
+                made for hook, at_slow, at_fast in zip(("allreduce", "fp16", "topk"), slow, fast)
+                for made in curve(compression.STEP, hook, {0.1: at_slow, 10: at_fast}, spread)])
+        self.assertTrue(crossed((500, 250, 60), (40, 38, 55)))
+        self.assertFalse(crossed((500, 250, 60), (40, 38, 20)), "it pays on the fast link, too")
+        self.assertFalse(crossed((50, 45, 60), (40, 38, 55)), "it does not pay on the slow link")
+        self.assertFalse(crossed((500, 450, 400), (40, 38, 55), spread=100), "noise")
+
+    def test_int8_allgather(self):
+        def gathered(allgather):
+            of = {"allreduce": (25, 37, 44), "fp16": (12, 19, 22),
+                  "int8, all-to-all": (6, 9, 11), "int8, allgather": allgather}
+            return self.judged("int8_allgather", [
+                made for series, values in of.items()
+                for made in curve(compression.STEP, series, dict(zip((2, 4, 8), values)), 0.5)])
+        self.assertTrue(gathered((6, 19, 44)))
+        self.assertFalse(gathered((6, 10, 12)), "it stays a quarter")
+
+    def test_powersgd_accuracy(self):
+        def learnt(kept, lost):
+            panel = compression.ACCURACY
+            return self.judged("powersgd_accuracy", [
+                *curve(panel, compression.PLAIN, {1: 97, 4: 97}),
+                *curve(panel, "error feedback", dict(zip((1, 2, 4), kept))),
+                *curve(panel, "none", dict(zip((1, 2, 4), lost)))])
+        self.assertTrue(learnt((94, 97, 96.8), (75, 92, 95)))
+        self.assertFalse(learnt((94, 95, 90), (75, 80, 85)), "rank 4 stays behind")
+        self.assertFalse(learnt((94, 95, 96.8), (75, 96, 97)), "feedback is worth nothing")
+
+    def test_topk_density(self):
+        def learnt(kept, dgc, lost):
+            panel, parts = compression.ACCURACY, (0.001, 0.01, 0.1)
+            return self.judged("topk_density", [
+                *curve(panel, compression.PLAIN, {0.1: 97}),
+                *curve(panel, "top-k, rest kept", dict(zip(parts, kept))),
+                *curve(panel, "DGC", dict(zip(parts, dgc))),
+                *curve(panel, "top-k, rest lost", dict(zip(parts, lost)))])
+        self.assertTrue(learnt((90, 96, 97), (90, 96, 97), (60, 89, 96)))
+        self.assertFalse(learnt((90, 96, 97), (90, 96, 97), (90, 96, 97)), "nothing is lost")
+        self.assertFalse(learnt((90, 89, 97), (90, 96, 97), (60, 88, 96)), "keeping helps not")
+
+    def test_straggler(self):
+        def held_up(steps, waits, by_chance):
+            delays = (0, 10, 40)
+            return self.judged("straggler", [
+                *curve(averaging.STEP, "allreduce", dict(zip(delays, steps))),
+                *curve(averaging.WAITING, "allreduce", dict(zip(delays, waits))),
+                *curve(averaging.BY_CHANCE, "allreduce", {2: by_chance[0]}),
+                *curve(averaging.BY_CHANCE, "gossip", {2: by_chance[1]})])
+        self.assertTrue(held_up((50, 60, 90), (0, 10, 40), (80, 70)))
+        self.assertFalse(held_up((50, 50, 55), (0, 10, 40), (80, 70)), "nobody is late")
+        self.assertFalse(held_up((50, 60, 90), (0, 10, 40), (80, 79)), "gossip absorbs nothing")
+
+    def test_post_local_sgd(self):
+        def averaged(sent, apart, accuracy):
+            periods = (1, 2, 8, 32)
+            return self.judged("post_local_sgd", [
+                *curve(averaging.LOCAL, "sent", dict(zip(periods, sent))),
+                *curve(averaging.LOCAL, "synchronous / H", dict(zip(periods, (320, 160, 40, 10)))),
+                *curve(averaging.DISTANCE, "furthest", dict(zip(periods, apart))),
+                *curve(averaging.ACCURACY, "post-local SGD", dict(zip(periods, accuracy))),
+                *curve(averaging.ACCURACY, "synchronous", {1: 97})])
+        self.assertTrue(averaged((322, 161, 41, 10), (0, 0.1, 1, 3), (97, 97, 96, 94)))
+        self.assertFalse(averaged((322, 300, 290, 280), (0, 0.1, 1, 3), (97, 97, 96, 94)), "bytes")
+        self.assertFalse(averaged((322, 161, 41, 10), (0, 2, 1, 3), (97, 97, 96, 94)), "distance")
+        self.assertFalse(averaged((322, 161, 41, 10), (0, 0.1, 1, 3), (97, 97, 80, 94)), "accuracy")
+
+    def test_gossip(self):
+        def mixed(gradients, parameters, step=40):
+            def over(values):
+                return dict(enumerate(values))
+            names = averaging.GOSSIP_NAMES
+            return self.judged("gossip", [
+                *curve(averaging.DISTANCE, "gradients", over(gradients)),
+                *curve(averaging.DISTANCE, "parameters", over(parameters)),
+                *curve(averaging.DISTANCE, names[2], over([0, 1, 0, 1])),
+                *curve(averaging.ACCURACY, averaging.AT_END, {0: 97, names.index("parameters"): 96}),
+                *curve(averaging.STEP, "gossip", {2: 40, 8: step}),
+                *curve(averaging.STEP, "allreduce", {2: 40, 8: 80}),
+                *curve(averaging.SENT, "gossip", {2: 6, 8: 6}, 0)])
+        grows, stays = [1, 2, 3, 4, 5, 6, 7, 8], [0.1, 0.2] * 4
+        self.assertTrue(mixed(grows, stays))
+        self.assertFalse(mixed(stays, stays), "gradients do not drift")
+        self.assertFalse(mixed(grows, grows), "parameters drift, too")
+        self.assertFalse(mixed(grows, stays, step=80), "a step costs as much as allreduce's")
+
+    def test_delayed(self):
+        def late(delayed, losses):
+            links, rates = (1, 2, 4), (0.1, 0.4, 1.6)
+            return self.judged("delayed", [
+                *curve(averaging.STEP, "plain", dict(zip(links, (65, 45, 40)))),
+                *curve(averaging.STEP, averaging.DELAYED, dict(zip(links, delayed))),
+                *curve(averaging.LEARNT, "plain", dict(zip(rates, (0.3, 0.2, 0.4))), 0.01),
+                *curve(averaging.LEARNT, averaging.DELAYED, dict(zip(rates, losses)), 0.01)])
+        self.assertTrue(late((52, 39, 38), (0.3, 0.2, 9.0)))
+        self.assertFalse(late((65, 45, 38), (0.3, 0.2, 9.0)), "nothing is hidden")
+        self.assertFalse(late((52, 39, 38), (0.3, 0.2, 0.3)), "the learning rate is not limited")
+        self.assertTrue(late((52, 39, 38), (0.3, 0.2, float("nan"))), "it diverges")
+
+    def test_hierarchical(self):
+        def levels(shards):
+            return self.judged("hierarchical", [
+                *curve(topology.STEP, topology.FLAT, {2: 200, 4: 200}),
+                *curve(topology.STEP, topology.SHARDS, dict(zip((2, 4), shards)))])
+        self.assertTrue(levels((100, 60)))
+        self.assertFalse(levels((195, 190)), "two levels save next to nothing")
+        self.assertFalse(levels((100, 110)), "larger nodes save less")
+
+    def test_ranks(self):
+        def busy(shaped, unshaped):
+            return self.judged("ranks", [
+                *curve(topology.BUS, "unshaped", dict(zip((2, 4, 8), unshaped)), 0.01),
+                *curve(topology.BUS, "1 Gbit/s", dict(zip((2, 4, 8), shaped)), 0.001)])
+        self.assertTrue(busy((0.12, 0.121, 0.119), (2, 1, 0.5)))
+        self.assertFalse(busy((0.12, 0.08, 0.05), (2, 1, 0.5)), "it falls over links, too")
+        self.assertFalse(busy((0.12, 0.121, 0.119), (2, 2.1, 2)), "the machine is not shared")
+
+    def test_zero(self):
+        def cut(sent, step, memory):
+            of = ((topology.SENT, sent, 0.0), (topology.STEP, step, 1), (topology.MEMORY, memory, 2))
+            return self.judged("zero", [
+                made for panel, values, spread in of
+                for series, value in zip((topology.ADAM, topology.SHARED), values)
+                for made in curve(panel, series, {1: value}, spread)])
+        self.assertTrue(cut((25, 25), (100, 95), (300, 270)))
+        self.assertFalse(cut((25, 37), (100, 95), (300, 270)), "more bytes")
+        self.assertFalse(cut((25, 25), (100, 120), (300, 270)), "slower")
+        self.assertFalse(cut((25, 25), (100, 95), (300, 299)), "as much memory")
+
+
+class Table(unittest.TestCase):
+    def test_the_readme_names_every_figure_and_keeps_its_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            readme = pathlib.Path(folder, "README.md")
+            readme.write_text(f"before\n{table.BEGIN}\nold\n{table.END}\nafter\n")
+            results = {"overlap": {"word": "not reproduced", "seen": "little", "machine": "here"}}
+            for _ in range(2):
+                table.write(FIGURES.values(), results, readme)
+            text = readme.read_text()
+            self.assertTrue(text.startswith(f"before\n{table.BEGIN}\nMeasured on here."), text)
+            self.assertTrue(text.endswith(f"{table.END}\nafter\n"))
+            self.assertIn("| **not reproduced**: little |", text)
+            self.assertEqual(text.count("| not run |"), len(FIGURES) - 1)
+            readme.write_text(table.BEGIN)
+            self.assertRaises(table.TableError, table.write, [], {}, readme)
+
+    def test_the_shipped_readme_has_a_row_for_every_figure(self):
+        text = (PAPERS / "README.md").read_text()
+        for name, figure in FIGURES.items():
+            self.assertIn(f"\n| {name} | {figure.paper} | ", text)
+
+
+class Command(unittest.TestCase):
+    def reproduce(self, *words):
+        ended = subprocess.run([PAPERS / "reproduce", *words], capture_output=True, text=True,
+                               timeout=110, check=False)
+        return ended.returncode, ended.stdout, ended.stderr.splitlines()
+
+    def refused(self, *words):
+        code, out, lines = self.reproduce(*words)
+        self.assertNotEqual(code, 0)
+        self.assertEqual((out, len(lines)), ("", 1), lines)
+        return lines[0]
+
+    def test_wrong_words_are_refused_in_one_line(self):
+        self.assertIn("no figure named overlaps; there are overlap, ", self.refused("overlaps"))
+        self.assertIn("--fast", self.refused("--fast"))
+        self.assertIn("build Lockstep", self.refused("overlap", "--bin", "/nowhere"))
+
+    def test_every_experiment_belongs_to_a_figure_and_opens_with_what_it_shows(self):
+        used = {PAPERS / f"{file}.toml" for figure in FIGURES.values() for file in figure.files}
+        here = set(PAPERS.glob("*.toml"))
+        self.assertEqual(here - used, set())
+        for file in used:
+            self.assertTrue(file.resolve().exists(), file)
+        for file in here:
+            text = file.read_text()
+            self.assertTrue(text.startswith("# "), file)
+            self.assertTrue(2 <= tomllib.loads(text)["processes"]["world_size"] <= 8, file)
+            self.assertIn("sweep", tomllib.loads(text) | {"sweep": 0})
+
+
+@unittest.skipUnless(BIN, "no programs were built")
+class Programs(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.out = pathlib.Path(scratch.name)
+
+    def test_every_experiment_is_without_mistake(self):
+        files = sorted(PAPERS.glob("*.toml"))
+        ended = subprocess.run([BIN / "lockstep", "validate", *files], capture_output=True,
+                               text=True, timeout=60, check=False)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+
+    def reproduce(self, *words):
+        return subprocess.run([PAPERS / "reproduce", "--bin", BIN, "--out", self.out, *words],
+                              capture_output=True, text=True, timeout=110, check=False)
+
+    def test_a_small_figure_is_run_written_and_judged_and_its_runs_can_be_taken_again(self):
+        small = [word for value in ("train.steps=20", "processes.world_size=2",
+                                    "link.bandwidth_gbps=0.2", "link.simulate_anyway=true")
+                 for word in ("--set", value)]
+        ended = self.reproduce("skip_sync", *small)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertRegex(ended.stdout, r"\Askip_sync: (not )?reproduced: published: .*\n\Z")
+        first = (self.out / "skip_sync.csv").read_text()
+        rows = list(csv.DictReader(first.splitlines()))
+        self.assertEqual([row["x"] for row in rows], ["1", "2", "4", "8"])
+        self.assertEqual({row["link"] for row in rows}, {"0.2 Gbit/s, simulated"})
+        for row in rows:
+            self.assertLessEqual(float(row["low"]), float(row["value"]))
+            self.assertLessEqual(float(row["value"]), float(row["high"]))
+        # 6.3 MB at 0.2 Gbit/s are 253 ms, of which one step in eight is left.
+        self.assertGreater(float(rows[0]["value"]), 250)
+        self.assertLess(float(rows[-1]["value"]), 150)
+        verdicts = json.loads((self.out / "verdicts.json").read_text())
+        self.assertIn("off the average step", verdicts["skip_sync"]["seen"])
+
+        (self.out / "skip_sync.csv").unlink()
+        again = self.reproduce("skip_sync", "--runs", self.out)
+        self.assertEqual((again.returncode, again.stdout), (0, ended.stdout), again.stderr)
+        self.assertEqual((self.out / "skip_sync.csv").read_text(), first)
+
+        lacking = self.reproduce("overlap", "--runs", self.out)
+        self.assertEqual(lacking.returncode, 1)
+        self.assertIn("has no finished run of overlap.toml", lacking.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

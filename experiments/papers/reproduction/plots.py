@@ -24,6 +24,7 @@ def _draw_panel(axes, panel, points):
                       marker=MARKS[number % len(MARKS)], markersize=4, linewidth=1.2, capsize=2)
     if not panel.numbers:
         axes.set_xticks(list(places.values()), [panel.names.get(x, f"{x:g}") for x in xs])
+        axes.margins(x=0.12)
     if panel.scale == "symlog":
         axes.set_yscale("symlog", linthresh=1e-3)
     elif panel.scale == "log":

@@ -48,9 +48,13 @@ class Run:
     def table(self, name):
         return self.lockstep.table(self.path, name)
 
+    def measured_steps(self):
+        """As tables have them, the warm-up left out."""
+        return {row["step"] for row in self.table("steps") if row["measured"] == "1"}
+
     def by_step(self, column, table="steps", over_ranks=statistics.fmean):
         """(step, value) over the measured steps, ranks put together by `over_ranks`."""
-        measured = {row["step"] for row in self.table("steps") if row["measured"] == "1"}
+        measured = self.measured_steps()
         values = defaultdict(list)
         for row in self.table(table):
             if row["step"] in measured and row[column]:
@@ -68,10 +72,15 @@ class Run:
         sent = statistics.fmean(rank["wire_bytes"] for rank in self.info["ranks"])
         return sent / self.info["steps"]
 
-    def metric(self, name, table="loss"):
-        """(step, mean over ranks) of a number that the run sampled."""
+    def samples(self, name):
+        """What ranks sampled of a counter, in the order of time."""
+        rows = [row for row in self.table("counters") if row["name"] == name]
+        return [float(row["value"]) for row in sorted(rows, key=lambda row: float(row["at_ms"]))]
+
+    def metric(self, name):
+        """(step, mean over ranks) of a loss or an evaluation."""
         values = defaultdict(list)
-        for row in self.table(table):
+        for row in self.table("loss"):
             if row["name"] == name:
                 values[int(row["step"])].append(float(row["value"]))
         return [(step, statistics.fmean(values[step])) for step in sorted(values)]

@@ -7,10 +7,12 @@ from reproduction.measured import Measured
 
 @dataclass(frozen=True)
 class Claim:
-    """One part of a published shape: whether it holds here, and what was seen."""
+    """One part of a published shape: whether it holds here, and what was seen. Without its `core`
+    parts a shape is not there; without the others it is there in part."""
 
     holds: bool
     seen: str
+    core: bool = True
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,10 @@ class Verdict:
         return all(claim.holds for claim in self.claims)
 
     def word(self):
-        return "reproduced" if self.reproduced else "not reproduced"
+        if self.reproduced:
+            return "reproduced"
+        in_part = all(claim.holds for claim in self.claims if claim.core)
+        return "reproduced in part" if in_part else "not reproduced"
 
     def seen(self):
         """What was seen; where not all of it agrees with the paper, that comes first."""

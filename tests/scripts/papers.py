@@ -1,4 +1,4 @@
-"""experiments/papers: its rules on made-up data, its experiments, its command, and one small figure.
+"""experiments/papers: rules on made-up data, the experiments, the command, and one small figure.
 
 Usage: papers.py SOURCE_FOLDER [BIN_FOLDER]
 """
@@ -208,7 +208,8 @@ class Judged(unittest.TestCase):
                 *curve(averaging.DISTANCE, "gradients", over(gradients)),
                 *curve(averaging.DISTANCE, "parameters", over(parameters)),
                 *curve(averaging.DISTANCE, names[2], over([0, 1, 0, 1])),
-                *curve(averaging.ACCURACY, averaging.AT_END, {0: 97, names.index("parameters"): 96}),
+                *curve(averaging.ACCURACY, averaging.AT_END,
+                       {0: 97, names.index("parameters"): 96}),
                 *curve(averaging.STEP, "gossip", {2: 40, 8: step}),
                 *curve(averaging.STEP, "allreduce", {2: 40, 8: 80}),
                 *curve(averaging.SENT, "gossip", {2: 6, 8: 6}, 0)])
@@ -254,7 +255,7 @@ class Judged(unittest.TestCase):
 
     def test_zero(self):
         def cut(sent, step, memory):
-            of = ((topology.SENT, sent, 0.0), (topology.STEP, step, 1), (topology.MEMORY, memory, 2))
+            of = ((topology.SENT, sent, 0), (topology.STEP, step, 1), (topology.MEMORY, memory, 2))
             return self.judged("zero", [
                 made for panel, values, spread in of
                 for series, value in zip((topology.ADAM, topology.SHARED), values)
@@ -340,7 +341,8 @@ class Programs(unittest.TestCase):
                  for word in ("--set", value)]
         ended = self.reproduce("skip_sync", *small)
         self.assertEqual(ended.returncode, 0, ended.stderr)
-        self.assertRegex(ended.stdout, r"\Askip_sync: (not )?reproduced( in part)?: published: .*\n\Z")
+        self.assertRegex(ended.stdout,
+                         r"\Askip_sync: (not )?reproduced( in part)?: published: .*\n\Z")
         first = (self.out / "skip_sync.csv").read_text()
         rows = list(csv.DictReader(first.splitlines()))
         self.assertEqual([row["x"] for row in rows], ["1", "2", "4", "8"])
@@ -350,7 +352,7 @@ class Programs(unittest.TestCase):
             self.assertLessEqual(float(row["value"]), float(row["high"]))
         # 6.3 MB at 0.2 Gbit/s are 253 ms, of which one step in eight is left.
         self.assertGreater(float(rows[0]["value"]), 250)
-        self.assertLess(float(rows[-1]["value"]), 150)
+        self.assertLess(float(rows[-1]["value"]), 0.6 * float(rows[0]["value"]))
         verdicts = json.loads((self.out / "verdicts.json").read_text())
         self.assertIn("off the average step", verdicts["skip_sync"]["seen"])
 

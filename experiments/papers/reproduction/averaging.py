@@ -50,16 +50,16 @@ def take_gossip(runs):
     return Points(taken)
 
 
-def halves(curve):
-    """The mean of the second and of the last quarter of a curve: whether it still grows."""
+def early_and_late(curve):
+    """The means of the second and of the last quarter of a curve, which tell whether it grows."""
     values = [value.value for _, value in curve]
     quarter = len(values) // 4
     return statistics.fmean(values[quarter:2 * quarter]), statistics.fmean(values[-quarter:])
 
 
 def judge_gossip(points):
-    drift = halves(points.curve(DISTANCE, "gradients"))
-    bound = halves(points.curve(DISTANCE, "parameters"))
+    drift = early_and_late(points.curve(DISTANCE, "gradients"))
+    bound = early_and_late(points.curve(DISTANCE, "parameters"))
     sawtooth = [value.value for _, value in
                 points.curve(DISTANCE, "gradients, averaged every 50")]
     level = points.at(ACCURACY, AT_END, 0).value
@@ -71,14 +71,15 @@ def judge_gossip(points):
         Claim(drift[1] > 1.2 * drift[0], f"with mixed gradients the distance goes from "
                                          f"{drift[0]:.3g} to {drift[1]:.3g}"),
         Claim(bound[1] < 1.2 * bound[0] and bound[1] < drift[1] / 4,
-              f"with mixed parameters from {bound[0]:.3g} to {bound[1]:.3g}"),
+              f"with mixed parameters it goes from {bound[0]:.3g} to {bound[1]:.3g}"),
         Claim(min(sawtooth) < max(sawtooth) / 20, "a full average brings it to "
                                                   f"{min(sawtooth):.2g}"),
         Claim(mixed > level - 2, f"accuracy {mixed:.1f} %, allreduce {level:.1f} %"),
         Claim(abs(sent[-1][1].value / sent[0][1].value - 1) < 0.05 and few.below(many),
-              f"from {sent[0][0]:g} to {sent[-1][0]:g} ranks gossip's bytes stay the same and its "
-              f"step becomes {plain(few, digits=2)} times as long, that of allreduce "
-              f"{plain(many, digits=2)} times"),
+              f"gossip sends {sent[0][1].value:.2f} MB on {sent[0][0]:g} ranks and "
+              f"{sent[-1][1].value:.2f} MB on {sent[-1][0]:g}, where a step of allreduce takes "
+              f"{plain(many, digits=2)} times as long"),
+        Claim(few.value < 1.15, f"gossip's {plain(few, digits=2)} times", core=False),
     ])
 
 
@@ -159,7 +160,7 @@ def judge_delayed(points):
         Claim(bool(hidden), "with the delay communication is hidden " + seen if hidden else
               "at no link communication is hidden by the delay alone"),
         Claim(slowest.value > 1.1 * floor.value,
-              f"at {delayed_steps[0][0]:g} Gbit/s, where it takes longer than a step, it is seen: "
+              f"at {delayed_steps[0][0]:g} Gbit/s, where it takes longer than a step, a step of "
               f"{plain(slowest, 'ms')}"),
         Claim(0 < rates[1] < rates[0], f"it learns up to a learning rate of {rates[1]:g}, plain "
                                        f"up to {rates[0]:g}"),
@@ -221,8 +222,8 @@ def judge_straggler(points):
         Claim(abs(waiting.value / late - 1) < 0.25,
               f"the others wait {plain(waiting, 'ms')} more"),
         Claim(partner.below(everyone),
-              f"when all are late by chance a step of gossip gets {plain(partner, 'ms')} longer, of "
-              f"allreduce {plain(everyone, 'ms')}", core=False),
+              f"when all are late by chance a step of gossip gets {plain(partner, 'ms')} longer, "
+              f"of allreduce {plain(everyone, 'ms')}", core=False),
     ])
 
 
@@ -241,8 +242,8 @@ FIGURES = [
            (Panel(LOCAL, "H", scale="log"), Panel(DISTANCE, "H", scale="symlog"),
             Panel(ACCURACY, "H")), take_local_sgd, judge_local_sgd),
     Figure("gossip", "Daily et al., GossipGraD, 2018",
-           "accuracy stays near that of allreduce and a step costs the same on any number of ranks; "
-           "replicas whose gradients are mixed drift apart, those whose parameters are do not",
+           "accuracy stays near that of allreduce and a step costs the same on any number of "
+           "ranks; replicas whose gradients are mixed drift apart, those whose parameters are do not",
            ("gossip", "gossip_allreduce", "gossip_ranks"),
            (Panel(DISTANCE, "step", numbers=True, scale="symlog"),
             Panel(ACCURACY, "mixed", names=dict(enumerate(

@@ -16,9 +16,9 @@ from reproduction.runs import found_in
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
 README = FOLDER / "README.md"
 
-EPILOG = """Without a NAME all figures are made. OUT gets NAME.csv and NAME.png of each, its runs in
-a folder NAME, and verdicts.json. A figure that is not reproduced is a result, not a failure: the exit
-code is 0."""
+EPILOG = """Without a NAME all figures are made, or with --table none. OUT gets NAME.csv and NAME.png
+of each, its runs in a folder NAME, and verdicts.json. A figure that is not reproduced is a result,
+not a failure: the exit code is 0."""
 
 
 class Parser(argparse.ArgumentParser):

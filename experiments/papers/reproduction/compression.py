@@ -64,7 +64,9 @@ def judge_int8(points):
     dense, half = against(PLAIN, most), against("fp16", 4)
     quarter = share_saved(points.at(STEP, PLAIN, most), points.at(STEP, others, most))
     return Verdict([
-        Claim(rises(points.curve(STEP, gather)), "by allgather the step grows with the ranks"),
+        Claim(rises(points.curve(STEP, gather)), "by allgather a step takes " + ", ".join(
+            f"{value.value:.0f} ms on {ranks:g} ranks"
+            for ranks, value in points.curve(STEP, gather))),
         Claim(abs(dense.value - 1) < 0.2,
               f"on {most:g} ranks it takes {plain(dense, digits=2)} times plain allreduce's"),
         Claim(abs(half.value - 1) < 0.2,
@@ -140,7 +142,7 @@ def judge_density(points):
     gap = level - hundredth["top-k, rest lost"]
     return Verdict([
         Claim(lost[0][1].value < lost[1][1].value < lost[2][1].value and gap > 2,
-              "with the rest lost accuracy falls to " + ", ".join(
+              "with the rest lost accuracy is " + ", ".join(
                   f"{value.value:.1f} % at {x:g}" for x, value in reversed(lost))),
         Claim(all(level - hundredth[series] < min(2.5, gap / 2)
                   for series in ("top-k, rest kept", "DGC")),

@@ -105,7 +105,7 @@ class Run:
 
 
 def found_in(lockstep, folder, experiments):
-    """The finished runs in a folder of the experiments of these names, the last one of each label."""
+    """The finished runs in a folder of experiments of these names, the last one of each label."""
     paths = sorted(folder.rglob("*.lockstep"), key=os.path.getmtime)
     runs = {}
     for path in paths:

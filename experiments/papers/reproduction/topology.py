@@ -13,8 +13,8 @@ FLAT, SHARDS, LEADERS = "flat", "two levels, shards", "two levels, leaders"
 
 
 def between_nodes(run, members):
-    """Bytes a step that rank 0 sends in rings of so many ranks. Rank 0 is at the border of its node,
-    and only the allreduces here leave a node: within it are other operations."""
+    """Bytes a step that rank 0 sends in rings of so many ranks. Rank 0 is at the border of its
+    node, and only the allreduces here leave a node: within it are other operations."""
     steps = run.measured_steps()
     total = sum(int(row["bytes"]) for row in run.table("collectives")
                 if row["operation"] == "allreduce" and row["rank"] == "0" and row["step"] in steps)
@@ -56,7 +56,7 @@ BUS = "bus bandwidth of a rank, GB/s"
 
 
 def bus_bandwidths(run):
-    """Of each large allreduce of the measured steps: from when the last rank came to the last end."""
+    """Of each allreduce of all gradients, from when the last rank came to the last end."""
     measured = run.measured_steps()
     calls = {}
     for row in run.table("collectives"):
@@ -128,14 +128,15 @@ FIGURES = [
     Figure("hierarchical", "two-level allreduce of Horovod and NCCL; Thakur et al., 2005",
            "where the link between nodes is slow, two levels beat a flat ring, the more ranks a "
            "node has",
-           ("hierarchical", "hierarchical_4x2", "hierarchical_2x4"), (Panel(STEP, NODE), Panel(BETWEEN, NODE)),
-           take_hierarchical, judge_hierarchical),
+           ("hierarchical", "hierarchical_4x2", "hierarchical_2x4"),
+           (Panel(STEP, NODE), Panel(BETWEEN, NODE)), take_hierarchical,
+           judge_hierarchical),
     Figure("ranks", "bus bandwidth as nccl-tests defines it",
            "a network's bus bandwidth stays the same however many ranks there are",
            ("ranks",), (Panel(BUS, "ranks", scale="log"),), take_ranks, judge_ranks),
     Figure("zero", "Rajbhandari et al., ZeRO, SC 2020; Zhang et al., DeAR, ICDCS 2023",
-           "an allreduce cut in two with the optimizer between sends as many bytes, keeps an n-th of "
-           "the optimizer's memory, and takes no longer",
+           "an allreduce cut in two with the optimizer between sends as many bytes, keeps an n-th "
+           "of the optimizer's memory, and takes no longer",
            ("zero",), (Panel(STEP, "link, Gbit/s"), Panel(SENT, "link, Gbit/s"),
                        Panel(MEMORY, "link, Gbit/s")), take_zero, judge_zero),
 ]

@@ -110,6 +110,17 @@ class Judged(unittest.TestCase):
         self.assertFalse(sized((40, 40, 45, 60), (90, 70, 60, 80)), "small buckets cost nothing")
         self.assertFalse(sized((50, 40, 45, 60), (90, 70, 60, 80), spread=15), "noise")
 
+    def test_message_size(self):
+        def moved(gloo, shared, spread=0.0):
+            sizes = (ddp_paper.SMALL, ddp_paper.LARGE)
+            return self.judged("message_size", [
+                *curve(ddp_paper.SPEED, "gloo, 2 ranks", dict(zip(sizes, gloo)), spread),
+                *curve(ddp_paper.SPEED, "shared_memory, 2 ranks", dict(zip(sizes, shared)))])
+        self.assertTrue(moved((0.01, 1), (1, 8)))
+        self.assertFalse(moved((0.5, 1), (1, 8)), "small tensors cost little more")
+        self.assertFalse(moved((0.01, 1), (1, 1)), "shared memory is no faster")
+        self.assertFalse(moved((0.1, 1), (1, 8), spread=0.09), "noise")
+
     def test_skip_sync(self):
         def skipped(slow, fast, spread=1.0):
             every = (1, 2, 4, 8)
@@ -259,7 +270,8 @@ class Judged(unittest.TestCase):
             return self.judged("zero", [
                 made for panel, values, spread in of
                 for series, value in zip((topology.ADAM, topology.SHARED), values)
-                for made in curve(panel, series, {1: value}, spread)])
+                for made in curve(panel, series, {1: value}, spread)] + curve(
+                    topology.MEMORY, topology.OTHERS, {1: 30}, 0))
         self.assertTrue(cut((25, 25), (100, 95), (300, 270)))
         self.assertFalse(cut((25, 37), (100, 95), (300, 270)), "more bytes")
         self.assertFalse(cut((25, 25), (100, 120), (300, 270)), "slower")

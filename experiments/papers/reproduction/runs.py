@@ -67,6 +67,15 @@ class Run:
         return [value for step, value in self.by_step("step_ms")
                 if step >= since and (before is None or step < before)]
 
+    def allreduces(self):
+        """(bytes, ms from when the last rank came to the last end) of those in measured steps."""
+        measured, calls = self.measured_steps(), defaultdict(list)
+        for row in self.table("collectives"):
+            if row["operation"] == "allreduce" and row["step"] in measured and row["transfer_ms"]:
+                calls[row["group"], row["sequence"]].append(row)
+        return [(int(rows[0]["bytes"]), max(float(row["transfer_ms"]) for row in rows))
+                for rows in calls.values()]
+
     def bytes_a_step(self):
         """Sent by a rank in a step, on average over ranks and all steps of the run."""
         sent = statistics.fmean(rank["wire_bytes"] for rank in self.info["ranks"])

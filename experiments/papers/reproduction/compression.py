@@ -119,8 +119,8 @@ def judge_powersgd(points):
         Claim(len(behind) == len(kept), "without it " + ", ".join(
             f"rank {rank:g} {without.value:.1f} instead of {with_it.value:.1f} %"
             for (rank, with_it), (_, without) in zip(kept, lost))),
-        Claim(lost[0][1].value < lost[-1][1].value, "the less the higher the rank"
-              if lost[0][1].value < lost[-1][1].value else "not less for a higher rank"),
+        Claim(lost[0][1].value < lost[-1][1].value, "less is lost with a higher rank"
+              if lost[0][1].value < lost[-1][1].value else "a higher rank loses no less"),
     ])
 
 

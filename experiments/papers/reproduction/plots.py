@@ -27,10 +27,12 @@ def _draw_panel(axes, panel, points):
         axes.margins(x=0.12)
     if panel.scale == "symlog":
         axes.set_yscale("symlog", linthresh=1e-3)
+        axes.set_ylim(bottom=0)
     elif panel.scale == "log":
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0, low), high + 0.08 * (high - min(0, low)))
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
     axes.grid(True, linewidth=0.3)

@@ -47,7 +47,7 @@ def judge_hierarchical(points):
         claims.append(Claim(shards.low > 0.1, f"on nodes of {size:g} two levels take "
                                               f"{percent(shards)} off a flat ring's step"))
     two, four = (points.at(STEP, SHARDS, size) for size, _ in points.curve(STEP, FLAT))
-    claims.append(Claim(four.below(two), "the more ranks a node the more"
+    claims.append(Claim(four.below(two), "more with more ranks a node"
                         if four.below(two) else "not more with more ranks a node"))
     return Verdict(claims)
 

@@ -111,20 +111,21 @@ def work(options):
     lockstep.check()
     options.out.mkdir(parents=True, exist_ok=True)
     verdict_file = options.out / "verdicts.json"
-    results = table.read_results(verdict_file)
+    table.read_results(verdict_file)  # a file that is none of ours is refused before anything runs
     if not plots.is_available():
         print(f"reproduce: no pictures: install {plots.PACKAGE} for them", file=sys.stderr)
     failed = 0
     for name in options.names or ([] if options.table else FIGURES):
         try:
-            results[name] = reproduce(FIGURES[name], lockstep, options)
+            made = reproduce(FIGURES[name], lockstep, options)
         except Failure as failure:
             print(f"reproduce: {name}: {failure}", file=sys.stderr)
             failed += 1
             continue
-        table.write_results(results, verdict_file)
+        # Read once more: another `reproduce` may have added its own in the meantime.
+        table.write_results(table.read_results(verdict_file) | {name: made}, verdict_file)
     if options.table:
-        table.write(FIGURES.values(), results, README)
+        table.write(FIGURES.values(), table.read_results(verdict_file), README)
     return 1 if failed else 0
 
 

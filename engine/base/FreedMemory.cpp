@@ -1,6 +1,7 @@
 #include "engine/base/FreedMemory.h"
 
 #include <cstdlib>
+#include <initializer_list>
 
 #ifdef __GLIBC__
 #include <malloc.h>

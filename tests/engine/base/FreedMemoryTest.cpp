@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <cstdlib>
+#include <initializer_list>
 #include <cstring>
 
 namespace lockstep::base {

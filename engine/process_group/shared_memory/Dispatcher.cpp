@@ -307,6 +307,20 @@ void Dispatcher::lose(int rank, const Failure& failure) {
   }
 }
 
+// Where another rank has given up, its reason is on its way to the watch. With the mutex held.
+bool Dispatcher::hears() {
+  const auto now = Operation::Clock::now();
+  if (board_->broken().load() != 0) {
+    reasonBy_ = reasonBy_.value_or(now + kHearsay);
+  }
+  return reasonBy_ && now < *reasonBy_;
+}
+
+bool Dispatcher::reasonMayCome() {
+  std::lock_guard lock(mutex_);
+  return broken_.what.empty() && hears();
+}
+
 bool Dispatcher::checkTimes() {
   OperationPtr expired;
   bool any = false;
@@ -314,14 +328,10 @@ bool Dispatcher::checkTimes() {
   {
     std::lock_guard lock(mutex_);
     const auto now = Operation::Clock::now();
-    // Where another rank has given up, its reason is on its way to this very thread.
-    if (board_->broken().load() != 0) {
-      reasonBy_ = reasonBy_.value_or(now + kHearsay);
-    }
-    const bool hears = reasonBy_ && now < *reasonBy_;
+    const bool mayFail = broken_.what.empty() && !hears();
     for (const auto& [entry, operation] : inFlight_) {
       any = true;
-      if (!operation->ended && now >= operation->deadline && broken_.what.empty() && !hears) {
+      if (!operation->ended && now >= operation->deadline && mayFail) {
         expired = operation;
         failure = timeOut(*operation);
         break;

@@ -88,6 +88,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   void lose(int rank, const Failure& failure);
   /// Breaks the group if an operation's time has passed. Returns whether any is in flight.
   bool checkTimes();
+  /// Some rank has given up, and why may still be heard.
+  [[nodiscard]] bool reasonMayCome();
 
   /// `handler` is called when the group breaks; it gives the operations from open() that it runs
   /// back with end(). Before the first open().
@@ -126,6 +128,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   void work();
 
   void updateLastWords();
+  [[nodiscard]] bool hears();
   [[nodiscard]] Failure timeOut(const Operation& operation) const;
 
   const Options options_;

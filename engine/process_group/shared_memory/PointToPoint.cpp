@@ -48,8 +48,7 @@ OperationPtr PointToPoint::send(Call call, at::Tensor tensor, int tag,
     failOne(operation, Failure{error.what()});
     return operation;
   }
-  bool sent = false;
-  Failure failure{fmt::format("lost the connection to rank {}", to), to, CommErrorKind::kNetwork};
+  Failure failure;
   {
     // With the mutex held, so that the offers of a tag leave in the order of their numbers.
     std::lock_guard lock(mutex_);
@@ -58,14 +57,10 @@ OperationPtr PointToPoint::send(Call call, at::Tensor tensor, int tag,
       failure = gone->second;
     } else {
       outgoing_.emplace(offer.header.id, std::move(outgoing));
-      const std::uint64_t id = offer.header.id;
-      sent = mesh_->send(to, std::move(offer));
-      if (!sent) {
-        outgoing_.erase(id);
-      }
+      mesh_->send(to, std::move(offer));  // if it cannot be sent, the watch ends the operation
     }
   }
-  if (!sent) {
+  if (!failure.what.empty()) {
     failOne(operation, failure);
   } else if (operation->failed()) {  // perhaps before it stood among those that are ended
     endFailed();

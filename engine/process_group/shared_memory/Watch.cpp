@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "engine/base/Thread.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -42,6 +44,11 @@ void Watch::run() {
   milliseconds tick = kIdleTick;
   while (!stopping_) {
     mesh_->poll(tick, handlers);
+    if (!gone_.empty() && !dispatcher_->reasonMayCome()) {
+      for (const int rank : std::exchange(gone_, {})) {
+        lose(rank);
+      }
+    }
     tick = dispatcher_->checkTimes() ? kTick : kIdleTick;
   }
 }
@@ -83,6 +90,15 @@ void Watch::ended(int rank, bool nonsense) {
                                     rank, CommErrorKind::kNetwork});
     return;
   }
+  // Who has heard of a failure before this rank may leave before it: that is not what has failed.
+  if (leaving_[static_cast<std::size_t>(rank)] && dispatcher_->reasonMayCome()) {
+    gone_.push_back(rank);
+    return;
+  }
+  lose(rank);
+}
+
+void Watch::lose(int rank) {
   const Failure failure{
       leaving_[static_cast<std::size_t>(rank)]
           ? fmt::format("rank {} has left the group", rank)

@@ -24,12 +24,14 @@ class Watch {
   void run();
   void arrived(int rank, Message message);
   void ended(int rank, bool nonsense);
+  void lose(int rank);
 
   const std::shared_ptr<Dispatcher> dispatcher_;
   const std::shared_ptr<PointToPoint> pointToPoint_;
   const std::shared_ptr<Directory> directory_;
   const std::shared_ptr<Mesh> mesh_;
   std::vector<bool> leaving_;  // by rank
+  std::vector<int> gone_;      // that have left while a reason may come
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

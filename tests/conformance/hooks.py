@@ -12,9 +12,9 @@ Both sides of PowerSGD begin the first compressed step with the same Q. PyTorch'
 where a warm start keeps the last step's, Lockstep's hook from a saved state. Its learning rate is
 small, so that both sides see the same gradients: error feedback evens out the spectrum of what is
 compressed, and power iteration answers to rounding there. A gradient that is wrong by a thousandth
-still shows. At a rate that is trained with, PyTorch does not come within 1e-5 of itself when it
-begins with weights that are rounded otherwise (`nudged`); there Lockstep is to be as near to it,
-within SAME_CHAOS times.
+still shows. At a rate that is trained with, and on some processors where a whole bucket is one
+matrix, PyTorch does not come within 1e-5 of itself when it begins with weights that are rounded
+otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times.
 
 The files handed to the driver are listed in HooksRun.cpp.
 """
@@ -54,7 +54,7 @@ def combinations(world):
     found = [{"hook": "fp16", "values": {}, "view": view} for view in (False, True)]
     for rank, feedback, batched in ((1, 1, 0), (2, 1, 0), (4, 1, 0), (2, 0, 0), (1, 1, 1),
                                     (2, 1, 1)):
-        found.append({"hook": "powersgd", "view": False, "start": START,
+        found.append({"hook": "powersgd", "view": False, "start": START, "nudged": bool(batched),
                       "values": {"rank": rank, "start": START, "error_feedback": feedback,
                                  "batched": batched}})
     for rank in (1, 4):
@@ -230,7 +230,7 @@ def compare(combination, world, folder):
     tolerance = TOLERANCE.get(combination["hook"], 0.0 if world == 2 else HALF_ORDERS)
     tolerances = dict.fromkeys(("losses", "weights"), tolerance)
     if combination.get("nudged"):
-        tolerances = {what: SAME_CHAOS * distance for what, distance
+        tolerances = {what: max(tolerance, SAME_CHAOS * distance) for what, distance
                       in own_distance(combination, world, folder).items()}
     worst = {"losses": 0.0, "weights": 0.0}
     for rank in range(world):

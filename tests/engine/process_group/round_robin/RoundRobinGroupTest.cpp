@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <latch>
+
 #include "tests/engine/process_group/GroupThreads.h"
 
 namespace lockstep::process_group {
@@ -53,8 +55,11 @@ TEST(RoundRobin, BarrierCoversAllGroupsAndMessagesKeepToTheFirst) {
 }
 
 TEST(RoundRobin, OneBrokenGroupEndsTheOthers) {
-  runGroup(2, [](ProcessGroup& group) {
+  std::latch met(2);
+  runGroup(2, [&](ProcessGroup& group) {
     auto& robin = dynamic_cast<RoundRobinGroup&>(group);
+    group.allreduce({filled(1, 1)})->wait();
+    met.arrive_and_wait();  // an abort would end a rank that is still in it
     if (group.rank() == 0) {
       robin.groups()[0]->abort("a fault");  // the next call is the other's
       EXPECT_THAT(textOf<CommError>([&] { group.allreduce({filled(1, 1)})->wait(); }),

@@ -86,7 +86,7 @@ Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) 
   }
   std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
   std::iota(all.begin(), all.end(), 0);
-  auto group = shaped(std::move(made).value(), own.groupNumber, all);
+  auto group = shaped(std::move(made).value(), own.groupNumber, all, own.roundRobin);
   if (group.ok()) {
     worlds_.push_back(group.value());
   }
@@ -94,12 +94,13 @@ Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) 
 }
 
 Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
-                                     const std::vector<int>& ranks) {
+                                     const std::vector<int>& ranks, int turns) {
   if (clock_ == nullptr) {
     return group;
   }
   process_group::ShapedOptions options;
   options.link = process_group::among(linkOptions(experiment_.link), ranks);
+  options.link.inFlight *= turns;  // groups that take turns wait each for its own alone
   options.simulateAnyway = experiment_.link.simulateAnyway || measured_;
   options.groupNumber = number;
   options.tracer = &tracer_;

@@ -44,14 +44,16 @@ class Groups {
 
   [[nodiscard]] process_group::GroupOptions options(std::string name, std::uint8_t number) const;
   base::Result<Group> makeWorld(const process_group::GroupOptions& own);
-  base::Result<Group> shaped(Group group, std::uint8_t number, const std::vector<int>& ranks);
+  /// `turns`: groups of which `group` is made (GroupOptions::roundRobin).
+  base::Result<Group> shaped(Group group, std::uint8_t number, const std::vector<int>& ranks,
+                             int turns = 1);
 
   const experiment::Experiment& experiment_;
   const train::TorchrunEnvironment& environment_;
   const std::shared_ptr<store::Store> store_;
   trace::Tracer& tracer_;
   std::shared_ptr<process_group::LinkClock> clock_;  // null: no link is shaped
-  bool measured_ = false;  // the backend is fast enough for the link
+  bool measured_ = false;                            // the backend is fast enough for the link
   std::vector<Group> worlds_;
 };
 

@@ -13,6 +13,7 @@ process_group::LinkOptions linkOptions(const experiment::LinkConfig& config) {
   options.inside = {config.insideBandwidthGbps, config.insideLatencyUs};
   options.ranksPerNode = config.ranksPerNode;
   options.jitterUs = config.jitterUs;
+  options.inFlight = config.inFlight;
   options.seed = static_cast<std::uint64_t>(config.seed);
   const process_group::LinkSpeed slow{config.slowBandwidthGbps, config.slowLatencyUs};
   for (const std::int64_t rank : config.slowRanks) {

@@ -46,10 +46,10 @@ struct DataConfig {
 };
 
 struct ProcessesConfig {
-  std::string strategy = "ddp";  ///< ddp; data_parallel: one process, virtual devices
-  int devices = 2;               ///< data_parallel
-  int worldSize = 2;             ///< 1..64
-  std::string backend = "gloo";   ///< auto gloo shared_memory hierarchical
+  std::string strategy = "ddp";   ///< ddp; data_parallel: one process, virtual devices
+  int devices = 2;                ///< data_parallel
+  int worldSize = 2;              ///< 1..64
+  std::string backend = "auto";   ///< auto gloo shared_memory hierarchical
   int hosts = 0;                  ///< made-up hosts, blocks of ranks; 0 = as they are
   int threadsPerRank = 1;         ///< intra-op threads of libtorch
   std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...
@@ -156,6 +156,7 @@ struct LinkConfig {
   double bandwidthGbps = 0;        ///< 10^9 bit/s each way; 0 = as fast as the backend
   double latencyUs = 0;            ///< of one message
   double jitterUs = 0;             ///< each operation takes up to this much longer
+  int inFlight = 1;                ///< collectives of a group that travel at once; 0 = no limit
   int ranksPerNode = 1;            ///< the link is between nodes of so many ranks
   double insideBandwidthGbps = 0;  ///< between ranks of one node
   double insideLatencyUs = 0;

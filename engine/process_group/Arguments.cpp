@@ -36,6 +36,12 @@ void Arguments::tensor(const at::Tensor& tensor, const std::string& parameter) c
   if (tensor.layout() != c10::kStrided) {
     refuse(fmt::format("{} is a sparse tensor; only dense tensors can be sent", parameter));
   }
+  if (tensor.is_conj() || tensor.is_neg()) {  // what stands in its memory is another tensor
+    refuse(
+        fmt::format("{} is a view that conjugates or negates; pass its resolve_conj() or "
+                    "resolve_neg()",
+                    parameter));
+  }
   if (cpuOnly_ && !tensor.device().is_cpu()) {
     refuse(fmt::format("{} is on {}; this backend takes CPU tensors", parameter,
                        tensor.device().str()));
@@ -54,10 +60,11 @@ void Arguments::tensors(const std::vector<at::Tensor>& list, const std::string& 
 void Arguments::sameDtype(const std::vector<at::Tensor>& list, const std::string& parameter) const {
   for (std::size_t i = 1; i < list.size(); ++i) {
     if (list[i].scalar_type() != list[0].scalar_type()) {
-      refuse(fmt::format("{0}[{1}] is {2} and {0}[0] is {3}; all tensors of one call must have "
-                         "the same dtype",
-                         parameter, i, c10::toString(list[i].scalar_type()),
-                         c10::toString(list[0].scalar_type())));
+      refuse(
+          fmt::format("{0}[{1}] is {2} and {0}[0] is {3}; all tensors of one call must have "
+                      "the same dtype",
+                      parameter, i, c10::toString(list[i].scalar_type()),
+                      c10::toString(list[0].scalar_type())));
     }
   }
 }
@@ -87,8 +94,8 @@ void Arguments::noneUnlessRoot(const std::vector<at::Tensor>& list, const std::s
 
 void Arguments::rank(int rank, const std::string& parameter) const {
   if (rank < 0 || rank >= groupSize_) {
-    refuse(fmt::format("{} is {}; ranks of this group are 0 to {}", parameter, rank,
-                       groupSize_ - 1));
+    refuse(
+        fmt::format("{} is {}; ranks of this group are 0 to {}", parameter, rank, groupSize_ - 1));
   }
 }
 

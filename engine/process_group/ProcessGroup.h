@@ -44,7 +44,10 @@ struct CallOptions {
 /// takes the group's next sequence number, and returns a Work. All ranks must make the same
 /// calls in the same order. Calls are [any-thread], but their order is the caller's care.
 /// send and recv concern two ranks only: they are numbered apart, by each rank for itself.
-/// Tensors must be dense; CPU here, device tensors as the backend says.
+/// Tensors must be dense; CPU here, device tensors as the backend says. Until its Work is done
+/// they belong to the operation, as with c10d's Gloo: who writes to them, or gives them or memory
+/// that overlaps them to another operation, gets whatever comes, and not the same on every rank.
+/// An output may be the input of its own call, or this rank's part of its inputs.
 class ProcessGroup {
  public:
   ProcessGroup(int rank, int size, std::string groupName)

@@ -26,7 +26,9 @@ class Work {
   [[nodiscard]] virtual std::exception_ptr exception() const = 0;
 
   /// Blocks until done; rethrows the operation's error on every call. With a time limit
-  /// (kNoTimeout = the operation's own) it throws CommError when that passes first.
+  /// (kNoTimeout = the operation's own) it throws CommError when that passes first. Not in a
+  /// callback of a future of a group around another one: it may be on the thread that would end
+  /// this operation. Continue with then() there.
   virtual void wait(std::chrono::milliseconds timeout = kNoTimeout) = 0;
 
   /// Ends the operation with an error for every waiter, as far as the backend can.

@@ -34,7 +34,7 @@ TEST_F(DdpLoggingTest, HasPyTorchsFieldsOfEachRankAndCountsEveryIteration) {
     EXPECT_EQ(log["num_parameter_tensors"], 4);
     EXPECT_EQ(log["total_parameter_size_bytes"], 4 * (784 * 32 + 32 + 32 * 10 + 10));
     EXPECT_EQ(log["dtypes"], "float32");
-    EXPECT_EQ(log["backend_name"], "gloo");
+    EXPECT_EQ(log["backend_name"], "shared_memory");
     EXPECT_EQ(log["comm_hook"], "allreduce");
     EXPECT_EQ(log["has_rebuilt_buckets"], 1);
     EXPECT_EQ(log["has_error"], 0);

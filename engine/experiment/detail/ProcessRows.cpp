@@ -36,7 +36,8 @@ void addProcesses(Table& table) {
                       .onlyFor("processes.strategy=data_parallel"));
   table.push_back(RowBuilder("processes.backend", at<&E::processes, &P::backend>(), "Backend",
                              "Carries the collectives: gloo over TCP, shared memory among the "
-                             "ranks of one host, both by hierarchy, or what suits the hosts.")
+                             "ranks of one host, both by hierarchy; auto takes what suits the "
+                             "hosts.")
                       .choices({"auto", "gloo", "shared_memory", "hierarchical"}));
   table.push_back(RowBuilder("processes.hosts", at<&E::processes, &P::hosts>(), "Made-up hosts",
                              "Cuts the ranks into as many blocks that meet as if each were a host "
@@ -103,6 +104,12 @@ void addLink(Table& table) {
                       .onlyFor("link.preset=none"));
   table.push_back(time("link.jitter_us", at<&E::link, &L::jitterUs>(), "Link jitter",
                        "Each operation takes up to this much longer, the same on all ranks."));
+  table.push_back(RowBuilder("link.in_flight", at<&E::link, &L::inFlight>(), "In flight",
+                             "Collectives of one group that travel at once: 1 as on an NCCL "
+                             "stream, 2 as with c10d's Gloo; 0 is without limit.")
+                      .from(0)
+                      .to(64)
+                      .advanced());
   table.push_back(RowBuilder("link.ranks_per_node", at<&E::link, &L::ranksPerNode>(),
                              "Ranks a node", "The link is between nodes of so many ranks.")
                       .unit("ranks")

@@ -51,11 +51,12 @@ LinkOptions among(const LinkOptions& options, const std::vector<int>& ranks) {
   LinkOptions own;
   own.jitterUs = options.jitterUs;
   own.seed = options.seed;
+  own.inFlight = options.inFlight;
   const LinkModel whole(options, 0, 1);
   for (std::size_t a = 0; a < ranks.size(); ++a) {
     for (std::size_t b = a + 1; b < ranks.size(); ++b) {
-      own.exceptions.push_back({static_cast<int>(a), static_cast<int>(b),
-                                whole.between(ranks[a], ranks[b])});
+      own.exceptions.push_back(
+          {static_cast<int>(a), static_cast<int>(b), whole.between(ranks[a], ranks[b])});
     }
   }
   return own;

@@ -29,6 +29,10 @@ struct LinkOptions {
   };
   std::vector<Exception> exceptions;
 
+  /// How many collectives of one group travel at once, latency included: 1 as on the stream of an
+  /// NCCL communicator, 2 as with c10d's Gloo and its two threads; 0 is without limit.
+  int inFlight = 1;
+
   double jitterUs = 0;     ///< each operation takes up to this much longer, drawn evenly
   std::uint64_t seed = 0;  ///< of the jitter
 };

@@ -61,6 +61,7 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
                        inner->rank(),
                        inner->size(),
                        LinkModel(options.link, inner->rank(), inner->size()),
+                       static_cast<std::size_t>(options.link.inFlight),
                        options.clock,
                        nullptr,
                        nullptr};

@@ -48,7 +48,9 @@ struct MeasuredLink {
 ///   max(backend's end, max(t, link free) + link) + latency + jitter
 ///
 /// and the link is free again after max(t, link free) + link: operations of a group are
-/// transferred one after the other in the order of their calls, however many run below.
+/// transferred one after the other in the order of their calls, however many run below. Of a
+/// group's collectives, at most LinkOptions::inFlight travel: for the next, `t` is no earlier than
+/// the end of the one that many before it. Groups do not wait for each other's latency.
 /// So the bandwidth is the link's as long as the backend is faster, and the latency comes on top
 /// of what the backend needs for the smallest message.
 ///

@@ -130,9 +130,18 @@ void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broke
   // One stream of random numbers for all ranks of a collective, one a rank for messages.
   const auto stream = static_cast<std::uint64_t>(parts_.groupNumber) << 32 |
                       static_cast<std::uint64_t>(isDirect(operation) ? parts_.rank + 1 : 0);
-  const std::int64_t carried = parts_.clock->take(direction, arrival(*transfer), cost.linkNs);
+  const bool counted = !isDirect(operation) && parts_.inFlight > 0;
+  std::int64_t start = arrival(*transfer);
+  if (counted && ends_.size() == parts_.inFlight) {
+    start = std::max(start, ends_.front());
+    ends_.pop_front();
+  }
+  const std::int64_t carried = parts_.clock->take(direction, start, cost.linkNs);
   const std::int64_t due = std::max(transfer->doneNs, carried) + cost.latencyNs +
                            parts_.model.jitterNs(stream, transfer->number);
+  if (counted) {
+    ends_.push_back(due);
+  }
   const std::int64_t limitNs = std::chrono::nanoseconds(transfer->limit).count();
   if (due - transfer->calledNs > limitNs) {
     transfer->problem = fmt::format(
@@ -151,8 +160,7 @@ std::vector<int> Traffic::awaited(const Call& call) const {
   std::vector<int> ranks;
   const bool fromRoot =
       call.operation == Operation::kBroadcast || call.operation == Operation::kScatter;
-  const bool toRoot =
-      call.operation == Operation::kReduce || call.operation == Operation::kGather;
+  const bool toRoot = call.operation == Operation::kReduce || call.operation == Operation::kGather;
   for (int rank = 0; rank < parts_.size; ++rank) {
     if ((!fromRoot && !toRoot) || (fromRoot && rank == call.root) ||
         (toRoot && parts_.rank == call.root)) {

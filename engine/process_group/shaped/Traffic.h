@@ -27,6 +27,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
     int rank = 0;
     int size = 1;
     LinkModel model;
+    std::size_t inFlight = 1;  ///< as LinkOptions
     std::shared_ptr<LinkClock> clock;
     std::unique_ptr<ArrivalBoard> board;  ///< null: no other rank's arrival is known
     trace::Lane* lane = nullptr;          ///< may be null
@@ -60,6 +61,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   std::uint64_t calls_ = 0;           // collectives
   std::uint64_t pairCalls_ = 0;       // sends and receives
   std::deque<TransferPtr> queue_;     // collectives in call order, until they get the link
+  std::deque<std::int64_t> ends_;     // of the last LinkOptions::inFlight of them
   std::set<TransferPtr> travelling_;  // until their end
   bool closed_ = false;
 };

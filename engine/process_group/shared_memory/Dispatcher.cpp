@@ -53,18 +53,23 @@ void Dispatcher::close() {
   Lock lock(mutex_);
   background_ = ~std::uint64_t{0};  // what nobody waits for is driven, too
   wake_.notify_all();
-  const auto deadline = Operation::Clock::now() + kDrain;
-  while (!inFlight_.empty() && broken_.what.empty() && Operation::Clock::now() < deadline) {
-    ++sleepers_;
-    changed_.wait_until(lock, deadline);
-    --sleepers_;
-  }
+  const auto drain = [&](bool evenIfBroken) {
+    const auto deadline = Operation::Clock::now() + kDrain;
+    while (!inFlight_.empty() && (evenIfBroken || broken_.what.empty()) &&
+           Operation::Clock::now() < deadline) {
+      ++sleepers_;
+      changed_.wait_until(lock, deadline);
+      --sleepers_;
+    }
+  };
+  drain(false);
   const bool left = !inFlight_.empty() && broken_.what.empty();
   lock.unlock();
   if (left) {
     breakGroup(Failure{"the process group was destroyed before it was done"});
   }
   lock.lock();
+  drain(true);  // a waiter that drives is about to notice, and leaves its callbacks to the thread
   closing_ = true;
   wake_.notify_all();
   lock.unlock();
@@ -207,6 +212,9 @@ std::string Dispatcher::waitingFor(const Operation& operation) {
                        : std::string("waiting for data from any rank");
   }
   std::lock_guard lock(mutex_);
+  if (operation.ended) {  // its slot may be another's by now
+    return "done, but for callbacks of operations before it";
+  }
   if (!operation.posted) {
     return "still in the queue";
   }

@@ -36,7 +36,8 @@ namespace lockstep::process_group::shared_memory {
 //
 // Callbacks of futures run on the communication thread, whoever has driven. It also settles what
 // a failure has ended. No lock is held while callbacks run; if one waits for an operation of
-// this group with Work::wait(), the communication thread drives on inside it.
+// this group with Work::wait(), the communication thread drives on inside it, up to the end of
+// that operation even if the wait has a shorter limit of its own.
 
 /// Runs the operations of one group. The first failure breaks the group: all that is in flight
 /// fails, the other ranks are told, and later calls fail at once. [any-thread]
@@ -58,8 +59,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
 
   /// Starts the communication thread.
   void start();
-  /// Waits up to five seconds for what is in flight and its callbacks, fails what is left, and
-  /// ends the communication thread. Not from a callback.
+  /// Waits up to five seconds for what is in flight, fails what is left, waits as long for the
+  /// callbacks of that, and ends the communication thread. Not from a callback.
   void close();
 
   /// Queues a collective. Its work ends with `outputs`.
@@ -74,6 +75,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
 
   // For works.
   void drive(const OperationPtr& operation);
+  [[nodiscard]] bool onThread() const { return std::this_thread::get_id() == threadId_.load(); }
   void advance();
   void handOver(Operation& operation);
   [[nodiscard]] std::string waitingFor(const Operation& operation);

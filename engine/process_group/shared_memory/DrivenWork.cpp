@@ -14,9 +14,11 @@ bool DrivenWork::isCompleted() const {
 void DrivenWork::wait(std::chrono::milliseconds timeout) {
   if (!state_->isCompleted()) {
     if (const auto dispatcher = dispatcher_.lock()) {
-      if (timeout == kNoTimeout) {
+      // A driver cannot leave in the middle of an operation; but what a callback waits for, nobody
+      // else may drive.
+      if (timeout == kNoTimeout || dispatcher->onThread()) {
         dispatcher->drive(operation_);
-      } else {  // a driver could not leave in the middle of an operation
+      } else {
         dispatcher->handOver(*operation_);
       }
     }

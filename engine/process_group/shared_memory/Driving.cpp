@@ -124,6 +124,9 @@ void Dispatcher::advance(Lock& lock) {
 void Dispatcher::advance() {
   Lock lock(mutex_);
   advance(lock);
+  if (threadDrives()) {  // what another thread has queued meanwhile
+    wake_.notify_one();
+  }
 }
 
 bool Dispatcher::threadDrives() const {
@@ -248,6 +251,7 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
     ending_.push_back(operation);
     wake_.notify_one();
   } else {
+    operation->settling = true;
     settle(operation, lock);
   }
   if (sleepers_ > 0) {
@@ -278,6 +282,10 @@ void Dispatcher::settleNext(Lock& lock) {
 
 void Dispatcher::handOver(Operation& operation) {
   Lock lock(mutex_);
+  // It has no callbacks yet; one that came before the work is told would run there.
+  while (operation.settling && !operation.settled) {
+    sleep(lock);
+  }
   if (operation.ended) {
     return;
   }
@@ -292,7 +300,7 @@ void Dispatcher::handOver(Operation& operation) {
 
 // Returns once the operation has ended; who drove will settle it, or the communication thread.
 void Dispatcher::drive(const OperationPtr& operation) {
-  const bool onThread = std::this_thread::get_id() == threadId_.load();
+  const bool onThread = this->onThread();
   const bool direct = isDirect(operation->call.operation);
   if (direct && !onThread) {
     return;  // it runs elsewhere

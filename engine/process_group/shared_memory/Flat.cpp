@@ -37,11 +37,17 @@ Flat Flat::joined(std::vector<at::Tensor> tensors) {
 }
 
 void Flat::show(const at::Tensor& contiguous) {
-  if (contiguous.nbytes() != 0) {
-    blocks_.push_back(
-        Block{static_cast<std::byte*>(contiguous.data_ptr()), bytes_, contiguous.nbytes()});
-    bytes_ += contiguous.nbytes();
+  const std::uint64_t bytes = contiguous.nbytes();
+  if (bytes == 0) {
+    return;
   }
+  auto* const data = static_cast<std::byte*>(contiguous.data_ptr());
+  if (!blocks_.empty() && blocks_.back().data + blocks_.back().bytes == data) {
+    blocks_.back().bytes += bytes;
+  } else {
+    blocks_.push_back(Block{data, bytes_, bytes});
+  }
+  bytes_ += bytes;
 }
 
 std::byte* Flat::at(std::uint64_t offset) const {

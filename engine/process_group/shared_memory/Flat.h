@@ -10,7 +10,7 @@
 namespace lockstep::process_group::shared_memory {
 
 /// Tensors as one string of bytes, one after the other. A tensor that is not contiguous is
-/// shown by a copy.
+/// shown by a copy; tensors that follow each other in memory, such as shards, are one piece of it.
 class Flat {
  public:
   enum class Access {
@@ -29,7 +29,7 @@ class Flat {
   /// Whether it is one piece of memory.
   [[nodiscard]] bool whole() const { return blocks_.size() <= 1; }
 
-  /// Returns the byte at `offset`; those after it follow up to the end of its tensor.
+  /// Returns the byte at `offset`; those after it follow up to the end of its tensor at least.
   [[nodiscard]] std::byte* at(std::uint64_t offset) const;
 
   /// Copies from or to [offset, offset + bytes).

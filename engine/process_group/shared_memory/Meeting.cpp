@@ -164,7 +164,7 @@ class Meeting {
       hello.token = card.token;
       if (result != 0 || ::send(called.get(), &hello, sizeof(hello), MSG_NOSIGNAL) < 0) {
         return options_.failed(fmt::format("cannot connect to rank {}: {}; it may have ended", rank,
-                                  std::strerror(errno)));
+                                           std::strerror(errno)));
       }
       mesh_->links_[static_cast<std::size_t>(rank)]->socket = std::move(called);
     }
@@ -183,6 +183,9 @@ class Meeting {
         return options_.timedOut(missing, "connect");
       }
       Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!caller.open() && errno != EINTR && errno != EAGAIN && errno != ECONNABORTED) {
+        return cannot("take the connection of another rank");
+      }
       Hello hello;
       if (!caller.open() || !sameUser(caller.get()) || !readable(caller.get()) ||
           recv(caller.get(), &hello, sizeof(hello), MSG_DONTWAIT) !=

@@ -57,6 +57,7 @@ Mesh::Sent Mesh::write(const Link& link, const Message& message) {
       return Sent::kFull;
     }
     if (errno != EINTR) {
+      shutdown(link.socket.get(), SHUT_RDWR);  // both sides are to know that a message is lost
       return Sent::kBroken;
     }
   }
@@ -92,6 +93,10 @@ void Mesh::sendToAll(const Message::Header& header, const std::string& text, int
     message.body.assign(bytes, bytes + std::min(text.size(), Message::kMostBody));
     if (file >= 0) {
       message.file = Descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));
+      if (!message.file.open()) {
+        shutdown(links_[rank]->socket.get(), SHUT_RDWR);
+        continue;
+      }
     }
     send(static_cast<int>(rank), std::move(message));
   }

@@ -48,6 +48,7 @@ class Operation {
   bool posted = false;               ///< it stands on the board
   bool handed = false;               ///< its callbacks are the communication thread's
   bool ended = false;                ///< nothing moves any more
+  bool settling = false;             ///< who has ended it is about to tell the work
   bool settled = false;              ///< and the work knows
   std::uint64_t startTicks = 0;      ///< when it was posted; 0 before
 

@@ -203,6 +203,13 @@ void PointToPoint::transfer(const Wanted& wanted, int source, const Message& off
       }
       if (call.bytes != 0 &&
           (data == nullptr || (memory == nullptr && offer.body.size() != call.bytes))) {
+        std::unique_lock lock(mutex_);
+        if (const auto gone = gone_.find(source); gone != gone_.end()) {
+          const Failure why = gone->second;  // what it had announced is forgotten
+          lock.unlock();
+          failOne(operation, why);
+          return;
+        }
         throw std::runtime_error(fmt::format("rank {} sent a message that makes no sense", source));
       }
       flat.write(0, call.bytes, data);

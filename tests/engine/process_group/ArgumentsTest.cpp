@@ -25,7 +25,9 @@ TEST(Arguments, NameBackendOperationAndParameter) {
             "Backend::gather: input is an undefined tensor");
   EXPECT_EQ(refusal([] { kArguments.tensors({}, "tensors"); }),
             "Backend::gather: tensors is empty; at least one tensor is needed");
-  EXPECT_EQ(refusal([] { kArguments.tensors({at::ones(1), at::Tensor()}, "tensors"); }),
+  EXPECT_EQ(refusal([] {
+              kArguments.tensors({at::ones(1), at::Tensor()}, "tensors");
+            }),
             "Backend::gather: tensors[1] is an undefined tensor");
   EXPECT_EQ(refusal([] { kArguments.rank(2, "root"); }),
             "Backend::gather: root is 2; ranks of this group are 0 to 1");
@@ -39,6 +41,17 @@ TEST(Arguments, RefuseSparseTensors) {
   const at::Tensor sparse = at::eye(3).to_sparse();
   EXPECT_EQ(refusal([&] { kArguments.tensor(sparse, "tensor"); }),
             "Backend::gather: tensor is a sparse tensor; only dense tensors can be sent");
+}
+
+TEST(Arguments, RefuseViewsWhoseMemoryIsAnotherTensor) {
+  const at::Tensor tensor = at::ones({3}, at::kComplexFloat);
+  for (const at::Tensor& view : {at::conj(tensor), at::imag(at::conj(tensor))}) {
+    EXPECT_EQ(refusal([&] { kArguments.tensor(view, "tensor"); }),
+              "Backend::gather: tensor is a view that conjugates or negates; pass its "
+              "resolve_conj() or resolve_neg()");
+  }
+  EXPECT_EQ(refusal([&] { kArguments.tensor(at::conj(tensor).resolve_conj(), "tensor"); }),
+            "accepted");
 }
 
 TEST(Arguments, RefuseMixedDtypesInOneCall) {
@@ -59,8 +72,7 @@ TEST(Arguments, WantOneTensorARankLikeTheModel) {
             "Backend::gather: outputs[1] is Float [3, 2] and input is Float [2, 3]; they must be "
             "alike");
   EXPECT_EQ(refusal([&] {
-              kArguments.onePerRank({input, at::ones({2, 3}, at::kInt)}, "outputs", input,
-                                    "input");
+              kArguments.onePerRank({input, at::ones({2, 3}, at::kInt)}, "outputs", input, "input");
             }),
             "Backend::gather: outputs[1] is Int [2, 3] and input is Float [2, 3]; they must be "
             "alike");
@@ -76,8 +88,9 @@ TEST(Arguments, CheckSplits) {
   };
   EXPECT_EQ(split({3, 2}), "accepted");
   EXPECT_EQ(split({5, 0}), "accepted");
-  EXPECT_EQ(split({}), "Backend::gather: input has 5 rows, which do not divide into 2 equal "
-                       "parts; give inputSplits");
+  EXPECT_EQ(split({}),
+            "Backend::gather: input has 5 rows, which do not divide into 2 equal "
+            "parts; give inputSplits");
   EXPECT_EQ(split({5}), "Backend::gather: inputSplits has 1 entries; a group of 2 ranks needs 2");
   EXPECT_EQ(split({3, 3}), "Backend::gather: inputSplits adds up to 6 rows; input has 5");
   EXPECT_EQ(split({6, -1}), "Backend::gather: inputSplits[1] is -1; it must not be negative");

@@ -52,7 +52,7 @@ Field fieldOf(const std::string& key, const HookCatalog& catalog) {
 std::string tomlOf(const Field& field, const QString& typed) {
   if (isList(field)) {
     const QString wrapped = '[' + typed + ']';
-    const bool whole = !experiment::listElements("[" + wrapped.toStdString() + "]").empty() ||
+    const bool whole = !experiment::listElements(('[' + wrapped + ']').toStdString()).empty() ||
                        typed.trimmed().isEmpty();
     return whole ? wrapped.toStdString() : experiment::tomlText(field, typed.toStdString());
   }

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
 #include "tests/engine/process_group/Backends.h"
 
@@ -56,9 +57,8 @@ TEST_P(Stress, KeepsAThousandOperationsInFlightApart) {
         std::vector<ProcessGroup::WorkPtr> works;
         for (int i = 0; i < kOperations; ++i) {
           tensors.push_back(filled(16 + i % 3, i * 10 + group.rank()));
-          works.push_back(i % 2 == 0
-                              ? group.broadcast({tensors.back()}, i % group.size())
-                              : group.allreduce({tensors.back()}, ReduceOp::kMax));
+          works.push_back(i % 2 == 0 ? group.broadcast({tensors.back()}, i % group.size())
+                                     : group.allreduce({tensors.back()}, ReduceOp::kMax));
         }
         for (int i = 0; i < kOperations; ++i) {
           const auto index = static_cast<std::size_t>(i);
@@ -186,6 +186,42 @@ TEST_P(Order, CallbacksMayWaitForABarrier) {
         });
     ASSERT_TRUE(chained.waitFor(std::chrono::seconds(20)));
     EXPECT_EQ(chained.value(), 1);
+  });
+}
+
+TEST_P(Order, CallbacksMayWaitWithALimitOfTheirOwn) {
+  runGroup(2, [](ProcessGroup& group) {
+    for (const std::int64_t elements : {1, 1'000'000}) {
+      const auto chained =
+          group.allreduce({at::ones({1})})->future().then([&](const std::vector<at::Tensor>&) {
+            const at::Tensor tensor = at::ones({elements});
+            group.allreduce({tensor})->wait(std::chrono::seconds(15));
+            return tensor[0].item<float>();
+          });
+      ASSERT_TRUE(chained.waitFor(std::chrono::seconds(20)));
+      EXPECT_EQ(chained.value(), 2);
+    }
+  });
+}
+
+// One thread asks whether a small operation is done, and may do it, while another one calls a large
+// operation.
+TEST_P(Order, WhatIsCalledWhileAnotherThreadLooksIsDoneWithoutAWaiter) {
+  runGroup(2, [](ProcessGroup& group) {
+    for (int round = 0; round < 500; ++round) {
+      const auto small = group.allreduce({at::ones({8'000})});
+      std::thread looks([&] {
+        while (!small->isCompleted()) {
+        }
+      });
+      const std::int64_t later = base::monotonicNs() + round % 100 * 1'000;
+      while (base::monotonicNs() < later) {
+      }
+      const auto large = group.allreduce({at::ones({50'000})})->future();
+      const bool done = large.waitFor(std::chrono::seconds(10));
+      looks.join();
+      ASSERT_TRUE(done) << "round " << round;
+    }
   });
 }
 

@@ -90,6 +90,19 @@ TEST(LinkModel, AddsNothingWithoutPeersOrLimits) {
   EXPECT_EQ(unlimited.cost(Operation::kAllgather, kMillion).linkNs, 0);
 }
 
+TEST(LinkModel, SomeRanksSeeTheirLinksOfTheSameNetwork) {
+  LinkOptions options = flat(1, 100);
+  options.exceptions = {{2, -1, {0.5, 300}}};
+  options.jitterUs = 7;
+  options.seed = 8;
+  options.inFlight = 3;
+  const LinkOptions own = among(options, {1, 2});
+  EXPECT_EQ(LinkModel(own, 0, 2).between(0, 1), (LinkSpeed{0.5, 300}));
+  EXPECT_EQ(own.jitterUs, 7);
+  EXPECT_EQ(own.seed, 8u);
+  EXPECT_EQ(own.inFlight, 3);
+}
+
 TEST(LinkModel, DrawsTheSameJitterFromTheSameSeed) {
   LinkOptions options = flat(1, 0);
   options.jitterUs = 100;

@@ -16,8 +16,8 @@
 namespace lockstep::process_group {
 namespace {
 
-constexpr double kHopMs = 1;           // the latency of a link
-constexpr double kLatencyMs = 2;       // of an allreduce between two ranks: two hops
+constexpr double kHopMs = 1;      // the latency of a link
+constexpr double kLatencyMs = 2;  // of an allreduce between two ranks: two hops
 // A call may be off by 5 % or 100 us, whichever is more.
 constexpr double kOff = 0.05;
 constexpr double kOffMs = 0.1;
@@ -29,7 +29,8 @@ constexpr bool kInTime = true;
 #endif
 
 /// Nothing is faster than the preset, and nothing that may be timed is slower.
-void expectNear(double measured, double preset, double off, double slowerIs, const std::string& of) {
+void expectNear(double measured, double preset, double off, double slowerIs,
+                const std::string& of) {
   EXPECT_GE((measured - preset) * slowerIs, -off) << of;
   if (kInTime) {
     EXPECT_NEAR(measured, preset, off) << of;
@@ -52,8 +53,8 @@ Span allreduces(ProcessGroup& group, std::int64_t bytes, int calls = 1) {
   Span span{base::monotonicNs(), 0};
   std::vector<base::Future<std::int64_t>> ends;
   for (const at::Tensor& tensor : tensors) {
-    ends.push_back(group.allreduce({tensor})->future().then(
-        [](const auto&) { return base::monotonicNs(); }));
+    ends.push_back(
+        group.allreduce({tensor})->future().then([](const auto&) { return base::monotonicNs(); }));
   }
   for (const auto& end : ends) {
     if (!end.waitFor(std::chrono::seconds(30))) {
@@ -89,7 +90,9 @@ void record(const ProcessGroup& group, const std::string& key, const std::string
 /// Sizes of 2^first to 2^last bytes over a link that takes longer for the smallest of them than
 /// the backend does.
 void expectLink(double gbps, int first, int last) {
-  runShaped(2, linkOf(gbps, kHopMs * 1000), [&](ProcessGroup& group, ProcessGroup& inner) {
+  LinkOptions link = linkOf(gbps, kHopMs * 1000);
+  link.inFlight = 0;  // so that calls follow each other without a gap
+  runShaped(2, link, [&](ProcessGroup& group, ProcessGroup& inner) {
     for (int power = first; power <= last; power += 2) {
       const std::int64_t bytes = std::int64_t{1} << power;
       const double linkMs = static_cast<double>(bytes) * 8e-6 / gbps;
@@ -118,11 +121,17 @@ void expectLink(double gbps, int first, int last) {
   });
 }
 
-TEST(ShapedAccuracy, OfSmallMessagesOverASlowLink) { expectLink(0.01, 10, 14); }
+TEST(ShapedAccuracy, OfSmallMessagesOverASlowLink) {
+  expectLink(0.01, 10, 14);
+}
 
-TEST(ShapedAccuracy, OfMiddlingMessages) { expectLink(0.1, 16, 18); }
+TEST(ShapedAccuracy, OfMiddlingMessages) {
+  expectLink(0.1, 16, 18);
+}
 
-TEST(ShapedAccuracy, OfLargeMessagesOverAFastLink) { expectLink(1, 20, 26); }
+TEST(ShapedAccuracy, OfLargeMessagesOverAFastLink) {
+  expectLink(1, 20, 26);
+}
 
 TEST(ShapedAccuracy, OfLatencyWithoutALimitOfBandwidth) {
   runShaped(2, linkOf(0, kHopMs * 1000), [](ProcessGroup& group, ProcessGroup& inner) {

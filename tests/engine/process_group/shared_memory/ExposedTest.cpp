@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <barrier>
 #include <future>
 #include <latch>
 
@@ -98,6 +99,24 @@ TEST_P(Exposed, PartsOfAllocatedMemoryAreReducedWhereTheyLie) {
       EXPECT_TRUE(at::equal(bucket.narrow(0, part * 100'000 + reduced, 100'000 - reduced),
                             filled(100'000 - reduced, 1)));
     }
+  });
+}
+
+TEST_P(Exposed, ShardsOfOneTensorAreReadWhereTheyLie) {
+  const std::size_t before = Segment::count();
+  std::barrier counted(GetParam());
+  runShared(GetParam(), [&](ProcessGroup& group) {
+    constexpr std::int64_t kEach = 100'000;
+    const at::Tensor bucket = allocated(group, group.size() * kEach).fill_(group.rank() + 1);
+    const std::vector<at::Tensor> shards = bucket.split(kEach);
+    const at::Tensor mine = shards[static_cast<std::size_t>(group.rank())];
+    group.reduceScatter(mine, shards)->wait();
+    group.allgather(shards, mine)->wait();
+    const double sum = group.size() * (group.size() + 1) / 2.0;
+    EXPECT_TRUE(at::equal(bucket, filled(group.size() * kEach, sum)));
+    // A bucket a rank and the board; staging would be one more a rank.
+    EXPECT_LE(Segment::count(), before + static_cast<std::size_t>(group.size()) + 1);
+    counted.arrive_and_wait();
   });
 }
 

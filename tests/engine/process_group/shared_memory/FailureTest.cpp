@@ -1,8 +1,11 @@
 // What ranks of one host see when something goes wrong between them.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <fstream>
 #include <future>
 #include <latch>
 #include <thread>
@@ -175,6 +178,56 @@ TEST(SharedMemoryFailure, WaitWithALimitOfItsOwnGivesUpAloneInTime) {
       group.allreduce({tensor})->wait();
     }
     EXPECT_TRUE(at::equal(tensor, filled(100'000, 2)));
+  });
+}
+
+// Waits until a thread of this process sleeps.
+void untilAsleep(pid_t thread) {
+  char state = 'R';
+  while (state != 'S') {
+    std::ifstream stat(fmt::format("/proc/self/task/{}/stat", thread));
+    stat.ignore(1000, ')') >> state;
+  }
+}
+
+TEST(SharedMemoryFailure, EndsWhatAnotherThreadWaitsForWhenTheGroupGoes) {
+  for (int round = 0; round < 10; ++round) {
+    const auto store = std::make_shared<store::HashStore>();
+    std::latch done(2);
+    support::runRanks(2, [&](int rank) {
+      auto made = makeProcessGroup("shared_memory", store, rank, 2, quickOptions(seconds(60)));
+      ASSERT_TRUE(made.ok()) << made.error().message();
+      auto group = std::move(made).value();
+      if (rank == 0) {
+        const auto work = group->allreduce({at::ones({1})});
+        std::promise<pid_t> started;
+        std::thread waiter([&] {
+          started.set_value(gettid());
+          EXPECT_THROW(work->wait(), CommError);
+        });
+        untilAsleep(started.get_future().get());  // it drives the operation
+        const auto future = work->future();
+        group->abort("the end");
+        group.reset();
+        EXPECT_TRUE(future.waitFor(seconds(5)));
+        waiter.join();
+      }
+      done.arrive_and_wait();
+    });
+  }
+}
+
+TEST(SharedMemoryFailure, AlltoallOfTwoRanksThatDoNotAgreeFailsOnAll) {
+  runShared(3, [](ProcessGroup& group) {
+    const bool expectsLess = group.rank() == 1;
+    const at::Tensor input = at::ones({3});
+    at::Tensor output = at::zeros({expectsLess ? 2 : 3});
+    const std::vector<std::int64_t> splits =
+        expectsLess ? std::vector<std::int64_t>{0, 1, 1} : std::vector<std::int64_t>{1, 1, 1};
+    EXPECT_THAT(textOf<CommError>([&] {
+                  group.alltoall(output, input, splits, {1, 1, 1})->wait();
+                }),
+                HasSubstr("rank 0 sends 4 bytes to rank 1, which expects 0"));
   });
 }
 

@@ -34,6 +34,12 @@ namespace lockstep::process_group::shared_memory {
 //   "shm 0"         the communication thread, for what is large, what cannot be posted at once,
 //                   and what somebody has asked a future of
 //
+// A Reducer asks futures, so that its buckets are reduced by the communication thread while the
+// backward goes on. Without that thread, by the thread of the backward alone, which completes what
+// all have come to at each call and the rest at its end, a step takes 0.99 to 1.02 times as long
+// (mlp, char_gpt and resnet18 on 2 ranks, mlp on 4; two cores; all intervals contain 1): where
+// ranks take all cores it does not matter who reduces, elsewhere the thread has a core of its own.
+//
 // Callbacks of futures run on the communication thread, whoever has driven. It also settles what
 // a failure has ended. No lock is held while callbacks run; if one waits for an operation of
 // this group with Work::wait(), the communication thread drives on inside it, up to the end of

@@ -17,6 +17,7 @@ void addValidate(CLI::App& app, Command& chosen);
 void addRun(CLI::App& app, Command& chosen);
 void addInfo(CLI::App& app, Command& chosen);
 void addCompare(CLI::App& app, Command& chosen);
+void addTune(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);
 void addSet(CLI::App& app, Command& chosen);

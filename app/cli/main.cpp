@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
   cli::addRun(app, chosen);
   cli::addInfo(app, chosen);
   cli::addCompare(app, chosen);
+  cli::addTune(app, chosen);
   cli::addExport(app, chosen);
   cli::addHooks(app, chosen);
   cli::addSet(app, chosen);
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
   if (!chosen) {
     const auto extras = app.remaining();
     cli::complain((extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-                  "; there are list, validate, run, info, compare, export, hooks, set, stop and copy, see lockstep --help");
+                  "; there are list, validate, run, info, compare, tune, export, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

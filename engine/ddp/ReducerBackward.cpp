@@ -4,6 +4,7 @@
 #include "engine/base/Log.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
+#include "engine/ddp/ScaledCopy.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/HookTrace.h"
@@ -203,8 +204,7 @@ void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool
     }
   } else {
     if (shares && sameType) {
-      at::Tensor out = slice;
-      at::mul_out(out, grad, inverse_);  // one pass: copies and divides
+      scaledCopy(slice, grad, inverse_);  // one pass: copies and divides
     } else {
       slice.copy_(grad);
       if (shares) {

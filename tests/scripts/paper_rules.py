@@ -10,7 +10,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "experiments/papers"))
 
-from reproduction import averaging, compression, ddp_paper, topology  # noqa: E402
+from reproduction import averaging, compression, ddp_paper, topology, tuning  # noqa: E402
 from reproduction.catalogue import FIGURES  # noqa: E402
 from reproduction.measured import Measured, in_cycles, median, share_saved  # noqa: E402
 from reproduction.points import Point, Points  # noqa: E402
@@ -133,6 +133,21 @@ class Judged(unittest.TestCase):
         self.assertTrue(turned((60, 45, 45), (40, 40, 40)))
         self.assertFalse(turned((60, 60, 60), (40, 40, 40)), "no difference anywhere")
         self.assertFalse(turned((60, 45, 45), (40, 30, 30)), "a difference everywhere")
+
+    def test_tuner(self):
+        def tuned(fixed, greedy, best, merged=1, spread=0.5):
+            caps = (0.25, 1, tuning.PLACES["PyTorch's"])
+            return self.judged("tuner", [
+                *curve(tuning.STEP, tuning.FIXED, dict(zip(caps, fixed)), spread),
+                *curve(tuning.STEP, tuning.GREEDY, {tuning.PLACES[tuning.GREEDY]: greedy}, spread),
+                *curve(tuning.STEP, tuning.BEST, {tuning.PLACES[tuning.BEST]: best}, spread),
+                *curve(tuning.BUCKETS, tuning.GREEDY, {tuning.PLACES[tuning.GREEDY]: merged}, 0),
+                *curve(tuning.BUCKETS, tuning.BEST, {tuning.PLACES[tuning.BEST]: 5}, 0)])
+        self.assertTrue(tuned((50, 44, 60), 80, 43))
+        self.assertFalse(tuned((50, 40, 60), 80, 43), "a fixed cap is faster")
+        self.assertFalse(tuned((50, 44, 43), 80, 43), "PyTorch's caps are as fast")
+        self.assertFalse(tuned((50, 44, 60), 80, 43, merged=3), "the greedy rule does not collapse")
+        self.assertFalse(tuned((50, 44, 60), 80, 43, spread=30), "noise")
 
     def test_compression_crossover(self):
         def crossed(slow, fast, spread=1.0):

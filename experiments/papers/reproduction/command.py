@@ -64,16 +64,19 @@ def name_in(file):
 def runs_of(figure, lockstep, options):
     """{file name: its runs}, made now or found in --runs."""
     folder = options.runs
+    names = {name_in(file): stem_of(file) for file in figure.files}
     if folder is None:
         folder = options.out / figure.name
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob("*.lockstep"):
             old.unlink()
         for file in figure.files:
-            lockstep.run(FOLDER / f"{file}.toml", folder / stem_of(file), options.sets)
+            sets = list(options.sets)
+            if file in figure.settings:
+                sets += figure.settings[file](lockstep, found_in(lockstep, folder, names))
+            lockstep.run(FOLDER / f"{file}.toml", folder / stem_of(file), sets)
     elif not folder.is_dir():
         raise Failure(f"--runs {folder} is no folder")
-    names = {name_in(file): stem_of(file) for file in figure.files}
     runs = {stem: [] for stem in names.values()}
     for run in found_in(lockstep, folder, names):
         runs[names[run.experiment]].append(run)

@@ -30,6 +30,9 @@ class Figure:
     panels: tuple
     take: Callable
     judge: Callable
+    # {file: settings(lockstep, runs)}: what of the runs of files before it, which are all there then,
+    # an experiment is run with, as "KEY=VALUE".
+    settings: dict = field(default_factory=dict)
 
 
 def point(run, panel, series, x, y):

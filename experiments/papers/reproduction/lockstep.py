@@ -43,6 +43,11 @@ class Lockstep:
     def info(self, run):
         return json.loads(self._output("info", str(run), "--json"))
 
+    def tuned(self, run, rule):
+        """The bucket caps, in MiB, that a rule makes of a run."""
+        cuts = json.loads(self._output("tune", str(run), "--json"))["cuts"]
+        return next(cut["bucket_cap_mb_list"] for cut in cuts if cut["rule"] == rule)
+
     def table(self, run, name):
         return list(csv.DictReader(io.StringIO(
             self._output("export", str(run), "--csv", name, "-"))))

@@ -76,6 +76,10 @@ class Run:
         return [(int(rows[0]["bytes"]), max(float(row["transfer_ms"]) for row in rows))
                 for rows in calls.values()]
 
+    def buckets(self):
+        """How many the last layout has."""
+        return len(self.info["buckets"]["rebuilt"])
+
     def bytes_a_step(self):
         """Sent by a rank in a step, on average over ranks and all steps of the run."""
         sent = statistics.fmean(rank["wire_bytes"] for rank in self.info["ranks"])

@@ -142,22 +142,28 @@ double afterLastGradient(const std::vector<TimedGradient>& gradients, const Buck
 BucketCut exactCut(const std::vector<TimedGradient>& gradients, const CommunicationCost& cost) {
   const std::vector<std::uint64_t> before = sums(gradients);
   const std::size_t count = gradients.size();
-  std::vector<double> end(count + 1, 0);         // of the first so many gradients
-  std::vector<std::size_t> begin(count + 1, 0);  // of their last bucket
+  std::vector<double> end(count + 1, 0);  // earliest, of the first so many gradients
+  const auto endWith = [&](std::size_t i, std::size_t j) {  // where i to j are the last bucket
+    return std::max(end[i], gradients[j - 1].readyTicks) + cost.ticks(before[j] - before[i]);
+  };
   for (std::size_t j = 1; j <= count; ++j) {
     end[j] = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < j; ++i) {
-      const double candidate =
-          std::max(end[i], gradients[j - 1].readyTicks) + cost.ticks(before[j] - before[i]);
-      if (candidate < end[j]) {
-        end[j] = candidate;
-        begin[j] = i;
-      }
+      end[j] = std::min(end[j], endWith(i, j));
     }
   }
+  // Backwards, each bucket as large as what follows allows.
   BucketCut cut;
-  for (std::size_t j = count; j > 0; j = begin[j]) {
-    cut.push_back(j - begin[j]);
+  double deadline = end[count];
+  for (std::size_t j = count; j > 0;) {
+    std::size_t i = 0;
+    while (i + 1 < j && endWith(i, j) > deadline) {
+      ++i;
+    }
+    cut.push_back(j - i);
+    // The part before may end so late; rounding must not make that earlier than it can.
+    deadline = std::max(end[i], deadline - cost.ticks(before[j] - before[i]));
+    j = i;
   }
   std::reverse(cut.begin(), cut.end());
   return cut;

@@ -19,7 +19,8 @@ namespace lockstep::analysis {
 //   F(j) = max(F(i), r_j) + cost(s_{i+1} + ... + s_j)
 //
 // exact     the smallest F of all cuts, by dynamic programming over i in O(n^2): an earlier end of
-//           one bucket never makes a later one end later
+//           one bucket never makes a later one end later. Of the cuts that end as soon, one of
+//           large buckets: each costs a rank something that the model does not know
 // MG-WFBP   the greedy rule of Shi, Chu, Li, "MG-WFBP: Efficient Data Communication for Distributed
 //           Synchronous SGD Algorithms", INFOCOM 2019: a gradient joins the next one if that is
 //           ready before its own communication would be over, and either has to wait anyway or is

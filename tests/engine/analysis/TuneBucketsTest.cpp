@@ -80,6 +80,10 @@ TEST(TuneBuckets, MgWfbpMergesAllWhereGradientsComeMoreDenselyThanALatency) {
             afterLastGradient(gradients, {50}, cost) / 2);
 }
 
+TEST(TuneBuckets, TheExactCutHasLargeBucketsWhereThereIsTimeLeft) {
+  EXPECT_THAT(exactCut(evenly(50, 100), costOf(20, 0.001)), ElementsAre(49, 1));
+}
+
 TEST(TuneBuckets, MgWfbpSendsAGradientAloneThatIsOverBeforeTheNext) {
   EXPECT_THAT(mgWfbpCut(evenly(4, 100), costOf(20, 0.1)), ElementsAre(1, 1, 1, 1));
 }

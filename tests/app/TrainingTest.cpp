@@ -44,9 +44,10 @@ class TrainingTest : public CommandLineTest {
       arguments.insert(arguments.end(), {"--set", set});
     }
     auto running = std::make_unique<RunningCommand>(folder, arguments, environment);
-    // Bounded by the supervisor: a run that reaches no step fails, and says so.
+    // Bounded by the supervisor: a run that reaches no step fails, and says so. Steps may be
+    // recorded before the supervisor has found that all ranks run.
     Json now;
-    for (; now.is_null() || now["steps"] == 0; now = info()) {
+    for (; now.is_null() || now["steps"] == 0 || now["state"] == "starting"; now = info()) {
       if (!now.is_null() && now["state"] != "starting" && now["state"] != "running") {
         ADD_FAILURE() << now.dump(2);
         return running;

@@ -10,6 +10,9 @@ from steps import CASES
 PEER = ["/usr/bin/python3", pathlib.Path(__file__).resolve().parent / "ddp_step_peer.py"]
 RANKS = 2
 ROUNDS = 5
+# On both sides the C library's allocator as it comes, so that what is compared is DDP: ranks leave
+# it alone where the environment sets it up (engine/base/FreedMemory.h). This is its default.
+ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=7"}
 STEPS = {"mlp": 10, "resnet18": 4, "char_gpt_b16": 20}
 
 
@@ -23,7 +26,7 @@ def peak_mb(name, command, steps):
     """The sum over the ranks of the most that each had resident at once while they trained, as the
     kernel keeps it, after a first few steps in which memory settles. Memory that ranks share counts
     once: what a rank has mapped of it beyond its share of the pages is taken off."""
-    with Contestant(name, command, RANKS) as contestant:
+    with Contestant(name, command, RANKS, environment=ALLOCATOR) as contestant:
         contestant.turn(3)
         for process in contestant.ranks:
             with open(f"/proc/{process.pid}/clear_refs", "w") as file:

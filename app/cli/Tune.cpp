@@ -237,9 +237,8 @@ void addTune(CLI::App& app, Command& chosen) {
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print all that is known, as JSON");
   command->footer(
-      "From when each gradient was ready on the last rank, in the medians of the last 64 steps, "
-      "and "
-      "from what\nthe communication of the run's own buckets took, a line fitted to their bytes.\n"
+      "From when each gradient was ready on the last rank, in the medians of the last 64 steps,\n"
+      "and from what the communication of the run's own buckets took, a line fitted to their bytes.\n"
       "Forecast is the time from the last gradient to the end of the last bucket, one bucket in\n"
       "flight at a time. Give the list to a run with --set or in the experiment file.");
   command->callback([&chosen, options] { chosen = [options] { return print(*options); }; });

@@ -29,6 +29,9 @@ namespace lockstep::analysis {
 //
 // A gradient counts as ready when the last rank has it: the fastest would otherwise be tuned for.
 // As in a forecast (Note [What if the cap were another]), computing is taken not to change.
+//
+// All functions here are pure. [any-thread] Ticks are those of the host; bytes are those of the
+// gradients. A cut has no empty bucket and takes every gradient.
 
 /// One gradient, in the order of the buckets.
 struct TimedGradient {
@@ -50,13 +53,13 @@ struct GradientTimeline {
 
 /// Returns the medians over some steps, given by their number. Errors, each a sentence: the
 /// gradients are not all dense and of one dtype, the buckets were never rebuilt, or no step was
-/// recorded whole by all ranks. [any-thread]
+/// recorded whole by all ranks.
 base::Result<GradientTimeline> gradientTimeline(
     const std::map<std::uint32_t, std::vector<RankSpans>>& steps,
     const trace::BucketsMessage& layout,
     const std::vector<trace::ParametersMessage::Parameter>& parameters);
 
-/// Returns what the model says of a cut: from the last gradient to the last bucket's end.
+/// Returns what the model says of a cut, in ticks: from the last gradient to the last bucket's end.
 double afterLastGradient(const std::vector<TimedGradient>& gradients, const BucketCut& cut,
                          const CommunicationCost& cost);
 

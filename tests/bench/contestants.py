@@ -63,22 +63,13 @@ class Contestant:
         self.close()
         sys.exit(f"bench: {self.name}: {why}")
 
-    def answered(self):
-        """Whether every rank has something to say."""
-        streams = [process.stdout for process in self.ranks]
-        return len(select.select(streams, [], [], 0)[0]) == len(streams)
-
-    def begin(self, count, *words):
-        """Starts a turn; answers() waits for its end."""
+    def turn(self, count, *words):
+        """Runs a turn on all ranks; returns each rank's answer."""
         for process in self.ranks:
             try:
                 process.stdin.write(" ".join(("go", str(count)) + words) + "\n")
             except BrokenPipeError:
                 pass  # its answer says how it ended
-
-    def turn(self, count, *words):
-        """Runs a turn on all ranks; returns each rank's answer."""
-        self.begin(count, *words)
         return self.answers()
 
     def close(self):

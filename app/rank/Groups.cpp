@@ -9,6 +9,7 @@
 #include "app/rank/Link.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/shaped/ShapedGroup.h"
+#include "engine/train/ComputeDevice.h"
 
 namespace lockstep::rank {
 
@@ -36,6 +37,7 @@ Groups::Groups(const experiment::Experiment& experiment,
       environment_(environment),
       store_(std::move(store)),
       tracer_(tracer),
+      backend_(train::backendFor(experiment.processes.backend, experiment.processes.device)),
       clock_(experiment.link.shapes() ? std::make_shared<process_group::LinkClock>() : nullptr) {}
 
 process_group::GroupOptions Groups::options(std::string name, std::uint8_t number) const {
@@ -71,7 +73,7 @@ Result<std::shared_ptr<Subgroups>> Groups::makeForHook(std::size_t depth) {
     return world.error();
   }
   return std::make_shared<Subgroups>(
-      std::move(world).value(), experiment_.processes.backend, store_, own,
+      std::move(world).value(), backend_, store_, own,
       static_cast<std::uint8_t>(number + 1),
       [this](Group group, std::uint8_t subgroup, const std::vector<int>& ranks) {
         return shaped(std::move(group), subgroup, ranks);
@@ -79,8 +81,8 @@ Result<std::shared_ptr<Subgroups>> Groups::makeForHook(std::size_t depth) {
 }
 
 Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) {
-  auto made = process_group::makeProcessGroup(experiment_.processes.backend, store_,
-                                              environment_.rank, environment_.worldSize, own);
+  auto made = process_group::makeProcessGroup(backend_, store_, environment_.rank,
+                                              environment_.worldSize, own);
   if (!made.ok()) {
     return made.error();
   }
@@ -110,7 +112,7 @@ Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
     silent.tracer = nullptr;
     silent.check = process_group::CheckMode::kOff;
     auto measured = process_group::makeProcessGroup(
-        experiment_.processes.backend, store_, environment_.rank, environment_.worldSize, silent);
+        backend_, store_, environment_.rank, environment_.worldSize, silent);
     if (!measured.ok()) {
       return measured.error();
     }

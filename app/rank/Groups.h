@@ -52,6 +52,7 @@ class Groups {
   const train::TorchrunEnvironment& environment_;
   const std::shared_ptr<store::Store> store_;
   trace::Tracer& tracer_;
+  const std::string backend_;
   std::shared_ptr<process_group::LinkClock> clock_;  // null: no link is shaped
   bool measured_ = false;                            // the backend is fast enough for the link
   std::vector<Group> worlds_;

@@ -12,6 +12,7 @@
 #include "engine/trace/EventCost.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"
+#include "engine/train/ComputeDevice.h"
 #include "engine/train/Farewell.h"
 #include "engine/train/ParameterHash.h"
 #include "engine/train/Threads.h"
@@ -35,6 +36,11 @@ base::Result<train::TrainOutcome> RankRun::run(base::ClockReading started, std::
   if (auto set = setThreads(); !set.ok()) {
     return set.error();
   }
+  auto device = train::chooseDevice(experiment_.processes.device, environment_.localRank);
+  if (!device.ok()) {
+    return device.error();
+  }
+  device_ = device.value();
   if (auto met = meet(); !met.ok()) {
     return met.error();
   }
@@ -100,7 +106,8 @@ base::Result<train::TrainOutcome> RankRun::train() {
   Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
   {
     const auto span = stage(StartupStage::kModel);
-    if (auto made = replica.makeModel(datasets.value().train->shape()); !made.ok()) {
+    if (auto made = replica.makeModel(datasets.value().train->shape(), device_);
+        !made.ok()) {
       return made.error();
     }
   }
@@ -175,7 +182,7 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"cores", cores_.empty() ? "any" : fmt::format("{}", fmt::join(cores_, " "))},
       {"host", trace::hostName()},
       {"pid", std::to_string(getpid())},
-      {"device", "cpu"},
+      {"device", device_.str()},
       {"backend", group_->backendName()},
       {"first_step", std::to_string(firstStep)},
       {"planned_steps", std::to_string(plannedSteps)},

@@ -48,6 +48,7 @@ class RankRun {
   const plugin::HookChoice hooks_;
   std::unique_ptr<trace::Tracer> tracer_;
   trace::Lane& lane_;
+  c10::Device device_ = c10::DeviceType::CPU;
   std::vector<int> cores_;  // pinned to; empty = none
   std::shared_ptr<store::Store> store_;
   std::unique_ptr<Groups> groups_;

@@ -52,7 +52,7 @@ Replica::Replica(const experiment::Experiment& experiment, const plugin::HookCho
       lane_(lane),
       faults_(faults) {}
 
-Status Replica::makeModel(const train::DataShape& shape) {
+Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   shape_ = shape;
   at::manual_seed(static_cast<std::uint64_t>(experiment_.train.seed));
   auto made = train::makeModel(experiment_.model, shape);
@@ -60,6 +60,7 @@ Status Replica::makeModel(const train::DataShape& shape) {
     return made.error();
   }
   model_ = std::move(made).value();
+  model_->to(device);
   auto optimizer = train::makeOptimizer(experiment_.optimizer, model_->parameters());
   if (!optimizer.ok()) {
     return optimizer.error();

@@ -24,7 +24,7 @@ class Replica {
           trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults);
 
   /// Makes model and optimizer for data of this shape, and loads the checkpoint to resume from.
-  base::Status makeModel(const train::DataShape& shape);
+  base::Status makeModel(const train::DataShape& shape, c10::Device device);
 
   /// Wraps the model as processes.strategy says: with "ddp" a collective, which compares the
   /// ranks' models. Throws DdpError, CommError, DataParallelError.

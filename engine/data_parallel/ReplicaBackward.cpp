@@ -9,6 +9,7 @@
 
 #include "engine/data_parallel/Coalesce.h"
 #include "engine/data_parallel/DataParallelError.h"
+#include "engine/ddp/TorchCompat.h"
 
 namespace lockstep::data_parallel {
 
@@ -112,8 +113,7 @@ std::vector<at::Tensor> connect(Applied applied) {
     // Moved out: an output that its own node holds would never be freed.
     outputs.push_back(std::move(output.whole));
   }
-  const std::shared_ptr<torch::autograd::Node> node(new ReplicaBackward(std::move(applied)),
-                                                    torch::autograd::deleteNode);
+  const auto node = ddp::compat::makeNode<ReplicaBackward>(std::move(applied));
   node->set_next_edges(torch::autograd::collect_next_edges(sources));
   for (at::Tensor& output : outputs) {
     torch::autograd::set_history(output, node);

@@ -37,8 +37,11 @@ Bucket::Bucket(const buckets::BucketPlan::Bucket& plan, const std::vector<NamedT
     return;
   }
   compat::UntrackedViews untracked;
-  const at::Tensor memory =
-      group.allocate(numel * static_cast<std::int64_t>(c10::elementSize(type)));
+  const std::int64_t bytes = numel * static_cast<std::int64_t>(c10::elementSize(type));
+  const at::Device device = parameters_.front().device();
+  const at::Tensor memory = device.is_cpu()
+                                ? group.allocate(bytes)
+                                : at::empty({bytes}, at::TensorOptions(at::kByte).device(device));
   bytes_ = memory.nbytes();
   wire_ = memory.view(c10::toRealValueType(type));
   for (std::size_t slot = 0; slot < size(); ++slot) {

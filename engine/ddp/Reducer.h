@@ -18,14 +18,11 @@
 #include "engine/ddp/GradientTally.h"
 #include "engine/ddp/MixedPrecision.h"
 #include "engine/ddp/ModelState.h"
+#include "engine/ddp/TorchCompat.h"
 #include "engine/ddp/UnusedSearch.h"
 #include "engine/hooks/CommHook.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/trace/Tracer.h"
-
-namespace torch::autograd {
-struct Node;
-}
 
 namespace lockstep::ddp {
 
@@ -172,7 +169,7 @@ class Reducer {
     std::uint32_t slot = 0;
   };
   struct Watched {
-    std::shared_ptr<torch::autograd::Node> accumulator;
+    compat::NodePtr accumulator;
     std::uintptr_t key = 0;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -186,6 +183,9 @@ class Reducer {
   void rebuildIfDue();
   void sendParameters();
   void sendLayout(std::uint32_t layout, const std::string& reason);
+
+  /// Of the gradients.
+  [[nodiscard]] at::Device device() const { return parameters_.front().tensor.device(); }
 
   // Around a forward (ReducerForward.cpp).
   [[nodiscard]] bool searchesUnused() const {

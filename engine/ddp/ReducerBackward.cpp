@@ -74,7 +74,7 @@ void Reducer::receive(std::size_t index, Lock& lock) {
   }
   take(index);
   if (launchReadyBuckets(lock)) {
-    compat::afterThisBackward([this] { finalize(false); });
+    compat::afterThisBackward(device(), [this] { finalize(false); });
   }
 }
 
@@ -151,7 +151,7 @@ void Reducer::takeUnused() {
 void Reducer::queueRecordedReduction() {
   if (!recordingQueued_) {
     recordingQueued_ = true;
-    compat::afterThisBackward([this] { reduceRecorded(); });
+    compat::afterThisBackward(device(), [this] { reduceRecorded(); });
   }
 }
 

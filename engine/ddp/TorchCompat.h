@@ -1,10 +1,12 @@
 #pragma once
 
-// Everything of libtorch's autograd that the Reducer hooks into, in one place: the calls are
-// outside libtorch's stable interface. What is here holds for 1.13 and for 2.x.
+// Everything of libtorch that differs from 1.13 to 2.x, and what the Reducer hooks into, which is
+// outside libtorch's stable interface.
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -14,13 +16,30 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace lockstep::ddp::compat {
 
 using Node = torch::autograd::Node;
+
+/// What keeps a node alive: std::shared_ptr, and in the newest libtorch c10::intrusive_ptr.
+using NodePtr =
+    decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor&>()));
+
+/// Makes a node of our own. The deleter of the older pointer frees a long graph without recursion.
+template <typename Made, typename Pointer = NodePtr, typename... Arguments>
+Pointer makeNode(Arguments&&... arguments) {
+  if constexpr (std::is_same_v<Pointer, std::shared_ptr<Node>>) {
+    return Pointer(new Made(std::forward<Arguments>(arguments)...),
+                   [](auto* node) { deleteNode(node); });
+  } else {
+    return Pointer::reclaim(new Made(std::forward<Arguments>(arguments)...));
+  }
+}
 
 /// Runs after a parameter's gradient was accumulated into Tensor::grad, and also when the
 /// backward came to the parameter with an undefined gradient: `gradient` says which.
@@ -41,7 +60,7 @@ class GradientHook final : public torch::autograd::FunctionPostHook {
 
 /// Returns the node that accumulates the leaf's gradient. The leaf holds it only weakly: keep
 /// it, or hooks on it are lost.
-inline std::shared_ptr<Node> gradientAccumulator(const at::Tensor& leaf) {
+inline NodePtr gradientAccumulator(const at::Tensor& leaf) {
   return torch::autograd::impl::grad_accumulator(leaf);
 }
 
@@ -64,13 +83,21 @@ inline void removeGradientHook(Node& accumulator, std::uintptr_t key) {
   accumulator.del_post_hook(key);
 }
 
-/// Runs `callback` when the backward that calls this (from a hook) has finished.
-inline void afterThisBackward(std::function<void()> callback) {
+/// Runs `callback` when the backward that calls this (from a hook) has finished, with the stream of
+/// `device` that is current now: the engine runs callbacks on whatever stream its thread has.
+inline void afterThisBackward(const at::Device& device, std::function<void()> callback) {
+  if (!device.is_cpu()) {
+    const c10::Stream stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
+    callback = [stream, callback = std::move(callback)] {
+      const c10::StreamGuard guard(stream);
+      callback();
+    };
+  }
   torch::autograd::Engine::get_default_engine().queue_callback(std::move(callback));
 }
 
 /// Returns the node that takes the gradient of a tensor with requires_grad.
-inline std::shared_ptr<Node> graphNode(const at::Tensor& tensor) {
+inline NodePtr graphNode(const at::Tensor& tensor) {
   return torch::autograd::impl::gradient_edge(tensor).function;
 }
 
@@ -106,13 +133,26 @@ inline void passThroughOneNode(const std::vector<at::Tensor*>& outputs,
   if (tracked.empty()) {
     return;
   }
-  auto node = std::shared_ptr<OutputNode>(new OutputNode(std::move(onBackward)),
-                                          torch::autograd::deleteNode);
+  const NodePtr node = makeNode<OutputNode>(std::move(onBackward));
   node->set_next_edges(std::move(edges));
   for (at::Tensor* output : tracked) {
     at::Tensor same = output->detach();
     torch::autograd::set_history(same, node);
     *output = std::move(same);
+  }
+}
+
+/// Returns what an optimizer of libtorch files a parameter's state under: its address, which the
+/// older ones write as text.
+template <typename Optimizer>
+auto stateKey(const at::Tensor& parameter) {
+  using Key = typename std::decay_t<decltype(std::declval<Optimizer&>().state())>::key_type;
+  if constexpr (std::is_same_v<Key, std::string>) {
+    std::ostringstream text;
+    text << parameter.unsafeGetTensorImpl();
+    return text.str();
+  } else {
+    return Key{parameter.unsafeGetTensorImpl()};
   }
 }
 

@@ -49,6 +49,7 @@ struct ProcessesConfig {
   std::string strategy = "ddp";   ///< ddp; data_parallel: one process, virtual devices
   int devices = 2;                ///< data_parallel
   int worldSize = 2;              ///< 1..64
+  std::string device = "cpu";     ///< cpu cuda; ddp
   std::string backend = "auto";   ///< auto gloo shared_memory hierarchical
   int hosts = 0;                  ///< made-up hosts, blocks of ranks; 0 = as they are
   int threadsPerRank = 1;         ///< intra-op threads of libtorch

@@ -24,6 +24,12 @@
 #include "engine/process_group/hierarchical/ProcessGroupHierarchical.h"
 #endif
 
+#ifdef LOCKSTEP_WITH_NCCL
+#include "engine/process_group/nccl/CudaDevices.h"
+#include "engine/process_group/nccl/NcclLibrary.h"
+#include "engine/process_group/nccl/ProcessGroupNCCL.h"
+#endif
+
 namespace lockstep::process_group {
 namespace {
 
@@ -65,6 +71,14 @@ Made make(std::shared_ptr<store::Store> store, int rank, int size, const GroupOp
   return asGroup(Group::make(std::move(store), rank, size, options));
 }
 
+#ifdef LOCKSTEP_WITH_NCCL
+Made makeNccl(std::shared_ptr<store::Store> store, int rank, int size,
+              const GroupOptions& options) {
+  static const ProcessGroupNCCL::Platform platform{nccl::cudaDevices(), nccl::ncclLibrary()};
+  return asGroup(ProcessGroupNCCL::make(platform, std::move(store), rank, size, options));
+}
+#endif
+
 // Backends by name; those of the build are there from the first look on.
 struct Registry {
   Registry() {
@@ -77,6 +91,9 @@ struct Registry {
 #if defined(LOCKSTEP_WITH_GLOO) && defined(__linux__)
     factories["hierarchical"] = make<ProcessGroupHierarchical>;
     factories["auto"] = makeAutomatic;
+#endif
+#ifdef LOCKSTEP_WITH_NCCL
+    factories["nccl"] = makeNccl;
 #endif
   }
 

@@ -15,6 +15,7 @@ trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
   model.eval();
   at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, right answers, targets
   auto* sum = sums.data_ptr<double>();
+  const at::Device device = model.parameters().front().device();
   std::vector<std::int64_t> indices;
   for (std::int64_t next = group.rank(); next < data.size();) {
     indices.clear();
@@ -22,7 +23,7 @@ trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
          next += group.size()) {
       indices.push_back(next);
     }
-    const Batch batch = data.batch(indices);
+    const Batch batch = data.batch(indices).to(device);
     const at::Tensor output = model.forward(batch.input);
     const auto targets = static_cast<double>(batch.target.numel());
     sum[0] += model.loss(output, batch.target).item<double>() * targets;

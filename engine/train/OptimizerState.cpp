@@ -5,23 +5,13 @@
 #include <torch/optim/sgd.h>
 
 #include "engine/base/Check.h"
+#include "engine/ddp/TorchCompat.h"
 #include "engine/optim/ParameterOptimizer.h"
 
 namespace lockstep::train {
 namespace {
 
 using torch::optim::Optimizer;
-
-// libtorch 1.13 keys an optimizer's state by the tensor's address as text, 2.x by the address.
-template <typename Key>
-Key keyOf(const at::Tensor& parameter) {
-  if constexpr (std::is_same_v<Key, std::string>) {
-    return c10::guts::to_string(parameter.unsafeGetTensorImpl());
-  } else {
-    return parameter.unsafeGetTensorImpl();
-  }
-}
-using StateKey = std::decay_t<decltype(std::declval<Optimizer&>().state())>::key_type;
 
 template <typename State>
 ParameterState adamParts(const torch::optim::OptimizerParamState& from) {
@@ -58,7 +48,7 @@ const std::vector<std::string>& partsOf(const std::string& kind) {
 
 ParameterState parameterState(const Optimizer& optimizer, const at::Tensor& parameter) {
   const auto& states = optimizer.state();
-  const auto found = states.find(keyOf<StateKey>(parameter));
+  const auto found = states.find(ddp::compat::stateKey<Optimizer>(parameter));
   if (found == states.end()) {
     return {};
   }
@@ -93,7 +83,7 @@ base::Status copyState(const Optimizer& from, optim::ParameterOptimizer& to) {
 }
 
 void setParameterState(Optimizer& optimizer, const at::Tensor& parameter, ParameterState state) {
-  auto& slot = optimizer.state()[keyOf<StateKey>(parameter)];
+  auto& slot = optimizer.state()[ddp::compat::stateKey<Optimizer>(parameter)];
   const std::string kind = optimizerKind(optimizer);
   if (kind == "adam") {
     slot = adamState<torch::optim::AdamParamState>(state);

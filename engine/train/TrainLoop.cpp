@@ -203,7 +203,7 @@ void TrainLoop::step(bool synchronised) {
   Batch batch;
   {
     const auto span = phase(EventKind::kData);
-    batch = batches_.next();
+    batch = batches_.next().to(parameters_.front().device());
   }
   if (parts_.fingerprint != nullptr) {
     parts_.fingerprint->before(number);

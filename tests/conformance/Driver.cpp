@@ -38,7 +38,7 @@ at::Tensor loadAll(const std::filesystem::path& path, at::ScalarType type) {
 }
 
 void append(const at::Tensor& tensor, std::vector<double>& out) {
-  const at::Tensor flat = tensor.detach().to(at::kDouble).reshape({-1}).contiguous();
+  const at::Tensor flat = tensor.detach().to(at::kCPU, at::kDouble).reshape({-1}).contiguous();
   out.insert(out.end(), flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel());
 }
 

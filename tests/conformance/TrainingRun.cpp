@@ -1,12 +1,13 @@
 // Trains one model for many steps; conformance.py has PyTorch's side and compares.
 //
-// spec.json    model, world, view, steps, batch, input, first_bucket_mb, bucket_cap_mb,
+// spec.json    model, world, view, steps, batch, device, input, first_bucket_mb, bucket_cap_mb,
 //              learning_rate, momentum
 // weights.bin  float32, the initial parameters in registration order
 // inputs.bin   float32 [steps, world, batch, *input]
 // targets.bin  int64 [steps, world, batch]
 // Writes lockstep_<rank>.json: losses, weights, buffers, initial, initial_1_9, rebuilt.
 
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/torch.h>
 
 #include <fstream>
@@ -36,6 +37,16 @@ std::vector<std::vector<std::uint32_t>> planOf19(const ddp::DistributedDataParal
   return buckets::planConstruction(specs, buckets::BucketRule::kC10d19, caps).indices();
 }
 
+at::Device deviceOf(const Run& run) {
+  if (run.spec.at("device") == "cpu") {
+    return at::kCPU;
+  }
+  const at::Device device(
+      at::kCUDA, static_cast<at::DeviceIndex>(run.rank() % static_cast<int>(torch::cuda::device_count())));
+  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+  return device;
+}
+
 }  // namespace
 
 void runTraining(const Run& run) {
@@ -53,6 +64,8 @@ void runTraining(const Run& run) {
     nn::utils::vector_to_parameters(loadAll(run.folder / "weights.bin", at::kFloat),
                                     model->parameters());
   }
+  const at::Device device = deviceOf(run);
+  model->to(device);
   ddp::DdpOptions options;
   options.config.firstBucketMb = spec.at("first_bucket_mb");
   options.config.bucketCapMb = spec.at("bucket_cap_mb");
@@ -67,8 +80,9 @@ void runTraining(const Run& run) {
   for (int step = 0; step < steps; ++step) {
     parallel.setStep(static_cast<std::uint32_t>(step));
     const at::Tensor output =
-        parallel.run([&] { return model->forward(inputs[step][run.rank()]); });
-    const at::Tensor loss = nn::functional::cross_entropy(output, targets[step][run.rank()]);
+        parallel.run([&] { return model->forward(inputs[step][run.rank()].to(device)); });
+    const at::Tensor loss =
+        nn::functional::cross_entropy(output, targets[step][run.rank()].to(device));
     optimizer.zero_grad();
     loss.backward();
     parallel.checkFinalized();

@@ -1,5 +1,8 @@
 """Trains one model in Lockstep and in PyTorch's DistributedDataParallel and compares them.
 
+With --device cuda both train on GPUs, ours over NCCL and PyTorch over Gloo, which takes any number
+of ranks a GPU.
+
 Both start from the same weights and see the same batches; the optimizer is SGD with momentum.
 Compared are the loss of every rank at every step (1e-5 relative), the final weights and buffers
 (1e-5), and the bucket lists: at construction, after the rebuild, and under the rule of
@@ -45,13 +48,18 @@ def train_torch(rank, args, folder, inputs, targets, weights):
     model = models.build(args.model)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
+    device = torch.device("cpu")
+    if args.device == "cuda":
+        device = torch.device("cuda", rank % torch.cuda.device_count())
+    model.to(device)
     ddp = nn.parallel.DistributedDataParallel(
         model, bucket_cap_mb=cap, gradient_as_bucket_view=args.view)
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
     losses = []
     for step in range(args.steps):
-        output = ddp(torch.from_numpy(inputs[step, rank]))
-        loss = nn.functional.cross_entropy(output, torch.from_numpy(targets[step, rank]))
+        output = ddp(torch.from_numpy(inputs[step, rank]).to(device))
+        target = torch.from_numpy(targets[step, rank]).to(device)
+        loss = nn.functional.cross_entropy(output, target)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -70,7 +78,7 @@ def train_torch(rank, args, folder, inputs, targets, weights):
 def spec_of(args):
     first, cap = models.CAPS[args.model]
     return {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
-            "batch": args.batch, "input": models.INPUTS[args.model], "first_bucket_mb": first,
+            "batch": args.batch, "device": args.device, "input": models.INPUTS[args.model], "first_bucket_mb": first,
             "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
 
 
@@ -114,6 +122,7 @@ def main():
     parser.add_argument("--view", action="store_true")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     args = parser.parse_args()
     peers.prepare()
     random = numpy.random.default_rng(7)
@@ -128,7 +137,8 @@ def main():
             array.tofile(os.path.join(folder, name + ".bin"))
         peers.run_torch(args.world, folder, lambda rank: train_torch(
             rank, args, folder, inputs, targets, weights))
-        peers.run_lockstep(args.driver, "training", folder, spec_of(args), 100)
+        peers.run_lockstep(args.driver, "training", folder, spec_of(args), 100,
+                           processes=args.device == "cuda")
         compare(args, folder)
 
 

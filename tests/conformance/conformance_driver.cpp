@@ -44,7 +44,10 @@ void runRank(const std::filesystem::path& folder, const nlohmann::json& spec, in
   process_group::GroupOptions options;
   options.timeout = std::chrono::seconds(30);
   options.interfaces = {"127.0.0.1"};
-  auto group = process_group::makeProcessGroup("gloo", store, rank, spec.at("world"), options);
+  // On GPUs the ranks are processes of one host, and Gloo need not be there.
+  const bool onGpu = spec.value("device", "cpu") != "cpu";
+  auto group = process_group::makeProcessGroup(onGpu ? "cpu:shared_memory,cuda:nccl" : "gloo",
+                                               store, rank, spec.at("world"), options);
   if (!group.ok()) {
     throw std::runtime_error(group.error().message());
   }

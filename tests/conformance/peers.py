@@ -56,7 +56,9 @@ def run_lockstep(driver, kind, folder, spec, timeout, processes=False):
     """Runs the driver's ranks as threads of one process, or each as a process."""
     write(folder, "spec.json", spec)
     ranks = [[str(rank)] for rank in range(spec["world"])] if processes else [[]]
-    started = [subprocess.Popen([driver, kind, folder] + rank) for rank in ranks]
+    started = [subprocess.Popen([driver, kind, folder] + rank,
+                                env={**os.environ, "LOCAL_RANK": rank[0] if rank else "0",
+                                     "LOCAL_WORLD_SIZE": str(len(ranks))}) for rank in ranks]
     end = time.monotonic() + timeout
     try:
         codes = [process.wait(end - time.monotonic()) for process in started]

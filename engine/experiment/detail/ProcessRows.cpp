@@ -34,6 +34,12 @@ void addProcesses(Table& table) {
                       .from(1)
                       .to(64)
                       .onlyFor("processes.strategy=data_parallel"));
+  table.push_back(RowBuilder("processes.device", at<&E::processes, &P::device>(), "Device",
+                             "What the ranks compute on. With cuda each takes the GPU of its "
+                             "local rank, and its tensors there go over NCCL; the backend carries "
+                             "the rest.")
+                      .choices({"cpu", "cuda"})
+                      .onlyFor("processes.strategy=ddp"));
   table.push_back(RowBuilder("processes.backend", at<&E::processes, &P::backend>(), "Backend",
                              "Carries the collectives: gloo over TCP, shared memory among the "
                              "ranks of one host, both by hierarchy; auto takes what suits the "

@@ -99,6 +99,14 @@ base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
     throw HookError(fmt::format("it does not take buckets of {}",
                                 c10::toString(bucket.buffer().scalar_type())));
   }
+  const std::int32_t device = bucket.buffer().is_cpu() ? LOCKSTEP_CPU : LOCKSTEP_CUDA;
+  for (const auto& each : sessions_) {
+    if ((each->info().devices & (1U << device)) == 0) {
+      throw HookError(fmt::format("hook '{}' does not take buckets on {}; set processes.device to "
+                                  "a device that it takes",
+                                  each->info().id, bucket.buffer().device().str()));
+    }
+  }
   auto run = std::make_shared<lockstep_run>();
   run->place = fmt::format("bucket {} of step {}", bucket.index(), bucket.step());
   run->step = bucket.step();

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/gloo/Blame.h"
+#include "engine/process_group/Blame.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -46,7 +46,7 @@ void Scratch::Free::operator()(std::byte* memory) const { std::free(memory); }
 Dispatcher::Dispatcher(Options options, Transport& transport, std::shared_ptr<store::Store> store)
     : options_(std::move(options)),
       transport_(transport),
-      notices_(std::move(store), options_.group, options_.rank, options_.size),
+      notices_(std::move(store), "gloo/" + options_.group, options_.rank, options_.size),
       tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
       wireCounter_(options_.tracer == nullptr && options_.wireCounter != nullptr
                        ? options_.wireCounter

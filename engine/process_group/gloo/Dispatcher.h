@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/gloo/Flight.h"
-#include "engine/process_group/gloo/NoticeBoard.h"
 #include "engine/process_group/gloo/Transport.h"
 #include "engine/trace/Tracer.h"
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,37 +14,17 @@
 #include <vector>
 
 #include "engine/process_group/Call.h"
+#include "engine/process_group/Failure.h"
+#include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/WorkState.h"
 
 namespace lockstep::process_group::gloo {
-
-/// Why an operation failed.
-struct Failure {
-  std::string what;
-  int peer = -1;
-  CommErrorKind kind = CommErrorKind::kBackend;
-};
-
-/// Where a rank is stuck.
-struct Place {
-  std::string call;  ///< "allreduce #5"
-  int peer = -1;     ///< whom it waits for there
-};
-
-/// What the other ranks have said about an operation, and about where they are themselves.
-struct Told {
-  std::vector<std::pair<int, std::string>> notes;  ///< by rank: their calls of this number
-  std::map<int, Place> places;                     ///< of those that are stuck anywhere
-};
 
 /// Thrown where the connection to `peer` fails.
 struct PeerLost {
   int peer;
   std::string lower;  ///< Gloo's text
 };
-
-/// Thrown by a wait that somebody ended with Flight::fail, which knows why.
-struct Interrupted {};
 
 /// Cuts the source location from a text of Gloo's.
 [[nodiscard]] std::string withoutLocation(const std::string& text);

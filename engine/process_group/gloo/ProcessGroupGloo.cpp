@@ -108,7 +108,7 @@ void ProcessGroupGloo::setTimeout(milliseconds timeout) {
 
 void ProcessGroupGloo::abort(const std::string& reason) {
   parts_->dispatcher.breakGroup(
-      gloo::Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+      Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
 
 GroupState ProcessGroupGloo::state() const { return parts_->dispatcher.state(); }

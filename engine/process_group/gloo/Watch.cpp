@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/gloo/Blame.h"
+#include "engine/process_group/Blame.h"
+#include "engine/process_group/Mismatch.h"
 #include "engine/process_group/gloo/Dispatcher.h"
-#include "engine/process_group/gloo/Mismatch.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
@@ -63,7 +63,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
     }
   }
   if (const auto told = flight->told(); told && !flight->failed()) {
-    if (const std::string text = mismatch(*flight, told->notes); !text.empty()) {
+    if (const std::string text = mismatch(flight->call, options_.rank, told->notes); !text.empty()) {
       flight->fail(Failure{text, -1, CommErrorKind::kMismatch});
     }
   }
@@ -87,7 +87,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
       flight->placed = true;
     }
     flight->asked = true;
-    notices_.compare(flight->call.sequence, note(*flight), place,
+    notices_.compare(flight->call.sequence, note(flight->call), place,
                      [weak = std::weak_ptr<Flight>(flight)](Told told) {
                        if (const auto flight = weak.lock()) {
                          flight->setTold(std::move(told));

@@ -11,7 +11,7 @@
 #include "engine/process_group/WorkState.h"
 #include "engine/process_group/shared_memory/Board.h"
 #include "engine/process_group/shared_memory/Collective.h"
-#include "engine/process_group/shared_memory/Failure.h"
+#include "engine/process_group/Failure.h"
 
 namespace lockstep::process_group::shared_memory {
 

@@ -134,7 +134,7 @@ void ProcessGroupSharedMemory::setTimeout(milliseconds timeout) {
 
 void ProcessGroupSharedMemory::abort(const std::string& reason) {
   parts_->dispatcher->breakGroup(
-      shared_memory::Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+      Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
 
 GroupState ProcessGroupSharedMemory::state() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <c10/util/ArrayRef.h>
 
 #include <cstdint>
@@ -15,6 +16,9 @@ namespace lockstep::train {
 struct Batch {
   at::Tensor input;   ///< [N, DataShape::sample ...]
   at::Tensor target;  ///< int64, [N], or [N, T] for characters
+
+  /// The same on `device`; itself when it is there.
+  [[nodiscard]] Batch to(at::Device device) const { return {input.to(device), target.to(device)}; }
 };
 
 /// Samples by number, in memory. Reading is [any-thread].

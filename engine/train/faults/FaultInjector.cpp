@@ -140,9 +140,13 @@ base::Error unknown(const std::string& key, const std::string& name,
 }
 
 void flip(at::Tensor& parameter, std::int64_t element, std::int64_t bit) {
-  auto* bytes = static_cast<std::uint8_t*>(parameter.data_ptr()) +
-                element * static_cast<std::int64_t>(parameter.element_size());
+  const at::Tensor values = parameter.cpu();  // itself, unless it is on another device
+  auto* bytes = static_cast<std::uint8_t*>(values.data_ptr()) +
+                element * static_cast<std::int64_t>(values.element_size());
   bytes[bit / 8] ^= static_cast<std::uint8_t>(1u << (bit % 8));
+  if (!values.is_same(parameter)) {
+    parameter.copy_(values);
+  }
 }
 
 }  // namespace

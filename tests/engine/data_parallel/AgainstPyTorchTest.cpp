@@ -145,9 +145,9 @@ std::string outputOf(const std::string& command) {
 TEST(AgainstPyTorch, OutputsGradientsAndBuffersEqualThoseOfTorchNnDataParallel) {
   const char* source = std::getenv("LOCKSTEP_SOURCE");
   ASSERT_NE(source, nullptr) << "LOCKSTEP_SOURCE must name the repository's root";
-  // Debian's own python3, which has python3-torch; another one first on PATH may not.
-  const json cases = json::parse(outputOf("/usr/bin/python3 -W ignore '" + std::string(source) +
-                                          "/tests/engine/data_parallel/pytorch_data_parallel.py'"));
+  const json cases =
+      json::parse(outputOf(LOCKSTEP_PYTORCH " -W ignore '" + std::string(source) +
+                           "/tests/engine/data_parallel/pytorch_data_parallel.py'"));
   ASSERT_GE(cases.size(), 70u);
   for (const json& wanted : cases) {
     const json mine = runCase(wanted);

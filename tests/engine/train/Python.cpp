@@ -9,7 +9,7 @@ namespace lockstep::train {
 nlohmann::json runPython(const std::string& script, const std::vector<std::string>& arguments) {
   std::vector<std::string> all{"-c", script};
   all.insert(all.end(), arguments.begin(), arguments.end());
-  support::ChildProcess python({"/usr/bin/python3", all, {}});
+  support::ChildProcess python({LOCKSTEP_PYTORCH, all, {}});
   const auto status = python.wait(std::chrono::seconds(100));
   if (status.signalled || status.code != 0) {
     throw std::runtime_error("python failed: " + python.errors());

@@ -1,4 +1,4 @@
-#include "engine/process_group/gloo/NoticeBoard.h"
+#include "engine/process_group/NoticeBoard.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "engine/base/Thread.h"
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
 
 // Shared with the thread, which may be stuck in a store that does not answer when the board
 // goes: then it ends by itself once the store's own time limit has passed.
@@ -19,7 +19,7 @@ struct NoticeBoard::State {
   explicit State(std::shared_ptr<store::Store> store) : store(std::move(store)) {}
 
   void work() {
-    base::nameThisThread("gloo notices");
+    base::nameThisThread("notices");
     std::unique_lock lock(mutex);
     for (;;) {
       wake.wait(lock, [this] { return stopping || !tasks.empty(); });
@@ -78,7 +78,7 @@ std::pair<int, std::string> takeNumber(const std::string& text) {
 NoticeBoard::NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank,
                          int size)
     : state_(std::make_shared<State>(std::move(store))),
-      prefix_(fmt::format("gloo/{}/", group)),
+      prefix_(group + "/"),
       rank_(rank),
       size_(size) {}
 
@@ -176,4 +176,4 @@ NoticeBoard::Reasons NoticeBoard::reasons(std::chrono::milliseconds patience) {
   return read ? *reasons : Reasons{};
 }
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

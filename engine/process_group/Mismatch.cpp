@@ -1,11 +1,11 @@
-#include "engine/process_group/gloo/Mismatch.h"
+#include "engine/process_group/Mismatch.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <cstdlib>
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
 namespace {
 
 // A note is "<fingerprint>|<description>|<bytes to rank 0>,...|<bytes from rank 0>,...", the
@@ -53,24 +53,24 @@ std::string pairMismatch(int sender, const Note& sent, int receiver, const Note&
 
 }  // namespace
 
-std::string note(const Flight& flight) {
-  const Call& call = flight.call;
+std::string note(const Call& call) {
   return fmt::format("{:x}|{}|{}|{}", fingerprint(call), describe(call), fmt::join(call.bytesTo, ","),
                      fmt::join(call.bytesFrom, ","));
 }
 
-std::string mismatch(const Flight& flight, const std::vector<std::pair<int, std::string>>& notes) {
-  const Note mine = parse(note(flight));
+std::string mismatch(const Call& call, int self,
+                     const std::vector<std::pair<int, std::string>>& notes) {
+  const Note mine = parse(note(call));
   for (const auto& [rank, text] : notes) {
     const Note other = parse(text);
     if (other.fingerprint != mine.fingerprint) {
       return fmt::format(
-          "the ranks do not make the same call: rank {} {}, rank {} {}{}", flight.rank,
+          "the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
           mine.description, rank, other.description,
           other.description == mine.description ? " (of tensors with other dtypes or sizes)" : "");
     }
-    for (const std::string& found : {pairMismatch(flight.rank, mine, rank, other),
-                                     pairMismatch(rank, other, flight.rank, mine)}) {
+    for (const std::string& found : {pairMismatch(self, mine, rank, other),
+                                     pairMismatch(rank, other, self, mine)}) {
       if (!found.empty()) {
         return "the ranks do not make the same call: " + found;
       }
@@ -79,4 +79,4 @@ std::string mismatch(const Flight& flight, const std::vector<std::pair<int, std:
   return {};
 }
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

@@ -1,11 +1,11 @@
-#include "engine/process_group/gloo/Blame.h"
+#include "engine/process_group/Blame.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
 namespace {
 
 // Ranks that gave up for the same reason.
@@ -86,4 +86,4 @@ Blame blameForWaiting(const std::optional<Told>& told, int rank, int size, int p
   return blame;
 }
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

@@ -1,8 +1,8 @@
-#include "engine/process_group/gloo/Blame.h"
+#include "engine/process_group/Blame.h"
 
 #include <gtest/gtest.h>
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
 namespace {
 
 using Reasons = std::vector<std::pair<int, Failure>>;
@@ -11,20 +11,20 @@ Failure timedOutOn(int peer) {
   return Failure{"timed out on rank " + std::to_string(peer), peer, CommErrorKind::kTimeout};
 }
 
-TEST(GlooBlame, NamesRanksThatWaitedForTheSameOneOnce) {
+TEST(Blame, NamesRanksThatWaitedForTheSameOneOnce) {
   const Blame blame = blameOf({{0, timedOutOn(1)}, {2, timedOutOn(1)}}, 3);
   EXPECT_EQ(blame.text, "ranks 0, 2 gave up: timed out on rank 1");
   EXPECT_EQ(blame.culprit, 1);
 }
 
-TEST(GlooBlame, SaysThatThisRankWasWaitedFor) {
+TEST(Blame, SaysThatThisRankWasWaitedFor) {
   EXPECT_EQ(blameOf({{0, timedOutOn(1)}, {2, timedOutOn(1)}}, 1).text,
             "ranks 0, 2 gave up: timed out on rank 1 (they waited for this rank)");
   EXPECT_EQ(blameOf({{0, timedOutOn(1)}}, 1).text,
             "rank 0 gave up: timed out on rank 1 (it waited for this rank)");
 }
 
-TEST(GlooBlame, LeavesOutWhoFollowedAnotherRank) {
+TEST(Blame, LeavesOutWhoFollowedAnotherRank) {
   const Failure followed{"lost the connection to rank 2", 2, CommErrorKind::kRemote};
   const Blame blame = blameOf({{0, followed}, {2, timedOutOn(1)}}, 3);
   EXPECT_EQ(blame.text, "rank 2 gave up: timed out on rank 1");
@@ -33,7 +33,7 @@ TEST(GlooBlame, LeavesOutWhoFollowedAnotherRank) {
       << "unless that one says nothing";
 }
 
-TEST(GlooBlame, KeepsDifferentReasonsApart) {
+TEST(Blame, KeepsDifferentReasonsApart) {
   const Failure aborted{"aborted: stop", -1, CommErrorKind::kAborted};
   const Blame blame = blameOf({{0, aborted}, {1, timedOutOn(2)}}, 3);
   EXPECT_EQ(blame.text, "rank 0 gave up: aborted: stop; rank 1 gave up: timed out on rank 2");
@@ -42,7 +42,7 @@ TEST(GlooBlame, KeepsDifferentReasonsApart) {
   EXPECT_EQ(blameOf(Reasons{}, 0).culprit, -1);
 }
 
-TEST(GlooBlame, FollowsTheWaitingToTheRankThatSaysNothing) {
+TEST(Blame, FollowsTheWaitingToTheRankThatSaysNothing) {
   const Told told{{}, {{0, {"allreduce #5", 1}}}};
   const Blame blame = blameForWaiting(told, 2, 3, 0);
   EXPECT_EQ(blame.text,
@@ -51,7 +51,7 @@ TEST(GlooBlame, FollowsTheWaitingToTheRankThatSaysNothing) {
   EXPECT_EQ(blame.culprit, 1);
 }
 
-TEST(GlooBlame, DoesNotMissARankThatIsStuckInAnotherOperation) {
+TEST(Blame, DoesNotMissARankThatIsStuckInAnotherOperation) {
   const Told told{{}, {{2, {"allreduce #5", 1}}}};
   EXPECT_EQ(blameForWaiting(told, 0, 3, 1).text, "; rank 1 has not said to be in this operation");
   EXPECT_EQ(blameForWaiting(Told{{{2, "note"}}, {}}, 0, 3, 1).text,
@@ -59,7 +59,7 @@ TEST(GlooBlame, DoesNotMissARankThatIsStuckInAnotherOperation) {
   EXPECT_EQ(blameForWaiting(std::nullopt, 0, 3, 1).text, "");
 }
 
-TEST(GlooBlame, EndsWhereRanksWaitForEachOther) {
+TEST(Blame, EndsWhereRanksWaitForEachOther) {
   const Told cycle{{}, {{0, {"allreduce #5", 1}}, {1, {"allreduce #6", 0}}}};
   EXPECT_EQ(blameForWaiting(cycle, 2, 3, 0).text,
             ", which waits for rank 1 in allreduce #5, which waits for rank 0 in allreduce #6");
@@ -72,4 +72,4 @@ TEST(GlooBlame, EndsWhereRanksWaitForEachOther) {
 }
 
 }  // namespace
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

@@ -4,7 +4,7 @@
 
 #include "engine/process_group/CommError.h"
 
-namespace lockstep::process_group::shared_memory {
+namespace lockstep::process_group {
 
 /// Why an operation, or a group, failed.
 struct Failure {
@@ -16,4 +16,4 @@ struct Failure {
 /// Thrown where an operation waits that somebody has failed meanwhile; it knows why.
 struct Interrupted {};
 
-}  // namespace lockstep::process_group::shared_memory
+}  // namespace lockstep::process_group

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/process_group/gloo/Flight.h"
+#include "engine/process_group/NoticeBoard.h"
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
 
 /// What other ranks' reasons for giving up come to.
 struct Blame {
@@ -24,4 +24,4 @@ struct Blame {
 /// rank 1 has not said to be in this operation".
 [[nodiscard]] Blame blameForWaiting(const std::optional<Told>& told, int rank, int size, int peer);
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

@@ -3,16 +3,29 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/process_group/gloo/Flight.h"
+#include "engine/process_group/Failure.h"
 #include "engine/store/Store.h"
 
-namespace lockstep::process_group::gloo {
+namespace lockstep::process_group {
+
+/// Where a rank is stuck.
+struct Place {
+  std::string call;  ///< "allreduce #5"
+  int peer = -1;     ///< whom it waits for there
+};
+
+/// What the other ranks have said about an operation, and about where they are themselves.
+struct Told {
+  std::vector<std::pair<int, std::string>> notes;  ///< by rank: their calls of this number
+  std::map<int, Place> places;                     ///< of those that are stuck anywhere
+};
 
 /// What ranks tell each other through the store when something is wrong: which call a rank is
 /// stuck in, and why a rank gave up. The store may be as dead as the peer, so all talk with it
@@ -21,6 +34,7 @@ class NoticeBoard {
  public:
   using Reasons = std::vector<std::pair<int, Failure>>;  ///< by rank, this rank's not among them
 
+  /// `group` opens the keys: "gloo/default".
   NoticeBoard(std::shared_ptr<store::Store> store, const std::string& group, int rank, int size);
   ~NoticeBoard();
   NoticeBoard(const NoticeBoard&) = delete;
@@ -53,4 +67,4 @@ class NoticeBoard {
   int size_;
 };
 
-}  // namespace lockstep::process_group::gloo
+}  // namespace lockstep::process_group

@@ -1,0 +1,182 @@
+#include "engine/process_group/nccl/Communicators.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+namespace lockstep::process_group::nccl {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr microseconds kPoll{50};
+// A wait in the store ends this late when somebody gives up.
+constexpr milliseconds kSlice{200};
+// No call of a communicator takes long; one that does is stuck.
+constexpr milliseconds kAsking{1000};
+
+std::string cameKey(const std::string& key, int rank) {
+  return fmt::format("{}/came/{}", key, rank);
+}
+
+}  // namespace
+
+Channel& Communicators::all(Device& device, Deadline deadline) {
+  const c10::DeviceIndex index = device.device().index();
+  const auto known = namesOfDevices_.find(index);
+  const std::string name =
+      known != namesOfDevices_.end() ? known->second : fmt::format("all/{}", namesOfDevices_.size());
+  std::vector<int> members(static_cast<std::size_t>(options_.size));
+  std::iota(members.begin(), members.end(), 0);
+  Channel& channel = make(device, name, members, deadline);
+  namesOfDevices_[index] = name;
+  return channel;
+}
+
+Channel& Communicators::pair(Device& device, int from, int to, Deadline deadline) {
+  return make(device, fmt::format("{}-{}", from, to), {from, to}, deadline);
+}
+
+Channel& Communicators::make(Device& device, const std::string& name,
+                             const std::vector<int>& members, Deadline deadline) {
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto found = channels_.find(name); found != channels_.end()) {
+      if (found->second->device.device() != device.device()) {
+        throw Unreachable{Failure{
+            fmt::format("its tensor is on {}, those before were on {}; ranks of a pair keep to one "
+                        "device each",
+                        device.device().str(), found->second->device.device().str())}};
+      }
+      return *found->second;
+    }
+  }
+  const std::string key = fmt::format("nccl/{}/{}", options_.group, name);
+  auto made = std::make_unique<Channel>(device, name);
+  Channel& channel = *made;
+  try {
+    store_->set(cameKey(key, options_.rank), "1");
+    const std::string id = fetchId(key, members, deadline);
+    const auto place = std::find(members.begin(), members.end(), options_.rank) - members.begin();
+    made->communicator = library_->join(id, static_cast<int>(members.size()),
+                                        static_cast<int>(place), device.device());
+  } catch (const store::StoreError& error) {
+    throw Unreachable{Failure{error.what(), -1, CommErrorKind::kStore}};
+  }
+  {
+    std::lock_guard lock(mutex_);
+    channels_[name] = std::move(made);
+  }
+  if (aborted_) {  // abort() may have come before it could see this one
+    channel.communicator->abort();
+  }
+  try {
+    settle(channel, deadline);
+  } catch (const Unreachable&) {
+    if (aborted_) {
+      throw;
+    }
+    throw Unreachable{absent(channel, members)};
+  }
+  return channel;
+}
+
+std::string Communicators::fetchId(const std::string& key, const std::vector<int>& members,
+                                   Deadline deadline) const {
+  const std::string idKey = key + "/id";
+  if (options_.rank == members.front()) {
+    const std::string id = library_->makeId();
+    store_->set(idKey, id);
+    return id;
+  }
+  while (!store_->check({idKey})) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+    if (aborted_) {
+      throw Unreachable{Failure{"given up", -1, CommErrorKind::kAborted}};
+    }
+    if (left.count() <= 0) {
+      throw Unreachable{Failure{
+          fmt::format("rank {} has not come to its first operation here, and so there is no "
+                      "communicator",
+                      members.front()),
+          members.front(), CommErrorKind::kTimeout}};
+    }
+    try {
+      store_->wait({idKey}, std::min(kSlice, left));
+    } catch (const store::StoreError&) {
+      // Not there yet, or the store is gone, which check() tells.
+    }
+  }
+  return store_->get(idKey);
+}
+
+void Communicators::settle(Channel& channel, Deadline deadline) const {
+  const auto ready = [&channel] {
+    std::lock_guard asking(channel.asking);
+    return channel.communicator->ready();
+  };
+  while (!ready()) {
+    if (aborted_) {
+      throw Unreachable{Failure{"given up", -1, CommErrorKind::kAborted}};
+    }
+    if (Clock::now() >= deadline) {
+      throw Unreachable{
+          Failure{"the other ranks have not come to it", -1, CommErrorKind::kTimeout}};
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+Failure Communicators::absent(const Channel& channel, const std::vector<int>& members) const {
+  const std::string key = fmt::format("nccl/{}/{}", options_.group, channel.name);
+  std::vector<int> missing;
+  try {
+    for (const int member : members) {
+      if (!store_->check({cameKey(key, member)})) {
+        missing.push_back(member);
+      }
+    }
+  } catch (const store::StoreError& error) {
+    return Failure{error.what(), -1, CommErrorKind::kStore};
+  }
+  if (missing.empty()) {
+    return Failure{"all ranks have come, and their devices cannot reach each other in time", -1,
+                   CommErrorKind::kTimeout};
+  }
+  return Failure{fmt::format("{} {} {} not come to the first operation on {}",
+                             missing.size() == 1 ? "rank" : "ranks", fmt::join(missing, ", "),
+                             missing.size() == 1 ? "has" : "have", channel.device.device().str()),
+                 missing.front(), CommErrorKind::kTimeout};
+}
+
+std::vector<Channel*> Communicators::channels() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Channel*> result;
+  for (const auto& [name, channel] : channels_) {
+    result.push_back(channel.get());
+  }
+  return result;
+}
+
+void Communicators::abort() {
+  aborted_ = true;
+  for (Channel* channel : channels()) {
+    std::unique_lock asking(channel->asking, kAsking);  // a call that hangs is ended by it
+    channel->communicator->abort();
+  }
+}
+
+void Communicators::check() const {
+  for (Channel* channel : channels()) {
+    if (std::unique_lock asking(channel->asking, std::try_to_lock); asking) {
+      (void)channel->communicator->ready();
+    }
+  }
+}
+
+}  // namespace lockstep::process_group::nccl

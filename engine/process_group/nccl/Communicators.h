@@ -1,0 +1,94 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/process_group/Failure.h"
+#include "engine/process_group/nccl/Device.h"
+#include "engine/process_group/nccl/DeviceClock.h"
+#include "engine/process_group/nccl/Library.h"
+#include "engine/store/Store.h"
+
+namespace lockstep::process_group::nccl {
+
+/// Thrown where a communicator cannot be had.
+struct Unreachable {
+  Failure failure;
+};
+
+/// One communicator with the stream that its operations go on, in their order.
+struct Channel {
+  Channel(Device& ownDevice, std::string ownName)
+      : device(ownDevice), name(std::move(ownName)), stream(device.makeStream()), clock(device) {}
+
+  Device& device;
+  const std::string name;
+  const c10::Stream stream;
+  DeviceClock clock;
+  std::unique_ptr<Communicator> communicator;
+  /// Held while it is asked for something, so that it is not given up in the middle.
+  std::timed_mutex asking;
+};
+
+/// The communicators of one group, each made when an operation first needs it: one of all ranks for
+/// each device of this process, and one for each pair of ranks and direction that sends, so that
+/// a send which nobody receives yet holds up nothing else (c10d's has one for both directions, and
+/// there two ranks that send to each other before they receive hang). The id of a communicator
+/// goes through the store. all() is for one thread at a time, and so is pair() of one pair; else [any-thread].
+class Communicators {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+  };
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  Communicators(Options options, std::shared_ptr<Library> library,
+                std::shared_ptr<store::Store> store)
+      : options_(std::move(options)), library_(std::move(library)), store_(std::move(store)) {}
+
+  /// Of all ranks, on `device`: the n-th device that this process uses meets the others' n-th.
+  /// Blocks until all have come; throws Unreachable, which names those that have not, and
+  /// LibraryError, DeviceError.
+  Channel& all(Device& device, Deadline deadline);
+  /// From one rank, which is 0 in it, to another.
+  Channel& pair(Device& device, int from, int to, Deadline deadline);
+
+  /// Blocks until what was asked of the channel is under way. Throws as above.
+  void settle(Channel& channel, Deadline deadline) const;
+
+  /// Every channel so far.
+  [[nodiscard]] std::vector<Channel*> channels() const;
+
+  /// Gives up all of them, and whoever waits here.
+  void abort();
+  /// Throws LibraryError when one has failed.
+  void check() const;
+
+  [[nodiscard]] Library& library() const { return *library_; }
+
+ private:
+  Channel& make(Device& device, const std::string& name, const std::vector<int>& members,
+                Deadline deadline);
+  std::string fetchId(const std::string& key, const std::vector<int>& members,
+                      Deadline deadline) const;
+  [[nodiscard]] Failure absent(const Channel& channel, const std::vector<int>& members) const;
+
+  const Options options_;
+  const std::shared_ptr<Library> library_;
+  const std::shared_ptr<store::Store> store_;
+  std::atomic<bool> aborted_{false};
+  mutable std::mutex mutex_;  // guards the map, not what one thread at a time makes
+  std::map<std::string, std::unique_ptr<Channel>> channels_;
+  std::map<c10::DeviceIndex, std::string> namesOfDevices_;
+};
+
+}  // namespace lockstep::process_group::nccl

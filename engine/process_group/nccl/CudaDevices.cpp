@@ -1,0 +1,134 @@
+#include "engine/process_group/nccl/CudaDevices.h"
+
+#include <c10/cuda/CUDAGuard.h>
+#include <c10/cuda/CUDAStream.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+namespace lockstep::process_group::nccl {
+namespace {
+
+void check(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) {
+    (void)cudaGetLastError();  // else the next call of anybody's reports it again
+    throw DeviceError(fmt::format("{}: {}", what, cudaGetErrorString(status)));
+  }
+}
+
+/// libtorch's own exceptions are of the device here.
+template <typename Function>
+auto guarded(Function function) {
+  try {
+    return function();
+  } catch (const c10::Error& error) {
+    throw DeviceError(error.what_without_backtrace());
+  }
+}
+
+class CudaEvent final : public Event {
+ public:
+  CudaEvent(c10::DeviceIndex device, bool timed) : device_(device) {
+    const c10::cuda::CUDAGuard guard(device_);
+    check(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming),
+          "cudaEventCreate");
+  }
+  ~CudaEvent() override {
+    if (event_ != nullptr) {
+      (void)cudaEventDestroy(event_);  // of a broken device it fails, and frees nothing
+    }
+  }
+
+  void record(const c10::Stream& stream) override {
+    const c10::cuda::CUDAGuard guard(device_);
+    check(cudaEventRecord(event_, c10::cuda::CUDAStream(stream).stream()), "cudaEventRecord");
+  }
+  void block(const c10::Stream& stream) const override {
+    const c10::cuda::CUDAGuard guard(stream.device_index());
+    check(cudaStreamWaitEvent(c10::cuda::CUDAStream(stream).stream(), event_, 0),
+          "cudaStreamWaitEvent");
+  }
+  [[nodiscard]] bool passed() const override {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) {
+      (void)cudaGetLastError();
+      return false;
+    }
+    check(status, "cudaEventQuery");
+    return true;
+  }
+  [[nodiscard]] double nanosecondsSince(const Event& earlier) const override {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_,
+                               event_),
+          "cudaEventElapsedTime");
+    return static_cast<double>(milliseconds) * 1e6;
+  }
+
+ private:
+  const c10::DeviceIndex device_;
+  cudaEvent_t event_ = nullptr;
+};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(c10::DeviceIndex index) : device_(c10::DeviceType::CUDA, index) {}
+
+  [[nodiscard]] c10::Device device() const override { return device_; }
+  [[nodiscard]] c10::Stream currentStream() const override {
+    return guarded([&] { return c10::cuda::getCurrentCUDAStream(device_.index()).unwrap(); });
+  }
+  [[nodiscard]] c10::Stream makeStream() override {
+    return guarded([&] {
+      return c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device_.index()).unwrap();
+    });
+  }
+  [[nodiscard]] std::unique_ptr<Event> makeEvent(bool timed) override {
+    return guarded([&] { return std::make_unique<CudaEvent>(device_.index(), timed); });
+  }
+  void onStream(const c10::Stream& stream, const std::function<void()>& queue) override {
+    guarded([&] {
+      const c10::cuda::CUDAStreamGuard guard(stream);
+      queue();
+    });
+  }
+
+ private:
+  const c10::Device device_;
+};
+
+class CudaDevices final : public Devices {
+ public:
+  [[nodiscard]] c10::DeviceType type() const override { return c10::DeviceType::CUDA; }
+
+  [[nodiscard]] c10::DeviceIndex current() const override {
+    // libtorch counts no devices where the driver is missing, and does not say why.
+    int count = 0;
+    check(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+    if (count == 0) {
+      throw DeviceError("CUDA sees no device");
+    }
+    return guarded([] { return c10::cuda::current_device(); });
+  }
+
+  [[nodiscard]] Device& at(c10::DeviceIndex index) override {
+    std::lock_guard lock(mutex_);
+    auto& device = devices_[index];
+    if (device == nullptr) {
+      device = std::make_unique<CudaDevice>(index);
+    }
+    return *device;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<c10::DeviceIndex, std::unique_ptr<CudaDevice>> devices_;
+};
+
+}  // namespace
+
+std::shared_ptr<Devices> cudaDevices() { return std::make_shared<CudaDevices>(); }
+
+}  // namespace lockstep::process_group::nccl

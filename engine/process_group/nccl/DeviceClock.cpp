@@ -1,0 +1,74 @@
+#include "engine/process_group/nccl/DeviceClock.h"
+
+#include <cmath>
+#include <utility>
+
+#include "engine/base/Check.h"
+
+namespace lockstep::process_group::nccl {
+namespace {
+
+constexpr std::int64_t kMsNs = 1'000'000;
+constexpr std::int64_t kAnchorLastsNs = 250 * kMsNs;
+// An event on an idle stream takes some microseconds; a busy device is asked again later.
+constexpr std::int64_t kPatienceNs = 5 * kMsNs;
+constexpr int kTries = 5;
+
+}  // namespace
+
+DeviceClock::DeviceClock(Device& device)
+    : device_(device), stream_(device.makeStream()), first_(base::readClock()) {}
+
+std::optional<DeviceClock::Anchor> DeviceClock::tryAnchor() const {
+  Anchor anchor;
+  anchor.event = device_.makeEvent(true);
+  const base::ClockReading before{base::ticks(), base::monotonicNs()};
+  anchor.event->record(stream_);
+  while (!anchor.event->passed()) {
+    if (base::monotonicNs() - before.ns > kPatienceNs) {
+      return std::nullopt;
+    }
+  }
+  const base::ClockReading after{base::ticks(), base::monotonicNs()};
+  anchor.host.ticks = before.ticks + (after.ticks - before.ticks) / 2;
+  anchor.host.ns = before.ns + (after.ns - before.ns) / 2;
+  anchor.uncertaintyNs = static_cast<double>(after.ns - before.ns) / 2;
+  return anchor;
+}
+
+void DeviceClock::refresh() {
+  {
+    std::lock_guard lock(mutex_);
+    if (anchor_ && base::monotonicNs() - anchor_->host.ns < kAnchorLastsNs) {
+      return;
+    }
+  }
+  std::optional<Anchor> best;
+  for (int i = 0; i < kTries; ++i) {
+    std::optional<Anchor> anchor = tryAnchor();
+    if (anchor && (!best || anchor->uncertaintyNs < best->uncertaintyNs)) {
+      best = std::move(anchor);
+    }
+  }
+  std::lock_guard lock(mutex_);
+  if (best) {
+    anchor_ = std::move(best);
+    nsPerTick_ = base::calibrate(first_, base::readClock()).nsPerTick;
+  }
+}
+
+std::uint64_t DeviceClock::ticksOf(const Event& event) const {
+  std::lock_guard lock(mutex_);
+  if (!anchor_) {
+    throw DeviceError("the device is too busy to read its clock");
+  }
+  const double ticks = event.nanosecondsSince(*anchor_->event) / nsPerTick_;
+  return anchor_->host.ticks + static_cast<std::uint64_t>(std::llround(ticks));
+}
+
+double DeviceClock::uncertaintyNs() const {
+  std::lock_guard lock(mutex_);
+  return anchor_ ? anchor_->uncertaintyNs : 0;
+}
+
+}  // namespace lockstep::process_group::nccl

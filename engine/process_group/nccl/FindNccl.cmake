@@ -1,0 +1,33 @@
+# Sets LOCKSTEP_NCCL_FOUND and makes the target lockstep_nccl: the libnccl that this libtorch was
+# linked with, since two in one process are two that do not know of each other.
+option(LOCKSTEP_WITH_NCCL "Build the nccl backend, when libtorch has CUDA" ON)
+set(LOCKSTEP_NCCL_FOUND FALSE)
+if(NOT LOCKSTEP_WITH_NCCL)
+  return()
+endif()
+if(NOT TARGET torch_cuda)
+  message(STATUS "nccl: left out, since this libtorch (${TORCH_INSTALL_PREFIX}) has no CUDA")
+  return()
+endif()
+
+# Beside libtorch in a wheel; else where the linker finds them.
+set(places ${TORCH_INSTALL_PREFIX}/../nvidia/nccl ${TORCH_INSTALL_PREFIX} ${CUDAToolkit_LIBRARY_ROOT}
+           ${CUDA_TOOLKIT_ROOT_DIR})
+find_path(LOCKSTEP_NCCL_INCLUDE nccl.h HINTS ${places} PATH_SUFFIXES include)
+find_library(LOCKSTEP_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${places} PATH_SUFFIXES lib lib64)
+if(NOT LOCKSTEP_NCCL_INCLUDE OR NOT LOCKSTEP_NCCL_LIBRARY)
+  message(STATUS "nccl: left out, since nccl.h or libnccl.so.2 is not installed")
+  return()
+endif()
+file(STRINGS ${LOCKSTEP_NCCL_INCLUDE}/nccl.h version_lines REGEX "define NCCL_(MAJOR|MINOR|PATCH) ")
+string(REGEX REPLACE "[^0-9;]" "" version_numbers "${version_lines}")
+string(REPLACE ";" "." LOCKSTEP_NCCL_VERSION "${version_numbers}")
+if(LOCKSTEP_NCCL_VERSION VERSION_LESS 2.18)
+  message(STATUS "nccl: left out, since NCCL ${LOCKSTEP_NCCL_VERSION} is older than 2.18")
+  return()
+endif()
+message(STATUS "nccl: ${LOCKSTEP_NCCL_VERSION}, ${LOCKSTEP_NCCL_LIBRARY}")
+add_library(lockstep_nccl INTERFACE)
+target_include_directories(lockstep_nccl SYSTEM INTERFACE ${LOCKSTEP_NCCL_INCLUDE})
+target_link_libraries(lockstep_nccl INTERFACE ${LOCKSTEP_NCCL_LIBRARY} c10_cuda torch::cudart)
+set(LOCKSTEP_NCCL_FOUND TRUE)

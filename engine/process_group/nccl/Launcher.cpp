@@ -1,0 +1,153 @@
+#include "engine/process_group/nccl/Launcher.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "engine/process_group/nccl/DeviceWork.h"
+
+namespace lockstep::process_group::nccl {
+namespace {
+
+void askAsOne(Library& library, Channel& channel, const std::function<void(Channel&)>& body) {
+  std::lock_guard asking(channel.asking);
+  library.groupStart();
+  try {
+    body(channel);
+  } catch (...) {
+    try {
+      library.groupEnd();  // else the thread's next calls join what has failed
+    } catch (const LibraryError&) {
+      // The first error tells more.
+    }
+    throw;
+  }
+  library.groupEnd();
+}
+
+}  // namespace
+
+Launcher::Launcher(Options options, std::shared_ptr<Devices> devices,
+                   std::shared_ptr<Library> library, const std::shared_ptr<store::Store>& store)
+    : options_(std::move(options)),
+      devices_(std::move(devices)),
+      communicators_({options_.group, options_.rank, options_.size}, std::move(library), store),
+      watchdog_({options_.group, options_.rank, options_.size, options_.groupNumber,
+                 options_.tracer, [this] { communicators_.abort(); },
+                 [this] { communicators_.check(); }},
+                store) {}
+
+Launcher::~Launcher() { watchdog_.drain(); }
+
+void Launcher::checkDevices(const Launch& launch) const {
+  for (const at::Tensor& tensor : launch.tensors) {
+    if (tensor.device().type() == devices_->type() &&
+        tensor.device() == launch.tensors.front().device()) {
+      continue;
+    }
+    throw std::invalid_argument(fmt::format(
+        "{}::{}: a tensor is on {}; this backend takes tensors of one {} device{}",
+        options_.backend, trace::name(launch.call.operation), tensor.device().str(),
+        c10::DeviceTypeName(devices_->type(), true),
+        tensor.device().is_cpu() ? ": move it there, or take a backend of the CPU for it, as in "
+                                   "\"cpu:gloo,cuda:nccl\""
+                                 : ""));
+  }
+}
+
+std::shared_ptr<Work> Launcher::launch(Launch launch) {
+  checkDevices(launch);
+  const at::NoGradGuard noGrad;
+  std::lock_guard lock(mutex_);
+  const FlightPtr flight =
+      watchdog_.enter(std::move(launch.call), std::move(launch.outputs), launch.limit);
+  if (flight->work->isCompleted()) {
+    return flight->work;
+  }
+  try {
+    Device& device =
+        devices_->at(launch.tensors.empty() ? devices_->current()
+                                            : launch.tensors.front().device().index());
+    const std::shared_ptr<Event> inputs = device.makeEvent(false);
+    inputs->record(device.currentStream());
+    if (launch.pair) {
+      if (flight->call.operation == trace::Operation::kRecv) {
+        flight->work->setSourceRank(launch.pair->first);
+      }
+      auto& queue = pairs_[*launch.pair];
+      if (queue == nullptr) {
+        queue = std::make_unique<LaunchQueue>();
+      }
+      queue->post([this, flight, launch = std::move(launch), &device, inputs] {
+        bring(flight, launch, device, *inputs);
+      });
+    } else {
+      bring(flight, launch, device, *inputs);
+    }
+    return std::make_shared<DeviceWork>(flight, device);
+  } catch (const DeviceError& error) {
+    watchdog_.fail(flight, Failure{error.what()});
+    return flight->work;
+  }
+}
+
+void Launcher::bring(const FlightPtr& flight, const Launch& launch, Device& device,
+                     const Event& inputs) {
+  if (flight->work->isCompleted()) {
+    return;  // failed while it waited
+  }
+  try {
+    queue(flight, launch, device, inputs);
+    watchdog_.launched(flight);
+  } catch (const Unreachable& unreachable) {
+    watchdog_.fail(flight, unreachable.failure);
+  } catch (const LibraryError& error) {
+    watchdog_.fail(flight, Failure{error.what(), -1, error.kind});
+  } catch (const std::exception& error) {  // of the device, or memory that is not there
+    watchdog_.fail(flight, Failure{error.what()});
+  }
+}
+
+void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& device,
+                     const Event& inputs) {
+  const auto deadline = flight->calledAt + flight->limit;
+  Channel& channel = launch.pair ? communicators_.pair(device, launch.pair->first,
+                                                       launch.pair->second, deadline)
+                                 : communicators_.all(device, deadline);
+  channel.clock.refresh();
+  flight->begin = device.makeEvent(true);
+  flight->end = device.makeEvent(true);
+  flight->clock = &channel.clock;
+  flight->kept = launch.tensors;
+  for (const Operand& operand : launch.operands) {
+    flight->kept.push_back(operand.flat());
+  }
+  inputs.block(channel.stream);
+  if (flight->call.operation == trace::Operation::kBarrier) {
+    standBehindAll(*flight, channel.stream);
+  }
+  flight->begin->record(channel.stream);
+  if (launch.before) {
+    device.onStream(channel.stream, launch.before);
+  }
+  askAsOne(communicators_.library(), channel, launch.body);
+  communicators_.settle(channel, deadline);
+  if (launch.after) {
+    device.onStream(channel.stream, launch.after);
+  }
+  flight->end->record(channel.stream);
+}
+
+void Launcher::standBehindAll(const Flight& barrier, const c10::Stream& stream) {
+  for (const FlightPtr& earlier : watchdog_.flightsBefore(barrier)) {
+    (void)earlier->underWay.waitFor(barrier.limit);  // who does not get there breaks the group
+  }
+  for (Channel* channel : communicators_.channels()) {
+    const auto earlier = channel->device.makeEvent(false);
+    earlier->record(channel->stream);
+    earlier->block(stream);
+  }
+}
+
+}  // namespace lockstep::process_group::nccl

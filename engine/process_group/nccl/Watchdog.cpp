@@ -1,0 +1,367 @@
+#include "engine/process_group/nccl/Watchdog.h"
+
+#include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/base/Thread.h"
+#include "engine/process_group/Blame.h"
+#include "engine/process_group/Mismatch.h"
+#include "engine/process_group/nccl/Library.h"
+
+namespace lockstep::process_group::nccl {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// How long the end of a group waits for what is in flight.
+constexpr milliseconds kDrain = std::chrono::seconds(5);
+// How long a failing rank waits for the store to take its reason, or to give those of others.
+constexpr milliseconds kTell = milliseconds(500);
+constexpr milliseconds kAsk = milliseconds(300);
+// Asking a device costs a microsecond; a result is seen this much late at most.
+constexpr microseconds kPoll = microseconds(20);
+constexpr milliseconds kTick = milliseconds(50);
+constexpr milliseconds kIdleTick = milliseconds(250);
+// An operation this old is asked about on the notice board, and again after as long.
+constexpr milliseconds kStuck = std::chrono::seconds(1);
+
+std::string laneName(const Watchdog::Options& options, const std::string& name) {
+  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
+}
+
+std::string nameOf(const Call& call) {
+  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
+}
+
+CommError::Where placeOf(const Flight& flight, const Failure& failure) {
+  CommError::Where where = flight.where;
+  where.peer = failure.peer;
+  where.kind = failure.kind;
+  where.timedOut = failure.kind == CommErrorKind::kTimeout;
+  return where;
+}
+
+}  // namespace
+
+Watchdog::Watchdog(Options options, std::shared_ptr<store::Store> store)
+    : options_(std::move(options)),
+      notices_(std::move(store), "nccl/" + options_.group, options_.rank, options_.size),
+      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
+      queueLane_(&tracer_->lane(laneName(options_, "nccl queue"))),
+      lane_(&tracer_->lane(laneName(options_, "nccl"))),
+      ends_([this] { endLoop(); }),
+      watch_([this] { watchLoop(); }) {}
+
+Watchdog::~Watchdog() {
+  drain();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  LOCKSTEP_CHECK(ends_.get_id() != std::this_thread::get_id(),
+                 "process group {} was destroyed from a callback of its own work", options_.group);
+  ends_.join();
+  watch_.join();
+}
+
+void Watchdog::drain() {
+  std::unique_lock lock(mutex_);
+  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty(); });
+  if (!inFlight_.empty()) {
+    lock.unlock();
+    breakGroup(Failure{"the process group was destroyed before it was done"});
+  }
+}
+
+bool Watchdog::broken() const {
+  std::lock_guard lock(mutex_);
+  return !broken_.what.empty();
+}
+
+GroupState Watchdog::state() const {
+  std::lock_guard lock(mutex_);
+  return broken_.what.empty() ? GroupState::kSuccess : stateAfter(broken_.kind);
+}
+
+std::uint64_t Watchdog::sequence() const {
+  std::lock_guard lock(mutex_);
+  return sequence_;
+}
+
+std::shared_ptr<Flight> Watchdog::enter(Call call, std::vector<at::Tensor> outputs,
+                                        milliseconds limit) {
+  auto flight = std::make_shared<Flight>();
+  std::unique_lock lock(mutex_);
+  call.sequence = isDirect(call.operation) ? ++directSequence_ : ++sequence_;
+  flight->where.group = options_.group;
+  flight->where.rank = options_.rank;
+  flight->where.operation = call.operation;
+  flight->where.sequence = call.sequence;
+  flight->where.bucket = call.options.bucket;
+  flight->limit = limit;
+  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
+                      trace::packCollective(call.sequence, call.bytes),
+                      trace::packOperation(call.operation, options_.groupNumber));
+  flight->call = std::move(call);
+  WorkState::Backend backend;
+  backend.abort = [this, weak = std::weak_ptr<Flight>(flight)] {
+    if (const auto aborted = weak.lock()) {
+      fail(aborted, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
+    }
+  };
+  flight->work =
+      std::make_shared<WorkState>(flight->where, std::move(outputs), limit, std::move(backend));
+  flight->work->future().whenComplete([weak = std::weak_ptr<Flight>(flight)](const auto&) {
+    if (const auto ended = weak.lock()) {
+      ended->setUnderWay();
+    }
+  });
+  if (!broken_.what.empty()) {
+    const Failure failure{"the group is broken: " + broken_.what, -1, broken_.kind};
+    lock.unlock();
+    flight->work->fail(
+        std::make_exception_ptr(CommError(placeOf(*flight, failure), failure.what)));
+    return flight;
+  }
+  flight->order = ++calls_;
+  inFlight_[flight->order] = flight;
+  updateLastWords();
+  return flight;
+}
+
+void Watchdog::launched(const std::shared_ptr<Flight>& flight) {
+  {
+    std::lock_guard lock(mutex_);
+    flight->launched = true;
+  }
+  flight->setUnderWay();
+  wake_.notify_all();
+}
+
+void Watchdog::fail(const std::shared_ptr<Flight>& flight, const Failure& failure) {
+  breakGroup(Failure{fmt::format("given up because {} failed: {}", nameOf(flight->call),
+                                 failure.what),
+                     failure.peer, failure.kind},
+             flight.get(), failure);
+}
+
+void Watchdog::breakGroup(const Failure& failure) { breakGroup(failure, nullptr, failure); }
+
+void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!broken_.what.empty()) {
+      return;
+    }
+    broken_ = failure;
+  }
+  options_.abortCommunicators();
+  if (options_.size > 1) {
+    notices_.announce(failure, kTell);  // before a waiter here can end the process
+  }
+  for (const auto& flight : flights()) {
+    const Failure& own = flight.get() == first ? ofFirst : failure;
+    flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, own), own.what)));
+    remove(flight);
+  }
+}
+
+Watchdog::Flights Watchdog::flights() const {
+  std::lock_guard lock(mutex_);
+  Flights all;
+  for (const auto& [order, flight] : inFlight_) {
+    all.push_back(flight);
+  }
+  return all;
+}
+
+std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& flight) const {
+  Flights earlier = flights();
+  std::erase_if(earlier, [&](const auto& other) { return other->order >= flight.order; });
+  return earlier;
+}
+
+void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
+  if (flight->asked) {
+    notices_.withdraw(flight->call.sequence, flight->placed);
+  }
+  std::vector<at::Tensor> kept;
+  {
+    std::lock_guard lock(mutex_);
+    inFlight_.erase(flight->order);
+    updateLastWords();
+    if (flight->launched) {
+      kept.swap(flight->kept);  // who holds the work shall not hold the memory
+    }
+  }
+  gone_.notify_all();
+}
+
+// With the mutex held.
+void Watchdog::updateLastWords() {
+  const std::uint64_t oldest = inFlight_.empty() ? 0 : inFlight_.begin()->first;
+  if (oldest != oldest_) {
+    oldest_ = oldest;
+    tellOldest(tracer_->lastWords(), oldest == 0 ? nullptr : &inFlight_.begin()->second->call);
+  }
+}
+
+void Watchdog::endLoop() {
+  base::nameThisThread("nccl");
+  const at::NoGradGuard noGrad;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const bool any = std::any_of(inFlight_.begin(), inFlight_.end(),
+                                 [](const auto& entry) { return entry.second->launched; });
+    if (!any) {
+      wake_.wait(lock);
+      continue;
+    }
+    lock.unlock();
+    bool ended = false;
+    for (const auto& flight : flights()) {
+      ended = tryEnd(flight) || ended;
+    }
+    if (!ended) {
+      std::this_thread::sleep_for(kPoll);
+    }
+    lock.lock();
+  }
+}
+
+bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!flight->launched || !inFlight_.contains(flight->order)) {
+      return false;
+    }
+  }
+  try {
+    if (!flight->end->passed()) {
+      flight->clock->refresh();  // while it is busy: what it begins later is told by it
+      return false;
+    }
+    // An abort, too, lets a device go past the event.
+    if (broken()) {
+      return false;
+    }
+    record(*flight);
+  } catch (const DeviceError& error) {
+    fail(flight, Failure{error.what()});
+    return true;
+  }
+  flight->work->succeed();
+  remove(flight);
+  return true;
+}
+
+void Watchdog::record(const Flight& flight) {
+  if (!lane_->enabled()) {
+    return;
+  }
+  flight.clock->refresh();
+  const Call& call = flight.call;
+  lane_->spanUntil(trace::EventKind::kCollective, flight.clock->ticksOf(*flight.begin),
+                   flight.clock->ticksOf(*flight.end), call.options.step, call.options.bucket,
+                   trace::packCollective(call.sequence, call.bytes),
+                   trace::packOperation(call.operation, options_.groupNumber));
+}
+
+void Watchdog::watchLoop() {
+  base::nameThisThread("nccl watch");
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(lock, inFlight_.empty() ? kIdleTick : kTick);
+    if (stopping_ || inFlight_.empty() || !broken_.what.empty()) {
+      continue;
+    }
+    lock.unlock();
+    const Flights all = flights();
+    for (const auto& flight : all) {
+      watch(flight, flight == all.front());
+    }
+    try {
+      options_.checkCommunicators();
+    } catch (const LibraryError& error) {
+      if (!all.empty()) {
+        fail(all.front(), Failure{error.what(), -1, error.kind});
+      }
+    }
+    lock.lock();
+  }
+}
+
+void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
+  if (broken() || flight->work->isCompleted()) {
+    return;
+  }
+  const auto now = Flight::Clock::now();
+  if (const auto told = flight->told()) {
+    const std::string text = mismatch(flight->call, options_.rank, told->notes);
+    if (!text.empty()) {
+      fail(flight, Failure{text, -1, CommErrorKind::kMismatch});
+      return;
+    }
+  }
+  if (now - flight->calledAt >= flight->limit) {
+    fail(flight, timeOut(*flight));
+    return;
+  }
+  const milliseconds patience = std::min(kStuck, flight->limit / 4);
+  if (options_.size > 1 && now - std::max(flight->calledAt, flight->askedAt) >= patience) {
+    ask(flight, oldest);
+  }
+}
+
+void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
+  flight->askedAt = Flight::Clock::now();
+  if (oldest) {
+    const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+    if (!blame.text.empty()) {
+      fail(flight, Failure{blame.text, blame.culprit, CommErrorKind::kRemote});
+      return;
+    }
+  }
+  if (isDirect(flight->call.operation)) {
+    return;
+  }
+  std::optional<Place> place;
+  if (oldest) {  // what this rank is stuck in; the others only wait behind it
+    place = Place{nameOf(flight->call), -1};
+    flight->placed = true;
+  }
+  flight->asked = true;
+  notices_.compare(flight->call.sequence, note(flight->call), place,
+                   [weak = std::weak_ptr<Flight>(flight)](Told told) {
+                     if (const auto asked = weak.lock()) {
+                       asked->setTold(std::move(told));
+                     }
+                   });
+  if (flight->work->isCompleted()) {
+    notices_.withdraw(flight->call.sequence, flight->placed);  // remove() may have looked before
+  }
+}
+
+Failure Watchdog::timeOut(const Flight& flight) {
+  std::string text = fmt::format("timed out after {} ms", flight.limit.count());
+  bool launched = false;
+  {
+    std::lock_guard lock(mutex_);
+    launched = flight.launched;
+  }
+  try {
+    text += !launched                ? ", still on its way to the device"
+            : flight.begin->passed() ? ", begun on the device and not done"
+                                     : ", behind other work of the device";
+  } catch (const DeviceError& error) {
+    text += fmt::format("; the device says {}", error.what());
+  }
+  const Blame blame = blameForWaiting(flight.told(), options_.rank, options_.size, -1);
+  return Failure{text + blame.text, blame.culprit, CommErrorKind::kTimeout};
+}
+
+}  // namespace lockstep::process_group::nccl

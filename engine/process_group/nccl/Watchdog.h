@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/NoticeBoard.h"
+#include "engine/process_group/nccl/Flight.h"
+#include "engine/store/Store.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group::nccl {
+
+/// Looks after the operations of one group that devices have in hand: a thread ("nccl") ends each
+/// when its device has, whatever their order, and records when the device began and ended it; a
+/// thread ("nccl watch") keeps the time limits, hears of errors of the library, and says in one
+/// sentence what is known: rank, operation, sequence number, how far the device came, and which
+/// ranks have not come to it or made another call. The first failure breaks the group: the
+/// communicators are aborted, so that kernels that wait for a peer end, all that is in flight
+/// fails, the other ranks are told through the store, and later calls fail at once. [any-thread]
+class Watchdog {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+    std::uint8_t groupNumber = 0;
+    trace::Tracer* tracer = nullptr;
+    /// Gives up all communicators, each before its destructor. Called at most once.
+    std::function<void()> abortCommunicators;
+    /// Throws LibraryError when a communicator has failed.
+    std::function<void()> checkCommunicators;
+  };
+
+  Watchdog(Options options, std::shared_ptr<store::Store> store);
+  /// Waits up to five seconds for what is in flight, then fails what is left.
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  /// Numbers a call. When the group is broken its work is failed already, and it must not be
+  /// launched.
+  std::shared_ptr<Flight> enter(Call call, std::vector<at::Tensor> outputs,
+                                std::chrono::milliseconds limit);
+
+  /// The call's begin, end, clock and kept memory are set, and its device has it.
+  void launched(const std::shared_ptr<Flight>& flight);
+
+  /// Those that were called before `flight` and have not ended.
+  [[nodiscard]] std::vector<std::shared_ptr<Flight>> flightsBefore(const Flight& flight) const;
+
+  /// Fails everything. The first reason counts.
+  void breakGroup(const Failure& failure);
+  /// The same because of one operation, which fails with the reason itself.
+  void fail(const std::shared_ptr<Flight>& flight, const Failure& failure);
+
+  [[nodiscard]] bool broken() const;
+  [[nodiscard]] GroupState state() const;
+  [[nodiscard]] std::uint64_t sequence() const;
+
+  /// Waits for everything in flight, a while; what then is left fails.
+  void drain();
+
+ private:
+  using Flights = std::vector<std::shared_ptr<Flight>>;
+
+  void breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst);
+  void endLoop();
+  void watchLoop();
+  [[nodiscard]] Flights flights() const;
+  bool tryEnd(const std::shared_ptr<Flight>& flight);
+  void record(const Flight& flight);
+  void remove(const std::shared_ptr<Flight>& flight);
+  void watch(const std::shared_ptr<Flight>& flight, bool oldest);
+  void ask(const std::shared_ptr<Flight>& flight, bool oldest);
+  [[nodiscard]] Failure timeOut(const Flight& flight);
+  void updateLastWords();
+
+  const Options options_;
+  NoticeBoard notices_;
+  trace::Tracer silent_;
+  trace::Tracer* const tracer_;
+  trace::Lane* const queueLane_;
+  trace::Lane* const lane_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;  // of the threads
+  std::condition_variable gone_;
+  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order
+  std::uint64_t calls_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t directSequence_ = 0;
+  std::uint64_t oldest_ = 0;  // in the last words
+  Failure broken_;            // no text while the group works
+  bool stopping_ = false;
+
+  std::thread ends_;
+  std::thread watch_;
+};
+
+}  // namespace lockstep::process_group::nccl

@@ -136,6 +136,7 @@ at::Tensor Reducer::awaitResult(std::size_t index) {
   at::Tensor result;
   try {
     result = bucket.reduced->value();
+    bucket.handed->order();
   } catch (const process_group::CommError&) {
     throw;
   } catch (const std::exception& error) {

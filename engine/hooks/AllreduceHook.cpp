@@ -21,12 +21,18 @@ base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   options.step = step;
   const std::uint64_t communicateStart = base::ticks();
   const auto work = group_->allreduce({buffer}, process_group::ReduceOp::kSum, options);
-  return work->future().then([trace = trace_, communicateStart, step, index,
-                              bytes](const std::vector<at::Tensor>& tensors) {
+  const auto reduced = work->future().then([trace = trace_, communicateStart, step, index,
+                                            bytes](const std::vector<at::Tensor>& tensors) {
     trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, eventBucket(index),
                  bytes);
     return tensors.front();
   });
+  if (buffer.is_cpu()) {
+    return reduced;
+  }
+  // The host need not wait for the device: whoever uses the result orders his stream behind it.
+  bucket.setOrder([work] { work->wait(); });
+  return base::Future<at::Tensor>::ready(buffer);
 }
 
 }  // namespace lockstep::hooks

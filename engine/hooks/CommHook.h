@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,17 @@ class GradBucket {
   [[nodiscard]] const at::Tensor& buffer() const { return buffer_; }
   void setBuffer(at::Tensor buffer) { buffer_ = std::move(buffer); }
 
+  /// For a hook whose future completes before a device has done its work: `order` makes the
+  /// calling thread's current stream wait for it. Set in run(), before the future completes.
+  void setOrder(std::function<void()> order) { order_ = std::move(order); }
+  /// Call before the hook's result is used, on the thread that uses it; does nothing where the
+  /// future says it all. Throws what the device's work failed with, if that is known.
+  void order() const {
+    if (order_) {
+      order_();
+    }
+  }
+
   /// Of each parameter in buffer(), in elements.
   [[nodiscard]] const std::vector<std::int64_t>& offsets() const { return offsets_; }
   [[nodiscard]] const std::vector<std::int64_t>& lengths() const { return lengths_; }
@@ -66,12 +78,14 @@ class GradBucket {
   std::vector<at::Tensor> parameters_;
   std::vector<std::uint32_t> parameterIndices_;
   BucketFacts facts_;
+  std::function<void()> order_;
 };
 
 /// Replaces DDP's gradient reduction (c10d::CommHookInterface). `run` is called once a bucket
 /// and step, in bucket order, on the thread of the backward with gradient mode off; it starts
 /// the communication and returns at once. The future's tensor has the buffer's shape and
-/// dtype; the Reducer checks that and copies it into the gradients.
+/// dtype; the Reducer checks that and copies it into the gradients. On a device the future completes
+/// when the result may be used on any stream, unless the hook sets GradBucket::setOrder().
 class CommHook {
  public:
   virtual ~CommHook() = default;

@@ -89,6 +89,7 @@ class ThenOptimizerHook::Stepper {
       lock.unlock();
       try {
         const at::Tensor result = task.reduced.value();
+        task.bucket.order();
         step(task.bucket, result);
         task.stepped.setValue(result);
       } catch (...) {

@@ -91,6 +91,8 @@ struct Registry {
 #if defined(LOCKSTEP_WITH_GLOO) && defined(__linux__)
     factories["hierarchical"] = make<ProcessGroupHierarchical>;
     factories["auto"] = makeAutomatic;
+#elif defined(__linux__)
+    factories["auto"] = make<ProcessGroupSharedMemory>;  // what else there is
 #endif
 #ifdef LOCKSTEP_WITH_NCCL
     factories["nccl"] = makeNccl;

@@ -1,11 +1,12 @@
 // Lockstep's side of the benchmarks of a training step: one rank, told by standard input when to
 // run (RankProgram.h).
 //
-//   bench_ddp_step MODEL BATCH BACKEND [--view] [--record]
+//   bench_ddp_step MODEL BATCH BACKEND [--view] [--record] [--cuda]
 //   bench_ddp_step --backends        names those of this build, as a list in JSON
 //
 // MODEL is mlp, resnet18 or char_gpt, as in models.py. BACKEND "none" trains without DDP: ranks
-// that do not communicate. With --record the rank's events are drained to a file that is thrown
+// that do not communicate. With --cuda it trains on a GPU, and a step ends when its loss was read;
+// BACKEND is of the CPU's tensors then. With --record the rank's events are drained to a file that is thrown
 // away, in its turns and on its own cores; without, nothing is emitted. A turn is
 // "go STEPS [capture-off]" and answers the times of its steps.
 
@@ -26,6 +27,7 @@
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
 #include "engine/trace/Tracer.h"
+#include "engine/train/ComputeDevice.h"
 #include "engine/train/models/CharGpt.h"
 #include "engine/train/models/Mlp.h"
 #include "engine/train/models/ResNet18.h"
@@ -139,7 +141,7 @@ class Training {
     }
   }
 
-  /// Returns how long it took, in ms.
+  /// Returns how long it took, in ms: on a GPU until the loss was read.
   double step() {
     const std::int64_t start = base::monotonicNs();
     {
@@ -156,8 +158,13 @@ class Training {
         trace::ScopedSpan span(lane_, trace::EventKind::kBackward, number_);
         loss.backward();
       }
-      trace::ScopedSpan span(lane_, trace::EventKind::kOptimizer, number_);
-      optimizer_.step();
+      {
+        trace::ScopedSpan span(lane_, trace::EventKind::kOptimizer, number_);
+        optimizer_.step();
+      }
+      if (!loss.is_cpu()) {
+        (void)loss.item<double>();
+      }
     }
     ++number_;
     return static_cast<double>(base::monotonicNs() - start) / 1e6;
@@ -181,9 +188,18 @@ class Training {
   std::uint32_t number_ = 0;
 };
 
-void run(const std::string& model, std::int64_t batch, const std::string& backend, bool view,
-         bool record) {
+struct Flags {
+  bool view = false;
+  bool record = false;
+  bool cuda = false;
+};
+
+void run(const std::string& model, std::int64_t batch, const std::string& backend,
+         const Flags& flags) {
   const Place place = placeFromEnvironment();
+  const bool record = flags.record;
+  const std::string kind = flags.cuda ? "cuda" : "cpu";
+  const at::Device device = valueOf(train::chooseDevice(kind, place.rank));
   std::unique_ptr<Recording> recording;
   process_group::GroupOptions options;
   if (record) {
@@ -191,13 +207,18 @@ void run(const std::string& model, std::int64_t batch, const std::string& backen
     options.tracer = &recording->tracer();
   }
   Work work = makeWork(model, batch);
+  work.model->to(device);
+  work.inputs = work.inputs.to(device);
+  work.targets = work.targets.to(device);
   double loss = 0;
   {
     at::NoGradGuard noGrad;
     loss = work.model->loss(work.model->forward(work.inputs), work.targets).item<double>();
   }
-  Training training(std::move(work), backend == "none" ? nullptr : meet(place, backend, options),
-                    view, options.tracer);
+  Training training(std::move(work), backend == "none"
+                        ? nullptr
+                        : meet(place, train::backendFor(backend, kind), options),
+                    flags.view, options.tracer);
   takeTurns({{"loss", loss}}, [&](int steps, std::istringstream& words) {
     std::string capture;
     words >> capture;
@@ -225,16 +246,19 @@ void start(const std::vector<std::string>& words) {
     std::cout << nlohmann::json(process_group::availableBackends()).dump() << std::endl;
     return;
   }
-  bool view = false;
-  bool record = false;
+  Flags flags;
+  std::size_t known = 0;
   for (std::size_t i = 3; i < words.size(); ++i) {
-    view = view || words[i] == "--view";
-    record = record || words[i] == "--record";
+    for (auto [word, flag] : {std::pair("--view", &flags.view), {"--record", &flags.record},
+                              {"--cuda", &flags.cuda}}) {
+      known += words[i] == word && !std::exchange(*flag, true) ? 1 : 0;
+    }
   }
-  if (words.size() != 3u + (view ? 1 : 0) + (record ? 1 : 0)) {
-    throw std::runtime_error("usage: bench_ddp_step MODEL BATCH BACKEND [--view] [--record]");
+  if (words.size() < 3 || known != words.size() - 3) {
+    throw std::runtime_error(
+        "usage: bench_ddp_step MODEL BATCH BACKEND [--view] [--record] [--cuda]");
   }
-  run(words[0], std::stoll(words[1]), words[2], view, record);
+  run(words[0], std::stoll(words[1]), words[2], flags);
 }
 
 }  // namespace

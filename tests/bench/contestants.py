@@ -28,7 +28,7 @@ class Contestant:
         self.ranks = []
         for rank in range(ranks):
             env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
-                       MASTER_ADDR="127.0.0.1", MASTER_PORT=port, OMP_NUM_THREADS="1",
+                       LOCAL_WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=port, OMP_NUM_THREADS="1",
                        GLOO_SOCKET_IFNAME="lo", **(environment or {}))
             self.ranks.append(subprocess.Popen([str(word) for word in command], env=env, text=True,
                                                bufsize=1, stdin=subprocess.PIPE,

@@ -44,6 +44,8 @@ at::Device deviceOf(const Run& run) {
   const at::Device device(
       at::kCUDA, static_cast<at::DeviceIndex>(run.rank() % static_cast<int>(torch::cuda::device_count())));
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setAllowTF32CuDNN(false);
   return device;
 }
 

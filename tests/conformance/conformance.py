@@ -50,6 +50,8 @@ def train_torch(rank, args, folder, inputs, targets, weights):
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
     device = torch.device("cpu")
     if args.device == "cuda":
+        torch.backends.cudnn.deterministic = True
+        torch.backends.cudnn.allow_tf32 = False
         device = torch.device("cuda", rank % torch.cuda.device_count())
     model.to(device)
     ddp = nn.parallel.DistributedDataParallel(

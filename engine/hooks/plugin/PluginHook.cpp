@@ -44,7 +44,9 @@ void check(PluginSession& session, lockstep_status status, const std::string& ca
 }  // namespace
 
 PluginHook::PluginHook(PluginHookOptions options)
-    : options_(std::move(options)), strand_(std::make_shared<Strand>("hook strand")) {
+    : options_(std::move(options)),
+      strand_(std::make_shared<Strand>("hook strand")),
+      stream_(std::make_shared<detail::HookStream>()) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
   try {
@@ -73,7 +75,7 @@ void PluginHook::create(std::size_t depth) {
   }
   auto session = std::make_shared<PluginSession>(
       detail::SessionOptions{library.value(), chosen.id, plugin::valuesOf(*info, chosen.values),
-                             options_.groups[depth], options_.tracer, strand_, inner,
+                             options_.groups[depth], options_.tracer, strand_, stream_, inner,
                              options_.ranksShareProcess});
   session->create();
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
@@ -114,6 +116,10 @@ base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
   run->bytes = bucket.buffer().nbytes();
   run->view = std::make_unique<detail::BucketView>(bucket);
   run->flat = bucket.buffer();
+  run->device = bucket.buffer().device();
+  if (!run->device.is_cpu()) {
+    bucket.setOrder([done = run->done] { done->orderCurrent(); });
+  }
   const lockstep_bucket* raw = run->view->raw();
   return session.begin(run, [raw](lockstep_hook* hook, lockstep_run* own,
                                   const lockstep_group* world) {
@@ -175,6 +181,8 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
     run->place = fmt::format("{} of step {}", call, step);
     run->step = step;
     run->bucket = trace::kNoBucket;
+    run->device = parameters_.empty() ? c10::Device(c10::DeviceType::CPU)
+                                      : parameters_.front().device();
     const auto future =
         session->begin(run, [view, entry](lockstep_hook* hook, lockstep_run* own,
                                           const lockstep_group* world) {
@@ -186,6 +194,7 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
     }
     try {
       (void)future.value();
+      run->done->orderCurrent();
     } catch (const HookError& error) {
       throw HookError(fmt::format("hook '{}': {}", session->info().id, error.what()));
     }

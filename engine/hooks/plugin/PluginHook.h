@@ -18,6 +18,7 @@
 namespace lockstep::hooks {
 
 namespace detail {
+class HookStream;
 class PluginSession;
 }
 
@@ -108,6 +109,7 @@ class PluginHook final : public CommHook {
 
   const PluginHookOptions options_;
   const std::shared_ptr<Strand> strand_;
+  const std::shared_ptr<detail::HookStream> stream_;
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
   std::vector<std::string> names_;

@@ -242,7 +242,9 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
   }
   try {
     if (!flight->end->passed()) {
-      flight->clock->refresh();  // while it is busy: what it begins later is told by it
+      if (records()) {
+        flight->clock->refresh();
+      }
       return false;
     }
     // An abort, too, lets a device go past the event.
@@ -260,7 +262,7 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
 }
 
 void Watchdog::record(const Flight& flight) {
-  if (!lane_->enabled()) {
+  if (!records()) {
     return;
   }
   flight.clock->refresh();

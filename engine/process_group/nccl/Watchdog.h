@@ -62,6 +62,8 @@ class Watchdog {
   void fail(const std::shared_ptr<Flight>& flight, const Failure& failure);
 
   [[nodiscard]] bool broken() const;
+  /// Whether anybody wants to know when devices begin and end.
+  [[nodiscard]] bool records() const { return lane_->enabled(); }
   [[nodiscard]] GroupState state() const;
   [[nodiscard]] std::uint64_t sequence() const;
 

@@ -1,6 +1,7 @@
 #include "engine/hooks/plugin/detail/Buffers.h"
 
 #include <ATen/ATen.h>
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -51,14 +52,21 @@ lockstep_buffer bufferOf(const at::Tensor& tensor) {
 }
 
 at::Tensor tensorOf(const lockstep_buffer& buffer) {
-  if (buffer.device != LOCKSTEP_CPU) {
+  const bool onGpu =
+      buffer.device == LOCKSTEP_CUDA && c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA);
+  if (buffer.device != LOCKSTEP_CPU && !onGpu) {
     throw std::invalid_argument(fmt::format("{} is no device of this build", buffer.device));
   }
   if (buffer.numel < 0 || (buffer.data == nullptr && buffer.numel > 0)) {
     throw std::invalid_argument(
         fmt::format("a buffer of {} elements at {}", buffer.numel, fmt::ptr(buffer.data)));
   }
-  const auto options = at::TensorOptions().dtype(dtypeOf(buffer.dtype));
+  const auto options = at::TensorOptions()
+                           .dtype(dtypeOf(buffer.dtype))
+                           .device(onGpu ? c10::Device(c10::DeviceType::CUDA,
+                                                       static_cast<c10::DeviceIndex>(
+                                                           buffer.device_index))
+                                         : c10::Device(c10::DeviceType::CPU));
   return buffer.numel == 0 ? at::empty({0}, options)
                            : at::from_blob(buffer.data, {buffer.numel}, options);
 }

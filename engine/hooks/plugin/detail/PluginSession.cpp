@@ -104,6 +104,7 @@ bool PluginSession::close() {
 base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
   run->session = this;
   run->note = noteOf(run->place);
+  run->begun = StreamPoint(run->device);
   options_.strand->post([self = shared_from_this(), run, call = std::move(call)] {
     if (self->broken_ != nullptr) {
       run->ended = true;
@@ -112,6 +113,10 @@ base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
     }
     self->runs_.push_back(run);
     self->line_.push_back(run);
+    {
+      const auto onStream = self->options_.stream->enter(run->device);
+      run->begun.orderCurrent();
+    }
     self->enter(run, [&] { return call(self->hook_, run.get(), self->world()); });
   });
   return run->future;
@@ -174,6 +179,7 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
   run->queuedInCall = false;
   setInside(run->place);
   const lockstep_status status = [&] {
+    const auto onStream = options_.stream->enter(run->device);
     const base::CrashNote note(run->note.c_str());
     return call();
   }();
@@ -239,6 +245,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
       operation.startInner(whenDone);
       return;
     }
+    const auto onStream = options_.stream->enter(run->device);
     const auto works = operation.start();
     operation.open = std::max<std::size_t>(works.size(), 1);
     if (works.empty()) {
@@ -300,7 +307,7 @@ void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
     if (error != nullptr) {
       run->future.setException(error);
     } else {
-      run->future.setValue(run->flat);
+      deliver(*run);
     }
   }
 }
@@ -353,10 +360,14 @@ lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, st
     return refuse(fmt::format("scratch memory of {} elements", numel));
   }
   const at::ScalarType type = dtypeOf(dtype);
-  const at::Tensor bytes = options_.groups->world()->allocate(
-      numel * static_cast<std::int64_t>(c10::elementSize(type)));
+  const std::int64_t size = numel * static_cast<std::int64_t>(c10::elementSize(type));
+  const at::Tensor bytes =
+      run->device.is_cpu() ? options_.groups->world()->allocate(size)
+                           : at::empty({size}, at::TensorOptions(at::kByte).device(run->device));
   run->scratch.push_back(bytes);
-  *out = {bytes.data_ptr(), numel, dtype, LOCKSTEP_CPU, 0, nullptr};
+  *out = bufferOf(bytes);
+  out->numel = numel;
+  out->dtype = dtype;
   return LOCKSTEP_OK;
 }
 
@@ -391,6 +402,7 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
     inside->bucket = run->bucket;
     inside->view = std::make_unique<BucketView>(*run->view, buffer);
     inside->flat = tensorOf(buffer);
+    inside->device = inside->flat.device();
     inside->bytes = inside->flat.nbytes();
     const lockstep_bucket* bucket = inside->view->raw();
     options_.inner
@@ -450,8 +462,14 @@ void PluginSession::noMore(lockstep_run* raw) {
 void PluginSession::resultReady(lockstep_run* raw) {
   if (const RunPtr run = live(raw, "result_ready"); run != nullptr && !run->delivered) {
     run->delivered = true;
-    run->future.setValue(run->flat);
+    deliver(*run);
   }
+}
+
+void PluginSession::deliver(lockstep_run& run) {
+  const auto onStream = options_.stream->enter(run.device);
+  *run.done = StreamPoint(run.device);
+  run.future.setValue(run.flat);
 }
 
 void PluginSession::complete(lockstep_run* raw) {

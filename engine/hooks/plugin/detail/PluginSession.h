@@ -13,6 +13,7 @@
 #include "engine/base/CrashNote.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/detail/HookStream.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/process_group/ProcessGroup.h"
@@ -30,6 +31,8 @@ struct SessionOptions {
   std::shared_ptr<process_group::Subgroups> groups;
   trace::Tracer* tracer = nullptr;
   std::shared_ptr<Strand> strand;
+  /// Of all hooks on that strand.
+  std::shared_ptr<HookStream> stream = std::make_shared<HookStream>();
   /// The hook inside this one, on the same strand; may be null.
   std::shared_ptr<PluginSession> inner;
   bool ranksShareProcess = false;  ///< PluginHookOptions
@@ -108,6 +111,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   void ended(const RunPtr& run, std::uint64_t number, std::exception_ptr error);
   void resumeEnded(const RunPtr& run);
   void finish(const RunPtr& run, std::exception_ptr error);
+  void deliver(lockstep_run& run);
   void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
   void record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks);
   const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);

@@ -45,6 +45,18 @@ struct Rank {
   }
 };
 
+// What NCCL adds up is what a backend of the CPU adds up, to within a few bits.
+void compareWithTheCpu(Rank& rank, ProcessGroup& cpu) {
+  at::manual_seed(rank.group.rank());
+  const at::Tensor mine = at::randn({100'003});
+  at::Tensor onGpu = mine.to(rank.device);
+  at::Tensor onCpu = mine.clone();
+  rank.group.allreduce({onGpu})->wait();
+  cpu.allreduce({onCpu})->wait();
+  const double off = (onGpu.cpu() - onCpu).abs().max().item<double>();
+  rank.expect(off <= 1e-6, fmt::format("an allreduce is off by {}", off));
+}
+
 void checkCollectives(Rank& rank) {
   ProcessGroup& group = rank.group;
   const int size = group.size();
@@ -166,6 +178,11 @@ int runRank(const std::vector<std::string>& arguments) {
   const std::string& scenario = arguments.at(1);
   if (scenario == "collectives") {
     checkCollectives(rank);
+    GroupOptions beside = quickOptions(seconds(60));
+    beside.groupName = "cpu";
+    auto cpu = makeProcessGroup("shared_memory", store, number("RANK"), file.worldSize, beside);
+    rank.expect(cpu.ok(), "a group of the CPU");
+    compareWithTheCpu(rank, *cpu.value());
   } else if (scenario == "order") {
     checkOrder(rank);
     checkTimes(rank, recorded, before);

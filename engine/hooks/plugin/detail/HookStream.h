@@ -1,0 +1,50 @@
+#pragma once
+
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
+#include <c10/core/StreamGuard.h>
+
+#include <memory>
+#include <optional>
+
+namespace lockstep::hooks::detail {
+
+/// A point of a device's stream that others can be ordered behind; empty for the CPU.
+class StreamPoint {
+ public:
+  StreamPoint() = default;
+  /// Where the calling thread's current stream of `device` stands now.
+  explicit StreamPoint(const c10::Device& device);
+
+  /// What the calling thread's current stream is given from now on starts behind the point.
+  void orderCurrent() const;
+
+ private:
+  std::shared_ptr<c10::Event> event_;
+};
+
+/// The stream that a hook's work is queued on, so that it runs beside the backward, with the
+/// hooks inside it: of high priority, on the first device it is asked for. [hook-strand]
+class HookStream {
+ public:
+  /// While it lives the calling thread works on the hook's stream; nothing on the CPU.
+  class Guard {
+   public:
+    explicit Guard(const std::optional<c10::Stream>& stream) {
+      if (stream) {
+        guard_.emplace(*stream);
+      }
+    }
+
+   private:
+    std::optional<c10::StreamGuard> guard_;
+  };
+
+  [[nodiscard]] Guard enter(const c10::Device& device);
+
+ private:
+  std::optional<c10::Stream> stream_;
+};
+
+}  // namespace lockstep::hooks::detail

@@ -1,0 +1,194 @@
+"""The checks of tests/gpu/run, in the order of their worth: the first that fail do not keep the
+others from running. Each has a time limit, since a hang is one of the ways in which sharing a GPU
+fails."""
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "gpu"
+PACKED = ROOT / "tests" / "gpu" / "packed" / "usr"
+TARGETS = ["lockstep", "lockstep-rank", "lockstep-hookscan", "test_engine_process_group_nccl",
+           "conformance_driver", "bench_ddp_step"]
+OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF",
+           "LOCKSTEP_WITH_TESTS": "ON"}
+
+sys.path.insert(0, str(ROOT / "tests" / "bench"))
+
+
+class Check:
+    """What has been found so far; written anew after each part, so that a kill loses little."""
+
+    def __init__(self, out, minutes):
+        self.out = out
+        self.end = time.monotonic() + 60 * minutes
+        self.report = {"machine": {}, "parts": []}
+        out.mkdir(parents=True, exist_ok=True)
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def write(self):
+        (self.out / "report.json").write_text(json.dumps(self.report, indent=1) + "\n")
+
+    def add(self, name, passed, seconds, **found):
+        self.report["parts"].append({"name": name, "passed": passed, "seconds": round(seconds, 1),
+                                     **found})
+        self.write()
+        print(f"{'ok    ' if passed else 'FAILED'} {name} ({seconds:.0f} s)", flush=True)
+
+    def command(self, name, command, limit, environment=None):
+        """Runs a program to its end; returns whether it ended well."""
+        if self.left() < 5:
+            self.report["parts"].append({"name": name, "passed": None, "why": "no time was left"})
+            self.write()
+            print(f"left out {name}: no time was left", flush=True)
+            return False
+        start = time.monotonic()
+        try:
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                                  timeout=min(limit, self.left()), cwd=ROOT,
+                                  env={**os.environ, **(environment or {})})
+            text, code = done.stdout + done.stderr, done.returncode
+        except subprocess.TimeoutExpired as expired:
+            text = "".join(part.decode(errors="replace") if isinstance(part, bytes) else part or ""
+                           for part in (expired.stdout, expired.stderr))
+            code = "ended by its time limit"
+        except OSError as error:
+            text, code = str(error), "could not be started"
+        self.add(name, code == 0, time.monotonic() - start,
+                 **({} if code == 0 else {"code": code, "output": text[-4000:]}))
+        if code != 0:
+            print(text[-2000:], flush=True)
+        return code == 0
+
+
+def machine():
+    """What the figures were taken on. Imports PyTorch, which takes seconds."""
+    import torch
+    found = {"processor": platform.processor() or platform.machine(), "cores": os.cpu_count(),
+             "torch": torch.__version__, "cuda": torch.version.cuda,
+             "nccl": ".".join(map(str, torch.cuda.nccl.version())), "gpus": []}
+    for index in range(torch.cuda.device_count()):
+        found["gpus"].append(torch.cuda.get_device_name(index))
+    return found
+
+
+def torch_prefix():
+    spec = importlib.util.find_spec("torch")
+    if spec is None:
+        sys.exit("tests/gpu/run: this python3 has no PyTorch")
+    return spec.submodule_search_locations[0]
+
+
+def build(check):
+    if not PACKED.is_dir():
+        sys.exit("tests/gpu/run: tests/gpu/packed is not there; run tests/gpu/pack on a Debian 12 "
+                 "machine and bring it along")
+    prefixes = ";".join([str(PACKED), torch_prefix()])
+    configure = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefixes}",
+                 f"-DLOCKSTEP_PYTORCH={sys.executable}",
+                 *(f"-D{key}={value}" for key, value in OPTIONS.items())]
+    return (check.command("configure", configure, 120)
+            and check.command("build", ["cmake", "--build", BUILD, "--target", *TARGETS], 420))
+
+
+def suite(check):
+    check.command("nccl backend on the GPU",
+                  [BUILD / "bin" / "test_engine_process_group_nccl", "--gtest_filter=*OnGpu*"], 150)
+    check.command("nccl backend on the test double",
+                  [BUILD / "bin" / "test_engine_process_group_nccl", "--gtest_filter=-*OnGpu*"], 60)
+
+
+def conformance(check):
+    for model in ("mlp", "cnn"):
+        for world in (1, 2):
+            for view in ([], ["--view"]):
+                name = f"conformance of {model}, {world} ranks{', view' if view else ''}"
+                check.command(name, [sys.executable, "-B", ROOT / "tests/conformance/conformance.py",
+                                     "--driver", BUILD / "bin" / "conformance_driver", "--device",
+                                     "cuda", "--model", model, "--world", world, *view], 90)
+
+
+def runs(check):
+    """Run files that the studio opens."""
+    experiment = ROOT / "experiments" / "first_steps" / "demo.toml"
+    for world in (1, 2):
+        file = check.out / f"gpu_{world}.lockstep"
+        file.unlink(missing_ok=True)
+        check.command(f"a run of {world} ranks",
+                      [BUILD / "bin" / "lockstep", "run", experiment, "--out", file, "--set",
+                       "processes.device=cuda", "--set", "processes.backend=shared_memory",
+                       "--set", f"processes.world_size={world}"], 90)
+
+
+def figures(check, ranks, model, batch, rounds=12, steps=20):
+    """A step of ours over NCCL against PyTorch's DDP over NCCL on the same GPU, in turns."""
+    from contestants import Contestant, alternate
+    from figures import mean_step, paired
+    start = time.monotonic()
+    ours = [BUILD / "bin" / "bench_ddp_step", model, batch, "shared_memory", "--cuda"]
+    peer = [sys.executable, ROOT / "tests/bench/ddp_step_peer.py", model, batch, "ddp", "--device",
+            "cuda"]
+    commands = {"ours": ours, "ours, view": [*ours, "--view"],
+                "ours, recorded": [*ours, "--record"], "PyTorch": peer,
+                "PyTorch, view": [*peer, "--view"]}
+    with contextlib.ExitStack() as stack:
+        sides = {name: stack.enter_context(Contestant(name, command, ranks))
+                 for name, command in commands.items()}
+        for side in sides.values():
+            side.turn(5)
+        times = alternate(sides, rounds, lambda side: mean_step(sides[side].turn(steps)))
+    name = f"step of {model}, batch {batch}, {ranks} ranks"
+    rate = paired(name, times["ours, view"], times["PyTorch, view"])
+    plain = paired(name, times["ours"], times["PyTorch"])
+    traced = paired(name, times["ours, recorded"], times["ours"])
+    check.add(name, rate["ratio"] >= 1.0, time.monotonic() - start,
+              ms={side: sorted(values)[len(values) // 2] for side, values in times.items()},
+              rate_against_pytorch=plain["ratio"], rate_interval=plain["interval"],
+              rate_against_pytorch_view=rate["ratio"], rate_view_interval=rate["interval"],
+              traced_over_untraced=1 / traced["ratio"])
+
+
+def bench(check):
+    for ranks, model, batch in ((1, "mlp", 256), (2, "mlp", 256), (1, "resnet18", 128),
+                                (2, "resnet18", 128)):
+        if check.left() < 45:
+            print("left out the rest of the benchmarks: no time was left", flush=True)
+            return
+        try:
+            figures(check, ranks, model, batch)
+        except SystemExit as error:
+            check.add(f"step of {model}, {ranks} ranks", False, 0, why=str(error))
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="tests/gpu/run")
+    parser.add_argument("--out", type=pathlib.Path, default=BUILD / "report")
+    parser.add_argument("--minutes", type=float, default=9)
+    parser.add_argument("--build-only", action="store_true")
+    options = parser.parse_args()
+    check = Check(options.out.resolve(), options.minutes)
+    if build(check) and not options.build_only:
+        check.report["machine"] = machine()
+        check.write()
+        if not check.report["machine"]["gpus"]:
+            sys.exit("tests/gpu/run: PyTorch sees no GPU here; --build-only proves the rest")
+        for part in (suite, runs, conformance, bench):
+            part(check)
+    failed = [part["name"] for part in check.report["parts"] if not part["passed"]]
+    print(f"{check.out / 'report.json'}: {len(check.report['parts'])} parts"
+          + (f", of which not passed: {', '.join(failed)}" if failed else ", all passed"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/Thread.h"
+#include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 
 namespace lockstep::hooks {
@@ -56,6 +57,8 @@ class ThenOptimizerHook::Stepper {
     GradBucket bucket;
     base::Future<at::Tensor> reduced;  // complete
     base::Future<at::Tensor> stepped;
+    StreamPoint begun;  // where the backward had come to
+    std::shared_ptr<StreamPoint> done;  // set before `stepped` has its value
   };
 
   void post(Task task) {
@@ -89,8 +92,12 @@ class ThenOptimizerHook::Stepper {
       lock.unlock();
       try {
         const at::Tensor result = task.reduced.value();
+        const c10::Device device = task.bucket.buffer().device();
+        const auto onStream = stream_.enter(device);
+        task.begun.orderCurrent();
         task.bucket.order();
         step(task.bucket, result);
+        *task.done = StreamPoint(device);
         task.stepped.setValue(result);
       } catch (...) {
         task.stepped.setException(std::current_exception());
@@ -122,6 +129,7 @@ class ThenOptimizerHook::Stepper {
 
   const std::shared_ptr<optim::ParameterOptimizer> optimizer_;
   trace::Lane* const lane_;  // written by thread_ alone
+  HookStream stream_;        // likewise
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Task> tasks_;
@@ -141,10 +149,16 @@ ThenOptimizerHook::~ThenOptimizerHook() {
 base::Future<at::Tensor> ThenOptimizerHook::run(GradBucket& bucket) {
   stepper_->checkParameters(bucket);
   base::Future<at::Tensor> stepped;
+  const StreamPoint begun(bucket.buffer().device());
+  const auto done = std::make_shared<StreamPoint>();
   const auto reduced = inner_->run(bucket);
-  reduced.whenComplete([stepper = stepper_, bucket, stepped](const base::Future<at::Tensor>& done) {
-    stepper->post({bucket, done, stepped});
-  });
+  reduced.whenComplete(
+      [stepper = stepper_, bucket, stepped, begun, done](const base::Future<at::Tensor>& result) {
+        stepper->post({bucket, result, stepped, begun, done});
+      });
+  if (!bucket.buffer().is_cpu()) {
+    bucket.setOrder([done] { done->orderCurrent(); });
+  }
   return stepped;
 }
 

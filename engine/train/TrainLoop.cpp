@@ -233,6 +233,7 @@ void TrainLoop::step(bool synchronised) {
     parts_.log->iteration(number, numbers);
   }
   loss_ = loss.item<double>();
+  refuseBrokenGroup();
   parts_.lane.number(EventKind::kLoss, number, loss_);
   if (!std::isfinite(loss_) && lossWasFinite_) {
     lossWasFinite_ = false;
@@ -240,6 +241,13 @@ void TrainLoop::step(bool synchronised) {
         "warning", number,
         fmt::format("rank {}: the loss is {} at step {}; lower optimizer.learning_rate",
                     parts_.group.rank(), loss_, number)}));
+  }
+}
+
+void TrainLoop::refuseBrokenGroup() {
+  // On a GPU a step ends, on whatever stands in its buckets, when a collective in it was given up.
+  if (parts_.group.state() != process_group::GroupState::kSuccess) {
+    parts_.group.barrier()->wait();  // throws what broke it
   }
 }
 
@@ -325,6 +333,7 @@ void TrainLoop::evaluateNow(std::int64_t stepsDone) {
 
 base::Status TrainLoop::checkpointNow() {
   const auto& train = parts_.experiment.train;
+  refuseBrokenGroup();
   lastCheckpoint_ = step_;
   if (train.checkpoint.empty()) {
     return {};

@@ -94,6 +94,8 @@ class TrainLoop {
   base::Status trainSteps(TrainOutcome& outcome);
   [[nodiscard]] bool synchronises() const;
   void step(bool synchronised);
+  /// Throws what broke the group, if anything did.
+  void refuseBrokenGroup();
   void updateParameters();
   void zeroGradients();
   void change(const experiment::SettingChange& wanted);

@@ -176,6 +176,8 @@ def main():
     parser.add_argument("--minutes", type=float, default=9)
     parser.add_argument("--build-only", action="store_true")
     options = parser.parse_args()
+    # Ranks that share a GPU are told so, unless each seems to have been given one of its own.
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     check = Check(options.out.resolve(), options.minutes)
     if build(check) and not options.build_only:
         check.report["machine"] = machine()

@@ -46,7 +46,7 @@ void check(PluginSession& session, lockstep_status status, const std::string& ca
 PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),
-      stream_(std::make_shared<detail::HookStream>()) {
+      stream_(std::make_shared<HookStream>()) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
   try {

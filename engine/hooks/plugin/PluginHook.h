@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/hooks/CommHook.h"
+#include "engine/hooks/HookStream.h"
 #include "engine/hooks/plugin/Strand.h"
 #include "engine/plugin/HookChoice.h"
 #include "engine/process_group/Subgroups.h"
@@ -18,7 +19,6 @@
 namespace lockstep::hooks {
 
 namespace detail {
-class HookStream;
 class PluginSession;
 }
 
@@ -109,7 +109,7 @@ class PluginHook final : public CommHook {
 
   const PluginHookOptions options_;
   const std::shared_ptr<Strand> strand_;
-  const std::shared_ptr<detail::HookStream> stream_;
+  const std::shared_ptr<HookStream> stream_;
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
   std::vector<std::string> names_;

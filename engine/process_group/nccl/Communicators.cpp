@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <numeric>
 #include <thread>
 
@@ -15,10 +16,13 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr microseconds kPoll{50};
+constexpr microseconds kSpin{300};
 // A wait in the store ends this late when somebody gives up.
 constexpr milliseconds kSlice{200};
 // No call of a communicator takes long; one that does is stuck.
 constexpr milliseconds kAsking{1000};
+// How long a failing rank waits for its devices to be free before it says why.
+constexpr milliseconds kAborting{3000};
 
 std::string cameKey(const std::string& key, int rank) {
   return fmt::format("{}/came/{}", key, rank);
@@ -57,7 +61,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
     }
   }
   const std::string key = fmt::format("nccl/{}/{}", options_.group, name);
-  auto made = std::make_unique<Channel>(device, name);
+  auto made = std::make_shared<Channel>(device, clockOf(device), name);
   Channel& channel = *made;
   try {
     store_->set(cameKey(key, options_.rank), "1");
@@ -73,7 +77,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
     channels_[name] = std::move(made);
   }
   if (aborted_) {  // abort() may have come before it could see this one
-    channel.communicator->abort();
+    std::thread([&channel] { channel.communicator->abort(); }).join();
   }
   try {
     settle(channel, deadline);
@@ -120,6 +124,7 @@ void Communicators::settle(Channel& channel, Deadline deadline) const {
     std::lock_guard asking(channel.asking);
     return channel.communicator->ready();
   };
+  const auto begun = Clock::now();
   while (!ready()) {
     if (aborted_) {
       throw Unreachable{Failure{"given up", -1, CommErrorKind::kAborted}};
@@ -128,7 +133,11 @@ void Communicators::settle(Channel& channel, Deadline deadline) const {
       throw Unreachable{
           Failure{"the other ranks have not come to it", -1, CommErrorKind::kTimeout}};
     }
-    std::this_thread::sleep_for(kPoll);
+    if (Clock::now() - begun < kSpin) {
+      std::this_thread::yield();  // a launch takes some tens of microseconds
+    } else {
+      std::this_thread::sleep_for(kPoll);
+    }
   }
 }
 
@@ -154,25 +163,60 @@ Failure Communicators::absent(const Channel& channel, const std::vector<int>& me
                  missing.front(), CommErrorKind::kTimeout};
 }
 
-std::vector<Channel*> Communicators::channels() const {
+DeviceClock& Communicators::clockOf(Device& device) {
   std::lock_guard lock(mutex_);
-  std::vector<Channel*> result;
+  auto& clock = clocks_[device.device().index()];
+  if (clock == nullptr) {
+    clock = std::make_unique<DeviceClock>(device);
+  }
+  return *clock;
+}
+
+std::vector<std::shared_ptr<Channel>> Communicators::channels() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Channel>> result;
   for (const auto& [name, channel] : channels_) {
-    result.push_back(channel.get());
+    result.push_back(channel);
   }
   return result;
 }
 
-void Communicators::abort() {
-  aborted_ = true;
-  for (Channel* channel : channels()) {
-    std::unique_lock asking(channel->asking, kAsking);  // a call that hangs is ended by it
-    channel->communicator->abort();
+Communicators::~Communicators() {
+  std::vector<std::thread> ends;
+  for (const auto& channel : channels()) {
+    ends.emplace_back([&channel = *channel] { channel.communicator.reset(); });
+  }
+  for (std::thread& end : ends) {
+    end.join();
   }
 }
 
+bool Communicators::abort() {
+  aborted_ = true;
+  struct Ended {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t count = 0;
+  };
+  const auto all = channels();
+  const auto ended = std::make_shared<Ended>();
+  for (const auto& channel : all) {
+    std::thread([channel, ended] {
+      {
+        std::unique_lock asking(channel->asking, kAsking);  // a call that hangs is ended by it
+        channel->communicator->abort();
+      }
+      std::lock_guard lock(ended->mutex);
+      ++ended->count;
+      ended->changed.notify_all();
+    }).detach();
+  }
+  std::unique_lock lock(ended->mutex);
+  return ended->changed.wait_for(lock, kAborting, [&] { return ended->count == all.size(); });
+}
+
 void Communicators::check() const {
-  for (Channel* channel : channels()) {
+  for (const auto& channel : channels()) {
     if (std::unique_lock asking(channel->asking, std::try_to_lock); asking) {
       (void)channel->communicator->ready();
     }

@@ -25,13 +25,19 @@ struct Unreachable {
 
 /// One communicator with the stream that its operations go on, in their order.
 struct Channel {
-  Channel(Device& ownDevice, std::string ownName)
-      : device(ownDevice), name(std::move(ownName)), stream(device.makeStream()), clock(device) {}
+  Channel(Device& ownDevice, DeviceClock& ownClock, std::string ownName)
+      : device(ownDevice),
+        clock(ownClock),
+        name(std::move(ownName)),
+        stream(device.makeStream()) {}
+  ~Channel() { device.releaseStream(stream); }
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
 
   Device& device;
+  DeviceClock& clock;
   const std::string name;
   const c10::Stream stream;
-  DeviceClock clock;
   std::unique_ptr<Communicator> communicator;
   /// Held while it is asked for something, so that it is not given up in the middle.
   std::timed_mutex asking;
@@ -54,6 +60,10 @@ class Communicators {
   Communicators(Options options, std::shared_ptr<Library> library,
                 std::shared_ptr<store::Store> store)
       : options_(std::move(options)), library_(std::move(library)), store_(std::move(store)) {}
+  /// Ends all in order, at the same time, since each waits a while for its peers.
+  ~Communicators();
+  Communicators(const Communicators&) = delete;
+  Communicators& operator=(const Communicators&) = delete;
 
   /// Of all ranks, on `device`: the n-th device that this process uses meets the others' n-th.
   /// Blocks until all have come; throws Unreachable, which names those that have not, and
@@ -66,16 +76,18 @@ class Communicators {
   void settle(Channel& channel, Deadline deadline) const;
 
   /// Every channel so far.
-  [[nodiscard]] std::vector<Channel*> channels() const;
+  [[nodiscard]] std::vector<std::shared_ptr<Channel>> channels() const;
 
-  /// Gives up all of them, and whoever waits here.
-  void abort();
+  /// Gives up all of them at the same time, since one's end may wait for what another has on the
+  /// device, and whoever waits here. Waits some seconds at most; returns whether all have ended.
+  bool abort();
   /// Throws LibraryError when one has failed.
   void check() const;
 
   [[nodiscard]] Library& library() const { return *library_; }
 
  private:
+  DeviceClock& clockOf(Device& device);
   Channel& make(Device& device, const std::string& name, const std::vector<int>& members,
                 Deadline deadline);
   std::string fetchId(const std::string& key, const std::vector<int>& members,
@@ -87,7 +99,8 @@ class Communicators {
   const std::shared_ptr<store::Store> store_;
   std::atomic<bool> aborted_{false};
   mutable std::mutex mutex_;  // guards the map, not what one thread at a time makes
-  std::map<std::string, std::unique_ptr<Channel>> channels_;
+  std::map<std::string, std::shared_ptr<Channel>> channels_;
+  std::map<c10::DeviceIndex, std::unique_ptr<DeviceClock>> clocks_;
   std::map<c10::DeviceIndex, std::string> namesOfDevices_;
 };
 

@@ -28,6 +28,27 @@ auto guarded(Function function) {
   }
 }
 
+/// While it lives the calling thread works on the device, unlike c10::cuda::CUDAGuard also on one
+/// that has failed. Without it a call of CUDA begins to use the first device of the host.
+class DeviceOfThread {
+ public:
+  explicit DeviceOfThread(c10::DeviceIndex device) {
+    changed_ = cudaGetDevice(&before_) == cudaSuccess && before_ != device &&
+               cudaSetDevice(device) == cudaSuccess;
+  }
+  ~DeviceOfThread() {
+    if (changed_) {
+      (void)cudaSetDevice(before_);
+    }
+  }
+  DeviceOfThread(const DeviceOfThread&) = delete;
+  DeviceOfThread& operator=(const DeviceOfThread&) = delete;
+
+ private:
+  int before_ = 0;
+  bool changed_ = false;
+};
+
 class CudaEvent final : public Event {
  public:
   CudaEvent(c10::DeviceIndex device, bool timed) : device_(device) {
@@ -42,15 +63,20 @@ class CudaEvent final : public Event {
   }
 
   void record(const c10::Stream& stream) override {
-    const c10::cuda::CUDAGuard guard(device_);
-    check(cudaEventRecord(event_, c10::cuda::CUDAStream(stream).stream()), "cudaEventRecord");
+    guarded([&] {
+      const c10::cuda::CUDAGuard guard(device_);
+      check(cudaEventRecord(event_, c10::cuda::CUDAStream(stream).stream()), "cudaEventRecord");
+    });
   }
   void block(const c10::Stream& stream) const override {
-    const c10::cuda::CUDAGuard guard(stream.device_index());
-    check(cudaStreamWaitEvent(c10::cuda::CUDAStream(stream).stream(), event_, 0),
-          "cudaStreamWaitEvent");
+    guarded([&] {
+      const c10::cuda::CUDAGuard guard(stream.device_index());
+      check(cudaStreamWaitEvent(c10::cuda::CUDAStream(stream).stream(), event_, 0),
+            "cudaStreamWaitEvent");
+    });
   }
   [[nodiscard]] bool passed() const override {
+    const DeviceOfThread onDevice(device_);
     const cudaError_t status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
       (void)cudaGetLastError();
@@ -60,6 +86,7 @@ class CudaEvent final : public Event {
     return true;
   }
   [[nodiscard]] double nanosecondsSince(const Event& earlier) const override {
+    const DeviceOfThread onDevice(device_);
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_,
                                event_),
@@ -81,9 +108,20 @@ class CudaDevice final : public Device {
     return guarded([&] { return c10::cuda::getCurrentCUDAStream(device_.index()).unwrap(); });
   }
   [[nodiscard]] c10::Stream makeStream() override {
+    // Not from libtorch's pool, which has 32 of them and then gives the first one again.
     return guarded([&] {
-      return c10::cuda::getStreamFromPool(/*isHighPriority=*/true, device_.index()).unwrap();
+      const c10::cuda::CUDAGuard guard(device_);
+      int lowest = 0;
+      int highest = 0;
+      check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+      cudaStream_t stream = nullptr;
+      check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
+            "cudaStreamCreateWithPriority");
+      return c10::cuda::getStreamFromExternal(stream, device_.index()).unwrap();
     });
+  }
+  void releaseStream(const c10::Stream& stream) override {
+    (void)cudaStreamDestroy(c10::cuda::CUDAStream(stream).stream());
   }
   [[nodiscard]] std::unique_ptr<Event> makeEvent(bool timed) override {
     return guarded([&] { return std::make_unique<CudaEvent>(device_.index(), timed); });

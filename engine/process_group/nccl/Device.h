@@ -44,8 +44,10 @@ class Device {
   [[nodiscard]] virtual c10::Device device() const = 0;
   /// The stream that operators of the calling thread are queued on.
   [[nodiscard]] virtual c10::Stream currentStream() const = 0;
-  /// A stream beside it, of high priority.
+  /// A stream beside it, of high priority, until it is released.
   [[nodiscard]] virtual c10::Stream makeStream() = 0;
+  /// What stands on it is done all the same. Does not throw.
+  virtual void releaseStream(const c10::Stream& stream) = 0;
   /// `timed`: for nanosecondsSince(), which costs a little more.
   [[nodiscard]] virtual std::unique_ptr<Event> makeEvent(bool timed) = 0;
   /// Runs `queue` with `stream` as the calling thread's current one.

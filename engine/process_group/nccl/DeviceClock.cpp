@@ -3,8 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/base/Check.h"
-
 namespace lockstep::process_group::nccl {
 namespace {
 
@@ -36,32 +34,39 @@ std::optional<DeviceClock::Anchor> DeviceClock::tryAnchor() const {
   return anchor;
 }
 
+// With the mutex held.
 void DeviceClock::refresh() {
-  {
-    std::lock_guard lock(mutex_);
-    if (anchor_ && base::monotonicNs() - anchor_->host.ns < kAnchorLastsNs) {
-      return;
-    }
+  const std::int64_t now = base::monotonicNs();
+  if (triedNs_ != 0 && now - triedNs_ < kAnchorLastsNs) {
+    return;
   }
+  triedNs_ = now;
   std::optional<Anchor> best;
   for (int i = 0; i < kTries; ++i) {
     std::optional<Anchor> anchor = tryAnchor();
-    if (anchor && (!best || anchor->uncertaintyNs < best->uncertaintyNs)) {
+    if (!anchor) {
+      break;  // busy: the next one would wait as long
+    }
+    if (!best || anchor->uncertaintyNs < best->uncertaintyNs) {
       best = std::move(anchor);
     }
   }
-  std::lock_guard lock(mutex_);
   if (best) {
     anchor_ = std::move(best);
     nsPerTick_ = base::calibrate(first_, base::readClock()).nsPerTick;
   }
 }
 
-std::uint64_t DeviceClock::ticksOf(const Event& event) const {
+std::optional<DeviceClock::Span> DeviceClock::spanOf(const Event& begin, const Event& end) {
   std::lock_guard lock(mutex_);
+  refresh();
   if (!anchor_) {
-    throw DeviceError("the device is too busy to read its clock");
+    return std::nullopt;
   }
+  return Span{ticksOf(begin), ticksOf(end)};
+}
+
+std::uint64_t DeviceClock::ticksOf(const Event& event) const {
   const double ticks = event.nanosecondsSince(*anchor_->event) / nsPerTick_;
   return anchor_->host.ticks + static_cast<std::uint64_t>(std::llround(ticks));
 }

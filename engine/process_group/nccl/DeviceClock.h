@@ -20,13 +20,20 @@ namespace lockstep::process_group::nccl {
 class DeviceClock {
  public:
   explicit DeviceClock(Device& device);
+  ~DeviceClock() { device_.releaseStream(stream_); }
+  DeviceClock(const DeviceClock&) = delete;
+  DeviceClock& operator=(const DeviceClock&) = delete;
 
-  /// Makes the anchor if there is none or it is older than a quarter of a second. Blocks for some
-  /// tens of microseconds then. Throws DeviceError.
-  void refresh();
+  /// A time of the device in the host's ticks.
+  struct Span {
+    std::uint64_t beginTicks = 0;
+    std::uint64_t endTicks = 0;
+  };
 
-  /// Needs a timed event that has been passed, and an anchor. Throws DeviceError.
-  [[nodiscard]] std::uint64_t ticksOf(const Event& event) const;
+  /// Takes two timed events that have been passed. Makes the anchor anew first if it is older than
+  /// a quarter of a second, and asks a device that was too busy for that not sooner either; blocks
+  /// for some tens of microseconds then. Nothing: there is no anchor. Throws DeviceError.
+  [[nodiscard]] std::optional<Span> spanOf(const Event& begin, const Event& end);
 
   /// Half the bracket of the anchor: what ticksOf() is uncertain by, in nanoseconds of the host.
   [[nodiscard]] double uncertaintyNs() const;
@@ -38,12 +45,15 @@ class DeviceClock {
     double uncertaintyNs = 0;
   };
   [[nodiscard]] std::optional<Anchor> tryAnchor() const;
+  void refresh();
+  [[nodiscard]] std::uint64_t ticksOf(const Event& event) const;
 
   Device& device_;
   const c10::Stream stream_;
   const base::ClockReading first_;
   mutable std::mutex mutex_;
   std::optional<Anchor> anchor_;
+  std::int64_t triedNs_ = 0;
   double nsPerTick_ = 1;
 };
 

@@ -34,7 +34,7 @@ Launcher::Launcher(Options options, std::shared_ptr<Devices> devices,
       devices_(std::move(devices)),
       communicators_({options_.group, options_.rank, options_.size}, std::move(library), store),
       watchdog_({options_.group, options_.rank, options_.size, options_.groupNumber,
-                 options_.tracer, [this] { communicators_.abort(); },
+                 options_.tracer, [this] { return communicators_.abort(); },
                  [this] { communicators_.check(); }},
                 store) {}
 
@@ -59,53 +59,70 @@ void Launcher::checkDevices(const Launch& launch) const {
 std::shared_ptr<Work> Launcher::launch(Launch launch) {
   checkDevices(launch);
   const at::NoGradGuard noGrad;
-  std::lock_guard lock(mutex_);
-  const FlightPtr flight =
-      watchdog_.enter(std::move(launch.call), std::move(launch.outputs), launch.limit);
-  if (flight->work->isCompleted()) {
-    return flight->work;
-  }
-  try {
-    Device& device =
-        devices_->at(launch.tensors.empty() ? devices_->current()
-                                            : launch.tensors.front().device().index());
-    const std::shared_ptr<Event> inputs = device.makeEvent(false);
-    inputs->record(device.currentStream());
-    if (launch.pair) {
-      if (flight->call.operation == trace::Operation::kRecv) {
-        flight->work->setSourceRank(launch.pair->first);
-      }
-      auto& queue = pairs_[*launch.pair];
-      if (queue == nullptr) {
-        queue = std::make_unique<LaunchQueue>();
-      }
-      queue->post([this, flight, launch = std::move(launch), &device, inputs] {
-        bring(flight, launch, device, *inputs);
-      });
-    } else {
-      bring(flight, launch, device, *inputs);
+  FlightPtr flight;
+  std::shared_ptr<Work> work;
+  std::optional<Failure> failure;
+  {
+    std::lock_guard lock(mutex_);
+    flight = watchdog_.enter(std::move(launch.call), std::move(launch.outputs), launch.limit);
+    if (flight->work->isCompleted()) {
+      return flight->work;
     }
-    return std::make_shared<DeviceWork>(flight, device);
-  } catch (const DeviceError& error) {
-    watchdog_.fail(flight, Failure{error.what()});
-    return flight->work;
+    try {
+      Device& device =
+          devices_->at(launch.tensors.empty() ? devices_->current()
+                                              : launch.tensors.front().device().index());
+      work = std::make_shared<DeviceWork>(flight, device);
+      const std::shared_ptr<Event> inputs = device.makeEvent(false);
+      inputs->record(device.currentStream());
+      if (launch.pair) {
+        post(flight, std::move(launch), device, inputs);
+      } else {
+        failure = bring(flight, launch, device, *inputs);
+      }
+    } catch (const std::exception& error) {
+      failure = Failure{error.what()};
+    }
   }
+  // Not under the lock: who waits for the operation may call the group.
+  if (failure) {
+    watchdog_.fail(flight, *failure);
+  }
+  return work == nullptr ? flight->work : work;
 }
 
-void Launcher::bring(const FlightPtr& flight, const Launch& launch, Device& device,
-                     const Event& inputs) {
+// With the mutex held.
+void Launcher::post(const FlightPtr& flight, Launch launch, Device& device,
+                    const std::shared_ptr<Event>& inputs) {
+  if (flight->call.operation == trace::Operation::kRecv) {
+    flight->work->setSourceRank(launch.pair->first);
+  }
+  auto& queue = pairs_[*launch.pair];
+  if (queue == nullptr) {
+    queue = std::make_unique<LaunchQueue>();
+  }
+  queue->post([this, flight, launch = std::move(launch), &device, inputs] {
+    if (const auto failure = bring(flight, launch, device, *inputs)) {
+      watchdog_.fail(flight, *failure);
+    }
+  });
+}
+
+std::optional<Failure> Launcher::bring(const FlightPtr& flight, const Launch& launch,
+                                       Device& device, const Event& inputs) {
   if (flight->work->isCompleted()) {
-    return;  // failed while it waited
+    return std::nullopt;  // failed while it waited
   }
   try {
     queue(flight, launch, device, inputs);
     watchdog_.launched(flight);
+    return std::nullopt;
   } catch (const Unreachable& unreachable) {
-    watchdog_.fail(flight, unreachable.failure);
+    return unreachable.failure;
   } catch (const LibraryError& error) {
-    watchdog_.fail(flight, Failure{error.what(), -1, error.kind});
+    return Failure{error.what(), -1, error.kind};
   } catch (const std::exception& error) {  // of the device, or memory that is not there
-    watchdog_.fail(flight, Failure{error.what()});
+    return Failure{error.what()};
   }
 }
 
@@ -115,12 +132,10 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
   Channel& channel = launch.pair ? communicators_.pair(device, launch.pair->first,
                                                        launch.pair->second, deadline)
                                  : communicators_.all(device, deadline);
-  if (watchdog_.records()) {
-    channel.clock.refresh();
-  }
   flight->begin = device.makeEvent(true);
   flight->end = device.makeEvent(true);
   flight->clock = &channel.clock;
+  flight->channel = &channel;
   flight->kept = launch.tensors;
   for (const Operand& operand : launch.operands) {
     flight->kept.push_back(operand.flat());
@@ -145,7 +160,7 @@ void Launcher::standBehindAll(const Flight& barrier, const c10::Stream& stream) 
   for (const FlightPtr& earlier : watchdog_.flightsBefore(barrier)) {
     (void)earlier->underWay.waitFor(barrier.limit);  // who does not get there breaks the group
   }
-  for (Channel* channel : communicators_.channels()) {
+  for (const auto& channel : communicators_.channels()) {
     const auto earlier = channel->device.makeEvent(false);
     earlier->record(channel->stream);
     earlier->block(stream);

@@ -65,7 +65,11 @@ class Launcher {
   using FlightPtr = std::shared_ptr<Flight>;
 
   void checkDevices(const Launch& launch) const;
-  void bring(const FlightPtr& flight, const Launch& launch, Device& device, const Event& inputs);
+  void post(const FlightPtr& flight, Launch launch, Device& device,
+            const std::shared_ptr<Event>& inputs);
+  /// Returns what it failed with.
+  std::optional<Failure> bring(const FlightPtr& flight, const Launch& launch, Device& device,
+                               const Event& inputs);
   void queue(const FlightPtr& flight, const Launch& launch, Device& device, const Event& inputs);
   void standBehindAll(const Flight& barrier, const c10::Stream& stream);
 

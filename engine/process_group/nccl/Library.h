@@ -27,7 +27,7 @@ class LibraryError : public std::runtime_error {
 /// any. All but abort() throw LibraryError.
 class Communicator {
  public:
-  /// Ends it in order when all ranks do; not after abort(). Bounded in time.
+  /// Ends it in order when all ranks do; not after abort(). Bounded in time. On a thread of its own.
   virtual ~Communicator() = default;
 
   virtual void allreduce(void* data, std::size_t count, c10::ScalarType type, ReduceOp op,
@@ -52,7 +52,8 @@ class Communicator {
   /// asked. Throws LibraryError once the communicator has failed, whoever noticed it.
   [[nodiscard]] virtual bool ready() = 0;
 
-  /// Gives it up: what is queued on streams ends soon, with whatever stands in its memory then.
+  /// Gives it up: what is queued on streams ends soon, with whatever stands in its memory then. May
+  /// wait for what other communicators have on the device; on a thread of its own.
   virtual void abort() = 0;
 };
 

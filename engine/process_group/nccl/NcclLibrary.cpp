@@ -5,8 +5,9 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 #include <nccl.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -86,7 +87,7 @@ class NcclCommunicator final : public Communicator {
     if (communicator_ == nullptr || aborted_.exchange(true)) {
       return;
     }
-    const c10::cuda::CUDAGuard guard(device_);
+    (void)cudaSetDevice(device_.index());  // the thread is its own, and the device may have failed
     // Waits for the peers, which may never come to it.
     ncclResult_t state = ncclCommFinalize(communicator_);
     const auto deadline = Clock::now() + kFarewell;
@@ -142,7 +143,7 @@ class NcclCommunicator final : public Communicator {
 
   void abort() override {
     if (!aborted_.exchange(true)) {
-      const c10::cuda::CUDAGuard guard(device_);
+      (void)cudaSetDevice(device_.index());
       (void)ncclCommAbort(communicator_);  // there is nothing left to do with what it says
     }
   }
@@ -166,18 +167,23 @@ int numberFrom(const char* variable) {
 }
 
 // Ranks that share a GPU, as they do in tests: NCCL 2.30 has a switch for it, and older ones take
-// ranks for other hosts' if they are told so. What the user has set stays.
+// ranks for other hosts' if they are told so. What the user has set stays; and where each rank was
+// given a GPU of its own to see, fewer GPUs than ranks mean nothing.
 void allowSharedDevices(int version) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
-      numberFrom("LOCAL_WORLD_SIZE") <= devices) {
+      numberFrom("LOCAL_WORLD_SIZE") <= devices || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
     (void)cudaGetLastError();
     return;
   }
   if (version >= NCCL_VERSION(2, 30, 0)) {
     setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 0);
   } else {
-    setenv("NCCL_HOSTID", fmt::format("share{}", numberFrom("LOCAL_RANK") / devices).c_str(), 0);
+    std::array<char, 256> host{};
+    (void)gethostname(host.data(), host.size() - 1);
+    const std::string id =
+        fmt::format("{}-{}", host.data(), numberFrom("LOCAL_RANK") / devices);
+    setenv("NCCL_HOSTID", id.c_str(), 0);
   }
 }
 

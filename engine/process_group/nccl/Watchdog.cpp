@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
@@ -159,14 +161,19 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
     }
     broken_ = failure;
   }
-  options_.abortCommunicators();
+  bool aborted = false;
+  try {
+    aborted = options_.abortCommunicators();
+  } catch (const std::exception&) {
+    // The failure that led here tells more.
+  }
   if (options_.size > 1) {
     notices_.announce(failure, kTell);  // before a waiter here can end the process
   }
   for (const auto& flight : flights()) {
     const Failure& own = flight.get() == first ? ofFirst : failure;
     flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, own), own.what)));
-    remove(flight);
+    remove(flight, aborted);
   }
 }
 
@@ -185,7 +192,7 @@ std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& fligh
   return earlier;
 }
 
-void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
+void Watchdog::remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree) {
   if (flight->asked) {
     notices_.withdraw(flight->call.sequence, flight->placed);
   }
@@ -196,6 +203,9 @@ void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
     updateLastWords();
     if (flight->launched) {
       kept.swap(flight->kept);  // who holds the work shall not hold the memory
+    }
+    if (!memoryIsFree) {
+      abandoned_.push_back(std::exchange(kept, {}));
     }
   }
   gone_.notify_all();
@@ -223,8 +233,15 @@ void Watchdog::endLoop() {
     }
     lock.unlock();
     bool ended = false;
+    std::set<const void*> busy;  // what a channel has in hand ends in its order
     for (const auto& flight : flights()) {
-      ended = tryEnd(flight) || ended;
+      if (!busy.contains(flight->channel)) {
+        const bool done = tryEnd(flight);
+        ended = ended || done;
+        if (!done && flight->channel != nullptr) {
+          busy.insert(flight->channel);
+        }
+      }
     }
     if (!ended) {
       std::this_thread::sleep_for(kPoll);
@@ -242,9 +259,6 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
   }
   try {
     if (!flight->end->passed()) {
-      if (records()) {
-        flight->clock->refresh();
-      }
       return false;
     }
     // An abort, too, lets a device go past the event.
@@ -252,7 +266,7 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
       return false;
     }
     record(*flight);
-  } catch (const DeviceError& error) {
+  } catch (const std::exception& error) {
     fail(flight, Failure{error.what()});
     return true;
   }
@@ -265,10 +279,13 @@ void Watchdog::record(const Flight& flight) {
   if (!records()) {
     return;
   }
-  flight.clock->refresh();
+  const auto span = flight.clock->spanOf(*flight.begin, *flight.end);
+  if (!span) {
+    return;  // the device is too busy to tell the time
+  }
   const Call& call = flight.call;
-  lane_->spanUntil(trace::EventKind::kCollective, flight.clock->ticksOf(*flight.begin),
-                   flight.clock->ticksOf(*flight.end), call.options.step, call.options.bucket,
+  lane_->spanUntil(trace::EventKind::kCollective, span->beginTicks, span->endTicks,
+                   call.options.step, call.options.bucket,
                    trace::packCollective(call.sequence, call.bytes),
                    trace::packOperation(call.operation, options_.groupNumber));
 }
@@ -292,6 +309,8 @@ void Watchdog::watchLoop() {
       if (!all.empty()) {
         fail(all.front(), Failure{error.what(), -1, error.kind});
       }
+    } catch (const std::exception& error) {
+      breakGroup(Failure{error.what()});
     }
     lock.lock();
   }

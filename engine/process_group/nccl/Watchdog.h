@@ -33,8 +33,8 @@ class Watchdog {
     int size = 1;
     std::uint8_t groupNumber = 0;
     trace::Tracer* tracer = nullptr;
-    /// Gives up all communicators, each before its destructor. Called at most once.
-    std::function<void()> abortCommunicators;
+    /// Gives up all communicators; false: some are still at it. Called at most once.
+    std::function<bool()> abortCommunicators;
     /// Throws LibraryError when a communicator has failed.
     std::function<void()> checkCommunicators;
   };
@@ -79,7 +79,7 @@ class Watchdog {
   [[nodiscard]] Flights flights() const;
   bool tryEnd(const std::shared_ptr<Flight>& flight);
   void record(const Flight& flight);
-  void remove(const std::shared_ptr<Flight>& flight);
+  void remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree = true);
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
   void ask(const std::shared_ptr<Flight>& flight, bool oldest);
   [[nodiscard]] Failure timeOut(const Flight& flight);
@@ -102,6 +102,7 @@ class Watchdog {
   std::uint64_t oldest_ = 0;  // in the last words
   Failure broken_;            // no text while the group works
   bool stopping_ = false;
+  std::vector<std::vector<at::Tensor>> abandoned_;  // memory that devices may still work on
 
   std::thread ends_;
   std::thread watch_;

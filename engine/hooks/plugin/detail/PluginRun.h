@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "engine/base/Future.h"
+#include "engine/hooks/HookStream.h"
 #include "engine/hooks/plugin/detail/Buffers.h"
-#include "engine/hooks/plugin/detail/HookStream.h"
 #include "engine/process_group/Work.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
@@ -51,10 +51,10 @@ struct lockstep_run {
   std::unique_ptr<lockstep::hooks::detail::BucketView> view;
   at::Tensor flat;  ///< kept alive; what the future gives
   c10::Device device = c10::DeviceType::CPU;
-  lockstep::hooks::detail::StreamPoint begun;  ///< its device had come so far when it was begun
+  lockstep::hooks::StreamPoint begun;  ///< its device had come so far when it was begun
   /// Of its work on the device; set before the future has its value.
-  std::shared_ptr<lockstep::hooks::detail::StreamPoint> done =
-      std::make_shared<lockstep::hooks::detail::StreamPoint>();
+  std::shared_ptr<lockstep::hooks::StreamPoint> done =
+      std::make_shared<lockstep::hooks::StreamPoint>();
   std::vector<at::Tensor> scratch;
   std::deque<lockstep::hooks::detail::QueuedOperation> operations;
   std::uint64_t queued = 0;  ///< operations so far

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/base/CrashNote.h"
+#include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
-#include "engine/hooks/plugin/detail/HookStream.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/process_group/ProcessGroup.h"

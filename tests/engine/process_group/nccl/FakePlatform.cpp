@@ -257,6 +257,7 @@ class FakeDevice final : public Device {
     platform_.streams.push_back(std::make_unique<FakeStream>());
     return streamOf(static_cast<c10::StreamId>(platform_.streams.size()));
   }
+  void releaseStream(const c10::Stream&) override {}  // they end with the platform
   [[nodiscard]] std::unique_ptr<Event> makeEvent(bool) override {
     return std::make_unique<FakeEvent>(platform_);
   }

@@ -1,8 +1,8 @@
-#include "engine/hooks/plugin/detail/HookStream.h"
+#include "engine/hooks/HookStream.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-namespace lockstep::hooks::detail {
+namespace lockstep::hooks {
 
 using c10::impl::VirtualGuardImpl;
 
@@ -15,8 +15,7 @@ StreamPoint::StreamPoint(const c10::Device& device) {
 
 void StreamPoint::orderCurrent() const {
   if (event_ != nullptr) {
-    const VirtualGuardImpl implementation(event_->device_type());
-    event_->block(implementation.getStream(implementation.getDevice()));
+    event_->block(VirtualGuardImpl(event_->device_type()).getStream(event_->device()));
   }
 }
 
@@ -28,4 +27,4 @@ HookStream::Guard HookStream::enter(const c10::Device& device) {
   return Guard(device.is_cpu() ? std::nullopt : stream_);
 }
 
-}  // namespace lockstep::hooks::detail
+}  // namespace lockstep::hooks

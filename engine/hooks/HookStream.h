@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-namespace lockstep::hooks::detail {
+namespace lockstep::hooks {
 
 /// A point of a device's stream that others can be ordered behind; empty for the CPU.
 class StreamPoint {
@@ -24,8 +24,8 @@ class StreamPoint {
   std::shared_ptr<c10::Event> event_;
 };
 
-/// The stream that a hook's work is queued on, so that it runs beside the backward, with the
-/// hooks inside it: of high priority, on the first device it is asked for. [hook-strand]
+/// The stream that the work of a hook, with the hooks inside it, is queued on, so that it runs beside
+/// the backward: of high priority, on the first device it is asked for. One thread at a time.
 class HookStream {
  public:
   /// While it lives the calling thread works on the hook's stream; nothing on the CPU.
@@ -47,4 +47,4 @@ class HookStream {
   std::optional<c10::Stream> stream_;
 };
 
-}  // namespace lockstep::hooks::detail
+}  // namespace lockstep::hooks

@@ -15,6 +15,10 @@
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #endif
 
+#ifdef LOCKSTEP_WITH_MPI
+#include "engine/process_group/mpi/ProcessGroupMPI.h"
+#endif
+
 #ifdef __linux__
 #include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
 #endif
@@ -70,6 +74,9 @@ struct Registry {
   Registry() {
 #ifdef LOCKSTEP_WITH_GLOO
     factories["gloo"] = make<ProcessGroupGloo>;
+#endif
+#ifdef LOCKSTEP_WITH_MPI
+    factories["mpi"] = make<ProcessGroupMPI>;
 #endif
 #ifdef __linux__
     factories["shared_memory"] = make<ProcessGroupSharedMemory>;
@@ -220,6 +227,12 @@ std::vector<std::string> availableBackends() {
     names.push_back(name);
   }
   return names;
+}
+
+void endBackends() {
+#ifdef LOCKSTEP_WITH_MPI
+  endMpi();
+#endif
 }
 
 base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(const std::string& backend,

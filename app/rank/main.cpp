@@ -12,7 +12,7 @@
 #include "engine/base/Thread.h"
 #include "engine/experiment/Parse.h"
 #include "engine/plugin/ResolveHooks.h"
-#include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/process_group/EndBackends.h"
 
 namespace {
 

@@ -229,12 +229,6 @@ std::vector<std::string> availableBackends() {
   return names;
 }
 
-void endBackends() {
-#ifdef LOCKSTEP_WITH_MPI
-  endMpi();
-#endif
-}
-
 base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(const std::string& backend,
                                                              std::shared_ptr<store::Store> store,
                                                              int rank, int size,

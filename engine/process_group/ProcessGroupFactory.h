@@ -79,13 +79,6 @@ base::Result<std::shared_ptr<ProcessGroup>> asGroup(base::Result<std::shared_ptr
 /// and "shared_memory" as far as it has them, and those that were registered, sorted. [any-thread]
 [[nodiscard]] std::vector<std::string> availableBackends();
 
-/// Ends what backends hold for the whole process; for a rank that ends well, after its last
-/// operation, and before an _exit(). For "mpi" that is MPI_Finalize, which waits some seconds for
-/// the other ranks: without it mpirun counts the rank as failed and ends the others. It is left out
-/// when a group is broken or has something in flight. Groups that stand must not be used any more.
-/// A process that ends by exit(0) need not call it. [any-thread]
-void endBackends();
-
 /// Makes this rank's part of a group and blocks until all `size` ranks have come, at most
 /// options.timeout. `backend` is a name ("gloo") or a map from device types to names
 /// ("cpu:gloo,cuda:nccl"); with a map each call goes to the backend of its tensors' device. The

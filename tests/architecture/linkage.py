@@ -1,6 +1,6 @@
 """Checks what the built programs and libraries link.
 
-- The command line and the studio load neither libtorch nor OpenCV nor Qt 5.
+- The command line and the studio load neither libtorch nor OpenCV nor Qt 5 nor an MPI.
 - Nothing we build refers to a symbol of c10d: neither undefined nor taken from a library.
 
 Usage: linkage.py BUILD_FOLDER
@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 FREE_OF_TORCH = ("lockstep", "lockstep-studio", "lockstep-hookscan")
-HEAVY = re.compile(r"lib(torch|c10|opencv|Qt5)")
+HEAVY = re.compile(r"lib(torch|c10|opencv|Qt5|mpi)")
 
 
 def output(*command):

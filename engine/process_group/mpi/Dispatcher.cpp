@@ -37,7 +37,8 @@ Dispatcher::Dispatcher(Options options, const Connected& connected)
                        ? options_.wireCounter
                        : tracer_),
       queueLane_(&tracer_->lane(laneName(options_, "mpi queue"))),
-      pointToPoint_(std::make_unique<PointToPoint>(*this, comm_)) {
+      pointToPoint_(std::make_unique<PointToPoint>(*this, comm_)),
+      inquiry_(std::make_unique<Inquiry>(comm_, options_.rank, options_.size)) {
   for (int i = 0; i < options_.threads; ++i) {
     trace::Lane& lane = tracer_->lane(laneName(options_, fmt::format("mpi {}", i)));
     workers_.emplace_back([this, i, &lane] { workerLoop(i, lane); });

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/process_group/mpi/Flight.h"
+#include "engine/process_group/mpi/Inquiry.h"
 #include "engine/process_group/mpi/Meeting.h"
 #include "engine/process_group/mpi/PointToPoint.h"
 #include "engine/process_group/mpi/Runtime.h"
@@ -103,6 +104,8 @@ class Dispatcher final : public Client {
   void testOpen(Activity& activity);
   void roundDone(const FlightPtr& flight);
   void keepLimits();
+  void inquire(Flight::Clock::time_point now);
+  [[nodiscard]] Failure timeOut(const Flight& flight) const;
   void abandon();
   [[nodiscard]] bool earlierDone(const Flight& flight) const;
   [[nodiscard]] bool broken() const { return isBroken_.load(std::memory_order_acquire); }
@@ -138,6 +141,7 @@ class Dispatcher final : public Client {
   std::deque<FlightPtr> barriers_;
   std::vector<FlightPtr> open_;
   std::unique_ptr<PointToPoint> pointToPoint_;
+  std::unique_ptr<Inquiry> inquiry_;
   Flight::Clock::time_point nextLook_{};
 
   std::vector<std::thread> workers_;

@@ -170,6 +170,4 @@ ProcessGroup::WorkPtr ProcessGroupMPI::barrier(const CallOptions& options) {
   return parts_->dispatcher->submitBarrier(parts_->calls.barrier(options), limit(options));
 }
 
-void endMpi() { mpi::Runtime::finish(); }
-
 }  // namespace lockstep::process_group

@@ -28,7 +28,7 @@ namespace lockstep::process_group {
 /// time-out; the wrapper `checked` compares before data moves.
 ///
 /// MPI is started by the first group, which blocks until every process of the launcher makes one,
-/// and ended by endBackends() or a regular end of the process: see ProcessGroupFactory.h.
+/// and ended by endBackends() or a regular end of the process: see EndBackends.h.
 class ProcessGroupMPI final : public ProcessGroup {
  public:
   /// Blocks until all ranks have come. options.interfaces mean nothing here; `threads` are the
@@ -77,8 +77,5 @@ class ProcessGroupMPI final : public ProcessGroup {
   std::atomic<std::chrono::milliseconds> timeout_;
   std::unique_ptr<Parts> parts_;
 };
-
-/// Ends MPI if it runs; see endBackends().
-void endMpi();
 
 }  // namespace lockstep::process_group

@@ -19,7 +19,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t kMostOpen = 64;
 // How often time limits are looked at.
 constexpr milliseconds kLook{2};
-// Tags of collectives; those below are PointToPoint's. Every MPI has tags up to 32767.
+// A collective this old is asked about, and again after as long.
+constexpr milliseconds kStuck = std::chrono::seconds(1);
+// Tags of collectives; those below are PointToPoint's and Inquiry's. Every MPI has tags up to 32767.
 constexpr int kFirstTag = 16;
 constexpr int kRounds = 4;
 constexpr std::uint64_t kTagsInTurn = 4096;
@@ -52,10 +54,10 @@ Client::Activity Dispatcher::poll() {
     startBarrier(activity);
     testOpen(activity);
     pointToPoint_->poll(activity);
+    keepLimits();
   } catch (const std::exception& error) {
     breakGroup(Failure{error.what()});
   }
-  keepLimits();
   activity.open = !waiting_.empty() || !barriers_.empty() || !open_.empty() || activity.open;
   return activity;
 }
@@ -175,6 +177,7 @@ void Dispatcher::keepLimits() {
   for (const FlightPtr& flight : open_) {
     flight->requests->tell(*flight);
   }
+  inquire(now);
   FlightPtr late;
   {
     std::lock_guard lock(mutex_);
@@ -186,11 +189,35 @@ void Dispatcher::keepLimits() {
     }
   }
   if (late != nullptr) {
-    const std::string waiting = late->waitingFor();
-    failedBy(late, Failure{fmt::format("timed out after {} ms{}{}", late->limit.count(),
-                                       waiting.empty() ? "" : ", ", waiting),
-                           -1, CommErrorKind::kTimeout});
+    failedBy(late, timeOut(*late));
   }
+}
+
+// Asks who keeps the oldest collective waiting, well before its time has passed.
+void Dispatcher::inquire(Flight::Clock::time_point now) {
+  for (const FlightPtr& flight : open_) {
+    const milliseconds patience = std::min(kStuck, flight->limit / 4);
+    if (now - flight->queuedAt >= patience) {
+      inquiry_->ask(now, patience);
+      break;
+    }
+  }
+  inquiry_->poll([this] { return sequence(); });
+}
+
+Failure Dispatcher::timeOut(const Flight& flight) const {
+  std::string waiting = flight.waitingFor();
+  int peer = -1;
+  if (!isDirect(flight.call.operation) && flight.startTicks.load() != 0) {
+    Inquiry::Missing missing = inquiry_->missing(flight.call.sequence);
+    if (!missing.text.empty()) {
+      waiting = std::move(missing.text);
+      peer = missing.rank;
+    }
+  }
+  return Failure{fmt::format("timed out after {} ms{}{}", flight.limit.count(),
+                             waiting.empty() ? "" : ", ", waiting),
+                 peer, CommErrorKind::kTimeout};
 }
 
 void Dispatcher::abandon() {
@@ -202,6 +229,10 @@ void Dispatcher::abandon() {
     static_cast<void>(pointToPoint_.release());  // MPI may still use its memory
   }
   pointToPoint_ = nullptr;
+  if (inquiry_ != nullptr && inquiry_->open()) {
+    static_cast<void>(inquiry_.release());
+  }
+  inquiry_ = nullptr;
 }
 
 void Dispatcher::retire(bool intact) {

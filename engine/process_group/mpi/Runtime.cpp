@@ -21,8 +21,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long MPI_Finalize may take: it waits for all other processes.
-constexpr seconds kFinalize{10};
+// How long the end may take: what is in flight gets kDrain, and MPI_Finalize waits for all other
+// processes.
+constexpr seconds kFinalize{15};
+constexpr seconds kDrain{5};
 // While something is in flight: looks without a pause for kSpin after the last event, yielding the
 // core to a rank that has none; then sleeps, the longer the more time has passed.
 constexpr microseconds kSpin{100};
@@ -106,7 +108,13 @@ void Runtime::finish() {
 
 // A group that still has something in flight must not lose MPI under it.
 void Runtime::endMpi() {
-  if (spoiled_.load() || pollClients().open) {
+  const auto until = Clock::now() + kDrain;
+  bool open = pollClients().open;
+  while (open && !spoiled_.load() && Clock::now() < until) {
+    std::this_thread::sleep_for(kShortNap);
+    open = pollClients().open;
+  }
+  if (open || spoiled_.load()) {
     std::lock_guard lock(mutex_);
     state_ = State::kFailed;
     failure_ = "MPI cannot be ended while operations are in flight";

@@ -62,7 +62,7 @@ void sayError(const ProcessGroup::WorkPtr& work) {
   }
 }
 
-// Rank 2 takes part in the first allreduce and in nothing else.
+// Rank 2 takes part in the first allreduce and in nothing else, the second group neither.
 int absent(const Strings&) {
   const auto group = processGroup(quickOptions());
   group->allreduce({filled(4, 1)})->wait();
@@ -70,8 +70,12 @@ int absent(const Strings&) {
     processStore()->wait({"never"}, seconds(60));
     return 0;
   }
+  GroupOptions options = quickOptions(milliseconds(400));
+  options.groupName = "late";
+  const auto made = makeProcessGroup("mpi", processStore(), processRank(), 3, options);
+  say("{}", made.ok() ? "made" : made.error().message());
   const auto first = group->allreduce({filled(4, 1)}, ReduceOp::kSum, within(milliseconds(400), 7));
-  const auto second = group->broadcast({filled(4, 1)}, 0);
+  const auto second = group->allreduce({filled(4, 1)}, ReduceOp::kMax);
   sayError(first);
   sayError(second);
   say("state {}", name(group->state()));
@@ -125,19 +129,6 @@ int killed(const Strings&) {
   leave();
 }
 
-// Rank 2 does not come to a group of three.
-int unmet(const Strings&) {
-  if (processRank() == 2) {
-    meet("left", {0, 1});
-    leave();
-  }
-  GroupOptions options = quickOptions(milliseconds(400));
-  auto made = makeProcessGroup("mpi", processStore(), processRank(), 3, options);
-  say("{}", made.ok() ? "made" : made.error().message());
-  meet("left", {0, 1});
-  leave();
-}
-
 // A group of two that reaches across two jobs; the argument is the rank.
 int alone(const Strings& arguments) {
   auto made = makeProcessGroup("mpi", processStore(), std::stoi(arguments.at(0)), 2, quickOptions());
@@ -174,7 +165,6 @@ int fails(const Strings&) {
 const support::RegisterChildRole absentRole("absent", absent);
 const support::RegisterChildRole abortedRole("aborted", aborted);
 const support::RegisterChildRole killedRole("killed", killed);
-const support::RegisterChildRole unmetRole("unmet", unmet);
 const support::RegisterChildRole aloneRole("alone", alone);
 const support::RegisterChildRole mismatchedRole("mismatched", mismatched);
 const support::RegisterChildRole failsRole("fails", fails);

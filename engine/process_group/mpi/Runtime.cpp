@@ -26,11 +26,12 @@ using std::chrono::seconds;
 constexpr seconds kFinalize{15};
 constexpr seconds kDrain{5};
 // While something is in flight: looks without a pause for kSpin after the last event, yielding the
-// core to a rank that has none; then sleeps, the longer the more time has passed.
+// core to a rank that has none; then sleeps. A large reduction moves at each look, without an event
+// that shows, so that sleeps become longer only where a rank must be late.
 constexpr microseconds kSpin{100};
 constexpr microseconds kShortNap{20};
 constexpr microseconds kLongNap{500};
-constexpr milliseconds kShortNaps{50};
+constexpr milliseconds kShortNaps{2000};
 // While nothing is: at first what has been sent may still be on its way.
 constexpr milliseconds kIdleNap{1};
 constexpr milliseconds kDeepNap{50};

@@ -12,6 +12,7 @@
 #include "engine/base/Thread.h"
 #include "engine/experiment/Parse.h"
 #include "engine/plugin/ResolveHooks.h"
+#include "engine/process_group/EndBackends.h"
 
 namespace {
 
@@ -133,6 +134,7 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
     run.abandon(outcome.error());
     fail(who, outcome.error());
   }
+  process_group::endBackends();
   rank::leave(outcome.value().stopped ? ExitCode::kInterrupted : ExitCode::kOk);
 }
 

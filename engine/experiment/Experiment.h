@@ -50,7 +50,7 @@ struct ProcessesConfig {
   int devices = 2;                ///< data_parallel
   int worldSize = 2;              ///< 1..64
   std::string device = "cpu";     ///< cpu cuda; ddp
-  std::string backend = "auto";   ///< auto gloo shared_memory hierarchical
+  std::string backend = "auto";   ///< auto gloo shared_memory hierarchical mpi
   int hosts = 0;                  ///< made-up hosts, blocks of ranks; 0 = as they are
   int threadsPerRank = 1;         ///< intra-op threads of libtorch
   std::string pinning = "none";   ///< none cores: rank r on cores r*threads ...

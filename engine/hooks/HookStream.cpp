@@ -21,8 +21,8 @@ void StreamPoint::orderCurrent() const {
 
 HookStream::Guard HookStream::enter(const c10::Device& device) {
   if (!device.is_cpu() && !stream_) {
-    stream_ = VirtualGuardImpl(device.type())
-                  .getStreamFromGlobalPool(device, /*isHighPriority=*/true);
+    stream_ =
+        VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, /*isHighPriority=*/true);
   }
   return Guard(device.is_cpu() ? std::nullopt : stream_);
 }

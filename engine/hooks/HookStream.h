@@ -24,8 +24,9 @@ class StreamPoint {
   std::shared_ptr<c10::Event> event_;
 };
 
-/// The stream that the work of a hook, with the hooks inside it, is queued on, so that it runs beside
-/// the backward: of high priority, on the first device it is asked for. One thread at a time.
+/// The stream that the work of a hook, with the hooks inside it, is queued on, so that it runs
+/// beside the backward: of high priority, on the first device it is asked for. One thread at a
+/// time.
 class HookStream {
  public:
   /// While it lives the calling thread works on the hook's stream; nothing on the CPU.

@@ -15,6 +15,10 @@
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #endif
 
+#ifdef LOCKSTEP_WITH_MPI
+#include "engine/process_group/mpi/ProcessGroupMPI.h"
+#endif
+
 #ifdef __linux__
 #include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
 #endif
@@ -84,6 +88,9 @@ struct Registry {
   Registry() {
 #ifdef LOCKSTEP_WITH_GLOO
     factories["gloo"] = make<ProcessGroupGloo>;
+#endif
+#ifdef LOCKSTEP_WITH_MPI
+    factories["mpi"] = make<ProcessGroupMPI>;
 #endif
 #ifdef __linux__
     factories["shared_memory"] = make<ProcessGroupSharedMemory>;

@@ -75,8 +75,9 @@ base::Result<std::shared_ptr<ProcessGroup>> asGroup(base::Result<std::shared_ptr
 /// name is taken or not allowed. Backends stay until the process ends. [any-thread]
 [[nodiscard]] base::Status registerBackend(const std::string& name, BackendFactory factory);
 
-/// Returns the names makeProcessGroup takes in this build, "auto", "gloo", "hierarchical", "nccl"
-/// and "shared_memory" as far as it has them, and those that were registered, sorted. [any-thread]
+/// Returns the names makeProcessGroup takes in this build, "auto", "gloo", "hierarchical", "mpi",
+/// "nccl" and "shared_memory" as far as it has them, and those that were registered, sorted.
+/// [any-thread]
 [[nodiscard]] std::vector<std::string> availableBackends();
 
 /// Makes this rank's part of a group and blocks until all `size` ranks have come, at most

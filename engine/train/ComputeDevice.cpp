@@ -20,8 +20,7 @@ base::Result<c10::Device> chooseDevice(const std::string& kind, int localRank) {
   if (count == 0) {
     return refuse("is cuda, and CUDA sees no GPU on this host");
   }
-  const c10::Device device(c10::DeviceType::CUDA,
-                           static_cast<c10::DeviceIndex>(localRank % count));
+  const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(localRank % count));
   c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
   return device;
 }

@@ -1,6 +1,6 @@
 """Checks what the built programs and libraries link.
 
-- The command line and the studio load neither libtorch nor OpenCV nor Qt 5.
+- The command line and the studio load neither libtorch nor OpenCV nor Qt 5 nor an MPI.
 - Nothing we build refers to a symbol of c10d: neither undefined nor taken from a library.
 - Every reference of ours to Gloo is bound to libgloo, and none to the other Gloo that the libtorch
   of PyTorch's wheel exports.
@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 FREE_OF_TORCH = ("lockstep", "lockstep-studio", "lockstep-hookscan")
-HEAVY = re.compile(r"lib(torch|c10|opencv|Qt5)")
+HEAVY = re.compile(r"lib(torch|c10|opencv|Qt5|mpi)")
 BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `([^']*)'")
 GLOO = re.compile(r"^_Z\w*4gloo\d")
 

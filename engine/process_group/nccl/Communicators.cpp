@@ -33,8 +33,9 @@ std::string cameKey(const std::string& key, int rank) {
 Channel& Communicators::all(Device& device, Deadline deadline) {
   const c10::DeviceIndex index = device.device().index();
   const auto known = namesOfDevices_.find(index);
-  const std::string name =
-      known != namesOfDevices_.end() ? known->second : fmt::format("all/{}", namesOfDevices_.size());
+  const std::string name = known != namesOfDevices_.end()
+                               ? known->second
+                               : fmt::format("all/{}", namesOfDevices_.size());
   std::vector<int> members(static_cast<std::size_t>(options_.size));
   std::iota(members.begin(), members.end(), 0);
   Channel& channel = make(device, name, members, deadline);

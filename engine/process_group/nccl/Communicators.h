@@ -26,10 +26,7 @@ struct Unreachable {
 /// One communicator with the stream that its operations go on, in their order.
 struct Channel {
   Channel(Device& ownDevice, DeviceClock& ownClock, std::string ownName)
-      : device(ownDevice),
-        clock(ownClock),
-        name(std::move(ownName)),
-        stream(device.makeStream()) {}
+      : device(ownDevice), clock(ownClock), name(std::move(ownName)), stream(device.makeStream()) {}
   ~Channel() { device.releaseStream(stream); }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -47,7 +44,8 @@ struct Channel {
 /// each device of this process, and one for each pair of ranks and direction that sends, so that
 /// a send which nobody receives yet holds up nothing else (c10d's has one for both directions, and
 /// there two ranks that send to each other before they receive hang). The id of a communicator
-/// goes through the store. all() is for one thread at a time, and so is pair() of one pair; else [any-thread].
+/// goes through the store. all() is for one thread at a time, and so is pair() of one pair; else
+/// [any-thread].
 class Communicators {
  public:
   struct Options {

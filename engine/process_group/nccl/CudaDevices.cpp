@@ -88,9 +88,9 @@ class CudaEvent final : public Event {
   [[nodiscard]] double nanosecondsSince(const Event& earlier) const override {
     const DeviceOfThread onDevice(device_);
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_,
-                               event_),
-          "cudaEventElapsedTime");
+    check(
+        cudaEventElapsedTime(&milliseconds, static_cast<const CudaEvent&>(earlier).event_, event_),
+        "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) * 1e6;
   }
 
@@ -113,7 +113,8 @@ class CudaDevice final : public Device {
       const c10::cuda::CUDAGuard guard(device_);
       int lowest = 0;
       int highest = 0;
-      check(cudaDeviceGetStreamPriorityRange(&lowest, &highest), "cudaDeviceGetStreamPriorityRange");
+      check(cudaDeviceGetStreamPriorityRange(&lowest, &highest),
+            "cudaDeviceGetStreamPriorityRange");
       cudaStream_t stream = nullptr;
       check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest),
             "cudaStreamCreateWithPriority");
@@ -167,6 +168,8 @@ class CudaDevices final : public Devices {
 
 }  // namespace
 
-std::shared_ptr<Devices> cudaDevices() { return std::make_shared<CudaDevices>(); }
+std::shared_ptr<Devices> cudaDevices() {
+  return std::make_shared<CudaDevices>();
+}
 
 }  // namespace lockstep::process_group::nccl

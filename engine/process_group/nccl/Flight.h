@@ -44,7 +44,7 @@ struct Flight {
   std::shared_ptr<Event> end;    ///< the device has done it
   DeviceClock* clock = nullptr;
   std::atomic<const void*> channel{nullptr};  ///< those of one end in their order
-  std::vector<at::Tensor> kept;  ///< memory that the device works on meanwhile
+  std::vector<at::Tensor> kept;               ///< memory that the device works on meanwhile
 
   // The Watchdog's own.
   std::uint64_t order = 0;

@@ -33,12 +33,14 @@ Launcher::Launcher(Options options, std::shared_ptr<Devices> devices,
     : options_(std::move(options)),
       devices_(std::move(devices)),
       communicators_({options_.group, options_.rank, options_.size}, std::move(library), store),
-      watchdog_({options_.group, options_.rank, options_.size, options_.groupNumber,
-                 options_.tracer, [this] { return communicators_.abort(); },
-                 [this] { communicators_.check(); }},
-                store) {}
+      watchdog_(
+          {options_.group, options_.rank, options_.size, options_.groupNumber, options_.tracer,
+           [this] { return communicators_.abort(); }, [this] { communicators_.check(); }},
+          store) {}
 
-Launcher::~Launcher() { watchdog_.drain(); }
+Launcher::~Launcher() {
+  watchdog_.drain();
+}
 
 void Launcher::checkDevices(const Launch& launch) const {
   for (const at::Tensor& tensor : launch.tensors) {
@@ -69,9 +71,8 @@ std::shared_ptr<Work> Launcher::launch(Launch launch) {
       return flight->work;
     }
     try {
-      Device& device =
-          devices_->at(launch.tensors.empty() ? devices_->current()
-                                              : launch.tensors.front().device().index());
+      Device& device = devices_->at(
+          launch.tensors.empty() ? devices_->current() : launch.tensors.front().device().index());
       work = std::make_shared<DeviceWork>(flight, device);
       const std::shared_ptr<Event> inputs = device.makeEvent(false);
       inputs->record(device.currentStream());
@@ -129,9 +130,9 @@ std::optional<Failure> Launcher::bring(const FlightPtr& flight, const Launch& la
 void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& device,
                      const Event& inputs) {
   const auto deadline = flight->calledAt + flight->limit;
-  Channel& channel = launch.pair ? communicators_.pair(device, launch.pair->first,
-                                                       launch.pair->second, deadline)
-                                 : communicators_.all(device, deadline);
+  Channel& channel =
+      launch.pair ? communicators_.pair(device, launch.pair->first, launch.pair->second, deadline)
+                  : communicators_.all(device, deadline);
   flight->begin = device.makeEvent(true);
   flight->end = device.makeEvent(true);
   flight->clock = &channel.clock;

@@ -27,7 +27,8 @@ class LibraryError : public std::runtime_error {
 /// any. All but abort() throw LibraryError.
 class Communicator {
  public:
-  /// Ends it in order when all ranks do; not after abort(). Bounded in time. On a thread of its own.
+  /// Ends it in order when all ranks do; not after abort(). Bounded in time. On a thread of its
+  /// own.
   virtual ~Communicator() = default;
 
   virtual void allreduce(void* data, std::size_t count, c10::ScalarType type, ReduceOp op,

@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kFarewell{5};
 constexpr std::chrono::microseconds kPoll{100};
 
 CommErrorKind kindOf(ncclResult_t result) {
-  return result == ncclRemoteError  ? CommErrorKind::kRemote
+  return result == ncclRemoteError   ? CommErrorKind::kRemote
          : result == ncclSystemError ? CommErrorKind::kNetwork
                                      : CommErrorKind::kBackend;
 }
@@ -46,32 +46,49 @@ void check(ncclResult_t result, const char* what, ncclComm_t communicator = null
 
 ncclDataType_t typeOf(c10::ScalarType type) {
   switch (type) {
-    case c10::ScalarType::Char: return ncclInt8;
-    case c10::ScalarType::Byte: return ncclUint8;
-    case c10::ScalarType::Int: return ncclInt32;
-    case c10::ScalarType::Long: return ncclInt64;
-    case c10::ScalarType::Half: return ncclFloat16;
-    case c10::ScalarType::BFloat16: return ncclBfloat16;
-    case c10::ScalarType::Float: return ncclFloat32;
-    case c10::ScalarType::Double: return ncclFloat64;
-    default: break;
+    case c10::ScalarType::Char:
+      return ncclInt8;
+    case c10::ScalarType::Byte:
+      return ncclUint8;
+    case c10::ScalarType::Int:
+      return ncclInt32;
+    case c10::ScalarType::Long:
+      return ncclInt64;
+    case c10::ScalarType::Half:
+      return ncclFloat16;
+    case c10::ScalarType::BFloat16:
+      return ncclBfloat16;
+    case c10::ScalarType::Float:
+      return ncclFloat32;
+    case c10::ScalarType::Double:
+      return ncclFloat64;
+    default:
+      break;
   }
   throw LibraryError(fmt::format("NCCL has no {}", c10::toString(type)), CommErrorKind::kBackend);
 }
 
 ncclRedOp_t operationOf(ReduceOp op) {
   switch (op) {
-    case ReduceOp::kSum: return ncclSum;
-    case ReduceOp::kAverage: return ncclAvg;
-    case ReduceOp::kProduct: return ncclProd;
-    case ReduceOp::kMin: return ncclMin;
-    case ReduceOp::kMax: return ncclMax;
-    default: break;
+    case ReduceOp::kSum:
+      return ncclSum;
+    case ReduceOp::kAverage:
+      return ncclAvg;
+    case ReduceOp::kProduct:
+      return ncclProd;
+    case ReduceOp::kMin:
+      return ncclMin;
+    case ReduceOp::kMax:
+      return ncclMax;
+    default:
+      break;
   }
   throw LibraryError(fmt::format("NCCL has no {}", name(op)), CommErrorKind::kBackend);
 }
 
-cudaStream_t of(const c10::Stream& stream) { return c10::cuda::CUDAStream(stream).stream(); }
+cudaStream_t of(const c10::Stream& stream) {
+  return c10::cuda::CUDAStream(stream).stream();
+}
 
 class NcclCommunicator final : public Communicator {
  public:
@@ -130,8 +147,7 @@ class NcclCommunicator final : public Communicator {
   }
   void recv(void* to, std::size_t count, c10::ScalarType type, int peer,
             const c10::Stream& stream) override {
-    check(ncclRecv(to, count, typeOf(type), peer, usable(), of(stream)), "ncclRecv",
-          communicator_);
+    check(ncclRecv(to, count, typeOf(type), peer, usable(), of(stream)), "ncclRecv", communicator_);
   }
 
   [[nodiscard]] bool ready() override {
@@ -181,8 +197,7 @@ void allowSharedDevices(int version) {
   } else {
     std::array<char, 256> host{};
     (void)gethostname(host.data(), host.size() - 1);
-    const std::string id =
-        fmt::format("{}-{}", host.data(), numberFrom("LOCAL_RANK") / devices);
+    const std::string id = fmt::format("{}-{}", host.data(), numberFrom("LOCAL_RANK") / devices);
     setenv("NCCL_HOSTID", id.c_str(), 0);
   }
 }
@@ -224,6 +239,8 @@ class NcclLibrary final : public Library {
 
 }  // namespace
 
-std::shared_ptr<Library> ncclLibrary() { return std::make_shared<NcclLibrary>(); }
+std::shared_ptr<Library> ncclLibrary() {
+  return std::make_shared<NcclLibrary>();
+}
 
 }  // namespace lockstep::process_group::nccl

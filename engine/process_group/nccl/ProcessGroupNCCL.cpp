@@ -66,20 +66,25 @@ ProcessGroupNCCL::ProcessGroupNCCL(std::unique_ptr<Parts> parts, int rank, int s
 
 ProcessGroupNCCL::~ProcessGroupNCCL() = default;
 
-std::uint64_t ProcessGroupNCCL::sequenceNumber() const { return parts_->launcher.watchdog().sequence(); }
+std::uint64_t ProcessGroupNCCL::sequenceNumber() const {
+  return parts_->launcher.watchdog().sequence();
+}
 
-GroupState ProcessGroupNCCL::state() const { return parts_->launcher.watchdog().state(); }
+GroupState ProcessGroupNCCL::state() const {
+  return parts_->launcher.watchdog().state();
+}
 
 void ProcessGroupNCCL::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
-    throw std::invalid_argument(fmt::format(
-        "{}::setTimeout: timeout is {} ms; it must be positive", kName, timeout.count()));
+    throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
+                                            kName, timeout.count()));
   }
   timeout_.store(timeout);
 }
 
 void ProcessGroupNCCL::abort(const std::string& reason) {
-  parts_->launcher.watchdog().breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+  parts_->launcher.watchdog().breakGroup(
+      Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
 
 at::Tensor ProcessGroupNCCL::allocate(std::int64_t bytes) {
@@ -163,8 +168,8 @@ ProcessGroup::WorkPtr ProcessGroupNCCL::reduce(at::Tensor tensor, int root, Redu
   return this->launch(std::move(launch), options);
 }
 
-ProcessGroup::WorkPtr ProcessGroupNCCL::allgather(std::vector<at::Tensor> outputs,
-                                                  at::Tensor input, const CallOptions& options) {
+ProcessGroup::WorkPtr ProcessGroupNCCL::allgather(std::vector<at::Tensor> outputs, at::Tensor input,
+                                                  const CallOptions& options) {
   Launch launch;
   launch.call = parts_->calls.allgather(outputs, input, options);
   const Operand from(input);
@@ -340,7 +345,8 @@ ProcessGroup::WorkPtr ProcessGroupNCCL::alltoall(at::Tensor output, at::Tensor i
       source += inputSplits[i];
       target += outputSplits[i];
     }
-    to.flat().narrow(0, target, outputSplits[own])
+    to.flat()
+        .narrow(0, target, outputSplits[own])
         .copy_(sent.narrow(0, source, inputSplits[own]), /*non_blocking=*/true);
   };
   launch.body = [to, sent, bytesTo, bytesFrom, own](Channel& channel) {
@@ -409,8 +415,7 @@ ProcessGroup::WorkPtr ProcessGroupNCCL::barrier(const CallOptions& options) {
   launch.tensors = {token};
   launch.before = [token] { token.zero_(); };
   launch.body = [token](Channel& channel) {
-    channel.communicator->allreduce(token.data_ptr(), 1, at::kByte, ReduceOp::kMax,
-                                    channel.stream);
+    channel.communicator->allreduce(token.data_ptr(), 1, at::kByte, ReduceOp::kMax, channel.stream);
   };
   return this->launch(std::move(launch), options);
 }

@@ -26,9 +26,9 @@ struct Launch;
 /// (Communicators.h). Errors, time limits and aborts are the Watchdog's. Several tensors of one
 /// call go as one NCCL group. A tensor that is not contiguous goes by way of a copy.
 ///
-/// NCCL has no reductions by bits and none of 16-bit integers (std::invalid_argument). Tags are c10d's: there
-/// are none but 0, and recv() names its source. The result's bits may depend on the number of
-/// ranks and on NCCL's choice of algorithm, and are the same on every rank.
+/// NCCL has no reductions by bits and none of 16-bit integers (std::invalid_argument). Tags are
+/// c10d's: there are none but 0, and recv() names its source. The result's bits may depend on the
+/// number of ranks and on NCCL's choice of algorithm, and are the same on every rank.
 class ProcessGroupNCCL final : public ProcessGroup {
  public:
   /// What the group reaches its devices through.
@@ -60,8 +60,7 @@ class ProcessGroupNCCL final : public ProcessGroup {
                   const CallOptions& options = {}) override;
   WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
                         ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
-  WorkPtr alltoall(at::Tensor output, at::Tensor input,
-                   std::vector<std::int64_t> outputSplits = {},
+  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
                    std::vector<std::int64_t> inputSplits = {},
                    const CallOptions& options = {}) override;
   WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) override;

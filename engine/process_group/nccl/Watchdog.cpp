@@ -125,8 +125,7 @@ std::shared_ptr<Flight> Watchdog::enter(Call call, std::vector<at::Tensor> outpu
   if (!broken_.what.empty()) {
     const Failure failure{"the group is broken: " + broken_.what, -1, broken_.kind};
     lock.unlock();
-    flight->work->fail(
-        std::make_exception_ptr(CommError(placeOf(*flight, failure), failure.what)));
+    flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, failure), failure.what)));
     return flight;
   }
   flight->order = ++calls_;
@@ -145,13 +144,15 @@ void Watchdog::launched(const std::shared_ptr<Flight>& flight) {
 }
 
 void Watchdog::fail(const std::shared_ptr<Flight>& flight, const Failure& failure) {
-  breakGroup(Failure{fmt::format("given up because {} failed: {}", nameOf(flight->call),
-                                 failure.what),
-                     failure.peer, failure.kind},
-             flight.get(), failure);
+  breakGroup(
+      Failure{fmt::format("given up because {} failed: {}", nameOf(flight->call), failure.what),
+              failure.peer, failure.kind},
+      flight.get(), failure);
 }
 
-void Watchdog::breakGroup(const Failure& failure) { breakGroup(failure, nullptr, failure); }
+void Watchdog::breakGroup(const Failure& failure) {
+  breakGroup(failure, nullptr, failure);
+}
 
 void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst) {
   {

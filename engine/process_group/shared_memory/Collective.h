@@ -7,7 +7,7 @@
 
 #include "engine/process_group/Call.h"
 #include "engine/process_group/Reduction.h"
-#include "engine/process_group/shared_memory/Flat.h"
+#include "engine/process_group/Flat.h"
 
 namespace lockstep::process_group::shared_memory {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/Thread.h"
+#include "engine/process_group/WireBytes.h"
 #include "engine/process_group/shared_memory/Agreement.h"
 #include "engine/process_group/shared_memory/Dispatcher.h"
 
@@ -237,12 +238,12 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
                trace::packOperation(call.operation, options_.groupNumber));
   }
   if (!operation->failed()) {
-    const Traffic traffic = trafficOf(call, options_.rank, options_.size, tuning().inlineBytes);
-    if (traffic.sent != 0) {
-      tracer_->countSent(traffic.sent);
+    const WireBytes bytes = wireBytes(call, options_.rank, options_.size, tuning().inlineBytes);
+    if (bytes.sent != 0) {
+      tracer_->countSent(bytes.sent);
     }
-    if (traffic.received != 0) {
-      tracer_->countReceived(traffic.received);
+    if (bytes.received != 0) {
+      tracer_->countReceived(bytes.received);
     }
   }
   operation->ended = true;

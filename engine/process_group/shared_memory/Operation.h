@@ -66,12 +66,4 @@ class Operation {
 
 using OperationPtr = std::shared_ptr<Operation>;
 
-/// Bytes that the other ranks take from this one, and this one from them, in a collective that
-/// has ended well; as the same operation would move them over a network.
-struct Traffic {
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
-};
-[[nodiscard]] Traffic trafficOf(const Call& call, int rank, int size, std::uint64_t inlineBytes);
-
 }  // namespace lockstep::process_group::shared_memory

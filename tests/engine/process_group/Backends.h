@@ -10,8 +10,12 @@
 
 namespace lockstep::process_group {
 
-/// The backends of this build whose contract is the whole of ProcessGroup.h.
+/// The backends of this build whose contract is the whole of ProcessGroup.h. Where a process is one
+/// rank, that is the one it is started for: see mpi/RankGroup.cpp.
 inline std::vector<std::string> wholeBackends() {
+#ifdef LOCKSTEP_TEST_PROCESS_BACKEND
+  return {LOCKSTEP_TEST_PROCESS_BACKEND};
+#else
   std::vector<std::string> names;
 #ifdef LOCKSTEP_WITH_GLOO
   names.emplace_back("gloo");
@@ -20,6 +24,14 @@ inline std::vector<std::string> wholeBackends() {
   names.emplace_back("shared_memory");
 #endif
   return names;
+#endif
+}
+
+/// What opens the refusals of a backend.
+inline std::string classNameOf(const std::string& backend) {
+  return backend == "gloo"  ? "ProcessGroupGloo"
+         : backend == "mpi" ? "ProcessGroupMPI"
+                            : "ProcessGroupSharedMemory";
 }
 
 /// A test that runs over each backend; its runGroup() takes groups of that one.
@@ -30,10 +42,7 @@ class BackendTest : public testing::TestWithParam<std::string> {
                        const GroupOptions& options = quickOptions()) {
     process_group::runGroup(size, body, options, backend());
   }
-  /// What opens the refusals of this backend.
-  [[nodiscard]] static std::string className() {
-    return backend() == "gloo" ? "ProcessGroupGloo" : "ProcessGroupSharedMemory";
-  }
+  [[nodiscard]] static std::string className() { return classNameOf(backend()); }
 };
 
 /// The same with several numbers of ranks.
@@ -45,9 +54,7 @@ class BackendRanksTest : public testing::TestWithParam<std::tuple<std::string, i
                        const GroupOptions& options = quickOptions()) {
     process_group::runGroup(size, body, options, backend());
   }
-  [[nodiscard]] static std::string className() {
-    return backend() == "gloo" ? "ProcessGroupGloo" : "ProcessGroupSharedMemory";
-  }
+  [[nodiscard]] static std::string className() { return classNameOf(backend()); }
 };
 
 /// "gloo", "shared_memory_3"

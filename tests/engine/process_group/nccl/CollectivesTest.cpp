@@ -15,7 +15,9 @@ class NcclCollectives : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclCollectives, testing::Values(1, 2, 3, 4));
 
-double sumOfRanks(const ProcessGroup& group) { return group.size() * (group.size() + 1) / 2.0; }
+double sumOfRanks(const ProcessGroup& group) {
+  return group.size() * (group.size() + 1) / 2.0;
+}
 
 TEST_P(NcclCollectives, BroadcastBringsTheRootsTensorsToAll) {
   run([](ProcessGroup& group) {
@@ -223,8 +225,8 @@ TEST(NcclArguments, WithoutADeviceTheGroupIsRefusedInOneSentence) {
   FakeDeviceOptions options;
   options.absent = "no CUDA-capable device is detected";
   const FakePlatform none(fabric, options);
-  const auto made = ProcessGroupNCCL::make(none.platform(), std::make_shared<store::HashStore>(),
-                                           0, 1, quickOptions());
+  const auto made = ProcessGroupNCCL::make(none.platform(), std::make_shared<store::HashStore>(), 0,
+                                           1, quickOptions());
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, base::ExitCode::kEnvironment);
   EXPECT_EQ(made.error().message(),

@@ -22,12 +22,12 @@ TEST(NcclFailure, ATimeOutAtTheFirstOperationNamesTheRanksThatHaveNotCome) {
     if (group.rank() == 2) {
       return;
     }
-    EXPECT_THAT(textOf<CommError>([&] {
-                  group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(300), 4))
-                      ->wait();
-                }),
-                AllOf(HasSubstr("allreduce #1 of group default"), HasSubstr("bucket 4"),
-                      HasSubstr("rank 2 has not come to the first operation on cpu")));
+    EXPECT_THAT(
+        textOf<CommError>([&] {
+          group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(300), 4))->wait();
+        }),
+        AllOf(HasSubstr("allreduce #1 of group default"), HasSubstr("bucket 4"),
+              HasSubstr("rank 2 has not come to the first operation on cpu")));
     EXPECT_NE(group.state(), GroupState::kSuccess);
   });
 }
@@ -38,11 +38,11 @@ TEST(NcclFailure, TheRankThatMakesTheIdIsNamedWhenItDoesNotCome) {
     if (group.rank() == 0) {
       return;
     }
-    EXPECT_THAT(textOf<CommError>([&] {
-                  group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(300)))
-                      ->wait();
-                }),
-                HasSubstr("rank 0 has not come to its first operation here"));
+    EXPECT_THAT(
+        textOf<CommError>([&] {
+          group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(300)))->wait();
+        }),
+        HasSubstr("rank 0 has not come to its first operation here"));
   });
 }
 

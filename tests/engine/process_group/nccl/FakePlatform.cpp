@@ -28,7 +28,7 @@ struct Ask {
   std::size_t count = 0;
   c10::ScalarType type = c10::ScalarType::Byte;
   ReduceOp op = ReduceOp::kSum;
-  int peer = -1;  // root, or of send and recv
+  int peer = -1;                    // root, or of send and recv
   std::vector<std::byte> snapshot;  // of `from` when the stream came to it
 
   [[nodiscard]] std::size_t bytes() const { return count * c10::elementSize(type); }
@@ -46,10 +46,18 @@ at::Tensor combine(const std::vector<const Ask*>& asks, std::size_t offset, std:
   for (std::size_t i = 1; i < asks.size(); ++i) {
     const at::Tensor other = tensorOf(*asks[i], offset, count);
     switch (asks.front()->op) {
-      case ReduceOp::kProduct: result.mul_(other); break;
-      case ReduceOp::kMin: result = at::minimum(result, other); break;
-      case ReduceOp::kMax: result = at::maximum(result, other); break;
-      default: result.add_(other); break;
+      case ReduceOp::kProduct:
+        result.mul_(other);
+        break;
+      case ReduceOp::kMin:
+        result = at::minimum(result, other);
+        break;
+      case ReduceOp::kMax:
+        result = at::maximum(result, other);
+        break;
+      default:
+        result.add_(other);
+        break;
     }
   }
   if (asks.front()->op == ReduceOp::kAverage) {
@@ -83,7 +91,9 @@ struct FakeFabric::State {
 };
 
 FakeFabric::FakeFabric() : state(std::make_shared<State>()) {}
-FakeFabric::~FakeFabric() { release(); }
+FakeFabric::~FakeFabric() {
+  release();
+}
 
 void FakeFabric::hold(std::function<bool(const Moment&)> which) {
   std::lock_guard lock(state->mutex);
@@ -154,7 +164,9 @@ class FakeStream {
 };
 
 const c10::Device kDevice(c10::DeviceType::CPU, 0);
-c10::Stream streamOf(c10::StreamId id) { return c10::Stream(c10::Stream::UNSAFE, kDevice, id); }
+c10::Stream streamOf(c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, kDevice, id);
+}
 
 thread_local c10::StreamId current = 0;
 
@@ -376,9 +388,8 @@ class FakeCommunicator final : public Communicator {
       if (fabric->holds && fabric->holds(moment)) {
         ++fabric->held;
         fabric->changed.notify_all();
-        fabric->changed.wait(lock, [&] {
-          return aborted || !fabric->holds || !fabric->holds(moment);
-        });
+        fabric->changed.wait(lock,
+                             [&] { return aborted || !fabric->holds || !fabric->holds(moment); });
         --fabric->held;
       }
       auto& round = fabric->meetings[id].rounds[number];
@@ -428,7 +439,9 @@ class FakeCommunicator final : public Communicator {
       }
       const auto own = static_cast<std::size_t>(rank);
       switch (ask.kind) {
-        case Kind::kAllreduce: write(ask, combine(all, 0, ask.count)); break;
+        case Kind::kAllreduce:
+          write(ask, combine(all, 0, ask.count));
+          break;
         case Kind::kBroadcast:
           write(ask, tensorOf(*all[static_cast<std::size_t>(ask.peer)], 0, ask.count));
           break;
@@ -437,14 +450,17 @@ class FakeCommunicator final : public Communicator {
             write(ask, combine(all, 0, ask.count));
           }
           break;
-        case Kind::kReduceScatter: write(ask, combine(all, own * ask.count, ask.count)); break;
+        case Kind::kReduceScatter:
+          write(ask, combine(all, own * ask.count, ask.count));
+          break;
         case Kind::kAllgather:
           for (std::size_t other = 0; other < all.size(); ++other) {
             std::memcpy(static_cast<std::byte*>(ask.to) + other * ask.bytes(),
                         all[other]->snapshot.data(), ask.bytes());
           }
           break;
-        default: break;
+        default:
+          break;
       }
     }
 
@@ -514,7 +530,9 @@ ProcessGroupNCCL::Platform FakePlatform::platform() const {
   return {state_->devices, state_->library};
 }
 
-Device& FakePlatform::device() const { return *state_->device; }
+Device& FakePlatform::device() const {
+  return *state_->device;
+}
 
 void FakePlatform::failDevice(const std::string& text) {
   std::lock_guard lock(state_->mutex);
@@ -524,6 +542,8 @@ void FakePlatform::failDevice(const std::string& text) {
 OnOwnStream::OnOwnStream(Device& device)
     : stream_(device.makeStream()), before_(streamOf(std::exchange(current, stream_.id()))) {}
 
-OnOwnStream::~OnOwnStream() { current = before_.id(); }
+OnOwnStream::~OnOwnStream() {
+  current = before_.id();
+}
 
 }  // namespace lockstep::process_group::nccl

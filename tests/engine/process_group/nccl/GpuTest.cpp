@@ -93,8 +93,8 @@ void checkCollectives(Rank& rank) {
   }
   group.reduceScatter(part, parts)->wait();
   rank.expectAll(part, (group.rank() + 1.0) * size, "reduce_scatter");
-  at::Tensor all = at::arange(size, at::TensorOptions(at::kFloat).device(rank.device)) +
-                   group.rank() * 100;
+  at::Tensor all =
+      at::arange(size, at::TensorOptions(at::kFloat).device(rank.device)) + group.rank() * 100;
   group.alltoall(all, all)->wait();
   rank.expect(at::equal(all.cpu(), at::arange(size, at::kFloat) * 100 + group.rank()), "alltoall");
   const int peer = group.rank() ^ 1;
@@ -207,8 +207,10 @@ class NcclOnGpu : public testing::TestWithParam<int> {
     std::vector<support::ChildProcess> children;
     for (int rank = 0; rank < ranks; ++rank) {
       std::vector<std::pair<std::string, std::string>> environment{
-          {"RANK", std::to_string(rank)}, {"WORLD_SIZE", std::to_string(ranks)},
-          {"LOCAL_RANK", std::to_string(rank)}, {"LOCAL_WORLD_SIZE", std::to_string(ranks)}};
+          {"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", std::to_string(ranks)},
+          {"LOCAL_RANK", std::to_string(rank)},
+          {"LOCAL_WORLD_SIZE", std::to_string(ranks)}};
       children.push_back(support::ChildProcess::self(
           "rank-on-a-gpu", {(folder.path() / "store").string(), scenario}, environment));
     }
@@ -220,8 +222,12 @@ class NcclOnGpu : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, NcclOnGpu, testing::Values(1, 2));
 
-TEST_P(NcclOnGpu, EveryCollectiveIsRight) { run(GetParam(), "collectives"); }
-TEST_P(NcclOnGpu, StreamsAreOrderedAndSpansHaveTheDevicesTimes) { run(GetParam(), "order"); }
+TEST_P(NcclOnGpu, EveryCollectiveIsRight) {
+  run(GetParam(), "collectives");
+}
+TEST_P(NcclOnGpu, StreamsAreOrderedAndSpansHaveTheDevicesTimes) {
+  run(GetParam(), "order");
+}
 TEST_P(NcclOnGpu, ATimeOutFreesTheDevice) {
   if (GetParam() < 2) {
     GTEST_SKIP() << "one rank waits for nobody";

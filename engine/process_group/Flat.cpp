@@ -1,11 +1,11 @@
-#include "engine/process_group/shared_memory/Flat.h"
+#include "engine/process_group/Flat.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
 #include <cstring>
 
-namespace lockstep::process_group::shared_memory {
+namespace lockstep::process_group {
 
 Flat::Flat(std::vector<at::Tensor> tensors, Access access) : tensors_(std::move(tensors)) {
   const at::NoGradGuard noGrad;
@@ -89,4 +89,4 @@ void Flat::copyBack() {
   }
 }
 
-}  // namespace lockstep::process_group::shared_memory
+}  // namespace lockstep::process_group

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace lockstep::process_group::shared_memory {
+namespace lockstep::process_group {
 
 /// Tensors as one string of bytes, one after the other. A tensor that is not contiguous is
 /// shown by a copy; tensors that follow each other in memory, such as shards, are one piece of it.
@@ -66,4 +66,4 @@ class Flat {
   std::uint64_t bytes_ = 0;
 };
 
-}  // namespace lockstep::process_group::shared_memory
+}  // namespace lockstep::process_group

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/process_group/mpi/Flight.h"
+#include "engine/process_group/mpi/Inquiry.h"
+#include "engine/process_group/mpi/Meeting.h"
+#include "engine/process_group/mpi/PointToPoint.h"
+#include "engine/process_group/mpi/Runtime.h"
+#include "engine/trace/Tracer.h"
+
+namespace lockstep::process_group::mpi {
+
+// Note [Order of collectives]
+// MPI matches collectives by their order on a communicator, so the MPI thread posts the first
+// rounds in the order of the calls, however soon a worker has prepared them; kMostOpen at most are
+// open at once, the oldest ones, which all ranks come to. Later rounds are messages between pairs,
+// told apart by tags. A barrier, which is posted only once everything before it has ended here,
+// has a communicator of its own, on which only barriers must agree.
+
+/// Runs the operations of one group: the MPI thread posts and tests their requests, workers
+/// ("mpi 0", ...) prepare them, compute between their rounds and end them, callbacks included. The
+/// first failure breaks the group: all that is in flight fails, later calls fail at once. What MPI
+/// still has of them stays in memory until the process ends. [any-thread]
+class Dispatcher final : public Client {
+ public:
+  struct Options {
+    std::string group;
+    int rank = 0;
+    int size = 1;
+    int threads = 2;
+    trace::Tracer* tracer = nullptr;
+    trace::Tracer* wireCounter = nullptr;  ///< counts bytes where `tracer` is null
+    std::uint8_t groupNumber = 0;
+  };
+
+  /// A group of one has no MPI: connected.runtime is null, and its schedules have no rounds.
+  Dispatcher(Options options, const Connected& connected);
+  /// After close().
+  ~Dispatcher() override;
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  /// Queues the group's next operation. The returned Work ends with `outputs`.
+  std::shared_ptr<WorkState> submit(Call call, std::vector<at::Tensor> outputs,
+                                    std::chrono::milliseconds limit, Schedule schedule);
+  /// The same for an operation that starts once all before it are complete.
+  std::shared_ptr<WorkState> submitBarrier(Call call, std::chrono::milliseconds limit);
+  /// Queues a send or recv.
+  std::shared_ptr<WorkState> submitDirect(Call call, at::Tensor tensor, int tag,
+                                          std::chrono::milliseconds limit);
+
+  /// Waits up to five seconds for what is in flight, fails what is left, and ends the threads.
+  void close();
+
+  /// Fails all that is in flight and all later calls.
+  void breakGroup(const Failure& failure);
+
+  /// Hands an operation whose requests are done to a worker: `last`, then its callbacks. `alone`
+  /// fails it and leaves the group intact.
+  void finish(const FlightPtr& flight, std::function<void()> last = nullptr,
+              const std::optional<Failure>& alone = std::nullopt);
+
+  [[nodiscard]] std::uint64_t sequence() const;
+  [[nodiscard]] GroupState state() const;
+  [[nodiscard]] const Options& options() const { return options_; }
+
+  Activity poll() override;
+  void lose(const std::string& reason) override;
+  void retire(bool intact) override;
+
+ private:
+  using Task = std::function<void(trace::Lane&)>;
+
+  FlightPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit);
+  void workerLoop(int index, trace::Lane& lane);
+  void hand(Task task);
+  void prepare(const FlightPtr& flight);
+  void compute(const FlightPtr& flight, const std::function<void()>& function);
+  void runAlone(const FlightPtr& flight);
+  void end(const FlightPtr& flight, trace::Lane* lane);
+  void countWire(const Flight& flight);
+  void failedBy(const FlightPtr& flight, Failure failure);
+  void endFailed();
+  void updateLastWords();
+
+  // Of the MPI thread.
+  void takeNew();
+  void startReady(Activity& activity);
+  void startBarrier(Activity& activity);
+  void post(const FlightPtr& flight);
+  void testOpen(Activity& activity);
+  void roundDone(const FlightPtr& flight);
+  void keepLimits();
+  void inquire(Flight::Clock::time_point now);
+  [[nodiscard]] Failure timeOut(const Flight& flight) const;
+  void abandon();
+  [[nodiscard]] bool earlierDone(const Flight& flight) const;
+  [[nodiscard]] bool broken() const { return isBroken_.load(std::memory_order_acquire); }
+
+  const Options options_;
+  Runtime* const runtime_;
+  MPI_Comm comm_;
+  MPI_Comm barrierComm_;
+  trace::Tracer silent_;
+  trace::Tracer* const tracer_;
+  trace::Tracer* const wireCounter_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable tasksWake_;
+  std::condition_variable gone_;
+  std::deque<Task> tasks_;
+  std::map<std::uint64_t, FlightPtr> inFlight_;  // by order; until callbacks ran
+  std::vector<FlightPtr> new_;      // calls that the MPI thread has not seen, in their order
+  std::vector<FlightPtr> resumed_;  // whose next round may be posted
+  std::deque<FlightPtr> newBarriers_;
+  std::vector<PointToPoint::Transfer> newTransfers_;
+  std::uint64_t calls_ = 0;
+  std::uint64_t sequence_ = 0;
+  std::uint64_t directSequence_ = 0;
+  std::uint64_t oldest_ = 0;  // key of the operation in the last words
+  Failure broken_;            // no text while the group works
+  std::atomic<bool> isBroken_{false};
+  bool stopping_ = false;
+  trace::Lane* queueLane_;
+
+  // The MPI thread's own.
+  std::deque<FlightPtr> waiting_;
+  std::deque<FlightPtr> barriers_;
+  std::vector<FlightPtr> open_;
+  std::unique_ptr<PointToPoint> pointToPoint_;
+  std::unique_ptr<Inquiry> inquiry_;
+  Flight::Clock::time_point nextLook_{};
+
+  std::vector<std::thread> workers_;
+  std::thread ender_;  // fails what is in flight when the group breaks
+};
+
+}  // namespace lockstep::process_group::mpi

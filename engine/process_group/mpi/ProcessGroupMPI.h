@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/ProcessGroupFactory.h"
+
+namespace lockstep::process_group {
+
+/// A process group over MPI: CPU tensors, ranks that mpirun or srun has started, a process each;
+/// a group of one needs neither. The ranks meet at the store, and need not have MPI's numbers.
+///
+/// One thread a process makes all calls of MPI, so that any thread level will do: see Note [Who
+/// calls MPI] (mpi/Runtime.h). Operations start in the order of the calls; up to 64 are open at
+/// once (Note [Order of collectives], mpi/Dispatcher.h). Sums are MPI_Iallreduce's where MPI has
+/// the type: all ranks have the same bits, but not in rank order as over the other backends (Note
+/// [What MPI reduces], mpi/Collectives.h). Counts beyond MPI's ints are cut up.
+///
+/// The first failure breaks the group on this rank: everything in flight and every later call
+/// fails with a CommError that says what this rank waited for. MPI has no way to tell the others,
+/// nor to take a request back: they end by their own time limits, what MPI still has of failed
+/// operations is kept, and may be written to, until the process ends, and that ends without
+/// MPI_Finalize, upon which mpirun ends the other ranks and fails. What ranks call that does not
+/// belong together is noticed where MPI notices it, in messages of another length, and else as a
+/// time-out; the wrapper `checked` compares before data moves.
+///
+/// MPI is started by the first group, which blocks until every process of the launcher makes one,
+/// and ended by endBackends() or a regular end of the process: see EndBackends.h.
+class ProcessGroupMPI final : public ProcessGroup {
+ public:
+  /// Blocks until all ranks have come. options.interfaces mean nothing here; `threads` are the
+  /// workers that copy, compute what MPI does not, and run callbacks.
+  static base::Result<std::shared_ptr<ProcessGroupMPI>> make(std::shared_ptr<store::Store> store,
+                                                             int rank, int size,
+                                                             const GroupOptions& options);
+  /// Lets operations in flight finish for up to five seconds. Not from a callback of its own.
+  ~ProcessGroupMPI() override;
+
+  [[nodiscard]] std::string backendName() const override { return "mpi"; }
+
+  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
+                    const CallOptions& options = {}) override;
+  WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
+                    const CallOptions& options = {}) override;
+  WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
+                 const CallOptions& options = {}) override;
+  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
+                    const CallOptions& options = {}) override;
+  WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
+                 const CallOptions& options = {}) override;
+  WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
+                  const CallOptions& options = {}) override;
+  WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
+                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
+  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
+                   std::vector<std::int64_t> inputSplits = {},
+                   const CallOptions& options = {}) override;
+  WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) override;
+  WorkPtr recv(at::Tensor tensor, int from, int tag = 0, const CallOptions& options = {}) override;
+  WorkPtr barrier(const CallOptions& options = {}) override;
+
+  [[nodiscard]] std::uint64_t sequenceNumber() const override;
+  [[nodiscard]] std::chrono::milliseconds timeout() const override { return timeout_.load(); }
+  /// For later calls; throws std::invalid_argument unless positive.
+  void setTimeout(std::chrono::milliseconds timeout) override;
+  void abort(const std::string& reason) override;
+  [[nodiscard]] GroupState state() const override;
+
+ private:
+  struct Parts;
+  ProcessGroupMPI(std::unique_ptr<Parts> parts, int rank, int size, const GroupOptions& options);
+  [[nodiscard]] std::chrono::milliseconds limit(const CallOptions& options) const;
+
+  std::atomic<std::chrono::milliseconds> timeout_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace lockstep::process_group

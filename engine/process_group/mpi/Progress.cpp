@@ -1,0 +1,248 @@
+// The MPI thread's part of a Dispatcher.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+
+#include "engine/base/Clock.h"
+#include "engine/process_group/mpi/Dispatcher.h"
+#include "engine/process_group/mpi/Requests.h"
+
+namespace lockstep::process_group::mpi {
+namespace {
+
+using std::chrono::milliseconds;
+
+// See Note [Order of collectives].
+constexpr std::size_t kMostOpen = 64;
+// How often time limits are looked at.
+constexpr milliseconds kLook{2};
+// A collective this old is asked about, and again after as long.
+constexpr milliseconds kStuck = std::chrono::seconds(1);
+// Tags of collectives; those below are PointToPoint's and Inquiry's. Every MPI has tags up to
+// 32767.
+constexpr int kFirstTag = 16;
+constexpr int kRounds = 4;
+constexpr std::uint64_t kTagsInTurn = 4096;
+
+int tagOf(const Flight& flight) {
+  return kFirstTag + static_cast<int>(flight.call.sequence % kTagsInTurn) * kRounds +
+         static_cast<int>(flight.round);
+}
+
+// What MPI may still read and write: the flights that hold its memory stay for good.
+void keepForever(std::vector<FlightPtr> flights) {
+  static std::mutex& mutex = *new std::mutex();
+  static auto& kept = *new std::vector<FlightPtr>();
+  std::lock_guard lock(mutex);
+  kept.insert(kept.end(), std::make_move_iterator(flights.begin()),
+              std::make_move_iterator(flights.end()));
+}
+
+}  // namespace
+
+Client::Activity Dispatcher::poll() {
+  Activity activity;
+  takeNew();
+  if (broken()) {
+    abandon();
+    return activity;
+  }
+  try {
+    startReady(activity);
+    startBarrier(activity);
+    testOpen(activity);
+    pointToPoint_->poll(activity);
+    keepLimits();
+  } catch (const std::exception& error) {
+    breakGroup(Failure{error.what()});
+  }
+  activity.open = !waiting_.empty() || !barriers_.empty() || !open_.empty() || activity.open;
+  return activity;
+}
+
+void Dispatcher::takeNew() {
+  std::vector<FlightPtr> resumed;
+  std::vector<PointToPoint::Transfer> transfers;
+  {
+    std::lock_guard lock(mutex_);
+    std::move(new_.begin(), new_.end(), std::back_inserter(waiting_));
+    new_.clear();
+    std::move(newBarriers_.begin(), newBarriers_.end(), std::back_inserter(barriers_));
+    newBarriers_.clear();
+    resumed.swap(resumed_);
+    transfers.swap(newTransfers_);
+  }
+  for (const FlightPtr& flight : resumed) {
+    post(flight);
+  }
+  for (PointToPoint::Transfer& transfer : transfers) {
+    pointToPoint_->add(std::move(transfer));
+  }
+}
+
+void Dispatcher::startReady(Activity& activity) {
+  while (!waiting_.empty() && waiting_.front()->prepared.load() && open_.size() < kMostOpen) {
+    const FlightPtr flight = std::move(waiting_.front());
+    waiting_.pop_front();
+    post(flight);
+    activity.moved = true;
+  }
+}
+
+void Dispatcher::startBarrier(Activity& activity) {
+  if (!barriers_.empty() && earlierDone(*barriers_.front())) {
+    const FlightPtr flight = std::move(barriers_.front());
+    barriers_.pop_front();
+    post(flight);
+    activity.moved = true;
+  }
+}
+
+bool Dispatcher::earlierDone(const Flight& flight) const {
+  std::lock_guard lock(mutex_);
+  for (auto it = inFlight_.begin(); it != inFlight_.end() && it->first < flight.order; ++it) {
+    if (!it->second->work->isCompleted()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Dispatcher::post(const FlightPtr& flight) {
+  if (flight->failed()) {
+    return;
+  }
+  if (flight->round == 0) {
+    flight->startTicks.store(base::ticks());
+  }
+  flight->requests = std::make_unique<Requests>(comm_, barrierComm_, tagOf(*flight));
+  open_.push_back(flight);
+  try {
+    flight->schedule.rounds[flight->round].post(*flight->requests);
+    flight->requests->tell(*flight);
+  } catch (const std::exception& error) {
+    failedBy(flight, Failure{error.what()});
+  }
+}
+
+void Dispatcher::testOpen(Activity& activity) {
+  std::vector<FlightPtr> done;
+  for (const FlightPtr& flight : open_) {
+    try {
+      if (flight->requests->test(activity.moved)) {
+        done.push_back(flight);
+      }
+    } catch (const Requests::Mismatch& mismatch) {
+      failedBy(flight,
+               Failure{fmt::format("the ranks do not make the same call: {}", mismatch.what),
+                       mismatch.peer, CommErrorKind::kMismatch});
+      return;
+    } catch (const MpiError& error) {
+      failedBy(flight, Failure{error.what()});
+      return;
+    }
+  }
+  for (const FlightPtr& flight : done) {
+    open_.erase(std::find(open_.begin(), open_.end(), flight));
+    activity.moved = true;
+    roundDone(flight);
+  }
+}
+
+void Dispatcher::roundDone(const FlightPtr& flight) {
+  const std::size_t round = flight->round++;
+  auto& then = flight->schedule.rounds[round].then;
+  if (flight->round == flight->schedule.rounds.size()) {
+    finish(flight, std::move(then));
+    return;
+  }
+  hand([this, flight, then = std::move(then)](trace::Lane&) {
+    compute(flight, then);
+    {
+      std::lock_guard lock(mutex_);
+      resumed_.push_back(flight);
+    }
+    runtime_->wake();
+  });
+}
+
+void Dispatcher::keepLimits() {
+  const auto now = Flight::Clock::now();
+  if (now < nextLook_) {
+    return;
+  }
+  nextLook_ = now + kLook;
+  for (const FlightPtr& flight : open_) {
+    flight->requests->tell(*flight);
+  }
+  inquire(now);
+  FlightPtr late;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [order, flight] : inFlight_) {
+      if (!flight->ended && flight->expired(now)) {
+        late = flight;
+        break;
+      }
+    }
+  }
+  if (late != nullptr) {
+    failedBy(late, timeOut(*late));
+  }
+}
+
+// Asks who keeps the oldest collective waiting, well before its time has passed.
+void Dispatcher::inquire(Flight::Clock::time_point now) {
+  for (const FlightPtr& flight : open_) {
+    const milliseconds patience = std::min(kStuck, flight->limit / 4);
+    if (now - flight->queuedAt >= patience) {
+      inquiry_->ask(now, patience);
+      break;
+    }
+  }
+  inquiry_->poll([this] { return sequence(); });
+}
+
+Failure Dispatcher::timeOut(const Flight& flight) const {
+  std::string waiting = flight.waitingFor();
+  int peer = -1;
+  if (!isDirect(flight.call.operation) && flight.startTicks.load() != 0) {
+    Inquiry::Missing missing = inquiry_->missing(flight.call.sequence);
+    if (!missing.text.empty()) {
+      waiting = std::move(missing.text);
+      peer = missing.rank;
+    }
+  }
+  return Failure{fmt::format("timed out after {} ms{}{}", flight.limit.count(),
+                             waiting.empty() ? "" : ", ", waiting),
+                 peer, CommErrorKind::kTimeout};
+}
+
+void Dispatcher::abandon() {
+  waiting_.clear();
+  barriers_.clear();
+  keepForever(std::move(open_));
+  open_.clear();
+  if (pointToPoint_ != nullptr && pointToPoint_->open()) {
+    static_cast<void>(pointToPoint_.release());  // MPI may still use its memory
+  }
+  pointToPoint_ = nullptr;
+  if (inquiry_ != nullptr && inquiry_->open()) {
+    static_cast<void>(inquiry_.release());
+  }
+  inquiry_ = nullptr;
+}
+
+void Dispatcher::retire(bool intact) {
+  if (!intact || broken()) {
+    abandon();
+    return;
+  }
+  MPI_Comm_free(&barrierComm_);
+  MPI_Comm_free(&comm_);
+}
+
+}  // namespace lockstep::process_group::mpi

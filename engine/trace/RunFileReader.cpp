@@ -6,6 +6,7 @@
 
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileHosts.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
@@ -143,13 +144,13 @@ class Reader final : public RunFileReader {
       update.layouts = tables::readLayouts(*database_);
     }
     if (changed(Part::kClock)) {
-      Statement clock(*database_,
-                      "SELECT origin_ticks, origin_ns, ns_per_tick FROM clocks ORDER BY id DESC "
-                      "LIMIT 1");
-      if (clock.row()) {
-        update.clock = base::ClockCalibration{static_cast<std::uint64_t>(clock.integer(0)),
-                                              clock.integer(1), clock.number(2)};
+      clocks_ = tables::readClocks(*database_);
+      if (const auto clock = clocks_.find(kRecordingHost); clock != clocks_.end()) {
+        update.clock = clock->second.calibration;
       }
+    }
+    if (changed(Part::kClock) || changed(Part::kHosts)) {
+      update.hosts = tables::readHosts(*database_);
     }
     if (database_->ok()) {
       revisions_ = revisions;
@@ -218,6 +219,7 @@ class Reader final : public RunFileReader {
   std::unique_ptr<Database> database_;
   std::optional<std::pair<dev_t, ino_t>> identity_;
   std::array<std::int64_t, schema::kParts> revisions_{};
+  std::map<int, HostClock> clocks_;
   std::int64_t lastMetric_ = 0;
   std::int64_t lastLog_ = 0;
   std::int64_t lastProblem_ = 0;
@@ -231,9 +233,9 @@ class Reader final : public RunFileReader {
 }  // namespace
 
 bool RunUpdate::empty() const {
-  return !info && !ranks && !tracks && !parameters && !layouts && !clock && spans.empty() &&
-         metrics.empty() && log.empty() && problems.empty() && fingerprints.empty() &&
-         sketches.empty() && gradients.empty();
+  return !info && !ranks && !tracks && !parameters && !layouts && !clock && !hosts &&
+         spans.empty() && metrics.empty() && log.empty() && problems.empty() &&
+         fingerprints.empty() && sketches.empty() && gradients.empty();
 }
 
 base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(
@@ -257,6 +259,7 @@ base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
   database.execute("BEGIN");
   summary.info = tables::readInfo(database);
   summary.ranks = tables::readRanks(database);
+  summary.hosts = tables::readHosts(database);
   {
     Statement last(database, "SELECT name, value FROM last_metrics WHERE rank = 0");
     while (last.row()) {

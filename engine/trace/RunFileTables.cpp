@@ -66,6 +66,10 @@ std::map<int, Environment> readEnvironments(Database& database) {
 
 }  // namespace
 
+bool isLive(RunState state) {
+  return state == RunState::kStarting || state == RunState::kRunning;
+}
+
 void writeInfo(Database& database, const RunInfo& info) {
   Statement insert(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)");
   const auto put = [&](std::string_view key, const auto& value) {

@@ -1,9 +1,20 @@
 #include "engine/trace/ClockOffset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace lockstep::trace {
+std::string text(const ClockOffset& offset) {
+  constexpr std::int64_t kLongNs = 10'000'000'000;
+  const auto ns = static_cast<double>(offset.offsetNs);
+  const double half = static_cast<double>(offset.uncertaintyNs) / 1e6;
+  return std::abs(offset.offsetNs) < kLongNs ? fmt::format("{:+.3f} ms ± {:.3f} ms", ns / 1e6, half)
+                                             : fmt::format("{:+.6f} s ± {:.3f} ms", ns / 1e9, half);
+}
+
 ClockOffsetEstimator::Interval ClockOffsetEstimator::widened(const Interval& interval,
                                                              std::int64_t atNs) const {
   const double drift =

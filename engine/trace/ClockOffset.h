@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/base/Clock.h"
@@ -17,6 +18,10 @@ struct ClockOffset {
 
   friend bool operator==(const ClockOffset&, const ClockOffset&) = default;
 };
+
+/// Returns "+5.012 ms ± 0.031 ms"; the offset in s where it is long, as between hosts that were
+/// started at other times: "-86400.250000 s ± 0.031 ms".
+std::string text(const ClockOffset& offset);
 
 /// What the ticks of a host are on the recording host's CLOCK_MONOTONIC axis.
 struct HostClock {

@@ -333,9 +333,10 @@ class RecorderThread final : public Recorder {
     }
   }
 
+  /// 0: not known, or the number of a process of another host.
   std::int64_t pidOf(std::size_t rank) const {
     std::lock_guard lock(mutex_);
-    return ranks_[rank].pid;
+    return ranks_[rank].host == kRecordingHost ? ranks_[rank].pid : 0;
   }
 
   int hostOf(int rank) const {

@@ -18,7 +18,8 @@ namespace lockstep::trace {
 /// 50 ms while there is something new. All members are [any-thread].
 ///
 /// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
-/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes. The
+/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
+/// rank on another host only those that its segment tells. The
 /// parameters and layouts stored are rank 0's; another rank's that differ become a problem
 /// that names the rank and the first difference. Events and what comes with them (losses) keep the
 /// ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes

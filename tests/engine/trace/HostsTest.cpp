@@ -256,7 +256,10 @@ TEST(HostsTest, ACopyHoldsTheHostsToo) {
 TEST(HostsTest, TheRecorderKeepsWhatItIsToldOfOtherHosts) {
   Recording recording(2);
   recording->addHost({1, "beta", "10.0.0.2", "monotonic"});
-  recording->updateRank(1, [](RankInfo& rank) { rank.host = 1; });
+  recording->updateRank(1, [](RankInfo& rank) {
+    rank.host = 1;
+    rank.pid = getpid();  // of another process there
+  });
   const std::int64_t offset = 7'000'000'000;
   recording->updateHostClock(1, {0, 0, 1}, {offset, 50});
   // What rank 1 emits has ticks of its host: nanoseconds, 7 s ahead.
@@ -286,6 +289,8 @@ TEST(HostsTest, TheRecorderKeepsWhatItIsToldOfOtherHosts) {
                   "SELECT DISTINCT host FROM metrics WHERE name IN ('loss') ORDER BY 1"),
             "1");
   EXPECT_EQ(query(recording.path(), "SELECT DISTINCT host FROM metrics WHERE name <> 'loss'"), "0");
+  EXPECT_THAT(valuesOf(update, "resident_bytes", 1), testing::IsEmpty())
+      << "a process of this host that happens to have that number";
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
       return polled.error();
     }
     trace::RunUpdate& update = polled.value();
+    run.data.doubt.take(update);
     more = update.spans.size() == kBatch;
     if (update.info) {
       run.info = std::move(*update.info);

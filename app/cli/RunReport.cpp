@@ -13,11 +13,15 @@ namespace {
 class Gathering {
  public:
   void take(trace::RunUpdate update) {
+    data_.doubt.take(update);
     if (update.info) {
       report_.info = std::move(*update.info);
     }
     if (update.ranks) {
       report_.ranks = std::move(*update.ranks);
+    }
+    if (update.hosts) {
+      report_.hosts = std::move(*update.hosts);
     }
     if (update.tracks) {
       data_.tracks = std::move(*update.tracks);

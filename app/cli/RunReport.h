@@ -19,6 +19,7 @@ namespace lockstep::cli {
 struct RunReport {
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
+  std::vector<trace::HostState> hosts;  ///< none in files before format 1.3
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::vector<trace::BucketsMessage> layouts;
   std::uint32_t steps = 0;                ///< finished on rank 0
@@ -43,6 +44,10 @@ std::string toJson(const RunReport& report);
 
 /// Returns the report as tables.
 std::string infoText(const RunReport& report);
+
+/// Returns the table of infoText that names the hosts, their ranks and how far their clocks are
+/// off; empty for a run on one host.
+std::string hostTable(const RunReport& report);
 
 /// Return a line of infoText each, empty where there is nothing to say: whether the replicas are
 /// equal, what in the gradients was not finite, and what it cost to look.

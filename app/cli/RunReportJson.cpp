@@ -66,11 +66,28 @@ Json fieldsOf(const std::map<std::string, std::string>& fields) {
   return object;
 }
 
+/// Empty for a file that names no hosts. Offsets are null where the clocks were never compared.
+Json hostsOf(const RunReport& report) {
+  Json hosts = Json::array();
+  for (const trace::HostState& host : report.hosts) {
+    const auto& offset = host.offset;
+    hosts.push_back(
+        {{"host", host.info.host},
+         {"name", host.info.name},
+         {"address", textOrNull(host.info.address)},
+         {"clock", host.info.clockSource},
+         {"clock_offset_ns", offset ? Json(offset->offsetNs) : Json(nullptr)},
+         {"clock_uncertainty_ns", offset ? Json(offset->uncertaintyNs) : Json(nullptr)}});
+  }
+  return hosts;
+}
+
 Json ranksOf(const RunReport& report) {
   Json ranks = Json::array();
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
     const auto& rank = report.ranks[i];
     ranks.push_back({{"rank", rank.rank},
+                     {"host", rank.host},
                      {"state", rank.state},
                      {"pid", rank.pid},
                      {"parameter_hash", textOrNull(rank.parameterHash)},
@@ -194,6 +211,7 @@ std::string toJson(const RunReport& report) {
       {"events", report.events},
       {"events_dropped", report.eventsDropped},
       {"buckets", layoutsOf(report)},
+      {"hosts", hostsOf(report)},
       {"ranks", ranksOf(report)},
       {"problems", problemsOf(report)},
       {"environment", info.environment},

@@ -164,6 +164,9 @@ std::string infoText(const RunReport& report) {
   line("gradients", sanityText(report));
   line("sampling", samplingText(report));
   line("events", eventsText(report));
+  if (const std::string hosts = hostTable(report); !hosts.empty()) {
+    text += "\nhosts\n" + hosts;
+  }
   text += "\nranks\n" + rankTable(report);
   for (const auto& rank : report.ranks) {
     if (!rank.lastWords.empty()) {

@@ -65,23 +65,24 @@ std::map<Key, Gathered> gatherSpans(const RunData& data) {
 
 void addArrivals(const RunData& data, const CollectiveTimes& collective,
                  std::map<Key, Gathered>& all) {
-  std::uint64_t firstTicks = ~std::uint64_t{0};
-  for (const Arrival& arrival : collective.arrivals) {
-    firstTicks = std::min(firstTicks, arrival.startTicks);
-  }
+  const Arrival& first = *std::min_element(
+      collective.arrivals.begin(), collective.arrivals.end(),
+      [](const Arrival& a, const Arrival& b) { return a.startTicks < b.startTicks; });
   for (const Arrival& arrival : collective.arrivals) {
     const auto found = all.find({arrival.rank, collective.bucket, collective.step});
     if (found == all.end()) {
       continue;
     }
     Gathered& entry = found->second;
-    if (!collective.lastRank) {
+    if (!collective.complete) {
       entry.anyUnknown = true;
       continue;
     }
     if (arrival.startTicks < entry.arrivalTicks) {
       entry.arrivalTicks = arrival.startTicks;
-      entry.latenessMs = data.clock.durationNs(arrival.startTicks - firstTicks) / 1e6;
+      const double lateNs = data.clock.durationNs(arrival.startTicks - first.startTicks);
+      const auto doubtNs = static_cast<double>(data.doubt.betweenNs(arrival.rank, first.rank));
+      entry.latenessMs = lateNs <= doubtNs ? 0 : lateNs / 1e6;
     }
     entry.waitingMs += arrival.waitingMs;
     entry.transferMs += arrival.transferMs;

@@ -12,7 +12,8 @@ namespace lockstep::analysis {
 
 /// What a rank's part in the communication of a bucket may be measured by, in ms a step.
 enum class BucketMeasure : std::uint8_t {
-  kLateness,  ///< how long after the first rank it came to the bucket's first collective
+  kLateness,  ///< how long after the first rank it came to the bucket's first collective; 0 where
+              ///< the clocks of their hosts cannot tell
   kWaiting,   ///< from its arrival to the last rank's, over the bucket's collectives
   kTransfer,  ///< from the last arrival to the end, over the bucket's collectives
   kExposed,   ///< time in flight for the bucket in which this rank did not compute

@@ -120,7 +120,8 @@ void findQueues(std::vector<Gathered>& buckets) {
   }
 }
 
-void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& meetings) {
+void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& meetings,
+                 const RankClocks& clocks) {
   for (std::size_t r = 0; r < life.ranks.size(); ++r) {
     const BucketTimes& times = life.ranks[r];
     if (!times.beganTicks || !meetings[r] || !meetings[r]->ofAll() ||
@@ -136,6 +137,16 @@ void findMeeting(BucketLife& life, const std::vector<std::optional<Meeting>>& me
   }
   if (life.ranks.size() < 2) {
     life.lastRank.reset();
+    return;
+  }
+  const int last = *life.lastRank;
+  for (const BucketTimes& times : life.ranks) {
+    const auto earlierNs =
+        static_cast<double>(*life.metTicks - *times.beganTicks) * clocks.nsPerTick;
+    const std::int64_t doubtNs = clocks.doubt.betweenNs(times.rank, last);
+    if (doubtNs > 0 && earlierNs <= static_cast<double>(doubtNs)) {
+      life.lastRank.reset();
+    }
   }
 }
 
@@ -165,7 +176,8 @@ std::uint64_t BucketTimes::stallTicks() const {
 
 std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::uint32_t step,
                                     const trace::BucketsMessage& layout,
-                                    const std::vector<ReadyOrder>& orders) {
+                                    const std::vector<ReadyOrder>& orders,
+                                    const RankClocks& clocks) {
   std::vector<BucketLife> lives(layout.buckets.size());
   std::vector<std::vector<std::optional<Meeting>>> meetings(layout.buckets.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -185,7 +197,7 @@ std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::ui
     }
   }
   for (std::size_t b = 0; b < lives.size(); ++b) {
-    findMeeting(lives[b], meetings[b]);
+    findMeeting(lives[b], meetings[b], clocks);
   }
   return lives;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/analysis/ReadyOrder.h"
+#include "engine/trace/ClockDoubt.h"
 
 namespace lockstep::analysis {
 
@@ -48,10 +49,17 @@ struct BucketTimes {
   [[nodiscard]] std::uint64_t stallTicks() const;
 };
 
+/// What tells the order of ranks' times.
+struct RankClocks {
+  trace::ClockDoubt doubt;
+  double nsPerTick = 1;
+};
+
 struct BucketLife {
   std::vector<BucketTimes> ranks;  ///< in the order of the ranks given
   /// When the last rank came to the bucket's first collective, and who it was; none: a rank's
-  /// record is missing, or that collective was not one of all ranks.
+  /// record is missing, or that collective was not one of all ranks. Who it was is not known either
+  /// where ranks of different hosts came within the doubt of their clocks.
   std::optional<std::uint64_t> metTicks;
   std::optional<int> lastRank;
 };
@@ -60,7 +68,8 @@ struct BucketLife {
 /// same. [any-thread]
 std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::uint32_t step,
                                     const trace::BucketsMessage& layout,
-                                    const std::vector<ReadyOrder>& orders);
+                                    const std::vector<ReadyOrder>& orders,
+                                    const RankClocks& clocks = {});
 
 /// What a gradient waited for until its bucket was launched.
 struct GradientWait {

@@ -50,8 +50,8 @@ class Checks {
   std::map<Key, std::deque<SpanRow>> waiting_;
 };
 
-void measure(CollectiveTimes& collective, const std::set<int>& ranks,
-             const base::ClockCalibration& clock) {
+void measure(CollectiveTimes& collective, const std::set<int>& ranks, const RunData& data) {
+  const base::ClockCalibration& clock = data.clock;
   const auto byStart = [](const Arrival& a, const Arrival& b) {
     return a.startTicks < b.startTicks;
   };
@@ -62,12 +62,19 @@ void measure(CollectiveTimes& collective, const std::set<int>& ranks,
   if (collective.arrivals.size() < ranks.size()) {
     return;
   }
+  collective.complete = true;
   collective.lastRank = last->rank;
   for (Arrival& arrival : collective.arrivals) {
+    const std::int64_t doubtNs = data.doubt.betweenNs(arrival.rank, last->rank);
+    const bool unclear = doubtNs > 0 && clock.durationNs(lastTicks - arrival.startTicks) <=
+                                            static_cast<double>(doubtNs);
+    if (unclear) {
+      collective.lastRank.reset();
+    }
     // A rank may be done before the last arrives, as the root of a broadcast is.
-    const std::uint64_t waited = std::min(lastTicks, arrival.endTicks);
-    arrival.waitingMs = clock.durationNs(waited - arrival.startTicks) / 1e6;
-    arrival.transferMs = clock.durationNs(arrival.endTicks - waited) / 1e6;
+    arrival.allThereTicks = unclear ? arrival.startTicks : std::min(lastTicks, arrival.endTicks);
+    arrival.waitingMs = clock.durationNs(arrival.allThereTicks - arrival.startTicks) / 1e6;
+    arrival.transferMs = clock.durationNs(arrival.endTicks - arrival.allThereTicks) / 1e6;
   }
 }
 
@@ -111,7 +118,7 @@ class Gathering {
     }
     ranksOf_[group].insert(rank);
     collective.arrivals.push_back(
-        Arrival{rank, arrivalTicks, span.startTicks + span.durationTicks, 0, 0});
+        Arrival{rank, arrivalTicks, span.startTicks + span.durationTicks, 0, 0, 0});
   }
 
   /// The modelled link goes on where the backend was done.
@@ -124,13 +131,13 @@ class Gathering {
   }
 
   /// Those that at least two ranks recorded, by group and number.
-  std::vector<CollectiveTimes> finish(const base::ClockCalibration& clock) {
+  std::vector<CollectiveTimes> finish(const RunData& data) {
     std::vector<CollectiveTimes> all;
     for (auto& [key, collective] : collectives_) {
       if (collective.arrivals.size() >= 2) {
         std::sort(collective.arrivals.begin(), collective.arrivals.end(),
                   [](const Arrival& a, const Arrival& b) { return a.rank < b.rank; });
-        measure(collective, ranksOf_[key.first], clock);
+        measure(collective, ranksOf_[key.first], data);
         all.push_back(std::move(collective));
       }
     }
@@ -167,7 +174,7 @@ std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
       default: gathering.add(rank, *span, checks.arrivalOf(rank, *span)); break;
     }
   }
-  return gathering.finish(data.clock);
+  return gathering.finish(data);
 }
 
 std::vector<CollectiveTimes> checkTimes(const RunData& data) {
@@ -176,7 +183,7 @@ std::vector<CollectiveTimes> checkTimes(const RunData& data) {
   for (const SpanRow* span : spansByStart(data, rankOf, {EventKind::kChecked})) {
     gathering.add(rankOf.at(span->track), *span, span->startTicks);
   }
-  return gathering.finish(data.clock);
+  return gathering.finish(data);
 }
 
 }  // namespace lockstep::analysis

@@ -76,14 +76,14 @@ std::optional<double> ofStep(const StepTimes& step, Metric metric) {
 
 using SumByStep = std::map<std::pair<int, std::uint32_t>, std::optional<double>>;
 
-/// Adds up what the arrivals of a rank's collectives took in each step; nothing where the last
-/// rank of one of them is unknown.
+/// Adds up what the arrivals of a rank's collectives took in each step; nothing where a rank has no
+/// record of one of them.
 SumByStep ofPeers(const RunAnalysis& run, Metric metric) {
   SumByStep sums;
   for (const CollectiveTimes& collective : run.collectives) {
     for (const Arrival& arrival : collective.arrivals) {
       auto& sum = sums.try_emplace({arrival.rank, collective.step}, 0.0).first->second;
-      if (!collective.lastRank.has_value()) {
+      if (!collective.complete) {
         sum.reset();
       } else if (sum.has_value()) {
         *sum += metric == Metric::kWaiting ? arrival.waitingMs : arrival.transferMs;

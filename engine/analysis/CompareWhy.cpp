@@ -96,7 +96,9 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
     case Cause::kTransfer:
       return "Exposed transfer of " + bucket;
     case Cause::kWaiting:
-      return fmt::format("Exposed waiting for rank {} in {}", key.waitedFor, bucket);
+      return key.waitedFor < 0
+                 ? fmt::format("Exposed waiting for a rank, unclear which, in {}", bucket)
+                 : fmt::format("Exposed waiting for rank {} in {}", key.waitedFor, bucket);
     case Cause::kCommunicating:
       return fmt::format("Exposed communication of {}, waiting and transfer together,", bucket);
     case Cause::kEncode:

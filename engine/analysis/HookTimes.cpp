@@ -74,17 +74,13 @@ std::map<Key, Parts> gather(const RunData& data, const RunAnalysis& analysis) {
     }
   });
   for (const CollectiveTimes& collective : analysis.collectives) {
-    if (!collective.lastRank.has_value()) {
+    if (!collective.complete) {
       continue;
-    }
-    std::uint64_t last = 0;
-    for (const Arrival& arrival : collective.arrivals) {
-      last = std::max(last, arrival.startTicks);
     }
     for (const Arrival& arrival : collective.arrivals) {
       const auto call = calls.find(Key{arrival.rank, collective.step, collective.bucket});
       if (call != calls.end()) {
-        call->second.waiting.push_back({arrival.startTicks, std::min(last, arrival.endTicks)});
+        call->second.waiting.push_back({arrival.startTicks, arrival.allThereTicks});
       }
     }
   }

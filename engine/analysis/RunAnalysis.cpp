@@ -13,7 +13,7 @@ namespace {
 struct PeerTimes {
   double waitingMs = 0;
   double transferMs = 0;
-  bool known = true;  ///< false: who came last to one of them is unknown
+  bool known = true;  ///< false: one of them has a rank without a record
 };
 using PeerTimesByStep = std::map<std::pair<int, std::uint32_t>, PeerTimes>;
 
@@ -24,7 +24,7 @@ PeerTimesByStep addUpByStep(const std::vector<CollectiveTimes>& collectives) {
       PeerTimes& sum = sums[{arrival.rank, collective.step}];
       sum.waitingMs += arrival.waitingMs;
       sum.transferMs += arrival.transferMs;
-      sum.known = sum.known && collective.lastRank.has_value();
+      sum.known = sum.known && collective.complete;
     }
   }
   return sums;
@@ -67,22 +67,25 @@ void summarise(RankAnalysis& rank, Samples samples) {
 }
 
 /// Finds whom the ranks waited for, over the collectives of the steps after the warm-up. One that
-/// a rank has no record of blames nobody.
+/// a rank has no record of blames nobody, and one whose last rank the clocks cannot tell only adds
+/// to what was waited in all.
 void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
   double totalMs = 0;
   for (const CollectiveTimes& collective : run.collectives) {
-    if (collective.step < run.warmUp.firstMeasured || !collective.lastRank.has_value()) {
+    if (collective.step < run.warmUp.firstMeasured || !collective.complete) {
       continue;
     }
     double waitedMs = 0;
     for (const Arrival& arrival : collective.arrivals) {
       waitedMs += arrival.waitingMs;
     }
-    RankAnalysis& last = ranks[*collective.lastRank];
-    last.rank = *collective.lastRank;
-    last.lastArrivals += 1;
-    last.waitingCausedMs += waitedMs;
     totalMs += waitedMs;
+    if (collective.lastRank.has_value()) {
+      RankAnalysis& last = ranks[*collective.lastRank];
+      last.rank = *collective.lastRank;
+      last.lastArrivals += 1;
+      last.waitingCausedMs += waitedMs;
+    }
   }
   for (const auto& [number, rank] : ranks) {
     if (rank.waitingCausedMs > 0 && rank.waitingCausedMs / totalMs > run.lateShare) {
@@ -95,7 +98,7 @@ void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
 std::optional<CheckCost> costOfChecks(const RunData& data, const std::vector<StepTimes>& steps) {
   CheckCost cost;
   for (const CollectiveTimes& check : checkTimes(data)) {
-    if (check.lastRank.has_value()) {
+    if (check.complete) {
       cost.calls += 1;
       for (const Arrival& arrival : check.arrivals) {
         cost.ownMs += arrival.transferMs;

@@ -39,7 +39,7 @@ struct RankAnalysis {
 };
 
 /// What the comparison of calls before their data moves took of the whole run, warm-up included:
-/// that is when calls are compared. Sums over all ranks, of the calls whose last rank is known.
+/// that is when calls are compared. Sums over all ranks, of the calls that all have a record of.
 struct CheckCost {
   std::uint64_t calls = 0;
   double ownMs = 0;           ///< after the last rank had come

@@ -70,6 +70,7 @@ base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t span
       return polled.error();
     }
     trace::RunUpdate& update = polled.value();
+    data.doubt.take(update);
     if (update.tracks) {
       data.tracks = std::move(*update.tracks);
     }

@@ -4,6 +4,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
+#include "engine/trace/ClockDoubt.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::analysis {
@@ -14,6 +15,7 @@ struct RunData {
   std::vector<trace::SpanRow> spans;  ///< in any order; kinds of no interest may be missing
   std::vector<trace::BucketsMessage> layouts;
   base::ClockCalibration clock;
+  trace::ClockDoubt doubt;  ///< among ranks on several hosts
 
   // For the comparison of replicas (Divergence.h), in the order of the file.
   std::vector<trace::ParametersMessage::Parameter> parameters;

@@ -106,25 +106,22 @@ class Gathering {
 
  private:
   void add(const CollectiveTimes& collective) {
-    std::uint64_t lastTicks = 0;
-    for (const Arrival& arrival : collective.arrivals) {
-      lastTicks = std::max(lastTicks, arrival.startTicks);
-    }
     for (const Arrival& arrival : collective.arrivals) {
       const auto windows = ranks_.find(arrival.rank);
       if (windows == ranks_.end()) {
         continue;
       }
-      if (!collective.lastRank.has_value()) {
+      if (!collective.complete) {
         give(windows->second, {kUnknownFlight,
                                {arrival.startTicks, arrival.endTicks},
                                {Cause::kCommunicating, collective.bucket, -1}});
         continue;
       }
-      const std::uint64_t waited = std::min(lastTicks, arrival.endTicks);
-      give(windows->second, {kKnownFlight,
-                             {arrival.startTicks, waited},
-                             {Cause::kWaiting, collective.bucket, *collective.lastRank}});
+      const std::uint64_t waited = arrival.allThereTicks;
+      give(windows->second,
+           {kKnownFlight,
+            {arrival.startTicks, waited},
+            {Cause::kWaiting, collective.bucket, collective.lastRank.value_or(-1)}});
       give(windows->second,
            {kKnownFlight, {waited, arrival.endTicks}, {Cause::kTransfer, collective.bucket, -1}});
     }

@@ -42,7 +42,8 @@ bool isExposed(Cause cause);
 struct CauseKey {
   Cause cause = Cause::kOther;
   std::uint16_t bucket = trace::kNoBucket;  ///< of the communication; kNoBucket: of none
-  int waitedFor = -1;                       ///< kWaiting: the rank that came last
+  /// kWaiting: the rank that came last; -1: the clocks of several hosts cannot tell which did.
+  int waitedFor = -1;
 
   auto operator<=>(const CauseKey&) const = default;
 };

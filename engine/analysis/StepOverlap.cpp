@@ -67,16 +67,12 @@ using Ranks = std::map<int, Rank>;
 
 void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
   for (const CollectiveTimes& collective : run.collectives) {
-    if (!collective.lastRank) {
+    if (!collective.complete) {
       continue;
-    }
-    std::uint64_t last = 0;
-    for (const Arrival& arrival : collective.arrivals) {
-      last = std::max(last, arrival.startTicks);
     }
     for (const Arrival& arrival : collective.arrivals) {
       ranks[arrival.rank].flights.push_back(
-          {&collective, arrival.startTicks, std::min(last, arrival.endTicks), arrival.endTicks});
+          {&collective, arrival.startTicks, arrival.allThereTicks, arrival.endTicks});
     }
   }
 }
@@ -275,15 +271,16 @@ class Division {
   /// are one.
   void blameRank(const Flight& flight, std::uint64_t ticks) {
     const CollectiveTimes& collective = *flight.collective;
+    const int last = collective.lastRank.value_or(kUnclearRank);
     for (TailItem& known : of_.tail) {
-      if (known.cause == TailCause::kSlowRank && known.peer == *collective.lastRank &&
+      if (known.cause == TailCause::kSlowRank && known.peer == last &&
           known.bucket == collective.bucket) {
         known.ms += toMs(ticks);
         return;
       }
     }
     TailItem& blamed = item(TailCause::kSlowRank, ticks, &flight);
-    blamed.peer = *collective.lastRank;
+    blamed.peer = last;
     blamed.contextMs = toMs(waitOf(flight));
     const auto peer = ranks_.find(blamed.peer);
     const BucketTimes* here = rank_.bucket(collective.step, collective.bucket);

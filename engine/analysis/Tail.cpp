@@ -128,7 +128,8 @@ std::string title(const TailItem& item) {
     case TailCause::kInOrderStall:
       return fmt::format("bucket {} behind bucket {}", item.bucket, item.ahead);
     case TailCause::kSlowRank:
-      return fmt::format("slow rank {}", item.peer);
+      return item.peer == kUnclearRank ? "slow rank, unclear which"
+                                       : fmt::format("slow rank {}", item.peer);
     case TailCause::kOutsideBuckets:
       return fmt::format("{} outside the buckets", trace::name(item.operation));
     default:
@@ -155,6 +156,12 @@ std::string explanation(const TailItem& item) {
           "faster link can help.",
           item.transferMs, item.contextMs);
     case TailCause::kSlowRank:
+      if (item.peer == kUnclearRank) {
+        return fmt::format(
+            "The last ranks came {:.2f} ms later to {}; they are on different hosts, whose clocks "
+            "are not known well enough to tell which was last.",
+            item.contextMs, bucketName(item.bucket));
+      }
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
                          bucketName(item.bucket), whyLate(item));
     case TailCause::kOutsideBuckets:

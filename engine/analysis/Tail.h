@@ -33,6 +33,9 @@ enum class TailCause : std::uint8_t {
   kUnknown,         ///< a send, a receive, or one that a rank has no record of
 };
 
+/// Stands for the rank that came last where the clocks of several hosts cannot tell which did.
+inline constexpr int kUnclearRank = -1;
+
 /// One part of the exposed time of one rank's step.
 struct TailItem {
   TailCause cause = TailCause::kUnknown;
@@ -41,7 +44,7 @@ struct TailItem {
   double ms = 0;
   std::uint16_t bucket = trace::kNoBucket;
   std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
-  int peer = -1;                           ///< slow rank: who came last
+  int peer = kUnclearRank;                 ///< slow rank: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
   /// ready to launch.
   /// Slow link: computing of the backward. Slow rank: what this rank waited in all, hidden or not.

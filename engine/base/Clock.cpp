@@ -29,6 +29,10 @@ const bool kUseTsc = cpuHasConstantTsc();
 
 ClockSource clockSource() { return detail::kUseTsc ? ClockSource::kTsc : ClockSource::kMonotonic; }
 
+std::string_view name(ClockSource source) {
+  return source == ClockSource::kTsc ? "tsc" : "monotonic";
+}
+
 std::int64_t monotonicNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);

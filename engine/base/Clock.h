@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -17,6 +18,9 @@ enum class ClockSource : std::uint32_t {
 /// Returns the host's clock source; every process of a host gets the same answer.
 /// The TSC is taken where the kernel reports constant_tsc and nonstop_tsc. [any-thread]
 ClockSource clockSource();
+
+/// "monotonic" or "tsc", as run files name a host's clock.
+std::string_view name(ClockSource source);
 
 /// Returns CLOCK_MONOTONIC in nanoseconds. [any-thread]
 std::int64_t monotonicNs();

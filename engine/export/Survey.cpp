@@ -32,9 +32,11 @@ class Surveying {
     };
     if (result_.data) {
       analysis::takeSamples(update, *result_.data);
+      result_.data->doubt.take(update);
     }
     keep(update.info, result_.info);
     keep(update.ranks, result_.ranks);
+    keep(update.hosts, result_.hosts);
     keep(update.tracks, result_.tracks);
     keep(update.parameters, result_.parameters);
     keep(update.layouts, result_.layouts);
@@ -256,6 +258,13 @@ const trace::BucketsMessage* Survey::layoutAt(std::uint32_t step) const {
     }
   }
   return found;
+}
+
+const trace::HostState* Survey::hostOf(const trace::RankInfo& rank) const {
+  const auto found = std::find_if(hosts.begin(), hosts.end(), [&](const trace::HostState& host) {
+    return host.info.host == rank.host;
+  });
+  return hosts.size() < 2 || found == hosts.end() ? nullptr : &*found;
 }
 
 int Survey::rankCount() const {

@@ -33,6 +33,7 @@ struct Survey {
   std::filesystem::path path;
   trace::RunInfo info;
   std::vector<trace::RankInfo> ranks;
+  std::vector<trace::HostState> hosts;
   std::vector<trace::TrackInfo> tracks;
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::vector<trace::BucketsMessage> layouts;
@@ -58,6 +59,8 @@ struct Survey {
 
   /// The layout that a step used; null: none is known.
   [[nodiscard]] const trace::BucketsMessage* layoutAt(std::uint32_t step) const;
+  /// The host of a rank in a run on several; null in a run on one.
+  [[nodiscard]] const trace::HostState* hostOf(const trace::RankInfo& rank) const;
   /// As many as the run has, or as anything of it names.
   [[nodiscard]] int rankCount() const;
   /// Whether a row of this iteration is selected.

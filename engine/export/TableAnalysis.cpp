@@ -151,11 +151,12 @@ base::Result<std::uint64_t> writeCollectives(const TableSource& source, OutputFi
       csv.number(static_cast<int>(one.group)).number(one.sequence).text(trace::name(one.operation));
       csv.number(one.step).bucket(one.bucket).number(one.bytes).number(arrival.rank);
       csv.ms(source.ms(arrival.startTicks)).ms(source.ms(arrival.endTicks));
-      if (one.lastRank) {
-        csv.ms(arrival.waitingMs).ms(arrival.transferMs).number(*one.lastRank);
+      if (one.complete) {
+        csv.ms(arrival.waitingMs).ms(arrival.transferMs);
       } else {
-        csv.nothing().nothing().nothing();
+        csv.nothing().nothing();
       }
+      (one.lastRank ? csv.number(*one.lastRank) : csv.nothing());
       csv.ms(one.skewMs).end();
     }
   }

@@ -14,14 +14,15 @@ namespace {
 // Numbers of threads, apart from those of processes: Perfetto takes equal ones for main threads.
 constexpr int kFirstThread = 100'000;
 
-void addFact(std::string& text, const char* key, const std::string& value) {
-  text += text.back() == '{' ? "\"" : ",\"";
-  text += key;
-  text += "\":";
+void addFact(std::string& text, const std::string& key, const std::string& value) {
+  text += text.back() == '{' ? "" : ",";
+  appendQuoted(text, key);
+  text += ':';
   appendQuoted(text, value);
 }
 
-void addFacts(std::string& text, const trace::RunInfo& info, TraceReader reader) {
+void addFacts(std::string& text, const Survey& survey, TraceReader reader) {
+  const trace::RunInfo& info = survey.info;
   text += "\"lockstep\":{";
   addFact(text, "run", info.name);
   addFact(text, "run id", info.runId);
@@ -32,6 +33,12 @@ void addFacts(std::string& text, const trace::RunInfo& info, TraceReader reader)
   addFact(text, "host", info.hostName);
   addFact(text, "started at", info.startedAt);
   addFact(text, "clock", "CLOCK_MONOTONIC of the host, which is no time of day");
+  for (const trace::HostState& host : survey.hosts) {
+    if (host.info.host != trace::kRecordingHost && host.offset) {
+      addFact(text, "clock of " + host.info.name,
+              trace::text(*host.offset) + ", taken off the times here");
+    }
+  }
   if (reader == TraceReader::kHta) {
     addFact(text, "streams",
             "the rows with a stream are no CUDA streams: they repeat, on whole µs, when each rank "
@@ -53,7 +60,7 @@ void writeHead(TraceFile& file, const Survey& survey, const SpanArguments& argum
                       survey.info.worldSize, survey.groups.size(), arguments.groupsAsJson());
   text += fmt::format("\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":{},\n",
                       survey.clock.toNs(survey.beginTicks));
-  addFacts(text, survey.info, reader);
+  addFacts(text, survey, reader);
   text += "\"traceEvents\":[";
 }
 
@@ -73,14 +80,22 @@ void writeMetadata(TraceFile& file, const char* name, int process, int thread, c
 }
 
 void writeProcess(TraceFile& file, const Survey& survey, int rank) {
+  std::string name = fmt::format("rank {}", rank);
   std::string labels = survey.backend();
   for (const trace::RankInfo& info : survey.ranks) {
-    if (info.rank == rank) {
-      labels += fmt::format(", pid {}, {}", info.pid, info.state);
+    if (info.rank != rank) {
+      continue;
+    }
+    labels += fmt::format(", pid {}, {}", info.pid, info.state);
+    if (const trace::HostState* host = survey.hostOf(info)) {
+      name += " on " + host->info.name;
+      if (info.host != trace::kRecordingHost && host->offset) {
+        labels += ", clock " + text(*host->offset);
+      }
     }
   }
   const int process = processOf(rank);
-  writeMetadata(file, "process_name", process, 0, "name", fmt::format("rank {}", rank));
+  writeMetadata(file, "process_name", process, 0, "name", name);
   writeMetadata(file, "process_labels", process, 0, "labels", labels);
   writeMetadata(file, "process_sort_index", process, 0, "sort_index", rank);
 }

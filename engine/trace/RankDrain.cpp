@@ -19,7 +19,8 @@ namespace lockstep::trace {
 RankDrain::RankDrain(int rank, Segment& segment)
     : rank_(rank), segment_(segment), reader_(segment) {}
 
-void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack) {
+void RankDrain::drain(RunFileWriter* writer, std::int32_t& nextTrack, int host) {
+  host_ = host;
   const double capacity = segment_.header().eventsPerLane;
   for (std::uint32_t lane = 0; lane < reader_.lanes(); ++lane) {
     if (lane == lanes_.size()) {
@@ -63,7 +64,7 @@ void RankDrain::take(LaneState& lane, const Event& event, RunFileWriter* writer)
         const std::string_view metric =
             isLoss ? "loss" : name(static_cast<CounterId>(event.detail));
         writer->addMetric(
-            MetricRow{0, rank_, std::string(metric), event.step, event.startTicks, value});
+            MetricRow{0, rank_, std::string(metric), event.step, event.startTicks, value, host_});
       }
       return;
     }

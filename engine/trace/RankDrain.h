@@ -16,8 +16,9 @@ class RankDrain {
  public:
   RankDrain(int rank, Segment& segment);
 
-  /// Moves what waits. `nextTrack` is the number of the next track of the run file.
-  void drain(RunFileWriter* writer, std::int32_t& nextTrack);
+  /// Moves what waits. `nextTrack` is the number of the next track of the run file; `host` is the
+  /// one whose ticks the events have.
+  void drain(RunFileWriter* writer, std::int32_t& nextTrack, int host);
 
   /// Writes the gaps that the lanes could not write any more (Note [Gaps]).
   void writeLastGaps(RunFileWriter& writer);
@@ -53,6 +54,7 @@ class RankDrain {
   void noteStartup(std::uint16_t stage);
 
   int rank_;
+  int host_ = kRecordingHost;
   Segment& segment_;
   SegmentReader reader_;
   std::vector<LaneState> lanes_;

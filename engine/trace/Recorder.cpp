@@ -14,6 +14,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/Priority.h"
 #include "engine/base/Thread.h"
+#include "engine/trace/HostFacts.h"
 #include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"
 #include "engine/trace/RankDrain.h"
@@ -36,10 +37,17 @@ bool isEnd(RunState state) {
   return state == RunState::kFinished || state == RunState::kFailed || state == RunState::kStopped;
 }
 
+struct HostClockRow {
+  int host = 0;
+  HostClock clock;
+};
+
 /// What came from other threads since the last pass.
 struct Mailbox {
   bool infoChanged = true;
   std::set<int> ranksChanged;
+  std::vector<HostInfo> hosts;
+  std::vector<HostClockRow> clocks;
   std::vector<LogRow> logs;
   std::vector<ProblemRow> problems;
   std::vector<MetricRow> metrics;
@@ -55,6 +63,8 @@ class RecorderThread final : public Recorder {
         info_(std::move(info)),
         liveState_(isEnd(info_.state) ? RunState::kRunning : info_.state) {
     progress_.startup = name(StartupStage::kSpawn);
+    mailbox_.hosts.push_back(
+        {kRecordingHost, hostName(), "", std::string(name(base::clockSource()))});
     for (Segment* segment : segments) {
       const int rank = static_cast<int>(drains_.size());
       drains_.emplace_back(rank, *segment);
@@ -96,6 +106,16 @@ class RecorderThread final : public Recorder {
   void addMetric(MetricRow metric) override {
     std::lock_guard lock(mutex_);
     mailbox_.metrics.push_back(std::move(metric));
+  }
+
+  void addHost(HostInfo host) override {
+    std::lock_guard lock(mutex_);
+    mailbox_.hosts.push_back(std::move(host));
+  }
+
+  void updateHostClock(int host, base::ClockCalibration clock, ClockOffset offset) override {
+    std::lock_guard lock(mutex_);
+    mailbox_.clocks.push_back({host, {clock, offset}});
   }
 
   [[nodiscard]] Progress progress() const override {
@@ -150,7 +170,7 @@ class RecorderThread final : public Recorder {
     const std::int64_t nowNs = base::monotonicNs();
     for (RankDrain& drain : drains_) {
       const std::uint64_t before = drain.events();
-      drain.drain(writer(), nextTrack_);
+      drain.drain(writer(), nextTrack_, hostOf(drain.rank()));
       notRecorded_ += failed_ ? drain.events() - before : 0;
       if (last && !failed_) {
         drain.writeLastGaps(*writer_);
@@ -313,9 +333,15 @@ class RecorderThread final : public Recorder {
     }
   }
 
+  /// 0: not known, or the number of a process of another host.
   std::int64_t pidOf(std::size_t rank) const {
     std::lock_guard lock(mutex_);
-    return ranks_[rank].pid;
+    return ranks_[rank].host == kRecordingHost ? ranks_[rank].pid : 0;
+  }
+
+  int hostOf(int rank) const {
+    std::lock_guard lock(mutex_);
+    return ranks_[static_cast<std::size_t>(rank)].host;
   }
 
   void refreshRanks() {
@@ -385,6 +411,12 @@ class RecorderThread final : public Recorder {
     }
     if (mail.infoChanged) {
       writer_->setInfo(info);
+    }
+    for (const HostInfo& host : mail.hosts) {
+      writer_->addHost(host);
+    }
+    for (const HostClockRow& row : mail.clocks) {
+      writer_->addClock(row.host, row.clock.calibration, row.clock.offset);
     }
     for (const RankInfo& rank : changed) {
       writer_->setRank(rank);

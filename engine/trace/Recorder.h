@@ -18,9 +18,13 @@ namespace lockstep::trace {
 /// 50 ms while there is something new. All members are [any-thread].
 ///
 /// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
-/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes. The
+/// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
+/// rank on another host only those that its segment tells. The
 /// parameters and layouts stored are rank 0's; another rank's that differ become a problem
-/// that names the rank and the first difference. Loss of events: Note [Gaps] in Recorder.cpp.
+/// that names the rank and the first difference. Events and what comes with them (losses) keep the
+/// ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
+/// messages, counters and logs, has the recording host's. Loss of events: Note [Gaps] in
+/// Recorder.cpp.
 class Recorder {
  public:
   /// What the supervisor's progress line shows.
@@ -48,6 +52,14 @@ class Recorder {
   virtual void addLog(int rank, std::string text) = 0;
   virtual void addProblem(ProblemRow problem) = 0;
   virtual void addMetric(MetricRow metric) = 0;
+
+  /// Adds a host that ranks run on, or replaces what is known of it. The recording host is there
+  /// from the start. Say by updateRank which host a rank is on before its first event is drained.
+  virtual void addHost(HostInfo host) = 0;
+
+  /// A better clock of another host, as RunFileWriter::addClock takes it. Its rows are held back
+  /// by readers until the first one. Each call is a row: tell what is worth one.
+  virtual void updateHostClock(int host, base::ClockCalibration clock, ClockOffset offset) = 0;
 
   [[nodiscard]] virtual Progress progress() const = 0;
 

@@ -12,6 +12,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
+#include "engine/trace/ClockOffset.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
@@ -41,6 +42,24 @@ struct RunInfo {
   std::map<std::string, std::string> environment;  ///< versions, processor, clock source
 };
 
+/// The host that records: its ticks are the axis of everything a reader hands out.
+inline constexpr int kRecordingHost = 0;
+
+/// A machine that ranks run on, or the one that records.
+struct HostInfo {
+  int host = kRecordingHost;  ///< numbered from 0, the recording one
+  std::string name;
+  std::string address;      ///< where its launcher is reached; empty: not known, or not needed
+  std::string clockSource;  ///< what a tick is there: "tsc" or "monotonic"
+};
+
+/// A host and how well its clock is known.
+struct HostState {
+  HostInfo info;
+  /// None: its ticks cannot be placed yet. That of the recording host is 0 ± 0.
+  std::optional<ClockOffset> offset;
+};
+
 /// Opens the keys of RankInfo::environment that hold what c10d's Logger knows (FORMAT.md).
 inline const std::string kDdpLoggingPrefix = "ddp.";
 
@@ -57,6 +76,7 @@ struct RankInfo {
   std::uint64_t wireMessages = 0;
   std::uint64_t eventsDropped = 0;
   std::map<std::string, std::string> environment;
+  int host = kRecordingHost;  ///< HostInfo::host of the one it runs on
 };
 
 /// A lane of a rank: one thread that emits events.
@@ -66,7 +86,8 @@ struct TrackInfo {
   std::string name;
 };
 
-/// One row of the `spans` table: an instant has duration 0. Times are host ticks.
+/// One row of the `spans` table: an instant has duration 0. Times are ticks of the rank's host in
+/// the file, and ticks of the recording host as a reader hands them out.
 struct SpanRow {
   std::int64_t id = 0;
   std::int32_t track = 0;
@@ -88,12 +109,13 @@ struct MetricRow {
   std::uint32_t step = 0;
   std::uint64_t ticks = 0;
   double value = 0;
+  int host = kRecordingHost;  ///< whose ticks they are in the file; a reader hands out host 0's
 };
 
 struct LogRow {
   std::int64_t id = 0;
   int rank = -1;  ///< -1: the supervisor
-  std::uint64_t ticks = 0;
+  std::uint64_t ticks = 0;  ///< of the recording host
   std::string text;
 };
 
@@ -138,7 +160,9 @@ struct RunUpdate {
   std::optional<std::vector<TrackInfo>> tracks;
   std::optional<std::vector<ParametersMessage::Parameter>> parameters;
   std::optional<std::vector<BucketsMessage>> layouts;
-  std::optional<base::ClockCalibration> clock;  ///< ticks to monotonic ns of the run's host
+  std::optional<base::ClockCalibration> clock;  ///< ticks to monotonic ns of the recording host
+  /// All hosts, when one came or a clock became better known. Files before 1.3 name none.
+  std::optional<std::vector<HostState>> hosts;
   std::vector<SpanRow> spans;
   std::vector<MetricRow> metrics;
   std::vector<LogRow> log;
@@ -161,6 +185,12 @@ struct RunFileReaderOptions {
 /// The file says that a run has ended (kFinished, kFailed, kStopped) in the same commit as its
 /// last rows: a reader that saw it and drained `spans` has everything. kRecorderDied is what a
 /// reader says, once, when the supervisor is gone; nothing more will come then either.
+///
+/// Spans and metrics of all ranks come on the tick axis of the recording host, whose clock is
+/// RunUpdate::clock. Those of other hosts are converted as they are read, by the latest clock that
+/// the file knows then: after a better one, the starts of a lane may step back by as much as the
+/// older one was off. Rows of a host without a clock are held back until it has one, and come then,
+/// behind rows of higher ids; a problem tells of those that are left when the run has ended.
 class RunFileReader {
  public:
   /// Opens `path`. A finished read-only file is opened immutable; a live one on a network
@@ -170,17 +200,19 @@ class RunFileReader {
       const std::filesystem::path& path, const RunFileReaderOptions& options = {});
   virtual ~RunFileReader() = default;
 
-  /// Returns what is new, at most `maxSpans` spans in the order of their ids. Call until
-  /// `spans` is shorter than that; then again when the file may have grown.
+  /// Returns what is new, at most `maxSpans` spans in the order of their ids (but see above for
+  /// several hosts). Call until `spans` is shorter than that; then again when the file may have
+  /// grown.
   virtual base::Result<RunUpdate> poll(std::size_t maxSpans = 200'000) = 0;
 
   [[nodiscard]] virtual const std::filesystem::path& path() const = 0;
 };
 
-/// Reads only RunInfo, ranks and the last value of each metric: for run lists.
+/// Reads only RunInfo, ranks, hosts and the last value of each metric: for run lists.
 struct RunSummary {
   RunInfo info;
   std::vector<RankInfo> ranks;
+  std::vector<HostState> hosts;               ///< by number; a file before 1.3 names none
   std::map<std::string, double> lastMetrics;  ///< of rank 0
   std::uint32_t lastStep = 0;  ///< highest finished step of any rank; 0 while there is none
 };
@@ -206,7 +238,16 @@ class RunFileWriter {
   virtual void addTrack(const TrackInfo& track) = 0;
   virtual void setParameters(const ParametersMessage& parameters) = 0;
   virtual void addLayout(const BucketsMessage& layout) = 0;
+  /// Adds a host, or replaces what is known of it.
+  virtual void addHost(const HostInfo& host) = 0;
+  /// Adds a calibration of the recording host.
   virtual void addClock(const base::ClockCalibration& clock) = 0;
+  /// Adds a better clock of another host, from which on it converts all ticks of that host, those
+  /// written before too: `clock` turns them into its own CLOCK_MONOTONIC, less the offset. Drift is
+  /// part of ns_per_tick, as ClockOffsetEstimator::clock gives it. The recording host's own offset
+  /// is always 0.
+  virtual void addClock(int host, const base::ClockCalibration& clock,
+                        const ClockOffset& offset) = 0;
   virtual void addEvent(std::int32_t track, const Event& event) = 0;
   virtual void addMetric(const MetricRow& metric) = 0;    ///< id is ignored
   virtual void addLog(const LogRow& row) = 0;             ///< id is ignored

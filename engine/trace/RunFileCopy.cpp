@@ -29,7 +29,7 @@ base::Status settle(const std::filesystem::path& path) {
   sqlite::Database& database = *opened.value();
   database.execute("PRAGMA journal_mode=DELETE");
   RunInfo info = tables::readInfo(database);
-  if (info.state == RunState::kStarting || info.state == RunState::kRunning) {
+  if (tables::isLive(info.state)) {
     info.failure =
         supervisorGone(info) ? info.failure : "this is a copy that was taken while the run went on";
     info.state = RunState::kRecorderDied;

@@ -1,11 +1,13 @@
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
-#include <limits>
 #include <utility>
 
+#include "engine/trace/HostAxis.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileHosts.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
@@ -18,16 +20,6 @@ namespace {
 using schema::Part;
 using sqlite::Database;
 using sqlite::Statement;
-
-bool isLive(RunState state) {
-  return state == RunState::kStarting || state == RunState::kRunning;
-}
-
-double numberOrNan(const Statement& statement, int column) {
-  // SQLite keeps no NaN: it stores a NULL.
-  return statement.isNull(column) ? std::numeric_limits<double>::quiet_NaN()
-                                  : statement.number(column);
-}
 
 class Reader final : public RunFileReader {
  public:
@@ -54,14 +46,14 @@ class Reader final : public RunFileReader {
 
   base::Result<RunUpdate> poll(std::size_t maxSpans) override {
     // Asked before reading: what a supervisor that is gone now ever wrote is read below.
-    const bool gone = !ended_ && isLive(info_.state) && supervisorGone(info_);
+    const bool gone = !ended_ && tables::isLive(info_.state) && supervisorGone(info_);
     if (base::Status connected = connect(); !connected.ok()) {
       return connected.error();
     }
     RunUpdate update;
     database_->execute("BEGIN");
     readParts(update);
-    const base::Status readSpans = spans_.read(*database_, maxSpans, update.spans);
+    const base::Status readSpans = readPlacedSpans(maxSpans, update.spans);
     readMetrics(update);
     readLog(update);
     readProblems(update);
@@ -78,6 +70,9 @@ class Reader final : public RunFileReader {
       return read.error();
     }
     noticeEnd(update, gone);
+    if (ended_ && drained) {
+      tellWhatWaits(update);
+    }
     if (untidy_ && drained) {
       tidyUp(path_);
       untidy_ = false;
@@ -132,9 +127,11 @@ class Reader final : public RunFileReader {
     }
     if (changed(Part::kRanks)) {
       update.ranks = tables::readRanks(*database_);
+      axis_.setRanks(*update.ranks);
     }
     if (changed(Part::kTracks)) {
       update.tracks = tables::readTracks(*database_);
+      axis_.setTracks(*update.tracks);
     }
     if (changed(Part::kParameters)) {
       update.parameters = tables::readParameters(*database_);
@@ -143,23 +140,45 @@ class Reader final : public RunFileReader {
       update.layouts = tables::readLayouts(*database_);
     }
     if (changed(Part::kClock)) {
-      Statement clock(*database_,
-                      "SELECT origin_ticks, origin_ns, ns_per_tick FROM clocks ORDER BY id DESC "
-                      "LIMIT 1");
-      if (clock.row()) {
-        update.clock = base::ClockCalibration{static_cast<std::uint64_t>(clock.integer(0)),
-                                              clock.integer(1), clock.number(2)};
+      const std::map<int, HostClock> clocks = tables::readClocks(*database_);
+      if (const auto clock = clocks.find(kRecordingHost); clock != clocks.end()) {
+        update.clock = clock->second.calibration;
       }
+      axis_.setClocks(clocks);
+    }
+    if (changed(Part::kClock) || changed(Part::kHosts)) {
+      update.hosts = tables::readHosts(*database_);
     }
     if (database_->ok()) {
       revisions_ = revisions;
     }
   }
 
+  /// Fewer than `most` only when there are no more that can be placed.
+  base::Status readPlacedSpans(std::size_t most, std::vector<SpanRow>& rows) {
+    axis_.release(rows, most);
+    while (true) {
+      const std::size_t before = rows.size();
+      if (base::Status read = spans_.read(*database_, most, rows); !read.ok()) {
+        return read;
+      }
+      const std::size_t read = rows.size();
+      axis_.place(rows, before);
+      if (rows.size() == read) {  // none has to wait
+        return {};
+      }
+    }
+  }
+
   void readMetrics(RunUpdate& update) {
+    axis_.release(update.metrics);
+    const std::size_t first = update.metrics.size();
     Statement select(*database_,
-                     "SELECT id, rank, name, step, ticks, value FROM metrics WHERE id > ? "
-                     "ORDER BY id");
+                     schema::hasHosts(*database_)
+                         ? "SELECT id, rank, name, step, ticks, value, host FROM metrics "
+                           "WHERE id > ? ORDER BY id"
+                         : "SELECT id, rank, name, step, ticks, value, 0 FROM metrics "
+                           "WHERE id > ? ORDER BY id");
     select.bind(1, lastMetric_);
     while (select.row()) {
       MetricRow& row = update.metrics.emplace_back();
@@ -168,8 +187,10 @@ class Reader final : public RunFileReader {
       row.name = select.text(2);
       row.step = static_cast<std::uint32_t>(select.integer(3));
       row.ticks = static_cast<std::uint64_t>(select.integer(4));
-      row.value = numberOrNan(select, 5);
+      row.value = select.numberOrNan(5);
+      row.host = static_cast<int>(select.integer(6));
     }
+    axis_.place(update.metrics, first);
   }
 
   void readLog(RunUpdate& update) {
@@ -203,7 +224,7 @@ class Reader final : public RunFileReader {
   void noticeEnd(RunUpdate& update, bool gone) {
     if (update.info.has_value()) {
       info_ = *update.info;
-      ended_ = !isLive(info_.state);
+      ended_ = !tables::isLive(info_.state);
     }
     if (gone && !ended_) {
       info_.state = RunState::kRecorderDied;
@@ -211,6 +232,19 @@ class Reader final : public RunFileReader {
       ended_ = true;
       untidy_ = true;
     }
+  }
+
+  /// Rows that nothing can place in time any more are not shown; to say nothing of them would be
+  /// worse.
+  void tellWhatWaits(RunUpdate& update) {
+    for (const auto& [host, rows] : axis_.waiting()) {
+      update.problems.push_back(
+          {0, "warning", -1, 0,
+           fmt::format("the clock of host {} was never compared with the recording host's: {} rows "
+                       "of its ranks have no place in time and are not shown",
+                       host, rows)});
+    }
+    axis_.dropWaiting();
   }
 
   std::filesystem::path path_;
@@ -221,6 +255,7 @@ class Reader final : public RunFileReader {
   std::int64_t lastMetric_ = 0;
   std::int64_t lastLog_ = 0;
   std::int64_t lastProblem_ = 0;
+  HostAxis axis_;
   SpanReader spans_{[this] { return openSame(); }};
   SampleReader samples_;
   RunInfo info_;
@@ -231,9 +266,9 @@ class Reader final : public RunFileReader {
 }  // namespace
 
 bool RunUpdate::empty() const {
-  return !info && !ranks && !tracks && !parameters && !layouts && !clock && spans.empty() &&
-         metrics.empty() && log.empty() && problems.empty() && fingerprints.empty() &&
-         sketches.empty() && gradients.empty();
+  return !info && !ranks && !tracks && !parameters && !layouts && !clock && !hosts &&
+         spans.empty() && metrics.empty() && log.empty() && problems.empty() &&
+         fingerprints.empty() && sketches.empty() && gradients.empty();
 }
 
 base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(
@@ -243,38 +278,6 @@ base::Result<std::unique_ptr<RunFileReader>> RunFileReader::open(
     return ready.error();
   }
   return std::unique_ptr<RunFileReader>(std::move(reader));
-}
-
-base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
-  auto opened = openForReading(path, {});
-  if (!opened.ok()) {
-    return opened.error();
-  }
-  Database& database = *opened.value();
-  // Asked before reading, as in poll().
-  const bool gone = supervisorGone(tables::readInfo(database));
-  RunSummary summary;
-  database.execute("BEGIN");
-  summary.info = tables::readInfo(database);
-  summary.ranks = tables::readRanks(database);
-  {
-    Statement last(database, "SELECT name, value FROM last_metrics WHERE rank = 0");
-    while (last.row()) {
-      summary.lastMetrics[last.text(0)] = numberOrNan(last, 1);
-    }
-    Statement step(database, "SELECT value FROM meta WHERE key = 'last_step'");
-    if (step.row()) {
-      summary.lastStep = static_cast<std::uint32_t>(step.integer(0));
-    }
-  }
-  database.execute("COMMIT");
-  if (!database.ok()) {
-    return database.status().error();
-  }
-  if (gone && isLive(summary.info.state)) {
-    summary.info.state = RunState::kRecorderDied;
-  }
-  return summary;
 }
 
 }  // namespace lockstep::trace

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstring>
-#include <limits>
 #include <string>
 
 namespace lockstep::trace {
@@ -11,16 +10,6 @@ using sqlite::Database;
 using sqlite::Statement;
 
 static_assert(std::endian::native == std::endian::little, "counters are little-endian in the file");
-
-namespace {
-
-/// SQLite keeps no NaN: it stores a NULL.
-double numberOrNan(const Statement& statement, int column) {
-  return statement.isNull(column) ? std::numeric_limits<double>::quiet_NaN()
-                                  : statement.number(column);
-}
-
-}  // namespace
 
 SampleWriter::SampleWriter(Database& database)
     : fingerprint_(database,
@@ -94,7 +83,7 @@ void SampleReader::readFingerprints(Database& database, RunUpdate& update) {
     row.step = static_cast<std::uint32_t>(select.integer(2));
     row.parameter = static_cast<std::uint32_t>(select.integer(3));
     row.hash = static_cast<std::uint64_t>(select.integer(4));
-    row.norm = numberOrNan(select, 5);
+    row.norm = select.numberOrNan(5);
   }
 }
 
@@ -127,8 +116,8 @@ void SampleReader::readGradients(Database& database, RunUpdate& update) {
     row.step = static_cast<std::uint32_t>(select.integer(2));
     row.gradients.bucket =
         select.isNull(3) ? kNoBucket : static_cast<std::uint16_t>(select.integer(3));
-    row.gradients.norm = numberOrNan(select, 4);
-    row.gradients.largest = numberOrNan(select, 5);
+    row.gradients.norm = select.numberOrNan(4);
+    row.gradients.largest = select.numberOrNan(5);
     row.gradients.nans = static_cast<std::uint64_t>(select.integer(6));
     row.gradients.infinities = static_cast<std::uint64_t>(select.integer(7));
     if (!select.isNull(8)) {

@@ -13,11 +13,15 @@ CREATE TABLE changes(part INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
 CREATE TABLE environment(rank INTEGER NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY(rank, key)) WITHOUT ROWID;
 CREATE TABLE clocks(id INTEGER PRIMARY KEY, origin_ticks INTEGER NOT NULL,
-  origin_ns INTEGER NOT NULL, ns_per_tick REAL NOT NULL);
+  origin_ns INTEGER NOT NULL, ns_per_tick REAL NOT NULL, host INTEGER NOT NULL DEFAULT 0,
+  offset_ns INTEGER NOT NULL DEFAULT 0, uncertainty_ns INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE hosts(host INTEGER PRIMARY KEY, name TEXT NOT NULL, clock TEXT NOT NULL,
+  address TEXT NOT NULL);
 CREATE TABLE ranks(rank INTEGER PRIMARY KEY, pid INTEGER NOT NULL, state TEXT NOT NULL,
   exit_code INTEGER, signal INTEGER NOT NULL, last_words TEXT NOT NULL,
   stderr_tail TEXT NOT NULL, parameter_hash TEXT NOT NULL, wire_bytes INTEGER NOT NULL,
-  wire_messages INTEGER NOT NULL, events_dropped INTEGER NOT NULL);
+  wire_messages INTEGER NOT NULL, events_dropped INTEGER NOT NULL,
+  host INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE tracks(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL);
 CREATE TABLE kinds(kind INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE operations(operation INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -27,7 +31,7 @@ CREATE TABLE spans(id INTEGER PRIMARY KEY, track INTEGER NOT NULL, kind INTEGER 
   start INTEGER NOT NULL, duration INTEGER NOT NULL, step INTEGER NOT NULL, bucket INTEGER,
   detail INTEGER NOT NULL, value INTEGER NOT NULL);
 CREATE TABLE metrics(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, name TEXT NOT NULL,
-  step INTEGER NOT NULL, ticks INTEGER NOT NULL, value REAL);
+  step INTEGER NOT NULL, ticks INTEGER NOT NULL, value REAL, host INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE last_metrics(rank INTEGER NOT NULL, name TEXT NOT NULL, step INTEGER NOT NULL,
   value REAL, PRIMARY KEY(rank, name)) WITHOUT ROWID;
 CREATE TABLE fingerprints(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, step INTEGER NOT NULL,
@@ -51,29 +55,38 @@ CREATE TABLE problems(id INTEGER PRIMARY KEY, severity TEXT NOT NULL, rank INTEG
   step INTEGER NOT NULL, text TEXT NOT NULL);
 )sql";
 
-// For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks.
+// For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks. A CROSS JOIN is
+// an inner one that SQLite runs in the order given: rows come as they stand in the file.
 constexpr const char* kViews = R"sql(
-CREATE VIEW clock AS SELECT * FROM clocks ORDER BY id DESC LIMIT 1;
+CREATE VIEW clock AS SELECT * FROM clocks WHERE host = 0 ORDER BY id DESC LIMIT 1;
+CREATE VIEW host_clocks AS
+  SELECT host, name, origin_ticks, origin_ns - offset_ns AS zero_ns, ns_per_tick, offset_ns,
+    uncertainty_ns
+  FROM clocks LEFT JOIN hosts USING(host)
+  WHERE id IN (SELECT max(id) FROM clocks GROUP BY host);
 CREATE VIEW spans_ns AS
   SELECT spans.id AS id, tracks.rank AS rank, tracks.name AS track, kinds.name AS kind,
-    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
+    zero_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
     CAST(round(duration * ns_per_tick) AS INTEGER) AS duration_ns,
     step, bucket, detail, spans.value AS value
-  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+  FROM spans CROSS JOIN tracks ON tracks.id = track
+    LEFT JOIN ranks ON ranks.rank = tracks.rank CROSS JOIN host_clocks ON host_clocks.host = coalesce(ranks.host, 0)
     LEFT JOIN kinds ON kinds.kind = spans.kind;
 CREATE VIEW collectives AS
   SELECT spans.id AS id, tracks.rank AS rank, detail >> 8 AS group_number,
     (spans.value >> 40) & 0xFFFFFF AS sequence, operations.name AS operation, step, bucket,
     spans.value & 0xFFFFFFFFFF AS bytes,
-    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
+    zero_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS start_ns,
     CAST(round(duration * ns_per_tick) AS INTEGER) AS duration_ns
-  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+  FROM spans CROSS JOIN tracks ON tracks.id = track
+    LEFT JOIN ranks ON ranks.rank = tracks.rank CROSS JOIN host_clocks ON host_clocks.host = coalesce(ranks.host, 0)
     LEFT JOIN operations ON operations.operation = (detail & 0xFF)
   WHERE spans.kind = 71;
 CREATE VIEW gradients_ready AS
   SELECT spans.id AS id, tracks.rank AS rank, step, parameters.name AS parameter, bucket,
-    origin_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS ready_ns
-  FROM clock CROSS JOIN spans JOIN tracks ON tracks.id = track
+    zero_ns + CAST(round((start - origin_ticks) * ns_per_tick) AS INTEGER) AS ready_ns
+  FROM spans CROSS JOIN tracks ON tracks.id = track
+    LEFT JOIN ranks ON ranks.rank = tracks.rank CROSS JOIN host_clocks ON host_clocks.host = coalesce(ranks.host, 0)
     LEFT JOIN parameters ON parameters.parameter = spans.value
   WHERE spans.kind = 30;
 CREATE VIEW parameters_differ AS
@@ -81,9 +94,9 @@ CREATE VIEW parameters_differ AS
   FROM fingerprints LEFT JOIN parameters USING(parameter)
   GROUP BY step, fingerprints.parameter HAVING variants > 1;
 CREATE VIEW metrics_ns AS
-  SELECT metrics.id AS id, rank, name, step,
-    origin_ns + CAST(round((ticks - origin_ticks) * ns_per_tick) AS INTEGER) AS at_ns, value
-  FROM clock CROSS JOIN metrics;
+  SELECT metrics.id AS id, rank, metrics.name AS name, step,
+    zero_ns + CAST(round((ticks - origin_ticks) * ns_per_tick) AS INTEGER) AS at_ns, value
+  FROM metrics CROSS JOIN host_clocks USING(host);
 )sql";
 static_assert(static_cast<int>(EventKind::kCollective) == 71);
 static_assert(static_cast<int>(EventKind::kGradientReady) == 30);
@@ -142,6 +155,11 @@ base::Status check(sqlite::Database& database, const std::filesystem::path& path
                        path.string()};
   }
   return {};
+}
+
+bool hasHosts(sqlite::Database& database) {
+  constexpr std::int64_t kSinceMinor = 3;
+  return pragma(database, "PRAGMA user_version") % 1000 >= kSinceMinor;
 }
 
 }  // namespace lockstep::trace::schema

@@ -11,7 +11,7 @@ namespace lockstep::trace::schema {
 
 inline constexpr std::int32_t kApplicationId = 0x4C4B5354;  ///< "LKST"
 inline constexpr std::int32_t kMajor = 1;                   ///< another major cannot be read
-inline constexpr std::int32_t kMinor = 2;                   ///< a minor only adds
+inline constexpr std::int32_t kMinor = 3;                   ///< a minor only adds
 
 /// PRAGMA user_version of what is written now.
 inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;
@@ -20,13 +20,25 @@ inline constexpr std::int32_t kUserVersion = kMajor * 1000 + kMinor;
 inline constexpr int kWholeRun = -1;
 
 /// Small tables that readers are given whole. `changes` counts the commits that touched each.
-enum class Part : std::int32_t { kInfo = 0, kRanks, kTracks, kParameters, kLayouts, kClock };
-inline constexpr int kParts = 6;
+enum class Part : std::int32_t {
+  kInfo = 0,
+  kRanks,
+  kTracks,
+  kParameters,
+  kLayouts,
+  kClock,
+  kHosts
+};
+inline constexpr int kParts = 7;
 
 /// Makes tables, views and signature in an empty database, within the caller's transaction.
 void create(sqlite::Database& database);
 
 /// Says whether the database is a run file whose major is ours.
 base::Status check(sqlite::Database& database, const std::filesystem::path& path);
+
+/// Says whether a run file knows of hosts, as 1.3 and later do: the table `hosts`, and the columns
+/// `host` of ranks, clocks and metrics.
+bool hasHosts(sqlite::Database& database);
 
 }  // namespace lockstep::trace::schema

@@ -66,6 +66,10 @@ std::map<int, Environment> readEnvironments(Database& database) {
 
 }  // namespace
 
+bool isLive(RunState state) {
+  return state == RunState::kStarting || state == RunState::kRunning;
+}
+
 void writeInfo(Database& database, const RunInfo& info) {
   Statement insert(database, "INSERT OR REPLACE INTO meta VALUES(?, ?)");
   const auto put = [&](std::string_view key, const auto& value) {
@@ -121,7 +125,7 @@ RunInfo readInfo(Database& database) {
 }
 
 void writeRank(Database& database, const RankInfo& rank) {
-  Statement insert(database, "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?,?)");
+  Statement insert(database, "INSERT OR REPLACE INTO ranks VALUES(?,?,?,?,?,?,?,?,?,?,?,?)");
   insert.bind(1, rank.rank);
   insert.bind(2, rank.pid);
   insert.bind(3, std::string_view(rank.state));
@@ -137,6 +141,7 @@ void writeRank(Database& database, const RankInfo& rank) {
   insert.bind(9, rank.wireBytes);
   insert.bind(10, rank.wireMessages);
   insert.bind(11, rank.eventsDropped);
+  insert.bind(12, rank.host);
   insert.run();
   writeEnvironment(database, rank.rank, rank.environment);
 }
@@ -144,10 +149,12 @@ void writeRank(Database& database, const RankInfo& rank) {
 std::vector<RankInfo> readRanks(Database& database) {
   auto environments = readEnvironments(database);
   std::vector<RankInfo> ranks;
-  Statement select(database,
-                   "SELECT rank, pid, state, exit_code, signal, last_words, stderr_tail, "
-                   "parameter_hash, wire_bytes, wire_messages, events_dropped FROM ranks "
-                   "ORDER BY rank");
+  const std::string host = schema::hasHosts(database) ? "host" : "0";
+  const std::string columns =
+      "rank, pid, state, exit_code, signal, last_words, stderr_tail, parameter_hash, wire_bytes, "
+      "wire_messages, events_dropped, " +
+      host;
+  Statement select(database, ("SELECT " + columns + " FROM ranks ORDER BY rank").c_str());
   while (select.row()) {
     RankInfo& rank = ranks.emplace_back();
     rank.rank = static_cast<int>(select.integer(0));
@@ -163,6 +170,7 @@ std::vector<RankInfo> readRanks(Database& database) {
     rank.wireBytes = static_cast<std::uint64_t>(select.integer(8));
     rank.wireMessages = static_cast<std::uint64_t>(select.integer(9));
     rank.eventsDropped = static_cast<std::uint64_t>(select.integer(10));
+    rank.host = static_cast<int>(select.integer(11));
     rank.environment = std::move(environments[rank.rank]);
   }
   return ranks;

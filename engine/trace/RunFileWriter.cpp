@@ -8,6 +8,7 @@
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
+#include "engine/trace/RunFileHosts.h"
 #include "engine/trace/RunFileSamples.h"
 #include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
@@ -74,11 +75,24 @@ class Writer final : public RunFileWriter {
     }
   }
 
+  void addHost(const HostInfo& host) override {
+    if (begin()) {
+      tables::writeHost(*database_, host);
+      touch(Part::kHosts);
+    }
+  }
+
   void addClock(const base::ClockCalibration& clock) override {
     if (begin()) {
-      Statement(*database_,
-                "INSERT INTO clocks(origin_ticks, origin_ns, ns_per_tick) VALUES(?, ?, ?)")
-          .runWith(clock.originTicks, clock.originNs, clock.nsPerTick);
+      tables::writeClock(*database_, kRecordingHost, HostClock{clock, {}});
+      touch(Part::kClock);
+    }
+  }
+
+  void addClock(int host, const base::ClockCalibration& clock, const ClockOffset& offset) override {
+    LOCKSTEP_CHECK(host != kRecordingHost, "an offset of the recording host to itself");
+    if (begin()) {
+      tables::writeClock(*database_, host, HostClock{clock, offset});
       touch(Part::kClock);
     }
   }
@@ -110,7 +124,7 @@ class Writer final : public RunFileWriter {
   void addMetric(const MetricRow& metric) override {
     if (begin()) {
       statements_->metric.runWith(metric.rank, std::string_view(metric.name), metric.step,
-                                  metric.ticks, metric.value);
+                                  metric.ticks, metric.value, metric.host);
       lastMetrics_[{metric.rank, metric.name}] = {metric.step, metric.value};
     }
   }
@@ -185,7 +199,8 @@ class Writer final : public RunFileWriter {
                "INSERT INTO spans(track, kind, start, duration, step, bucket, detail, value) "
                "VALUES(?, ?, ?, ?, ?, ?, ?, ?)"),
           metric(database,
-                 "INSERT INTO metrics(rank, name, step, ticks, value) VALUES(?, ?, ?, ?, ?)"),
+                 "INSERT INTO metrics(rank, name, step, ticks, value, host) "
+                 "VALUES(?, ?, ?, ?, ?, ?)"),
           lastMetric(database, "INSERT OR REPLACE INTO last_metrics VALUES(?, ?, ?, ?)"),
           log(database, "INSERT INTO logs(rank, ticks, text) VALUES(?, ?, ?)"),
           problem(database, "INSERT INTO problems(severity, rank, step, text) VALUES(?, ?, ?, ?)"),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -104,6 +105,10 @@ class Statement {
     return sqlite3_column_int64(handle_, column);
   }
   [[nodiscard]] double number(int column) const { return sqlite3_column_double(handle_, column); }
+  /// SQLite keeps no NaN: it stores a NULL, which is one here.
+  [[nodiscard]] double numberOrNan(int column) const {
+    return isNull(column) ? std::numeric_limits<double>::quiet_NaN() : number(column);
+  }
   [[nodiscard]] std::string text(int column) const;
   /// The bytes live until the next row.
   [[nodiscard]] std::string_view blob(int column) const {

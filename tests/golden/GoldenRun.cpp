@@ -7,6 +7,25 @@ namespace {
 
 constexpr std::uint64_t kStepTicks = 1'000'000;  // 0.5 ms by the clock below
 
+// Rank 1 is on another host, whose ticks are nanoseconds and which was started 5.012 ms earlier.
+constexpr std::int64_t kOtherHostNs = 5'012'000;
+
+/// Ticks of a rank's host at the moment that the recording host calls `ticks`.
+std::uint64_t ticksOf(int rank, std::uint64_t ticks) {
+  return rank == 0 ? ticks : 7'000'000'000 + (ticks - 10'000'000) / 2 + kOtherHostNs;
+}
+
+std::uint64_t lengthOf(int rank, std::uint64_t ticks) {
+  return rank == 0 ? ticks : ticks / 2;
+}
+
+/// Says of an event of the recording host's ticks when it was by those of the rank's host.
+Event on(int rank, Event event) {
+  event.startTicks = ticksOf(rank, event.startTicks);
+  event.durationTicks = lengthOf(rank, event.durationTicks);
+  return event;
+}
+
 Event span(EventKind kind, std::uint64_t start, std::uint64_t duration, std::uint32_t step) {
   Event event;
   event.startTicks = start;
@@ -21,23 +40,27 @@ void addStep(RunFileWriter& writer, int rank, std::uint32_t step) {
   const std::uint64_t t0 = 10'000'000 + step * kStepTicks;
   const std::int32_t stepTrack = rank * 2;
   const std::int32_t glooTrack = rank * 2 + 1;
-  writer.addEvent(stepTrack, span(EventKind::kForward, t0, 200'000, step));
+  const auto add = [&](std::int32_t track, const Event& event) {
+    writer.addEvent(track, on(rank, event));
+  };
+  add(stepTrack, span(EventKind::kForward, t0, 200'000, step));
   Event ready = span(EventKind::kGradientReady, t0 + 300'000, 0, step);
   ready.bucket = 0;
   ready.value = 1;
-  writer.addEvent(stepTrack, ready);
+  add(stepTrack, ready);
   for (std::uint16_t bucket = 0; bucket < 2; ++bucket) {
     Event collective =
         span(EventKind::kCollective, t0 + 300'000 + bucket * 250'000u, 200'000, step);
     collective.bucket = bucket;
     collective.detail = packOperation(Operation::kAllreduce);
     collective.value = packCollective(2 * step + bucket, bucket == 0 ? 800 : 40);
-    writer.addEvent(glooTrack, collective);
+    add(glooTrack, collective);
   }
-  writer.addEvent(stepTrack, span(EventKind::kBackward, t0 + 200'000, 600'000, step));
-  writer.addEvent(stepTrack, span(EventKind::kOptimizer, t0 + 800'000, 150'000, step));
-  writer.addEvent(stepTrack, span(EventKind::kStep, t0, 980'000, step));
-  writer.addMetric(MetricRow{0, rank, "loss", step, t0 + 900'000, 2.0 / (step + 1)});
+  add(stepTrack, span(EventKind::kBackward, t0 + 200'000, 600'000, step));
+  add(stepTrack, span(EventKind::kOptimizer, t0 + 800'000, 150'000, step));
+  add(stepTrack, span(EventKind::kStep, t0, 980'000, step));
+  writer.addMetric(
+      MetricRow{0, rank, "loss", step, ticksOf(rank, t0 + 900'000), 2.0 / (step + 1), rank});
 }
 
 }  // namespace
@@ -49,7 +72,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.2";
+  info.runId = "golden-1.3";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kFinished;
@@ -62,7 +85,11 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   info.plannedSteps = 3;
   info.environment = {{"libtorch", "1.13.1"}};
   writer.setInfo(info);
+  writer.addHost({0, "golden-host", "", "tsc"});
+  writer.addHost({1, "other-host", "192.0.2.7", "monotonic"});
   writer.addClock({10'000'000, 7'000'000'000, 0.5});
+  writer.addClock(1, {7'000'000'000, 7'000'000'000, 1}, {5'000'000, 250'000});
+  writer.addClock(1, {7'000'000'000, 7'000'000'000, 1}, {kOtherHostNs, 31'000});
   writer.setParameters(
       {{{"fc.weight", {10, 20}, "float32", 200, 800}, {"fc.bias", {10}, "float32", 10, 40}}});
   writer.addLayout({0, 0, "construction", {{{1, 0}, {0, 64}, 864, 1 << 20, "float32"}}});
@@ -81,6 +108,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     facts.wireMessages = 6;
     facts.eventsDropped = static_cast<std::uint64_t>(rank) * 3;
     facts.environment = {{"threads", "1"}};
+    facts.host = rank;
     writer.setRank(facts);
     writer.addTrack({rank * 2, rank, "step"});
     writer.addTrack({rank * 2 + 1, rank, "gloo 0"});
@@ -93,14 +121,14 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   shaped.bucket = 1;
   shaped.detail = packOperation(Operation::kAllreduce);
   shaped.value = packCollective(5, 40);
-  writer.addEvent(3, shaped);
+  writer.addEvent(3, on(1, shaped));
   Event fault = span(EventKind::kFault, 12'100'000, 0, 2);
   fault.detail = static_cast<std::uint16_t>(FaultKind::kFlipBit);
   fault.value = 1 << 8 | 30;
-  writer.addEvent(2, fault);
+  writer.addEvent(2, on(1, fault));
   Event gap = span(EventKind::kGap, 12'990'000, 5'000, 2);
   gap.value = 3;
-  writer.addEvent(2, gap);
+  writer.addEvent(2, on(1, gap));
   for (int rank = 0; rank < 2; ++rank) {
     const auto own = static_cast<std::uint64_t>(rank);
     writer.addFingerprint(rank, {2, {0xFEDC'BA98'7654'3210, own}, {1.5, 2.5}, {0.25, -4}});

@@ -29,6 +29,21 @@ const Meeting* RunModel::meetingOf(const Span& span) const {
               : nullptr;
 }
 
+std::optional<int> RunModel::lastRankOf(const Meeting& meeting) const {
+  if (doubt_.none()) {
+    return meeting.lateRank;
+  }
+  for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
+    const double earlierNs =
+        static_cast<double>(meeting.lastStart - arrival.startTicks) * clock_.nsPerTick;
+    const std::int64_t doubtNs = doubt_.betweenNs(arrival.rank, meeting.lateRank);
+    if (doubtNs > 0 && earlierNs <= static_cast<double>(doubtNs)) {
+      return std::nullopt;
+    }
+  }
+  return meeting.lateRank;
+}
+
 std::vector<Span> RunModel::spansOf(const Meeting& meeting) const {
   std::vector<Span> found;
   const auto number = static_cast<std::uint32_t>(meeting.sequence & 0xFFFFFF);
@@ -86,7 +101,22 @@ Arrivals arrivalsOf(const RunModel& model, const Span& span) {
       arrivals.missing.push_back(member);
     }
   }
-  arrivals.lateRank = arrivals.byRank.size() > 1 && arrivals.missing.empty() ? late : -1;
+  if (arrivals.byRank.size() < 2 || !arrivals.missing.empty()) {
+    return arrivals;
+  }
+  for (const Span& other : arrivals.byRank) {
+    const std::int64_t doubtNs = model.clockDoubt().betweenNs(other.rank(), late);
+    if (doubtNs > 0 && arrivals.lastArrivalNs - other.startNs <= static_cast<double>(doubtNs)) {
+      arrivals.closeToLast.push_back(other.rank());
+      arrivals.doubtNs = std::max(arrivals.doubtNs, static_cast<double>(doubtNs));
+    }
+  }
+  if (arrivals.closeToLast.empty()) {
+    arrivals.lateRank = late;
+  } else {
+    arrivals.closeToLast.push_back(late);
+    std::sort(arrivals.closeToLast.begin(), arrivals.closeToLast.end());
+  }
   return arrivals;
 }
 

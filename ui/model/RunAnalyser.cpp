@@ -27,7 +27,7 @@ AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
     }
   }
   for (const analysis::CollectiveTimes& collective : of.collectives) {
-    if (!collective.lastRank || collective.step < of.warmUp.firstMeasured) {
+    if (!collective.complete || collective.step < of.warmUp.firstMeasured) {
       continue;
     }
     TickedValue waited;
@@ -36,7 +36,7 @@ AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
       waited.ticks = std::max(waited.ticks, arrival.endTicks);
     }
     course.waitsMs.push_back(waited);
-    if (collective.lastRank == of.lateRank) {
+    if (collective.lastRank && collective.lastRank == of.lateRank) {
       course.lateWaitsMs.push_back(waited);
     }
   }

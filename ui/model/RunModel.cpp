@@ -139,6 +139,8 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
   };
   replace(info_, update.info);
   replace(ranks_, update.ranks);
+  replace(hosts_, update.hosts);
+  doubt_.take(update);
   replace(parameters_, update.parameters);
   if (update.layouts) {
     replace(layouts_, update.layouts);

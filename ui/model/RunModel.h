@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/ClockDoubt.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/ActivityBins.h"
 #include "ui/model/Counters.h"
@@ -77,6 +78,12 @@ class RunModel : public QObject {
   /// True once everything that was in the file when it was opened has been applied.
   [[nodiscard]] bool isLoaded() const { return loaded_; }
   [[nodiscard]] const std::vector<trace::RankInfo>& ranks() const { return ranks_; }
+  /// The hosts of the run by number; empty in files that know of none.
+  [[nodiscard]] const std::vector<trace::HostState>& hosts() const { return hosts_; }
+  /// The host that a rank is on, where the run has several; null where it has not.
+  [[nodiscard]] const trace::HostState* hostOf(int rank) const;
+  /// How far times of ranks on several hosts may be off against each other.
+  [[nodiscard]] const trace::ClockDoubt& clockDoubt() const { return doubt_; }
   /// The larger of RunInfo::worldSize and of what the tables and spans show.
   [[nodiscard]] int rankCount() const;
   [[nodiscard]] const std::vector<trace::TrackInfo>& tracks() const { return tracks_; }
@@ -131,6 +138,9 @@ class RunModel : public QObject {
   [[nodiscard]] const Meetings& meetings() const { return meetings_; }
   /// The meeting of a collective, or of a check, of its marks and of its link; null of others.
   [[nodiscard]] const Meeting* meetingOf(const Span& span) const;
+  /// Who came last to a meeting of several ranks; none where ranks of different hosts came so close
+  /// together that their clocks cannot tell. Says nothing of ranks that left no record.
+  [[nodiscard]] std::optional<int> lastRankOf(const Meeting& meeting) const;
   /// The spans of a meeting, by rank.
   [[nodiscard]] std::vector<Span> spansOf(const Meeting& meeting) const;
   /// What ranks did over the whole run.
@@ -207,6 +217,8 @@ class RunModel : public QObject {
   std::filesystem::path path_;
   trace::RunInfo info_;
   std::vector<trace::RankInfo> ranks_;
+  std::vector<trace::HostState> hosts_;
+  trace::ClockDoubt doubt_;
   std::vector<trace::TrackInfo> tracks_;
   std::vector<Track> trackTable_;         // SpanRecord::track is an index into it
   std::map<int, std::size_t> trackOf_;    // TrackInfo::id to that index

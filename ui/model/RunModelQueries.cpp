@@ -20,6 +20,18 @@ int RunModel::rankCount() const {
   return std::max({info_.worldSize, static_cast<int>(ranks_.size()), highestRank_ + 1});
 }
 
+const trace::HostState* RunModel::hostOf(int rank) const {
+  if (hosts_.size() < 2) {
+    return nullptr;
+  }
+  const auto info = std::find_if(ranks_.begin(), ranks_.end(),
+                                 [rank](const auto& other) { return other.rank == rank; });
+  const int number = info == ranks_.end() ? trace::kRecordingHost : info->host;
+  const auto host = std::find_if(hosts_.begin(), hosts_.end(),
+                                 [number](const auto& other) { return other.info.host == number; });
+  return host == hosts_.end() ? nullptr : &*host;
+}
+
 QString RunModel::trackName(int track) const {
   for (const trace::TrackInfo& info : tracks_) {
     if (info.id == track) {

@@ -5,6 +5,7 @@
 
 #include "engine/analysis/SpanMeaning.h"
 #include "ui/model/Format.h"
+#include "ui/model/HostWords.h"
 #include "ui/model/SpanNames.h"
 
 namespace lockstep::ui {
@@ -55,6 +56,13 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
                          rankList(arrivals.missing)});
     return;
   }
+  if (!arrivals.closeToLast.empty()) {
+    facts.push_back({QStringLiteral("Arrived"),
+                     QStringLiteral("%1 came last within ± %2, as well as their hosts' clocks are "
+                                    "known: which of them is unknown")
+                         .arg(rankList(arrivals.closeToLast), formatDuration(arrivals.doubtNs))});
+    return;
+  }
   if (arrivals.lateRank < 0) {
     return;
   }
@@ -76,6 +84,14 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
                                                     .arg(formatDuration(ownWaitNs))
                                                     .arg(arrivals.lateRank)});
   }
+}
+
+QString hostFact(const trace::HostState& host) {
+  return host.info.host == trace::kRecordingHost || !host.offset
+             ? hostTitle(host)
+             : QStringLiteral("%1; its times are within ± %2 of the recording host's")
+                   .arg(QString::fromStdString(host.info.name),
+                        formatDuration(static_cast<double>(host.offset->uncertaintyNs)));
 }
 
 void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
@@ -116,6 +132,9 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     facts.push_back({QStringLiteral("Iteration"), where});
   }
   facts.push_back({QStringLiteral("Start"), formatTime(span.startNs, 1000)});
+  if (const trace::HostState* host = model.hostOf(span.rank())) {
+    facts.push_back({QStringLiteral("Host"), hostFact(*host)});
+  }
   if (const auto parameter = parameterOf(span)) {
     facts.push_back({QStringLiteral("Parameter"), parameterName(model, *parameter)});
     if (const QString shape = shapeOf(model, *parameter); !shape.isEmpty()) {
@@ -181,6 +200,11 @@ QString jsonOf(const RunModel& model, const Span& span) {
       {QStringLiteral("start_ns"), span.startNs},
       {QStringLiteral("duration_ns"), span.durationNs},
   };
+  if (const trace::HostState* host = model.hostOf(span.rank())) {
+    object.insert(QStringLiteral("host"), QString::fromStdString(host->info.name));
+    object.insert(QStringLiteral("clock_uncertainty_ns"),
+                  static_cast<qint64>(model.clockDoubt().ofNs(span.rank())));
+  }
   if (span.hasBucket()) {
     object.insert(QStringLiteral("bucket"), span.bucket);
   }

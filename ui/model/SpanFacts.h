@@ -42,7 +42,11 @@ struct Arrivals {
   std::vector<Span> byRank;   ///< the ranks that recorded it
   std::vector<int> missing;   ///< ranks of its group without a record: dropped, or not here yet
   double lastArrivalNs = 0;   ///< the last that is known: then transfer or comparison could begin
-  int lateRank = -1;          ///< who came last; -1 when one is missing or there is only one
+  /// Who came last; -1 when one is missing, there is only one, or clocks cannot tell.
+  int lateRank = -1;
+  /// Ranks of different hosts that came last so close together that their clocks cannot tell which.
+  std::vector<int> closeToLast;
+  double doubtNs = 0;         ///< of these clocks against each other
   int order = 0;              ///< of the span asked for: 1 = first
   double waitNs = 0;          ///< how long the first to come waited for the last
 };

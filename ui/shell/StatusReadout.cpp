@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "ui/model/Format.h"
+#include "ui/model/HostWords.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/RunsModel.h"
 #include "ui/shell/RunSession.h"
@@ -69,6 +70,7 @@ StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
   overhead_ = add("statusOverhead",
                   tr("Part of the ranks' time that emitting events took: their number times what "
                      "one was measured to cost when the rank started"));
+  clock_ = add("statusClock", QString());
   latency_ = add("statusLatency",
                  tr("From the end of an event on a rank to the frame that shows it: 95 of 100 "
                     "are faster"));
@@ -93,7 +95,7 @@ void StatusReadout::setSession(RunSession* session) {
 
 void StatusReadout::refresh() {
   setTextIfNew(renderer_, timeline_->rendererName());
-  for (QLabel* label : {state_, rate_, drops_, overhead_, latency_}) {
+  for (QLabel* label : {state_, rate_, drops_, overhead_, clock_, latency_}) {
     label->setVisible(session_ != nullptr);
   }
   if (session_ == nullptr) {
@@ -124,6 +126,11 @@ void StatusReadout::refresh() {
   if (overhead) {
     setTextIfNew(overhead_, tr("capture %1 %").arg(*overhead * 100, 0, 'g', 2));
   }
+
+  const HostClockWords clock = hostClockWords(model.hosts());
+  clock_->setVisible(!clock.shortly.isEmpty());
+  setTextIfNew(clock_, clock.shortly);
+  clock_->setToolTip(clock.each);
 
   const LatencyHistogram& latency = timeline_->eventToPixel();
   latency_->setVisible(latency.count() > 0);

@@ -13,7 +13,8 @@ class RunSession;
 class TimelineView;
 
 /// The figures at the right of the status bar: state of the run, events a second, dropped
-/// events, what recording costs the ranks, how late events reach the screen, and what draws. [ui-thread]
+/// events, what recording costs the ranks, how well the hosts' clocks are known, how late events
+/// reach the screen, and what draws. [ui-thread]
 class StatusReadout : public QWidget {
   Q_OBJECT
 
@@ -39,6 +40,7 @@ class StatusReadout : public QWidget {
   QLabel* rate_ = nullptr;
   QLabel* drops_ = nullptr;
   QLabel* overhead_ = nullptr;
+  QLabel* clock_ = nullptr;
   QLabel* latency_ = nullptr;
   QLabel* renderer_ = nullptr;
   QTimer timer_;

@@ -103,6 +103,37 @@ TEST_F(ChromeTraceTest, ASliceHasItsTimesInMicrosecondsSinceTheBegin) {
   EXPECT_THAT(support::readFile(folder_ / "trace.json"), HasSubstr("\"ts\":40.000,\"dur\":60.000"));
 }
 
+TEST_F(ChromeTraceTest, AProcessOfARunOnSeveralHostsSaysWhereItRan) {
+  // Rank 1 is on a host that ticks once a ns and is 5 ms ahead.
+  run().writer().addHost({0, "alpha", "", "tsc"});
+  run().writer().addHost({1, "beta", "10.0.0.2", "monotonic"});
+  trace::RankInfo rank;
+  rank.rank = 1;
+  rank.host = 1;
+  run().writer().setRank(rank);
+  run().writer().addClock(1, {0, 0, 1}, {5'000'000, 31'000});
+  run().step(0, EventKind::kStep, 100, 210, 3).step(1, EventKind::kStep, 5'110'000, 5'205'000, 3);
+  run().finish();
+  const json trace = exported();
+  std::vector<std::string> names;
+  std::vector<std::string> labels;
+  for (const json& metadata : of(trace, "M")) {
+    if (metadata.at("name") == "process_name") {
+      names.push_back(metadata.at("args").at("name"));
+    } else if (metadata.at("name") == "process_labels") {
+      labels.push_back(metadata.at("args").at("labels"));
+    }
+  }
+  EXPECT_THAT(names, testing::ElementsAre("rank 0 on alpha", "rank 1 on beta"));
+  EXPECT_THAT(labels.at(1), HasSubstr("clock +5.000 ms ± 0.031 ms"));
+  EXPECT_EQ(trace.at("lockstep").at("clock of beta"),
+            "+5.000 ms ± 0.031 ms, taken off the times here");
+  const auto slices = of(trace, "X");
+  ASSERT_EQ(slices.size(), 2);
+  EXPECT_EQ(slices[1].at("ts"), 10.0) << "both on the recording host's axis";
+  EXPECT_EQ(slices[1].at("dur"), 95.0);
+}
+
 TEST_F(ChromeTraceTest, NamesAreValidWhateverTheRunHolds) {
   writeStep();
   run().finish();

@@ -80,16 +80,17 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2"),
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
-                                                           : "OneTwo";
+                                  : version.param == "1.2" ? "OneTwo"
+                                                           : "OneThree";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.2"); }
+  void SetUp() override { take("1.3"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -120,21 +121,44 @@ TEST_P(GoldenTest, AnOlderFileHasNoSamples) {
   EXPECT_EQ(run.fingerprints.empty(), GetParam() < "1.2");
 }
 
+TEST_P(GoldenTest, AnOlderFileIsOfOneHost) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const bool older = GetParam() < "1.3";
+  EXPECT_EQ(run.hosts->size(), older ? 0 : 2);
+  EXPECT_EQ(run.ranks->at(1).host, older ? 0 : 1);
+  EXPECT_EQ(readRunSummary(path_).value().hosts.size(), older ? 0 : 2);
+}
+
+TEST_P(LatestGoldenTest, HoldsTwoHosts) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const HostState& other = run.hosts->at(1);
+  EXPECT_EQ(other.info.name, "other-host");
+  EXPECT_EQ(other.info.address, "192.0.2.7");
+  EXPECT_EQ(other.info.clockSource, "monotonic");
+  EXPECT_EQ(other.offset, (ClockOffset{5'012'000, 31'000}));
+  EXPECT_EQ(run.hosts->at(0).offset, ClockOffset{});
+}
+
+TEST_P(LatestGoldenTest, AReaderOfOneHostFindsThatOnesClock) {
+  // As 1.0 to 1.2 ask for it.
+  EXPECT_EQ(query(path_, "SELECT origin_ticks FROM clocks ORDER BY id DESC LIMIT 1"), "10000000");
+}
+
 TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   // Differs when the schema changed without a new version and a new golden file.
   ASSERT_TRUE(writeGoldenRun(folder_ / "today.lockstep").ok());
   const std::string schema = "SELECT type, name, sql FROM sqlite_master ORDER BY name";
   EXPECT_EQ(query(folder_ / "today.lockstep", schema), query(path_, schema));
-  for (const char* table : {"spans", "metrics", "kinds", "operations", "startup_stages",
-                            "fault_kinds", "bucket_parameters", "ranks", "clocks", "fingerprints",
-                            "sketches", "gradients"}) {
+  for (const char* table :
+       {"spans", "metrics", "kinds", "operations", "startup_stages", "fault_kinds",
+        "bucket_parameters", "ranks", "clocks", "fingerprints", "sketches", "gradients", "hosts"}) {
     const std::string rows = std::string("SELECT * FROM ") + table;
     EXPECT_EQ(query(folder_ / "today.lockstep", rows), query(path_, rows)) << table;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.2"),
-                         [](const auto&) { return "OneTwo"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.3"),
+                         [](const auto&) { return "OneThree"; });
 
 }  // namespace
 }  // namespace lockstep::trace

@@ -91,6 +91,7 @@ RunUpdate readAll(RunFileReader& reader, std::size_t maxSpans) {
     keep(all.parameters, next.parameters);
     keep(all.layouts, next.layouts);
     keep(all.clock, next.clock);
+    keep(all.hosts, next.hosts);
     append(all.spans, next.spans);
     append(all.metrics, next.metrics);
     append(all.log, next.log);

@@ -36,6 +36,22 @@ class Feed {
     return *this;
   }
 
+  /// Puts rank 0 on the host that records and all others on one whose clock is that well known.
+  Feed& onTwoHosts(std::int64_t uncertaintyNs) {
+    update.ranks.emplace();
+    for (const trace::TrackInfo& track : *update.tracks) {
+      if (track.name == "step") {
+        update.ranks->push_back({});
+        update.ranks->back().rank = track.rank;
+        update.ranks->back().host = track.rank == 0 ? 0 : 1;
+      }
+    }
+    update.hosts = std::vector<trace::HostState>{
+        {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
+        {{1, "beta", "10.0.0.2", "tsc"}, trace::ClockOffset{5'012'000, uncertaintyNs}}};
+    return *this;
+  }
+
   trace::RunUpdate take() { return std::exchange(update, {}); }
 
   trace::RunUpdate update;

@@ -183,6 +183,30 @@ TEST_F(RunLifeTest, SaysThatTheRecorderDied) {
   EXPECT_EQ(window().session()->model()->stepCount(0), 5U);
 }
 
+TEST_F(RunLifeTest, TheStatusBarTellsHowWellTheClocksOfSeveralHostsAreKnown) {
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "hosts.lockstep";
+  {
+    SampleRun run(path, 5);
+    run.twoHosts(31'000);
+    run.startUp();
+    run.steps(5);
+    run.finish(RunState::kFinished);
+  }
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitForState(RunState::kFinished));
+  auto* clock = find<QLabel>("statusClock");
+  ASSERT_TRUE(waitUntil([&] { return clock->isVisible(); }));
+  EXPECT_EQ(clock->text(), "clock ± 31.0 µs");
+  EXPECT_TRUE(clock->toolTip().contains("beta: +5.012 ms ± 0.031 ms"))
+      << clock->toolTip().toStdString();
+  EXPECT_EQ(window().session()->model()->stepCount(1), 5U) << "rank 1 is shown all the same";
+
+  writeFinishedRun(folder_ / "runs" / "one.lockstep", 3);
+  window().openRun(QString::fromStdString((folder_ / "runs" / "one.lockstep").string()));
+  EXPECT_TRUE(waitUntil([&] { return !clock->isVisible(); })) << "one host has one clock";
+}
+
 TEST_F(RunLifeTest, TheStatusBarTellsHowLateEventsOfALiveRunReachTheScreen) {
   setenv("FAKE_LOCKSTEP_STEPS", "150", 1);
   click(find<QPushButton>("runFirst"));

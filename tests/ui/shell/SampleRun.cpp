@@ -209,6 +209,22 @@ void SampleRun::backend(const std::string& taken) {
   }
 }
 
+// Both tick alike here, so that the same ticks still stand for the same moments.
+void SampleRun::twoHosts(std::int64_t uncertaintyNs) {
+  constexpr std::int64_t kAheadNs = 5'012'000;
+  hostOfRank1_ = 1;
+  writer_->addHost({0, "alpha", "", "tsc"});
+  writer_->addHost({1, "beta", "10.0.0.2", "tsc"});
+  base::ClockCalibration there = clock_;
+  there.originNs += kAheadNs;
+  writer_->addClock(1, there, {kAheadNs, uncertaintyNs});
+  trace::RankInfo info;
+  info.rank = 1;
+  info.state = "running";
+  info.host = 1;
+  writer_->setRank(info);
+}
+
 void SampleRun::setInfo(const trace::RunInfo& info) {
   info_ = info;
   writer_->setInfo(info_);
@@ -231,6 +247,7 @@ void SampleRun::finish(trace::RunState state, const std::string& failure) {
   for (int rank = 0; rank < kRanks; ++rank) {
     trace::RankInfo info;
     info.rank = rank;
+    info.host = rank == 1 ? hostOfRank1_ : trace::kRecordingHost;
     info.state = std::string(trace::name(state));
     info.exitCode = state == trace::RunState::kFinished ? 0 : 1;
     writer_->setRank(info);

@@ -33,6 +33,8 @@ class SampleRun {
   void drop(std::uint64_t events);
   /// What the ranks say that carries their collectives.
   void backend(const std::string& taken);
+  /// Moves rank 1 to a host of its own, whose clock is 5.012 ms ahead and known that well.
+  void twoHosts(std::int64_t uncertaintyNs);
   /// Says something else about the run as a whole.
   void setInfo(const trace::RunInfo& info);
   /// Writes the results, the state and leaves one file.
@@ -55,6 +57,7 @@ class SampleRun {
   std::int64_t nowNs_ = 0;
   std::uint32_t step_ = 0;
   std::uint32_t sequence_ = 0;
+  int hostOfRank1_ = 0;
 };
 
 /// Writes a finished run of `steps` iterations.

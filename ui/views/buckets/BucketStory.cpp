@@ -38,7 +38,8 @@ void measure(BucketStory& story, const StepSpans& spans) {
   story.originTicks = spans.originTicks;
   story.lostEvents = spans.lostEvents;
   story.orders = analysis::readyOrders(spans.ranks, story.step, &story.layout);
-  story.lives = analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders);
+  story.lives =
+      analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders, spans.clocks);
   story.moments = analysis::replayMoments(story.orders, story.lives);
   for (const analysis::ReadyOrder& order : story.orders) {
     auto& index = story.readyIndex.emplace_back(story.bucketOf.size(), -1);

@@ -66,6 +66,7 @@ trace::SpanRow rowOf(const SpanRecord& record) {
 
 StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
   StepSpans found;
+  found.clocks = {model.clockDoubt(), model.nsPerTick()};
   std::optional<std::uint64_t> origin;
   const auto begins = [&origin](const SpanRecord& record) {
     if (static_cast<EventKind>(record.kind) != EventKind::kStartup) {

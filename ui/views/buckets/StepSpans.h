@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/analysis/BucketLife.h"
 #include "engine/analysis/ReadyOrder.h"
 #include "ui/model/RunModel.h"
 
@@ -14,6 +15,7 @@ struct StepSpans {
   std::vector<analysis::RankSpans> ranks;  ///< gradients, buckets and communication, by rank
   std::uint64_t originTicks = 0;           ///< the first rank began the iteration
   std::uint64_t lostEvents = 0;            ///< dropped while it went on, all ranks
+  analysis::RankClocks clocks;
 };
 
 /// Gathers them; costs the spans of two iterations, since what was launched in one may end in the

@@ -242,6 +242,7 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
     }
     trace::RunUpdate& update = polled.value();
     read = update.spans.size();
+    analysed.data.doubt.take(update);
     facts.info = std::move(update.info).value_or(std::move(facts.info));
     facts.ranks = std::move(update.ranks).value_or(std::move(facts.ranks));
     analysed.data.tracks = std::move(update.tracks).value_or(std::move(analysed.data.tracks));

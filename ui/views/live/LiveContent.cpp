@@ -157,11 +157,15 @@ class Figures {
         "the warm-up. A collective's last rank is the one that came to it last.");
     if (analysis() != nullptr) {
       const bool any = analysis()->lateRank.has_value();
-      tile.value =
-          any ? QStringLiteral("rank %1").arg(*analysis()->lateRank) : QStringLiteral("none");
+      const bool waited = sumOf(feed_.within(content_.window, &AnalysedCourse::waitsMs)) > 0;
+      tile.value = any      ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
+                   : waited ? QStringLiteral("unclear")
+                            : QStringLiteral("none");
       tile.note =
           any ? QStringLiteral("%1 % of all waiting").arg(100 * analysis()->lateShare, 0, 'f', 0)
-              : QStringLiteral("nobody was waited for");
+          : waited                     ? QStringLiteral("the hosts' clocks cannot tell")
+          : model_.clockDoubt().none() ? QStringLiteral("nobody was waited for")
+                                       : QStringLiteral("as far as the hosts' clocks can tell");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       const double all = sumOf(feed_.within(piece, &AnalysedCourse::waitsMs));

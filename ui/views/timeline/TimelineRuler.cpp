@@ -4,6 +4,7 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
+#include "ui/model/HostWords.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 // The parts of the scene that stand still while it scrolls: ruler, headers, lane names.
@@ -208,6 +209,9 @@ void TimelineScene::drawRankHeader(DisplayList& list, const TimelineLayout::Rank
     }
     if (!info.state.empty()) {
       facts << stateOf(info);
+    }
+    if (const trace::HostState* host = model_.hostOf(info.rank)) {
+      facts << QStringLiteral("on ") + hostTitle(*host);
     }
     if (info.wireBytes > 0) {
       facts << formatBytes(static_cast<double>(info.wireBytes)) + QStringLiteral(" sent");

@@ -164,9 +164,10 @@ void TimelineScene::drawMeeting(DisplayList& list, const Meeting& meeting,
     list.fill(transfer, fill, transfer.width() > kTicksFrom ? 2 : 0);
   }
   if (body.width() >= kTicksFrom) {
+    const std::optional<int> lastRank = model_.lastRankOf(meeting);
     for (const Meetings::Arrival& arrival : model_.meetings().arrivalsOf(meeting)) {
       const double x = axis_.toX(model_.toNs(arrival.startTicks));
-      const bool last = !torn && meeting.count > 1 && arrival.rank == meeting.lateRank;
+      const bool last = !torn && meeting.count > 1 && arrival.rank == lastRank;
       const double width = last ? 2 : 1.5;
       list.fill(QRectF(std::clamp(x, body.left(), body.right() - width), body.top(), width,
                        body.height()),
@@ -192,10 +193,12 @@ void TimelineScene::drawMeetingText(DisplayList& list, const Meeting& meeting,
                              ? QString::fromUtf8(name(trace::operationOf(meeting.detail)).data())
                              : QStringLiteral("b%1").arg(meeting.bucket);
   const double waitNs = model_.toNs(meeting.lastStart) - model_.toNs(meeting.firstStart);
+  const std::optional<int> lastRank = model_.lastRankOf(meeting);
   const QString late =
       meeting.count < membersOf(meeting)
           ? QStringLiteral("%1 of %2 ranks recorded it").arg(meeting.count).arg(membersOf(meeting))
-          : QStringLiteral("rank %1 last, %2").arg(meeting.lateRank).arg(formatDuration(waitNs));
+      : lastRank ? QStringLiteral("rank %1 last, %2").arg(*lastRank).arg(formatDuration(waitNs))
+                 : QStringLiteral("last rank unclear, %1").arg(formatDuration(waitNs));
   const auto room = [&](const QRectF& part) {
     const double left = std::max(part.left(), axis_.left()) + 4;
     return QRectF(left, part.top(), std::min(part.right(), axis_.right()) - left - 3,
@@ -274,6 +277,7 @@ void TimelineScene::drawRibbonOf(DisplayList& list, const Meeting& meeting, cons
                                  bool withText) const {
   const bool torn = meeting.count < membersOf(meeting);
   const double waitNs = model_.toNs(meeting.lastStart) - model_.toNs(meeting.firstStart);
+  const std::optional<int> lastRank = model_.lastRankOf(meeting);
   std::optional<QRectF> above;
   for (const Span& span : model_.spansOf(meeting)) {
     const auto row = layout_.find(span.lane, span.row);
@@ -288,14 +292,13 @@ void TimelineScene::drawRibbonOf(DisplayList& list, const Meeting& meeting, cons
       list.line(above->bottomRight(), bar.topRight(), withAlpha(colour, 0.6f));
     }
     list.outline(bar.adjusted(-1, -1, 0, 1), withAlpha(colour, 0.7f), 2);
-    if (!torn && waitNs > 0 && span.rank() == meeting.lateRank) {
+    if (!torn && waitNs > 0 && span.rank() == lastRank) {
       const double x = bar.left();
       const double y = bar.bottom() + 2;
       list.polygon({{x, y}, {x + 5, y + 8}, {x - 5, y + 8}}, palette_.warning);
       if (withText) {
-        const QString text = QStringLiteral("rank %1 last, %2 late")
-                                 .arg(meeting.lateRank)
-                                 .arg(formatDuration(waitNs));
+        const QString text =
+            QStringLiteral("rank %1 last, %2 late").arg(*lastRank).arg(formatDuration(waitNs));
         const double width = textWidth(text, FontRole::kSmall) + 12;
         const double left =
             std::clamp(x + 8, axis_.left(), std::max(axis_.left(), axis_.right() - width));

@@ -198,6 +198,37 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   EXPECT_TRUE(picture.list.texts().size() > 20);
 }
 
+TEST(LiveContentTest, NamesNoLateRankWhomTheHostsClocksCannotTell) {
+  RunModel model;
+  model.applyUpdate(test::demoRun());
+  for (const std::int64_t uncertaintyNs : {1'000ll, 1'000'000'000ll}) {
+    trace::RunUpdate update = test::demoRun();
+    update.hosts = std::vector<trace::HostState>{
+        {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
+        {{1, "beta", "", "tsc"}, trace::ClockOffset{0, uncertaintyNs}}};
+    for (trace::RankInfo& rank : *update.ranks) {
+      rank.host = rank.rank;  // the demo has two
+    }
+    auto run = std::make_shared<AnalysedRun>();
+    run->data.tracks = *update.tracks;
+    run->data.layouts = *update.layouts;
+    run->data.clock = *update.clock;
+    run->data.spans = update.spans;
+    run->data.doubt.take(update);
+    run->analysis = analysis::analyse(run->data);
+    run->course = courseOf(run->analysis);
+    trace::RunUpdate hosts;
+    hosts.hosts = update.hosts;
+    hosts.ranks = update.ranks;
+    model.applyUpdate(hosts);
+    const LiveTile tile = look(model, run).tile(LiveFigure::kLateRank);
+    const bool known = uncertaintyNs == 1'000;
+    EXPECT_EQ(tile.value, known ? QStringLiteral("rank 1") : QStringLiteral("none"));
+    EXPECT_EQ(tile.note.endsWith(QStringLiteral("the hosts' clocks can tell")), !known)
+        << tile.note.toStdString();
+  }
+}
+
 TEST(LiveContentTest, SaysWhyARunFailed) {
   RunModel model;
   trace::RunUpdate run = twoSpeeds();

@@ -282,6 +282,47 @@ TEST_F(TimelineSceneTest, JoinsTheSelectedCollectiveAcrossRanksAndNamesTheLateOn
   }));
 }
 
+TEST_F(TimelineSceneTest, NamesNobodyLastWhomTheClocksOfTwoHostsCannotTell) {
+  const auto draws = [this](std::int64_t uncertaintyNs) {
+    RunModel model;
+    model.applyUpdate(
+        test::Feed()
+            .onTwoHosts(uncertaintyNs)
+            .span(2, EventKind::kCollective, 0, 90'000, 0, test::sequence(1), test::kAllreduce)
+            .span(4, EventKind::kCollective, 30'000, 90'000, 0, test::sequence(1), test::kAllreduce)
+            .take());
+    const TimelineLayout layout(model, {});
+    TimelineFrame frame;
+    frame.size = QSizeF(1400, layout.height() + 60);
+    frame.range = {0, 90'000};
+    frame.selection = model.findSpan(laneId(0, LaneRole::kCommunication), 1, 10);
+    DisplayList list;
+    TimelineScene(model, layout, Palette::of(Theme::kLight), frame).draw(list);
+    std::string all;
+    for (const QString& text : list.texts()) {
+      all += text.toStdString() + '|';
+    }
+    return all;
+  };
+  EXPECT_THAT(draws(31'000), testing::HasSubstr("last rank unclear, 30.0 µs"));
+  EXPECT_THAT(draws(31'000), Not(testing::HasSubstr("rank 1 last")));
+  EXPECT_THAT(draws(29'000), testing::HasSubstr("rank 1 last, 30.0 µs late"));
+}
+
+TEST_F(TimelineSceneTest, SaysWhichHostARankIsOnWhereThereAreSeveral) {
+  load();
+  EXPECT_FALSE(saysBeside("finished · 50 iterations · on "));
+  trace::RunUpdate moved = test::Feed().onTwoHosts(31'000).take();
+  for (trace::RankInfo& rank : *moved.ranks) {
+    rank.state = "finished";
+  }
+  moved.tracks.reset();
+  moved.clock.reset();
+  model_.applyUpdate(moved);
+  EXPECT_TRUE(saysBeside("finished · 50 iterations · on alpha, which recorded the run"));
+  EXPECT_TRUE(saysBeside("finished · 50 iterations · on beta, clock ± 31.0 µs"));
+}
+
 TEST_F(TimelineSceneTest, ShowsFactsInATooltipThatStaysInside) {
   load();
   showStep(20);

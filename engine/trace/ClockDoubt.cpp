@@ -1,0 +1,38 @@
+#include "engine/trace/ClockDoubt.h"
+
+namespace lockstep::trace {
+
+void ClockDoubt::take(const RunUpdate& update) {
+  if (update.ranks) {
+    hostOf_.clear();
+    for (const RankInfo& rank : *update.ranks) {
+      if (rank.host != kRecordingHost) {
+        hostOf_[rank.rank] = rank.host;
+      }
+    }
+  }
+  if (update.hosts) {
+    uncertaintyNs_.clear();
+    for (const HostState& host : *update.hosts) {
+      if (host.offset) {
+        uncertaintyNs_[host.info.host] = host.offset->uncertaintyNs;
+      }
+    }
+  }
+}
+
+int ClockDoubt::hostOf(int rank) const {
+  const auto host = hostOf_.find(rank);
+  return host == hostOf_.end() ? kRecordingHost : host->second;
+}
+
+std::int64_t ClockDoubt::ofNs(int rank) const {
+  const auto known = uncertaintyNs_.find(hostOf(rank));
+  return known == uncertaintyNs_.end() ? 0 : known->second;
+}
+
+std::int64_t ClockDoubt::betweenNs(int a, int b) const {
+  return hostOf_.empty() || hostOf(a) == hostOf(b) ? 0 : ofNs(a) + ofNs(b);
+}
+
+}  // namespace lockstep::trace

@@ -1,0 +1,163 @@
+#include "engine/trace/HostAxis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace lockstep::trace {
+namespace {
+
+bool isSound(const base::ClockCalibration& clock) {
+  return std::isfinite(clock.nsPerTick) && clock.nsPerTick > 0;
+}
+
+}  // namespace
+
+void HostAxis::setRanks(const std::vector<RankInfo>& ranks) {
+  hostOfRank_.clear();
+  for (const RankInfo& rank : ranks) {
+    if (rank.host != kRecordingHost) {
+      hostOfRank_[rank.rank] = rank.host;
+    }
+  }
+  findTracks();
+}
+
+void HostAxis::setTracks(const std::vector<TrackInfo>& tracks) {
+  tracks_ = tracks;
+  findTracks();
+}
+
+void HostAxis::findTracks() {
+  hostOfTrack_.clear();
+  for (const TrackInfo& track : tracks_) {
+    if (const auto host = hostOfRank_.find(track.rank); host != hostOfRank_.end()) {
+      hostOfTrack_[track.id] = host->second;
+    }
+  }
+}
+
+void HostAxis::setClocks(const std::map<int, HostClock>& clocks) {
+  placements_.clear();
+  const auto own = clocks.find(kRecordingHost);
+  if (own == clocks.end() || !isSound(own->second.calibration)) {
+    return;
+  }
+  const base::ClockCalibration& here = own->second.calibration;
+  for (const auto& [host, clock] : clocks) {
+    const base::ClockCalibration& there = clock.calibration;
+    if (host == kRecordingHost || !isSound(there)) {
+      continue;
+    }
+    const std::int64_t apartNs = there.originNs - clock.offset.offsetNs - here.originNs;
+    placements_[host] = Placement{
+        there.originTicks,
+        static_cast<double>(here.originTicks) + static_cast<double>(apartNs) / here.nsPerTick,
+        there.nsPerTick / here.nsPerTick};
+  }
+}
+
+std::uint64_t HostAxis::Placement::operator()(std::uint64_t ticks) const {
+  const auto since = static_cast<double>(static_cast<std::int64_t>(ticks - originTicks));
+  // A damaged file may hold any number; the axis has 63 bits.
+  constexpr double kHighest = 9.2e18;
+  return static_cast<std::uint64_t>(
+      std::llround(std::clamp(zeroTicks + since * rate, 0.0, kHighest)));
+}
+
+// Both ends are rounded the same way, so that spans that touch, or lie within each other, still do.
+void HostAxis::Placement::operator()(SpanRow& row) const {
+  const std::uint64_t start = (*this)(row.startTicks);
+  if (row.durationTicks > 0) {  // a short span must not become an instant
+    const std::uint64_t end = (*this)(row.startTicks + row.durationTicks);
+    row.durationTicks = std::max<std::uint64_t>(end - start, 1);
+  }
+  row.startTicks = start;
+}
+
+void HostAxis::Placement::operator()(MetricRow& row) const {
+  row.ticks = (*this)(row.ticks);
+  row.host = kRecordingHost;
+}
+
+template <typename Row, typename HostOf>
+void HostAxis::placeRows(std::vector<Row>& rows, std::size_t first,
+                         std::map<int, std::vector<Row>>& waiting, const HostOf& hostOf) {
+  auto kept = rows.begin() + static_cast<std::ptrdiff_t>(first);
+  for (auto row = kept; row != rows.end(); ++row) {
+    const int host = hostOf(*row);
+    if (host != kRecordingHost) {
+      const auto placement = placements_.find(host);
+      if (placement == placements_.end()) {
+        waiting[host].push_back(std::move(*row));
+        continue;
+      }
+      placement->second(*row);
+    }
+    if (kept != row) {
+      *kept = std::move(*row);
+    }
+    ++kept;
+  }
+  rows.erase(kept, rows.end());
+}
+
+void HostAxis::place(std::vector<SpanRow>& rows, std::size_t first) {
+  if (hostOfTrack_.empty()) {
+    return;
+  }
+  placeRows(rows, first, waitingSpans_, [this](const SpanRow& row) {
+    const auto host = hostOfTrack_.find(row.track);
+    return host == hostOfTrack_.end() ? kRecordingHost : host->second;
+  });
+}
+
+void HostAxis::place(std::vector<MetricRow>& rows, std::size_t first) {
+  placeRows(rows, first, waitingMetrics_, [](const MetricRow& row) { return row.host; });
+}
+
+template <typename Row>
+void HostAxis::releaseRows(std::vector<Row>& rows, std::size_t most,
+                           std::map<int, std::vector<Row>>& waiting) {
+  for (auto it = waiting.begin(); it != waiting.end() && rows.size() < most;) {
+    const auto placement = placements_.find(it->first);
+    if (placement == placements_.end()) {
+      ++it;
+      continue;
+    }
+    std::vector<Row>& held = it->second;
+    const auto end =
+        held.begin() + static_cast<std::ptrdiff_t>(std::min(held.size(), most - rows.size()));
+    std::for_each(held.begin(), end, placement->second);
+    rows.insert(rows.end(), std::make_move_iterator(held.begin()), std::make_move_iterator(end));
+    held.erase(held.begin(), end);
+    it = held.empty() ? waiting.erase(it) : std::next(it);
+  }
+}
+
+void HostAxis::release(std::vector<SpanRow>& rows, std::size_t most) {
+  releaseRows(rows, most, waitingSpans_);
+}
+
+void HostAxis::release(std::vector<MetricRow>& rows) {
+  releaseRows(rows, SIZE_MAX, waitingMetrics_);
+}
+
+std::map<int, std::size_t> HostAxis::waiting() const {
+  std::map<int, std::size_t> counts;
+  for (const auto& [host, rows] : waitingSpans_) {
+    counts[host] += rows.size();
+  }
+  for (const auto& [host, rows] : waitingMetrics_) {
+    counts[host] += rows.size();
+  }
+  return counts;
+}
+
+void HostAxis::dropWaiting() {
+  waitingSpans_.clear();
+  waitingMetrics_.clear();
+}
+
+}  // namespace lockstep::trace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/launch/RankProgram.h"
+#include "engine/launch/detail/LocalRanks.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"
 #include "engine/store/PrefixStore.h"
@@ -80,6 +81,24 @@ trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& 
   return info;
 }
 
+std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
+                                          detail::Resources& resources, EventLoop& loop,
+                                          const std::filesystem::path& program) {
+  RankPlace place;
+  place.worldSize = options.experiment.processes.worldSize;
+  place.masterPort = resources.masterPort;
+  place.runId = resources.runId;
+  place.threads = options.experiment.processes.threadsPerRank;
+  place.supervisorPid = getpid();
+  std::vector<detail::LocalRanks::Rank> ranks;
+  for (trace::Segment& segment : resources.segments) {
+    place.rank = static_cast<int>(ranks.size());
+    ranks.push_back({place, &segment});
+  }
+  return std::make_unique<detail::LocalRanks>(loop, program, options.experimentToml,
+                                              std::move(ranks));
+}
+
 void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
   outcome.warning =
       "the run file is incomplete, training was not affected: " + error.message();
@@ -94,13 +113,13 @@ base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
   detail::Resources resources;
   resources.runId = detail::makeRunId();
-  resources.rankProgram = options.rankProgram;
-  if (resources.rankProgram.empty()) {
+  std::filesystem::path rankProgram = options.rankProgram;
+  if (rankProgram.empty()) {
     auto program = findRankProgram();
     if (!program.ok()) {
       return program.error();
     }
-    resources.rankProgram = std::move(program).value();
+    rankProgram = std::move(program).value();
   }
   if (auto enough = detail::ensureDescriptors(options.experiment.processes.worldSize);
       !enough.ok()) {
@@ -151,6 +170,7 @@ base::Result<LaunchOutcome> superviseRun(
                              firstInfo(options, resources, control.value()->path()),
                              std::move(pointers), kDrainEvery);
 
+  resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
   supervision.emplace(options, resources, loop.value(), progress);
   LaunchOutcome outcome = supervision->run();
 

@@ -44,6 +44,16 @@ bool readHex(std::string_view text, Key& key) {
 
 }  // namespace
 
+base::Status encryptionAvailable() {
+  if (zmq_has("curve") == 0) {
+    return Error{ExitCode::kEnvironment,
+                 "this libzmq was built without CURVE, and the recorder is never open; install one "
+                 "with it (libsodium)",
+                 ""};
+  }
+  return {};
+}
+
 RunKeys makeRunKeys() {
   RunKeys keys;
   char open[kZ85Bytes];

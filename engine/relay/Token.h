@@ -29,7 +29,10 @@ struct RunKeys {
   RunToken token;
 };
 
-/// Draws fresh keys.
+/// Error (kEnvironment): this ZeroMQ cannot encrypt.
+base::Status encryptionAvailable();
+
+/// Draws fresh keys, once encryptionAvailable().
 RunKeys makeRunKeys();
 
 /// Returns the public key of a secret one.

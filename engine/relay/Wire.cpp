@@ -164,7 +164,8 @@ void fields(A& a, M& m) {
   } else if constexpr (Is<M, Ping>) {
     a(m.id);
   } else if constexpr (Is<M, Pong>) {
-    a(m.id, m.receivedTicks, m.sentTicks);
+    a(m.id, m.receivedNs, m.sentNs, m.firstReading.ticks, m.firstReading.ns, m.reading.ticks,
+      m.reading.ns);
   } else if constexpr (Is<M, Words>) {
     a(m.step, m.phase, m.startupStage, m.operation, m.bucket, m.sequence, m.sinceTicks, m.finished,
       m.hook, m.error);
@@ -174,7 +175,7 @@ void fields(A& a, M& m) {
     a(m.rank, m.suspended, m.sentBytes, m.receivedBytes, m.sentMessages, m.messagesDropped,
       m.words, m.lanes, m.messages);
   } else if constexpr (Is<M, Batch>) {
-    a(m.number, m.firstReading.ticks, m.firstReading.ns, m.reading.ticks, m.reading.ns, m.ranks);
+    a(m.number, m.nowTicks, m.ranks);
   } else if constexpr (Is<M, RankStarted>) {
     a(m.rank, m.pid);
   } else if constexpr (Is<M, RankOutput>) {

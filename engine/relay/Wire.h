@@ -76,8 +76,10 @@ struct Ping {
 
 struct Pong {
   std::uint64_t id = 0;
-  std::uint64_t receivedTicks = 0;  ///< of the relay's host
-  std::uint64_t sentTicks = 0;
+  std::int64_t receivedNs = 0;      ///< CLOCK_MONOTONIC of the relay's host
+  std::int64_t sentNs = 0;
+  base::ClockReading firstReading;  ///< there; with `reading` its calibration
+  base::ClockReading reading;
 };
 
 /// What a lane has emitted since the batch before.
@@ -116,8 +118,7 @@ struct RankPart {
 
 struct Batch {
   std::uint64_t number = 0;
-  base::ClockReading firstReading;  ///< of the relay's host; with `reading` its calibration
-  base::ClockReading reading;
+  std::uint64_t nowTicks = 0;  ///< of the relay's host
   std::vector<RankPart> ranks;
 };
 
@@ -151,7 +152,7 @@ struct SetCapture {
   bool enabled = true;
 };
 
-/// `failure`: the relay could not do its part ("cannot start ..."), or "".
+/// The relay cannot do its part: "cannot start ...". It kills what it has started.
 struct RelayFailed {
   std::uint8_t exitCode = 0;
   std::string failure;

@@ -56,10 +56,11 @@ LaunchOutcome Supervision::run() {
   return conclude();
 }
 
-void Supervision::rankStarted(int rank, std::int64_t pid, int /*host*/) {
+void Supervision::rankStarted(int rank, std::int64_t pid, int host) {
   ranks_[static_cast<std::size_t>(rank)].pid = pid;
-  resources_.recorder->updateRank(rank, [pid](trace::RankInfo& info) {
+  resources_.recorder->updateRank(rank, [pid, host](trace::RankInfo& info) {
     info.pid = pid;
+    info.host = host;
     info.state = "starting";
   });
 }

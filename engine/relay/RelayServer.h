@@ -59,9 +59,6 @@ class RelayServer {
   /// Returns whether the message is on its way.
   bool send(const Peer& peer, const ToRelay& message);
 
-  /// Whether a relay that was let in is still connected.
-  [[nodiscard]] bool hasConnections() const { return !connections_.empty(); }
-
   [[nodiscard]] const Refused& refused() const { return refused_; }
 
  private:

@@ -323,7 +323,11 @@ void RemoteRanks::abandonAwaited() {
 
 void RemoteRanks::disconnected(const Peer& peer) {
   const auto found = relays_.find(peer);
-  if (found != relays_.end() && !found->second.lost) {
+  if (found == relays_.end()) {
+    return;
+  }
+  found->second.connected = false;
+  if (!found->second.lost && !leaving_) {
     lose(found->second, "its connection broke: the relay ended, or its host did");
   }
 }
@@ -350,7 +354,7 @@ void RemoteRanks::send(int rank, int signal) {
   Rank& target = ranks_[static_cast<std::size_t>(rank)];
   if (!started_) {
     endRank(rank, neverStarted());
-  } else if (target.life != Life::kEnded) {
+  } else if (target.life != Life::kEnded && !relays_.at(target.relay).lost) {
     server_->send(target.relay, relay::SendSignal{rank, signal});
     pump();
   }
@@ -404,7 +408,6 @@ void RemoteRanks::finish() {
     if (!relay.lost) {
       tellClock(relay, true);
       server_->send(peer, relay::Farewell{});
-      relay.lost = true;
     }
   }
   const auto until = [this](Clock::duration patience, const auto& done) {
@@ -415,9 +418,11 @@ void RemoteRanks::finish() {
     }
   };
   const auto launcherIsGone = [this] { return !launcher_.has_value(); };
-  if (options_.launch.launcher == "external") {
-    until(kFarewellPatience, [this] { return !server_->hasConnections(); });
-  }
+  until(kFarewellPatience, [this] {
+    return std::none_of(relays_.begin(), relays_.end(), [](const auto& entry) {
+      return entry.second.connected && !entry.second.lost;
+    });
+  });
   until(kLauncherPatience, launcherIsGone);
   for (const int signal : {SIGTERM, SIGKILL}) {
     if (launcher_) {

@@ -88,6 +88,7 @@ class RemoteRanks final : public Ranks {
     std::int64_t lastPingNs = 0;
     int pongs = 0;
     Clock::duration silence{0};
+    bool connected = true;
     bool lost = false;
   };
 

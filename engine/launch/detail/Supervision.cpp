@@ -99,6 +99,10 @@ void Supervision::rankLost(int rank, const std::string& why) {
   RankEnd end;
   end.lost = why;
   recordEnd(rank, std::move(end));
+  // The others wait for it in vain, and would until the time limit of a collective.
+  if (pressure_ == Pressure::kNone) {
+    terminateAll();
+  }
 }
 
 void Supervision::runFailed(const base::Error& error) {

@@ -26,7 +26,8 @@ TEST(Token, SurvivesItsTextAndNothingElseIsOne) {
   ASSERT_TRUE(tokenFromText(text, "").ok());
   EXPECT_EQ(tokenFromText(text, "").value(), token);
   for (const std::string& wrong :
-       {std::string(), text.substr(1), text + "0", "g" + text.substr(1), "-1" + text.substr(2)}) {
+       {std::string(), text.substr(1), text + "0", std::string(text).replace(0, 1, "g"),
+        std::string(text).replace(0, 2, "-1")}) {
     const auto parsed = tokenFromText(wrong, "environment LOCKSTEP_RUN_TOKEN");
     ASSERT_FALSE(parsed.ok()) << wrong;
     EXPECT_THAT(parsed.error().message(),

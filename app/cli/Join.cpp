@@ -81,8 +81,9 @@ int join(const JoinArguments&) {
 
 void addJoin(CLI::App& app, Command& chosen) {
   auto* command = app.add_subcommand(
-      "join", "Supervise ranks of a run whose recorder is on another host; started by mpirun, "
-              "srun, torchrun --no-python, or by hand");
+      "join",
+      "Supervise ranks of a run whose recorder is on another host; started by mpirun, "
+      "srun, torchrun --no-python, or by hand");
   auto arguments = std::make_shared<JoinArguments>();
   command->add_option("--token-file", arguments->tokenFile,
                       "The file of the run's token; default: LOCKSTEP_RECORDER and "
@@ -95,11 +96,12 @@ void addJoin(CLI::App& app, Command& chosen) {
                    "Number of this host: its ranks are those after the hosts before it; default: "
                    "one rank, by RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--nproc-per-node", arguments->ranksPerNode,
-                      "Ranks of this host; default: as many as the run has on each")
+  command
+      ->add_option("--nproc-per-node", arguments->ranksPerNode,
+                   "Ranks of this host; default: as many as the run has on each")
       ->check(CLI::PositiveNumber);
-  command->add_option("--wait", arguments->waitSeconds,
-                      "Seconds to wait for the recorder to answer")
+  command
+      ->add_option("--wait", arguments->waitSeconds, "Seconds to wait for the recorder to answer")
       ->check(CLI::Range(1.0, 86400.0));
   command->callback([&chosen, arguments] { chosen = [arguments] { return join(*arguments); }; });
 }

@@ -275,11 +275,13 @@ void addRun(CLI::App& app, Command& chosen) {
                       "Who starts the ranks: local, mpirun, srun or external (launch.launcher)");
   command->add_option("--nnodes", arguments->nnodes, "Hosts (launch.nnodes)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--nproc-per-node", arguments->ranksPerNode,
-                      "Ranks a host; sets processes.world_size, too (launch.ranks_per_node)")
+  command
+      ->add_option("--nproc-per-node", arguments->ranksPerNode,
+                   "Ranks a host; sets processes.world_size, too (launch.ranks_per_node)")
       ->check(CLI::PositiveNumber);
-  command->add_option("--launcher-arg", arguments->launcherArguments,
-                      "One more argument of mpirun or srun; may be given often (launch.arguments)")
+  command
+      ->add_option("--launcher-arg", arguments->launcherArguments,
+                   "One more argument of mpirun or srun; may be given often (launch.arguments)")
       ->option_text("ARG ...")
       ->expected(1)
       ->take_all();

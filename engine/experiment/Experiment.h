@@ -175,13 +175,13 @@ struct LinkConfig {
 
 /// Who starts the ranks, and where.
 struct LaunchConfig {
-  std::string launcher = "local";  ///< local mpirun srun external
-  int nnodes = 1;                  ///< hosts
-  int ranksPerNode = 0;            ///< 0: world_size / nnodes
+  std::string launcher = "local";        ///< local mpirun srun external
+  int nnodes = 1;                        ///< hosts
+  int ranksPerNode = 0;                  ///< 0: world_size / nnodes
   std::vector<std::string> arguments{};  ///< of mpirun or srun
-  std::string listen;              ///< ADDRESS[:PORT] of the recorder; empty: chosen
-  double joinSeconds = 120;        ///< for all ranks to be started
-  double lostAfterSeconds = 15;    ///< of silence, until a host counts as lost
+  std::string listen;                    ///< ADDRESS[:PORT] of the recorder; empty: chosen
+  double joinSeconds = 120;              ///< for all ranks to be started
+  double lostAfterSeconds = 15;          ///< of silence, until a host counts as lost
 
   /// Whether the ranks are started by this host's supervisor itself.
   [[nodiscard]] bool isLocal() const { return launcher == "local"; }

@@ -19,8 +19,8 @@ constexpr const char* kWhoSetsThem =
 base::Result<RelayPlace> relayPlaceFromEnvironment(const base::ReadVariable& read) {
   base::EnvironmentReader reader(read, kWhoSetsThem);
   RelayPlace place;
-  place.ranks = {static_cast<int>(
-      reader.number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, kMost))};
+  place.ranks = {
+      static_cast<int>(reader.number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, kMost))};
   const auto optional = [&](std::initializer_list<const char*> names, int lowest) {
     const auto number = reader.optionalNumber(names, lowest, kMost);
     return number ? std::optional<int>(static_cast<int>(*number)) : std::nullopt;
@@ -37,10 +37,11 @@ base::Result<relay::Ticket> ticketFromEnvironment(const base::ReadVariable& read
   const auto recorder = read(kRecorderVariable.c_str());
   const auto token = read(kTokenVariable.c_str());
   if (!recorder || !token) {
-    return Error{ExitCode::kBadInput,
-                 fmt::format("is not set; `lockstep run` gives it to mpirun and srun; otherwise say "
-                             "--token-file FILE, the file that it names"),
-                 "environment " + (recorder ? kTokenVariable : kRecorderVariable)};
+    return Error{
+        ExitCode::kBadInput,
+        fmt::format("is not set; `lockstep run` gives it to mpirun and srun; otherwise say "
+                    "--token-file FILE, the file that it names"),
+        "environment " + (recorder ? kTokenVariable : kRecorderVariable)};
   }
   const auto parsed = relay::tokenFromText(*token, "environment " + kTokenVariable);
   if (!parsed.ok()) {

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +14,11 @@ namespace lockstep::launch {
 
 /// Which ranks of a run a relay is to supervise.
 struct RelayPlace {
-  std::vector<int> ranks;         ///< empty: those of `nodeRank`
-  std::optional<int> nodeRank;    ///< number of this host, counted from 0
-  int nodeSize = 0;               ///< ranks of this host; 0 = as many as the run says
-  std::optional<int> worldSize;   ///< as whoever started this process says
-  std::optional<int> localRank;   ///< of the one rank, on its host
+  std::vector<int> ranks;        ///< empty: those of `nodeRank`
+  std::optional<int> nodeRank;   ///< number of this host, counted from 0
+  int nodeSize = 0;              ///< ranks of this host; 0 = as many as the run says
+  std::optional<int> worldSize;  ///< as whoever started this process says
+  std::optional<int> localRank;  ///< of the one rank, on its host
   std::optional<int> localWorldSize;
 };
 
@@ -36,9 +35,8 @@ base::Result<relay::Ticket> ticketFromEnvironment(
 struct JoinOptions {
   relay::Ticket ticket;
   RelayPlace place;
-  std::filesystem::path rankProgram;       ///< empty: findRankProgram()
+  std::filesystem::path rankProgram;           ///< empty: findRankProgram()
   std::chrono::milliseconds patience{60'000};  ///< until a recorder has answered
-  std::function<void(const std::string&)> announce;  ///< lines for whoever started this
 };
 
 /// Supervises this host's ranks of a run whose head is elsewhere: reports to the recorder there

@@ -45,7 +45,8 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
   for (const auto& entry : inherited) {
     const std::string name = nameOf(entry);
     if (name != kRecorderVariable && name != kTokenVariable &&
-        std::none_of(ours.begin(), ours.end(), [&](const auto& own) { return own.first == name; })) {
+        std::none_of(ours.begin(), ours.end(),
+                     [&](const auto& own) { return own.first == name; })) {
       result.push_back(entry);
     }
   }

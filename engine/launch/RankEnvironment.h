@@ -37,7 +37,8 @@ struct RankPlace {
 /// TORCHELASTIC_USE_AGENT_STORE (the supervisor hosts the store), OMP_NUM_THREADS; and with
 /// LOCKSTEP_TRACE_FD, LOCKSTEP_EXPERIMENT_FD and LOCKSTEP_SUPERVISOR_PID; and, where other hosts
 /// take part and nobody has set it, GLOO_SOCKET_IFNAME to `ownAddress`. What was inherited under
-/// one of these names is gone, the recorder's address and its token too, which are not a rank's. Source: torch/distributed/run.py's documentation.
+/// one of these names is gone, the recorder's address and its token too, which are not a rank's.
+/// Source: torch/distributed/run.py's documentation.
 std::vector<std::string> rankEnvironment(const RankPlace& place,
                                          const std::vector<std::string>& inherited);
 

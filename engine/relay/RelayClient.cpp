@@ -49,10 +49,10 @@ base::Result<Endpoint> endpointOf(const std::string& recorder) {
       return endpoint;
     }
   }
-  return Error{ExitCode::kBadInput,
-               fmt::format("\"{}\" is no address of a recorder, such as tcp://10.0.0.1:41000",
-                           recorder),
-               ""};
+  return Error{
+      ExitCode::kBadInput,
+      fmt::format("\"{}\" is no address of a recorder, such as tcp://10.0.0.1:41000", recorder),
+      ""};
 }
 
 std::string addressToward(const Endpoint& endpoint) {
@@ -156,7 +156,9 @@ void RelayClient::pump(const Listener& listener) {
   }
 }
 
-bool RelayClient::send(const FromRelay& message) { return sockets_->dealer.send(encode(message)); }
+bool RelayClient::send(const FromRelay& message) {
+  return sockets_->dealer.send(encode(message));
+}
 
 std::string RelayClient::trouble() const {
   if (refusedToken_) {

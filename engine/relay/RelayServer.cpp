@@ -42,10 +42,10 @@ std::string describe(const Refused& refused) {
   add(refused.noHandshake, "with the recorder's key wrong, or a handshake sent again");
   add(refused.noise, "that did not speak its protocol");
   add(refused.unreadable, "with messages that make no sense");
-  return fmt::format("{} to the recorder's port refused: {}",
-                     refused.total() == 1 ? "1 connection" : fmt::format("{} connections",
-                                                                         refused.total()),
-                     kinds);
+  return fmt::format(
+      "{} to the recorder's port refused: {}",
+      refused.total() == 1 ? "1 connection" : fmt::format("{} connections", refused.total()),
+      kinds);
 }
 
 struct RelayServer::Sockets {
@@ -130,8 +130,8 @@ void RelayServer::answerAuthentication() {
     const bool known = frames.size() == kMechanism + 2 && frames[kMechanism] == "CURVE" &&
                        frames[kMechanism + 1] == bytesOf(clientPublic_);
     frames.resize(std::max<std::size_t>(frames.size(), 4));
-    const std::string_view answer[] = {frames[0], "",       "1.0", frames[3], known ? "200" : "400",
-                                       known ? "OK" : "No access", "",    ""};
+    const std::string_view answer[] = {
+        frames[0], "", "1.0", frames[3], known ? "200" : "400", known ? "OK" : "No access", "", ""};
     for (std::size_t i = 0; i < std::size(answer); ++i) {
       sockets_->authenticator.send(answer[i], i + 1 < std::size(answer));
     }

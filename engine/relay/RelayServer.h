@@ -15,10 +15,11 @@ namespace lockstep::relay {
 
 /// Connections that were not let in, by what was wrong with them.
 struct Refused {
-  std::uint64_t wrongToken = 0;  ///< a client that knows the recorder's key, with another of its own
-  std::uint64_t noHandshake = 0; ///< another key of the recorder, a handshake sent again
-  std::uint64_t noise = 0;       ///< spoke something else, or nothing for some seconds
-  std::uint64_t unreadable = 0;  ///< messages of relays that were let in and make no sense
+  std::uint64_t wrongToken =
+      0;  ///< a client that knows the recorder's key, with another of its own
+  std::uint64_t noHandshake = 0;  ///< another key of the recorder, a handshake sent again
+  std::uint64_t noise = 0;        ///< spoke something else, or nothing for some seconds
+  std::uint64_t unreadable = 0;   ///< messages of relays that were let in and make no sense
 
   [[nodiscard]] std::uint64_t total() const {
     return wrongToken + noHandshake + noise + unreadable;
@@ -44,8 +45,7 @@ class RelayServer {
   /// Listens at `address` (one of this host, or 0.0.0.0); port 0 takes a free one.
   /// Error (kEnvironment): it is taken, or no address of this host.
   static base::Result<std::unique_ptr<RelayServer>> listen(const std::string& address,
-                                                           std::uint16_t port,
-                                                           const RunKeys& keys);
+                                                           std::uint16_t port, const RunKeys& keys);
   ~RelayServer();
 
   [[nodiscard]] std::uint16_t port() const { return port_; }

@@ -84,8 +84,8 @@ void SegmentReplay::write(const Words& words, const base::ClockCalibration& cloc
   if (words.sinceTicks != 0) {
     const double ageNs =
         nowTicks > words.sinceTicks ? clock.durationNs(nowTicks - words.sinceTicks) : 0;
-    const auto age = static_cast<std::uint64_t>(
-        ageNs / base::calibrate(firstReading_, here).nsPerTick);
+    const auto age =
+        static_cast<std::uint64_t>(ageNs / base::calibrate(firstReading_, here).nsPerTick);
     since = here.ticks - std::min(age, here.ticks - 1);
   }
   set(to.step, words.step);

@@ -101,8 +101,8 @@ base::Status writeTicket(const std::filesystem::path& path, const Ticket& ticket
   if (fd < 0) {
     return systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
   }
-  const std::string text = fmt::format("{}{}\n{}{}\n", kRecorderLine, ticket.recorder, kTokenLine,
-                                       toText(ticket.token));
+  const std::string text =
+      fmt::format("{}{}\n{}{}\n", kRecorderLine, ticket.recorder, kTokenLine, toText(ticket.token));
   const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const auto failed =
       systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());

@@ -155,8 +155,8 @@ void fields(A& a, M& m) {
     a(m.version, m.program, m.hostName, m.hostIdentity, m.address, m.pid, m.ranks, m.nodeRank,
       m.nodeSize, m.worldSize, m.environment);
   } else if constexpr (Is<M, Welcome>) {
-    a(m.runId, m.experimentToml, m.headName, m.worldSize, m.hosts, m.storePort, m.ranks,
-      m.sameHost, m.lostAfterSeconds);
+    a(m.runId, m.experimentToml, m.headName, m.worldSize, m.hosts, m.storePort, m.ranks, m.sameHost,
+      m.lostAfterSeconds);
   } else if constexpr (Is<M, Refusal>) {
     a(m.exitCode, m.why);
   } else if constexpr (Is<M, Start>) {
@@ -172,8 +172,8 @@ void fields(A& a, M& m) {
   } else if constexpr (Is<M, LanePart>) {
     a(m.lane, m.name, m.dropped, m.events);
   } else if constexpr (Is<M, RankPart>) {
-    a(m.rank, m.suspended, m.sentBytes, m.receivedBytes, m.sentMessages, m.messagesDropped,
-      m.words, m.lanes, m.messages);
+    a(m.rank, m.suspended, m.sentBytes, m.receivedBytes, m.sentMessages, m.messagesDropped, m.words,
+      m.lanes, m.messages);
   } else if constexpr (Is<M, Batch>) {
     a(m.number, m.nowTicks, m.ranks);
   } else if constexpr (Is<M, RankStarted>) {
@@ -195,12 +195,24 @@ void fields(A& a, M& m) {
   }
 }
 
-void Writer::put(const Words& value) { fields(*this, value); }
-void Writer::put(const LanePart& value) { fields(*this, value); }
-void Writer::put(const RankPart& value) { fields(*this, value); }
-void Reader::get(Words& value) { fields(*this, value); }
-void Reader::get(LanePart& value) { fields(*this, value); }
-void Reader::get(RankPart& value) { fields(*this, value); }
+void Writer::put(const Words& value) {
+  fields(*this, value);
+}
+void Writer::put(const LanePart& value) {
+  fields(*this, value);
+}
+void Writer::put(const RankPart& value) {
+  fields(*this, value);
+}
+void Reader::get(Words& value) {
+  fields(*this, value);
+}
+void Reader::get(LanePart& value) {
+  fields(*this, value);
+}
+void Reader::get(RankPart& value) {
+  fields(*this, value);
+}
 
 template <typename Variant>
 std::string encodeAny(const Variant& message) {
@@ -232,11 +244,17 @@ std::optional<Variant> decode(std::string_view bytes) {
 
 }  // namespace
 
-std::string encode(const FromRelay& message) { return encodeAny(message); }
-std::string encode(const ToRelay& message) { return encodeAny(message); }
+std::string encode(const FromRelay& message) {
+  return encodeAny(message);
+}
+std::string encode(const ToRelay& message) {
+  return encodeAny(message);
+}
 std::optional<FromRelay> decodeFromRelay(std::string_view bytes) {
   return decode<FromRelay>(bytes);
 }
-std::optional<ToRelay> decodeToRelay(std::string_view bytes) { return decode<ToRelay>(bytes); }
+std::optional<ToRelay> decodeToRelay(std::string_view bytes) {
+  return decode<ToRelay>(bytes);
+}
 
 }  // namespace lockstep::relay

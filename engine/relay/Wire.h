@@ -37,14 +37,14 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 
 struct Hello {
   std::uint32_t version = kProtocolVersion;
-  std::string program;       ///< version of Lockstep
+  std::string program;  ///< version of Lockstep
   std::string hostName;
   std::string hostIdentity;  ///< trace::hostIdentity()
   std::string address;       ///< where the other hosts reach this one
   std::int64_t pid = 0;
-  std::vector<std::int32_t> ranks;    ///< empty: those of `nodeRank`
+  std::vector<std::int32_t> ranks;  ///< empty: those of `nodeRank`
   std::optional<std::int32_t> nodeRank;
-  std::int32_t nodeSize = 0;          ///< with nodeRank: its number of ranks; 0 = the run's
+  std::int32_t nodeSize = 0;              ///< with nodeRank: its number of ranks; 0 = the run's
   std::optional<std::int32_t> worldSize;  ///< as whoever started it says
   std::map<std::string, std::string> environment;  ///< of the host
 };
@@ -57,7 +57,7 @@ struct Welcome {
   std::int32_t hosts = 1;
   std::uint16_t storePort = 0;  ///< at the head's address, as the relay reaches it
   std::vector<std::int32_t> ranks;
-  bool sameHost = false;        ///< the head can see the ranks' processes itself
+  bool sameHost = false;  ///< the head can see the ranks' processes itself
   double lostAfterSeconds = 0;
 };
 
@@ -76,7 +76,7 @@ struct Ping {
 
 struct Pong {
   std::uint64_t id = 0;
-  std::int64_t receivedNs = 0;      ///< CLOCK_MONOTONIC of the relay's host
+  std::int64_t receivedNs = 0;  ///< CLOCK_MONOTONIC of the relay's host
   std::int64_t sentNs = 0;
   base::ClockReading firstReading;  ///< there; with `reading` its calibration
   base::ClockReading reading;
@@ -160,8 +160,8 @@ struct RelayFailed {
 
 struct Farewell {};
 
-using FromRelay = std::variant<Hello, Pong, Batch, RankStarted, RankOutput, RankEnded, StopAsked,
-                               RelayFailed>;
+using FromRelay =
+    std::variant<Hello, Pong, Batch, RankStarted, RankOutput, RankEnded, StopAsked, RelayFailed>;
 using ToRelay = std::variant<Welcome, Refusal, Start, Ping, SendSignal, SetCapture, Farewell>;
 
 std::string encode(const FromRelay& message);

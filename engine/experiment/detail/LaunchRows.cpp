@@ -38,9 +38,8 @@ void addLaunch(Table& table) {
                       .to(86'400)
                       .onlyFor(elsewhere)
                       .advanced());
-  table.push_back(RowBuilder("launch.lost_after_seconds",
-                             at<&E::launch, &L::lostAfterSeconds>(), "Lost after",
-                             "Silence of a host after which its ranks count as lost.")
+  table.push_back(RowBuilder("launch.lost_after_seconds", at<&E::launch, &L::lostAfterSeconds>(),
+                             "Lost after", "Silence of a host after which its ranks count as lost.")
                       .unit("s")
                       .from(2)
                       .to(86'400)

@@ -45,8 +45,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
   }
   auto parts = std::make_unique<Parts>();
   parts->address = std::move(address).value();
-  auto server =
-      relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys);
+  auto server = relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys);
   if (!server.ok()) {
     return server.error();
   }
@@ -102,8 +101,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
 
 Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&,
-                                                     EventLoop&) {
+base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&, EventLoop&) {
   return Error{ExitCode::kUnexpected, "this build has no relays", ""};
 }
 

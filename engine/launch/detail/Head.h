@@ -29,8 +29,8 @@ class Head {
 
   /// Writes the token's file and makes the ranks that will be started elsewhere. The arguments
   /// outlive them. Error: kEnvironment.
-  base::Result<std::unique_ptr<Ranks>> makeRanks(const LaunchOptions& options,
-                                                 Resources& resources, EventLoop& loop);
+  base::Result<std::unique_ptr<Ranks>> makeRanks(const LaunchOptions& options, Resources& resources,
+                                                 EventLoop& loop);
 
  private:
   struct Parts;

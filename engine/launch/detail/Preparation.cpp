@@ -79,7 +79,7 @@ base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experim
   const std::uint64_t needed =
       static_cast<std::uint64_t>(ranks) *
       (options.messageRingBytes +
-                   std::uint64_t{options.lanes} * options.eventsPerLane * sizeof(trace::Event));
+       std::uint64_t{options.lanes} * options.eventsPerLane * sizeof(trace::Event));
   const std::uint64_t available = availableBytes();
   if (needed > available) {
     return Error{ExitCode::kEnvironment,

@@ -65,11 +65,11 @@ base::Result<ExitCode> Relay::run() {
     loop_.waitUntil(Clock::now() + kTickEvery);
     tick();
     if (!welcome_ && !done_ && Clock::now() >= deadline) {
-      failure_ = Error{ExitCode::kTimeout,
-                       fmt::format("no recorder answered within {:g} s: {}",
-                                   std::chrono::duration<double>(options_.patience).count(),
-                                   client_.trouble()),
-                       options_.ticket.recorder};
+      failure_ = Error{
+          ExitCode::kTimeout,
+          fmt::format("no recorder answered within {:g} s: {}",
+                      std::chrono::duration<double>(options_.patience).count(), client_.trouble()),
+          options_.ticket.recorder};
       done_ = true;
     }
   }
@@ -95,9 +95,7 @@ void Relay::sayHello() {
 
 void Relay::pump() {
   client_.pump({[this](relay::ToRelay message) { received(std::move(message)); },
-                [this] {
-                  loseHead("the connection to it broke: it ended, or its host did");
-                }});
+                [this] { loseHead("the connection to it broke: it ended, or its host did"); }});
 }
 
 void Relay::received(relay::ToRelay message) {
@@ -224,8 +222,15 @@ void Relay::rankWrote(int rank, bool isError, std::string_view bytes) {
 }
 
 void Relay::rankEnded(int rank, const ProcessEnd& end) {
-  ranks_[rank].living = false;
-  sendAllBatches();
+  Rank& ended = ranks_[rank];
+  ended.living = false;
+  // All that it has left comes before its end: once more even when nothing is, for its last words.
+  do {
+    std::size_t most = kBatchEvents;
+    relay::Batch batch = nextBatch();
+    batch.ranks.push_back(ended.feed->take(most));
+    queue(std::move(batch));
+  } while (ended.feed->hasMore());
   queue(relay::RankEnded{rank, end.exitCode, end.signal});
   sendQueued();
   if (exitCode_ == ExitCode::kOk) {
@@ -254,11 +259,13 @@ void Relay::sendQueued() {
   }
 }
 
+relay::Batch Relay::nextBatch() {
+  return {++batches_, base::ticks(), {}};
+}
+
 /// Returns whether more waits in the rings and would be taken.
 bool Relay::sendBatch() {
-  relay::Batch batch;
-  batch.number = ++batches_;
-  batch.nowTicks = base::ticks();
+  relay::Batch batch = nextBatch();
   std::size_t most = kBatchEvents;
   bool more = false;
   for (auto& [number, rank] : ranks_) {
@@ -269,17 +276,6 @@ bool Relay::sendBatch() {
   queue(std::move(batch));
   sendQueued();
   return more && outgoing_.empty();
-}
-
-/// What does not fit on its way now waits for it, in order.
-void Relay::sendAllBatches() {
-  const auto hasMore = [this] {
-    return std::any_of(ranks_.begin(), ranks_.end(),
-                       [](const auto& rank) { return rank.second.feed->hasMore(); });
-  };
-  do {
-    sendBatch();
-  } while (hasMore());
 }
 
 void Relay::tick() {
@@ -339,20 +335,23 @@ void Relay::loseHead(const std::string& why) {
     endRanks();
     return;  // it is known why
   }
+  if (!welcome_) {
+    failure_ =
+        Error{ExitCode::kCommFailed, "the recorder ended the connection before the run began",
+              options_.ticket.recorder};
+    return;
+  }
   std::vector<int> here;
   for (const auto& [number, rank] : ranks_) {
     here.push_back(number);
   }
-  failure_ = Error{
-      ExitCode::kCommFailed,
-      fmt::format("the head of the run, host {} ({}), is lost: {}; {} here {} ended{}{}",
-                  welcome_ ? welcome_->headName : "", recorder_.host, why, rankList(here),
-                  here.size() == 1 ? "is" : "are", elsewhere_.empty() ? "" : "; lost with it: ",
-                  elsewhere_),
-      ""};
-  if (options_.announce) {
-    options_.announce(failure_->message());
-  }
+  failure_ =
+      Error{ExitCode::kCommFailed,
+            fmt::format("the head of the run, host {} ({}), is lost: {}; {} here {} ended{}{}",
+                        welcome_->headName, recorder_.host, why, rankList(here),
+                        here.size() == 1 ? "is" : "are",
+                        elsewhere_.empty() ? "" : "; lost with it: ", elsewhere_),
+            ""};
   endRanks();
 }
 

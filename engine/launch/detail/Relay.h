@@ -67,8 +67,8 @@ class Relay final : private RankWatcher {
   void tick();
   void queue(relay::FromRelay message, std::size_t bytes = 0);
   void sendQueued();
+  relay::Batch nextBatch();
   bool sendBatch();
-  void sendAllBatches();
   void loseHead(const std::string& why);
   void endRanks();
   [[nodiscard]] bool anyLiving() const;
@@ -86,8 +86,8 @@ class Relay final : private RankWatcher {
   std::map<int, Rank> ranks_;
   std::unique_ptr<LocalRanks> local_;
   std::deque<relay::FromRelay> outgoing_;
-  std::size_t outgoingBytes_ = 0;      // of output
-  std::uint64_t outputDropped_ = 0;    // bytes that did not fit, since it was told
+  std::size_t outgoingBytes_ = 0;    // of output
+  std::uint64_t outputDropped_ = 0;  // bytes that did not fit, since it was told
   std::uint64_t batches_ = 0;
   bool signalled_ = false;
   bool done_ = false;

@@ -20,8 +20,7 @@ constexpr int kMostReads = 64;
 }  // namespace
 
 base::Status RemoteRanks::startLauncher() {
-  const auto command =
-      launcherCommand(options_.launch, options_.worldSize, options_.joinProgram);
+  const auto command = launcherCommand(options_.launch, options_.worldSize, options_.joinProgram);
   std::string line;
   for (const std::string& word : command) {
     line += (line.empty() ? "" : " ") + word;
@@ -33,10 +32,11 @@ base::Status RemoteRanks::startLauncher() {
   });
   environment.push_back(kRecorderVariable + "=" + options_.ticket.recorder);
   environment.push_back(kTokenVariable + "=" + relay::toText(options_.ticket.token));
-  auto process = ChildProcess::spawn({fmt::format("launch.launcher \"{}\"", options_.launch.launcher),
-                                      command.front(),
-                                      {command.begin() + 1, command.end()},
-                                      std::move(environment)});
+  auto process =
+      ChildProcess::spawn({fmt::format("launch.launcher \"{}\"", options_.launch.launcher),
+                           command.front(),
+                           {command.begin() + 1, command.end()},
+                           std::move(environment)});
   if (!process.ok()) {
     return process.error();
   }

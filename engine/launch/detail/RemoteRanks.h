@@ -30,9 +30,9 @@ struct HeadOptions {
   int worldSize = 1;
   std::string runId;
   std::uint16_t storePort = 0;
-  relay::Ticket ticket;                ///< that the relays need
+  relay::Ticket ticket;  ///< that the relays need
   std::filesystem::path ticketFile;
-  std::filesystem::path joinProgram;   ///< `lockstep`, as the launcher is to start it
+  std::filesystem::path joinProgram;                 ///< `lockstep`, as the launcher is to start it
   std::function<void(const std::string&)> announce;  ///< lines for whoever starts the relays
 };
 

@@ -121,9 +121,8 @@ void Supervision::recordEnd(int rank, RankEnd end) {
     return;
   }
   for (LineSplitter* lines : {&slot.outputLines, &slot.errorLines}) {
-    lines->flush([&](std::string_view line) {
-      resources_.recorder->addLog(rank, std::string(line));
-    });
+    lines->flush(
+        [&](std::string_view line) { resources_.recorder->addLog(rank, std::string(line)); });
   }
   end.rank = rank;
   end.order = ended_++;
@@ -133,21 +132,21 @@ void Supervision::recordEnd(int rank, RankEnd end) {
   slot.living = false;
 
   const bool well = endedWell(end);
-  resources_.recorder->updateRank(rank, [end, well, tail = slot.errorTail.text()](
-                                            trace::RankInfo& info) {
-    if (!end.lost.empty()) {
-      info.state = "lost";
-    } else if (end.end.signal != 0) {
-      info.state = "killed";
-      info.signal = end.end.signal;
-    } else {
-      const bool stopped = end.end.exitCode == static_cast<int>(ExitCode::kInterrupted);
-      info.exitCode = end.end.exitCode;
-      info.state = well ? "finished" : stopped ? "stopped" : "failed";
-    }
-    info.lastWords = well ? "" : describe(end);
-    info.stderrTail = tail;
-  });
+  resources_.recorder->updateRank(
+      rank, [end, well, tail = slot.errorTail.text()](trace::RankInfo& info) {
+        if (!end.lost.empty()) {
+          info.state = "lost";
+        } else if (end.end.signal != 0) {
+          info.state = "killed";
+          info.signal = end.end.signal;
+        } else {
+          const bool stopped = end.end.exitCode == static_cast<int>(ExitCode::kInterrupted);
+          info.exitCode = end.end.exitCode;
+          info.state = well ? "finished" : stopped ? "stopped" : "failed";
+        }
+        info.lastWords = well ? "" : describe(end);
+        info.stderrTail = tail;
+      });
   resources_.recorder->addLog(-1, describe(end));
   slot.end = std::move(end);
   if (!well && mode_ == Mode::kTraining) {

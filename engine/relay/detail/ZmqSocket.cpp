@@ -22,7 +22,9 @@ ZmqSocket::ZmqSocket(ZmqContext& context, int type) : socket_(zmq_socket(context
   LOCKSTEP_CHECK(socket_ != nullptr, "zmq_socket: {}", zmq_strerror(errno));
 }
 
-ZmqSocket::~ZmqSocket() { zmq_close(socket_); }
+ZmqSocket::~ZmqSocket() {
+  zmq_close(socket_);
+}
 
 void ZmqSocket::set(int option, int value) {
   LOCKSTEP_CHECK(zmq_setsockopt(socket_, option, &value, sizeof(value)) == 0,
@@ -65,8 +67,8 @@ std::optional<Frame> ZmqSocket::receive() {
 }
 
 bool ZmqSocket::send(std::string_view bytes, bool more) {
-  return zmq_send(socket_, bytes.data(), bytes.size(),
-                  ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >= 0;
+  return zmq_send(socket_, bytes.data(), bytes.size(), ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0)) >=
+         0;
 }
 
 ConnectionMonitor::ConnectionMonitor(ZmqContext& context, ZmqSocket& socket,

@@ -42,10 +42,10 @@ TEST(RankEnvironmentTest, TellsARankItsPlaceAmongSeveralHosts) {
   place.hosts = 2;
   place.masterAddress = "10.0.0.1";
   place.ownAddress = "10.0.0.2";
-  EXPECT_THAT(rankEnvironment(place, {}),
-              IsSupersetOf({"RANK=3", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=1",
-                            "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.1",
-                            "GLOO_SOCKET_IFNAME=10.0.0.2"}));
+  EXPECT_THAT(
+      rankEnvironment(place, {}),
+      IsSupersetOf({"RANK=3", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=1",
+                    "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.1", "GLOO_SOCKET_IFNAME=10.0.0.2"}));
   // Who has chosen an interface keeps it.
   const auto chosen = rankEnvironment(place, {"GLOO_SOCKET_IFNAME=ib0"});
   EXPECT_THAT(chosen, Contains("GLOO_SOCKET_IFNAME=ib0"));

@@ -58,9 +58,8 @@ TEST(VerdictTest, BlamesAHostThatWasLostBeforeThePeersWhoseCollectivesFailed) {
   const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), lost});
   EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
   EXPECT_EQ(verdict.rank, 2);
-  EXPECT_THAT(verdict.failure,
-              AllOf(StartsWith("rank 2 was lost, last seen in iteration 7: "),
-                    HasSubstr("host b (10.0.0.2) with ranks 2 and 3 is lost")));
+  EXPECT_THAT(verdict.failure, AllOf(StartsWith("rank 2 was lost, last seen in iteration 7: "),
+                                     HasSubstr("host b (10.0.0.2) with ranks 2 and 3 is lost")));
 }
 
 TEST(VerdictTest, BlamesAnErrorOfARanksOwnBeforeAFailedCollective) {

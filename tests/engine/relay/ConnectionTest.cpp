@@ -26,13 +26,13 @@ class ConnectionTest : public testing::Test {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!done()) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-      server->pump({[this](const RelayServer::Peer& peer, const std::string& address,
-                           FromRelay message) {
-                      peers.push_back(peer);
-                      addresses.push_back(address);
-                      received.push_back(std::move(message));
-                    },
-                    [this](const RelayServer::Peer& peer) { gone.push_back(peer); }});
+      server->pump(
+          {[this](const RelayServer::Peer& peer, const std::string& address, FromRelay message) {
+             peers.push_back(peer);
+             addresses.push_back(address);
+             received.push_back(std::move(message));
+           },
+           [this](const RelayServer::Peer& peer) { gone.push_back(peer); }});
       if (client != nullptr) {
         client->pump({[this](ToRelay message) { answers.push_back(std::move(message)); },
                       [this] { ++disconnected; }});

@@ -139,8 +139,8 @@ TEST_F(SegmentReplayTest, LastWordsAreDatedByTheClockHere) {
   RankPart part;
   part.words.sinceTicks = 5'000'000;
   replay->apply(part, {0, 0, 1'000.0}, 7'000'000);
-  const double ageNs = base::calibrate(first, now).durationNs(
-      base::ticks() - here.lastWords().sinceTicks.load());
+  const double ageNs =
+      base::calibrate(first, now).durationNs(base::ticks() - here.lastWords().sinceTicks.load());
   EXPECT_NEAR(ageNs, 2e9, 0.2e9);
 }
 

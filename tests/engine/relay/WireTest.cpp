@@ -77,7 +77,8 @@ TEST(Wire, CountsThatPromiseMoreThanIsThereTakeNoMemory) {
   // A batch with 4,294,967,295 ranks, and an output with as many bytes.
   for (const std::size_t kind : {FromRelay(Batch{}).index(), FromRelay(RankOutput{}).index()}) {
     std::string bytes(1, static_cast<char>(kind));
-    bytes += std::string(kind == FromRelay(Batch{}).index() ? 16 : 5, '\0') + std::string(4, '\xff');
+    bytes +=
+        std::string(kind == FromRelay(Batch{}).index() ? 16 : 5, '\0') + std::string(4, '\xff');
     EXPECT_FALSE(decodeFromRelay(bytes));
   }
   EXPECT_FALSE(decodeFromRelay(std::string(1, '\x7f')));

@@ -34,11 +34,19 @@ struct GroupTitle {
 };
 
 // Every table of the schema is in one of them; a new one has its own name.
-constexpr GroupTitle kGroups[] = {
-    {"", "Experiment"},   {"model", "Model"},     {"data", "Data"},     {"processes", "Processes"},
-    {"ddp", "DDP"},       {"hook", "Hook"},       {"faults", "Faults"}, {"link", "Link"},
-    {"launch", "Launch"}, {"capture", "Capture"}, {"train", "Train"},   {"optimizer", "Optimizer"},
-    {"sweep", "Sweep"}};
+constexpr GroupTitle kGroups[] = {{"", "Experiment"},
+                                  {"model", "Model"},
+                                  {"data", "Data"},
+                                  {"processes", "Processes"},
+                                  {"ddp", "DDP"},
+                                  {"hook", "Hook"},
+                                  {"faults", "Faults"},
+                                  {"link", "Link"},
+                                  {"launch", "Launch"},
+                                  {"capture", "Capture"},
+                                  {"train", "Train"},
+                                  {"optimizer", "Optimizer"},
+                                  {"sweep", "Sweep"}};
 
 std::string tableOf(const experiment::Field& field) {
   const auto dot = field.key.find('.');

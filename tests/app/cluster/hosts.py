@@ -82,7 +82,7 @@ def test_a_stopped_host_is_lost_and_the_others_end(lockstep):
             Run(lockstep, network.hosts[0], steps=1_000_000, more="""[launch]
 launcher = "external"
 nnodes = 2
-lost_after_seconds = 3
+lost_after_seconds = 4
 """) as run:
         a, b = network.hosts
         head = run.head()

@@ -44,6 +44,30 @@ def test_mpirun_starts_the_ranks(lockstep):
         assert token == [(0,)], "the token must not be in the log"
 
 
+def test_mpirun_starts_ranks_on_two_hosts(lockstep):
+    if shutil.which("mpirun") is None:
+        return
+    with Network(["a", "b"]) as network, Run(lockstep, network.hosts[0], world=2) as run:
+        # In place of ssh, which mpirun reaches another host by: HOST COMMAND...
+        shell = os.path.join(run.folder, "shell")
+        with open(shell, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nhost=$1; shift\ncase $host in\n")
+            for host in network.hosts:
+                command = " ".join(host.command(["sh", "-c", '"$*"']))
+                file.write(f"{host.address}) exec {command} ;;\n")
+            file.write("esac\n")
+        os.chmod(shell, 0o755)
+        with open(os.path.join(run.folder, "hosts"), "w", encoding="ascii") as file:
+            file.writelines(f"{host.address} slots=2\n" for host in network.hosts)
+        head = run.head("--launcher", "mpirun", "--nnodes", "2", "--nproc-per-node", "2",
+                        "--launcher-arg=--hostfile", "--launcher-arg=hosts",
+                        environment={**MPI, "OMPI_MCA_plm_rsh_agent": shell})
+        assert head.wait() == 0, head.text()
+        has_all_ranks(run, 4, 20)
+        assert run.query("select rank, host from ranks order by rank") == \
+            [(0, 0), (1, 0), (2, 1), (3, 1)]
+
+
 def test_a_launcher_that_cannot_start_them_says_why(lockstep):
     with Run(lockstep, world=2) as run:
         head = run.head("--launcher", "mpirun", "--launcher-arg=--no-such-option",

@@ -95,6 +95,14 @@ class Slurm:
                               env={**os.environ, **self.environment})
         return sum(line.endswith(" idle") for line in told.stdout.splitlines())
 
+    def steps_of_nodes(self):
+        """How many job steps each node's daemon has started, as its log says."""
+        counts = []
+        for node in ("n1", "n2", "n3"):
+            with open(self.path(f"slurmd.{node}.log"), encoding="utf-8") as log:
+                counts.append(sum("launch task" in line for line in log))
+        return counts
+
     def __exit__(self, kind, *_):
         for program in reversed(self.programs):
             program.end()
@@ -112,19 +120,22 @@ def test_srun_starts_the_ranks_on_three_nodes(lockstep):
     if missing or os.geteuid() != 0:
         skip(f"no {', '.join(missing)} here (slurm-wlm, munge)" if missing
              else "only root can run Slurm's daemons")
-    with Slurm() as slurm, Run(lockstep, world=2) as run:
-        head = run.head("--launcher", "srun", "--nnodes", "3", "--nproc-per-node", "2",
-                        environment=slurm.environment)
-        assert head.wait(60) == 0, head.text()
-        info = run.info()
-        assert info["state"] == "finished" and info["events_dropped"] == 0, info
-        assert len({rank["parameter_hash"] for rank in info["ranks"]}) == 1, info
-        steps = run.query("""select rank, count(*) from spans_ns where kind = 'step'
-                             group by rank order by rank""")
-        assert steps == [(rank, 20) for rank in range(6)], steps
-        job = subprocess.run(["sinfo", "-h", "-N", "-o", "%N %T"], capture_output=True, text=True,
-                             env={**os.environ, **slurm.environment}).stdout
-        print("  " + job.replace("\n", "; ").strip("; "))
+    with Slurm() as slurm:
+        allocations = [], ["salloc", "--nodes=3", "--ntasks-per-node=2"]
+        for runs, allocation in enumerate(allocations, 1):
+            with Run(lockstep, world=2) as run:
+                head = run.start("head", [
+                    *allocation, lockstep, "run", "e.toml", "--out", run.file, "--launcher",
+                    "srun", "--nnodes", "3", "--nproc-per-node", "2"],
+                    environment=slurm.environment)
+                assert head.wait(60) == 0, head.text()
+                info = run.info()
+                assert info["state"] == "finished" and info["events_dropped"] == 0, info
+                assert len({rank["parameter_hash"] for rank in info["ranks"]}) == 1, info
+                steps = run.query("""select rank, count(*) from spans_ns where kind = 'step'
+                                     group by rank order by rank""")
+                assert steps == [(rank, 20) for rank in range(6)], steps
+                assert slurm.steps_of_nodes() == [runs] * 3, slurm.steps_of_nodes()
 
 
 if __name__ == "__main__":

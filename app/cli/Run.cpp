@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <ctime>
@@ -26,6 +27,11 @@ struct RunArguments {
   std::string file;
   std::vector<std::string> sets;
   std::string out;
+  std::string launcher;  // these five are short forms of --set
+  int nnodes = 0;
+  int ranksPerNode = 0;
+  std::vector<std::string> launcherArguments;
+  std::string listen;
   bool json = false;
   bool quiet = false;
 };
@@ -132,6 +138,9 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
   options.experiment = std::move(experiment);
   options.experimentToml = experiment::toToml(options.experiment);
   options.runFile = runFile;
+  if (!arguments.quiet) {
+    options.announce = [](const std::string& text) { complain(text); };
+  }
 
   ProgressLine line(stderr, ProgressLine::styleFor(stderr, arguments.quiet));
   const auto outcome = launch::superviseRun(
@@ -194,12 +203,49 @@ int runSweep(const RunArguments& arguments, experiment::SweptExperiment swept) {
   return exitCode;
 }
 
-int run(const RunArguments& arguments) {
-  const auto overrides = overridesOf(arguments.sets, "--set");
-  if (!overrides.ok()) {
-    return fail(overrides.error());
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
   }
-  auto swept = readSweep(arguments.file, overrides.value());
+  return result + '"';
+}
+
+/// Writes out what the launcher's options stand for; --set comes after them and so wins.
+experiment::Overrides launchOverrides(const RunArguments& arguments) {
+  experiment::Overrides overrides;
+  if (!arguments.launcher.empty()) {
+    overrides.emplace_back("launch.launcher", arguments.launcher);
+  }
+  if (arguments.nnodes > 0) {
+    overrides.emplace_back("launch.nnodes", std::to_string(arguments.nnodes));
+  }
+  if (arguments.ranksPerNode > 0) {
+    overrides.emplace_back("launch.ranks_per_node", std::to_string(arguments.ranksPerNode));
+    overrides.emplace_back("processes.world_size",
+                           std::to_string(std::max(1, arguments.nnodes) * arguments.ranksPerNode));
+  }
+  if (!arguments.launcherArguments.empty()) {
+    std::string list;
+    for (const std::string& argument : arguments.launcherArguments) {
+      list += (list.empty() ? "[" : ", ") + quoted(argument);
+    }
+    overrides.emplace_back("launch.arguments", list + "]");
+  }
+  if (!arguments.listen.empty()) {
+    overrides.emplace_back("launch.listen", arguments.listen);
+  }
+  return overrides;
+}
+
+int run(const RunArguments& arguments) {
+  const auto sets = overridesOf(arguments.sets, "--set");
+  if (!sets.ok()) {
+    return fail(sets.error());
+  }
+  experiment::Overrides overrides = launchOverrides(arguments);
+  overrides.insert(overrides.end(), sets.value().begin(), sets.value().end());
+  auto swept = readSweep(arguments.file, overrides);
   if (!swept.mistakes.empty()) {
     return fail(swept.mistakes);
   }
@@ -225,6 +271,22 @@ void addRun(CLI::App& app, Command& chosen) {
   command->add_option("--out", arguments->out,
                       "Run file to write; default: runs/<name>-<UTC time>.lockstep. For a sweep, "
                       "what is varied is added to its name");
+  command->add_option("--launcher", arguments->launcher,
+                      "Who starts the ranks: local, mpirun, srun or external (launch.launcher)");
+  command->add_option("--nnodes", arguments->nnodes, "Hosts (launch.nnodes)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--nproc-per-node", arguments->ranksPerNode,
+                   "Ranks a host; sets processes.world_size, too (launch.ranks_per_node)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--launcher-arg", arguments->launcherArguments,
+                   "One more argument of mpirun or srun; may be given often (launch.arguments)")
+      ->option_text("ARG ...")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--listen", arguments->listen,
+                      "ADDRESS[:PORT] of this host for the recorder (launch.listen)");
   command->add_flag("--json", arguments->json,
                     "End with one JSON object, as info --json prints; a sweep with a list of them");
   command->add_flag("--quiet", arguments->quiet, "Print errors only");

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   cli::addList(app, chosen);
   cli::addValidate(app, chosen);
   cli::addRun(app, chosen);
+  cli::addJoin(app, chosen);
   cli::addInfo(app, chosen);
   cli::addCompare(app, chosen);
   cli::addTune(app, chosen);
@@ -33,8 +34,10 @@ int main(int argc, char** argv) {
   }
   if (!chosen) {
     const auto extras = app.remaining();
-    cli::complain((extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-                  "; there are list, validate, run, info, compare, tune, export, hooks, set, stop and copy, see lockstep --help");
+    cli::complain(
+        (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
+        "; there are list, validate, run, join, info, compare, tune, export, hooks, set, stop and "
+        "copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

@@ -174,6 +174,22 @@ struct LinkConfig {
   bool operator==(const LinkConfig&) const = default;
 };
 
+/// Who starts the ranks, and where.
+struct LaunchConfig {
+  std::string launcher = "local";        ///< local mpirun srun external
+  int nnodes = 1;                        ///< hosts
+  int ranksPerNode = 0;                  ///< 0: world_size / nnodes
+  std::vector<std::string> arguments{};  ///< of mpirun or srun
+  std::string listen;                    ///< ADDRESS[:PORT] of the recorder; empty: chosen
+  double joinSeconds = 120;              ///< for all ranks to be started
+  double lostAfterSeconds = 15;          ///< of silence, until a host counts as lost
+
+  /// Whether the ranks are started by this host's supervisor itself.
+  [[nodiscard]] bool isLocal() const { return launcher == "local"; }
+
+  bool operator==(const LaunchConfig&) const = default;
+};
+
 /// One fault, an element of [[faults]]; FaultRows.cpp says which keys belong to which kind.
 struct FaultConfig {
   std::string kind = "delay";  ///< delay stop kill flip_bit nan uneven
@@ -214,6 +230,7 @@ struct Experiment {
   TrainConfig train;
   CaptureConfig capture;
   LinkConfig link;
+  LaunchConfig launch;
   SweepConfig sweep;
   std::vector<FaultConfig> faults;
 

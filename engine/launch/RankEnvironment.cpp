@@ -12,13 +12,15 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
                                          const std::vector<std::string>& inherited) {
   const std::string rank = std::to_string(place.rank);
   const std::string worldSize = std::to_string(place.worldSize);
-  const std::vector<std::pair<std::string, std::string>> ours{
+  const int localRank = place.localRank >= 0 ? place.localRank : place.rank;
+  const int localWorldSize = place.localWorldSize >= 0 ? place.localWorldSize : place.worldSize;
+  std::vector<std::pair<std::string, std::string>> ours{
       {"RANK", rank},
       {"WORLD_SIZE", worldSize},
-      {"LOCAL_RANK", rank},
-      {"LOCAL_WORLD_SIZE", worldSize},
-      {"GROUP_RANK", "0"},
-      {"GROUP_WORLD_SIZE", "1"},
+      {"LOCAL_RANK", std::to_string(localRank)},
+      {"LOCAL_WORLD_SIZE", std::to_string(localWorldSize)},
+      {"GROUP_RANK", std::to_string(place.hostRank)},
+      {"GROUP_WORLD_SIZE", std::to_string(place.hosts)},
       {"ROLE_RANK", rank},
       {"ROLE_WORLD_SIZE", worldSize},
       {"MASTER_ADDR", place.masterAddress},
@@ -32,10 +34,19 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
       {"LOCKSTEP_EXPERIMENT_FD", std::to_string(kExperimentFd)},
       {"LOCKSTEP_SUPERVISOR_PID", std::to_string(place.supervisorPid)},
   };
+  const auto nameOf = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
+  if (!place.ownAddress.empty() &&
+      std::none_of(inherited.begin(), inherited.end(), [&](const std::string& entry) {
+        return nameOf(entry) == "GLOO_SOCKET_IFNAME";
+      })) {
+    ours.emplace_back("GLOO_SOCKET_IFNAME", place.ownAddress);
+  }
   std::vector<std::string> result;
   for (const auto& entry : inherited) {
-    const std::string name = entry.substr(0, entry.find('='));
-    if (std::none_of(ours.begin(), ours.end(), [&](const auto& own) { return own.first == name; })) {
+    const std::string name = nameOf(entry);
+    if (name != kRecorderVariable && name != kTokenVariable &&
+        std::none_of(ours.begin(), ours.end(),
+                     [&](const auto& own) { return own.first == name; })) {
       result.push_back(entry);
     }
   }

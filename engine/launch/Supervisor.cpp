@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "engine/launch/RankProgram.h"
+#include "engine/launch/detail/Head.h"
+#include "engine/launch/detail/LocalRanks.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/Supervision.h"
 #include "engine/store/PrefixStore.h"
@@ -48,14 +50,15 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
   return writer;
 }
 
-base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment) {
+base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
+                                                         const std::string& address) {
   const int port = experiment.processes.masterPort;
   try {
     store::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(port);
     options.isServer = true;
     options.waitForWorkers = false;
-    return std::make_unique<store::TCPStore>("127.0.0.1", options);
+    return std::make_unique<store::TCPStore>(address, options);
   } catch (const store::StoreError& error) {
     return Error{ExitCode::kEnvironment, error.what(),
                  fmt::format("processes.master_port = {}", port)};
@@ -80,6 +83,24 @@ trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& 
   return info;
 }
 
+std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
+                                          detail::Resources& resources, EventLoop& loop,
+                                          const std::filesystem::path& program) {
+  RankPlace place;
+  place.worldSize = options.experiment.processes.worldSize;
+  place.masterPort = resources.masterPort;
+  place.runId = resources.runId;
+  place.threads = options.experiment.processes.threadsPerRank;
+  place.supervisorPid = getpid();
+  std::vector<detail::LocalRanks::Rank> ranks;
+  for (trace::Segment& segment : resources.segments) {
+    place.rank = static_cast<int>(ranks.size());
+    ranks.push_back({place, &segment});
+  }
+  return std::make_unique<detail::LocalRanks>(loop, program, options.experimentToml,
+                                              std::move(ranks));
+}
+
 void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
   outcome.warning =
       "the run file is incomplete, training was not affected: " + error.message();
@@ -92,23 +113,24 @@ void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
 
 base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
+  auto loop = EventLoop::create();
+  if (!loop.ok()) {
+    return loop.error();
+  }
   detail::Resources resources;
   resources.runId = detail::makeRunId();
-  resources.rankProgram = options.rankProgram;
-  if (resources.rankProgram.empty()) {
+  const experiment::LaunchConfig& launch = options.experiment.launch;
+  std::filesystem::path rankProgram = options.rankProgram;
+  if (rankProgram.empty() && launch.isLocal()) {
     auto program = findRankProgram();
     if (!program.ok()) {
       return program.error();
     }
-    resources.rankProgram = std::move(program).value();
+    rankProgram = std::move(program).value();
   }
   if (auto enough = detail::ensureDescriptors(options.experiment.processes.worldSize);
       !enough.ok()) {
     return enough.error();
-  }
-  auto loop = EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
   }
   // From here on every thread that starts has the signals blocked.
   auto signals = SignalQueue::create();
@@ -116,14 +138,18 @@ base::Result<LaunchOutcome> superviseRun(
     return signals.error();
   }
   resources.signals = std::move(signals).value();
-  auto store = hostStore(options.experiment);
+  auto head = detail::Head::prepare(launch);
+  if (!head.ok()) {
+    return head.error();
+  }
+  auto store = hostStore(options.experiment, head.value().storeAddress());
   if (!store.ok()) {
     return store.error();
   }
   resources.masterPort = store.value()->port();
   resources.store = std::make_unique<store::PrefixStore>(
       store::attemptPrefix(0), std::shared_ptr<store::Store>(std::move(store).value()));
-  auto segments = detail::makeSegments(options.experiment);
+  auto segments = detail::makeSegments(options.experiment, options.experiment.processes.worldSize);
   if (!segments.ok()) {
     return segments.error();
   }
@@ -151,6 +177,15 @@ base::Result<LaunchOutcome> superviseRun(
                              firstInfo(options, resources, control.value()->path()),
                              std::move(pointers), kDrainEvery);
 
+  if (launch.isLocal()) {
+    resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
+  } else {
+    auto ranks = head.value().makeRanks(options, resources, loop.value());
+    if (!ranks.ok()) {
+      return ranks.error();
+    }
+    resources.ranks = std::move(ranks).value();
+  }
   supervision.emplace(options, resources, loop.value(), progress);
   LaunchOutcome outcome = supervision->run();
 

@@ -28,6 +28,8 @@ struct LaunchOptions {
   std::filesystem::path runFile;            ///< created; its folder too when it is missing
   std::filesystem::path rankProgram;        ///< empty: findRankProgram()
   std::filesystem::path controlDirectory;   ///< empty: controlDirectory()
+  /// Lines for whoever is to start the ranks of launch.launcher "external".
+  std::function<void(const std::string&)> announce;
   LaunchLimits limits;
 };
 
@@ -48,9 +50,9 @@ struct LaunchOutcome {
 };
 
 /// Runs an experiment: makes the event memory, the store, the control socket and the run file,
-/// starts the ranks as direct children, records until the last one has ended, and ends the
-/// survivors of a failure. Blocks; call it from the main thread, with no other thread running
-/// that does not block SIGINT, SIGTERM and SIGHUP.
+/// starts the ranks as direct children, or lets launch.launcher start relays (Join.h), records
+/// until the last one has ended, and ends the survivors of a failure. Blocks; call it from the main
+/// thread, with no other thread running that does not block SIGINT, SIGTERM and SIGHUP.
 ///
 /// SIGINT, SIGTERM, SIGHUP of a terminal, and "stop" on the control socket ask the ranks to
 /// stop after their step (SIGTERM); a second signal kills them. Ranks see torchrun's

@@ -10,17 +10,23 @@ namespace {
 
 using base::ExitCode;
 
-enum class Cause { kSignal, kOwnError, kCommError, kKilledByUs };
+enum class Cause { kSignalOrLost, kOwnError, kCommError, kKilledByUs };
 
 Cause causeOf(const RankEnd& end) {
+  if (!end.lost.empty()) {
+    return Cause::kSignalOrLost;
+  }
   if (end.end.signal != 0) {
-    return end.killedByUs ? Cause::kKilledByUs : Cause::kSignal;
+    return end.killedByUs ? Cause::kKilledByUs : Cause::kSignalOrLost;
   }
   return end.end.exitCode == static_cast<int>(ExitCode::kCommFailed) ? Cause::kCommError
                                                                      : Cause::kOwnError;
 }
 
 ExitCode exitCodeOf(const RankEnd& end) {
+  if (!end.lost.empty()) {
+    return ExitCode::kCommFailed;
+  }
   if (end.end.signal != 0) {
     return ExitCode::kRankKilled;
   }
@@ -54,11 +60,14 @@ std::string survivors(const std::vector<RankEnd>& ends) {
 }  // namespace
 
 bool endedWell(const RankEnd& end) {
-  return end.end.signal == 0 && end.end.exitCode == 0 && end.words.finished;
+  return end.lost.empty() && end.end.signal == 0 && end.end.exitCode == 0 && end.words.finished;
 }
 
 std::string describe(const RankEnd& end) {
   const std::string who = fmt::format("rank {}", end.rank);
+  if (!end.lost.empty()) {
+    return fmt::format("{} was lost, last seen {}: {}", who, end.words.lastIn, end.lost);
+  }
   if (end.end.signal != 0) {
     std::string text = fmt::format("{} was {} by {} {}", who, end.killedByUs ? "killed" : "ended",
                                    signalName(end.end.signal), end.words.lastIn);

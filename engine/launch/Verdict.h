@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/base/ExitCodes.h"
+#include "engine/launch/ChildProcess.h"
 #include "engine/launch/Obituary.h"
-#include "engine/launch/RankProcess.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::launch {
@@ -17,6 +17,7 @@ struct RankEnd {
   int order = 0;             ///< 0 = the first rank that ended
   ProcessEnd end;
   bool killedByUs = false;   ///< the signal that ended it was the supervisor's
+  std::string lost;          ///< why nothing more can be known of it; "" = `end` says how it ended
   bool wasSuspended = false; ///< stopped (SIGSTOP) when the supervisor killed it
   Obituary words;
   std::string lastErrorLine; ///< last line on its stderr
@@ -36,9 +37,9 @@ bool endedWell(const RankEnd& end);
 /// Says how a rank ended, in one line: "rank 1 was ended by SIGKILL in iteration 312, ...".
 std::string describe(const RankEnd& end);
 
-/// Names the root cause among all ranks' ends. A rank ended by a signal that was not ours
-/// comes before one with an exit code of its own, and that before one whose collective failed,
-/// since its peers' collectives fail when a rank goes away; among equals the first counts.
+/// Names the root cause among all ranks' ends. A rank that was lost, or ended by a signal that was
+/// not ours, comes before one with an exit code of its own, and that before one whose collective
+/// failed, since its peers' collectives fail when a rank goes away; among equals the first counts.
 Verdict judge(const std::vector<RankEnd>& ends);
 
 }  // namespace lockstep::launch

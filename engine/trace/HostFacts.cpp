@@ -49,6 +49,17 @@ std::string hostName() {
   return name.data();
 }
 
+std::string hostIdentity() {
+  std::string identity = firstLine("/proc/sys/kernel/random/boot_id");
+  for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/time"}) {
+    std::array<char, 64> name{};
+    const ssize_t length = readlink(space, name.data(), name.size());
+    identity += ' ';
+    identity.append(name.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  }
+  return identity;
+}
+
 std::string networkFileSystemOf(const std::filesystem::path& path) {
   struct statfs facts {};
   return statfs(path.c_str(), &facts) == 0 ? networkFileSystemName(facts.f_type) : "";

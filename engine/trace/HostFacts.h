@@ -14,6 +14,11 @@ std::string processStart(std::int64_t pid);
 /// Returns this host's name as RunInfo::hostName holds it. [any-thread]
 std::string hostName();
 
+/// Names the host as far as its clock and its network reach: processes with equal texts read the
+/// same ticks and the same monotonic time, and stand behind the same addresses. It is made of the
+/// kernel's boot id and of the namespaces of network and time. [any-thread]
+std::string hostIdentity();
+
 /// Returns the name of the network file system that `path` lies on ("nfs"), or "" for a local
 /// one or when it cannot be told. [any-thread]
 std::string networkFileSystemOf(const std::filesystem::path& path);

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +26,12 @@ class SegmentReader {
   [[nodiscard]] std::uint64_t waiting(std::uint32_t lane) const;
   [[nodiscard]] std::uint64_t dropped(std::uint32_t lane) const;
 
-  /// Calls `take(event)` for every event that waited when it was called; returns their number.
+  /// Calls `take(event)` for every event that waited when it was called, at most `most`; returns
+  /// their number.
   /// A lane whose indices make no sense (the rank's memory was overwritten) is emptied.
   template <typename Take>
-  std::uint64_t drainLane(std::uint32_t lane, Take&& take) {
+  std::uint64_t drainLane(std::uint32_t lane, Take&& take,
+                          std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) {
     LaneHeader& header = segment_.lane(lane);
     const Event* events = segment_.events(lane);
     const std::uint64_t mask = segment_.header().eventsPerLane - 1;
@@ -37,15 +41,16 @@ class SegmentReader {
       header.tail.store(head, std::memory_order_release);
       return 0;
     }
-    for (std::uint64_t at = tail; at != head; ++at) {
+    const std::uint64_t end = tail + std::min(head - tail, most);
+    for (std::uint64_t at = tail; at != end; ++at) {
       take(events[at & mask]);
       // Space is given back in pieces, so that the producer need not wait for a whole ring.
       if ((at & kGiveBackMask) == kGiveBackMask) {
         header.tail.store(at + 1, std::memory_order_release);
       }
     }
-    header.tail.store(head, std::memory_order_release);
-    return head - tail;
+    header.tail.store(end, std::memory_order_release);
+    return end - tail;
   }
 
   /// Calls `take(text)` for every message that waited. A ring whose frames make no sense (the

@@ -8,8 +8,8 @@ import re
 import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch.
-ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "export", "store", "launch",
-          "plugin", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
+ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "export", "store", "relay",
+          "launch", "plugin", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "panels", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "export", "launch",

@@ -22,6 +22,7 @@ void addOptimizer(Table& table);
 void addTrain(Table& table);
 void addCapture(Table& table);
 void addLink(Table& table);
+void addLaunch(Table& table);
 void addSweep(Table& table);
 
 /// Reaches a member of the Experiment, or of one of its tables.

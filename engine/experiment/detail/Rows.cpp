@@ -25,6 +25,7 @@ Table makeTable() {
   addTrain(table);
   addCapture(table);
   addLink(table);
+  addLaunch(table);
   addSweep(table);
   return table;
 }

@@ -30,6 +30,7 @@ class Rules {
     sharedOptimizers();
     dataParallel();
     processes();
+    launch();
     return std::move(broken_);
   }
 
@@ -174,6 +175,23 @@ class Rules {
     const bool cut = p.backend == "auto" || p.backend == "hierarchical";
     expect(!cut || p.hosts <= p.worldSize, {"processes.hosts", "processes.world_size"},
            fmt::format("{} hosts are more than the {} ranks", p.hosts, p.worldSize));
+  }
+
+  void launch() {
+    const LaunchConfig& l = e_.launch;
+    const int world = e_.processes.worldSize;
+    if (l.isLocal()) {
+      return;  // the other keys have no meaning then, and must not be written
+    }
+    if (l.ranksPerNode == 0) {
+      expect(world % l.nnodes == 0, {"launch.nnodes", "processes.world_size"},
+             fmt::format("{} ranks cannot be spread evenly over {} hosts", world, l.nnodes));
+    } else {
+      expect(l.nnodes * l.ranksPerNode == world,
+             {"launch.ranks_per_node", "launch.nnodes", "processes.world_size"},
+             fmt::format("{} hosts with {} ranks each are {} ranks, and processes.world_size is {}",
+                         l.nnodes, l.ranksPerNode, l.nnodes * l.ranksPerNode, world));
+    }
   }
 
   void ddp() {

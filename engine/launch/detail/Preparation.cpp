@@ -70,25 +70,26 @@ base::Status ensureDescriptors(int worldSize) {
   return {};
 }
 
-base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment) {
+base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
+                                                       int ranks) {
   trace::SegmentOptions options;
   options.lanes = lanesFor(experiment);
   options.eventsPerLane = static_cast<std::uint32_t>(experiment.capture.ringEvents);
-  const auto worldSize = static_cast<std::uint64_t>(experiment.processes.worldSize);
   // Checked beforehand, since the kernel may kill a process rather than refuse it memory.
   const std::uint64_t needed =
-      worldSize * (options.messageRingBytes +
-                   std::uint64_t{options.lanes} * options.eventsPerLane * sizeof(trace::Event));
+      static_cast<std::uint64_t>(ranks) *
+      (options.messageRingBytes +
+       std::uint64_t{options.lanes} * options.eventsPerLane * sizeof(trace::Event));
   const std::uint64_t available = availableBytes();
   if (needed > available) {
     return Error{ExitCode::kEnvironment,
                  fmt::format("{} ranks need {} MiB of event memory and {} MiB are available; "
                              "lower capture.ring_events ({}) or processes.world_size",
-                             worldSize, needed >> 20, available >> 20, options.eventsPerLane),
+                             ranks, needed >> 20, available >> 20, options.eventsPerLane),
                  "memory"};
   }
   std::vector<trace::Segment> segments;
-  for (int rank = 0; rank < experiment.processes.worldSize; ++rank) {
+  for (int rank = 0; rank < ranks; ++rank) {
     auto segment = trace::Segment::create(options);
     if (!segment.ok()) {
       return segment.error().within(fmt::format("rank {}", rank));

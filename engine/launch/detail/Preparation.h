@@ -14,8 +14,9 @@ namespace lockstep::launch::detail {
 /// limit is lower.
 base::Status ensureDescriptors(int worldSize);
 
-/// Makes one segment a rank. Error: memory for all of them is not available.
-base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment);
+/// Makes the segments of `ranks` ranks. Error: memory for all of them is not available.
+base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
+                                                       int ranks);
 
 /// Returns 16 random hex digits.
 std::string makeRunId();

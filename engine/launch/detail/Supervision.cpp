@@ -1,15 +1,10 @@
 #include "engine/launch/detail/Supervision.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <map>
 #include <utility>
-
-#include "engine/launch/RankEnvironment.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -19,7 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 /// A process that survives SIGKILL this long sits in the kernel, out of anybody's reach.
 constexpr auto kKillGrace = std::chrono::seconds(10);
-constexpr std::size_t kReadBytes = 64 * 1024;
 
 }  // namespace
 
@@ -30,20 +24,18 @@ Supervision::Supervision(const LaunchOptions& options, Resources& resources, Eve
       loop_(loop),
       progress_(std::move(progress)),
       ranks_(static_cast<std::size_t>(options.experiment.processes.worldSize)),
-      capture_(options.experiment.capture.enabled),
-      startupDeadline_(start_ + options.limits.startupMargin +
-                       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
-                           options.experiment.processes.timeoutSeconds))) {}
+      capture_(options.experiment.capture.enabled) {}
 
 LaunchOutcome Supervision::run() {
   auto ready = loop_.add(resources_.signals->fd(), [this] { onSignal(); });
   if (ready.ok()) {
-    ready = spawnRanks();
+    ready = resources_.ranks->start(*this);
   }
   if (!ready.ok()) {
-    ownFailure_ = ready.error().message();
-    ownExitCode_ = ready.error().code;
-    fail();
+    runFailed(ready.error());
+    for (auto& slot : ranks_) {
+      slot.living = slot.pid != 0;
+    }
     killAll();
   }
   while (living() > 0 && pressure_ != Pressure::kGivenUp) {
@@ -60,132 +52,101 @@ LaunchOutcome Supervision::run() {
     }
   }
   loop_.remove(resources_.signals->fd());
+  resources_.ranks->finish();
   return conclude();
 }
 
-base::Status Supervision::spawnRanks() {
-  const auto inherited = inheritedEnvironment();
-  RankPlace place;
-  place.worldSize = options_.experiment.processes.worldSize;
-  place.masterPort = resources_.masterPort;
-  place.runId = resources_.runId;
-  place.threads = options_.experiment.processes.threadsPerRank;
-  place.supervisorPid = getpid();
-  for (int rank = 0; rank < place.worldSize; ++rank) {
-    RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
-    place.rank = rank;
-    auto process = RankProcess::spawn({rank, resources_.rankProgram,
-                                       rankEnvironment(place, inherited),
-                                       resources_.segments[static_cast<std::size_t>(rank)].fd(),
-                                       options_.experimentToml});
-    if (!process.ok()) {
-      return process.error();
-    }
-    slot.process.emplace(std::move(process).value());
-    resources_.recorder->updateRank(rank, [pid = slot.process->pid()](trace::RankInfo& info) {
-      info.pid = pid;
-      info.state = "starting";
-    });
-    if (auto watched = watch(rank); !watched.ok()) {
-      return watched;
-    }
-  }
-  return {};
+void Supervision::rankStarted(int rank, std::int64_t pid, int host) {
+  ranks_[static_cast<std::size_t>(rank)].pid = pid;
+  resources_.recorder->updateRank(rank, [pid, host](trace::RankInfo& info) {
+    info.pid = pid;
+    info.host = host;
+    info.state = "starting";
+  });
 }
 
-base::Status Supervision::watch(int rank) {
-  const RankProcess& process = *ranks_[static_cast<std::size_t>(rank)].process;
-  const std::array<std::pair<int, std::function<void()>>, 3> watched{{
-      {process.outputFd(), [this, rank] { readOutput(rank, false); }},
-      {process.errorFd(), [this, rank] { readOutput(rank, true); }},
-      {process.pidFd(), [this, rank] { rankMayHaveEnded(rank); }},
-  }};
-  for (const auto& [fd, callback] : watched) {
-    if (auto added = loop_.add(fd, callback); !added.ok()) {
-      return added;
-    }
-  }
-  return {};
+void Supervision::allStarted() {
+  startupDeadline_ = Clock::now() + options_.limits.startupMargin +
+                     std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                         options_.experiment.processes.timeoutSeconds));
 }
 
-void Supervision::readOutput(int rank, bool isError) {
-  RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
-  const int fd = isError ? slot.process->errorFd() : slot.process->outputFd();
-  if (fd < 0) {
-    return;
-  }
-  LineSplitter& lines = isError ? slot.errorLines : slot.outputLines;
+void Supervision::rankWrote(int rank, bool isError, std::string_view bytes) {
   const auto sink = [&](std::string_view line) {
     resources_.recorder->addLog(rank, std::string(line));
   };
-  std::array<char, kReadBytes> buffer;
-  const ssize_t count = read(fd, buffer.data(), buffer.size());
-  if (count > 0) {
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
-    lines.feed(bytes, sink);
-    if (isError) {
-      slot.errorTail.feed(bytes);
-    }
-  } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-    lines.flush(sink);
-    loop_.remove(fd);
-    isError ? slot.process->closeError() : slot.process->closeOutput();
+  if (rank < 0) {
+    launcherLines_.feed(bytes, sink);
+    return;
+  }
+  RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
+  (isError ? slot.errorLines : slot.outputLines).feed(bytes, sink);
+  if (isError) {
+    slot.errorTail.feed(bytes);
   }
 }
 
-void Supervision::rankMayHaveEnded(int rank) {
+void Supervision::rankEnded(int rank, const ProcessEnd& processEnd) {
+  const RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
+  RankEnd end;
+  end.end = processEnd;
+  end.killedByUs = (processEnd.signal == SIGKILL && slot.killed) ||
+                   (processEnd.signal == SIGTERM && slot.terminated);
+  recordEnd(rank, std::move(end));
+}
+
+void Supervision::rankLost(int rank, const std::string& why) {
+  RankEnd end;
+  end.lost = why;
+  recordEnd(rank, std::move(end));
+  // The others wait for it in vain, and would until the time limit of a collective.
+  if (pressure_ == Pressure::kNone) {
+    terminateAll();
+  }
+}
+
+void Supervision::runFailed(const base::Error& error) {
+  if (ownFailure_.empty()) {
+    ownFailure_ = error.message();
+    ownExitCode_ = error.code;
+  }
+  if (mode_ == Mode::kTraining) {
+    fail();
+  }
+}
+
+void Supervision::recordEnd(int rank, RankEnd end) {
   RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
   if (slot.end) {
     return;
   }
-  if (const auto end = slot.process->reap()) {
-    recordEnd(rank, *end);
+  for (LineSplitter* lines : {&slot.outputLines, &slot.errorLines}) {
+    lines->flush(
+        [&](std::string_view line) { resources_.recorder->addLog(rank, std::string(line)); });
   }
-}
-
-void Supervision::recordEnd(int rank, const ProcessEnd& processEnd) {
-  RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
-  // All that it wrote is in the pipes now. A descendant that left the group may hold them open
-  // and write on, hence the bound.
-  for (const bool isError : {false, true}) {
-    for (int reads = 0; reads < 64; ++reads) {
-      readOutput(rank, isError);
-    }
-    const int fd = isError ? slot.process->errorFd() : slot.process->outputFd();
-    if (fd >= 0) {
-      (isError ? slot.errorLines : slot.outputLines).flush([&](std::string_view line) {
-        resources_.recorder->addLog(rank, std::string(line));
-      });
-      loop_.remove(fd);
-    }
-  }
-  loop_.remove(slot.process->pidFd());
-
-  RankEnd end;
   end.rank = rank;
   end.order = ended_++;
-  end.end = processEnd;
-  end.killedByUs = (processEnd.signal == SIGKILL && slot.killed) ||
-                   (processEnd.signal == SIGTERM && slot.terminated);
   end.wasSuspended = slot.suspended;
   end.words = lastWords(rank);
   end.lastErrorLine = slot.errorTail.lastLine();
-  slot.process.reset();
+  slot.living = false;
 
   const bool well = endedWell(end);
-  resources_.recorder->updateRank(rank, [well, processEnd, words = well ? "" : describe(end),
-                                         tail = slot.errorTail.text()](trace::RankInfo& info) {
-    if (processEnd.signal != 0) {
-      info.state = "killed";
-      info.signal = processEnd.signal;
-    } else {
-      const bool stopped = processEnd.exitCode == static_cast<int>(ExitCode::kInterrupted);
-      info.exitCode = processEnd.exitCode;
-      info.state = well ? "finished" : stopped ? "stopped" : "failed";
-    }
-    info.lastWords = words;
-    info.stderrTail = tail;
-  });
+  resources_.recorder->updateRank(
+      rank, [end, well, tail = slot.errorTail.text()](trace::RankInfo& info) {
+        if (!end.lost.empty()) {
+          info.state = "lost";
+        } else if (end.end.signal != 0) {
+          info.state = "killed";
+          info.signal = end.end.signal;
+        } else {
+          const bool stopped = end.end.exitCode == static_cast<int>(ExitCode::kInterrupted);
+          info.exitCode = end.end.exitCode;
+          info.state = well ? "finished" : stopped ? "stopped" : "failed";
+        }
+        info.lastWords = well ? "" : describe(end);
+        info.stderrTail = tail;
+      });
   resources_.recorder->addLog(-1, describe(end));
   slot.end = std::move(end);
   if (!well && mode_ == Mode::kTraining) {
@@ -223,26 +184,26 @@ void Supervision::fail() {
 }
 
 void Supervision::terminateAll() {
-  for (auto& slot : ranks_) {
-    if (slot.process) {
-      slot.process->send(SIGTERM);
-      slot.terminated = true;
-    }
-  }
   pressure_ = Pressure::kTerminated;
   pressureDeadline_ = Clock::now() + options_.limits.terminateGrace;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    if (RankSlot& slot = ranks_[static_cast<std::size_t>(rank)]; slot.living) {
+      slot.terminated = true;
+      resources_.ranks->send(rank, SIGTERM);
+    }
+  }
 }
 
 void Supervision::killAll() {
-  for (auto& slot : ranks_) {
-    if (slot.process) {
-      slot.suspended = slot.suspended || slot.process->schedulerState() == 'T';
-      slot.process->send(SIGKILL);
-      slot.killed = true;
-    }
-  }
   pressure_ = Pressure::kKilled;
   pressureDeadline_ = Clock::now() + kKillGrace;
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    if (RankSlot& slot = ranks_[static_cast<std::size_t>(rank)]; slot.living) {
+      slot.suspended = slot.suspended || resources_.ranks->isSuspended(rank);
+      slot.killed = true;
+      resources_.ranks->send(rank, SIGKILL);
+    }
+  }
 }
 
 void Supervision::escalate() {
@@ -283,7 +244,7 @@ std::string Supervision::describeStartup() const {
   std::map<std::string, std::string> ranksByPlace;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     const auto& slot = ranks_[static_cast<std::size_t>(rank)];
-    const bool suspended = slot.process && slot.process->schedulerState() == 'T';
+    const bool suspended = slot.living && resources_.ranks->isSuspended(rank);
     std::string place =
         slot.end ? "has ended" : lastWords(rank).lastIn + (suspended ? ", suspended (SIGSTOP)" : "");
     std::string& list = ranksByPlace[std::move(place)];

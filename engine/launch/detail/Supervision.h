@@ -6,16 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/EventLoop.h"
 #include "engine/launch/OutputText.h"
-#include "engine/launch/RankProcess.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/Supervisor.h"
 #include "engine/launch/Verdict.h"
+#include "engine/launch/detail/Ranks.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
@@ -28,14 +29,14 @@ struct Resources {
   std::unique_ptr<SignalQueue> signals;
   std::vector<trace::Segment> segments;
   std::unique_ptr<trace::Recorder> recorder;
-  std::filesystem::path rankProgram;
   std::unique_ptr<store::Store> store;  ///< the ranks meet in it
   std::uint16_t masterPort = 0;
   std::string runId;
+  std::unique_ptr<Ranks> ranks;
 };
 
 /// Watches the ranks of one run until the last has ended. One thread, the main one.
-class Supervision {
+class Supervision final : private RankWatcher {
  public:
   using Progress = std::function<void(const LaunchProgress&)>;
 
@@ -57,7 +58,8 @@ class Supervision {
   enum class Pressure { kNone, kTerminated, kKilled, kGivenUp };
 
   struct RankSlot {
-    std::optional<RankProcess> process;
+    std::int64_t pid = 0;  ///< 0 until it has started
+    bool living = true;    ///< or awaited
     LineSplitter outputLines;
     LineSplitter errorLines;
     OutputTail errorTail;
@@ -68,11 +70,15 @@ class Supervision {
     std::optional<RankEnd> end;
   };
 
-  base::Status spawnRanks();
-  base::Status watch(int rank);
-  void readOutput(int rank, bool isError);
-  void rankMayHaveEnded(int rank);
-  void recordEnd(int rank, const ProcessEnd& end);
+  void rankStarted(int rank, std::int64_t pid, int host) override;
+  void rankWrote(int rank, bool isError, std::string_view bytes) override;
+  void rankEnded(int rank, const ProcessEnd& end) override;
+  void rankLost(int rank, const std::string& why) override;
+  void allStarted() override;
+  void runFailed(const base::Error& error) override;
+  void stopAsked(const std::string& who) override { stop(who); }
+
+  void recordEnd(int rank, RankEnd end);
   void onSignal();
 
   void stop(const std::string& who);
@@ -84,6 +90,7 @@ class Supervision {
 
   void tick();
   [[nodiscard]] int living() const;
+  [[nodiscard]] bool onlySuspendedAreLeft() const;
   [[nodiscard]] TimePoint nextDeadline() const;
   [[nodiscard]] Obituary lastWords(int rank) const;
   [[nodiscard]] std::string describeStartup() const;
@@ -95,6 +102,7 @@ class Supervision {
   EventLoop& loop_;
   Progress progress_;
   std::vector<RankSlot> ranks_;
+  LineSplitter launcherLines_;
   Mode mode_ = Mode::kTraining;
   bool interrupted_ = false;  ///< a signal came
   Pressure pressure_ = Pressure::kNone;
@@ -104,7 +112,7 @@ class Supervision {
   base::ExitCode ownExitCode_ = base::ExitCode::kOk;
   base::ClockReading startReading_ = base::readClock();
   TimePoint start_ = std::chrono::steady_clock::now();
-  TimePoint startupDeadline_;
+  TimePoint startupDeadline_ = TimePoint::max();  ///< from when on all have started
   TimePoint pressureDeadline_ = TimePoint::max();
   TimePoint nextTick_ = start_;
   int ended_ = 0;

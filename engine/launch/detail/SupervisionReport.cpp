@@ -24,7 +24,7 @@ constexpr auto kTickEvery = std::chrono::milliseconds(100);
 int Supervision::living() const {
   int count = 0;
   for (const auto& slot : ranks_) {
-    count += slot.process ? 1 : 0;
+    count += slot.living ? 1 : 0;
   }
   return count;
 }
@@ -39,12 +39,21 @@ Obituary Supervision::lastWords(int rank) const {
                        base::calibrate(startReading_, now), now.ticks);
 }
 
+bool Supervision::onlySuspendedAreLeft() const {
+  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
+    if (ranks_[static_cast<std::size_t>(rank)].living && !resources_.ranks->isSuspended(rank)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void Supervision::tick() {
   const auto now = Clock::now();
   nextTick_ = now + kTickEvery;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
-    if (!slot.training && slot.process && lastWords(rank).training) {
+    if (!slot.training && slot.living && lastWords(rank).training) {
       slot.training = true;
       resources_.recorder->updateRank(rank, [](trace::RankInfo& info) { info.state = "running"; });
       if (state_ == RunState::kStarting) {
@@ -54,11 +63,9 @@ void Supervision::tick() {
       }
     }
   }
+  resources_.ranks->tick();
   // A suspended rank cannot end by itself, nor can SIGTERM end it.
-  if (mode_ != Mode::kTraining && pressure_ != Pressure::kKilled &&
-      std::all_of(ranks_.begin(), ranks_.end(), [](const RankSlot& slot) {
-        return !slot.process || slot.process->schedulerState() == 'T';
-      })) {
+  if (mode_ != Mode::kTraining && pressure_ != Pressure::kKilled && onlySuspendedAreLeft()) {
     killAll();
   }
   if (progress_) {
@@ -75,9 +82,7 @@ std::string Supervision::answer(const ControlCommand& command) {
       return R"({"ok":true})";
     case ControlCommand::Kind::kCapture:
       capture_ = command.enabled;
-      for (const auto& segment : resources_.segments) {
-        segment.header().captureEnabled.store(capture_ ? 1 : 0, std::memory_order_relaxed);
-      }
+      resources_.ranks->setCapture(capture_);
       resources_.recorder->addLog(-1, capture_ ? "capture: on" : "capture: off");
       return R"({"ok":true})";
     case ControlCommand::Kind::kSet:
@@ -110,14 +115,16 @@ std::string Supervision::set(const experiment::SettingChange& change) {
 }
 
 LaunchOutcome Supervision::conclude() {
+  launcherLines_.flush(
+      [&](std::string_view line) { resources_.recorder->addLog(-1, std::string(line)); });
   std::vector<RankEnd> ends;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
-    if (slot.process) {
+    if (slot.living) {
       resources_.recorder->addLog(
           -1, fmt::format("rank {}: process {} is stuck in the kernel and outlives SIGKILL", rank,
-                          slot.process->pid()));
-      recordEnd(rank, {0, SIGKILL});
+                          slot.pid));
+      rankEnded(rank, {0, SIGKILL});
     }
     if (slot.end) {
       ends.push_back(*slot.end);

@@ -32,5 +32,32 @@ TEST(RankEnvironmentTest, ReplacesWhatWasInheritedAndKeepsTheRest) {
   EXPECT_THAT(environment, Not(Contains("RANK=9")));
 }
 
+TEST(RankEnvironmentTest, TellsARankItsPlaceAmongSeveralHosts) {
+  RankPlace place;
+  place.rank = 3;
+  place.worldSize = 4;
+  place.localRank = 1;
+  place.localWorldSize = 2;
+  place.hostRank = 1;
+  place.hosts = 2;
+  place.masterAddress = "10.0.0.1";
+  place.ownAddress = "10.0.0.2";
+  EXPECT_THAT(
+      rankEnvironment(place, {}),
+      IsSupersetOf({"RANK=3", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2", "GROUP_RANK=1",
+                    "GROUP_WORLD_SIZE=2", "MASTER_ADDR=10.0.0.1", "GLOO_SOCKET_IFNAME=10.0.0.2"}));
+  // Who has chosen an interface keeps it.
+  const auto chosen = rankEnvironment(place, {"GLOO_SOCKET_IFNAME=ib0"});
+  EXPECT_THAT(chosen, Contains("GLOO_SOCKET_IFNAME=ib0"));
+  EXPECT_THAT(chosen, Not(Contains("GLOO_SOCKET_IFNAME=10.0.0.2")));
+}
+
+TEST(RankEnvironmentTest, KeepsTheRecordersTokenFromTheRanks) {
+  const auto environment =
+      rankEnvironment({}, {"LOCKSTEP_RUN_TOKEN=ab", "LOCKSTEP_RECORDER=tcp://10.0.0.1:4000"});
+  EXPECT_THAT(environment, Not(Contains(testing::StartsWith("LOCKSTEP_RUN_TOKEN"))));
+  EXPECT_THAT(environment, Not(Contains(testing::StartsWith("LOCKSTEP_RECORDER"))));
+}
+
 }  // namespace
 }  // namespace lockstep::launch

@@ -52,6 +52,16 @@ TEST(VerdictTest, BlamesTheSignalBeforeThePeersWhoseCollectivesFailedFirst) {
   EXPECT_THAT(verdict.failure, StartsWith("rank 1 was ended by SIGKILL in iteration 7"));
 }
 
+TEST(VerdictTest, BlamesAHostThatWasLostBeforeThePeersWhoseCollectivesFailed) {
+  RankEnd lost = exited(2, 1, ExitCode::kOk);
+  lost.lost = "host b (10.0.0.2) with ranks 2 and 3 is lost: nothing was heard from it for 15 s";
+  const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), lost});
+  EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
+  EXPECT_EQ(verdict.rank, 2);
+  EXPECT_THAT(verdict.failure, AllOf(StartsWith("rank 2 was lost, last seen in iteration 7: "),
+                                     HasSubstr("host b (10.0.0.2) with ranks 2 and 3 is lost")));
+}
+
 TEST(VerdictTest, BlamesAnErrorOfARanksOwnBeforeAFailedCollective) {
   const auto verdict =
       judge({exited(0, 0, ExitCode::kCommFailed), exited(1, 1, ExitCode::kHookFailed)});

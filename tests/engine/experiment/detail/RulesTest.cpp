@@ -36,6 +36,22 @@ TEST(Rules, RefusesFeaturesThatDoNotGoTogether) {
               ElementsAre(HasSubstr("optimizer.zero: keeps no state of all parameters")));
 }
 
+TEST(Rules, RefusesHostsThatTheRanksCannotBeSpreadOver) {
+  const std::string start = "[train]\nsteps = 1\n[processes]\nworld_size = 4\n[launch]\n";
+  EXPECT_THAT(mistakesIn(start + "launcher = \"mpirun\"\nnnodes = 2\n"), IsEmpty());
+  EXPECT_THAT(
+      mistakesIn(start + "launcher = \"srun\"\nnnodes = 3\n"),
+      ElementsAre(HasSubstr("launch.nnodes: 4 ranks cannot be spread evenly over 3 hosts")));
+  EXPECT_THAT(
+      mistakesIn(start + "launcher = \"external\"\nnnodes = 2\nranks_per_node = 3\n"),
+      ElementsAre(HasSubstr("launch.ranks_per_node: 2 hosts with 3 ranks each are 6 ranks, and "
+                            "processes.world_size is 4")));
+  EXPECT_THAT(mistakesIn(start + "nnodes = 2\n"),
+              ElementsAre(HasSubstr("has no meaning with launch.launcher = \"local\"")));
+  EXPECT_THAT(mistakesIn(start + "launcher = \"external\"\narguments = [\"-v\"]\n"),
+              ElementsAre(HasSubstr("launch.arguments: has no meaning")));
+}
+
 TEST(Rules, RefusesWhatDataParallelCannotDo) {
   const std::string start =
       "[train]\nsteps = 1\n[processes]\nstrategy = \"data_parallel\"\nworld_size = ";

@@ -1,10 +1,9 @@
-#include "engine/launch/RankProcess.h"
+#include "engine/launch/ChildProcess.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,8 +12,6 @@
 #include <fstream>
 #include <iterator>
 #include <utility>
-
-#include "engine/launch/RankEnvironment.h"
 
 namespace lockstep::launch {
 namespace {
@@ -59,33 +56,16 @@ struct Pipe {
 base::Result<Pipe> makePipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return systemError(ExitCode::kEnvironment, "cannot make a pipe for a rank's output", "");
+    return systemError(ExitCode::kEnvironment, "cannot make a pipe for its output", "");
   }
   Pipe pipe{Descriptor(ends[0]), Descriptor(ends[1])};
   fcntl(pipe.readEnd.get(), F_SETFL, O_NONBLOCK);
   Descriptor above = duplicateAbove(pipe.writeEnd.get());
   if (above.get() < 0) {
-    return systemError(ExitCode::kEnvironment, "cannot make a pipe for a rank's output", "");
+    return systemError(ExitCode::kEnvironment, "cannot make a pipe for its output", "");
   }
   pipe.writeEnd = std::move(above);
   return pipe;
-}
-
-base::Result<Descriptor> memoryFile(const std::string& text) {
-  Descriptor file(memfd_create("lockstep-experiment", MFD_CLOEXEC));
-  std::size_t written = 0;
-  while (file.get() >= 0 && written < text.size()) {
-    const ssize_t count = write(file.get(), text.data() + written, text.size() - written);
-    if (count <= 0) {
-      break;
-    }
-    written += static_cast<std::size_t>(count);
-  }
-  Descriptor above = file.get() >= 0 ? duplicateAbove(file.get()) : Descriptor();
-  if (written != text.size() || above.get() < 0 || lseek(above.get(), 0, SEEK_SET) != 0) {
-    return systemError(ExitCode::kEnvironment, "cannot hand the experiment to a rank", "");
-  }
-  return above;
 }
 
 /// What posix_spawn needs, freed at the end.
@@ -114,8 +94,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-base::Result<RankProcess> RankProcess::spawn(const Options& options) {
-  const std::string who = fmt::format("rank {}", options.rank);
+base::Result<ChildProcess> ChildProcess::spawn(const Options& options) {
+  const std::string& who = options.who;
   auto output = makePipe();
   if (!output.ok()) {
     return output.error().within(who);
@@ -124,22 +104,23 @@ base::Result<RankProcess> RankProcess::spawn(const Options& options) {
   if (!error.ok()) {
     return error.error().within(who);
   }
-  auto experiment = memoryFile(options.experimentToml);
-  if (!experiment.ok()) {
-    return experiment.error().within(who);
-  }
-  const Descriptor trace = duplicateAbove(options.traceFd);
-  if (trace.get() < 0) {
-    return systemError(ExitCode::kEnvironment, "cannot hand over its event memory", who);
+  std::vector<Descriptor> handed;
+  for (const int fd : options.descriptors) {
+    handed.push_back(duplicateAbove(fd));
+    if (handed.back().get() < 0) {
+      return systemError(ExitCode::kEnvironment, "cannot hand over a descriptor", who);
+    }
   }
 
   SpawnPlan plan;
   posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&plan.actions, output.value().writeEnd.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&plan.actions, error.value().writeEnd.get(), STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&plan.actions, trace.get(), kTraceFd);
-  posix_spawn_file_actions_adddup2(&plan.actions, experiment.value().get(), kExperimentFd);
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, kExperimentFd + 1);
+  int next = STDERR_FILENO + 1;
+  for (const Descriptor& descriptor : handed) {
+    posix_spawn_file_actions_adddup2(&plan.actions, descriptor.get(), next++);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&plan.actions, next);
 
   sigset_t none;
   sigemptyset(&none);
@@ -151,12 +132,12 @@ base::Result<RankProcess> RankProcess::spawn(const Options& options) {
   posix_spawnattr_setsigmask(&plan.attributes, &none);
   posix_spawnattr_setsigdefault(&plan.attributes, &all);
 
-  const std::vector<std::string> arguments{options.program.string(),
-                                           fmt::format("/dev/fd/{}", kExperimentFd)};
-  RankProcess process;
+  std::vector<std::string> arguments{options.program.string()};
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  ChildProcess process;
   const int failure =
-      posix_spawn(&process.pid_, options.program.c_str(), &plan.actions, &plan.attributes,
-                  pointers(arguments).data(), pointers(options.environment).data());
+      posix_spawnp(&process.pid_, options.program.c_str(), &plan.actions, &plan.attributes,
+                   pointers(arguments).data(), pointers(options.environment).data());
   if (failure != 0) {
     process.pid_ = -1;
     errno = failure;
@@ -167,18 +148,18 @@ base::Result<RankProcess> RankProcess::spawn(const Options& options) {
   // The C library of Debian 12 declares its own wrapper in a way that C++ cannot link.
   process.pidFd_ = static_cast<int>(syscall(SYS_pidfd_open, process.pid_, 0));
   if (process.pidFd_ < 0) {
-    return systemError(ExitCode::kEnvironment, "cannot watch the process of the rank", who);
+    return systemError(ExitCode::kEnvironment, "cannot watch the process", who);
   }
   return process;
 }
 
-RankProcess::RankProcess(RankProcess&& other) noexcept
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       pidFd_(std::exchange(other.pidFd_, -1)),
       outputFd_(std::exchange(other.outputFd_, -1)),
       errorFd_(std::exchange(other.errorFd_, -1)) {}
 
-RankProcess::~RankProcess() {
+ChildProcess::~ChildProcess() {
   if (pid_ > 0) {
     kill(-pid_, SIGKILL);
     // Bounded: a process stuck in the kernel does not die before it comes back from there.
@@ -195,26 +176,26 @@ RankProcess::~RankProcess() {
   closeError();
 }
 
-void RankProcess::closeOutput() {
+void ChildProcess::closeOutput() {
   if (outputFd_ >= 0) {
     close(std::exchange(outputFd_, -1));
   }
 }
 
-void RankProcess::closeError() {
+void ChildProcess::closeError() {
   if (errorFd_ >= 0) {
     close(std::exchange(errorFd_, -1));
   }
 }
 
-void RankProcess::send(int signal) const {
+void ChildProcess::send(int signal) const {
   // The pid cannot have been reused: until reap() has seen the end, it is at least a zombie.
   if (pid_ > 0) {
     kill(signal == SIGKILL ? -pid_ : pid_, signal);
   }
 }
 
-std::optional<ProcessEnd> RankProcess::reap() {
+std::optional<ProcessEnd> ChildProcess::reap() {
   if (pid_ <= 0) {
     return std::nullopt;
   }
@@ -233,7 +214,7 @@ std::optional<ProcessEnd> RankProcess::reap() {
   return ProcessEnd{0, info.si_status};
 }
 
-char RankProcess::schedulerState() const {
+char ChildProcess::schedulerState() const {
   std::ifstream file(fmt::format("/proc/{}/stat", pid_));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   // "pid (name) state ...", and a name may hold brackets and blanks.

@@ -17,27 +17,27 @@ struct ProcessEnd {
   int signal = 0;
 };
 
-/// One rank as a direct child of this process, in a process group of its own, so that a
-/// terminal's Ctrl-C reaches the supervisor alone. Started with posix_spawn: stdin is
-/// /dev/null, stdout and stderr are pipes, the event memory and the experiment stand at
-/// kTraceFd and kExperimentFd, and every other descriptor is closed. One thread; spawn from
-/// the main thread, since the kernel's parent-death signal follows the thread that spawned.
-class RankProcess {
+/// A direct child of this process, in a process group of its own, so that a terminal's Ctrl-C
+/// reaches the supervisor alone. Started with posix_spawn: stdin is /dev/null, stdout and stderr
+/// are pipes, and every descriptor but those named is closed. One thread; spawn from the main
+/// thread, since the kernel's parent-death signal follows the thread that spawned.
+class ChildProcess {
  public:
   struct Options {
-    int rank = 0;
-    std::filesystem::path program;
+    std::string who;                       ///< opens error texts: "rank 1"
+    std::filesystem::path program;         ///< without a slash: looked for in PATH
+    std::vector<std::string> arguments;    ///< behind the program's name
     std::vector<std::string> environment;  ///< "KEY=value"
-    int traceFd = -1;                      ///< stays the caller's
-    std::string experimentToml;
+    /// What the child finds open from descriptor 3 on, in this order; they stay the caller's.
+    std::vector<int> descriptors{};
   };
 
-  static base::Result<RankProcess> spawn(const Options& options);
-  RankProcess(RankProcess&& other) noexcept;
-  RankProcess& operator=(RankProcess&&) = delete;
+  static base::Result<ChildProcess> spawn(const Options& options);
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
 
   /// Kills and reaps a process that is still there.
-  ~RankProcess();
+  ~ChildProcess();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int pidFd() const { return pidFd_; }    ///< readable once the process has ended
@@ -59,7 +59,7 @@ class RankProcess {
   [[nodiscard]] char schedulerState() const;
 
  private:
-  RankProcess() = default;
+  ChildProcess() = default;
 
   pid_t pid_ = -1;
   int pidFd_ = -1;

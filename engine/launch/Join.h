@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Environment.h"
+#include "engine/base/Result.h"
+#include "engine/relay/Token.h"
+
+namespace lockstep::launch {
+
+/// Which ranks of a run a relay is to supervise.
+struct RelayPlace {
+  std::vector<int> ranks;        ///< empty: those of `nodeRank`
+  std::optional<int> nodeRank;   ///< number of this host, counted from 0
+  int nodeSize = 0;              ///< ranks of this host; 0 = as many as the run says
+  std::optional<int> worldSize;  ///< as whoever started this process says
+  std::optional<int> localRank;  ///< of the one rank, on its host
+  std::optional<int> localWorldSize;
+};
+
+/// Reads it from the variables of torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE), Open
+/// MPI or Slurm, which start one process a rank. Error (kBadInput): the first variable that is
+/// missing, no whole number or out of range.
+base::Result<RelayPlace> relayPlaceFromEnvironment(
+    const base::ReadVariable& read = base::readEnvironmentVariable);
+
+/// Where the recorder is, from LOCKSTEP_RECORDER and LOCKSTEP_RUN_TOKEN. Error (kBadInput).
+base::Result<relay::Ticket> ticketFromEnvironment(
+    const base::ReadVariable& read = base::readEnvironmentVariable);
+
+struct JoinOptions {
+  relay::Ticket ticket;
+  RelayPlace place;
+  std::filesystem::path rankProgram;           ///< empty: findRankProgram()
+  std::chrono::milliseconds patience{60'000};  ///< until a recorder has answered
+};
+
+/// Supervises this host's ranks of a run whose head is elsewhere: reports to the recorder there
+/// with the run's token, starts the ranks once all hosts have come, carries their events, output
+/// and ends to it, and obeys its commands. Blocks until the head bids farewell; returns the exit
+/// code of the first of its ranks that failed. Call it from the main thread, as superviseRun.
+///
+/// SIGINT, SIGTERM and SIGHUP of a terminal ask the head to stop the run; a second one kills the
+/// ranks here. Ranks end within 5 s of this process' death (at once) and of the head's: at once
+/// when the connection breaks, after launch.lost_after_seconds when it falls silent.
+///
+/// Error: no recorder answered (kTimeout), it refused (its exit code), it was lost (kCommFailed,
+/// naming the ranks here and elsewhere), a rank could not be started (kEnvironment).
+base::Result<base::ExitCode> joinRun(const JoinOptions& options);
+
+}  // namespace lockstep::launch

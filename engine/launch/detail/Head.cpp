@@ -1,0 +1,113 @@
+#include "engine/launch/detail/Head.h"
+
+#include <system_error>
+#include <utility>
+
+#include "engine/launch/ControlSocket.h"
+
+#ifdef LOCKSTEP_WITH_RELAY
+#include "engine/launch/detail/RecorderAddress.h"
+#include "engine/launch/detail/RemoteRanks.h"
+#include "engine/relay/RelayServer.h"
+#endif
+
+namespace lockstep::launch::detail {
+
+using base::Error;
+using base::ExitCode;
+
+#ifdef LOCKSTEP_WITH_RELAY
+
+struct Head::Parts {
+  RecorderAddress address;
+  relay::RunKeys keys = relay::makeRunKeys();
+  std::unique_ptr<relay::RelayServer> server;
+  std::filesystem::path ticketFile;  // empty until it is written
+
+  ~Parts() {
+    std::error_code ignored;
+    if (!ticketFile.empty()) {
+      std::filesystem::remove(ticketFile, ignored);
+    }
+  }
+};
+
+base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
+  if (launch.isLocal()) {
+    return Head(nullptr);
+  }
+  if (auto encrypted = relay::encryptionAvailable(); !encrypted.ok()) {
+    return encrypted.error();
+  }
+  auto address = recorderAddress(launch.listen, launch.nnodes);
+  if (!address.ok()) {
+    return address.error();
+  }
+  auto parts = std::make_unique<Parts>();
+  parts->address = std::move(address).value();
+  auto server = relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys);
+  if (!server.ok()) {
+    return server.error();
+  }
+  parts->server = std::move(server).value();
+  return Head(std::move(parts));
+}
+
+Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
+  if (parts_ != nullptr) {
+    storeAddress_ = parts_->address.advertised;
+  }
+}
+
+base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& options,
+                                                     Resources& resources, EventLoop& loop) {
+  std::error_code error;
+  HeadOptions head;
+  head.launch = options.experiment.launch;
+  head.experimentToml = options.experimentToml;
+  head.worldSize = options.experiment.processes.worldSize;
+  head.runId = resources.runId;
+  head.storePort = resources.masterPort;
+  head.ticket = {fmt::format("tcp://{}:{}", parts_->address.advertised, parts_->server->port()),
+                 parts_->keys.token};
+  // Beside the control socket, in a folder that nobody else can enter.
+  head.ticketFile =
+      (options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory) /
+      (resources.runId + ".token");
+  if (auto written = relay::writeTicket(head.ticketFile, head.ticket); !written.ok()) {
+    return written.error();
+  }
+  parts_->ticketFile = head.ticketFile;
+  head.joinProgram = std::filesystem::read_symlink("/proc/self/exe", error);
+  head.announce = options.announce;
+  return std::unique_ptr<Ranks>(std::make_unique<RemoteRanks>(
+      std::move(head), std::move(parts_->server), loop, resources.segments, *resources.recorder));
+}
+
+#else
+
+struct Head::Parts {};
+
+base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
+  if (launch.isLocal()) {
+    return Head(nullptr);
+  }
+  return Error{ExitCode::kEnvironment,
+               fmt::format("\"{}\" needs ZeroMQ, and this build was made without it; install "
+                           "libzmq3-dev and build again, or choose \"local\"",
+                           launch.launcher),
+               "launch.launcher"};
+}
+
+Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&, EventLoop&) {
+  return Error{ExitCode::kUnexpected, "this build has no relays", ""};
+}
+
+#endif
+
+Head::Head(Head&&) noexcept = default;
+Head::~Head() = default;
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
+#include "engine/launch/EventLoop.h"
+#include "engine/launch/Supervisor.h"
+#include "engine/launch/detail/Ranks.h"
+#include "engine/launch/detail/Supervision.h"
+
+namespace lockstep::launch::detail {
+
+/// What a run on other hosts has beside one on this: the recorder's port and the run's token. For
+/// the launcher "local" there is neither. Removes the token's file when it ends.
+class Head {
+ public:
+  /// Opens the port. Error: kBadInput for an address that is none; kEnvironment where it is taken,
+  /// and in a build without ZeroMQ.
+  static base::Result<Head> prepare(const experiment::LaunchConfig& launch);
+  Head(Head&&) noexcept;
+  Head& operator=(Head&&) = delete;
+  ~Head();
+
+  /// Where the ranks find their store: this host's address for them, or the loopback.
+  [[nodiscard]] const std::string& storeAddress() const { return storeAddress_; }
+
+  /// Writes the token's file and makes the ranks that will be started elsewhere. The arguments
+  /// outlive them. Error: kEnvironment.
+  base::Result<std::unique_ptr<Ranks>> makeRanks(const LaunchOptions& options, Resources& resources,
+                                                 EventLoop& loop);
+
+ private:
+  struct Parts;
+  explicit Head(std::unique_ptr<Parts> parts);
+
+  std::string storeAddress_ = "127.0.0.1";
+  std::unique_ptr<Parts> parts_;  // null: local
+};
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,88 @@
+#include "engine/launch/detail/RecorderAddress.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <charconv>
+
+#include "engine/relay/RelayClient.h"
+
+namespace lockstep::launch::detail {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+/// Returns this host's address on the way to elsewhere, or on its first network; "" without any.
+std::string hostAddress() {
+  // An address that is nobody's (RFC 5737): it goes where the default route goes.
+  if (std::string address = relay::addressToward({"192.0.2.1", 9}); !address.empty()) {
+    return address;
+  }
+  std::string address;
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) {
+    return "";
+  }
+  for (const ifaddrs* i = interfaces; i != nullptr && address.empty(); i = i->ifa_next) {
+    const bool usable = i->ifa_addr != nullptr && i->ifa_addr->sa_family == AF_INET &&
+                        (i->ifa_flags & IFF_UP) != 0 && (i->ifa_flags & IFF_LOOPBACK) == 0;
+    char text[NI_MAXHOST];
+    if (usable && getnameinfo(i->ifa_addr, sizeof(sockaddr_in), text, sizeof(text), nullptr, 0,
+                              NI_NUMERICHOST) == 0) {
+      address = text;
+    }
+  }
+  freeifaddrs(interfaces);
+  return address;
+}
+
+}  // namespace
+
+base::Result<RecorderAddress> recorderAddress(const std::string& listen, int hosts) {
+  const std::string where = fmt::format("launch.listen = \"{}\"", listen);
+  RecorderAddress result;
+  result.bind = listen;
+  if (const std::size_t colon = listen.rfind(':'); colon != std::string::npos) {
+    const char* end = listen.data() + listen.size();
+    const auto parsed = std::from_chars(listen.data() + colon + 1, end, result.port);
+    if (parsed.ptr != end || parsed.ec != std::errc()) {
+      return Error{ExitCode::kBadInput, "behind the colon a port from 0 to 65535 was expected",
+                   where};
+    }
+    result.bind = listen.substr(0, colon);
+  }
+  in_addr address{};
+  if (!result.bind.empty() && inet_pton(AF_INET, result.bind.c_str(), &address) != 1) {
+    return Error{ExitCode::kBadInput,
+                 "an IPv4 address of this host was expected, such as 10.0.0.1 or 10.0.0.1:41000",
+                 where};
+  }
+  if (result.bind.empty() && hosts == 1) {
+    result.bind = "127.0.0.1";
+  }
+  result.advertised = result.bind;
+  if (result.bind.empty() || result.bind == "0.0.0.0") {
+    result.advertised = hostAddress();
+    if (result.advertised.empty()) {
+      return Error{ExitCode::kEnvironment,
+                   "this host has no address but its loopback; connect it to a network", where};
+    }
+    result.bind = result.bind.empty() ? result.advertised : result.bind;
+  }
+  return result;
+}
+
+std::string rankList(const std::vector<int>& ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const char* between = i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ";
+    text += fmt::format("{}{}", between, ranks[i]);
+  }
+  return text;
+}
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,173 @@
+#include "engine/relay/RelayClient.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "engine/relay/detail/ZmqSocket.h"
+
+namespace lockstep::relay {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using detail::ConnectionMonitor;
+using detail::ZmqContext;
+using detail::ZmqSocket;
+
+constexpr int kReconnectMs = 100;
+constexpr int kLongestReconnectMs = 1'000;
+constexpr int kHandshakeMs = 5'000;
+constexpr int kQueuedMessages = 32;  // so that answers to pings do not wait behind many batches
+constexpr int kLingerMs = 1'000;
+
+std::string_view bytesOf(const Key& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
+
+}  // namespace
+
+base::Result<Endpoint> endpointOf(const std::string& recorder) {
+  constexpr std::string_view kScheme = "tcp://";
+  const std::size_t colon = recorder.rfind(':');
+  Endpoint endpoint;
+  if (recorder.starts_with(kScheme) && colon != std::string::npos && colon > kScheme.size()) {
+    endpoint.host = recorder.substr(kScheme.size(), colon - kScheme.size());
+    const char* end = recorder.data() + recorder.size();
+    const auto parsed = std::from_chars(recorder.data() + colon + 1, end, endpoint.port);
+    if (parsed.ptr == end && parsed.ec == std::errc() && endpoint.port != 0) {
+      if (endpoint.host.front() == '[' && endpoint.host.back() == ']') {
+        endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
+      }
+      return endpoint;
+    }
+  }
+  return Error{
+      ExitCode::kBadInput,
+      fmt::format("\"{}\" is no address of a recorder, such as tcp://10.0.0.1:41000", recorder),
+      ""};
+}
+
+std::string addressToward(const Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found) !=
+      0) {
+    return "";
+  }
+  std::string address;
+  // A datagram socket that is connected has chosen its own address, and sent nothing.
+  const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_storage own{};
+  socklen_t size = sizeof(own);
+  char text[NI_MAXHOST];
+  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+      getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof(text), nullptr, 0,
+                  NI_NUMERICHOST) == 0) {
+    address = text;
+  }
+  if (fd >= 0) {
+    close(fd);
+  }
+  freeaddrinfo(found);
+  return address;
+}
+
+struct RelayClient::Sockets {
+  ZmqContext context;
+  ZmqSocket dealer{context, ZMQ_DEALER};
+  std::optional<ConnectionMonitor> monitor;
+};
+
+RelayClient::RelayClient(const Ticket& ticket) : sockets_(std::make_unique<Sockets>()) {
+  ZmqSocket& dealer = sockets_->dealer;
+  dealer.set(ZMQ_LINGER, kLingerMs);
+  dealer.set(ZMQ_CURVE_SERVERKEY, bytesOf(ticket.token.serverPublic));
+  dealer.set(ZMQ_CURVE_SECRETKEY, bytesOf(ticket.token.clientSecret));
+  dealer.set(ZMQ_CURVE_PUBLICKEY, bytesOf(publicKey(ticket.token.clientSecret)));
+  dealer.set(ZMQ_RECONNECT_IVL, kReconnectMs);
+  dealer.set(ZMQ_RECONNECT_IVL_MAX, kLongestReconnectMs);
+  dealer.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
+  dealer.set(ZMQ_SNDHWM, kQueuedMessages);
+  dealer.set(ZMQ_TCP_KEEPALIVE, 1);
+  sockets_->monitor.emplace(sockets_->context, dealer, "relay-connection");
+}
+
+RelayClient::~RelayClient() = default;
+
+base::Result<std::unique_ptr<RelayClient>> RelayClient::connect(const Ticket& ticket) {
+  const auto endpoint = endpointOf(ticket.recorder);
+  if (!endpoint.ok()) {
+    return endpoint.error();
+  }
+  std::unique_ptr<RelayClient> client(new RelayClient(ticket));
+  ZmqSocket& dealer = client->sockets_->dealer;
+  dealer.set(ZMQ_IPV6, endpoint.value().host.find(':') != std::string::npos ? 1 : 0);
+  if (zmq_connect(dealer.get(), ticket.recorder.c_str()) != 0) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("cannot connect to a recorder there: {}", zmq_strerror(errno)),
+                 ticket.recorder};
+  }
+  return client;
+}
+
+std::vector<int> RelayClient::fds() const {
+  return {sockets_->dealer.fd(), sockets_->monitor->fd()};
+}
+
+void RelayClient::pump(const Listener& listener) {
+  const auto receive = [&] {
+    while (auto frame = sockets_->dealer.receive()) {
+      while (frame && frame->more) {
+        frame = sockets_->dealer.receive();
+      }
+      // Only the holder of the run's secret key can have sent it: what makes no sense is of
+      // another version, whose Welcome or Refusal came first.
+      if (auto message = frame ? decodeToRelay(frame->bytes) : std::nullopt) {
+        listener.received(std::move(*message));
+      }
+    }
+  };
+  receive();
+  while (const auto event = sockets_->monitor->next()) {
+    if (event->event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      connected_ = true;
+    } else if (event->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+      refusedToken_ = true;
+    } else if (event->event == ZMQ_EVENT_DISCONNECTED) {
+      receive();
+      if (connected_ && !lost_) {
+        lost_ = true;
+        // A second connection would be another relay to the head.
+        sockets_->dealer.set(ZMQ_RECONNECT_IVL, -1);
+        listener.disconnected();
+      }
+      ++refusedHandshakes_;
+    }
+  }
+}
+
+bool RelayClient::send(const FromRelay& message) {
+  return sockets_->dealer.send(encode(message));
+}
+
+std::string RelayClient::trouble() const {
+  if (refusedToken_) {
+    return "the recorder refused the token, which is of another run";
+  }
+  return refusedHandshakes_ > 0
+             ? "something listens there and ends the handshake: the token is of another run, or "
+               "it is no recorder"
+             : "nobody listens there, or a firewall is between";
+}
+
+}  // namespace lockstep::relay

@@ -1,0 +1,86 @@
+#include "engine/launch/detail/LauncherCommand.h"
+
+#include <gmock/gmock.h>
+
+#include "engine/launch/Join.h"
+#include "engine/launch/detail/RecorderAddress.h"
+
+namespace lockstep::launch {
+namespace {
+
+using detail::launcherCommand;
+using detail::recorderAddress;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+base::ReadVariable variables(std::map<std::string, std::string> values) {
+  return [values](const char* name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+TEST(LauncherCommand, MpirunGetsOneRelayARankAndNoTokenOnItsCommandLine) {
+  experiment::LaunchConfig launch;
+  launch.launcher = "mpirun";
+  EXPECT_THAT(launcherCommand(launch, 4, "/opt/lockstep"),
+              ElementsAre("mpirun", "-np", "4", "--bind-to", "none", "-x", "LOCKSTEP_RECORDER",
+                          "-x", "LOCKSTEP_RUN_TOKEN", "/opt/lockstep", "join"));
+  launch.nnodes = 2;
+  launch.arguments = {"--bind-to", "core", "--hostfile", "hosts"};
+  EXPECT_THAT(launcherCommand(launch, 4, "/opt/lockstep"),
+              ElementsAre("mpirun", "-np", "4", "--map-by", "ppr:2:node", "-x", "LOCKSTEP_RECORDER",
+                          "-x", "LOCKSTEP_RUN_TOKEN", "--bind-to", "core", "--hostfile", "hosts",
+                          "/opt/lockstep", "join"));
+}
+
+TEST(LauncherCommand, SrunSpreadsTheRelaysOverItsNodes) {
+  experiment::LaunchConfig launch;
+  launch.launcher = "srun";
+  launch.nnodes = 3;
+  launch.arguments = {"--partition=short"};
+  EXPECT_THAT(launcherCommand(launch, 6, "/opt/lockstep"),
+              ElementsAre("srun", "--nodes=3", "--ntasks=6", "--ntasks-per-node=2",
+                          "--kill-on-bad-exit=0", "--partition=short", "/opt/lockstep", "join"));
+}
+
+TEST(RelayPlace, IsTheRankThatTorchrunMpirunOrSrunSays) {
+  const auto torchrun = relayPlaceFromEnvironment(variables(
+      {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}}));
+  ASSERT_TRUE(torchrun.ok());
+  EXPECT_THAT(torchrun.value().ranks, ElementsAre(3));
+  EXPECT_EQ(torchrun.value().worldSize, 4);
+  EXPECT_EQ(torchrun.value().localRank, 1);
+  const auto mpirun = relayPlaceFromEnvironment(
+      variables({{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "4"}}));
+  ASSERT_TRUE(mpirun.ok());
+  EXPECT_THAT(mpirun.value().ranks, ElementsAre(2));
+  const auto srun = relayPlaceFromEnvironment(
+      variables({{"SLURM_PROCID", "5"}, {"SLURM_NTASKS", "6"}, {"SLURM_LOCALID", "1"}}));
+  ASSERT_TRUE(srun.ok());
+  EXPECT_THAT(srun.value().ranks, ElementsAre(5));
+  const auto nobody = relayPlaceFromEnvironment(variables({}));
+  ASSERT_FALSE(nobody.ok());
+  EXPECT_THAT(nobody.error().message(), HasSubstr("or say --node-rank"));
+}
+
+TEST(RecorderAddress, IsTheLoopbackForOneHostAndWhatIsAskedForOtherwise) {
+  EXPECT_EQ(recorderAddress("", 1).value().bind, "127.0.0.1");
+  const auto asked = recorderAddress("10.0.0.1:41000", 2);
+  ASSERT_TRUE(asked.ok());
+  EXPECT_EQ(asked.value().bind, "10.0.0.1");
+  EXPECT_EQ(asked.value().advertised, "10.0.0.1");
+  EXPECT_EQ(asked.value().port, 41000);
+  for (const char* wrong : {"10.0.0.1:x", "10.0.0.1:70000", "head", "10.0.0:1"}) {
+    EXPECT_EQ(recorderAddress(wrong, 2).error().code, base::ExitCode::kBadInput) << wrong;
+  }
+}
+
+TEST(RankList, ReadsAsASentence) {
+  EXPECT_EQ(detail::rankList({3}), "rank 3");
+  EXPECT_EQ(detail::rankList({0, 1}), "ranks 0 and 1");
+  EXPECT_EQ(detail::rankList({0, 2, 5}), "ranks 0, 2 and 5");
+}
+
+}  // namespace
+}  // namespace lockstep::launch

@@ -1,0 +1,168 @@
+// What a head makes of relays that do not do as they should. Relays that do are in
+// tests/app/cluster, with real processes.
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <thread>
+
+#include "engine/relay/RelayClient.h"
+#include "engine/trace/Event.h"
+#include "tests/engine/launch/LaunchFixture.h"
+
+namespace lockstep::launch {
+namespace {
+
+using base::ExitCode;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A relay of rank 0 that a test plays, on a thread of its own.
+class PlayedRelay {
+ public:
+  PlayedRelay(const std::filesystem::path& controlDirectory,
+              std::function<void(relay::RelayClient&)> onStart)
+      : thread_([=] { play(controlDirectory, onStart); }) {}
+  ~PlayedRelay() { thread_.join(); }
+
+ private:
+  static void play(const std::filesystem::path& folder,
+                   const std::function<void(relay::RelayClient&)>& onStart) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::unique_ptr<relay::RelayClient> client;
+    bool done = false;
+    while (!done && std::chrono::steady_clock::now() < deadline) {
+      std::this_thread::yield();
+      if (client == nullptr) {
+        client = connect(folder);
+        continue;
+      }
+      client->pump({[&](const relay::ToRelay& message) {
+                      if (const auto* ping = std::get_if<relay::Ping>(&message)) {
+                        relay::Pong pong;
+                        pong.id = ping->id;
+                        pong.receivedNs = pong.sentNs = base::monotonicNs();
+                        client->send(pong);
+                      } else if (std::holds_alternative<relay::Start>(message)) {
+                        onStart(*client);
+                      } else {
+                        done = done || std::holds_alternative<relay::Farewell>(message);
+                      }
+                    },
+                    [&] { done = true; }});
+    }
+  }
+
+  static std::unique_ptr<relay::RelayClient> connect(const std::filesystem::path& folder) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+      const auto ticket = relay::readTicket(entry.path());
+      if (entry.path().extension() == ".token" && ticket.ok()) {
+        auto client = std::move(relay::RelayClient::connect(ticket.value())).value();
+        relay::Hello hello;
+        hello.hostName = "b";
+        hello.hostIdentity = "another host";
+        hello.ranks = {0};
+        client->send(hello);
+        return client;
+      }
+    }
+    return nullptr;
+  }
+
+  std::thread thread_;
+};
+
+class RemoteRanksTest : public LaunchFixture {
+ protected:
+  RemoteRanksTest() {
+    options.experiment.launch.launcher = "external";
+    options.experiment.launch.joinSeconds = 15;
+  }
+
+  [[nodiscard]] std::vector<std::string> problems() const {
+    std::vector<std::string> texts;
+    auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
+    for (bool more = true; more;) {
+      const auto update = std::move(reader->poll()).value();
+      for (const auto& row : update.problems) {
+        texts.push_back(row.text);
+      }
+      more = !update.empty();
+    }
+    return texts;
+  }
+};
+
+relay::Batch batchOfOneStep(std::uint64_t number) {
+  trace::Event event;
+  event.startTicks = base::ticks();
+  event.kind = static_cast<std::uint16_t>(trace::EventKind::kStep);
+  event.step = static_cast<std::uint32_t>(number);
+  relay::RankPart part;
+  part.words.finished = 1;
+  part.words.sinceTicks = event.startTicks;
+  part.lanes = {{0, "step", 0, {event}}};
+  return {number, event.startTicks, {part}};
+}
+
+TEST_F(RemoteRanksTest, BatchesThatAreMissingAreToldAndThoseThatComeTwiceAreLeftOut) {
+  const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
+    client.send(relay::RankStarted{0, 4711});
+    for (const std::uint64_t number : {1, 2, 5, 5, 6}) {
+      client.send(batchOfOneStep(number));
+    }
+    client.send(relay::RankEnded{0, 0, 0});
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kOk) << outcome.value().failure;
+  EXPECT_THAT(problems(), Contains(HasSubstr("2 batches of events of host b (127.0.0.1) with "
+                                             "rank 0 are lost")));
+  EXPECT_THAT(problems(), Contains(HasSubstr("sent batch 5 again; it was left out")));
+  EXPECT_EQ(summary().ranks[0].host, 1);
+  EXPECT_EQ(summary().ranks[0].pid, 4711);
+  EXPECT_EQ(summary().lastStep, 6U);
+}
+
+TEST_F(RemoteRanksTest, WhatConcernsRanksOfOthersIsNotTakenFromARelay) {
+  const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
+    client.send(relay::RankStarted{0, 4711});
+    client.send(relay::RankEnded{7, 0, 9});
+    client.send(relay::RankOutput{-1, true, "as if the launcher had said it\n"});
+    client.send(batchOfOneStep(1));
+    client.send(relay::RankEnded{0, 0, 0});
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kOk) << outcome.value().failure;
+  EXPECT_THAT(logOf(options.runFile, -1), testing::Not(Contains(HasSubstr("as if"))));
+  EXPECT_THAT(problems(), IsEmpty());
+}
+
+TEST_F(RemoteRanksTest, ARelayThatCannotStartItsRanksEndsTheRunWithItsReason) {
+  const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
+    client.send(relay::RelayFailed{3, "no program to execute here"});
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kEnvironment);
+  EXPECT_THAT(outcome.value().failure,
+              HasSubstr("host b (127.0.0.1) with rank 0: no program to execute here"));
+}
+
+TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {
+  options.experiment.launch.joinSeconds = 0.2;
+  const int before = countDescriptors();
+  const auto outcome = launch(2, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kTimeout);
+  EXPECT_EQ(outcome.value().failure,
+            "no relay has come for ranks 0 and 1 within 0.2 s (launch.join_seconds)");
+  EXPECT_EQ(countDescriptors(), before);
+  EXPECT_TRUE(std::filesystem::is_empty(options.controlDirectory));
+}
+
+}  // namespace
+}  // namespace lockstep::launch

@@ -58,7 +58,8 @@ class ClockOffsetEstimator {
  public:
   struct Options {
     /// How fast the offset may change, in parts per million. NTP takes 15 for one clock (RFC 5905,
-    /// PHI); two clocks drift apart at most twice as fast.
+    /// PHI); two clocks drift apart at most twice as fast. The bounds hold as long as this does:
+    /// where clocks are being slewed (adjtime(3), up to 500) it must be larger.
     double driftPpm = 30;
     /// What was known is kept this often at first, and half as often each time there are too many.
     std::int64_t anchorEveryNs = 10'000'000;

@@ -58,8 +58,7 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
   }
   if (!arrivals.closeToLast.empty()) {
     facts.push_back({QStringLiteral("Arrived"),
-                     QStringLiteral("%1 came last within ± %2, as well as their hosts' clocks are "
-                                    "known: which of them is unknown")
+                     QStringLiteral("%1 came last within ± %2, the doubt of their hosts' clocks")
                          .arg(rankList(arrivals.closeToLast), formatDuration(arrivals.doubtNs))});
     return;
   }

@@ -300,7 +300,7 @@ void InspectorPanel::fillArrivals(const Span& span) {
       !arrivals.missing.empty()
           ? tr("No record of %1: who came last is unknown").arg(rankList(arrivals.missing))
       : !arrivals.closeToLast.empty()
-          ? tr("%1 came last, within ± %2 of their clocks")
+          ? tr("Last, within ± %2 of their clocks: %1")
                 .arg(rankList(arrivals.closeToLast), formatDuration(arrivals.doubtNs))
       : arrivals.lateRank < 0 ? tr("Only rank %1 recorded it").arg(arrivals.byRank.front().rank())
                               : tr("Rank %1 arrived last; the first waited %2")

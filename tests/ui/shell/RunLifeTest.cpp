@@ -202,7 +202,7 @@ TEST_F(RunLifeTest, TheStatusBarTellsHowWellTheClocksOfSeveralHostsAreKnown) {
       << clock->toolTip().toStdString();
   EXPECT_EQ(window().session()->model()->stepCount(1), 5U) << "rank 1 is shown all the same";
 
-  writeFinishedRun(folder_ / "runs" / "one.lockstep", 3);
+  tests::writeFinishedRun(folder_ / "runs" / "one.lockstep", 3);
   window().openRun(QString::fromStdString((folder_ / "runs" / "one.lockstep").string()));
   EXPECT_TRUE(waitUntil([&] { return !clock->isVisible(); })) << "one host has one clock";
 }

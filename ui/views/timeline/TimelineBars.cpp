@@ -60,7 +60,10 @@ void TimelineScene::drawCollective(DisplayList& list, const Span& span, const QR
   const Meeting* meeting = model_.meetingOf(span);
   const bool torn = meeting != nullptr && meeting->count < membersOf(*meeting);
   const double lastNs = meeting != nullptr ? model_.toNs(meeting->lastStart) : span.startNs;
-  const double arrivedX = lastNs <= span.startNs
+  // Below it nobody knows that this rank waited: the other is on a host with another clock.
+  const auto doubtNs = static_cast<double>(
+      meeting != nullptr ? model_.clockDoubt().betweenNs(span.rank(), meeting->lateRank) : 0);
+  const double arrivedX = lastNs <= span.startNs + doubtNs
                               ? body.left()
                               : std::clamp(axis_.toX(lastNs), body.left(), body.right());
   const double radius = body.width() > kRoundedFrom ? 2 : 0;

@@ -283,7 +283,11 @@ TEST_F(TimelineSceneTest, JoinsTheSelectedCollectiveAcrossRanksAndNamesTheLateOn
 }
 
 TEST_F(TimelineSceneTest, NamesNobodyLastWhomTheClocksOfTwoHostsCannotTell) {
-  const auto draws = [this](std::int64_t uncertaintyNs) {
+  struct Drawn {
+    std::string texts;
+    int hatched = 0;
+  };
+  const auto draws = [](std::int64_t uncertaintyNs) {
     RunModel model;
     model.applyUpdate(
         test::Feed()
@@ -298,15 +302,18 @@ TEST_F(TimelineSceneTest, NamesNobodyLastWhomTheClocksOfTwoHostsCannotTell) {
     frame.selection = model.findSpan(laneId(0, LaneRole::kCommunication), 1, 10);
     DisplayList list;
     TimelineScene(model, layout, Palette::of(Theme::kLight), frame).draw(list);
-    std::string all;
+    Drawn drawn{{}, count(list, Op::kHatch)};
     for (const QString& text : list.texts()) {
-      all += text.toStdString() + '|';
+      drawn.texts += text.toStdString() + '|';
     }
-    return all;
+    return drawn;
   };
-  EXPECT_THAT(draws(31'000), testing::HasSubstr("last rank unclear, 30.0 µs"));
-  EXPECT_THAT(draws(31'000), Not(testing::HasSubstr("rank 1 last")));
-  EXPECT_THAT(draws(29'000), testing::HasSubstr("rank 1 last, 30.0 µs late"));
+  const Drawn unclear = draws(31'000);
+  const Drawn clear = draws(29'000);
+  EXPECT_THAT(unclear.texts, testing::HasSubstr("last rank unclear, 30.0 µs"));
+  EXPECT_THAT(unclear.texts, Not(testing::HasSubstr("rank 1 last")));
+  EXPECT_THAT(clear.texts, testing::HasSubstr("rank 1 last, 30.0 µs late"));
+  EXPECT_EQ(clear.hatched, unclear.hatched + 1) << "rank 0 is drawn to wait only where it did";
 }
 
 TEST_F(TimelineSceneTest, SaysWhichHostARankIsOnWhereThereAreSeveral) {

@@ -66,7 +66,7 @@ inline const std::string kDdpLoggingPrefix = "ddp.";
 struct RankInfo {
   int rank = 0;
   std::int64_t pid = 0;
-  std::string state;  ///< "starting", "running", "finished", "stopped", "failed", "killed"
+  std::string state;  ///< "starting", "running", "finished", "stopped", "failed", "killed", "lost"
   std::optional<int> exitCode;
   int signal = 0;  ///< that ended it; 0 = none
   std::string lastWords;    ///< a sentence, once it died: what it was last in

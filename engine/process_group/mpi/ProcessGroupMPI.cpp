@@ -82,7 +82,7 @@ void ProcessGroupMPI::setTimeout(milliseconds timeout) {
 }
 
 void ProcessGroupMPI::abort(const std::string& reason) {
-  parts_->dispatcher->breakGroup(mpi::Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+  parts_->dispatcher->breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
 
 GroupState ProcessGroupMPI::state() const {

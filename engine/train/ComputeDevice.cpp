@@ -25,6 +25,10 @@ base::Result<c10::Device> chooseDevice(const std::string& kind, int localRank) {
   return device;
 }
 
+c10::Device deviceOf(const std::vector<at::Tensor>& parameters) {
+  return parameters.empty() ? c10::Device(c10::DeviceType::CPU) : parameters.front().device();
+}
+
 std::string backendFor(const std::string& backend, const std::string& kind) {
   return kind == "cpu" ? backend : fmt::format("cpu:{},{}:nccl", backend, kind);
 }

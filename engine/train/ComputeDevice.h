@@ -1,8 +1,10 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 #include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
 
@@ -12,6 +14,9 @@ namespace lockstep::train {
 /// the current one of the calling thread: the localRank-th GPU, starting over when there are fewer
 /// than ranks on the host. Error (kEnvironment): this libtorch has no CUDA, or sees no GPU.
 base::Result<c10::Device> chooseDevice(const std::string& kind, int localRank);
+
+/// Returns where a model with these parameters computes: the CPU, if it has none.
+c10::Device deviceOf(const std::vector<at::Tensor>& parameters);
 
 /// Returns the backend that serves `device` as well: `backend` for tensors of the CPU, and NCCL for
 /// those of a GPU.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "engine/train/ComputeDevice.h"
+
 namespace lockstep::train {
 
 trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
@@ -15,7 +17,7 @@ trace::EvaluationMessage evaluate(Model& model, const Dataset& data,
   model.eval();
   at::Tensor sums = at::zeros({3}, at::kDouble);  // loss, right answers, targets
   auto* sum = sums.data_ptr<double>();
-  const at::Device device = model.parameters().front().device();
+  const at::Device device = deviceOf(model.parameters());
   std::vector<std::int64_t> indices;
   for (std::int64_t next = group.rank(); next < data.size();) {
     indices.clear();

@@ -16,6 +16,7 @@
 #include "engine/hooks/HookError.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/AgreementInJoin.h"
+#include "engine/train/ComputeDevice.h"
 #include "engine/train/Evaluate.h"
 #include "engine/train/GatherTexts.h"
 #include "engine/train/OptimizerState.h"
@@ -203,7 +204,7 @@ void TrainLoop::step(bool synchronised) {
   Batch batch;
   {
     const auto span = phase(EventKind::kData);
-    batch = batches_.next().to(parameters_.front().device());
+    batch = batches_.next().to(deviceOf(parameters_));
   }
   if (parts_.fingerprint != nullptr) {
     parts_.fingerprint->before(number);

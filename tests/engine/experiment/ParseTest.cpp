@@ -396,6 +396,9 @@ TEST(RoundTrip, GivesTheSameExperimentBackOverEveryField) {
         if (field.key == "processes.world_size") {
           value = "8";  // the slow ranks are among them
         }
+        if (field.key == "processes.backend") {
+          value = "hierarchical";  // of made-up hosts
+        }
         if (field.key == "launch.nnodes") {
           value = "2";  // with four ranks each
         }

@@ -23,7 +23,8 @@ class Replica {
           Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
           trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults);
 
-  /// Makes model and optimizer for data of this shape, and loads the checkpoint to resume from.
+  /// Makes model and optimizer on `device` for data of this shape, and loads the checkpoint to
+  /// resume from.
   base::Status makeModel(const train::DataShape& shape, c10::Device device);
 
   /// Wraps the model as processes.strategy says: with "ddp" a collective, which compares the

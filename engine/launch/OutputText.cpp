@@ -1,5 +1,9 @@
 #include "engine/launch/OutputText.h"
 
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
 namespace lockstep::launch {
 namespace {
 
@@ -74,6 +78,20 @@ std::string OutputTail::lastLine() const {
   const std::size_t before = all.find_last_of('\n', last);
   const std::size_t begin = before == std::string::npos ? 0 : before + 1;
   return all.substr(begin, last + 1 - begin);
+}
+
+std::string OutputTail::firstWords() const {
+  std::istringstream lines(text());
+  for (std::string line; std::getline(lines, line);) {
+    const bool said = std::any_of(line.begin(), line.end(), [](unsigned char letter) {
+      return std::isalpha(letter) != 0;
+    });
+    if (said) {
+      const std::size_t begin = line.find_first_not_of(" \t");
+      return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+    }
+  }
+  return "";
 }
 
 }  // namespace lockstep::launch

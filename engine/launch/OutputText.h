@@ -36,6 +36,10 @@ class OutputTail {
   /// Returns the last line that is not blank, or "".
   [[nodiscard]] std::string lastLine() const;
 
+  /// Returns the first line kept that has a letter in it, or "": what a program says that explains
+  /// itself at length, between rules.
+  [[nodiscard]] std::string firstWords() const;
+
  private:
   std::string bytes_;
   bool cut_ = false;

@@ -85,10 +85,10 @@ void RemoteRanks::launcherMayHaveEnded() {
                                            : fmt::format("ended with exit code {}", end->exitCode);
   recorder_.addLog(-1, fmt::format("{} {}", options_.launch.launcher, how));
   if (const auto absent = ranksWithoutRelay(); !absent.empty() && !leaving_) {
-    const std::string last = launcherErrors_.lastLine();
+    const std::string said = launcherErrors_.firstWords();  // all of it stands in the log
     watcher_->runFailed({ExitCode::kEnvironment,
                          fmt::format("{} {} before {} had joined{}{}", options_.launch.launcher,
-                                     how, rankList(absent), last.empty() ? "" : ": ", last),
+                                     how, rankList(absent), said.empty() ? "" : ": ", said),
                          ""});
     abandonAwaited();
   }

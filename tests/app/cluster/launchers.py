@@ -78,6 +78,16 @@ def test_a_launcher_that_cannot_start_them_says_why(lockstep):
         assert expected in head.text(), head.text()
 
 
+def test_what_mpirun_says_between_rules_is_in_the_line(lockstep):
+    if shutil.which("mpirun") is None or os.geteuid() != 0:
+        return
+    with Run(lockstep, world=2) as run:  # without OMPI_ALLOW_RUN_AS_ROOT
+        head = run.head("--launcher", "mpirun")
+        assert head.wait() == 3, head.text()
+        assert "had joined: mpirun has detected an attempt to run as root." in head.text(), \
+            head.text()
+
+
 def test_a_rank_that_dies_under_mpirun_is_the_one_that_is_named(lockstep):
     if shutil.which("mpirun") is None:
         return

@@ -77,5 +77,12 @@ TEST(OutputTailTest, HasNoLastLineInBlankText) {
   EXPECT_THAT(tail.lastLine(), IsEmpty());
 }
 
+TEST(OutputTailTest, FindsTheFirstLineThatHasALetter) {
+  OutputTail tail;
+  EXPECT_EQ(tail.firstWords(), "");
+  tail.feed("\n-----------\n  mpirun has no slots.\r\n  More of it.\n-----------\n");
+  EXPECT_EQ(tail.firstWords(), "mpirun has no slots.");
+}
+
 }  // namespace
 }  // namespace lockstep::launch

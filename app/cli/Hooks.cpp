@@ -105,7 +105,8 @@ std::string hookText(const FoundLibrary& library, const HookInfo& hook) {
     text += what.empty() ? "" : fmt::format("  {:<8} {}\n", label, what);
   };
   line("vendor", hook.vendor);
-  line("takes", fmt::format("gradients of {}", fmt::join(hook.dtypeNames(), ", ")));
+  line("takes", fmt::format("gradients of {} on {}", fmt::join(hook.dtypeNames(), ", "),
+                            fmt::join(hook.deviceNames(), ", ")));
   line("result", resultText(hook));
   line("state", !hook.refusal.empty()
                     ? fmt::format("not known: it was not made for one rank: {}", hook.refusal)
@@ -124,6 +125,7 @@ nlohmann::json hooksJson(const FoundLibrary& library) {
   for (std::size_t i = 0; i < hooks.size(); ++i) {
     const HookInfo& info = library.info.hooks[i];
     hooks[i]["takes"] = info.dtypeNames();
+    hooks[i]["takes_on"] = info.deviceNames();
     hooks[i]["same_result"] = (info.caps & LOCKSTEP_CAP_SAME_RESULT) != 0;
     hooks[i]["keeps_state"] =
         info.refusal.empty() ? nlohmann::json(info.has("state")) : nlohmann::json();

@@ -1,6 +1,9 @@
 #include "engine/hooks/HookStream.h"
 
 #include <c10/core/impl/VirtualGuardImpl.h>
+#ifdef LOCKSTEP_WITH_CUDA
+#include <c10/cuda/CUDAStream.h>
+#endif
 
 namespace lockstep::hooks {
 
@@ -19,12 +22,29 @@ void StreamPoint::orderCurrent() const {
   }
 }
 
-HookStream::Guard HookStream::enter(const c10::Device& device) {
-  if (!device.is_cpu() && !stream_) {
+std::optional<c10::Stream> HookStream::of(const c10::Device& device) {
+  if (device.is_cpu()) {
+    return std::nullopt;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!stream_) {
     stream_ =
         VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, /*isHighPriority=*/true);
   }
-  return Guard(device.is_cpu() ? std::nullopt : stream_);
+  return stream_;
+}
+
+HookStream::Guard HookStream::enter(const c10::Device& device) {
+  return Guard(of(device));
+}
+
+void* HookStream::handle([[maybe_unused]] const c10::Device& device) {
+#ifdef LOCKSTEP_WITH_CUDA
+  if (const auto stream = of(device)) {
+    return c10::cuda::CUDAStream(*stream).stream();
+  }
+#endif
+  return nullptr;
 }
 
 }  // namespace lockstep::hooks

@@ -6,6 +6,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace lockstep::hooks {
@@ -25,8 +26,7 @@ class StreamPoint {
 };
 
 /// The stream that the work of a hook, with the hooks inside it, is queued on, so that it runs
-/// beside the backward: of high priority, on the first device it is asked for. One thread at a
-/// time.
+/// beside the backward: of high priority, on the first device it is asked for. [any-thread]
 class HookStream {
  public:
   /// While it lives the calling thread works on the hook's stream; nothing on the CPU.
@@ -43,8 +43,13 @@ class HookStream {
   };
 
   [[nodiscard]] Guard enter(const c10::Device& device);
+  /// The cudaStream_t; null on the CPU.
+  [[nodiscard]] void* handle(const c10::Device& device);
 
  private:
+  std::optional<c10::Stream> of(const c10::Device& device);
+
+  std::mutex mutex_;
   std::optional<c10::Stream> stream_;
 };
 

@@ -49,6 +49,8 @@ struct HookInfo {
 
   /// Of the engine's dtypes, as an experiment calls them: "float32", ...
   [[nodiscard]] std::vector<std::string> dtypeNames() const;
+  /// As processes.device calls them: "cpu", "cuda".
+  [[nodiscard]] std::vector<std::string> deviceNames() const;
   [[nodiscard]] bool has(std::string_view extension) const;
 
   bool operator==(const HookInfo&) const = default;

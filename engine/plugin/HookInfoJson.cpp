@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "engine/plugin/HookInfo.h"
@@ -51,6 +52,17 @@ HookParam paramFrom(const json& in) {
   return param;
 }
 
+/// The names of the bits that are set.
+std::vector<std::string> namesOf(std::uint32_t bits, std::initializer_list<const char*> all) {
+  std::vector<std::string> names;
+  for (std::uint32_t number = 0; const char* each : all) {
+    if ((bits >> number++ & 1U) != 0) {
+      names.emplace_back(each);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::string_view name(HookParam::Type type) {
@@ -58,15 +70,11 @@ std::string_view name(HookParam::Type type) {
 }
 
 std::vector<std::string> HookInfo::dtypeNames() const {
-  constexpr std::array<const char*, 8> kNames{"",        "float32", "float16", "bfloat16",
-                                              "float64", "int32",   "int64",   "uint8"};
-  std::vector<std::string> names;
-  for (std::size_t number = 1; number < kNames.size(); ++number) {
-    if ((dtypes >> number & 1U) != 0) {
-      names.emplace_back(kNames[number]);
-    }
-  }
-  return names;
+  return namesOf(dtypes, {"", "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8"});
+}
+
+std::vector<std::string> HookInfo::deviceNames() const {
+  return namesOf(devices, {"", "cpu", "cuda"});
 }
 
 bool HookInfo::has(std::string_view extension) const {

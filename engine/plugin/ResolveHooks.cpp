@@ -91,6 +91,13 @@ class Resolver {
                                         "leave ddp.join out",
                                         info.id));
     }
+    const auto devices = info.deviceNames();
+    if (const auto& device = parsed_.experiment.processes.device;
+        std::find(devices.begin(), devices.end(), device) == devices.end()) {
+      wrong(table + "name", fmt::format("hook \"{}\" takes no gradients on \"{}\"; set "
+                                        "processes.device = \"{}\", or take another hook",
+                                        info.id, device, fmt::join(devices, "\" or \"")));
+    }
     ChosenHook chosen{library, info.id, {}};
     for (const auto& [key, value] : settings.values) {
       checkValue(table + key, key, value, info);

@@ -7,7 +7,7 @@ using namespace lockstep::plugin;
 namespace {
 
 template <typename T>
-void divide(std::span<T> values, double divisor) {
+void divideBy(std::span<T> values, double divisor) {
   const T by = static_cast<T>(divisor);
   for (T& value : values) {
     value /= by;
@@ -22,6 +22,7 @@ class Allreduce : public Hook {
                     "Averages each bucket over all ranks, exactly: divides, then sums.")
             .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN)
             .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
+            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
             .meanError(1e-6);
     return description;
   }
@@ -29,10 +30,21 @@ class Allreduce : public Hook {
   Allreduce(Host host, const Values&) : Hook(host) {}
 
   void run(Run run, Bucket bucket) {
+    if (bucket.onDevice()) {
+      Math(host()).divide(bucket.buffer(), bucket.divisor());
+    } else {
+      divide(bucket);
+    }
+    run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
+    run.noMore();
+  }
+
+ private:
+  static void divide(const Bucket& bucket) {
     const auto& kernels = lockstep::kernels::kernels();
     switch (bucket.buffer().dtype) {
       case LOCKSTEP_F64:
-        divide(bucket.flat<double>(), bucket.divisor());
+        divideBy(bucket.flat<double>(), bucket.divisor());
         break;
       case LOCKSTEP_F16:
         divideHalf(kernels.divideHalf, bucket);
@@ -41,13 +53,9 @@ class Allreduce : public Hook {
         divideHalf(kernels.divideBfloat16, bucket);
         break;
       default:
-        divide(bucket.flat<float>(), bucket.divisor());
+        divideBy(bucket.flat<float>(), bucket.divisor());
     }
-    run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
-    run.noMore();
   }
-
- private:
   static void divideHalf(void (*function)(std::uint16_t*, float, std::size_t), Bucket bucket) {
     const auto values = bucket.flat<std::uint16_t>();
     function(values.data(), static_cast<float>(bucket.divisor()), values.size());

@@ -25,22 +25,45 @@ class CastHook : public Hook {
 
   void run(Run run, Bucket bucket) {
     const lockstep_buffer half = run.scratch(bucket.numel(), kernels_.dtype);
-    const auto halves = view<std::uint16_t>(half);
-    kernels_.toHalf(bucket.flat().data(), halves.data(), halves.size());
-    const auto back = [this, run, bucket, halves] {
-      kernels_.fromHalf(halves.data(), bucket.flat().data(), halves.size());
+    toHalf(bucket, half);
+    const auto back = [this, run, bucket, half] {
+      fromHalf(half, bucket);
       run.complete();
     };
     if (const lockstep_ext_inner* inner = host().inner(); inner != nullptr) {
       run.inner(*inner, half, back);
     } else {
-      kernels_.divide(halves.data(), static_cast<float>(bucket.divisor()), halves.size());
+      divide(half, bucket.divisor());
       run.allReduce(half, LOCKSTEP_SUM, back);
     }
     run.noMore();
   }
 
  private:
+  void toHalf(const Bucket& bucket, const lockstep_buffer& half) const {
+    if (bucket.onDevice()) {
+      Math(host()).copy(bucket.buffer(), half);
+    } else {
+      kernels_.toHalf(bucket.flat().data(), view<std::uint16_t>(half).data(), bucket.flat().size());
+    }
+  }
+  void divide(const lockstep_buffer& half, double divisor) const {
+    if (half.device != LOCKSTEP_CPU) {
+      Math(host()).divide(half, divisor);
+    } else {
+      const auto halves = view<std::uint16_t>(half);
+      kernels_.divide(halves.data(), static_cast<float>(divisor), halves.size());
+    }
+  }
+  void fromHalf(const lockstep_buffer& half, const Bucket& bucket) const {
+    if (bucket.onDevice()) {
+      Math(host()).copy(half, bucket.buffer());
+    } else {
+      kernels_.fromHalf(view<std::uint16_t>(half).data(), bucket.flat().data(),
+                        bucket.flat().size());
+    }
+  }
+
   const CastKernels kernels_;
 };
 

@@ -7,8 +7,8 @@
 
 #include <lockstep/comm_hook.hpp>
 
+#include "plugins/arithmetic/Arithmetic.h"
 #include "plugins/feedback/PerParameter.h"
-#include "plugins/kernels/Kernels.h"
 
 namespace lockstep::plugin {
 
@@ -58,20 +58,29 @@ class FeedbackHook : public Hook {
     return residuals_.of(id, size);
   }
 
+  /// The same where the gradients lie.
+  lockstep_buffer residual(std::uint32_t id, const lockstep_buffer& gradient,
+                           const Arithmetic& arithmetic) {
+    const auto& math = arithmetic.math();
+    return residuals_.of(id, static_cast<std::size_t>(gradient.numel), gradient,
+                         math ? &*math : nullptr);
+  }
+
   /// Adds the residuals to the gradients of a bucket, if it feeds back.
   void addRest(const Bucket& bucket) {
+    const Arithmetic arithmetic(host(), bucket.buffer());
     for (std::uint32_t i = 0; feeds_ && i < bucket.parameters(); ++i) {
-      const auto gradient = bucket.gradient(i);
-      const auto& kept = residual(bucket.id(i), gradient.size());
-      kernels::kernels().add(gradient.data(), kept.data(), gradient.size());
+      const lockstep_buffer gradient = gradientOf(bucket, i);
+      arithmetic.addScaled(gradient, residual(bucket.id(i), gradient, arithmetic), 1);
     }
   }
 
   /// Keeps what now stands in the bucket, if it feeds back.
   void keepRest(const Bucket& bucket) {
+    const Arithmetic arithmetic(host(), bucket.buffer());
     for (std::uint32_t i = 0; feeds_ && i < bucket.parameters(); ++i) {
-      const auto gradient = bucket.gradient(i);
-      std::copy(gradient.begin(), gradient.end(), residual(bucket.id(i), gradient.size()).begin());
+      const lockstep_buffer gradient = gradientOf(bucket, i);
+      arithmetic.copy(gradient, residual(bucket.id(i), gradient, arithmetic));
     }
   }
 

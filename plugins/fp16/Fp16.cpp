@@ -12,6 +12,7 @@ class Fp16 : public CastHook {
                     "Sends gradients in half precision (10 bits of mantissa): half the bytes. "
                     "Gradients beyond 65504 become infinite.")
             .caps(LOCKSTEP_CAP_SAME_RESULT | LOCKSTEP_CAP_JOIN | LOCKSTEP_CAP_INNER)
+            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
             .meanError(5e-3);
     return description;
   }

@@ -12,7 +12,8 @@ class Noop : public Hook {
                     "Communicates nothing: each rank keeps its own gradients, and the replicas "
                     "drift apart. Its step time is the bound that no hook can beat.")
             .caps(LOCKSTEP_CAP_LOCAL_RESULT | LOCKSTEP_CAP_JOIN)
-            .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16});
+            .dtypes({LOCKSTEP_F32, LOCKSTEP_F64, LOCKSTEP_F16, LOCKSTEP_BF16})
+            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA});
     return description;
   }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "plugins/arithmetic/Arithmetic.h"
 #include "plugins/kernels/Kernels.h"
 
 namespace lockstep::plugin {
@@ -14,13 +15,26 @@ namespace lockstep::plugin {
 /// and Q lie one after the other, so that all loops run over neighbours.
 struct Matrix {
   std::uint32_t id = 0;  ///< of the parameter that Q is kept by
-  std::span<float> values;
+  lockstep_buffer values;
   std::size_t rows = 0;
   std::size_t columns = 0;
   std::size_t rank = 0;
-  std::span<float> p;  ///< rank vectors of `rows`
-  std::span<float> q;  ///< rank vectors of `columns`
+  std::size_t firstOfP = 0;  ///< in all P of the bucket
+  std::size_t firstOfQ = 0;
+  lockstep_buffer p{};  ///< rank vectors of `rows`
+  lockstep_buffer q{};  ///< rank vectors of `columns`
+
+  [[nodiscard]] std::span<float> ofP(std::span<float> all) const {
+    return all.subspan(firstOfP, rows * rank);
+  }
+  [[nodiscard]] std::span<float> ofQ(std::span<float> all) const {
+    return all.subspan(firstOfQ, columns * rank);
+  }
 };
+
+inline std::int64_t signedOf(std::size_t count) {
+  return static_cast<std::int64_t>(count);
+}
 
 /// Makes `count` vectors of equal length orthonormal, one by one (Gram-Schmidt, a second time where
 /// little was left, which is full of the first time's rounding errors). One that has no direction
@@ -57,36 +71,60 @@ inline void orthogonalize(std::span<float> vectors, std::size_t count) {
 }
 
 /// P = M Q
-inline void multiply(const Matrix& matrix) {
+inline void multiply(const Arithmetic& arithmetic, const Matrix& matrix) {
+  if (const auto& math = arithmetic.math()) {
+    math->matmul(matrix.q, matrix.values, matrix.p, signedOf(matrix.rank),
+                 signedOf(matrix.columns), signedOf(matrix.rows), LOCKSTEP_TRANSPOSED_B);
+    return;
+  }
+  const auto values = view<float>(matrix.values);
+  const auto p = view<float>(matrix.p);
+  const auto q = view<float>(matrix.q);
   for (std::size_t k = 0; k < matrix.rank; ++k) {
     for (std::size_t row = 0; row < matrix.rows; ++row) {
-      matrix.p[k * matrix.rows + row] = static_cast<float>(
-          kernels::kernels().dot(matrix.values.data() + row * matrix.columns,
-                                 matrix.q.data() + k * matrix.columns, matrix.columns));
+      p[k * matrix.rows + row] = static_cast<float>(
+          kernels::kernels().dot(values.data() + row * matrix.columns,
+                                 q.data() + k * matrix.columns, matrix.columns));
     }
   }
 }
 
 /// Q = M^T P
-inline void multiplyBack(const Matrix& matrix) {
-  std::fill(matrix.q.begin(), matrix.q.end(), 0.0F);
+inline void multiplyBack(const Arithmetic& arithmetic, const Matrix& matrix) {
+  if (const auto& math = arithmetic.math()) {
+    math->matmul(matrix.p, matrix.values, matrix.q, signedOf(matrix.rank), signedOf(matrix.rows),
+                 signedOf(matrix.columns));
+    return;
+  }
+  const auto values = view<float>(matrix.values);
+  const auto p = view<float>(matrix.p);
+  const auto q = view<float>(matrix.q);
+  std::ranges::fill(q, 0.0F);
   for (std::size_t row = 0; row < matrix.rows; ++row) {
     for (std::size_t k = 0; k < matrix.rank; ++k) {
-      kernels::kernels().addScaled(matrix.q.data() + k * matrix.columns,
-                                   matrix.values.data() + row * matrix.columns,
-                                   matrix.p[k * matrix.rows + row], matrix.columns);
+      kernels::kernels().addScaled(q.data() + k * matrix.columns,
+                                   values.data() + row * matrix.columns,
+                                   p[k * matrix.rows + row], matrix.columns);
     }
   }
 }
 
 /// M = P Q^T
-inline void restore(const Matrix& matrix) {
-  std::fill(matrix.values.begin(), matrix.values.end(), 0.0F);
+inline void restore(const Arithmetic& arithmetic, const Matrix& matrix) {
+  if (const auto& math = arithmetic.math()) {
+    math->matmul(matrix.p, matrix.q, matrix.values, signedOf(matrix.rows), signedOf(matrix.rank),
+                 signedOf(matrix.columns), LOCKSTEP_TRANSPOSED_A);
+    return;
+  }
+  const auto values = view<float>(matrix.values);
+  const auto p = view<float>(matrix.p);
+  const auto q = view<float>(matrix.q);
+  std::ranges::fill(values, 0.0F);
   for (std::size_t row = 0; row < matrix.rows; ++row) {
     for (std::size_t k = 0; k < matrix.rank; ++k) {
-      kernels::kernels().addScaled(matrix.values.data() + row * matrix.columns,
-                                   matrix.q.data() + k * matrix.columns,
-                                   matrix.p[k * matrix.rows + row], matrix.columns);
+      kernels::kernels().addScaled(values.data() + row * matrix.columns,
+                                   q.data() + k * matrix.columns, p[k * matrix.rows + row],
+                                   matrix.columns);
     }
   }
 }

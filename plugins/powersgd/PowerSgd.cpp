@@ -9,7 +9,6 @@
 #include "plugins/powersgd/LowRank.h"
 
 using namespace lockstep::plugin;
-using lockstep::kernels::kernels;
 
 namespace {
 
@@ -17,6 +16,10 @@ namespace {
 /// each matrix M is approximated by P Q^T of a small rank, found by one power iteration from the
 /// last step's Q; P and Q are what is averaged. Batched (batched_powerSGD_hook), a whole bucket is
 /// one square matrix, with zeros behind it.
+///
+/// On a device all that is as large as the gradients stays there. The thin factors are made
+/// orthonormal on the CPU, in one transfer a bucket, where a device would take some ten launches
+/// for each of their columns.
 class PowerSgd : public FeedbackHook {
  public:
   static const Description& description() {
@@ -25,6 +28,7 @@ class PowerSgd : public FeedbackHook {
                     "Sends a low-rank approximation of each gradient matrix, and keeps the error "
                     "for later steps.")
             .caps(LOCKSTEP_CAP_SAME_RESULT)
+            .devices({LOCKSTEP_CPU, LOCKSTEP_CUDA})
             .integer({.key = "rank",
                       .label = "Rank",
                       .help = "of the approximation: more is closer and costs more",
@@ -76,43 +80,49 @@ class PowerSgd : public FeedbackHook {
         seed_(static_cast<std::uint64_t>(values["seed"].integer())) {}
 
   void run(Run run, Bucket bucket) {
+    const Arithmetic arithmetic(host(), bucket.buffer());
+    const auto share = static_cast<float>(1 / bucket.divisor());
     if (bucket.step() < start_) {
-      kernels().scale(bucket.flat().data(), static_cast<float>(1 / bucket.divisor()),
-                      bucket.flat().size());
+      arithmetic.scale(bucket.buffer(), share);
       run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
       run.noMore();
       return;
     }
     addRest(bucket);
-    const auto work =
-        std::make_shared<Work>(batched_ ? planSquare(run, bucket) : plan(run, bucket));
-    const auto finishRun = [this, run, bucket, work] {
-      kernels().scale(work->q.data(), static_cast<float>(1 / bucket.divisor()), work->q.size());
+    const auto work = std::make_shared<Work>(batched_ ? planSquare(run, bucket, arithmetic)
+                                                      : plan(run, bucket, arithmetic));
+    const auto finishRun = [this, run, bucket, work, arithmetic, share] {
+      arithmetic.scale(work->q, share);
       if (batched_) {
-        finishSquare(bucket, work->matrices.front());
+        finishSquare(bucket, arithmetic, work->matrices.front());
       } else {
-        finish(*work);
+        finish(*work, arithmetic);
       }
+      keepFactors(*work, arithmetic);
       run.complete();
     };
     if (work->matrices.empty()) {
-      run.allReduce(bufferOf(work->plain), LOCKSTEP_SUM, finishRun);
+      run.allReduce(work->plain, LOCKSTEP_SUM, finishRun);
       run.noMore();
       return;
     }
+    firstFactors(*work, arithmetic, bucket.step());
     for (const Matrix& matrix : work->matrices) {
-      firstFactor(matrix, bucket.step());
-      multiply(matrix);
+      multiply(arithmetic, matrix);
     }
-    if (!work->plain.empty()) {
-      run.allReduce(bufferOf(work->plain), LOCKSTEP_SUM, [] {});
+    if (work->plain.numel > 0) {
+      run.allReduce(work->plain, LOCKSTEP_SUM, [] {});
     }
-    run.allReduce(bufferOf(work->p), LOCKSTEP_SUM, [run, work, finishRun] {
+    run.allReduce(work->p, LOCKSTEP_SUM, [this, run, work, arithmetic, finishRun] {
+      const auto all = arithmetic.fetch(work->p, room_);
       for (const Matrix& matrix : work->matrices) {
-        orthogonalize(matrix.p, matrix.rank);
-        multiplyBack(matrix);
+        orthogonalize(matrix.ofP(all), matrix.rank);
       }
-      run.allReduce(bufferOf(work->q), LOCKSTEP_SUM, finishRun);
+      arithmetic.store(all, work->p);
+      for (const Matrix& matrix : work->matrices) {
+        multiplyBack(arithmetic, matrix);
+      }
+      run.allReduce(work->q, LOCKSTEP_SUM, finishRun);
       run.noMore();
     });
   }
@@ -134,98 +144,113 @@ class PowerSgd : public FeedbackHook {
  private:
   struct Work {
     std::vector<Matrix> matrices;
-    std::vector<std::span<float>> vectors;  // gradients that are sent as they are
-    std::span<float> plain;                 // their shares of the mean
-    std::span<float> p;
-    std::span<float> q;
+    std::vector<lockstep_buffer> vectors;  // gradients that are sent as they are
+    lockstep_buffer plain{};               // their shares of the mean
+    lockstep_buffer p{};
+    lockstep_buffer q{};
   };
 
-  Work plan(const Run& run, const Bucket& bucket) const {
+  Work plan(const Run& run, const Bucket& bucket, const Arithmetic& arithmetic) const {
     Work work;
-    std::size_t plain = 0;
+    std::int64_t plain = 0;
     std::size_t p = 0;
     std::size_t q = 0;
     for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
-      const auto values = bucket.gradient(i);
+      const lockstep_buffer values = gradientOf(bucket, i);
+      const auto count = static_cast<std::size_t>(values.numel);
       const auto shape = bucket.shape(i);
       const std::size_t rows = shape.empty() ? 1 : static_cast<std::size_t>(shape[0]);
-      const std::size_t columns = rows == 0 ? 0 : values.size() / rows;
+      const std::size_t columns = rows == 0 ? 0 : count / rows;
       const std::size_t rank = std::min({rows, columns, rank_});
       const bool compress =
           shape.size() > 1 && static_cast<double>((rows + columns) * rank) * least_ <
                                   static_cast<double>(rows * columns);
       if (!compress) {
-        plain += values.size();
+        plain += values.numel;
         work.vectors.push_back(values);
         continue;
       }
-      work.matrices.push_back({bucket.id(i), values, rows, columns, rank, {}, {}});
+      work.matrices.push_back({bucket.id(i), values, rows, columns, rank, p, q});
       p += rows * rank;
       q += columns * rank;
     }
-    work.plain = run.scratch<float>(static_cast<std::int64_t>(plain));
-    work.p = run.scratch<float>(static_cast<std::int64_t>(p));
-    work.q = run.scratch<float>(static_cast<std::int64_t>(q));
-    p = q = plain = 0;
-    for (Matrix& matrix : work.matrices) {
-      matrix.p = work.p.subspan(p, matrix.rows * matrix.rank);
-      matrix.q = work.q.subspan(q, matrix.columns * matrix.rank);
-      p += matrix.p.size();
-      q += matrix.q.size();
+    work.plain = run.scratch(plain, LOCKSTEP_F32);
+    cutFactors(run, work, p, q);
+    for (std::int64_t at = 0; const lockstep_buffer& values : work.vectors) {
+      arithmetic.copy(values, part(work.plain, at, values.numel));
+      at += values.numel;
     }
-    for (const auto values : work.vectors) {
-      std::copy(values.begin(), values.end(), work.plain.begin() + static_cast<long>(plain));
-      plain += values.size();
-    }
-    kernels().scale(work.plain.data(), static_cast<float>(1 / bucket.divisor()), work.plain.size());
+    arithmetic.scale(work.plain, static_cast<float>(1 / bucket.divisor()));
     return work;
   }
 
   /// The whole bucket as one matrix. What is behind its numbers takes part, and has a residual, as
   /// theirs; it is kept by the bucket's first parameter.
-  Work planSquare(const Run& run, const Bucket& bucket) {
-    const auto flat = bucket.flat();
-    const auto side =
-        static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(flat.size()))));
+  Work planSquare(const Run& run, const Bucket& bucket, const Arithmetic& arithmetic) {
+    const auto count = static_cast<std::size_t>(bucket.numel());
+    const auto side = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
     const std::size_t rank = std::min(side, rank_);
-    Work work;
-    const auto square = run.scratch<float>(static_cast<std::int64_t>(side * side));
-    const auto behind = std::copy(flat.begin(), flat.end(), square.begin());
-    std::fill(behind, square.end(), 0.0F);
+    const lockstep_buffer square = run.scratch(signedOf(side * side), LOCKSTEP_F32);
+    const lockstep_buffer behind = part(square, bucket.numel(), square.numel - bucket.numel());
+    arithmetic.copy(bucket.buffer(), part(square, 0, bucket.numel()));
     if (feeds()) {
-      const auto& kept = padding(bucket.id(0), side * side - flat.size());
-      std::copy(kept.begin(), kept.end(), behind);
+      arithmetic.copy(padding(bucket.id(0), behind, arithmetic), behind);
+    } else {
+      arithmetic.fill(behind, 0);
     }
-    work.p = run.scratch<float>(static_cast<std::int64_t>(side * rank));
-    work.q = run.scratch<float>(static_cast<std::int64_t>(side * rank));
-    work.matrices.push_back({bucket.id(0), square, side, side, rank, work.p, work.q});
+    Work work;
+    work.matrices.push_back({bucket.id(0), square, side, side, rank, 0, 0});
+    cutFactors(run, work, side * rank, side * rank);
     return work;
   }
 
+  /// Memory for the factors of all matrices: `p` and `q` numbers.
+  static void cutFactors(const Run& run, Work& work, std::size_t p, std::size_t q) {
+    work.p = run.scratch(signedOf(p), LOCKSTEP_F32);
+    work.q = run.scratch(signedOf(q), LOCKSTEP_F32);
+    for (Matrix& matrix : work.matrices) {
+      matrix.p = part(work.p, signedOf(matrix.firstOfP), signedOf(matrix.rows * matrix.rank));
+      matrix.q = part(work.q, signedOf(matrix.firstOfQ), signedOf(matrix.columns * matrix.rank));
+    }
+  }
+
   /// Zeros at first, and when the bucket was cut in another way.
-  std::vector<float>& padding(std::uint32_t id, std::size_t size) {
-    const auto* last = paddings_.find(id);
-    const bool fits = last != nullptr && last->size() == size;
-    auto& kept = paddings_.of(id, size);
+  lockstep_buffer padding(std::uint32_t id, const lockstep_buffer& behind,
+                          const Arithmetic& arithmetic) {
+    const auto size = static_cast<std::size_t>(behind.numel);
+    const bool fits = paddings_.sizeOf(id) == size;
+    const auto& math = arithmetic.math();
+    const lockstep_buffer kept = paddings_.of(id, size, behind, math ? &*math : nullptr);
     if (!fits) {
-      std::fill(kept.begin(), kept.end(), 0.0F);
+      arithmetic.fill(kept, 0);
     }
     return kept;
   }
 
+  void firstFactors(const Work& work, const Arithmetic& arithmetic, std::uint64_t step) {
+    if (arithmetic.math()) {
+      room_.resize(static_cast<std::size_t>(work.q.numel));
+    }
+    const std::span<float> all = arithmetic.math() ? std::span(room_) : view<float>(work.q);
+    for (const Matrix& matrix : work.matrices) {
+      firstFactor(matrix, matrix.ofQ(all), step);
+    }
+    arithmetic.store(all, work.q);
+  }
+
   /// Q: the last step's, orthonormal; random where that has no direction, since from zeros no
   /// step would ever come back. The same on all ranks.
-  void firstFactor(const Matrix& matrix, std::uint64_t step) const {
+  void firstFactor(const Matrix& matrix, std::span<float> q, std::uint64_t step) const {
     const auto* last = factors_.find(matrix.id);
-    if (warm_ && last != nullptr && last->size() == matrix.q.size()) {
-      std::copy(last->begin(), last->end(), matrix.q.begin());
-      orthogonalize(matrix.q, matrix.rank);
+    if (warm_ && last != nullptr && last->size() == q.size()) {
+      std::copy(last->begin(), last->end(), q.begin());
+      orthogonalize(q, matrix.rank);
     } else {
-      std::fill(matrix.q.begin(), matrix.q.end(), 0.0F);
+      std::fill(q.begin(), q.end(), 0.0F);
     }
     std::vector<std::span<float>> missing;
     for (std::size_t k = 0; k < matrix.rank; ++k) {
-      const auto column = matrix.q.subspan(k * matrix.columns, matrix.columns);
+      const auto column = q.subspan(k * matrix.columns, matrix.columns);
       if (std::all_of(column.begin(), column.end(), [](float value) { return value == 0; })) {
         missing.push_back(column);
       }
@@ -239,50 +264,51 @@ class PowerSgd : public FeedbackHook {
     for (const auto column : missing) {
       std::generate(column.begin(), column.end(), [&] { return normal(random); });
     }
-    orthogonalize(matrix.q, matrix.rank);
+    orthogonalize(q, matrix.rank);
   }
 
-  void keepFactor(const Matrix& matrix) {
-    std::copy(matrix.q.begin(), matrix.q.end(), factors_.of(matrix.id, matrix.q.size()).begin());
+  void keepFactors(const Work& work, const Arithmetic& arithmetic) {
+    if (work.matrices.empty()) {
+      return;
+    }
+    const auto all = arithmetic.fetch(work.q, room_);
+    for (const Matrix& matrix : work.matrices) {
+      const auto q = matrix.ofQ(all);
+      std::copy(q.begin(), q.end(), factors_.of(matrix.id, q.size()).begin());
+    }
   }
 
   /// M becomes P Q^T with the mean Q; what that differs by is the residual.
-  void finish(Work& work) {
+  void finish(Work& work, const Arithmetic& arithmetic) {
     for (const Matrix& matrix : work.matrices) {
-      float* kept = nullptr;
       if (feeds()) {
-        kept = residual(matrix.id, matrix.values.size()).data();
-        std::copy(matrix.values.begin(), matrix.values.end(), kept);
+        arithmetic.copy(matrix.values, residual(matrix.id, matrix.values, arithmetic));
       }
-      restore(matrix);
-      if (kept != nullptr) {
-        kernels().addScaled(kept, matrix.values.data(), -1, matrix.values.size());
+      restore(arithmetic, matrix);
+      if (feeds()) {
+        arithmetic.addScaled(residual(matrix.id, matrix.values, arithmetic), matrix.values, -1);
       }
-      keepFactor(matrix);
     }
-    std::size_t at = 0;
-    for (const auto values : work.vectors) {
-      std::copy_n(work.plain.begin() + static_cast<long>(at), values.size(), values.begin());
-      at += values.size();
+    for (std::int64_t at = 0; const lockstep_buffer& values : work.vectors) {
+      arithmetic.copy(part(work.plain, at, values.numel), values);
+      at += values.numel;
     }
   }
 
   /// The same for a bucket that is one matrix.
-  void finishSquare(const Bucket& bucket, const Matrix& square) {
-    restore(square);
-    const auto flat = bucket.flat();
+  void finishSquare(const Bucket& bucket, const Arithmetic& arithmetic, const Matrix& square) {
+    restore(arithmetic, square);
     if (feeds()) {
       keepRest(bucket);
       for (std::uint32_t i = 0; i < bucket.parameters(); ++i) {
-        const auto size = static_cast<std::size_t>(bucket.length(i));
-        kernels().addScaled(residual(bucket.id(i), size).data(),
-                            square.values.data() + bucket.offset(i), -1, size);
+        const lockstep_buffer sent = part(square.values, bucket.offset(i), bucket.length(i));
+        arithmetic.addScaled(residual(bucket.id(i), sent, arithmetic), sent, -1);
       }
-      auto& kept = padding(square.id, square.values.size() - flat.size());
-      kernels().addScaled(kept.data(), square.values.data() + flat.size(), -1, kept.size());
+      const lockstep_buffer behind =
+          part(square.values, bucket.numel(), square.values.numel - bucket.numel());
+      arithmetic.addScaled(padding(square.id, behind, arithmetic), behind, -1);
     }
-    std::copy_n(square.values.begin(), flat.size(), flat.begin());
-    keepFactor(square);
+    arithmetic.copy(part(square.values, 0, bucket.numel()), bucket.buffer());
   }
 
   const std::size_t rank_;
@@ -293,6 +319,7 @@ class PowerSgd : public FeedbackHook {
   const std::uint64_t seed_;
   PerParameter factors_;   // the last Q of each parameter, or bucket by its first
   PerParameter paddings_;  // residuals behind the numbers of a bucket that is one matrix
+  std::vector<float> room_;  // for factors that lie on a device; between no two calls
 };
 
 }  // namespace

@@ -148,17 +148,19 @@ TEST_F(VerifyHooksTest, TellWhyALibraryWasRefused) {
 TEST_F(VerifyHooksTest, TellWhatAHookTakesGivesAndKeeps) {
   const auto topk = lockstep({"hooks", "topk"});
   EXPECT_EQ(topk.exitCode, 0) << topk.err;
-  EXPECT_THAT(topk.out, AllOf(HasSubstr("gradients of float32\n"),
+  EXPECT_THAT(topk.out, AllOf(HasSubstr("gradients of float32 on cpu\n"),
                               HasSubstr("the same on all ranks; how near it is to the mean is not "
                                         "promised\n"),
                               HasSubstr("kept with checkpoints\n"), HasSubstr("density = 0.01 "),
                               HasSubstr("a number from 1e-06 to 1; live: lockstep set\n")));
   EXPECT_THAT(lockstep({"hooks", "fp16"}).out,
-              AllOf(HasSubstr("at most 0.005 away from the mean"), HasSubstr("state    none\n"),
+              AllOf(HasSubstr("gradients of float32 on cpu, cuda\n"),
+                    HasSubstr("at most 0.005 away from the mean"), HasSubstr("state    none\n"),
                     HasSubstr("takes another hook inside")));
   const auto json = Json::parse(lockstep({"hooks", "topk", "--json"}).out)[0]["hooks"][0];
   EXPECT_EQ(json["keeps_state"], true);
   EXPECT_EQ(json["takes"], Json::array({"float32"}));
+  EXPECT_EQ(json["takes_on"], Json::array({"cpu"}));
   EXPECT_EQ(json["same_result"], true);
   EXPECT_EQ(json["mean_error"], -1);
 }

@@ -114,9 +114,9 @@ base::Future<at::Tensor> PluginHook::run(GradBucket& bucket) {
   run->step = bucket.step();
   run->bucket = eventBucket(bucket.index());
   run->bytes = bucket.buffer().nbytes();
-  run->view = std::make_unique<detail::BucketView>(bucket);
   run->flat = bucket.buffer();
   run->device = bucket.buffer().device();
+  run->view = std::make_unique<detail::BucketView>(bucket, stream_->handle(run->device));
   if (!run->device.is_cpu()) {
     bucket.setOrder([done = run->done] { done->orderCurrent(); });
   }
@@ -176,13 +176,14 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
     if (entry == nullptr) {
       continue;
     }
-    const auto view = std::make_shared<detail::StepView>(names_, parameters_, step);
     auto run = std::make_shared<lockstep_run>();
     run->place = fmt::format("{} of step {}", call, step);
     run->step = step;
     run->bucket = trace::kNoBucket;
     run->device = parameters_.empty() ? c10::Device(c10::DeviceType::CPU)
                                       : parameters_.front().device();
+    const auto view = std::make_shared<detail::StepView>(names_, parameters_, step,
+                                                         stream_->handle(run->device));
     const auto future =
         session->begin(run, [view, entry](lockstep_hook* hook, lockstep_run* own,
                                           const lockstep_group* world) {

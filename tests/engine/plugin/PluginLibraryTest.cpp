@@ -66,12 +66,12 @@ TEST(PluginLibrary, RefusesALibraryWithoutAnEntry) {
   ASSERT_EQ(std::system(("echo 'int x;' | cc -shared -x c -o " + (folder / "x.so").string() + " -").c_str()),
             0);
   EXPECT_EQ(refusal(folder / "x.so"),
-            "exports no lockstep_comm_hook_plugin_v0: it is no plugin of Lockstep");
+            "exports no lockstep_comm_hook_plugin_v1: it is no plugin of Lockstep");
 }
 
 TEST(PluginLibrary, NamesBothVersionsOfABorderThatIsNotThisOne) {
   EXPECT_THAT(refusal(built("broken_hooks/wrong_version.so")),
-              HasSubstr("was built for version 7 of the plugin border, this Lockstep has version 0"));
+              HasSubstr("was built for version 7 of the plugin border, this Lockstep has version 1"));
 }
 
 struct Incomplete {

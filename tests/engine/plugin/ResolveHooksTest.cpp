@@ -130,6 +130,18 @@ TEST_F(ResolveHooks, RefuseJoinForAHookThatNeedsEveryRank) {
   EXPECT_THAT(mistakes(), IsEmpty());
 }
 
+TEST_F(ResolveHooks, RefuseADeviceThatAHookDoesNotTake) {
+  const std::string onCuda = "[processes]\ndevice = \"cuda\"\n";
+  resolve("name = \"topk\"\n" + onCuda);
+  EXPECT_THAT(mistakes(), ElementsAre("e.toml:4:8: hook.name: hook \"topk\" takes no gradients on "
+                                      "\"cuda\"; set processes.device = \"cpu\", or take another "
+                                      "hook"));
+  for (const char* name : {"fp16", "bf16", "powersgd"}) {
+    resolve("name = \"" + std::string(name) + "\"\n" + onCuda);
+    EXPECT_THAT(mistakes(), IsEmpty()) << name;
+  }
+}
+
 TEST_F(ResolveHooks, RefuseJoinForEveryHookOfTheLibraryThatCannot) {
   // The others join: tests/engine/hooks/plugin/CompositionTest.cpp.
   for (const char* name : {"delayed", "dgc", "ef_sign", "gossip", "hierarchical", "onebit",

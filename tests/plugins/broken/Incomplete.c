@@ -43,6 +43,6 @@ static lockstep_status create(const lockstep_host *host, const char *id,
   return LOCKSTEP_E_UNSUPPORTED;
 }
 
-const lockstep_plugin lockstep_comm_hook_plugin_v0 = {
+const lockstep_plugin lockstep_comm_hook_plugin_v1 = {
     INCOMPLETE == 1 ? 8 : sizeof(lockstep_plugin), LOCKSTEP_ABI_MINOR, init, 0, count, info,
     INCOMPLETE == 10 ? 0 : create};

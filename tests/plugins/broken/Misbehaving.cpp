@@ -23,7 +23,7 @@ class Misbehaving : public Hook {
                      .initial = "nothing",
                      .choices = {"nothing", "create", "throw", "status", "crash", "hang", "never",
                                  "twice", "open", "after_no_more", "short", "step_throw",
-                                 "step_never", "late"}})
+                                 "step_never", "late", "math"}})
             .integer({.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer({.key = "step", .label = "Step", .help = "", .initial = 1, .min = 0, .max = 64});
     return description;
@@ -73,6 +73,9 @@ class Misbehaving : public Hook {
   bool misbehave(Run run, Bucket bucket) {
     if (wrong_ == "throw") {
       throw std::runtime_error("a matrix of 0 columns");
+    }
+    if (wrong_ == "math") {
+      Math(host()).matmul(bucket.buffer(), bucket.buffer(), bucket.buffer(), 8, 8, 9);
     }
     if (wrong_ == "status") {
       throw Error(LOCKSTEP_E_UNSUPPORTED, "not this bucket");

@@ -142,9 +142,12 @@ void ViewsFixture::clickCell(QAbstractItemView* table, int row, int column, cons
 void ViewsFixture::clickTab(QWidget* tabBar, int index) {
   auto* tabs = qobject_cast<QTabBar*>(tabBar);
   ASSERT_NE(tabs, nullptr);
-  const QPoint to = middleOf(tabs, [=] { return tabs->tabRect(index); });
-  input_.click(to.x(), to.y());
-  ASSERT_TRUE(waitUntil([=] { return tabs->currentIndex() == index; }));
+  // Panels that come up beside the tabs move them, also between a look and a click.
+  ASSERT_TRUE(waitUntil([&] {
+    const QPoint to = middleOf(tabs, [=] { return tabs->tabRect(index); });
+    input_.click(to.x(), to.y());
+    return waitUntil([=] { return tabs->currentIndex() == index; }, std::chrono::seconds(2));
+  }));
 }
 
 void ViewsFixture::chooseIn(const char* comboBox, const QString& entry) {

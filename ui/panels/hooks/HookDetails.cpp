@@ -86,16 +86,20 @@ QString resultOf(const plugin::HookInfo& hook) {
 
 QString factsOf(const HookRow& row) {
   const plugin::HookInfo& hook = row.info;
-  QStringList dtypes;
-  for (const std::string& dtype : hook.dtypeNames()) {
-    dtypes << QString::fromStdString(dtype);
-  }
+  const auto joined = [](const std::vector<std::string>& names) {
+    QStringList list;
+    for (const std::string& name : names) {
+      list << QString::fromStdString(name);
+    }
+    return list.join(QStringLiteral(", "));
+  };
   QStringList lines;
   lines << QString::fromStdString(hook.summary);
   if (!hook.vendor.empty()) {
     lines << HookDetails::tr("From: %1").arg(QString::fromStdString(hook.vendor));
   }
-  lines << HookDetails::tr("Takes: gradients of %1").arg(dtypes.join(QStringLiteral(", ")));
+  lines << HookDetails::tr("Takes: gradients of %1 on %2")
+               .arg(joined(hook.dtypeNames()), joined(hook.deviceNames()));
   lines << HookDetails::tr("Promises: %1").arg(resultOf(hook));
   lines << (!hook.refusal.empty()
                 ? HookDetails::tr("State: not known, it was not made for one rank: %1")

@@ -42,36 +42,37 @@ at::ScalarType dtypeOf(std::int32_t number) {
   throw std::invalid_argument(fmt::format("{} is no dtype", number));
 }
 
-lockstep_buffer bufferOf(const at::Tensor& tensor) {
+lockstep_buffer bufferOf(const at::Tensor& tensor, void* stream) {
   if (!tensor.defined()) {
     return {};
   }
   return {tensor.data_ptr(), tensor.numel(), dtypeNumber(tensor.scalar_type()),
           tensor.is_cuda() ? LOCKSTEP_CUDA : LOCKSTEP_CPU,
-          tensor.is_cuda() ? tensor.device().index() : 0, nullptr};
+          tensor.is_cuda() ? tensor.device().index() : 0, tensor.is_cuda() ? stream : nullptr};
+}
+
+at::Device deviceOf(const lockstep_buffer& buffer) {
+  if (buffer.device == LOCKSTEP_CPU) {
+    return c10::DeviceType::CPU;
+  }
+  if (buffer.device != LOCKSTEP_CUDA || !c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
+    throw std::invalid_argument(fmt::format("{} is no device of this build", buffer.device));
+  }
+  return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(buffer.device_index)};
 }
 
 at::Tensor tensorOf(const lockstep_buffer& buffer) {
-  const bool onGpu =
-      buffer.device == LOCKSTEP_CUDA && c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA);
-  if (buffer.device != LOCKSTEP_CPU && !onGpu) {
-    throw std::invalid_argument(fmt::format("{} is no device of this build", buffer.device));
-  }
   if (buffer.numel < 0 || (buffer.data == nullptr && buffer.numel > 0)) {
     throw std::invalid_argument(
         fmt::format("a buffer of {} elements at {}", buffer.numel, fmt::ptr(buffer.data)));
   }
-  const auto options = at::TensorOptions()
-                           .dtype(dtypeOf(buffer.dtype))
-                           .device(onGpu ? c10::Device(c10::DeviceType::CUDA,
-                                                       static_cast<c10::DeviceIndex>(
-                                                           buffer.device_index))
-                                         : c10::Device(c10::DeviceType::CPU));
+  const auto options =
+      at::TensorOptions().dtype(dtypeOf(buffer.dtype)).device(deviceOf(buffer));
   return buffer.numel == 0 ? at::empty({0}, options)
                            : at::from_blob(buffer.data, {buffer.numel}, options);
 }
 
-BucketView::BucketView(const GradBucket& bucket)
+BucketView::BucketView(const GradBucket& bucket, void* stream)
     : ids_(bucket.parameterIndices()),
       offsets_(bucket.offsets()),
       lengths_(bucket.lengths()),
@@ -88,7 +89,7 @@ BucketView::BucketView(const GradBucket& bucket)
   raw_.step = bucket.step();
   raw_.layout = bucket.facts().layout;
   raw_.divisor = bucket.facts().divisor;
-  raw_.flat = bufferOf(bucket.buffer());
+  raw_.flat = bufferOf(bucket.buffer(), stream);
   raw_.param_count = static_cast<std::uint32_t>(ids_.size());
   raw_.param_ids = ids_.data();
   raw_.offsets = offsets_.data();
@@ -98,15 +99,15 @@ BucketView::BucketView(const GradBucket& bucket)
 }
 
 StepView::StepView(const std::vector<std::string>& names, const std::vector<at::Tensor>& parameters,
-                   std::uint32_t step) {
+                   std::uint32_t step, void* stream) {
   parameters_.reserve(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     lockstep_parameter& parameter = parameters_.emplace_back();
     parameter.struct_size = sizeof parameter;
     parameter.id = static_cast<std::uint32_t>(i);
     parameter.name = names[i].c_str();
-    parameter.value = bufferOf(parameters[i]);
-    parameter.gradient = bufferOf(parameters[i].grad());
+    parameter.value = bufferOf(parameters[i], stream);
+    parameter.gradient = bufferOf(parameters[i].grad(), stream);
     parameter.dims = static_cast<std::uint32_t>(parameters[i].dim());
     parameter.shape = parameters[i].sizes().data();
     pointers_.push_back(&parameter);

@@ -16,8 +16,11 @@ std::int32_t dtypeNumber(at::ScalarType type);
 /// Throws std::invalid_argument for a number that is none.
 at::ScalarType dtypeOf(std::int32_t number);
 
-/// Describes a dense, contiguous tensor; null data for an undefined one.
-lockstep_buffer bufferOf(const at::Tensor& tensor);
+/// Describes a dense, contiguous tensor; null data for an undefined one. `stream`: of the hook that
+/// is shown it.
+lockstep_buffer bufferOf(const at::Tensor& tensor, void* stream = nullptr);
+/// Throws std::invalid_argument for a device that this build has not.
+at::Device deviceOf(const lockstep_buffer& buffer);
 /// A flat tensor over a plugin's buffer, which it does not keep alive. Throws
 /// std::invalid_argument for a buffer that cannot be.
 at::Tensor tensorOf(const lockstep_buffer& buffer);
@@ -25,10 +28,11 @@ at::Tensor tensorOf(const lockstep_buffer& buffer);
 /// A bucket as plugins see it, with the arrays that it points to. Does not move.
 class BucketView {
  public:
-  explicit BucketView(const GradBucket& bucket);
+  BucketView(const GradBucket& bucket, void* stream);
   /// The same bucket in another buffer of as many elements. `outer` must outlive it.
   BucketView(const BucketView& outer, const lockstep_buffer& flat) : raw_(outer.raw_) {
     raw_.flat = flat;
+    raw_.flat.stream = outer.raw_.flat.stream;
   }
   BucketView(const BucketView&) = delete;
   BucketView& operator=(const BucketView&) = delete;
@@ -49,7 +53,7 @@ class BucketView {
 class StepView {
  public:
   StepView(const std::vector<std::string>& names, const std::vector<at::Tensor>& parameters,
-           std::uint32_t step);
+           std::uint32_t step, void* stream);
   StepView(const StepView&) = delete;
   StepView& operator=(const StepView&) = delete;
 

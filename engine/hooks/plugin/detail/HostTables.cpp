@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/base/Log.h"
+#include "engine/hooks/plugin/detail/HostMath.h"
 #include "engine/hooks/plugin/detail/PluginSession.h"
 
 namespace lockstep::hooks::detail {
@@ -17,10 +18,6 @@ namespace {
 
 using process_group::ReduceOp;
 using Works = QueuedOperation::Works;
-
-PluginSession& sessionOf(const lockstep_host* host) {
-  return *static_cast<PluginSession*>(host->data);
-}
 
 std::shared_ptr<process_group::ProcessGroup> groupOf(const lockstep_group* group) {
   return reinterpret_cast<const HostGroup*>(group)->group;
@@ -155,6 +152,9 @@ const void* extension(const lockstep_host* host, const char* id) {
       [](lockstep_run* run, std::uint32_t stage, const lockstep_buffer* inout) {
         return run->session->runInner(run, stage, *inout);
       }};
+  if (std::strcmp(id, "lockstep.math/1") == 0) {
+    return mathTable();
+  }
   return sessionOf(host).hasInner() && std::strcmp(id, "lockstep.inner/1") == 0 ? &inner : nullptr;
 }
 
@@ -187,6 +187,10 @@ lockstep_status scratch(lockstep_run* run, std::int64_t numel, std::int32_t dtyp
 }
 
 }  // namespace
+
+PluginSession& sessionOf(const lockstep_host* host) {
+  return *static_cast<PluginSession*>(host->data);
+}
 
 lockstep_host hostTable(PluginSession* session) {
   lockstep_host host{};

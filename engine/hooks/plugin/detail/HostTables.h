@@ -15,6 +15,9 @@ struct HostGroup {
   std::shared_ptr<process_group::ProcessGroup> group;
 };
 
+/// Whose table it is.
+PluginSession& sessionOf(const lockstep_host* host);
+
 /// The functions that a plugin may call, for one hook. The session outlives the hook.
 lockstep_host hostTable(PluginSession* session);
 void fillGroup(HostGroup& entry, std::shared_ptr<process_group::ProcessGroup> group);

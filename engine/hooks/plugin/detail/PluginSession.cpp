@@ -95,6 +95,7 @@ bool PluginSession::close() {
     if (self->hook_ != nullptr) {
       const CallNote note(*self, "destroy");
       self->hook_->destroy(std::exchange(self->hook_, nullptr));
+      self->memory_.releaseAll();
     }
     closed.setValue(true);
   });
@@ -114,7 +115,7 @@ base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
     self->runs_.push_back(run);
     self->line_.push_back(run);
     {
-      const auto onStream = self->options_.stream->enter(run->device);
+      const auto entered = self->onStream(run->device);
       run->begun.orderCurrent();
     }
     self->enter(run, [&] { return call(self->hook_, run.get(), self->world()); });
@@ -179,7 +180,7 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
   run->queuedInCall = false;
   setInside(run->place);
   const lockstep_status status = [&] {
-    const auto onStream = options_.stream->enter(run->device);
+    const auto entered = onStream(run->device);
     const base::CrashNote note(run->note.c_str());
     return call();
   }();
@@ -245,7 +246,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
       operation.startInner(whenDone);
       return;
     }
-    const auto onStream = options_.stream->enter(run->device);
+    const auto entered = onStream(run->device);
     const auto works = operation.start();
     operation.open = std::max<std::size_t>(works.size(), 1);
     if (works.empty()) {
@@ -365,7 +366,7 @@ lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, st
       run->device.is_cpu() ? options_.groups->world()->allocate(size)
                            : at::empty({size}, at::TensorOptions(at::kByte).device(run->device));
   run->scratch.push_back(bytes);
-  *out = bufferOf(bytes);
+  *out = bufferOf(bytes, streamHandle(run->device));
   out->numel = numel;
   out->dtype = dtype;
   return LOCKSTEP_OK;
@@ -467,7 +468,7 @@ void PluginSession::resultReady(lockstep_run* raw) {
 }
 
 void PluginSession::deliver(lockstep_run& run) {
-  const auto onStream = options_.stream->enter(run.device);
+  const auto entered = onStream(run.device);
   *run.done = StreamPoint(run.device);
   run.future.setValue(run.flat);
 }

@@ -14,6 +14,7 @@
 #include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/detail/HostMath.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/process_group/ProcessGroup.h"
@@ -85,7 +86,14 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// For a crash: "in hook 'topk', bucket 3 of step 12".
   [[nodiscard]] std::string noteOf(const std::string& doing) const;
 
-  // What the C tables call (HostTables.cpp).
+  // What the C tables call (HostTables.cpp, HostMath.cpp).
+  [[nodiscard]] HookMemory& memory() { return memory_; }
+  [[nodiscard]] HookStream::Guard onStream(const c10::Device& device) {
+    return options_.stream->enter(device);
+  }
+  [[nodiscard]] void* streamHandle(const c10::Device& device) {
+    return options_.stream->handle(device);
+  }
   lockstep_status queue(lockstep_run* run, QueuedOperation operation);
   lockstep_status refuse(const std::string& why);
   lockstep_status scratch(lockstep_run* run, std::int64_t numel, std::int32_t dtype,
@@ -121,6 +129,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   const std::shared_ptr<HookTrace> trace_;
   lockstep_host host_{};
   std::vector<std::unique_ptr<Group>> groups_;  // the world first
+  HookMemory memory_;
   lockstep_hook* hook_ = nullptr;
 
   std::vector<RunPtr> runs_;     // that have not ended

@@ -1,12 +1,12 @@
 /*
  * The border between Lockstep and a communication hook in a shared library.
  *
- * A plugin exports one constant, lockstep_comm_hook_plugin_v0, and has no undefined symbol of
+ * A plugin exports one constant, lockstep_comm_hook_plugin_v1, and has no undefined symbol of
  * Lockstep: what it may call comes in through pointers. Plain C: compiles as C11, C17, C++17 and
- * C++20. plugins/abi/comm_hook.hpp wraps it for C++, plugins/abi/README.md tells how to write one.
+ * C++20. comm_hook.hpp beside it wraps it for C++, the README of plugins/abi tells how to write one.
  *
- * STATUS. v0: it may still change between releases, with the symbol's number. Version 1 will be
- * frozen.
+ * STATUS. Version 1 is frozen: a plugin that was built for it works with every Lockstep that has
+ * it. What follows under GROWTH is all that may change.
  *
  * GROWTH. Structs that may grow start with `struct_size`, which whoever fills them sets to his
  * own sizeof. Fields are only ever appended. A reader takes what lies within struct_size and
@@ -18,6 +18,19 @@
  * THREADS. [host] the step thread, between steps or before the first. [strand] never two calls at
  * once into one hook, on whatever thread; hooks need no locks. [any] at any time.
  *
+ * DEVICES. The memory of a bucket and of its run's scratch() lies on one device; a hook says in
+ * lockstep_hook_info::devices which kinds it takes, and is given no other. On a device other than
+ * the CPU a hook queues work where it would compute. For each hook, with those inside it, there is
+ * one stream, lockstep_buffer::stream, which is the calling thread's current one in every call
+ * that is handed a run: a hook that uses libtorch need not know it.
+ *   - When run() is called the gradients are ready for what is queued on that stream.
+ *   - A group's operation starts behind what stands on the stream when it is queued, and what it
+ *     gives is ready for what is queued from resume() on.
+ *   - What stands on the stream at result_ready() or complete() is waited for before the bucket is
+ *     used. Nothing else waits for it: neither call blocks until the device has come there.
+ *   - Work on streams of the hook's own has to be ordered before and behind that stream.
+ * "lockstep.math/1" computes on every device without CUDA or libtorch on the hook's side.
+ *
  * ERRORS. Functions return LOCKSTEP_OK or a negative number, after a call of `fail` that says why
  * in a sentence. No exception may cross. A plugin that ends the process ends the rank.
  *
@@ -28,8 +41,8 @@
 
 #include <stdint.h>
 
-#define LOCKSTEP_ABI_MAJOR 0u /* stands in the entry symbol's name */
-#define LOCKSTEP_ABI_MINOR 1u /* grows when fields, functions or extensions are appended */
+#define LOCKSTEP_ABI_MAJOR 1u /* stands in the entry symbol's name */
+#define LOCKSTEP_ABI_MINOR 0u /* grows when fields, functions or extensions are appended */
 
 #ifdef __cplusplus
 extern "C" {
@@ -74,7 +87,7 @@ typedef struct lockstep_buffer {
   int32_t dtype;        /* LOCKSTEP_F32, ... */
   int32_t device;       /* LOCKSTEP_CPU, LOCKSTEP_CUDA */
   int32_t device_index; /* 0 on the CPU */
-  void *stream;         /* cudaStream_t on which the data is ready; null on the CPU */
+  void *stream;         /* cudaStream_t, see DEVICES; null on the CPU. The host does not read it */
 } lockstep_buffer;
 
 enum {
@@ -191,6 +204,39 @@ typedef struct lockstep_ext_inner {
   lockstep_status (*run)(lockstep_run *, uint32_t stage, const lockstep_buffer *inout);
 } lockstep_ext_inner;
 
+/* "lockstep.math/1", of the host: arithmetic on buffers of any device it can communicate from, by
+ * libtorch, in the order of the calls, on the hook's stream. Buffers of one call lie on one
+ * device, but for copy. Floating-point dtypes, but for allocate, release, copy and fill. Results
+ * are those of libtorch's operators there. What is wrong with a call is said when the function
+ * returns; what a device makes of it may be seen later.
+ * [strand], and [host] between steps. */
+enum { LOCKSTEP_TRANSPOSED_A = 1, LOCKSTEP_TRANSPOSED_B = 2 };
+
+typedef struct lockstep_ext_math {
+  uint32_t struct_size;
+  /* Memory of the hook's own on the device of `like`, all zeros, until release() or destroy(). */
+  lockstep_status (*allocate)(const lockstep_host *, const lockstep_buffer *like, int64_t numel,
+                              int32_t dtype, lockstep_buffer *out);
+  void (*release)(const lockstep_host *, const lockstep_buffer *);
+  /* out = in, of another dtype or on another device if they differ. Returns once the data is
+   * there where `out` lies on the CPU and `in` does not, and when `in` may be changed where it is
+   * the other way round. */
+  lockstep_status (*copy)(const lockstep_host *, const lockstep_buffer *in,
+                          const lockstep_buffer *out);
+  lockstep_status (*fill)(const lockstep_host *, const lockstep_buffer *out, double value);
+  /* inout *= factor, inout /= divisor */
+  lockstep_status (*multiply)(const lockstep_host *, const lockstep_buffer *inout, double factor);
+  lockstep_status (*divide)(const lockstep_host *, const lockstep_buffer *inout, double divisor);
+  /* inout += factor * in, of one dtype */
+  lockstep_status (*add_scaled)(const lockstep_host *, const lockstep_buffer *inout,
+                                const lockstep_buffer *in, double factor);
+  /* out = A B, of one dtype: A has m rows and k columns, B k rows and n columns, all row by row.
+   * Transposed ones stand column by column. */
+  lockstep_status (*matmul)(const lockstep_host *, const lockstep_buffer *a,
+                            const lockstep_buffer *b, const lockstep_buffer *out, int64_t m,
+                            int64_t k, int64_t n, uint32_t transposed);
+} lockstep_ext_math;
+
 /* ---- What the plugin gives ------------------------------------------------------------------- */
 
 struct lockstep_hook {
@@ -237,7 +283,6 @@ typedef struct lockstep_value {
 } lockstep_value;
 
 enum {
-  LOCKSTEP_CAP_CONCURRENT = 1,   /* calls for different buckets may overlap */
   LOCKSTEP_CAP_SAME_RESULT = 2,  /* every rank ends with the same bits */
   LOCKSTEP_CAP_LOCAL_RESULT = 4, /* ranks may end with different gradients, on purpose */
   LOCKSTEP_CAP_JOIN = 8,         /* ranks that ran out of inputs may shadow it */
@@ -269,8 +314,8 @@ typedef struct lockstep_plugin {
                             uint32_t count, lockstep_hook **out);
 } lockstep_plugin;
 
-#define LOCKSTEP_PLUGIN_SYMBOL "lockstep_comm_hook_plugin_v0"
-__attribute__((visibility("default"))) extern const lockstep_plugin lockstep_comm_hook_plugin_v0;
+#define LOCKSTEP_PLUGIN_SYMBOL "lockstep_comm_hook_plugin_v1"
+__attribute__((visibility("default"))) extern const lockstep_plugin lockstep_comm_hook_plugin_v1;
 
 /* ---- Extensions of a hook -------------------------------------------------------------------- */
 

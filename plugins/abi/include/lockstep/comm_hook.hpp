@@ -1,6 +1,7 @@
 #pragma once
 
 #include <lockstep/hook/face.hpp>
+#include <lockstep/hook/math.hpp>
 
 /// Writes communication hooks in C++20 over the C border of comm_hook.h, header only.
 ///
@@ -28,7 +29,8 @@
 ///     bool ownsUpdate();
 ///     void update(Run run, Step step);
 ///
-/// hook/tensors.hpp, which is not part of this, views buffers as libtorch's tensors.
+/// A hook that takes devices says so (Description::devices) and computes there by Math, or by
+/// hook/tensors.hpp, which is not part of this and views buffers as libtorch's tensors.
 ///
 /// Run, Bucket and Step are handles: copy them into continuations. Exceptions are caught at every
 /// entry and become the sentence of the failure; throw Error to choose its status.
@@ -36,5 +38,5 @@ namespace lockstep::plugin {}
 
 /// Exports the hooks of this library: LOCKSTEP_HOOKS(First, Second). Once a library.
 #define LOCKSTEP_HOOKS(...)                                      \
-  extern "C" const lockstep_plugin lockstep_comm_hook_plugin_v0 = \
+  extern "C" const lockstep_plugin lockstep_comm_hook_plugin_v1 = \
       ::lockstep::plugin::detail::Entry<__VA_ARGS__>::kTable

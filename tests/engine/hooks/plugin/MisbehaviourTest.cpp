@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{"throw", "bucket 2 of step 1: a matrix of 0 columns"},
         Mistake{"status", "bucket 2 of step 1: not this bucket"},
+        Mistake{"math", "bucket 2 of step 1: matmul was refused: math: matmul: a buffer of 64 "
+                        "elements, where 72 are needed"},
         Mistake{"hang", "no result"}, Mistake{"never", "no result"},
         Mistake{"twice", "it called complete() for bucket 2 of step 1 after that had ended"},
         Mistake{"open", "bucket 2 of step 1: it called complete() while 1 of its operations had "

@@ -100,6 +100,8 @@ class Bucket {
   /// The mean is the sum over ranks divided by this.
   [[nodiscard]] double divisor() const { return raw_->divisor; }
   [[nodiscard]] const lockstep_buffer& buffer() const { return raw_->flat; }
+  /// Whether the gradients lie on a device, out of reach for spans.
+  [[nodiscard]] bool onDevice() const { return raw_->flat.device != LOCKSTEP_CPU; }
   [[nodiscard]] std::int64_t numel() const { return raw_->flat.numel; }
   template <typename T = float>
   [[nodiscard]] std::span<T> flat() const {
@@ -123,6 +125,11 @@ class Bucket {
  private:
   const lockstep_bucket* raw_;
 };
+
+/// The gradient of parameter i of a bucket, wherever it lies.
+inline lockstep_buffer gradientOf(const Bucket& bucket, std::uint32_t i) {
+  return part(bucket.buffer(), bucket.offset(i), bucket.length(i));
+}
 
 class Step {
  public:

@@ -77,6 +77,14 @@ class Description {
     }
     return std::move(*this);
   }
+  /// LOCKSTEP_CPU alone, if not said.
+  Description&& devices(std::initializer_list<std::int32_t> devices) && {
+    info_.devices = 0;
+    for (const std::int32_t device : devices) {
+      info_.devices |= 1U << device;
+    }
+    return std::move(*this);
+  }
   /// See lockstep_hook_info::mean_error.
   Description&& meanError(double error) && {
     info_.mean_error = error;

@@ -43,8 +43,7 @@ inline at::Tensor tensor(const lockstep_buffer& buffer) {
 /// The gradient of parameter i of a bucket, in the parameter's shape.
 inline at::Tensor gradientTensor(const Bucket& bucket, std::uint32_t i) {
   const auto shape = bucket.shape(i);
-  return tensor(part(bucket.buffer(), bucket.offset(i), bucket.length(i)),
-                {shape.data(), shape.size()});
+  return tensor(gradientOf(bucket, i), {shape.data(), shape.size()});
 }
 
 /// Parameter i of the model, in its shape.
@@ -63,7 +62,7 @@ inline lockstep_buffer bufferOf(const at::Tensor& tensor) {
       }
       return {tensor.data_ptr(), tensor.numel(), dtype,
               tensor.is_cuda() ? LOCKSTEP_CUDA : LOCKSTEP_CPU,
-              tensor.is_cuda() ? tensor.get_device() : 0, nullptr};
+              tensor.is_cuda() ? static_cast<std::int32_t>(tensor.get_device()) : 0, nullptr};
     }
   }
   throw Error(LOCKSTEP_E_UNSUPPORTED, "a tensor of a dtype that cannot be sent");

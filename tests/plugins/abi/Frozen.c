@@ -1,0 +1,186 @@
+/* Version 1 of the border as it was frozen: where it stops compiling, plugins that are out there
+ * would stop working. Fields may follow the last one of a struct that says its size; nothing else
+ * here may be changed. */
+#include <lockstep/comm_hook.h>
+#include <stddef.h>
+
+#define IS(condition) _Static_assert(condition, #condition)
+#define AT(type, field, offset) IS(offsetof(type, field) == (offset))
+#define SIZE(type, size) IS(sizeof(type) == (size))
+#define GROWS(type, size) IS(sizeof(type) >= (size)); AT(type, struct_size, 0)
+
+IS(sizeof(void *) == 8);
+IS(LOCKSTEP_ABI_MAJOR == 1);
+
+SIZE(lockstep_buffer, 40);
+AT(lockstep_buffer, data, 0);
+AT(lockstep_buffer, numel, 8);
+AT(lockstep_buffer, dtype, 16);
+AT(lockstep_buffer, device, 20);
+AT(lockstep_buffer, device_index, 24);
+AT(lockstep_buffer, stream, 32);
+
+SIZE(lockstep_value, 32);
+AT(lockstep_value, key, 0);
+AT(lockstep_value, type, 8);
+AT(lockstep_value, number, 16);
+AT(lockstep_value, text, 24);
+
+SIZE(lockstep_writer, 16);
+AT(lockstep_writer, context, 0);
+AT(lockstep_writer, write, 8);
+SIZE(lockstep_reader, 24);
+AT(lockstep_reader, context, 0);
+AT(lockstep_reader, left, 8);
+AT(lockstep_reader, read, 16);
+
+GROWS(lockstep_bucket, 128);
+AT(lockstep_bucket, index, 4);
+AT(lockstep_bucket, count, 8);
+AT(lockstep_bucket, flags, 12);
+AT(lockstep_bucket, step, 16);
+AT(lockstep_bucket, layout, 24);
+AT(lockstep_bucket, divisor, 32);
+AT(lockstep_bucket, flat, 40);
+AT(lockstep_bucket, param_count, 80);
+AT(lockstep_bucket, param_ids, 88);
+AT(lockstep_bucket, offsets, 96);
+AT(lockstep_bucket, lengths, 104);
+AT(lockstep_bucket, dims, 112);
+AT(lockstep_bucket, shapes, 120);
+
+GROWS(lockstep_group, 64);
+AT(lockstep_group, rank, 4);
+AT(lockstep_group, size, 8);
+AT(lockstep_group, all_reduce, 16);
+AT(lockstep_group, all_gather, 24);
+AT(lockstep_group, reduce_scatter, 32);
+AT(lockstep_group, broadcast, 40);
+AT(lockstep_group, all_to_all, 48);
+AT(lockstep_group, exchange, 56);
+
+GROWS(lockstep_host, 128);
+AT(lockstep_host, data, 8);
+AT(lockstep_host, name, 16);
+AT(lockstep_host, version, 24);
+AT(lockstep_host, extension, 32);
+AT(lockstep_host, log, 40);
+AT(lockstep_host, fail, 48);
+AT(lockstep_host, scratch, 56);
+AT(lockstep_host, mark, 64);
+AT(lockstep_host, counter, 72);
+AT(lockstep_host, no_more, 80);
+AT(lockstep_host, result_ready, 88);
+AT(lockstep_host, complete, 96);
+AT(lockstep_host, slot, 104);
+AT(lockstep_host, subgroup, 112);
+AT(lockstep_host, world, 120);
+
+GROWS(lockstep_hook, 56);
+AT(lockstep_hook, self, 8);
+AT(lockstep_hook, run, 16);
+AT(lockstep_hook, resume, 24);
+AT(lockstep_hook, cancel, 32);
+AT(lockstep_hook, extension, 40);
+AT(lockstep_hook, destroy, 48);
+
+GROWS(lockstep_param, 88);
+AT(lockstep_param, key, 8);
+AT(lockstep_param, label, 16);
+AT(lockstep_param, help, 24);
+AT(lockstep_param, unit, 32);
+AT(lockstep_param, type, 40);
+AT(lockstep_param, flags, 44);
+AT(lockstep_param, min, 48);
+AT(lockstep_param, max, 56);
+AT(lockstep_param, initial, 64);
+AT(lockstep_param, initial_text, 72);
+AT(lockstep_param, choices, 80);
+
+GROWS(lockstep_hook_info, 80);
+AT(lockstep_hook_info, caps, 4);
+AT(lockstep_hook_info, dtypes, 8);
+AT(lockstep_hook_info, devices, 12);
+AT(lockstep_hook_info, id, 16);
+AT(lockstep_hook_info, name, 24);
+AT(lockstep_hook_info, vendor, 32);
+AT(lockstep_hook_info, version, 40);
+AT(lockstep_hook_info, summary, 48);
+AT(lockstep_hook_info, mean_error, 56);
+AT(lockstep_hook_info, param_count, 64);
+AT(lockstep_hook_info, params, 72);
+
+GROWS(lockstep_plugin, 48);
+AT(lockstep_plugin, abi_minor, 4);
+AT(lockstep_plugin, init, 8);
+AT(lockstep_plugin, deinit, 16);
+AT(lockstep_plugin, hook_count, 24);
+AT(lockstep_plugin, hook_info, 32);
+AT(lockstep_plugin, create, 40);
+
+GROWS(lockstep_parameter, 112);
+AT(lockstep_parameter, id, 4);
+AT(lockstep_parameter, name, 8);
+AT(lockstep_parameter, value, 16);
+AT(lockstep_parameter, gradient, 56);
+AT(lockstep_parameter, dims, 96);
+AT(lockstep_parameter, shape, 104);
+GROWS(lockstep_step, 24);
+AT(lockstep_step, param_count, 4);
+AT(lockstep_step, step, 8);
+AT(lockstep_step, params, 16);
+
+GROWS(lockstep_optimizer_info, 72);
+AT(lockstep_optimizer_info, kind, 4);
+AT(lockstep_optimizer_info, learning_rate, 8);
+AT(lockstep_optimizer_info, weight_decay, 16);
+AT(lockstep_optimizer_info, momentum, 24);
+AT(lockstep_optimizer_info, dampening, 32);
+AT(lockstep_optimizer_info, nesterov, 40);
+AT(lockstep_optimizer_info, beta1, 48);
+AT(lockstep_optimizer_info, beta2, 56);
+AT(lockstep_optimizer_info, epsilon, 64);
+
+GROWS(lockstep_ext_inner, 16);
+AT(lockstep_ext_inner, run, 8);
+GROWS(lockstep_ext_math, 72);
+AT(lockstep_ext_math, allocate, 8);
+AT(lockstep_ext_math, release, 16);
+AT(lockstep_ext_math, copy, 24);
+AT(lockstep_ext_math, fill, 32);
+AT(lockstep_ext_math, multiply, 40);
+AT(lockstep_ext_math, divide, 48);
+AT(lockstep_ext_math, add_scaled, 56);
+AT(lockstep_ext_math, matmul, 64);
+GROWS(lockstep_ext_state, 24);
+AT(lockstep_ext_state, schema, 4);
+AT(lockstep_ext_state, save, 8);
+AT(lockstep_ext_state, load, 16);
+GROWS(lockstep_ext_live_params, 16);
+AT(lockstep_ext_live_params, set, 8);
+GROWS(lockstep_ext_step, 32);
+AT(lockstep_ext_step, before_forward, 8);
+AT(lockstep_ext_step, after_optimizer, 16);
+AT(lockstep_ext_step, end_of_run, 24);
+GROWS(lockstep_ext_optimizer, 32);
+AT(lockstep_ext_optimizer, configure, 8);
+AT(lockstep_ext_optimizer, owns_update, 16);
+AT(lockstep_ext_optimizer, update, 24);
+
+/* Numbers are never given to anything else. */
+IS(LOCKSTEP_OK == 0 && LOCKSTEP_E_ARGUMENT == -1 && LOCKSTEP_E_UNSUPPORTED == -2 &&
+   LOCKSTEP_E_COMM == -3 && LOCKSTEP_E_STATE == -4 && LOCKSTEP_E_INTERNAL == -5);
+IS(LOCKSTEP_CPU == 1 && LOCKSTEP_CUDA == 2);
+IS(LOCKSTEP_F32 == 1 && LOCKSTEP_F16 == 2 && LOCKSTEP_BF16 == 3 && LOCKSTEP_F64 == 4 &&
+   LOCKSTEP_I32 == 5 && LOCKSTEP_I64 == 6 && LOCKSTEP_U8 == 7);
+IS(LOCKSTEP_SUM == 1 && LOCKSTEP_AVERAGE == 2 && LOCKSTEP_MAX == 3 && LOCKSTEP_MIN == 4);
+IS(LOCKSTEP_BUCKET_LAST == 1 && LOCKSTEP_BUCKET_SHADOW == 2);
+IS(LOCKSTEP_ENCODE == 1 && LOCKSTEP_DECODE == 2);
+IS(LOCKSTEP_LOG_INFO == 1 && LOCKSTEP_LOG_WARNING == 2);
+IS(LOCKSTEP_BOOL == 1 && LOCKSTEP_INT == 2 && LOCKSTEP_REAL == 3 && LOCKSTEP_CHOICE == 4 &&
+   LOCKSTEP_TEXT == 5);
+IS(LOCKSTEP_PARAM_LIVE == 1 && LOCKSTEP_PARAM_ADVANCED == 2 && LOCKSTEP_PARAM_LOG_SCALE == 4);
+IS(LOCKSTEP_CAP_SAME_RESULT == 2 && LOCKSTEP_CAP_LOCAL_RESULT == 4 && LOCKSTEP_CAP_JOIN == 8 &&
+   LOCKSTEP_CAP_INNER == 16);
+IS(LOCKSTEP_SGD == 1 && LOCKSTEP_ADAM == 2 && LOCKSTEP_ADAMW == 3);
+IS(LOCKSTEP_TRANSPOSED_A == 1 && LOCKSTEP_TRANSPOSED_B == 2);

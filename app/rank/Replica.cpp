@@ -10,6 +10,7 @@
 #include "engine/hooks/MakeHook.h"
 #include "engine/hooks/ThenOptimizerHook.h"
 #include "engine/trace/Messages.h"
+#include "engine/train/ComputeDevice.h"
 #include "engine/train/FloatingType.h"
 #include "engine/train/MakeOptimizer.h"
 #include "engine/train/OptimizerState.h"
@@ -107,6 +108,7 @@ Status Replica::distributeOverRanks() {
   options.hook = faults_.around(std::move(hook));
   options.tracer = &tracer_;
   options.gradientCheckEvery = experiment_.capture.gradientCheckEvery;
+  options.deviceSpans = makeDeviceSpans();
   options.findUnusedParameters = experiment_.ddp.findUnusedParameters;
   options.staticGraph = experiment_.ddp.staticGraph;
   options.initSync = experiment_.ddp.initSync;
@@ -121,6 +123,7 @@ Status Replica::distributeOverRanks() {
       return synchronised;
     }
   }
+  deviceSpans_ = makeDeviceSpans();
   ddp_ = std::make_unique<ddp::DistributedDataParallel>(model_, group_, options);
   if (plugin_ != nullptr) {
     if (auto prepared = preparePlugin(); !prepared.ok()) {
@@ -138,6 +141,12 @@ Status Replica::distributeOverRanks() {
                                                            experiment_.optimizer, &tracer_);
   }
   return faults_.watch(ddp_->parameters());
+}
+
+std::unique_ptr<process_group::nccl::DeviceSpans> Replica::makeDeviceSpans() const {
+  return tracer_.recording()
+             ? process_group::nccl::makeDeviceSpans(train::deviceOf(model_->parameters()))
+             : nullptr;
 }
 
 base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {
@@ -261,6 +270,7 @@ train::TrainParts Replica::parts(train::Datasets datasets, store::Store& store,
   parts.log = log_.get();
   parts.fingerprint = fingerprint_.get();
   parts.hook = plugin_.get();
+  parts.deviceSpans = deviceSpans_.get();
   return parts;
 }
 

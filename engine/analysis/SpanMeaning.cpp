@@ -16,8 +16,11 @@ bool isAsynchronous(EventKind kind) {
 }
 
 std::optional<std::uint64_t> bytesOf(
-    EventKind kind, std::uint64_t value,
+    EventKind kind, std::uint16_t detail, std::uint64_t value,
     const std::vector<trace::ParametersMessage::Parameter>& parameters) {
+  if (kind == EventKind::kCopyIn && detail == trace::kWholeBucket) {
+    return value;
+  }
   switch (kind) {
     case EventKind::kCollective:
     case EventKind::kCollectiveQueued:
@@ -53,8 +56,9 @@ std::optional<std::uint64_t> parameterOf(EventKind kind, std::uint16_t detail,
   switch (kind) {
     case EventKind::kGradientReady:
     case EventKind::kMarkedUnused:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyIn: return value;
+    case EventKind::kGradientCheck: return value;
+    case EventKind::kCopyIn:
+      return detail == trace::kWholeBucket ? std::nullopt : std::optional(value);
     case EventKind::kFault:
       switch (static_cast<FaultKind>(detail)) {
         case FaultKind::kFlipBit: return value >> 8;

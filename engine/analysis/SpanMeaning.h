@@ -20,7 +20,7 @@ bool isAsynchronous(trace::EventKind kind);
 
 /// The bytes that a span is about; none when its kind has none, or its parameter is not known.
 std::optional<std::uint64_t> bytesOf(
-    trace::EventKind kind, std::uint64_t value,
+    trace::EventKind kind, std::uint16_t detail, std::uint64_t value,
     const std::vector<trace::ParametersMessage::Parameter>& parameters);
 
 /// The parameter that a span is about; none when its kind has none.

@@ -38,6 +38,7 @@ ReducerOptions DistributedDataParallel::reducerOptions() {
     options.caps.list.push_back(orThrow(buckets::capBytes(mebibytes), "bucket_cap_mb_list"));
   }
   options.gradientAsBucketView = config.gradientAsBucketView;
+  options.batchedGradCopy = config.batchedGradCopy;
   options.findUnusedParameters = options_.findUnusedParameters;
   options.staticGraph = options_.staticGraph;
   options.skipUnusedBuckets = options_.skipAllReduceUnusedParams;
@@ -45,6 +46,7 @@ ReducerOptions DistributedDataParallel::reducerOptions() {
   options.hook = options_.hook;
   options.hookTimeout = options_.hookTimeout;
   options.tracer = options_.tracer;
+  options.deviceSpans = options_.deviceSpans;
   options.gradientCheckEvery = options_.gradientCheckEvery;
   deferParameters(options);
   setUpPrecision(options);
@@ -157,7 +159,8 @@ std::vector<std::string> DistributedDataParallel::description() const {
   items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB, caps [{}] MiB",
                               config.bucketRule, config.firstBucketMb, config.bucketCapMb,
                               fmt::join(options_.bucketCapMbList, ", ")));
-  items.push_back(fmt::format("broadcast_buffers {}, sync_every {}", onOff(config.broadcastBuffers),
+  items.push_back(fmt::format("broadcast_buffers {}, forward_sync_buffers {}, sync_every {}",
+                              onOff(config.broadcastBuffers), onOff(config.forwardSyncBuffers),
                               config.syncEvery));
   items.push_back(
       fmt::format("find_unused_parameters {}, static_graph {}, skip_all_reduce_unused_params {}",

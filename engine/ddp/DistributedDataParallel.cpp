@@ -52,7 +52,7 @@ DistributedDataParallel::DistributedDataParallel(ModelState model,
   const ReducerOptions forReducer = reducerOptions();
   if (options_.initSync) {
     verifySameOnAllRanks(*group_, description());
-    broadcastState(0);
+    broadcastState(0, options_.config.broadcastBuffers);
   }
   if (options_.staticGraph && options_.findUnusedParameters && group_->rank() == 0) {
     base::logWarning(
@@ -72,12 +72,12 @@ DistributedDataParallel::DistributedDataParallel(std::shared_ptr<torch::nn::Modu
 
 DistributedDataParallel::~DistributedDataParallel() = default;
 
-void DistributedDataParallel::broadcastState(int root) {
+void DistributedDataParallel::broadcastState(int root, bool buffers) {
   std::vector<at::Tensor> tensors;
   for (const NamedTensor& parameter : model_.parameters) {
     tensors.push_back(parameter.tensor);
   }
-  if (options_.config.broadcastBuffers && model_.buffers) {
+  if (buffers && model_.buffers) {
     for (const NamedTensor& buffer : model_.buffers()) {
       tensors.push_back(buffer.tensor);
     }
@@ -88,7 +88,7 @@ void DistributedDataParallel::broadcastState(int root) {
 }
 
 void DistributedDataParallel::broadcastBuffers(bool live) {
-  if (!buffersMayDiffer_ || !options_.config.broadcastBuffers || !model_.buffers) {
+  if (!buffersMayDiffer_ || !syncsBuffers() || !model_.buffers) {
     return;
   }
   std::vector<at::Tensor> tensors;
@@ -167,7 +167,7 @@ void DistributedDataParallel::allJoined(bool lastJoiner) {
   if (precision_ != nullptr) {
     precision_->restore();
   }
-  broadcastState(largestRank(*group_, lastJoiner, joinDevice(), step_));
+  broadcastState(largestRank(*group_, lastJoiner, joinDevice(), step_), syncsBuffers());
   reducer_->setDivisor(group_->size());
 }
 

@@ -31,6 +31,7 @@ struct DdpOptions {
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
   std::int64_t gradientCheckEvery = 0;       ///< see ReducerOptions
+  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;  ///< see ReducerOptions
 
   bool findUnusedParameters = false;  ///< see Reducer
   bool staticGraph = false;           ///< see Reducer
@@ -203,7 +204,10 @@ class DistributedDataParallel final : public Joinable {
   void castInput(at::Tensor& tensor) const;
   [[nodiscard]] std::vector<std::string> description() const;
   void finishForward(const std::vector<at::Tensor*>& outputs);
-  void broadcastState(int root);
+  void broadcastState(int root, bool buffers);
+  [[nodiscard]] bool syncsBuffers() const {
+    return options_.config.broadcastBuffers && options_.config.forwardSyncBuffers;
+  }
   /// `live`: this rank has inputs; while a Join lasts its buffers may be taken for all.
   void broadcastBuffers(bool live);
   bool anySynchronises(bool own);

@@ -49,6 +49,8 @@ std::map<std::string, std::string> DistributedDataParallel::loggingData() const 
   data["bucket_cap_bytes"] =
       std::to_string(static_cast<std::uint64_t>(config.bucketCapMb * 1048576));
   data["broadcast_buffers"] = oneOrZero(config.broadcastBuffers);
+  data["forward_sync_buffers"] = oneOrZero(config.forwardSyncBuffers);
+  data["batched_grad_copy"] = oneOrZero(config.batchedGradCopy);
   data["has_sync_bn"] = oneOrZero(module_ != nullptr && hasSyncBatchNorm(*module_));
   data["find_unused_parameters"] = oneOrZero(options_.findUnusedParameters);
   data["gradient_as_bucket_view"] = oneOrZero(config.gradientAsBucketView);

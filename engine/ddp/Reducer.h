@@ -22,6 +22,7 @@
 #include "engine/ddp/UnusedSearch.h"
 #include "engine/hooks/CommHook.h"
 #include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::ddp {
@@ -31,6 +32,9 @@ struct ReducerOptions {
   buckets::BucketRule rule = buckets::BucketRule::kC10d113;
   buckets::BucketCaps caps;
   bool gradientAsBucketView = false;
+  /// Copies the gradients of a bucket when the last of them has come, in one call, and divides the
+  /// bucket then; and back likewise.
+  bool batchedGradCopy = false;
   bool findUnusedParameters = false;
   bool staticGraph = false;
   /// With findUnusedParameters: a bucket without a gradient on any rank is not communicated.
@@ -45,6 +49,9 @@ struct ReducerOptions {
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
+  /// Of the device that the gradients lie on: tells when it copied, waited and finalised. Copies of
+  /// single gradients are then part of the backward. Null: the host's clock tells.
+  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;
   /// In each so manieth step, counted from 0, or the next one that reduces, this rank's gradients
   /// are measured as they go into their buckets, and a GradientsMessage tells the recorder, if there is one. 0: never.
   std::int64_t gradientCheckEvery = 0;
@@ -209,6 +216,18 @@ class Reducer {
   void take(std::size_t index);
   void takeUnused();
   void copyIn(std::size_t index, Bucket& bucket, const Place& place, bool shares);
+  void copyInAll(std::size_t bucket);
+
+  /// Where a thread and the device that it queues work on have come to.
+  struct Moment {
+    std::uint64_t ticks = 0;
+    process_group::nccl::DeviceSpans::Point point;
+  };
+  [[nodiscard]] Moment now() const;
+  void recordBetween(trace::EventKind kind, const Moment& begin, const Moment& end,
+                     std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
+                     std::uint16_t detail = 0);
+  void checkDense(std::size_t index, const at::Tensor& slice) const;
   void checkSparse(std::size_t index) const;
   [[nodiscard]] bool checksGradients();
   void tally(std::size_t index, const Bucket& bucket, const Place& place, bool shares);
@@ -234,7 +253,7 @@ class Reducer {
 
   // The end of the backward (ReducerFinalize.cpp).
   void finalize(bool shadow);
-  void finish(bool shadow, std::uint64_t startTicks, std::int64_t backwardEnd);
+  void finish(bool shadow, const Moment& start, std::int64_t backwardEnd);
   void warnAllUsed();
   at::Tensor awaitResult(std::size_t index);
   void checkHookResult(std::size_t index, const at::Tensor& result) const;

@@ -4,7 +4,6 @@
 #include "engine/base/Log.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
-#include "engine/ddp/ScaledCopy.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/HookTrace.h"
@@ -130,8 +129,16 @@ void Reducer::take(std::size_t index) {
   }
   const Place place = places_[index];
   Bucket& bucket = *buckets_[place.bucket];
-  copyIn(index, bucket, place, hook_->takesShares());
+  const bool batched = options_.batchedGradCopy && !bucket.sparse();
+  if (batched) {
+    checkDense(index, bucket.slice(place.slot));
+  } else {
+    copyIn(index, bucket, place, hook_->takesShares());
+  }
   if (--bucket.pending == 0) {
+    if (batched) {
+      copyInAll(place.bucket);
+    }
     lane_.instant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket), bucket.bytes());
   }
 }
@@ -176,48 +183,6 @@ void Reducer::reduceRecorded() {
   }
   lock.unlock();
   finalize(false);
-}
-
-void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool shares) {
-  const std::uint64_t startTicks = base::ticks();
-  if (bucket.sparse()) {
-    checkSparse(index);
-    tally(index, bucket, place, false);
-    return;
-  }
-  const at::Tensor& slice = bucket.slice(place.slot);
-  at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-  const bool sameType = grad.defined() && grad.scalar_type() == slice.scalar_type();
-  if (!grad.defined()) {
-    slice.zero_();
-  } else if (grad.layout() != c10::kStrided || (!sameType && options_.precision == nullptr) ||
-             grad.device() != slice.device()) {
-    throw DdpError(fmt::format(
-        "rank {}: the gradient of parameter {} is {}{} on {}; its bucket holds {} on {}{}",
-        group_->rank(), quoted(parameters_[index].name, index),
-        grad.layout() == c10::kStrided ? "" : "sparse ", dtypeName(grad.scalar_type()),
-        grad.device().str(), dtypeName(slice.scalar_type()), slice.device().str(),
-        grad.layout() == c10::kStrided ? "" : "; declare the parameter's gradient as sparse"));
-  } else if (sameMemory(grad, slice)) {
-    if (shares) {
-      slice.div_(divisor_);
-    }
-  } else {
-    if (shares && sameType) {
-      scaledCopy(slice, grad, inverse_);  // one pass: copies and divides
-    } else {
-      slice.copy_(grad);
-      if (shares) {
-        slice.mul_(inverse_);
-      }
-    }
-    if (options_.gradientAsBucketView) {
-      grad = slice;
-    }
-  }
-  lane_.span(trace::EventKind::kCopyIn, startTicks, step_,
-             isDeferred(index) ? trace::kNoBucket : eventBucket(place.bucket), index);
-  tally(index, bucket, place, shares);
 }
 
 bool Reducer::checksGradients() {

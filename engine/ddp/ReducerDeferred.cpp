@@ -65,14 +65,13 @@ bool Reducer::launchDeferred() {
 void Reducer::awaitDeferred() {
   for (std::size_t i = 0; i < deferredWorks_.size(); ++i) {
     Bucket& bucket = *deferred_[i];
-    const std::uint64_t waitTicks = base::ticks();
+    const Moment waiting = now();
     deferredWorks_[i]->wait();
-    const std::uint64_t copyTicks = base::ticks();
+    const Moment copying = now();
     copyOut(bucket, bucket.wire());
     std::lock_guard lock(mutex_);
-    lane_.spanUntil(trace::EventKind::kWait, waitTicks, copyTicks, step_, trace::kNoBucket,
-                    bucket.bytes());
-    lane_.span(trace::EventKind::kCopyOut, copyTicks, step_, trace::kNoBucket, bucket.bytes());
+    recordBetween(trace::EventKind::kWait, waiting, copying, trace::kNoBucket, bucket.bytes());
+    recordBetween(trace::EventKind::kCopyOut, copying, now(), trace::kNoBucket, bucket.bytes());
   }
   deferredWorks_.clear();
 }

@@ -15,7 +15,7 @@ using hooks::eventBucket;
 
 void Reducer::finalize(bool shadow) {
   at::NoGradGuard noGrad;
-  const std::uint64_t startTicks = base::ticks();
+  const Moment start = now();
   const std::int64_t backwardEnd = DdpTimes::now();
   try {
     for (std::size_t index = 0; index < buckets_.size(); ++index) {
@@ -23,9 +23,9 @@ void Reducer::finalize(bool shadow) {
       if (!bucket.reduced.has_value()) {
         continue;  // sparse, or unused on every rank
       }
-      const std::uint64_t waitTicks = base::ticks();
+      const Moment waiting = now();
       const at::Tensor result = awaitResult(index);
-      const std::uint64_t copyTicks = base::ticks();
+      const Moment copying = now();
       if (!shadow) {
         copyOut(bucket, result);
       }
@@ -33,10 +33,9 @@ void Reducer::finalize(bool shadow) {
       bucket.handed.reset();
       std::lock_guard lock(mutex_);
       if (lane_.enabled() && !shadow) {
-        lane_.spanUntil(trace::EventKind::kWait, waitTicks, copyTicks, step_, eventBucket(index),
-                        bucket.bytes());
-        lane_.span(trace::EventKind::kCopyOut, copyTicks, step_, eventBucket(index),
-                   bucket.bytes());
+        const std::uint16_t number = eventBucket(index);
+        recordBetween(trace::EventKind::kWait, waiting, copying, number, bucket.bytes());
+        recordBetween(trace::EventKind::kCopyOut, copying, now(), number, bucket.bytes());
       }
     }
     awaitDeferred();
@@ -51,10 +50,10 @@ void Reducer::finalize(bool shadow) {
     recordFailure(lock, error);
     throw;
   }
-  finish(shadow, startTicks, backwardEnd);
+  finish(shadow, start, backwardEnd);
 }
 
-void Reducer::finish(bool shadow, std::uint64_t startTicks, std::int64_t backwardEnd) {
+void Reducer::finish(bool shadow, const Moment& start, std::int64_t backwardEnd) {
   restorePrecision();
   std::lock_guard lock(mutex_);
   mode_ = Mode::kIdle;
@@ -69,7 +68,7 @@ void Reducer::finish(bool shadow, std::uint64_t startTicks, std::int64_t backwar
   bucketsWork_.reset();
   sendTallies();
   if (!shadow) {
-    lane_.span(trace::EventKind::kFinalize, startTicks, step_);
+    recordBetween(trace::EventKind::kFinalize, start, now());
     times_.backwardEnd = backwardEnd;
     times_.communicationEnd = DdpTimes::now();
     times_.count();
@@ -158,40 +157,6 @@ void Reducer::checkHookResult(std::size_t index, const at::Tensor& result) const
                              ? fmt::format("{} on {}", describe(result), result.device().str())
                              : "an undefined tensor",
                          describe(wire), wire.device().str())));
-}
-
-void Reducer::copyOut(Bucket& bucket, const at::Tensor& result) {
-  const bool inPlace = sameMemory(result, bucket.wire());
-  if (!inPlace && options_.gradientAsBucketView) {
-    bucket.wire().copy_(result);
-  }
-  for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
-    const std::uint32_t index = bucket.parameters()[slot];
-    if (keepsGradient(index)) {
-      continue;
-    }
-    at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-    if (options_.gradientAsBucketView) {
-      if (!grad.defined()) {
-        grad = bucket.slice(slot);
-      } else if (!sameMemory(grad, bucket.slice(slot))) {
-        throw DdpError(fmt::format(
-            "rank {}: the gradient of parameter {} was replaced during the backward; with "
-            "gradient_as_bucket_view it must stay the view that DistributedDataParallel set",
-            group_->rank(), quoted(parameters_[index].name, index)));
-      }
-      continue;
-    }
-    const at::Tensor reduced = inPlace ? bucket.slice(slot) : bucket.sliceOf(result, slot);
-    const at::ScalarType type = options_.precision == nullptr
-                                    ? reduced.scalar_type()
-                                    : options_.precision->gradientType(built_[index].first);
-    if (grad.defined() && grad.scalar_type() == type) {
-      grad.copy_(reduced);
-    } else {
-      grad = reduced.to(type, /*non_blocking=*/false, /*copy=*/true);
-    }
-  }
 }
 
 }  // namespace lockstep::ddp

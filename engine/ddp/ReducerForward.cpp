@@ -15,6 +15,9 @@ void Reducer::beginForward() {
   {
     std::lock_guard lock(mutex_);
     times_.forwardStart = DdpTimes::now();
+    if (options_.deviceSpans != nullptr) {
+      options_.deviceSpans->write();  // of the last iteration
+    }
   }
   checkReduced(false);
   restorePrecision();
@@ -264,6 +267,19 @@ Reducer::State Reducer::state() const {
 void Reducer::setStep(std::uint32_t step) {
   std::lock_guard lock(mutex_);
   step_ = step;
+}
+
+Reducer::Moment Reducer::now() const {
+  return {base::ticks(), options_.deviceSpans != nullptr ? options_.deviceSpans->now() : nullptr};
+}
+
+void Reducer::recordBetween(trace::EventKind kind, const Moment& begin, const Moment& end,
+                            std::uint16_t bucket, std::uint64_t value, std::uint16_t detail) {
+  if (options_.deviceSpans != nullptr) {
+    options_.deviceSpans->add(lane_, kind, begin.point, end.point, step_, bucket, value, detail);
+  } else {
+    lane_.spanUntil(kind, begin.ticks, end.ticks, step_, bucket, value, detail);
+  }
 }
 
 void Reducer::recordSpan(trace::EventKind kind, std::uint64_t startTicks) {

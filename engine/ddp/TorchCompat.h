@@ -5,6 +5,10 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
+#include <torch/version.h>
+#if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 201
+#include <ATen/ops/_foreach_copy.h>
+#endif
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/csrc/autograd/engine.h>
@@ -94,6 +98,20 @@ inline void afterThisBackward(const at::Device& device, std::function<void()> ca
     };
   }
   torch::autograd::Engine::get_default_engine().queue_callback(std::move(callback));
+}
+
+/// Copies each tensor into the one at its place; in one launch on a device, from 2.1 on.
+inline void copyAll(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
+  if (to.empty()) {
+    return;
+  }
+#if TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR >= 201
+  at::_foreach_copy_(to, from);
+#else
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    to[i].copy_(from[i]);
+  }
+#endif
 }
 
 /// Returns the node that takes the gradient of a tensor with requires_grad.

@@ -75,7 +75,9 @@ struct DdpConfig {
   std::string bufferDtype = "none";
   std::string bucketRule = "c10d-1.13";  ///< c10d-1.13 c10d-1.9
   bool gradientAsBucketView = false;
-  bool broadcastBuffers = true;
+  bool batchedGradCopy = false;
+  bool broadcastBuffers = true;    ///< at the start and before forwards
+  bool forwardSyncBuffers = true;  ///< before forwards; off: at the start alone
   int syncEvery = 1;  ///< steps accumulated under no_sync before each reduction
   bool findUnusedParameters = false;
   bool staticGraph = false;

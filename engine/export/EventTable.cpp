@@ -60,7 +60,7 @@ void write(Csv& csv, const EventRow& row,
   } else {
     csv.nothing().nothing();
   }
-  if (const auto bytes = analysis::bytesOf(row.kind, row.value, parameters)) {
+  if (const auto bytes = analysis::bytesOf(row.kind, row.detail, row.value, parameters)) {
     csv.number(*bytes);
   } else {
     csv.nothing();

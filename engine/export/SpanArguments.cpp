@@ -249,7 +249,7 @@ void SpanArguments::appendArguments(std::string& out, const SpanRow& span) const
       member(out, "parameter number", *parameter);
     }
   }
-  if (const auto bytes = analysis::bytesOf(span.kind, span.value, survey_.parameters)) {
+  if (const auto bytes = analysis::bytesOf(span.kind, span.detail, span.value, survey_.parameters)) {
     member(out, "bytes", *bytes);
   }
   switch (span.kind) {

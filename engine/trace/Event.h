@@ -37,7 +37,8 @@ enum class EventKind : std::uint16_t {
 
   // The life of a gradient and of its bucket, on the thread that runs the backward.
   kGradientReady = 30,    ///< instant; value = parameter index
-  kCopyIn = 31,           ///< span: gradient into its bucket; value = parameter index
+  kCopyIn = 31,           ///< span: gradient into its bucket; value = parameter index, or, with
+                          ///< detail = kWholeBucket, bytes of all gradients of the bucket
   kBucketReady = 32,      ///< instant: last gradient arrived; value = bytes
   kBucketLaunched = 33,   ///< instant: handed to the hook, in order; value = bytes
   kWait = 34,             ///< span: finalise waits for the bucket's future
@@ -114,6 +115,7 @@ enum class Operation : std::uint8_t {
 };
 
 inline constexpr std::uint16_t kNoBucket = 0xFFFF;
+inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn
 
 /// One record of a ring: 32 bytes, written by one thread, copied as it is.
 struct Event {

@@ -185,11 +185,41 @@ bool TrainLoop::synchronises() const {
   return (step_ + 1) % config.syncEvery == 0 || step_ + 1 == last;
 }
 
+/// A phase that computes: a span by the host's clock, or by that of the device that it queues its
+/// work on.
+class TrainLoop::Phase {
+ public:
+  Phase(TrainLoop& loop, EventKind kind)
+      : parts_(loop.parts_),
+        kind_(kind),
+        step_(loop.stepNumber()),
+        span_(parts_.deviceSpans == nullptr ? parts_.lane : loop.unheard_, kind, step_,
+              &parts_.tracer.lastWords()),
+        begin_(now()) {}
+  ~Phase() {
+    if (parts_.deviceSpans != nullptr) {
+      parts_.deviceSpans->add(parts_.lane, kind_, begin_, now(), step_);
+    }
+  }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
+ private:
+  [[nodiscard]] process_group::nccl::DeviceSpans::Point now() const {
+    return parts_.deviceSpans == nullptr ? nullptr : parts_.deviceSpans->now();
+  }
+
+  TrainParts& parts_;
+  const EventKind kind_;
+  const std::uint32_t step_;
+  const ScopedSpan span_;
+  const process_group::nccl::DeviceSpans::Point begin_;
+};
+
 void TrainLoop::step(bool synchronised) {
   auto& words = parts_.tracer.lastWords();
   const std::uint32_t number = stepNumber();
   ScopedSpan whole(parts_.lane, EventKind::kStep, number, &words);
-  const auto phase = [&](EventKind kind) { return ScopedSpan(parts_.lane, kind, number, &words); };
   parts_.strategy.beginStep(number);
   if (parts_.faults != nullptr) {
     parts_.faults->beginStep(number);
@@ -203,7 +233,7 @@ void TrainLoop::step(bool synchronised) {
   seedStep();
   Batch batch;
   {
-    const auto span = phase(EventKind::kData);
+    const ScopedSpan span(parts_.lane, EventKind::kData, number, &words);
     batch = batches_.next().to(deviceOf(parameters_));
   }
   if (parts_.fingerprint != nullptr) {
@@ -211,19 +241,19 @@ void TrainLoop::step(bool synchronised) {
   }
   at::Tensor loss;
   {
-    const auto span = phase(EventKind::kForward);
+    const Phase phase(*this, EventKind::kForward);
     if (parts_.faults != nullptr) {
       parts_.faults->inForward();
     }
     loss = parts_.strategy.loss(batch, synchronised);
   }
   {
-    const auto span = phase(EventKind::kBackward);
+    const Phase phase(*this, EventKind::kBackward);
     loss.backward();
     parts_.strategy.afterBackward(synchronised);
   }
   if (synchronised) {
-    const auto span = phase(EventKind::kOptimizer);
+    const Phase phase(*this, EventKind::kOptimizer);
     updateParameters();
     zeroGradients();
   }
@@ -233,7 +263,10 @@ void TrainLoop::step(bool synchronised) {
     numbers.insert(changed_.begin(), changed_.end());
     parts_.log->iteration(number, numbers);
   }
-  loss_ = loss.item<double>();
+  loss_ = loss.item<double>();  // waits for the device
+  if (parts_.deviceSpans != nullptr) {
+    parts_.deviceSpans->write();
+  }
   refuseBrokenGroup();
   parts_.lane.number(EventKind::kLoss, number, loss_);
   if (!std::isfinite(loss_) && lossWasFinite_) {

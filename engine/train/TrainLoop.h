@@ -15,6 +15,7 @@
 #include "engine/hooks/plugin/PluginHook.h"
 #include "engine/optim/ParameterOptimizer.h"
 #include "engine/process_group/ProcessGroup.h"
+#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
 #include "engine/train/BatchStream.h"
@@ -51,6 +52,9 @@ struct TrainParts {
   /// Called around each step, and perhaps in place of the optimizer; its state is part of
   /// checkpoints. Null: the engine's own hook.
   hooks::PluginHook* hook = nullptr;
+  /// Of the device that the model computes on: tells when forward, backward and optimizer were.
+  /// Null: the host's clock tells.
+  process_group::nccl::DeviceSpans* deviceSpans = nullptr;
 };
 
 struct TrainOutcome {
@@ -104,7 +108,10 @@ class TrainLoop {
   base::Status checkpointNow();
   [[nodiscard]] std::uint32_t stepNumber() const { return static_cast<std::uint32_t>(step_); }
 
+  class Phase;
+
   TrainParts parts_;
+  trace::Lane unheard_;  // for spans that the device tells
   BatchStream batches_;
   std::vector<at::Tensor> parameters_;
   StepAgreement agreement_;

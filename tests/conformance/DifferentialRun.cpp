@@ -1,7 +1,7 @@
 // Trains small models a few steps, in many combinations of options; differential.py has PyTorch's
 // side and compares.
 //
-// spec.json        world; combinations: number, model, mode, view, first_bucket_mb,
+// spec.json        world; combinations: number, model, mode, view, batched, first_bucket_mb,
 //                  bucket_cap_mb, accumulate, world, batch, width, learning_rate, steps
 // weights_<n>.bin  float64, the initial parameters in registration order
 // inputs_<n>.bin   float32 [steps, world, batch, width]
@@ -144,6 +144,7 @@ void train(const Run& run, const json& spec) {
   options.config.firstBucketMb = spec.at("first_bucket_mb");
   options.config.bucketCapMb = spec.at("bucket_cap_mb");
   options.config.gradientAsBucketView = view;
+  options.config.batchedGradCopy = spec.at("batched");
   options.findUnusedParameters = spec.at("mode") == "unused";
   options.staticGraph = isStatic;
   options.hook = hook;

@@ -1,7 +1,8 @@
 """Trains small models in Lockstep and in PyTorch's DistributedDataParallel, gradient by gradient.
 
 One call covers every combination of one world size: models x gradient_as_bucket_view x
-find_unused_parameters and static_graph x bucket caps x accumulation under no_sync. Compared after
+find_unused_parameters and static_graph x bucket caps x accumulation under no_sync; and
+batched_grad_copy, which a PyTorch that does not know it is compared without. Compared after
 every synchronised backward are each parameter's gradient on each rank (whether there is one; and
 max|a-b| <= 1e-6 max|b|), and for each combination the bucket lists at construction and in use at
 the end, and the order in which buckets are launched. Any difference, a missing PyTorch included,
@@ -11,6 +12,7 @@ The files handed to the driver are listed in DifferentialRun.cpp.
 """
 
 import argparse
+import inspect
 import itertools
 import sys
 import tempfile
@@ -91,12 +93,15 @@ def combinations(world):
     modes = {"mlp": ("plain", "unused", "static"), "shared": ("plain", "static"),
              "mixed": ("plain", "unused", "static"), "branches": ("unused", "static")}
     found = []
-    for model, view, caps, accumulate in itertools.product(
-            MODELS, (False, True), CAPS, (1, 3)):
+    for model, view, caps, accumulate, batched in itertools.product(
+            MODELS, (False, True), CAPS, (1, 3), (False, True)):
+        if batched and (accumulate > 1 or caps == "whole"):
+            continue
         for mode in modes[model]:
             if accumulate > 1 and (mode == "static" or caps == "whole"):
                 continue  # PyTorch counts firings of the first backward, synchronised or not
             found.append({"model": model, "view": view, "mode": mode, "caps": caps,
+                          "batched": batched,
                           "first_bucket_mb": CAPS[caps][0], "bucket_cap_mb": CAPS[caps][1],
                           "accumulate": accumulate, "world": world, "batch": BATCH,
                           "width": WIDTH, "learning_rate": LEARNING_RATE,
@@ -109,6 +114,7 @@ def combinations(world):
 def title(combination):
     return (f"{combination['model']}, {combination['mode']}, view "
             f"{'on' if combination['view'] else 'off'}, caps {combination['caps']}, "
+            f"{'batched copies, ' if combination['batched'] else ''}"
             f"{combination['accumulate']} backwards a step, {combination['world']} ranks")
 
 
@@ -140,6 +146,11 @@ def gradients(parameters):
     return numpy.concatenate(parts)
 
 
+def newer_options(combination):
+    known = inspect.signature(nn.parallel.DistributedDataParallel.__init__).parameters
+    return {"batched_grad_copy": combination["batched"]} if "batched_grad_copy" in known else {}
+
+
 def train_torch(rank, combination, folder):
     first, cap = CAPS[combination["caps"]]
     dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
@@ -150,7 +161,7 @@ def train_torch(rank, combination, folder):
     ddp = nn.parallel.DistributedDataParallel(
         model, bucket_cap_mb=cap, gradient_as_bucket_view=combination["view"],
         find_unused_parameters=combination["mode"] == "unused",
-        static_graph=combination["mode"] == "static")
+        static_graph=combination["mode"] == "static", **newer_options(combination))
     launched = []
 
     def reduce(state, bucket):

@@ -15,7 +15,7 @@ using trace::EventKind;
 bool isCollective(EventKind kind) { return analysis::namesCollective(kind); }
 
 std::uint64_t bytesOf(const ParameterTable& parameters, const Span& span) {
-  return analysis::bytesOf(span.kind, span.value, parameters).value_or(0);
+  return analysis::bytesOf(span.kind, span.detail, span.value, parameters).value_or(0);
 }
 
 namespace {

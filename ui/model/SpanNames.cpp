@@ -112,6 +112,9 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
+      if (!parameterOf(span)) {
+        return kindName(span.kind) + bucket;
+      }
       return kindName(span.kind) + QStringLiteral(": ") + parameterName(parameters, span.value);
     case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
     case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
@@ -138,6 +141,9 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kGradientCheck:
     case EventKind::kMarkedUnused:
     case EventKind::kParallelApply:
+      if (span.kind == EventKind::kCopyIn && !parameterOf(span)) {
+        return base;
+      }
       return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;
     default:
       return base;

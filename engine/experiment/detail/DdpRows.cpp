@@ -38,7 +38,8 @@ void addDdp(Table& table) {
                              "Gradients live in bucket memory, which saves a copy each way."));
   table.push_back(RowBuilder("ddp.broadcast_buffers", at<&E::ddp, &D::broadcastBuffers>(),
                              "Broadcast buffers",
-                             "Rank 0's buffers go to all ranks before a forward pass."));
+                             "Rank 0's buffers go to all ranks, at the start and before a forward "
+                             "pass. Off: each rank keeps its own."));
   table.push_back(RowBuilder("ddp.sync_every", at<&E::ddp, &D::syncEvery>(), "Reduce every",
                              "Accumulates this many steps before each reduction (no_sync).")
                       .unit("steps")
@@ -53,6 +54,13 @@ void addDdp(Table& table) {
   table.push_back(flag("ddp.static_graph", at<&E::ddp, &D::staticGraph>(), "Static graph",
                        "Takes the first iteration's graph for that of all: parameters may take no "
                        "part or get several gradients, always the same."));
+  table.push_back(flag("ddp.batched_grad_copy", at<&E::ddp, &D::batchedGradCopy>(),
+                       "Batched copies",
+                       "Copies the gradients of a bucket all at once when the last has come: fewer "
+                       "launches on a GPU, less overlap of the copies."));
+  table.push_back(flag("ddp.forward_sync_buffers", at<&E::ddp, &D::forwardSyncBuffers>(),
+                       "Buffers before forwards",
+                       "Off: rank 0's buffers go to all ranks at the start alone."));
   table.push_back(flag("ddp.skip_all_reduce_unused_params",
                        at<&E::ddp, &D::skipAllReduceUnusedParams>(), "Skip unused buckets",
                        "Leaves out the buckets that no rank used."));

@@ -10,8 +10,9 @@ if(NOT TARGET torch_cuda)
   return()
 endif()
 
-# Beside libtorch in a wheel; else where the linker finds them.
-set(places ${TORCH_INSTALL_PREFIX}/../nvidia/nccl ${TORCH_INSTALL_PREFIX} ${CUDAToolkit_LIBRARY_ROOT}
+# Beside libtorch in a wheel, which may be known by a link to it; else where the linker finds them.
+file(REAL_PATH ${TORCH_INSTALL_PREFIX} torch_folder)
+set(places ${torch_folder}/../nvidia/nccl ${torch_folder} ${CUDAToolkit_LIBRARY_ROOT}
            ${CUDA_TOOLKIT_ROOT_DIR})
 find_path(LOCKSTEP_NCCL_INCLUDE nccl.h HINTS ${places} PATH_SUFFIXES include)
 find_library(LOCKSTEP_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${places} PATH_SUFFIXES lib lib64)

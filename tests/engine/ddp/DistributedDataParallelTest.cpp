@@ -151,6 +151,21 @@ TEST(DistributedDataParallel, LeavesBuffersAloneWhenToldTo) {
   });
 }
 
+// broadcast_buffers off in PyTorch 1.13.
+TEST(DistributedDataParallel, CopiesBuffersAtTheStartAloneWithForwardSyncBuffersOff) {
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<NormNet>();
+    net->norm->running_mean.fill_(group->rank() + 1);
+    DdpOptions options;
+    options.config.forwardSyncBuffers = false;
+    DistributedDataParallel ddp(net, group, options);
+    EXPECT_EQ(net->norm->running_mean[0].template item<float>(), 1);
+    net->norm->running_mean.fill_(group->rank() + 1);
+    ddp.preForward();
+    EXPECT_EQ(net->norm->running_mean[0].template item<float>(), group->rank() + 1);
+  });
+}
+
 TEST(DistributedDataParallel, BroadcastsBuffersBeforeAForwardThatFollowsASynchronisedOne) {
   test::runRanksWell(2, [](auto group) {
     auto net = std::make_shared<NormNet>();

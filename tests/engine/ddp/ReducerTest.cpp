@@ -200,6 +200,51 @@ TEST(Reducer, ZeroesTheSliceOfAnUndefinedGradientAndGivesItTheAverage) {
   });
 }
 
+TEST(Reducer, CopiesInBatchesWhatItCopiesOneByOne) {
+  for (const bool view : {false, true}) {
+    test::runRanksWell(2, [view](auto group) {
+      const auto train = [&](bool batched) {
+        auto net = std::make_shared<Net>(kSizes);
+        test::fill(*net, 1);
+        ReducerOptions options;
+        options.gradientAsBucketView = view;
+        options.batchedGradCopy = batched;
+        options.rule = buckets::BucketRule::kC10d19;
+        options.caps = {40, 40, {}};
+        Reducer reducer(ModelState::of(net).parameters, group, options);
+        for (int i = 0; i < 3; ++i) {  // gradients are added to from the second on
+          iterate(reducer, *net, test::numbers({2, 4}, static_cast<std::uint64_t>(i)) *
+                                     (group->rank() + 1));
+        }
+        return test::gradients(*net);
+      };
+      EXPECT_TRUE(test::equal(train(true), train(false)));
+    });
+  }
+}
+
+TEST(Reducer, ZeroesTheSlicesOfUndefinedGradientsInABatch) {
+  test::runRanksWell(2, [](auto group) {
+    auto a = at::ones({2}).requires_grad_();
+    auto b = at::ones({3}).requires_grad_();
+    ReducerOptions options;
+    options.batchedGradCopy = true;
+    options.findUnusedParameters = true;
+    Reducer reducer({{"a", a}, {"b", b}}, group, options);
+    for (int i = 0; i < 2; ++i) {  // what the first iteration left in the bucket is not reduced
+      a.mutable_grad().reset();
+      b.mutable_grad().reset();
+      reducer.beginForward();
+      at::Tensor output = group->rank() == 0 ? a.sum() : a.sum() + 4 * b.sum();
+      reducer.prepareForBackward({&output});
+      output.backward();
+      reducer.checkFinalized();
+      EXPECT_TRUE(at::equal(a.grad(), at::ones({2})));
+      EXPECT_TRUE(at::equal(b.grad(), at::full({3}, 2.0)));
+    }
+  });
+}
+
 TEST(Reducer, LetsZeroGradDetachGradientsThatAreBucketViews) {
   test::runRanksWell(1, [](auto group) {
     auto net = std::make_shared<Net>(kSizes);

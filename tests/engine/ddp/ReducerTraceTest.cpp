@@ -7,6 +7,7 @@
 #include "engine/ddp/DistributedDataParallel.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
+#include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 
 namespace lockstep::ddp {
@@ -68,6 +69,58 @@ TEST(ReducerTrace, SendsParametersAndBothLayouts) {
     EXPECT_THAT(second.buckets,
                 ElementsAre(trace::BucketsMessage::Bucket{{3, 2}, {0, 8}, 56, 40, "float32"},
                             trace::BucketsMessage::Bucket{{1, 0}, {0, 24}, 120, 100, "float32"}));
+  });
+}
+
+TEST(ReducerTrace, TellsTheEndOfTheBackwardByTheDevicesClock) {
+  namespace nccl = process_group::nccl;
+  test::runRanksWell(2, [](auto group) {
+    const nccl::FakeFabric fabric;
+    nccl::FakeDeviceOptions device;
+    device.clockOffsetNs = 123'456'789'012;
+    const nccl::FakePlatform platform(fabric, device);
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    {
+      DdpOptions onDevice = options(recording);
+      onDevice.deviceSpans = std::make_shared<nccl::DeviceSpans>(platform.device());
+      DistributedDataParallel ddp(net, group, onDevice);
+      step(ddp, 0);
+      step(ddp, 1);
+    }
+    std::map<std::uint32_t, std::vector<EventKind>> kinds;
+    const std::uint64_t now = base::ticks();
+    for (const Event& event : recording.lanes().at("ddp")) {
+      const auto kind = static_cast<EventKind>(event.kind);
+      EXPECT_NE(kind, EventKind::kCopyIn) << "the copies are part of the device's backward";
+      EXPECT_LE(event.startTicks, now + 40'000'000) << "on the host's axis";
+      if (kind == EventKind::kWait || kind == EventKind::kCopyOut ||
+          kind == EventKind::kFinalize) {
+        kinds[event.step].push_back(kind);
+      }
+    }
+    using enum EventKind;
+    EXPECT_THAT(kinds[0], ElementsAre(kWait, kCopyOut, kFinalize)) << "one bucket";
+    EXPECT_THAT(kinds[1], ElementsAre(kWait, kCopyOut, kWait, kCopyOut, kFinalize));
+  });
+}
+
+TEST(ReducerTrace, TellsABatchOfCopiesAsOneOfTheBucket) {
+  test::runRanksWell(2, [](auto group) {
+    Recording recording;
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
+    DdpOptions batched = options(recording);
+    batched.config.batchedGradCopy = true;
+    DistributedDataParallel ddp(net, group, batched);
+    step(ddp, 0);
+    static_cast<void>(recording.lanes());
+    step(ddp, 1);
+    const auto copied = ofKind(recording.lanes().at("ddp"), EventKind::kCopyIn);
+    ASSERT_EQ(copied.size(), 2u);
+    EXPECT_EQ(copied[0].bucket, 0);
+    EXPECT_EQ(copied[0].value, 56u);  // bytes
+    EXPECT_EQ(copied[0].detail, trace::kWholeBucket);
+    EXPECT_EQ(copied[1].value, 120u);
   });
 }
 

@@ -16,6 +16,7 @@
 #include "engine/train/ParameterHash.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/models/MakeModel.h"
+#include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankThreads.h"
 #include "tests/support/TemporaryFolder.h"
 
@@ -75,7 +76,8 @@ experiment::Experiment smallExperiment() {
 /// Trains with `world` ranks as threads over Gloo; `before` is called before the loop runs.
 std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
                            const std::atomic<bool>& stop = std::atomic<bool>{false},
-                           const std::function<void(int rank, Model& model)>& before = nullptr) {
+                           const std::function<void(int rank, Model& model)>& before = nullptr,
+                           process_group::nccl::DeviceSpans* deviceSpans = nullptr) {
   auto store = std::make_shared<store::HashStore>(std::chrono::seconds(20));
   std::vector<RankEnd> ends(static_cast<std::size_t>(world));
   support::runRanks(world, [&](int rank) {
@@ -120,6 +122,7 @@ std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
     TrainParts parts{experiment, *model, strategy, *optimizer, datasets, *group.value(), *store,
                      tracer, lane, stop};
     parts.fingerprint = &fingerprint;
+    parts.deviceSpans = deviceSpans;
     TrainLoop loop(parts);
     if (resumes) {
       const auto resumed = loop.resume(position);
@@ -173,6 +176,38 @@ TEST(TrainLoop, EmitsThePhasesOfEveryStepNestedInIt) {
     const auto& step = steps.at(event.step);
     EXPECT_GE(event.startTicks, step.startTicks);
     EXPECT_LE(event.startTicks + event.durationTicks, step.startTicks + step.durationTicks);
+  }
+}
+
+TEST(TrainLoop, TellsThePhasesThatComputeByTheDevicesClock) {
+  namespace nccl = process_group::nccl;
+  const nccl::FakeFabric fabric;
+  nccl::FakeDeviceOptions device;
+  device.clockOffsetNs = 123'456'789'012;
+  const nccl::FakePlatform platform(fabric, device);
+  nccl::DeviceSpans spans(platform.device());
+  const auto end = train(smallExperiment(), 1, std::atomic<bool>{false}, nullptr, &spans).front();
+  const auto counts = end.counts();
+  for (const auto kind : {EventKind::kStep, EventKind::kData, EventKind::kForward,
+                          EventKind::kBackward, EventKind::kOptimizer}) {
+    EXPECT_EQ(counts.at(kind), 10) << trace::name(kind) << ": once, by one clock";
+  }
+  std::map<std::pair<std::uint32_t, EventKind>, trace::Event> found;
+  for (const auto& event : end.events) {
+    found[{event.step, static_cast<EventKind>(event.kind)}] = event;
+  }
+  const auto ended = [](const trace::Event& event) {
+    return event.startTicks + event.durationTicks;
+  };
+  for (std::uint32_t step = 0; step < 10; ++step) {
+    const auto& forward = found.at({step, EventKind::kForward});
+    const auto& backward = found.at({step, EventKind::kBackward});
+    EXPECT_GT(forward.durationTicks, 0u);
+    EXPECT_LE(ended(forward), backward.startTicks);
+    EXPECT_LE(ended(backward), found.at({step, EventKind::kOptimizer}).startTicks);
+    constexpr std::uint64_t slack = 40'000'000;  // as a thread of the double takes to wake
+    EXPECT_GE(forward.startTicks + slack, found.at({step, EventKind::kStep}).startTicks);
+    EXPECT_LE(ended(backward), ended(found.at({step, EventKind::kStep})) + slack);
   }
 }
 

@@ -127,6 +127,15 @@ TEST_F(SpanNames, SayWhatAFaultDidToWhat) {
   EXPECT_EQ(titleOf(model_, fault(FaultKind::kUneven, 640)), "fault: inputs end 640 samples early");
 }
 
+TEST_F(SpanNames, NameTheParameterOfACopyUnlessItIsOfAWholeBucket) {
+  const Span one = add(EventKind::kCopyIn, 1);
+  EXPECT_TRUE(titleOf(model_, one).endsWith(": fc1.bias")) << titleOf(model_, one).toStdString();
+  const Span all = add(EventKind::kCopyIn, 4'000'000, trace::kWholeBucket, 2'000'000);
+  EXPECT_EQ(titleOf(model_, all), titleOf(model_, one).section(':', 0, 0));
+  EXPECT_EQ(value(all, "Bytes"), "4.00 MB at 2.00 GB/s");
+  EXPECT_EQ(value(all, "Parameter"), "(no such fact)");
+}
+
 TEST_F(SpanNames, GiveTheBytesThatDataParallelCopiesAndTheirSpeed) {
   EXPECT_EQ(value(add(EventKind::kReplicate, 4'000'000, 0, 2'000'000), "Bytes"),
             "4.00 MB at 2.00 GB/s");

@@ -16,8 +16,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "gpu"
 PACKED = ROOT / "tests" / "gpu" / "packed" / "usr"
+HOOKS = ["fp16", "bf16", "powersgd"]
 TARGETS = ["lockstep", "lockstep-rank", "lockstep-hookscan", "test_engine_process_group_nccl",
-           "conformance_driver", "bench_ddp_step"]
+           "conformance_driver", "bench_ddp_step", *HOOKS]
 OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF",
            "LOCKSTEP_WITH_TESTS": "ON"}
 
@@ -118,16 +119,22 @@ def conformance(check):
                                      "cuda", "--model", model, "--world", world, *view], 90)
 
 
-def runs(check):
-    """Run files that the studio opens."""
+def run(check, name, file, *settings):
+    """A run file that the studio opens."""
     experiment = ROOT / "experiments" / "first_steps" / "demo.toml"
+    file.unlink(missing_ok=True)
+    chosen = ["processes.device=cuda", "processes.backend=shared_memory", *settings]
+    check.command(name, [BUILD / "bin" / "lockstep", "run", experiment, "--out", file,
+                         *(word for setting in chosen for word in ("--set", setting))], 90)
+
+
+def runs(check):
     for world in (1, 2):
-        file = check.out / f"gpu_{world}.lockstep"
-        file.unlink(missing_ok=True)
-        check.command(f"a run of {world} ranks",
-                      [BUILD / "bin" / "lockstep", "run", experiment, "--out", file, "--set",
-                       "processes.device=cuda", "--set", "processes.backend=shared_memory",
-                       "--set", f"processes.world_size={world}"], 90)
+        run(check, f"a run of {world} ranks", check.out / f"gpu_{world}.lockstep",
+            f"processes.world_size={world}")
+    for hook in HOOKS:
+        run(check, f"a run of 2 ranks with {hook}", check.out / f"gpu_{hook}.lockstep",
+            "processes.world_size=2", f"hook.name={hook}")
 
 
 def figures(check, ranks, model, batch, rounds=12, steps=20):

@@ -5,6 +5,14 @@ namespace lockstep::analysis {
 using trace::EventKind;
 using trace::FaultKind;
 
+namespace {
+
+bool isOfWholeBucket(EventKind kind, std::uint16_t detail) {
+  return kind == EventKind::kCopyIn && (detail & trace::kWholeBucket) != 0;
+}
+
+}  // namespace
+
 bool namesCollective(EventKind kind) {
   return kind == EventKind::kCollective || kind == EventKind::kCollectiveQueued ||
          kind == EventKind::kChecked || kind == EventKind::kShaped;
@@ -18,7 +26,7 @@ bool isAsynchronous(EventKind kind) {
 std::optional<std::uint64_t> bytesOf(
     EventKind kind, std::uint16_t detail, std::uint64_t value,
     const std::vector<trace::ParametersMessage::Parameter>& parameters) {
-  if (kind == EventKind::kCopyIn && detail == trace::kWholeBucket) {
+  if (isOfWholeBucket(kind, detail)) {
     return value;
   }
   switch (kind) {
@@ -58,7 +66,7 @@ std::optional<std::uint64_t> parameterOf(EventKind kind, std::uint16_t detail,
     case EventKind::kMarkedUnused:
     case EventKind::kGradientCheck: return value;
     case EventKind::kCopyIn:
-      return detail == trace::kWholeBucket ? std::nullopt : std::optional(value);
+      return isOfWholeBucket(kind, detail) ? std::nullopt : std::optional(value);
     case EventKind::kFault:
       switch (static_cast<FaultKind>(detail)) {
         case FaultKind::kFlipBit: return value >> 8;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/trace/DeviceTimed.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -19,6 +20,8 @@ struct RankSpans {
   std::vector<Interval> inFlight;
   std::vector<Interval> work;
   std::vector<Interval> service;  // for the communication's sake
+  std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
+  bool computesOnDevice = false;          // work is told by the device's clock
   std::vector<Interval> aside;    // work of another thread, whatever the step thread does
   std::vector<Interval> gaps;
   std::set<std::uint32_t> gapSteps;
@@ -30,17 +33,31 @@ struct RankSpans {
   std::unordered_map<std::uint32_t, Phases> phases;  // ticks by step: micro-batches add up
 };
 
+bool isByDevice(const SpanRow& span) {
+  switch (span.kind) {
+    case EventKind::kForward:
+    case EventKind::kBackward:
+    case EventKind::kOptimizer:
+    case EventKind::kWait:
+    case EventKind::kCopyOut:
+    case EventKind::kFinalize: return (span.detail & trace::kByDevice) != 0;
+    default: return false;
+  }
+}
+
 void sortIn(RankSpans& rank, const SpanRow& span) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
   const Counted counted = countedAs(span);
   if (counted.inFlight) {
     rank.inFlight.push_back(interval);
   }
+  const bool byDevice = isByDevice(span);
   if (counted.work) {
     rank.work.push_back(interval);
+    rank.computesOnDevice = rank.computesOnDevice || byDevice;
   }
   if (counted.service) {
-    rank.service.push_back(interval);
+    (byDevice ? rank.serviceOfDevice : rank.service).push_back(interval);
   }
   if (counted.aside) {
     rank.aside.push_back(interval);
@@ -82,7 +99,9 @@ std::map<int, RankSpans> spansByRank(const RunData& data) {
 }
 
 RankActivity activityOf(int number, RankSpans& rank) {
-  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(rank.service)));
+  // What the host does meanwhile does not keep a device from computing.
+  auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
+  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));
   own.insert(own.end(), rank.aside.begin(), rank.aside.end());
   return {number, unite(std::move(rank.inFlight)), unite(std::move(own))};
 }

@@ -77,9 +77,6 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
 
 Reducer::~Reducer() {
   restorePrecision();
-  if (options_.deviceSpans != nullptr) {
-    options_.deviceSpans->write();
-  }
   for (Watched& watched : watched_) {
     compat::removeGradientHook(*watched.accumulator, watched.key);
   }

@@ -46,7 +46,7 @@ void Reducer::copyIn(std::size_t index, Bucket& bucket, const Place& place, bool
   if (!grad.defined()) {
     slice.zero_();
   } else if (sameMemory(grad, slice)) {
-    if (shares) {
+    if (shares && (isDeferred(index) || communicates(place.bucket))) {
       slice.div_(divisor_);
     }
   } else {
@@ -89,7 +89,7 @@ void Reducer::copyInAll(std::size_t number) {
     }
   }
   compat::copyAll(slices, gradients);
-  if (shares) {
+  if (shares && communicates(number)) {
     bucket.wire().div_(divisor_);
   }
   recordBetween(trace::EventKind::kCopyIn, start, now(), eventBucket(number), bucket.bytes(),

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "engine/plugin/detail/Child.h"
+#include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::plugin {
 
@@ -22,13 +23,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// What a library's description depends on: "size mtime".
+/// What a library's description depends on: "border size mtime".
 std::string stamp(const std::string& path) {
   struct stat facts {};
   if (stat(path.c_str(), &facts) != 0) {
     return "";
   }
-  return fmt::format("{} {}.{:09}", facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
+  return fmt::format("{}.{} {} {}.{:09}", LOCKSTEP_ABI_MAJOR, LOCKSTEP_ABI_MINOR, facts.st_size, facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec);
 }
 
 std::string cacheFile(const ScanOptions& options) {

@@ -119,22 +119,38 @@ def conformance(check):
                                      "cuda", "--model", model, "--world", world, *view], 90)
 
 
-def run(check, name, file, *settings):
-    """A run file that the studio opens."""
+def run(check, file, device, *settings):
+    """A run file that the studio opens. Returns the last loss; None when the run failed."""
     experiment = ROOT / "experiments" / "first_steps" / "demo.toml"
+    lockstep = BUILD / "bin" / "lockstep"
     file.unlink(missing_ok=True)
-    chosen = ["processes.device=cuda", "processes.backend=shared_memory", *settings]
-    check.command(name, [BUILD / "bin" / "lockstep", "run", experiment, "--out", file,
-                         *(word for setting in chosen for word in ("--set", setting))], 90)
+    chosen = [f"processes.device={device}", "processes.backend=shared_memory", *settings]
+    if not check.command(f"run on {device}, {', '.join(settings)}",
+                         [lockstep, "run", experiment, "--out", file,
+                          *(word for setting in chosen for word in ("--set", setting))], 90):
+        return None
+    return json.loads(subprocess.run([lockstep, "info", "--json", file], capture_output=True,
+                                     check=True).stdout)["loss"]
+
+
+def beside_the_cpu(check, name, *settings):
+    """The same run on the GPU and on the CPU, whose losses after 30 steps hardly differ."""
+    start = time.monotonic()
+    losses = {device: run(check, check.out / f"{name}_{device}.lockstep", device,
+                          "processes.world_size=2", "train.steps=30", *settings)
+              for device in ("cuda", "cpu")}
+    if None not in losses.values():
+        near = abs(losses["cuda"] - losses["cpu"]) <= 0.02 * abs(losses["cpu"])
+        check.add(f"loss with {name} beside the CPU's", near, time.monotonic() - start,
+                  losses=losses)
 
 
 def runs(check):
     for world in (1, 2):
-        run(check, f"a run of {world} ranks", check.out / f"gpu_{world}.lockstep",
-            f"processes.world_size={world}")
+        run(check, check.out / f"gpu_{world}.lockstep", "cuda", f"processes.world_size={world}")
+    beside_the_cpu(check, "allreduce")
     for hook in HOOKS:
-        run(check, f"a run of 2 ranks with {hook}", check.out / f"gpu_{hook}.lockstep",
-            "processes.world_size=2", f"hook.name={hook}")
+        beside_the_cpu(check, hook, f"hook.name={hook}")
 
 
 def figures(check, ranks, model, batch, rounds=12, steps=20):

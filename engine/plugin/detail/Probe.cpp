@@ -38,7 +38,9 @@ class LonelyHost {
     host_.data = this;
     host_.name = "lockstep-hookscan";
     host_.version = "";
-    host_.extension = [](const lockstep_host*, const char*) -> const void* { return nullptr; };
+    host_.extension = [](const lockstep_host*, const char* id) -> const void* {
+      return std::string_view(id) == "lockstep.math/1" ? &kMath : nullptr;
+    };
     host_.log = [](const lockstep_host*, std::int32_t, const char*) {};
     host_.fail = [](const lockstep_host* host, lockstep_run*, lockstep_status, const char* text) {
       of(host).reason_ = text == nullptr ? "" : text;
@@ -70,6 +72,22 @@ class LonelyHost {
 
  private:
   static constexpr lockstep_status kRefused = LOCKSTEP_E_UNSUPPORTED;
+  static constexpr lockstep_ext_math kMath{
+      sizeof(lockstep_ext_math),
+      [](const lockstep_host*, const lockstep_buffer*, std::int64_t, std::int32_t,
+         lockstep_buffer*) { return kRefused; },
+      [](const lockstep_host*, const lockstep_buffer*) {},
+      [](const lockstep_host*, const lockstep_buffer*, const lockstep_buffer*) { return kRefused; },
+      [](const lockstep_host*, const lockstep_buffer*, double) { return kRefused; },
+      [](const lockstep_host*, const lockstep_buffer*, double) { return kRefused; },
+      [](const lockstep_host*, const lockstep_buffer*, double) { return kRefused; },
+      [](const lockstep_host*, const lockstep_buffer*, const lockstep_buffer*, double) {
+        return kRefused;
+      },
+      [](const lockstep_host*, const lockstep_buffer*, const lockstep_buffer*,
+         const lockstep_buffer*, std::int64_t, std::int64_t, std::int64_t, std::uint32_t) {
+        return kRefused;
+      }};
   static LonelyHost& of(const lockstep_host* host) { return *static_cast<LonelyHost*>(host->data); }
 
   lockstep_group world_{};

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/trace/DeviceTimed.h"
+
 #ifdef LOCKSTEP_WITH_NCCL
 #include "engine/process_group/nccl/CudaDevices.h"
 #endif
@@ -26,7 +28,8 @@ void DeviceSpans::add(trace::Lane& lane, trace::EventKind kind, Point begin, Poi
                       std::uint32_t step, std::uint16_t bucket, std::uint64_t value,
                       std::uint16_t detail) {
   if (begin != nullptr && end != nullptr && lane.enabled()) {
-    kept_.push_back({&lane, kind, std::move(begin), std::move(end), step, bucket, value, detail});
+    kept_.push_back({&lane, kind, std::move(begin), std::move(end), step, bucket, value,
+                     static_cast<std::uint16_t>(detail | trace::kByDevice)});
   }
 }
 
@@ -34,10 +37,12 @@ void DeviceSpans::write() {
   try {
     while (!failed_ && !kept_.empty() && kept_.front().end->passed()) {
       const Span& span = kept_.front();
-      if (const auto times = clock_.spanOf(*span.begin, *span.end)) {
-        span.lane->spanUntil(span.kind, times->beginTicks, times->endTicks, span.step, span.bucket,
-                             span.value, span.detail);
+      const auto times = clock_.spanOf(*span.begin, *span.end);
+      if (!times) {
+        return;  // the clocks are not related yet
       }
+      span.lane->spanUntil(span.kind, times->beginTicks, times->endTicks, span.step, span.bucket,
+                           span.value, span.detail);
       kept_.pop_front();
     }
   } catch (const DeviceError&) {

@@ -13,20 +13,26 @@ namespace lockstep::process_group::nccl {
 /// One thread at a time, as the lanes they are for.
 class DeviceSpans {
  public:
-  /// The device outlives this.
+  /// The device outlives this, and so do the lanes.
   explicit DeviceSpans(Device& device) : device_(device), clock_(device) {}
+  /// Writes what the device has come past by then.
+  ~DeviceSpans() { write(); }
+  DeviceSpans(const DeviceSpans&) = delete;
+  DeviceSpans& operator=(const DeviceSpans&) = delete;
 
   /// The point to which the calling thread's current stream will have come. Empty after the device
   /// has failed: what it does then is not told of, since others tell of the failure.
   using Point = std::shared_ptr<const Event>;
   [[nodiscard]] Point now();
 
-  /// Keeps a span until its device has come past `end`. Nothing where a point is empty.
+  /// Keeps a span until its device has come past `end`. Its detail gets trace::kByDevice. Nothing
+  /// where a point is empty.
   void add(trace::Lane& lane, trace::EventKind kind, Point begin, Point end, std::uint32_t step,
            std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
            std::uint16_t detail = 0);
 
-  /// Writes what the device has come past, in the order in which it was added. Does not wait.
+  /// Writes what the device has come past, in the order in which it was added. Does not wait, but
+  /// for the clocks to be related (DeviceClock::spanOf).
   void write();
 
  private:

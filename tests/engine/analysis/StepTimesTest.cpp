@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/trace/DeviceTimed.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {
@@ -119,6 +120,20 @@ TEST(StepTimesTest, TakesCopiesAndHookPhasesForNoComputing) {
     EXPECT_EQ(only(run).computingMs, 8.5) << trace::name(kind);
     EXPECT_EQ(only(run).exposedMs, 0.5) << trace::name(kind);
   }
+}
+
+TEST(StepTimesTest, LetsADeviceComputeWhileTheHostDoesOtherThings) {
+  HandMadeRun run = plainStep();
+  for (trace::SpanRow& span : run.data.spans) {
+    span.detail = span.kind == EventKind::kStep ? 0 : trace::kByDevice;
+  }
+  run.addCollective(0, 4'000, 8'000, 0);
+  run.add(0, EventKind::kHookEncode, 2'000, 6'000);  // the host's: it waits for the device
+  run.add(0, EventKind::kWait, 7'000, 8'000);        // the device's own
+  run.data.spans.back().detail = trace::kByDevice;
+  const StepTimes step = only(run);
+  EXPECT_EQ(step.computingMs, 8);
+  EXPECT_EQ(step.exposedMs, 1);
 }
 
 TEST(StepTimesTest, ExposesWhatAHookDoesAroundAStepAndNotWhatItDoesForABucket) {

@@ -69,6 +69,29 @@ TEST(UnusedParameters, OfSomeRanksGetTheAverageAndOfAllRanksStayWithoutGradient)
   }
 }
 
+TEST(UnusedParameters, KeepGradientsThatAreViewsOfABucketThatIsSkipped) {
+  for (const bool batched : {false, true}) {
+    test::runRanksWell(2, [&](auto group) {
+      auto net = std::make_shared<Branches>();
+      DdpOptions options = test::withCaps(1, 1);
+      options.findUnusedParameters = true;
+      options.skipAllReduceUnusedParams = true;
+      options.config.gradientAsBucketView = true;
+      options.config.batchedGradCopy = batched;
+      DistributedDataParallel ddp(net, group, options);
+      const auto iterate = [&](bool further) {
+        ddp.forward<Branches>(at::ones({1, 3}), further).backward();
+        ddp.checkFinalized();
+      };
+      iterate(true);
+      const at::Tensor before = net->sometimes->weight.grad().clone();
+      iterate(false);  // gradients are not set to zero in between
+      iterate(false);
+      EXPECT_TRUE(at::equal(net->sometimes->weight.grad(), before));
+    });
+  }
+}
+
 TEST(UnusedParameters, MayBeNoneOnOneRankAndSomeOnTheOthers) {
   test::runRanksWell(3, [](auto group) {
     auto net = std::make_shared<TwoHeads>();

@@ -169,7 +169,8 @@ AT(lockstep_ext_optimizer, update, 24);
 
 /* Numbers are never given to anything else. */
 IS(LOCKSTEP_OK == 0 && LOCKSTEP_E_ARGUMENT == -1 && LOCKSTEP_E_UNSUPPORTED == -2 &&
-   LOCKSTEP_E_COMM == -3 && LOCKSTEP_E_STATE == -4 && LOCKSTEP_E_INTERNAL == -5);
+   LOCKSTEP_E_COMM == -3 && LOCKSTEP_E_STATE == -4 && LOCKSTEP_E_INTERNAL == -5 &&
+   LOCKSTEP_E_MEMORY == -6);
 IS(LOCKSTEP_CPU == 1 && LOCKSTEP_CUDA == 2);
 IS(LOCKSTEP_F32 == 1 && LOCKSTEP_F16 == 2 && LOCKSTEP_BF16 == 3 && LOCKSTEP_F64 == 4 &&
    LOCKSTEP_I32 == 5 && LOCKSTEP_I64 == 6 && LOCKSTEP_U8 == 7);
@@ -184,3 +185,95 @@ IS(LOCKSTEP_CAP_SAME_RESULT == 2 && LOCKSTEP_CAP_LOCAL_RESULT == 4 && LOCKSTEP_C
    LOCKSTEP_CAP_INNER == 16);
 IS(LOCKSTEP_SGD == 1 && LOCKSTEP_ADAM == 2 && LOCKSTEP_ADAMW == 3);
 IS(LOCKSTEP_TRANSPOSED_A == 1 && LOCKSTEP_TRANSPOSED_B == 2);
+
+/* What each function takes: an assignment from another type is an error. */
+struct functions {
+  lockstep_host host;
+  lockstep_group group;
+  lockstep_hook hook;
+  lockstep_plugin plugin;
+  lockstep_writer writer;
+  lockstep_reader reader;
+  lockstep_ext_inner inner;
+  lockstep_ext_math math;
+  lockstep_ext_state state;
+  lockstep_ext_live_params live;
+  lockstep_ext_step step;
+  lockstep_ext_optimizer optimizer;
+};
+
+typedef lockstep_status status;
+typedef const lockstep_host *host;
+typedef const lockstep_group *group;
+typedef const lockstep_buffer *buffer;
+typedef const int64_t *splits;
+
+void takenApart(const struct functions *f);
+void takenApart(const struct functions *f) {
+  const void *(*extension)(host, const char *) = f->host.extension;
+  void (*log)(host, int32_t, const char *) = f->host.log;
+  void (*fail)(host, lockstep_run *, status, const char *) = f->host.fail;
+  status (*scratch)(lockstep_run *, int64_t, int32_t, lockstep_buffer *) = f->host.scratch;
+  void (*mark)(lockstep_run *, int32_t, int32_t) = f->host.mark;
+  void (*counter)(lockstep_run *, const char *, double) = f->host.counter;
+  void (*noMore)(lockstep_run *) = f->host.no_more;
+  void (*resultReady)(lockstep_run *) = f->host.result_ready;
+  void (*complete)(lockstep_run *) = f->host.complete;
+  void **(*slot)(lockstep_run *) = f->host.slot;
+  status (*subgroup)(host, const int32_t *, uint32_t, group *) = f->host.subgroup;
+  group (*world)(host) = f->host.world;
+
+  status (*allReduce)(group, lockstep_run *, uint32_t, buffer, int32_t) = f->group.all_reduce;
+  status (*allGather)(group, lockstep_run *, uint32_t, buffer, buffer) = f->group.all_gather;
+  status (*reduceScatter)(group, lockstep_run *, uint32_t, buffer, buffer, int32_t) =
+      f->group.reduce_scatter;
+  status (*broadcast)(group, lockstep_run *, uint32_t, buffer, int32_t) = f->group.broadcast;
+  status (*allToAll)(group, lockstep_run *, uint32_t, buffer, splits, buffer, splits) =
+      f->group.all_to_all;
+  status (*exchange)(group, lockstep_run *, uint32_t, buffer, int32_t, buffer, int32_t) =
+      f->group.exchange;
+
+  status (*run)(lockstep_hook *, lockstep_run *, group, const lockstep_bucket *) = f->hook.run;
+  status (*resume)(lockstep_hook *, lockstep_run *, uint32_t) = f->hook.resume;
+  void (*cancel)(lockstep_hook *, lockstep_run *) = f->hook.cancel;
+  const void *(*extensionOfHook)(lockstep_hook *, const char *) = f->hook.extension;
+  void (*destroy)(lockstep_hook *) = f->hook.destroy;
+
+  status (*init)(const char *) = f->plugin.init;
+  void (*deinit)(void) = f->plugin.deinit;
+  uint32_t (*hookCount)(void) = f->plugin.hook_count;
+  const lockstep_hook_info *(*hookInfo)(uint32_t) = f->plugin.hook_info;
+  status (*create)(host, const char *, const lockstep_value *, uint32_t, lockstep_hook **) =
+      f->plugin.create;
+
+  status (*write)(void *, const void *, uint64_t) = f->writer.write;
+  status (*read)(lockstep_reader *, void *, uint64_t) = f->reader.read;
+  status (*inner)(lockstep_run *, uint32_t, buffer) = f->inner.run;
+  status (*allocate)(host, buffer, int64_t, int32_t, lockstep_buffer *) = f->math.allocate;
+  void (*release)(host, buffer) = f->math.release;
+  status (*copy)(host, buffer, buffer) = f->math.copy;
+  status (*fill)(host, buffer, double) = f->math.fill;
+  status (*multiply)(host, buffer, double) = f->math.multiply;
+  status (*divide)(host, buffer, double) = f->math.divide;
+  status (*addScaled)(host, buffer, buffer, double) = f->math.add_scaled;
+  status (*matmul)(host, buffer, buffer, buffer, int64_t, int64_t, int64_t, uint32_t) =
+      f->math.matmul;
+  status (*save)(lockstep_hook *, const lockstep_writer *) = f->state.save;
+  status (*load)(lockstep_hook *, uint32_t, int32_t, lockstep_reader *) = f->state.load;
+  status (*set)(lockstep_hook *, const lockstep_value *) = f->live.set;
+  status (*around[])(lockstep_hook *, lockstep_run *, group, const lockstep_step *) = {
+      f->step.before_forward, f->step.after_optimizer, f->step.end_of_run, f->optimizer.update};
+  status (*configure)(lockstep_hook *, const lockstep_optimizer_info *) = f->optimizer.configure;
+  int32_t (*ownsUpdate)(lockstep_hook *) = f->optimizer.owns_update;
+
+  (void)extension, (void)log, (void)fail, (void)scratch, (void)mark, (void)counter, (void)noMore;
+  (void)resultReady, (void)complete, (void)slot, (void)subgroup, (void)world, (void)allReduce;
+  (void)allGather, (void)reduceScatter, (void)broadcast, (void)allToAll, (void)exchange, (void)run;
+  (void)resume, (void)cancel, (void)extensionOfHook, (void)destroy, (void)init, (void)deinit;
+  (void)hookCount, (void)hookInfo, (void)create, (void)write, (void)read, (void)inner;
+  (void)allocate, (void)release, (void)copy, (void)fill, (void)multiply, (void)divide;
+  (void)addScaled, (void)matmul, (void)save, (void)load, (void)set, (void)around;
+  (void)configure, (void)ownsUpdate;
+}
+
+IS(sizeof LOCKSTEP_PLUGIN_SYMBOL == sizeof "lockstep_comm_hook_plugin_v1");

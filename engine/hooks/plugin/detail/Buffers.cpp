@@ -39,7 +39,7 @@ at::ScalarType dtypeOf(std::int32_t number) {
       return type;
     }
   }
-  throw std::invalid_argument(fmt::format("{} is no dtype", number));
+  throw Unsupported(fmt::format("{} is no dtype", number));
 }
 
 lockstep_buffer bufferOf(const at::Tensor& tensor, void* stream) {
@@ -56,7 +56,7 @@ at::Device deviceOf(const lockstep_buffer& buffer) {
     return c10::DeviceType::CPU;
   }
   if (buffer.device != LOCKSTEP_CUDA || !c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
-    throw std::invalid_argument(fmt::format("{} is no device of this build", buffer.device));
+    throw Unsupported(fmt::format("{} is no device of this build", buffer.device));
   }
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(buffer.device_index)};
 }

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,24 @@
 
 namespace lockstep::hooks::detail {
 
+/// A dtype or device that cannot cross the border, or that this build has not.
+class Unsupported : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
 /// The border's number of a dtype, 0 for one that cannot cross it.
 std::int32_t dtypeNumber(at::ScalarType type);
-/// Throws std::invalid_argument for a number that is none.
+/// Throws Unsupported for a number that is none.
 at::ScalarType dtypeOf(std::int32_t number);
 
 /// Describes a dense, contiguous tensor; null data for an undefined one. `stream`: of the hook that
 /// is shown it.
 lockstep_buffer bufferOf(const at::Tensor& tensor, void* stream = nullptr);
-/// Throws std::invalid_argument for a device that this build has not.
+/// Throws Unsupported for a device that this build has not.
 at::Device deviceOf(const lockstep_buffer& buffer);
 /// A flat tensor over a plugin's buffer, which it does not keep alive. Throws
-/// std::invalid_argument for a buffer that cannot be.
+/// Unsupported, and std::invalid_argument for a buffer that cannot be.
 at::Tensor tensorOf(const lockstep_buffer& buffer);
 
 /// A bucket as plugins see it, with the arrays that it points to. Does not move.

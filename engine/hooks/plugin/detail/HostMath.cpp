@@ -22,17 +22,15 @@ lockstep_status calculated(const lockstep_host* host, const char* name,
     const auto onStream = session.onStream(deviceOf(where));
     body();
     return LOCKSTEP_OK;
-  } catch (const c10::Error& error) {
-    return session.refuse(fmt::format("math: {}: {}", name, error.what_without_backtrace()));
   } catch (const std::exception& error) {
-    return session.refuse(fmt::format("math: {}: {}", name, error.what()));
+    return session.refuse(fmt::format("math: {}", name), error);
   }
 }
 
 at::Tensor floating(const lockstep_buffer& buffer) {
   at::Tensor tensor = tensorOf(buffer);
   if (!tensor.is_floating_point()) {
-    throw std::invalid_argument(
+    throw Unsupported(
         fmt::format("it calculates in floating point, not in {}", c10::toString(tensor.scalar_type())));
   }
   return tensor;

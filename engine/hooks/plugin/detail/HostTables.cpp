@@ -55,7 +55,7 @@ lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name,
     body(operation, session.callOptions(*run));
     return session.queue(run, std::move(operation));
   } catch (const std::exception& error) {
-    return session.refuse(fmt::format("{}: {}", name, error.what()));
+    return session.refuse(name, error);
   }
 }
 
@@ -173,7 +173,7 @@ lockstep_status subgroup(const lockstep_host* host, const std::int32_t* ranks, s
   try {
     return session.subgroup(std::vector<int>(ranks, ranks + count), out);
   } catch (const std::exception& error) {
-    return session.refuse(fmt::format("subgroup: {}", error.what()));
+    return session.refuse("subgroup", error);
   }
 }
 
@@ -182,7 +182,17 @@ lockstep_status scratch(lockstep_run* run, std::int64_t numel, std::int32_t dtyp
   try {
     return run->session->scratch(run, numel, dtype, out);
   } catch (const std::exception& error) {
-    return run->session->refuse(fmt::format("scratch: {}", error.what()));
+    return run->session->refuse("scratch", error);
+  }
+}
+
+/// No exception goes through a plugin: it ends the run.
+template <typename Body>
+void guarded(lockstep_run* run, Body body) {
+  try {
+    body();
+  } catch (const std::exception&) {
+    run->session->broke(run, std::current_exception());
   }
 }
 
@@ -204,14 +214,16 @@ lockstep_host hostTable(PluginSession* session) {
                  const char* text) { sessionOf(from).fail(run, status, text); };
   host.scratch = scratch;
   host.mark = [](lockstep_run* run, std::int32_t phase, std::int32_t begin) {
-    run->session->mark(run, phase, begin != 0);
+    guarded(run, [&] { run->session->mark(run, phase, begin != 0); });
   };
   host.counter = [](lockstep_run* run, const char* key, double value) {
-    run->session->counter(run, key, value);
+    guarded(run, [&] { run->session->counter(run, key, value); });
   };
-  host.no_more = [](lockstep_run* run) { run->session->noMore(run); };
-  host.result_ready = [](lockstep_run* run) { run->session->resultReady(run); };
-  host.complete = [](lockstep_run* run) { run->session->complete(run); };
+  host.no_more = [](lockstep_run* run) { guarded(run, [&] { run->session->noMore(run); }); };
+  host.result_ready = [](lockstep_run* run) {
+    guarded(run, [&] { run->session->resultReady(run); });
+  };
+  host.complete = [](lockstep_run* run) { guarded(run, [&] { run->session->complete(run); }); };
   host.slot = [](lockstep_run* run) { return &run->slot; };
   host.subgroup = subgroup;
   host.world = [](const lockstep_host* from) { return sessionOf(from).world(); };

@@ -92,14 +92,30 @@ bool PluginSession::close() {
     for (const RunPtr& run : open) {
       self->breakDown(run, hookError("the run has ended"), true);
     }
-    if (self->hook_ != nullptr) {
-      const CallNote note(*self, "destroy");
-      self->hook_->destroy(std::exchange(self->hook_, nullptr));
-      self->memory_.releaseAll();
-    }
-    closed.setValue(true);
+    self->closed_ = closed;
+    self->destroyIfIdle();
   });
-  return closed.waitFor(std::chrono::seconds(1));
+  if (closed.waitFor(std::chrono::seconds(1))) {
+    return true;
+  }
+  // Operations may yet write into memory of the hook's and of this.
+  static std::mutex mutex;
+  static std::vector<std::shared_ptr<PluginSession>> leftBehind;
+  const std::lock_guard lock(mutex);
+  leftBehind.push_back(shared_from_this());
+  return false;
+}
+
+void PluginSession::destroyIfIdle() {
+  if (!closed_ || outstanding_ > 0) {
+    return;
+  }
+  if (hook_ != nullptr) {
+    const CallNote note(*this, "destroy");
+    hook_->destroy(std::exchange(hook_, nullptr));
+    memory_.releaseAll();
+  }
+  std::exchange(closed_, std::nullopt)->setValue(true);
 }
 
 base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
@@ -114,11 +130,13 @@ base::Future<at::Tensor> PluginSession::begin(const RunPtr& run, Call call) {
     }
     self->runs_.push_back(run);
     self->line_.push_back(run);
-    {
-      const auto entered = self->onStream(run->device);
-      run->begun.orderCurrent();
-    }
-    self->enter(run, [&] { return call(self->hook_, run.get(), self->world()); });
+    self->carryOut(run, [&] {
+      {
+        const auto entered = self->onStream(run->device);
+        run->begun.orderCurrent();
+      }
+      self->enter(run, [&] { return call(self->hook_, run.get(), self->world()); });
+    });
   });
   return run->future;
 }
@@ -179,14 +197,16 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
   run->callTicks = base::ticks();
   run->queuedInCall = false;
   setInside(run->place);
+  inCall_ = true;
   const lockstep_status status = [&] {
     const auto entered = onStream(run->device);
     const base::CrashNote note(run->note.c_str());
     return call();
   }();
+  inCall_ = false;
   setInside("");
+  const std::string reason = takeReason();
   if (!run->ended && status != LOCKSTEP_OK) {
-    const std::string reason = takeReason();
     breakDown(run,
               hookError(fmt::format("{}: {}", run->place,
                                     reason.empty() ? fmt::format("it returned status {}", status)
@@ -196,7 +216,17 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
   if (!run->ended && !run->queuedInCall && !run->marked) {
     record(*run, trace::EventKind::kHookEncode, run->callTicks);
   }
+  deliverAll();
   startOperations();
+}
+
+void PluginSession::carryOut(const RunPtr& run, const std::function<void()>& task) {
+  try {
+    task();
+  } catch (const std::exception&) {
+    inCall_ = false;
+    breakDown(run, std::current_exception(), true);
+  }
 }
 
 void PluginSession::startOperations() {
@@ -233,20 +263,25 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
     if (const auto onto = strand.lock()) {
       onto->post([weakSelf, weakRun, number, error] {
         const auto self = weakSelf.lock();
-        const auto run = weakRun.lock();
-        if (self != nullptr && run != nullptr) {
-          self->ended(run, number, error);
+        if (self == nullptr) {
+          return;
         }
+        --self->outstanding_;
+        if (const auto run = weakRun.lock(); run != nullptr) {
+          self->carryOut(run, [&] { self->ended(run, number, error); });
+        }
+        self->destroyIfIdle();
       });
     }
   };
   try {
+    const auto entered = onStream(run->device);
     if (operation.startInner) {
       operation.open = 1;
       operation.startInner(whenDone);
+      ++outstanding_;
       return;
     }
-    const auto entered = onStream(run->device);
     const auto works = operation.start();
     operation.open = std::max<std::size_t>(works.size(), 1);
     if (works.empty()) {
@@ -256,6 +291,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
       work->future().whenComplete(
           [whenDone](const auto& future) { whenDone(future.exception()); });
     }
+    outstanding_ += operation.open;  // what ends has been posted behind this
   } catch (const std::exception&) {
     breakDown(run, std::current_exception(), true);
   }
@@ -301,14 +337,14 @@ void PluginSession::finish(const RunPtr& run, std::exception_ptr error) {
     graveyard_.pop_front();
   }
   if (run->operations.empty()) {
-    run->scratch.clear();  // else operations may still be at work in it, and keep the run
+    run->scratch.clear();  // else operations may still be at work in it
   }
   if (!run->delivered) {
     run->delivered = true;
     if (error != nullptr) {
       run->future.setException(error);
     } else {
-      deliver(*run);
+      deliver(run);
     }
   }
 }
@@ -325,9 +361,19 @@ void PluginSession::breakDown(const RunPtr& run, std::exception_ptr error, bool 
   line_.clear();
   for (const RunPtr& other : open) {
     if ((other != run || cancel) && hook_->cancel != nullptr) {
+      const auto entered = onStreamIfUsable(other->device);
       hook_->cancel(hook_, other.get());
     }
     finish(other, error);
+  }
+}
+
+/// A device that has failed takes no stream any more.
+HookStream::Guard PluginSession::onStreamIfUsable(const c10::Device& device) {
+  try {
+    return onStream(device);
+  } catch (const std::exception&) {
+    return HookStream::Guard(std::nullopt);
   }
 }
 
@@ -352,6 +398,24 @@ lockstep_status PluginSession::refuse(const std::string& why) {
   std::lock_guard lock(mutex_);
   reason_ = why;
   return LOCKSTEP_E_ARGUMENT;
+}
+
+lockstep_status PluginSession::refuse(const std::string& where, const std::exception& error) {
+  const auto* torch = dynamic_cast<const c10::Error*>(&error);
+  refuse(fmt::format("{}: {}", where,
+                     torch != nullptr ? torch->what_without_backtrace() : error.what()));
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
+      dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return LOCKSTEP_E_MEMORY;
+  }
+  return dynamic_cast<const Unsupported*>(&error) != nullptr ? LOCKSTEP_E_UNSUPPORTED
+                                                             : LOCKSTEP_E_ARGUMENT;
+}
+
+void PluginSession::broke(lockstep_run* raw, std::exception_ptr error) {
+  if (const RunPtr run = live(raw, "a function of the host"); run != nullptr) {
+    breakDown(run, std::move(error), false);
+  }
 }
 
 lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, std::int32_t dtype,
@@ -463,14 +527,24 @@ void PluginSession::noMore(lockstep_run* raw) {
 void PluginSession::resultReady(lockstep_run* raw) {
   if (const RunPtr run = live(raw, "result_ready"); run != nullptr && !run->delivered) {
     run->delivered = true;
-    deliver(*run);
+    deliver(run);
   }
 }
 
-void PluginSession::deliver(lockstep_run& run) {
-  const auto entered = onStream(run.device);
-  *run.done = StreamPoint(run.device);
-  run.future.setValue(run.flat);
+/// Whoever gets the result may call the hook, so that no call of it may be going on.
+void PluginSession::deliver(const RunPtr& run) {
+  deliveries_.push_back(run);
+  if (!inCall_) {
+    deliverAll();
+  }
+}
+
+void PluginSession::deliverAll() {
+  for (const RunPtr& run : std::exchange(deliveries_, {})) {
+    const auto entered = onStream(run->device);
+    *run->done = StreamPoint(run->device);
+    run->future.setValue(std::exchange(run->flat, {}));
+  }
 }
 
 void PluginSession::complete(lockstep_run* raw) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,8 +59,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// Creates the hook. Throws HookError with the plugin's sentence. Collective if the hook makes
   /// subgroups. [step-thread]
   void create();
-  /// Cancels what is in flight and destroys the hook; waits for the strand, a second at most,
-  /// after which a hook that hangs is left behind; returns whether it did not. [step-thread]
+  /// Cancels what is in flight and, when the operations that were begun have ended, destroys the
+  /// hook; a second at most, after which a hook that hangs is left behind, with what it uses.
+  /// Returns whether it did not. [step-thread]
   bool close();
 
   using Call = std::function<lockstep_status(lockstep_hook*, lockstep_run*, const lockstep_group*)>;
@@ -96,6 +98,10 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   }
   lockstep_status queue(lockstep_run* run, QueuedOperation operation);
   lockstep_status refuse(const std::string& why);
+  /// By what was thrown: `where` is which function refuses.
+  lockstep_status refuse(const std::string& where, const std::exception& error);
+  /// The host could not do what the hook asked for, and the run is over.
+  void broke(lockstep_run* run, std::exception_ptr error);
   lockstep_status scratch(lockstep_run* run, std::int64_t numel, std::int32_t dtype,
                           lockstep_buffer* out);
   lockstep_status subgroup(std::vector<int> ranks, const lockstep_group** out);
@@ -119,7 +125,12 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   void ended(const RunPtr& run, std::uint64_t number, std::exception_ptr error);
   void resumeEnded(const RunPtr& run);
   void finish(const RunPtr& run, std::exception_ptr error);
-  void deliver(lockstep_run& run);
+  void deliver(const RunPtr& run);
+  void deliverAll();
+  [[nodiscard]] HookStream::Guard onStreamIfUsable(const c10::Device& device);
+  void destroyIfIdle();
+  /// Does a task of the strand; what it throws ends the run.
+  void carryOut(const RunPtr& run, const std::function<void()>& task);
   void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
   void record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks);
   const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);
@@ -136,6 +147,10 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   std::deque<RunPtr> line_;      // of these, those that may yet start operations
   std::deque<RunPtr> graveyard_; // ended lately: a call on one of them can be told
   std::exception_ptr broken_;
+  std::vector<RunPtr> deliveries_;  // to be made when the hook's call has returned
+  bool inCall_ = false;
+  std::size_t outstanding_ = 0;  // works of operations that have not ended
+  std::optional<base::Future<bool>> closed_;  // to be told when the hook is destroyed
 
   mutable std::mutex mutex_;  // guards what follows
   std::string reason_;

@@ -11,24 +11,30 @@
  * GROWTH. Structs that may grow start with `struct_size`, which whoever fills them sets to his
  * own sizeof. Fields are only ever appended. A reader takes what lies within struct_size and
  * treats the rest as null or zero; what it does not know it leaves alone. lockstep_buffer,
- * lockstep_value and the two streams never grow. Everything else is asked for by an extension's
- * id, "lockstep.<name>/<revision>"; an unknown id is answered with null. Numbers of the anonymous
- * enums are never reused.
+ * lockstep_value, lockstep_writer and lockstep_reader never grow. Everything else is asked for by
+ * an extension's id, "lockstep.<name>/<revision>"; an unknown id is answered with null. The
+ * anonymous enums may get numbers more, which are never reused: a host hands a hook no dtype and no
+ * device that its lockstep_hook_info does not name, unknown bits of flags and caps mean nothing, and
+ * any other negative status is a failure.
  *
- * THREADS. [host] the step thread, between steps or before the first. [strand] never two calls at
- * once into one hook, on whatever thread; hooks need no locks. [any] at any time.
+ * THREADS. [strand] never two calls at once into one hook, on whatever thread. [host] the step
+ * thread, between steps or before the first, with no [strand] call going on, but for those of runs
+ * that are still open after result_ready(): who uses that needs a lock, all others need none.
+ * [any] at any time.
  *
- * DEVICES. The memory of a bucket and of its run's scratch() lies on one device; a hook says in
+ * DEVICES. The memory of a bucket and of its run's scratch() lies on one device, and all that a
+ * group's operations of that run are given must lie there, too. A hook says in
  * lockstep_hook_info::devices which kinds it takes, and is given no other. On a device other than
- * the CPU a hook queues work where it would compute. For each hook, with those inside it, there is
- * one stream, lockstep_buffer::stream, which is the calling thread's current one in every call
- * that is handed a run: a hook that uses libtorch need not know it.
+ * the CPU a hook queues work where it would compute. A run has a stream, the one of the buffers it
+ * is handed and of its scratch(), which is the calling thread's current one in every call that is
+ * handed the run: a hook that uses libtorch need not know it. Several runs may have one stream.
  *   - When run() is called the gradients are ready for what is queued on that stream.
  *   - A group's operation starts behind what stands on the stream when it is queued, and what it
  *     gives is ready for what is queued from resume() on.
  *   - What stands on the stream at result_ready() or complete() is waited for before the bucket is
  *     used. Nothing else waits for it: neither call blocks until the device has come there.
- *   - Work on streams of the hook's own has to be ordered before and behind that stream.
+ *   - Work on streams of the hook's own has to be ordered before and behind that stream, and what a
+ *     hook keeps from run to run, behind the run that wrote it, if the stream is another then.
  * "lockstep.math/1" computes on every device without CUDA or libtorch on the hook's side.
  *
  * ERRORS. Functions return LOCKSTEP_OK or a negative number, after a call of `fail` that says why
@@ -55,7 +61,8 @@ enum {
   LOCKSTEP_E_UNSUPPORTED = -2, /* not with this dtype, device, world size, option */
   LOCKSTEP_E_COMM = -3,        /* a collective failed */
   LOCKSTEP_E_STATE = -4,       /* saved state that does not fit */
-  LOCKSTEP_E_INTERNAL = -5     /* a defect of the plugin */
+  LOCKSTEP_E_INTERNAL = -5,    /* a defect of the plugin */
+  LOCKSTEP_E_MEMORY = -6       /* there is not as much memory */
 };
 
 enum { LOCKSTEP_CPU = 1, LOCKSTEP_CUDA = 2 };
@@ -119,7 +126,9 @@ typedef struct lockstep_bucket {
  * resume() is called with `stage`, a number of the hook's choice, when it is done. Operations of a
  * run are carried out and resumed in the order in which they were queued, which must be the same
  * on every rank of the group, with equal sizes, dtypes and operations. Buffers belong to the host
- * until resume(); they lie in the bucket, in scratch(), or in memory that the hook keeps.
+ * until resume(); they lie in the bucket, in scratch(), or in memory that the hook keeps. What of
+ * the last is in an operation that is never resumed, since its run was cancelled, must be kept
+ * until destroy().
  * [strand], from within run(), resume() or a function of an extension that is handed a run. */
 struct lockstep_group {
   uint32_t struct_size;
@@ -205,18 +214,21 @@ typedef struct lockstep_ext_inner {
 } lockstep_ext_inner;
 
 /* "lockstep.math/1", of the host: arithmetic on buffers of any device it can communicate from, by
- * libtorch, in the order of the calls, on the hook's stream. Buffers of one call lie on one
- * device, but for copy. Floating-point dtypes, but for allocate, release, copy and fill. Results
- * are those of libtorch's operators there. What is wrong with a call is said when the function
- * returns; what a device makes of it may be seen later.
- * [strand], and [host] between steps. */
+ * libtorch, in the order of the calls, on the stream of the run that goes on. Buffers of one call
+ * lie on one device, but for copy, and do not overlap. Floating-point dtypes, but for allocate,
+ * release, copy and fill. Results are those of libtorch's operators there, and a dtype that one of
+ * them does not know is refused. What is wrong with a call is said when the function returns; what
+ * a device makes of it may be seen later. Every host that gives runs gives it.
+ * [strand]; allocate, release and copy also [host], in save() and load(). */
 enum { LOCKSTEP_TRANSPOSED_A = 1, LOCKSTEP_TRANSPOSED_B = 2 };
 
 typedef struct lockstep_ext_math {
   uint32_t struct_size;
-  /* Memory of the hook's own on the device of `like`, all zeros, until release() or destroy(). */
+  /* Memory of the hook's own on the device of `like`, of which nothing else is read: all zeros,
+   * aligned to 64 bytes, until release() or destroy(). LOCKSTEP_E_MEMORY: there is not as much. */
   lockstep_status (*allocate)(const lockstep_host *, const lockstep_buffer *like, int64_t numel,
                               int32_t dtype, lockstep_buffer *out);
+  /* Takes what allocate() gave, whole; anything else stays as it is. */
   void (*release)(const lockstep_host *, const lockstep_buffer *);
   /* out = in, of another dtype or on another device if they differ. Returns once the data is
    * there where `out` lies on the CPU and `in` does not, and when `in` may be changed where it is
@@ -247,12 +259,12 @@ struct lockstep_hook {
                          const lockstep_bucket *);
   /* An operation has ended. [strand] */
   lockstep_status (*resume)(lockstep_hook *, lockstep_run *, uint32_t stage);
-  /* A run ends early, since a rank or an operation failed: free what belongs to it. No call for
-   * it follows. May be null. [strand] */
+  /* A run ends early, since a rank or an operation failed: free what belongs to it, but for memory
+   * that operations may still be at work in. No call for it follows. May be null. [strand] */
   void (*cancel)(lockstep_hook *, lockstep_run *);
   /* May be null. [host] */
   const void *(*extension)(lockstep_hook *, const char *id);
-  /* No run is in flight. [host] */
+  /* No run is in flight, and no operation. The last call of all. [strand] */
   void (*destroy)(lockstep_hook *);
 };
 

@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "engine/trace/DeviceTimed.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 
@@ -62,6 +63,7 @@ TEST_F(DeviceSpansTest, LieWhereTheDeviceWorkedAndNotWhereTheHostQueuedIt) {
   EXPECT_EQ(written[0].step, 7u);
   EXPECT_EQ(written[0].bucket, 3);
   EXPECT_EQ(written[0].value, 99u);
+  EXPECT_EQ(written[0].detail, trace::kByDevice);
   // The clocks are related to within the time that a thread of the double takes to wake.
   constexpr std::uint64_t slack = 40'000'000;
   EXPECT_GE(written[0].startTicks + slack, began);
@@ -70,18 +72,19 @@ TEST_F(DeviceSpansTest, LieWhereTheDeviceWorkedAndNotWhereTheHostQueuedIt) {
   EXPECT_LE(written[0].startTicks + written[0].durationTicks, after + slack);
 }
 
-TEST_F(DeviceSpansTest, AreWrittenInTheirOrder) {
-  DeviceSpans spans(platform_.device());
-  const OnOwnStream own(platform_.device());
-  std::promise<void> gate;
-  queueWork(own.stream(), gate.get_future().share());
-  for (std::uint32_t step = 0; step < 3; ++step) {
-    const auto begin = spans.now();
-    spans.add(lane_, EventKind::kForward, begin, spans.now(), step);
+TEST_F(DeviceSpansTest, AreWrittenInTheirOrderAtTheEndAtLatest) {
+  {
+    DeviceSpans spans(platform_.device());
+    const OnOwnStream own(platform_.device());
+    std::promise<void> gate;
+    queueWork(own.stream(), gate.get_future().share());
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      const auto begin = spans.now();
+      spans.add(lane_, EventKind::kForward, begin, spans.now(), step);
+    }
+    gate.set_value();
+    queueAndAwait(own.stream());
   }
-  gate.set_value();
-  queueAndAwait(own.stream());
-  spans.write();
   const auto written = recorded_.lanes()["step"];
   ASSERT_EQ(written.size(), 3u);
   for (std::uint32_t step = 0; step < 3; ++step) {

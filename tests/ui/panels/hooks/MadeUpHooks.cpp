@@ -5,6 +5,7 @@
 
 #include "engine/plugin/HookInfo.h"
 #include "engine/plugin/Verification.h"
+#include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::ui::test {
 namespace {
@@ -17,6 +18,8 @@ std::string description(const std::string& id, const std::string& version) {
   hook.name = id;
   hook.version = version;
   hook.summary = "Sends the largest numbers of a bucket";
+  hook.dtypes = 1U << LOCKSTEP_F32;
+  hook.devices = 1U << LOCKSTEP_CPU;
   hook.meanError = 0.5;
   plugin::HookParam density;
   density.key = "density";

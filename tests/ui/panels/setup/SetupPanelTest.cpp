@@ -46,6 +46,8 @@ std::string description(const std::string& path) {
   sparse.version = "1";
   sparse.summary = "Sends a share.";
   sparse.caps = LOCKSTEP_CAP_INNER | LOCKSTEP_CAP_JOIN;
+  sparse.dtypes = 1U << LOCKSTEP_F32;
+  sparse.devices = 1U << LOCKSTEP_CPU;
   sparse.params = {density};
   plugin::HookInfo plain = sparse;
   plain.id = "plain";

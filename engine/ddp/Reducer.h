@@ -227,6 +227,8 @@ class Reducer {
   void recordBetween(trace::EventKind kind, const Moment& begin, const Moment& end,
                      std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
                      std::uint16_t detail = 0);
+  void recordInstant(trace::EventKind kind, std::uint32_t step, std::uint16_t bucket,
+                     std::uint64_t value);
   void checkDense(std::size_t index, const at::Tensor& slice) const;
   void checkSparse(std::size_t index) const;
   [[nodiscard]] bool checksGradients();

@@ -139,7 +139,7 @@ void Reducer::take(std::size_t index) {
     if (batched) {
       copyInAll(place.bucket);
     }
-    lane_.instant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket), bucket.bytes());
+    recordInstant(trace::EventKind::kBucketReady, step_, eventBucket(place.bucket), bucket.bytes());
   }
 }
 

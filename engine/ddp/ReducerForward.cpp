@@ -282,6 +282,16 @@ void Reducer::recordBetween(trace::EventKind kind, const Moment& begin, const Mo
   }
 }
 
+void Reducer::recordInstant(trace::EventKind kind, std::uint32_t step, std::uint16_t bucket,
+                            std::uint64_t value) {
+  if (options_.deviceSpans != nullptr) {
+    const auto point = options_.deviceSpans->now();
+    options_.deviceSpans->add(lane_, kind, point, point, step, bucket, value);
+  } else {
+    lane_.instant(kind, step, bucket, value);
+  }
+}
+
 void Reducer::recordSpan(trace::EventKind kind, std::uint64_t startTicks) {
   std::lock_guard lock(mutex_);
   lane_.span(kind, startTicks, step_);

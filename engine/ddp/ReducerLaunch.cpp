@@ -22,7 +22,7 @@ bool Reducer::launchReadyBuckets(Lock& lock) {
     try {
       if (communicates(index)) {
         lock.lock();
-        lane_.instant(trace::EventKind::kBucketLaunched, step, eventBucket(index),
+        recordInstant(trace::EventKind::kBucketLaunched, step, eventBucket(index),
                       buckets_[index]->bytes());
         if (times_.communicationStart < times_.backwardStart) {
           times_.communicationStart = DdpTimes::now();

@@ -5,6 +5,7 @@
 
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/trace/DeviceTimed.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
@@ -72,7 +73,7 @@ TEST(ReducerTrace, SendsParametersAndBothLayouts) {
   });
 }
 
-TEST(ReducerTrace, TellsTheEndOfTheBackwardByTheDevicesClock) {
+TEST(ReducerTrace, TellsTheBucketsAndTheEndOfTheBackwardByTheDevicesClock) {
   namespace nccl = process_group::nccl;
   test::runRanksWell(2, [](auto group) {
     const nccl::FakeFabric fabric;
@@ -94,14 +95,15 @@ TEST(ReducerTrace, TellsTheEndOfTheBackwardByTheDevicesClock) {
       const auto kind = static_cast<EventKind>(event.kind);
       EXPECT_NE(kind, EventKind::kCopyIn) << "the copies are part of the device's backward";
       EXPECT_LE(event.startTicks, now + 40'000'000) << "on the host's axis";
-      if (kind == EventKind::kWait || kind == EventKind::kCopyOut ||
-          kind == EventKind::kFinalize) {
+      if ((event.detail & trace::kByDevice) != 0) {
         kinds[event.step].push_back(kind);
       }
     }
     using enum EventKind;
-    EXPECT_THAT(kinds[0], ElementsAre(kWait, kCopyOut, kFinalize)) << "one bucket";
-    EXPECT_THAT(kinds[1], ElementsAre(kWait, kCopyOut, kWait, kCopyOut, kFinalize));
+    EXPECT_THAT(kinds[0], ElementsAre(kBucketReady, kBucketLaunched, kWait, kCopyOut, kFinalize))
+        << "one bucket";
+    EXPECT_THAT(kinds[1], ElementsAre(kBucketReady, kBucketLaunched, kBucketReady, kBucketLaunched,
+                                      kWait, kCopyOut, kWait, kCopyOut, kFinalize));
   });
 }
 

@@ -2,11 +2,10 @@
 # linked with, since two in one process are two that do not know of each other.
 option(LOCKSTEP_WITH_NCCL "Build the nccl backend, when libtorch has CUDA" ON)
 set(LOCKSTEP_NCCL_FOUND FALSE)
-if(NOT LOCKSTEP_WITH_NCCL)
-  return()
-endif()
 if(NOT TARGET torch_cuda)
-  message(STATUS "nccl: left out, since this libtorch (${TORCH_INSTALL_PREFIX}) has no CUDA")
+  if(LOCKSTEP_WITH_NCCL)
+    message(STATUS "nccl: left out, since this libtorch (${TORCH_INSTALL_PREFIX}) has no CUDA")
+  endif()
   return()
 endif()
 
@@ -16,6 +15,15 @@ set(places ${torch_folder}/../nvidia/nccl ${torch_folder} ${CUDAToolkit_LIBRARY_
            ${CUDA_TOOLKIT_ROOT_DIR})
 find_path(LOCKSTEP_NCCL_INCLUDE nccl.h HINTS ${places} PATH_SUFFIXES include)
 find_library(LOCKSTEP_NCCL_LIBRARY NAMES libnccl.so.2 nccl HINTS ${places} PATH_SUFFIXES lib lib64)
+if(LOCKSTEP_NCCL_LIBRARY)
+  # For programs without the backend too: what libtorch needs is else looked for in CUDA's folder
+  # first, which may hold an older one.
+  get_filename_component(nccl_folder ${LOCKSTEP_NCCL_LIBRARY} DIRECTORY)
+  target_link_options(lockstep_torch INTERFACE LINKER:-rpath-link,${nccl_folder})
+endif()
+if(NOT LOCKSTEP_WITH_NCCL)
+  return()
+endif()
 if(NOT LOCKSTEP_NCCL_INCLUDE OR NOT LOCKSTEP_NCCL_LIBRARY)
   message(STATUS "nccl: left out, since nccl.h or libnccl.so.2 is not installed")
   return()

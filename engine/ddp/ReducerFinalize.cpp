@@ -112,7 +112,8 @@ void Reducer::reduceSparse(std::size_t index, bool shadow) {
   options.step = step_;
   at::Tensor& grad = tensor.mutable_grad();
   const at::Tensor sum = sumSparse(*group_, shadow ? at::Tensor() : grad, tensor.sizes(),
-                                   tensor.scalar_type(), options);
+                                   tensor.scalar_type(), options)
+                             .to(tensor.device());
   if (!shadow && !keepsGradient(parameter)) {
     sum._values().div_(divisor_);
     grad = sum;

@@ -11,6 +11,7 @@
 #endif
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/intrusive_ptr.h>
 #include <torch/csrc/autograd/engine.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
@@ -41,7 +42,7 @@ Pointer makeNode(Arguments&&... arguments) {
     return Pointer(new Made(std::forward<Arguments>(arguments)...),
                    [](auto* node) { deleteNode(node); });
   } else {
-    return Pointer::reclaim(new Made(std::forward<Arguments>(arguments)...));
+    return c10::make_intrusive<Made>(std::forward<Arguments>(arguments)...);
   }
 }
 

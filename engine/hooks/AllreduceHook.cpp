@@ -10,6 +10,10 @@ AllreduceHook::AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group,
                              trace::Tracer* tracer)
     : group_(std::move(group)), trace_(HookTrace::create(tracer)) {}
 
+AllreduceHook::~AllreduceHook() {
+  trace_->close();
+}
+
 base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   const at::Tensor buffer = bucket.buffer();
   const std::size_t index = bucket.index();
@@ -19,12 +23,12 @@ base::Future<at::Tensor> AllreduceHook::run(GradBucket& bucket) {
   process_group::CallOptions options;
   options.bucket = eventBucket(index);
   options.step = step;
-  const std::uint64_t communicateStart = base::ticks();
+  const HookTrace::Moment begun = trace_->now(buffer.device());
   const auto work = group_->allreduce({buffer}, process_group::ReduceOp::kSum, options);
-  const auto reduced = work->future().then([trace = trace_, communicateStart, step, index,
+  const auto reduced = work->future().then([trace = trace_, begun, step, index,
                                             bytes](const std::vector<at::Tensor>& tensors) {
-    trace->phase(trace::EventKind::kHookCommunicate, communicateStart, step, eventBucket(index),
-                 bytes);
+    trace->phase(trace::EventKind::kHookCommunicate, begun, HookTrace::learnt(), step,
+                 eventBucket(index), bytes);
     return tensors.front();
   });
   if (buffer.is_cpu()) {

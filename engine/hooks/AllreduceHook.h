@@ -15,6 +15,7 @@ namespace lockstep::hooks {
 class AllreduceHook final : public CommHook {
  public:
   AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer* tracer);
+  ~AllreduceHook() override;
 
   [[nodiscard]] std::string name() const override { return "allreduce"; }
   [[nodiscard]] bool takesShares() const override { return true; }

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <c10/core/Device.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::hooks {
@@ -16,33 +21,51 @@ inline std::uint16_t eventBucket(std::size_t index) {
   return static_cast<std::uint16_t>(std::min<std::size_t>(index, trace::kNoBucket - 1));
 }
 
-/// Records the phases of a communication hook on the lane "hook". A phase may end on the
-/// backward's thread or on a backend's, which take turns here. [any-thread]
+/// Records the phases of a communication hook. A phase may end on the backward's thread or on a
+/// backend's, which take turns here. What the host queues on a device is told by that device's
+/// clock, once the device has come past it. [any-thread]
 class HookTrace {
  public:
-  /// `tracer` may be null: then nothing is recorded.
-  static std::shared_ptr<HookTrace> create(trace::Tracer* tracer) {
-    return std::shared_ptr<HookTrace>(new HookTrace(tracer));
+  using DeviceSpans = process_group::nccl::DeviceSpans;
+
+  /// When a phase began or ended: for the host and, of what is queued on a device, for that.
+  struct Moment {
+    std::uint64_t ticks = 0;
+    DeviceSpans::Point point;
+  };
+
+  /// `tracer` may be null: then nothing is recorded. Otherwise it outlives the hook, which calls
+  /// close(). `spans`, used by this alone: in place of those of the device that now() is given.
+  static std::shared_ptr<HookTrace> create(trace::Tracer* tracer, const std::string& lane = "hook",
+                                           std::shared_ptr<DeviceSpans> spans = nullptr) {
+    return std::shared_ptr<HookTrace>(new HookTrace(tracer, lane, std::move(spans)));
   }
 
-  /// Records a phase (kHookEncode, kHookCommunicate, kHookDecode) that began at `startTicks`
-  /// and ends now, of eventBucket(), or of kNoBucket for what a hook does around a step; `bytes`
-  /// before an encode, on the wire, or after a decode.
-  void phase(trace::EventKind kind, std::uint64_t startTicks, std::uint32_t step,
-             std::uint16_t bucket, std::uint64_t bytes) {
-    if (lane_ != nullptr && lane_->enabled()) {
-      const std::uint64_t endTicks = base::ticks();
-      std::lock_guard lock(mutex_);
-      lane_->spanUntil(kind, startTicks, endTicks, step, bucket, bytes);
-    }
-  }
+  /// To where the calling thread has come or, on a device, will its current stream have come.
+  [[nodiscard]] Moment now(const c10::Device& device);
+  /// Of what the host has learnt, whatever a device is at.
+  [[nodiscard]] static Moment learnt() { return {base::ticks(), nullptr}; }
+
+  /// Records a phase (kHookEncode, kHookCommunicate, kHookDecode, kBucketOptimizer), of
+  /// eventBucket(), or of kNoBucket for what a hook does around a step; `bytes` before an encode,
+  /// on the wire, or after a decode.
+  void phase(trace::EventKind kind, const Moment& begin, const Moment& end, std::uint32_t step,
+             std::uint16_t bucket, std::uint64_t bytes);
+
+  /// Records what devices have come past. Nothing is recorded from then on: what a hook left in
+  /// flight may end when the tracer is gone.
+  void close();
 
  private:
-  explicit HookTrace(trace::Tracer* tracer)
-      : lane_(tracer == nullptr ? nullptr : &tracer->lane("hook")) {}
+  HookTrace(trace::Tracer* tracer, const std::string& lane, std::shared_ptr<DeviceSpans> spans);
 
-  std::mutex mutex_;
+  const bool onDevice_;  // whatever the device is said to be
+  // Held while spans are written, which now() does not wait for: a backward calls it.
+  std::mutex writing_;
+  std::mutex mutex_;  // guards what follows; taken within writing_
   trace::Lane* lane_;
+  std::shared_ptr<DeviceSpans> spans_;
+  bool asked_;  // for the spans of the device
 };
 
 }  // namespace lockstep::hooks

@@ -24,7 +24,7 @@ class ThenOptimizerHook::Stepper {
  public:
   Stepper(std::shared_ptr<optim::ParameterOptimizer> optimizer, trace::Tracer* tracer)
       : optimizer_(std::move(optimizer)),
-        lane_(tracer == nullptr ? nullptr : &tracer->lane("hook optimizer")),
+        trace_(HookTrace::create(tracer, "hook optimizer")),
         thread_([this] { work(); }) {}
 
   void stop() {
@@ -38,6 +38,7 @@ class ThenOptimizerHook::Stepper {
       refuse(task);
     }
     tasks_.clear();
+    trace_->close();
   }
 
   void checkParameters(const GradBucket& bucket) const {
@@ -117,19 +118,17 @@ class ThenOptimizerHook::Stepper {
                            : "an undefined tensor",
           toString(buffer.scalar_type()), fmt::join(buffer.sizes(), ", ")));
     }
-    const std::uint64_t startTicks = base::ticks();
+    const HookTrace::Moment begun = trace_->now(buffer.device());
     GradBucket view = bucket;
     view.setBuffer(result.contiguous());
     optimizer_->stepBucket(view.parameterIndices(), view.gradients());
-    if (lane_ != nullptr) {
-      lane_->span(trace::EventKind::kBucketOptimizer, startTicks, bucket.step(),
-                  eventBucket(bucket.index()), result.nbytes());
-    }
+    trace_->phase(trace::EventKind::kBucketOptimizer, begun, trace_->now(buffer.device()),
+                  bucket.step(), eventBucket(bucket.index()), result.nbytes());
   }
 
   const std::shared_ptr<optim::ParameterOptimizer> optimizer_;
-  trace::Lane* const lane_;  // written by thread_ alone
-  HookStream stream_;        // likewise
+  const std::shared_ptr<HookTrace> trace_;
+  HookStream stream_;  // used by thread_ alone
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Task> tasks_;

@@ -152,7 +152,7 @@ class Loader {
       for (const auto& part : partsOf(optimizerKind(optimizer_))) {
         if (const auto found = file_.tensors.find("optimizer." + parameter.key() + "." + part);
             found != file_.tensors.end()) {
-          state[part] = found->second;
+          state[part] = part == "step" ? found->second : found->second.to(parameter.value().device());
         }
       }
       if (!state.empty()) {

@@ -85,7 +85,7 @@ base::Status writeSafetensors(const std::filesystem::path& path, const Safetenso
   }
   bool ok = file.write(&length, sizeof length) && file.write(text.data(), text.size());
   for (const auto& [name, tensor] : content.tensors) {
-    const at::Tensor rowMajor = tensor.contiguous();
+    const at::Tensor rowMajor = tensor.cpu().contiguous();
     ok = ok && file.write(rowMajor.data_ptr(), rowMajor.nbytes());
   }
   if (!ok || !file.moveTo(path)) {

@@ -339,11 +339,17 @@ void TrainLoop::zeroGradients() {
 }
 
 void TrainLoop::seedStep() const {
-  auto generator = at::detail::getDefaultCPUGenerator();
-  std::lock_guard lock(generator.mutex());
-  generator.set_current_seed(
+  const std::uint64_t seed =
       static_cast<std::uint64_t>(parts_.experiment.train.seed) * 0x9E3779B97F4A7C15ull +
-      (static_cast<std::uint64_t>(parts_.group.rank()) << 40) + static_cast<std::uint64_t>(step_));
+      (static_cast<std::uint64_t>(parts_.group.rank()) << 40) + static_cast<std::uint64_t>(step_);
+  const auto seedOf = [seed](at::Generator generator) {
+    const std::lock_guard lock(generator.mutex());
+    generator.set_current_seed(seed);
+  };
+  seedOf(at::detail::getDefaultCPUGenerator());
+  if (const c10::Device device = deviceOf(parameters_); !device.is_cpu()) {
+    seedOf(at::globalContext().defaultGenerator(device));
+  }
 }
 
 void TrainLoop::evaluateNow(std::int64_t stepsDone) {

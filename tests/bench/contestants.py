@@ -22,8 +22,10 @@ class Contestant:
     """Processes, one a rank, that take turns with other contestants'. They stay up, asleep, wait
     for "go COUNT [WORD...]" on standard input, and answer with one JSON line each."""
 
-    def __init__(self, name, command, ranks=2, environment=None):
+    def __init__(self, name, command, ranks=2, environment=None, deadline=None):
+        """`deadline`, of time.monotonic(): no answer is waited for any longer."""
         self.name = name
+        self.deadline = deadline
         port = str(free_port())
         self.ranks = []
         for rank in range(ranks):
@@ -46,9 +48,12 @@ class Contestant:
         waiting = {process.stdout: rank for rank, process in enumerate(self.ranks)}
         answers = [None] * len(self.ranks)
         while waiting:
-            ready = select.select(list(waiting), [], [], TURN_LIMIT_S)[0]
+            limit = TURN_LIMIT_S
+            if self.deadline is not None:
+                limit = max(0, min(limit, self.deadline - time.monotonic()))
+            ready = select.select(list(waiting), [], [], limit)[0]
             if not ready:
-                self.fail(f"rank {min(waiting.values())} gave no answer within {TURN_LIMIT_S} s")
+                self.fail(f"rank {min(waiting.values())} gave no answer within {limit:.0f} s")
             for stream in ready:
                 rank = waiting.pop(stream)
                 line = stream.readline()

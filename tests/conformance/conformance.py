@@ -56,7 +56,8 @@ def train_torch(rank, args, folder, inputs, targets, weights):
     model.to(device)
     ddp = nn.parallel.DistributedDataParallel(
         model, bucket_cap_mb=cap, gradient_as_bucket_view=args.view)
-    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)
+    optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM,
+                                foreach=False)  # as libtorch's own
     losses = []
     for step in range(args.steps):
         output = ddp(torch.from_numpy(inputs[step, rank]).to(device))

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,8 @@ PACKED = ROOT / "tests" / "gpu" / "packed" / "usr"
 HOOKS = ["fp16", "bf16", "powersgd"]
 TARGETS = ["lockstep", "lockstep-rank", "lockstep-hookscan", "test_engine_process_group_nccl",
            "conformance_driver", "bench_ddp_step", *HOOKS]
+FEWEST_ROUNDS = 4  # that an interval means something of
+CLOSING_S = 15  # for the contestants to end
 OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF",
            "LOCKSTEP_WITH_TESTS": "ON"}
 
@@ -46,23 +49,32 @@ class Check:
         self.write()
         print(f"{'ok    ' if passed else 'FAILED'} {name} ({seconds:.0f} s)", flush=True)
 
-    def command(self, name, command, limit, environment=None):
+    def leave_out(self, name):
+        self.report["parts"].append({"name": name, "passed": None, "why": "no time was left"})
+        self.write()
+        print(f"left out {name}: no time was left", flush=True)
+
+    def command(self, name, command, limit):
         """Runs a program to its end; returns whether it ended well."""
         if self.left() < 5:
-            self.report["parts"].append({"name": name, "passed": None, "why": "no time was left"})
-            self.write()
-            print(f"left out {name}: no time was left", flush=True)
+            self.leave_out(name)
             return False
         start = time.monotonic()
         try:
-            done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                                  timeout=min(limit, self.left()), cwd=ROOT,
-                                  env={**os.environ, **(environment or {})})
-            text, code = done.stdout + done.stderr, done.returncode
-        except subprocess.TimeoutExpired as expired:
-            text = "".join(part.decode(errors="replace") if isinstance(part, bytes) else part or ""
-                           for part in (expired.stdout, expired.stderr))
-            code = "ended by its time limit"
+            # A group of its own: its children, too, must leave the GPU to the parts that follow.
+            with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True, errors="replace", cwd=ROOT,
+                                  start_new_session=True) as process:
+                try:
+                    text, _ = process.communicate(timeout=min(limit, self.left()))
+                    code = process.returncode
+                except subprocess.TimeoutExpired:
+                    code = "ended by its time limit"
+                finally:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+                if process.returncode is None:
+                    text, _ = process.communicate()
         except OSError as error:
             text, code = str(error), "could not be started"
         self.add(name, code == 0, time.monotonic() - start,
@@ -129,8 +141,12 @@ def run(check, file, device, *settings):
                          [lockstep, "run", experiment, "--out", file,
                           *(word for setting in chosen for word in ("--set", setting))], 90):
         return None
-    return json.loads(subprocess.run([lockstep, "info", "--json", file], capture_output=True,
-                                     check=True).stdout)["loss"]
+    told = subprocess.run([lockstep, "info", "--json", file], capture_output=True, text=True,
+                          check=False)
+    loss = json.loads(told.stdout)["loss"] if told.returncode == 0 else None
+    if loss is None:
+        check.add(f"loss of {file.name}", False, 0, why=told.stderr or "it is not a number")
+    return loss
 
 
 def beside_the_cpu(check, name, *settings):
@@ -153,8 +169,9 @@ def runs(check):
         beside_the_cpu(check, hook, f"hook.name={hook}")
 
 
-def figures(check, ranks, model, batch, rounds=12, steps=20):
-    """A step of ours over NCCL against PyTorch's DDP over NCCL on the same GPU, in turns."""
+def figures(check, name, ranks, model, batch, rounds=12, steps=20):
+    """A step of ours over NCCL against PyTorch's DDP over NCCL on the same GPU, in turns, in as
+    many rounds as there is time for."""
     from contestants import Contestant, alternate
     from figures import mean_step, paired
     start = time.monotonic()
@@ -165,16 +182,20 @@ def figures(check, ranks, model, batch, rounds=12, steps=20):
                 "ours, recorded": [*ours, "--record"], "PyTorch": peer,
                 "PyTorch, view": [*peer, "--view"]}
     with contextlib.ExitStack() as stack:
-        sides = {name: stack.enter_context(Contestant(name, command, ranks))
-                 for name, command in commands.items()}
+        sides = {side: stack.enter_context(Contestant(side, command, ranks, deadline=check.end))
+                 for side, command in commands.items()}
         for side in sides.values():
             side.turn(5)
+        round_s = sum(mean_step(side.turn(5)) for side in sides.values()) * steps / 1e3
+        rounds = min(rounds, int((check.left() - CLOSING_S) / round_s))
+        if rounds < FEWEST_ROUNDS:
+            check.leave_out(name)
+            return
         times = alternate(sides, rounds, lambda side: mean_step(sides[side].turn(steps)))
-    name = f"step of {model}, batch {batch}, {ranks} ranks"
     rate = paired(name, times["ours, view"], times["PyTorch, view"])
     plain = paired(name, times["ours"], times["PyTorch"])
     traced = paired(name, times["ours, recorded"], times["ours"])
-    check.add(name, rate["ratio"] >= 1.0, time.monotonic() - start,
+    check.add(name, rate["ratio"] >= 1.0, time.monotonic() - start, rounds=rounds,
               ms={side: sorted(values)[len(values) // 2] for side, values in times.items()},
               rate_against_pytorch=plain["ratio"], rate_interval=plain["interval"],
               rate_against_pytorch_view=rate["ratio"], rate_view_interval=rate["interval"],
@@ -184,13 +205,14 @@ def figures(check, ranks, model, batch, rounds=12, steps=20):
 def bench(check):
     for ranks, model, batch in ((1, "mlp", 256), (2, "mlp", 256), (1, "resnet18", 128),
                                 (2, "resnet18", 128)):
+        name = f"step of {model}, batch {batch}, {ranks} ranks"
         if check.left() < 45:
-            print("left out the rest of the benchmarks: no time was left", flush=True)
-            return
+            check.leave_out(name)
+            continue
         try:
-            figures(check, ranks, model, batch)
+            figures(check, name, ranks, model, batch)
         except SystemExit as error:
-            check.add(f"step of {model}, {ranks} ranks", False, 0, why=str(error))
+            check.add(name, False, 0, why=str(error))
 
 
 def main():

@@ -46,7 +46,8 @@ void check(PluginSession& session, lockstep_status status, const std::string& ca
 PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),
-      stream_(std::make_shared<HookStream>()) {
+      stream_(std::make_shared<HookStream>()),
+      trace_(HookTrace::create(options_.tracer, "hook", options_.deviceSpans)) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
   try {
@@ -75,7 +76,7 @@ void PluginHook::create(std::size_t depth) {
   }
   auto session = std::make_shared<PluginSession>(
       detail::SessionOptions{library.value(), chosen.id, plugin::valuesOf(*info, chosen.values),
-                             options_.groups[depth], options_.tracer, strand_, stream_, inner,
+                             options_.groups[depth], trace_, strand_, stream_, inner,
                              options_.ranksShareProcess});
   session->create();
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
@@ -91,6 +92,7 @@ bool PluginHook::close() {
   for (const auto& session : sessions_) {
     ended = session->close() && ended;
   }
+  trace_->close();
   return ended;
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/hooks/CommHook.h"
 #include "engine/hooks/HookStream.h"
+#include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
 #include "engine/plugin/HookChoice.h"
 #include "engine/process_group/Subgroups.h"
@@ -30,6 +31,9 @@ struct PluginHookOptions {
   std::vector<std::shared_ptr<process_group::Subgroups>> groups;
   /// May be null and otherwise outlives the hook.
   trace::Tracer* tracer = nullptr;
+  /// Used by this hook alone, which tells its phases by them; null: by those of the device that the
+  /// buckets are on.
+  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;
   /// How long a call around a step may take; buckets have the Reducer's limit.
   std::chrono::milliseconds timeout{60000};
   /// Several ranks are threads of this process: what is noted for a crash names the rank.
@@ -110,6 +114,7 @@ class PluginHook final : public CommHook {
   const PluginHookOptions options_;
   const std::shared_ptr<Strand> strand_;
   const std::shared_ptr<HookStream> stream_;
+  const std::shared_ptr<HookTrace> trace_;
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
   std::vector<std::string> names_;

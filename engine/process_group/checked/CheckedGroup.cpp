@@ -1,6 +1,8 @@
 #include "engine/process_group/checked/CheckedGroup.h"
 
 #include <ATen/ops/empty.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +20,24 @@ namespace {
 constexpr milliseconds kDrain = std::chrono::seconds(5);
 // What is compared in words is cut to this, so that the second gather has one size.
 constexpr std::size_t kDetailBytes = 512;
+
+/// What a device's operation is ordered behind; of one without tensors, on the device that the
+/// calling thread has chosen. Nothing: it is of the CPU.
+std::optional<c10::Stream> currentStream(const std::vector<at::Tensor>& tensors) {
+  using c10::impl::VirtualGuardImpl;
+  for (const at::Tensor& tensor : tensors) {
+    if (!tensor.is_cpu()) {
+      return VirtualGuardImpl(tensor.device().type()).getStream(tensor.device());
+    }
+  }
+  if (tensors.empty() && c10::impl::hasDeviceGuardImpl(c10::DeviceType::CUDA)) {
+    const VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+    if (cuda.deviceCount() > 0) {
+      return cuda.getStream(cuda.getDevice());
+    }
+  }
+  return std::nullopt;
+}
 
 at::Tensor bytesOf(std::size_t size) {
   return at::empty({static_cast<std::int64_t>(size)}, at::TensorOptions().dtype(at::kByte));
@@ -141,7 +161,8 @@ ProcessGroup::WorkPtr CheckedGroup::forward(ForwardedCall forwarded) {
     work->fail(errorFor(*work, reason));
     return work;
   }
-  pending_.push_back(Pending{std::move(forwarded), work, limit});
+  auto stream = currentStream(forwarded.tensors);
+  pending_.push_back(Pending{std::move(forwarded), work, limit, std::move(stream)});
   lock.unlock();
   pump();
   return work;
@@ -264,6 +285,11 @@ void CheckedGroup::issueCurrent() {
   const Pending current = std::move(current_);
   WorkPtr inner;
   try {
+    // Another thread than the caller's, which works on another stream.
+    std::optional<c10::StreamGuard> onCallers;
+    if (current.stream) {
+      onCallers.emplace(*current.stream);
+    }
     inner = current.forwarded.issue(*inner_);
   } catch (...) {
     endTurn();

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <c10/core/Stream.h>
+
 #include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,8 @@ namespace lockstep::process_group {
 // so that calls still overlap with the backward. One check is in flight at a time: whether a
 // call is compared must not depend on how far a rank has come, so it is decided by the records
 // of the call before, which all ranks have seen.
+// On a device a call takes effect behind what its caller has queued, so that it is made on the
+// stream that was current at the call.
 
 /// Compares each collective across the ranks before its data moves. Calls that differ in
 /// sequence number, operation, reduce operation, root, bucket, dtypes, shapes or split sizes
@@ -72,6 +77,7 @@ class CheckedGroup final : public ForwardingGroup {
     ForwardedCall forwarded;
     std::shared_ptr<WorkState> work;
     std::chrono::milliseconds limit{};
+    std::optional<c10::Stream> stream;  ///< its caller's, of the tensors' device
   };
 
   void pump();

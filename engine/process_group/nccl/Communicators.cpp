@@ -23,6 +23,8 @@ constexpr milliseconds kSlice{200};
 constexpr milliseconds kAsking{1000};
 // How long a failing rank waits for its devices to be free before it says why.
 constexpr milliseconds kAborting{3000};
+// For a busy device to relate its clock: the spans of before are lost.
+constexpr milliseconds kClockPatience{100};
 
 std::string cameKey(const std::string& key, int rank) {
   return fmt::format("{}/came/{}", key, rank);
@@ -165,10 +167,17 @@ Failure Communicators::absent(const Channel& channel, const std::vector<int>& me
 }
 
 DeviceClock& Communicators::clockOf(Device& device) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto& clock = clocks_[device.device().index()];
   if (clock == nullptr) {
     clock = std::make_unique<DeviceClock>(device);
+    DeviceClock& made = *clock;
+    lock.unlock();
+    try {
+      made.relate(kClockPatience);
+    } catch (const DeviceError&) {  // the operation that follows tells of it
+    }
+    return made;
   }
   return *clock;
 }

@@ -1,5 +1,6 @@
 #include "engine/process_group/nccl/CudaDevices.h"
 
+#include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
@@ -38,7 +39,8 @@ class DeviceOfThread {
   }
   ~DeviceOfThread() {
     if (changed_) {
-      (void)cudaSetDevice(before_);
+      // Not cudaSetDevice(), which would make a context there that nobody uses.
+      (void)c10::cuda::MaybeSetDevice(static_cast<c10::DeviceIndex>(before_));
     }
   }
   DeviceOfThread(const DeviceOfThread&) = delete;

@@ -57,6 +57,14 @@ void DeviceClock::refresh() {
   }
 }
 
+void DeviceClock::relate(std::chrono::milliseconds patience) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  const std::lock_guard lock(mutex_);
+  for (refresh(); !anchor_ && std::chrono::steady_clock::now() < end; refresh()) {
+    triedNs_ = 0;
+  }
+}
+
 std::optional<DeviceClock::Span> DeviceClock::spanOf(const Event& begin, const Event& end) {
   std::lock_guard lock(mutex_);
   refresh();

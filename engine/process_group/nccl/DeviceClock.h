@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -34,6 +35,10 @@ class DeviceClock {
   /// a quarter of a second, and asks a device that was too busy for that not sooner either; blocks
   /// for some tens of microseconds then. Nothing: there is no anchor. Throws DeviceError.
   [[nodiscard]] std::optional<Span> spanOf(const Event& begin, const Event& end);
+
+  /// Tries to make the first anchor, which a busy device may refuse, again and again for so long.
+  /// Throws DeviceError.
+  void relate(std::chrono::milliseconds patience);
 
   /// Half the bracket of the anchor: what ticksOf() is uncertain by, in nanoseconds of the host.
   [[nodiscard]] double uncertaintyNs() const;

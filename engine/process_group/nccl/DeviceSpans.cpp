@@ -1,5 +1,6 @@
 #include "engine/process_group/nccl/DeviceSpans.h"
 
+#include <chrono>
 #include <utility>
 
 #include "engine/trace/DeviceTimed.h"
@@ -28,26 +29,51 @@ void DeviceSpans::add(trace::Lane& lane, trace::EventKind kind, Point begin, Poi
                       std::uint32_t step, std::uint16_t bucket, std::uint64_t value,
                       std::uint16_t detail) {
   if (begin != nullptr && end != nullptr && lane.enabled()) {
-    kept_.push_back({&lane, kind, std::move(begin), std::move(end), step, bucket, value,
+    kept_.push_back({&lane, kind, std::move(begin), std::move(end), 0, step, bucket, value,
+                     static_cast<std::uint16_t>(detail | trace::kByDevice)});
+  }
+}
+
+void DeviceSpans::add(trace::Lane& lane, trace::EventKind kind, Point begin, std::uint64_t endTicks,
+                      std::uint32_t step, std::uint16_t bucket, std::uint64_t value,
+                      std::uint16_t detail) {
+  if (begin != nullptr && lane.enabled()) {
+    kept_.push_back({&lane, kind, std::move(begin), nullptr, endTicks, step, bucket, value,
                      static_cast<std::uint16_t>(detail | trace::kByDevice)});
   }
 }
 
 void DeviceSpans::write() {
   try {
-    while (!failed_ && !kept_.empty() && kept_.front().end->passed()) {
+    while (!failed_ && !kept_.empty()) {
       const Span& span = kept_.front();
-      const auto times = clock_.spanOf(*span.begin, *span.end);
+      const Event& last = span.end != nullptr ? *span.end : *span.begin;
+      if (!last.passed()) {
+        return;
+      }
+      const auto times = clock_.spanOf(*span.begin, last);
       if (!times) {
         return;  // the clocks are not related yet
       }
-      span.lane->spanUntil(span.kind, times->beginTicks, times->endTicks, span.step, span.bucket,
+      span.lane->spanUntil(span.kind, times->beginTicks,
+                           span.end != nullptr ? times->endTicks : span.endTicks, span.step, span.bucket,
                            span.value, span.detail);
       kept_.pop_front();
     }
   } catch (const DeviceError&) {
     failed_ = true;
   }
+}
+
+void DeviceSpans::finish() {
+  try {
+    if (!failed_ && !kept_.empty()) {
+      clock_.relate(std::chrono::seconds(1));
+    }
+  } catch (const DeviceError&) {
+    failed_ = true;
+  }
+  write();
 }
 
 std::unique_ptr<DeviceSpans> makeDeviceSpans([[maybe_unused]] const c10::Device& device) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 
@@ -10,13 +11,13 @@ namespace lockstep::process_group::nccl {
 
 /// Spans of what the host only queues on a device's stream, by the device's clock and on the host's
 /// axis. They are written later than they were: once the device has come past their ends.
-/// One thread at a time, as the lanes they are for.
+/// One thread at a time, as the lanes they are for, but for now(). [now(): any-thread]
 class DeviceSpans {
  public:
   /// The device outlives this, and so do the lanes.
   explicit DeviceSpans(Device& device) : device_(device), clock_(device) {}
-  /// Writes what the device has come past by then.
-  ~DeviceSpans() { write(); }
+  /// Finishes.
+  ~DeviceSpans() { finish(); }
   DeviceSpans(const DeviceSpans&) = delete;
   DeviceSpans& operator=(const DeviceSpans&) = delete;
 
@@ -30,17 +31,24 @@ class DeviceSpans {
   void add(trace::Lane& lane, trace::EventKind kind, Point begin, Point end, std::uint32_t step,
            std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
            std::uint16_t detail = 0);
+  /// The same of what the host knows to have ended, and when.
+  void add(trace::Lane& lane, trace::EventKind kind, Point begin, std::uint64_t endTicks,
+           std::uint32_t step, std::uint16_t bucket = trace::kNoBucket, std::uint64_t value = 0,
+           std::uint16_t detail = 0);
 
   /// Writes what the device has come past, in the order in which it was added. Does not wait, but
   /// for the clocks to be related (DeviceClock::spanOf).
   void write();
+  /// The same, but waits for the clocks, for up to a second.
+  void finish();
 
  private:
   struct Span {
     trace::Lane* lane;
     trace::EventKind kind;
     Point begin;
-    Point end;
+    Point end;  // null: endTicks
+    std::uint64_t endTicks;
     std::uint32_t step;
     std::uint16_t bucket;
     std::uint64_t value;
@@ -50,7 +58,7 @@ class DeviceSpans {
   Device& device_;
   DeviceClock clock_;
   std::deque<Span> kept_;
-  bool failed_ = false;
+  std::atomic<bool> failed_ = false;
 };
 
 /// Null for a device whose work is done when its operators return, and where this build cannot tell

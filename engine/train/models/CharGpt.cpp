@@ -44,6 +44,7 @@ class Block : public torch::nn::Module {
     const auto time = x.size(1);
     const auto width = x.size(2);
     const auto each = width / heads_;
+    mask_ = mask_.to(x.device());  // the first time alone moves it
     // [3, N, heads, T, each]
     const auto parts = qkv_(x).view({batch, time, 3, heads_, each}).permute({2, 0, 3, 1, 4});
     const auto scores =
@@ -83,7 +84,8 @@ CharGpt::CharGpt(const Options& options)
 }
 
 at::Tensor CharGpt::forward(at::Tensor input) {
-  at::Tensor x = tokens_(input) + positions_(at::arange(input.size(1), at::kLong));
+  at::Tensor x = tokens_(input) + positions_(
+      at::arange(input.size(1), at::TensorOptions(at::kLong).device(input.device())));
   for (std::int64_t i = 0; i < depth_; ++i) {
     x = runBlock(static_cast<std::size_t>(i) % blocks_->size(), x);
   }

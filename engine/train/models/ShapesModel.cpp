@@ -37,7 +37,8 @@ struct TimedLayer : public torch::autograd::Function<TimedLayer> {
     const at::Tensor value = gradients[0] * context->get_saved_variables()[0];
     const auto dtype = static_cast<c10::ScalarType>(context->saved_data["dtype"].toInt());
     at::Tensor weightGradient =
-        at::full(context->saved_data["shape"].toIntVector(), value.item(), dtype);
+        at::full(context->saved_data["shape"].toIntVector(), value.item(),
+                 at::TensorOptions(dtype).device(value.device()));
     std::this_thread::sleep_until(end);
     return {gradients[0], weightGradient, at::Tensor(), at::Tensor()};
   }

@@ -59,6 +59,11 @@ def run_on_cpu():
         module._get_device_index = lambda device, *_: device
     torch.cuda.current_stream = lambda device=None: None
     torch.cuda.device = torch.cuda.stream = lambda _: contextlib.nullcontext()
+    if hasattr(torch, "accelerator"):  # what the newer ones ask in place of torch.cuda
+        torch.accelerator.is_available = lambda: True
+        torch.accelerator.current_accelerator = lambda: torch.device("cpu")
+        torch.accelerator.current_stream = lambda _=None: contextlib.nullcontext()
+        torch.accelerator.device_index = lambda _: contextlib.nullcontext()
 
 
 def wave(shape, offset):

@@ -133,6 +133,9 @@ std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
     }
     auto outcome = loop.run();
     ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+    if (deviceSpans != nullptr) {
+      deviceSpans->finish();
+    }
     RankEnd& end = ends[static_cast<std::size_t>(rank)];
     end.outcome = outcome.value();
     end.hash = parameterHash(*model);

@@ -12,6 +12,7 @@
 
 #include "engine/base/Future.h"
 #include "engine/hooks/HookStream.h"
+#include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/detail/Buffers.h"
 #include "engine/process_group/Work.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -35,7 +36,7 @@ struct QueuedOperation {
   bool exclusive = false;  ///< those behind it in its run wait until it has ended
   bool started = false;
   std::size_t open = 0;  ///< works that have not ended
-  std::uint64_t startTicks = 0;
+  HookTrace::Moment begun;
 };
 
 }  // namespace lockstep::hooks::detail
@@ -64,7 +65,7 @@ struct lockstep_run {
   bool ended = false;          ///< completed, failed or cancelled
   bool marked = false;         ///< the plugin marks its phases itself
   bool queuedInCall = false;   ///< in the call into the plugin that is going on
-  std::uint64_t callTicks = 0;   ///< when that call began
-  std::uint64_t markTicks = 0;
+  lockstep::hooks::HookTrace::Moment callBegun;
+  lockstep::hooks::HookTrace::Moment markBegun;  ///< 0 ticks: no phase is marked
   lockstep::base::Future<at::Tensor> future;
 };

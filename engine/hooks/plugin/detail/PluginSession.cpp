@@ -40,7 +40,6 @@ struct PluginSession::Group {
 PluginSession::PluginSession(SessionOptions options)
     : options_(std::move(options)),
       info_(*options_.library->find(options_.id)),
-      trace_(HookTrace::create(options_.tracer)),
       host_(hostTable(this)) {
   wrap(options_.groups->world());
 }
@@ -173,8 +172,10 @@ process_group::CallOptions PluginSession::callOptions(const lockstep_run& run) c
   return options;
 }
 
-void PluginSession::record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks) {
-  trace_->phase(kind, startTicks, run.step, run.bucket, run.bytes);
+void PluginSession::record(lockstep_run& run, trace::EventKind kind,
+                           const HookTrace::Moment& begun) {
+  options_.trace->phase(kind, begun, options_.trace->now(run.device), run.step, run.bucket,
+                        run.bytes);
 }
 
 /// Returns the run if it may be used; else the hook has misbehaved and is done with.
@@ -194,14 +195,18 @@ PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* functio
 }
 
 void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status()>& call) {
-  run->callTicks = base::ticks();
   run->queuedInCall = false;
   setInside(run->place);
   inCall_ = true;
   const lockstep_status status = [&] {
     const auto entered = onStream(run->device);
     const base::CrashNote note(run->note.c_str());
-    return call();
+    run->callBegun = options_.trace->now(run->device);
+    const lockstep_status returned = call();
+    if (returned == LOCKSTEP_OK && !run->ended && !run->queuedInCall && !run->marked) {
+      record(*run, trace::EventKind::kHookEncode, run->callBegun);
+    }
+    return returned;
   }();
   inCall_ = false;
   setInside("");
@@ -212,9 +217,6 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
                                     reason.empty() ? fmt::format("it returned status {}", status)
                                                    : reason)),
               false);
-  }
-  if (!run->ended && !run->queuedInCall && !run->marked) {
-    record(*run, trace::EventKind::kHookEncode, run->callTicks);
   }
   deliverAll();
   startOperations();
@@ -254,7 +256,6 @@ void PluginSession::startOperations() {
 
 void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
   operation.started = true;
-  operation.startTicks = base::ticks();
   // Runs on a thread of the group, which must not be the one to end the group: it holds nothing
   // that owns one.
   const auto whenDone = [strand = std::weak_ptr(options_.strand), weakSelf = weak_from_this(),
@@ -276,6 +277,7 @@ void PluginSession::start(const RunPtr& run, QueuedOperation& operation) {
   };
   try {
     const auto entered = onStream(run->device);
+    operation.begun = options_.trace->now(run->device);
     if (operation.startInner) {
       operation.open = 1;
       operation.startInner(whenDone);
@@ -310,8 +312,8 @@ void PluginSession::ended(const RunPtr& run, std::uint64_t number, std::exceptio
                    [number](const QueuedOperation& other) { return other.number == number; });
   LOCKSTEP_CHECK(operation != run->operations.end(), "operation {} of {}", number, run->place);
   if (--operation->open == 0 && !operation->startInner) {
-    trace_->phase(trace::EventKind::kHookCommunicate, operation->startTicks, run->step, run->bucket,
-                  operation->bytes);
+    options_.trace->phase(trace::EventKind::kHookCommunicate, operation->begun,
+                          HookTrace::learnt(), run->step, run->bucket, operation->bytes);
   }
   resumeEnded(run);
 }
@@ -386,7 +388,7 @@ lockstep_status PluginSession::queue(lockstep_run* raw, QueuedOperation operatio
     return refuse("an operation was queued after no_more()");
   }
   if (!run->queuedInCall && !run->marked) {
-    record(*run, trace::EventKind::kHookEncode, run->callTicks);
+    record(*run, trace::EventKind::kHookEncode, run->callBegun);
   }
   run->queuedInCall = true;
   operation.number = run->queued++;
@@ -503,11 +505,11 @@ void PluginSession::mark(lockstep_run* raw, std::int32_t phase, bool begins) {
   }
   run->marked = true;
   if (begins) {
-    run->markTicks = base::ticks();
-  } else if (run->markTicks != 0) {
+    run->markBegun = options_.trace->now(run->device);
+  } else if (run->markBegun.ticks != 0) {
     record(*run,
            phase == LOCKSTEP_ENCODE ? trace::EventKind::kHookEncode : trace::EventKind::kHookDecode,
-           std::exchange(run->markTicks, 0));
+           std::exchange(run->markBegun, {}));
   }
 }
 
@@ -561,7 +563,7 @@ void PluginSession::complete(lockstep_run* raw) {
     return;
   }
   if (!run->marked && !run->queuedInCall) {
-    record(*run, trace::EventKind::kHookDecode, run->callTicks);
+    record(*run, trace::EventKind::kHookDecode, run->callBegun);
   }
   finish(run, nullptr);
 }

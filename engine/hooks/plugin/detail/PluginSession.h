@@ -20,7 +20,6 @@
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/Subgroups.h"
-#include "engine/trace/Tracer.h"
 
 namespace lockstep::hooks::detail {
 
@@ -31,7 +30,8 @@ struct SessionOptions {
   std::vector<lockstep_value> values;
   /// Whose world is of this hook alone: nothing else communicates over it.
   std::shared_ptr<process_group::Subgroups> groups;
-  trace::Tracer* tracer = nullptr;
+  /// Of all hooks on the strand.
+  std::shared_ptr<HookTrace> trace = HookTrace::create(nullptr);
   std::shared_ptr<Strand> strand;
   /// Of all hooks on that strand.
   std::shared_ptr<HookStream> stream = std::make_shared<HookStream>();
@@ -132,12 +132,12 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// Does a task of the strand; what it throws ends the run.
   void carryOut(const RunPtr& run, const std::function<void()>& task);
   void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
-  void record(lockstep_run& run, trace::EventKind kind, std::uint64_t startTicks);
+  /// A phase that ends here, in a call of the hook.
+  void record(lockstep_run& run, trace::EventKind kind, const HookTrace::Moment& begun);
   const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);
 
   const SessionOptions options_;
   const plugin::HookInfo info_;
-  const std::shared_ptr<HookTrace> trace_;
   lockstep_host host_{};
   std::vector<std::unique_ptr<Group>> groups_;  // the world first
   HookMemory memory_;

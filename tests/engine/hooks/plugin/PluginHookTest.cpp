@@ -4,8 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/base/Clock.h"
 #include "engine/hooks/HookError.h"
+#include "engine/trace/DeviceTimed.h"
 #include "tests/engine/hooks/plugin/HookRanks.h"
+#include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 
 namespace lockstep::hooks {
@@ -61,6 +64,41 @@ TEST(PluginHook, RecordsThePhasesOfEachBucket) {
   EXPECT_THAT(kinds, testing::ElementsAre(trace::EventKind::kHookEncode,
                                           trace::EventKind::kHookCommunicate,
                                           trace::EventKind::kHookDecode));
+}
+
+TEST(PluginHook, RecordsThePhasesOnADeviceByItsClock) {
+  namespace nccl = process_group::nccl;
+  const auto errors = runHooks(2, fp16(), [](HookRank& rank) {
+    const nccl::FakeFabric fabric;
+    nccl::FakeDeviceOptions device;
+    device.clockOffsetNs = 123'456'789'012;
+    const nccl::FakePlatform platform(fabric, device);
+    support::RankRecording recording;
+    PluginHookOptions options;
+    options.choice = fp16();
+    options.groups = {std::make_shared<process_group::Subgroups>(rank.group, "gloo", nullptr,
+                                                                 process_group::GroupOptions{})};
+    options.tracer = &recording.tracer();
+    options.deviceSpans = std::make_shared<nccl::DeviceSpans>(platform.device());
+    rank.hook = std::make_unique<PluginHook>(std::move(options));
+    const std::uint64_t before = base::ticks();
+    rank.average(test::gradients(1000, rank.rank), 7, 2, 3);
+    const std::uint64_t after = base::ticks();
+    rank.hook.reset();
+    std::vector<trace::EventKind> kinds;
+    constexpr std::uint64_t slack = 40'000'000;
+    const auto lanes = recording.lanes();
+    for (const trace::Event& event : lanes.at("hook")) {
+      kinds.push_back(static_cast<trace::EventKind>(event.kind));
+      EXPECT_EQ(event.detail, trace::kByDevice);
+      EXPECT_GE(event.startTicks + slack, before) << "on the host's axis";
+      EXPECT_LE(event.startTicks + event.durationTicks, after + slack);
+    }
+    EXPECT_THAT(kinds, testing::ElementsAre(trace::EventKind::kHookEncode,
+                                            trace::EventKind::kHookCommunicate,
+                                            trace::EventKind::kHookDecode));
+  });
+  EXPECT_THAT(errors, Each(""));
 }
 
 TEST(PluginHook, RefusesBucketsOfADtypeThatTheHookDoesNotTake) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <optional>
 
 #include "engine/trace/DeviceTimed.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
@@ -37,15 +38,15 @@ class DeviceSpansTest : public testing::Test {
 };
 
 TEST_F(DeviceSpansTest, LieWhereTheDeviceWorkedAndNotWhereTheHostQueuedIt) {
-  DeviceSpans spans(platform_.device());
+  std::optional<DeviceSpans> spans(std::in_place, platform_.device());
   const OnOwnStream own(platform_.device());
   std::promise<void> first;
   std::promise<void> second;
   queueWork(own.stream(), first.get_future().share());
-  const auto begin = spans.now();
+  const auto begin = spans->now();
   queueWork(own.stream(), second.get_future().share());
-  spans.add(lane_, EventKind::kForward, begin, spans.now(), 7, 3, 99);
-  spans.write();
+  spans->add(lane_, EventKind::kForward, begin, spans->now(), 7, 3, 99);
+  spans->write();
   EXPECT_TRUE(recorded_.lanes()["step"].empty()) << "the device has not come there";
 
   const std::uint64_t began = base::ticks();
@@ -56,7 +57,7 @@ TEST_F(DeviceSpansTest, LieWhereTheDeviceWorkedAndNotWhereTheHostQueuedIt) {
   second.set_value();
   queueAndAwait(own.stream());
   const std::uint64_t after = base::ticks();
-  spans.write();
+  spans.reset();
   const auto written = recorded_.lanes()["step"];
   ASSERT_EQ(written.size(), 1u);
   EXPECT_EQ(written[0].kind, static_cast<std::uint16_t>(EventKind::kForward));

@@ -131,14 +131,14 @@ def conformance(check):
                                      "cuda", "--model", model, "--world", world, *view], 90)
 
 
-def run(check, file, device, *settings):
+def run(check, file, device, *settings, experiment="demo"):
     """A run file that the studio opens. Returns the last loss; None when the run failed."""
-    experiment = ROOT / "experiments" / "first_steps" / "demo.toml"
     lockstep = BUILD / "bin" / "lockstep"
     file.unlink(missing_ok=True)
     chosen = [f"processes.device={device}", "processes.backend=shared_memory", *settings]
-    if not check.command(f"run on {device}, {', '.join(settings)}",
-                         [lockstep, "run", experiment, "--out", file,
+    if not check.command(f"run of {file.stem} on {device}",
+                         [lockstep, "run", ROOT / "experiments" / "first_steps" / f"{experiment}.toml",
+                          "--out", file,
                           *(word for setting in chosen for word in ("--set", setting))], 90):
         return None
     told = subprocess.run([lockstep, "info", "--json", file], capture_output=True, text=True,
@@ -149,11 +149,12 @@ def run(check, file, device, *settings):
     return loss
 
 
-def beside_the_cpu(check, name, *settings):
+def beside_the_cpu(check, name, *settings, experiment="demo"):
     """The same run on the GPU and on the CPU, whose losses after 30 steps hardly differ."""
     start = time.monotonic()
     losses = {device: run(check, check.out / f"{name}_{device}.lockstep", device,
-                          "processes.world_size=2", "train.steps=30", *settings)
+                          "processes.world_size=2", "train.steps=30", *settings,
+                          experiment=experiment)
               for device in ("cuda", "cpu")}
     if None not in losses.values():
         near = abs(losses["cuda"] - losses["cpu"]) <= 0.02 * abs(losses["cpu"])
@@ -167,6 +168,12 @@ def runs(check):
     beside_the_cpu(check, "allreduce")
     for hook in HOOKS:
         beside_the_cpu(check, hook, f"hook.name={hook}")
+    beside_the_cpu(check, "char_gpt", experiment="char_gpt")
+    checkpoint = check.out / "checkpoint.safetensors"
+    for name, *settings in (("kept", "train.steps=10"),
+                            ("resumed", "train.steps=20", f"train.resume_from={checkpoint}")):
+        run(check, check.out / f"gpu_{name}.lockstep", "cuda", "processes.world_size=2",
+            f"train.checkpoint={checkpoint}", *settings, experiment="char_gpt")
 
 
 def figures(check, name, ranks, model, batch, rounds=12, steps=20):

@@ -42,9 +42,13 @@ def rebuilt_lists(ddp):
     return [[int(index) for index in bucket.split()] for bucket in text.split(",")]
 
 
-def train_torch(rank, args, folder, inputs, targets, weights):
+def caps_of(args):
     first, cap = models.CAPS[args.model]
-    dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
+    return peers.first_cap(first, cap), cap
+
+
+def train_torch(rank, args, folder, inputs, targets, weights):
+    first, cap = caps_of(args)
     model = models.build(args.model)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
@@ -55,7 +59,7 @@ def train_torch(rank, args, folder, inputs, targets, weights):
         device = torch.device("cuda", rank % torch.cuda.device_count())
     model.to(device)
     ddp = nn.parallel.DistributedDataParallel(
-        model, bucket_cap_mb=cap, gradient_as_bucket_view=args.view)
+        model, gradient_as_bucket_view=args.view, **peers.bucket_caps(first, cap))
     optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM,
                                 foreach=False)  # as libtorch's own
     losses = []
@@ -79,9 +83,10 @@ def train_torch(rank, args, folder, inputs, targets, weights):
 
 
 def spec_of(args):
-    first, cap = models.CAPS[args.model]
+    first, cap = caps_of(args)
     return {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
-            "batch": args.batch, "device": args.device, "input": models.INPUTS[args.model], "first_bucket_mb": first,
+            "batch": args.batch, "device": args.device, "input": models.INPUTS[args.model],
+            "first_bucket_mb": first,
             "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
 
 

@@ -14,7 +14,8 @@ small, so that both sides see the same gradients: error feedback evens out the s
 compressed, and power iteration answers to rounding there. A gradient that is wrong by a thousandth
 still shows. At a rate that is trained with, and on some processors where a whole bucket is one
 matrix, PyTorch does not come within 1e-5 of itself when it begins with weights that are rounded
-otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times.
+otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times. Such a training
+takes one of two ways at some step, so that PyTorch is nudged NUDGES times to have gone both.
 
 The files handed to the driver are listed in HooksRun.cpp.
 """
@@ -45,6 +46,7 @@ LOCAL_START = 10
 HALF_ORDERS = 2e-2
 SAME_CHAOS = 10
 NUDGE = 1e-7  # of each weight: its last bit
+NUDGES = 6
 TOLERANCE = {"powersgd": 1e-5, "post_local_sgd": 1e-6}
 MODEL = "cnn"
 
@@ -69,7 +71,7 @@ def combinations(world):
     first, cap = models.CAPS[MODEL]
     for number, combination in enumerate(found):
         combination.update(number=number, steps=STEPS, batch=BATCH, input=models.INPUTS[MODEL],
-                           first_bucket_mb=first, bucket_cap_mb=cap,
+                           first_bucket_mb=peers.first_cap(first, cap), bucket_cap_mb=cap,
                            momentum=MOMENTUM)
         combination.setdefault("learning_rate", LEARNING_RATE[combination["hook"]])
     return found
@@ -173,13 +175,12 @@ def register(ddp, combination, parameters):
 
 
 def train_torch(rank, folder, combination, inputs, targets, weights, name="torch"):
-    first, cap = models.CAPS[MODEL]
-    dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
     model = models.build(MODEL)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.tensor(weights), model.parameters())
     ddp = nn.parallel.DistributedDataParallel(
-        model, bucket_cap_mb=cap, gradient_as_bucket_view=combination["view"])
+        model, gradient_as_bucket_view=combination["view"],
+        **peers.bucket_caps(combination["first_bucket_mb"], combination["bucket_cap_mb"]))
     after, factors = register(ddp, combination, list(model.parameters()))
     optimizer = torch.optim.SGD(model.parameters(), lr=combination["learning_rate"],
                                 momentum=MOMENTUM)
@@ -203,12 +204,13 @@ def train_torch(rank, folder, combination, inputs, targets, weights, name="torch
 
 def train_all(rank, folder, chosen, inputs, targets, weights):
     take_matrices_for_stacks()
-    signs = numpy.where(numpy.arange(weights.size) % 2 == 0, 1, -1)
+    signs = numpy.random.default_rng(12).choice((-1, 1), (NUDGES, weights.size))
     nudged = (weights * (1 + NUDGE * signs)).astype(numpy.float32)
     for combination in chosen:
         train_torch(rank, folder, combination, inputs, targets, weights)
-        if combination.get("nudged"):
-            train_torch(rank, folder, combination, inputs, targets, nudged, "nudged")
+        for number in range(NUDGES if combination.get("nudged") else 0):
+            train_torch(rank, folder, combination, inputs, targets, nudged[number],
+                        f"nudged{number}")
         dist.barrier()
 
 
@@ -216,11 +218,11 @@ def own_distance(combination, world, folder):
     """How far PyTorch comes from itself, in losses and in weights."""
     farthest = {"losses": 0.0, "weights": 0.0}
     for rank in range(world):
-        runs = [peers.read(folder, f"{name}_{combination['number']}_{rank}.json")
-                for name in ("torch", "nudged")]
+        plain, *nudged = [peers.read(folder, f"{name}_{combination['number']}_{rank}.json") for name
+                          in ["torch"] + [f"nudged{number}" for number in range(NUDGES)]]
         for what in farthest:
-            difference = numpy.abs(numpy.array(runs[0][what]) - numpy.array(runs[1][what]))
-            farthest[what] = max(farthest[what], float(difference.max()))
+            differences = numpy.abs([numpy.subtract(run[what], plain[what]) for run in nudged])
+            farthest[what] = max(farthest[what], float(differences.max()))
     return farthest
 
 

@@ -1,6 +1,7 @@
 """What the comparisons with PyTorch share: PyTorch's ranks, and Lockstep's program beside them."""
 
 import datetime
+import inspect
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ try:
     import numpy  # noqa: F401
     import torch
     import torch.distributed as dist
+    from torch.nn.parallel import distributed
 except ImportError as error:
     sys.exit(f"conformance needs Debian's python3-torch and python3-numpy: {error}")
 
@@ -23,6 +25,26 @@ def prepare():
     """Call first: Gloo over loopback, one thread a rank."""
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     torch.set_num_threads(1)
+
+
+def first_cap(first, cap):
+    """The cap in MiB of PyTorch's first bucket, when `first` is asked for and the others have `cap`.
+
+    1.13 always gives the first bucket its own. Later a cap that is given holds for the first bucket
+    also, and in the versions between, the default, which can be given a first one, cannot be changed.
+    """
+    between = "bucket_bytes_cap_default" in inspect.getsource(
+        distributed.DistributedDataParallel.__init__)
+    return cap if between and not hasattr(distributed, "_DEFAULT_BUCKET_CAP_MB") else first
+
+
+def bucket_caps(first, cap):
+    """Arguments that give PyTorch's DDP buckets of these caps, in MiB; see first_cap()."""
+    dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
+    if first != cap and hasattr(distributed, "_DEFAULT_BUCKET_CAP_MB"):
+        distributed._DEFAULT_BUCKET_CAP_MB = cap
+        return {}
+    return {"bucket_cap_mb": cap}
 
 
 def run_torch(world, folder, body):

@@ -79,7 +79,7 @@ class Dispatcher final : public Client {
 
   Activity poll() override;
   void lose(const std::string& reason) override;
-  void retire(bool intact) override;
+  void retire() override;
 
  private:
   using Task = std::function<void(trace::Lane&)>;
@@ -112,8 +112,8 @@ class Dispatcher final : public Client {
 
   const Options options_;
   Runtime* const runtime_;
-  MPI_Comm comm_;
-  MPI_Comm barrierComm_;
+  const MPI_Comm comm_;
+  const MPI_Comm barrierComm_;
   trace::Tracer silent_;
   trace::Tracer* const tracer_;
   trace::Tracer* const wireCounter_;

@@ -27,6 +27,9 @@ namespace lockstep::process_group {
 /// belong together is noticed where MPI notices it, in messages of another length, and else as a
 /// time-out; the wrapper `checked` compares before data moves.
 ///
+/// The communicators of a group that has ended are kept, some 20 KB of OpenMPI's: a message that is
+/// still on its way to one of them must not find its number with another.
+///
 /// MPI is started by the first group, which blocks until every process of the launcher makes one,
 /// and ended by endBackends() or a regular end of the process: see EndBackends.h.
 class ProcessGroupMPI final : public ProcessGroup {

@@ -236,13 +236,10 @@ void Dispatcher::abandon() {
   inquiry_ = nullptr;
 }
 
-void Dispatcher::retire(bool intact) {
-  if (!intact || broken()) {
-    abandon();
-    return;
-  }
-  MPI_Comm_free(&barrierComm_);
-  MPI_Comm_free(&comm_);
+// The communicators stay until MPI ends: the number of one that is freed goes to the next one, and
+// with it a question of a rank that still waits, which MPI would take for the next one's.
+void Dispatcher::retire() {
+  abandon();
 }
 
 }  // namespace lockstep::process_group::mpi

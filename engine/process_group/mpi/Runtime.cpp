@@ -208,7 +208,7 @@ void Runtime::detach(const Client* client) {
         last = std::move(*found);
         clients_.erase(found);
       }
-      last->retire(true);
+      last->retire();
     });
   }
   wake();

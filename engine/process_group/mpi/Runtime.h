@@ -38,8 +38,8 @@ class Client {
   virtual Activity poll() = 0;
   /// Fails whatever is in flight and comes later, since MPI is gone. [any-thread]
   virtual void lose(const std::string& reason) = 0;
-  /// Is called once it will not be polled again. `intact`: MPI goes on. [mpi-thread]
-  virtual void retire(bool intact) = 0;
+  /// Is called once it will not be polled again. [mpi-thread]
+  virtual void retire() = 0;
 };
 
 /// MPI in this process. All members are [any-thread] but for those that say otherwise.

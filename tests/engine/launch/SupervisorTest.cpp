@@ -131,8 +131,9 @@ TEST_F(SupervisorTest, NamesASuspendedRankWhenAPeersCollectiveTimesOutAndKillsIt
 }
 
 TEST_F(SupervisorTest, GivesUpWhenNoRankReachesItsFirstStep) {
-  options.experiment.processes.timeoutSeconds = 0.1;
-  options.limits.startupMargin = Milliseconds(100);
+  // Enough for the three to begin and to say where they are on a machine that is busy.
+  options.experiment.processes.timeoutSeconds = 3;
+  options.limits.startupMargin = Milliseconds(1000);
   options.limits.terminateGrace = Milliseconds(50);
   const auto outcome = launch(3, "0: hang@startup; 1: deaf@startup; 2: suspend@startup");
   ASSERT_TRUE(outcome.ok());

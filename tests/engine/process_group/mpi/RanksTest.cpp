@@ -1,5 +1,6 @@
 // What the mpi backend does beside the tests of backends/, with this process as a rank.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -118,6 +119,33 @@ TEST(MpiRanks, FormSubgroups) {
     }
   }
   expectSum(*world, 10);
+}
+
+// A rank that is kept waiting asks all others how far they are, one that has left among them. MPI
+// gives the number of a communicator that has been freed to the next one, and messages with it.
+TEST(MpiRanks, QuestionsToARankThatHasLeftDoNotReachItsNextGroup) {
+  const int rank = processRank();
+  const int last = processCount() - 1;
+  store::PrefixStore told("questions", processStore());
+  {
+    GroupOptions options = quickOptions();
+    options.timeout = std::chrono::seconds(4);  // it asks after a quarter of that, a second at most
+    const auto group = make("questions", rank, processCount(), options);
+    if (rank == 1) {
+      const auto late = [&] { told.wait({"never"}, std::chrono::milliseconds(1500)); };
+      EXPECT_THAT(textOf<store::StoreError>(late), HasSubstr("never"));
+    }
+    std::vector<at::Tensor> outputs;
+    for (int i = 0; rank == last && i <= last; ++i) {
+      outputs.push_back(at::empty({1}));
+    }
+    group->gather(outputs, filled(1, rank), last)->wait();
+  }
+  told.set(fmt::format("rank {} has left", rank), "");
+  told.wait({fmt::format("rank {} has left", last)});
+  for (int i = 0; rank < 2 && i < 4; ++i) {
+    expectSum(*make(fmt::format("pair {}", i), rank, 2, quickOptions()), 3);
+  }
 }
 
 TEST(MpiRanks, TakeTurnsBetweenCheckedGroups) {

@@ -43,7 +43,8 @@ void addProcesses(Table& table) {
   table.push_back(RowBuilder("processes.backend", at<&E::processes, &P::backend>(), "Backend",
                              "Carries the collectives: gloo over TCP, shared memory among the "
                              "ranks of one host, both by hierarchy; auto takes what suits the "
-                             "hosts. mpi needs ranks that mpirun or srun has started.")
+                             "hosts. mpi needs ranks that mpirun or srun has started. NCCL "
+                             "comes with the device cuda.")
                       .choices({"auto", "gloo", "shared_memory", "hierarchical", "mpi"}));
   table.push_back(RowBuilder("processes.hosts", at<&E::processes, &P::hosts>(), "Made-up hosts",
                              "Cuts the ranks into as many blocks that meet as if each were a host "

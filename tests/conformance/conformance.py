@@ -42,13 +42,8 @@ def rebuilt_lists(ddp):
     return [[int(index) for index in bucket.split()] for bucket in text.split(",")]
 
 
-def caps_of(args):
-    first, cap = models.CAPS[args.model]
-    return peers.first_cap(first, cap), cap
-
-
 def train_torch(rank, args, folder, inputs, targets, weights):
-    first, cap = caps_of(args)
+    first, cap = peers.possible_caps(*models.CAPS[args.model])
     model = models.build(args.model)
     with torch.no_grad():
         nn.utils.vector_to_parameters(torch.from_numpy(weights), model.parameters())
@@ -83,11 +78,11 @@ def train_torch(rank, args, folder, inputs, targets, weights):
 
 
 def spec_of(args):
-    first, cap = caps_of(args)
+    first, cap = peers.possible_caps(*models.CAPS[args.model])
     return {"model": args.model, "world": args.world, "view": args.view, "steps": args.steps,
             "batch": args.batch, "device": args.device, "input": models.INPUTS[args.model],
-            "first_bucket_mb": first,
-            "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE, "momentum": MOMENTUM}
+            "first_bucket_mb": first, "bucket_cap_mb": cap, "learning_rate": LEARNING_RATE,
+            "momentum": MOMENTUM}
 
 
 def worst(ours, theirs, what, relative):

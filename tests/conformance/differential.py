@@ -104,8 +104,8 @@ def combinations(world):
                 continue  # PyTorch counts firings of the first backward, synchronised or not
             found.append({"model": model, "view": view, "mode": mode, "caps": caps,
                           "batched": batched,
-                          "first_bucket_mb": peers.first_cap(*CAPS[caps]),
-                          "bucket_cap_mb": CAPS[caps][1],
+                          "first_bucket_mb": peers.possible_caps(*CAPS[caps])[0],
+                          "bucket_cap_mb": peers.possible_caps(*CAPS[caps])[1],
                           "accumulate": accumulate, "world": world, "batch": BATCH,
                           "width": WIDTH, "learning_rate": LEARNING_RATE,
                           "steps": SYNCHRONISED_STEPS * accumulate})

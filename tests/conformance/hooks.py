@@ -68,10 +68,10 @@ def combinations(world):
         found.append({"hook": "post_local_sgd", "view": False,
                       "values": {"start": LOCAL_START, "period": 4,
                                  "ranks_per_node": ranks_per_node}})
-    first, cap = models.CAPS[MODEL]
+    first, cap = peers.possible_caps(*models.CAPS[MODEL])
     for number, combination in enumerate(found):
         combination.update(number=number, steps=STEPS, batch=BATCH, input=models.INPUTS[MODEL],
-                           first_bucket_mb=peers.first_cap(first, cap), bucket_cap_mb=cap,
+                           first_bucket_mb=first, bucket_cap_mb=cap,
                            momentum=MOMENTUM)
         combination.setdefault("learning_rate", LEARNING_RATE[combination["hook"]])
     return found

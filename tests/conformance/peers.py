@@ -27,19 +27,20 @@ def prepare():
     torch.set_num_threads(1)
 
 
-def first_cap(first, cap):
-    """The cap in MiB of PyTorch's first bucket, when `first` is asked for and the others have `cap`.
+def possible_caps(first, cap):
+    """Caps in MiB of the first bucket and of the others that this PyTorch can be given.
 
     1.13 always gives the first bucket its own. Later a cap that is given holds for the first bucket
-    also, and in the versions between, the default, which can be given a first one, cannot be changed.
+    also, and in the versions between, the default, beside which the first has its own, cannot be
+    changed: there it is the first's for all.
     """
     between = "bucket_bytes_cap_default" in inspect.getsource(
         distributed.DistributedDataParallel.__init__)
-    return cap if between and not hasattr(distributed, "_DEFAULT_BUCKET_CAP_MB") else first
+    return (first, first if between and not hasattr(distributed, "_DEFAULT_BUCKET_CAP_MB") else cap)
 
 
 def bucket_caps(first, cap):
-    """Arguments that give PyTorch's DDP buckets of these caps, in MiB; see first_cap()."""
+    """Arguments that give PyTorch's DDP buckets of these caps, in MiB, of possible_caps()."""
     dist._DEFAULT_FIRST_BUCKET_BYTES = int(first * 2**20)
     if first != cap and hasattr(distributed, "_DEFAULT_BUCKET_CAP_MB"):
         distributed._DEFAULT_BUCKET_CAP_MB = cap

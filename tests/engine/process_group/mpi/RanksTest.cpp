@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <cstdlib>
 #include <limits>
 
 #include "engine/process_group/Subgroups.h"
@@ -93,6 +95,25 @@ TEST(MpiRanks, ReduceAndReduceScatterTakeHalfTypesToo) {
         ->wait();
     EXPECT_TRUE(at::equal(output, at::full({33}, size, dtype)));
   }
+}
+
+// Takes 4 GB a rank.
+TEST(MpiRanks, MoveAndAddMoreElementsThanACountOfMpiHolds) {
+  if (std::getenv("LOCKSTEP_LARGE_TENSORS") == nullptr) {
+    GTEST_SKIP() << "LOCKSTEP_LARGE_TENSORS is not set";
+  }
+  GroupOptions options = quickOptions();
+  options.timeout = std::chrono::minutes(5);
+  const auto group = make("large", processRank(), processCount(), options);
+  const std::int64_t count = (std::int64_t{1} << 31) + 5;
+  at::Tensor tensor = at::full({count}, processRank() + 1, at::kChar);
+  group->broadcast({tensor}, 1)->wait();
+  EXPECT_TRUE((tensor == 2).all().item<bool>());
+  tensor[count - 1] = processRank();
+  group->allreduce({tensor})->wait();
+  const int size = group->size();
+  EXPECT_EQ(tensor[count - 1].item<int>(), size * (size - 1) / 2);
+  EXPECT_TRUE((tensor.narrow(0, 0, count - 1) == 2 * size).all().item<bool>());
 }
 
 TEST(MpiRanks, ComplexTensorsAreMovedAndNotReduced) {

@@ -19,8 +19,10 @@ OUTPUT = ["--redirects", "1", "--tee", "1"]
 skipped = []
 
 
-def has_all_ranks(run, world, steps):
+def has_all_ranks(run, world, steps, backend=""):
     info = run.info()
+    used = {rank["environment"]["backend"] for rank in info["ranks"]}
+    assert len(used) == 1 and used.pop().startswith(backend), info
     assert info["state"] == "finished" and info["events_dropped"] == 0, info
     assert len({rank["parameter_hash"] for rank in info["ranks"]}) == 1, info
     counts = run.query("""select rank, count(*) from spans_ns where kind = 'step'
@@ -36,12 +38,25 @@ def test_mpirun_starts_the_ranks(lockstep):
         head = run.head("--launcher", "mpirun", "--nproc-per-node", "4",
                         "--set", "processes.backend=gloo", environment=MPI)
         assert head.wait() == 0, head.text()
-        has_all_ranks(run, 4, 20)
+        has_all_ranks(run, 4, 20, "gloo")
         logs = [row[0] for row in run.query("select text from logs where rank = -1")]
         assert any("mpirun -np 4 --bind-to none -x LOCKSTEP_RECORDER" in line for line in logs)
         assert "mpirun ended with exit code 0" in logs, logs
         token = run.query("select count(*) from logs where text like '%RUN_TOKEN=%'")
         assert token == [(0,)], "the token must not be in the log"
+
+
+def test_ranks_that_mpirun_starts_may_use_the_mpi_backend(lockstep):
+    if shutil.which("mpirun") is None:
+        return
+    with Run(lockstep, world=4) as run:
+        head = run.head("--launcher", "mpirun", "--set", "processes.backend=mpi", environment=MPI)
+        ended = head.wait()
+        if 'there is no backend "mpi"' in head.text():
+            skipped.append("no MPI in this build")
+            return
+        assert ended == 0, head.text()
+        has_all_ranks(run, 4, 20, "mpi")
 
 
 def test_mpirun_starts_ranks_on_two_hosts(lockstep):

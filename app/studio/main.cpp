@@ -8,6 +8,7 @@
 #include "app/studio/Figures.h"
 #include "app/studio/Options.h"
 #include "app/studio/Pictures.h"
+#include "app/studio/QuitSignals.h"
 #include "engine/base/ExitCodes.h"
 #include "engine/base/Priority.h"
 #include "engine/trace/RunFile.h"
@@ -49,6 +50,7 @@ int runStudio(const Options& options, QApplication& application) {
                                    .experiment = QString::fromStdString(options.experiment),
                                    .programs = QString::fromStdString(options.programs)},
                                   appearance);
+  const lockstep::studio::QuitSignals quitSignals;
   window.show();
   window.activateWindow();
   for (const std::string& run : options.runs) {
@@ -62,7 +64,7 @@ int runStudio(const Options& options, QApplication& application) {
     figures.emplace(*window.findChild<lockstep::ui::TimelineView*>(),
                     QString::fromStdString(options.figures));
   }
-  return application.exec();
+  return quitSignals.exitCode(application.exec());
 }
 
 }  // namespace

@@ -43,7 +43,10 @@ int countPixels(const QImage& picture, std::uint32_t color) {
 
 class StudioProgramTest : public testing::Test {
  protected:
-  StudioProgramTest() { folder_.write("experiments/first_steps/demo.toml", kExperiment); }
+  StudioProgramTest() {
+    folder_.write("experiments/first_steps/demo.toml", kExperiment);
+    std::filesystem::create_directory(folder_ / "tmp");
+  }
 
   ChildProcess studio(std::vector<std::string> more = {}, const std::string& steps = "60") {
     std::vector<std::string> arguments{"--experiments", (folder_ / "experiments").string(),
@@ -54,6 +57,7 @@ class StudioProgramTest : public testing::Test {
     return ChildProcess({.program = bin() + "/lockstep-studio",
                          .arguments = arguments,
                          .environment = {{"FAKE_LOCKSTEP_STEPS", steps},
+                                         {"TMPDIR", (folder_ / "tmp").string()},
                                          {"XDG_CONFIG_HOME", folder_.path().string()}}});
   }
   bool waitForTitle(const std::string& part) {
@@ -160,6 +164,18 @@ TEST_F(StudioProgramTest, QuitsOnControlQ) {
   ASSERT_FALSE(firstCard().isEmpty());
   input_.key('q', {tests::kKeyControl});
   EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 0}));
+}
+
+TEST_F(StudioProgramTest, ASignalClosesItAsItsWindowsButtonDoes) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    auto program = studio();
+    ASSERT_TRUE(waitForTitle("Lockstep"));
+    ASSERT_FALSE(firstCard().isEmpty());
+    program.kill(signal);
+    EXPECT_EQ(program.wait(), (support::ExitStatus{.code = 128 + signal}));
+    EXPECT_TRUE(std::filesystem::is_empty(folder_ / "tmp")) << "it left a folder of its own";
+    EXPECT_TRUE(std::filesystem::remove_all(folder_ / "lockstep") > 0) << "its settings";
+  }
 }
 
 class StudioCommandLineTest : public testing::Test {

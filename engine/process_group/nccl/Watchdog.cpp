@@ -29,6 +29,8 @@ constexpr milliseconds kTick = milliseconds(50);
 constexpr milliseconds kIdleTick = milliseconds(250);
 // An operation this old is asked about on the notice board, and again after as long.
 constexpr milliseconds kStuck = std::chrono::seconds(1);
+// The launcher keeps the limit of what it has in hand, and knows better whom it waits for.
+constexpr milliseconds kLaunching = milliseconds(500);
 
 std::string laneName(const Watchdog::Options& options, const std::string& name) {
   return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
@@ -329,7 +331,8 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
       return;
     }
   }
-  if (now - flight->calledAt >= flight->limit) {
+  const milliseconds grace = isLaunched(*flight) ? milliseconds(0) : kLaunching;
+  if (now - flight->calledAt >= flight->limit + grace) {
     fail(flight, timeOut(*flight));
     return;
   }
@@ -368,15 +371,15 @@ void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
   }
 }
 
+bool Watchdog::isLaunched(const Flight& flight) const {
+  std::lock_guard lock(mutex_);
+  return flight.launched;
+}
+
 Failure Watchdog::timeOut(const Flight& flight) {
   std::string text = fmt::format("timed out after {} ms", flight.limit.count());
-  bool launched = false;
-  {
-    std::lock_guard lock(mutex_);
-    launched = flight.launched;
-  }
   try {
-    text += !launched                ? ", still on its way to the device"
+    text += !isLaunched(flight)      ? ", still on its way to the device"
             : flight.begin->passed() ? ", begun on the device and not done"
                                      : ", behind other work of the device";
   } catch (const DeviceError& error) {

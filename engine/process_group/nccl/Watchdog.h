@@ -82,6 +82,7 @@ class Watchdog {
   void remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree = true);
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
   void ask(const std::shared_ptr<Flight>& flight, bool oldest);
+  [[nodiscard]] bool isLaunched(const Flight& flight) const;
   [[nodiscard]] Failure timeOut(const Flight& flight);
   void updateLastWords();
 

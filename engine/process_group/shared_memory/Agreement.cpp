@@ -132,8 +132,10 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
             absent.front()};
   }
   for (int other = 0; other < board.size(); ++other) {
+    const Place& place = board.place(order, other);
     if (other != rank && board.hasCome(order, other) &&
-        board.place(order, other).steps.load(std::memory_order_relaxed) < most) {
+        (place.steps.load(std::memory_order_relaxed) < most ||
+         place.reducing.load(std::memory_order_relaxed) != 0)) {
       behind.push_back(other);
     }
   }

@@ -39,6 +39,7 @@ struct alignas(64) Place {
   /// meetings of the operation it has come to.
   std::atomic<std::uint64_t> order;
   std::atomic<std::uint32_t> steps;
+  std::atomic<std::uint32_t> reducing;  ///< 1 while it may have taken a block of a common reduction
 
   std::uint32_t operation;
   std::uint32_t reduce;

@@ -74,6 +74,7 @@ void Dispatcher::post(Operation& operation) {
     }
   }
   place.steps.store(1, std::memory_order_relaxed);
+  place.reducing.store(0, std::memory_order_relaxed);
   place.order.store(order, std::memory_order_release);
   operation.posted = true;
   operation.startTicks = base::ticks();

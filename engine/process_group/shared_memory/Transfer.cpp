@@ -262,6 +262,8 @@ void Transfer::reduceTogether() {
   const std::uint64_t block = board_.tuning().blockBytes;
   const std::uint32_t blocks = operation_.blocks;
   const std::uint64_t number = operation_.order() & 0xFFFF'FFFF;
+  std::atomic<std::uint32_t>& reducing = board_.place(operation_.order(), rank_).reducing;
+  reducing.store(1, std::memory_order_relaxed);
   // The claims of a slot's earlier operation carry its number; the first to come starts anew.
   std::uint64_t seen = slot_.claims.load(std::memory_order_relaxed);
   for (;;) {
@@ -282,6 +284,7 @@ void Transfer::reduceTogether() {
     }
     seen = slot_.claims.load(std::memory_order_relaxed);
   }
+  reducing.store(0, std::memory_order_relaxed);
   waiter_.until(slot_.finished, bases_.finished + blocks);
 }
 

@@ -15,7 +15,7 @@ compressed, and power iteration answers to rounding there. A gradient that is wr
 still shows. At a rate that is trained with, and on some processors where a whole bucket is one
 matrix, PyTorch does not come within 1e-5 of itself when it begins with weights that are rounded
 otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times. Such a training
-takes one of two ways at some step, so that PyTorch is nudged NUDGES times to have gone both.
+takes one of two ways at some step: at such a rate PyTorch is nudged NUDGES times, to have gone both.
 
 The files handed to the driver are listed in HooksRun.cpp.
 """
@@ -56,11 +56,11 @@ def combinations(world):
     found = [{"hook": "fp16", "values": {}, "view": view} for view in (False, True)]
     for rank, feedback, batched in ((1, 1, 0), (2, 1, 0), (4, 1, 0), (2, 0, 0), (1, 1, 1),
                                     (2, 1, 1)):
-        found.append({"hook": "powersgd", "view": False, "start": START, "nudged": bool(batched),
+        found.append({"hook": "powersgd", "view": False, "start": START, "nudged": 2 * batched,
                       "values": {"rank": rank, "start": START, "error_feedback": feedback,
                                  "batched": batched}})
     for rank in (1, 4):
-        found.append({"hook": "powersgd", "view": False, "start": START, "nudged": True,
+        found.append({"hook": "powersgd", "view": False, "start": START, "nudged": NUDGES,
                       "learning_rate": 0.02,
                       "values": {"rank": rank, "start": START, "error_feedback": 1,
                                  "batched": 0}})
@@ -208,7 +208,7 @@ def train_all(rank, folder, chosen, inputs, targets, weights):
     nudged = (weights * (1 + NUDGE * signs)).astype(numpy.float32)
     for combination in chosen:
         train_torch(rank, folder, combination, inputs, targets, weights)
-        for number in range(NUDGES if combination.get("nudged") else 0):
+        for number in range(combination.get("nudged", 0)):
             train_torch(rank, folder, combination, inputs, targets, nudged[number],
                         f"nudged{number}")
         dist.barrier()
@@ -218,8 +218,9 @@ def own_distance(combination, world, folder):
     """How far PyTorch comes from itself, in losses and in weights."""
     farthest = {"losses": 0.0, "weights": 0.0}
     for rank in range(world):
-        plain, *nudged = [peers.read(folder, f"{name}_{combination['number']}_{rank}.json") for name
-                          in ["torch"] + [f"nudged{number}" for number in range(NUDGES)]]
+        names = ["torch"] + [f"nudged{number}" for number in range(combination["nudged"])]
+        plain, *nudged = [peers.read(folder, f"{name}_{combination['number']}_{rank}.json")
+                          for name in names]
         for what in farthest:
             differences = numpy.abs([numpy.subtract(run[what], plain[what]) for run in nudged])
             farthest[what] = max(farthest[what], float(differences.max()))

@@ -14,8 +14,8 @@ small, so that both sides see the same gradients: error feedback evens out the s
 compressed, and power iteration answers to rounding there. A gradient that is wrong by a thousandth
 still shows. At a rate that is trained with, and on some processors where a whole bucket is one
 matrix, PyTorch does not come within 1e-5 of itself when it begins with weights that are rounded
-otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times. Such a training
-takes one of two ways at some step: at such a rate PyTorch is nudged NUDGES times, to have gone both.
+otherwise (`nudged`); there Lockstep is to be as near to it, within SAME_CHAOS times. At such a
+rate training takes one of two ways at some step: PyTorch is nudged NUDGES times, to have gone both.
 
 The files handed to the driver are listed in HooksRun.cpp.
 """

@@ -37,7 +37,7 @@ struct Channel {
   const c10::Stream stream;
   std::unique_ptr<Communicator> communicator;
   /// Held while it is asked for something, so that it is not given up in the middle.
-  std::timed_mutex asking;
+  std::mutex asking;
 };
 
 /// The communicators of one group, each made when an operation first needs it: one of all ranks for

@@ -91,7 +91,8 @@ TEST(ReducerTrace, TellsTheBucketsAndTheEndOfTheBackwardByTheDevicesClock) {
     }
     std::map<std::uint32_t, std::vector<EventKind>> kinds;
     const std::uint64_t now = base::ticks();
-    for (const Event& event : recording.lanes().at("ddp")) {
+    const auto lanes = recording.lanes();
+    for (const Event& event : lanes.at("ddp")) {
       const auto kind = static_cast<EventKind>(event.kind);
       EXPECT_NE(kind, EventKind::kCopyIn) << "the copies are part of the device's backward";
       EXPECT_LE(event.startTicks, now + 40'000'000) << "on the host's axis";

@@ -22,7 +22,7 @@ samples = 512
 batch_size = 16
 [processes]
 world_size = {world}
-timeout_seconds = 2
+timeout_seconds = 5
 [train]
 steps = 10000000
 """

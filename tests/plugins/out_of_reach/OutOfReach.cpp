@@ -3,6 +3,7 @@
 // with lockstep.math/1 or dies.
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -40,7 +41,7 @@ lockstep_buffer real(lockstep_buffer buffer) {
 }
 
 const lockstep_plugin* inside = nullptr;
-const lockstep_host* anyHost = nullptr;  // for functions that are handed no host
+std::atomic<decltype(lockstep_host::scratch)> realScratch{nullptr};  // the same of all hosts
 
 struct Group {
   lockstep_group table;
@@ -140,7 +141,7 @@ void fillHost(Posing& posing) {
   };
   posing.host.scratch = [](lockstep_run* run, std::int64_t numel, std::int32_t dtype,
                            lockstep_buffer* out) {
-    const lockstep_status status = anyHost->scratch(run, numel, dtype, out);
+    const lockstep_status status = realScratch.load()(run, numel, dtype, out);
     *out = shown(*out);
     return status;
   };
@@ -173,7 +174,7 @@ const void* extension(lockstep_hook* hook, const char* id) {
 lockstep_status create(const lockstep_host* host, const char* id, const lockstep_value* values,
                        std::uint32_t count, lockstep_hook** out) {
   auto posing = std::make_unique<Posing>();
-  anyHost = host;
+  realScratch = host->scratch;
   posing->real = host;
   posing->math =
       static_cast<const lockstep_ext_math*>(host->extension(host, "lockstep.math/1"));

@@ -152,7 +152,9 @@ class Loader {
       for (const auto& part : partsOf(optimizerKind(optimizer_))) {
         if (const auto found = file_.tensors.find("optimizer." + parameter.key() + "." + part);
             found != file_.tensors.end()) {
-          state[part] = part == "step" ? found->second : found->second.to(parameter.value().device());
+          // The count of steps is the host's.
+          state[part] = part == "step" ? found->second
+                                       : found->second.to(parameter.value().device());
         }
       }
       if (!state.empty()) {

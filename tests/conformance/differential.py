@@ -97,6 +97,7 @@ def combinations(world):
     found = []
     for model, view, caps, accumulate, batched in itertools.product(
             MODELS, (False, True), CAPS, (1, 3), (False, True)):
+        first, cap = peers.possible_caps(*CAPS[caps])
         if batched and (accumulate > 1 or caps == "whole"):
             continue
         for mode in modes[model]:
@@ -104,8 +105,7 @@ def combinations(world):
                 continue  # PyTorch counts firings of the first backward, synchronised or not
             found.append({"model": model, "view": view, "mode": mode, "caps": caps,
                           "batched": batched,
-                          "first_bucket_mb": peers.possible_caps(*CAPS[caps])[0],
-                          "bucket_cap_mb": peers.possible_caps(*CAPS[caps])[1],
+                          "first_bucket_mb": first, "bucket_cap_mb": cap,
                           "accumulate": accumulate, "world": world, "batch": BATCH,
                           "width": WIDTH, "learning_rate": LEARNING_RATE,
                           "steps": SYNCHRONISED_STEPS * accumulate})

@@ -56,8 +56,8 @@ void DeviceSpans::write() {
         return;  // the clocks are not related yet
       }
       span.lane->spanUntil(span.kind, times->beginTicks,
-                           span.end != nullptr ? times->endTicks : span.endTicks, span.step, span.bucket,
-                           span.value, span.detail);
+                           span.end != nullptr ? times->endTicks : span.endTicks, span.step,
+                           span.bucket, span.value, span.detail);
       kept_.pop_front();
     }
   } catch (const DeviceError&) {

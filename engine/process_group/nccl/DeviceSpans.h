@@ -11,7 +11,7 @@ namespace lockstep::process_group::nccl {
 
 /// Spans of what the host only queues on a device's stream, by the device's clock and on the host's
 /// axis. They are written later than they were: once the device has come past their ends.
-/// One thread at a time, as the lanes they are for, but for now(). [now(): any-thread]
+/// now() is for any thread, the rest for one at a time, as the lanes are.
 class DeviceSpans {
  public:
   /// The device outlives this, and so do the lanes.

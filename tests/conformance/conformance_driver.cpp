@@ -93,7 +93,6 @@ int main(int argc, char** argv) {
     return 2;
   }
   at::set_num_threads(1);
-  at::manual_seed(0);  // before any thread draws
   try {
     const std::filesystem::path folder = argv[2];
     const auto spec = nlohmann::json::parse(std::ifstream(folder / "spec.json"));

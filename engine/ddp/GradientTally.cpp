@@ -8,18 +8,10 @@
 #include <cstddef>
 
 namespace lockstep::ddp {
-namespace {
-
-struct Measured {
-  double squares = 0;
-  double largest = 0;
-  std::uint64_t nans = 0;
-  std::uint64_t infinities = 0;
-};
 
 /// Looks at each element by itself, where the quick way found that one is not finite.
 template <typename Real>
-Measured measureSlowly(const Real* values, std::size_t count) {
+GradientTally::Measured GradientTally::measureSlowly(const Real* values, std::size_t count) {
   Measured measured;
   for (std::size_t i = 0; i < count; ++i) {
     const double value = values[i];
@@ -36,7 +28,7 @@ Measured measureSlowly(const Real* values, std::size_t count) {
 }
 
 template <typename Real>
-Measured measure(const Real* values, std::size_t count) {
+GradientTally::Measured GradientTally::measure(const Real* values, std::size_t count) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> squares{};
   std::array<Real, kLanes> largest{};
@@ -58,23 +50,31 @@ Measured measure(const Real* values, std::size_t count) {
              : measureSlowly(values, count);
 }
 
-Measured measure(const at::Tensor& gradient) {
-  const at::Tensor reals = gradient.is_complex() ? at::view_as_real(gradient) : gradient;
-  const auto count = static_cast<std::size_t>(reals.numel());
-  if (reals.scalar_type() == at::kDouble && reals.is_cpu()) {
-    return measure(reals.data_ptr<double>(), count);
-  }
-  if (reals.scalar_type() == at::kFloat && reals.is_cpu()) {
-    return measure(reals.data_ptr<float>(), count);
-  }
-  const at::Tensor wide = reals.to(at::kCPU, at::kFloat);
-  return measure(wide.data_ptr<float>(), count);
+at::Tensor GradientTally::measureThere(const at::Tensor& reals) {
+  const at::Tensor finite = at::where(reals.isfinite(), reals, at::zeros({}, reals.options()));
+  return at::stack({at::linalg_vector_norm(finite, 2, at::nullopt, false, at::kDouble).square(),
+                    finite.abs().max().to(at::kDouble), reals.isnan().sum().to(at::kDouble),
+                    reals.isinf().sum().to(at::kDouble)});
 }
 
-}  // namespace
-
 void GradientTally::add(std::uint32_t index, const at::Tensor& gradient, double scale) {
-  const Measured measured = measure(gradient);
+  const at::Tensor reals = gradient.is_complex() ? at::view_as_real(gradient) : gradient;
+  const auto count = static_cast<std::size_t>(reals.numel());
+  if (count == 0) {
+    return;
+  }
+  if (reals.is_cpu() && reals.scalar_type() == at::kDouble) {
+    add(index, measure(reals.data_ptr<double>(), count), scale);
+  } else if (reals.is_cpu() && reals.scalar_type() == at::kFloat) {
+    add(index, measure(reals.data_ptr<float>(), count), scale);
+  } else {
+    const at::NoGradGuard noGrad;
+    pending_.push_back({index, scale});
+    measuredThere_.push_back(measureThere(reals));
+  }
+}
+
+void GradientTally::add(std::uint32_t index, const Measured& measured, double scale) {
   squares_ += measured.squares * scale * scale;
   largest_ = std::max(largest_, measured.largest * scale);
   nans_ += measured.nans;
@@ -84,7 +84,20 @@ void GradientTally::add(std::uint32_t index, const at::Tensor& gradient, double 
   }
 }
 
-trace::GradientsMessage::Bucket GradientTally::of(std::uint16_t bucket) const {
+trace::GradientsMessage::Bucket GradientTally::of(std::uint16_t bucket) {
+  if (!pending_.empty()) {
+    const at::Tensor all = at::stack(measuredThere_).to(at::kCPU);
+    const auto rows = all.accessor<double, 2>();
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+      const auto row = rows[static_cast<std::int64_t>(i)];
+      add(pending_[i].index,
+          Measured{row[0], row[1], static_cast<std::uint64_t>(row[2]),
+                   static_cast<std::uint64_t>(row[3])},
+          pending_[i].scale);
+    }
+    pending_.clear();
+    measuredThere_.clear();
+  }
   return {bucket, std::sqrt(squares_), largest_, nans_, infinities_, first_};
 }
 

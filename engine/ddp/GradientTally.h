@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "engine/trace/Messages.h"
 
@@ -13,12 +14,32 @@ namespace lockstep::ddp {
 class GradientTally {
  public:
   /// Adds the gradient of parameter `index`, whose elements lie without gaps; each stands for
-  /// `scale` times itself.
+  /// `scale` times itself. On a device it is measured there, and nobody waits for it.
   void add(std::uint32_t index, const at::Tensor& gradient, double scale);
 
-  [[nodiscard]] trace::GradientsMessage::Bucket of(std::uint16_t bucket) const;
+  /// Waits, once, for what devices measure.
+  [[nodiscard]] trace::GradientsMessage::Bucket of(std::uint16_t bucket);
 
  private:
+  struct Measured {
+    double squares = 0;
+    double largest = 0;
+    std::uint64_t nans = 0;
+    std::uint64_t infinities = 0;
+  };
+  template <typename Real>
+  static Measured measureSlowly(const Real* values, std::size_t count);
+  template <typename Real>
+  static Measured measure(const Real* values, std::size_t count);
+  static at::Tensor measureThere(const at::Tensor& reals);
+  void add(std::uint32_t index, const Measured& measured, double scale);
+
+  struct Pending {
+    std::uint32_t index = 0;
+    double scale = 1;
+  };
+  std::vector<Pending> pending_;
+  std::vector<at::Tensor> measuredThere_;  // of `pending_`, as Measured has it
   double squares_ = 0;
   double largest_ = 0;
   std::uint64_t nans_ = 0;

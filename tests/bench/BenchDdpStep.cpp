@@ -23,6 +23,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
@@ -132,11 +133,13 @@ class Training {
       : work_(std::move(work)),
         parameters_(work_.model->parameters()),
         optimizer_(parameters_, torch::optim::SGDOptions(0.01).momentum(0.9)),
-        lane_((tracer == nullptr ? silent_ : *tracer).lane("step")) {
+        lane_((tracer == nullptr ? silent_ : *tracer).lane("step")),
+        spans_(tracer == nullptr ? nullptr : makeSpans()) {
     if (group != nullptr) {
       ddp::DdpOptions options;
       options.tracer = tracer;
       options.config.gradientAsBucketView = view;
+      options.deviceSpans = tracer == nullptr ? nullptr : makeSpans();
       ddp_ = std::make_unique<ddp::DistributedDataParallel>(work_.model, std::move(group), options);
     }
   }
@@ -150,17 +153,12 @@ class Training {
         parameter.mutable_grad().reset();
       }
       at::Tensor loss;
-      {
-        trace::ScopedSpan span(lane_, trace::EventKind::kForward, number_);
-        loss = work_.model->loss(forward(), work_.targets);
-      }
-      {
-        trace::ScopedSpan span(lane_, trace::EventKind::kBackward, number_);
-        loss.backward();
-      }
-      {
-        trace::ScopedSpan span(lane_, trace::EventKind::kOptimizer, number_);
-        optimizer_.step();
+      phase(trace::EventKind::kForward,
+            [&] { loss = work_.model->loss(forward(), work_.targets); });
+      phase(trace::EventKind::kBackward, [&] { loss.backward(); });
+      phase(trace::EventKind::kOptimizer, [&] { optimizer_.step(); });
+      if (spans_ != nullptr) {
+        spans_->write();
       }
       if (!loss.is_cpu()) {
         (void)loss.item<double>();
@@ -171,6 +169,25 @@ class Training {
   }
 
  private:
+  using Spans = process_group::nccl::DeviceSpans;
+
+  std::unique_ptr<Spans> makeSpans() const {
+    return process_group::nccl::makeDeviceSpans(train::deviceOf(parameters_));
+  }
+
+  /// By the clock of what computes, as a rank of a run records it.
+  template <typename Body>
+  void phase(trace::EventKind kind, const Body& body) {
+    if (spans_ == nullptr) {
+      trace::ScopedSpan span(lane_, kind, number_);
+      body();
+      return;
+    }
+    const Spans::Point begin = spans_->now();
+    body();
+    spans_->add(lane_, kind, begin, spans_->now(), number_);
+  }
+
   at::Tensor forward() {
     if (ddp_ == nullptr) {
       return work_.model->forward(work_.inputs);
@@ -184,6 +201,7 @@ class Training {
   torch::optim::SGD optimizer_;
   trace::Tracer silent_;
   trace::Lane& lane_;
+  const std::unique_ptr<Spans> spans_;  // null: the host computes, or nobody listens
   std::unique_ptr<ddp::DistributedDataParallel> ddp_;
   std::uint32_t number_ = 0;
 };

@@ -82,12 +82,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
   if (aborted_) {  // abort() may have come before it could see this one
     std::thread([&channel] { channel.communicator->abort(); }).join();
   }
-  try {
-    settle(channel, deadline);
-  } catch (const Unreachable&) {
-    if (aborted_) {
-      throw;
-    }
+  if (!settle(channel, deadline)) {
     throw Unreachable{absent(channel, members)};
   }
   return channel;
@@ -122,7 +117,7 @@ std::string Communicators::fetchId(const std::string& key, const std::vector<int
   return store_->get(idKey);
 }
 
-void Communicators::settle(Channel& channel, Deadline deadline) const {
+bool Communicators::settle(Channel& channel, Deadline deadline) const {
   const auto ready = [&channel] {
     std::lock_guard asking(channel.asking);
     return channel.communicator->ready();
@@ -133,8 +128,7 @@ void Communicators::settle(Channel& channel, Deadline deadline) const {
       throw Unreachable{Failure{"given up", -1, CommErrorKind::kAborted}};
     }
     if (Clock::now() >= deadline) {
-      throw Unreachable{
-          Failure{"the other ranks have not come to it", -1, CommErrorKind::kTimeout}};
+      return false;
     }
     if (Clock::now() - begun < kSpin) {
       std::this_thread::yield();  // a launch takes some tens of microseconds
@@ -142,6 +136,7 @@ void Communicators::settle(Channel& channel, Deadline deadline) const {
       std::this_thread::sleep_for(kPoll);
     }
   }
+  return true;
 }
 
 Failure Communicators::absent(const Channel& channel, const std::vector<int>& members) const {

@@ -70,8 +70,9 @@ class Communicators {
   /// From one rank, which is 0 in it, to another.
   Channel& pair(Device& device, int from, int to, Deadline deadline);
 
-  /// Blocks until what was asked of the channel is under way. Throws as above.
-  void settle(Channel& channel, Deadline deadline) const;
+  /// Blocks until what was asked of the channel is under way; false: not until `deadline`. Throws
+  /// LibraryError, and Unreachable after abort().
+  [[nodiscard]] bool settle(Channel& channel, Deadline deadline) const;
 
   /// Every channel so far.
   [[nodiscard]] std::vector<std::shared_ptr<Channel>> channels() const;

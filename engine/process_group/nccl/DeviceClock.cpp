@@ -11,6 +11,10 @@ constexpr std::int64_t kAnchorLastsNs = 250 * kMsNs;
 // An event on an idle stream takes some microseconds; a busy device is asked again later.
 constexpr std::int64_t kPatienceNs = 5 * kMsNs;
 constexpr int kTries = 5;
+// By how much two clocks of good machines drift apart.
+constexpr double kDrift = 50e-6;
+// What the rate of the host's ticks is taken over at least: the first span waits for it.
+constexpr std::int64_t kRateTakesNs = 2 * kMsNs;
 
 }  // namespace
 
@@ -51,10 +55,17 @@ void DeviceClock::refresh() {
       best = std::move(anchor);
     }
   }
-  if (best) {
+  if (best && betterThanLast(*best)) {
     anchor_ = std::move(best);
-    nsPerTick_ = base::calibrate(first_, base::readClock()).nsPerTick;
   }
+}
+
+bool DeviceClock::betterThanLast(const Anchor& anchor) const {
+  if (!anchor_) {
+    return true;
+  }
+  const auto age = static_cast<double>(anchor.host.ns - anchor_->host.ns);
+  return anchor.uncertaintyNs < anchor_->uncertaintyNs + kDrift * age;
 }
 
 void DeviceClock::relate(std::chrono::milliseconds patience) {
@@ -71,11 +82,20 @@ std::optional<DeviceClock::Span> DeviceClock::spanOf(const Event& begin, const E
   if (!anchor_) {
     return std::nullopt;
   }
-  return Span{ticksOf(begin), ticksOf(end)};
+  const double nsPerTick = hostNsPerTick();
+  return Span{ticksOf(begin, nsPerTick), ticksOf(end, nsPerTick)};
 }
 
-std::uint64_t DeviceClock::ticksOf(const Event& event) const {
-  const double ticks = event.nanosecondsSince(*anchor_->event) / nsPerTick_;
+double DeviceClock::hostNsPerTick() const {
+  base::ClockReading now = base::readClock();
+  while (now.ns - first_.ns < kRateTakesNs) {
+    now = base::readClock();
+  }
+  return base::calibrate(first_, now).nsPerTick;
+}
+
+std::uint64_t DeviceClock::ticksOf(const Event& event, double nsPerTick) const {
+  const double ticks = event.nanosecondsSince(*anchor_->event) / nsPerTick;
   return anchor_->host.ticks + static_cast<std::uint64_t>(std::llround(ticks));
 }
 

@@ -16,7 +16,8 @@ namespace lockstep::process_group::nccl {
 /// A device's clock is read as time between two events, in single precision, so that a short time
 /// is told well and a long one badly, and it drifts from the host's. So an event of known host
 /// time, the anchor, is made anew now and then: queued on an idle stream and waited for, between
-/// two readings of the host's clock, several times, of which the tightest counts.
+/// two readings of the host's clock, several times, of which the tightest counts; one that is
+/// less certain than the last with its drift is not taken.
 /// [any-thread]
 class DeviceClock {
  public:
@@ -51,7 +52,9 @@ class DeviceClock {
   };
   [[nodiscard]] std::optional<Anchor> tryAnchor() const;
   void refresh();
-  [[nodiscard]] std::uint64_t ticksOf(const Event& event) const;
+  [[nodiscard]] bool betterThanLast(const Anchor& anchor) const;
+  [[nodiscard]] double hostNsPerTick() const;
+  [[nodiscard]] std::uint64_t ticksOf(const Event& event, double nsPerTick) const;
 
   Device& device_;
   const c10::Stream stream_;
@@ -59,7 +62,6 @@ class DeviceClock {
   mutable std::mutex mutex_;
   std::optional<Anchor> anchor_;
   std::int64_t triedNs_ = 0;
-  double nsPerTick_ = 1;
 };
 
 }  // namespace lockstep::process_group::nccl

@@ -121,7 +121,7 @@ std::optional<Failure> Launcher::bring(const FlightPtr& flight, const Launch& la
   } catch (const Unreachable& unreachable) {
     return unreachable.failure;
   } catch (const LibraryError& error) {
-    return Failure{error.what(), -1, error.kind};
+    return watchdog_.explain(flight, error);
   } catch (const std::exception& error) {  // of the device, or memory that is not there
     return Failure{error.what()};
   }
@@ -150,7 +150,9 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
     device.onStream(channel.stream, launch.before);
   }
   askAsOne(communicators_.library(), channel, launch.body);
-  communicators_.settle(channel, deadline);
+  if (!communicators_.settle(channel, deadline)) {
+    throw Unreachable{watchdog_.timeOut(*flight)};  // NCCL connects ranks when they first need it
+  }
   if (launch.after) {
     device.onStream(channel.stream, launch.after);
   }

@@ -31,10 +31,14 @@ CommErrorKind kindOf(ncclResult_t result) {
 
 [[noreturn]] void raise(ncclResult_t result, const char* what, ncclComm_t communicator) {
   const char* last = ncclGetLastError(communicator);
-  const bool more = last != nullptr && *last != '\0';
-  throw LibraryError(fmt::format("{}: {}{}{}", what, ncclGetErrorString(result), more ? "; " : "",
-                                 more ? last : ""),
-                     kindOf(result));
+  std::string text = fmt::format("{}: {}", what, ncclGetErrorString(result));
+  if (last != nullptr && *last != '\0') {
+    text += fmt::format("; {}", last);
+  }
+  if (text.find("Duplicate GPU") != std::string::npos) {
+    text += "; ranks may share a GPU where CUDA_VISIBLE_DEVICES is not set";
+  }
+  throw LibraryError(text, kindOf(result));
 }
 
 /// A call that goes on behind its caller is no failure.

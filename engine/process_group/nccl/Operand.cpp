@@ -3,9 +3,23 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace lockstep::process_group::nccl {
+namespace {
+
+bool lieInARow(const std::vector<at::Tensor>& tensors) {
+  const auto* next = static_cast<const std::byte*>(tensors.front().data_ptr());
+  return std::all_of(tensors.begin(), tensors.end(), [&next](const at::Tensor& tensor) {
+    const bool fits = tensor.is_contiguous() && tensor.data_ptr() == next;
+    next += tensor.nbytes();
+    return fits;
+  });
+}
+
+}  // namespace
 
 c10::ScalarType reducedType(const std::string& who, c10::ScalarType type, ReduceOp op) {
   const auto refuse = [&](const std::string& why) {
@@ -45,14 +59,31 @@ std::vector<Operand> operands(const std::vector<at::Tensor>& tensors) {
   return result;
 }
 
-bool adjacent(const std::vector<Operand>& operands) {
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    const auto* before = static_cast<const std::byte*>(operands[i - 1].data());
-    if (operands[i].data() != before + operands[i - 1].bytes() || operands[i].bytes() == 0) {
-      return false;
-    }
+Row::Row(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {
+  if (!lieInARow(tensors_)) {
+    copy_ = at::empty({static_cast<std::int64_t>(tensors_.size()), tensors_.front().numel()},
+                      tensors_.front().options().requires_grad(false));
   }
-  return true;
+}
+
+at::Tensor Row::part(std::size_t index) const {
+  return copy_.select(0, static_cast<std::int64_t>(index)).view(tensors_[index].sizes());
+}
+
+void Row::fill() const {
+  for (std::size_t i = 0; copy_.defined() && i < tensors_.size(); ++i) {
+    part(i).copy_(tensors_[i], /*non_blocking=*/true);
+  }
+}
+
+void Row::empty() const {
+  for (std::size_t i = 0; copy_.defined() && i < tensors_.size(); ++i) {
+    tensors_[i].copy_(part(i), /*non_blocking=*/true);
+  }
+}
+
+void* Row::data() const {
+  return copy_.defined() ? copy_.data_ptr() : tensors_.front().data_ptr();
 }
 
 }  // namespace lockstep::process_group::nccl

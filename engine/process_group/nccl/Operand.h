@@ -39,7 +39,25 @@ class Operand {
 
 [[nodiscard]] std::vector<Operand> operands(const std::vector<at::Tensor>& tensors);
 
-/// Whether the operands lie one behind the other, without gaps.
-[[nodiscard]] bool adjacent(const std::vector<Operand>& operands);
+/// Tensors of a call, alike in dtype and size, as one flat memory: their own where they lie one
+/// behind the other without gaps, else that of a copy. Each rank asks the library for the same so,
+/// wherever its own tensors lie. fill() and empty() as in Operand.
+class Row {
+ public:
+  explicit Row(std::vector<at::Tensor> tensors);
+
+  void fill() const;
+  void empty() const;
+
+  [[nodiscard]] void* data() const;
+  /// The copy; undefined where the tensors are the memory.
+  [[nodiscard]] const at::Tensor& copy() const { return copy_; }
+
+ private:
+  [[nodiscard]] at::Tensor part(std::size_t index) const;
+
+  std::vector<at::Tensor> tensors_;
+  at::Tensor copy_;  // one row for each
+};
 
 }  // namespace lockstep::process_group::nccl

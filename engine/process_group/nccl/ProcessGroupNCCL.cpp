@@ -16,6 +16,7 @@ namespace lockstep::process_group {
 using nccl::Channel;
 using nccl::Launch;
 using nccl::Operand;
+using nccl::Row;
 using std::chrono::milliseconds;
 
 namespace {
@@ -173,37 +174,20 @@ ProcessGroup::WorkPtr ProcessGroupNCCL::allgather(std::vector<at::Tensor> output
   Launch launch;
   launch.call = parts_->calls.allgather(outputs, input, options);
   const Operand from(input);
-  const std::vector<Operand> to = nccl::operands(outputs);
-  launch.operands = to;
-  launch.operands.push_back(from);
+  const Row to(outputs);
+  launch.operands = {from};
   launch.tensors = outputs;
   launch.tensors.push_back(std::move(input));
+  if (to.copy().defined()) {
+    launch.tensors.push_back(to.copy());
+  }
   launch.outputs = std::move(outputs);
-  const bool flat = nccl::adjacent(to);
-  const auto own = static_cast<std::size_t>(rank());
-  launch.before = [from, to, flat, own] {
-    from.fill();
-    if (!flat && to[own].data() != from.data()) {
-      to[own].flat().copy_(from.flat(), /*non_blocking=*/true);
-    }
+  launch.before = [from] { from.fill(); };
+  launch.body = [from, to](Channel& channel) {
+    channel.communicator->allgather(from.data(), to.data(), from.bytes(), at::kByte,
+                                    channel.stream);
   };
-  // Parts that lie apart go as broadcasts of each rank, and need no memory between.
-  launch.body = [from, to, flat](Channel& channel) {
-    if (flat) {
-      channel.communicator->allgather(from.data(), to.front().data(), from.bytes(), at::kByte,
-                                      channel.stream);
-      return;
-    }
-    for (std::size_t root = 0; root < to.size(); ++root) {
-      channel.communicator->broadcast(to[root].data(), to[root].bytes(), at::kByte,
-                                      static_cast<int>(root), channel.stream);
-    }
-  };
-  launch.after = [to] {
-    for (const Operand& operand : to) {
-      operand.empty();
-    }
-  };
+  launch.after = [to] { to.empty(); };
   return this->launch(std::move(launch), options);
 }
 
@@ -289,30 +273,18 @@ ProcessGroup::WorkPtr ProcessGroupNCCL::reduceScatter(at::Tensor output,
   const at::ScalarType type =
       nccl::reducedType(placeOf(launch.call.operation), launch.call.dtype, op);
   const Operand to(output);
-  const std::vector<Operand> from = nccl::operands(inputs);
-  launch.operands = from;
-  launch.operands.push_back(to);
+  const Row from(inputs);
+  launch.operands = {to};
   launch.tensors = std::move(inputs);
   launch.tensors.push_back(output);
+  if (from.copy().defined()) {
+    launch.tensors.push_back(from.copy());
+  }
   launch.outputs = {std::move(output)};
-  const bool flat = nccl::adjacent(from);
-  launch.before = [from] {
-    for (const Operand& operand : from) {
-      operand.fill();
-    }
-  };
-  // Parts that lie apart go as a reduction to each rank, and need no memory between.
-  launch.body = [from, to, type, op, flat](Channel& channel) {
-    const std::size_t count = to.count();
-    if (flat) {
-      channel.communicator->reduceScatter(from.front().data(), to.data(), count, type, op,
-                                          channel.stream);
-      return;
-    }
-    for (std::size_t root = 0; root < from.size(); ++root) {
-      channel.communicator->reduce(from[root].data(), to.data(), count, type, op,
-                                   static_cast<int>(root), channel.stream);
-    }
+  launch.before = [from] { from.fill(); };
+  launch.body = [from, to, type, op](Channel& channel) {
+    channel.communicator->reduceScatter(from.data(), to.data(), to.count(), type, op,
+                                        channel.stream);
   };
   launch.after = [to] { to.empty(); };
   return this->launch(std::move(launch), options);

@@ -10,7 +10,6 @@
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
 #include "engine/process_group/Mismatch.h"
-#include "engine/process_group/nccl/Library.h"
 
 namespace lockstep::process_group::nccl {
 namespace {
@@ -31,6 +30,8 @@ constexpr milliseconds kIdleTick = milliseconds(250);
 constexpr milliseconds kStuck = std::chrono::seconds(1);
 // The launcher keeps the limit of what it has in hand, and knows better whom it waits for.
 constexpr milliseconds kLaunching = milliseconds(500);
+// How long the ranks that are left have to say what they know when a connection is lost.
+constexpr milliseconds kExplaining = milliseconds(1500);
 
 std::string laneName(const Watchdog::Options& options, const std::string& name) {
   return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
@@ -164,19 +165,22 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
     }
     broken_ = failure;
   }
-  bool aborted = false;
-  try {
-    aborted = options_.abortCommunicators();
-  } catch (const std::exception&) {
-    // The failure that led here tells more.
-  }
   if (options_.size > 1) {
-    notices_.announce(failure, kTell);  // before a waiter here can end the process
+    // Before a waiter here can end the process, and before the others lose the connection.
+    notices_.announce(failure, kTell);
   }
   for (const auto& flight : flights()) {
     const Failure& own = flight.get() == first ? ofFirst : failure;
     flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, own), own.what)));
-    remove(flight, aborted);
+    abandon(flight);
+  }
+  try {
+    if (options_.abortCommunicators()) {
+      std::lock_guard lock(mutex_);
+      abandoned_.clear();
+    }
+  } catch (const std::exception&) {
+    // The failure that led here tells more.
   }
 }
 
@@ -195,7 +199,7 @@ std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& fligh
   return earlier;
 }
 
-void Watchdog::remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree) {
+std::vector<at::Tensor> Watchdog::remove(const std::shared_ptr<Flight>& flight) {
   if (flight->asked) {
     notices_.withdraw(flight->call.sequence, flight->placed);
   }
@@ -207,11 +211,15 @@ void Watchdog::remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree) 
     if (flight->launched) {
       kept.swap(flight->kept);  // who holds the work shall not hold the memory
     }
-    if (!memoryIsFree) {
-      abandoned_.push_back(std::exchange(kept, {}));
-    }
   }
   gone_.notify_all();
+  return kept;
+}
+
+void Watchdog::abandon(const std::shared_ptr<Flight>& flight) {
+  std::vector<at::Tensor> kept = remove(flight);
+  std::lock_guard lock(mutex_);
+  abandoned_.push_back(std::move(kept));
 }
 
 // With the mutex held.
@@ -274,7 +282,7 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
     return true;
   }
   flight->work->succeed();
-  remove(flight);
+  (void)remove(flight);
   return true;
 }
 
@@ -310,7 +318,7 @@ void Watchdog::watchLoop() {
       options_.checkCommunicators();
     } catch (const LibraryError& error) {
       if (!all.empty()) {
-        fail(all.front(), Failure{error.what(), -1, error.kind});
+        fail(all.front(), explain(all.front(), error));
       }
     } catch (const std::exception& error) {
       breakGroup(Failure{error.what()});
@@ -351,9 +359,12 @@ void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
       return;
     }
   }
-  if (isDirect(flight->call.operation)) {
-    return;
+  if (!isDirect(flight->call.operation)) {
+    compare(flight, oldest);
   }
+}
+
+void Watchdog::compare(const std::shared_ptr<Flight>& flight, bool oldest) {
   std::optional<Place> place;
   if (oldest) {  // what this rank is stuck in; the others only wait behind it
     place = Place{nameOf(flight->call), -1};
@@ -369,6 +380,33 @@ void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
   if (flight->work->isCompleted()) {
     notices_.withdraw(flight->call.sequence, flight->placed);  // remove() may have looked before
   }
+}
+
+// Who gives up says why before it lets the connections go; who was killed says nothing.
+Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryError& error) {
+  const bool lost = error.kind == CommErrorKind::kRemote || error.kind == CommErrorKind::kNetwork;
+  if (!lost || options_.size == 1) {
+    return Failure{error.what(), -1, error.kind};
+  }
+  const auto others = static_cast<std::size_t>(options_.size - 1);
+  const auto end = Flight::Clock::now() + kExplaining;
+  do {
+    const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+    if (!blame.text.empty()) {
+      return Failure{fmt::format("{}; {}", error.what(), blame.text), blame.culprit,
+                     CommErrorKind::kRemote};
+    }
+    if (!isDirect(flight->call.operation)) {
+      compare(flight, true);
+    }
+    std::this_thread::sleep_for(kTick);
+    const auto told = flight->told();
+    if (told && told->notes.size() >= others) {
+      break;
+    }
+  } while (Flight::Clock::now() < end && !broken());
+  const Blame blame = blameForWaiting(flight->told(), options_.rank, options_.size, -1);
+  return Failure{error.what() + blame.text, blame.culprit, error.kind};
 }
 
 bool Watchdog::isLaunched(const Flight& flight) const {

@@ -13,6 +13,7 @@
 
 #include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/nccl/Flight.h"
+#include "engine/process_group/nccl/Library.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
 
@@ -22,9 +23,9 @@ namespace lockstep::process_group::nccl {
 /// when its device has, whatever their order, and records when the device began and ended it; a
 /// thread ("nccl watch") keeps the time limits, hears of errors of the library, and says in one
 /// sentence what is known: rank, operation, sequence number, how far the device came, and which
-/// ranks have not come to it or made another call. The first failure breaks the group: the
-/// communicators are aborted, so that kernels that wait for a peer end, all that is in flight
-/// fails, the other ranks are told through the store, and later calls fail at once. [any-thread]
+/// ranks have not come to it or made another call. The first failure breaks the group: the other
+/// ranks are told through the store, all that is in flight fails, the communicators are aborted,
+/// so that kernels that wait for a peer end, and later calls fail at once. [any-thread]
 class Watchdog {
  public:
   struct Options {
@@ -62,6 +63,11 @@ class Watchdog {
   void fail(const std::shared_ptr<Flight>& flight, const Failure& failure);
 
   [[nodiscard]] bool broken() const;
+  /// What is known of an operation whose time is up.
+  [[nodiscard]] Failure timeOut(const Flight& flight);
+  /// What is known where the library failed; waits a while for the ranks that are left to say why,
+  /// or that they are there, where it lost a connection.
+  [[nodiscard]] Failure explain(const std::shared_ptr<Flight>& flight, const LibraryError& error);
   /// Whether anybody wants to know when devices begin and end.
   [[nodiscard]] bool records() const { return lane_->enabled(); }
   [[nodiscard]] GroupState state() const;
@@ -79,11 +85,13 @@ class Watchdog {
   [[nodiscard]] Flights flights() const;
   bool tryEnd(const std::shared_ptr<Flight>& flight);
   void record(const Flight& flight);
-  void remove(const std::shared_ptr<Flight>& flight, bool memoryIsFree = true);
+  /// Returns the memory that was kept for it.
+  [[nodiscard]] std::vector<at::Tensor> remove(const std::shared_ptr<Flight>& flight);
+  void abandon(const std::shared_ptr<Flight>& flight);
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
   void ask(const std::shared_ptr<Flight>& flight, bool oldest);
+  void compare(const std::shared_ptr<Flight>& flight, bool oldest);
   [[nodiscard]] bool isLaunched(const Flight& flight) const;
-  [[nodiscard]] Failure timeOut(const Flight& flight);
   void updateLastWords();
 
   const Options options_;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/engine/process_group/nccl/NcclRanks.h"
 
 namespace lockstep::process_group::nccl {
@@ -110,6 +112,25 @@ TEST_P(NcclCollectives, AllgatherFillsPartsOfOneTensorAndPartsThatLieApart) {
       EXPECT_TRUE(at::equal(whole[rank], filled(5, rank)));
       EXPECT_TRUE(at::equal(apart[static_cast<std::size_t>(rank)], filled(5, rank)));
     }
+  });
+}
+
+// The library must be asked for the same on every rank, and where an allocator puts what it is
+// asked for is not the same on every rank.
+TEST_P(NcclCollectives, PartsMayLieApartOnOneRankAndInARowOnAnother) {
+  run([](ProcessGroup& group) {
+    const at::Tensor whole = at::zeros({group.size(), 5});
+    std::vector<at::Tensor> parts = whole.unbind(0);
+    if (group.rank() == 0) {
+      std::reverse(parts.begin(), parts.end());
+    }
+    group.allgather(parts, filled(5, group.rank() + 1))->wait();
+    for (int rank = 0; rank < group.size(); ++rank) {
+      EXPECT_TRUE(at::equal(parts[static_cast<std::size_t>(rank)], filled(5, rank + 1)));
+    }
+    at::Tensor output = at::zeros({5});
+    group.reduceScatter(output, parts)->wait();
+    EXPECT_TRUE(at::equal(output, filled(5, (group.rank() + 1) * group.size())));
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <optional>
 
@@ -71,6 +72,27 @@ TEST_F(DeviceSpansTest, LieWhereTheDeviceWorkedAndNotWhereTheHostQueuedIt) {
   EXPECT_LE(written[0].startTicks, ended + slack);
   EXPECT_GE(written[0].startTicks + written[0].durationTicks + slack, ended);
   EXPECT_LE(written[0].startTicks + written[0].durationTicks, after + slack);
+}
+
+TEST_F(DeviceSpansTest, HaveTheirLengthAlsoRightAfterTheClocksWereRelated) {
+  const base::ClockReading first = base::readClock();
+  DeviceClock clock(platform_.device());
+  clock.relate(std::chrono::seconds(10));
+  const OnOwnStream own(platform_.device());
+  const auto begin = platform_.device().makeEvent(true);
+  const auto end = platform_.device().makeEvent(true);
+  begin->record(own.stream());
+  queueAndAwait(own.stream());
+  const std::uint64_t passed = base::ticks();
+  while (base::monotonicNs() - first.ns < 40'000'000) {
+  }
+  const std::uint64_t before = base::ticks();
+  end->record(own.stream());
+  queueAndAwait(own.stream());
+  const auto span = clock.spanOf(*begin, *end);
+  ASSERT_TRUE(span);
+  EXPECT_GE(static_cast<double>(span->endTicks - span->beginTicks),
+            0.99 * static_cast<double>(before - passed));
 }
 
 TEST_F(DeviceSpansTest, AreWrittenInTheirOrderAtTheEndAtLatest) {

@@ -82,8 +82,28 @@ TEST(NcclFailure, ARankHearsWhyAnotherOneGaveUp) {
     }
     const auto work = group.allreduce({filled(10, 1)});
     EXPECT_THAT(textOf<CommError>([&] { work->wait(seconds(15)); }),
-                HasSubstr("rank 0 gave up: aborted: this test ends it"));
+                HasSubstr("rank 0 gave up: aborted: this test ends it"))
+        << "not only what NCCL says when the connection is gone";
     EXPECT_EQ(group.state(), GroupState::kRemoteError);
+  });
+}
+
+TEST(NcclFailure, ATimeOutOfWhatNcclHasNotBroughtToTheDeviceNamesTheRanksThatHaveNotCome) {
+  NcclRanks ranks(2);
+  std::latch done(2);
+  ranks.run([&](ProcessGroup& group) {
+    const OnOwnStream own(ranks.of(group.rank()).device());
+    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    if (group.rank() == 0) {
+      ranks.fabric.neverSettle(2, 0);
+      EXPECT_THAT(
+          textOf<CommError>([&] {
+            group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(1000)))->wait();
+          }),
+          AllOf(HasSubstr("timed out after 1000 ms, still on its way to the device"),
+                HasSubstr("rank 1 has not said to be in this operation")));
+    }
+    done.arrive_and_wait();
   });
 }
 
@@ -109,7 +129,8 @@ TEST(NcclFailure, AnErrorThatNcclNoticesBreaksTheGroup) {
     const auto work = group.allreduce({filled(10, 1)});
     EXPECT_THAT(textOf<CommError>([&] { work->wait(seconds(15)); }),
                 AllOf(HasSubstr("allreduce #2 of group default, rank 0"),
-                      HasSubstr("remote process exited")));
+                      HasSubstr("remote process exited"),
+                      HasSubstr("rank 1 has not said to be in this operation")));
     EXPECT_EQ(group.state(), GroupState::kRemoteError);
   });
 }

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -79,6 +80,7 @@ struct FakeFabric::State {
   struct Meeting {
     std::map<int, bool> joined;
     std::map<int, Round> rounds;  // by number
+    bool givenUp = false;         // by a rank of it
   };
 
   std::mutex mutex;
@@ -88,6 +90,7 @@ struct FakeFabric::State {
   std::function<bool(const Moment&)> holds;
   int held = 0;
   std::map<std::pair<int, int>, std::string> failures;  // by size and rank
+  std::set<std::pair<int, int>> unsettled;
 };
 
 FakeFabric::FakeFabric() : state(std::make_shared<State>()) {}
@@ -109,6 +112,11 @@ bool FakeFabric::awaitHeld(int count) {
   std::unique_lock lock(state->mutex);
   return state->changed.wait_for(lock, std::chrono::seconds(10),
                                  [&] { return state->held >= count; });
+}
+
+void FakeFabric::neverSettle(int size, int rank) {
+  std::lock_guard lock(state->mutex);
+  state->unsettled.insert({size, rank});
 }
 
 void FakeFabric::failCommunicators(int size, int rank, const std::string& text) {
@@ -348,17 +356,24 @@ class FakeCommunicator final : public Communicator {
     if (core_->aborted) {
       throw LibraryError("the communicator was given up", CommErrorKind::kAborted);
     }
+    const auto& meeting = core_->fabric->meetings[core_->id];
+    if (meeting.givenUp) {
+      throw LibraryError("remote process exited or there was a network error",
+                         CommErrorKind::kRemote);
+    }
     const auto failure = core_->fabric->failures.find({core_->size, core_->rank});
     if (failure != core_->fabric->failures.end()) {
       throw LibraryError(failure->second, CommErrorKind::kRemote);
     }
-    return static_cast<int>(core_->fabric->meetings[core_->id].joined.size()) == core_->size;
+    return static_cast<int>(meeting.joined.size()) == core_->size &&
+           !core_->fabric->unsettled.contains({core_->size, core_->rank});
   }
 
   void abort() override {
     {
       std::lock_guard lock(core_->fabric->mutex);
       core_->aborted = true;
+      core_->fabric->meetings[core_->id].givenUp = true;
     }
     core_->fabric->changed.notify_all();
   }

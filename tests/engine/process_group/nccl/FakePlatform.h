@@ -14,8 +14,9 @@ namespace lockstep::process_group::nccl {
 // them in its order, and a library whose communicators meet in the process. Stream 0, which a
 // thread works on unless it takes another, is the host itself: what is queued there is done at
 // once, and to order it behind an event is to wait. A collective is done when the streams of all
-// its ranks have come to it, however long that takes, as in NCCL. Tests hold operations up and
-// let devices and communicators fail.
+// its ranks have come to it, however long that takes, as in NCCL. Where one rank gives up its end
+// of a communicator the others hear of a network error. Tests hold operations up and let devices
+// and communicators fail.
 
 /// What all ranks of a test share.
 class FakeFabric {
@@ -35,6 +36,10 @@ class FakeFabric {
   void release();
   /// Blocks until as many streams stand there; false after ten seconds.
   bool awaitHeld(int count);
+
+  /// What this rank asks its communicators of this size for is never under way, as where NCCL
+  /// waits for a peer to connect.
+  void neverSettle(int size, int rank);
 
   /// Communicators of this size fail on this rank with `text`, as if NCCL had noticed something.
   void failCommunicators(int size, int rank, const std::string& text);

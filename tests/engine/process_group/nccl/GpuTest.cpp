@@ -2,15 +2,18 @@
 // Skipped where there is no GPU.
 
 #include <ATen/ATen.h>
+#include <c10/core/StreamGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <torch/cuda.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 
 #include "engine/base/Clock.h"
+#include "engine/process_group/ListCollectives.h"
 #include "engine/store/FileStore.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/support/ChildProcess.h"
@@ -86,6 +89,15 @@ void checkCollectives(Rank& rank) {
   for (int other = 0; other < size; ++other) {
     rank.expectAll(whole[other], other, "allgather");
   }
+  // Each rank asks NCCL for the same, wherever the parts lie there.
+  std::vector<at::Tensor> rows = whole.unbind(0);
+  if (group.rank() == 0) {
+    std::reverse(rows.begin(), rows.end());
+  }
+  group.allgather(rows, rank.full(5, group.rank() + 1))->wait();
+  for (int other = 0; other < size; ++other) {
+    rank.expectAll(rows[static_cast<std::size_t>(other)], other + 1, "allgather of parts apart");
+  }
   at::Tensor part = rank.full(4, 0);
   std::vector<at::Tensor> parts;
   for (int other = 0; other < size; ++other) {
@@ -109,6 +121,23 @@ void checkCollectives(Rank& rank) {
   group.allreduce({column})->wait();
   rank.expectAll(column, size, "a tensor with gaps");
   group.barrier()->wait();
+}
+
+// What a list collective copies at its end goes on its caller's stream.
+void checkLists(Rank& rank) {
+  const c10::impl::VirtualGuardImpl guard(rank.device.type());
+  const c10::StreamGuard side(guard.getStreamFromGlobalPool(rank.device));
+  std::vector<at::Tensor> inputs;
+  std::vector<at::Tensor> outputs;
+  for (int other = 0; other < rank.group.size(); ++other) {
+    inputs.push_back(rank.full(1 << 20, rank.group.rank() * 10 + other));
+    outputs.push_back(rank.full(1 << 20, -1));
+  }
+  alltoallLists(rank.group, outputs, inputs, {})->wait();
+  for (int other = 0; other < rank.group.size(); ++other) {
+    rank.expectAll(outputs[static_cast<std::size_t>(other)], other * 10 + rank.group.rank(),
+                   "alltoall of lists on a stream beside the default one");
+  }
 }
 
 // wait() must not block the host, and must order the stream that is current.
@@ -178,6 +207,7 @@ int runRank(const std::vector<std::string>& arguments) {
   const std::string& scenario = arguments.at(1);
   if (scenario == "collectives") {
     checkCollectives(rank);
+    checkLists(rank);
     GroupOptions beside = quickOptions(seconds(60));
     beside.groupName = "cpu";
     auto cpu = makeProcessGroup("shared_memory", store, number("RANK"), file.worldSize, beside);

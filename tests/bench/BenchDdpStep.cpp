@@ -6,8 +6,8 @@
 //
 // MODEL is mlp, resnet18 or char_gpt, as in models.py. BACKEND "none" trains without DDP: ranks
 // that do not communicate. With --cuda it trains on a GPU, and a step ends when its loss was read;
-// BACKEND is of the CPU's tensors then. With --record the rank's events are drained to a file that is thrown
-// away, in its turns and on its own cores; without, nothing is emitted. A turn is
+// BACKEND is of the CPU's tensors then. With --record the rank's events are drained to a file that
+// is thrown away, in its turns and on its own cores; without, nothing is emitted. A turn is
 // "go STEPS [capture-off]" and answers the times of its steps.
 
 #include <torch/torch.h>

@@ -6,7 +6,9 @@
 namespace lockstep::ddp {
 
 /// The five moments of an iteration that c10d's Logger knows, of each synchronised iteration and
-/// not of a sample. Nanoseconds of the steady clock. Guarded by its owner.
+/// not of a sample. Nanoseconds of the steady clock. Guarded by its owner. They are the host's: with
+/// parameters on a GPU, which c10d times by its events, they are when the work was queued, and the
+/// spans of the run tell when it was done.
 ///
 /// What PyTorch calls overlap is the time from the first launch to the end of the backward's
 /// computing: a window, in which communication may have idled. The events tell what ran.

@@ -28,8 +28,8 @@ void addLaunch(Table& table) {
                       .onlyFor("launch.launcher=mpirun,srun"));
   table.push_back(RowBuilder("launch.listen", at<&E::launch, &L::listen>(), "Recorder's address",
                              "ADDRESS[:PORT] of this host at which the other hosts reach the "
-                             "recorder; empty takes the loopback for one host, else this host's "
-                             "first address, and any free port.")
+                             "recorder; empty takes this host's first address, or the loopback for "
+                             "mpirun on this host alone, and any free port.")
                       .onlyFor(elsewhere));
   table.push_back(RowBuilder("launch.join_seconds", at<&E::launch, &L::joinSeconds>(),
                              "Time to join", "For all ranks to be started.")

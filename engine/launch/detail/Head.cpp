@@ -39,7 +39,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
   if (auto encrypted = relay::encryptionAvailable(); !encrypted.ok()) {
     return encrypted.error();
   }
-  auto address = recorderAddress(launch.listen, launch.nnodes);
+  auto address = recorderAddress(launch);
   if (!address.ok()) {
     return address.error();
   }

@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "engine/relay/RelayClient.h"
@@ -15,6 +16,22 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
+
+constexpr const char* kLoopback = "127.0.0.1";
+
+/// Whether mpirun is to place ranks by a list of hosts.
+bool namesHosts(const std::vector<std::string>& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const std::string& argument) {
+    return argument == "-H" || argument.find("host") != std::string::npos ||
+           argument.find("machinefile") != std::string::npos ||
+           argument.find("rankfile") != std::string::npos;
+  });
+}
+
+/// Slurm places even one host's ranks where it likes, and "external" is started anywhere.
+bool ranksAreHere(const experiment::LaunchConfig& launch) {
+  return launch.nnodes == 1 && launch.launcher == "mpirun" && !namesHosts(launch.arguments);
+}
 
 /// Returns this host's address on the way to elsewhere, or on its first network; "" without any.
 std::string hostAddress() {
@@ -42,7 +59,9 @@ std::string hostAddress() {
 
 }  // namespace
 
-base::Result<RecorderAddress> recorderAddress(const std::string& listen, int hosts) {
+base::Result<RecorderAddress> recorderAddress(const experiment::LaunchConfig& launch,
+                                              const std::optional<std::string>& ownAddress) {
+  const std::string& listen = launch.listen;
   const std::string where = fmt::format("launch.listen = \"{}\"", listen);
   RecorderAddress result;
   result.bind = listen;
@@ -61,12 +80,15 @@ base::Result<RecorderAddress> recorderAddress(const std::string& listen, int hos
                  "an IPv4 address of this host was expected, such as 10.0.0.1 or 10.0.0.1:41000",
                  where};
   }
-  if (result.bind.empty() && hosts == 1) {
-    result.bind = "127.0.0.1";
+  if (result.bind.empty() && ranksAreHere(launch)) {
+    result.bind = kLoopback;
   }
   result.advertised = result.bind;
   if (result.bind.empty() || result.bind == "0.0.0.0") {
-    result.advertised = hostAddress();
+    result.advertised = ownAddress ? *ownAddress : hostAddress();
+    if (result.advertised.empty() && launch.nnodes == 1) {
+      result.advertised = kLoopback;  // no other host can be meant
+    }
     if (result.advertised.empty()) {
       return Error{ExitCode::kEnvironment,
                    "this host has no address but its loopback; connect it to a network", where};

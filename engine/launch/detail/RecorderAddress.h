@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/experiment/Experiment.h"
 
 namespace lockstep::launch::detail {
 
@@ -15,10 +17,14 @@ struct RecorderAddress {
   std::uint16_t port = 0;  ///< 0: any free one
 };
 
-/// Takes launch.listen apart, "ADDRESS[:PORT]" or "" for one that suits `hosts` hosts: the loopback
-/// for one, this host's first address for more.
-/// Error: kBadInput for a text that is none; kEnvironment when this host has no address.
-base::Result<RecorderAddress> recorderAddress(const std::string& listen, int hosts);
+/// Takes launch.listen apart, "ADDRESS[:PORT]" or "" for one that suits the launcher: the loopback
+/// where mpirun can only start ranks on this host, otherwise this host's first address, which is
+/// looked up unless `ownAddress` says it ("": there is none).
+/// Error: kBadInput for a text that is none; kEnvironment when several hosts take part and this one
+/// has no address.
+base::Result<RecorderAddress> recorderAddress(
+    const experiment::LaunchConfig& launch,
+    const std::optional<std::string>& ownAddress = std::nullopt);
 
 /// "ranks 0, 2 and 3", "rank 1".
 std::string rankList(const std::vector<int>& ranks);

@@ -83,7 +83,7 @@ milliseconds = 10
 
 def test_strangers_are_refused_and_counted_and_the_run_goes_on(lockstep):
     with Run(lockstep, world=2, steps=1_000_000, more=PACE) as run:
-        head = run.head("--launcher", "external")
+        head = run.head("--launcher", "external", "--listen", "127.0.0.1")  # as the tap's address
         ticket = read_ticket(run.ticket())
         recorder = address_of(ticket["LOCKSTEP_RECORDER"])
         assert os.stat(run.ticket()).st_mode & 0o777 == 0o600

@@ -64,15 +64,50 @@ TEST(RelayPlace, IsTheRankThatTorchrunMpirunOrSrunSays) {
   EXPECT_THAT(nobody.error().message(), HasSubstr("or say --node-rank"));
 }
 
-TEST(RecorderAddress, IsTheLoopbackForOneHostAndWhatIsAskedForOtherwise) {
-  EXPECT_EQ(recorderAddress("", 1).value().bind, "127.0.0.1");
-  const auto asked = recorderAddress("10.0.0.1:41000", 2);
+experiment::LaunchConfig launchBy(const std::string& launcher, int nnodes,
+                                  const std::string& listen = "") {
+  experiment::LaunchConfig launch;
+  launch.launcher = launcher;
+  launch.nnodes = nnodes;
+  launch.listen = listen;
+  return launch;
+}
+
+TEST(RecorderAddress, IsTheLoopbackOnlyWhereMpirunCanOnlyStartRanksHere) {
+  EXPECT_EQ(recorderAddress(launchBy("mpirun", 1), "10.0.0.9").value().advertised, "127.0.0.1");
+  for (const char* option : {"--host", "--hostfile", "-H", "--machinefile"}) {
+    auto launch = launchBy("mpirun", 1);
+    launch.arguments = {option, "b"};
+    EXPECT_EQ(recorderAddress(launch, "10.0.0.9").value().advertised, "10.0.0.9") << option;
+  }
+  EXPECT_EQ(recorderAddress(launchBy("mpirun", 2), "10.0.0.9").value().advertised, "10.0.0.9");
+}
+
+TEST(RecorderAddress, IsThisHostsForRanksThatMayBeAnywhere) {
+  for (const char* launcher : {"srun", "external"}) {
+    const auto one = recorderAddress(launchBy(launcher, 1), "10.0.0.9");
+    EXPECT_EQ(one.value().bind, "10.0.0.9") << launcher;
+    EXPECT_EQ(one.value().advertised, "10.0.0.9") << launcher;
+  }
+}
+
+TEST(RecorderAddress, IsTheLoopbackOnAHostWithoutANetworkUnlessSeveralTakePart) {
+  EXPECT_EQ(recorderAddress(launchBy("srun", 1), "").value().bind, "127.0.0.1");
+  EXPECT_EQ(recorderAddress(launchBy("external", 1, "0.0.0.0"), "").value().advertised,
+            "127.0.0.1");
+  EXPECT_THAT(recorderAddress(launchBy("srun", 2), "").error().message(),
+              HasSubstr("no address but its loopback"));
+}
+
+TEST(RecorderAddress, IsWhatIsAskedFor) {
+  const auto asked = recorderAddress(launchBy("srun", 2, "10.0.0.1:41000"));
   ASSERT_TRUE(asked.ok());
   EXPECT_EQ(asked.value().bind, "10.0.0.1");
   EXPECT_EQ(asked.value().advertised, "10.0.0.1");
   EXPECT_EQ(asked.value().port, 41000);
   for (const char* wrong : {"10.0.0.1:x", "10.0.0.1:70000", "head", "10.0.0:1"}) {
-    EXPECT_EQ(recorderAddress(wrong, 2).error().code, base::ExitCode::kBadInput) << wrong;
+    EXPECT_EQ(recorderAddress(launchBy("srun", 2, wrong)).error().code, base::ExitCode::kBadInput)
+        << wrong;
   }
 }
 

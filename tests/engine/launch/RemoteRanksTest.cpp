@@ -79,6 +79,7 @@ class RemoteRanksTest : public LaunchFixture {
   RemoteRanksTest() {
     options.experiment.launch.launcher = "external";
     options.experiment.launch.joinSeconds = 15;
+    options.experiment.launch.listen = "127.0.0.1";
   }
 
   [[nodiscard]] std::vector<std::string> problems() const {

@@ -51,14 +51,15 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
 }
 
 base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
-                                                         const std::string& address) {
+                                                         const detail::Head& head) {
   const int port = experiment.processes.masterPort;
   try {
     store::TCPStoreOptions options;
     options.port = static_cast<std::uint16_t>(port);
     options.isServer = true;
+    options.listenAddress = head.storeBind();
     options.waitForWorkers = false;
-    return std::make_unique<store::TCPStore>(address, options);
+    return std::make_unique<store::TCPStore>(head.storeAddress(), options);
   } catch (const store::StoreError& error) {
     return Error{ExitCode::kEnvironment, error.what(),
                  fmt::format("processes.master_port = {}", port)};
@@ -142,7 +143,7 @@ base::Result<LaunchOutcome> superviseRun(
   if (!head.ok()) {
     return head.error();
   }
-  auto store = hostStore(options.experiment, head.value().storeAddress());
+  auto store = hostStore(options.experiment, head.value());
   if (!store.ok()) {
     return store.error();
   }

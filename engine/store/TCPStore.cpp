@@ -32,7 +32,8 @@ std::string only(Request request) {
 
 /// The servers of this process that stores may share (multiTenant), by port. A process has one
 /// set of ports, so it has one such table.
-std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t port) {
+std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t port,
+                                        const std::string& listenAddress) {
   static std::mutex mutex;
   static std::map<std::uint16_t, std::weak_ptr<TcpServer>> servers;
   std::lock_guard lock(mutex);
@@ -41,7 +42,7 @@ std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t p
       return server;
     }
   }
-  auto server = std::make_shared<TcpServer>(host, port);
+  auto server = std::make_shared<TcpServer>(host, port, listenAddress);
   servers[server->port()] = server;
   return server;
 }
@@ -56,8 +57,9 @@ TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
         fmt::format("{}: {} workers: there must be at least 1", place, *options.numWorkers));
   }
   if (options.isServer) {
-    server_ = options.multiTenant ? sharedServer(host_, port_)
-                                  : std::make_shared<TcpServer>(host_, port_);
+    server_ = options.multiTenant
+                  ? sharedServer(host_, port_, options.listenAddress)
+                  : std::make_shared<TcpServer>(host_, port_, options.listenAddress);
     port_ = server_->port();
   } else if (port_ == 0) {
     throw StoreError(fmt::format("{}: a client needs the server's port, not 0", place));

@@ -24,6 +24,7 @@ struct TCPStoreOptions {
 
   std::uint16_t port = kDefaultPort;  ///< server: 0 takes a free one, see TCPStore::port()
   bool isServer = false;
+  std::string listenAddress;      ///< server: an address of its machine; empty: as `host` says
   std::optional<int> numWorkers;  ///< stores of the job, the server's own among them
   bool waitForWorkers = true;     ///< server: the constructor returns once all have come
   Store::Milliseconds timeout = Store::kDefaultTimeout;
@@ -37,8 +38,9 @@ struct TCPStoreOptions {
 /// A call that waits does not hold up others on the same store. [any-thread]
 class TCPStore final : public Store {
  public:
-  /// `host` is the server's name or address. A server listens on every address of its machine,
-  /// or on the loopback alone when `host` is one. Throws StoreError.
+  /// `host` is the server's name or address. A server listens at options.listenAddress; without
+  /// one, on every address of its machine, or on the loopback alone when `host` is one. Throws
+  /// StoreError.
   TCPStore(std::string host, const TCPStoreOptions& options);
   ~TCPStore() override;
   TCPStore(const TCPStore&) = delete;

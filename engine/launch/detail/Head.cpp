@@ -56,6 +56,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
 Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
   if (parts_ != nullptr) {
     storeAddress_ = parts_->address.advertised;
+    storeBind_ = parts_->address.bind;
   }
 }
 

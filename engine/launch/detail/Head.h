@@ -26,6 +26,8 @@ class Head {
 
   /// Where the ranks find their store: this host's address for them, or the loopback.
   [[nodiscard]] const std::string& storeAddress() const { return storeAddress_; }
+  /// Where the store listens, as the recorder does.
+  [[nodiscard]] const std::string& storeBind() const { return storeBind_; }
 
   /// Writes the token's file and makes the ranks that will be started elsewhere. The arguments
   /// outlive them. Error: kEnvironment.
@@ -37,6 +39,7 @@ class Head {
   explicit Head(std::unique_ptr<Parts> parts);
 
   std::string storeAddress_ = "127.0.0.1";
+  std::string storeBind_ = "127.0.0.1";
   std::unique_ptr<Parts> parts_;  // null: local
 };
 

@@ -159,12 +159,13 @@ std::string endpoint(const std::string& host, std::uint16_t port) {
                                              : fmt::format("[{}]:{}", host, port);
 }
 
-Listener listenOn(const std::string& host, std::uint16_t port) {
-  const bool loopback = namesLoopback(host);
-  AddressList list = lookUp(loopback ? host.c_str() : nullptr, port, loopback ? 0 : AI_PASSIVE);
+Listener listenOn(const std::string& host, std::uint16_t port, const std::string& listenAddress) {
+  const std::string only = listenAddress.empty() && namesLoopback(host) ? host : listenAddress;
+  const bool every = only.empty();
+  AddressList list = lookUp(every ? nullptr : only.c_str(), port, every ? AI_PASSIVE : 0);
   std::string error = list.error;
   // IPv6 first where every address is wanted: its socket takes IPv4 too.
-  const std::array<int, 2> families{loopback ? AF_INET : AF_INET6, loopback ? AF_INET6 : AF_INET};
+  const std::array<int, 2> families{every ? AF_INET6 : AF_INET, every ? AF_INET : AF_INET6};
   for (const int family : families) {
     for (const addrinfo* at = list.first.get(); at != nullptr; at = at->ai_next) {
       if (at->ai_family != family) {

@@ -36,9 +36,11 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-/// Listens on `port` (0 = any free one), without blocking: on the loopback only when `host` is
-/// one, otherwise on every local address, IPv6 and IPv4. Throws StoreError.
-Listener listenOn(const std::string& host, std::uint16_t port);
+/// Listens on `port` (0 = any free one), without blocking: at `listenAddress`; when that is empty,
+/// on the loopback only when `host` is one, otherwise on every local address, IPv6 and IPv4. Throws
+/// StoreError.
+Listener listenOn(const std::string& host, std::uint16_t port,
+                  const std::string& listenAddress = "");
 
 /// Connects to any address of the host; nothing when that fails, with the reason in `error`.
 std::optional<Descriptor> tryToConnect(const std::string& host, std::uint16_t port,

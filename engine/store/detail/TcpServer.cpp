@@ -35,8 +35,8 @@ void watch(int epoll, int fd, std::uint64_t id, std::uint32_t events) {
 
 }  // namespace
 
-TcpServer::TcpServer(const std::string& host, std::uint16_t port)
-    : listener_(listenOn(host, port)),
+TcpServer::TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress)
+    : listener_(listenOn(host, port, listenAddress)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {

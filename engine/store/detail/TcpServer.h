@@ -17,7 +17,7 @@ namespace lockstep::store::detail {
 class TcpServer {
  public:
   /// Listens and starts the thread; throws StoreError when the port cannot be had.
-  TcpServer(const std::string& host, std::uint16_t port);
+  TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress);
   ~TcpServer();
   TcpServer(const TcpServer&) = delete;
   TcpServer& operator=(const TcpServer&) = delete;

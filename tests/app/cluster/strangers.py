@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 
-from cluster import Run, main_of_tests, wait_for
+from cluster import Network, Run, main_of_tests, wait_for
 
 NOISE_BYTES = int(os.environ.get("LOCKSTEP_NOISE_MB", "64")) << 20
 
@@ -23,6 +23,13 @@ def read_ticket(path):
 def address_of(recorder):
     host, port = recorder.removeprefix("tcp://").rsplit(":", 1)
     return host, int(port)
+
+
+def listening(program, within=()):
+    """Where the program's own process listens; `within` enters its network."""
+    lines = subprocess.run([*within, "ss", "-H", "-l", "-t", "-n", "-p"], capture_output=True,
+                           text=True, check=True).stdout.splitlines()
+    return [line.split()[3] for line in lines if f"pid={program.process.pid}," in line]
 
 
 class Tap:
@@ -160,13 +167,20 @@ def test_mistakes_of_those_who_join_are_one_line(lockstep):
             head.text(), head.text()
 
 
+def test_the_head_listens_at_its_address_towards_the_other_hosts_alone(lockstep):
+    with Network(["a", "b"]) as network, Run(lockstep, network.hosts[0], world=2) as run:
+        host = network.hosts[0]
+        head = run.head("--launcher", "external", "--nnodes", "2")
+        run.ticket()
+        own = listening(head, ["ip", "netns", "exec", host.namespace])
+        assert [at.rsplit(":", 1)[0] for at in own] == [host.address] * 2, own
+
+
 def test_the_launcher_local_opens_no_port_but_the_store_s_on_the_loopback(lockstep):
     with Run(lockstep, world=2, steps=1_000_000) as run:
         head = run.head()
         wait_for("the first steps", lambda: run.steps() > 5)
-        listening = subprocess.run(["ss", "-H", "-l", "-t", "-n", "-p"], capture_output=True,
-                                   text=True, check=True).stdout.splitlines()
-        own = [line.split()[3] for line in listening if f"pid={head.process.pid}," in line]
+        own = listening(head)
         assert len(own) == 1 and own[0].startswith("127.0.0.1:"), own
 
 

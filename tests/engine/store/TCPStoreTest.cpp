@@ -136,6 +136,16 @@ TEST(TCPStore, ListensOnEveryAddressForANameThatIsNotTheLoopback) {
   EXPECT_EQ(TCPStore("127.0.0.1", clientOptions(server.port())).get("key"), "value");
 }
 
+TEST(TCPStore, ListensOnlyAtTheAddressThatIsAskedFor) {
+  auto options = serverOptions();
+  options.listenAddress = "127.0.0.1";
+  TCPStore server("0.0.0.0", options);
+  server.set("key", "value");
+  EXPECT_EQ(TCPStore("127.0.0.1", clientOptions(server.port())).get("key"), "value");
+  EXPECT_THAT(failureOf([&] { TCPStore("127.0.0.2", clientOptions(server.port(), 50ms)); }),
+              HasSubstr("Connection refused"));
+}
+
 TEST(TCPStore, SpeaksIPv6) {
   std::unique_ptr<TCPStore> server;
   try {

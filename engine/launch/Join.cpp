@@ -14,21 +14,46 @@ constexpr int kMost = 1 << 20;
 constexpr const char* kWhoSetsThem =
     "start relays with mpirun, srun or torchrun, or say --node-rank";
 
+/// The variables by which a launcher tells a process its place.
+struct PlaceVariables {
+  const char* rank;
+  const char* worldSize;
+  const char* localRank;
+  const char* localWorldSize;
+};
+
+constexpr PlaceVariables kTorchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"};
+constexpr PlaceVariables kOpenMpi{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                                  "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"};
+constexpr PlaceVariables kSlurm{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID",
+                                "SLURM_NTASKS_PER_NODE"};
+
+/// Those of whoever started this process: torchrun starts it inside what mpirun or srun started,
+/// and mpirun inside an allocation of Slurm.
+const PlaceVariables& placeVariables(const base::ReadVariable& read) {
+  for (const PlaceVariables* variables : {&kTorchrun, &kOpenMpi, &kSlurm}) {
+    if (read(variables->rank)) {
+      return *variables;
+    }
+  }
+  return kTorchrun;
+}
+
 }  // namespace
 
 base::Result<RelayPlace> relayPlaceFromEnvironment(const base::ReadVariable& read) {
   base::EnvironmentReader reader(read, kWhoSetsThem);
+  const PlaceVariables& variables = placeVariables(read);
   RelayPlace place;
-  place.ranks = {
-      static_cast<int>(reader.number({"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}, 0, kMost))};
-  const auto optional = [&](std::initializer_list<const char*> names, int lowest) {
-    const auto number = reader.optionalNumber(names, lowest, kMost);
+  place.variable = variables.rank;
+  place.ranks = {static_cast<int>(reader.number({variables.rank}, 0, kMost))};
+  const auto optional = [&](const char* name, int lowest) {
+    const auto number = reader.optionalNumber({name}, lowest, kMost);
     return number ? std::optional<int>(static_cast<int>(*number)) : std::nullopt;
   };
-  place.worldSize = optional({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"}, 1);
-  place.localRank = optional({"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
-  place.localWorldSize =
-      optional({"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_NTASKS_PER_NODE"}, 1);
+  place.worldSize = optional(variables.worldSize, 1);
+  place.localRank = optional(variables.localRank, 0);
+  place.localWorldSize = optional(variables.localWorldSize, 1);
   return reader.ok() ? base::Result<RelayPlace>(std::move(place))
                      : base::Result<RelayPlace>(reader.error());
 }

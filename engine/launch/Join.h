@@ -20,10 +20,12 @@ struct RelayPlace {
   std::optional<int> worldSize;  ///< as whoever started this process says
   std::optional<int> localRank;  ///< of the one rank, on its host
   std::optional<int> localWorldSize;
+  std::string variable;  ///< of the environment that says which rank; empty: none does
 };
 
-/// Reads it from the variables of torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE), Open
-/// MPI or Slurm, which start one process a rank. Error (kBadInput): the first variable that is
+/// Reads it from the variables of torchrun (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE), else
+/// of Open MPI, else of Slurm, which start one process a rank; those of one alone, since the others
+/// may be of something that this runs within. Error (kBadInput): the first variable that is
 /// missing, no whole number or out of range.
 base::Result<RelayPlace> relayPlaceFromEnvironment(
     const base::ReadVariable& read = base::readEnvironmentVariable);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/launch/RankEnvironment.h"
 
@@ -46,6 +47,18 @@ std::vector<std::string> launcherCommand(const experiment::LaunchConfig& launch,
   add(launch.arguments);
   add({program.string(), "join"});
   return command;
+}
+
+std::vector<std::string> launcherEnvironment(const relay::Ticket& ticket,
+                                             std::vector<std::string> inherited) {
+  const std::set<std::string> names{kRecorderVariable, kTokenVariable, "RANK",
+                                    "WORLD_SIZE",      "LOCAL_RANK",   "LOCAL_WORLD_SIZE"};
+  std::erase_if(inherited, [&](const std::string& entry) {
+    return names.contains(entry.substr(0, entry.find('=')));
+  });
+  inherited.push_back(kRecorderVariable + "=" + ticket.recorder);
+  inherited.push_back(kTokenVariable + "=" + relay::toText(ticket.token));
+  return inherited;
 }
 
 std::vector<std::string> joinAdvice(const experiment::LaunchConfig& launch, int worldSize,

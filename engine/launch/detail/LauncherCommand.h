@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/experiment/Experiment.h"
+#include "engine/relay/Token.h"
 
 namespace lockstep::launch::detail {
 
@@ -17,6 +18,11 @@ namespace lockstep::launch::detail {
 /// The token itself is in the environment alone. Not for "local" and "external".
 std::vector<std::string> launcherCommand(const experiment::LaunchConfig& launch, int worldSize,
                                          const std::filesystem::path& program);
+
+/// Returns `inherited` ("KEY=value" texts) with the recorder's address and the run's token, and
+/// without a place that torchrun gave to this process, which would pass for one of its relays.
+std::vector<std::string> launcherEnvironment(const relay::Ticket& ticket,
+                                             std::vector<std::string> inherited);
 
 /// Tells a person how to start the relays of "external", line by line.
 std::vector<std::string> joinAdvice(const experiment::LaunchConfig& launch, int worldSize,

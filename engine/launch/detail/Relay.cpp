@@ -154,8 +154,14 @@ RankPlace Relay::placeOf(const relay::Welcome& welcome, int threads) const {
 }
 
 void Relay::take(const relay::Refusal& refusal) {
+  const RelayPlace& place = options_.place;
+  const std::string saidBy =
+      place.variable.empty()
+          ? ""
+          : fmt::format(" (the environment says so: {} = {})", place.variable, place.ranks.front());
   failure_ = Error{static_cast<ExitCode>(refusal.exitCode),
-                   "the head refuses this relay: " + refusal.why, options_.ticket.recorder};
+                   fmt::format("the head refuses this relay: {}{}", refusal.why, saidBy),
+                   options_.ticket.recorder};
   done_ = true;
 }
 

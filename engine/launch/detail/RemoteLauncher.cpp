@@ -26,17 +26,11 @@ base::Status RemoteRanks::startLauncher() {
     line += (line.empty() ? "" : " ") + word;
   }
   recorder_.addLog(-1, "starts: " + line);
-  auto environment = inheritedEnvironment();
-  std::erase_if(environment, [](const std::string& entry) {
-    return entry.starts_with(kRecorderVariable + "=") || entry.starts_with(kTokenVariable + "=");
-  });
-  environment.push_back(kRecorderVariable + "=" + options_.ticket.recorder);
-  environment.push_back(kTokenVariable + "=" + relay::toText(options_.ticket.token));
   auto process =
       ChildProcess::spawn({fmt::format("launch.launcher \"{}\"", options_.launch.launcher),
                            command.front(),
                            {command.begin() + 1, command.end()},
-                           std::move(environment)});
+                           launcherEnvironment(options_.ticket, inheritedEnvironment())});
   if (!process.ok()) {
     return process.error();
   }

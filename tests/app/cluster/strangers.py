@@ -161,6 +161,12 @@ def test_mistakes_of_those_who_join_are_one_line(lockstep):
             "it comes for rank 6, and there are ranks 0 to 1" in joined.text(), joined.text()
         assert head.wait() == 2 and "it comes for rank 6" in head.text(), head.text()
     with Run(lockstep, world=2) as run:
+        run.head("--launcher", "external")
+        joined = run.start("join", [lockstep, "join", "--token-file", run.ticket()],
+                           environment={"SLURM_PROCID": "5"})
+        assert joined.wait() == 2 and "(the environment says so: SLURM_PROCID = 5)" in \
+            joined.text(), joined.text()
+    with Run(lockstep, world=2) as run:
         head = run.head("--launcher", "external", "--set", "launch.join_seconds=1")
         assert head.wait() == 7
         assert "no relay has come for ranks 0 and 1 within 1 s (launch.join_seconds)" in \

@@ -44,6 +44,31 @@ TEST(LauncherCommand, SrunSpreadsTheRelaysOverItsNodes) {
                           "--kill-on-bad-exit=0", "--partition=short", "/opt/lockstep", "join"));
 }
 
+TEST(LauncherEnvironment, HasTheTicketAndNoPlaceThatThisProcessWasGiven) {
+  const relay::Ticket ticket{"tcp://10.0.0.1:41000", relay::makeRunKeys().token};
+  EXPECT_THAT(
+      detail::launcherEnvironment(
+          ticket, {"HOME=/home/u", "RANK=0", "WORLD_SIZE=1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1",
+                   "RANKING=1", "LOCKSTEP_RECORDER=tcp://10.0.0.7:1", "LOCKSTEP_RUN_TOKEN=old"}),
+      ElementsAre("HOME=/home/u", "RANKING=1", "LOCKSTEP_RECORDER=tcp://10.0.0.1:41000",
+                  "LOCKSTEP_RUN_TOKEN=" + relay::toText(ticket.token)));
+}
+
+TEST(RelayPlace, IsOfOneLauncherAlone) {
+  const auto mpirun = relayPlaceFromEnvironment(variables({{"OMPI_COMM_WORLD_RANK", "2"},
+                                                           {"OMPI_COMM_WORLD_SIZE", "4"},
+                                                           {"WORLD_SIZE", "1"},
+                                                           {"LOCAL_RANK", "0"},
+                                                           {"SLURM_PROCID", "0"},
+                                                           {"SLURM_NTASKS_PER_NODE", "7"}}));
+  ASSERT_TRUE(mpirun.ok()) << mpirun.error().message();
+  EXPECT_THAT(mpirun.value().ranks, ElementsAre(2));
+  EXPECT_EQ(mpirun.value().worldSize, 4);
+  EXPECT_EQ(mpirun.value().localRank, std::nullopt);
+  EXPECT_EQ(mpirun.value().localWorldSize, std::nullopt);
+  EXPECT_EQ(mpirun.value().variable, "OMPI_COMM_WORLD_RANK");
+}
+
 TEST(RelayPlace, IsTheRankThatTorchrunMpirunOrSrunSays) {
   const auto torchrun = relayPlaceFromEnvironment(variables(
       {{"RANK", "3"}, {"WORLD_SIZE", "4"}, {"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}}));

@@ -97,7 +97,12 @@ class Dispatcher final : public Client {
   void updateLastWords();
 
   // Of the MPI thread.
-  void takeNew();
+  struct Fresh {
+    std::vector<FlightPtr> resumed;
+    std::vector<PointToPoint::Transfer> transfers;
+  };
+  Fresh takeNew();
+  void start(Fresh fresh);
   void startReady(Activity& activity);
   void startBarrier(Activity& activity);
   void post(const FlightPtr& flight);

@@ -180,23 +180,23 @@ void PointToPoint::take(Transfer transfer, const Arrived& arrived) {
   }
   answer.verdict = Verdict::kSend;
   transfer.flight->setWaiting(Flight::Waiting::kData, arrived.source);
-  auto requests = stream(transfer, arrived.source, false);
+  stream(std::move(transfer), arrived.source, false);
   post(arrived.source, kAnswerTag, bytesOf(answer));
-  streams_.push_back(Stream{std::move(transfer), std::move(requests)});
 }
 
-std::vector<MPI_Request> PointToPoint::stream(const Transfer& transfer, int peer, bool sends) {
-  std::vector<MPI_Request> requests;
-  for (const auto& [begin, count] : mpiPieces(transfer.flat.bytes(), kMost)) {
+void PointToPoint::stream(Transfer transfer, int peer, bool sends) {
+  // Kept first: when a later piece fails, MPI has the memory of those before it.
+  streams_.push_back(Stream{std::move(transfer), {}});
+  auto& [kept, requests] = streams_.back();
+  for (const auto& [begin, count] : mpiPieces(kept.flat.bytes(), kMost)) {
     requests.push_back(MPI_REQUEST_NULL);
-    std::byte* const data = transfer.flat.at(begin);
+    std::byte* const data = kept.flat.at(begin);
     if (sends) {
       check(MPI_Isend(data, count, MPI_BYTE, peer, kDataTag, comm_, &requests.back()), "MPI_Isend");
     } else {
       check(MPI_Irecv(data, count, MPI_BYTE, peer, kDataTag, comm_, &requests.back()), "MPI_Irecv");
     }
   }
-  return requests;
 }
 
 void PointToPoint::handleAnswer(int source, const Answer& answer) {
@@ -210,11 +210,9 @@ void PointToPoint::handleAnswer(int source, const Answer& answer) {
     case Verdict::kTaken:
       end(transfer);
       return;
-    case Verdict::kSend: {
-      auto requests = stream(transfer, source, true);
-      streams_.push_back(Stream{std::move(transfer), std::move(requests)});
+    case Verdict::kSend:
+      stream(std::move(transfer), source, true);
       return;
-    }
     case Verdict::kRefused: {
       const Offer mine = describe(transfer);
       end(transfer,

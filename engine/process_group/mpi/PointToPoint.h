@@ -84,7 +84,7 @@ class PointToPoint {
   void take(Transfer transfer, const Arrived& arrived);
   void handleAnswer(int source, const Answer& answer);
   void end(const Transfer& transfer, const std::string& refusal = "", int peer = -1);
-  [[nodiscard]] std::vector<MPI_Request> stream(const Transfer& transfer, int peer, bool sends);
+  void stream(Transfer transfer, int peer, bool sends);
 
   Dispatcher& dispatcher_;
   const MPI_Comm comm_;

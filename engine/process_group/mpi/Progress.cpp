@@ -45,12 +45,13 @@ void keepForever(std::vector<FlightPtr> flights) {
 
 Client::Activity Dispatcher::poll() {
   Activity activity;
-  takeNew();
-  if (broken()) {
+  Fresh fresh = takeNew();
+  if (broken()) {  // what was taken has failed already
     abandon();
     return activity;
   }
   try {
+    start(std::move(fresh));
     startReady(activity);
     startBarrier(activity);
     testOpen(activity);
@@ -63,23 +64,33 @@ Client::Activity Dispatcher::poll() {
   return activity;
 }
 
-void Dispatcher::takeNew() {
-  std::vector<FlightPtr> resumed;
-  std::vector<PointToPoint::Transfer> transfers;
-  {
-    std::lock_guard lock(mutex_);
-    std::move(new_.begin(), new_.end(), std::back_inserter(waiting_));
-    new_.clear();
-    std::move(newBarriers_.begin(), newBarriers_.end(), std::back_inserter(barriers_));
-    newBarriers_.clear();
-    resumed.swap(resumed_);
-    transfers.swap(newTransfers_);
-  }
-  for (const FlightPtr& flight : resumed) {
+Dispatcher::Fresh Dispatcher::takeNew() {
+  Fresh fresh;
+  std::lock_guard lock(mutex_);
+  std::move(new_.begin(), new_.end(), std::back_inserter(waiting_));
+  new_.clear();
+  std::move(newBarriers_.begin(), newBarriers_.end(), std::back_inserter(barriers_));
+  newBarriers_.clear();
+  fresh.resumed.swap(resumed_);
+  fresh.transfers.swap(newTransfers_);
+  return fresh;
+}
+
+void Dispatcher::start(Fresh fresh) {
+  for (const FlightPtr& flight : fresh.resumed) {
     post(flight);
   }
-  for (PointToPoint::Transfer& transfer : transfers) {
-    pointToPoint_->add(std::move(transfer));
+  for (PointToPoint::Transfer& transfer : fresh.transfers) {
+    const FlightPtr flight = transfer.flight;
+    if (flight->failed()) {
+      continue;
+    }
+    try {
+      pointToPoint_->add(std::move(transfer));
+    } catch (const MpiError& error) {
+      failedBy(flight, Failure{fmt::format("{}, {}", error.what(), flight->waitingFor()),
+                               flight->call.root});
+    }
   }
 }
 

@@ -145,6 +145,25 @@ TEST_F(Mpi, NamesRanksThatCallAnotherSize) {
   EXPECT_THAT(job.output, HasSubstr("sends 16 bytes, this rank expects 20"));
 }
 
+TEST_F(Mpi, ASendThatMpiRefusesIsAnErrorThatNamesThePeer) {
+  const MpiJob job = role(2, "refused");
+  EXPECT_THAT(job.output, ContainsRegex("rank 0: backend error: send #1 of group default, rank 0: "
+                                        "MPI_Isend: .*waiting for rank 1 to take data"));
+  EXPECT_THAT(job.output, ContainsRegex("rank 0: backend error: recv #2 of group default, rank 0: "
+                                        "the group is broken: given up because send #1 failed"));
+  EXPECT_EQ(job.status.code, kCommFailed) << job.errors;
+}
+
+TEST_F(Mpi, AMessageOfABrokenGroupIsNotSent) {
+  const MpiJob job = role(2, "aborted at send");
+  for (const char* send : {"send #1", "send #2"}) {
+    EXPECT_THAT(job.output, HasSubstr(fmt::format("aborted error: {} of group default", send)));
+  }
+  EXPECT_THAT(job.output, AllOf(HasSubstr("rank 0: has another group"),
+                                HasSubstr("rank 1: has another group")));
+  EXPECT_EQ(job.status.code, kCommFailed) << job.errors;
+}
+
 TEST_F(Mpi, RanksOfTwoJobsCannotMeet) {
   std::vector<support::ChildProcess> jobs;
   for (const char* rank : {"0", "1"}) {

@@ -5,10 +5,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <future>
 #include <thread>
+#include <utility>
 
 #include "engine/base/ExitCodes.h"
+#include "engine/process_group/mpi/Mpi.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/engine/process_group/mpi/RankGroup.h"
 #include "tests/support/ChildRole.h"
@@ -19,6 +22,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Strings = std::vector<std::string>;
+
+// Called before each MPI_Isend of this process, whose result it is unless it is MPI_SUCCESS.
+std::function<int()> beforeSend;
 
 template <typename... T>
 void say(fmt::format_string<T...> text, T&&... values) {
@@ -162,12 +168,65 @@ int fails(const Strings&) {
   leave();
 }
 
+// MPI refuses what rank 0 sends.
+int refused(const Strings&) {
+  const auto group = processGroup(quickOptions());
+  group->barrier()->wait();
+  if (processRank() == 0) {
+    beforeSend = [] { return MPI_ERR_OTHER; };
+    sayError(group->send(filled(1, 1), 1));
+    sayError(group->recv(filled(1, 1), 1));
+  }
+  meet("said", {0, 1});
+  leave();
+}
+
+// Rank 0 is told to stop while MPI takes what it sends, and has called send once more.
+int abortedAtSend(const Strings&) {
+  const auto group = processGroup(quickOptions());
+  group->barrier()->wait();
+  if (processRank() == 0) {
+    std::promise<void> sends;
+    std::promise<void> stopped;
+    beforeSend = [&, isFirst = true]() mutable {
+      if (std::exchange(isFirst, false)) {
+        sends.set_value();
+        stopped.get_future().wait();
+      }
+      return MPI_SUCCESS;
+    };
+    const auto first = group->send(filled(1, 1), 1);
+    sends.get_future().wait();
+    const auto second = group->send(filled(1, 1), 1);
+    group->abort("the user pressed stop");
+    stopped.set_value();
+    sayError(first);
+    sayError(second);
+  }
+  GroupOptions options = quickOptions();
+  options.groupName = "next";
+  processGroup(options)->barrier()->wait();
+  say("has another group");
+  meet("said", {0, 1});
+  leave();
+}
+
 const support::RegisterChildRole absentRole("absent", absent);
 const support::RegisterChildRole abortedRole("aborted", aborted);
 const support::RegisterChildRole killedRole("killed", killed);
 const support::RegisterChildRole aloneRole("alone", alone);
 const support::RegisterChildRole mismatchedRole("mismatched", mismatched);
 const support::RegisterChildRole failsRole("fails", fails);
+const support::RegisterChildRole refusedRole("refused", refused);
+const support::RegisterChildRole abortedAtSendRole("aborted at send", abortedAtSend);
 
 }  // namespace
 }  // namespace lockstep::process_group
+
+// Comes before MPI's own, which has the other name for this purpose (MPI's profiling interface).
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  const auto& before = lockstep::process_group::beforeSend;
+  const int result = before ? before() : MPI_SUCCESS;
+  return result == MPI_SUCCESS ? PMPI_Isend(data, count, type, to, tag, comm, request) : result;
+}

@@ -32,7 +32,8 @@ void addLaunch(Table& table) {
                              "mpirun on this host alone, and any free port.")
                       .onlyFor(elsewhere));
   table.push_back(RowBuilder("launch.join_seconds", at<&E::launch, &L::joinSeconds>(),
-                             "Time to join", "For all ranks to be started.")
+                             "Time to join",
+                             "For all ranks to be started, a scheduler's queue included.")
                       .unit("s")
                       .above(0)
                       .to(86'400)

@@ -247,11 +247,14 @@ void RemoteRanks::tick() {
     }
   }
   if (!started_ && !leaving_ && now >= joinDeadline_) {
-    const auto absent = ranksWithoutRelay();
-    watcher_->runFailed({ExitCode::kTimeout,
-                         fmt::format("no relay has come for {} within {:g} s (launch.join_seconds)",
-                                     rankList(absent), options_.launch.joinSeconds),
-                         ""});
+    const std::string said = launcherErrors_.firstWords();
+    watcher_->runFailed(
+        {ExitCode::kTimeout,
+         fmt::format(
+             "no relay has come for {} within {:g} s (launch.join_seconds){}",
+             rankList(ranksWithoutRelay()), options_.launch.joinSeconds,
+             said.empty() ? "" : fmt::format("; {} said: {}", options_.launch.launcher, said)),
+         ""});
     abandonAwaited();
   }
   tellOfRefused(false);

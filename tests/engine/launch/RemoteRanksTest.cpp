@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -163,6 +165,31 @@ TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {
             "no relay has come for ranks 0 and 1 within 0.2 s (launch.join_seconds)");
   EXPECT_EQ(countDescriptors(), before);
   EXPECT_TRUE(std::filesystem::is_empty(options.controlDirectory));
+}
+
+TEST_F(RemoteRanksTest, ARunThatNobodyJoinsInTimeSaysWhatItsLauncherSaid) {
+  // A srun that waits for nodes, until the run has been given up.
+  const std::filesystem::path over = folder / "over";
+  std::ofstream(folder / "srun") << "#!/bin/sh\n"
+                                    "echo 'srun: job 12 queued and waiting for resources' >&2\n"
+                                    "while [ ! -e "
+                                 << over.string() << " ]; do sleep 0.02; done\n";
+  std::filesystem::permissions(folder / "srun", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder.string() + ":" + path).c_str(), 1);
+  options.experiment.launch.launcher = "srun";
+  options.experiment.launch.joinSeconds = 2;
+  const auto outcome = launch(1, "", [&over](const LaunchProgress& progress) {
+    if (progress.stopping) {
+      std::ofstream(over) << "";
+    }
+  });
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kTimeout);
+  EXPECT_EQ(outcome.value().failure,
+            "no relay has come for rank 0 within 2 s (launch.join_seconds); srun said: srun: job "
+            "12 queued and waiting for resources");
 }
 
 }  // namespace

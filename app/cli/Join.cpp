@@ -31,6 +31,7 @@ base::Result<relay::Ticket> ticketOf(const JoinArguments& arguments) {
                                             : relay::readTicket(arguments.tokenFile);
   if (ticket.ok() && !arguments.recorder.empty()) {
     ticket.value().recorder = arguments.recorder;
+    ticket.value().recorderFrom = "--recorder";
   }
   return ticket;
 }

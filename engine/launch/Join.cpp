@@ -72,7 +72,7 @@ base::Result<relay::Ticket> ticketFromEnvironment(const base::ReadVariable& read
   if (!parsed.ok()) {
     return parsed.error();
   }
-  return relay::Ticket{*recorder, parsed.value()};
+  return relay::Ticket{*recorder, parsed.value(), "environment " + kRecorderVariable};
 }
 
 base::Result<ExitCode> joinRun(const JoinOptions& options) {
@@ -89,7 +89,10 @@ base::Result<ExitCode> joinRun(const JoinOptions& options) {
   }
   const auto endpoint = relay::endpointOf(options.ticket.recorder);
   if (!endpoint.ok()) {
-    return endpoint.error().within("environment " + kRecorderVariable);
+    return endpoint.error().within(options.ticket.recorderFrom);
+  }
+  if (auto known = relay::lookUp(endpoint.value()); !known.ok()) {
+    return known.error().within(options.ticket.recorderFrom);
   }
   auto loop = EventLoop::create();
   if (!loop.ok()) {

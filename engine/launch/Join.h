@@ -50,8 +50,9 @@ struct JoinOptions {
 /// ranks here. Ranks end within 5 s of this process' death (at once) and of the head's: at once
 /// when the connection breaks, after launch.lost_after_seconds when it falls silent.
 ///
-/// Error: no recorder answered (kTimeout), it refused (its exit code), it was lost (kCommFailed,
-/// naming the ranks here and elsewhere), a rank could not be started (kEnvironment).
+/// Error: the recorder's address is none (kBadInput), or names a host that is not known here
+/// (kEnvironment); no recorder answered (kTimeout), it refused (its exit code), it was lost
+/// (kCommFailed, naming the ranks here and elsewhere), a rank could not be started (kEnvironment).
 base::Result<base::ExitCode> joinRun(const JoinOptions& options);
 
 }  // namespace lockstep::launch

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -32,6 +33,12 @@ std::string_view bytesOf(const Key& key) {
   return {reinterpret_cast<const char*>(key.data()), key.size()};
 }
 
+int addressesOf(const Endpoint& endpoint, addrinfo** found) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_DGRAM;
+  return getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, found);
+}
+
 }  // namespace
 
 base::Result<Endpoint> endpointOf(const std::string& recorder) {
@@ -55,12 +62,25 @@ base::Result<Endpoint> endpointOf(const std::string& recorder) {
       ""};
 }
 
-std::string addressToward(const Endpoint& endpoint) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
+base::Status lookUp(const Endpoint& endpoint) {
   addrinfo* found = nullptr;
-  if (getaddrinfo(endpoint.host.c_str(), std::to_string(endpoint.port).c_str(), &hints, &found) !=
-      0) {
+  const int code = addressesOf(endpoint, &found);
+  if (code != 0) {
+    return Error{
+        ExitCode::kEnvironment,
+        fmt::format("the host \"{}\" is not known here: {}; give the recorder's address, as "
+                    "in tcp://10.0.0.1:{}",
+                    endpoint.host, code == EAI_SYSTEM ? std::strerror(errno) : gai_strerror(code),
+                    endpoint.port),
+        ""};
+  }
+  freeaddrinfo(found);
+  return {};
+}
+
+std::string addressToward(const Endpoint& endpoint) {
+  addrinfo* found = nullptr;
+  if (addressesOf(endpoint, &found) != 0) {
     return "";
   }
   std::string address;

@@ -56,6 +56,10 @@ struct Endpoint {
 };
 base::Result<Endpoint> endpointOf(const std::string& recorder);
 
+/// Whether this host knows the endpoint's: a connection to a name without an address would be tried
+/// again and again. Error: kEnvironment.
+base::Status lookUp(const Endpoint& endpoint);
+
 /// Returns the address of this host from which packets to `endpoint` would go, or "".
 std::string addressToward(const Endpoint& endpoint);
 

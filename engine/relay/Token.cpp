@@ -147,6 +147,7 @@ base::Result<Ticket> readTicket(const std::filesystem::path& path) {
     return parsed.error();
   }
   ticket.token = parsed.value();
+  ticket.recorderFrom = path.string();
   return ticket;
 }
 

@@ -46,6 +46,7 @@ base::Result<RunToken> tokenFromText(std::string_view text, const std::string& w
 struct Ticket {
   std::string recorder;  ///< "tcp://10.0.0.1:41000"
   RunToken token;
+  std::string recorderFrom{};  ///< who says so: a file, "--recorder"; for error texts
 };
 
 /// Writes a ticket as lines of a shell, LOCKSTEP_RECORDER=... and LOCKSTEP_RUN_TOKEN=..., into a

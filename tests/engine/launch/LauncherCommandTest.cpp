@@ -89,6 +89,27 @@ TEST(RelayPlace, IsTheRankThatTorchrunMpirunOrSrunSays) {
   EXPECT_THAT(nobody.error().message(), HasSubstr("or say --node-rank"));
 }
 
+TEST(JoinRun, SaysWhereAnAddressThatIsNoneComesFrom) {
+  JoinOptions options;
+  options.rankProgram = "/bin/true";
+  options.ticket = {"10.0.0.1", relay::makeRunKeys().token, "--recorder"};
+  const auto joined = joinRun(options);
+  ASSERT_FALSE(joined.ok());
+  EXPECT_EQ(joined.error().code, base::ExitCode::kBadInput);
+  EXPECT_THAT(joined.error().message(), HasSubstr("--recorder: \"10.0.0.1\" is no address of a"));
+}
+
+TEST(JoinRun, DoesNotWaitForAHostThatIsNotKnown) {
+  JoinOptions options;
+  options.rankProgram = "/bin/true";
+  // No name server is asked about a name that none can have.
+  options.ticket = {"tcp://no..host:41000", relay::makeRunKeys().token, "run.token"};
+  const auto joined = joinRun(options);
+  ASSERT_FALSE(joined.ok());
+  EXPECT_EQ(joined.error().code, base::ExitCode::kEnvironment);
+  EXPECT_THAT(joined.error().message(), HasSubstr("run.token: the host \"no..host\" is not known"));
+}
+
 experiment::LaunchConfig launchBy(const std::string& launcher, int nnodes,
                                   const std::string& listen = "") {
   experiment::LaunchConfig launch;

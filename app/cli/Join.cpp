@@ -99,7 +99,7 @@ void addJoin(CLI::App& app, Command& chosen) {
       ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--nproc-per-node", arguments->ranksPerNode,
-                   "Ranks of this host; default: as many as the run has on each")
+                   "Ranks of this host, checked against what the run has on each")
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--wait", arguments->waitSeconds, "Seconds to wait for the recorder to answer")

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 #include <map>
@@ -211,8 +212,17 @@ std::string quoted(const std::string& text) {
   return result + '"';
 }
 
+/// Hosts that the file and what overrides it come to.
+int hostsOf(const std::string& file, experiment::Overrides overrides,
+            const experiment::Overrides& sets) {
+  overrides.insert(overrides.end(), sets.begin(), sets.end());
+  // The ranks may contradict the hosts as long as --nproc-per-node does not stand in it.
+  return experiment::parseFile(file, overrides).experiment.launch.nnodes;
+}
+
 /// Writes out what the launcher's options stand for; --set comes after them and so wins.
-experiment::Overrides launchOverrides(const RunArguments& arguments) {
+experiment::Overrides launchOverrides(const RunArguments& arguments,
+                                      const experiment::Overrides& sets) {
   experiment::Overrides overrides;
   if (!arguments.launcher.empty()) {
     overrides.emplace_back("launch.launcher", arguments.launcher);
@@ -221,9 +231,9 @@ experiment::Overrides launchOverrides(const RunArguments& arguments) {
     overrides.emplace_back("launch.nnodes", std::to_string(arguments.nnodes));
   }
   if (arguments.ranksPerNode > 0) {
+    const std::int64_t hosts = hostsOf(arguments.file, overrides, sets);
     overrides.emplace_back("launch.ranks_per_node", std::to_string(arguments.ranksPerNode));
-    overrides.emplace_back("processes.world_size",
-                           std::to_string(std::max(1, arguments.nnodes) * arguments.ranksPerNode));
+    overrides.emplace_back("processes.world_size", std::to_string(hosts * arguments.ranksPerNode));
   }
   if (!arguments.launcherArguments.empty()) {
     std::string list;
@@ -243,7 +253,7 @@ int run(const RunArguments& arguments) {
   if (!sets.ok()) {
     return fail(sets.error());
   }
-  experiment::Overrides overrides = launchOverrides(arguments);
+  experiment::Overrides overrides = launchOverrides(arguments, sets.value());
   overrides.insert(overrides.end(), sets.value().begin(), sets.value().end());
   auto swept = readSweep(arguments.file, overrides);
   if (!swept.mistakes.empty()) {

@@ -435,6 +435,7 @@ void ParseOutcome::add(std::vector<Mistake> found) {
   Experiment unusable;
   unusable.name = std::move(experiment.name);
   unusable.shows = std::move(experiment.shows);
+  unusable.launch.nnodes = experiment.launch.nnodes;
   experiment = std::move(unusable);
 }
 

@@ -42,7 +42,8 @@ struct SweepAxis {
 };
 
 /// A parsed experiment or everything that is wrong with it, never both: with mistakes the
-/// experiment holds defaults, apart from `name` and `shows` where those could be read.
+/// experiment holds defaults, apart from `name`, `shows` and `launch.nnodes` where those could be
+/// read.
 struct ParseOutcome {
   Experiment experiment;
   std::vector<Mistake> mistakes;

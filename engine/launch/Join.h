@@ -16,7 +16,7 @@ namespace lockstep::launch {
 struct RelayPlace {
   std::vector<int> ranks;        ///< empty: those of `nodeRank`
   std::optional<int> nodeRank;   ///< number of this host, counted from 0
-  int nodeSize = 0;              ///< ranks of this host; 0 = as many as the run says
+  int nodeSize = 0;              ///< ranks of this host, as the run must say too; 0 = as it says
   std::optional<int> worldSize;  ///< as whoever started this process says
   std::optional<int> localRank;  ///< of the one rank, on its host
   std::optional<int> localWorldSize;

@@ -44,7 +44,7 @@ struct Hello {
   std::int64_t pid = 0;
   std::vector<std::int32_t> ranks;  ///< empty: those of `nodeRank`
   std::optional<std::int32_t> nodeRank;
-  std::int32_t nodeSize = 0;              ///< with nodeRank: its number of ranks; 0 = the run's
+  std::int32_t nodeSize = 0;              ///< with nodeRank: its ranks, to be checked; 0 = any
   std::optional<std::int32_t> worldSize;  ///< as whoever started it says
   std::map<std::string, std::string> environment;  ///< of the host
 };

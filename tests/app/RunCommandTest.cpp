@@ -42,6 +42,20 @@ TEST_F(RunCommandTest, NamesItsRunFileByExperimentAndTime) {
   EXPECT_EQ(count, 2);
 }
 
+TEST_F(RunCommandTest, TakesTheHostsOfTheFileWhereOnlyRanksAHostAreGiven) {
+  const std::string file = experiment("[launch]\nnnodes = 2\n");
+  // A contradiction, which names the ranks that the option stands for.
+  const auto worldOf = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", file, "--launcher", "external", "--nproc-per-node", "2",
+                               "--set", "launch.ranks_per_node=3"});
+    return lockstep(more).err;
+  };
+  EXPECT_THAT(worldOf({}), HasSubstr("processes.world_size is 4"));
+  EXPECT_THAT(worldOf({"--nnodes", "4"}), HasSubstr("processes.world_size is 8"));
+  EXPECT_THAT(worldOf({"--nnodes", "4", "--set", "launch.nnodes=1"}),
+              HasSubstr("processes.world_size is 2"));
+}
+
 TEST_F(RunCommandTest, QuietSaysNothingOfARunThatFinishes) {
   useFakeRanks("");
   const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep"});

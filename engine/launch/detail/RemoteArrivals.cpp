@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "engine/base/Clock.h"
@@ -24,6 +25,11 @@ base::Result<std::vector<std::int32_t>> RemoteRanks::ranksOf(const relay::Hello&
   const auto refuse = [](std::string why) {
     return Error{ExitCode::kBadInput, std::move(why), ""};
   };
+  const auto isRank = [&](std::int64_t rank) { return rank >= 0 && rank < options_.worldSize; };
+  const auto noRank = [&](std::int64_t rank) {
+    return fmt::format("it comes for rank {}, and there are ranks 0 to {}", rank,
+                       options_.worldSize - 1);
+  };
   if (hello.version != relay::kProtocolVersion) {
     return refuse(fmt::format("it has Lockstep {} (relay version {}), the run {}; install the same",
                               hello.program, hello.version, relay::kProtocolVersion));
@@ -37,15 +43,22 @@ base::Result<std::vector<std::int32_t>> RemoteRanks::ranksOf(const relay::Hello&
     const int usual = options_.launch.ranksPerNode > 0
                           ? options_.launch.ranksPerNode
                           : options_.worldSize / options_.launch.nnodes;
-    const int size = hello.nodeSize > 0 ? hello.nodeSize : usual;
-    for (int i = 0; i < size; ++i) {
-      ranks.push_back(*hello.nodeRank * usual + i);
+    if (hello.nodeSize != 0 && hello.nodeSize != usual) {
+      return refuse(
+          fmt::format("it was started for {} ranks of its host (--nproc-per-node), and "
+                      "the run has {} on each",
+                      hello.nodeSize, usual));
     }
+    const std::int64_t first = std::int64_t{*hello.nodeRank} * usual;
+    if (!isRank(first)) {
+      return refuse(noRank(first));
+    }
+    ranks.resize(static_cast<std::size_t>(usual));
+    std::iota(ranks.begin(), ranks.end(), static_cast<std::int32_t>(first));
   }
   for (const std::int32_t rank : ranks) {
-    if (rank < 0 || rank >= options_.worldSize) {
-      return refuse(fmt::format("it comes for rank {}, and there are ranks 0 to {}", rank,
-                                options_.worldSize - 1));
+    if (!isRank(rank)) {
+      return refuse(noRank(rank));
     }
     if (const Peer& holder = ranks_[static_cast<std::size_t>(rank)].relay; !holder.empty()) {
       return refuse(

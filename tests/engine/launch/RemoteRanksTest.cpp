@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <thread>
 
 #include "engine/relay/RelayClient.h"
@@ -20,24 +21,34 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A relay of rank 0 that a test plays, on a thread of its own.
+relay::Hello helloOfRank0() {
+  relay::Hello hello;
+  hello.hostName = "b";
+  hello.hostIdentity = "another host";
+  hello.ranks = {0};
+  return hello;
+}
+
+/// A relay that a test plays, on a thread of its own; of rank 0 where it says nothing else.
 class PlayedRelay {
  public:
   PlayedRelay(const std::filesystem::path& controlDirectory,
-              std::function<void(relay::RelayClient&)> onStart)
-      : thread_([=] { play(controlDirectory, onStart); }) {}
+              std::function<void(relay::RelayClient&)> onStart,
+              const relay::Hello& hello = helloOfRank0())
+      : thread_([=] { play(controlDirectory, onStart, hello); }) {}
   ~PlayedRelay() { thread_.join(); }
 
  private:
   static void play(const std::filesystem::path& folder,
-                   const std::function<void(relay::RelayClient&)>& onStart) {
+                   const std::function<void(relay::RelayClient&)>& onStart,
+                   const relay::Hello& hello) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     std::unique_ptr<relay::RelayClient> client;
     bool done = false;
     while (!done && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
       if (client == nullptr) {
-        client = connect(folder);
+        client = connect(folder, hello);
         continue;
       }
       client->pump({[&](const relay::ToRelay& message) {
@@ -56,16 +67,13 @@ class PlayedRelay {
     }
   }
 
-  static std::unique_ptr<relay::RelayClient> connect(const std::filesystem::path& folder) {
+  static std::unique_ptr<relay::RelayClient> connect(const std::filesystem::path& folder,
+                                                     const relay::Hello& hello) {
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
       const auto ticket = relay::readTicket(entry.path());
       if (entry.path().extension() == ".token" && ticket.ok()) {
         auto client = std::move(relay::RelayClient::connect(ticket.value())).value();
-        relay::Hello hello;
-        hello.hostName = "b";
-        hello.hostIdentity = "another host";
-        hello.ranks = {0};
         client->send(hello);
         return client;
       }
@@ -153,6 +161,30 @@ TEST_F(RemoteRanksTest, ARelayThatCannotStartItsRanksEndsTheRunWithItsReason) {
   EXPECT_EQ(outcome.value().exitCode, ExitCode::kEnvironment);
   EXPECT_THAT(outcome.value().failure,
               HasSubstr("host b (127.0.0.1) with rank 0: no program to execute here"));
+}
+
+TEST_F(RemoteRanksTest, ARelayWithAnotherNumberOfRanksThanItsHostHasIsRefused) {
+  relay::Hello hello;
+  hello.nodeRank = 0;
+  hello.nodeSize = std::numeric_limits<std::int32_t>::max();
+  const PlayedRelay relay(
+      options.controlDirectory, [](relay::RelayClient&) {}, hello);
+  const auto outcome = launch(2, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kBadInput);
+  EXPECT_THAT(outcome.value().failure, HasSubstr("it was started for 2147483647 ranks of its host "
+                                                 "(--nproc-per-node), and the run has 2 on each"));
+}
+
+TEST_F(RemoteRanksTest, ARelayOfAHostThatTheRunHasNotIsRefused) {
+  relay::Hello hello;
+  hello.nodeRank = std::numeric_limits<std::int32_t>::max();
+  const PlayedRelay relay(
+      options.controlDirectory, [](relay::RelayClient&) {}, hello);
+  const auto outcome = launch(2, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(outcome.value().failure,
+              HasSubstr("it comes for rank 4294967294, and there are ranks 0 to 1"));
 }
 
 TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {

@@ -34,6 +34,8 @@ namespace lockstep::relay {
 // twice is left out.
 
 inline constexpr std::uint32_t kProtocolVersion = 1;
+/// What a Hello's environment calls trace::processSpace().
+inline constexpr const char* kProcessSpace = "process_space";
 
 struct Hello {
   std::uint32_t version = kProtocolVersion;
@@ -46,7 +48,7 @@ struct Hello {
   std::optional<std::int32_t> nodeRank;
   std::int32_t nodeSize = 0;              ///< with nodeRank: its ranks, to be checked; 0 = any
   std::optional<std::int32_t> worldSize;  ///< as whoever started it says
-  std::map<std::string, std::string> environment;  ///< of the host
+  std::map<std::string, std::string> environment;  ///< of the host; kProcessSpace among it
 };
 
 struct Welcome {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 namespace lockstep::trace {
@@ -16,6 +17,17 @@ std::string firstLine(const std::string& path) {
   std::string line;
   std::getline(file, line);
   return line;
+}
+
+std::string kernelWithSpaces(std::initializer_list<const char*> spaces) {
+  std::string text = firstLine("/proc/sys/kernel/random/boot_id");
+  for (const char* space : spaces) {
+    std::array<char, 64> name{};
+    const ssize_t length = readlink(space, name.data(), name.size());
+    text += ' ';
+    text.append(name.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
+  }
+  return text;
 }
 
 }  // namespace
@@ -50,14 +62,11 @@ std::string hostName() {
 }
 
 std::string hostIdentity() {
-  std::string identity = firstLine("/proc/sys/kernel/random/boot_id");
-  for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/time"}) {
-    std::array<char, 64> name{};
-    const ssize_t length = readlink(space, name.data(), name.size());
-    identity += ' ';
-    identity.append(name.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
-  }
-  return identity;
+  return kernelWithSpaces({"/proc/self/ns/net", "/proc/self/ns/time"});
+}
+
+std::string processSpace() {
+  return kernelWithSpaces({"/proc/self/ns/pid"});
 }
 
 std::string networkFileSystemOf(const std::filesystem::path& path) {

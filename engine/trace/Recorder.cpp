@@ -93,6 +93,11 @@ class RecorderThread final : public Recorder {
     changeRank(rank, change);
   }
 
+  void leaveProcess(int rank) override {
+    std::lock_guard lock(mutex_);
+    left_.insert(rank);
+  }
+
   void addLog(int rank, std::string text) override {
     std::lock_guard lock(mutex_);
     mailbox_.logs.push_back(LogRow{0, rank, base::ticks(), std::move(text)});
@@ -333,10 +338,12 @@ class RecorderThread final : public Recorder {
     }
   }
 
-  /// 0: not known, or the number of a process of another host.
+  /// 0: not known, or no number of this host's.
   std::int64_t pidOf(std::size_t rank) const {
     std::lock_guard lock(mutex_);
-    return ranks_[rank].host == kRecordingHost ? ranks_[rank].pid : 0;
+    const bool isHere =
+        ranks_[rank].host == kRecordingHost && !left_.contains(static_cast<int>(rank));
+    return isHere ? ranks_[rank].pid : 0;
   }
 
   int hostOf(int rank) const {
@@ -485,6 +492,7 @@ class RecorderThread final : public Recorder {
   RunInfo info_;
   RunState liveState_;  // what the file says until `finish`
   std::vector<RankInfo> ranks_;
+  std::set<int> left_;  // ranks whose processes are not looked at
   Mailbox mailbox_;
   Progress progress_;
   base::Status status_;

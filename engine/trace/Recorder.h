@@ -19,7 +19,7 @@ namespace lockstep::trace {
 ///
 /// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
 /// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
-/// rank on another host only those that its segment tells. The
+/// rank on another host, or where leaveProcess was called, only those that its segment tells. The
 /// parameters and layouts stored are rank 0's; another rank's that differ become a problem
 /// that names the rank and the first difference. Events and what comes with them (losses) keep the
 /// ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
@@ -49,6 +49,9 @@ class Recorder {
   /// `finish`, so that a reader that sees it has everything.
   virtual void updateInfo(std::function<void(RunInfo&)> change) = 0;
   virtual void updateRank(int rank, std::function<void(RankInfo&)> change) = 0;
+  /// Takes no counters of the rank's process: RankInfo::pid is a number of other processes here
+  /// (a container's), and its segment tells them. Say so before its pid.
+  virtual void leaveProcess(int rank) = 0;
   virtual void addLog(int rank, std::string text) = 0;
   virtual void addProblem(ProblemRow problem) = 0;
   virtual void addMetric(MetricRow metric) = 0;

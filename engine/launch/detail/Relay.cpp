@@ -88,6 +88,7 @@ void Relay::sayHello() {
   hello.nodeSize = place.nodeSize;
   hello.worldSize = place.worldSize;
   hello.environment = hostEnvironment();
+  hello.environment[relay::kProcessSpace] = trace::processSpace();
   hello.program = hello.environment["lockstep"];
   queue(std::move(hello));
   sendQueued();

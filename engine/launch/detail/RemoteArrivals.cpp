@@ -88,6 +88,8 @@ void RemoteRanks::take(const Peer& peer, const std::string& address, relay::Hell
   relay.ranks = ranks.value();
   relay.address = address;
   relay.host = &hostOf(hello, address);
+  relay.sameProcesses = relay.host->number == trace::kRecordingHost &&
+                        hello.environment[relay::kProcessSpace] == trace::processSpace();
   relay.hello = std::move(hello);
   for (const std::int32_t rank : relay.ranks) {
     ranks_[static_cast<std::size_t>(rank)].relay = peer;
@@ -101,7 +103,7 @@ void RemoteRanks::take(const Peer& peer, const std::string& address, relay::Hell
   welcome.hosts = options_.launch.nnodes;
   welcome.storePort = options_.storePort;
   welcome.ranks = relay.ranks;
-  welcome.sameHost = relay.host->number == trace::kRecordingHost;
+  welcome.sameHost = relay.sameProcesses;
   welcome.lostAfterSeconds = options_.launch.lostAfterSeconds;
   server_->send(peer, welcome);
   ping(relay);

@@ -137,6 +137,9 @@ void RemoteRanks::take(Relay& relay, const relay::Batch& batch) {
 void RemoteRanks::take(Relay& relay, const relay::RankStarted& started) {
   if (owns(relay, started.rank)) {
     ranks_[static_cast<std::size_t>(started.rank)].life = Life::kStarted;
+    if (!relay.sameProcesses) {
+      recorder_.leaveProcess(started.rank);
+    }
     watcher_->rankStarted(started.rank, started.pid, relay.host->number);
   }
 }

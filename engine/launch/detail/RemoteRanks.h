@@ -81,6 +81,7 @@ class RemoteRanks final : public Ranks {
     std::string address;
     std::vector<std::int32_t> ranks;
     Host* host = nullptr;
+    bool sameProcesses = false;  // what it calls a process by, so does this host
     base::ClockCalibration clock;
     std::uint64_t lastBatch = 0;
     std::uint64_t lastPing = 0;

@@ -2,7 +2,9 @@
 // tests/app/cluster, with real processes.
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -11,6 +13,7 @@
 
 #include "engine/relay/RelayClient.h"
 #include "engine/trace/Event.h"
+#include "engine/trace/HostFacts.h"
 #include "tests/engine/launch/LaunchFixture.h"
 
 namespace lockstep::launch {
@@ -104,7 +107,28 @@ class RemoteRanksTest : public LaunchFixture {
     }
     return texts;
   }
+
+  /// Rows of one metric that are in the run file by now.
+  [[nodiscard]] std::int64_t metrics(const std::string& name) const {
+    std::int64_t count = 0;
+    auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
+    for (bool more = true; more;) {
+      const auto update = std::move(reader->poll()).value();
+      count += std::count_if(update.metrics.begin(), update.metrics.end(),
+                             [&](const trace::MetricRow& row) { return row.name == name; });
+      more = !update.empty();
+    }
+    return count;
+  }
 };
+
+/// Ten seconds at most.
+void waitUntil(const std::function<bool()>& done) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!done() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+}
 
 relay::Batch batchOfOneStep(std::uint64_t number) {
   trace::Event event;
@@ -185,6 +209,31 @@ TEST_F(RemoteRanksTest, ARelayOfAHostThatTheRunHasNotIsRefused) {
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
   EXPECT_THAT(outcome.value().failure,
               HasSubstr("it comes for rank 4294967294, and there are ranks 0 to 1"));
+}
+
+TEST_F(RemoteRanksTest, ProcessesOfAContainerOnThisHostAreNotTakenForOthersOfTheirNumber) {
+  relay::Hello hello = helloOfRank0();
+  hello.hostIdentity = trace::hostIdentity();
+  hello.environment[relay::kProcessSpace] = "of a container";
+  const PlayedRelay relay(
+      options.controlDirectory,
+      [this](relay::RelayClient& client) {
+        client.send(relay::RankStarted{0, getpid()});  // the number, to this host, of this test
+        waitUntil([this] {
+          const auto ranks = summary().ranks;
+          return !ranks.empty() && ranks[0].pid == getpid();
+        });
+        // Counters are of the time between two looks at a process.
+        const auto before = metrics("ring_fill_percent");
+        waitUntil([&] { return metrics("ring_fill_percent") > before + 2; });
+        client.send(relay::RankEnded{0, 0, 0});
+      },
+      hello);
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(summary().ranks[0].host, trace::kRecordingHost);
+  EXPECT_EQ(summary().ranks[0].pid, getpid());
+  EXPECT_EQ(metrics("resident_bytes"), 0);
 }
 
 TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {

@@ -139,9 +139,7 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
   options.experiment = std::move(experiment);
   options.experimentToml = experiment::toToml(options.experiment);
   options.runFile = runFile;
-  if (!arguments.quiet) {
-    options.announce = [](const std::string& text) { complain(text); };
-  }
+  options.announce = [](const std::string& text) { complain(text); };
 
   ProgressLine line(stderr, ProgressLine::styleFor(stderr, arguments.quiet));
   const auto outcome = launch::superviseRun(
@@ -299,7 +297,8 @@ void addRun(CLI::App& app, Command& chosen) {
                       "ADDRESS[:PORT] of this host for the recorder (launch.listen)");
   command->add_flag("--json", arguments->json,
                     "End with one JSON object, as info --json prints; a sweep with a list of them");
-  command->add_flag("--quiet", arguments->quiet, "Print errors only");
+  command->add_flag("--quiet", arguments->quiet,
+                    "Print errors only, and for --launcher external what to start");
   command->footer([] { return "Keys of an experiment file:\n" + experiment::describeSchema(); });
   command->callback([&chosen, arguments] { chosen = [arguments] { return run(*arguments); }; });
 }

@@ -56,6 +56,18 @@ TEST_F(RunCommandTest, TakesTheHostsOfTheFileWhereOnlyRanksAHostAreGiven) {
               HasSubstr("processes.world_size is 2"));
 }
 
+TEST_F(RunCommandTest, QuietStillSaysWhatIsToBeStartedElsewhere) {
+  const std::string file =
+      experiment("[launch]\nlauncher = \"external\"\nlisten = \"127.0.0.1\"\njoin_seconds = 0.1\n");
+  const auto ended = lockstep({"run", file, "--quiet", "--out", "r.lockstep"});
+  if (ended.err.find("needs ZeroMQ") != std::string::npos) {
+    GTEST_SKIP() << ended.err;
+  }
+  EXPECT_THAT(ended.out, IsEmpty());
+  EXPECT_THAT(ended.err,
+              AllOf(HasSubstr("waiting at tcp://127.0.0.1:"), HasSubstr("join --token-file")));
+}
+
 TEST_F(RunCommandTest, QuietSaysNothingOfARunThatFinishes) {
   useFakeRanks("");
   const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep"});

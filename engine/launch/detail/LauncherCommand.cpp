@@ -29,12 +29,13 @@ std::vector<std::string> launcherCommand(const experiment::LaunchConfig& launch,
   const auto add = [&](const std::vector<std::string>& more) {
     command.insert(command.end(), more.begin(), more.end());
   };
+  // Nothing is bound: a rank has threads beside the one that trains, and processes.pinning says
+  // where it runs.
   if (launch.launcher == "mpirun") {
     add({"mpirun", "-np", std::to_string(worldSize)});
     if (launch.nnodes > 1 && !mentions(launch.arguments, "map-by")) {
       add({"--map-by", fmt::format("ppr:{}:node", perNode)});
     }
-    // A rank has threads beside the one that trains, and processes.pinning says where it runs.
     if (!mentions(launch.arguments, "bind-to")) {
       add({"--bind-to", "none"});
     }
@@ -43,6 +44,9 @@ std::vector<std::string> launcherCommand(const experiment::LaunchConfig& launch,
     // Relays stay until the run has ended; one that ends early is the head's business.
     add({"srun", fmt::format("--nodes={}", launch.nnodes), fmt::format("--ntasks={}", worldSize),
          fmt::format("--ntasks-per-node={}", perNode), "--kill-on-bad-exit=0"});
+    if (!mentions(launch.arguments, "cpu-bind")) {
+      add({"--cpu-bind=none"});
+    }
   }
   add(launch.arguments);
   add({program.string(), "join"});

@@ -13,7 +13,8 @@ namespace lockstep::launch::detail {
 ///
 ///   mpirun -np W [--map-by ppr:K:node] [--bind-to none] -x LOCKSTEP_RECORDER
 ///          -x LOCKSTEP_RUN_TOKEN ARGUMENTS... PROGRAM join
-///   srun --nodes=N --ntasks=W --ntasks-per-node=K --kill-on-bad-exit=0 ARGUMENTS... PROGRAM join
+///   srun --nodes=N --ntasks=W --ntasks-per-node=K --kill-on-bad-exit=0 [--cpu-bind=none]
+///        ARGUMENTS... PROGRAM join
 ///
 /// The token itself is in the environment alone. Not for "local" and "external".
 std::vector<std::string> launcherCommand(const experiment::LaunchConfig& launch, int worldSize,

@@ -135,13 +135,18 @@ void RemoteRanks::take(Relay& relay, const relay::Batch& batch) {
 }
 
 void RemoteRanks::take(Relay& relay, const relay::RankStarted& started) {
-  if (owns(relay, started.rank)) {
-    ranks_[static_cast<std::size_t>(started.rank)].life = Life::kStarted;
-    if (!relay.sameProcesses) {
-      recorder_.leaveProcess(started.rank);
-    }
-    watcher_->rankStarted(started.rank, started.pid, relay.host->number);
+  if (!owns(relay, started.rank)) {
+    return;
   }
+  Life& life = ranks_[static_cast<std::size_t>(started.rank)].life;
+  if (life != Life::kAwaited) {
+    return;  // it was given up meanwhile, and its end is told
+  }
+  life = Life::kStarted;
+  if (!relay.sameProcesses) {
+    recorder_.leaveProcess(started.rank);
+  }
+  watcher_->rankStarted(started.rank, started.pid, relay.host->number);
 }
 
 void RemoteRanks::take(Relay& relay, const relay::RankOutput& output) {

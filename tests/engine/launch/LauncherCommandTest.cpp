@@ -39,9 +39,14 @@ TEST(LauncherCommand, SrunSpreadsTheRelaysOverItsNodes) {
   launch.launcher = "srun";
   launch.nnodes = 3;
   launch.arguments = {"--partition=short"};
+  EXPECT_THAT(
+      launcherCommand(launch, 6, "/opt/lockstep"),
+      ElementsAre("srun", "--nodes=3", "--ntasks=6", "--ntasks-per-node=2", "--kill-on-bad-exit=0",
+                  "--cpu-bind=none", "--partition=short", "/opt/lockstep", "join"));
+  launch.arguments = {"--cpu-bind=cores"};
   EXPECT_THAT(launcherCommand(launch, 6, "/opt/lockstep"),
               ElementsAre("srun", "--nodes=3", "--ntasks=6", "--ntasks-per-node=2",
-                          "--kill-on-bad-exit=0", "--partition=short", "/opt/lockstep", "join"));
+                          "--kill-on-bad-exit=0", "--cpu-bind=cores", "/opt/lockstep", "join"));
 }
 
 TEST(LauncherEnvironment, HasTheTicketAndNoPlaceThatThisProcessWasGiven) {

@@ -176,6 +176,17 @@ TEST_F(RemoteRanksTest, WhatConcernsRanksOfOthersIsNotTakenFromARelay) {
   EXPECT_THAT(problems(), IsEmpty());
 }
 
+TEST_F(RemoteRanksTest, ARankThatStartsOnceItWasGivenUpStaysEnded) {
+  const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
+    client.send(relay::RelayFailed{3, "no program to execute here"});
+    client.send(relay::RankStarted{0, 4711});
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(summary().ranks[0].pid, 0);
+  EXPECT_NE(summary().ranks[0].state, "starting");
+}
+
 TEST_F(RemoteRanksTest, ARelayThatCannotStartItsRanksEndsTheRunWithItsReason) {
   const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
     client.send(relay::RelayFailed{3, "no program to execute here"});

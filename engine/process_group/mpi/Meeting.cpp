@@ -20,11 +20,19 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kTags = 32'000;
 
 Error notLaunched(const Joiner& joiner) {
+  // srun starts processes for MPI only when it is told which way they are to find each other.
+  const std::string remedy =
+      std::getenv("SLURM_PROCID") != nullptr
+          ? "srun has told this one nothing of the others; give srun --mpi=pmix (lockstep run: "
+            "--launcher-arg=--mpi=pmix), or what `srun --mpi=list` names for this MPI"
+          : fmt::format(
+                "this one was started alone; start the ranks with mpirun or srun "
+                "(mpirun -n {} lockstep-rank FILE)",
+                joiner.size);
   return Error{ExitCode::kEnvironment,
-               fmt::format("the mpi backend needs {0} processes that know each other through MPI, "
-                           "and this one was started alone; start the ranks with mpirun or srun "
-                           "(mpirun -n {0} lockstep-rank FILE)",
-                           joiner.size),
+               fmt::format("the mpi backend needs {} processes that know each other through MPI, "
+                           "and {}",
+                           joiner.size, remedy),
                fmt::format("rank {}, group {}", joiner.rank, joiner.group)};
 }
 

@@ -191,6 +191,21 @@ TEST(MpiAlone, SaysThatItNeedsMpirun) {
             "lockstep-rank FILE)");
 }
 
+TEST(MpiAlone, SaysThatSrunNeedsToBeToldOfMpi) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr) {
+    GTEST_SKIP() << "these tests run under mpirun themselves";
+  }
+  setenv("SLURM_PROCID", "1", 1);
+  const auto made = makeProcessGroup("mpi", std::make_shared<store::HashStore>(), 1, 4);
+  unsetenv("SLURM_PROCID");
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().code, base::ExitCode::kEnvironment);
+  EXPECT_THAT(made.error().message(),
+              AllOf(HasSubstr("the mpi backend needs 4 processes that know each other through MPI, "
+                              "and srun has told this one nothing of the others"),
+                    HasSubstr("--launcher-arg=--mpi=pmix")));
+}
+
 TEST(MpiAlone, GroupOfOneNeedsNoMpi) {
   runGroup(
       1,

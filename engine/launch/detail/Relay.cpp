@@ -216,21 +216,26 @@ void Relay::rankStarted(int rank, std::int64_t pid, int /*host*/) {
 
 void Relay::rankWrote(int rank, bool isError, std::string_view bytes) {
   if (outgoingBytes_ + bytes.size() > kMostOutputBytes) {
-    outputDropped_ += bytes.size();
+    ranks_[rank].outputDropped += bytes.size();
     return;
   }
-  if (outputDropped_ > 0) {
+  tellDropped(rank);
+  queue(relay::RankOutput{rank, isError, std::string(bytes)}, bytes.size());
+}
+
+void Relay::tellDropped(int rank) {
+  if (const std::uint64_t bytes = std::exchange(ranks_[rank].outputDropped, 0); bytes > 0) {
     queue(relay::RankOutput{rank, true,
                             fmt::format("[{} bytes of output were left out: they came faster than "
                                         "they could be sent]\n",
-                                        std::exchange(outputDropped_, 0))});
+                                        bytes)});
   }
-  queue(relay::RankOutput{rank, isError, std::string(bytes)}, bytes.size());
 }
 
 void Relay::rankEnded(int rank, const ProcessEnd& end) {
   Rank& ended = ranks_[rank];
   ended.living = false;
+  tellDropped(rank);
   // All that it has left comes before its end: once more even when nothing is, for its last words.
   do {
     std::size_t most = kBatchEvents;

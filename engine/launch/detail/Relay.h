@@ -40,6 +40,7 @@ class Relay final : private RankWatcher {
     std::int64_t pid = 0;
     bool living = false;
     bool suspended = false;
+    std::uint64_t outputDropped = 0;  ///< bytes that did not fit, since it was told
   };
 
   void rankStarted(int rank, std::int64_t pid, int host) override;
@@ -65,6 +66,7 @@ class Relay final : private RankWatcher {
   void sayHello();
   void onSignal();
   void tick();
+  void tellDropped(int rank);
   void queue(relay::FromRelay message, std::size_t bytes = 0);
   void sendQueued();
   relay::Batch nextBatch();
@@ -86,8 +88,7 @@ class Relay final : private RankWatcher {
   std::map<int, Rank> ranks_;
   std::unique_ptr<LocalRanks> local_;
   std::deque<relay::FromRelay> outgoing_;
-  std::size_t outgoingBytes_ = 0;    // of output
-  std::uint64_t outputDropped_ = 0;  // bytes that did not fit, since it was told
+  std::size_t outgoingBytes_ = 0;  // of output
   std::uint64_t batches_ = 0;
   bool signalled_ = false;
   bool done_ = false;

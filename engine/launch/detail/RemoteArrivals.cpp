@@ -135,7 +135,10 @@ void RemoteRanks::take(Relay& relay, const relay::Pong& pong) {
   if (sent == relay.pingsSentNs.end()) {
     return;
   }
-  relay.host->estimator.add({sent->second, pong.receivedNs, pong.sentNs, nowNs});
+  const auto taken = relay.host->estimator.add({sent->second, pong.receivedNs, pong.sentNs, nowNs});
+  if (taken == trace::ClockOffsetEstimator::Taken::kStartedAnew) {
+    tellRestart(relay);
+  }
   relay.pingsSentNs.erase(relay.pingsSentNs.begin(), std::next(sent));
   if (++relay.pongs < kFirstPings) {
     ping(relay);
@@ -159,6 +162,20 @@ void RemoteRanks::tellClock(Relay& relay, bool last) {
     host.toldAt = now;
     recorder_.updateHostClock(host.number, clock->calibration, clock->offset);
   }
+}
+
+/// One clock places all events of a host, so that the next row moves those before as well.
+void RemoteRanks::tellRestart(Relay& relay) {
+  Host& host = *relay.host;
+  if (host.number == trace::kRecordingHost || std::exchange(host.toldRestart, true)) {
+    return;
+  }
+  recorder_.addProblem(
+      {0, "warning", relay.ranks.front(), 0,
+       fmt::format("the clock of host {} ({}) was set, or came to run at another rate than this "
+                   "host's (by more than 30 ppm): when its events before that were is known less "
+                   "exactly than its uncertainty says",
+                   host.info.name, host.info.address)});
 }
 
 void RemoteRanks::startWhenReady() {

@@ -73,6 +73,7 @@ class RemoteRanks final : public Ranks {
     trace::ClockOffsetEstimator estimator;
     std::int64_t toldUncertaintyNs = 0;  ///< 0: nothing was told yet
     Clock::time_point toldAt{};
+    bool toldRestart = false;  // of the estimator
   };
 
   struct Relay {
@@ -110,6 +111,7 @@ class RemoteRanks final : public Ranks {
   Host& hostOf(const relay::Hello& hello, const std::string& address);
   void ping(Relay& relay);
   void tellClock(Relay& relay, bool last);
+  void tellRestart(Relay& relay);
   void startWhenReady();
   void lose(Relay& relay, const std::string& why);
   void abandonAwaited();

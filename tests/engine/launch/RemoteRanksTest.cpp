@@ -32,19 +32,30 @@ relay::Hello helloOfRank0() {
   return hello;
 }
 
+/// Answers by a clock that is so far ahead.
+void answer(relay::RelayClient& client, const relay::Ping& ping, std::int64_t aheadNs) {
+  relay::Pong pong;
+  pong.id = ping.id;
+  pong.receivedNs = pong.sentNs = base::monotonicNs() + aheadNs;
+  client.send(pong);
+}
+
+using OnPing = std::function<void(relay::RelayClient&, const relay::Ping&)>;
+
 /// A relay that a test plays, on a thread of its own; of rank 0 where it says nothing else.
 class PlayedRelay {
  public:
-  PlayedRelay(const std::filesystem::path& controlDirectory,
-              std::function<void(relay::RelayClient&)> onStart,
-              const relay::Hello& hello = helloOfRank0())
-      : thread_([=] { play(controlDirectory, onStart, hello); }) {}
+  PlayedRelay(
+      const std::filesystem::path& controlDirectory,
+      std::function<void(relay::RelayClient&)> onStart, const relay::Hello& hello = helloOfRank0(),
+      OnPing onPing = [](auto& client, const auto& ping) { answer(client, ping, 0); })
+      : thread_([=] { play(controlDirectory, onStart, hello, onPing); }) {}
   ~PlayedRelay() { thread_.join(); }
 
  private:
   static void play(const std::filesystem::path& folder,
                    const std::function<void(relay::RelayClient&)>& onStart,
-                   const relay::Hello& hello) {
+                   const relay::Hello& hello, const OnPing& onPing) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     std::unique_ptr<relay::RelayClient> client;
     bool done = false;
@@ -56,10 +67,7 @@ class PlayedRelay {
       }
       client->pump({[&](const relay::ToRelay& message) {
                       if (const auto* ping = std::get_if<relay::Ping>(&message)) {
-                        relay::Pong pong;
-                        pong.id = ping->id;
-                        pong.receivedNs = pong.sentNs = base::monotonicNs();
-                        client->send(pong);
+                        onPing(*client, *ping);
                       } else if (std::holds_alternative<relay::Start>(message)) {
                         onStart(*client);
                       } else {
@@ -245,6 +253,27 @@ TEST_F(RemoteRanksTest, ProcessesOfAContainerOnThisHostAreNotTakenForOthersOfThe
   EXPECT_EQ(summary().ranks[0].host, trace::kRecordingHost);
   EXPECT_EQ(summary().ranks[0].pid, getpid());
   EXPECT_EQ(metrics("resident_bytes"), 0);
+}
+
+TEST_F(RemoteRanksTest, AClockThatIsSetDuringTheRunIsAProblem) {
+  bool started = false;
+  const PlayedRelay relay(
+      options.controlDirectory,
+      [&](relay::RelayClient& client) {
+        started = true;
+        client.send(relay::RankStarted{0, 4711});
+      },
+      helloOfRank0(),
+      [&](relay::RelayClient& client, const relay::Ping& ping) {
+        answer(client, ping, started ? 1'000'000'000 : 0);
+        if (started) {
+          client.send(relay::RankEnded{0, 0, 0});
+        }
+      });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(problems(), Contains(HasSubstr("the clock of host b (127.0.0.1) was set, or came to "
+                                             "run at another rate")));
 }
 
 TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {

@@ -24,6 +24,7 @@ constexpr int kHandshakeMs = 5'000;
 constexpr std::int64_t kMostBytes = 64 << 20;  // of one message
 constexpr int kQueuedMessages = 1'000;         // for and from one relay
 constexpr int kMessagesAtOnce = 256;           // before others have a turn
+constexpr int kEventsAtOnce = 256;             // of connections, which anybody can make
 
 std::string_view bytesOf(const Key& key) {
   return {reinterpret_cast<const char*>(key.data()), key.size()};
@@ -109,11 +110,7 @@ std::vector<int> RelayServer::fds() const {
 
 bool RelayServer::pump(const Listener& listener) {
   answerAuthentication();
-  const bool more = receiveMessages(listener);
-  if (!more) {
-    watchConnections(listener);
-  }
-  return more;
+  return receiveMessages(listener) || watchConnections(listener);
 }
 
 void RelayServer::answerAuthentication() {
@@ -163,8 +160,12 @@ bool RelayServer::receiveMessages(const Listener& listener) {
   return true;
 }
 
-void RelayServer::watchConnections(const Listener& listener) {
-  while (const auto event = sockets_->monitor->next()) {
+bool RelayServer::watchConnections(const Listener& listener) {
+  for (int count = 0; count < kEventsAtOnce; ++count) {
+    const auto event = sockets_->monitor->next();
+    if (!event) {
+      return false;
+    }
     // The reason of a failure comes right before the end of its connection.
     if (event->event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
       lastFailure_ = &refused_.wrongToken;
@@ -187,6 +188,7 @@ void RelayServer::watchConnections(const Listener& listener) {
       }
     }
   }
+  return true;
 }
 
 bool RelayServer::send(const Peer& peer, const ToRelay& message) {

@@ -66,7 +66,7 @@ class RelayServer {
   explicit RelayServer(const RunKeys& keys);
   void answerAuthentication();
   bool receiveMessages(const Listener& listener);
-  void watchConnections(const Listener& listener);
+  bool watchConnections(const Listener& listener);
 
   const Key clientPublic_;
   std::unique_ptr<Sockets> sockets_;

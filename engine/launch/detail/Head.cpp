@@ -6,6 +6,7 @@
 #include "engine/launch/ControlSocket.h"
 
 #ifdef LOCKSTEP_WITH_RELAY
+#include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/RecorderAddress.h"
 #include "engine/launch/detail/RemoteRanks.h"
 #include "engine/relay/RelayServer.h"
@@ -43,6 +44,7 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
   if (!address.ok()) {
     return address.error();
   }
+  raiseDescriptors();
   auto parts = std::make_unique<Parts>();
   parts->address = std::move(address).value();
   auto server = relay::RelayServer::listen(parts->address.bind, parts->address.port, parts->keys);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
@@ -68,6 +69,17 @@ base::Status ensureDescriptors(int worldSize) {
                              fmt::format("cannot raise the limit to {}", needed), "open files");
   }
   return {};
+}
+
+void raiseDescriptors() {
+  // As many as an address has ports. More is no use, and programs that are started from here may
+  // walk over all there could be.
+  constexpr rlim_t kEnough = 65'536;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < kEnough) {
+    limit.rlim_cur = std::min(limit.rlim_max, kEnough);
+    static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // otherwise as many as there are
+  }
 }
 
 base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,

@@ -14,6 +14,11 @@ namespace lockstep::launch::detail {
 /// limit is lower.
 base::Status ensureDescriptors(int worldSize);
 
+/// Raises the soft limit of open files to 65536, or the hard limit where that is lower: whoever
+/// reaches a port that is open to other hosts can hold connections for as long as a handshake may
+/// take.
+void raiseDescriptors();
+
 /// Makes the segments of `ranks` ranks. Error: memory for all of them is not available.
 base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
                                                        int ranks);

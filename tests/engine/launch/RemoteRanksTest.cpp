@@ -2,6 +2,7 @@
 // tests/app/cluster, with real processes.
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -274,6 +275,21 @@ TEST_F(RemoteRanksTest, AClockThatIsSetDuringTheRunIsAProblem) {
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
   EXPECT_THAT(problems(), Contains(HasSubstr("the clock of host b (127.0.0.1) was set, or came to "
                                              "run at another rate")));
+}
+
+TEST_F(RemoteRanksTest, AHeadHasDescriptorsForManyConnections) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = std::min<rlim_t>(before.rlim_max, 300);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  options.experiment.launch.joinSeconds = 0.1;
+  const auto outcome = launch(1, "");
+  rlimit after{};
+  getrlimit(RLIMIT_NOFILE, &after);
+  setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 65'536));
 }
 
 TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {

@@ -1,6 +1,9 @@
 // The encrypted connection of a relay and its head, over loopback.
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -110,6 +113,29 @@ TEST_F(ConnectionTest, WhoExpectsAnotherRecorderIsRefusedAndCounted) {
            client->trouble().find("token") != std::string::npos;
   });
   EXPECT_TRUE(received.empty());
+}
+
+TEST_F(ConnectionTest, StrangersDoNotKeepTheHeadFromItsOtherWork) {
+  constexpr int kStrangers = 300;
+  for (int i = 0; i < kStrangers; ++i) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server->port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const std::string noise(64, 'x');
+    ASSERT_EQ(send(fd, noise.data(), noise.size(), MSG_NOSIGNAL), 64);
+    char byte = 0;
+    while (recv(fd, &byte, 1, 0) > 0) {  // until it is shown the door
+    }
+    close(fd);
+  }
+  const RelayServer::Listener nobody{
+      [](const RelayServer::Peer&, const std::string&, const FromRelay&) {},
+      [](const RelayServer::Peer&) {}};
+  EXPECT_TRUE(server->pump(nobody)) << "not all at once";
+  turnUntil(nullptr, [&] { return server->refused().total() == kStrangers; });
 }
 
 TEST_F(ConnectionTest, APortThatIsTakenIsNamed) {

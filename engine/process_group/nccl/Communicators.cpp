@@ -196,17 +196,18 @@ Communicators::~Communicators() {
   }
 }
 
-bool Communicators::abort() {
+void Communicators::abort() {
   aborted_ = true;
   struct Ended {
     std::mutex mutex;
     std::condition_variable changed;
     std::size_t count = 0;
   };
-  const auto all = channels();
+  auto all = channels();
+  const std::size_t count = all.size();
   const auto ended = std::make_shared<Ended>();
-  for (const auto& channel : all) {
-    std::thread([channel, ended] {
+  for (auto& channel : all) {
+    std::thread([channel = std::move(channel), ended]() mutable {
       {
         // A call that hangs is ended by it. No timed_mutex: ThreadSanitizer does not know its call.
         std::unique_lock asking(channel->asking, std::try_to_lock);
@@ -216,13 +217,14 @@ bool Communicators::abort() {
         }
         channel->communicator->abort();
       }
+      channel.reset();  // its device may go as soon as all have ended
       std::lock_guard lock(ended->mutex);
       ++ended->count;
       ended->changed.notify_all();
     }).detach();
   }
   std::unique_lock lock(ended->mutex);
-  return ended->changed.wait_for(lock, kAborting, [&] { return ended->count == all.size(); });
+  ended->changed.wait_for(lock, kAborting, [&] { return ended->count == count; });
 }
 
 void Communicators::check() const {

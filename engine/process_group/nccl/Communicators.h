@@ -78,8 +78,8 @@ class Communicators {
   [[nodiscard]] std::vector<std::shared_ptr<Channel>> channels() const;
 
   /// Gives up all of them at the same time, since one's end may wait for what another has on the
-  /// device, and whoever waits here. Waits some seconds at most; returns whether all have ended.
-  bool abort();
+  /// device, and whoever waits here. Waits until all have ended, some seconds at most.
+  void abort();
   /// Throws LibraryError when one has failed.
   void check() const;
 

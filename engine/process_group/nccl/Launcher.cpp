@@ -35,7 +35,7 @@ Launcher::Launcher(Options options, std::shared_ptr<Devices> devices,
       communicators_({options_.group, options_.rank, options_.size}, std::move(library), store),
       watchdog_(
           {options_.group, options_.rank, options_.size, options_.groupNumber, options_.tracer,
-           [this] { return communicators_.abort(); }, [this] { communicators_.check(); }},
+           [this] { communicators_.abort(); }, [this] { communicators_.check(); }},
           store) {}
 
 Launcher::~Launcher() {

@@ -41,6 +41,14 @@ std::string nameOf(const Call& call) {
   return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
 }
 
+/// For memory that a device may work on at any time, since it cannot be told whether it is done.
+void keepForever(std::vector<at::Tensor> memory) {
+  static std::mutex& mutex = *new std::mutex();
+  static auto& kept = *new std::vector<std::vector<at::Tensor>>();
+  std::lock_guard lock(mutex);
+  kept.push_back(std::move(memory));
+}
+
 CommError::Where placeOf(const Flight& flight, const Failure& failure) {
   CommError::Where where = flight.where;
   where.peer = failure.peer;
@@ -71,6 +79,10 @@ Watchdog::~Watchdog() {
                  "process group {} was destroyed from a callback of its own work", options_.group);
   ends_.join();
   watch_.join();
+  releaseAbandoned();
+  for (const auto& flight : abandoned_) {
+    keepForever(std::move(flight->kept));
+  }
 }
 
 void Watchdog::drain() {
@@ -171,17 +183,19 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
   }
   for (const auto& flight : flights()) {
     const Failure& own = flight.get() == first ? ofFirst : failure;
+    {
+      std::lock_guard lock(mutex_);
+      abandoned_.push_back(flight);
+    }
     flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, own), own.what)));
-    abandon(flight);
+    remove(flight);
   }
   try {
-    if (options_.abortCommunicators()) {
-      std::lock_guard lock(mutex_);
-      abandoned_.clear();
-    }
+    options_.abortCommunicators();
   } catch (const std::exception&) {
     // The failure that led here tells more.
   }
+  wake_.notify_all();
 }
 
 Watchdog::Flights Watchdog::flights() const {
@@ -199,27 +213,31 @@ std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& fligh
   return earlier;
 }
 
-std::vector<at::Tensor> Watchdog::remove(const std::shared_ptr<Flight>& flight) {
+void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
   if (flight->asked) {
     notices_.withdraw(flight->call.sequence, flight->placed);
   }
-  std::vector<at::Tensor> kept;
   {
     std::lock_guard lock(mutex_);
     inFlight_.erase(flight->order);
     updateLastWords();
-    if (flight->launched) {
-      kept.swap(flight->kept);  // who holds the work shall not hold the memory
-    }
   }
   gone_.notify_all();
-  return kept;
 }
 
-void Watchdog::abandon(const std::shared_ptr<Flight>& flight) {
-  std::vector<at::Tensor> kept = remove(flight);
-  std::lock_guard lock(mutex_);
-  abandoned_.push_back(std::move(kept));
+// With the mutex held. What was queued behind a kernel that an abort ends is done all the same.
+void Watchdog::releaseAbandoned() {
+  std::erase_if(abandoned_, [](const std::shared_ptr<Flight>& flight) {
+    try {
+      if (!flight->launched || !flight->end->passed()) {
+        return false;
+      }
+    } catch (const DeviceError&) {
+      return false;  // it cannot be told any more
+    }
+    flight->kept.clear();
+    return true;
+  });
 }
 
 // With the mutex held.
@@ -238,8 +256,13 @@ void Watchdog::endLoop() {
   while (!stopping_) {
     const bool any = std::any_of(inFlight_.begin(), inFlight_.end(),
                                  [](const auto& entry) { return entry.second->launched; });
+    releaseAbandoned();
     if (!any) {
-      wake_.wait(lock);
+      if (abandoned_.empty()) {
+        wake_.wait(lock);
+      } else {
+        wake_.wait_for(lock, kTick);
+      }
       continue;
     }
     lock.unlock();
@@ -282,7 +305,8 @@ bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
     return true;
   }
   flight->work->succeed();
-  (void)remove(flight);
+  flight->kept.clear();  // who holds the work shall not hold the memory
+  remove(flight);
   return true;
 }
 

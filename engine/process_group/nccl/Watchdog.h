@@ -34,8 +34,8 @@ class Watchdog {
     int size = 1;
     std::uint8_t groupNumber = 0;
     trace::Tracer* tracer = nullptr;
-    /// Gives up all communicators; false: some are still at it. Called at most once.
-    std::function<bool()> abortCommunicators;
+    /// Gives up all communicators. Called at most once.
+    std::function<void()> abortCommunicators;
     /// Throws LibraryError when a communicator has failed.
     std::function<void()> checkCommunicators;
   };
@@ -85,9 +85,8 @@ class Watchdog {
   [[nodiscard]] Flights flights() const;
   bool tryEnd(const std::shared_ptr<Flight>& flight);
   void record(const Flight& flight);
-  /// Returns the memory that was kept for it.
-  [[nodiscard]] std::vector<at::Tensor> remove(const std::shared_ptr<Flight>& flight);
-  void abandon(const std::shared_ptr<Flight>& flight);
+  void remove(const std::shared_ptr<Flight>& flight);
+  void releaseAbandoned();
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
   void ask(const std::shared_ptr<Flight>& flight, bool oldest);
   void compare(const std::shared_ptr<Flight>& flight, bool oldest);
@@ -111,7 +110,7 @@ class Watchdog {
   std::uint64_t oldest_ = 0;  // in the last words
   Failure broken_;            // no text while the group works
   bool stopping_ = false;
-  std::vector<std::vector<at::Tensor>> abandoned_;  // memory that devices may still work on
+  Flights abandoned_;  // failed; their devices may still work on the memory that is kept
 
   std::thread ends_;
   std::thread watch_;

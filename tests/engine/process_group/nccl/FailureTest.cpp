@@ -16,6 +16,20 @@ using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
 
+/// Ranks that have a communicator. What one of them breaks then cannot reach the operation that
+/// made it.
+class Acquainted {
+ public:
+  explicit Acquainted(int size) : done_(size) {}
+  void come(ProcessGroup& group) {
+    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    done_.arrive_and_wait();
+  }
+
+ private:
+  std::latch done_;
+};
+
 TEST(NcclFailure, ATimeOutAtTheFirstOperationNamesTheRanksThatHaveNotCome) {
   NcclRanks ranks(3);
   ranks.run([](ProcessGroup& group) {
@@ -48,10 +62,11 @@ TEST(NcclFailure, TheRankThatMakesTheIdIsNamedWhenItDoesNotCome) {
 
 TEST(NcclFailure, ATimeOutNamesOperationAndNumberAndHowFarTheDeviceCame) {
   NcclRanks ranks(2);
+  Acquainted acquainted(2);
   std::latch done(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    acquainted.come(group);
     if (group.rank() == 0) {
       const auto work = group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(400)));
       work->wait();  // orders the stream, and comes back
@@ -71,11 +86,10 @@ TEST(NcclFailure, ATimeOutNamesOperationAndNumberAndHowFarTheDeviceCame) {
 
 TEST(NcclFailure, ARankHearsWhyAnotherOneGaveUp) {
   NcclRanks ranks(2);
-  std::latch queued(2);
+  Acquainted acquainted(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
-    queued.arrive_and_wait();
+    acquainted.come(group);
     if (group.rank() == 0) {
       group.abort("this test ends it");
       return;
@@ -90,10 +104,11 @@ TEST(NcclFailure, ARankHearsWhyAnotherOneGaveUp) {
 
 TEST(NcclFailure, ATimeOutOfWhatNcclHasNotBroughtToTheDeviceNamesTheRanksThatHaveNotCome) {
   NcclRanks ranks(2);
+  Acquainted acquainted(2);
   std::latch done(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    acquainted.come(group);
     if (group.rank() == 0) {
       ranks.fabric.neverSettle(2, 0);
       EXPECT_THAT(
@@ -119,9 +134,10 @@ TEST(NcclFailure, CallsThatDoNotBelongTogetherAreNamed) {
 
 TEST(NcclFailure, AnErrorThatNcclNoticesBreaksTheGroup) {
   NcclRanks ranks(2);
+  Acquainted acquainted(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    acquainted.come(group);
     if (group.rank() == 1) {
       return;  // gone, as far as rank 0 can see
     }
@@ -137,26 +153,30 @@ TEST(NcclFailure, AnErrorThatNcclNoticesBreaksTheGroup) {
 
 TEST(NcclFailure, AnErrorOfTheDeviceBreaksTheGroup) {
   NcclRanks ranks(2);
+  const at::Tensor given = filled(10, 1);
+  Acquainted acquainted(2);
   std::latch done(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    acquainted.come(group);
     if (group.rank() == 0) {
       ranks.of(0).failDevice("an illegal memory access was encountered");
-      const auto work = group.barrier();
+      const auto work = group.allreduce({given});
       EXPECT_THAT(textOf<CommError>([&] { work->wait(seconds(15)); }),
                   HasSubstr("an illegal memory access was encountered"));
     }
     done.arrive_and_wait();
   });
+  EXPECT_GT(given.use_count(), 1U) << "whether the device still works on it cannot be told";
 }
 
 TEST(NcclFailure, AnAbortWakesWhoeverWaitsWithinASecond) {
   NcclRanks ranks(2);
+  Acquainted acquainted(2);
   std::latch done(2);
   ranks.run([&](ProcessGroup& group) {
     const OnOwnStream own(ranks.of(group.rank()).device());
-    group.allreduce({filled(10, 1)})->wait(seconds(10));
+    acquainted.come(group);
     if (group.rank() == 0) {
       const auto work = group.allreduce({filled(10, 1)});
       const auto begun = steady_clock::now();

@@ -8,10 +8,13 @@
 #include <cstddef>
 
 namespace lockstep::ddp {
+namespace {
+
+using Measured = GradientTally::Measured;
 
 /// Looks at each element by itself, where the quick way found that one is not finite.
 template <typename Real>
-GradientTally::Measured GradientTally::measureSlowly(const Real* values, std::size_t count) {
+Measured measureSlowly(const Real* values, std::size_t count) {
   Measured measured;
   for (std::size_t i = 0; i < count; ++i) {
     const double value = values[i];
@@ -28,7 +31,7 @@ GradientTally::Measured GradientTally::measureSlowly(const Real* values, std::si
 }
 
 template <typename Real>
-GradientTally::Measured GradientTally::measure(const Real* values, std::size_t count) {
+Measured measure(const Real* values, std::size_t count) {
   constexpr std::size_t kLanes = 8;
   std::array<double, kLanes> squares{};
   std::array<Real, kLanes> largest{};
@@ -50,12 +53,15 @@ GradientTally::Measured GradientTally::measure(const Real* values, std::size_t c
              : measureSlowly(values, count);
 }
 
-at::Tensor GradientTally::measureThere(const at::Tensor& reals) {
+/// Returns the four numbers of Measured, where the gradient is.
+at::Tensor measureThere(const at::Tensor& reals) {
   const at::Tensor finite = at::where(reals.isfinite(), reals, at::zeros({}, reals.options()));
   return at::stack({at::linalg_vector_norm(finite, 2, at::nullopt, false, at::kDouble).square(),
                     finite.abs().max().to(at::kDouble), reals.isnan().sum().to(at::kDouble),
                     reals.isinf().sum().to(at::kDouble)});
 }
+
+}  // namespace
 
 void GradientTally::add(std::uint32_t index, const at::Tensor& gradient, double scale) {
   const at::Tensor reals = gradient.is_complex() ? at::view_as_real(gradient) : gradient;

@@ -13,6 +13,14 @@ namespace lockstep::ddp {
 /// Adds up how large the gradients of one bucket are, and what of them is not finite.
 class GradientTally {
  public:
+  /// One gradient: the sum of the squares and the largest of what is finite, and how much is not.
+  struct Measured {
+    double squares = 0;
+    double largest = 0;
+    std::uint64_t nans = 0;
+    std::uint64_t infinities = 0;
+  };
+
   /// Adds the gradient of parameter `index`, whose elements lie without gaps; each stands for
   /// `scale` times itself. On a device it is measured there, and nobody waits for it.
   void add(std::uint32_t index, const at::Tensor& gradient, double scale);
@@ -21,17 +29,6 @@ class GradientTally {
   [[nodiscard]] trace::GradientsMessage::Bucket of(std::uint16_t bucket);
 
  private:
-  struct Measured {
-    double squares = 0;
-    double largest = 0;
-    std::uint64_t nans = 0;
-    std::uint64_t infinities = 0;
-  };
-  template <typename Real>
-  static Measured measureSlowly(const Real* values, std::size_t count);
-  template <typename Real>
-  static Measured measure(const Real* values, std::size_t count);
-  static at::Tensor measureThere(const at::Tensor& reals);
   void add(std::uint32_t index, const Measured& measured, double scale);
 
   struct Pending {
@@ -39,7 +36,7 @@ class GradientTally {
     double scale = 1;
   };
   std::vector<Pending> pending_;
-  std::vector<at::Tensor> measuredThere_;  // of `pending_`, as Measured has it
+  std::vector<at::Tensor> measuredThere_;  // of `pending_`: the four numbers of Measured, in double
   double squares_ = 0;
   double largest_ = 0;
   std::uint64_t nans_ = 0;

@@ -93,9 +93,9 @@ class RecorderThread final : public Recorder {
     changeRank(rank, change);
   }
 
-  void leaveProcess(int rank) override {
+  void skipProcessCounters(int rank) override {
     std::lock_guard lock(mutex_);
-    left_.insert(rank);
+    skipped_.insert(rank);
   }
 
   void addLog(int rank, std::string text) override {
@@ -342,7 +342,7 @@ class RecorderThread final : public Recorder {
   std::int64_t pidOf(std::size_t rank) const {
     std::lock_guard lock(mutex_);
     const bool isHere =
-        ranks_[rank].host == kRecordingHost && !left_.contains(static_cast<int>(rank));
+        ranks_[rank].host == kRecordingHost && !skipped_.contains(static_cast<int>(rank));
     return isHere ? ranks_[rank].pid : 0;
   }
 
@@ -492,7 +492,7 @@ class RecorderThread final : public Recorder {
   RunInfo info_;
   RunState liveState_;  // what the file says until `finish`
   std::vector<RankInfo> ranks_;
-  std::set<int> left_;  // ranks whose processes are not looked at
+  std::set<int> skipped_;  // ranks whose processes are not looked at
   Mailbox mailbox_;
   Progress progress_;
   base::Status status_;

@@ -19,10 +19,10 @@ namespace lockstep::trace {
 ///
 /// Beside the ranks' events it writes, ten times a second and without the ranks' help, the
 /// counters of CounterId for every rank whose RankInfo::pid is known, and the wire bytes; of a
-/// rank on another host, or where leaveProcess was called, only those that its segment tells. The
-/// parameters and layouts stored are rank 0's; another rank's that differ become a problem
-/// that names the rank and the first difference. Events and what comes with them (losses) keep the
-/// ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
+/// rank on another host, or where skipProcessCounters was called, only those that its segment
+/// tells. The parameters and layouts stored are rank 0's; another rank's that differ become a
+/// problem that names the rank and the first difference. Events and what comes with them (losses)
+/// keep the ticks of the rank's host (RankInfo::host); what the recorder stamps itself, as it takes
 /// messages, counters and logs, has the recording host's. Loss of events: Note [Gaps] in
 /// Recorder.cpp.
 class Recorder {
@@ -51,7 +51,7 @@ class Recorder {
   virtual void updateRank(int rank, std::function<void(RankInfo&)> change) = 0;
   /// Takes no counters of the rank's process: RankInfo::pid is a number of other processes here
   /// (a container's), and its segment tells them. Say so before its pid.
-  virtual void leaveProcess(int rank) = 0;
+  virtual void skipProcessCounters(int rank) = 0;
   virtual void addLog(int rank, std::string text) = 0;
   virtual void addProblem(ProblemRow problem) = 0;
   virtual void addMetric(MetricRow metric) = 0;

@@ -147,7 +147,7 @@ void RemoteRanks::take(Relay& relay, const relay::RankStarted& started) {
   }
   life = Life::kStarted;
   if (!relay.sameProcesses) {
-    recorder_.leaveProcess(started.rank);
+    recorder_.skipProcessCounters(started.rank);
   }
   watcher_->rankStarted(started.rank, started.pid, relay.host->number);
 }

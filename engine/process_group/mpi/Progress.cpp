@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/process_group/KeepForever.h"
 #include "engine/process_group/mpi/Dispatcher.h"
 #include "engine/process_group/mpi/Requests.h"
 
@@ -30,15 +32,6 @@ constexpr std::uint64_t kTagsInTurn = 4096;
 int tagOf(const Flight& flight) {
   return kFirstTag + static_cast<int>(flight.call.sequence % kTagsInTurn) * kRounds +
          static_cast<int>(flight.round);
-}
-
-// What MPI may still read and write: the flights that hold its memory stay for good.
-void keepForever(std::vector<FlightPtr> flights) {
-  static std::mutex& mutex = *new std::mutex();
-  static auto& kept = *new std::vector<FlightPtr>();
-  std::lock_guard lock(mutex);
-  kept.insert(kept.end(), std::make_move_iterator(flights.begin()),
-              std::make_move_iterator(flights.end()));
 }
 
 }  // namespace
@@ -235,8 +228,9 @@ Failure Dispatcher::timeOut(const Flight& flight) const {
 void Dispatcher::abandon() {
   waiting_.clear();
   barriers_.clear();
-  keepForever(std::move(open_));
-  open_.clear();
+  for (FlightPtr& flight : std::exchange(open_, {})) {
+    keepForever(std::move(flight));  // MPI may still use its memory
+  }
   if (pointToPoint_ != nullptr && pointToPoint_->open()) {
     static_cast<void>(pointToPoint_.release());  // MPI may still use its memory
   }

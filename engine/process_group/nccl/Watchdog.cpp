@@ -9,6 +9,7 @@
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
+#include "engine/process_group/KeepForever.h"
 #include "engine/process_group/Mismatch.h"
 
 namespace lockstep::process_group::nccl {
@@ -39,14 +40,6 @@ std::string laneName(const Watchdog::Options& options, const std::string& name) 
 
 std::string nameOf(const Call& call) {
   return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
-}
-
-/// For memory that a device may work on at any time, since it cannot be told whether it is done.
-void keepForever(std::vector<at::Tensor> memory) {
-  static std::mutex& mutex = *new std::mutex();
-  static auto& kept = *new std::vector<std::vector<at::Tensor>>();
-  std::lock_guard lock(mutex);
-  kept.push_back(std::move(memory));
 }
 
 CommError::Where placeOf(const Flight& flight, const Failure& failure) {
@@ -81,7 +74,7 @@ Watchdog::~Watchdog() {
   watch_.join();
   releaseAbandoned();
   for (const auto& flight : abandoned_) {
-    keepForever(std::move(flight->kept));
+    keepForever(flight);
   }
 }
 

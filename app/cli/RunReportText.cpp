@@ -24,7 +24,7 @@ std::string bytesText(std::uint64_t bytes) {
 }
 
 /// Returns "word" or "words" for a count.
-std::string counted(std::uint64_t count, const std::string& word) {
+std::string groupedCount(std::uint64_t count, const std::string& word) {
   return fmt::format("{} {}{}", grouped(count), word, count == 1 ? "" : "s");
 }
 
@@ -32,7 +32,7 @@ std::string figures(const RunReport& report) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   add(report.info.plannedSteps == 0 || report.info.plannedSteps == report.steps
-          ? counted(report.steps, "step")
+          ? groupedCount(report.steps, "step")
           : fmt::format("{} of {} steps", report.steps, report.info.plannedSteps));
   if (report.loss) {
     add(fmt::format("loss {:.4f}", *report.loss));
@@ -60,7 +60,7 @@ std::string checksText(const RunReport& report) {
   }
   return fmt::format("{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
                      "their last rank",
-                     counted(report.checks->calls, "call"), report.checks->ownPercent,
+                     groupedCount(report.checks->calls, "call"), report.checks->ownPercent,
                      report.checks->waitingPercent);
 }
 

@@ -23,7 +23,7 @@ bool passed(const Verification& run) {
   return run.problems.empty() && run.refusal.empty();
 }
 
-std::string bytesText(std::uint64_t bytes) {
+std::string trafficText(std::uint64_t bytes) {
   const auto count = static_cast<double>(bytes);
   return bytes < 1000      ? fmt::format("{} B", bytes)
          : bytes < 1000000 ? fmt::format("{:.1f} kB", count / 1e3)
@@ -53,11 +53,11 @@ std::vector<std::string> cells(const VerifiedHook& hook, const Verification& run
   row.push_back(promised);
   row.push_back(trained ? sameText(hook, run) : "-");
   row.push_back(!trained              ? "-"
-                : run.stateBytes >= 0 ? bytesText(static_cast<std::uint64_t>(run.stateBytes))
+                : run.stateBytes >= 0 ? trafficText(static_cast<std::uint64_t>(run.stateBytes))
                                       : "none");
   row.push_back(timed ? fmt::format("{:.2f}", run.stepMs) : "-");
   row.push_back(timed ? fmt::format("{:.2f}", run.allreduceMs) : "-");
-  row.push_back(timed ? bytesText(run.sentBytes) : "-");
+  row.push_back(timed ? trafficText(run.sentBytes) : "-");
   return row;
 }
 

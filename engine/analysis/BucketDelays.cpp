@@ -20,7 +20,7 @@ constexpr std::size_t at(BucketMeasure measure) {
 }
 
 /// A step of a bucket of a rank while it is gathered.
-struct Gathered {
+struct GatheredCell {
   std::vector<Interval> inFlight;
   std::uint32_t span = 0;
   std::uint64_t spanTicks = ~std::uint64_t{0};     // of the earliest collective
@@ -31,7 +31,7 @@ struct Gathered {
   bool anyUnknown = false;
 };
 
-using Key = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
+using CellKey = std::tuple<int, std::uint16_t, std::uint32_t>;  // rank, bucket, step
 
 bool isBucketsCommunication(const SpanRow& span) {
   return span.bucket != trace::kNoBucket &&
@@ -39,19 +39,19 @@ bool isBucketsCommunication(const SpanRow& span) {
           span.kind == EventKind::kShaped);
 }
 
-std::map<Key, Gathered> gatherSpans(const RunData& data) {
+std::map<CellKey, GatheredCell> gatherSpans(const RunData& data) {
   std::unordered_map<std::int32_t, int> rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
-  std::map<Key, Gathered> all;
+  std::map<CellKey, GatheredCell> all;
   for (std::size_t i = 0; i < data.spans.size(); ++i) {
     const SpanRow& span = data.spans[i];
     const auto rank = rankOf.find(span.track);
     if (rank == rankOf.end() || !isBucketsCommunication(span)) {
       continue;
     }
-    Gathered& entry = all[{rank->second, span.bucket, span.step}];
+    GatheredCell& entry = all[{rank->second, span.bucket, span.step}];
     entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
     if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
       entry.spanTicks = span.startTicks;
@@ -64,7 +64,7 @@ std::map<Key, Gathered> gatherSpans(const RunData& data) {
 }
 
 void addArrivals(const RunData& data, const CollectiveTimes& collective,
-                 std::map<Key, Gathered>& all) {
+                 std::map<CellKey, GatheredCell>& all) {
   const Arrival& first = *std::min_element(
       collective.arrivals.begin(), collective.arrivals.end(),
       [](const Arrival& a, const Arrival& b) { return a.startTicks < b.startTicks; });
@@ -73,7 +73,7 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
     if (found == all.end()) {
       continue;
     }
-    Gathered& entry = found->second;
+    GatheredCell& entry = found->second;
     if (!collective.complete) {
       entry.anyUnknown = true;
       continue;
@@ -90,7 +90,7 @@ void addArrivals(const RunData& data, const CollectiveTimes& collective,
 }
 
 BucketSample sampleOf(const RunData& data, const Intervals& computing, std::uint32_t step,
-                      Gathered gathered) {
+                      GatheredCell gathered) {
   BucketSample sample;
   sample.step = step;
   sample.span = gathered.span;
@@ -139,7 +139,7 @@ const BucketSample* BucketCell::at(std::uint32_t step) const {
 }
 
 BucketDelays bucketDelays(const RunData& data, const RunAnalysis& analysis) {
-  std::map<Key, Gathered> all = gatherSpans(data);
+  std::map<CellKey, GatheredCell> all = gatherSpans(data);
   for (const CollectiveTimes& collective : analysis.collectives) {
     if (collective.bucket != trace::kNoBucket) {
       addArrivals(data, collective, all);

@@ -30,13 +30,13 @@ struct Meeting {
 };
 
 /// One rank's bucket while its spans are gathered.
-struct Gathered {
+struct GatheredBucket {
   BucketTimes times;
   Ticks collectiveTicks;           // start of the first collective proper
   std::optional<Meeting> meeting;  // its
 };
 
-void addGradients(const ReadyOrder& order, std::vector<Gathered>& buckets) {
+void addGradients(const ReadyOrder& order, std::vector<GatheredBucket>& buckets) {
   for (const ReadyGradient& gradient : order.gradients) {
     if (gradient.bucket < buckets.size()) {
       BucketTimes& times = buckets[gradient.bucket].times;
@@ -47,7 +47,7 @@ void addGradients(const ReadyOrder& order, std::vector<Gathered>& buckets) {
   }
 }
 
-void addSpan(const trace::SpanRow& span, Gathered& bucket) {
+void addSpan(const trace::SpanRow& span, GatheredBucket& bucket) {
   BucketTimes& times = bucket.times;
   const std::uint64_t endTicks = span.startTicks + span.durationTicks;
   switch (span.kind) {
@@ -85,7 +85,7 @@ void addSpan(const trace::SpanRow& span, Gathered& bucket) {
 }
 
 /// Names the earlier bucket that became ready last, where it came after this one.
-void findStalls(std::vector<Gathered>& buckets) {
+void findStalls(std::vector<GatheredBucket>& buckets) {
   std::optional<std::size_t> slowest;
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     BucketTimes& times = buckets[b].times;
@@ -101,8 +101,8 @@ void findStalls(std::vector<Gathered>& buckets) {
 }
 
 /// Names the bucket whose communication ended last between this one's launch and its begin.
-void findQueues(std::vector<Gathered>& buckets) {
-  for (Gathered& bucket : buckets) {
+void findQueues(std::vector<GatheredBucket>& buckets) {
+  for (GatheredBucket& bucket : buckets) {
     BucketTimes& times = bucket.times;
     if (!times.launchedTicks || !times.beganTicks) {
       continue;
@@ -181,7 +181,7 @@ std::vector<BucketLife> bucketLives(const std::vector<RankSpans>& ranks, std::ui
   std::vector<BucketLife> lives(layout.buckets.size());
   std::vector<std::vector<std::optional<Meeting>>> meetings(layout.buckets.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    std::vector<Gathered> buckets(layout.buckets.size());
+    std::vector<GatheredBucket> buckets(layout.buckets.size());
     addGradients(orders[r], buckets);
     for (const trace::SpanRow& span : ranks[r].spans) {
       if (span.step == step && span.bucket < buckets.size()) {

@@ -8,7 +8,7 @@ namespace lockstep::analysis {
 namespace {
 
 /// The values of one rank's steps.
-struct Samples {
+struct HeadroomSamples {
   std::vector<double> step, forward, backward, optimizer, idle, noop;
   std::vector<double> overlapPercent, inFlight, exposed, waiting, transfer;
   std::vector<double> headroom, headroomPercent, hidden, perfect;
@@ -46,7 +46,7 @@ struct Samples {
   }
 };
 
-RankOverlap mediansOf(int rank, Samples samples) {
+RankOverlap mediansOf(int rank, HeadroomSamples samples) {
   RankOverlap of;
   of.rank = rank;
   of.steps = static_cast<std::uint32_t>(samples.step.size());
@@ -73,7 +73,7 @@ RankOverlap mediansOf(int rank, Samples samples) {
 
 std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
                                       std::uint32_t firstStep) {
-  std::map<int, Samples> ranks;
+  std::map<int, HeadroomSamples> ranks;
   for (const StepOverlap& step : steps) {
     if (step.times.step >= firstStep && !step.times.incomplete) {
       ranks[step.times.rank].add(step);

@@ -13,7 +13,7 @@ namespace lockstep::analysis {
 namespace {
 
 using trace::EventKind;
-using Key = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
+using CallKey = std::tuple<int, std::uint32_t, std::uint16_t>;  // rank, step, bucket
 using StepKey = std::pair<int, std::uint32_t>;
 
 constexpr std::size_t index(HookPhase phase) {
@@ -46,29 +46,29 @@ void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& int
 }
 
 /// The calls, by key. Collectives of no call stay out: not all are the hook's.
-std::map<Key, Parts> gather(const RunData& data, const RunAnalysis& analysis) {
+std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
   std::unordered_map<std::int32_t, int> rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
-  std::map<Key, Parts> calls;
+  std::map<CallKey, Parts> calls;
   const auto visit = [&](bool (*wanted)(EventKind), auto take) {
     for (const trace::SpanRow& span : data.spans) {
       const auto rank = wanted(span.kind) ? rankOf.find(span.track) : rankOf.end();
       if (rank != rankOf.end()) {
-        take(Key{rank->second, span.step, span.bucket}, span,
+        take(CallKey{rank->second, span.step, span.bucket}, span,
              Interval{span.startTicks, span.startTicks + span.durationTicks});
       }
     }
   };
-  visit(isHookPhase, [&](const Key& key, const trace::SpanRow& span, const Interval& interval) {
+  visit(isHookPhase, [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
     Parts& parts = calls[key];
     (span.kind == EventKind::kHookEncode   ? parts.encode
      : span.kind == EventKind::kHookDecode ? parts.decode
                                            : parts.communicate)
         .push_back(interval);
   });
-  visit(isCollective, [&](const Key& key, const trace::SpanRow& span, const Interval& interval) {
+  visit(isCollective, [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
     if (const auto call = calls.find(key); call != calls.end()) {
       addCollective(call->second, span, interval);
     }
@@ -78,7 +78,7 @@ std::map<Key, Parts> gather(const RunData& data, const RunAnalysis& analysis) {
       continue;
     }
     for (const Arrival& arrival : collective.arrivals) {
-      const auto call = calls.find(Key{arrival.rank, collective.step, collective.bucket});
+      const auto call = calls.find(CallKey{arrival.rank, collective.step, collective.bucket});
       if (call != calls.end()) {
         call->second.waiting.push_back({arrival.startTicks, arrival.allThereTicks});
       }
@@ -97,7 +97,7 @@ Intervals joined(Intervals a, const Intervals& b) {
 }
 
 // Note [Hook phases]
-HookCall divide(const Key& key, Parts parts, const base::ClockCalibration& clock) {
+HookCall divide(const CallKey& key, Parts parts, const base::ClockCalibration& clock) {
   HookCall call;
   std::tie(call.rank, call.step, call.bucket) = key;
   const Intervals encode = unite(std::move(parts.encode));
@@ -170,7 +170,7 @@ HookTimes hookTimes(const RunData& data, const RunAnalysis& analysis) {
     }
   }
   std::set<StepKey> measured;
-  for (auto& [key, parts] : gather(data, analysis)) {
+  for (auto& [key, parts] : gatherCalls(data, analysis)) {
     const StepKey step{std::get<0>(key), std::get<1>(key)};
     if (complete.contains(step)) {
       times.calls.push_back(divide(key, std::move(parts), data.clock));

@@ -51,9 +51,9 @@ struct Launch {
 };
 using LaunchKey = std::tuple<int, std::uint32_t, std::uint16_t>;
 
-class Gathering {
+class CauseGathering {
  public:
-  explicit Gathering(const RunAnalysis& run) {
+  explicit CauseGathering(const RunAnalysis& run) {
     for (const StepTimes& step : run.steps) {
       if (step.step >= run.warmUp.firstMeasured && !step.incomplete) {
         ranks_[step.rank].push_back({&step, {}});
@@ -173,7 +173,7 @@ std::vector<StepCauses> stepCauses(const RunData& data, const RunAnalysis& run) 
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
-  Gathering gathering(run);
+  CauseGathering gathering(run);
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
       gathering.add(at->second, span);

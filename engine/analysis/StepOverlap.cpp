@@ -24,7 +24,7 @@ struct Flight {
 };
 
 /// When a bucket was ready and launched, on one rank in one step.
-struct BucketTimes {
+struct BucketsTime {
   std::uint64_t readyTicks = 0;
   std::uint64_t launchedTicks = 0;
 };
@@ -41,9 +41,9 @@ struct Rank {
   Intervals known;                        // in flight and of a known kind
   std::vector<Flight> flights;            // by arrival
   std::vector<std::uint64_t> latestEnds;  // of the flights up to each
-  std::map<BucketKey, BucketTimes> buckets;
+  std::map<BucketKey, BucketsTime> buckets;
 
-  [[nodiscard]] const BucketTimes* bucket(std::uint32_t step, std::uint16_t bucket) const {
+  [[nodiscard]] const BucketsTime* bucket(std::uint32_t step, std::uint16_t bucket) const {
     const auto at = buckets.find({step, bucket});
     const bool whole = at != buckets.end() && at->second.readyTicks != 0 &&
                        at->second.launchedTicks != 0;  // events of it may be lost
@@ -114,7 +114,7 @@ void gatherSpans(const RunData& data, Ranks& ranks) {
   }
 }
 
-Ranks gather(const RunData& data, const RunAnalysis& run) {
+Ranks gatherRanks(const RunData& data, const RunAnalysis& run) {
   Ranks ranks;
   gatherSpans(data, ranks);
   gatherFlights(run, ranks);
@@ -175,7 +175,7 @@ class Division {
   /// The exposed transfer of one bucket.
   struct Transfer {
     const Flight* largest = nullptr;
-    const BucketTimes* times = nullptr;
+    const BucketsTime* times = nullptr;
     std::uint64_t largestTicks = 0;
     std::uint64_t beganTicks = 0;  ///< the first of its collectives
     std::uint64_t exposedTicks = 0;
@@ -229,7 +229,7 @@ class Division {
       of_.waitingMs += toMs(waited);
       of_.transferMs += toMs(moved);
       const CollectiveTimes& collective = *flight.collective;
-      const BucketTimes* times = rank_.bucket(collective.step, collective.bucket);
+      const BucketsTime* times = rank_.bucket(collective.step, collective.bucket);
       if (times != nullptr) {
         Transfer& transfer = transfers[{collective.step, collective.bucket}];
         if (transfer.largest == nullptr) {
@@ -283,8 +283,8 @@ class Division {
     blamed.peer = last;
     blamed.contextMs = toMs(waitOf(flight));
     const auto peer = ranks_.find(blamed.peer);
-    const BucketTimes* here = rank_.bucket(collective.step, collective.bucket);
-    const BucketTimes* there =
+    const BucketsTime* here = rank_.bucket(collective.step, collective.bucket);
+    const BucketsTime* there =
         peer == ranks_.end() ? nullptr : peer->second.bucket(collective.step, collective.bucket);
     if (here != nullptr && there != nullptr) {
       blamed.readyLaterMs = there->readyTicks >= here->readyTicks
@@ -306,7 +306,7 @@ class Division {
     for (const Transfer* transfer : byReady) {
       std::uint64_t left = transfer->exposedTicks;
       const CollectiveTimes& collective = *transfer->largest->collective;
-      const BucketTimes& times = *transfer->times;
+      const BucketsTime& times = *transfer->times;
       const auto ahead = rank_.ahead(collective.step, collective.bucket);
       const std::uint64_t stood = ahead && transfer->beganTicks > times.readyTicks
                                       ? transfer->beganTicks - times.readyTicks
@@ -365,7 +365,7 @@ class Division {
 }  // namespace
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  const Ranks ranks = gather(data, run);
+  const Ranks ranks = gatherRanks(data, run);
   std::vector<StepOverlap> all;
   all.reserve(run.steps.size());
   for (const StepTimes& times : run.steps) {

@@ -15,14 +15,14 @@ using trace::EventKind;
 using trace::SpanRow;
 
 /// What one rank's lanes say, all lanes together.
-struct RankSpans {
+struct SortedSpans {
   std::vector<SpanRow> steps;
   std::vector<Interval> inFlight;
   std::vector<Interval> work;
-  std::vector<Interval> service;  // for the communication's sake
+  std::vector<Interval> service;          // for the communication's sake
   std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
   bool computesOnDevice = false;          // work is told by the device's clock
-  std::vector<Interval> aside;    // work of another thread, whatever the step thread does
+  std::vector<Interval> aside;            // work of another thread, whatever the step thread does
   std::vector<Interval> gaps;
   std::set<std::uint32_t> gapSteps;
   struct Phases {
@@ -40,12 +40,14 @@ bool isByDevice(const SpanRow& span) {
     case EventKind::kOptimizer:
     case EventKind::kWait:
     case EventKind::kCopyOut:
-    case EventKind::kFinalize: return (span.detail & trace::kByDevice) != 0;
-    default: return false;
+    case EventKind::kFinalize:
+      return (span.detail & trace::kByDevice) != 0;
+    default:
+      return false;
   }
 }
 
-void sortIn(RankSpans& rank, const SpanRow& span) {
+void sortIn(SortedSpans& rank, const SpanRow& span) {
   const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
   const Counted counted = countedAs(span);
   if (counted.inFlight) {
@@ -84,12 +86,12 @@ void sortIn(RankSpans& rank, const SpanRow& span) {
   }
 }
 
-std::map<int, RankSpans> spansByRank(const RunData& data) {
+std::map<int, SortedSpans> spansByRank(const RunData& data) {
   std::unordered_map<std::int32_t, int> rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
-  std::map<int, RankSpans> ranks;
+  std::map<int, SortedSpans> ranks;
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
       sortIn(ranks[at->second], span);
@@ -98,7 +100,7 @@ std::map<int, RankSpans> spansByRank(const RunData& data) {
   return ranks;
 }
 
-RankActivity activityOf(int number, RankSpans& rank) {
+RankActivity activityOf(int number, SortedSpans& rank) {
   // What the host does meanwhile does not keep a device from computing.
   auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
   Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));
@@ -155,7 +157,7 @@ std::vector<RankActivity> rankActivity(const RunData& data) {
 }
 
 std::vector<StepTimes> stepTimes(const RunData& data) {
-  std::map<int, RankSpans> ranks = spansByRank(data);
+  std::map<int, SortedSpans> ranks = spansByRank(data);
   const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
   std::vector<StepTimes> all;
   for (auto& [number, rank] : ranks) {
@@ -169,7 +171,7 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       const Intervals busy = clip(activity.computing, window);
       const std::uint64_t flyingTicks = length(flying);
       const std::uint64_t overlapTicks = length(intersect(flying, busy));
-      const RankSpans::Phases phases = rank.phases[span.step];
+      const SortedSpans::Phases phases = rank.phases[span.step];
       StepTimes& step = all.emplace_back();
       step.rank = number;
       step.step = span.step;

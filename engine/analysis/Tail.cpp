@@ -13,10 +13,10 @@
 namespace lockstep::analysis {
 namespace {
 
-using Key = std::tuple<TailCause, std::uint16_t, int, trace::Operation>;
+using TailKey = std::tuple<TailCause, std::uint16_t, int, trace::Operation>;
 
 // What makes two parts the same cause: a slow rank and a slow link are so for every bucket.
-Key keyOf(const TailItem& item) {
+TailKey keyOf(const TailItem& item) {
   const bool ofBucket =
       item.cause == TailCause::kLateBucket || item.cause == TailCause::kInOrderStall;
   const bool outside = item.cause == TailCause::kOutsideBuckets;
@@ -78,7 +78,7 @@ std::string whyLate(const TailItem& item) {
 
 std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
                                     std::uint32_t firstMeasured, std::optional<int> rank) {
-  std::map<Key, Sum> sums;
+  std::map<TailKey, Sum> sums;
   std::uint32_t measured = 0;
   double totalMs = 0;
   for (const StepOverlap& step : steps) {

@@ -2,6 +2,7 @@
 #include <ATen/ops/batch_norm_native.h>
 #include <fmt/format.h>
 #include <torch/library.h>
+#include <torch/nn/functional/instancenorm.h>  // modules/instancenorm.h needs it
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/instancenorm.h>
 

@@ -11,7 +11,8 @@
 namespace lockstep::experiment {
 namespace {
 
-constexpr const char* kFaults = "faults";
+using detail::kFaults;
+
 constexpr const char* kBlank = " \t\r";
 
 std::string_view trimmed(std::string_view text) {

@@ -13,25 +13,26 @@
 #include <system_error>
 #include <tuple>
 
+#include "engine/base/Nearest.h"
 #include "engine/experiment/detail/Document.h"
 #include "engine/experiment/detail/FaultRows.h"
-#include "engine/base/Nearest.h"
 #include "engine/experiment/detail/HookKeys.h"
-#include "engine/experiment/detail/ParseRun.h"
-#include "engine/experiment/detail/SweepRules.h"
 #include "engine/experiment/detail/Nearest.h"
+#include "engine/experiment/detail/ParseRun.h"
 #include "engine/experiment/detail/Rules.h"
+#include "engine/experiment/detail/SweepRules.h"
+#include "engine/experiment/detail/TextKeys.h"
 
 namespace lockstep::experiment {
 namespace {
 
 namespace fs = std::filesystem;
 using detail::Entry;
+using detail::kFaults;
 using detail::Row;
 using detail::Value;
 
 constexpr const char* kOverride = "--set";
-constexpr const char* kFaults = "faults";  ///< the one list of tables
 constexpr std::size_t kLargestFile = 1 << 20;
 
 /// Returns the key that decides whether a key has a meaning ("model.kind"), "" for none.

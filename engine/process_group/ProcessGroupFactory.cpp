@@ -131,14 +131,14 @@ Error unknownBackend(const std::string& name) {
                ""};
 }
 
-struct Maker {
+struct DeviceMaker {
   const std::vector<DeviceBackend>& map;
   const std::shared_ptr<store::Store>& store;
   int rank;
   int size;
 };
 
-Made makeMapped(const Maker& maker, const GroupOptions& options) {
+Made makeMapped(const DeviceMaker& maker, const GroupOptions& options) {
   if (maker.map.size() == 1) {
     return factoryOf(maker.map[0].backend)(maker.store, maker.rank, maker.size, options);
   }
@@ -156,7 +156,7 @@ Made makeMapped(const Maker& maker, const GroupOptions& options) {
       std::make_shared<DeviceGroup>(options.groupName, groups));
 }
 
-Made makeTurns(const Maker& maker, const GroupOptions& options) {
+Made makeTurns(const DeviceMaker& maker, const GroupOptions& options) {
   std::vector<std::shared_ptr<ProcessGroup>> groups;
   for (int turn = 0; turn < options.roundRobin; ++turn) {
     GroupOptions own = options;
@@ -264,7 +264,7 @@ base::Result<std::shared_ptr<ProcessGroup>> makeProcessGroup(const std::string& 
       return unknownBackend(entry.backend);
     }
   }
-  const Maker maker{map.value(), store, rank, size};
+  const DeviceMaker maker{map.value(), store, rank, size};
   auto made = options.roundRobin > 1 ? makeTurns(maker, options) : makeMapped(maker, options);
   if (!made.ok() || options.check == CheckMode::kOff) {
     return made;

@@ -19,19 +19,16 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
+using detail::bytesOf;
 using detail::ConnectionMonitor;
+using detail::kHandshakeMs;
 using detail::ZmqContext;
 using detail::ZmqSocket;
 
 constexpr int kReconnectMs = 100;
 constexpr int kLongestReconnectMs = 1'000;
-constexpr int kHandshakeMs = 5'000;
-constexpr int kQueuedMessages = 32;  // so that answers to pings do not wait behind many batches
+constexpr int kClientQueue = 32;  // so that answers to pings do not wait behind many batches
 constexpr int kLingerMs = 1'000;
-
-std::string_view bytesOf(const Key& key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
-}
 
 int addressesOf(const Endpoint& endpoint, addrinfo** found) {
   addrinfo hints{};
@@ -117,7 +114,7 @@ RelayClient::RelayClient(const Ticket& ticket) : sockets_(std::make_unique<Socke
   dealer.set(ZMQ_RECONNECT_IVL, kReconnectMs);
   dealer.set(ZMQ_RECONNECT_IVL_MAX, kLongestReconnectMs);
   dealer.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
-  dealer.set(ZMQ_SNDHWM, kQueuedMessages);
+  dealer.set(ZMQ_SNDHWM, kClientQueue);
   dealer.set(ZMQ_TCP_KEEPALIVE, 1);
   sockets_->monitor.emplace(sockets_->context, dealer, "relay-connection");
 }

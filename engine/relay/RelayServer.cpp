@@ -15,20 +15,17 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
+using detail::bytesOf;
 using detail::ConnectionMonitor;
 using detail::Frame;
+using detail::kHandshakeMs;
 using detail::ZmqContext;
 using detail::ZmqSocket;
 
-constexpr int kHandshakeMs = 5'000;
 constexpr std::int64_t kMostBytes = 64 << 20;  // of one message
-constexpr int kQueuedMessages = 1'000;         // for and from one relay
+constexpr int kServerQueue = 1'000;            // for and from one relay
 constexpr int kMessagesAtOnce = 256;           // before others have a turn
 constexpr int kEventsAtOnce = 256;             // of connections, which anybody can make
-
-std::string_view bytesOf(const Key& key) {
-  return {reinterpret_cast<const char*>(key.data()), key.size()};
-}
 
 }  // namespace
 
@@ -70,8 +67,8 @@ RelayServer::RelayServer(const RunKeys& keys)
   router.set(ZMQ_ZAP_DOMAIN, std::string_view("lockstep"));
   router.set(ZMQ_HANDSHAKE_IVL, kHandshakeMs);
   router.set(ZMQ_MAXMSGSIZE, kMostBytes);
-  router.set(ZMQ_SNDHWM, kQueuedMessages);
-  router.set(ZMQ_RCVHWM, kQueuedMessages);
+  router.set(ZMQ_SNDHWM, kServerQueue);
+  router.set(ZMQ_RCVHWM, kServerQueue);
   router.set(ZMQ_ROUTER_MANDATORY, 1);
   router.set(ZMQ_TCP_KEEPALIVE, 1);
   sockets_->monitor.emplace(sockets_->context, router, "recorder-connections");

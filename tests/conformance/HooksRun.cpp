@@ -71,7 +71,7 @@ std::string stateWith(const json& factors, int world) {
   return hooks::detail::HookStates{{entry}}.toBytes();
 }
 
-void train(const Run& run, const json& spec) {
+void trainWithHook(const Run& run, const json& spec) {
   const std::int64_t steps = spec.at("steps");
   std::vector<std::int64_t> shape{steps, run.spec.at("world"), spec.at("batch")};
   const at::Tensor targets = load(run.folder / "targets.bin", at::kLong, shape);
@@ -139,7 +139,7 @@ void train(const Run& run, const json& spec) {
 }  // namespace
 
 void runHooks(const Run& run) {
-  forEachCombination(run, [&run](const json& combination) { train(run, combination); });
+  forEachCombination(run, [&run](const json& combination) { trainWithHook(run, combination); });
 }
 
 }  // namespace lockstep::conformance

@@ -18,9 +18,9 @@ ImVec2 vec(QPointF point) {
   return {static_cast<float>(point.x()), static_cast<float>(point.y())};
 }
 
-class Drawing {
+class ImGuiDrawing {
  public:
-  Drawing(const DisplayList& list, ImDrawList& out, const ImGuiFonts& fonts)
+  ImGuiDrawing(const DisplayList& list, ImDrawList& out, const ImGuiFonts& fonts)
       : list_(list), out_(out), fonts_(fonts) {}
 
   void draw(const Command& command) {
@@ -29,11 +29,19 @@ class Drawing {
     const ImVec2 from = vec(command.rect.topLeft());
     const ImVec2 to = vec(command.rect.bottomRight());
     switch (command.op) {
-      case Op::kFill: out_.AddRectFilled(from, to, colour, command.width); break;
+      case Op::kFill:
+        out_.AddRectFilled(from, to, colour, command.width);
+        break;
       // AddRect draws its line half a pixel inside.
-      case Op::kOutline: out_.AddRect(from, to, colour, command.width); break;
-      case Op::kHatch: hatch(command, colour); break;
-      case Op::kLine: out_.AddLine(from, to, colour, command.width); break;
+      case Op::kOutline:
+        out_.AddRect(from, to, colour, command.width);
+        break;
+      case Op::kHatch:
+        hatch(command, colour);
+        break;
+      case Op::kLine:
+        out_.AddLine(from, to, colour, command.width);
+        break;
       case Op::kPolyline:
         out_.AddPolyline(points(command).data(), static_cast<int>(command.count), colour,
                          ImDrawFlags_None, command.width);
@@ -41,8 +49,12 @@ class Drawing {
       case Op::kPolygon:
         out_.AddConvexPolyFilled(points(command).data(), static_cast<int>(command.count), colour);
         break;
-      case Op::kText: text(command, colour); break;
-      case Op::kClip: out_.PushClipRect(from, to, true); break;
+      case Op::kText:
+        text(command, colour);
+        break;
+      case Op::kClip:
+        out_.PushClipRect(from, to, true);
+        break;
       case Op::kUnclip: out_.PopClipRect(); break;
     }
   }
@@ -127,7 +139,7 @@ class Drawing {
 }  // namespace
 
 void paint(const DisplayList& list, ImDrawList& out, const ImGuiFonts& fonts) {
-  Drawing drawing(list, out, fonts);
+  ImGuiDrawing drawing(list, out, fonts);
   for (const Command& command : list.commands()) {
     drawing.draw(command);
   }

@@ -20,7 +20,7 @@ namespace {
 using Op = DisplayList::Op;
 using Command = DisplayList::Command;
 
-constexpr double kSmallRadius = 3;        // of corners that are cut and not curved
+constexpr double kSmallRadius = 3;  // of corners that are cut and not curved
 constexpr qsizetype kTilesKept = 256;
 constexpr qsizetype kTextsKept = 4096;
 
@@ -68,9 +68,9 @@ QStaticText& laidOut(const QString& text, FontRole role) {
   return *known.insert(text, made);
 }
 
-class Drawing {
+class PainterDrawing {
  public:
-  Drawing(const DisplayList& list, QPainter& painter)
+  PainterDrawing(const DisplayList& list, QPainter& painter)
       : list_(list), painter_(painter),
         raster_(painter.paintEngine() != nullptr &&
                 painter.paintEngine()->type() == QPaintEngine::Raster),
@@ -231,7 +231,7 @@ class Drawing {
 
 void paint(const DisplayList& list, QPainter& painter) {
   painter.save();
-  Drawing drawing(list, painter);
+  PainterDrawing drawing(list, painter);
   for (const Command& command : list.commands()) {
     drawing.draw(command);
   }

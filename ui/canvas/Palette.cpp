@@ -147,6 +147,11 @@ QColor mixed(const QColor& a, const QColor& b, double part) {
                           channel(a.blueF(), b.blueF()));
 }
 
+QColor withAlpha(QColor colour, float alpha) {
+  colour.setAlphaF(alpha);
+  return colour;
+}
+
 double contrastRatio(const QColor& a, const QColor& b) {
   const double la = luminance(a);
   const double lb = luminance(b);

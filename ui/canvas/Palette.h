@@ -69,6 +69,9 @@ struct Palette {
 /// Returns `part` of `a` laid over the rest of `b`, opaque. [any-thread]
 QColor mixed(const QColor& a, const QColor& b, double part);
 
+/// Returns `colour` with an opacity of its own, 0 to 1. [any-thread]
+QColor withAlpha(QColor colour, float alpha);
+
 /// Returns the WCAG 2.1 contrast ratio, 1 to 21. [any-thread]
 double contrastRatio(const QColor& a, const QColor& b);
 

@@ -8,8 +8,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr qint64 kSliceMs = 5;
-constexpr std::size_t kSpansBetweenClockLooks = 512;
+constexpr qint64 kFindSliceMs = 5;
+constexpr std::size_t kFindsBetweenClockLooks = 512;
 
 }  // namespace
 
@@ -94,7 +94,7 @@ void SpanFinder::searchOn() {
       const SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
       std::size_t& next = searched_[place];
       while (next < store.size()) {
-        const std::size_t last = std::min(store.size(), next + kSpansBetweenClockLooks);
+        const std::size_t last = std::min(store.size(), next + kFindsBetweenClockLooks);
         for (; next < last; ++next) {
           const Span span = model_->spanAt(lane.id, row, next);
           if (!query_.matches(*model_, span)) {
@@ -106,7 +106,7 @@ void SpanFinder::searchOn() {
             found_[place].push_back({store.startAt(next), span.id});
           }
         }
-        if (clock.elapsed() >= kSliceMs) {
+        if (clock.elapsed() >= kFindSliceMs) {
           timer_->start(0);
           if (count_ != before) {
             emit changed();

@@ -14,7 +14,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr qint64 kSliceMs = 3;
+constexpr qint64 kWalkSliceMs = 3;
 constexpr std::size_t kWaitingAtMost = 4;  // chunks: more would only take memory
 
 }  // namespace
@@ -121,7 +121,7 @@ void SpanWalk::feed() {
   clock.start();
   const std::uint64_t before = handedOver_;
   bool more = true;
-  while (more && clock.elapsed() < kSliceMs) {
+  while (more && clock.elapsed() < kWalkSliceMs) {
     {
       const std::lock_guard lock(state_->mutex);
       if (state_->ended || state_->waiting.size() >= kWaitingAtMost) {

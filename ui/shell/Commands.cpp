@@ -15,7 +15,9 @@
 namespace lockstep::ui {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("Commands", text); }
+QString commandText(const char* text) {
+  return QCoreApplication::translate("Commands", text);
+}
 
 QAction* make(QWidget* parent, const QString& name, const QString& text,
               const QList<QKeySequence>& keys = {}) {
@@ -40,34 +42,40 @@ QAction* withKey(const QList<QAction*>& actions, const QKeySequence& key) {
 }  // namespace
 
 Commands::Commands(QWidget* parent, const Stages& stages)
-    : open(make(parent, "open", tr("&Open a run…"), {QKeySequence::Open})),
-      reopen(make(parent, "reopen", tr("Open the &last run again"),
+    : open(make(parent, "open", commandText("&Open a run…"), {QKeySequence::Open})),
+      reopen(make(parent, "reopen", commandText("Open the &last run again"),
                   {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)})),
-      exportRun(make(parent, "exportRun", tr("&Export…"), {QKeySequence(Qt::CTRL | Qt::Key_E)})),
-      exportPicture(make(parent, "exportPicture", tr("Export &picture…"),
+      exportRun(
+          make(parent, "exportRun", commandText("&Export…"), {QKeySequence(Qt::CTRL | Qt::Key_E)})),
+      exportPicture(make(parent, "exportPicture", commandText("Export &picture…"),
                          {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E)})),
-      quit(make(parent, "quit", tr("&Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)})),
-      run(make(parent, "run", tr("&Run"), {QKeySequence(Qt::Key_F5)})),
-      stop(make(parent, "stop", tr("&Stop"), {QKeySequence(Qt::SHIFT | Qt::Key_F5)})),
-      repeat(make(parent, "repeat", tr("Re&peat"), {QKeySequence(Qt::CTRL | Qt::Key_F5)})),
-      undo(make(parent, "undo", tr("&Undo change of view"), {QKeySequence::Undo})),
-      redo(make(parent, "redo", tr("&Redo change of view"),
-                {QKeySequence(Qt::CTRL | Qt::Key_Y), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z)})),
-      copyJson(make(parent, "copyJson", tr("&Copy selection as JSON"),
+      quit(make(parent, "quit", commandText("&Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)})),
+      run(make(parent, "run", commandText("&Run"), {QKeySequence(Qt::Key_F5)})),
+      stop(make(parent, "stop", commandText("&Stop"), {QKeySequence(Qt::SHIFT | Qt::Key_F5)})),
+      repeat(make(parent, "repeat", commandText("Re&peat"), {QKeySequence(Qt::CTRL | Qt::Key_F5)})),
+      undo(make(parent, "undo", commandText("&Undo change of view"), {QKeySequence::Undo})),
+      redo(make(
+          parent, "redo", commandText("&Redo change of view"),
+          {QKeySequence(Qt::CTRL | Qt::Key_Y), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z)})),
+      copyJson(make(parent, "copyJson", commandText("&Copy selection as JSON"),
                     {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C)})),
-      startPage(make(parent, "startPage", tr("&Start page"), {QKeySequence(Qt::ALT | Qt::Key_Home)})),
-      fit(make(parent, "fit", tr("&Fit whole run"), {QKeySequence(Qt::SHIFT | Qt::Key_F)})),
+      startPage(make(parent, "startPage", commandText("&Start page"),
+                     {QKeySequence(Qt::ALT | Qt::Key_Home)})),
+      fit(make(parent, "fit", commandText("&Fit whole run"),
+               {QKeySequence(Qt::SHIFT | Qt::Key_F)})),
       themes(new QActionGroup(parent)),
       layouts(new QActionGroup(parent)),
-      resetLayout(make(parent, "resetLayout", tr("&Reset this layout"))),
+      resetLayout(make(parent, "resetLayout", commandText("&Reset this layout"))),
       scales(new QActionGroup(parent)),
-      restoreSession(make(parent, "restoreSession", tr("Open the last run at the &start"))),
-      palette(make(parent, "palette", tr("&Commands…"),
-                   {QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)})),
-      keys(make(parent, "keys", tr("&Keys and mouse"),
+      restoreSession(
+          make(parent, "restoreSession", commandText("Open the last run at the &start"))),
+      palette(make(
+          parent, "palette", commandText("&Commands…"),
+          {QKeySequence(Qt::CTRL | Qt::Key_K), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_P)})),
+      keys(make(parent, "keys", commandText("&Keys and mouse"),
                 {QKeySequence(Qt::Key_F1), QKeySequence(Qt::Key_Question)})),
-      changeKeys(make(parent, "changeKeys", tr("C&hange keys…"))),
-      about(make(parent, "about", tr("&About Lockstep"))) {
+      changeKeys(make(parent, "changeKeys", commandText("C&hange keys…"))),
+      about(make(parent, "about", commandText("&About Lockstep"))) {
   const QStringList names = stages.names();
   for (const QString& name : names) {
     auto* action = make(parent, QStringLiteral("view.") + name, stages.titleOf(name),
@@ -92,13 +100,13 @@ Commands::Commands(QWidget* parent, const Stages& stages)
   stop->setIcon(icon(Glyph::kStop));
   repeat->setIcon(icon(Glyph::kRepeat));
   follow->setIcon(icon(Glyph::kFollow));
-  follow->setIconText(tr("Follow"));  // what stands on the toolbar
-  setTip(follow, tr("Follow the live run"));
+  follow->setIconText(commandText("Follow"));  // what stands on the toolbar
+  setTip(follow, commandText("Follow the live run"));
   follow->setCheckable(true);
   previousIteration->setIcon(icon(Glyph::kPrevious));
   nextIteration->setIcon(icon(Glyph::kNext));
   fit->setIcon(icon(Glyph::kFit));
-  fit->setIconText(tr("Fit"));
+  fit->setIconText(commandText("Fit"));
   open->setIcon(icon(Glyph::kOpen));
   exportPicture->setIcon(icon(Glyph::kPicture));
   // What is shown and what was recorded are there together.
@@ -110,9 +118,9 @@ Commands::Commands(QWidget* parent, const Stages& stages)
     action->setCheckable(true);
     action->setData(static_cast<int>(choice));
   };
-  theme(tr("&System"), ThemeChoice::kSystem);
-  theme(tr("&Light"), ThemeChoice::kLight);
-  theme(tr("&Dark"), ThemeChoice::kDark);
+  theme(commandText("&System"), ThemeChoice::kSystem);
+  theme(commandText("&Light"), ThemeChoice::kLight);
+  theme(commandText("&Dark"), ThemeChoice::kDark);
 
   const auto layout = [&](const char* name, const QString& text, Qt::Key key) {
     auto* action = make(parent, QStringLiteral("layout.") + name, text,
@@ -121,11 +129,11 @@ Commands::Commands(QWidget* parent, const Stages& stages)
     action->setData(QString(name));
     layouts->addAction(action);
   };
-  layout("live", tr("&Live"), Qt::Key_L);
-  layout("analyse", tr("&Analyse"), Qt::Key_A);
-  layout("compare", tr("&Compare"), Qt::Key_D);
+  layout("live", commandText("&Live"), Qt::Key_L);
+  layout("analyse", commandText("&Analyse"), Qt::Key_A);
+  layout("compare", commandText("&Compare"), Qt::Key_D);
   for (const int percent : {100, 125, 150, 175, 200, 250, 300}) {
-    auto* action = scales->addAction(tr("%1 %").arg(percent));
+    auto* action = scales->addAction(commandText("%1 %").arg(percent));
     action->setCheckable(true);
     action->setData(percent);
   }
@@ -133,48 +141,48 @@ Commands::Commands(QWidget* parent, const Stages& stages)
 }
 
 QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) const {
-  QMenu* file = window.menuBar()->addMenu(tr("&File"));
+  QMenu* file = window.menuBar()->addMenu(commandText("&File"));
   file->addAction(open);
-  QMenu* recent = file->addMenu(tr("Recent &runs"));
+  QMenu* recent = file->addMenu(commandText("Recent &runs"));
   file->addAction(reopen);
   file->addSeparator();
   file->addActions({exportRun, exportPicture});
   file->addSeparator();
   file->addAction(quit);
 
-  QMenu* edit = window.menuBar()->addMenu(tr("&Edit"));
+  QMenu* edit = window.menuBar()->addMenu(commandText("&Edit"));
   edit->addActions({undo, redo});
   edit->addSeparator();
   edit->addAction(copyJson);
 
-  QMenu* runs = window.menuBar()->addMenu(tr("&Run"));
+  QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
   runs->addActions({run, stop, repeat});
 
-  QMenu* look = window.menuBar()->addMenu(tr("&View"));
+  QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
   look->addActions(views);
   look->addSeparator();
-  QMenu* layout = look->addMenu(tr("&Layout"));
+  QMenu* layout = look->addMenu(commandText("&Layout"));
   layout->addActions(layouts->actions());
   layout->addSeparator();
   layout->addAction(resetLayout);
-  QMenu* panels = look->addMenu(tr("&Panels"));
+  QMenu* panels = look->addMenu(commandText("&Panels"));
   panels->addActions(docks);
   look->addSeparator();
-  QMenu* theme = look->addMenu(tr("T&heme"));
+  QMenu* theme = look->addMenu(commandText("T&heme"));
   theme->addActions(themes->actions());
-  QMenu* scale = look->addMenu(tr("&Scale"));
+  QMenu* scale = look->addMenu(commandText("&Scale"));
   scale->addActions(scales->actions());
   look->addSeparator();
   look->addAction(restoreSession);
 
-  QMenu* go = window.menuBar()->addMenu(tr("&Go"));
+  QMenu* go = window.menuBar()->addMenu(commandText("&Go"));
   go->addActions({palette, fit});
   for (const KeySheet::Group& group : ofViews) {
     go->addMenu(group.title)->addActions(group.actions);
   }
 
-  QMenu* help = window.menuBar()->addMenu(tr("&Help"));
+  QMenu* help = window.menuBar()->addMenu(commandText("&Help"));
   help->addActions({keys, changeKeys, about});
   return recent;
 }
@@ -184,10 +192,10 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(views);
   look.append(layouts->actions());
   look.append({resetLayout, fit, undo, redo, copyJson});
-  std::vector<KeySheet::Group> all{{tr("Runs"), {run, stop, repeat}},
-                                   {tr("Files"), {open, reopen, exportRun, exportPicture, quit}},
-                                   {tr("View"), look},
-                                   {tr("Help"), {palette, keys, changeKeys, about}}};
+  std::vector<KeySheet::Group> all{{commandText("Runs"), {run, stop, repeat}},
+                                   {commandText("Files"), {open, reopen, exportRun, exportPicture, quit}},
+                                   {commandText("View"), look},
+                                   {commandText("Help"), {palette, keys, changeKeys, about}}};
   all.insert(all.end(), ofViews.begin(), ofViews.end());
   return all;
 }

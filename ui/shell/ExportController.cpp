@@ -21,27 +21,28 @@ namespace {
 const QString kMessage = QStringLiteral("export");
 constexpr qint64 kTellEveryMs = 100;
 
-QString tr(const char* text) {
+QString exportText(const char* text) {
   return QCoreApplication::translate("ExportController", text);
 }
 
 QString counted(std::uint64_t count, const char* one, const char* many) {
-  return (count == 1 ? tr(one) : tr(many))
+  return (count == 1 ? exportText(one) : exportText(many))
       .arg(QLocale::c().toString(static_cast<qulonglong>(count)));
 }
 
 QString sentenceOf(const QString& path, const exports::TraceReport& report) {
-  QString sentence = tr("Saved %1: %2 of %3, %4.")
+  QString sentence = exportText("Saved %1: %2 of %3, %4.")
                          .arg(path, counted(report.events, "%1 event", "%1 events"),
                               counted(report.ranks, "%1 rank", "%1 ranks"),
                               formatBytes(static_cast<double>(report.bytes)));
   for (const exports::RankOverlap& rank : report.overlaps) {
     if (rank.percent) {
-      sentence += tr(" Rank %1: overlap %2 %.").arg(rank.rank).arg(*rank.percent, 0, 'f', 2);
+      sentence +=
+          exportText(" Rank %1: overlap %2 %.").arg(rank.rank).arg(*rank.percent, 0, 'f', 2);
     }
   }
   if (!report.others.empty()) {
-    sentence += tr(" The folder also holds %1, which readers take for a rank of this run.")
+    sentence += exportText(" The folder also holds %1, which readers take for a rank of this run.")
                     .arg(QString::fromStdString(report.others.front().filename().string()));
   }
   return sentence;
@@ -57,7 +58,7 @@ base::Result<QString> write(const ExportRequest& request, const exports::Progres
     if (!written.ok()) {
       return written.error();
     }
-    return tr("Saved %1: %2, %3.")
+    return exportText("Saved %1: %2, %3.")
         .arg(request.path, counted(written.value().rows, "%1 row", "%1 rows"),
              formatBytes(static_cast<double>(written.value().bytes)));
   }
@@ -123,7 +124,7 @@ void ExportController::begin(const ExportRequest& request) {
     }
     const auto saved =
         host_.savePicture(request.path, request.range.value_or(session->state()->range()));
-    take(saved.ok() ? base::Result<QString>(tr("Saved %1.").arg(request.path)) : saved.error(),
+    take(saved.ok() ? base::Result<QString>(exportText("Saved %1.").arg(request.path)) : saved.error(),
          request.path);
     return;
   }
@@ -155,11 +156,11 @@ void ExportController::begin(const ExportRequest& request) {
 }
 
 void ExportController::tellRunning() {
-  host_.messages->show(kMessage, MessageBar::Kind::kInfo, tr("Exporting into %1…").arg(path_),
-                       {{tr("Cancel"), [this] {
+  host_.messages->show(kMessage, MessageBar::Kind::kInfo, exportText("Exporting into %1…").arg(path_),
+                       {{exportText("Cancel"), [this] {
                            cancel();
                            host_.messages->show(kMessage, MessageBar::Kind::kInfo,
-                                                tr("Cancelling the export…"));
+                                                exportText("Cancelling the export…"));
                          }}});
 }
 
@@ -167,14 +168,14 @@ void ExportController::take(const base::Result<QString>& sentence, const QString
   cancelled_.reset();
   if (sentence.ok()) {
     host_.messages->show(kMessage, MessageBar::Kind::kGood, sentence.value(),
-                         {{tr("Show folder"), [path] {
+                         {{exportText("Show folder"), [path] {
                              const QFileInfo info(path);
                              QDesktopServices::openUrl(
                                  QUrl::fromLocalFile(info.isDir() ? path : info.absolutePath()));
                            }}});
   } else if (sentence.error().code == base::ExitCode::kInterrupted) {
     host_.messages->show(kMessage, MessageBar::Kind::kInfo,
-                         tr("The export was cancelled; nothing was written."));
+                         exportText("The export was cancelled; nothing was written."));
   } else {
     host_.messages->show(kMessage, MessageBar::Kind::kError,
                          QString::fromStdString(sentence.error().message()));

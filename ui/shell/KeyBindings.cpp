@@ -4,6 +4,11 @@
 
 namespace lockstep::ui {
 
+QString plainText(const QAction* action) {
+  QString text = action->text();
+  return text.remove('&').remove(QStringLiteral("…"));
+}
+
 KeyBindings::KeyBindings(const std::vector<KeySheet::Group>& groups, Settings& settings)
     : groups_(groups), settings_(settings) {
   for (const KeySheet::Group& group : groups_) {
@@ -25,9 +30,9 @@ QString KeyBindings::idOf(const QAction* action) {
 }
 
 const KeyBindings::Command* KeyBindings::find(const QAction* action) const {
-  const auto at = std::find_if(commands_.begin(), commands_.end(), [action](const Command& command) {
-    return command.action == action;
-  });
+  const auto at =
+      std::find_if(commands_.begin(), commands_.end(),
+                   [action](const Command& command) { return command.action == action; });
   return at == commands_.end() ? nullptr : &*at;
 }
 

@@ -17,6 +17,9 @@ class QTreeWidgetItem;
 
 namespace lockstep::ui {
 
+/// The text of a command as a sentence has it: without its mnemonic and its dots. [ui-thread]
+QString plainText(const QAction* action);
+
 /// The keys of all commands: the built-in ones, and what the user made of them, which is kept in
 /// the settings. [ui-thread]
 class KeyBindings {

@@ -17,11 +17,6 @@ QString keysText(const QList<QKeySequence>& keys) {
   return QKeySequence::listToString(keys, QKeySequence::NativeText);
 }
 
-QString plainText(const QAction* action) {
-  QString text = action->text();
-  return text.remove('&').remove(QStringLiteral("…"));
-}
-
 }  // namespace
 
 KeyEditor::KeyEditor(KeyBindings& bindings, QWidget* parent)

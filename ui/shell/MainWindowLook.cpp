@@ -16,11 +16,6 @@
 namespace lockstep::ui {
 namespace {
 
-QString plainText(const QAction* action) {
-  QString text = action->text();
-  return text.remove('&').remove(QStringLiteral("…"));
-}
-
 /// The view that a layout is for.
 QString viewOf(const QString& layout) {
   return layout == QStringLiteral("analyse") ? QStringLiteral("timeline") : layout;

@@ -18,7 +18,7 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kPageWidth = 980;
-constexpr std::size_t kRecentRuns = 6;
+constexpr std::size_t kRecentRunsShown = 6;
 
 QLabel* heading(const QString& text, double scale) {
   auto* label = new QLabel(text);
@@ -221,7 +221,7 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
   }
   std::sort(latest.begin(), latest.end(),
             [](const RunEntry* a, const RunEntry* b) { return a->started > b->started; });
-  latest.resize(std::min(latest.size(), kRecentRuns));
+  latest.resize(std::min(latest.size(), kRecentRunsShown));
   if (latest.empty()) {
     recent_->addWidget(muted(tr("No runs yet. The demo makes the first.")));
     auto* demo = new QPushButton(tr("Run it"));

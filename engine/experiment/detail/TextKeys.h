@@ -5,6 +5,9 @@
 
 namespace lockstep::experiment::detail {
 
+/// The one list of tables, [[faults]].
+inline constexpr const char* kFaults = "faults";
+
 /// Where a key is written: "hook.inner.density" under [hook.inner] as density,
 /// "sweep.ddp.bucket_cap_mb" under [sweep] as "ddp.bucket_cap_mb", in quotes.
 struct TextKey {

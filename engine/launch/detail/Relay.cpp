@@ -22,14 +22,14 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-constexpr auto kTickEvery = std::chrono::milliseconds(20);
+constexpr auto kRelayTick = std::chrono::milliseconds(20);
 constexpr auto kSampleEvery = std::chrono::milliseconds(100);
 /// A tick later than this comes from a pause of this process, which proves nothing of others.
-constexpr auto kLongestTick = std::chrono::seconds(1);
+constexpr auto kLongestRelayTick = std::chrono::seconds(1);
 constexpr std::size_t kBatchEvents = 16'384;
 constexpr std::size_t kMostOutputBytes = 16 << 20;  // of ranks, while the head does not take it
 constexpr auto kTerminateGrace = std::chrono::seconds(2);
-constexpr auto kKillGrace = std::chrono::seconds(2);
+constexpr auto kRankKillGrace = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -62,7 +62,7 @@ base::Result<ExitCode> Relay::run() {
   const auto deadline = Clock::now() + options_.patience;
   sayHello();
   while (!done_ || (anyLiving() && Clock::now() < giveUpAt_)) {
-    loop_.waitUntil(Clock::now() + kTickEvery);
+    loop_.waitUntil(Clock::now() + kRelayTick);
     tick();
     if (!welcome_ && !done_ && Clock::now() >= deadline) {
       failure_ = Error{
@@ -292,7 +292,7 @@ bool Relay::sendBatch() {
 
 void Relay::tick() {
   const auto now = Clock::now();
-  silence_ += std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestTick);
+  silence_ += std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestRelayTick);
   pump();
   if (welcome_ && !done_ &&
       std::chrono::duration<double>(silence_).count() > welcome_->lostAfterSeconds) {
@@ -375,7 +375,7 @@ void Relay::endRanks() {
     }
   }
   killAt_ = now + kTerminateGrace;
-  giveUpAt_ = killAt_ + kKillGrace;
+  giveUpAt_ = killAt_ + kRankKillGrace;
 }
 
 bool Relay::anyLiving() const {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kAhead = 4;
 constexpr std::size_t kAreaBytes = sizeof(ControlHeader) + kInlineBytes;
-constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+constexpr std::chrono::milliseconds kNoLimit = std::chrono::hours(24 * 365);
 
 }  // namespace
 
@@ -52,7 +52,7 @@ std::optional<Inbox::Arrived> Inbox::wait() {
     std::rethrow_exception(closed_);
   }
   Arrived arrived;
-  if (!area.buffer->waitRecv(&arrived.source, kForever)) {
+  if (!area.buffer->waitRecv(&arrived.source, kNoLimit)) {
     return std::nullopt;
   }
   area.posted = false;

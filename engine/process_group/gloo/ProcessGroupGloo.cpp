@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kName = "ProcessGroupGloo";
+constexpr const char* kGlooName = "ProcessGroupGloo";
 
 Kernel kernelFor(const at::Tensor& tensor, ReduceOp op) {
   return Kernel{reduction::combiner(tensor.scalar_type(), op),
@@ -47,7 +47,7 @@ std::vector<Block> cut(Block block, const std::vector<std::uint64_t>& bytes) {
 struct ProcessGroupGloo::Parts {
   Parts(std::unique_ptr<gloo::Transport> connected, const gloo::Dispatcher::Options& options,
         std::shared_ptr<store::Store> store)
-      : calls(kName, options.rank, options.size),
+      : calls(kGlooName, options.rank, options.size),
         transport(std::move(connected)),
         dispatcher(options, *transport, std::move(store)),
         pointToPoint(dispatcher, *transport) {}
@@ -101,7 +101,7 @@ std::uint64_t ProcessGroupGloo::sequenceNumber() const { return parts_->dispatch
 void ProcessGroupGloo::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
     throw std::invalid_argument(fmt::format(
-        "{}::setTimeout: timeout is {} ms; it must be positive", kName, timeout.count()));
+        "{}::setTimeout: timeout is {} ms; it must be positive", kGlooName, timeout.count()));
   }
   timeout_.store(timeout);
 }

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kName = "ProcessGroupHierarchical";
+constexpr const char* kHierarchicalName = "ProcessGroupHierarchical";
 
 // Makes the parts of one rank, all ranks in the same order.
 class Maker {
@@ -91,7 +91,7 @@ class Maker {
 
 struct ProcessGroupHierarchical::Parts {
   Parts(HostMap map, Level made, int rank, const GroupOptions& options)
-      : calls(kName, rank, map.ranks()),
+      : calls(kHierarchicalName, rank, map.ranks()),
         hosts(std::move(map)),
         pipeline({options.groupName, rank, options.tracer, options.groupNumber},
                  {&level.in, &level.out, &level.across, &level.flat}),
@@ -156,7 +156,7 @@ std::uint64_t ProcessGroupHierarchical::sequenceNumber() const {
 void ProcessGroupHierarchical::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
     throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kName, timeout.count()));
+                                            kHierarchicalName, timeout.count()));
   }
   timeout_.store(timeout);
 }

@@ -17,7 +17,7 @@ constexpr int kAnswerTag = 2;
 constexpr int kDataTag = 3;
 // Below what MPIs send without asking the receiver first.
 constexpr std::uint64_t kInlineBytes = 2048;
-constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
 template <typename T>
 std::vector<std::byte> bytesOf(const T& value) {
@@ -188,7 +188,7 @@ void PointToPoint::stream(Transfer transfer, int peer, bool sends) {
   // Kept first: when a later piece fails, MPI has the memory of those before it.
   streams_.push_back(Stream{std::move(transfer), {}});
   auto& [kept, requests] = streams_.back();
-  for (const auto& [begin, count] : mpiPieces(kept.flat.bytes(), kMost)) {
+  for (const auto& [begin, count] : mpiPieces(kept.flat.bytes(), kMostBytes)) {
     requests.push_back(MPI_REQUEST_NULL);
     std::byte* const data = kept.flat.at(begin);
     if (sends) {

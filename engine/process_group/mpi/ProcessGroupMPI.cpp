@@ -14,13 +14,13 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kName = "ProcessGroupMPI";
+constexpr const char* kMPIName = "ProcessGroupMPI";
 
 }  // namespace
 
 struct ProcessGroupMPI::Parts {
   Parts(const mpi::Dispatcher::Options& options, const mpi::Connected& connected)
-      : calls(kName, options.rank, options.size),
+      : calls(kMPIName, options.rank, options.size),
         place{options.rank, options.size},
         dispatcher(std::make_shared<mpi::Dispatcher>(options, connected)) {
     if (connected.runtime != nullptr) {
@@ -76,7 +76,7 @@ std::uint64_t ProcessGroupMPI::sequenceNumber() const {
 void ProcessGroupMPI::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
     throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kName, timeout.count()));
+                                            kMPIName, timeout.count()));
   }
   timeout_.store(timeout);
 }

@@ -21,10 +21,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How long the end may take: what is in flight gets kDrain, and MPI_Finalize waits for all other
-// processes.
+// How long the end may take: what is in flight gets kDrainAtEnd, and MPI_Finalize waits for all
+// other processes.
 constexpr seconds kFinalize{15};
-constexpr seconds kDrain{5};
+constexpr seconds kDrainAtEnd{5};
 // While something is in flight: looks without a pause for kSpin after the last event, yielding the
 // core to a rank that has none; then sleeps. A large reduction moves at each look, without an event
 // that shows, so that sleeps become longer only where a rank must be late.
@@ -111,7 +111,7 @@ void Runtime::finish() {
 
 // A group that still has something in flight must not lose MPI under it.
 void Runtime::endMpi() {
-  const auto until = Clock::now() + kDrain;
+  const auto until = Clock::now() + kDrainAtEnd;
   bool open = pollClients().open;
   while (open && !spoiled_.load() && Clock::now() < until) {
     std::this_thread::sleep_for(kShortNap);

@@ -15,7 +15,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr microseconds kPoll{50};
+constexpr microseconds kLaunchPoll{50};
 constexpr microseconds kSpin{300};
 // A wait in the store ends this late when somebody gives up.
 constexpr milliseconds kSlice{200};
@@ -133,7 +133,7 @@ bool Communicators::settle(Channel& channel, Deadline deadline) const {
     if (Clock::now() - begun < kSpin) {
       std::this_thread::yield();  // a launch takes some tens of microseconds
     } else {
-      std::this_thread::sleep_for(kPoll);
+      std::this_thread::sleep_for(kLaunchPoll);
     }
   }
   return true;
@@ -212,7 +212,7 @@ void Communicators::abort() {
         // A call that hangs is ended by it. No timed_mutex: ThreadSanitizer does not know its call.
         std::unique_lock asking(channel->asking, std::try_to_lock);
         for (const auto end = Clock::now() + kAsking; !asking && Clock::now() < end;) {
-          std::this_thread::sleep_for(kPoll);
+          std::this_thread::sleep_for(kLaunchPoll);
           static_cast<void>(asking.try_lock());
         }
         channel->communicator->abort();

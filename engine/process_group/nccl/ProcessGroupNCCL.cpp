@@ -21,10 +21,10 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kName = "ProcessGroupNCCL";
+constexpr const char* kNCCLName = "ProcessGroupNCCL";
 
 std::string placeOf(trace::Operation operation) {
-  return fmt::format("{}::{}", kName, trace::name(operation));
+  return fmt::format("{}::{}", kNCCLName, trace::name(operation));
 }
 
 }  // namespace
@@ -32,9 +32,9 @@ std::string placeOf(trace::Operation operation) {
 struct ProcessGroupNCCL::Parts {
   Parts(const Platform& platform, const std::shared_ptr<store::Store>& store, int rank, int size,
         const GroupOptions& options)
-      : calls(kName, rank, size, CallMaker::Devices::kAny),
+      : calls(kNCCLName, rank, size, CallMaker::Devices::kAny),
         devices(platform.devices),
-        launcher({kName, options.groupName, rank, size, options.groupNumber, options.tracer},
+        launcher({kNCCLName, options.groupName, rank, size, options.groupNumber, options.tracer},
                  platform.devices, platform.library, store) {}
 
   const CallMaker calls;
@@ -78,7 +78,7 @@ GroupState ProcessGroupNCCL::state() const {
 void ProcessGroupNCCL::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
     throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kName, timeout.count()));
+                                            kNCCLName, timeout.count()));
   }
   timeout_.store(timeout);
 }

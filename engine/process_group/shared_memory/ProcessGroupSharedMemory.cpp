@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr const char* kName = "ProcessGroupSharedMemory";
+constexpr const char* kSharedMemoryName = "ProcessGroupSharedMemory";
 
 // Rank 0 makes the board and hands it to the others.
 base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options& options) {
@@ -50,7 +50,7 @@ base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options&
 struct ProcessGroupSharedMemory::Parts {
   Parts(const Dispatcher::Options& options, std::unique_ptr<Board> board,
         const std::shared_ptr<Mesh>& mesh)
-      : calls(kName, options.rank, options.size),
+      : calls(kSharedMemoryName, options.rank, options.size),
         directory(std::make_shared<shared_memory::Directory>(mesh)),
         dispatcher(std::make_shared<Dispatcher>(options, std::move(board), mesh, directory)),
         pointToPoint(std::make_shared<shared_memory::PointToPoint>(dispatcher, mesh, directory)) {
@@ -127,7 +127,7 @@ std::uint64_t ProcessGroupSharedMemory::sequenceNumber() const {
 void ProcessGroupSharedMemory::setTimeout(milliseconds timeout) {
   if (timeout.count() <= 0) {
     throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kName, timeout.count()));
+                                            kSharedMemoryName, timeout.count()));
   }
   timeout_.store(timeout);
 }

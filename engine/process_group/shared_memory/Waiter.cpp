@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 // How soon a sleeper notices that its operation has failed: nobody can wake exactly those.
 constexpr std::chrono::nanoseconds kSlice = 50ms;
 // How long the reason of another rank may be on its way.
-constexpr std::chrono::nanoseconds kHearsay = 1s;
+constexpr std::chrono::nanoseconds kBelieveAfter = 1s;
 
 int coresOfProcess() {
   cpu_set_t set;
@@ -74,7 +74,7 @@ bool Waiter::reasonMayCome() {
     return false;
   }
   const auto now = Operation::Clock::now();
-  reasonBy_ = reasonBy_.value_or(now + kHearsay);
+  reasonBy_ = reasonBy_.value_or(now + kBelieveAfter);
   return now < *reasonBy_;
 }
 

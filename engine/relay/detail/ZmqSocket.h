@@ -7,8 +7,17 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
+#include "engine/relay/Token.h"
 
 namespace lockstep::relay::detail {
+
+/// How long either side lets the other take for ZeroMQ's greeting.
+inline constexpr int kHandshakeMs = 5'000;
+
+/// A key as ZeroMQ's options take it.
+inline std::string_view bytesOf(const Key& key) {
+  return {reinterpret_cast<const char*>(key.data()), key.size()};
+}
 
 /// A ZeroMQ context; it ends after its sockets, without waiting for anybody.
 class ZmqContext {

@@ -13,7 +13,7 @@ namespace {
 using test::Net;
 using test::numbers;
 
-const std::vector<std::int64_t> kSizes{4, 6, 5, 3};
+const std::vector<std::int64_t> kNetSizes{4, 6, 5, 3};
 
 enum class Way { kPlain, kReentrant, kNonReentrant };
 
@@ -38,7 +38,7 @@ struct Outcome {
 
 /// Two outputs of two inputs, one of which is no floating tensor; with dropout when training.
 Outcome outcome(Way way) {
-  Net net(kSizes);
+  Net net(kNetSizes);
   at::manual_seed(11);
   const at::Tensor input = numbers({8, 4}, 3).requires_grad_();
   const at::Tensor rows = at::arange(8).flip(0);
@@ -71,7 +71,7 @@ TEST_P(Ways, LeaveTheRandomNumbersAfterTheBackwardAsPlain) {
 }
 
 TEST_P(Ways, ComputeTheSegmentAgainInTheBackward) {
-  Net net(kSizes);
+  Net net(kNetSizes);
   int calls = 0;
   const Segment segment = [&](const std::vector<at::Tensor>& in) -> std::vector<at::Tensor> {
     ++calls;
@@ -122,7 +122,7 @@ TEST(ActivationCheckpoint, GivesASharedParameterAGradientASegmentOnlyWhenReentra
 }
 
 TEST(ActivationCheckpoint, NeedsAnInputWithAGradientOnlyWhenReentrant) {
-  Net net(kSizes);
+  Net net(kNetSizes);
   const Segment segment = [&net](const std::vector<at::Tensor>& in) -> std::vector<at::Tensor> {
     return {net.forward(in[0])};
   };

@@ -13,6 +13,7 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kSizes;
 using test::Net;
 using test::TwoHeads;
 using testing::AllOf;
@@ -21,8 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 using Lists = std::vector<std::vector<std::uint32_t>>;
-
-const std::vector<std::int64_t> kSizes{4, 6, 5, 2};
 
 DdpOptions delaying(std::vector<std::string> names, std::string trigger) {
   DdpOptions options = test::withCaps(40, 100);

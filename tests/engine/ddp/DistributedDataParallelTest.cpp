@@ -10,6 +10,7 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kSizes;
 using test::LoopbackGroup;
 using test::Net;
 using test::NormNet;
@@ -18,14 +19,13 @@ using testing::Each;
 using testing::HasSubstr;
 
 constexpr std::int64_t kBatch = 3;
-const std::vector<std::int64_t> kSizes{4, 6, 5, 2};
 
 at::Tensor loss(const at::Tensor& output, const at::Tensor& target) {
   return torch::mse_loss(output, target);
 }
 
-/// The rows of step `step` that belong to `rank`; rank -1 has those of all `world` ranks.
-at::Tensor rows(const char* what, int step, int rank, int world, std::int64_t columns) {
+/// The batchRows of step `step` that belong to `rank`; rank -1 has those of all `world` ranks.
+at::Tensor batchRows(const char* what, int step, int rank, int world, std::int64_t columns) {
   const at::Tensor all =
       test::numbers({world * kBatch, columns},
                     1000 + static_cast<std::uint64_t>(step) * 2 + (what[0] == 't' ? 1 : 0));
@@ -37,7 +37,8 @@ std::vector<at::Tensor> trainAlone(int world, int steps) {
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   for (int step = 0; step < steps; ++step) {
     optimizer.zero_grad();
-    loss(net.forward(rows("input", step, -1, world, 4)), rows("target", step, -1, world, 2))
+    loss(net.forward(batchRows("input", step, -1, world, 4)),
+         batchRows("target", step, -1, world, 2))
         .backward();
     optimizer.step();
   }
@@ -56,13 +57,13 @@ std::vector<at::Tensor> trainRank(std::shared_ptr<LoopbackGroup> group, int step
   torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   for (int step = 0; step < steps; ++step) {
     ddp.setStep(static_cast<std::uint32_t>(step));
-    const auto output = ddp.forward<Net>(rows("input", step, group->rank(), group->size(), 4));
+    const auto output = ddp.forward<Net>(batchRows("input", step, group->rank(), group->size(), 4));
     if (setToNone) {
       net->zero_grad(/*set_to_none=*/true);
     } else {
       optimizer.zero_grad();
     }
-    loss(output, rows("target", step, group->rank(), group->size(), 2)).backward();
+    loss(output, batchRows("target", step, group->rank(), group->size(), 2)).backward();
     ddp.checkFinalized();
     optimizer.step();
   }
@@ -215,15 +216,15 @@ TEST(DistributedDataParallel, AccumulatesUnderNoSyncAndReducesTheSumAfterwards) 
     // Alone: the gradients of two batches of all ranks, added.
     Net alone(kSizes);
     for (int step = 0; step < 2; ++step) {
-      loss(alone.forward(rows("input", step, -1, 2, 4)), rows("target", step, -1, 2, 2)).backward();
+      loss(alone.forward(batchRows("input", step, -1, 2, 4)), batchRows("target", step, -1, 2, 2)).backward();
     }
     const auto expected = test::gradients(alone);
     test::runRanksWell(2, [&](auto group) {
       auto net = std::make_shared<Net>(kSizes);
       DistributedDataParallel ddp(net, group, smallBuckets(view));
       const auto step = [&](int index) {
-        const auto output = ddp.forward<Net>(rows("input", index, group->rank(), 2, 4));
-        loss(output, rows("target", index, group->rank(), 2, 2)).backward();
+        const auto output = ddp.forward<Net>(batchRows("input", index, group->rank(), 2, 4));
+        loss(output, batchRows("target", index, group->rank(), 2, 2)).backward();
         ddp.checkFinalized();
       };
       for (int round = 0; round < 3; ++round) {  // over the rebuild

@@ -12,12 +12,12 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kWideSizes;
 using test::Net;
+using test::rows;
 using testing::AllOf;
 using testing::Each;
 using testing::HasSubstr;
-
-const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
 
 DdpOptions lowPrecision(std::optional<at::ScalarType> reduce = {}) {
   DdpOptions options = test::withCaps(200, 600);
@@ -27,13 +27,9 @@ DdpOptions lowPrecision(std::optional<at::ScalarType> reduce = {}) {
   return options;
 }
 
-at::Tensor rows(int step, int rank) {
-  return test::numbers({3, 8}, static_cast<std::uint64_t>(100 * step + rank));
-}
-
 /// The gradients that a bfloat16 copy of `net` gives, in float32.
 std::vector<at::Tensor> gradientsOfACopy(const Net& net, const at::Tensor& input) {
-  Net copy(kSizes);
+  Net copy(kWideSizes);
   copy.to(at::kBFloat16);
   {
     torch::NoGradGuard noGrad;
@@ -67,7 +63,7 @@ TEST_P(Reduced, GradientsOfLowPrecisionStepParametersOfFullPrecision) {
     auto options = lowPrecision(reduce);
     options.staticGraph = isStatic;
     options.config.gradientAsBucketView = view;
-    auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
+    auto net = std::make_shared<Net>(kWideSizes, group->rank() + 1);
     DistributedDataParallel ddp(net, group, options);
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
     for (int step = 0; step < 4; ++step) {
@@ -102,7 +98,7 @@ TEST(MixedPrecision, GivesHooksBucketsOfTheReduceDtype) {
         seen.push_back(bucket.buffer().scalar_type());
         return test::done(bucket.buffer());
       });
-      auto net = std::make_shared<Net>(kSizes);
+      auto net = std::make_shared<Net>(kWideSizes);
       DistributedDataParallel ddp(net, group, options);
       ddp.template forward<Net>(rows(0, 0)).sum().backward();
       EXPECT_THAT(seen, Each(reduce.value_or(at::kBFloat16)));
@@ -116,7 +112,7 @@ TEST(MixedPrecision, MayConcernTheReductionAlone) {
     DdpOptions options;
     options.mixedPrecision.emplace();
     options.mixedPrecision->reduceDtype = at::kBFloat16;
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, options);
     const at::Tensor output = ddp.template forward<Net>(at::ones({1, 8}) * (group->rank() + 1));
     EXPECT_EQ(output.scalar_type(), at::kFloat);
@@ -143,7 +139,7 @@ TEST(MixedPrecision, DividesBeforeItSumsSoThatHalfPrecisionDoesNotOverflow) {
 
 TEST(MixedPrecision, AccumulatesInFullPrecisionUnderNoSync) {
   test::runRanksWell(2, [](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, lowPrecision(at::kFloat));
     auto expected = averaged(*net, 0, at::kFloat);
     const auto more = averaged(*net, 1, at::kFloat);
@@ -164,7 +160,7 @@ TEST(MixedPrecision, AccumulatesInFullPrecisionUnderNoSync) {
 
 TEST(MixedPrecision, LetsABackwardFollowTheNoSyncOfItsForward) {
   test::runRanksWell(2, [](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, lowPrecision());
     at::Tensor loss;
     {
@@ -180,7 +176,7 @@ TEST(MixedPrecision, LetsABackwardFollowTheNoSyncOfItsForward) {
 
 TEST(MixedPrecision, EvaluatesInLowPrecisionAndGivesTheParametersBack) {
   test::runRanksWell(1, [](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     const auto before = test::weights(*net);
     DistributedDataParallel ddp(net, group, lowPrecision());
     torch::NoGradGuard noGrad;
@@ -191,7 +187,7 @@ TEST(MixedPrecision, EvaluatesInLowPrecisionAndGivesTheParametersBack) {
 
 TEST(MixedPrecision, GivesTheParametersBackWhereNoBackwardFollowed) {
   test::runRanksWell(1, [](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     const auto before = test::weights(*net);
     {
       DistributedDataParallel ddp(net, group, lowPrecision());
@@ -207,7 +203,7 @@ TEST(MixedPrecision, LeavesGradientsLowWhenAsked) {
   test::runRanksWell(2, [](auto group) {
     auto options = lowPrecision(at::kFloat);
     options.mixedPrecision->keepLowPrecisionGrads = true;
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, options);
     const auto expected = averaged(*net, 0, at::kFloat);
     ddp.template forward<Net>(rows(0, group->rank())).square().mean().backward();
@@ -285,7 +281,7 @@ TEST(MixedPrecisionErrors, NameWhatDoesNotGoTogether) {
       DistributedDataParallel ddp(makeNet(), group, options);
     });
   };
-  const auto net = [] { return std::make_shared<Net>(kSizes); };
+  const auto net = [] { return std::make_shared<Net>(kWideSizes); };
   EXPECT_THAT(constructing([](auto& o, int) { o.mixedPrecision->reduceDtype = at::kInt; }, net),
               Each(HasSubstr("mixed_precision: reduce_dtype is int32")));
   EXPECT_THAT(constructing(

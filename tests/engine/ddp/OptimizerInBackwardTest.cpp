@@ -10,26 +10,12 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kWideSizes;
 using test::Net;
+using test::optimizerConfig;
+using test::severalBuckets;
 
-const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
 constexpr int kSteps = 6;
-
-experiment::OptimizerConfig config(const std::string& kind) {
-  experiment::OptimizerConfig config;
-  config.kind = kind;
-  config.learningRate = 0.05;
-  config.weightDecay = 0.01;
-  return config;
-}
-
-DdpOptions severalBuckets(bool view) {
-  DdpOptions options;
-  options.config.firstBucketMb = 200.0 / 1048576;
-  options.config.bucketCapMb = 600.0 / 1048576;
-  options.config.gradientAsBucketView = view;
-  return options;
-}
 
 void zeroGradients(torch::nn::Module& net) {
   for (auto& parameter : net.parameters()) {
@@ -43,9 +29,9 @@ void zeroGradients(torch::nn::Module& net) {
 /// optimizer runs in the backward, or after it.
 std::vector<at::Tensor> train(std::shared_ptr<process_group::ProcessGroup> group,
                               const std::string& kind, bool view, int accumulate, bool inBackward) {
-  auto net = std::make_shared<Net>(kSizes);
+  auto net = std::make_shared<Net>(kWideSizes);
   std::shared_ptr<optim::ParameterOptimizer> optimizer =
-      optim::ParameterOptimizer::make(config(kind), net->parameters()).value();
+      optim::ParameterOptimizer::make(optimizerConfig(kind), net->parameters()).value();
   auto options = severalBuckets(view);
   if (inBackward) {
     options.hook = std::make_shared<hooks::ThenOptimizerHook>(

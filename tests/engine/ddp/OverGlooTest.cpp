@@ -16,16 +16,12 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kWideSizes;
 using test::Net;
 using test::runOverGloo;
+using test::severalBuckets;
 
-const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
-
-DdpOptions severalBuckets(bool view) {
-  return test::withCaps(200, 600, view);
-}
-
-at::Tensor rows(int step, int rank) {
+at::Tensor twoRows(int step, int rank) {
   return test::numbers({2, 8}, static_cast<std::uint64_t>(100 * step + rank));
 }
 
@@ -40,22 +36,22 @@ class OverGloo : public testing::TestWithParam<std::tuple<int, bool>> {};
 TEST_P(OverGloo, TrainsAsOneProcessWithTheBatchesOfAllRanks) {
   const auto [world, view] = GetParam();
   constexpr int kSteps = 6;
-  Net alone(kSizes);
+  Net alone(kWideSizes);
   torch::optim::SGD optimizer(alone.parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
   for (int i = 0; i < kSteps; ++i) {
     std::vector<at::Tensor> all;
     for (int rank = 0; rank < world; ++rank) {
-      all.push_back(rows(i, rank));
+      all.push_back(twoRows(i, rank));
     }
     step(alone, optimizer, alone.forward(at::cat(all)));
   }
   const auto expected = test::weights(alone);
   const auto errors = runOverGloo(world, [&, view = view](auto group) {
-    auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
+    auto net = std::make_shared<Net>(kWideSizes, group->rank() + 1);
     DistributedDataParallel ddp(net, group, severalBuckets(view));
     torch::optim::SGD own(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
     for (int i = 0; i < kSteps; ++i) {
-      step(*net, own, ddp.forward<Net>(rows(i, group->rank())));
+      step(*net, own, ddp.forward<Net>(twoRows(i, group->rank())));
       ddp.checkFinalized();
     }
     EXPECT_GE(ddp.plan().buckets.size(), 3u);
@@ -69,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, OverGloo,
 
 TEST(OverGlooHook, AveragesAsWithoutAHook) {
   const auto errors = runOverGloo(2, [](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     auto options = severalBuckets(false);
     options.hook = hooks::makeHook("allreduce", {group, nullptr}).value();
     DistributedDataParallel ddp(net, group, options);
@@ -93,14 +89,14 @@ TEST(OverGlooEvents, AJoinsLastCollectivesCarryTheIterationsInWhichRanksJoined) 
       [](auto group) {
         DdpOptions options;
         options.initSync = false;
-        auto net = std::make_shared<Net>(kSizes);
+        auto net = std::make_shared<Net>(kWideSizes);
         DistributedDataParallel ddp(net, group, options);
         Join join({&ddp});
         std::uint32_t step = 5;
         join.run(step, [&] {
           for (; step < (group->rank() == 0 ? 6u : 8u); ++step) {
             ddp.setStep(step);
-            ddp.forward<Net>(rows(static_cast<int>(step), group->rank())).sum().backward();
+            ddp.forward<Net>(twoRows(static_cast<int>(step), group->rank())).sum().backward();
           }
         });
       },
@@ -126,11 +122,11 @@ TEST(OverRoundRobin, TrainsTheSameBitsAsOverOneGroup) {
     const auto errors = runOverGloo(
         2,
         [&](auto group) {
-          auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
+          auto net = std::make_shared<Net>(kWideSizes, group->rank() + 1);
           DistributedDataParallel ddp(net, group, severalBuckets(false));
           torch::optim::SGD own(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));
           for (int i = 0; i < 6; ++i) {
-            step(*net, own, ddp.forward<Net>(rows(i, group->rank())));
+            step(*net, own, ddp.forward<Net>(twoRows(i, group->rank())));
             ddp.checkFinalized();
           }
           EXPECT_TRUE(ddp.hasRebuiltBuckets());
@@ -166,7 +162,7 @@ TEST(OverRoundRobin, PeersOfARankWithAnUnusedParameterEndWithItsName) {
 TEST(OverGlooErrors, CarryTheRankAndTheBucketThroughTheBackward) {
   std::latch made(2);
   const auto errors = runOverGloo(2, [&](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group);
     const auto output = ddp.forward<Net>(at::ones({1, 8}));
     made.arrive_and_wait();

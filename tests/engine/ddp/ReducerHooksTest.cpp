@@ -14,13 +14,12 @@ namespace {
 using test::done;
 using test::FunctionHook;
 using test::iterate;
+using test::kSizes;
 using test::Net;
 using test::TwoHeads;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const std::vector<std::int64_t> kSizes{4, 6, 5, 2};
 
 std::vector<std::string> oneStepWith(FunctionHook::Function function) {
   return test::runRanks(1, [&](auto group) {

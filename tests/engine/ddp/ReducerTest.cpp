@@ -13,6 +13,7 @@ namespace lockstep::ddp {
 namespace {
 
 using test::iterate;
+using test::kSizes;
 using test::Net;
 using test::TwoHeads;
 using testing::AllOf;
@@ -21,8 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 using Lists = std::vector<std::vector<std::uint32_t>>;
-
-const std::vector<std::int64_t> kSizes{4, 6, 5, 2};  // bytes: 96, 24, 120, 20, 40, 8
 
 ReducerOptions smallBuckets() {
   ReducerOptions options;

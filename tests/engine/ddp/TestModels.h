@@ -105,6 +105,27 @@ inline DdpOptions withCaps(std::uint64_t firstBytes, std::uint64_t capBytes, boo
   return options;
 }
 
+/// Sizes of Net: of a few bytes, and of several buckets under severalBuckets().
+inline const std::vector<std::int64_t> kSizes{4, 6, 5, 2};
+inline const std::vector<std::int64_t> kWideSizes{8, 16, 16, 4};
+
+inline DdpOptions severalBuckets(bool view = false) {
+  return withCaps(200, 600, view);
+}
+
+/// What a rank puts into a Net of kWideSizes in a step: three rows.
+inline at::Tensor rows(int step, int rank) {
+  return numbers({3, 8}, static_cast<std::uint64_t>(100 * step + rank));
+}
+
+inline experiment::OptimizerConfig optimizerConfig(const std::string& kind) {
+  experiment::OptimizerConfig config;
+  config.kind = kind;
+  config.learningRate = 0.05;
+  config.weightDecay = 0.01;
+  return config;
+}
+
 /// Runs one synchronised iteration of `net` on a Reducer, the loss being its output's sum.
 template <typename M>
 void iterate(Reducer& reducer, M& net, const at::Tensor& input) {

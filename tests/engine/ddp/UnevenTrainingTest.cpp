@@ -16,9 +16,10 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kWideSizes;
 using test::Net;
-
-const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
+using test::rows;
+using test::severalBuckets;
 
 /// Sums, then divides by the group's size itself.
 std::shared_ptr<hooks::CommHook> sumThenDivide(std::shared_ptr<process_group::ProcessGroup> group) {
@@ -31,19 +32,11 @@ std::shared_ptr<hooks::CommHook> sumThenDivide(std::shared_ptr<process_group::Pr
   });
 }
 
-at::Tensor rows(int step, int rank) {
-  return test::numbers({3, 8}, static_cast<std::uint64_t>(100 * step + rank));
-}
-
 experiment::OptimizerConfig optimizerConfig() {
   experiment::OptimizerConfig config;
   config.kind = "adam";
   config.learningRate = 0.02;
   return config;
-}
-
-DdpOptions severalBuckets(bool view = false) {
-  return test::withCaps(200, 600, view);
 }
 
 void stepAll(optim::ParameterOptimizer& optimizer) {
@@ -56,7 +49,7 @@ void stepAll(optim::ParameterOptimizer& optimizer) {
 /// `accumulate` steps go into one update.
 std::vector<at::Tensor> trainedAlone(const std::vector<int>& inputs, bool byInitialSize,
                                      int accumulate = 1) {
-  Net net(kSizes);
+  Net net(kWideSizes);
   auto optimizer = optim::ParameterOptimizer::make(optimizerConfig(), net.parameters()).value();
   const int longest = *std::max_element(inputs.begin(), inputs.end());
   for (int step = 0; step < longest; ++step) {
@@ -95,7 +88,7 @@ TEST_P(Unevenly, TrainedRanksEqualOneProcess) {
   test::runRanksWell(static_cast<int>(inputs.size()), [&, inputs = inputs,
                                                        byInitialSize = byInitialSize, hook = hook,
                                                        view = view](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     auto options = severalBuckets(view);
     if (hook == Hook::kAllreduce) {
       options.hook = hooks::makeHook("allreduce", {group, nullptr}).value();
@@ -143,7 +136,7 @@ TEST(UnevenTraining, ShadowsIterationsThatOnlyAccumulate) {
   const std::vector<int> inputs{2, 6};
   const auto expected = trainedAlone(inputs, true, 2);
   test::runRanksWell(2, [&](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, severalBuckets());
     auto optimizer = optim::ParameterOptimizer::make(optimizerConfig(), net->parameters()).value();
     Join join({&ddp});
@@ -176,7 +169,7 @@ TEST(UnevenTraining, TrainsWithAShardedOptimizerWhoseOwnersEndEarly) {
   const std::vector<int> inputs{1, 2, 5};
   const auto expected = trainedAlone(inputs, true);
   test::runRanksWell(3, [&](auto group) {
-    auto net = std::make_shared<Net>(kSizes);
+    auto net = std::make_shared<Net>(kWideSizes);
     DistributedDataParallel ddp(net, group, severalBuckets());
     ZeroRedundancyOptimizer zero(ddp.parameters(), group, optimizerConfig());
     Join join({&ddp, &zero});

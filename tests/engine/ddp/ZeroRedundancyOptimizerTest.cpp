@@ -14,12 +14,13 @@
 namespace lockstep::ddp {
 namespace {
 
+using test::kWideSizes;
 using test::Net;
 using test::numbers;
+using test::optimizerConfig;
+using test::rows;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-const std::vector<std::int64_t> kSizes{8, 16, 16, 4};
 
 std::vector<NamedTensor> named(const torch::nn::Module& module) {
   std::vector<NamedTensor> list;
@@ -27,18 +28,6 @@ std::vector<NamedTensor> named(const torch::nn::Module& module) {
     list.push_back({item.key(), item.value()});
   }
   return list;
-}
-
-experiment::OptimizerConfig config(const std::string& kind) {
-  experiment::OptimizerConfig config;
-  config.kind = kind;
-  config.learningRate = 0.05;
-  config.weightDecay = 0.01;
-  return config;
-}
-
-at::Tensor rows(int step, int rank) {
-  return numbers({3, 8}, static_cast<std::uint64_t>(100 * step + rank));
 }
 
 TEST(ZeroPartition, IsPyTorchsForTheMlp) {
@@ -60,8 +49,8 @@ struct Zero : testing::TestWithParam<std::tuple<std::string, int>> {};
 TEST_P(Zero, TrainsAsOneProcessWithTheWholeBatch) {
   const auto [kind, world] = GetParam();
   constexpr int kSteps = 6;
-  Net alone(kSizes);
-  auto whole = optim::ParameterOptimizer::make(config(kind), alone.parameters()).value();
+  Net alone(kWideSizes);
+  auto whole = optim::ParameterOptimizer::make(optimizerConfig(kind), alone.parameters()).value();
   for (int step = 0; step < kSteps; ++step) {
     std::vector<at::Tensor> all;
     for (int rank = 0; rank < world; ++rank) {
@@ -74,9 +63,9 @@ TEST_P(Zero, TrainsAsOneProcessWithTheWholeBatch) {
     }
   }
   test::runRanksWell(world, [&, kind = kind](auto group) {
-    auto net = std::make_shared<Net>(kSizes, static_cast<std::uint64_t>(group->rank() + 1));
+    auto net = std::make_shared<Net>(kWideSizes, static_cast<std::uint64_t>(group->rank() + 1));
     DistributedDataParallel ddp(net, group);
-    ZeroRedundancyOptimizer optimizer(ddp.parameters(), group, config(kind));
+    ZeroRedundancyOptimizer optimizer(ddp.parameters(), group, optimizerConfig(kind));
     for (int step = 0; step < kSteps; ++step) {
       optimizer.zeroGrad();
       ddp.template forward<Net>(rows(step, group->rank())).square().mean().backward();
@@ -108,7 +97,7 @@ TEST(ZeroMemory, OfDeepLinearIsSharedEvenly) {
         total += 2 * static_cast<std::int64_t>(parameter.nbytes()) + 8;
         parameters.push_back({std::to_string(i / 2) + (weight ? ".weight" : ".bias"), parameter});
       }
-      ZeroRedundancyOptimizer optimizer(parameters, group, config("adam"));
+      ZeroRedundancyOptimizer optimizer(parameters, group, optimizerConfig("adam"));
       optimizer.step();
       const at::Tensor sum = at::full({1}, static_cast<std::int64_t>(optimizer.stateBytes()));
       group->allreduce({sum}, process_group::ReduceOp::kSum, {})->wait();
@@ -124,9 +113,9 @@ TEST(ZeroMemory, OfDeepLinearIsSharedEvenly) {
 
 TEST(ZeroOptimizer, LeavesParametersWithoutAGradient) {
   test::runRanksWell(2, [](auto group) {
-    Net net(kSizes);
+    Net net(kWideSizes);
     const auto before = test::weights(net);
-    ZeroRedundancyOptimizer optimizer(named(net), group, config("adam"));
+    ZeroRedundancyOptimizer optimizer(named(net), group, optimizerConfig("adam"));
     net.parameters()[2].mutable_grad() = at::ones_like(net.parameters()[2]);
     optimizer.step();
     const auto after = test::weights(net);
@@ -141,9 +130,9 @@ TEST(ZeroOptimizer, NamesWhatItCannotTake) {
       [](std::function<void(std::vector<NamedTensor>&, experiment::OptimizerConfig&, int rank)>
              spoil) {
         return test::runRanks(2, [&](auto group) {
-          Net net(kSizes);
+          Net net(kWideSizes);
           auto parameters = named(net);
-          auto optimizer = config("sgd");
+          auto optimizer = optimizerConfig("sgd");
           spoil(parameters, optimizer, group->rank());
           ZeroRedundancyOptimizer zero(parameters, group, optimizer);
         });
@@ -174,12 +163,12 @@ TEST(ZeroState, IsConsolidatedOnOneRankAndGoesOnElsewhere) {
         parameter.mutable_grad() = numbers(parameter.sizes().vec(), 10 * step + i);
       }
     };
-    Net net(kSizes);
-    ZeroRedundancyOptimizer zero(named(net), group, config("adam"));
+    Net net(kWideSizes);
+    ZeroRedundancyOptimizer zero(named(net), group, optimizerConfig("adam"));
     const auto nothing = zero.consolidateStateDict(1);
     EXPECT_EQ(nothing.size(), rank == 1 ? net.parameters().size() : 0u);
-    Net alone(kSizes);
-    auto whole = optim::ParameterOptimizer::make(config("adam"), alone.parameters()).value();
+    Net alone(kWideSizes);
+    auto whole = optim::ParameterOptimizer::make(optimizerConfig("adam"), alone.parameters()).value();
     const auto stepBoth = [&](int from, int to, ZeroRedundancyOptimizer& shared, Net& sharedNet) {
       for (int step = from; step < to; ++step) {
         give(sharedNet, step);
@@ -209,7 +198,7 @@ TEST(ZeroState, IsConsolidatedOnOneRankAndGoesOnElsewhere) {
     for (std::size_t i = 0; i < net.parameters().size(); ++i) {
       loaded.push_back(whole->state(i));
     }
-    ZeroRedundancyOptimizer restored(named(net), group, config("adam"));
+    ZeroRedundancyOptimizer restored(named(net), group, optimizerConfig("adam"));
     restored.loadStateDict(loaded);
     stepBoth(4, 7, restored, net);
     EXPECT_TRUE(test::equal(test::weights(net), test::weights(alone)));

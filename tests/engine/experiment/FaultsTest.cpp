@@ -11,11 +11,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kTrain = "[train]\nsteps = 100\n";  // two lines
+constexpr const char* kTwoLines = "[train]\nsteps = 100\n";  // two lines
 
-std::vector<std::string> mistakesIn(const std::string& faults) {
+std::vector<std::string> faultMistakes(const std::string& faults) {
   std::vector<std::string> texts;
-  for (const Mistake& mistake : parseText(kTrain + faults, "e.toml", "").mistakes) {
+  for (const Mistake& mistake : parseText(kTwoLines + faults, "e.toml", "").mistakes) {
     texts.push_back(mistake.message());
   }
   return texts;
@@ -23,7 +23,7 @@ std::vector<std::string> mistakesIn(const std::string& faults) {
 
 TEST(Faults, AreReadInTheOrderOfTheFile) {
   const auto outcome = parseText(
-      std::string(kTrain) +
+      std::string(kTwoLines) +
           "[[faults]]\nkind = \"delay\"\nrank = 1\nfrom = 4\nto = 40\nevery = 2\n"
           "layer = \"layers.1\"\nmilliseconds = 12.5\njitter_ms = 3\n"
           "[[faults]]\nkind = \"kill\"\nstep = 7\n"
@@ -69,7 +69,7 @@ TEST(Faults, AreWrittenSoThatTheyReadTheSame) {
 
 TEST(Faults, HaveEachMistakeAtItsPlace) {
   EXPECT_THAT(
-      mistakesIn("[[faults]]\nkind = \"dealy\"\nmilliseconds = \"ten\"\n"
+      faultMistakes("[[faults]]\nkind = \"dealy\"\nmilliseconds = \"ten\"\n"
                  "[[faults]]\nkind = \"kill\"\nstep = 3\nbit = 4\nrnak = 1\n"),
       ElementsAre("e.toml:4:8: faults.kind: must be one of delay, stop, kill, flip_bit, nan, "
                   "uneven, not \"dealy\"; did you mean \"delay\"?",
@@ -81,18 +81,18 @@ TEST(Faults, HaveEachMistakeAtItsPlace) {
 }
 
 TEST(Faults, SayWhatIsMissing) {
-  EXPECT_THAT(mistakesIn("[[faults]]\nkind = \"delay\"\n"),
+  EXPECT_THAT(faultMistakes("[[faults]]\nkind = \"delay\"\n"),
               ElementsAre(HasSubstr("e.toml:3:1: faults.milliseconds: missing: a delay needs")));
-  EXPECT_THAT(mistakesIn("[[faults]]\nkind = \"stop\"\n"),
+  EXPECT_THAT(faultMistakes("[[faults]]\nkind = \"stop\"\n"),
               ElementsAre(HasSubstr("faults.step: missing: a fault of kind \"stop\" needs")));
-  EXPECT_THAT(mistakesIn("[[faults]]\nkind = \"nan\"\nstep = 1\n"),
+  EXPECT_THAT(faultMistakes("[[faults]]\nkind = \"nan\"\nstep = 1\n"),
               ElementsAre(HasSubstr("faults.parameter: missing: a fault of kind \"nan\" needs")));
-  EXPECT_THAT(mistakesIn("[[faults]]\nkind = \"uneven\"\n"),
+  EXPECT_THAT(faultMistakes("[[faults]]\nkind = \"uneven\"\n"),
               ElementsAre(HasSubstr("faults.samples: missing")));
 }
 
 TEST(Faults, FitTheRunTheyHappenIn) {
-  EXPECT_THAT(mistakesIn("[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 100\n"),
+  EXPECT_THAT(faultMistakes("[[faults]]\nkind = \"kill\"\nrank = 2\nstep = 100\n"),
               ElementsAre("e.toml:5:8: faults.rank: there is no rank 2 among 2",
                           "e.toml:6:8: faults.step: 100 is not reached: the run has 100 steps, "
                           "from 0"));
@@ -100,20 +100,20 @@ TEST(Faults, FitTheRunTheyHappenIn) {
 
 TEST(Faults, DoNotContradictThemselves) {
   const std::string delay = "[[faults]]\nkind = \"delay\"\nmilliseconds = 1\n";
-  EXPECT_THAT(mistakesIn(delay + "layer = \"a\"\nbucket = 0\n"),
+  EXPECT_THAT(faultMistakes(delay + "layer = \"a\"\nbucket = 0\n"),
               ElementsAre(HasSubstr("either faults.layer or faults.bucket")));
-  EXPECT_THAT(mistakesIn(delay + "step = 1\nevery = 2\n"),
+  EXPECT_THAT(faultMistakes(delay + "step = 1\nevery = 2\n"),
               ElementsAre(HasSubstr("either faults.step or faults.from")));
-  EXPECT_THAT(mistakesIn(delay + "from = 5\nto = 4\n"),
+  EXPECT_THAT(faultMistakes(delay + "from = 5\nto = 4\n"),
               ElementsAre(HasSubstr("stands before faults.from = 5")));
-  EXPECT_THAT(mistakesIn(delay + "jitter_ms = 2\n"),
+  EXPECT_THAT(faultMistakes(delay + "jitter_ms = 2\n"),
               ElementsAre(HasSubstr("must not be above faults.milliseconds = 1")));
 }
 
 TEST(Faults, AreAListOfTables) {
-  EXPECT_THAT(mistakesIn("[faults]\nkind = \"kill\"\nstep = 1\n"),
+  EXPECT_THAT(faultMistakes("[faults]\nkind = \"kill\"\nstep = 1\n"),
               ElementsAre("e.toml:3:2: faults: is a list of tables: write [[faults]]"));
-  EXPECT_THAT(mistakesIn("[[fautls]]\nkind = \"kill\"\n"),
+  EXPECT_THAT(faultMistakes("[[fautls]]\nkind = \"kill\"\n"),
               ElementsAre(HasSubstr("unknown list of tables; the only one is [[faults]]")));
 }
 

@@ -14,13 +14,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 
-const std::string kTrain = "[train]\nsteps = 1\n";
+const std::string kOneStep = "[train]\nsteps = 1\n";
 
 ParseOutcome parsed(const std::string& hook, const Overrides& overrides = {}) {
-  return parseText(kTrain + hook, "e.toml", "/lab", overrides);
+  return parseText(kOneStep + hook, "e.toml", "/lab", overrides);
 }
 
-std::vector<std::string> mistakesIn(const std::string& hook) {
+std::vector<std::string> hookMistakes(const std::string& hook) {
   std::vector<std::string> mistakes;
   for (const Mistake& mistake : parsed(hook).mistakes) {
     mistakes.push_back(mistake.message());
@@ -76,18 +76,18 @@ TEST(Hooks, AreTheEnginesOwnOnlyWithoutAnythingOfAPlugin) {
 }
 
 TEST(Hooks, RefuseAValueThatNoParameterCanHave) {
-  EXPECT_THAT(mistakesIn("[hook]\nname = \"topk\"\ndensity = [1, 2]\n"),
+  EXPECT_THAT(hookMistakes("[hook]\nname = \"topk\"\ndensity = [1, 2]\n"),
               ElementsAre("e.toml:5:11: hook.density: must be a number, a text in quotes, true or "
                           "false, not [1, 2]"));
-  EXPECT_THAT(mistakesIn("[hook.inner]\nname = 3\n"),
+  EXPECT_THAT(hookMistakes("[hook.inner]\nname = 3\n"),
               ElementsAre("e.toml:4:8: hook.inner.name: must be a text in quotes, not 3"));
-  EXPECT_THAT(mistakesIn("[hook.outer]\nname = \"topk\"\n"),
+  EXPECT_THAT(hookMistakes("[hook.outer]\nname = \"topk\"\n"),
               ElementsAre("e.toml:3:1: hook.outer: must be a number, a text in quotes, true or "
                           "false, not a table"));
 }
 
 TEST(Hooks, WantANameForEachHookInside) {
-  EXPECT_THAT(mistakesIn("[hook]\nname = \"fp16\"\n[hook.inner]\nrank = 1\n"),
+  EXPECT_THAT(hookMistakes("[hook]\nname = \"fp16\"\n[hook.inner]\nrank = 1\n"),
               ElementsAre("e.toml:4:8: hook.inner.name: [hook.inner] must say the name of the hook "
                           "inside"));
 }
@@ -99,7 +99,7 @@ TEST(Hooks, StandInsideOneAnotherToALimit) {
     table += ".inner";
     hooks += "[" + table + "]\nname = \"b\"\n";
   }
-  EXPECT_THAT(mistakesIn(hooks), ElementsAre("e.toml:6:8: hook.inner.name: at most 4 hooks can "
+  EXPECT_THAT(hookMistakes(hooks), ElementsAre("e.toml:6:8: hook.inner.name: at most 4 hooks can "
                                              "stand inside one another"));
 }
 

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> mistakesIn(const std::string& link) {
+std::vector<std::string> linkMistakes(const std::string& link) {
   std::vector<std::string> texts;
   for (const Mistake& mistake :
        parseText("[train]\nsteps = 1\n[link]\n" + link, "e.toml", "").mistakes) {
@@ -33,25 +33,25 @@ TEST(LinkPresets, TakeTheMeasuredTimeAgainInTheRingModel) {
 
 TEST(LinkPresets, StandAmongTheChoicesOfTheKey) {
   for (const LinkPreset& preset : linkPresets()) {
-    EXPECT_THAT(mistakesIn("preset = \"" + preset.name + "\"\n"), IsEmpty());
+    EXPECT_THAT(linkMistakes("preset = \"" + preset.name + "\"\n"), IsEmpty());
   }
-  EXPECT_THAT(mistakesIn("preset = \"infiniband_56g_9\"\n"),
+  EXPECT_THAT(linkMistakes("preset = \"infiniband_56g_9\"\n"),
               ElementsAre(HasSubstr("must be one of none, ethernet_10g_8")));
 }
 
 TEST(LinkKeys, OfTheLinkItselfContradictAPreset) {
-  EXPECT_THAT(mistakesIn("preset = \"ethernet_10g_8\"\nbandwidth_gbps = 3\n"),
+  EXPECT_THAT(linkMistakes("preset = \"ethernet_10g_8\"\nbandwidth_gbps = 3\n"),
               ElementsAre(HasSubstr("e.toml:5:1: link.bandwidth_gbps: has no meaning with "
                                     "link.preset = \"ethernet_10g_8\", only with none")));
 }
 
 TEST(LinkKeys, NeedWhatTheyBelongTo) {
-  EXPECT_THAT(mistakesIn("inside_latency_us = 3\n"),
+  EXPECT_THAT(linkMistakes("inside_latency_us = 3\n"),
               ElementsAre(HasSubstr("needs link.ranks_per_node above 1")));
-  EXPECT_THAT(mistakesIn("slow_latency_us = 3\n"), ElementsAre(HasSubstr("needs link.slow_ranks")));
-  EXPECT_THAT(mistakesIn("slow_ranks = [1, 2]\n"),
+  EXPECT_THAT(linkMistakes("slow_latency_us = 3\n"), ElementsAre(HasSubstr("needs link.slow_ranks")));
+  EXPECT_THAT(linkMistakes("slow_ranks = [1, 2]\n"),
               ElementsAre("e.toml:4:14: link.slow_ranks: there is no rank 2 among 2"));
-  EXPECT_THAT(mistakesIn("slow_ranks = [1]\nslow_among = true\n"),
+  EXPECT_THAT(linkMistakes("slow_ranks = [1]\nslow_among = true\n"),
               ElementsAre(HasSubstr("needs at least two link.slow_ranks")));
 }
 

@@ -6,16 +6,14 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "tests/support/BuiltFiles.h"
 #include "tests/support/TemporaryFolder.h"
 
 namespace lockstep::plugin {
 namespace {
 
+using support::built;
 using testing::HasSubstr;
-
-std::string built(const std::string& file) {
-  return std::string(std::getenv("LOCKSTEP_BIN")) + "/" + file;
-}
 
 std::string refusal(const std::string& path) {
   const auto library = PluginLibrary::open(path);

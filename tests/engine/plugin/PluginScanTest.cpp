@@ -8,18 +8,17 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/BuiltFiles.h"
 #include "tests/support/TemporaryFolder.h"
 
 namespace lockstep::plugin {
 namespace {
 
+using support::built;
+
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string built(const std::string& file) {
-  return std::string(std::getenv("LOCKSTEP_BIN")) + "/" + file;
-}
 
 class PluginScan : public testing::Test {
  protected:

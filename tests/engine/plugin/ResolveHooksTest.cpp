@@ -7,19 +7,17 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/BuiltFiles.h"
 #include "tests/support/TemporaryFolder.h"
 
 namespace lockstep::plugin {
 namespace {
 
+using support::built;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
-
-std::string built(const std::string& file) {
-  return std::string(std::getenv("LOCKSTEP_BIN")) + "/" + file;
-}
 
 class ResolveHooks : public testing::Test {
  protected:

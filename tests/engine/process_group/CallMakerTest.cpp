@@ -13,7 +13,7 @@ using testing::HasSubstr;
 const CallMaker kCalls("Backend", 0, 2);
 
 template <typename Function>
-std::string refusal(Function function) {
+std::string refusalOfCall(Function function) {
   try {
     static_cast<void>(function());
   } catch (const std::invalid_argument& error) {
@@ -28,19 +28,27 @@ TEST(CallMaker, RefusesMixedDtypesInsideOneCallForEachOperation) {
   const CallOptions options;
   std::vector<std::int64_t> to;
   std::vector<std::int64_t> from;
-  EXPECT_THAT(refusal([&] { return kCalls.allreduce({real, whole}, ReduceOp::kSum, options); }),
+  EXPECT_THAT(refusalOfCall([&] {
+                return kCalls.allreduce({real, whole}, ReduceOp::kSum, options);
+              }),
               HasSubstr("Backend::allreduce: tensors[1] is Long and tensors[0] is Float"));
-  EXPECT_THAT(refusal([&] { return kCalls.allgather({real, whole}, real, options); }),
+  EXPECT_THAT(refusalOfCall([&] {
+                return kCalls.allgather({real, whole}, real, options);
+              }),
               HasSubstr("Backend::allgather: outputs[1] is Long [4] and input is Float [4]"));
-  EXPECT_THAT(refusal([&] { return kCalls.gather({whole, real}, real, 0, options); }),
+  EXPECT_THAT(refusalOfCall([&] {
+                return kCalls.gather({whole, real}, real, 0, options);
+              }),
               HasSubstr("Backend::gather: outputs[0] is Long [4] and input is Float [4]"));
-  EXPECT_THAT(refusal([&] { return kCalls.scatter(real, {real, whole}, 0, options); }),
+  EXPECT_THAT(refusalOfCall([&] {
+                return kCalls.scatter(real, {real, whole}, 0, options);
+              }),
               HasSubstr("Backend::scatter: inputs[1] is Long [4] and output is Float [4]"));
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(refusalOfCall([&] {
                 return kCalls.reduceScatter(real, {whole, real}, ReduceOp::kSum, options);
               }),
               HasSubstr("Backend::reduce_scatter: inputs[0] is Long [4] and output is Float [4]"));
-  EXPECT_THAT(refusal([&] { return kCalls.alltoall(real, whole, to, from, options); }),
+  EXPECT_THAT(refusalOfCall([&] { return kCalls.alltoall(real, whole, to, from, options); }),
               HasSubstr("Backend::alltoall: output is Float and input is Long"));
 }
 
@@ -62,10 +70,10 @@ TEST(CallMaker, FillsEmptySplitsWithEqualParts) {
 
 TEST(CallMaker, RefusesOtherDevicesUnlessTold) {
   const at::Tensor away = at::empty({2}, at::TensorOptions().device(at::kMeta));
-  EXPECT_THAT(refusal([&] { return kCalls.broadcast({away}, 0, {}); }),
+  EXPECT_THAT(refusalOfCall([&] { return kCalls.broadcast({away}, 0, {}); }),
               HasSubstr("tensors[0] is on meta; this backend takes CPU tensors"));
   const CallMaker any("Wrapper", 0, 2, CallMaker::Devices::kAny);
-  EXPECT_EQ(refusal([&] { return any.broadcast({away}, 0, {}); }), "accepted");
+  EXPECT_EQ(refusalOfCall([&] { return any.broadcast({away}, 0, {}); }), "accepted");
 }
 
 }  // namespace

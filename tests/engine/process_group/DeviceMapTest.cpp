@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string refusalOfMap(const std::string& text) {
   const auto map = parseDeviceMap(text);
   return map.ok() ? "accepted" : map.error().message();
 }
@@ -30,12 +30,12 @@ TEST(DeviceMap, TakesAPlainNameForEveryDevice) {
 }
 
 TEST(DeviceMap, NamesThePartThatIsWrong) {
-  EXPECT_THAT(refusal(""), HasSubstr("the name is empty"));
-  EXPECT_THAT(refusal("cpu:gloo,"), HasSubstr("\"\" is no pair of a device and a backend"));
-  EXPECT_THAT(refusal("cpu:"), HasSubstr("\"cpu:\" is no pair"));
-  EXPECT_THAT(refusal("cpu:gloo,nccl"), HasSubstr("\"nccl\" is no pair"));
-  EXPECT_THAT(refusal("gpu:nccl"), HasSubstr("there is no device type \"gpu\""));
-  EXPECT_THAT(refusal("cpu:gloo,cpu:mpi"), HasSubstr("device cpu stands in it twice"));
+  EXPECT_THAT(refusalOfMap(""), HasSubstr("the name is empty"));
+  EXPECT_THAT(refusalOfMap("cpu:gloo,"), HasSubstr("\"\" is no pair of a device and a backend"));
+  EXPECT_THAT(refusalOfMap("cpu:"), HasSubstr("\"cpu:\" is no pair"));
+  EXPECT_THAT(refusalOfMap("cpu:gloo,nccl"), HasSubstr("\"nccl\" is no pair"));
+  EXPECT_THAT(refusalOfMap("gpu:nccl"), HasSubstr("there is no device type \"gpu\""));
+  EXPECT_THAT(refusalOfMap("cpu:gloo,cpu:mpi"), HasSubstr("device cpu stands in it twice"));
 }
 
 }  // namespace

@@ -11,6 +11,12 @@ GroupOptions quickOptions(std::chrono::milliseconds timeout) {
   return options;
 }
 
+GroupOptions alwaysChecked() {
+  GroupOptions options = quickOptions();
+  options.check = CheckMode::kAlways;
+  return options;
+}
+
 void runGroups(int size,
                const std::function<base::Result<std::shared_ptr<ProcessGroup>>(int rank)>& make,
                const std::function<void(ProcessGroup&)>& body) {

@@ -15,6 +15,9 @@ namespace lockstep::process_group {
 /// Options for tests: nothing may wait for half an hour.
 GroupOptions quickOptions(std::chrono::milliseconds timeout = std::chrono::seconds(20));
 
+/// The same, every operation compared across the ranks.
+GroupOptions alwaysChecked();
+
 /// Runs `body` with each rank's part of a group, ranks as threads. The bodies begin when every
 /// rank has made its part, so that none can break a group that another still joins; the groups
 /// are destroyed together, after every body has returned.
@@ -24,8 +27,7 @@ void runGroups(int size,
 
 /// The same with groups of one backend over one HashStore.
 void runGroup(int size, const std::function<void(ProcessGroup&)>& body,
-              const GroupOptions& options = quickOptions(),
-              const std::string& backend = "gloo");
+              const GroupOptions& options = quickOptions(), const std::string& backend = "gloo");
 
 /// Runs `function` and returns the text of the exception of type E that it throws.
 template <typename E, typename Function>

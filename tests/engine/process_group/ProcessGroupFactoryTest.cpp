@@ -11,14 +11,14 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string refusal(const std::string& backend, int rank, int size, GroupOptions options = {}) {
-  auto made =
-      makeProcessGroup(backend, std::make_shared<store::HashStore>(), rank, size, options);
+std::string refusalToMake(const std::string& backend, int rank, int size,
+                          GroupOptions options = {}) {
+  auto made = makeProcessGroup(backend, std::make_shared<store::HashStore>(), rank, size, options);
   return made.ok() ? "it was made" : made.error().message();
 }
 
 TEST(ProcessGroupFactory, NamesTheBackendsThereAre) {
-  const std::string text = refusal("smoke_signals", 0, 1);
+  const std::string text = refusalToMake("smoke_signals", 0, 1);
   EXPECT_THAT(text, HasSubstr("there is no backend \"smoke_signals\" in this build"));
   for (const std::string& name : availableBackends()) {
     EXPECT_THAT(text, HasSubstr(name));
@@ -26,35 +26,35 @@ TEST(ProcessGroupFactory, NamesTheBackendsThereAre) {
 }
 
 TEST(ProcessGroupFactory, RefusesRanksAndSizesThatCannotBe) {
-  EXPECT_EQ(refusal("gloo", 2, 2), "rank 2 of a process group of 2; ranks are 0 to 1");
-  EXPECT_EQ(refusal("gloo", -1, 2), "rank -1 of a process group of 2; ranks are 0 to 1");
-  EXPECT_EQ(refusal("gloo", 0, 0), "a process group of 0 ranks; at least 1 is needed");
+  EXPECT_EQ(refusalToMake("gloo", 2, 2), "rank 2 of a process group of 2; ranks are 0 to 1");
+  EXPECT_EQ(refusalToMake("gloo", -1, 2), "rank -1 of a process group of 2; ranks are 0 to 1");
+  EXPECT_EQ(refusalToMake("gloo", 0, 0), "a process group of 0 ranks; at least 1 is needed");
 }
 
 TEST(ProcessGroupFactory, RefusesOptionsThatCannotBe) {
   GroupOptions options;
   options.threads = 0;
-  EXPECT_THAT(refusal("gloo", 0, 1, options), HasSubstr("0 threads"));
+  EXPECT_THAT(refusalToMake("gloo", 0, 1, options), HasSubstr("0 threads"));
   options = {};
   options.timeout = std::chrono::milliseconds(0);
-  EXPECT_THAT(refusal("gloo", 0, 1, options), HasSubstr("0 ms; it must be positive"));
+  EXPECT_THAT(refusalToMake("gloo", 0, 1, options), HasSubstr("0 ms; it must be positive"));
   options = {};
   options.groupName.clear();
-  EXPECT_THAT(refusal("gloo", 0, 1, options), HasSubstr("empty name"));
+  EXPECT_THAT(refusalToMake("gloo", 0, 1, options), HasSubstr("empty name"));
 }
 
 TEST(ProcessGroupFactory, RefusesMoreTurnsThanThereCanBe) {
   GroupOptions options;
   options.roundRobin = 0;
-  EXPECT_EQ(refusal("gloo", 0, 1, options), "0 groups that take turns; there can be 1 to 64");
+  EXPECT_EQ(refusalToMake("gloo", 0, 1, options), "0 groups that take turns; there can be 1 to 64");
   options.roundRobin = 65;
-  EXPECT_EQ(refusal("gloo", 0, 1, options), "65 groups that take turns; there can be 1 to 64");
+  EXPECT_EQ(refusalToMake("gloo", 0, 1, options), "65 groups that take turns; there can be 1 to 64");
 }
 
 TEST(ProcessGroupFactory, NamesTheBackendOfADeviceMapThatIsNotThere) {
-  EXPECT_THAT(refusal("cpu:gloo,cuda:smoke_signals", 0, 1),
+  EXPECT_THAT(refusalToMake("cpu:gloo,cuda:smoke_signals", 0, 1),
               HasSubstr("there is no backend \"smoke_signals\" in this build"));
-  EXPECT_THAT(refusal("cpu:gloo,toaster:gloo", 0, 1),
+  EXPECT_THAT(refusalToMake("cpu:gloo,toaster:gloo", 0, 1),
               HasSubstr("there is no device type \"toaster\""));
 }
 
@@ -79,7 +79,7 @@ TEST(BackendRegistry, MakesGroupsOfABackendThatWasAdded) {
   };
   ASSERT_TRUE(registerBackend("pigeon", factory).ok());
   EXPECT_THAT(availableBackends(), testing::Contains("pigeon"));
-  EXPECT_EQ(refusal("pigeon", 1, 3), "no pigeons today");
+  EXPECT_EQ(refusalToMake("pigeon", 1, 3), "no pigeons today");
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(registerBackend("pigeon", factory).error().message(),
             "backend \"pigeon\": there is one of this name already");

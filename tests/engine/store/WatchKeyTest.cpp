@@ -190,7 +190,7 @@ TEST(WatchKeyEnd, WaitsForTheCallbackThatRuns) {
 }
 
 /// Serves a store and prints its port, until its input ends with it.
-int serve(const std::vector<std::string>&) {
+int serveWatched(const std::vector<std::string>&) {
   TCPStore store("127.0.0.1", serverOptions());
   std::printf("%d\n", store.port());
   std::fflush(stdout);
@@ -198,7 +198,7 @@ int serve(const std::vector<std::string>&) {
   return 0;
 }
 
-const support::RegisterChildRole serving("serve-watched-store", serve);
+const support::RegisterChildRole servingWatched("serve-watched-store", serveWatched);
 
 TEST(WatchKeyEnd, IsLoggedWhenTheServerGoes) {
   base::configureLog("");

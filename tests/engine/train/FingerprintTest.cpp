@@ -18,8 +18,8 @@ std::vector<ddp::NamedTensor> parameters() {
   return {{"weight", at::arange(6, at::kFloat).view({2, 3})}, {"bias", at::full({5000}, 2.0f)}};
 }
 
-/// The steps of the samples that came.
-std::vector<std::uint32_t> steps(support::RankRecording& recording) {
+/// The sampledSteps of the samples that came.
+std::vector<std::uint32_t> sampledSteps(support::RankRecording& recording) {
   std::vector<std::uint32_t> found;
   for (const trace::Message& message : recording.messages()) {
     found.push_back(std::get<trace::FingerprintMessage>(message).step);
@@ -78,7 +78,7 @@ TEST(FingerprintTest, IsTakenEverySoManySteps) {
     fingerprint.before(step);
   }
   fingerprint.afterAll(25);
-  EXPECT_THAT(steps(recording), ElementsAre(0, 10, 20, 25));
+  EXPECT_THAT(sampledSteps(recording), ElementsAre(0, 10, 20, 25));
   const auto spans = recording.eventsOf(trace::EventKind::kFingerprint);
   ASSERT_EQ(spans.size(), 4u) << "the cost of each is a span";
   EXPECT_EQ(spans[0].value, 6 * 4 + 5000 * 4u);
@@ -93,7 +93,7 @@ TEST(FingerprintTest, IsNeverTakenWhenTurnedOffOrWithoutACapture) {
   recording.segment().header().captureEnabled.store(0);
   Fingerprint unseen(parameters(), 1, recording.tracer(), lane);
   unseen.before(0);
-  EXPECT_TRUE(steps(recording).empty());
+  EXPECT_TRUE(sampledSteps(recording).empty());
 }
 
 }  // namespace

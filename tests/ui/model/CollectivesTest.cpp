@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using trace::EventKind;
 
-constexpr int kCommunication0 = laneId(0, LaneRole::kCommunication);
+constexpr int kCollectives0 = laneId(0, LaneRole::kCommunication);
 
 TEST(Collectives, FollowsOneCollectiveAcrossRanks) {
   RunModel model;
@@ -24,12 +24,12 @@ TEST(Collectives, FollowsOneCollectiveAcrossRanks) {
                         .span(4, EventKind::kCollective, 30, 52, 0, sequence(1), kAllreduce)
                         .span(2, EventKind::kCollective, 60, 90, 0, sequence(2), kAllreduce)
                         .take());
-  const auto first = model.sameCollective(*model.findSpan(kCommunication0, 1, 10));
+  const auto first = model.sameCollective(*model.findSpan(kCollectives0, 1, 10));
   ASSERT_THAT(first, SizeIs(2));
   EXPECT_EQ(first[0].rank(), 0);
   EXPECT_EQ(first[1].rank(), 1);
   EXPECT_EQ(first[1].startNs, 30);
-  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 70)), SizeIs(1));
+  EXPECT_THAT(model.sameCollective(*model.findSpan(kCollectives0, 1, 70)), SizeIs(1));
 }
 
 TEST(Collectives, KeepsGroupsWithTheSameSequenceNumbersApart) {
@@ -39,7 +39,7 @@ TEST(Collectives, KeepsGroupsWithTheSameSequenceNumbersApart) {
                         .span(2, EventKind::kCollective, 0, 50, 0, sequence(1), kAllreduce)
                         .span(4, EventKind::kCollective, 0, 50, 0, sequence(1), other)
                         .take());
-  EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, 10)), SizeIs(1));
+  EXPECT_THAT(model.sameCollective(*model.findSpan(kCollectives0, 1, 10)), SizeIs(1));
 }
 
 TEST(Collectives, AreFoundThoughSpansOfOtherKindsShareTheirLane) {
@@ -58,11 +58,11 @@ TEST(Collectives, AreFoundThoughSpansOfOtherKindsShareTheirLane) {
   }
   model.applyUpdate(feed.take());
   for (const double start : {110.0, 1010.0, 2010.0}) {
-    EXPECT_THAT(model.sameCollective(*model.findSpan(kCommunication0, 1, start + 5)), SizeIs(2));
+    EXPECT_THAT(model.sameCollective(*model.findSpan(kCollectives0, 1, start + 5)), SizeIs(2));
   }
-  const Lane& lane = *model.lane(kCommunication0);
+  const Lane& lane = *model.lane(kCollectives0);
   for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
-    const auto link = model.findSpan(kCommunication0, row, 150);
+    const auto link = model.findSpan(kCollectives0, row, 150);
     if (link && link->kind == EventKind::kShaped) {
       EXPECT_THAT(model.sameCollective(*link), SizeIs(2)) << "of the collective it prolongs";
     }
@@ -78,10 +78,10 @@ TEST(Collectives, SayThatTheLateRankIsUnknownWhenARankHasNoRecord) {
   feed.span(2, EventKind::kCollective, 100, 190, 0, sequence(2), kAllreduce)
       .span(4, EventKind::kCollective, 140, 190, 0, sequence(2), kAllreduce);
   model.applyUpdate(feed.take());
-  const Span whole = *model.findSpan(kCommunication0, 1, 10);
+  const Span whole = *model.findSpan(kCollectives0, 1, 10);
   EXPECT_THAT(arrivalsOf(model, whole).missing, IsEmpty());
 
-  const Span torn = *model.findSpan(kCommunication0, 1, 150);
+  const Span torn = *model.findSpan(kCollectives0, 1, 150);
   const Arrivals arrivals = arrivalsOf(model, torn);
   EXPECT_THAT(arrivals.missing, ElementsAre(2));
   EXPECT_EQ(arrivals.lateRank, -1);
@@ -101,10 +101,10 @@ TEST(Collectives, TellTheWaitOfACheckFromItsComparison) {
       .span(2, EventKind::kCollective, 210, 290, 0, sequence(1), kAllreduce)
       .span(4, EventKind::kCollective, 212, 290, 0, sequence(1), kAllreduce);
   model.applyUpdate(feed.take());
-  const Lane& lane = *model.lane(kCommunication0);
+  const Lane& lane = *model.lane(kCollectives0);
   std::optional<Span> check;
   for (int row = 0; row < static_cast<int>(lane.rows.size()) && !check; ++row) {
-    check = model.findSpan(kCommunication0, row, 150);
+    check = model.findSpan(kCollectives0, row, 150);
   }
   ASSERT_TRUE(check.has_value());
   ASSERT_EQ(check->kind, EventKind::kChecked);
@@ -131,7 +131,7 @@ TEST(Collectives, DoNotMissRanksThatAreNotOfTheirGroup) {
   feed.span(2, EventKind::kCollective, 100, 190, 0, sequence(1), other)
       .span(4, EventKind::kCollective, 140, 190, 0, sequence(1), other);
   model.applyUpdate(feed.take());
-  EXPECT_EQ(arrivalsOf(model, *model.findSpan(kCommunication0, 1, 150)).lateRank, 1);
+  EXPECT_EQ(arrivalsOf(model, *model.findSpan(kCollectives0, 1, 150)).lateRank, 1);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using trace::EventKind;
 
 constexpr int kPhases1 = laneId(1, LaneRole::kPhases);
-constexpr int kCommunication0 = laneId(0, LaneRole::kCommunication);
+constexpr int kFirstCommunication = laneId(0, LaneRole::kCommunication);
 
 // Two ranks on two hosts come to a collective 30 µs after one another.
 Feed oneCollective(std::int64_t uncertaintyNs) {
@@ -50,7 +50,7 @@ TEST(Hosts, ARunOnOneHostSaysNothingOfHosts) {
 TEST(Hosts, ASpanElsewhereSaysHowWellItsTimesAreKnown) {
   RunModel model;
   model.applyUpdate(oneCollective(31'000).take());
-  const std::vector<Span> spans = model.sameCollective(*model.findSpan(kCommunication0, 1, 10));
+  const std::vector<Span> spans = model.sameCollective(*model.findSpan(kFirstCommunication, 1, 10));
   EXPECT_EQ(factOf(model, spans[0], "Host"), "alpha, which recorded the run");
   EXPECT_EQ(factOf(model, spans[1], "Host"),
             "beta; its times are within ± 31.0 µs of the recording host's");
@@ -62,7 +62,7 @@ TEST(Hosts, ASpanElsewhereSaysHowWellItsTimesAreKnown) {
 TEST(Hosts, WhoCameLastIsUnknownWithinTheDoubtOfTheClocks) {
   RunModel model;
   model.applyUpdate(oneCollective(31'000).take());
-  const Span span = *model.findSpan(kCommunication0, 1, 10);
+  const Span span = *model.findSpan(kFirstCommunication, 1, 10);
   const Arrivals arrivals = arrivalsOf(model, span);
   EXPECT_EQ(arrivals.lateRank, -1);
   EXPECT_THAT(arrivals.closeToLast, ElementsAre(0, 1));
@@ -73,7 +73,7 @@ TEST(Hosts, WhoCameLastIsUnknownWithinTheDoubtOfTheClocks) {
 TEST(Hosts, AboveItTheLateRankIsNamed) {
   RunModel model;
   model.applyUpdate(oneCollective(29'000).take());
-  const Span span = *model.findSpan(kCommunication0, 1, 10);
+  const Span span = *model.findSpan(kFirstCommunication, 1, 10);
   const Arrivals arrivals = arrivalsOf(model, span);
   EXPECT_EQ(arrivals.lateRank, 1);
   EXPECT_THAT(arrivals.closeToLast, IsEmpty());

@@ -17,7 +17,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kSliderSteps = 2000;
+constexpr int kReplaySteps = 2000;
 
 QToolButton* button(const QString& text, const QString& name) {
   auto* made = new QToolButton;
@@ -53,10 +53,10 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   against_->addItem(tr("Against registration"));
   against_->setAccessibleName(tr("Order to compare with"));
   slider_->setObjectName("replaySlider");
-  slider_->setRange(0, kSliderSteps);
-  slider_->setValue(kSliderSteps);
-  slider_->setSingleStep(kSliderSteps / 100);
-  slider_->setPageStep(kSliderSteps / 10);
+  slider_->setRange(0, kReplaySteps);
+  slider_->setValue(kReplaySteps);
+  slider_->setSingleStep(kReplaySteps / 100);
+  slider_->setPageStep(kReplaySteps / 10);
   slider_->setFocusPolicy(Qt::TabFocus);  // after the mouse, the keys are the stage's
   slider_->setMinimumWidth(120);
   slider_->setToolTip(tr("Replays the iteration"));
@@ -92,7 +92,7 @@ BucketsToolbar::BucketsToolbar(QWidget* parent)
   connect(forward_, &QToolButton::clicked, this, [this] { emit stepPressed(1); });
   connect(play_, &QToolButton::clicked, this, &BucketsToolbar::playPressed);
   connect(slider_, &QSlider::valueChanged, this,
-          [this](int value) { emit replayMoved(static_cast<double>(value) / kSliderSteps); });
+          [this](int value) { emit replayMoved(static_cast<double>(value) / kReplaySteps); });
 }
 
 void BucketsToolbar::setCommands(const Commands& commands) {
@@ -126,7 +126,7 @@ void BucketsToolbar::setAgainst(OrderAgainst against) {
 
 void BucketsToolbar::setReplay(bool possible, double part, bool playing, const QString& text) {
   const QSignalBlocker quiet(slider_);
-  slider_->setValue(static_cast<int>(std::lround(part * kSliderSteps)));
+  slider_->setValue(static_cast<int>(std::lround(part * kReplaySteps)));
   for (QWidget* control : std::initializer_list<QWidget*>{slider_, back_, play_, forward_}) {
     control->setEnabled(possible);
   }

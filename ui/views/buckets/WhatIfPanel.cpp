@@ -21,7 +21,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kSliderSteps = 400;
+constexpr int kCapSteps = 400;
 constexpr std::size_t kStepsMeasured = 16;
 constexpr int kRowsInSight = 4;  // with the titles
 
@@ -86,8 +86,8 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
       export_(new QToolButton),
       timer_(new QTimer(this)) {
   slider_->setObjectName(QStringLiteral("whatIfCap"));
-  slider_->setRange(0, kSliderSteps);
-  slider_->setPageStep(kSliderSteps / 20);
+  slider_->setRange(0, kCapSteps);
+  slider_->setPageStep(kCapSteps / 20);
   slider_->setAccessibleName(tr("Bucket cap to forecast"));
   slider_->setToolTip(tr("Drag to another bucket cap; nothing is run"));
   strips_->setAccessibleName(tr("Buckets as measured and as forecast"));
@@ -247,7 +247,7 @@ std::uint64_t WhatIfPanel::capOfSlider() const {
   if (own && !capChosen_) {
     return *own;
   }
-  const double part = static_cast<double>(slider_->value()) / kSliderSteps;
+  const double part = static_cast<double>(slider_->value()) / kCapSteps;
   const double ratio = static_cast<double>(mostCap_) / static_cast<double>(leastCap_);
   return static_cast<std::uint64_t>(
       std::llround(static_cast<double>(leastCap_) * std::pow(ratio, part)));
@@ -258,7 +258,7 @@ void WhatIfPanel::setCap(std::uint64_t bytes) {
   const double part =
       std::log(static_cast<double>(bytes) / static_cast<double>(leastCap_)) / std::log(ratio);
   const QSignalBlocker quiet(slider_);
-  slider_->setValue(static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kSliderSteps)));
+  slider_->setValue(static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kCapSteps)));
 }
 
 void WhatIfPanel::compute() {

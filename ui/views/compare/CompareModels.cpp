@@ -8,8 +8,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kRight = Qt::AlignRight | Qt::AlignVCenter;
-constexpr int kLeft = Qt::AlignLeft | Qt::AlignVCenter;
+constexpr int kRightAlignment = Qt::AlignRight | Qt::AlignVCenter;
+constexpr int kLeftAlignment = Qt::AlignLeft | Qt::AlignVCenter;
 
 QString letter(std::size_t run) {
   return QString::fromStdString(analysis::letterOf(run));
@@ -141,7 +141,7 @@ QVariant MetricsModel::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return tip(row);
     case Qt::TextAlignmentRole:
-      return index.column() == kMetric || index.column() == kVerdict ? kLeft : kRight;
+      return index.column() == kMetric || index.column() == kVerdict ? kLeftAlignment : kRightAlignment;
     case Qt::ForegroundRole:
       return ofDelta ? QVariant(verdictColour(verdict, Palette::of(theme_))) : QVariant();
     default:
@@ -154,7 +154,7 @@ QVariant MetricsModel::headerData(int section, Qt::Orientation orientation, int 
     return {};
   }
   if (role == Qt::TextAlignmentRole) {
-    return section == kMetric || section == kVerdict ? kLeft : kRight;
+    return section == kMetric || section == kVerdict ? kLeftAlignment : kRightAlignment;
   }
   const QStringList names{tr("Metric"), tr("A"), letter(other_), tr("Δ"),
                           tr("Δ %"),    tr("p"), tr("Verdict")};
@@ -193,7 +193,7 @@ QVariant WhyModel::data(const QModelIndex& index, int role) const {
       return index.column() == kDelta ? QVariant(about.deltaMs)
                                       : QVariant(QString::fromStdString(about.sentence));
     case Qt::TextAlignmentRole:
-      return index.column() == kDelta ? kRight : kLeft;
+      return index.column() == kDelta ? kRightAlignment : kLeftAlignment;
     case Qt::ForegroundRole:
       return index.column() == kDelta ? QVariant(about.deltaMs > 0 ? Palette::of(theme_).error
                                                                    : Palette::of(theme_).good)
@@ -231,7 +231,7 @@ int PercentilesModel::columnCount(const QModelIndex& parent) const {
 QVariant PercentilesModel::data(const QModelIndex& index, int role) const {
   const std::size_t run = index.row();
   if (role == Qt::TextAlignmentRole) {
-    return index.column() == kRun ? kLeft : kRight;
+    return index.column() == kRun ? kLeftAlignment : kRightAlignment;
   }
   if (role != Qt::DisplayRole && role != kSortRole) {
     return {};

@@ -13,8 +13,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kMargin = 14;
-constexpr double kGap = 16;
+constexpr double kPictureMargin = 14;
+constexpr double kPictureGap = 16;
 constexpr double kHistogramHeight = 190;
 constexpr double kLeastTimeline = 120;
 constexpr double kUnbounded = 1e6;
@@ -78,14 +78,14 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   const Palette& palette = Palette::of(theme);
   const auto result =
       compareRuns({compareInput(a, borrowed(analysedA)), compareInput(b, borrowed(analysedB))});
-  const double width = size.width() - 2 * kMargin;
-  const double left = (width - kGap) * 0.53;
-  const double right = width - kGap - left;
+  const double width = size.width() - 2 * kPictureMargin;
+  const double left = (width - kPictureGap) * 0.53;
+  const double right = width - kPictureGap - left;
   const QRectF endless(0, 0, left, kUnbounded);
   const double keys = drawCompareKeys(nullptr, endless, *result, palette);
   const double metrics = drawCompareMetrics(nullptr, endless, *result, palette);
   const double header = drawCompareHeader(nullptr, endless, *result, palette);
-  const double tables = keys + kGap + metrics;
+  const double tables = keys + kPictureGap + metrics;
 
   // A picture of a given height shows a strip of each rank.
   const bool collapsed = size.height() > 0;
@@ -96,28 +96,28 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   };
   Picture picture;
   picture.title = titleOfRun(*result, 0) + QStringLiteral(" against ") + titleOfRun(*result, 1);
-  const double all = kMargin + header + kGap + tables + kGap + wanted(twins[0]) + kGap +
-                     wanted(twins[1]) + kMargin;
+  const double all = kPictureMargin + header + kPictureGap + tables + kPictureGap + wanted(twins[0]) + kPictureGap +
+                     wanted(twins[1]) + kPictureMargin;
   picture.size = QSizeF(size.width(), size.height() > 0 ? size.height() : all);
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.background);
 
-  double y = kMargin;
-  y += drawCompareHeader(&list, QRectF(kMargin, y, width, header), *result, palette) + kGap;
+  double y = kPictureMargin;
+  y += drawCompareHeader(&list, QRectF(kPictureMargin, y, width, header), *result, palette) + kPictureGap;
   // Where all does not fit, the tables give way first, down to a part of the picture.
-  const double room = picture.size.height() - y - kMargin;
+  const double room = picture.size.height() - y - kPictureMargin;
   const double forTwins =
-      std::max(2 * kLeastTimeline + kGap,
-               std::min(wanted(twins[0]) + kGap + wanted(twins[1]), room - tables - kGap));
-  const double forTables = std::min(tables, room - forTwins - kGap);
-  const double forKeys = std::min(keys, std::max(forTables * 0.35, forTables - metrics - kGap));
+      std::max(2 * kLeastTimeline + kPictureGap,
+               std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]), room - tables - kPictureGap));
+  const double forTables = std::min(tables, room - forTwins - kPictureGap);
+  const double forKeys = std::min(keys, std::max(forTables * 0.35, forTables - metrics - kPictureGap));
   const double keysTook =
-      drawCompareKeys(&list, QRectF(kMargin, y, left, forKeys), *result, palette);
-  drawCompareMetrics(&list, QRectF(kMargin, y + keysTook + kGap, left, forTables - keysTook - kGap),
+      drawCompareKeys(&list, QRectF(kPictureMargin, y, left, forKeys), *result, palette);
+  drawCompareMetrics(&list, QRectF(kPictureMargin, y + keysTook + kPictureGap, left, forTables - keysTook - kPictureGap),
                      *result, palette);
   const double histogram = std::min(kHistogramHeight, forTables * 0.5);
-  const double rightX = kMargin + left + kGap;
-  drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kGap), *result, palette);
+  const double rightX = kPictureMargin + left + kPictureGap;
+  drawCompareWhy(&list, QRectF(rightX, y, right, forTables - histogram - kPictureGap), *result, palette);
   list.text(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
             palette.text, FontRole::kBold);
   DisplayList drawn;
@@ -125,14 +125,14 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
                 histogramFrame(*result, trace::EventKind::kStep, QSizeF(right, histogram - title)),
                 palette);
   list.append(drawn, QPointF(rightX, y + forTables - histogram + title));
-  y += forTables + kGap;
+  y += forTables + kPictureGap;
 
   const double length = std::max(lengthOf(twins[0]), lengthOf(twins[1]));
-  const double rest = picture.size.height() - kMargin - y - kGap;
+  const double rest = picture.size.height() - kPictureMargin - y - kPictureGap;
   const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),
                                   rest * 0.3, rest * 0.7);
-  drawTwin(list, twins[0], QRectF(kMargin, y, width, upper), length, palette);
-  drawTwin(list, twins[1], QRectF(kMargin, y + upper + kGap, width, rest - upper), length, palette);
+  drawTwin(list, twins[0], QRectF(kPictureMargin, y, width, upper), length, palette);
+  drawTwin(list, twins[1], QRectF(kPictureMargin, y + upper + kPictureGap, width, rest - upper), length, palette);
   return picture;
 }
 

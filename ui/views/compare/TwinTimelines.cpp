@@ -15,7 +15,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kMargin = 0.05;  // of the longer iteration, on both sides of it
+constexpr double kTwinMargin = 0.05;  // of the longer iteration, on both sides of it
 
 QSpinBox* iterationBox() {
   auto* box = new QSpinBox;
@@ -126,7 +126,7 @@ void TwinTimelines::setIterations(std::uint32_t a, std::uint32_t b) {
 void TwinTimelines::align() {
   const double longest = std::max(a_->iterationNs().value_or(0), b_->iterationNs().value_or(0));
   if (longest > 0) {
-    const TimeRange relative{-longest * kMargin, longest * (1 + kMargin)};
+    const TimeRange relative{-longest * kTwinMargin, longest * (1 + kTwinMargin)};
     a_->follow(relative);
     b_->follow(relative);
   }

@@ -12,8 +12,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kGutter = 190;
-constexpr double kMargin = 12;
+constexpr double kNameGutter = 190;
+constexpr double kSceneMargin = 12;
 constexpr double kVerdictTitle = 24;
 constexpr double kVerdictLine = 16;
 constexpr qsizetype kVerdictLines = 2;
@@ -30,7 +30,7 @@ constexpr double kNarrowest = 3;
 }  // namespace
 
 TimeAxis ParameterScene::axisFor(double width, double firstStep, double endStep) {
-  return {firstStep, endStep, kGutter, std::max(20.0, width - kGutter - kMargin)};
+  return {firstStep, endStep, kNameGutter, std::max(20.0, width - kNameGutter - kSceneMargin)};
 }
 
 ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& palette,
@@ -128,7 +128,7 @@ void ParameterScene::draw(DisplayList& list) const {
   list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
   drawVerdict(list);
   for (std::size_t strip = 0; strip < facts_.strips.size(); ++strip) {
-    drawStrip(list, facts_.strips[strip], axis_, stripPlot(strip), kMargin, palette_);
+    drawStrip(list, facts_.strips[strip], axis_, stripPlot(strip), kSceneMargin, palette_);
   }
   if (!heat_.isEmpty()) {
     drawHeatMap(list);
@@ -139,7 +139,7 @@ void ParameterScene::draw(DisplayList& list) const {
     const double bottom = heat_.isEmpty() ? stripPlot(facts_.strips.size()).top() - kStripGap + 1
                                           : heat_.bottom() + 1;
     drawStepRuler(list, axis_, QRectF(axis_.left(), bottom, axis_.width(), kRuler - 2), palette_);
-    list.text(QRectF(kMargin, bottom, kGutter - kMargin - 8, kRuler - 2),
+    list.text(QRectF(kSceneMargin, bottom, kNameGutter - kSceneMargin - 8, kRuler - 2),
               QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall,
               Qt::AlignRight | Qt::AlignVCenter);
   }
@@ -154,7 +154,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
   const QRectF band(0, 0, frame_.size.width(), top_ - 8);
   list.fill(band, mixed(ink, palette_.background, 0.10));
   list.fill(QRectF(0, 0, 4, band.height()), ink);
-  const double x = kMargin + 8;
+  const double x = kSceneMargin + 8;
   const QPointF middle(x + 4, 12);
   if (equal) {
     list.polyline({middle + QPointF(-6, 0), middle + QPointF(-2, 4), middle + QPointF(6, -5)}, ink,
@@ -165,7 +165,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
   } else {
     list.fill(QRectF(middle - QPointF(5, 1), QSizeF(10, 2)), ink);
   }
-  const double width = frame_.size.width() - x - 18 - kMargin;
+  const double width = frame_.size.width() - x - 18 - kSceneMargin;
   const std::vector<int>& ranks = facts_.divergence.replicas.ranks;
   std::vector<int> legend = ranks;
   if (legend.empty() && !facts_.strips.empty()) {
@@ -205,9 +205,9 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
                                   .arg(facts_.divergence.replicas.ranks.empty()
                                            ? 0
                                            : facts_.divergence.replicas.ranks.front());
-  list.text(QRectF(kMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4), title,
+  list.text(QRectF(kSceneMargin, y + 2, textWidth(title, FontRole::kBold) + 6, kHeatTitle - 4), title,
             palette_.text, FontRole::kBold);
-  double x = kMargin + textWidth(title, FontRole::kBold) + 26;
+  double x = kSceneMargin + textWidth(title, FontRole::kBold) + 26;
   const std::pair<QString, std::int16_t> legend[] = {
       {QStringLiteral("equal"), HeatPyramid::kEqual},
       {QStringLiteral("differs"), HeatPyramid::kMost},
@@ -300,7 +300,7 @@ void ParameterScene::drawRowLabels(DisplayList& list) const {
   for (std::size_t row = 0; row < rows_; row += stride) {
     const bool bad = row == firstRow;
     const double height = std::max(each * static_cast<double>(stride), 12.0);
-    const QRectF label(kMargin, rowRect(row).top() - (height > each ? 1 : 0), kGutter - kMargin - 8,
+    const QRectF label(kSceneMargin, rowRect(row).top() - (height > each ? 1 : 0), kNameGutter - kSceneMargin - 8,
                        std::min(height, std::max(each, 12.0)));
     if (label.top() + 10 > heat_.bottom()) {
       break;

@@ -23,11 +23,6 @@ constexpr double kDetailsFrom = 150;  // a column this wide shows bytes beside t
 constexpr double kBucketFrom = 260;
 constexpr double kDtypeFrom = 330;
 
-QColor withAlpha(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
-
 }  // namespace
 
 SequenceScene::SequenceScene(const DivergenceFacts& facts, const Palette& palette,

@@ -1,4 +1,3 @@
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
@@ -7,18 +6,13 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kPad = 10;
-constexpr double kLine = 18;   // height of a line of small text
-constexpr double kStrip = 78;  // of one curve at least, its title included
+using namespace hook_words;
 constexpr double kMostStrip = 170;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
 
 /// The curves of one key, of all runs.
 struct Strip {

@@ -1,4 +1,3 @@
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
@@ -8,26 +7,15 @@
 
 #include "engine/analysis/Durations.h"
 #include "ui/canvas/TextMetrics.h"
-#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kPad = 10;
-constexpr double kLine = 18;   // height of a line of small text
-constexpr double kStrip = 78;  // of one curve, its title included
+using namespace hook_words;
 constexpr double kBinPixels = 9;
-constexpr double kNsPerMs = 1e6;
 constexpr double kBesideP99 = 1.12;  // how far the axis goes on beyond P99
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
-
-QString msText(double ms) {
-  return formatDuration(ms * kNsPerMs);
-}
 
 /// A sentence in the middle of a card.
 void say(DisplayList& list, const QRectF& rect, const QString& sentence, const Palette& palette) {

@@ -1,19 +1,13 @@
 #include "ui/views/hooks/HooksContent.h"
 
-#include <QCoreApplication>
 #include <algorithm>
 #include <set>
 
-#include "ui/model/Format.h"
+#include "ui/views/hooks/HookWords.h"
 
 namespace lockstep::ui {
-namespace {
 
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
-
-}  // namespace
+using namespace hook_words;
 
 const analysis::HookBucket* HookSide::find(std::uint16_t bucket) const {
   const auto at = std::find_if(buckets.begin(), buckets.end(),

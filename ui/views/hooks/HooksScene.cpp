@@ -1,40 +1,27 @@
 #include "ui/views/hooks/HooksScene.h"
 
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
-#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 
 namespace lockstep::ui {
 namespace {
 
+using namespace hook_words;
 using analysis::HookPhase;
 
-constexpr double kMargin = 12;
-constexpr double kGap = 10;
 constexpr double kCardHead = 58;  // title and legend
 constexpr double kAxis = 24;
-constexpr double kBar = 18;
-constexpr double kRowPad = 6;
 constexpr double kLabelWidth = 138;
 constexpr double kFiguresWidth = 176;  // "12.3 ms, p95 45.6 ms" beside a bar
 constexpr double kBytesWidth = 330;
 constexpr double kWideEnoughForBytes = 900;
 constexpr double kWideEnoughForTwo = 860;  // charts beside each other
 constexpr double kChartHeight = 236;
-constexpr double kNsPerMs = 1e6;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
-
-QString msText(double ms) {
-  return formatDuration(ms * kNsPerMs);
-}
 
 // Medians of phases do not add up to the median of a call. So a bar is as long as the median call,
 // and divided as the time of all calls is.

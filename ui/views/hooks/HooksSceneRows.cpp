@@ -1,31 +1,19 @@
-#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
-#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 #include "ui/views/hooks/HooksScene.h"
 
 // The card with a row for each bucket.
 namespace lockstep::ui {
 namespace {
 
+using namespace hook_words;
 using analysis::HookPhase;
 
-constexpr double kBar = 18;
-constexpr double kRowPad = 6;
-constexpr double kLine = 18;
 constexpr double kBytesText = 178;
-constexpr double kNsPerMs = 1e6;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
-
-QString msText(double ms) {
-  return formatDuration(ms * kNsPerMs);
-}
 
 void fillPhase(DisplayList& list, const QRectF& rect, HookPhase phase, const Palette& palette) {
   const QColor colour = phaseColour(palette, phase);

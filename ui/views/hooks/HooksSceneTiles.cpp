@@ -1,29 +1,18 @@
-#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 
-#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 #include "ui/views/hooks/HooksScene.h"
 
 // The figures on top.
 namespace lockstep::ui {
 namespace {
 
-constexpr double kMargin = 12;
-constexpr double kGap = 10;
+using namespace hook_words;
 constexpr double kTileWidth = 170;  // at least
 constexpr double kTileLabel = 26;
 constexpr double kTileValue = 20;
-constexpr double kNsPerMs = 1e6;
-
-QString tr(const char* text) {
-  return QCoreApplication::translate("HooksView", text);
-}
-
-QString msText(double ms) {
-  return formatDuration(ms * kNsPerMs);
-}
 
 QString orUnknown(const std::optional<double>& ms) {
   return ms ? msText(*ms) : tr("not known");

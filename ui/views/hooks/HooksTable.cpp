@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <array>
 
-#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
+#include "ui/views/hooks/HookWords.h"
 
 namespace lockstep::ui {
 namespace {
 
+using namespace hook_words;
 using analysis::HookPhase;
-
-constexpr double kNsPerMs = 1e6;
 
 std::vector<HookPick> picksOf(const analysis::HookBucket& bucket) {
   std::vector<HookPick> picks{{bucket.bucket, std::nullopt}};

@@ -10,7 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTitle = 34;
+constexpr double kPictureTitle = 34;
 constexpr int kRoomForAll = 110;  // header, ruler, legend
 constexpr int kRank = 190;
 constexpr int kLeast = 620;  // room for the causes
@@ -23,22 +23,22 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   Picture picture;
   picture.title = titleOfRun(model);
   const int ranks = static_cast<int>(content->ranks.size());
-  const int height = size.height() > 0
-                         ? size.height()
-                         : std::max(kLeast, static_cast<int>(kTitle) + kRoomForAll + kRank * ranks);
+  const int height =
+      size.height() > 0
+          ? size.height()
+          : std::max(kLeast, static_cast<int>(kPictureTitle) + kRoomForAll + kRank * ranks);
   picture.size = QSizeF(size.width(), height);
   DisplayList& list = picture.list;
   list.fill(QRectF(QPointF(0, 0), picture.size), palette.surface);
-  list.text(QRectF(14, 4, picture.size.width() - 28, kTitle - 4),
+  list.text(QRectF(14, 4, picture.size.width() - 28, kPictureTitle - 4),
             picture.title + QStringLiteral(": overlap"), palette.text, FontRole::kBold);
-  const QSizeF rest(picture.size.width(), picture.size.height() - kTitle);
+  const QSizeF rest(picture.size.width(), picture.size.height() - kPictureTitle);
   DisplayList body;
   if (content->steps.empty()) {
     body.fill(QRectF(QPointF(0, 0), rest), palette.background);
-    drawMessage(
-        body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
-        QStringLiteral("Capture was off, or the run ended before its first iteration."), palette.text,
-        palette);
+    drawMessage(body, QRectF(QPointF(0, 0), rest), QStringLiteral("This run recorded no iteration"),
+                QStringLiteral("Capture was off, or the run ended before its first iteration."),
+                palette.text, palette);
   } else {
     OverlapFrame frame;
     frame.size = rest;
@@ -46,7 +46,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
     frame.lastStep = content->lastStep + 1.0;
     OverlapScene(*content, palette, frame).draw(body);
   }
-  list.append(body, QPointF(0, kTitle));
+  list.append(body, QPointF(0, kPictureTitle));
   return picture;
 }
 

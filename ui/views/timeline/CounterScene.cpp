@@ -10,8 +10,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kBand = 1.5;  // px, the thinnest band that is seen
-constexpr double kMargin = 3;  // of the plot, above and below
+constexpr double kBand = 1.5;      // px, the thinnest band that is seen
+constexpr double kPlotMargin = 3;  // of the plot, above and below
 constexpr double kPeakWidth = 7;
 constexpr double kPeakHeight = 4;
 constexpr int kOtherRanks = 6;  // in the card
@@ -30,7 +30,7 @@ CounterLane::CounterLane(const RunModel& model, const std::string& name, int ran
         const CounterSeries::Summary all = model.counters().summary(name);
         return all.any() ? counterScale(facts_.unit, all.minimum, all.maximum) : CounterScale{};
       }()),
-      plot_(plot.adjusted(0, kMargin, 0, -kMargin)) {}
+      plot_(plot.adjusted(0, kPlotMargin, 0, -kPlotMargin)) {}
 
 double CounterLane::toY(double value) const {
   const double part = (value - scale_.low) / (scale_.high - scale_.low);
@@ -108,7 +108,7 @@ void CounterLane::drawPeak(DisplayList& list, const TimeAxis& axis, const Palett
   const bool roomRight = x + kPeakWidth + width < axis.right();
   const QRectF plate(
       roomRight ? x + kPeakWidth : x - kPeakWidth - width,
-      std::clamp(y - kPeakHeight, plot_.top() - kMargin + 1, plot_.bottom() + kMargin - high),
+      std::clamp(y - kPeakHeight, plot_.top() - kPlotMargin + 1, plot_.bottom() + kPlotMargin - high),
       width, high);
   if (plate.left() < axis.left()) {
     return;

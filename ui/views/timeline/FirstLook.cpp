@@ -12,7 +12,7 @@ using trace::EventKind;
 constexpr std::uint32_t kIterationsShown = 3;
 constexpr std::size_t kStepsLookedAt = 4096;
 // Frame beside what is shown, by its length.
-constexpr double kMargin = 0.015;
+constexpr double kFirstLookMargin = 0.015;
 constexpr std::size_t kFaultsLookedAt = 4096;
 
 std::optional<Span> firstFault(const RunModel& model) {
@@ -68,11 +68,11 @@ TimeRange typicalRange(const RunModel& model) {
         lengths.begin(), lengths.end(),
         [&](double a, double b) { return std::abs(a - *middle) < std::abs(b - *middle); });
     const auto i = static_cast<std::size_t>(typical - lengths.begin());
-    const double margin = *typical * kMargin;
+    const double margin = *typical * kFirstLookMargin;
     return {steps[i].startNs - margin, steps[i + kIterationsShown - 1].endNs + margin};
   }
   const TimeRange all = model.extent();
-  const double margin = all.lengthNs() * kMargin;
+  const double margin = all.lengthNs() * kFirstLookMargin;
   return {all.startNs - margin, all.endNs + margin};
 }
 
@@ -92,7 +92,7 @@ std::optional<TimeRange> faultRange(const RunModel& model) {
   const double to = after    ? after->endNs
                     : during ? std::max(during->endNs, fault->endNs())
                              : fault->endNs() + 2 * each;
-  const double margin = (to - from) * kMargin;
+  const double margin = (to - from) * kFirstLookMargin;
   return TimeRange{from - margin, to + margin};
 }
 

@@ -12,8 +12,8 @@ namespace lockstep::ui {
 
 /// Sizes of the timeline in logical pixels.
 namespace timeline_metrics {
-inline constexpr double kLabelWidth = 128;   ///< lane names at the left
-inline constexpr double kRulerHeight = 46;   ///< iterations above, times below
+inline constexpr double kLabelWidth = 128;  ///< lane names at the left
+inline constexpr double kRulerHeight = 46;  ///< iterations above, times below
 inline constexpr double kIterationHeight = 22;
 inline constexpr double kRankHeader = 24;
 inline constexpr double kLanePadding = 4;
@@ -21,6 +21,8 @@ inline constexpr double kRankGap = 8;
 inline constexpr double kRowGap = 2;
 inline constexpr double kWorldRow = 20;
 inline constexpr double kCounterRow = 34;
+inline constexpr double kOutside = 4;       ///< beyond the axis: a bar's edge there is not seen
+inline constexpr double kZoomANotch = 0.8;  ///< of the visible length
 }  // namespace timeline_metrics
 
 /// Where the lanes of a run lie, one below the other; y runs from 0 at the first rank's header

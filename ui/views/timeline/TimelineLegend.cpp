@@ -18,11 +18,6 @@ struct Chip {
   std::optional<QColor> hatch;
 };
 
-QColor withAlpha(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
-
 struct Entry {
   Tone tone;
   const char* text;

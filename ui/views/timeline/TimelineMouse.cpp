@@ -10,11 +10,10 @@ namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kDragFrom = 4;         // px that tell a drag from a click
-constexpr double kSlack = 4;            // px beside a thin span that still hit it
-constexpr double kZoomANotch = 0.8;
-constexpr double kPanANotch = 0.12;     // of the visible length
-constexpr double kScrollANotch = 60;    // px
+constexpr double kDragFrom = 4;       // px that tell a drag from a click
+constexpr double kSlack = 4;          // px beside a thin span that still hit it
+constexpr double kPanANotch = 0.12;   // of the visible length
+constexpr double kScrollANotch = 60;  // px
 
 bool pans(const PointerInput& input) {
   return input.button == Qt::RightButton || input.button == Qt::MiddleButton;
@@ -29,8 +28,8 @@ std::optional<Span> TimelineController::spanAt(QPointF position) const {
   }
   const double y = position.y() - kRulerHeight + scrollY_;
   if (const auto world = layout_.worldHit(y)) {
-    const Meeting* meeting = meetingAt(*model_, *world, now.toNs(position.x()),
-                                       now.nsPerPixel() * kSlack);
+    const Meeting* meeting =
+        meetingAt(*model_, *world, now.toNs(position.x()), now.nsPerPixel() * kSlack);
     if (meeting != nullptr) {
       for (const Span& span : model_->spansOf(*meeting)) {
         if (span.rank() == meeting->lateRank) {

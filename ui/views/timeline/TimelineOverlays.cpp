@@ -13,11 +13,6 @@ namespace {
 
 using namespace timeline_metrics;
 
-QColor withAlpha(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
-
 void plate(DisplayList& list, const QRectF& rect, const QString& text, const QColor& fill) {
   list.fill(rect, fill, 3);
   list.text(rect, text, Palette::textOn(fill), FontRole::kSmall,

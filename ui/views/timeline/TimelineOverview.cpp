@@ -8,9 +8,8 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kEdge = 5;  // px beside an edge of the window that still hold it
-constexpr double kZoomANotch = 0.8;
-constexpr double kMargin = 0.02;  // beside the whole run
+constexpr double kEdge = 5;           // px beside an edge of the window that still hold it
+constexpr double kBandMargin = 0.02;  // beside the whole run
 
 }  // namespace
 
@@ -175,7 +174,7 @@ void TimelineOverview::pointerReleased(const PointerInput&) {
 void TimelineOverview::pointerDoubleClicked(const PointerInput& input) {
   if (ready() && input.button == Qt::LeftButton) {
     const TimeRange all = model_->extent();
-    const double margin = all.lengthNs() * kMargin;
+    const double margin = all.lengthNs() * kBandMargin;
     showRange({all.startNs - margin, all.endNs + margin}, ViewState::RangeChange::kJump);
   }
 }

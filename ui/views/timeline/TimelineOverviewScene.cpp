@@ -12,9 +12,9 @@ namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kColumn = 2;       // px of a column
-constexpr double kMargin = 4;       // px above and below the columns
-constexpr double kLeastWindow = 3;  // px of the visible range
+constexpr double kColumn = 2;        // px of a column
+constexpr double kColumnMargin = 4;  // px above and below the columns
+constexpr double kLeastWindow = 3;   // px of the visible range
 
 struct Layer {
   Activity activity;
@@ -27,11 +27,6 @@ constexpr std::array kLayers{
     Layer{Activity::kOptimizer, Tone::kOptimizer}, Layer{Activity::kData, Tone::kData},
     Layer{Activity::kEvaluate, Tone::kEvaluate},
 };
-
-QColor withAlpha(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
 
 // Neighbouring columns of one height are one rectangle.
 class Bars {
@@ -84,8 +79,8 @@ void drawColumns(DisplayList& list, const QRectF& area, const RunModel& model,
     if (sums.lostEvents > 0 && lostFrom < 0) {
       lostFrom = x;
     } else if (sums.lostEvents <= 0 && lostFrom >= 0) {
-      lost.emplace_back(lostFrom, area.top() - kMargin, std::max(x - lostFrom, 3.0),
-                        area.height() + 2 * kMargin);
+      lost.emplace_back(lostFrom, area.top() - kColumnMargin, std::max(x - lostFrom, 3.0),
+                        area.height() + 2 * kColumnMargin);
       lostFrom = -1;
     }
     if (whole <= 0) {
@@ -114,8 +109,8 @@ void drawColumns(DisplayList& list, const QRectF& area, const RunModel& model,
     exposed.add(x, area.top(), std::min(std::round(area.top() + height(waited)), bottom));
   }
   if (lostFrom >= 0) {
-    lost.emplace_back(lostFrom, area.top() - kMargin, axis.right() - lostFrom,
-                      area.height() + 2 * kMargin);
+    lost.emplace_back(lostFrom, area.top() - kColumnMargin, axis.right() - lostFrom,
+                      area.height() + 2 * kColumnMargin);
   }
   for (const QRectF& stretch : lost) {
     list.fill(stretch, withAlpha(palette.background, 0.7f));
@@ -167,8 +162,8 @@ void drawOverview(DisplayList& list, const QRectF& rect, const RunModel& model,
   list.text(label.translated(0, 18), formatDuration(all.lengthNs()), palette.textMuted,
             FontRole::kSmall);
   const TimeAxis axis = overviewAxis(model, rect);
-  const QRectF area(axis.left(), rect.top() + kMargin, axis.width(),
-                    rect.height() - 2 * kMargin - 1);
+  const QRectF area(axis.left(), rect.top() + kColumnMargin, axis.width(),
+                    rect.height() - 2 * kColumnMargin - 1);
   list.clip(QRectF(axis.left(), rect.top(), axis.width(), rect.height()));
   drawColumns(list, area, model, palette, axis, frame.colourBy);
   if (frame.filter) {

@@ -13,8 +13,6 @@ namespace {
 using namespace timeline_metrics;
 using trace::EventKind;
 
-// How far outside the axis a bar is drawn: far enough that its edge is not seen.
-constexpr double kOutside = 4;
 constexpr std::size_t kFoldSamples = 4;
 
 // A row of the model as the level of detail reads it.
@@ -43,7 +41,10 @@ struct TimelineScene::Fold {
 
 TimelineScene::TimelineScene(const RunModel& model, const TimelineLayout& layout,
                              const Palette& palette, TimelineFrame frame)
-    : model_(model), layout_(layout), palette_(palette), frame_(std::move(frame)),
+    : model_(model),
+      layout_(layout),
+      palette_(palette),
+      frame_(std::move(frame)),
       axis_(axisFor(frame_.size.width(), frame_.range)) {}
 
 TimeAxis TimelineScene::axisFor(double width, TimeRange range) {

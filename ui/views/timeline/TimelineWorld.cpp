@@ -12,15 +12,9 @@ namespace {
 
 using namespace timeline_metrics;
 
-constexpr double kOutside = 4;
 constexpr double kTicksFrom = 8;  // px of a bar that shows who arrived when
 constexpr std::size_t kRibbonsAtMost = 300;
-constexpr std::size_t kFoldSamples = 8;
-
-QColor withAlpha(QColor colour, float alpha) {
-  colour.setAlphaF(alpha);
-  return colour;
-}
+constexpr std::size_t kWorldFoldSamples = 8;
 
 }  // namespace
 
@@ -115,7 +109,7 @@ void TimelineScene::drawWorldFold(DisplayList& list, const MeetingTable& table, 
   double waiting = 0;
   double whole = 0;
   std::array<double, 8> ofBucket{};
-  const std::size_t stride = std::max<std::size_t>(1, (last - first) / kFoldSamples);
+  const std::size_t stride = std::max<std::size_t>(1, (last - first) / kWorldFoldSamples);
   for (std::size_t i = first; i < last; i += stride) {
     const auto length = static_cast<double>(all[i].lastEnd - all[i].firstStart);
     waiting += static_cast<double>(all[i].lastStart - all[i].firstStart);

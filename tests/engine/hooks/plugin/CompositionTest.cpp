@@ -26,7 +26,7 @@ using test::Values;
 using testing::Each;
 
 constexpr int kWorld = 2;
-constexpr std::uint32_t kSteps = 6;  // buckets are rebuilt after the first
+constexpr std::uint32_t kComposedSteps = 6;  // buckets are rebuilt after the first
 
 struct Composed {
   const char* id;
@@ -178,7 +178,7 @@ class Composition : public testing::TestWithParam<Composed> {
     return ddp::test::weights(*net);
   }
   static Weights trainCrossed(HookRank& rank, const ddp::DdpOptions& options) {
-    return trainCrossed(rank, std::make_shared<Crossed>(), options, 0, kSteps);
+    return trainCrossed(rank, std::make_shared<Crossed>(), options, 0, kComposedSteps);
   }
 };
 
@@ -187,7 +187,7 @@ TEST_P(Composition, UnderNoSyncSendsTheSumOfWhatWasAccumulated) {
     return train([accumulate](HookRank& rank) {
       auto net = std::make_shared<Crossed>();
       Trainer trainer(GetParam(), rank, net, coarsely());
-      for (std::uint32_t step = 0; step < kSteps; ++step) {
+      for (std::uint32_t step = 0; step < kComposedSteps; ++step) {
         trainer.step(step, [&](DistributedDataParallel& ddp) {
           if (accumulate) {
             {
@@ -204,7 +204,7 @@ TEST_P(Composition, UnderNoSyncSendsTheSumOfWhatWasAccumulated) {
           }
         });
       }
-      trainer.end(kSteps);
+      trainer.end(kComposedSteps);
       return ddp::test::weights(*net);
     });
   };
@@ -231,7 +231,7 @@ TEST_P(Composition, TakesZerosFromARankThatDidNotUseAParameter) {
       auto options = coarsely();
       options.findUnusedParameters = true;
       Trainer trainer(GetParam(), rank, net, options);
-      for (std::uint32_t step = 0; step < kSteps; ++step) {
+      for (std::uint32_t step = 0; step < kComposedSteps; ++step) {
         trainer.step(step, [&](DistributedDataParallel& ddp) {
           const auto [left, right] = ddp.forward<ddp::test::TwoHeads>(rows(step, rank.rank, 4));
           at::Tensor loss = left.square().mean();
@@ -243,7 +243,7 @@ TEST_P(Composition, TakesZerosFromARankThatDidNotUseAParameter) {
           loss.backward();
         });
       }
-      trainer.end(kSteps);
+      trainer.end(kComposedSteps);
       return ddp::test::weights(*net);
     });
   };
@@ -256,13 +256,13 @@ TEST_P(Composition, LeavesAParameterThatNoRankUsedAsItWas) {
     auto options = coarsely();
     options.findUnusedParameters = true;
     Trainer trainer(GetParam(), rank, net, options);
-    for (std::uint32_t step = 0; step < kSteps; ++step) {
+    for (std::uint32_t step = 0; step < kComposedSteps; ++step) {
       trainer.step(step, [&](DistributedDataParallel& ddp) {
         const auto [left, right] = ddp.forward<ddp::test::TwoHeads>(rows(step, rank.rank, 4));
         left.square().mean().backward();
       });
     }
-    trainer.end(kSteps);
+    trainer.end(kComposedSteps);
     return ddp::test::weights(*net);
   });
   const auto before = ddp::test::weights(ddp::test::TwoHeads());
@@ -279,12 +279,12 @@ TEST_P(Composition, GoesOnFromACheckpointOfAnotherReducer) {
   const auto half = train([&](HookRank& rank) {
     auto net = std::make_shared<Crossed>();
     Trainer trainer(GetParam(), rank, net, finely());
-    for (std::uint32_t step = 0; step < kSteps / 2; ++step) {
+    for (std::uint32_t step = 0; step < kComposedSteps / 2; ++step) {
       trainer.step(step, [&](auto& ddp) { backward(ddp, step, rank.rank); });
     }
     states[static_cast<std::size_t>(rank.rank)] = rank.hook->save();
     Weights weights = ddp::test::weights(*net);
-    trainer.end(kSteps / 2);
+    trainer.end(kComposedSteps / 2);
     return weights;
   });
   const auto resumed = train([&](HookRank& rank) {
@@ -301,7 +301,7 @@ TEST_P(Composition, GoesOnFromACheckpointOfAnotherReducer) {
     }
     auto options = finely();
     options.initSync = false;  // replicas that differ on purpose stay as they were saved
-    return trainCrossed(rank, net, options, kSteps / 2, kSteps);
+    return trainCrossed(rank, net, options, kComposedSteps / 2, kComposedSteps);
   });
   expectSame(resumed, train([](HookRank& rank) { return trainCrossed(rank, finely()); }));
 }
@@ -322,7 +322,7 @@ TEST_P(Composition, TrainsOnWithoutARankThatHasNoInputsOrSaysThatItCannot) {
     ddp::Join join({&trainer.ddp()});
     std::uint32_t step = 0;
     join.run(step, [&] {
-      for (; step < (rank.rank == 1 ? kInputsOfRank1 : kSteps); ++step) {
+      for (; step < (rank.rank == 1 ? kInputsOfRank1 : kComposedSteps); ++step) {
         trainer.step(step, [&](auto& ddp) { backward(ddp, step, rank.rank); });
       }
     });
@@ -331,7 +331,7 @@ TEST_P(Composition, TrainsOnWithoutARankThatHasNoInputsOrSaysThatItCannot) {
   const auto zeros = train([](HookRank& rank) {
     auto net = std::make_shared<Crossed>();
     Trainer trainer(GetParam(), rank, net, coarsely());
-    for (std::uint32_t step = 0; step < kSteps; ++step) {
+    for (std::uint32_t step = 0; step < kComposedSteps; ++step) {
       trainer.step(step, [&](DistributedDataParallel& ddp) {
         const at::Tensor loss = ddp.forward<Crossed>(rows(step, rank.rank)).square().mean();
         (rank.rank == 1 && step >= kInputsOfRank1 ? 0 * loss : loss).backward();

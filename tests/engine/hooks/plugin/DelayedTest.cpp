@@ -15,14 +15,15 @@ using test::libraryHook;
 using test::runHooks;
 using testing::Each;
 
-constexpr std::int64_t kCount = 400;
+constexpr std::int64_t kDelayedCount = 400;
 
 TEST(Delayed, AppliesTheMeanOfTheLastStepAndNothingInTheFirst) {
   const auto errors = runHooks(3, libraryHook("delayed"), [](HookRank& rank) {
     for (std::uint32_t step = 0; step < 6; ++step) {
-      const at::Tensor applied = rank.average(test::gradients(kCount, rank.rank, step), step);
+      const at::Tensor applied =
+          rank.average(test::gradients(kDelayedCount, rank.rank, step), step);
       const at::Tensor expected =
-          step == 0 ? at::zeros({kCount}) : test::meanGradients(kCount, 3, step - 1);
+          step == 0 ? at::zeros({kDelayedCount}) : test::meanGradients(kDelayedCount, 3, step - 1);
       EXPECT_TRUE(at::allclose(applied, expected, 1e-5, 1e-6));
     }
     rank.hook->endOfRun(6);
@@ -36,15 +37,15 @@ TEST(Delayed, KeepsManyBucketsApart) {
     for (std::uint32_t step = 0; step < 6; ++step) {
       std::vector<base::Future<at::Tensor>> futures;
       for (std::uint32_t i = 0; i < kBuckets; ++i) {
-        futures.push_back(rank.start(test::gradients(kCount + i, rank.rank, step * kBuckets + i),
-                                     step, i, kBuckets));
+        futures.push_back(rank.start(
+            test::gradients(kDelayedCount + i, rank.rank, step * kBuckets + i), step, i, kBuckets));
       }
       for (std::uint32_t i = 0; i < kBuckets; ++i) {
         ASSERT_TRUE(futures[i].waitFor(std::chrono::seconds(10)));
         if (step > 0) {
-          EXPECT_TRUE(at::allclose(futures[i].value(),
-                                   test::meanGradients(kCount + i, 2, (step - 1) * kBuckets + i),
-                                   1e-5, 1e-6));
+          EXPECT_TRUE(at::allclose(
+              futures[i].value(),
+              test::meanGradients(kDelayedCount + i, 2, (step - 1) * kBuckets + i), 1e-5, 1e-6));
         }
       }
     }
@@ -61,7 +62,7 @@ TEST(Delayed, GoesOnBeforeTheOtherRanksHaveTheirGradients) {
       ASSERT_EQ(firstIsThrough.wait_for(std::chrono::seconds(10)), std::future_status::ready)
           << "rank 0 waits for this one";
     }
-    rank.average(test::gradients(kCount, rank.rank));
+    rank.average(test::gradients(kDelayedCount, rank.rank));
     if (rank.rank == 0) {
       first.set_value();
     }
@@ -73,7 +74,7 @@ TEST(Delayed, GoesOnBeforeTheOtherRanksHaveTheirGradients) {
 TEST(Delayed, WithoutADelayIsAllreduceBitForBit) {
   at::Tensor expected;
   const auto average = [](HookRank& rank) {
-    return rank.average(test::gradients(kCount, rank.rank)).clone();
+    return rank.average(test::gradients(kDelayedCount, rank.rank)).clone();
   };
   ASSERT_THAT(runHooks(3, libraryHook("allreduce"),
                        [&](HookRank& rank) {

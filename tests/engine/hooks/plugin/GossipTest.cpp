@@ -16,7 +16,7 @@ using test::Values;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::int64_t kCount = 300;
+constexpr std::int64_t kGossipCount = 300;
 
 plugin::HookChoice gradientGossip(Values values = {}) {
   values.emplace("mix", std::string("gradients"));
@@ -27,7 +27,7 @@ plugin::HookChoice gradientGossip(Values values = {}) {
 void mixed(int world, const plugin::HookChoice& hook, std::uint32_t steps,
            const std::function<void(const HookRank&, const at::Tensor&)>& check) {
   const auto errors = runHooks(world, hook, [&](HookRank& rank) {
-    at::Tensor values = test::gradients(kCount, rank.rank);
+    at::Tensor values = test::gradients(kGossipCount, rank.rank);
     for (std::uint32_t step = 0; step < steps; ++step) {
       values = rank.average(values, step);
     }
@@ -42,14 +42,14 @@ INSTANTIATE_TEST_SUITE_P(Gossip, Topologies, testing::Values("dissemination", "c
 TEST_P(Topologies, ReachTheExactMeanOfFourRanksInTwoSteps) {
   mixed(4, gradientGossip({{"topology", std::string(GetParam())}, {"rotate", 0.0}}), 2,
         [](const HookRank&, const at::Tensor& values) {
-          EXPECT_LT(apart(values, test::meanGradients(kCount, 4)), 1e-6);
+          EXPECT_LT(apart(values, test::meanGradients(kGossipCount, 4)), 1e-6);
         });
 }
 
 TEST_P(Topologies, OfTwoRanksAreAllreduce) {
   mixed(2, gradientGossip({{"topology", std::string(GetParam())}}), 1,
         [](const HookRank&, const at::Tensor& values) {
-          EXPECT_LT(apart(values, test::meanGradients(kCount, 2)), 1e-6);
+          EXPECT_LT(apart(values, test::meanGradients(kGossipCount, 2)), 1e-6);
         });
 }
 
@@ -57,7 +57,7 @@ TEST_P(Topologies, KeepTheSumOverTheRanksInEachStepAsTheyRotate) {
   RankValues values;
   const auto errors =
       runHooks(4, gradientGossip({{"topology", std::string(GetParam())}}), [&](HookRank& rank) {
-        at::Tensor own = test::gradients(kCount, rank.rank);
+        at::Tensor own = test::gradients(kGossipCount, rank.rank);
         for (std::uint32_t step = 0; step < 9; ++step) {
           own = rank.average(own, step);
           values.add(step, own);
@@ -65,7 +65,7 @@ TEST_P(Topologies, KeepTheSumOverTheRanksInEachStepAsTheyRotate) {
       });
   ASSERT_THAT(errors, Each(""));
   for (std::uint32_t step = 0; step < 9; ++step) {
-    EXPECT_LT(apart(at::stack(values.at(step)).mean(0), test::meanGradients(kCount, 4)), 1e-5);
+    EXPECT_LT(apart(at::stack(values.at(step)).mean(0), test::meanGradients(kGossipCount, 4)), 1e-5);
   }
 }
 
@@ -73,7 +73,7 @@ TEST(Gossip, WeighsThreeRanksAsOftenAsTheirNewsArrives) {
   // From j ranks back for each j < 4: the own news and that from 3 back are the same.
   mixed(
       3, gradientGossip({{"rotate", 0.0}}), 2, [](const HookRank& rank, const at::Tensor& values) {
-        const auto back = [&](int by) { return test::gradients(kCount, (rank.rank - by + 3) % 3); };
+        const auto back = [&](int by) { return test::gradients(kGossipCount, (rank.rank - by + 3) % 3); };
         EXPECT_LT(apart(values, (2 * back(0) + back(1) + back(2)) / 4), 1e-6);
       });
 }
@@ -81,7 +81,7 @@ TEST(Gossip, WeighsThreeRanksAsOftenAsTheirNewsArrives) {
 TEST(Gossip, IsExactBetweenTwoNodesOfTwoRanks) {
   mixed(4, gradientGossip({{"ranks_per_node", 2.0}}), 1,
         [](const HookRank&, const at::Tensor& values) {
-          EXPECT_LT(apart(values, test::meanGradients(kCount, 4)), 1e-6);
+          EXPECT_LT(apart(values, test::meanGradients(kGossipCount, 4)), 1e-6);
         });
 }
 
@@ -89,11 +89,11 @@ TEST(Gossip, IsExactBetweenTwoNodesOfTwoRanks) {
 /// so that gradients are noise.
 void drift(const plugin::HookChoice& hook, RankValues& parameters) {
   const auto errors = runHooks(4, hook, [&](HookRank& rank) {
-    const at::Tensor parameter = at::zeros({kCount});
+    const at::Tensor parameter = at::zeros({kGossipCount});
     rank.train(
         parameter, 0, 100, 1,
         [&](const at::Tensor&, std::uint32_t step) {
-          return test::gradients(kCount, rank.rank, step);
+          return test::gradients(kGossipCount, rank.rank, step);
         },
         [&](std::uint32_t step) { parameters.add(step, parameter); });
   });
@@ -130,7 +130,7 @@ TEST(Gossip, RefusesACubeOfThreeNodes) {
 TEST(Gossip, SendsTheBucketOnceHoweverManyRanksThereAre) {
   for (const int world : {2, 4}) {
     mixed(world, gradientGossip(), 5, [](const HookRank& rank, const at::Tensor&) {
-      EXPECT_EQ(rank.sentBytes(), 5 * kCount * sizeof(float));
+      EXPECT_EQ(rank.sentBytes(), 5 * kGossipCount * sizeof(float));
     });
   }
 }

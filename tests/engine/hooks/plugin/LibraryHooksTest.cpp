@@ -16,7 +16,7 @@ using test::HookRank;
 using test::runHooks;
 using testing::Each;
 
-constexpr std::int64_t kCount = 10007;
+constexpr std::int64_t kLibraryCount = 10007;
 
 /// What each rank got, to compare bit by bit.
 class Results {
@@ -39,8 +39,8 @@ TEST_P(Worlds, AllreduceGivesTheMeanToAllRanks) {
   Results results;
   const auto errors =
       runHooks(GetParam(), {builtHook("hooks/allreduce.so", "allreduce")}, [&](HookRank& rank) {
-        const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));
-        EXPECT_TRUE(at::allclose(mean, test::meanGradients(kCount, rank.world), 1e-5, 1e-6));
+        const at::Tensor mean = rank.average(test::gradients(kLibraryCount, rank.rank));
+        EXPECT_TRUE(at::allclose(mean, test::meanGradients(kLibraryCount, rank.world), 1e-5, 1e-6));
         results.add(mean);
       });
   EXPECT_THAT(errors, Each(""));
@@ -52,7 +52,7 @@ at::Tensor halfModel(int world, at::ScalarType type) {
   at::Tensor sum;
   for (int rank = 0; rank < world; ++rank) {
     const at::Tensor share =
-        (test::gradients(kCount, rank).to(type).to(at::kFloat) / world).to(type);
+        (test::gradients(kLibraryCount, rank).to(type).to(at::kFloat) / world).to(type);
     sum = rank == 0 ? share : (sum.to(at::kFloat) + share.to(at::kFloat)).to(type);
   }
   return sum.to(at::kFloat);
@@ -73,7 +73,7 @@ TEST_P(Halves, EqualTheScalarModelBitForBit) {
   const auto [half, world] = GetParam();
   const std::string file = std::string("hooks/") + half.id + ".so";
   const auto errors = runHooks(world, {builtHook(file, half.id)}, [&, half = half](HookRank& rank) {
-    const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));
+    const at::Tensor mean = rank.average(test::gradients(kLibraryCount, rank.rank));
     EXPECT_TRUE(at::equal(mean, halfModel(rank.world, half.type)));
   });
   EXPECT_THAT(errors, Each(""));
@@ -86,7 +86,7 @@ TEST_P(Halves, AroundAllreduceEqualTheHookAloneBitForBit) {
       runHooks(world, {builtHook(file, half.id), builtHook("hooks/allreduce.so", "allreduce")},
                [&, half = half](HookRank& rank) {
                  EXPECT_EQ(rank.hook->name(), std::string(half.id) + "(allreduce)");
-                 const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank));
+                 const at::Tensor mean = rank.average(test::gradients(kLibraryCount, rank.rank));
                  EXPECT_TRUE(at::equal(mean, halfModel(rank.world, half.type)));
                });
   EXPECT_THAT(errors, Each(""));
@@ -107,7 +107,7 @@ TEST(Fp16, CarriesInfinityToAllRanks) {
 
 TEST(Noop, LeavesEachRankItsOwn) {
   const auto errors = runHooks(2, {builtHook("hooks/noop.so", "noop")}, [](HookRank& rank) {
-    const at::Tensor own = test::gradients(kCount, rank.rank);
+    const at::Tensor own = test::gradients(kLibraryCount, rank.rank);
     EXPECT_TRUE(at::equal(rank.average(own.clone()), own));
   });
   EXPECT_THAT(errors, Each(""));

@@ -20,8 +20,8 @@ using test::runHooks;
 using test::Values;
 using testing::Each;
 
-constexpr int kWorld = 3;
-constexpr std::int64_t kCount = 1200;
+constexpr int kDeviceWorld = 3;
+constexpr std::int64_t kDeviceCount = 1200;
 
 plugin::HookChoice outOfReach(const std::string& id, Values values = {}) {
   return {builtHook("tested_hooks/out_of_reach_" + id + ".so", id, std::move(values))};
@@ -31,10 +31,10 @@ plugin::HookChoice outOfReach(const std::string& id, Values values = {}) {
 std::vector<at::Tensor> averages(const plugin::HookChoice& choice, std::uint32_t steps,
                                  std::vector<std::int64_t> shape = {}) {
   std::vector<at::Tensor> results;
-  const auto errors = runHooks(kWorld, choice, [&](HookRank& rank) {
+  const auto errors = runHooks(kDeviceWorld, choice, [&](HookRank& rank) {
     rank.shape = shape;
     for (std::uint32_t step = 0; step < steps; ++step) {
-      const at::Tensor mean = rank.average(test::gradients(kCount, rank.rank, step), step);
+      const at::Tensor mean = rank.average(test::gradients(kDeviceCount, rank.rank, step), step);
       if (rank.rank == 0) {
         results.push_back(mean.clone());
       }
@@ -74,7 +74,7 @@ TEST_P(PowerSgdOnDevice, TakesTheStepsThatItTakesOnTheCpu) {
   for (std::size_t step = 0; step < there.size(); ++step) {
     EXPECT_LT(apart(there[step], here[step]), 1e-4) << "step " << step;
   }
-  EXPECT_GT(apart(there[11], test::meanGradients(kCount, kWorld, 11)), 1e-2)
+  EXPECT_GT(apart(there[11], test::meanGradients(kDeviceCount, kDeviceWorld, 11)), 1e-2)
       << "nothing was compressed";
 }
 
@@ -84,27 +84,27 @@ TEST_P(PowerSgdOnDevice, GoesOnFromItsStateThereAndOnTheCpu) {
   std::map<int, std::string> saved;
   std::vector<at::Tensor> expected;
   const auto steps = [](HookRank& rank, std::uint32_t first) {
-    at::Tensor sum = at::zeros({kCount});
+    at::Tensor sum = at::zeros({kDeviceCount});
     for (std::uint32_t step = first; step < first + 4; ++step) {
-      sum += rank.average(test::gradients(kCount, rank.rank, step), step);
+      sum += rank.average(test::gradients(kDeviceCount, rank.rank, step), step);
     }
     return sum;
   };
-  auto errors = runHooks(kWorld, outOfReach("powersgd", kind.values), [&](HookRank& rank) {
+  auto errors = runHooks(kDeviceWorld, outOfReach("powersgd", kind.values), [&](HookRank& rank) {
     rank.shape = kind.shape;
     (void)steps(rank, 2);
     const std::string state = rank.hook->save();
     const at::Tensor sum = steps(rank, 6);
-    rank.hook->load(state, kWorld);
+    rank.hook->load(state, kDeviceWorld);
     EXPECT_TRUE(at::equal(steps(rank, 6), sum)) << "from what was saved on the device";
     const std::lock_guard lock(mutex);
     saved[rank.rank] = state;
     expected.push_back(sum);
   });
   ASSERT_THAT(errors, Each(""));
-  errors = runHooks(kWorld, libraryHook("powersgd", kind.values), [&](HookRank& rank) {
+  errors = runHooks(kDeviceWorld, libraryHook("powersgd", kind.values), [&](HookRank& rank) {
     rank.shape = kind.shape;
-    rank.hook->load(saved[rank.rank], kWorld);
+    rank.hook->load(saved[rank.rank], kDeviceWorld);
     EXPECT_LT(apart(steps(rank, 6), expected.front()), 1e-4) << "on the CPU";
   });
   EXPECT_THAT(errors, Each(""));

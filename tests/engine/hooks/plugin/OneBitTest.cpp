@@ -17,7 +17,7 @@ using test::runHooks;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::int64_t kCount = 1203;
+constexpr std::int64_t kOneBitCount = 1203;
 
 OptimizerFacts adam(const std::string& kind = "adam") {
   OptimizerFacts facts;
@@ -36,14 +36,14 @@ void followsTorch(const std::string& kind) {
     facts.weightDecay = 0.1;
     rank.hook->configure(facts);
     EXPECT_TRUE(rank.hook->ownsUpdate());
-    const at::Tensor parameter = at::ones({kCount});
+    const at::Tensor parameter = at::ones({kOneBitCount});
     rank.train(parameter, 0, 20, 0, [&](const at::Tensor&, std::uint32_t step) {
-      return test::gradients(kCount, rank.rank, step);
+      return test::gradients(kOneBitCount, rank.rank, step);
     });
-    const at::Tensor expected = at::ones({kCount});
+    const at::Tensor expected = at::ones({kOneBitCount});
     Optimizer optimizer({expected}, Options(0.01).betas({0.9, 0.99}).weight_decay(0.1));
     for (std::uint32_t step = 0; step < 20; ++step) {
-      expected.mutable_grad() = test::meanGradients(kCount, 2, step);
+      expected.mutable_grad() = test::meanGradients(kOneBitCount, 2, step);
       optimizer.step();
     }
     EXPECT_LT(apart(parameter, expected), 1e-5);
@@ -62,17 +62,17 @@ TEST(OneBit, IsAdamWWhileItWarmsUp) {
 TEST(OneBit, LosesNothingOfTheMomentumToItsTwoRoundings) {
   constexpr int kWorld = 3;
   std::mutex mutex;
-  at::Tensor kept = at::zeros({kCount});
+  at::Tensor kept = at::zeros({kOneBitCount});
   RankValues momenta;  // the averaged ones, by step
   RankValues parameters;
   const auto errors =
       runHooks(kWorld, libraryHook("onebit", {{"warmup", 3.0}}), [&](HookRank& rank) {
         rank.hook->configure(adam());
-        const at::Tensor parameter = at::ones({kCount});
+        const at::Tensor parameter = at::ones({kOneBitCount});
         rank.train(
             parameter, 0, 23, 0,
             [&](const at::Tensor&, std::uint32_t step) {
-              return test::gradients(kCount, rank.rank, step);
+              return test::gradients(kOneBitCount, rank.rank, step);
             },
             [&](std::uint32_t step) {
               momenta.add(step, test::stateOf(rank).at(2));
@@ -86,13 +86,13 @@ TEST(OneBit, LosesNothingOfTheMomentumToItsTwoRoundings) {
         }
       });
   ASSERT_THAT(errors, Each(""));
-  at::Tensor sent = at::zeros({kCount});
-  at::Tensor given = at::zeros({kCount});
+  at::Tensor sent = at::zeros({kOneBitCount});
+  at::Tensor given = at::zeros({kOneBitCount});
   for (std::uint32_t step = 3; step < 23; ++step) {
     EXPECT_TRUE(momenta.allEqual(step));
     EXPECT_TRUE(parameters.allEqual(step));
     sent += momenta.at(step)[0];
-    given += 0.9 * momenta.at(step - 1)[0] + 0.1 * test::meanGradients(kCount, kWorld, step);
+    given += 0.9 * momenta.at(step - 1)[0] + 0.1 * test::meanGradients(kOneBitCount, kWorld, step);
   }
   EXPECT_LT(apart(sent + kept, given), 1e-4);
   EXPECT_GT(apart(sent, given), 1e-2) << "nothing was compressed";
@@ -101,11 +101,11 @@ TEST(OneBit, LosesNothingOfTheMomentumToItsTwoRoundings) {
 TEST(OneBit, FindsTheMinimum) {
   const auto errors = runHooks(2, libraryHook("onebit", {{"warmup", 20.0}}), [](HookRank& rank) {
     rank.hook->configure(adam());
-    const at::Tensor parameter = at::zeros({kCount});
-    const at::Tensor target = 1 + 0.2 * test::gradients(kCount, rank.rank);
+    const at::Tensor parameter = at::zeros({kOneBitCount});
+    const at::Tensor target = 1 + 0.2 * test::gradients(kOneBitCount, rank.rank);
     rank.train(parameter, 0, 600, 0,
                [&](const at::Tensor& now, std::uint32_t) { return now - target; });
-    const at::Tensor mean = 1 + 0.2 * test::meanGradients(kCount, 2);
+    const at::Tensor mean = 1 + 0.2 * test::meanGradients(kOneBitCount, 2);
     EXPECT_LT((parameter - mean).square().mean().item<double>(), 0.001);
   });
   EXPECT_THAT(errors, Each(""));
@@ -114,9 +114,9 @@ TEST(OneBit, FindsTheMinimum) {
 TEST(OneBit, LeavesWhatNoGradientReaches) {
   const auto errors = runHooks(2, libraryHook("onebit", {{"warmup", 2.0}}), [](HookRank& rank) {
     rank.hook->configure(adam());
-    const at::Tensor parameter = at::ones({kCount});
+    const at::Tensor parameter = at::ones({kOneBitCount});
     rank.train(parameter, 0, 8, 0, [&](const at::Tensor&, std::uint32_t step) {
-      at::Tensor gradient = test::gradients(kCount, rank.rank, step);
+      at::Tensor gradient = test::gradients(kOneBitCount, rank.rank, step);
       gradient.slice(0, 0, 10).zero_();
       return gradient;
     });
@@ -132,9 +132,9 @@ double smallOnesMove(double varianceFloor) {
   const auto hook = libraryHook("onebit", {{"warmup", 5.0}, {"variance_floor", varianceFloor}});
   const auto errors = runHooks(1, hook, [&](HookRank& rank) {
     rank.hook->configure(adam());
-    const at::Tensor parameter = at::zeros({kCount});
+    const at::Tensor parameter = at::zeros({kOneBitCount});
     rank.train(parameter, 0, 35, 0, [&](const at::Tensor&, std::uint32_t step) {
-      at::Tensor gradient = test::gradients(kCount, rank.rank, step);
+      at::Tensor gradient = test::gradients(kOneBitCount, rank.rank, step);
       gradient.slice(0, 0, 10).mul_(1e-6);
       return gradient;
     });

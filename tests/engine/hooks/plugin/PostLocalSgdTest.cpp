@@ -15,23 +15,23 @@ using test::runHooks;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::int64_t kCount = 200;
+constexpr std::int64_t kLocalSgdCount = 200;
 constexpr double kRate = 0.1;
 
 /// Of half the squared distance to a point of each rank's own.
 at::Tensor pull(const HookRank& rank, const at::Tensor& parameter) {
-  return parameter - test::gradients(kCount, rank.rank);
+  return parameter - test::gradients(kLocalSgdCount, rank.rank);
 }
 
 TEST(PostLocalSgd, IsSynchronousSgdWhenItAveragesAfterEveryStep) {
   const auto hook = libraryHook("post_local_sgd", {{"start", 0.0}, {"period", 1.0}});
   const auto errors = runHooks(3, hook, [](HookRank& rank) {
-    const at::Tensor parameter = at::ones({kCount});
+    const at::Tensor parameter = at::ones({kLocalSgdCount});
     rank.train(parameter, 0, 10, kRate,
                [&](const at::Tensor& now, std::uint32_t) { return pull(rank, now); });
-    at::Tensor expected = at::ones({kCount});
+    at::Tensor expected = at::ones({kLocalSgdCount});
     for (int step = 0; step < 10; ++step) {
-      expected = expected - kRate * (expected - test::meanGradients(kCount, 3));
+      expected = expected - kRate * (expected - test::meanGradients(kLocalSgdCount, 3));
     }
     EXPECT_LT(apart(parameter, expected), 1e-6);
   });
@@ -41,8 +41,8 @@ TEST(PostLocalSgd, IsSynchronousSgdWhenItAveragesAfterEveryStep) {
 TEST(PostLocalSgd, AveragesGradientsUntilItStartsAndThenLeavesThem) {
   const auto hook = libraryHook("post_local_sgd", {{"start", 3.0}});
   const auto errors = runHooks(2, hook, [](HookRank& rank) {
-    const at::Tensor own = test::gradients(kCount, rank.rank);
-    EXPECT_LT(apart(rank.average(own.clone(), 2), test::meanGradients(kCount, 2)), 1e-6);
+    const at::Tensor own = test::gradients(kLocalSgdCount, rank.rank);
+    EXPECT_LT(apart(rank.average(own.clone(), 2), test::meanGradients(kLocalSgdCount, 2)), 1e-6);
     EXPECT_TRUE(at::equal(rank.average(own.clone(), 3), own));
   });
   EXPECT_THAT(errors, Each(""));
@@ -52,7 +52,7 @@ TEST(PostLocalSgd, BringsReplicasTogetherEachPeriodFromItsStartOn) {
   RankValues parameters;
   const auto hook = libraryHook("post_local_sgd", {{"start", 2.0}, {"period", 3.0}});
   const auto errors = runHooks(3, hook, [&](HookRank& rank) {
-    const at::Tensor parameter = at::ones({kCount});
+    const at::Tensor parameter = at::ones({kLocalSgdCount});
     rank.train(
         parameter, 0, 10, kRate,
         [&](const at::Tensor& now, std::uint32_t) { return pull(rank, now); },
@@ -74,8 +74,8 @@ TEST(PostLocalSgd, AveragesGradientsWithinANode) {
   const auto errors = runHooks(4, hook, [](HookRank& rank) {
     const int first = rank.rank / 2 * 2;
     const at::Tensor expected =
-        (test::gradients(kCount, first) + test::gradients(kCount, first + 1)) / 2;
-    EXPECT_LT(apart(rank.average(test::gradients(kCount, rank.rank)), expected), 1e-6);
+        (test::gradients(kLocalSgdCount, first) + test::gradients(kLocalSgdCount, first + 1)) / 2;
+    EXPECT_LT(apart(rank.average(test::gradients(kLocalSgdCount, rank.rank)), expected), 1e-6);
   });
   EXPECT_THAT(errors, Each(""));
 }
@@ -85,7 +85,7 @@ TEST(PostLocalSgd, IsDdpWhenTheWorldIsOneNode) {
       libraryHook("post_local_sgd", {{"start", 0.0}, {"period", 1000.0}, {"ranks_per_node", 3.0}});
   const auto errors = runHooks(3, hook, [](HookRank& rank) {
     EXPECT_LT(
-        apart(rank.average(test::gradients(kCount, rank.rank), 7), test::meanGradients(kCount, 3)),
+        apart(rank.average(test::gradients(kLocalSgdCount, rank.rank), 7), test::meanGradients(kLocalSgdCount, 3)),
         1e-6);
   });
   EXPECT_THAT(errors, Each(""));

@@ -19,7 +19,7 @@ using test::runHooks;
 using test::Values;
 using testing::Each;
 
-constexpr std::int64_t kCount = 1200;  // a square of 35 by 35 with 25 zeros behind
+constexpr std::int64_t kPowerSgdCount = 1200;  // a square of 35 by 35 with 25 zeros behind
 
 plugin::HookChoice batched(double rank) {
   return libraryHook("powersgd", {{"rank", rank}, {"start", 2.0}, {"batched", 1.0}});
@@ -30,13 +30,13 @@ at::Tensor rankTwoSquare(std::uint64_t seed) {
   const at::Tensor square =
       test::gradients(70, 0, seed).view({35, 2}).mm(test::gradients(70, 0, seed + 1).view({2, 35}));
   square[34].zero_();
-  return square.view({-1}).slice(0, 0, kCount).clone();
+  return square.view({-1}).slice(0, 0, kPowerSgdCount).clone();
 }
 
 TEST(BatchedPowerSgd, IsExactWhenTheMeanHasNoMoreThanItsRank) {
   const auto errors = runHooks(2, batched(2), [](HookRank& rank) {
     const at::Tensor mean = rankTwoSquare(1);
-    const at::Tensor noise = test::gradients(kCount, 0, 9);
+    const at::Tensor noise = test::gradients(kPowerSgdCount, 0, 9);
     const at::Tensor sent = rank.average(rank.rank == 0 ? mean + noise : mean - noise, 2);
     EXPECT_LT(apart(sent, mean), 1e-4);
   });
@@ -54,9 +54,9 @@ TEST(BatchedPowerSgd, DependsOnTheMeanAlone) {
     });
     EXPECT_THAT(errors, Each(""));
   };
-  run(2, [](int rank) { return test::gradients(kCount, rank); });
-  run(2, [](int rank) { return test::gradients(kCount, 1 - rank); });
-  run(1, [](int) { return test::meanGradients(kCount, 2); });
+  run(2, [](int rank) { return test::gradients(kPowerSgdCount, rank); });
+  run(2, [](int rank) { return test::gradients(kPowerSgdCount, 1 - rank); });
+  run(1, [](int) { return test::meanGradients(kPowerSgdCount, 2); });
   ASSERT_EQ(results.size(), 5U);
   for (const at::Tensor& result : results) {
     EXPECT_LT(apart(result, results[0]), 1e-4);
@@ -66,7 +66,7 @@ TEST(BatchedPowerSgd, DependsOnTheMeanAlone) {
 TEST(BatchedPowerSgd, AveragesExactlyBeforeItStarts) {
   const auto errors = runHooks(2, batched(1), [](HookRank& rank) {
     EXPECT_LT(
-        apart(rank.average(test::gradients(kCount, rank.rank), 1), test::meanGradients(kCount, 2)),
+        apart(rank.average(test::gradients(kPowerSgdCount, rank.rank), 1), test::meanGradients(kPowerSgdCount, 2)),
         1e-6);
   });
   EXPECT_THAT(errors, Each(""));
@@ -85,9 +85,9 @@ TEST(BatchedPowerSgd, TakesBucketsSmallerThanItsRank) {
 TEST(BatchedPowerSgd, ContinuesWhereItWasSaved) {
   const auto errors = runHooks(2, batched(2), [](HookRank& rank) {
     const auto steps = [&](std::uint32_t first) {
-      at::Tensor sum = at::zeros({kCount});
+      at::Tensor sum = at::zeros({kPowerSgdCount});
       for (std::uint32_t step = first; step < first + 4; ++step) {
-        sum += rank.average(test::gradients(kCount, rank.rank, step), step);
+        sum += rank.average(test::gradients(kPowerSgdCount, rank.rank, step), step);
       }
       return sum;
     };
@@ -138,7 +138,7 @@ TEST_P(Directions, OfZerosStayZero) {
   const auto errors = runHooks(2, hook(2), [](HookRank& rank) {
     shape(rank);
     for (std::uint32_t step = 2; step < 5; ++step) {
-      EXPECT_TRUE(at::equal(rank.average(at::zeros({kCount}), step), at::zeros({kCount})));
+      EXPECT_TRUE(at::equal(rank.average(at::zeros({kPowerSgdCount}), step), at::zeros({kPowerSgdCount})));
     }
   });
   EXPECT_THAT(errors, Each(""));
@@ -147,11 +147,11 @@ TEST_P(Directions, OfZerosStayZero) {
 TEST_P(Directions, AreFoundAgainAfterAStepOfZeros) {
   const auto errors = runHooks(2, hook(2), [](HookRank& rank) {
     shape(rank);
-    (void)rank.average(test::gradients(kCount, rank.rank), 2);
-    (void)rank.average(at::zeros({kCount}), 3);
-    const at::Tensor sent = rank.average(test::gradients(kCount, rank.rank), 4);
+    (void)rank.average(test::gradients(kPowerSgdCount, rank.rank), 2);
+    (void)rank.average(at::zeros({kPowerSgdCount}), 3);
+    const at::Tensor sent = rank.average(test::gradients(kPowerSgdCount, rank.rank), 4);
     EXPECT_GT(sent.norm().item<double>(),
-              0.01 * test::meanGradients(kCount, 2).norm().item<double>());
+              0.01 * test::meanGradients(kPowerSgdCount, 2).norm().item<double>());
   });
   EXPECT_THAT(errors, Each(""));
 }
@@ -161,7 +161,7 @@ TEST_P(Directions, OfNanAndInfinityAreSeenOnAllRanks) {
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     const auto errors = runHooks(2, hook(1), [value](HookRank& rank) {
       shape(rank);
-      at::Tensor gradient = test::gradients(kCount, rank.rank);
+      at::Tensor gradient = test::gradients(kPowerSgdCount, rank.rank);
       if (rank.rank == 1) {
         gradient[45].fill_(value);
       }

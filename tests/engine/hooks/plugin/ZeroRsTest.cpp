@@ -17,7 +17,7 @@ using test::runHooks;
 using testing::Each;
 using testing::HasSubstr;
 
-constexpr std::int64_t kCount = 1003;
+constexpr std::int64_t kZeroCount = 1003;
 constexpr std::uint32_t kSteps = 12;
 
 OptimizerFacts sgd(double momentum = 0, double weightDecay = 0, double dampening = 0,
@@ -32,7 +32,7 @@ OptimizerFacts sgd(double momentum = 0, double weightDecay = 0, double dampening
   return facts;
 }
 
-OptimizerFacts adam(const std::string& kind) {
+OptimizerFacts adamOf(const std::string& kind) {
   OptimizerFacts facts;
   facts.kind = kind;
   facts.learningRate = 0.01;
@@ -68,12 +68,12 @@ std::unique_ptr<torch::optim::Optimizer> torchOptimizer(const OptimizerFacts& fa
 
 /// DDP's mean, as the hook allreduce divides and sums it, and torch::optim's steps.
 at::Tensor expectedAfter(const OptimizerFacts& facts, int world) {
-  const at::Tensor parameter = at::ones({kCount});
+  const at::Tensor parameter = at::ones({kZeroCount});
   const auto optimizer = torchOptimizer(facts, parameter);
   for (std::uint32_t step = 0; step < kSteps; ++step) {
-    at::Tensor mean = at::zeros({kCount});
+    at::Tensor mean = at::zeros({kZeroCount});
     for (int rank = 0; rank < world; ++rank) {
-      mean += test::gradients(kCount, rank, step) / world;
+      mean += test::gradients(kZeroCount, rank, step) / world;
     }
     parameter.mutable_grad() = mean;
     optimizer->step();
@@ -86,9 +86,9 @@ void steps(int world, const OptimizerFacts& facts,
   const auto errors = runHooks(world, libraryHook("zero_rs"), [&](HookRank& rank) {
     rank.hook->configure(facts);
     EXPECT_TRUE(rank.hook->ownsUpdate());
-    const at::Tensor parameter = at::ones({kCount});
+    const at::Tensor parameter = at::ones({kZeroCount});
     rank.train(parameter, 0, kSteps, 0, [&](const at::Tensor&, std::uint32_t step) {
-      return test::gradients(kCount, rank.rank, step);
+      return test::gradients(kZeroCount, rank.rank, step);
     });
     check(rank, parameter);
   });
@@ -97,7 +97,7 @@ void steps(int world, const OptimizerFacts& facts,
 
 TEST(ZeroRs, IsDdpBitForBitOnTwoRanks) {
   for (const auto& facts : {sgd(), sgd(0.9), sgd(0.9, 0.01), sgd(0.9, 0.01, 0.5),
-                            sgd(0.9, 0.01, 0, true), adam("adam"), adam("adamw")}) {
+                            sgd(0.9, 0.01, 0, true), adamOf("adam"), adamOf("adamw")}) {
     const at::Tensor expected = expectedAfter(facts, 2);
     steps(2, facts, [&](const HookRank&, const at::Tensor& parameter) {
       EXPECT_TRUE(at::equal(parameter, expected)) << facts.kind << ", momentum " << facts.momentum
@@ -107,16 +107,16 @@ TEST(ZeroRs, IsDdpBitForBitOnTwoRanks) {
 }
 
 TEST(ZeroRs, IsDdpOnThreeRanksUpToTheOrderOfSums) {
-  const at::Tensor expected = expectedAfter(adam("adam"), 3);
-  steps(3, adam("adam"), [&](const HookRank&, const at::Tensor& parameter) {
+  const at::Tensor expected = expectedAfter(adamOf("adam"), 3);
+  steps(3, adamOf("adam"), [&](const HookRank&, const at::Tensor& parameter) {
     EXPECT_LT(apart(parameter, expected), 1e-5);
   });
 }
 
 TEST(ZeroRs, KeepsItsShareOfTheStateAlone) {
   for (const int world : {1, 4}) {
-    steps(world, adam("adam"), [&](const HookRank& rank, const at::Tensor&) {
-      const double moments = 2.0 * kCount * sizeof(float) / world;
+    steps(world, adamOf("adam"), [&](const HookRank& rank, const at::Tensor&) {
+      const double moments = 2.0 * kZeroCount * sizeof(float) / world;
       EXPECT_NEAR(static_cast<double>(rank.hook->save().size()), moments, 200);
     });
   }

@@ -1,4 +1,5 @@
 #include "engine/hooks/verify/Verifier.h"
+#include "tests/support/BuiltFiles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,13 +10,10 @@ namespace lockstep::hooks {
 namespace {
 
 using plugin::Verification;
+using support::built;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::string built(const std::string& file) {
-  return std::string(std::getenv("LOCKSTEP_BIN")) + "/" + file;
-}
 
 Verification verified(const plugin::ChosenHook& hook, int ranks = 2) {
   VerifierOptions options;

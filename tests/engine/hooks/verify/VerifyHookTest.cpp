@@ -1,5 +1,6 @@
 // What a hook does to its process, as whoever asked for a verification sees it.
 #include "engine/plugin/VerifyHook.h"
+#include "tests/support/BuiltFiles.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,13 +10,10 @@
 namespace lockstep::plugin {
 namespace {
 
+using support::built;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string built(const std::string& file) {
-  return std::string(std::getenv("LOCKSTEP_BIN")) + "/" + file;
-}
 
 Verification verified(const ChosenHook& hook, std::chrono::milliseconds limit) {
   VerifyOptions options;

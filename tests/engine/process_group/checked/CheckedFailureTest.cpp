@@ -18,12 +18,6 @@ using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
 
-GroupOptions always() {
-  GroupOptions options = quickOptions();
-  options.check = CheckMode::kAlways;
-  return options;
-}
-
 CallOptions inBucket(std::uint16_t bucket, milliseconds timeout = kNoTimeout) {
   CallOptions options;
   options.bucket = bucket;
@@ -36,26 +30,29 @@ using Caller = std::function<ProcessGroup::WorkPtr(ProcessGroup&, at::Tensor)>;
 // The last rank calls `odd`, the others call `plain`, with a tensor of sevens. All must get
 // `text`, keep their sevens, and be able to go on.
 void expectRefused(int size, const Caller& plain, const Caller& odd, const std::string& text) {
-  runGroup(size, [&](ProcessGroup& group) {
-    const auto begin = steady_clock::now();
-    at::Tensor tensor = filled(6, 7);
-    const bool last = group.rank() == group.size() - 1;
-    const auto work = (last ? odd : plain)(group, tensor);
-    try {
-      work->wait();
-      ADD_FAILURE() << "not refused on rank " << group.rank();
-    } catch (const CommError& error) {
-      EXPECT_EQ(error.reason(), "the ranks do not make the same call: " + text);
-      EXPECT_EQ(error.kind(), CommErrorKind::kMismatch);
-      EXPECT_EQ(error.where().sequence, 1u);
-      EXPECT_EQ(error.where().peer, last ? 0 : group.size() - 1);
-    }
-    EXPECT_TRUE(at::equal(tensor, filled(6, 7))) << "no data moved";
-    EXPECT_LT(steady_clock::now() - begin, seconds(5));
-    EXPECT_EQ(group.state(), GroupState::kSuccess);
-    group.allreduce({tensor})->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(6, 7 * group.size()))) << "the group goes on";
-  }, always());
+  runGroup(
+      size,
+      [&](ProcessGroup& group) {
+        const auto begin = steady_clock::now();
+        at::Tensor tensor = filled(6, 7);
+        const bool last = group.rank() == group.size() - 1;
+        const auto work = (last ? odd : plain)(group, tensor);
+        try {
+          work->wait();
+          ADD_FAILURE() << "not refused on rank " << group.rank();
+        } catch (const CommError& error) {
+          EXPECT_EQ(error.reason(), "the ranks do not make the same call: " + text);
+          EXPECT_EQ(error.kind(), CommErrorKind::kMismatch);
+          EXPECT_EQ(error.where().sequence, 1u);
+          EXPECT_EQ(error.where().peer, last ? 0 : group.size() - 1);
+        }
+        EXPECT_TRUE(at::equal(tensor, filled(6, 7))) << "no data moved";
+        EXPECT_LT(steady_clock::now() - begin, seconds(5));
+        EXPECT_EQ(group.state(), GroupState::kSuccess);
+        group.allreduce({tensor})->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(6, 7 * group.size()))) << "the group goes on";
+      },
+      alwaysChecked());
 }
 
 ProcessGroup::WorkPtr allreduce(ProcessGroup& group, at::Tensor tensor) {
@@ -158,7 +155,7 @@ TEST(CheckedMismatch, OfOneCallLeavesTheOthersInFlightAlone) {
     last->wait();
     EXPECT_EQ(before[0].item<float>(), 2);
     EXPECT_EQ(after[0].item<float>(), 2);
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedFailure, NamesARankThatDoesNotComeWithItsLastCall) {
@@ -194,7 +191,7 @@ TEST(CheckedFailure, NamesARankThatDoesNotComeWithItsLastCall) {
                   HasSubstr("rank 0 gave up"));
       EXPECT_EQ(group.state(), GroupState::kRemoteError);
     }
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedFailure, AbortWakesEveryWaiterWithinASecond) {
@@ -216,7 +213,7 @@ TEST(CheckedFailure, AbortWakesEveryWaiterWithinASecond) {
       EXPECT_EQ(group.state(), GroupState::kCommError);
     }
     done.arrive_and_wait();
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedFailure, AbortOfOneWorkBreaksItsGroup) {
@@ -229,7 +226,7 @@ TEST(CheckedFailure, AbortOfOneWorkBreaksItsGroup) {
                   HasSubstr("allreduce #1 was aborted by its caller"));
     }
     done.arrive_and_wait();
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedFailure, OfTheInnerGroupEndsTheChecksToo) {
@@ -244,11 +241,11 @@ TEST(CheckedFailure, OfTheInnerGroupEndsTheChecksToo) {
       EXPECT_THAT(textOf<CommError>([&] { group.allreduce({filled(1, 1)})->wait(); }),
                   HasSubstr("a fault below"));
     }
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedFailure, RoundRobinUnderChecksIsRefusedAlike) {
-  GroupOptions options = always();
+  GroupOptions options = alwaysChecked();
   options.roundRobin = 3;
   runGroup(2, [](ProcessGroup& group) {
     for (int i = 0; i < 4; ++i) {

@@ -11,12 +11,6 @@
 namespace lockstep::process_group {
 namespace {
 
-GroupOptions always() {
-  GroupOptions options = quickOptions();
-  options.check = CheckMode::kAlways;
-  return options;
-}
-
 CallOptions atStep(std::uint32_t step, std::uint16_t bucket = trace::kNoBucket) {
   CallOptions options;
   options.step = step;
@@ -27,46 +21,49 @@ CallOptions atStep(std::uint32_t step, std::uint16_t bucket = trace::kNoBucket) 
 class CheckedGroups : public testing::TestWithParam<int> {};
 
 TEST_P(CheckedGroups, CarryEveryCollective) {
-  runGroup(GetParam(), [](ProcessGroup& group) {
-    const int size = group.size();
-    const int rank = group.rank();
-    const auto n = static_cast<std::size_t>(size);
-    const auto likes = [&] {
-      std::vector<at::Tensor> list;
-      for (std::size_t i = 0; i < n; ++i) {
-        list.push_back(filled(3, static_cast<double>(i)));
-      }
-      return list;
-    };
-    at::Tensor tensor = filled(3, rank);
-    group.broadcast({tensor}, size - 1)->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(3, size - 1)));
-    tensor.fill_(1);
-    group.allreduce({tensor}, ReduceOp::kAverage)->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(3, 1)));
-    group.reduce(tensor, 0)->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(3, rank == 0 ? size : 1)));
-    std::vector<at::Tensor> outputs = likes();
-    group.allgather(outputs, filled(3, rank * 2))->wait();
-    EXPECT_TRUE(at::equal(outputs.back(), filled(3, (size - 1) * 2)));
-    group.gather(rank == 0 ? outputs : std::vector<at::Tensor>{}, filled(3, rank), 0)->wait();
-    if (rank == 0) {
-      EXPECT_TRUE(at::equal(outputs.back(), filled(3, size - 1)));
-    }
-    group.scatter(tensor, rank == 0 ? likes() : std::vector<at::Tensor>{}, 0)->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(3, rank)));
-    group.reduceScatter(tensor, likes())->wait();
-    EXPECT_TRUE(at::equal(tensor, filled(3, rank * size)));
-    at::Tensor swapped = filled(size, -1);
-    group.alltoall(swapped, filled(size, rank))->wait();
-    EXPECT_TRUE(at::equal(swapped, at::arange(size).to(at::kFloat)));
-    const auto last = group.barrier();
-    last->wait();
-    EXPECT_EQ(group.sequenceNumber(), 9u);
-    EXPECT_EQ(last->sequence(), 9u);
-    EXPECT_EQ(dynamic_cast<CheckedGroup&>(group).inner().sequenceNumber(), 9u)
-        << "checks take no numbers of the group";
-  }, always());
+  runGroup(
+      GetParam(),
+      [](ProcessGroup& group) {
+        const int size = group.size();
+        const int rank = group.rank();
+        const auto n = static_cast<std::size_t>(size);
+        const auto likes = [&] {
+          std::vector<at::Tensor> list;
+          for (std::size_t i = 0; i < n; ++i) {
+            list.push_back(filled(3, static_cast<double>(i)));
+          }
+          return list;
+        };
+        at::Tensor tensor = filled(3, rank);
+        group.broadcast({tensor}, size - 1)->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(3, size - 1)));
+        tensor.fill_(1);
+        group.allreduce({tensor}, ReduceOp::kAverage)->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(3, 1)));
+        group.reduce(tensor, 0)->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(3, rank == 0 ? size : 1)));
+        std::vector<at::Tensor> outputs = likes();
+        group.allgather(outputs, filled(3, rank * 2))->wait();
+        EXPECT_TRUE(at::equal(outputs.back(), filled(3, (size - 1) * 2)));
+        group.gather(rank == 0 ? outputs : std::vector<at::Tensor>{}, filled(3, rank), 0)->wait();
+        if (rank == 0) {
+          EXPECT_TRUE(at::equal(outputs.back(), filled(3, size - 1)));
+        }
+        group.scatter(tensor, rank == 0 ? likes() : std::vector<at::Tensor>{}, 0)->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(3, rank)));
+        group.reduceScatter(tensor, likes())->wait();
+        EXPECT_TRUE(at::equal(tensor, filled(3, rank * size)));
+        at::Tensor swapped = filled(size, -1);
+        group.alltoall(swapped, filled(size, rank))->wait();
+        EXPECT_TRUE(at::equal(swapped, at::arange(size).to(at::kFloat)));
+        const auto last = group.barrier();
+        last->wait();
+        EXPECT_EQ(group.sequenceNumber(), 9u);
+        EXPECT_EQ(last->sequence(), 9u);
+        EXPECT_EQ(dynamic_cast<CheckedGroup&>(group).inner().sequenceNumber(), 9u)
+            << "checks take no numbers of the group";
+      },
+      alwaysChecked());
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, CheckedGroups, testing::Values(1, 2, 3));
@@ -86,7 +83,7 @@ TEST(CheckedGroup, KeepsTheOrderOfManyCallsInFlight) {
       EXPECT_EQ(works[static_cast<std::size_t>(i)]->sequence(), static_cast<std::uint64_t>(i + 1));
       EXPECT_EQ(tensors[static_cast<std::size_t>(i)][0].item<float>(), i % 5 == 0 ? 1 + i : 2 * i + 1);
     }
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedGroup, LetsMessagesOfTwoRanksPassUnchecked) {
@@ -99,7 +96,7 @@ TEST(CheckedGroup, LetsMessagesOfTwoRanksPassUnchecked) {
       group.recv(tensor, 0)->wait();
       EXPECT_EQ(tensor[3].item<float>(), 3);
     }
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedGroup, RefusesArgumentsAtTheCall) {
@@ -107,7 +104,7 @@ TEST(CheckedGroup, RefusesArgumentsAtTheCall) {
     EXPECT_EQ(textOf<std::invalid_argument>([&] { group.broadcast({filled(1, 1)}, 5); }),
               "gloo::broadcast: root is 5; ranks of this group are 0 to 1");
     EXPECT_EQ(group.sequenceNumber(), 0u);
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedGroup, MayBeCalledFromACallbackOfItsOwn) {
@@ -120,7 +117,7 @@ TEST(CheckedGroup, MayBeCalledFromACallbackOfItsOwn) {
     });
     ASSERT_TRUE(done.waitFor(std::chrono::seconds(10)));
     EXPECT_EQ(second[0].item<float>(), 2);
-  }, always());
+  }, alwaysChecked());
 }
 
 TEST(CheckedGroup, EndsTheFirstStepsAtTheSameCallOnAllRanks) {

@@ -8,17 +8,12 @@
 
 #include "engine/process_group/Reduction.h"
 #include "engine/process_group/shared_memory/Segment.h"
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/shared_memory/SharedRanks.h"
 
 namespace lockstep::process_group {
 namespace {
 
 using shared_memory::Segment;
-
-void runShared(int size, const std::function<void(ProcessGroup&)>& body,
-               const GroupOptions& options = quickOptions()) {
-  runGroup(size, body, options, "shared_memory");
-}
 
 at::Tensor allocated(ProcessGroup& group, std::int64_t elements,
                      at::ScalarType dtype = at::kFloat) {

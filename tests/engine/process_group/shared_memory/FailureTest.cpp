@@ -10,7 +10,7 @@
 #include <latch>
 #include <thread>
 
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/shared_memory/SharedRanks.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -20,11 +20,6 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using testing::AllOf;
 using testing::HasSubstr;
-
-void runShared(int size, const std::function<void(ProcessGroup&)>& body,
-               const GroupOptions& options = quickOptions()) {
-  runGroup(size, body, options, "shared_memory");
-}
 
 CallOptions within(milliseconds timeout, std::uint16_t bucket = trace::kNoBucket) {
   CallOptions options;

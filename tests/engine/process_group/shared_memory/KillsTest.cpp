@@ -13,7 +13,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/store/FileStore.h"
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/shared_memory/SharedRanks.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
 #include "tests/support/TemporaryFolder.h"
@@ -23,11 +23,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-int numberFrom(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 // Arguments: store file, seed. Calls whatever there is, several at once, until an error comes;
 // prints when, whom it blames and why, and ends with code 4.

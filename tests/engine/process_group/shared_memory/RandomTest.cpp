@@ -9,15 +9,10 @@
 
 #include "engine/process_group/Reduction.h"
 #include "engine/process_group/Subgroups.h"
-#include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/shared_memory/SharedRanks.h"
 
 namespace lockstep::process_group {
 namespace {
-
-int numberFrom(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
-}
 
 constexpr at::ScalarType kDtypes[] = {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kByte,
                                       at::kChar,  at::kShort,  at::kInt,  at::kLong,     at::kBool};

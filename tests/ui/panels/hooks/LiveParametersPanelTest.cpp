@@ -17,7 +17,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr int kPatienceMs = 30'000;
+constexpr int kLivePatienceMs = 30'000;
 
 class LiveParametersPanelTest : public testing::Test {
  protected:
@@ -36,7 +36,7 @@ class LiveParametersPanelTest : public testing::Test {
     setState(state);
     panel_->setRun(&model_);
     if (state == trace::RunState::kRunning) {
-      ASSERT_TRUE(QTest::qWaitFor([this] { return panel_->count() == 2; }, kPatienceMs));
+      ASSERT_TRUE(QTest::qWaitFor([this] { return panel_->count() == 2; }, kLivePatienceMs));
     }
   }
 
@@ -111,11 +111,11 @@ TEST_F(LiveParametersPanelTest, SendsAChangeAndSaysFromWhichStepItHolds) {
   open();
   type(0.05);
   EXPECT_EQ(stateOf("hook.density"), "asked for 0.05…");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kPatienceMs));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kLivePatienceMs));
   EXPECT_EQ(sent()[0], (experiment::SettingChange{"hook.density", "0.05"}));
   log("[rank 0] [info] hook.density = 0.05 from step 812 on\n");
   EXPECT_TRUE(QTest::qWaitFor([this] { return stateOf("hook.density") == "0.05 from step 812 on"; },
-                              kPatienceMs));
+                              kLivePatienceMs));
 }
 
 TEST_F(LiveParametersPanelTest, AChoiceIsSentAsAText) {
@@ -123,7 +123,7 @@ TEST_F(LiveParametersPanelTest, AChoiceIsSentAsAText) {
   auto* box = panel_->findChild<QComboBox*>("hook.topology");
   box->setCurrentIndex(1);
   emit box->textActivated("cube");
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kPatienceMs));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kLivePatienceMs));
   EXPECT_EQ(sent()[0], (experiment::SettingChange{"hook.topology", "\"cube\""}));
 }
 
@@ -132,7 +132,7 @@ TEST_F(LiveParametersPanelTest, LeavingTheBoxUnchangedSendsNothing) {
   emit density()->editingFinished();
   EXPECT_EQ(stateOf("hook.density"), "0.1 so far");
   type(0.2);
-  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kPatienceMs));
+  ASSERT_TRUE(QTest::qWaitFor([this] { return !sent().empty(); }, kLivePatienceMs));
   EXPECT_EQ(sent().size(), 1u);
 }
 
@@ -141,7 +141,7 @@ TEST_F(LiveParametersPanelTest, ARefusedChangeIsASentenceAndTheOldValueComesBack
   refusal_ = "this run takes no commands";
   QSignalSpy failed(panel_.get(), &LiveParametersPanel::failed);
   type(0.5);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return failed.count() == 1; }, kPatienceMs));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return failed.count() == 1; }, kLivePatienceMs));
   EXPECT_EQ(failed[0][0].toString(), "this run takes no commands");
   EXPECT_EQ(density()->value(), 0.1);
   EXPECT_EQ(stateOf("hook.density"), "0.1 so far");
@@ -150,14 +150,14 @@ TEST_F(LiveParametersPanelTest, ARefusedChangeIsASentenceAndTheOldValueComesBack
 TEST_F(LiveParametersPanelTest, AChangeThatSomebodyElseMadeIsShown) {
   open();
   log("[rank 0] [info] hook.density = 0.3 from step 7 on");
-  EXPECT_TRUE(QTest::qWaitFor([this] { return density()->value() == 0.3; }, kPatienceMs));
+  EXPECT_TRUE(QTest::qWaitFor([this] { return density()->value() == 0.3; }, kLivePatienceMs));
 }
 
 TEST_F(LiveParametersPanelTest, IsGoneWhenTheRunHasEnded) {
   open();
   EXPECT_FALSE(panel_->isHidden());
   setState(trace::RunState::kFinished);
-  EXPECT_TRUE(QTest::qWaitFor([this] { return panel_->isHidden(); }, kPatienceMs));
+  EXPECT_TRUE(QTest::qWaitFor([this] { return panel_->isHidden(); }, kLivePatienceMs));
   EXPECT_EQ(panel_->count(), 0u);
 }
 

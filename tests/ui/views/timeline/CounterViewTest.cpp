@@ -11,7 +11,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kMebibyte = 1024.0 * 1024.0;
 
 // The demo run with memory, processor and a hook's counter, ten values each, a second apart.
 class TimelineCountersTest : public TimelineViewTest {
@@ -22,7 +22,8 @@ class TimelineCountersTest : public TimelineViewTest {
     for (int rank = 0; rank < 2; ++rank) {
       for (int i = 0; i < 10; ++i) {
         const auto at = test::kDemoOriginTicks + static_cast<std::uint64_t>(i) * ticks;
-        run.metrics.push_back({0, rank, "resident_bytes", 0, at, (100 + 10 * i + rank) * kMiB});
+        run.metrics.push_back(
+            {0, rank, "resident_bytes", 0, at, (100 + 10 * i + rank) * kMebibyte});
         run.metrics.push_back({0, rank, "cpu_percent", 0, at, 10.0 * (i % 5) + rank});
         run.metrics.push_back({0, rank, "hook.kept", 0, at, 618});
       }

@@ -3,6 +3,7 @@ the compiler."""
 
 import os
 import re
+import shutil
 import sys
 import unittest
 
@@ -10,6 +11,8 @@ from scratch import Terminal, Tree
 
 ROOT = sys.argv[1]
 ROOM = "engine/trace/CMakeFiles/lockstep_engine_trace.dir/"
+TOOLS = ("awk bash basename cat comm dirname env grep head mkdir mktemp ninja readlink rm sed sh sort "
+         "stty tail touch tr true wc").split()
 NOTHING_LEFT = ["cmake --build build --target build.ninja", "cmake --build build -- -n"]
 
 
@@ -78,6 +81,44 @@ class SetUp(unittest.TestCase):
         self.assertEqual(self.tree.run("app/set-up").returncode, 0)
         self.assertEqual(self.called()[:2], ["sudo", "apt-get update"])
 
+    def test_leaves_out_a_package_that_is_part_of_another_one_here(self):
+        self.tree.build()
+        self.installed("cmake", "libqt6opengl6-dev")
+        self.apt(["cmake"])
+        ended = self.tree.run("app/set-up")
+        self.assertIn("Installing: cmake\n", ended.stdout)
+        self.assertIn("apt-get install -y --no-install-recommends cmake", self.called())
+        # ... and does not look for it in the lists at every call.
+        self.installed("libqt6opengl6-dev")
+        os.remove(self.tree.at("called"))
+        self.assertEqual(self.tree.run("app/set-up").stdout, "")
+        self.assertEqual(self.called(), NOTHING_LEFT)
+
+    def test_says_what_to_do_where_libtorch_is_no_package(self):
+        self.installed("libtorch-dev", "cmake")
+        self.apt(["cmake"])
+        ended = self.tree.run("app/set-up")
+        self.assertEqual((ended.returncode, ended.stdout.count("\n")), (3, 1), ended)
+        self.assertIn("app/get-libtorch", ended.stdout)
+        self.assertIn("--preset newer-libtorch", ended.stdout)
+
+    def test_the_preset_with_libtorch_of_a_wheel_needs_none_of_the_system(self):
+        self.tree.build()
+        os.rename(self.tree.at("build"), self.tree.at("other"))
+        os.mkdir(self.tree.at("build"))
+        os.rename(self.tree.at("other"), self.tree.at("build/newer-libtorch"))
+        self.installed("libtorch-dev", "python3-torch")
+        self.apt([])
+        ended = self.tree.run("app/set-up", "--preset", "newer-libtorch", "--with-tests")
+        self.assertEqual((ended.returncode, ended.stdout), (0, ""), ended)
+
+    def test_names_packages_that_this_system_does_not_know(self):
+        self.installed("libimgui-dev", "cmake")
+        self.apt(["cmake"])
+        ended = self.tree.run("app/set-up")
+        self.assertEqual((ended.returncode, ended.stdout.count("\n")), (3, 1), ended)
+        self.assertTrue(ended.stdout.endswith(" libimgui-dev\n"), ended)
+
     def test_shows_the_end_of_what_apt_get_said_when_it_fails(self):
         self.installed("cmake")
         self.apt(["cmake"], "echo early; seq 30 >&2; exit 100")
@@ -96,6 +137,20 @@ class SetUp(unittest.TestCase):
         ended = self.tree.run("app/set-up", "--verbose")
         self.assertIn("apt-get update\n", ended.stdout)
         self.assertIn("apt-get install -y --no-install-recommends cmake\n", ended.stdout)
+
+    def test_names_what_is_needed_on_a_system_without_apt_get(self):
+        # Only these programs, so that this machine's apt-get is not found.
+        for name in TOOLS:
+            os.symlink(shutil.which(name), self.tree.at(f"programs/{name}"))
+        ended = self.tree.run("app/set-up", PATH=self.tree.at("programs"))
+        self.assertEqual((ended.returncode, ended.stdout.count("\n")), (3, 1), ended)
+        for name in ("no apt-get", "cmake", "ninja-build", "libtorch-dev", "qt6-base-dev"):
+            self.assertIn(name, ended.stdout)
+        # With CMake and ninja there it goes on, and CMake says what else is missing.
+        self.tree.build(("a", "Generating a", "true"))
+        ended = self.tree.run("app/set-up", PATH=self.tree.at("programs"))
+        self.assertEqual(ended.returncode, 0, ended)
+        self.assertIn("Built Lockstep in ", ended.stdout)
 
     # ---- Configuring ----
 

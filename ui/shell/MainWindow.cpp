@@ -27,8 +27,6 @@
 namespace lockstep::ui {
 namespace {
 
-const QString kStartMessage = QStringLiteral("start");
-
 QStringList runFilesOf(const QMimeData* data) {
   QStringList files;
   for (const QUrl& url : data->urls()) {
@@ -55,7 +53,8 @@ StudioPaths completed(StudioPaths paths) {
 MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
     : paths_(completed(paths)),
       appearance_(appearance),
-      programs_(findPrograms(paths_.programs)),
+      build_(paths_.programs),
+      programs_(build_.programs()),
       controller_(programs_, paths_.runs),
       experiments_(listExperiments(paths_.experiments)) {
   setObjectName("lockstepStudio");
@@ -71,6 +70,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wireViews();
   buildExport();
   wireTables();
+  wireBuild();
   applyTheme();
   restoreWindow();
   refreshChecks();

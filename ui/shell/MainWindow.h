@@ -129,8 +129,14 @@ class MainWindow : public QMainWindow {
   void runAppeared(const QString& path);
   void runEndedEarly(const QString& path, const QString& line, int exitCode);
 
+  /// What the window says of a run that could not be started.
+  static inline const QString kStartMessage = QStringLiteral("start");
   /// What the window says of the end of the open run.
   static inline const QString kEndMessage = QStringLiteral("end");
+
+  // What starts runs, and is being built perhaps
+  void wireBuild();
+  void takePrograms();
 
   // MainWindowQueue.cpp
   void wireQueue();
@@ -158,6 +164,7 @@ class MainWindow : public QMainWindow {
   StudioPaths paths_;
   Appearance& appearance_;
   Settings settings_;
+  BuildWatch build_;
   Programs programs_;
   RunController controller_;
   std::vector<ExperimentEntry> experiments_;

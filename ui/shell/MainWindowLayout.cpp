@@ -256,9 +256,7 @@ void MainWindow::refreshCommands() {
   const bool live = !pendingRun_.isEmpty() || (session_ && session_->model()->isLive());
   const bool canRun = !programs_.lockstep.isEmpty() && !experiments_.empty();
   commands_->run->setEnabled(canRun);
-  const QString missing = programs_.lockstep.isEmpty()
-                              ? tr("No lockstep program in %1").arg(programs_.folder)
-                              : QString();
+  const QString missing = reasonAgainstStarting(programs_);
   setup_->blockRun(missing);
   setTip(commands_->run, !missing.isEmpty() ? missing
                          : experiments_.empty()
@@ -304,6 +302,7 @@ void MainWindow::refreshIteration() {
 }
 
 void MainWindow::refreshChecks() {
+  const bool building = programs_.building;
   const auto found = [this](const QString& path, const QString& name, const QString& missing) {
     return StartPage::Check{!path.isEmpty(),
                             path.isEmpty() ? missing : tr("%1 found").arg(name)};
@@ -311,10 +310,13 @@ void MainWindow::refreshChecks() {
   const int cores = QThread::idealThreadCount();
   startPage_->setChecks(
       {found(programs_.lockstep, "lockstep",
-             tr("lockstep is not in %1: runs can be opened, not started").arg(programs_.folder)),
+             building ? reasonAgainstStarting(programs_)
+                      : tr("lockstep is not in %1: runs can be opened, not started")
+                            .arg(programs_.folder)),
        found(programs_.rank, "lockstep-rank",
-             tr("lockstep-rank is not in %1: it is built only with libtorch")
-                 .arg(programs_.folder)),
+             building ? tr("lockstep-rank is still being built")
+                      : tr("lockstep-rank is not in %1: it is built only with libtorch")
+                            .arg(programs_.folder)),
        {true, cores == 1 ? tr("1 core") : tr("%1 cores").arg(cores)},
        {true, tr("Timeline drawn by %1").arg(timeline_->rendererName())}});
 }

@@ -111,7 +111,9 @@ void MainWindow::showPalette() {
   for (const ExperimentEntry& entry : experiments_) {
     entries.push_back({tr("Run experiment: %1").arg(entry.name), entry.group,
                        [this, path = entry.path] { runExperiment(path); },
-                       programs_.lockstep.isEmpty() ? tr("no lockstep program") : entry.mistake});
+                       programs_.building             ? tr("lockstep is still being built")
+                       : programs_.lockstep.isEmpty() ? tr("no lockstep program")
+                                                      : entry.mistake});
   }
   for (const QString& path : settings_.recentRuns()) {
     if (QFileInfo::exists(path)) {

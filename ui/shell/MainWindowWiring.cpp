@@ -8,6 +8,8 @@
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/panels/setup/SetupPanel.h"
 #include "ui/shell/Appearance.h"
 #include "ui/shell/IterationBox.h"
 #include "ui/shell/MainWindow.h"
@@ -21,6 +23,31 @@
 
 // Who listens to whom in the main window.
 namespace lockstep::ui {
+
+void MainWindow::wireBuild() {
+  if (programs_.building) {
+    setup_->setRank({}, tr("The buckets can be told when lockstep-rank is built."));
+  }
+  connect(&build_, &BuildWatch::changed, this, &MainWindow::takePrograms);
+}
+
+void MainWindow::takePrograms() {
+  programs_ = build_.programs();
+  controller_.setPrograms(programs_);
+  if (!programs_.building) {
+    setup_->setRank(programs_.rank);
+    hookManager_->setLockstep(programs_.lockstep);
+    messages_->dismiss(kStartMessage);  // it may say that the build goes on
+    const bool good = !programs_.lockstep.isEmpty();
+    messages_->show(QStringLiteral("build"),
+                    good ? MessageBar::Kind::kGood : MessageBar::Kind::kError,
+                    good ? tr("Everything is built: runs can be started")
+                         : tr("The build ended without lockstep; the terminal that opened the "
+                              "studio says why"));
+  }
+  refreshChecks();
+  refreshCommands();
+}
 
 void MainWindow::wireCommands() {
   connect(commands_->open, &QAction::triggered, this, &MainWindow::chooseRunFile);

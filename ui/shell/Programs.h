@@ -1,6 +1,8 @@
 #pragma once
 
+#include <QObject>
 #include <QString>
+#include <QTimer>
 
 namespace lockstep::ui {
 
@@ -9,10 +11,39 @@ struct Programs {
   QString lockstep;     ///< path of the command line program; empty when there is none
   QString rank;         ///< path of `lockstep-rank`; empty when there is none
   QString folder;       ///< where both were looked for
+  /// They are being built there: until that is over none counts as found, since one that is there
+  /// may be of an earlier build or half written.
+  bool building = false;
+  QString progress;  ///< how far the build is, as it says itself; may be empty
 };
 
 /// Looks in `folder`, or beside the studio's own executable when that is empty.
 Programs findPrograms(const QString& folder);
+
+/// Why no run can be started, as a sentence without its full stop; empty when one can.
+QString reasonAgainstStarting(const Programs& programs);
+
+/// Looks for the programs, and again every second as long as they are being built. [ui-thread]
+class BuildWatch : public QObject {
+  Q_OBJECT
+
+ public:
+  /// `folder` as of findPrograms.
+  explicit BuildWatch(QString folder, QObject* parent = nullptr);
+
+  [[nodiscard]] const Programs& programs() const { return programs_; }
+
+ signals:
+  /// The build has come further, or is over.
+  void changed();
+
+ private:
+  void look();
+
+  QString folder_;
+  Programs programs_;
+  QTimer timer_;
+};
 
 /// Finds the shipped experiments: `experiments/` in a folder above the executable, or
 /// `share/lockstep/experiments` beside its folder. Empty when there are none.

@@ -99,6 +99,9 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
 
 base::Result<QString> RunController::launch(const QString& experimentFile,
                                             const QString& runPath) {
+  if (programs_.building) {
+    return Error{ExitCode::kEnvironment, reasonAgainstStarting(programs_).toStdString(), {}};
+  }
   if (programs_.lockstep.isEmpty()) {
     return Error{ExitCode::kEnvironment,
                  "there is no lockstep program here; build it, or name its folder with --programs",
@@ -123,7 +126,10 @@ void RunController::stop(const QString& runPath) {
     return;
   }
   if (programs_.lockstep.isEmpty()) {
-    emit stopFailed(tr("%1: there is no lockstep program to stop the run with").arg(programs_.folder));
+    emit stopFailed(
+        programs_.building
+            ? tr("the run cannot be stopped from here before lockstep is built")
+            : tr("%1: there is no lockstep program to stop the run with").arg(programs_.folder));
     return;
   }
   auto* stopper = new QProcess(this);

@@ -19,8 +19,12 @@ class RunController : public QObject {
  public:
   RunController(Programs programs, QString runsFolder, QObject* parent = nullptr);
 
+  /// What starts and stops runs from now on.
+  void setPrograms(const Programs& programs) { programs_ = programs; }
+
   /// Starts the experiment of `file` and returns the run file's path, which does not exist yet:
-  /// `appeared` follows, or `endedEarly`. Errors: no `lockstep` program, folder not writable.
+  /// `appeared` follows, or `endedEarly`. Errors: no `lockstep` program, or not built
+  /// yet; folder not writable.
   base::Result<QString> start(const QString& file);
 
   /// Starts again what a run file holds: the resolved experiment, not the file it came from,

@@ -74,6 +74,13 @@ void HookManagerPanel::setExperiment(const QString& file) {
   }
 }
 
+void HookManagerPanel::setLockstep(const QString& path) {
+  options_.lockstep = path;
+  verifier_.setProgram(path);
+  changed();
+  reload();
+}
+
 void HookManagerPanel::reload() {
   rejected_.clear();
   rescan();

@@ -39,6 +39,8 @@ class HookManagerPanel : public QWidget {
 
   /// Whose own hooks (`hooks` beside the file) count, too; empty: none's.
   void setExperiment(const QString& file);
+  /// Another command line program, and with it other hooks perhaps: asks the folders again.
+  void setLockstep(const QString& path);
   /// Asks the plugin folders again.
   void reload();
   /// Opens the dialog that asks for a library.

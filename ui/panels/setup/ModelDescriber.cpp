@@ -27,8 +27,7 @@ QString lastLine(const QByteArray& output) {
 
 }  // namespace
 
-ModelDescriber::ModelDescriber(QString rank, QObject* parent)
-    : QObject(parent), rank_(std::move(rank)) {
+ModelDescriber::ModelDescriber(const QString& rank, QObject* parent) : QObject(parent) {
   timer_.setSingleShot(true);
   timer_.setInterval(kQuiet);
   connect(&timer_, &QTimer::timeout, this, &ModelDescriber::start);
@@ -40,12 +39,23 @@ ModelDescriber::ModelDescriber(QString rank, QObject* parent)
                    .arg(std::chrono::seconds(kLimit).count());
     emit changed();
   });
+  setRank(rank);
+}
+
+void ModelDescriber::setRank(const QString& rank, const QString& whyNot) {
+  drop();
+  asked_.clear();
+  parameters_.clear();
+  problem_.clear();
+  rank_ = rank;
   if (rank_.isEmpty() || !QFileInfo(rank_).isExecutable()) {
     rank_.clear();
-    problem_ =
-        tr("lockstep-rank is not installed here, and only it knows the shapes of a model: "
-           "build it, or start the studio with --programs FOLDER.");
+    problem_ = !whyNot.isEmpty()
+                   ? whyNot
+                   : tr("lockstep-rank is not installed here, and only it knows the shapes of a "
+                        "model: build it, or start the studio with --programs FOLDER.");
   }
+  emit changed();
 }
 
 ModelDescriber::~ModelDescriber() {

@@ -31,8 +31,12 @@ class ModelDescriber : public QObject {
 
  public:
   /// `rank` is the path of lockstep-rank; empty when it is not installed.
-  explicit ModelDescriber(QString rank, QObject* parent = nullptr);
+  explicit ModelDescriber(const QString& rank, QObject* parent = nullptr);
   ~ModelDescriber() override;
+
+  /// Another lockstep-rank. When there is none (empty), `whyNot` says why; the usual reason is
+  /// that it is not installed. What was asked is to be asked again.
+  void setRank(const QString& rank, const QString& whyNot = {});
 
   /// Asks anew when model or data differ from what was asked last.
   void ask(const experiment::Experiment& experiment);

@@ -159,6 +159,13 @@ void SetupPanel::blockRun(const QString& reason) {
   }
 }
 
+void SetupPanel::setRank(const QString& rank, const QString& whyNot) {
+  paths_.rank = rank;
+  describer_.setRank(rank, whyNot);
+  askPlugins();
+  ask();
+}
+
 QString SetupPanel::writeDraft(const QString& name, const std::string& toml) {
   QString plain;
   for (const QChar letter : name) {

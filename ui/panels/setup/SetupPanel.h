@@ -59,6 +59,9 @@ class SetupPanel : public QWidget {
   [[nodiscard]] QString reasonAgainstRun() const;
   /// Another reason against running, of the window's; empty takes it back. Queueing stays.
   void blockRun(const QString& reason);
+  /// The programs changed, as after a build: asks plugins and model again. `rank` is
+  /// lockstep-rank; when it is empty, `whyNot` is the sentence in place of the bucket preview.
+  void setRank(const QString& rank, const QString& whyNot = {});
 
  public slots:
   void newExperiment();
@@ -102,6 +105,7 @@ class SetupPanel : public QWidget {
   void refreshOthers();
   void refreshActions();
   void ask();
+  void askPlugins();
   void filter();
   /// How many runs the experiment stands for.
   [[nodiscard]] std::size_t runCount() const;

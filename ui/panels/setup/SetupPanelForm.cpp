@@ -261,10 +261,7 @@ void SetupPanel::refreshFields() {
 
 void SetupPanel::ask() {
   if (askedText_ != draft_.text().text() || askedPath_ != draft_.path()) {
-    askedText_ = draft_.text().text();
-    askedPath_ = draft_.path();
-    catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
-                  draft_.path().toStdString()});
+    askPlugins();
   }
   if (!draft_.parsed().mistakes.empty()) {
     preview_->showReason(tr("The buckets can be told once the mistakes are mended."));
@@ -272,6 +269,13 @@ void SetupPanel::ask() {
   }
   describer_.ask(draft_.parsed().experiment);
   preview_->show(draft_.parsed().experiment);
+}
+
+void SetupPanel::askPlugins() {
+  askedText_ = draft_.text().text();
+  askedPath_ = draft_.path();
+  catalog_.ask({askedText_, draft_.title().toStdString(), draft_.folder().toStdString(),
+                draft_.path().toStdString()});
 }
 
 void SetupPanel::filter() {

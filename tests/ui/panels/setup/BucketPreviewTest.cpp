@@ -153,5 +153,13 @@ TEST_F(DescribedModel, SaysThatLockstepRankIsNotInstalled) {
   EXPECT_TRUE(preview.summary().startsWith("lockstep-rank is not installed here"));
 }
 
+TEST_F(DescribedModel, SaysWhyThereIsNoLockstepRankYet) {
+  ModelDescriber describer("");
+  BucketPreview preview(describer);
+  describer.setRank("", "It is being built.");
+  preview.show(experiment());
+  EXPECT_TRUE(preview.summary().startsWith("It is being built."));
+}
+
 }  // namespace
 }  // namespace lockstep::ui

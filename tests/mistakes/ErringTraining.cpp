@@ -1,5 +1,6 @@
 #include "tests/mistakes/ErringTraining.h"
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <torch/torch.h>
 

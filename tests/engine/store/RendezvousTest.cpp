@@ -46,7 +46,7 @@ std::string tcp(std::uint16_t port, const std::string& query) {
 }
 
 /// Returns the message of a rendezvous that must fail, as bad input unless said otherwise.
-std::string failureOf(const std::string& address, const RendezvousOptions& options,
+std::string refusalOf(const std::string& address, const RendezvousOptions& options,
                       ExitCode code = ExitCode::kBadInput) {
   const auto met = rendezvous(address, options);
   if (met.ok()) {
@@ -198,7 +198,7 @@ TEST(Rendezvous, NamesEachMistakeInAnAddress) {
       {"env://host", "\"host\" after env:// means nothing"},
   };
   for (const auto& [address, text] : mistakes) {
-    EXPECT_THAT(failureOf(address, options),
+    EXPECT_THAT(refusalOf(address, options),
                 AllOf(StartsWith("rendezvous " + address + ": "), HasSubstr(text)));
   }
 }
@@ -206,12 +206,12 @@ TEST(Rendezvous, NamesEachMistakeInAnAddress) {
 TEST(Rendezvous, RefusesARankFromTwoPlaces) {
   auto options = optionsWith({});
   options.rank = 1;
-  EXPECT_THAT(failureOf("file:///tmp/x?rank=0&world_size=2", options),
+  EXPECT_THAT(refusalOf("file:///tmp/x?rank=0&world_size=2", options),
               AllOf(HasSubstr("rank is given twice"), HasSubstr("node-specific argument rank=0"),
                     HasSubstr("the caller gives 1")));
   options.rank.reset();
   options.worldSize = 3;
-  EXPECT_THAT(failureOf("file:///tmp/x?rank=0&world_size=2", options),
+  EXPECT_THAT(refusalOf("file:///tmp/x?rank=0&world_size=2", options),
               HasSubstr("world_size is given twice"));
 }
 
@@ -221,15 +221,15 @@ TEST(Rendezvous, NamesTheVariableThatIsMissing) {
   for (const auto& [name, value] : all) {
     Variables variables = all;
     variables.erase(name);
-    EXPECT_THAT(failureOf("env://", optionsWith(variables)),
+    EXPECT_THAT(refusalOf("env://", optionsWith(variables)),
                 StartsWith("environment " + name + ": is not set"));
     variables[name] = "x";
     if (name != "MASTER_ADDR") {
-      EXPECT_THAT(failureOf("env://", optionsWith(variables)),
+      EXPECT_THAT(refusalOf("env://", optionsWith(variables)),
                   StartsWith("environment " + name + ": is \"x\", a whole number"));
     }
   }
-  EXPECT_THAT(failureOf("env://?rank=3", optionsWith(all)),
+  EXPECT_THAT(refusalOf("env://?rank=3", optionsWith(all)),
               StartsWith("environment RANK: is 3, but WORLD_SIZE is 1"));
 }
 
@@ -261,19 +261,19 @@ TEST(Rendezvous, TellsBothProcessesThatAreRankZero) {
 
 TEST(Rendezvous, SaysThatThePortBelongsToSomebodyElse) {
   const TCPStore stranger("127.0.0.1", serverOptions());
-  EXPECT_THAT(failureOf(tcp(stranger.port(), "rank=0&world_size=2"), optionsWith({}, 50ms),
+  EXPECT_THAT(refusalOf(tcp(stranger.port(), "rank=0&world_size=2"), optionsWith({}, 50ms),
                         ExitCode::kEnvironment),
               AllOf(HasSubstr("failed to listen"), HasSubstr("choose another port")));
 }
 
 TEST(Rendezvous, NamesTheRanksThatDoNotCome) {
-  EXPECT_THAT(failureOf(tcp(freePort(), "rank=0&world_size=3"), optionsWith({}, 50ms),
+  EXPECT_THAT(refusalOf(tcp(freePort(), "rank=0&world_size=3"), optionsWith({}, 50ms),
                         ExitCode::kCommFailed),
               HasSubstr("timeout after 50 ms: waiting for ranks 1, 2 of 3"));
 }
 
 TEST(Rendezvous, SaysThatNobodyServesTheStore) {
-  EXPECT_THAT(failureOf(tcp(freePort(), "rank=1&world_size=2"), optionsWith({}, 50ms),
+  EXPECT_THAT(refusalOf(tcp(freePort(), "rank=1&world_size=2"), optionsWith({}, 50ms),
                         ExitCode::kCommFailed),
               HasSubstr("is the rank that serves the store running there?"));
 }
@@ -282,18 +282,18 @@ TEST(Rendezvous, RefusesTheFileThatAnotherJobLeft) {
   support::TemporaryFolder folder;
   const std::string path = (folder / "store").string();
   const std::string address = "file://" + path + "?rank=0&world_size=2";
-  failureOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "monday"}}, 10ms), ExitCode::kCommFailed);
+  refusalOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "monday"}}, 10ms), ExitCode::kCommFailed);
   ASSERT_TRUE(std::filesystem::exists(path)) << "rank 1 has not come, so the file stays";
-  EXPECT_THAT(failureOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "tuesday"}})),
+  EXPECT_THAT(refusalOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "tuesday"}})),
               AllOf(HasSubstr(path), HasSubstr("belongs to job \"monday\", not to \"tuesday\""),
                     HasSubstr("delete it or give another path")));
-  EXPECT_THAT(failureOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "monday"},
+  EXPECT_THAT(refusalOf(address, optionsWith({{"TORCHELASTIC_RUN_ID", "monday"},
                                               {"TORCHELASTIC_RESTART_COUNT", "1"}})),
               HasSubstr("not to \"monday (restart 1)\""));
-  EXPECT_THAT(failureOf(address + "&job=friday", optionsWith({})), HasSubstr("\"friday\""));
+  EXPECT_THAT(refusalOf(address + "&job=friday", optionsWith({})), HasSubstr("\"friday\""));
   auto named = optionsWith({});
   named.job = "sunday";
-  EXPECT_THAT(failureOf(address, named), HasSubstr("\"sunday\""));
+  EXPECT_THAT(refusalOf(address, named), HasSubstr("\"sunday\""));
 }
 
 TEST(Rendezvous, RefusesTheFileOfANamelessJobThatCrashed) {
@@ -306,7 +306,7 @@ TEST(Rendezvous, RefusesTheFileOfANamelessJobThatCrashed) {
   }
   crashed.kill(SIGKILL);
   crashed.wait();
-  EXPECT_THAT(failureOf(address, optionsWith({})),
+  EXPECT_THAT(refusalOf(address, optionsWith({})),
               AllOf(HasSubstr("rank 0 is registered by"),
                     HasSubstr("pid " + std::to_string(crashed.pid()) + " (which has ended")));
 }

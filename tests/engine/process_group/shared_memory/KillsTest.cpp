@@ -1,6 +1,7 @@
 // Ranks as processes, of which a random one is killed at a random moment. LOCKSTEP_RANDOM_KILLS
 // says how often, 4 times if it is not set; LOCKSTEP_RANDOM_SEED repeats a run.
 
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 
 #include <chrono>

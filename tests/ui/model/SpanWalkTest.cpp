@@ -59,7 +59,7 @@ SpanWalk::Source sourceOf(const RunModel& model, std::shared_ptr<SpanSlices> sli
   };
 }
 
-bool waitFor(const std::function<bool()>& condition) {
+bool waitUntil(const std::function<bool()>& condition) {
   QElapsedTimer clock;
   clock.start();
   while (!condition() && clock.elapsed() < 30'000) {
@@ -77,7 +77,7 @@ TEST(SpanWalk, GivesEverySpanOnceToAnotherThread) {
   QObject::connect(&walk, &SpanWalk::finished, [&] { finished = true; });
   walk.start(sourceOf(model, std::make_shared<SpanSlices>(model, std::nullopt)), job);
   EXPECT_TRUE(walk.busy());
-  ASSERT_TRUE(waitFor([&] { return finished; }));
+  ASSERT_TRUE(waitUntil([&] { return finished; }));
   EXPECT_FALSE(walk.busy());
   EXPECT_EQ(job->spans, 10'000u);
   EXPECT_EQ(job->ns, 55'000);
@@ -90,7 +90,7 @@ TEST(SpanWalk, EndsWhenTheJobHasEnough) {
   const auto job = std::make_shared<Sum>(2500);
   SpanWalk walk;
   walk.start(sourceOf(model, std::make_shared<SpanSlices>(model, std::nullopt)), job);
-  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  ASSERT_TRUE(waitUntil([&] { return !walk.busy(); }));
   EXPECT_EQ(job->spans, 3000u) << "whole chunks";
   EXPECT_TRUE(job->finished);
 }
@@ -106,7 +106,7 @@ TEST(SpanWalk, ANewStartLeavesTheOldOne) {
   const auto slices = std::make_shared<SpanSlices>(model, std::nullopt);
   walk.start(sourceOf(model, slices), first);
   walk.start(sourceOf(model, slices), second);
-  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  ASSERT_TRUE(waitUntil([&] { return !walk.busy(); }));
   EXPECT_EQ(finished, 1);
   EXPECT_EQ(second->spans, 10'000u);
   EXPECT_FALSE(first->finished);
@@ -138,7 +138,7 @@ TEST(SpanWalk, AChunkThatComesAfterTheEndIsNotGivenToTheJob) {
         return true;
       },
       job);
-  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  ASSERT_TRUE(waitUntil([&] { return !walk.busy(); }));
   backgroundPool().waitForDone();
   EXPECT_EQ(job->takes, 1);
   EXPECT_EQ(job->finishes, 1);
@@ -190,11 +190,11 @@ TEST(SpanWalk, ANewJobBeginsWhenTheDroppedOneHasReturned) {
   const auto slow = std::make_shared<Slow>();
   SpanWalk walk;
   walk.start(sourceOf(model, slices), slow);
-  ASSERT_TRUE(waitFor([&] { return slow->began.load(); }));
+  ASSERT_TRUE(waitUntil([&] { return slow->began.load(); }));
   walk.start(sourceOf(model, slices), std::make_shared<Sum>());
   const auto after = std::make_shared<After>(*slow);
   walk.start(sourceOf(model, slices), after);
-  ASSERT_TRUE(waitFor([&] { return !walk.busy(); }));
+  ASSERT_TRUE(waitUntil([&] { return !walk.busy(); }));
   EXPECT_EQ(walk.handedOver(), 10'000u);
   EXPECT_FALSE(after->tooEarly);
 }

@@ -23,7 +23,7 @@ using tests::waitUntil;
 using trace::RunState;
 using namespace std::chrono_literals;
 
-constexpr const char* kExperiment =
+constexpr const char* kDemoExperiment =
     "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
     "[train]\nsteps = 60\n";
 
@@ -44,7 +44,7 @@ int countPixels(const QImage& picture, std::uint32_t color) {
 class StudioProgramTest : public testing::Test {
  protected:
   StudioProgramTest() {
-    folder_.write("experiments/first_steps/demo.toml", kExperiment);
+    folder_.write("experiments/first_steps/demo.toml", kDemoExperiment);
     std::filesystem::create_directory(folder_ / "tmp");
   }
 

@@ -37,7 +37,7 @@ def forward(self, x):
     return torch.matmul(x, self.fc.weight.t()) + self.bias
 )";
 
-std::string refusal(const std::filesystem::path& path) {
+std::string refusalOfFile(const std::filesystem::path& path) {
   const auto model = loadScriptModel(path, kData);
   return model.ok() ? "accepted" : model.error().message();
 }
@@ -73,26 +73,26 @@ TEST(LoadScriptModel, RegistersParametersUnderTheirNamesAndTrainsThem) {
 TEST(LoadScriptModel, SaysWhatTheScriptGivesWhenTheDataNeedSomethingElse) {
   const TemporaryFolder folder;
   save(folder / "narrow.pt", "def forward(self, x):\n    return x[:, :2]\n");
-  EXPECT_THAT(refusal(folder / "narrow.pt"),
+  EXPECT_THAT(refusalOfFile(folder / "narrow.pt"),
               HasSubstr("gives Float [1, 2] for an input [1, 4]; the data need logits"));
   save(folder / "throws.pt", "def forward(self, x):\n    return torch.matmul(x, x)\n");
-  EXPECT_THAT(refusal(folder / "throws.pt"), HasSubstr("does not take an input [1, 4]: "));
-  EXPECT_THAT(refusal(folder / "throws.pt"), testing::Not(HasSubstr("\n")));
+  EXPECT_THAT(refusalOfFile(folder / "throws.pt"), HasSubstr("does not take an input [1, 4]: "));
+  EXPECT_THAT(refusalOfFile(folder / "throws.pt"), testing::Not(HasSubstr("\n")));
   save(folder / "tuple.pt", "def forward(self, x):\n    return (x, x)\n");
-  EXPECT_THAT(refusal(folder / "tuple.pt"), HasSubstr("returns a Tuple"));
+  EXPECT_THAT(refusalOfFile(folder / "tuple.pt"), HasSubstr("returns a Tuple"));
 }
 
 TEST(LoadScriptModel, NamesAFileThatIsMissingOrDamaged) {
   const TemporaryFolder folder;
-  EXPECT_THAT(refusal(folder / "none.pt"), HasSubstr("none.pt: model.file: no such file"));
+  EXPECT_THAT(refusalOfFile(folder / "none.pt"), HasSubstr("none.pt: model.file: no such file"));
   writeFile(folder / "text.pt", "this is no archive");
-  EXPECT_THAT(refusal(folder / "text.pt"),
+  EXPECT_THAT(refusalOfFile(folder / "text.pt"),
               HasSubstr("text.pt: model.file: not a TorchScript file"));
-  EXPECT_THAT(refusal(folder / "text.pt"), testing::Not(HasSubstr("\n")));
+  EXPECT_THAT(refusalOfFile(folder / "text.pt"), testing::Not(HasSubstr("\n")));
   save(folder / "whole.pt", kForward);
   const std::string bytes = readFile(folder / "whole.pt");
   writeFile(folder / "half.pt", bytes.substr(0, bytes.size() / 2));
-  EXPECT_THAT(refusal(folder / "half.pt"), HasSubstr("not a TorchScript file"));
+  EXPECT_THAT(refusalOfFile(folder / "half.pt"), HasSubstr("not a TorchScript file"));
 }
 
 }  // namespace

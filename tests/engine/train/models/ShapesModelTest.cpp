@@ -15,7 +15,7 @@ namespace {
 using support::TemporaryFolder;
 using testing::HasSubstr;
 
-std::string refusal(const std::string& json) {
+std::string refusalOfShapes(const std::string& json) {
   const TemporaryFolder folder;
   writeFile(folder / "shapes.json", json);
   const auto layers = readShapes(folder / "shapes.json");
@@ -66,34 +66,34 @@ TEST(ReadShapes, ReadsNamesShapesDtypesAndTimes) {
 }
 
 TEST(ReadShapes, NamesTheLayerAndTheMemberThatIsWrong) {
-  EXPECT_EQ(refusal(R"({"layers":[{"name":"a","shape":[1]},{"name":"b","shape":[0]}]})"),
+  EXPECT_EQ(refusalOfShapes(R"({"layers":[{"name":"a","shape":[1]},{"name":"b","shape":[0]}]})"),
             "model.file: layers[1]: shape has 0; sizes are whole numbers from 1");
   EXPECT_EQ(
-      refusal(R"({"layers":[{"name":"a","shape":[1],"dtype":"int8"}]})"),
+      refusalOfShapes(R"({"layers":[{"name":"a","shape":[1],"dtype":"int8"}]})"),
       "model.file: layers[0]: dtype is \"int8\"; allowed: float32, float64, float16, bfloat16");
-  EXPECT_EQ(refusal(R"({"layers":[{"name":"a","shape":[1],"forward_us":-1}]})"),
+  EXPECT_EQ(refusalOfShapes(R"({"layers":[{"name":"a","shape":[1],"forward_us":-1}]})"),
             "model.file: layers[0]: forward_us is -1; a time in microseconds, 0 to 60,000,000");
-  EXPECT_THAT(refusal(R"({"layers":[{"name":"a","shape":[1],"time":1}]})"),
+  EXPECT_THAT(refusalOfShapes(R"({"layers":[{"name":"a","shape":[1],"time":1}]})"),
               HasSubstr("unknown member time; known: name"));
-  EXPECT_EQ(refusal(R"({"layers":[{"name":"a"}]})"), "model.file: layers[0]: shape is missing");
-  EXPECT_THAT(refusal(R"({"layers":[{"shape":[1]}]})"), HasSubstr("name is \"\""));
-  EXPECT_THAT(refusal(R"({"layers":[{"name":"a","shape":[4000000,4000000]}]})"),
+  EXPECT_EQ(refusalOfShapes(R"({"layers":[{"name":"a"}]})"), "model.file: layers[0]: shape is missing");
+  EXPECT_THAT(refusalOfShapes(R"({"layers":[{"shape":[1]}]})"), HasSubstr("name is \"\""));
+  EXPECT_THAT(refusalOfShapes(R"({"layers":[{"name":"a","shape":[4000000,4000000]}]})"),
               HasSubstr("more than 2^40 elements"));
 }
 
 TEST(ReadShapes, RefusesNamesThatCannotStandTogether) {
   for (const char* pair : {R"("a"},{"shape":[1],"name":"a")", R"("a"},{"shape":[1],"name":"a.b")",
                            R"("a.b"},{"shape":[1],"name":"a")"}) {
-    EXPECT_THAT(refusal(std::string(R"({"layers":[{"shape":[1],"name":)") + pair + "}]}"),
+    EXPECT_THAT(refusalOfShapes(std::string(R"({"layers":[{"shape":[1],"name":)") + pair + "}]}"),
                 HasSubstr("layers[1]: the name a"))
         << pair;
   }
 }
 
 TEST(ReadShapes, SaysWhereAFileIsNoJsonAndWhatItMustHold) {
-  EXPECT_EQ(refusal("{\"layers\": ["), "model.file: not JSON at byte 13");
-  EXPECT_THAT(refusal("{}"), HasSubstr("needs a member \"layers\""));
-  EXPECT_THAT(refusal(R"({"layers":[]})"), HasSubstr("at least one layer"));
+  EXPECT_EQ(refusalOfShapes("{\"layers\": ["), "model.file: not JSON at byte 13");
+  EXPECT_THAT(refusalOfShapes("{}"), HasSubstr("needs a member \"layers\""));
+  EXPECT_THAT(refusalOfShapes(R"({"layers":[]})"), HasSubstr("at least one layer"));
   EXPECT_THAT(readShapes("/no/such.json").error().message(), HasSubstr("/no/such.json"));
 }
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <torch/csrc/jit/api/module.h>
 
+#include <memory>
 #include <new>
 
 #include "engine/data_parallel/DataParallelError.h"

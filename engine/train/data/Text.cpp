@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "engine/train/data/MaybeGzip.h"

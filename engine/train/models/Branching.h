@@ -3,6 +3,7 @@
 #include <torch/nn/modules/linear.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "engine/train/models/Mlp.h"

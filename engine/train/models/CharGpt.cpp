@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "engine/ddp/ActivationCheckpoint.h"
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/analysis/BucketDelays.h"
 #include "engine/analysis/BucketLife.h"
 #include "engine/analysis/RunAnalysis.h"

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/trace/DeviceTimed.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 

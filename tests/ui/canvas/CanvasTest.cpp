@@ -5,6 +5,8 @@
 #include <QApplication>
 #include <QFont>
 #include <QTest>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "ui/canvas/FontFile.h"

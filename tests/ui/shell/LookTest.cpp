@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QTabBar>
 #include <QTreeWidget>
+#include <cmath>
 
 #include "tests/ui/shell/MainWindowFixture.h"
 #include "ui/shell/CommandPalette.h"

@@ -4,6 +4,7 @@
 #include <QElapsedTimer>
 #include <QImage>
 #include <QWidget>
+#include <cmath>
 #include <cstdlib>
 #include <thread>
 

@@ -2,6 +2,7 @@
 
 #include <xcb/xtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>

@@ -6,6 +6,7 @@
 #include <QStyleOptionSlider>
 #include <QTableView>
 #include <QToolButton>
+#include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/buckets/BucketsTableModel.h"

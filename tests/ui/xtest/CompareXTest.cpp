@@ -3,6 +3,7 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
+#include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/panels/RunsModel.h"

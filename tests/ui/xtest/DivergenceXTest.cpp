@@ -3,6 +3,7 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTextBrowser>
+#include <cmath>
 
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "tests/ui/xtest/ViewsFixture.h"

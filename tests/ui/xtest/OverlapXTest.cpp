@@ -1,6 +1,7 @@
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTableView>
+#include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/overlap/OverlapView.h"

@@ -1,4 +1,5 @@
 #include <QMenu>
+#include <cmath>
 
 #include "tests/ui/xtest/TimelineXFixture.h"
 #include "ui/model/Format.h"

@@ -2,6 +2,7 @@
 
 #include <QLabel>
 #include <QLineEdit>
+#include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/timeline/TimelineOverview.h"

@@ -2,6 +2,7 @@
 #include <QGuiApplication>
 #include <QMenu>
 #include <QToolButton>
+#include <cmath>
 
 #include "tests/ui/xtest/TimelineXFixture.h"
 #include "ui/model/Format.h"

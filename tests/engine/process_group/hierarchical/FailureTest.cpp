@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "engine/store/FileStore.h"
 #include "tests/engine/process_group/hierarchical/HostThreads.h"

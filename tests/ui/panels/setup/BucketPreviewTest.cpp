@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QStandardItemModel>
 #include <QTableView>
+#include <algorithm>
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/Screen.h"

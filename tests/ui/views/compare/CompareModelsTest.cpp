@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/ui/views/compare/AnalysedDemo.h"
 #include "ui/panels/TableText.h"
 #include "ui/views/compare/MetricText.h"

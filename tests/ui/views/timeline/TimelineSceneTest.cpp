@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"

@@ -10,13 +10,13 @@
 namespace lockstep::analysis {
 namespace {
 
-base::Error cannot(const char* why) {
+base::Error cannotTune(const char* why) {
   return {base::ExitCode::kBadInput, why, ""};
 }
 
 base::Status isOfOneKind(const trace::BucketsMessage& layout, std::size_t parameters) {
   if (layout.layout == 0) {
-    return cannot(
+    return cannotTune(
         "its buckets were never rebuilt in the ready order: it ended too early, or "
         "ddp.find_unused_parameters keeps them as they are");
   }
@@ -24,11 +24,11 @@ base::Status isOfOneKind(const trace::BucketsMessage& layout, std::size_t parame
   for (const auto& bucket : layout.buckets) {
     // A sparse gradient's bucket has no limit recorded.
     if (bucket.dtype != layout.buckets.front().dtype || bucket.limitBytes == 0) {
-      return cannot("its gradients are not all dense and of one dtype");
+      return cannotTune("its gradients are not all dense and of one dtype");
     }
     for (const std::uint32_t parameter : bucket.parameters) {
       if (parameter >= parameters || seen[parameter]) {
-        return cannot("its buckets name parameters that the run does not");
+        return cannotTune("its buckets name parameters that the run does not");
       }
       seen[parameter] = true;
     }
@@ -108,7 +108,7 @@ base::Result<GradientTimeline> gradientTimeline(
     ++timeline.steps;
   }
   if (timeline.steps == 0) {
-    return cannot(
+    return cannotTune(
         "no step was recorded whole by all ranks: every gradient, and the communication of every "
         "bucket among two ranks or more");
   }

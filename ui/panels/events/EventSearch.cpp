@@ -9,10 +9,9 @@
 #include "ui/panels/events/StepStarts.h"
 
 namespace lockstep::ui {
-namespace {
 
 // Texts as numbers that sort as they do.
-class TextKeys {
+class EventSearch::TextKeys {
  public:
   TextKeys(EventColumn column, const EventTerms& terms) : column_(column), terms_(terms) {}
 
@@ -64,8 +63,6 @@ class TextKeys {
   QHash<std::uint64_t, double> known_;
   std::vector<QString> texts_;
 };
-
-}  // namespace
 
 class EventSearch::Job : public SpanWalk::Job {
  public:

@@ -52,6 +52,7 @@ class EventSearch : public QObject {
 
  private:
   class Job;
+  class TextKeys;
 
   SpanWalk walk_;
   std::shared_ptr<Job> job_;

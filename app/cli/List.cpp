@@ -8,6 +8,7 @@
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
+#include "engine/base/ShippedFiles.h"
 #include "engine/experiment/Listing.h"
 
 namespace lockstep::cli {
@@ -15,17 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the experiments that came with this program: in a source tree above it, or where an
-/// installation puts them.
+/// Returns the experiments that came with this program.
 std::optional<fs::path> shippedExperiments() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  for (fs::path folder = self.parent_path(); folder.has_relative_path();
-       folder = folder.parent_path()) {
-    for (const char* below : {"experiments", "share/lockstep/experiments"}) {
-      if (fs::is_directory(folder / below, error)) {
-        return folder / below;
-      }
+  for (const fs::path& place : base::shippedPlaces("experiments", "experiments")) {
+    if (std::error_code ignored; fs::is_directory(place, ignored)) {
+      return place;
     }
   }
   return std::nullopt;
@@ -41,9 +36,12 @@ int list(const std::string& folder) {
                               "lockstep list FOLDER",
                               ""});
     }
-    // Shown as the user would type it.
+    // Shown as the user would type it: from here on, unless the way up and down again is longer.
     std::error_code error;
     where = fs::proximate(*shipped, error);
+    if (where.native().size() > shipped->native().size()) {
+      where = *shipped;
+    }
   }
   const auto listed = experiment::listExperiments(where);
   if (!listed.ok()) {
@@ -72,7 +70,8 @@ int list(const std::string& folder) {
 }  // namespace
 
 void addList(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand("list", "List the experiments in a folder and what each shows");
+  auto* command =
+      app.add_subcommand("list", "List the experiments in a folder and what each shows");
   auto folder = std::make_shared<std::string>();
   command->add_option("FOLDER", *folder, "Folder to look in; default: those that are shipped");
   command->callback([&chosen, folder] { chosen = [folder] { return list(*folder); }; });

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "engine/base/ShippedFiles.h"
+
 namespace lockstep::plugin {
 
 namespace {
@@ -15,11 +17,6 @@ namespace fs = std::filesystem;
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
-}
-
-fs::path folderOfThisProgram() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
 std::string userData() {
@@ -47,7 +44,7 @@ std::vector<PluginFolder> pluginFolders(const std::string& experimentFile) {
   if (const std::string data = userData(); !data.empty()) {
     folders.push_back({Kind::kUser, data + "/lockstep/hooks"});
   }
-  const fs::path program = folderOfThisProgram();
+  const fs::path program = base::programFolder();
   folders.push_back({Kind::kBuiltIn, program / "hooks"});
   folders.push_back({Kind::kBuiltIn, (program / "../lib/lockstep/hooks").lexically_normal()});
   return folders;

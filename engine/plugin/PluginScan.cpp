@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/ShippedFiles.h"
 #include "engine/plugin/detail/Child.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
@@ -117,8 +118,9 @@ std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& pa
 FoundLibrary describe(const std::string& path, PluginFolder::Kind from,
                       const ScanOptions& options) {
   FoundLibrary found{path, from, {}, {}};
-  const std::string program =
-      options.hookscan.empty() ? detail::programBeside("lockstep-hookscan") : options.hookscan;
+  const std::string program = options.hookscan.empty()
+                                  ? base::helperProgram("lockstep-hookscan").string()
+                                  : options.hookscan;
   const auto outcome = detail::runChild({program, path}, options.timeLimit);
   if (!outcome.ok()) {
     found.error = outcome.error().message();

@@ -14,7 +14,7 @@ namespace lockstep::plugin {
 inline constexpr const char* kMakingHook = "making hook ";
 
 struct ScanOptions {
-  std::string hookscan;  ///< path of lockstep-hookscan; "" = beside the running program
+  std::string hookscan;  ///< path of lockstep-hookscan; "" = base::helperProgram()
   std::string cache;     ///< file; "" = $XDG_CACHE_HOME/lockstep/hooks.json
   std::chrono::milliseconds timeLimit{10000};  ///< for one library
 };

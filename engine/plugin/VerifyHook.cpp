@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/base/ShippedFiles.h"
 #include "engine/plugin/detail/Child.h"
 
 namespace lockstep::plugin {
@@ -52,8 +53,9 @@ Verification verifyHook(const ChosenHook& hook, const VerifyOptions& options) {
     return verification;
   };
   const auto limit = kCallsInAVerification * options.timeLimit + kStartUp;
-  const std::string program =
-      options.program.empty() ? detail::programBeside("lockstep-hookverify") : options.program;
+  const std::string program = options.program.empty()
+                                  ? base::helperProgram("lockstep-hookverify").string()
+                                  : options.program;
   const auto outcome = detail::runChild(
       {program, hook.library, hook.id, "--ranks", std::to_string(options.ranks), "--timeout-ms",
        std::to_string(options.timeLimit.count()), "--values", valuesToJson(hook.values)},

@@ -14,7 +14,7 @@ inline constexpr int kCallsInAVerification = 20;
 struct VerifyOptions {
   int ranks = 2;
   std::chrono::milliseconds timeLimit{10000};  ///< for each call of the hook
-  std::string program;  ///< path of lockstep-hookverify; "" = beside the running program
+  std::string program;  ///< path of lockstep-hookverify; "" = base::helperProgram()
 };
 
 /// Verifies a hook, alone, by running lockstep-hookverify on it: whatever the hook does to its

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/ShippedFiles.h"
+
 namespace lockstep::train {
 
 namespace fs = std::filesystem;
@@ -15,12 +17,9 @@ base::Result<fs::path> resourcePath(const fs::path& name) {
   if (const char* set = std::getenv("LOCKSTEP_RESOURCES"); set != nullptr && *set != '\0') {
     folders.push_back(set);
   } else {
-    std::error_code ignored;
-    const fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    // build/bin, and build/<preset>/bin.
-    folders.push_back((program / "../../resources").lexically_normal().string());
-    folders.push_back((program / "../../../resources").lexically_normal().string());
-    folders.push_back((program / "../share/lockstep").lexically_normal().string());
+    for (const fs::path& place : base::shippedPlaces("", "resources")) {
+      folders.push_back(place.string());
+    }
   }
   for (const auto& folder : folders) {
     if (std::error_code ignored; fs::exists(fs::path(folder) / name, ignored)) {

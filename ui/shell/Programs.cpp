@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "engine/base/ShippedFiles.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -84,15 +86,9 @@ void BuildWatch::look() {
 }
 
 QString shippedExperiments() {
-  QDir folder(QCoreApplication::applicationDirPath());
-  const QDir installed(folder.filePath(QStringLiteral("../share/lockstep/experiments")));
-  if (installed.exists()) {
-    return installed.canonicalPath();
-  }
-  constexpr int kLevels = 4;  // build/bin, build/PRESET/bin
-  for (int level = 0; level < kLevels && folder.cdUp(); ++level) {
-    if (folder.exists(QStringLiteral("experiments/first_steps"))) {
-      return folder.filePath(QStringLiteral("experiments"));
+  for (const auto& place : base::shippedPlaces("experiments", "experiments")) {
+    if (const QDir folder(QString::fromStdString(place.string())); folder.exists()) {
+      return folder.path();
     }
   }
   return {};

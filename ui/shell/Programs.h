@@ -45,8 +45,7 @@ class BuildWatch : public QObject {
   QTimer timer_;
 };
 
-/// Finds the shipped experiments: `experiments/` in a folder above the executable, or
-/// `share/lockstep/experiments` beside its folder. Empty when there are none.
+/// Finds the shipped experiments, as base::shippedPlaces() does. Empty when there are none.
 QString shippedExperiments();
 
 /// Where runs are kept when nothing else is said: in the user's data folder.

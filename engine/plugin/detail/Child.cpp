@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 extern char** environ;
@@ -99,11 +98,6 @@ int reap(pid_t pid, bool& timedOut, Clock::time_point end) {
 }
 
 }  // namespace
-
-std::string programBeside(const char* name) {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
-}
 
 std::string lastLine(const std::string& text) {
   const auto end = text.find_last_not_of('\n');

@@ -17,9 +17,6 @@ struct ChildOutcome {
   std::string errors;  ///< standard error, a megabyte at most
 };
 
-/// Path of a program of Lockstep: in the folder of the running one.
-std::string programBeside(const char* name);
-
 /// The last line that is not empty, without its end.
 std::string lastLine(const std::string& text);
 

@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QSaveFile>
+#include <QStandardPaths>
 #include <algorithm>
 
 #include "engine/experiment/FieldText.h"
@@ -67,6 +68,25 @@ base::Status SetupDraft::save(const QString& path) {
   read();  // paths in it are relative to the file's folder
   emit changed();
   return {};
+}
+
+bool SetupDraft::canSaveInPlace() const {
+  const QFileInfo file(path_);
+  // QSaveFile writes another file beside it first.
+  return !path_.isEmpty() && QFileInfo(file.absolutePath()).isWritable() &&
+         (!file.exists() || file.isWritable());
+}
+
+QString SetupDraft::placeForACopy() const {
+  if (canSaveInPlace()) {
+    return path_;
+  }
+  QDir folder(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation));
+  if (!folder.exists()) {
+    folder = QDir::home();
+  }
+  return folder.filePath(path_.isEmpty() ? QStringLiteral("experiment.toml")
+                                         : QFileInfo(path_).fileName());
 }
 
 QString SetupDraft::title() const {

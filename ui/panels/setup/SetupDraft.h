@@ -31,6 +31,12 @@ class SetupDraft : public QObject {
 
   /// Absolute; empty for an experiment that has no file yet.
   [[nodiscard]] QString path() const { return path_; }
+  /// Whether `save` may write the draft's own file: it has one, and the user may replace it. Those
+  /// that came with an installation are only read.
+  [[nodiscard]] bool canSaveInPlace() const;
+  /// The file to offer for a copy: the draft's own where it can be replaced, else one of its name
+  /// in the user's documents.
+  [[nodiscard]] QString placeForACopy() const;
   /// The file's name, or what stands for it.
   [[nodiscard]] QString title() const;
   [[nodiscard]] bool isDirty() const { return current().text.text() != saved_; }

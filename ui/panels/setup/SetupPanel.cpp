@@ -84,7 +84,9 @@ void SetupPanel::openAndRun(const QString& path) {
   }
 }
 
-void SetupPanel::offerHooks(const QStringList& hooks) { hookForm_->setOffered(hooks); }
+void SetupPanel::offerHooks(const QStringList& hooks) {
+  hookForm_->setOffered(hooks);
+}
 
 void SetupPanel::newExperiment() {
   runWhenKnown_ = false;
@@ -103,7 +105,7 @@ void SetupPanel::chooseFile() {
 }
 
 bool SetupPanel::save() {
-  if (draft_.path().isEmpty()) {
+  if (!draft_.canSaveInPlace()) {
     return saveAs();
   }
   const auto done = draft_.save(draft_.path());
@@ -116,10 +118,8 @@ bool SetupPanel::save() {
 }
 
 bool SetupPanel::saveAs() {
-  QString path = QFileDialog::getSaveFileName(
-      this, tr("Save the experiment"),
-      draft_.path().isEmpty() ? QStringLiteral("experiment.toml") : draft_.path(),
-      tr("Experiments (*.toml)"));
+  QString path = QFileDialog::getSaveFileName(this, tr("Save the experiment"),
+                                              draft_.placeForACopy(), tr("Experiments (*.toml)"));
   if (path.isEmpty()) {
     return false;
   }

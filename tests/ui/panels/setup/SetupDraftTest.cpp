@@ -1,6 +1,10 @@
 #include "ui/panels/setup/SetupDraft.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QFileInfo>
 
 #include "tests/support/TemporaryFolder.h"
 
@@ -102,6 +106,43 @@ TEST(SetupDraft, AFileThatIsSavedKeepsItsCommentsAndIsOneThatLockstepRunTakes) {
   const auto parsed = experiment::parseFile(path);
   EXPECT_TRUE(parsed.mistakes.empty());
   EXPECT_EQ(parsed.experiment.ddp.bucketCapMb, 8);
+}
+
+// Makes this process an ordinary user's, whom the permissions of files hold, where it is root's.
+class AsOrdinaryUser {
+ public:
+  AsOrdinaryUser() : wasRoot_(geteuid() == 0) {
+    EXPECT_TRUE(!wasRoot_ || setresuid(kNobody, kNobody, 0) == 0);
+  }
+  ~AsOrdinaryUser() { EXPECT_TRUE(!wasRoot_ || setresuid(0, 0, 0) == 0); }
+  AsOrdinaryUser(const AsOrdinaryUser&) = delete;
+  AsOrdinaryUser& operator=(const AsOrdinaryUser&) = delete;
+
+ private:
+  static constexpr uid_t kNobody = 65534;
+  bool wasRoot_;
+};
+
+TEST(SetupDraft, AFileOfAnInstallationIsSavedAsACopyElsewhere) {
+  const support::TemporaryFolder folder;
+  const auto path = folder.write("shipped/e.toml", "name = \"e\"\n");
+  SetupDraft draft;
+  EXPECT_FALSE(draft.canSaveInPlace());
+  EXPECT_EQ(QFileInfo(draft.placeForACopy()).fileName(), "experiment.toml");
+  ASSERT_TRUE(draft.open(pathOf(path)).ok());
+  EXPECT_TRUE(draft.canSaveInPlace());
+  EXPECT_EQ(draft.placeForACopy(), draft.path());
+
+  using std::filesystem::perms;
+  std::filesystem::permissions(folder / "shipped", perms::owner_read | perms::owner_exec);
+  {
+    const AsOrdinaryUser user;
+    EXPECT_FALSE(draft.canSaveInPlace());
+    EXPECT_EQ(QFileInfo(draft.placeForACopy()).fileName(), "e.toml");
+    EXPECT_NE(draft.placeForACopy(), draft.path());
+    EXPECT_TRUE(QFileInfo(draft.placeForACopy()).dir().exists());
+  }
+  std::filesystem::permissions(folder / "shipped", perms::owner_all);
 }
 
 TEST(SetupDraft, AFileWithMistakesIsOpenedAndOneThatCannotBeReadIsNot) {

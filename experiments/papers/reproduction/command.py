@@ -9,7 +9,7 @@ import tomllib
 
 from reproduction import plots, table, verdicts
 from reproduction.catalogue import FIGURES
-from reproduction.lockstep import ROOT, Failure, Lockstep
+from reproduction.lockstep import BIN, RUNS, Failure, Lockstep
 from reproduction.points import write_csv
 from reproduction.runs import found_in
 
@@ -30,7 +30,7 @@ def parse(words):
     parser = Parser(prog="reproduce", epilog=EPILOG)
     parser.add_argument("names", nargs="*", metavar="NAME", help="of a figure; --list names them")
     parser.add_argument("--list", action="store_true", help="name the figures and their papers")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "runs" / "papers",
+    parser.add_argument("--out", type=pathlib.Path, default=RUNS / "papers",
                         metavar="FOLDER", help="where results go; default: runs/papers")
     parser.add_argument("--runs", type=pathlib.Path, metavar="FOLDER",
                         help="take the runs in here, the last of each kind, and run nothing")
@@ -38,8 +38,8 @@ def parse(words):
                         help="override a key of every experiment, as lockstep run does")
     parser.add_argument("--table", action="store_true",
                         help="put all verdicts of OUT into the table of README.md")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build" / "bin",
-                        metavar="FOLDER", help="where the programs are; default: build/bin")
+    parser.add_argument("--bin", type=pathlib.Path, default=BIN, metavar="FOLDER",
+                        help="where the programs are; default: build/bin, or those installed")
     options = parser.parse_args(words)
     for name in options.names:
         if name not in FIGURES:

@@ -6,7 +6,12 @@ import json
 import pathlib
 import subprocess
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+# The source tree, or an installation's share/lockstep.
+_ROOT = pathlib.Path(__file__).resolve().parents[3]
+_IN_TREE = (_ROOT / "CMakeLists.txt").is_file()
+BIN = _ROOT / "build/bin" if _IN_TREE else _ROOT.parents[1] / "bin"
+# An installation is not the user's to write in: results go below the folder that one stands in.
+RUNS = (_ROOT if _IN_TREE else pathlib.Path()) / "runs"
 
 
 class Failure(Exception):

@@ -1,5 +1,6 @@
 #include <QApplication>
 #include <QFileInfo>
+#include <QIcon>
 #include <QSurfaceFormat>
 #include <cstdio>
 #include <cstdlib>
@@ -103,6 +104,10 @@ int main(int argc, char** argv) {
   }
   QCoreApplication::setApplicationName(QStringLiteral("lockstep-studio"));
   QCoreApplication::setApplicationVersion(QStringLiteral(LOCKSTEP_VERSION));
+  // By the name of its desktop entry a desktop knows the window, and its icon where it is
+  // installed.
+  QGuiApplication::setDesktopFileName(QStringLiteral("lockstep-studio"));
   QApplication application(argc, argv);
+  QApplication::setWindowIcon(QIcon::fromTheme(QStringLiteral("lockstep-studio")));
   return pictures ? lockstep::studio::drawPictures(options) : runStudio(options, application);
 }

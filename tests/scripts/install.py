@@ -77,22 +77,22 @@ class Install(unittest.TestCase):
 
     def test_the_shipped_hooks_are_found_and_described(self):
         hooks = self.run_installed("lockstep", "hooks")
-        for folder in sorted((SOURCE / "plugins").iterdir()):
-            if folder.is_dir() and folder.name not in ("abi", "kernels"):
-                self.assertRegex(hooks, rf"(?m)^{folder.name}\b")
+        for library in (BUILD / "bin/hooks").glob("*.so"):
+            self.assertRegex(hooks, rf"(?m)^ *{library.stem} ")
         self.assertIn(str(self.prefix / "lib/lockstep/hooks/topk.so"),
                       self.run_installed("lockstep", "hooks", "topk"))
 
     def test_no_program_remembers_the_source_or_the_build(self):
         for path in self.files("bin") + self.files("lib"):
-            if path.open("rb").read(4) != b"\x7fELF":
+            binary = path.read_bytes()
+            if not binary.startswith(b"\x7fELF"):
                 continue
             runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", call("readelf", "-d", path))
             for folder in (SOURCE, BUILD):
                 self.assertFalse(any(str(folder) in entry for entry in runpath), (path, runpath))
                 if PATHS:
                     found = re.findall(re.escape(str(folder).encode()) + rb"/[\w./-]+",
-                                       path.read_bytes())
+                                       binary)
                     self.assertEqual(found, [], path)
 
     def test_manual_pages_say_what_help_says(self):

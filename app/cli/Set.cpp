@@ -105,7 +105,8 @@ void addSet(CLI::App& app, Command& chosen) {
       app.add_subcommand("set", "Change live parameters of a live run's hook, on all ranks at once");
   auto arguments = std::make_shared<SetArguments>();
   command->add_option("RUN", arguments->run, "Run file")->required();
-  command->add_option("KEY=VALUE", arguments->sets, "For example hook.density=0.05")->required();
+  command->add_option("SETTING", arguments->sets, "KEY=VALUE, for example hook.density=0.05")
+      ->required();
   command->callback([&chosen, arguments] {
     chosen = [arguments] { return set(arguments->run, arguments->sets); };
   });

@@ -144,12 +144,13 @@ class Loader {
 
   void copy() {
     at::NoGradGuard noGrad;
+    const std::string kind = optimizerKind(optimizer_);
     for (auto& [name, tensor] : stateOf(model_)) {
       tensor.copy_(file_.tensors.at("model." + name));
     }
     for (const auto& parameter : model_.named_parameters()) {
       ParameterState state;
-      for (const auto& part : partsOf(optimizerKind(optimizer_))) {
+      for (const auto& part : partsOf(kind)) {
         if (const auto found = file_.tensors.find("optimizer." + parameter.key() + "." + part);
             found != file_.tensors.end()) {
           // The count of steps is the host's.

@@ -95,21 +95,21 @@ TEST(AssignBuckets, GivesNoBucketsForNoTensors) {
 
 TEST(PlanConstruction, PutsOneDtypeIntoOneUnlimitedBucketUnderTheRuleOf113) {
   const auto plan = planConstruction({floats(1 << 20), floats(1 << 20)}, BucketRule::kC10d113,
-                                     {1 << 10, 1 << 12});
+                                     {1 << 10, 1 << 12, {}});
   EXPECT_EQ(plan.indices(), (Lists{{0, 1}}));
   EXPECT_EQ(plan.buckets[0].limitBytes, kUnlimited);
 }
 
 TEST(PlanConstruction, ReversesTheBucketsButNotTheirContents) {
   const auto plan = planConstruction({floats(10), floats(10), floats(10), floats(10)},
-                                     BucketRule::kC10d19, {40, 80});
+                                     BucketRule::kC10d19, {40, 80, {}});
   EXPECT_EQ(plan.indices(), (Lists{{3}, {1, 2}, {0}}));
   EXPECT_EQ(limitsOf(plan), (std::vector<std::uint64_t>{80, 80, 40}));
 }
 
 TEST(PlanRebuild, MakesTheFirstReadyBucketTheSmallOne) {
   const auto plan =
-      planRebuild({floats(10), floats(10), floats(10), floats(10)}, {3, 2, 1, 0}, {40, 80});
+      planRebuild({floats(10), floats(10), floats(10), floats(10)}, {3, 2, 1, 0}, {40, 80, {}});
   EXPECT_EQ(plan.indices(), (Lists{{3}, {2, 1}, {0}}));
   EXPECT_EQ(limitsOf(plan), (std::vector<std::uint64_t>{40, 80, 80}));
 }

@@ -17,8 +17,6 @@ using process_group::Work;
 using trace::Operation;
 using Tensors = std::vector<at::Tensor>;
 
-namespace {
-
 class LoopbackWork final : public Work {
  public:
   LoopbackWork(CommError::Where where, std::chrono::milliseconds limit)
@@ -60,6 +58,8 @@ struct Arrival {
   int root = 0;
   ReduceOp op = ReduceOp::kSum;
 };
+
+namespace {
 
 void compute(std::vector<Arrival>& all) {
   at::NoGradGuard noGrad;

@@ -17,12 +17,14 @@
 #include "engine/base/Clock.h"
 
 namespace lockstep::process_group::nccl {
-namespace {
 
-enum class Kind { kAllreduce, kBroadcast, kReduce, kAllgather, kReduceScatter, kSend, kRecv };
+// What a State below is made of is in no anonymous namespace: a State has a name that is seen
+// outside.
 
 /// One thing that one rank asks for.
 struct Ask {
+  enum class Kind { kAllreduce, kBroadcast, kReduce, kAllgather, kReduceScatter, kSend, kRecv };
+
   Kind kind{};
   const void* from = nullptr;
   void* to = nullptr;
@@ -36,6 +38,10 @@ struct Ask {
   [[nodiscard]] bool direct() const { return kind == Kind::kSend || kind == Kind::kRecv; }
 };
 using Batch = std::vector<Ask>;
+
+namespace {
+
+using Kind = Ask::Kind;
 
 at::Tensor tensorOf(const Ask& ask, std::size_t offset, std::size_t count) {
   auto* data = const_cast<std::byte*>(ask.snapshot.data()) + offset * c10::elementSize(ask.type);
@@ -124,8 +130,6 @@ void FakeFabric::failCommunicators(int size, int rank, const std::string& text) 
   state->failures[{size, rank}] = text;
 }
 
-namespace {
-
 /// A stream that is a thread.
 class FakeStream {
  public:
@@ -170,6 +174,8 @@ class FakeStream {
   bool stopping_ = false;
   std::thread thread_;
 };
+
+namespace {
 
 const c10::Device kDevice(c10::DeviceType::CPU, 0);
 c10::Stream streamOf(c10::StreamId id) {

@@ -140,7 +140,8 @@ ProcessGroup::WorkPtr CheckedGroup::forward(ForwardedCall forwarded) {
   const milliseconds limit = timeLimit(options, *inner_);
   std::unique_lock lock(mutex_);
   forwarded.call.sequence = ++sequence_;
-  if (off_ && !busy_ && pending_.empty()) {
+  const bool barrier = forwarded.call.operation == trace::Operation::kBarrier;
+  if (off_ && !busy_ && pending_.empty() && !(barrier && inFlight_ > 0)) {
     lock.unlock();
     return forwarded.issue(*inner_);
   }
@@ -297,19 +298,58 @@ void CheckedGroup::issueCurrent() {
     leave();
     return;
   }
+  const std::uint64_t sequence = current.forwarded.call.sequence;
+  const bool barrier = current.forwarded.call.operation == trace::Operation::kBarrier;
+  {
+    std::lock_guard lock(mutex_);
+    issued_.emplace(sequence, current.work);
+  }
   endTurn();
-  inner->future().whenComplete([this, work = current.work](const Gathered& done) {
-    if (const std::exception_ptr error = done.exception()) {
-      if (inner_->state() != GroupState::kSuccess) {
-        const Reason reason = reasonOf(error);
-        breakGroup(reason.text, reason.kind);
-      }
-      work->fail(error);
-    } else {
-      work->succeed();
+  inner->future().whenComplete(
+      [this, sequence, barrier, work = current.work](const Gathered& done) {
+        if (const std::exception_ptr error = done.exception()) {
+          if (inner_->state() != GroupState::kSuccess) {
+            const Reason reason = reasonOf(error);
+            breakGroup(reason.text, reason.kind);
+          }
+          work->fail(error);
+        } else if (barrier) {
+          passBarrier(sequence, work);
+          return;
+        } else {
+          work->succeed();
+        }
+        endIssued(sequence);
+      });
+}
+
+// The inner group's barrier came after all calls there, but of those some may not have been
+// completed here yet: that is done by other threads.
+void CheckedGroup::passBarrier(std::uint64_t sequence, const std::shared_ptr<WorkState>& work) {
+  std::shared_ptr<WorkState> earlier;
+  {
+    std::lock_guard lock(mutex_);
+    const auto open = std::find_if(issued_.begin(), issued_.end(), [](const auto& entry) {
+      return !entry.second->isCompleted();
+    });
+    if (open != issued_.end() && open->first < sequence) {
+      earlier = open->second;
     }
-    leave();
-  });
+  }
+  if (earlier != nullptr) {
+    earlier->future().whenComplete(
+        [this, sequence, work](const Gathered&) { passBarrier(sequence, work); });
+    return;
+  }
+  work->succeed();
+  endIssued(sequence);
+}
+
+void CheckedGroup::endIssued(std::uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  issued_.erase(sequence);
+  --inFlight_;
+  idle_.notify_all();
 }
 
 void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,

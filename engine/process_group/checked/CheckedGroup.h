@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -86,12 +87,14 @@ class CheckedGroup final : public ForwardingGroup {
   void judge(const Gathered& gathered);
   void gatherDetails(checked::Field field, std::vector<checked::CheckRecord> records);
   void issueCurrent();
+  void passBarrier(std::uint64_t sequence, const std::shared_ptr<WorkState>& work);
   void refuse(checked::Field field, const std::vector<checked::CheckRecord>& records,
               const std::vector<std::string>& texts);
   void checkFailed(const std::exception_ptr& error);
   void breakGroup(const std::string& reason, CommErrorKind kind);
   void endTurn();
   void leave();
+  void endIssued(std::uint64_t sequence);
 
   std::shared_ptr<ProcessGroup> inner_;
   std::shared_ptr<ProcessGroup> checks_;
@@ -106,6 +109,8 @@ class CheckedGroup final : public ForwardingGroup {
   bool busy_ = false;  // somebody has the turn: current_ is being compared or issued
   bool off_ = false;   // the first steps are over
   int inFlight_ = 0;   // operations that took a turn and have not ended
+  // Those of them that the inner group has.
+  std::map<std::uint64_t, std::shared_ptr<WorkState>> issued_;
   std::uint64_t sequence_ = 0;
   std::string lastCall_;  // that all ranks took part in
   std::string broken_;    // empty while the group works

@@ -6,6 +6,7 @@
 #include <latch>
 
 #include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/checked/StandIn.h"
 #include "tests/support/RankRecording.h"
 
 namespace lockstep::process_group {
@@ -84,6 +85,42 @@ TEST(CheckedGroup, KeepsTheOrderOfManyCallsInFlight) {
       EXPECT_EQ(tensors[static_cast<std::size_t>(i)][0].item<float>(), i % 5 == 0 ? 1 + i : 2 * i + 1);
     }
   }, alwaysChecked());
+}
+
+/// Its operations end when the test says so.
+class EndedByHand final : public StandIn {
+ public:
+  using StandIn::StandIn;
+
+  std::vector<std::shared_ptr<WorkState>> works;
+  std::latch made{2};
+
+ protected:
+  WorkPtr forward(ForwardedCall call) override {
+    works.push_back(std::make_shared<WorkState>(CommError::Where{}, call.outputs, timeout()));
+    const WorkPtr work = works.back();
+    made.count_down();
+    return work;
+  }
+};
+
+TEST(CheckedGroup, EndsABarrierAfterAllEarlierCallsWhateverThreadEndsThose) {
+  runGroup(2, [](ProcessGroup& checks) {
+    const auto inner = std::make_shared<EndedByHand>(checks.rank());
+    CheckedGroup::Options options;
+    options.mode = CheckMode::kAlways;
+    CheckedGroup group(inner, {std::shared_ptr<void>(), &checks}, options);
+    const auto reduced = group.allreduce({filled(4, 1)});
+    const auto passed = group.barrier();
+    inner->made.wait();
+    // As where the thread that ended the all-reduce has yet to say so here.
+    inner->works[1]->succeed();
+    EXPECT_FALSE(passed->isCompleted());
+    inner->works[0]->succeed();
+    EXPECT_TRUE(reduced->isSuccess());
+    passed->wait();
+    checks.barrier()->wait();
+  });
 }
 
 TEST(CheckedGroup, LetsMessagesOfTwoRanksPassUnchecked) {

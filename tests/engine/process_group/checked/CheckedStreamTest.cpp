@@ -10,6 +10,7 @@
 
 #include "engine/process_group/checked/CheckedGroup.h"
 #include "tests/engine/process_group/GroupThreads.h"
+#include "tests/engine/process_group/checked/StandIn.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -50,15 +51,9 @@ at::Tensor onDevice() {
 }
 
 /// Notes the stream that each call is made on.
-class Asked final : public ForwardingGroup {
+class Asked final : public StandIn {
  public:
-  explicit Asked(int rank) : ForwardingGroup(rank, 2, "asked", "asked") {}
-  [[nodiscard]] std::uint64_t sequenceNumber() const override { return streams.size(); }
-  [[nodiscard]] std::chrono::milliseconds timeout() const override {
-    return std::chrono::seconds(20);
-  }
-  void setTimeout(std::chrono::milliseconds) override {}
-  void abort(const std::string&) override {}
+  using StandIn::StandIn;
 
   std::vector<c10::Stream> streams;
 

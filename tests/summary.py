@@ -1,12 +1,14 @@
 """What a call of tests/run came to, in three lines: what ran, what was skipped, what is not built.
 
-  summary.py --results JUNIT --left-out FILE --seconds N [--asked ARGUMENTS]
+  summary.py --results JUNIT --suites FOLDER --left-out FILE --seconds N [--asked ARGUMENTS]
 
-JUNIT is what ctest wrote with --output-junit, FILE what CMake says of the parts that this build
-leaves out. Reasons are those that the tests give themselves.
+JUNIT is what ctest wrote with --output-junit; FOLDER has what GoogleTest wrote of each suite that
+ctest ran as one test, PROGRAM/SUITE.xml; FILE is what CMake says of the parts that are left out.
+Reasons are those that the tests give themselves.
 """
 
 import argparse
+import pathlib
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
@@ -33,19 +35,52 @@ def reason_of(output):
     return "no reason given"
 
 
-def read_results(path):
+def shortened(reason):
+    return reason[:LONGEST_REASON] + ("…" if len(reason) > LONGEST_REASON else "")
+
+
+def read_suites(folder):
+    """The test cases of each suite: {suite: [(case, "passed", "failed" or why it was skipped)]}."""
+    suites = {}
+    for path in sorted(pathlib.Path(folder).glob("*/*.xml")):
+        cases = suites.setdefault(path.stem.replace(".", "/"), [])
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            skip, state = case.find("skipped"), "passed"
+            if case.find("failure") is not None:
+                state = "failed"
+            elif skip is not None:  # "FILE:LINE\nwhy"
+                state = skip.get("message", "").partition("\n")[2].strip() or "no reason given"
+            elif case.get("status") == "notrun":
+                state = "disabled"
+            cases.append((case.get("name"), state))
+    return suites
+
+
+def read_results(path, suites):
     """How many passed, the names of those that failed, and how often each reason to skip came."""
     passed, failed, skipped = 0, [], Counter()
+    for suite, cases in suites.items():
+        for case, state in cases:
+            if state == "passed":
+                passed += 1
+            elif state == "failed":
+                failed.append(f"{suite}.{case}")
+            else:
+                skipped[shortened(state)] += 1
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         state, skip = case.get("status"), case.find("skipped")
         why = "" if skip is None else skip.get("message", "")
-        if state == "run":
+        of_suite = suites.get(case.get("name"))
+        if of_suite is not None:
+            # What fails after its last test, as a leak does, fails the program alone.
+            if state == "fail" and all(outcome != "failed" for _, outcome in of_suite):
+                failed.append(case.get("name"))
+        elif state == "run":
             passed += 1
         elif state == "disabled":
             skipped["disabled"] += 1
         elif state == "notrun" and why.startswith("SKIP_"):
-            reason = reason_of(case.findtext("system-out", ""))
-            skipped[reason[:LONGEST_REASON] + ("…" if len(reason) > LONGEST_REASON else "")] += 1
+            skipped[shortened(reason_of(case.findtext("system-out", "")))] += 1
         else:  # it failed, or there was nothing to start
             failed.append(case.get("name"))
     return passed, failed, skipped
@@ -64,12 +99,13 @@ def read_left_out(path):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--results", required=True)
+    parser.add_argument("--suites", required=True)
     parser.add_argument("--left-out", required=True)
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--asked", default="")
     arguments = parser.parse_args()
 
-    passed, failed, skipped = read_results(arguments.results)
+    passed, failed, skipped = read_results(arguments.results, read_suites(arguments.suites))
     total = passed + len(failed)
     if total == 0 and not skipped:
         return  # a mere list of tests

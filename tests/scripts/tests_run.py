@@ -12,6 +12,12 @@ SKIPS_BY_TEXT = 'SKIP_REGULAR_EXPRESSION "\\\\[  SKIPPED \\\\]"'
 SKIPS_BY_CODE = "SKIP_RETURN_CODE 77"
 
 
+def suite(name, *cases):
+    """Shell text of a test that writes what GoogleTest does of these cases."""
+    text = f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
+    return f"mkdir -p suites/test_x; printf '%s' '{text}' >suites/test_x/{name}.xml; "
+
+
 class TestsRun(unittest.TestCase):
     def setUp(self):
         self.tree = Tree(ROOT, "tests/run", "tests/summary.py", "CMakePresets.json")
@@ -53,6 +59,22 @@ class TestsRun(unittest.TestCase):
         self.assertNotEqual(code, 0)
         self.assertRegex(lines[-3], r"^Ran 2 tests in \d+ s: 1 passed, 1 failed \(bad\)$")
         self.assertEqual(lines[-2:], ["Skipped none", "Not built: nothing, every part is in"])
+
+    def test_counts_each_case_of_a_suite_that_ran_as_one(self):
+        # Of an earlier call.
+        self.tree.write("build/suites/test_old/Old.xml", "<testsuites/>")
+        code, lines = self.run_tests(
+            ("Ranks/Ring", suite("Ranks.Ring", '<testcase name="A/1"/>',
+                                 '<testcase name="B/1"><failure message="x"/></testcase>') +
+             "exit 1", ""),
+            ("Gpu", suite("Gpu", '<testcase name="A"><skipped message="G.cpp:1&#x0A;no GPU here"/>'
+                          "</testcase>"), ""),
+            ("Leaks", suite("Leaks", '<testcase name="A"/>') + "exit 23", ""),
+            ("Crashes", "exit 134", ""))
+        self.assertNotEqual(code, 0)
+        self.assertRegex(lines[-3], r"^Ran 5 tests in \d+ s: 2 passed, 3 failed "
+                                    r"\(Ranks/Ring.B/1, Leaks, Crashes\)$")
+        self.assertEqual(lines[-2], "Skipped 1: 1 × no GPU here")
 
     def test_a_program_that_is_not_there_is_no_skipped_test(self):
         self.tree.write("build/CTestTestfile.cmake", "add_test(gone /nonexistent)\n")

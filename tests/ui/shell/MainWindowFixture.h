@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <QApplication>
 #include <QPushButton>
 #include <memory>
 
@@ -23,7 +24,10 @@ inline constexpr const char* kExperiment =
 // A studio of its own folders, driven by a real pointer and keyboard.
 class MainWindowFixture : public testing::Test {
  protected:
+  // Two clicks are a double click where a test says so alone: the first click of a test may come to
+  // where the last one of the test before was, soon after it.
   MainWindowFixture() {
+    QApplication::setDoubleClickInterval(0);
     folder_.write("experiments/first_steps/demo.toml", kExperiment);
     setenv("FAKE_LOCKSTEP_STEPS", "60", 1);
   }
@@ -95,6 +99,11 @@ class MainWindowFixture : public testing::Test {
   void click(const QWidget* widget) {
     const QPoint at = tests::middleOf(widget);
     input_.click(at.x(), at.y());
+  }
+  void doubleClick(const QPoint& at) {
+    constexpr int kIntervalMs = 2000;
+    QApplication::setDoubleClickInterval(kIntervalMs);
+    input_.doubleClick(at.x(), at.y());
   }
   QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
 

@@ -201,7 +201,7 @@ TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {
   ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
   const QPoint at = tests::middleOf(
       table->viewport(), [&] { return table->visualRect(table->model()->index(0, 1)); });
-  input_.doubleClick(at.x(), at.y());
+  doubleClick(at);
   ASSERT_TRUE(waitForState(RunState::kFinished));
   EXPECT_EQ(window().session()->path(), path);
 }

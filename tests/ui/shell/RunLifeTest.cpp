@@ -112,7 +112,7 @@ TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
   ASSERT_TRUE(waitUntil([&] { return table->isVisible() && table->model()->rowCount() == 1; }));
   const QPoint row = tests::middleOf(
       table->viewport(), [&] { return table->visualRect(table->model()->index(0, 3)); });
-  input_.doubleClick(row.x(), row.y());
+  doubleClick(row);
   const auto step = window().session()->model()->step(1, 10);
   ASSERT_TRUE(step.has_value());
   EXPECT_TRUE(waitUntil([&] {

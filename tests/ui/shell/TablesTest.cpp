@@ -41,8 +41,7 @@ TEST_F(TablesTest, AClickOnAnEventSelectsItInTheTimelineAndADoubleClickGoesThere
   const ui::Span span = *state.selection();
   EXPECT_TRUE(waitUntil(
       [&] { return window().findChild<ui::TimelineView*>()->positionOf(span).has_value(); }));
-  input_.click(at.x(), at.y());
-  input_.click(at.x(), at.y());
+  doubleClick(at);
   EXPECT_TRUE(waitUntil([&] {
     return state.range().lengthNs() < 10 * std::max(span.durationNs, 20'000.0) &&
            state.range().startNs < span.startNs && state.range().endNs > span.endNs();

@@ -117,7 +117,7 @@ TEST_P(OverlapXTest, ARowOfTheTableSelectsAndADoubleClickOnItShowsTheTimeline) {
   const QPoint to = middleOf(table->viewport(), [=] {
     return table->visualRect(table->model()->index(1, 1)) & table->viewport()->rect();
   });
-  input_.doubleClick(to.x(), to.y());
+  doubleClick(to);
   ASSERT_TRUE(waitUntil([this] { return stage() == "timeline"; }));
   EXPECT_EQ(selection()->step, number(1));
 }

@@ -110,8 +110,7 @@ void ViewsFixture::clickAt(const QWidget* widget, const Place& place, std::uint8
 }
 
 void ViewsFixture::doubleClickAt(const QWidget* widget, const Place& place) {
-  const QPoint to = at(widget, place);
-  input_.doubleClick(to.x(), to.y());
+  doubleClick(at(widget, place));
 }
 
 void ViewsFixture::wheelAt(const QWidget* widget, const Place& place, int direction,

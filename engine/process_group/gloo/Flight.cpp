@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/process_group/gloo/Wait.h"
+
 namespace lockstep::process_group::gloo {
 namespace {
 
@@ -147,7 +149,7 @@ void Channel::receive(std::size_t offset, std::size_t bytes) {
 void Channel::finishSend() {
   flight_.setWaiting(peer_, true);
   guarded([&] {
-    if (!buffer_->waitSend(nullptr, kForever)) {
+    if (!waited([&] { return buffer_->waitSend(nullptr, kForever); })) {
       throw Interrupted{};
     }
   });
@@ -157,7 +159,7 @@ void Channel::finishSend() {
 void Channel::finishReceive() {
   flight_.setWaiting(peer_, false);
   guarded([&] {
-    if (!buffer_->waitRecv(nullptr, kForever)) {
+    if (!waited([&] { return buffer_->waitRecv(nullptr, kForever); })) {
       throw Interrupted{};
     }
   });

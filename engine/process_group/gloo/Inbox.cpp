@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/process_group/gloo/Wait.h"
+
 namespace lockstep::process_group::gloo {
 namespace {
 
@@ -52,7 +54,7 @@ std::optional<Inbox::Arrived> Inbox::wait() {
     std::rethrow_exception(closed_);
   }
   Arrived arrived;
-  if (!area.buffer->waitRecv(&arrived.source, kNoLimit)) {
+  if (!waited([&] { return area.buffer->waitRecv(&arrived.source, kNoLimit); })) {
     return std::nullopt;
   }
   area.posted = false;

@@ -4,17 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
+#include "engine/process_group/gloo/Wait.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
 
 // Threads for the messages of all other ranks; up to so many have one for themselves.
 constexpr std::size_t kInboxes = 8;
+// How long a rank that leaves waits for its last answers to go.
+constexpr std::chrono::seconds kLastAnswers{5};
 
 std::vector<std::vector<int>> shares(int rank, int size) {
   const auto others = static_cast<std::size_t>(size - 1);
@@ -45,6 +49,23 @@ PointToPoint::~PointToPoint() {
   wake();
   for (std::thread& thread : threads_) {
     thread.join();
+  }
+  finishSent();
+}
+
+// A receiver may leave before the sender's inbox is open for the answer.
+void PointToPoint::finishSent() {
+  const auto until = std::chrono::steady_clock::now() + kLastAnswers;
+  for (Link& link : links_) {
+    try {
+      for (Sent& sent : link.unacknowledged) {
+        const auto rest = std::chrono::ceil<std::chrono::milliseconds>(
+            std::max(until - std::chrono::steady_clock::now(), std::chrono::nanoseconds(1)));
+        waited([&] { return sent.buffer->waitSend(nullptr, rest); });
+      }
+    } catch (const std::exception&) {
+      // The peer has left, or does not read.
+    }
   }
 }
 

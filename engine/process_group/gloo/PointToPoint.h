@@ -43,7 +43,7 @@ namespace lockstep::process_group::gloo {
 class PointToPoint {
  public:
   PointToPoint(Dispatcher& dispatcher, Transport& transport);
-  /// The dispatcher has been drained.
+  /// The dispatcher has been drained. Waits up to five seconds for the last answers to go.
   ~PointToPoint();
   PointToPoint(const PointToPoint&) = delete;
   PointToPoint& operator=(const PointToPoint&) = delete;
@@ -105,6 +105,7 @@ class PointToPoint {
   void endFailed();
   void end(const std::shared_ptr<Flight>& flight, std::uint64_t startTicks,
            const std::optional<Failure>& alone = std::nullopt);
+  void finishSent();
   void tell(int peer, ControlHeader header, const std::byte* data = nullptr);
 
   Dispatcher& dispatcher_;

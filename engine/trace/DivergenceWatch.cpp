@@ -12,9 +12,13 @@ namespace {
 /// How many times its lowest value a loss must have reached to have grown.
 constexpr double kGrown = 10;
 
+const char* whatIs(double notFinite) {
+  return std::isnan(notFinite) ? "NaN" : "infinite";
+}
+
 std::string lossText(int rank, const BadLossMessage& loss) {
   std::string text =
-      fmt::format("the loss of rank {} is {} at step {}", rank, loss.loss, loss.step);
+      fmt::format("the loss of rank {} is {} at step {}", rank, whatIs(loss.loss), loss.step);
   return std::isfinite(loss.before) ? text + fmt::format(", after {:.4g}", loss.before) : text;
 }
 
@@ -82,7 +86,7 @@ void DivergenceWatch::take(int rank, const EvaluationMessage& evaluation) {
     keep(evaluation_, {{evaluation.step, Moment::kAfter, rank},
                        "",
                        fmt::format("the loss of the evaluation after step {} is {}",
-                                   evaluation.step, evaluation.loss)});
+                                   evaluation.step, whatIs(evaluation.loss))});
   }
 }
 

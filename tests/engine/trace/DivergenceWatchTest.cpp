@@ -106,7 +106,7 @@ TEST_F(DivergenceWatchTest, AGradientIsWhereItBeganAndNoDivergenceByItself) {
   EXPECT_EQ(first.parameter, "b");
   EXPECT_EQ(first.text,
             "the gradient of b of rank 0 holds NaN at step 60, before it was averaged; the loss of "
-            "rank 0 is nan at step 61, after 0.5");
+            "rank 0 is NaN at step 61, after 0.5");
 }
 
 TEST_F(DivergenceWatchTest, OfOneStepTheSampleComesBeforeTheLoss) {
@@ -114,7 +114,7 @@ TEST_F(DivergenceWatchTest, OfOneStepTheSampleComesBeforeTheLoss) {
   sample(20, 9);
   EXPECT_THAT(watch_.first().value().text,
               HasSubstr("the replicas differ at step 20: b of rank 1 is not what rank 0 holds; "
-                        "either may be wrong; the loss of rank 1 is nan at step 20"));
+                        "either may be wrong; the loss of rank 1 is NaN at step 20"));
 }
 
 TEST_F(DivergenceWatchTest, EqualReplicasOfNoNumbersHaveDiverged) {
@@ -128,7 +128,7 @@ TEST_F(DivergenceWatchTest, EqualReplicasOfNoNumbersHaveDiverged) {
 
 TEST_F(DivergenceWatchTest, AnEvaluationWithoutALossHasDiverged) {
   watch_.take(0, EvaluationMessage{99, kNan, 0.1, 100});
-  EXPECT_EQ(watch_.first().value().text, "the loss of the evaluation after step 99 is nan");
+  EXPECT_EQ(watch_.first().value().text, "the loss of the evaluation after step 99 is NaN");
 }
 
 TEST_F(DivergenceWatchTest, HashesOfTheEndTellWhereNothingWasSampled) {
@@ -185,7 +185,7 @@ TEST(DivergedRecording, ARunThatWentToItsEndEndsAsDiverged) {
   const RunUpdate run = recording.finish();
   EXPECT_EQ(run.info->state, RunState::kDiverged);
   EXPECT_EQ(run.info->exitCode, 8);
-  EXPECT_EQ(run.info->failure, "the loss of rank 0 is nan at step 7, after 0.5");
+  EXPECT_EQ(run.info->failure, "the loss of rank 0 is NaN at step 7, after 0.5");
   EXPECT_EQ(recording->info().state, RunState::kDiverged);
   EXPECT_TRUE(recording->progress().diverged);
 }

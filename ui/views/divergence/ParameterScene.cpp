@@ -151,10 +151,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
   const bool equal = verdict.kind == Verdict::Kind::kEqual;
   const bool drift = verdict.kind == Verdict::Kind::kDrift;
   const bool bad = verdict.isBad();
-  const QColor ink = equal   ? palette_.good
-                     : bad   ? palette_.error
-                     : drift ? palette_.accent
-                             : palette_.textMuted;
+  const QColor ink = equal ? palette_.good : bad ? palette_.error : palette_.textMuted;
   const QRectF band(0, 0, frame_.size.width(), top_ - 8);
   list.fill(band, mixed(ink, palette_.background, 0.10));
   list.fill(QRectF(0, 0, 4, band.height()), ink);
@@ -298,9 +295,10 @@ void ParameterScene::drawRun(DisplayList& list, const QRectF& rect, std::int16_t
     list.hatch(rect, palette_.error);
   } else {
     const double part = static_cast<double>(badness) / HeatPyramid::kMost;
-    // What is as it should be is fainter than the outline of a selection.
-    list.fill(rect, facts_.drifts ? mixed(palette_.accent, palette_.background, 0.15 + 0.35 * part)
-                                  : mixed(palette_.error, palette_.background, 0.40 + 0.55 * part));
+    // What is as it should be has the colour of no alarm.
+    const QColor colour = facts_.drifts ? palette_.textMuted : palette_.error;
+    const double strength = facts_.drifts ? 0.25 + 0.35 * part : 0.40 + 0.55 * part;
+    list.fill(rect, mixed(colour, palette_.background, strength));
     if (rect.height() >= 6) {
       QColor ink = palette_.background;
       ink.setAlphaF(0.35f);

@@ -71,6 +71,18 @@ Verdict drifting(const DivergenceFacts& facts, const analysis::FirstDifference& 
   return verdict;
 }
 
+/// The first iteration of which something is known to be no finite number.
+std::uint32_t firstUnsound(const analysis::Divergence& divergence) {
+  std::uint32_t first = ~std::uint32_t{0};
+  if (!divergence.findings.empty()) {
+    first = divergence.findings.front().step;
+  }
+  if (divergence.firstBadLoss) {
+    first = std::min(first, divergence.firstBadLoss->step);
+  }
+  return divergence.lost ? std::min(first, divergence.lost->step) : first;
+}
+
 Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
   Verdict verdict;
   verdict.kind = Verdict::Kind::kDiffer;
@@ -109,7 +121,8 @@ Verdict verdictOf(const DivergenceFacts& facts) {
   } else if (!replicas.steps.empty() && replicas.ranks.size() > 1 &&
              std::any_of(replicas.cells.begin(), replicas.cells.end(),
                          [](const analysis::ReplicaCell& cell) { return !cell.unknown(); })) {
-    const std::uint32_t iterations = replicas.steps.back() - replicas.steps.front();
+    const std::uint32_t last = divergence.lost ? divergence.lost->step : replicas.steps.back();
+    const std::uint32_t iterations = last - replicas.steps.front();
     verdict.kind = Verdict::Kind::kEqual;
     verdict.title =
         QStringLiteral("All ranks equal for %1 %2")
@@ -131,7 +144,9 @@ Verdict verdictOf(const DivergenceFacts& facts) {
   const bool sound = divergence.findings.empty() && !divergence.firstBadLoss && !divergence.lost;
   if (!sound && verdict.kind != Verdict::Kind::kDiffer) {
     verdict.kind = Verdict::Kind::kUnsound;
-    verdict.title += QStringLiteral(", but not all is a finite number");
+    verdict.more = verdict.title + QStringLiteral(". ") + verdict.more;
+    verdict.title = QStringLiteral("Not everything is a finite number from iteration %1 on")
+                        .arg(firstUnsound(divergence));
   }
   verdict.more += findings(divergence) + losses(divergence) + lost(facts) + cost(divergence);
   return verdict;

@@ -76,7 +76,7 @@ Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
   for (const LiveCurve& curve : curves) {
     if (curve.lostAt) {
       bounds.left = std::min(bounds.left, *curve.lostAt);
-      bounds.right = std::max(bounds.right, *curve.lostAt);
+      bounds.right = std::max(bounds.right, curve.lostUntil);
     }
     for (const QPointF& point : curve.points) {
       bounds.left = std::min(bounds.left, point.x());

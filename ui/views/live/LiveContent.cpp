@@ -228,12 +228,13 @@ class Figures {
 };
 
 LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
-  LiveCurve curve{rank, {}, {}};
+  LiveCurve curve{rank, {}, {}, 0};
   const auto bad = std::find_if(points.begin(), points.end(), [](const MetricPoint& point) {
     return !std::isfinite(point.value);
   });
   if (bad != points.end()) {
     curve.lostAt = bad->step;
+    curve.lostUntil = points.back().step;
   }
   const std::size_t pieces = std::min<std::size_t>(points.size(), kCurvePoints);
   for (std::size_t i = 0; i < pieces; ++i) {
@@ -257,7 +258,7 @@ LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
 }
 
 LiveCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
-  LiveCurve curve{rank.rank, {}, {}};
+  LiveCurve curve{rank.rank, {}, {}, 0};
   const auto pieces =
       static_cast<int>(std::clamp<std::size_t>(rank.steps.size() / 2, 1, kCurvePoints));
   for (int i = 0; i < pieces && rank.steps.size() > 1; ++i) {

@@ -35,6 +35,7 @@ struct LiveCurve {
   int rank = 0;
   std::vector<QPointF> points;
   std::optional<double> lostAt;  ///< x of the first value that was no finite number
+  double lostUntil = 0;          ///< x of the last value, where one was lost
 };
 
 /// A bucket of the iteration that a rank is in.

@@ -113,7 +113,8 @@ TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
   const auto facts = test::factsOfRun(data);
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "not a number from iteration 17 on, rank 1"));
-  EXPECT_TRUE(says(list, "All ranks equal for 30 iterations, but not all is a finite number"));
+  EXPECT_TRUE(says(list, "Not everything is a finite number from iteration 17 on"));
+  EXPECT_TRUE(verdictOf(*facts).more.startsWith("All ranks equal for 30 iterations. "));
   EXPECT_EQ(verdictOf(*facts).kind, Verdict::Kind::kUnsound);
 }
 
@@ -125,6 +126,8 @@ TEST(ParameterSceneTest, ParametersThatAreNotFiniteAreNotDrawnAsEqual) {
   const auto facts = test::factsOfRun(data);
   const Verdict verdict = verdictOf(*facts);
   EXPECT_EQ(verdict.kind, Verdict::Kind::kUnsound);
+  EXPECT_EQ(verdict.title, "Not everything is a finite number from iteration 20 on");
+  EXPECT_TRUE(verdict.more.startsWith("All ranks equal for 20 iterations. "));
   EXPECT_TRUE(
       verdict.more.contains("parameter 0 of rank 0 holds numbers that are not finite from "
                             "iteration 20 on"));

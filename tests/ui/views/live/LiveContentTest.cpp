@@ -261,6 +261,7 @@ TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
   const LiveContent content = look(model);
   EXPECT_EQ(content.tile(LiveFigure::kLoss).value, QStringLiteral("not a number"));
   EXPECT_EQ(content.loss[0].lostAt, 30.0);
+  EXPECT_EQ(content.loss[0].lostUntil, 49.0) << "the axis goes on to the last iteration";
   EXPECT_EQ(content.loss[1].lostAt, std::nullopt);
   ASSERT_TRUE(content.ranks[0].loss.has_value());
   EXPECT_TRUE(std::isnan(*content.ranks[0].loss));

@@ -15,6 +15,23 @@ std::string ranksText(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
+/// How far the replicas are apart at the end; empty: that is not recorded.
+std::string distanceText(const analysis::Divergence& divergence) {
+  if (divergence.consensus.empty()) {
+    return "";
+  }
+  const analysis::ReplicaMatrix& replicas = divergence.replicas;
+  const analysis::ConsensusSample& last = divergence.consensus.back();
+  if (last.step != replicas.steps.back() || last.ranks.size() != replicas.ranks.size()) {
+    return fmt::format("; at step {} not all are known and finite", replicas.steps.back());
+  }
+  if (last.spread == 0) {
+    return fmt::format("; equal again at step {}", last.step);
+  }
+  return fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
+                     100 * divergence.consensusRelativeError, last.step);
+}
+
 std::string counted(std::uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -27,9 +44,23 @@ std::string replicasText(const RunReport& report) {
     return "";
   }
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
+  if (const std::string& hook = report.info.driftingHook; !hook.empty()) {
+    return fmt::format("drift by design (hook {}): {}{}", hook,
+                       divergence.first
+                           ? fmt::format("first apart at step {}", divergence.first->step)
+                           : fmt::format("not apart in any of {}",
+                                         counted(replicas.steps.size(), "sample", "samples")),
+                       distanceText(divergence));
+  }
   if (!divergence.first) {
-    return fmt::format("equal in {}, the last before step {}",
-                       counted(replicas.steps.size(), "sample", "samples"), replicas.steps.back());
+    std::string text =
+        fmt::format("equal in {}, the last before step {}",
+                    counted(replicas.steps.size(), "sample", "samples"), replicas.steps.back());
+    if (const auto& lost = divergence.lost) {
+      text += fmt::format("; NOT FINITE from step {} on, first {}", lost->step,
+                          nameOf(report, lost->parameter));
+    }
+    return text;
   }
   const analysis::FirstDifference& first = *divergence.first;
   std::string text = fmt::format("DIFFER at step {}: {}, {}", first.step,
@@ -44,18 +75,7 @@ std::string replicasText(const RunReport& report) {
   if (first.lastEqualStep) {
     text += fmt::format("; equal at step {}", *first.lastEqualStep);
   }
-  if (!divergence.consensus.empty()) {
-    const analysis::ConsensusSample& last = divergence.consensus.back();
-    if (last.step != replicas.steps.back() || last.ranks.size() != replicas.ranks.size()) {
-      text += fmt::format("; at step {} not all are known and finite", replicas.steps.back());
-    } else if (last.spread == 0) {
-      text += fmt::format("; equal again at step {}", last.step);
-    } else {
-      text += fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
-                          100 * divergence.consensusRelativeError, last.step);
-    }
-  }
-  return text;
+  return text + distanceText(divergence);
 }
 
 std::string sanityText(const RunReport& report) {

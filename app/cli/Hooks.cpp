@@ -89,6 +89,9 @@ std::string alsoText(const HookInfo& hook) {
   if (hook.has("optimizer")) {
     also.emplace_back("is told of the optimizer");
   }
+  if (hook.has("replicas")) {
+    also.emplace_back("lets the replicas drift apart, by design");
+  }
   if ((hook.caps & LOCKSTEP_CAP_JOIN) != 0) {
     also.emplace_back("can do with ranks that have run out of inputs");
   }

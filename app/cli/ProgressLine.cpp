@@ -48,6 +48,9 @@ std::string progressText(const launch::LaunchProgress& progress,
       text += "  ETA " + duration((progress.recorder.plannedSteps - done) / *stepsPerSecond);
     }
   }
+  if (progress.recorder.diverged) {
+    text += "  DIVERGED";
+  }
   if (progress.recorder.dropped != 0) {
     text += fmt::format("  {} events dropped", progress.recorder.dropped);
   }

@@ -102,17 +102,10 @@ struct RunEnd {
   bool reported = false;  ///< its summary, or its JSON, was printed
 };
 
-/// Prints what the run came to.
-RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
-                const launch::LaunchOutcome& outcome) {
-  if (!outcome.failure.empty()) {
-    complain(outcome.failure);
-  }
-  if (!outcome.warning.empty()) {
-    complain(outcome.warning);
-  }
-  const bool stopped = outcome.interrupted || outcome.state == trace::RunState::kStopped;
-  RunEnd end{static_cast<int>(outcome.exitCode), stopped};
+/// Prints what the run file says that it came to.
+RunEnd report(const RunArguments& arguments, const fs::path& runFile,
+              const launch::LaunchOutcome& outcome) {
+  RunEnd end{static_cast<int>(outcome.exitCode), outcome.stopped};
   if (arguments.quiet && !arguments.json) {
     return end;
   }
@@ -129,7 +122,26 @@ RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
   } else {
     fmt::print("{}", summaryText(report.value(), runFile));
   }
+  std::fflush(stdout);
   end.reported = true;
+  return end;
+}
+
+/// Says how the run ended and what it came to. That the figures of a run that went to its end are
+/// worth nothing is the last thing said.
+RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
+                const launch::LaunchOutcome& outcome) {
+  const bool diverged = outcome.state == trace::RunState::kDiverged;
+  if (!outcome.failure.empty() && !diverged) {
+    complain(outcome.failure);
+  }
+  if (!outcome.warning.empty()) {
+    complain(outcome.warning);
+  }
+  const RunEnd end = report(arguments, runFile, outcome);
+  if (diverged) {
+    complain("diverged: " + outcome.failure);
+  }
   return end;
 }
 
@@ -152,7 +164,8 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
 std::string sweepSummary(std::size_t done, std::size_t failed, std::size_t count) {
   std::string text = done == 1 ? "1 run" : fmt::format("{} runs", done);
   if (failed > 0) {
-    text += done == 1 ? ", not finished" : fmt::format(", {} of them not finished", failed);
+    text += done == 1 ? ", which did not end well"
+                      : fmt::format(", {} of which did not end well", failed);
   }
   return done < count ? fmt::format("{}; {} not started", text, count - done) : text;
 }

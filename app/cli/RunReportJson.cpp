@@ -134,6 +134,17 @@ Json firstDifferenceOf(const RunReport& report) {
           {"majority", first.majority}};
 }
 
+/// Where the run was first seen to have diverged; null: nowhere.
+Json divergedOf(const trace::RunInfo& info) {
+  if (!info.divergence) {
+    return nullptr;
+  }
+  return {{"step", info.divergence->step},
+          {"rank", info.divergence->rank},
+          {"parameter", textOrNull(info.divergence->parameter)},
+          {"text", info.divergence->text}};
+}
+
 Json findingsOf(const RunReport& report) {
   constexpr std::size_t kMost = 100;
   Json findings = Json::array();
@@ -207,6 +218,8 @@ std::string toJson(const RunReport& report) {
       {"overlap_percent", number(report.overlapPercent)},
       {"exposed_ms", number(report.exposedMs)},
       {"checks", checksOf(report)},
+      {"diverged", divergedOf(info)},
+      {"drifting_hook", textOrNull(info.driftingHook)},
       {"divergence", divergenceOf(report)},
       {"events", report.events},
       {"events_dropped", report.eventsDropped},

@@ -69,6 +69,16 @@ std::string eventsText(const RunReport& report) {
                      grouped(report.eventsDropped));
 }
 
+std::string differentHashes(const RunReport& report) {
+  if (!report.info.driftingHook.empty()) {
+    return fmt::format("each rank's own: hook {} lets the replicas drift",
+                       report.info.driftingHook);
+  }
+  return report.ranks.front().environment.contains(trace::kIgnoredParameters)
+             ? "each rank's own: ddp.ignore leaves some to it"
+             : "DIFFERENT on the ranks, see lockstep info";
+}
+
 std::string hashText(const RunReport& report) {
   std::string hash;
   for (const auto& rank : report.ranks) {
@@ -76,7 +86,7 @@ std::string hashText(const RunReport& report) {
       return "";
     }
     if (!hash.empty() && rank.parameterHash != hash) {
-      return "DIFFERENT on the ranks, see lockstep info";
+      return differentHashes(report);
     }
     hash = rank.parameterHash;
   }
@@ -154,7 +164,8 @@ std::string infoText(const RunReport& report) {
                             info.finishedAt.empty()
                                 ? ""
                                 : fmt::format(", exit code {}", info.exitCode)));
-  line("failure", info.failure);
+  line("failure", info.state == trace::RunState::kDiverged ? "" : info.failure);
+  line("diverged", info.divergence ? info.divergence->text : "");
   line("started", fmt::format("{} on {}", info.startedAt, info.hostName));
   line("finished", info.finishedAt);
   line("training", figures(report));

@@ -3,11 +3,29 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 
+namespace {
+
+constexpr const char* kExitCodes = R"(Exit codes:
+  0    done
+  1    a defect of Lockstep
+  2    bad input: command line, experiment, data or run file
+  3    environment: port taken, output not writable, something missing
+  4    communication failed
+  5    a rank was ended by a signal
+  6    a hook failed
+  7    a time limit passed
+  8    the run went to its end but diverged: its replicas differ, or a loss is no
+       finite number
+  130  interrupted)";
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace lockstep;
   CLI::App app("Runs data-parallel training experiments and reads what they recorded.", "lockstep");
   app.set_version_flag("--version", "lockstep " LOCKSTEP_VERSION);
   app.require_subcommand(0, 1);
+  app.footer(kExitCodes);
   cli::Command chosen;
   cli::addList(app, chosen);
   cli::addValidate(app, chosen);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/base/Log.h"
@@ -100,6 +101,7 @@ Status Replica::distributeOverRanks() {
     return made.error();
   }
   std::shared_ptr<hooks::CommHook> hook = std::move(made).value();
+  sendWhatMayDiffer(*hook);
   if (inBackward_ != nullptr) {
     hook = std::make_shared<hooks::ThenOptimizerHook>(std::move(hook), inBackward_, &tracer_);
   }
@@ -141,6 +143,20 @@ Status Replica::distributeOverRanks() {
                                                            experiment_.optimizer, &tracer_);
   }
   return faults_.watch(ddp_->parameters());
+}
+
+void Replica::sendWhatMayDiffer(const hooks::CommHook& hook) {
+  trace::EnvironmentMessage message;
+  if (plugin_ != nullptr ? plugin_->replicasDrift() : hooks::replicasDrift(hook.name())) {
+    message.values.emplace(trace::kDriftingHook, hook.name());
+  }
+  if (!experiment_.ddp.ignore.empty()) {
+    message.values.emplace(trace::kIgnoredParameters,
+                           std::to_string(experiment_.ddp.ignore.size()));
+  }
+  if (!message.values.empty()) {
+    tracer_.send(trace::toJson(message));
+  }
 }
 
 std::unique_ptr<process_group::nccl::DeviceSpans> Replica::makeDeviceSpans() const {

@@ -42,6 +42,8 @@ class Replica {
  private:
   base::Status distributeOverRanks();
   base::Result<std::shared_ptr<hooks::CommHook>> makeHook();
+  /// Tells the recorder what this run's replicas need not have in common.
+  void sendWhatMayDiffer(const hooks::CommHook& hook);
   [[nodiscard]] std::unique_ptr<process_group::nccl::DeviceSpans> makeDeviceSpans() const;
   base::Status preparePlugin();
   base::Status loadPluginState();

@@ -85,6 +85,11 @@ ReplicaMatrix replicaMatrix(const std::vector<FingerprintRow>& rows) {
     }
     matrix.cells[cell] = classes.judge(matrix.classes.data() + from);
   }
+  for (const FingerprintRow& row : rows) {
+    const std::size_t sample = placeOf(matrix.steps, row.step);
+    matrix.cells[sample * matrix.parameters + row.parameter].notFinite +=
+        std::isfinite(row.norm) ? 0 : 1;
+  }
   return matrix;
 }
 
@@ -113,6 +118,24 @@ std::optional<FirstDifference> firstDifference(const ReplicaMatrix& matrix) {
     lastEqual = compared ? matrix.steps[sample] : lastEqual;
   }
   return first;
+}
+
+std::optional<LostParameter> lostParameter(const ReplicaMatrix& matrix,
+                                           const std::vector<FingerprintRow>& rows) {
+  const auto bad = std::find_if(matrix.cells.begin(), matrix.cells.end(),
+                                [](const ReplicaCell& cell) { return cell.notFinite > 0; });
+  if (bad == matrix.cells.end()) {
+    return std::nullopt;
+  }
+  const auto at = static_cast<std::size_t>(bad - matrix.cells.begin());
+  LostParameter lost{at / matrix.parameters, matrix.steps[at / matrix.parameters],
+                     at % matrix.parameters, matrix.ranks.back()};
+  for (const FingerprintRow& row : rows) {
+    if (row.step == lost.step && row.parameter == lost.parameter && !std::isfinite(row.norm)) {
+      lost.rank = std::min(lost.rank, row.rank);
+    }
+  }
+  return lost;
 }
 
 /// Whether two ranks are known to hold the same bits.
@@ -299,6 +322,7 @@ Divergence divergence(const RunData& data) {
   Divergence result;
   result.replicas = replicaMatrix(data.fingerprints);
   result.first = firstDifference(result.replicas);
+  result.lost = lostParameter(result.replicas, data.fingerprints);
   addConsensus(data, result);
   addGradients(data, result);
   result.firstBadLoss = firstBadLoss(data);

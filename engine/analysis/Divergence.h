@@ -19,7 +19,8 @@ namespace lockstep::analysis {
 //
 // A difference is found at the first sample behind it, at most capture.fingerprint_every steps
 // late: FirstDifference::lastEqualStep says since when. Hooks that average weights now and then,
-// or only among some ranks, let replicas differ on purpose; then the distance counts, not this.
+// or only among some ranks, let replicas differ on purpose (RunInfo::driftingHook); then the
+// distance counts, not this. Parameters that are not finite may well have equal bits on all ranks.
 //
 // How far replicas are apart comes from their sketches (base::CountSketch), since a difference of
 // sketches is the sketch of the difference: a distance is off by sqrt(2 / counters) / 2 of
@@ -29,6 +30,7 @@ namespace lockstep::analysis {
 struct ReplicaCell {
   std::uint16_t present = 0;    ///< ranks whose hash is known
   std::uint16_t differing = 0;  ///< of them, those outside the reference class
+  std::uint16_t notFinite = 0;  ///< of them, those with a number in it that is not finite
   bool majority = false;        ///< the reference class is more than half of those present
 
   /// Fewer than two ranks to compare.
@@ -70,6 +72,14 @@ struct FirstDifference {
   bool majority = false;                       ///< see ReplicaCell
 };
 
+/// The first sample that holds a parameter with a number in it that is not finite.
+struct LostParameter {
+  std::size_t sample = 0;  ///< index into ReplicaMatrix::steps
+  std::uint32_t step = 0;
+  std::size_t parameter = 0;  ///< the first of those that have one
+  int rank = 0;               ///< the first of those that hold it so
+};
+
 /// How far the ranks' parameters, all taken as one vector, are apart at one sample.
 struct ConsensusSample {
   std::uint32_t step = 0;
@@ -108,6 +118,7 @@ struct SamplingCost {
 struct Divergence {
   ReplicaMatrix replicas;
   std::optional<FirstDifference> first;  ///< none: no difference was seen
+  std::optional<LostParameter> lost;     ///< none: all that were sampled are finite
   std::vector<ConsensusSample> consensus;
   double consensusRelativeError = 0;  ///< one standard deviation of a distance; 0: no sketches
   std::vector<GradientNormSample> gradientNorms;

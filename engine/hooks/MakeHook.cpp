@@ -48,4 +48,6 @@ base::Result<std::shared_ptr<CommHook>> makeHook(std::string_view name,
   return entry->second(context);
 }
 
+bool replicasDrift(std::string_view name) { return name == "noop"; }
+
 }  // namespace lockstep::hooks

@@ -29,4 +29,7 @@ std::vector<std::string> hookNames();
 /// Makes a built-in hook. Error: a name that is not one of hookNames(); the text lists them.
 base::Result<std::shared_ptr<CommHook>> makeHook(std::string_view name, const HookContext& context);
 
+/// Whether a built-in hook lets replicas drift: ranks hold different parameters, by design.
+bool replicasDrift(std::string_view name);
+
 }  // namespace lockstep::hooks

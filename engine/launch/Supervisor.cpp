@@ -205,6 +205,12 @@ base::Result<LaunchOutcome> superviseRun(
       !finished.ok() && outcome.warning.empty()) {
     noteIncomplete(finished.error(), outcome);
   }
+  if (const trace::RunInfo ended = resources.recorder->info();
+      ended.state == trace::RunState::kDiverged) {
+    outcome.state = ended.state;
+    outcome.exitCode = ExitCode::kDiverged;
+    outcome.failure = ended.divergence->text;
+  }
   return outcome;
 }
 

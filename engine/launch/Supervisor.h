@@ -42,11 +42,11 @@ struct LaunchProgress {
 };
 
 struct LaunchOutcome {
-  trace::RunState state = trace::RunState::kFinished;  ///< kFinished, kFailed or kStopped
+  trace::RunState state = trace::RunState::kFinished;  ///< one of hasEnded()
   base::ExitCode exitCode = base::ExitCode::kOk;
-  std::string failure;  ///< the one line that says why it failed; empty otherwise
+  std::string failure;  ///< the one line that says why it failed or diverged; empty otherwise
   std::string warning;  ///< the run file is incomplete (a full disk, say); empty otherwise
-  bool interrupted = false;  ///< a signal asked for its end, whatever the run came to
+  bool stopped = false;  ///< a signal or a command asked for its end, whatever the run came to
 };
 
 /// Runs an experiment: makes the event memory, the store, the control socket and the run file,

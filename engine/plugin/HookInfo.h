@@ -43,7 +43,7 @@ struct HookInfo {
   double meanError = -1;      ///< lockstep_hook_info::mean_error; negative: no promise
   std::vector<HookParam> params;
   /// Of a hook with its defaults, as far as it was made for one rank (PluginLibrary::probed()):
-  /// "state", "step", "optimizer", "live-params".
+  /// "state", "step", "optimizer", "live-params"; and "replicas" if they drift.
   std::vector<std::string> extensions{};
   std::string refusal{};  ///< why it could not be made; its extensions are not known then
 

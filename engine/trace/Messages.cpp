@@ -185,6 +185,15 @@ json encode(const EvaluationMessage& message) {
           {"samples", message.samples}};
 }
 
+json encode(const BadLossMessage& message) {
+  return {{"type", "bad_loss"},
+          {"step", message.step},
+          {"loss", fromNumber(message.loss)},
+          {"before", fromNumber(message.before)},
+          {"least", fromNumber(message.least)},
+          {"finite", message.finite}};
+}
+
 json encode(const SummaryMessage& message) {
   return {{"type", "summary"},
           {"steps", message.steps},
@@ -236,15 +245,19 @@ Message decode(const std::string& type, const json& object) {
   if (type == "gradients") {
     return decodeGradients(object);
   }
+  if (type == "bad_loss") {
+    return BadLossMessage{object.at("step").get<std::uint32_t>(), toNumber(object.at("loss")),
+                          toNumber(object.at("before")), toNumber(object.at("least")),
+                          object.at("finite").get<std::uint64_t>()};
+  }
   return ProblemMessage{object.at("severity").get<std::string>(),
                         object.at("step").get<std::uint32_t>(),
                         object.at("text").get<std::string>()};
 }
 
 bool isKnown(const std::string& type) {
-  for (const char* known :
-       {"parameters", "buckets", "environment", "evaluation", "summary", "problem",
-        "ddp_logging", "fingerprint", "gradients"}) {
+  for (const char* known : {"parameters", "buckets", "environment", "evaluation", "summary",
+                            "problem", "ddp_logging", "fingerprint", "gradients", "bad_loss"}) {
     if (type == known) {
       return true;
     }

@@ -44,6 +44,12 @@ struct BucketsMessage {
   std::vector<Bucket> buckets;
 };
 
+/// Keys of an EnvironmentMessage that the recorder judges the run by; each is there only if it is
+/// so. The hook whose replicas drift by design (RunInfo::driftingHook), and how many parameters the
+/// ranks keep to themselves.
+inline const std::string kDriftingHook = "drifting_hook";
+inline const std::string kIgnoredParameters = "ignored_parameters";
+
 /// What the rank runs on: library versions, threads, pinned cores, host, device, process id.
 struct EnvironmentMessage {
   std::map<std::string, std::string> values;
@@ -55,6 +61,15 @@ struct EvaluationMessage {
   double loss = 0;
   double accuracy = 0;  ///< 0..1; NaN for models without classes
   std::uint64_t samples = 0;
+};
+
+/// A rank's first loss that is no finite number; sent once, also when events are not captured.
+struct BadLossMessage {
+  std::uint32_t step = 0;
+  double loss = 0;
+  double before = 0;         ///< the rank's loss of the step before; NaN: there was none
+  double least = 0;          ///< the lowest of its losses up to then; NaN: there was none
+  std::uint64_t finite = 0;  ///< how many there were, all of them finite
 };
 
 /// What a rank says at the end of a run that finished.
@@ -104,10 +119,9 @@ struct GradientsMessage {
   std::vector<Bucket> buckets;
 };
 
-using Message =
-    std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage, EvaluationMessage,
-                 SummaryMessage, ProblemMessage, DdpLoggingMessage, FingerprintMessage,
-                 GradientsMessage>;
+using Message = std::variant<ParametersMessage, BucketsMessage, EnvironmentMessage,
+                             EvaluationMessage, SummaryMessage, ProblemMessage, DdpLoggingMessage,
+                             FingerprintMessage, GradientsMessage, BadLossMessage>;
 
 std::string toJson(const Message& message);
 base::Result<Message> messageFromJson(std::string_view json);

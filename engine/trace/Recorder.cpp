@@ -14,11 +14,13 @@
 #include "engine/base/Clock.h"
 #include "engine/base/Priority.h"
 #include "engine/base/Thread.h"
+#include "engine/trace/DivergenceWatch.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"
 #include "engine/trace/RankDrain.h"
-#include "engine/trace/ReplicaWatch.h"
+#include "engine/trace/RecorderClock.h"
+#include "engine/trace/RecorderMail.h"
 
 namespace lockstep::trace {
 namespace {
@@ -29,29 +31,6 @@ constexpr std::int64_t kMsNs = 1'000'000;
 constexpr std::int64_t kCommitEveryNs = 20 * kMsNs;
 constexpr std::int64_t kCountersEveryNs = 100 * kMsNs;
 constexpr std::int64_t kRanksEveryNs = 1000 * kMsNs;  // of facts that always change, as bytes do
-// A calibration is as good as its two readings are far apart; later ones change little.
-constexpr std::int64_t kFirstClockNs = 5 * kMsNs;
-constexpr std::int64_t kLongestClockNs = 60'000 * kMsNs;
-
-bool isEnd(RunState state) {
-  return state == RunState::kFinished || state == RunState::kFailed || state == RunState::kStopped;
-}
-
-struct HostClockRow {
-  int host = 0;
-  HostClock clock;
-};
-
-/// What came from other threads since the last pass.
-struct Mailbox {
-  bool infoChanged = true;
-  std::set<int> ranksChanged;
-  std::vector<HostInfo> hosts;
-  std::vector<HostClockRow> clocks;
-  std::vector<LogRow> logs;
-  std::vector<ProblemRow> problems;
-  std::vector<MetricRow> metrics;
-};
 
 class RecorderThread final : public Recorder {
  public:
@@ -59,9 +38,9 @@ class RecorderThread final : public Recorder {
                  const std::vector<Segment*>& segments, std::chrono::milliseconds drainEvery)
       : drainEvery_(std::clamp<std::chrono::milliseconds>(drainEvery, 1ms, 50ms)),
         writer_(std::move(writer)),
-        replicas_(segments.size()),
+        divergence_(segments.size()),
         info_(std::move(info)),
-        liveState_(isEnd(info_.state) ? RunState::kRunning : info_.state) {
+        liveState_(hasEnded(info_.state) ? RunState::kRunning : info_.state) {
     progress_.startup = name(StartupStage::kSpawn);
     mailbox_.hosts.push_back(
         {kRecordingHost, hostName(), "", std::string(name(base::clockSource()))});
@@ -84,7 +63,7 @@ class RecorderThread final : public Recorder {
   void updateInfo(std::function<void(RunInfo&)> change) override {
     std::lock_guard lock(mutex_);
     change(info_);
-    liveState_ = isEnd(info_.state) ? liveState_ : info_.state;
+    liveState_ = hasEnded(info_.state) ? liveState_ : info_.state;
     mailbox_.infoChanged = true;
   }
 
@@ -120,7 +99,7 @@ class RecorderThread final : public Recorder {
 
   void updateHostClock(int host, base::ClockCalibration clock, ClockOffset offset) override {
     std::lock_guard lock(mutex_);
-    mailbox_.clocks.push_back({host, {clock, offset}});
+    mailbox_.clocks.push_back({host, clock, offset});
   }
 
   [[nodiscard]] Progress progress() const override {
@@ -128,6 +107,11 @@ class RecorderThread final : public Recorder {
     Progress progress = progress_;
     progress.plannedSteps = info_.plannedSteps;
     return progress;
+  }
+
+  [[nodiscard]] RunInfo info() const override {
+    std::lock_guard lock(mutex_);
+    return info_;
   }
 
   [[nodiscard]] base::Status status() const override {
@@ -152,9 +136,7 @@ class RecorderThread final : public Recorder {
   void run() {
     base::nameThisThread("recorder");
     base::stepBehind();  // the rings hold seconds; a rank that waits for a processor loses them
-    firstReading_ = base::readClock();
-    lastCommitNs_ = lastCountersNs_ = firstReading_.ns;
-    nextClockNs_ = firstReading_.ns + kFirstClockNs;
+    lastCommitNs_ = lastCountersNs_ = clock_.begin();
     bool last = false;
     while (!last) {
       {
@@ -182,6 +164,7 @@ class RecorderThread final : public Recorder {
       }
     }
     takeMessages();
+    judge(last);
     if (nowNs - lastCountersNs_ >= kCountersEveryNs || last) {
       sampleCounters(nowNs);
     }
@@ -228,7 +211,7 @@ class RecorderThread final : public Recorder {
   void take(int rank, ParametersMessage message) {
     if (rank == 0 && !failed_) {
       writer_->setParameters(message);
-      replicas_.setNames(message);
+      divergence_.setNames(message);
     }
     for (const auto& [other, text] : parameters_.add(rank, std::move(message))) {
       problem("error", other, 0, "the ranks' models differ: " + text);
@@ -253,6 +236,14 @@ class RecorderThread final : public Recorder {
       const std::string& text = planned->second;
       std::from_chars(text.data(), text.data() + text.size(), info_.plannedSteps);
       mailbox_.infoChanged = true;
+    }
+    if (const auto hook = message.values.find(kDriftingHook); hook != message.values.end()) {
+      info_.driftingHook = hook->second;
+      mailbox_.infoChanged = true;
+      divergence_.letDrift();
+    }
+    if (message.values.contains(kIgnoredParameters)) {
+      divergence_.ignoreHashes();
     }
     changeRank(rank, [&](RankInfo& info) {
       for (auto& [key, value] : message.values) {
@@ -280,6 +271,7 @@ class RecorderThread final : public Recorder {
   }
 
   void take(int rank, EvaluationMessage message) {
+    divergence_.take(rank, message);
     const std::uint64_t now = base::ticks();
     if (!failed_) {
       writer_->addMetric(MetricRow{0, rank, "test_loss", message.step, now, message.loss});
@@ -287,7 +279,10 @@ class RecorderThread final : public Recorder {
     }
   }
 
+  void take(int rank, const BadLossMessage& message) { divergence_.take(rank, message); }
+
   void take(int rank, SummaryMessage message) {
+    divergence_.take(rank, message);
     if (!failed_ && message.steps > 0) {
       writer_->addMetric(
           MetricRow{0, rank, "final_loss", message.steps - 1, base::ticks(), message.loss});
@@ -301,12 +296,11 @@ class RecorderThread final : public Recorder {
     if (!failed_) {
       writer_->addFingerprint(rank, message);
     }
-    if (auto difference = replicas_.add(rank, message)) {
-      problem("warning", difference->rank, difference->step, std::move(difference->text));
-    }
+    divergence_.take(rank, message);
   }
 
   void take(int rank, const GradientsMessage& message) {
+    divergence_.take(rank, message);
     if (failed_) {
       return;
     }
@@ -327,6 +321,23 @@ class RecorderThread final : public Recorder {
   void problem(std::string severity, int rank, std::uint32_t step, std::string text) {
     if (!failed_) {
       writer_->addProblem(ProblemRow{0, std::move(severity), rank, step, std::move(text)});
+    }
+  }
+
+  /// Says of the run that it has diverged; with `last` also how it ends.
+  void judge(bool last) {
+    for (ProblemRow& row : divergence_.takeProblems()) {
+      problem(row.severity, row.rank, row.step, std::move(row.text));
+    }
+    auto divergence = divergence_.first();
+    std::lock_guard lock(mutex_);
+    if (divergence != info_.divergence) {
+      info_.divergence = std::move(divergence);
+      mailbox_.infoChanged = true;
+    }
+    progress_.diverged = info_.divergence.has_value();
+    if (last) {
+      endAsDiverged(info_);
     }
   }
 
@@ -378,23 +389,13 @@ class RecorderThread final : public Recorder {
   }
 
   void writeClock(std::int64_t nowNs, bool last) {
-    if (failed_ || (nowNs < nextClockNs_ && !last)) {
-      return;
-    }
-    const base::ClockReading reading = base::readClock();
-    const std::int64_t apart = reading.ns - firstReading_.ns;
-    nextClockNs_ = reading.ns + std::clamp(9 * apart, kFirstClockNs, kLongestClockNs);
-    // A run that ends at once must not replace a good calibration by a rougher one.
-    if (!last || apart >= kFirstClockNs) {
-      writer_->addClock(base::calibrate(firstReading_, reading));
-    } else {
-      std::this_thread::sleep_for(std::chrono::nanoseconds(kFirstClockNs - apart));
-      writer_->addClock(base::calibrate(firstReading_, base::readClock()));
+    if (!failed_ && clock_.isDue(nowNs, last)) {
+      writer_->addClock(clock_.calibrate(last));
     }
   }
 
   void emptyMailbox(bool last) {
-    Mailbox mail;
+    RecorderMail mail;
     RunInfo info;
     std::vector<RankInfo> changed;
     {
@@ -419,24 +420,10 @@ class RecorderThread final : public Recorder {
     if (mail.infoChanged) {
       writer_->setInfo(info);
     }
-    for (const HostInfo& host : mail.hosts) {
-      writer_->addHost(host);
-    }
-    for (const HostClockRow& row : mail.clocks) {
-      writer_->addClock(row.host, row.clock.calibration, row.clock.offset);
-    }
     for (const RankInfo& rank : changed) {
       writer_->setRank(rank);
     }
-    for (const LogRow& row : mail.logs) {
-      writer_->addLog(row);
-    }
-    for (const ProblemRow& row : mail.problems) {
-      writer_->addProblem(row);
-    }
-    for (const MetricRow& row : mail.metrics) {
-      writer_->addMetric(row);
-    }
+    mail.writeRows(*writer_);
   }
 
   void updateProgress() {
@@ -476,9 +463,8 @@ class RecorderThread final : public Recorder {
   std::vector<std::uint64_t> messagesDropped_;  // that a problem told of, by rank
   Agreement<ParametersMessage> parameters_;
   std::map<std::uint32_t, Agreement<BucketsMessage>> layouts_;
-  ReplicaWatch replicas_;
-  base::ClockReading firstReading_;
-  std::int64_t nextClockNs_ = 0;
+  DivergenceWatch divergence_;
+  RecorderClock clock_;
   std::int64_t lastCommitNs_ = 0;
   std::int64_t lastCountersNs_ = 0;
   std::int64_t lastRanksNs_ = 0;
@@ -493,7 +479,7 @@ class RecorderThread final : public Recorder {
   RunState liveState_;  // what the file says until `finish`
   std::vector<RankInfo> ranks_;
   std::set<int> skipped_;  // ranks whose processes are not looked at
-  Mailbox mailbox_;
+  RecorderMail mailbox_;
   Progress progress_;
   base::Status status_;
 

@@ -36,6 +36,7 @@ class Recorder {
     std::uint64_t events = 0;
     std::uint64_t dropped = 0;      ///< by ranks whose rings were full
     std::uint64_t notRecorded = 0;  ///< drained after the run file failed
+    bool diverged = false;          ///< RunInfo::divergence is there
   };
 
   /// `segments[r]` is rank r's; they outlive the recorder. `info` is the first RunInfo.
@@ -45,8 +46,10 @@ class Recorder {
                                          std::chrono::milliseconds drainEvery);
   virtual ~Recorder() = default;
 
-  /// An ended state (kFinished, kFailed, kStopped) reaches the file with the last rows, in
-  /// `finish`, so that a reader that sees it has everything.
+  /// An ended state (hasEnded()) reaches the file with the last rows, in `finish`, so that a reader
+  /// that sees it has everything. A run that has diverged (Note [Diverged]) and would end as
+  /// kFinished or kStopped ends as kDiverged there, with that exit code and with its sentence as
+  /// the failure.
   virtual void updateInfo(std::function<void(RunInfo&)> change) = 0;
   virtual void updateRank(int rank, std::function<void(RankInfo&)> change) = 0;
   /// Takes no counters of the rank's process: RankInfo::pid is a number of other processes here
@@ -66,12 +69,15 @@ class Recorder {
 
   [[nodiscard]] virtual Progress progress() const = 0;
 
+  /// As it stands; after `finish` as the file has it.
+  [[nodiscard]] virtual RunInfo info() const = 0;
+
   /// The first error of the run file (a full disk, say). The ranks train on; what came after
   /// it is not recorded.
   [[nodiscard]] virtual base::Status status() const = 0;
 
   /// Drains what is left, writes the last clock calibration and finishes the file. Later calls
-  /// of any member but progress() and status() do nothing. The destructor calls it.
+  /// of any member but progress(), info() and status() do nothing. The destructor calls it.
   virtual base::Status finish() = 0;
 };
 

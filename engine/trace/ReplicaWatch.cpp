@@ -94,9 +94,9 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::compare(std::uint32_t step
     text += fmt::format("; at step {} all were equal", *lastEqual_);
   }
   if (differing == count && count > 1) {
-    text += ". A hook that does not average every gradient lets all of them differ";
+    text += ". A hook that lets replicas drift by design has to say so (lockstep.replicas/1)";
   }
-  return Difference{step, ranks.front(), std::move(text)};
+  return Difference{step, ranks.front(), first, std::move(text)};
 }
 
 std::string ReplicaWatch::nameOf(std::size_t parameter) const {

@@ -19,12 +19,14 @@ class ReplicaWatch {
 
   struct Difference {
     std::uint32_t step = 0;
-    int rank = 0;      ///< the first outside the largest class
-    std::string text;  ///< a sentence for the Problems list
+    int rank = 0;               ///< the first outside the largest class
+    std::size_t parameter = 0;  ///< the first that differs
+    std::string text;           ///< a sentence for the Problems list
   };
 
   /// The parameters' names; without them they are called by index.
   void setNames(const ParametersMessage& parameters);
+  [[nodiscard]] std::string nameOf(std::size_t parameter) const;
 
   /// Takes one rank's sample. Returns the first difference once all ranks' samples of its step
   /// are there, and nothing ever after.
@@ -34,7 +36,6 @@ class ReplicaWatch {
   using Samples = std::map<int, std::vector<std::uint64_t>>;  // hashes by rank
 
   [[nodiscard]] std::optional<Difference> compare(std::uint32_t step, const Samples& samples) const;
-  [[nodiscard]] std::string nameOf(std::size_t parameter) const;
 
   const std::size_t ranks_;
   std::vector<std::string> names_;

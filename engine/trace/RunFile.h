@@ -20,8 +20,20 @@ namespace lockstep::trace {
 
 /// Life of a run as its file says it. A file that says kStarting or kRunning while its
 /// supervisor is gone is read as kRecorderDied.
-enum class RunState { kStarting, kRunning, kFinished, kFailed, kStopped, kRecorderDied };
+enum class RunState { kStarting, kRunning, kFinished, kFailed, kStopped, kDiverged, kRecorderDied };
 std::string_view name(RunState state);  // "starting", "running", "finished", "failed", ...
+/// Whether the file itself says that nothing more will come.
+bool hasEnded(RunState state);
+
+/// Where a run was first seen to have diverged: its replicas differ although its hook does not say
+/// that they drift, or a loss or a parameter is no finite number.
+struct RunDivergence {
+  std::uint32_t step = 0;
+  int rank = 0;
+  std::string parameter;  ///< empty: not known
+  std::string text;       ///< a sentence without a full stop, with all of this
+  bool operator==(const RunDivergence&) const = default;
+};
 
 /// Facts about the run as a whole.
 struct RunInfo {
@@ -39,6 +51,9 @@ struct RunInfo {
   std::string hostName;
   int worldSize = 0;
   std::uint32_t plannedSteps = 0;
+  std::string driftingHook;  ///< the hook that lets replicas drift by design; empty: none does
+  std::optional<RunDivergence> divergence;  ///< as soon as it is seen; a run that ends with it ends
+                                            ///< in kDiverged, unless it failed
   std::map<std::string, std::string> environment;  ///< versions, processor, clock source
 };
 
@@ -182,7 +197,7 @@ struct RunFileReaderOptions {
 /// Reads a run file, live or finished. Holds neither a statement nor a lock between polls, so
 /// that the writer can checkpoint its WAL and close it at the end. One thread at a time.
 ///
-/// The file says that a run has ended (kFinished, kFailed, kStopped) in the same commit as its
+/// The file says that a run has ended (hasEnded()) in the same commit as its
 /// last rows: a reader that saw it and drained `spans` has everything. kRecorderDied is what a
 /// reader says, once, when the supervisor is gone; nothing more will come then either.
 ///

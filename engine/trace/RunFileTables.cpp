@@ -9,8 +9,9 @@
 namespace lockstep::trace {
 
 namespace {
-constexpr std::array kStates = {RunState::kStarting, RunState::kRunning, RunState::kFinished,
-                                RunState::kFailed,   RunState::kStopped, RunState::kRecorderDied};
+constexpr std::array kStates = {RunState::kStarting,    RunState::kRunning, RunState::kFinished,
+                                RunState::kFailed,      RunState::kStopped, RunState::kDiverged,
+                                RunState::kRecorderDied};
 }
 
 std::string_view name(RunState state) {
@@ -25,10 +26,16 @@ std::string_view name(RunState state) {
       return "failed";
     case RunState::kStopped:
       return "stopped";
+    case RunState::kDiverged:
+      return "diverged";
     case RunState::kRecorderDied:
       return "recorder died";
   }
   return "unknown";
+}
+
+bool hasEnded(RunState state) {
+  return !tables::isLive(state) && state != RunState::kRecorderDied;
 }
 
 namespace tables {
@@ -93,6 +100,13 @@ void writeInfo(Database& database, const RunInfo& info) {
   put("host_name", info.hostName);
   put("world_size", info.worldSize);
   put("planned_steps", info.plannedSteps);
+  put("drifting_hook", info.driftingHook);
+  if (info.divergence) {
+    put("divergence", info.divergence->text);
+    put("divergence_step", info.divergence->step);
+    put("divergence_rank", info.divergence->rank);
+    put("divergence_parameter", info.divergence->parameter);
+  }
   writeEnvironment(database, schema::kWholeRun, info.environment);
 }
 
@@ -120,6 +134,12 @@ RunInfo readInfo(Database& database) {
   info.hostName = texts["host_name"];
   info.worldSize = static_cast<int>(integers["world_size"]);
   info.plannedSteps = static_cast<std::uint32_t>(integers["planned_steps"]);
+  info.driftingHook = texts["drifting_hook"];
+  if (texts.contains("divergence")) {
+    info.divergence = RunDivergence{static_cast<std::uint32_t>(integers["divergence_step"]),
+                                    static_cast<int>(integers["divergence_rank"]),
+                                    texts["divergence_parameter"], texts["divergence"]};
+  }
   info.environment = readEnvironments(database)[schema::kWholeRun];
   return info;
 }

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 
 #include "engine/base/Log.h"
@@ -263,18 +265,25 @@ void TrainLoop::step(bool synchronised) {
     numbers.insert(changed_.begin(), changed_.end());
     parts_.log->iteration(number, numbers);
   }
-  loss_ = loss.item<double>();  // waits for the device
+  const double before = std::exchange(loss_, loss.item<double>());  // waits for the device
   if (parts_.deviceSpans != nullptr) {
     parts_.deviceSpans->write();
   }
   refuseBrokenGroup();
   parts_.lane.number(EventKind::kLoss, number, loss_);
-  if (!std::isfinite(loss_) && lossWasFinite_) {
-    lossWasFinite_ = false;
-    parts_.tracer.send(trace::toJson(trace::ProblemMessage{
-        "warning", number,
-        fmt::format("rank {}: the loss is {} at step {}; lower optimizer.learning_rate",
-                    parts_.group.rank(), loss_, number)}));
+  noteLoss(before);
+}
+
+void TrainLoop::noteLoss(double before) {
+  if (std::isfinite(loss_)) {
+    leastLoss_ = std::min(leastLoss_.value_or(loss_), loss_);
+    finiteLosses_ += lossIsLost_ ? 0 : 1;
+  } else if (!lossIsLost_) {
+    lossIsLost_ = true;
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    parts_.tracer.send(
+        trace::toJson(trace::BadLossMessage{stepNumber(), loss_, leastLoss_ ? before : kNone,
+                                            leastLoss_.value_or(kNone), finiteLosses_}));
   }
 }
 

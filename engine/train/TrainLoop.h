@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -101,6 +102,8 @@ class TrainLoop {
   /// Throws what broke the group, if anything did.
   void refuseBrokenGroup();
   void updateParameters();
+  /// Tells the recorder of the first loss that is no finite number.
+  void noteLoss(double before);
   void zeroGradients();
   void change(const experiment::SettingChange& wanted);
   void seedStep() const;
@@ -122,7 +125,9 @@ class TrainLoop {
   std::int64_t lastEvaluation_ = -1;
   std::map<std::string, double> changed_;  // settings, while the run was live
   double loss_ = 0;
-  bool lossWasFinite_ = true;
+  std::optional<double> leastLoss_;  // of the finite ones
+  std::uint64_t finiteLosses_ = 0;   // up to the first that was not
+  bool lossIsLost_ = false;          // one was not finite, and the recorder knows
 };
 
 }  // namespace lockstep::train

@@ -68,6 +68,8 @@ class Gossip : public Hook {
         partners_(nodes_.count(), topologyOf(values, nodes_.count()), values["rotate"].boolean(),
                   static_cast<std::uint64_t>(values["seed"].integer())) {}
 
+  [[nodiscard]] bool replicasDrift() const noexcept { return true; }
+
   void set(const Value& every) { averageEvery_ = static_cast<std::uint64_t>(every.integer()); }
 
   void run(Run run, Bucket bucket) {

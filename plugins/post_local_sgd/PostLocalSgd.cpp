@@ -45,6 +45,8 @@ class PostLocalSgd : public Hook {
         measureEvery_(static_cast<std::uint64_t>(values["measure_every"].integer())),
         nodes_(host, values["ranks_per_node"].integer()) {}
 
+  [[nodiscard]] bool replicasDrift() const noexcept { return true; }
+
   void set(const Value& period) { period_ = static_cast<std::uint64_t>(period.integer()); }
 
   void run(Run run, Bucket bucket) {

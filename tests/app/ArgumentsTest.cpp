@@ -78,6 +78,14 @@ TEST_F(ArgumentsTest, RunHelpDescribesTheKeysOfAnExperiment) {
                                HasSubstr("world_size")));
 }
 
+TEST_F(ArgumentsTest, HelpListsTheExitCodes) {
+  const auto ended = lockstep({"--help"});
+  EXPECT_EQ(ended.exitCode, 0);
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("Exit codes:\n  0    done\n"),
+                               HasSubstr("  8    the run went to its end but diverged"),
+                               HasSubstr("  130  interrupted")));
+}
+
 class WorldSizeTest : public ArgumentsTest, public testing::WithParamInterface<const char*> {};
 
 TEST_P(WorldSizeTest, IsRefusedInOneLineAndNothingIsStarted) {

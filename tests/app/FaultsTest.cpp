@@ -54,7 +54,7 @@ TEST_F(FaultsTest, AFlippedBitLeavesTheRanksWithDifferentParameters) {
   const auto ended =
       run("[[faults]]\nkind = \"flip_bit\"\nrank = 1\nstep = 3\nparameter = \"layers.0.weight\"\n"
           "bit = 20\n");
-  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  ASSERT_EQ(ended.exitCode, 8) << ended.err;
   const Json ranks = info()["ranks"];
   EXPECT_NE(ranks[0]["parameter_hash"], ranks[1]["parameter_hash"]);
 }
@@ -62,7 +62,7 @@ TEST_F(FaultsTest, AFlippedBitLeavesTheRanksWithDifferentParameters) {
 TEST_F(FaultsTest, ANanReachesEveryRank) {
   const auto ended =
       run("[[faults]]\nkind = \"nan\"\nrank = 1\nstep = 3\nparameter = \"layers.0.weight\"\n");
-  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  ASSERT_EQ(ended.exitCode, 8) << ended.err;
   EXPECT_TRUE(info()["loss"].is_null()) << info().dump(2);
 }
 

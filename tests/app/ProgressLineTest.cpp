@@ -39,6 +39,12 @@ TEST(ProgressTextTest, ShowsLossOfEventsAndAStopUnderWay) {
             "step 20  loss 0.5000  7 events dropped  stopping");
 }
 
+TEST(ProgressTextTest, SaysThatTheRunHasDiverged) {
+  auto progress = progressAt(20, 0);
+  progress.recorder.diverged = true;
+  EXPECT_EQ(progressText(progress, std::nullopt), "step 20  loss 0.5000  DIVERGED");
+}
+
 TEST(ProgressBarTest, FillsWithTheShareThatIsDone) {
   EXPECT_EQ(progressBar(0, 10, 4), "[....]");
   EXPECT_EQ(progressBar(5, 10, 4), "[##..]");

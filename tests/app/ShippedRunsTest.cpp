@@ -99,6 +99,8 @@ TEST_F(ShippedRuns, EachHookEndsWellAndKeepsTheReplicasAsItPromises) {
       hashes.insert(rank["parameter_hash"]);
     }
     EXPECT_EQ(hashes.size() > 1, local) << file;
+    EXPECT_EQ(!info["drifting_hook"].is_null(), local || file == "post_local_sgd.toml") << file;
+    EXPECT_TRUE(info["diverged"].is_null()) << file << info["diverged"];
   }
 }
 

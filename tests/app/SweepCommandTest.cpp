@@ -81,7 +81,7 @@ TEST_F(SweepCommandTest, ARunThatCannotStartDoesNotEndTheSweep) {
   const auto ended = lockstep({"run", sweep(), "--out", "caps.lockstep"});
   EXPECT_NE(ended.exitCode, 0);
   EXPECT_THAT(ended.err, HasSubstr("exists already and is not overwritten"));
-  EXPECT_THAT(ended.out, HasSubstr("2 runs, 1 of them not finished"));
+  EXPECT_THAT(ended.out, HasSubstr("2 runs, 1 of which did not end well"));
   EXPECT_TRUE(exists("caps-bucket_cap_mb=0.5,seed=3.lockstep"));
 }
 
@@ -97,7 +97,7 @@ TEST_F(SweepCommandTest, CtrlCWhileAFailedRunIsEndedEndsTheSweep) {
   running.send(SIGINT);
   const auto ended = running.wait();
   EXPECT_EQ(ended.exitCode, 4) << ended.err;
-  EXPECT_THAT(ended.out, HasSubstr("1 run, not finished; 1 not started"));
+  EXPECT_THAT(ended.out, HasSubstr("1 run, which did not end well; 1 not started"));
   EXPECT_FALSE(exists("caps-bucket_cap_mb=0.5,seed=3.lockstep"));
 }
 

@@ -157,6 +157,11 @@ TEST_F(VerifyHooksTest, TellWhatAHookTakesGivesAndKeeps) {
               AllOf(HasSubstr("gradients of float32 on cpu, cuda\n"),
                     HasSubstr("at most 0.005 away from the mean"), HasSubstr("state    none\n"),
                     HasSubstr("takes another hook inside")));
+  EXPECT_THAT(topk.out, Not(HasSubstr("drift")));
+  for (const char* drifting : {"gossip", "noop", "post_local_sgd"}) {
+    EXPECT_THAT(lockstep({"hooks", drifting}).out,
+                HasSubstr("lets the replicas drift apart, by design"));
+  }
   const auto json = Json::parse(lockstep({"hooks", "topk", "--json"}).out)[0]["hooks"][0];
   EXPECT_EQ(json["keeps_state"], true);
   EXPECT_EQ(json["takes"], Json::array({"float32"}));

@@ -72,10 +72,13 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.3";
+  info.runId = "golden-1.4";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
-  info.state = RunState::kFinished;
+  info.state = RunState::kDiverged;
+  info.exitCode = 8;
+  info.driftingHook = "post_local_sgd";
+  info.divergence = {2, 1, "fc.bias", "the gradient of fc.bias of rank 1 holds NaN at step 2"};
   info.startedAt = "2024-05-06T07:08:09Z";
   info.finishedAt = "2024-05-06T07:08:10Z";
   info.supervisorPid = 4242;

@@ -20,7 +20,9 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     entry.name = QString::fromStdString(summary.info.name);
   }
   entry.worldSize = summary.info.worldSize;
-  entry.failure = QString::fromStdString(summary.info.failure);
+  entry.failure = QString::fromStdString(summary.info.failure.empty() && summary.info.divergence
+                                             ? summary.info.divergence->text
+                                             : summary.info.failure);
   entry.started =
       QDateTime::fromString(QString::fromStdString(summary.info.startedAt), Qt::ISODate);
   for (const trace::RankInfo& rank : summary.ranks) {

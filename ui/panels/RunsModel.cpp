@@ -75,6 +75,8 @@ QString stateText(trace::RunState state) {
     case trace::RunState::kFinished: return RunsModel::tr("finished");
     case trace::RunState::kFailed: return RunsModel::tr("failed");
     case trace::RunState::kStopped: return RunsModel::tr("stopped");
+    case trace::RunState::kDiverged:
+      return RunsModel::tr("diverged");
     case trace::RunState::kRecorderDied: return RunsModel::tr("recorder died");
   }
   return {};
@@ -183,10 +185,12 @@ QVariant RunsModel::data(const QModelIndex& index, int role) const {
         if (!run.problem.isEmpty()) return colors.error;
         switch (run.state) {
           case trace::RunState::kStarting:
-          case trace::RunState::kRunning: return currentAccent();
+          case trace::RunState::kRunning:
+            return run.failure.isEmpty() ? currentAccent() : colors.error;
           case trace::RunState::kFinished: return colors.good;
           case trace::RunState::kStopped: return colors.textMuted;
           case trace::RunState::kFailed:
+          case trace::RunState::kDiverged:
           case trace::RunState::kRecorderDied: return colors.error;
         }
       }

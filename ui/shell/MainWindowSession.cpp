@@ -159,6 +159,10 @@ void MainWindow::runStateChanged(trace::RunState state) {
                                       : QString::fromStdString(failure),
                       {problems, repeat});
       break;
+    case trace::RunState::kDiverged:
+      messages_->show(kEndMessage, MessageBar::Kind::kError,
+                      tr("Diverged: %1").arg(QString::fromStdString(failure)), {problems, repeat});
+      break;
     case trace::RunState::kRecorderDied: {
       const auto last = session_->lastStep();
       const QString sentence =

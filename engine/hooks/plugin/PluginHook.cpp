@@ -28,6 +28,11 @@ const lockstep_ext_optimizer* optimizerOf(const PluginSession& session) {
   return extensionOf<lockstep_ext_optimizer>(session, "lockstep.optimizer/1");
 }
 
+bool driftsBy(const PluginSession& session) {
+  const auto* table = extensionOf<lockstep_ext_replicas>(session, "lockstep.replicas/1");
+  return table != nullptr && table->drift != nullptr && table->drift(session.hook()) != 0;
+}
+
 std::int32_t optimizerKind(const std::string& kind) {
   return kind == "adam" ? LOCKSTEP_ADAM : kind == "adamw" ? LOCKSTEP_ADAMW : LOCKSTEP_SGD;
 }
@@ -79,6 +84,7 @@ void PluginHook::create(std::size_t depth) {
                              options_.groups[depth], trace_, strand_, stream_, inner,
                              options_.ranksShareProcess});
   session->create();
+  drifts_ = drifts_ || driftsBy(*session);
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
   sessions_.insert(sessions_.begin(), std::move(session));
 }

@@ -70,6 +70,9 @@ class PluginHook final : public CommHook {
   bool close();
 
   [[nodiscard]] std::string name() const override { return name_; }
+  /// Whether it, or a hook inside it, said when it was created that its replicas drift: that ranks
+  /// may hold different parameters between steps, by design (lockstep.replicas/1).
+  [[nodiscard]] bool replicasDrift() const { return drifts_; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
 
   /// The bucket or call from which the hook, or one inside it, has not come back: "bucket 3 of step
@@ -117,6 +120,7 @@ class PluginHook final : public CommHook {
   const std::shared_ptr<HookTrace> trace_;
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
+  bool drifts_ = false;
   std::vector<std::string> names_;
   std::vector<at::Tensor> parameters_;
 };

@@ -137,7 +137,8 @@ LaunchOutcome Supervision::conclude() {
     verdict = {RunState::kStopped, ExitCode::kInterrupted, "", -1};
   }
 
-  LaunchOutcome outcome{verdict.state, verdict.exitCode, verdict.failure, "", interrupted_};
+  LaunchOutcome outcome{verdict.state, verdict.exitCode, verdict.failure, "",
+                        interrupted_ || mode_ == Mode::kStopping};
   if (!outcome.failure.empty()) {
     const auto step = verdict.rank >= 0 ? lastWords(verdict.rank).step : 0;
     resources_.recorder->addProblem({0, "error", verdict.rank, step, outcome.failure});

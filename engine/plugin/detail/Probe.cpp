@@ -102,6 +102,14 @@ constexpr std::array<std::pair<std::string_view, const char*>, 4> kExtensions{{
     {"live-params", "lockstep.live-params/1"},
 }};
 
+bool drifts(lockstep_hook& made) {
+  const auto* table = made.extension == nullptr
+                          ? nullptr
+                          : static_cast<const lockstep_ext_replicas*>(
+                                made.extension(&made, "lockstep.replicas/1"));
+  return table != nullptr && table->drift != nullptr && table->drift(&made) != 0;
+}
+
 }  // namespace
 
 void probe(HookInfo& hook, const Create& create) {
@@ -123,6 +131,9 @@ void probe(HookInfo& hook, const Create& create) {
     if (made->extension != nullptr && made->extension(made, id) != nullptr) {
       hook.extensions.emplace_back(name);
     }
+  }
+  if (drifts(*made)) {
+    hook.extensions.emplace_back("replicas");
   }
   made->destroy(made);
 }

@@ -14,6 +14,10 @@ BIN = _ROOT / "build/bin" if _IN_TREE else _ROOT.parents[1] / "bin"
 RUNS = (_ROOT if _IN_TREE else pathlib.Path()) / "runs"
 
 
+# A learning rate at which training diverges is one of the points of a figure, not its end.
+DIVERGED = 8
+
+
 class Failure(Exception):
     """Something that keeps a figure from being made; its text is one line for the user."""
 
@@ -27,7 +31,7 @@ class Lockstep:
             raise Failure(f"{self.program} is not there: build Lockstep with ./app/run --build, "
                           "or name its folder with --bin")
 
-    def _output(self, *words, limit=600):
+    def _output(self, *words, limit=600, well=(0,)):
         try:
             ended = subprocess.run([self.program, *words], capture_output=True, text=True,
                                    timeout=limit, check=False)
@@ -35,7 +39,7 @@ class Lockstep:
             raise Failure(f"lockstep {words[0]} {words[1]} took more than {limit} s") from None
         except OSError as error:
             raise Failure(f"{self.program} cannot be started: {error.strerror}") from None
-        if ended.returncode != 0:
+        if ended.returncode not in well:
             said = ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"]
             raise Failure(f"lockstep {words[0]} {words[1]}: {said[0]}")
         return ended.stdout
@@ -43,7 +47,8 @@ class Lockstep:
     def run(self, file, stem, sets=()):
         """Runs an experiment or all of a sweep; the run files begin with `stem`."""
         options = [word for value in sets for word in ("--set", value)]
-        self._output("run", str(file), "--quiet", "--out", f"{stem}.lockstep", *options, limit=900)
+        self._output("run", str(file), "--quiet", "--out", f"{stem}.lockstep", *options, limit=900,
+                     well=(0, DIVERGED))
 
     def info(self, run):
         return json.loads(self._output("info", str(run), "--json"))

@@ -118,11 +118,11 @@ class Run:
 
 
 def found_in(lockstep, folder, experiments):
-    """The finished runs in a folder of experiments of these names, the last one of each label."""
+    """The runs to their end in a folder of experiments of these names, the last one of each label."""
     paths = sorted(folder.rglob("*.lockstep"), key=os.path.getmtime)
     runs = {}
     for path in paths:
         run = Run(lockstep, path)
-        if run.experiment in experiments and run.info["state"] == "finished":
+        if run.experiment in experiments and run.info["state"] in ("finished", "diverged"):
             runs[run.experiment, run.label] = run
     return list(runs.values())

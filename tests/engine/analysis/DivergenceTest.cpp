@@ -162,6 +162,23 @@ TEST(DivergenceTest, WhatIsNotFiniteIsFoundByStepRankAndBucket) {
   EXPECT_EQ(result.firstBadLoss->rank, 0);
 }
 
+TEST(DivergenceTest, ParametersThatAreNotFiniteAreFoundThoughTheirBitsAreEqual) {
+  RunData data = equalReplicas(2, {10, 20, 30});
+  for (trace::FingerprintRow& row : data.fingerprints) {
+    if (row.step >= 20 && row.parameter == 1) {
+      row.norm = std::nan("");
+    }
+  }
+  const Divergence result = divergence(data);
+  EXPECT_FALSE(result.first.has_value());
+  ASSERT_TRUE(result.lost.has_value());
+  EXPECT_EQ(result.lost->step, 20);
+  EXPECT_EQ(result.lost->parameter, 1);
+  EXPECT_EQ(result.lost->rank, 0);
+  EXPECT_EQ(result.replicas.cell(1, 1).notFinite, 2);
+  EXPECT_EQ(result.replicas.cell(0, 1).notFinite, 0);
+}
+
 TEST(DivergenceTest, SamplingCostsItsSpansOfTheTimeOfAllSteps) {
   // 20 of 2000 ticks, and 5 of 2000.
   HandMadeRun run(2);

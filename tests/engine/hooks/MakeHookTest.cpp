@@ -20,6 +20,11 @@ TEST(MakeHook, ListsTheNamesWhenThereIsNoSuchHook) {
   EXPECT_EQ(result.error().code, base::ExitCode::kBadInput);
 }
 
+TEST(MakeHook, KnowsWhichHookLetsReplicasDrift) {
+  EXPECT_TRUE(replicasDrift("noop"));
+  EXPECT_FALSE(replicasDrift("allreduce"));
+}
+
 TEST(NoopHook, ReturnsTheBucketAsItIs) {
   const auto hook = makeHook("noop", {}).value();
   GradBucket bucket(0, 1, 0, at::ones({3}), {0}, {3}, {{3}}, {at::zeros({3})}, {0});

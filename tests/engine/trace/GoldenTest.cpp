@@ -25,7 +25,8 @@ class GoldenTest : public testing::TestWithParam<std::string> {
 TEST_P(GoldenTest, OpensWithItsFacts) {
   const RunUpdate run = readAll(*openRun(path_));
   EXPECT_EQ(run.info->runId, "golden-" + GetParam());
-  EXPECT_EQ(run.info->state, RunState::kFinished) << "ended runs stay ended on another host";
+  const RunState end = GetParam() < "1.4" ? RunState::kFinished : RunState::kDiverged;
+  EXPECT_EQ(run.info->state, end) << "ended runs stay ended on another host";
   EXPECT_EQ(run.info->worldSize, 2);
   EXPECT_EQ(run.info->environment.at("libtorch"), "1.13.1");
   ASSERT_EQ(run.ranks->size(), 2);
@@ -80,17 +81,18 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3"),
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3", "1.4"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
                                   : version.param == "1.2" ? "OneTwo"
-                                                           : "OneThree";
+                                  : version.param == "1.3" ? "OneThree"
+                                                           : "OneFour";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.3"); }
+  void SetUp() override { take("1.4"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -129,6 +131,18 @@ TEST_P(GoldenTest, AnOlderFileIsOfOneHost) {
   EXPECT_EQ(readRunSummary(path_).value().hosts.size(), older ? 0 : 2);
 }
 
+TEST_P(GoldenTest, AnOlderFileDoesNotKnowOfDivergence) {
+  const RunUpdate run = readAll(*openRun(path_));
+  EXPECT_EQ(run.info->divergence.has_value(), GetParam() >= "1.4");
+  EXPECT_EQ(run.info->driftingHook, GetParam() < "1.4" ? "" : "post_local_sgd");
+}
+
+TEST_P(LatestGoldenTest, HoldsWhereItDiverged) {
+  const RunDivergence where = readRunSummary(path_).value().info.divergence.value();
+  EXPECT_EQ(where, (RunDivergence{2, 1, "fc.bias",
+                                  "the gradient of fc.bias of rank 1 holds NaN at step 2"}));
+}
+
 TEST_P(LatestGoldenTest, HoldsTwoHosts) {
   const RunUpdate run = readAll(*openRun(path_));
   const HostState& other = run.hosts->at(1);
@@ -157,8 +171,8 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.3"),
-                         [](const auto&) { return "OneThree"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.4"),
+                         [](const auto&) { return "OneFour"; });
 
 }  // namespace
 }  // namespace lockstep::trace

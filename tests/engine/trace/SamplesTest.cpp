@@ -92,7 +92,8 @@ TEST(SamplesTest, ALiveReaderIsGivenEachRowOnce) {
 }
 
 FingerprintMessage sample(std::uint32_t step, std::vector<std::uint64_t> hashes) {
-  return {step, std::move(hashes), {}, {}};
+  std::vector<double> norms(hashes.size(), 1);
+  return {step, std::move(hashes), std::move(norms), {}};
 }
 
 TEST(SamplesTest, TheFirstDifferenceIsAProblemOnce) {
@@ -107,7 +108,7 @@ TEST(SamplesTest, TheFirstDifferenceIsAProblemOnce) {
   }
   const RunUpdate run = recording.finish();
   ASSERT_EQ(run.problems.size(), 1);
-  EXPECT_EQ(run.problems[0].severity, "warning");
+  EXPECT_EQ(run.problems[0].severity, "error");
   EXPECT_EQ(run.problems[0].rank, 1);
   EXPECT_EQ(run.problems[0].step, 20);
   EXPECT_EQ(run.problems[0].text,

@@ -333,9 +333,11 @@ TEST(TrainLoop, ReportsALossThatIsNoNumberOnceAndTrainsOn) {
   const auto end = train(experiment, 1).front();
   EXPECT_EQ(end.outcome.steps, 10);
   EXPECT_FALSE(std::isfinite(end.outcome.loss));
-  const auto first = end.messages.find("rank 0: the loss is ");
+  const std::string type = R"("type":"bad_loss")";
+  const auto first = end.messages.find(type);
   ASSERT_NE(first, std::string::npos) << end.messages;
-  EXPECT_EQ(end.messages.find("the loss is ", first + 20), std::string::npos);
+  EXPECT_EQ(end.messages.find(type, first + 1), std::string::npos);
+  EXPECT_THAT(end.messages, testing::HasSubstr(R"("finite":1)"));
 }
 
 TEST(TrainLoop, SendsTheEvaluationFromRankZeroAlone) {

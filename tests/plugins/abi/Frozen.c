@@ -158,6 +158,8 @@ AT(lockstep_ext_state, save, 8);
 AT(lockstep_ext_state, load, 16);
 GROWS(lockstep_ext_live_params, 16);
 AT(lockstep_ext_live_params, set, 8);
+GROWS(lockstep_ext_replicas, 16);
+AT(lockstep_ext_replicas, drift, 8);
 GROWS(lockstep_ext_step, 32);
 AT(lockstep_ext_step, before_forward, 8);
 AT(lockstep_ext_step, after_optimizer, 16);
@@ -197,6 +199,7 @@ struct functions {
   lockstep_ext_inner inner;
   lockstep_ext_math math;
   lockstep_ext_state state;
+  lockstep_ext_replicas replicas;
   lockstep_ext_live_params live;
   lockstep_ext_step step;
   lockstep_ext_optimizer optimizer;
@@ -260,6 +263,7 @@ void takenApart(const struct functions *f) {
       f->math.matmul;
   status (*save)(lockstep_hook *, const lockstep_writer *) = f->state.save;
   status (*load)(lockstep_hook *, uint32_t, int32_t, lockstep_reader *) = f->state.load;
+  int32_t (*drift)(lockstep_hook *) = f->replicas.drift;
   status (*set)(lockstep_hook *, const lockstep_value *) = f->live.set;
   status (*around[])(lockstep_hook *, lockstep_run *, group, const lockstep_step *) = {
       f->step.before_forward, f->step.after_optimizer, f->step.end_of_run, f->optimizer.update};
@@ -272,7 +276,7 @@ void takenApart(const struct functions *f) {
   (void)resume, (void)cancel, (void)extensionOfHook, (void)destroy, (void)init, (void)deinit;
   (void)hookCount, (void)hookInfo, (void)create, (void)write, (void)read, (void)inner;
   (void)allocate, (void)release, (void)copy, (void)fill, (void)multiply, (void)divide;
-  (void)addScaled, (void)matmul, (void)save, (void)load, (void)set, (void)around;
+  (void)addScaled, (void)matmul, (void)save, (void)load, (void)drift, (void)set, (void)around;
   (void)configure, (void)ownsUpdate;
 }
 

@@ -24,7 +24,7 @@ class Misbehaving : public Hook {
                      .initial = "nothing",
                      .choices = {"nothing", "create", "throw", "status", "crash", "hang", "never",
                                  "twice", "open", "after_no_more", "short", "step_throw",
-                                 "step_never", "late", "math"}})
+                                 "step_never", "late", "math", "own"}})
             .integer({.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer({.key = "step", .label = "Step", .help = "", .initial = 1, .min = 0, .max = 64});
     return description;
@@ -46,9 +46,12 @@ class Misbehaving : public Hook {
       value /= static_cast<float>(bucket.divisor());
     }
     if (!now || !misbehave(run, bucket)) {
-      run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [this, run, now] {
+      run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [this, run, bucket, now] {
         if (now && wrong_ == "never") {
           return;
+        }
+        if (now && wrong_ == "own") {
+          bucket.flat()[0] += 1;
         }
         run.complete();
         if (now && wrong_ == "twice") {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <QColor>
+
+#include "ui/panels/CurrentPalette.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -82,6 +86,17 @@ TEST_F(RunsModelTest, ANameThatIsCutOffStandsWholeInItsTooltip) {
   model_.setEntries({entry("fault: a frozen rank", "mlp", 2)});
   EXPECT_EQ(model_.index(0, RunsModel::kName).data(Qt::ToolTipRole).toString(),
             "fault: a frozen rank");
+}
+
+TEST_F(RunsModelTest, ARunThatDivergedIsRedAndSaysWhereInItsTooltip) {
+  RunEntry diverged = entry("a", "mlp", 2);
+  diverged.state = trace::RunState::kDiverged;
+  diverged.failure = "the replicas differ at step 60";
+  model_.setEntries({diverged});
+  const QModelIndex cell = model_.index(0, RunsModel::kState);
+  EXPECT_EQ(cell.data().toString(), "diverged");
+  EXPECT_EQ(cell.data(Qt::ForegroundRole).value<QColor>(), currentPalette().error);
+  EXPECT_TRUE(cell.data(Qt::ToolTipRole).toString().contains("the replicas differ at step 60"));
 }
 
 TEST_F(RunsModelTest, AnUnreadableFileSaysSoAndShowsNoFigures) {

@@ -2,6 +2,7 @@
 // trains nothing, in real time; `stop` ends it. What an experiment is called decides:
 //   *refused*   a mistake in the experiment: one line on stderr, no run file
 //   *broken*    fails after ten iterations
+//   *diverged*  goes to its end, with replicas that differ from iteration 10 on
 //   otherwise   FAKE_LOCKSTEP_STEPS iterations (default 150), then the end
 #include <unistd.h>
 
@@ -57,6 +58,15 @@ int run(const std::string& experiment, const std::string& out) {
       std::fprintf(stderr, "%s\n", failure.c_str());
       return static_cast<int>(ExitCode::kRankKilled);
     }
+  }
+  if (experiment.find("diverged") != std::string::npos) {
+    const std::string failure =
+        "the replicas differ at step 10: fc.weight of rank 1 is not what "
+        "rank 0 holds";
+    sample.problem({0, "error", 1, 10, failure});
+    sample.finish(RunState::kDiverged, failure);
+    std::fprintf(stderr, "diverged: %s\n", failure.c_str());
+    return static_cast<int>(ExitCode::kDiverged);
   }
   sample.finish(RunState::kFinished);
   return 0;

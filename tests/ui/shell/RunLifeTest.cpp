@@ -123,6 +123,18 @@ TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
   tests::keep(input_.screenshot(), "failed");
 }
 
+TEST_F(RunLifeTest, ARunThatDivergedEndsInRedAndNotAsFinished) {
+  setenv("FAKE_LOCKSTEP_STEPS", "30", 1);
+  const auto diverged = folder_.write("diverged.toml", kExperiment);
+  window().runExperiment(QString::fromStdString(diverged.string()));
+  ASSERT_TRUE(waitForState(RunState::kDiverged));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().startsWith("Diverged: the replicas differ at step 10: fc.weight"))
+      << messages().front().toStdString();
+  EXPECT_FALSE(messages().join(' ').contains("Finished"));
+  EXPECT_EQ(find<QLabel>("statusState")->text(), "diverged");
+}
+
 TEST_F(RunLifeTest, WhyARunOfTheQueueFailedStaysInSightWhileTheNextOneRuns) {
   setenv("FAKE_LOCKSTEP_STEPS", "30", 1);
   auto& queue = window().findChild<ui::SetupPanel*>()->queue();

@@ -106,6 +106,9 @@ QString factsOf(const HookRow& row) {
                       .arg(QString::fromStdString(hook.refusal))
             : hook.has("state") ? HookDetails::tr("State: kept with checkpoints")
                                 : HookDetails::tr("State: none"));
+  if (hook.has("replicas")) {
+    lines << HookDetails::tr("Lets the replicas drift apart, by design.");
+  }
   if ((hook.caps & LOCKSTEP_CAP_INNER) != 0) {
     lines << HookDetails::tr("Takes another hook inside.");
   }

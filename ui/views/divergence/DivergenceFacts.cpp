@@ -87,9 +87,8 @@ void findSteps(DivergenceFacts& facts) {
 FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> run) {
   FactsInput input;
   input.run = std::move(run);
-  const trace::RunState state = model.info().state;
-  input.complete = state == trace::RunState::kFinished || state == trace::RunState::kFailed ||
-                   state == trace::RunState::kStopped;
+  input.complete = trace::hasEnded(model.info().state);
+  input.driftingHook = QString::fromStdString(model.info().driftingHook);
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     const auto& points = model.metric("hook.distance_squared", rank);
     if (!points.empty()) {
@@ -103,7 +102,9 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
   auto facts = std::make_shared<DivergenceFacts>();
   facts->run = std::move(input.run);
   facts->complete = input.complete;
-  facts->averages = !input.hookDistances.empty();
+  // Files before 1.4 do not say that replicas drift; a hook that counts how far they do tells.
+  facts->drifts = !input.driftingHook.isEmpty() || !input.hookDistances.empty();
+  facts->hook = input.driftingHook;
   facts->divergence = analysis::divergence(facts->data());
   facts->hashes = HeatPyramid(facts->divergence.replicas, HeatMeasure::kHashes);
   facts->norms = HeatPyramid(facts->divergence.replicas, HeatMeasure::kNorms);

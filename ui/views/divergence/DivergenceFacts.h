@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QString>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -33,7 +34,8 @@ struct DivergenceFacts {
   std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
   analysis::BucketDelays delays;
   bool complete = false;  ///< nothing more will come
-  bool averages = false;  ///< the hook counts how far replicas are apart: they may be
+  bool drifts = false;    ///< the hook lets replicas drift by design
+  QString hook;           ///< that does; empty: its name is not recorded
 
   [[nodiscard]] const analysis::RunData& data() const { return run->data; }
   [[nodiscard]] const HeatPyramid& pyramid(HeatMeasure measure) const {
@@ -45,6 +47,7 @@ struct DivergenceFacts {
 struct FactsInput {
   std::shared_ptr<const AnalysedRun> run;
   bool complete = false;
+  QString driftingHook;  ///< RunInfo's
   /// The squared distance to the mean that averaging hooks count, by rank.
   std::map<int, std::vector<MetricPoint>> hookDistances;
 };

@@ -169,7 +169,9 @@ class ParameterRows : public FactRows {
         {QStringLiteral("Ranks"), QStringLiteral("That differ there from the reference"), false},
         {QStringLiteral("Norms apart (%)"),
          QStringLiteral("The largest difference from the first rank's norm, over all samples"),
-         true}};
+         true},
+        {QStringLiteral("Not finite"),
+         QStringLiteral("Samples with a number in it that is not finite"), true}};
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     rows_.resize(replicas.parameters);
     for (std::size_t sample = 0; sample < replicas.steps.size(); ++sample) {
@@ -178,6 +180,7 @@ class ParameterRows : public FactRows {
         const analysis::ReplicaCell& cell = replicas.cell(sample, parameter);
         row.compared += cell.unknown() ? 0 : 1;
         row.differing += cell.differing > 0 ? 1 : 0;
+        row.notFinite += cell.notFinite > 0 ? 1 : 0;
         if (cell.differing > 0 && !row.first) {
           row.first = sample;
         }
@@ -204,6 +207,8 @@ class ParameterRows : public FactRows {
         return entry.first ? formatCount(replicas.steps[*entry.first]) : QStringLiteral("none");
       case 5:
         return entry.first ? rankList(replicas.differingRanks(*entry.first, row)) : QString();
+      case 7:
+        return formatCount(entry.notFinite);
       default:
         return entry.apart < 0 ? QStringLiteral("unknown") : formatValue(entry.apart * 100);
     }
@@ -219,17 +224,22 @@ class ParameterRows : public FactRows {
       case 4:
         return entry.first ? std::optional<double>(facts_->divergence.replicas.steps[*entry.first])
                            : std::nullopt;
+      case 7:
+        return entry.notFinite;
       default:
         return entry.apart < 0 ? std::nullopt : std::optional(entry.apart);
     }
   }
 
-  [[nodiscard]] bool warns(std::size_t row) const override { return rows_[row].differing > 0; }
+  [[nodiscard]] bool warns(std::size_t row) const override {
+    return rows_[row].notFinite > 0 || (rows_[row].differing > 0 && !facts_->drifts);
+  }
 
  private:
   struct Row {
     std::uint32_t compared = 0;
     std::uint32_t differing = 0;
+    std::uint32_t notFinite = 0;
     std::optional<std::size_t> first;
     double apart = -1;
   };

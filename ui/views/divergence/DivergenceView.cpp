@@ -170,9 +170,11 @@ void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
     tab->setFacts(facts_);
   }
   // What does not match is said where it can be seen from every tab.
-  const bool differ = facts_ != nullptr && verdictOf(*facts_).kind == Verdict::Kind::kDiffer;
+  const Verdict::Kind kind = facts_ == nullptr ? Verdict::Kind::kUnknown : verdictOf(*facts_).kind;
   const bool mismatch = facts_ != nullptr && facts_->firstMismatch.has_value();
-  tabs_->setTabText(kParameters, differ ? tr("Parameters (differ)") : tr("Parameters"));
+  tabs_->setTabText(kParameters, kind == Verdict::Kind::kDiffer    ? tr("Parameters (differ)")
+                                 : kind == Verdict::Kind::kUnsound ? tr("Parameters (not finite)")
+                                                                   : tr("Parameters"));
   tabs_->setTabText(kCalls,
                     mismatch ? tr("Calls side by side (mismatch)") : tr("Calls side by side"));
   emit factsChanged();

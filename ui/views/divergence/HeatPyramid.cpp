@@ -63,8 +63,9 @@ HeatPyramid::HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure me
   base.cells.resize(base.blocks * parameters_);
   for (std::size_t sample = 0; sample < base.blocks; ++sample) {
     for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
-      base.cells[sample * parameters_ + parameter] = measure == HeatMeasure::kHashes
-                                                         ? hashBadness(replicas, sample, parameter)
+      base.cells[sample * parameters_ + parameter] =
+          replicas.cell(sample, parameter).notFinite > 0 ? kNotFinite
+          : measure == HeatMeasure::kHashes              ? hashBadness(replicas, sample, parameter)
                                                          : normBadness(replicas, sample, parameter);
     }
   }

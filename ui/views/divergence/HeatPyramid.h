@@ -20,6 +20,7 @@ class HeatPyramid {
   static constexpr std::int16_t kUnknown = -1;
   static constexpr std::int16_t kEqual = 0;
   static constexpr std::int16_t kMost = 255;
+  static constexpr std::int16_t kNotFinite = 256;  ///< whatever the ranks have in common
 
   HeatPyramid() = default;
   HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure measure);
@@ -27,8 +28,8 @@ class HeatPyramid {
   [[nodiscard]] std::size_t levels() const { return levels_.size(); }
   /// How many blocks of 2^level samples there are.
   [[nodiscard]] std::size_t blocks(std::size_t level) const { return levels_[level].blocks; }
-  /// kUnknown, kEqual, or a badness of 1 to kMost: of kHashes the share of ranks that differ, of
-  /// kNorms the logarithm of the difference.
+  /// kUnknown, kEqual, kNotFinite, or a badness of 1 to kMost: of kHashes the share of ranks that
+  /// differ, of kNorms the logarithm of the difference.
   [[nodiscard]] std::int16_t at(std::size_t level, std::size_t block, std::size_t parameter) const {
     return levels_[level].cells[block * parameters_ + parameter];
   }

@@ -149,8 +149,9 @@ void ParameterScene::draw(DisplayList& list) const {
 void ParameterScene::drawVerdict(DisplayList& list) const {
   const Verdict& verdict = verdict_;
   const bool equal = verdict.kind == Verdict::Kind::kEqual;
-  const bool differ = verdict.kind == Verdict::Kind::kDiffer;
-  const QColor ink = equal ? palette_.good : differ ? palette_.error : palette_.textMuted;
+  const bool drift = verdict.kind == Verdict::Kind::kDrift;
+  const bool bad = verdict.isBad();
+  const QColor ink = equal ? palette_.good : bad ? palette_.error : palette_.textMuted;
   const QRectF band(0, 0, frame_.size.width(), top_ - 8);
   list.fill(band, mixed(ink, palette_.background, 0.10));
   list.fill(QRectF(0, 0, 4, band.height()), ink);
@@ -159,7 +160,11 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
   if (equal) {
     list.polyline({middle + QPointF(-6, 0), middle + QPointF(-2, 4), middle + QPointF(6, -5)}, ink,
                   2);
-  } else if (differ) {
+  } else if (drift) {  // two lines that part
+    list.polyline({middle + QPointF(-6, 0), middle + QPointF(-1, 0), middle + QPointF(6, -5)}, ink,
+                  2);
+    list.line(middle + QPointF(-1, 0), middle + QPointF(6, 5), ink, 2);
+  } else if (bad) {
     list.line(middle + QPointF(-5, -5), middle + QPointF(5, 5), ink, 2);
     list.line(middle + QPointF(-5, 5), middle + QPointF(5, -5), ink, 2);
   } else {
@@ -174,7 +179,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
     }
   }
   const double titleWidth = std::min(width, textWidth(verdict.title, FontRole::kBold) + 8);
-  list.text(QRectF(x + 18, 2, titleWidth, 20), verdict.title, differ ? ink : palette_.text,
+  list.text(QRectF(x + 18, 2, titleWidth, 20), verdict.title, bad ? ink : palette_.text,
             FontRole::kBold);
   drawRankLegend(list, QRectF(x + 30 + titleWidth, 2, width - titleWidth - 12, 20), legend,
                  palette_);
@@ -210,9 +215,14 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
   double x = kSceneMargin + textWidth(title, FontRole::kBold) + 26;
   const std::pair<QString, std::int16_t> legend[] = {
       {QStringLiteral("equal"), HeatPyramid::kEqual},
-      {QStringLiteral("differs"), HeatPyramid::kMost},
+      {facts_.drifts ? QStringLiteral("apart, by design") : QStringLiteral("differs"),
+       HeatPyramid::kMost},
+      {QStringLiteral("not finite"), HeatPyramid::kNotFinite},
       {QStringLiteral("not compared"), HeatPyramid::kUnknown}};
   for (const auto& [text, badness] : legend) {
+    if (badness == HeatPyramid::kNotFinite && !facts_.divergence.lost) {
+      continue;
+    }
     const double width = textWidth(text, FontRole::kSmall);
     drawRun(list, QRectF(x, y + 8, 14, 11), badness);
     list.text(QRectF(x + 19, y + 2, width + 4, kHeatTitle - 4), text, palette_.textMuted,
@@ -280,9 +290,15 @@ void ParameterScene::drawRun(DisplayList& list, const QRectF& rect, std::int16_t
     list.hatch(rect, palette_.grid);
   } else if (badness == HeatPyramid::kEqual) {
     list.fill(rect, mixed(palette_.good, palette_.background, 0.28));
+  } else if (badness == HeatPyramid::kNotFinite) {
+    list.fill(rect, mixed(palette_.text, palette_.background, 0.75));
+    list.hatch(rect, palette_.error);
   } else {
     const double part = static_cast<double>(badness) / HeatPyramid::kMost;
-    list.fill(rect, mixed(palette_.error, palette_.background, 0.40 + 0.55 * part));
+    // What is as it should be has the colour of no alarm.
+    const QColor colour = facts_.drifts ? palette_.textMuted : palette_.error;
+    const double strength = facts_.drifts ? 0.25 + 0.35 * part : 0.40 + 0.55 * part;
+    list.fill(rect, mixed(colour, palette_.background, strength));
     if (rect.height() >= 6) {
       QColor ink = palette_.background;
       ink.setAlphaF(0.35f);
@@ -296,7 +312,7 @@ void ParameterScene::drawRowLabels(DisplayList& list) const {
   const std::size_t stride =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(kLabelledRow / each)));
   const auto& first = facts_.divergence.first;
-  const std::size_t firstRow = first ? rowOf(first->parameter) : rows_;
+  const std::size_t firstRow = first && !facts_.drifts ? rowOf(first->parameter) : rows_;
   for (std::size_t row = 0; row < rows_; row += stride) {
     const bool bad = row == firstRow;
     const double height = std::max(each * static_cast<double>(stride), 12.0);
@@ -317,7 +333,9 @@ void ParameterScene::drawMarks(DisplayList& list) const {
       const QRectF mark = rect->adjusted(-2, -2, 2, 2);
       list.outline(mark, palette_.text);
       list.outline(mark.adjusted(1, 1, -1, -1), palette_.text);
-      const QString text = QStringLiteral("first difference: iteration %1").arg(first->step);
+      const QString text = (facts_.drifts ? QStringLiteral("first apart: iteration %1")
+                                          : QStringLiteral("first difference: iteration %1"))
+                               .arg(first->step);
       const double width = textWidth(text, FontRole::kSmall) + 12;
       const double left =
           mark.left() - width - 6 > heat_.left() ? mark.left() - width - 6 : mark.right() + 6;

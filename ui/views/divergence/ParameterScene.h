@@ -23,7 +23,10 @@ struct ReplicaPlace {
 
 /// What the run's replicas are, in a sentence.
 struct Verdict {
-  enum class Kind : std::uint8_t { kEqual, kDiffer, kUnknown };
+  /// kDrift: they differ as their hook says; kUnsound: they do not differ against it, but something
+  /// in the run is no finite number.
+  enum class Kind : std::uint8_t { kEqual, kDiffer, kDrift, kUnsound, kUnknown };
+  [[nodiscard]] bool isBad() const { return kind == Kind::kDiffer || kind == Kind::kUnsound; }
   Kind kind = Kind::kUnknown;
   QString title;  ///< "All ranks equal for 412 iterations"
   QString more;

@@ -36,6 +36,53 @@ QString cost(const analysis::Divergence& divergence) {
       .arg(divergence.cost->fingerprintPercent + divergence.cost->gradientCheckPercent, 0, 'f', 2);
 }
 
+QString lost(const DivergenceFacts& facts) {
+  const auto& lost = facts.divergence.lost;
+  return lost ? QStringLiteral(
+                    "%1 of rank %2 holds numbers that are not finite from iteration %3 "
+                    "on. ")
+                    .arg(nameOfParameter(facts, lost->parameter))
+                    .arg(lost->rank)
+                    .arg(lost->step)
+              : QString();
+}
+
+/// How far the replicas were from their mean when all of them were last measured.
+QString distance(const analysis::Divergence& divergence) {
+  if (divergence.consensus.empty()) {
+    return {};
+  }
+  const analysis::ConsensusSample& last = divergence.consensus.back();
+  return last.spread == 0 ? QStringLiteral("At iteration %1 they were equal again. ").arg(last.step)
+                          : QStringLiteral("At iteration %1 they were %2 ± %3 % from their mean. ")
+                                .arg(last.step)
+                                .arg(formatValue(last.spread))
+                                .arg(100 * divergence.consensusRelativeError, 0, 'f', 0);
+}
+
+Verdict drifting(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
+  Verdict verdict;
+  verdict.kind = Verdict::Kind::kDrift;
+  verdict.title = facts.hook.isEmpty()
+                      ? QStringLiteral("Replicas drift by design")
+                      : QStringLiteral("Replicas drift by design of hook %1").arg(facts.hook);
+  verdict.more = QStringLiteral("First seen apart at iteration %1. ").arg(first.step) +
+                 distance(facts.divergence);
+  return verdict;
+}
+
+/// The first iteration of which something is known to be no finite number.
+std::uint32_t firstUnsound(const analysis::Divergence& divergence) {
+  std::uint32_t first = ~std::uint32_t{0};
+  if (!divergence.findings.empty()) {
+    first = divergence.findings.front().step;
+  }
+  if (divergence.firstBadLoss) {
+    first = std::min(first, divergence.firstBadLoss->step);
+  }
+  return divergence.lost ? std::min(first, divergence.lost->step) : first;
+}
+
 Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
   Verdict verdict;
   verdict.kind = Verdict::Kind::kDiffer;
@@ -56,11 +103,6 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
           : QStringLiteral("on %1 against %2; which of them is wrong the hashes cannot tell")
                 .arg(rankList(first.ranks), rankList(others));
   verdict.more = where + QLatin1Char(' ') + who + QStringLiteral(". ");
-  if (facts.averages) {
-    verdict.more += QStringLiteral(
-        "This hook averages now and then and lets replicas differ on purpose: the consensus "
-        "distance counts. ");
-  }
   if (first.lastEqualStep) {
     verdict.more += QStringLiteral("Last seen equal at iteration %1. ").arg(*first.lastEqualStep);
   }
@@ -74,18 +116,18 @@ Verdict verdictOf(const DivergenceFacts& facts) {
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
   Verdict verdict;
   if (divergence.first) {
-    verdict = differing(facts, *divergence.first);
+    verdict =
+        facts.drifts ? drifting(facts, *divergence.first) : differing(facts, *divergence.first);
   } else if (!replicas.steps.empty() && replicas.ranks.size() > 1 &&
              std::any_of(replicas.cells.begin(), replicas.cells.end(),
                          [](const analysis::ReplicaCell& cell) { return !cell.unknown(); })) {
-    const std::uint32_t iterations = replicas.steps.back() - replicas.steps.front();
-    const bool well = divergence.findings.empty() && !divergence.firstBadLoss;
-    verdict.kind = well ? Verdict::Kind::kEqual : Verdict::Kind::kDiffer;
+    const std::uint32_t last = divergence.lost ? divergence.lost->step : replicas.steps.back();
+    const std::uint32_t iterations = last - replicas.steps.front();
+    verdict.kind = Verdict::Kind::kEqual;
     verdict.title =
         QStringLiteral("All ranks equal for %1 %2")
             .arg(formatCount(std::max<std::uint32_t>(iterations, 1)))
             .arg(iterations <= 1 ? QStringLiteral("iteration") : QStringLiteral("iterations"));
-    verdict.title += well ? QString() : QStringLiteral(", but not in good health");
     verdict.more = QStringLiteral("%1 parameters hashed on %2 ranks at %3 iterations. ")
                        .arg(formatCount(replicas.parameters))
                        .arg(replicas.ranks.size())
@@ -99,7 +141,14 @@ Verdict verdictOf(const DivergenceFacts& facts) {
     verdict.title = QStringLiteral("There is nothing to compare");
     verdict.more = QStringLiteral("Fingerprints of one rank alone are in this run. ");
   }
-  verdict.more += findings(divergence) + losses(divergence) + cost(divergence);
+  const bool sound = divergence.findings.empty() && !divergence.firstBadLoss && !divergence.lost;
+  if (!sound && verdict.kind != Verdict::Kind::kDiffer) {
+    verdict.kind = Verdict::Kind::kUnsound;
+    verdict.more = verdict.title + QStringLiteral(". ") + verdict.more;
+    verdict.title = QStringLiteral("Not everything is a finite number from iteration %1 on")
+                        .arg(firstUnsound(divergence));
+  }
+  verdict.more += findings(divergence) + losses(divergence) + lost(facts) + cost(divergence);
   return verdict;
 }
 
@@ -117,10 +166,15 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
   QString verdict = QStringLiteral("equal on all ranks");
   if (cell.unknown()) {
     verdict = QStringLiteral("not compared: fewer than two ranks left a hash");
+  } else if (cell.differing > 0 && facts.drifts) {
+    verdict = QStringLiteral("apart, by design of the hook");
   } else if (cell.differing > 0) {
     verdict = rankList(replicas.differingRanks(place.sample, place.parameter)) +
               (cell.majority ? QStringLiteral(" against the majority")
                              : QStringLiteral(" against the others, without a majority"));
+  }
+  if (cell.notFinite > 0) {
+    verdict += QStringLiteral(", not finite");
   }
   lines.push_back({QStringLiteral("Replicas"), verdict});
   const double difference = normDifference(replicas, place.sample, place.parameter);

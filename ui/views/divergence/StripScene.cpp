@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "ui/canvas/PlotMark.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 
@@ -119,16 +120,10 @@ void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& ax
   if (!first || *first < axis.startNs() || *first > axis.endNs()) {
     return;
   }
-  const double x = std::round(axis.toX(*first + 0.5));
-  list.fill(QRectF(x, plot.top(), 1.5, plot.height()), palette.error);
-  const QString text =
-      QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks));
-  const double width = textWidth(text, FontRole::kSmall) + 10;
-  const bool right = x + width < plot.right();
-  const QRectF plate(right ? x + 2 : x - width - 2, plot.top() + 2, width, 16);
-  list.fill(plate, palette.error, 3);
-  list.text(plate, text, Palette::textOn(palette.error), FontRole::kSmall,
-            Qt::AlignHCenter | Qt::AlignVCenter);
+  drawErrorMark(
+      list, plot, axis.toX(*first + 0.5),
+      QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks)),
+      palette);
 }
 
 }  // namespace

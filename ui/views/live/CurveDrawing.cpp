@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
+#include <vector>
 
+#include "ui/canvas/PlotMark.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
 namespace {
@@ -43,9 +48,36 @@ struct Bounds {
   [[nodiscard]] bool empty() const { return right < left; }
 };
 
+/// The earliest place in which a curve was lost, and whose these are.
+void drawWhereLost(DisplayList& list, const QRectF& plot, const std::vector<LiveCurve>& curves,
+                   const std::function<double(double)>& xOf, const Palette& palette) {
+  std::optional<double> first;
+  std::vector<int> ranks;
+  for (const LiveCurve& curve : curves) {
+    if (!curve.lostAt || (first && *curve.lostAt > *first)) {
+      continue;
+    }
+    if (first && *curve.lostAt < *first) {
+      ranks.clear();
+    }
+    first = curve.lostAt;
+    ranks.push_back(curve.rank);
+  }
+  if (first) {
+    drawErrorMark(
+        list, plot, xOf(*first),
+        QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks)),
+        palette);
+  }
+}
+
 Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
   Bounds bounds;
   for (const LiveCurve& curve : curves) {
+    if (curve.lostAt) {
+      bounds.left = std::min(bounds.left, *curve.lostAt);
+      bounds.right = std::max(bounds.right, curve.lostUntil);
+    }
     for (const QPointF& point : curve.points) {
       bounds.left = std::min(bounds.left, point.x());
       bounds.right = std::max(bounds.right, point.x());
@@ -54,6 +86,9 @@ Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
     }
   }
   if (!bounds.empty()) {
+    if (bounds.high < bounds.low) {  // nothing but what was lost
+      bounds.low = bounds.high = 0;
+    }
     bounds.right = bounds.right > bounds.left ? bounds.right : bounds.left + 1;
     bounds.low = fromZero ? std::min(0.0, bounds.low) : bounds.low;
     bounds.high = bounds.high > bounds.low ? bounds.high : bounds.low + 1;
@@ -165,6 +200,7 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
       list.polyline(points, palette.rank(curve.rank), 1.6);
     }
   }
+  drawWhereLost(list, plot, curves, xOf, palette);
   list.unclip();
   // Names and, under the pointer, values: at the top, where they cover nothing.
   const bool pointed = pointer && plot.contains(*pointer);

@@ -202,7 +202,10 @@ class Figures {
         QStringLiteral("Training loss of the latest step of rank 0, over that rank's own batch.");
     const auto& points = model_.metric("loss", 0);
     if (!points.empty()) {
-      tile.value = number(points.back().value, 4);
+      const double last = points.back().value;
+      tile.value = std::isfinite(last) ? number(last, 4)
+                   : std::isnan(last)  ? QStringLiteral("not a number")
+                                       : QStringLiteral("infinite");
       tile.note = QStringLiteral("iteration %1").arg(points.back().step);
     }
     const auto at = [&](double ns) {
@@ -225,7 +228,14 @@ class Figures {
 };
 
 LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
-  LiveCurve curve{rank, {}};
+  LiveCurve curve{rank, {}, {}, 0};
+  const auto bad = std::find_if(points.begin(), points.end(), [](const MetricPoint& point) {
+    return !std::isfinite(point.value);
+  });
+  if (bad != points.end()) {
+    curve.lostAt = bad->step;
+    curve.lostUntil = points.back().step;
+  }
   const std::size_t pieces = std::min<std::size_t>(points.size(), kCurvePoints);
   for (std::size_t i = 0; i < pieces; ++i) {
     const std::size_t begin = points.size() * i / pieces;
@@ -248,7 +258,7 @@ LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
 }
 
 LiveCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
-  LiveCurve curve{rank.rank, {}};
+  LiveCurve curve{rank.rank, {}, {}, 0};
   const auto pieces =
       static_cast<int>(std::clamp<std::size_t>(rank.steps.size() / 2, 1, kCurvePoints));
   for (int i = 0; i < pieces && rank.steps.size() > 1; ++i) {
@@ -287,8 +297,7 @@ void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& co
 
 std::optional<double> latest(const RunModel& model, const char* name, int rank) {
   const auto& points = model.metric(name, rank);
-  return points.empty() || !std::isfinite(points.back().value) ? std::nullopt
-                                                               : std::optional(points.back().value);
+  return points.empty() ? std::nullopt : std::optional(points.back().value);
 }
 
 }  // namespace
@@ -306,6 +315,8 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
   if (state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied) {
     content.problem = model.info().failure.empty() ? QStringLiteral("The run failed.")
                                                    : QString::fromStdString(model.info().failure);
+  } else if (const auto& divergence = model.info().divergence) {
+    content.problem = QStringLiteral("Diverged: %1").arg(QString::fromStdString(divergence->text));
   }
   const TimeRange all = feed.steps();
   const double end = content.live ? std::max(nowNs, all.endNs) : all.endNs;

@@ -34,6 +34,8 @@ inline constexpr int kLiveFigures = 6;
 struct LiveCurve {
   int rank = 0;
   std::vector<QPointF> points;
+  std::optional<double> lostAt;  ///< x of the first value that was no finite number
+  double lostUntil = 0;          ///< x of the last value, where one was lost
 };
 
 /// A bucket of the iteration that a rank is in.
@@ -62,7 +64,7 @@ struct LiveRank {
 /// What the live view shows at one moment.
 struct LiveContent {
   bool live = false;
-  QString problem;   ///< why the run failed, or that it was stopped; empty: neither
+  QString problem;   ///< why the run failed, or where it diverged; empty: neither
   TimeRange window;  ///< of the courses: the last minute of a live run, else all of it
   std::array<LiveTile, kLiveFigures> tiles;
   std::vector<LiveCurve> loss;        ///< over iterations

@@ -1,6 +1,7 @@
 #include "ui/views/live/LiveTable.h"
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace lockstep::ui {
@@ -112,6 +113,8 @@ QVariant LiveTable::data(const QModelIndex& index, int role) const {
       return !number ? QString()
              : index.column() == 2
                  ? QStringLiteral("%1 of %2").arg(*number).arg(rank.buckets.size())
+             : !std::isfinite(*number)
+                 ? QStringLiteral("not a number")
                  : QString::number(*number, 'f',
                                    kColumns[static_cast<std::size_t>(index.column())].decimals);
     case Qt::EditRole:

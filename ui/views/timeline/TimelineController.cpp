@@ -149,7 +149,8 @@ TimeRange TimelineController::lastIterations() const {
   std::optional<double> lastNs;
   for (int rank = 0; rank < model_->rankCount(); ++rank) {
     const auto last = model_->lastStep(rank);
-    if (last && model_->info().state == trace::RunState::kFinished) {
+    const trace::RunState state = model_->info().state;
+    if (last && (state == trace::RunState::kFinished || state == trace::RunState::kDiverged)) {
       lastNs = std::max(lastNs.value_or(last->endNs), last->endNs);
     }
   }

@@ -349,6 +349,14 @@ typedef struct lockstep_ext_state {
   lockstep_status (*load)(lockstep_hook *, uint32_t schema, int32_t world_size, lockstep_reader *);
 } lockstep_ext_state;
 
+/* "lockstep.replicas/1": the hook lets replicas drift: between steps the ranks may hold different
+ * parameters, by design, with whatever values its live parameters have. A hook without it is held
+ * to equal replicas, and a run of which they differ ends as diverged. [host], once after create() */
+typedef struct lockstep_ext_replicas {
+  uint32_t struct_size;
+  int32_t (*drift)(lockstep_hook *); /* non-zero: they drift, with the values it was created with */
+} lockstep_ext_replicas;
+
 /* "lockstep.live-params/1": a parameter with LOCKSTEP_PARAM_LIVE, between steps, on every rank
  * before the same step. [host] */
 typedef struct lockstep_ext_live_params {

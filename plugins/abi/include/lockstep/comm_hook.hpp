@@ -24,6 +24,7 @@
 ///     static constexpr std::uint32_t kStateSchema = 1;         // lockstep.state/1
 ///     void save(Writer& out);
 ///     void load(Reader& in, std::uint32_t schema, int worldSize);
+///     bool replicasDrift() const noexcept;                     // lockstep.replicas/1
 ///     void set(const Value& value);                            // lockstep.live-params/1
 ///     void configure(const lockstep_optimizer_info& optimizer);  // lockstep.optimizer/1
 ///     bool ownsUpdate();

@@ -47,6 +47,32 @@ TEST_P(Worlds, AllreduceGivesTheMeanToAllRanks) {
   EXPECT_EQ(results.different(), 1U);
 }
 
+bool drifts(const plugin::HookChoice& choice) {
+  bool said = false;
+  const auto errors = runHooks(1, choice, [&](HookRank& rank) { said = rank.hook->replicasDrift(); });
+  EXPECT_THAT(errors, Each(""));
+  return said;
+}
+
+TEST(LibraryHooks, ThoseThatLetReplicasDriftSayIt) {
+  for (const char* id : {"gossip", "noop", "post_local_sgd"}) {
+    EXPECT_TRUE(drifts({builtHook(std::string("hooks/") + id + ".so", id)})) << id;
+  }
+  for (const char* id : {"allreduce", "delayed", "fp16", "powersgd", "topk", "zero_rs"}) {
+    EXPECT_FALSE(drifts({builtHook(std::string("hooks/") + id + ".so", id)})) << id;
+  }
+}
+
+TEST(LibraryHooks, AHookDriftsIfTheOneInsideItDoes) {
+  const auto fp16 = builtHook("hooks/fp16.so", "fp16");
+  EXPECT_TRUE(drifts({fp16, builtHook("hooks/noop.so", "noop")}));
+  EXPECT_FALSE(drifts({fp16, builtHook("hooks/allreduce.so", "allreduce")}));
+}
+
+TEST(LibraryHooks, AHookThatDoesNotSayItDriftsIsHeldToEqualReplicas) {
+  EXPECT_FALSE(drifts({builtHook("broken_hooks/misbehaving.so", "misbehaving")}));
+}
+
 /// Rounds to half, divides in half, adds half by half in the order of the ranks.
 at::Tensor halfModel(int world, at::ScalarType type) {
   at::Tensor sum;

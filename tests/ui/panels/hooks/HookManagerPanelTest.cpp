@@ -22,6 +22,7 @@
 #include "plugins/abi/include/lockstep/comm_hook.h"
 #include "tests/ui/panels/hooks/MadeUpHooks.h"
 #include "ui/panels/hooks/DisabledHooks.h"
+#include "ui/panels/hooks/HookDetails.h"
 
 namespace lockstep::ui {
 namespace {
@@ -279,6 +280,18 @@ TEST_F(HookManagerPanelTest, AHookIsUsedInTheSetupForm) {
   press("hookUse");
   ASSERT_EQ(used.count(), 1);
   EXPECT_EQ(used[0][0].toString(), "mine");
+}
+
+TEST_F(HookManagerPanelTest, TheDetailsSayThatAHookLetsReplicasDrift) {
+  HookRow hook;
+  hook.info.id = "mine";
+  HookDetails details;
+  const auto facts = [&] { return details.findChild<QLabel*>("hookFacts")->text(); };
+  details.show(&hook);
+  EXPECT_FALSE(facts().contains("drift"));
+  hook.info.extensions = {"replicas"};
+  details.show(&hook);
+  EXPECT_TRUE(facts().contains("Lets the replicas drift apart, by design."));
 }
 
 TEST_F(HookManagerPanelTest, OfTwoHooksOfOneNameTheFirstHidesTheSecond) {

@@ -1,9 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/DivergencePicture.h"
+#include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 
@@ -108,7 +113,50 @@ TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
   const auto facts = test::factsOfRun(data);
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "not a number from iteration 17 on, rank 1"));
-  EXPECT_TRUE(says(list, "All ranks equal for 30 iterations, but not in good health"));
+  EXPECT_TRUE(says(list, "Not everything is a finite number from iteration 17 on"));
+  EXPECT_TRUE(verdictOf(*facts).more.startsWith("All ranks equal for 30 iterations. "));
+  EXPECT_EQ(verdictOf(*facts).kind, Verdict::Kind::kUnsound);
+}
+
+TEST(ParameterSceneTest, ParametersThatAreNotFiniteAreNotDrawnAsEqual) {
+  analysis::RunData data = test::replicas(4, 2, 9, 0);
+  for (trace::FingerprintRow& row : data.fingerprints) {
+    row.norm = row.step >= 20 ? std::nan("") : row.norm;
+  }
+  const auto facts = test::factsOfRun(data);
+  const Verdict verdict = verdictOf(*facts);
+  EXPECT_EQ(verdict.kind, Verdict::Kind::kUnsound);
+  EXPECT_EQ(verdict.title, "Not everything is a finite number from iteration 20 on");
+  EXPECT_TRUE(verdict.more.startsWith("All ranks equal for 20 iterations. "));
+  EXPECT_TRUE(
+      verdict.more.contains("parameter 0 of rank 0 holds numbers that are not finite from "
+                            "iteration 20 on"));
+  const DisplayList list = drawn(*facts, whole(*facts));
+  EXPECT_TRUE(says(list, "not finite"));
+  EXPECT_TRUE(
+      hasColour(list, DisplayList::Op::kFill, mixed(light().text, light().background, 0.75)));
+}
+
+TEST(ParameterSceneTest, ReplicasThatDriftByDesignAreNoMistake) {
+  analysis::RunData data = test::replicas(4, 2, 2, 1);
+  for (int rank = 0; rank < 2; ++rank) {
+    data.sketches.push_back({0, rank, 20, std::vector<double>(16, rank)});
+  }
+  const auto facts = test::factsOfRun(data, true, "post_local_sgd");
+  const Verdict verdict = verdictOf(*facts);
+  EXPECT_EQ(verdict.kind, Verdict::Kind::kDrift);
+  EXPECT_EQ(verdict.title, "Replicas drift by design of hook post_local_sgd");
+  EXPECT_TRUE(
+      verdict.more.contains("First seen apart at iteration 20. At iteration 20 they were "
+                            "2.00 ± "))
+      << verdict.more.toStdString();
+  const DisplayList list = drawn(*facts, whole(*facts));
+  EXPECT_TRUE(says(list, "first apart: iteration 20"));
+  for (const DisplayList::Command& command : list.commands()) {
+    EXPECT_NE(command.colour, light().error.rgba()) << "no cross, no cell, no label is red";
+  }
+  const auto rows = parameterRows(facts);
+  EXPECT_FALSE(rows->warns(1));
 }
 
 // Ranks 0 and 1 make calls 0 to 999; rank 1 calls broadcast as its number 700.

@@ -24,13 +24,15 @@ base::Status writeDivergentRun(const std::filesystem::path& path, bool faulty = 
 
 /// Returns the facts of a run that was made by hand.
 inline std::shared_ptr<const DivergenceFacts> factsOfRun(analysis::RunData data,
-                                                         bool complete = true) {
+                                                         bool complete = true,
+                                                         const QString& driftingHook = {}) {
   auto run = std::make_shared<AnalysedRun>();
   run->data = std::move(data);
   run->analysis = analysis::analyse(run->data);
   FactsInput input;
   input.run = run;
   input.complete = complete;
+  input.driftingHook = driftingHook;
   return divergenceFacts(std::move(input));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/StepSeries.h"
 
@@ -27,6 +29,19 @@ TEST(HeatPyramidTest, WhatIsNotComparedIsUnknownAndNotEqual) {
   EXPECT_EQ(facts->hashes.at(0, 2, 0), HeatPyramid::kUnknown);
   EXPECT_EQ(facts->hashes.at(1, 1, 0), HeatPyramid::kUnknown);
   EXPECT_EQ(facts->hashes.at(2, 0, 0), HeatPyramid::kEqual) << "the others were compared";
+}
+
+// All bits are the same on both ranks, and none of them is worth anything.
+TEST(HeatPyramidTest, WhatIsNotFiniteIsNotEqualHoweverAlikeTheRanksAre) {
+  analysis::RunData data = test::replicas(2, 1, 9, 0);
+  for (int rank = 0; rank < 2; ++rank) {
+    test::addFingerprint(data, rank, 20, 0, 7, std::nan(""));
+  }
+  const auto facts = test::factsOfRun(data);
+  EXPECT_EQ(facts->hashes.at(0, 2, 0), HeatPyramid::kNotFinite);
+  EXPECT_EQ(facts->norms.at(0, 2, 0), HeatPyramid::kNotFinite);
+  EXPECT_EQ(facts->hashes.at(2, 0, 0), HeatPyramid::kNotFinite) << "never folded away";
+  EXPECT_EQ(facts->hashes.at(0, 1, 0), HeatPyramid::kEqual);
 }
 
 TEST(HeatPyramidTest, TakesTheLevelWhoseBlocksAreWideEnough) {

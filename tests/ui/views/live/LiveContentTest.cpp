@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
@@ -236,6 +238,39 @@ TEST(LiveContentTest, SaysWhyARunFailed) {
   run.info->failure = "rank 1 was killed";
   model.applyUpdate(run);
   EXPECT_EQ(look(model).problem, QStringLiteral("rank 1 was killed"));
+}
+
+TEST(LiveContentTest, SaysWhereARunDivergedWhileItStillRuns) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  run.info->state = trace::RunState::kRunning;
+  run.info->divergence = trace::RunDivergence{7, 1, "fc.bias", "the replicas differ at step 7"};
+  model.applyUpdate(run);
+  EXPECT_EQ(look(model).problem, QStringLiteral("Diverged: the replicas differ at step 7"));
+}
+
+TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
+  RunModel model;
+  trace::RunUpdate run = test::demoRun();
+  for (trace::MetricRow& metric : run.metrics) {
+    if (metric.name == "loss" && metric.rank == 0 && metric.step >= 30) {
+      metric.value = std::nan("");
+    }
+  }
+  model.applyUpdate(run);
+  const LiveContent content = look(model);
+  EXPECT_EQ(content.tile(LiveFigure::kLoss).value, QStringLiteral("not a number"));
+  EXPECT_EQ(content.loss[0].lostAt, 30.0);
+  EXPECT_EQ(content.loss[0].lostUntil, 49.0) << "the axis goes on to the last iteration";
+  EXPECT_EQ(content.loss[1].lostAt, std::nullopt);
+  ASSERT_TRUE(content.ranks[0].loss.has_value());
+  EXPECT_TRUE(std::isnan(*content.ranks[0].loss));
+  DisplayList list;
+  LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1200, 900), std::nullopt})
+      .draw(list);
+  EXPECT_EQ(std::count(list.texts().begin(), list.texts().end(),
+                       QStringLiteral("not a number from iteration 30 on, rank 0")),
+            1);
 }
 
 TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {

@@ -130,6 +130,7 @@ class Face {
       requires(H h, Run r, Step s) { h.afterOptimizer(r, s); };
   static constexpr bool kHasEndOfRun = requires(H h, Run r, Step s) { h.endOfRun(r, s); };
   static constexpr bool kHasState = requires(H h, Writer& w) { h.save(w); };
+  static constexpr bool kHasDrift = requires(H h) { h.replicasDrift(); };
   static constexpr bool kHasLiveParams = requires(H h, const Value& v) { h.set(v); };
   static constexpr bool kHasConfigure =
       requires(H h, const lockstep_optimizer_info& i) { h.configure(i); };
@@ -161,6 +162,14 @@ class Face {
                 face.hook_.load(reader, schema, worldSize);
               });
             }};
+        return &table;
+      }
+    }
+    if constexpr (kHasDrift) {
+      if (std::strcmp(id, "lockstep.replicas/1") == 0) {
+        static const lockstep_ext_replicas table{
+            sizeof(lockstep_ext_replicas),
+            [](lockstep_hook* hook) -> std::int32_t { return of(hook).hook_.replicasDrift(); }};
         return &table;
       }
     }

@@ -26,6 +26,10 @@ const char* nameOf(analysis::Cause cause) {
   switch (cause) {
     case Cause::kComputing:
       return "computing";
+    case Cause::kNoCoreInFlight:
+      return "no_core_in_flight";
+    case Cause::kNoCore:
+      return "no_core";
     case Cause::kTransfer:
       return "transfer";
     case Cause::kWaiting:

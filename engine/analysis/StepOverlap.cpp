@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -34,6 +35,7 @@ using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  // step, bucket
 struct Rank {
   Intervals inFlight;
   Intervals computing;
+  Intervals offCore;
   Intervals forward;
   Intervals backward;
   Intervals waits;
@@ -122,6 +124,7 @@ Ranks gatherRanks(const RunData& data, const RunAnalysis& run) {
     Rank& rank = ranks[activity.rank];
     rank.inFlight = std::move(activity.inFlight);
     rank.computing = std::move(activity.computing);
+    rank.offCore = std::move(activity.offCore);
   }
   for (auto& [number, rank] : ranks) {
     rank.forward = unite(std::move(rank.forward));
@@ -220,6 +223,12 @@ class Division {
       left = claimed.empty() ? std::move(left) : subtract(left, claimed);
       return length(claimed);
     };
+    const Intervals withoutCore = intersect(left, clip(rank_.offCore, window_));
+    if (const std::uint64_t ticks = length(withoutCore); ticks > 0) {
+      left = subtract(left, withoutCore);
+      of_.noCoreMs = toMs(ticks);
+      item(TailCause::kNoCore, ticks, nullptr).contextMs = of_.times.offCoreMs;
+    }
     eachFlight([&](const Flight& flight) {
       const std::uint64_t waited = claim(flight.arrivedTicks, flight.allThereTicks);
       const std::uint64_t moved = claim(flight.allThereTicks, flight.endTicks);

@@ -111,6 +111,8 @@ std::string_view name(TailCause cause) {
       return "slow link";
     case TailCause::kSlowRank:
       return "slow rank";
+    case TailCause::kNoCore:
+      return "no core";
     case TailCause::kOutsideBuckets:
       return "outside the buckets";
     case TailCause::kCopies:
@@ -164,6 +166,11 @@ std::string explanation(const TailItem& item) {
       }
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
                          bucketName(item.bucket), whyLate(item));
+    case TailCause::kNoCore:
+      return fmt::format(
+          "The rank was ready to compute for {:.2f} ms a step and had no core: more threads run on "
+          "its host than cores.",
+          item.contextMs);
     case TailCause::kOutsideBuckets:
       return fmt::format(
           "The {} belongs to no bucket (buffers, batch statistics, a hook around the step), and "

@@ -11,9 +11,11 @@ namespace lockstep::analysis {
 
 // Note [Tail]
 // The exposed time of a step (Note [Overlap]) is given away moment by moment, so that its causes
-// add up to it. Of several collectives in flight the one that this rank came to first has the
-// moment: before its last rank came it is that rank's, afterwards the transfer's. A transfer's
-// exposed time is then divided, bucket by bucket in the order in which they became ready:
+// add up to it. Where its step thread was ready and had no core, it would have computed: that is
+// "no core", and nobody's fault in the communication. Of several collectives in flight the one that
+// this rank came to first has the moment: before its last rank came it is that rank's, afterwards
+// the transfer's. A transfer's exposed time is then divided, bucket by bucket in the order in which
+// they became ready:
 //   in-order stall   as long as the bucket stood ready and its collective had not begun, where an
 //                    earlier one became ready after it and had to go first;
 //   slow link        what no order could have hidden, as long as any is left in this step: the
@@ -28,6 +30,7 @@ enum class TailCause : std::uint8_t {
   kInOrderStall,
   kSlowLink,
   kSlowRank,
+  kNoCore,          ///< the step thread was ready and had no core
   kOutsideBuckets,  ///< a collective of no bucket: buffers, batch statistics, a hook around a step
   kCopies,          ///< DataParallel's, between its devices
   kUnknown,         ///< a send, a receive, or one that a rank has no record of
@@ -47,7 +50,8 @@ struct TailItem {
   int peer = kUnclearRank;                 ///< slow rank: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
   /// ready to launch.
-  /// Slow link: computing of the backward. Slow rank: what this rank waited in all, hidden or not.
+  /// Slow link: computing of the backward. No core: without one in all, in flight or not. Slow
+  /// rank: what this rank waited in all, hidden or not.
   double contextMs = 0;
   /// Of the bucket, hidden or not; slow link: of the whole step.
   double transferMs = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "engine/analysis/Headroom.h"
@@ -171,6 +172,27 @@ TEST(StepOverlapTest, BlamesTheRankThatWasWaitedFor) {
             "Rank 1 came 4.00 ms later to bucket 0: its gradients were ready 3.90 ms later than "
             "here.");
   EXPECT_EQ(sum(step), step.times.exposedMs);
+}
+
+// Of the exposed 12..15 nothing is the rank's own; of the overlapped 10..12 it had no core in
+// 10.5..11.5, the middle of 10..12.
+TEST(StepOverlapTest, BlamesNobodyForTimeInWhichTheRankHadNoCore) {
+  BucketRun run = oneBucket();
+  run.add(0, EventKind::kOffCore, 10'000, 12'000, 0, 1'000'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.times.overlapMs, 1);
+  EXPECT_EQ(step.noCoreMs, 1);
+  EXPECT_EQ(step.transferMs + step.waitingMs, 3);
+  EXPECT_EQ(sum(step), step.times.exposedMs);
+  ASSERT_EQ(step.tail.size(), 3);
+  const TailItem& noCore =
+      *std::find_if(step.tail.begin(), step.tail.end(),
+                    [](const TailItem& item) { return item.cause == TailCause::kNoCore; });
+  EXPECT_EQ(title(noCore), "no core");
+  EXPECT_EQ(noCore.ms, 1);
+  EXPECT_EQ(explanation(noCore),
+            "The rank was ready to compute for 1.00 ms a step and had no core: more threads run on "
+            "its host than cores.");
 }
 
 TEST(StepOverlapTest, TellsALateThreadFromLateGradients) {

@@ -51,7 +51,8 @@ TEST_P(GoldenTest, OpensWithItsModel) {
 
 TEST_P(GoldenTest, OpensWithItsRows) {
   const RunUpdate run = readAll(*openRun(path_));
-  const std::size_t more = GetParam() == "1.0" ? 0 : 2;  // a shaped span and a fault
+  // A shaped span and a fault; a wait for a core.
+  const std::size_t more = GetParam() == "1.0" ? 0 : GetParam() < "1.4" ? 2 : 3;
   ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more);
   const SpanRow& collective = run.spans.at(3);
   EXPECT_EQ(collective.kind, EventKind::kCollective);
@@ -80,28 +81,38 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3"),
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3", "1.4"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
                                   : version.param == "1.2" ? "OneTwo"
-                                                           : "OneThree";
+                                  : version.param == "1.3" ? "OneThree"
+                                                           : "OneFour";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.3"); }
+  void SetUp() override { take("1.4"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
   const RunUpdate run = readAll(*openRun(path_));
-  const SpanRow& shaped = run.spans.at(run.spans.size() - 3);
+  const SpanRow& shaped = run.spans.at(run.spans.size() - 4);
   EXPECT_EQ(shaped.kind, EventKind::kShaped);
   EXPECT_EQ(collectiveSequence(shaped.value), 5);
   const SpanRow& fault = run.spans.at(run.spans.size() - 2);
   EXPECT_EQ(fault.kind, EventKind::kFault);
   EXPECT_EQ(fault.value, 1 << 8 | 30);
   EXPECT_EQ(query(path_, "SELECT name FROM fault_kinds WHERE fault = 3"), "flip_bit");
+}
+
+TEST_P(LatestGoldenTest, HoldsWaitsForACore) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const SpanRow& wait = run.spans.at(run.spans.size() - 3);
+  EXPECT_EQ(wait.kind, EventKind::kOffCore);
+  EXPECT_EQ(wait.value, 90'000);
+  EXPECT_EQ(query(path_, "SELECT duration_ns, value FROM spans_ns WHERE kind = 'off_core'"),
+            "150000|90000");
 }
 
 TEST_P(LatestGoldenTest, HoldsSamplesOfParametersAndGradients) {
@@ -157,8 +168,8 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.3"),
-                         [](const auto&) { return "OneThree"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.4"),
+                         [](const auto&) { return "OneFour"; });
 
 }  // namespace
 }  // namespace lockstep::trace

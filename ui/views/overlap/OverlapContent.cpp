@@ -70,7 +70,7 @@ std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank)
 }  // namespace
 
 OverlapParts partsOf(const StepOverlap& step) {
-  return {step.aloneMs,    step.times.overlapMs, step.otherMs,
+  return {step.aloneMs,    step.times.overlapMs, step.otherMs,  step.noCoreMs,
           step.transferMs, step.undividedMs,     step.waitingMs};
 }
 

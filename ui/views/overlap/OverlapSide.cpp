@@ -58,8 +58,10 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   const bool waiting = reason.mean.cause == analysis::TailCause::kSlowRank;
   const bool undivided = reason.mean.cause == analysis::TailCause::kUnknown ||
                          reason.mean.cause == analysis::TailCause::kCopies;
+  const bool noCore = reason.mean.cause == analysis::TailCause::kNoCore;
   const OverlapPart part = waiting     ? OverlapPart::kWaiting
                            : undivided ? OverlapPart::kUndivided
+                           : noCore    ? OverlapPart::kNoCore
                                        : OverlapPart::kTransfer;
   const double whole = rect.width();
   list.text(QRectF(rect.left(), rect.top(), whole * 0.6, 17),

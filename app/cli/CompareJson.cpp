@@ -74,8 +74,8 @@ Json metricsOf(const analysis::Comparison& comparison) {
       deltas.push_back({{"run", analysis::letterOf(i + 1)},
                         {"difference", orNull(delta.difference)},
                         {"percent", orNull(delta.percent)},
-                        {"p", orNull(delta.p)},
-                        {"share_greater", orNull(delta.shareGreater)},
+                        {"low", orNull(delta.low)},
+                        {"high", orNull(delta.high)},
                         {"verdict", analysis::name(delta.verdict)},
                         {"reason", delta.reason}});
     }

@@ -60,7 +60,7 @@ void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
   }
   if (span.kind == EventKind::kGradientReady) {
     rank.gradients.push_back(span.startTicks);
-  } else if (span.kind == EventKind::kOffCore && nsPerTick > 0) {
+  } else if (span.kind == EventKind::kOffCore && span.durationTicks > 0) {
     const auto ticks = static_cast<std::uint64_t>(static_cast<double>(span.value) / nsPerTick);
     rank.coreWaits.push_back({interval, std::min(ticks, span.durationTicks)});
   }
@@ -111,6 +111,13 @@ RankActivity activityOf(int number, ActivityPieces& rank) {
   }
   activity.computing = std::move(own);
   return activity;
+}
+
+std::vector<CoreWait>::const_iterator firstWaitIn(const RankActivity& activity,
+                                                  const Interval& window) {
+  return std::partition_point(
+      activity.coreWaits.begin(), activity.coreWaits.end(),
+      [&](const CoreWait& wait) { return wait.window.end <= window.begin; });
 }
 
 }  // namespace
@@ -169,6 +176,18 @@ std::vector<RankActivity> rankActivity(const RunData& data) {
     all.push_back(activityOf(number, rank));
   }
   return all;
+}
+
+double coreWaitTicks(const RankActivity& activity, const Interval& window) {
+  double ticks = 0;
+  for (auto wait = firstWaitIn(activity, window);
+       wait != activity.coreWaits.end() && wait->window.begin < window.end; ++wait) {
+    const std::uint64_t begin = std::max(wait->window.begin, window.begin);
+    const std::uint64_t end = std::min(wait->window.end, window.end);
+    ticks += static_cast<double>(wait->ticks) * static_cast<double>(end - begin) /
+             static_cast<double>(wait->window.end - wait->window.begin);
+  }
+  return ticks;
 }
 
 OverlapBounds overlapBounds(const RankActivity& activity, const Interval& window) {

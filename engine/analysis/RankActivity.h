@@ -66,6 +66,10 @@ struct RankActivity {
 /// Returns one entry for each rank with analysed spans, by rank.
 std::vector<RankActivity> rankActivity(const RunData& data);
 
+/// Returns what the step thread waited for a core within a window, working or not, in ticks; of a
+/// wait that reaches over its edge, as much of the wait as of its window.
+double coreWaitTicks(const RankActivity& activity, const Interval& window);
+
 /// What the overlap within a window is at least and at most, in ticks, wherever in their windows
 /// the waits for a core were.
 struct OverlapBounds {

@@ -96,6 +96,7 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       step.overlapMs = toMs(overlapTicks);
       step.exposedMs = toMs(flyingTicks - overlapTicks);
       step.offCoreMs = toMs(length(clip(activity.offCore, window)));
+      step.coreWaitMs = coreWaitTicks(activity, window) * data.clock.nsPerTick / 1e6;
       const OverlapBounds bounds = overlapBounds(activity, window);
       step.overlapLeastMs = toMs(bounds.least);
       step.overlapMostMs = toMs(bounds.most);

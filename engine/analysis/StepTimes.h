@@ -23,6 +23,7 @@ struct StepTimes {
   double overlapMs = 0;
   double exposedMs = 0;
   double offCoreMs = 0;       ///< of its work: ready, and without a core
+  double coreWaitMs = 0;      ///< ready and without a core in the whole step
   double overlapLeastMs = 0;  ///< OverlapBounds: where its waits for a core are not known to the
   double overlapMostMs = 0;   ///< moment, overlapMs is one of what it may be
   std::optional<double> overlapPercent;  ///< none: nothing was in flight

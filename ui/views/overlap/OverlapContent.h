@@ -15,15 +15,15 @@
 namespace lockstep::ui {
 
 /// The parts of a step in the order in which a bar stacks them, from the bottom: what lies below
-/// the transfer is the noop bound: without communication a rank would wait for a core all the same.
+/// the transfer is the noop bound (Note [Headroom]).
 enum class OverlapPart : std::uint8_t {
   kAlone,
   kOverlapped,
   kOther,
   kNoCore,  ///< exposed, here and below
+  kWaiting,
   kTransfer,
   kUndivided,
-  kWaiting,
 };
 inline constexpr int kOverlapParts = 7;
 using OverlapParts = std::array<double, kOverlapParts>;  ///< ms by OverlapPart

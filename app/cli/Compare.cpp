@@ -53,16 +53,16 @@ std::string keyTable(const analysis::Comparison& comparison) {
 
 std::string metricTable(const analysis::Comparison& comparison, std::size_t other) {
   const std::string letter = analysis::letterOf(other);
-  TextTable table({"metric", "A", letter, "delta", "delta %", "p", "verdict"});
+  TextTable table({"metric", "A", letter, "delta", "delta %", "99 %", "verdict"});
   for (const analysis::MetricRow& row : comparison.metrics) {
     const analysis::MetricFacts& about = analysis::facts(row.metric);
     const analysis::Delta& delta = row.deltas[other - 1];
     table.add({about.unit.empty() ? about.name : fmt::format("{} [{}]", about.name, about.unit),
                numberText(row.values[0]), numberText(row.values[other]),
                signedText(delta.difference), percentText(delta.percent),
-               !delta.p          ? "-"
-               : *delta.p < 1e-4 ? "< 0.0001"
-                                 : fmt::format("{:.3g}", *delta.p),
+               delta.low && delta.high
+                   ? fmt::format("{} .. {}", signedText(delta.low), signedText(delta.high))
+                   : "-",
                analysis::name(delta.verdict)});
   }
   return table.text();
@@ -102,7 +102,7 @@ std::string comparisonText(const analysis::Comparison& comparison,
                                   : "\nkeys that differ\n" + keyTable(comparison);
   for (std::size_t other = 1; other < runs.size(); ++other) {
     const analysis::Why& why = comparison.why[other - 1];
-    text += fmt::format("\n{} against A (medians over ranks and iterations)\n{}",
+    text += fmt::format("\n{} against A (means over ranks and iterations)\n{}",
                         analysis::letterOf(other), metricTable(comparison, other));
     text += fmt::format("\nwhy (means a step and rank, which add up)\n  {}\n", why.summary);
     for (std::size_t i = 0; i < why.reasons.size() && i < kReasonsShown; ++i) {
@@ -125,9 +125,12 @@ void addCompare(CLI::App& app, Command& chosen) {
       ->expected(2, 26);
   command->add_flag("--json", *json, "Print one JSON object");
   command->footer(
-      "Medians are over ranks and iterations, the warm-up left out. A difference is significant\n"
-      "when Mann-Whitney's U over one mean an iteration gives p < 0.01. Reasons are differences\n"
-      "of means and add up to that of the step time.");
+      "Means are over ranks and iterations, the warm-up left out; reasons add up to the "
+      "difference\n"
+      "of the step time. Runs of one experiment are repeats: name several of each to learn "
+      "whether\n"
+      "the experiments differ (Welch's t over their means, 99 %). With one run each, a block\n"
+      "bootstrap over the iterations says whether the two runs do, which is less.");
   command->callback(
       [&chosen, runs, json] { chosen = [runs, json] { return compare(*runs, *json); }; });
 }

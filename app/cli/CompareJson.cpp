@@ -26,6 +26,10 @@ const char* nameOf(analysis::Cause cause) {
   switch (cause) {
     case Cause::kComputing:
       return "computing";
+    case Cause::kNoCoreInFlight:
+      return "no_core_in_flight";
+    case Cause::kNoCore:
+      return "no_core";
     case Cause::kTransfer:
       return "transfer";
     case Cause::kWaiting:
@@ -70,8 +74,8 @@ Json metricsOf(const analysis::Comparison& comparison) {
       deltas.push_back({{"run", analysis::letterOf(i + 1)},
                         {"difference", orNull(delta.difference)},
                         {"percent", orNull(delta.percent)},
-                        {"p", orNull(delta.p)},
-                        {"share_greater", orNull(delta.shareGreater)},
+                        {"low", orNull(delta.low)},
+                        {"high", orNull(delta.high)},
                         {"verdict", analysis::name(delta.verdict)},
                         {"reason", delta.reason}});
     }

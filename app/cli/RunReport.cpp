@@ -59,9 +59,10 @@ class Gathering {
         report_.steps = std::max(report_.steps, step.step + 1);
       }
     }
-    report_.stepsPerSecond = analysed.stepsPerSecond;
-    report_.overlapPercent = analysed.overlapPercent;
-    report_.exposedMs = analysed.exposedMs;
+    report_.stepsPerSecond = analysed.wallStepsPerSecond;
+    report_.stepsPerSecondWithin = analysed.stepsPerSecond;
+    report_.figures = analysed.ranks;
+    report_.lateness = analysed.lateness;
     report_.checks = analysed.checks;
     report_.divergence = analysis::divergence(data_);
     report_.layouts = std::move(data_.layouts);

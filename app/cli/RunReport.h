@@ -22,12 +22,13 @@ struct RunReport {
   std::vector<trace::HostState> hosts;  ///< none in files before format 1.3
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::vector<trace::BucketsMessage> layouts;
-  std::uint32_t steps = 0;                ///< finished on rank 0
-  std::optional<double> loss;             ///< last of rank 0
-  std::optional<double> testAccuracy;     ///< 0..1
-  std::optional<double> stepsPerSecond;   ///< of the slowest rank, after the warm-up
-  std::optional<double> overlapPercent;   ///< of the time communication was in flight
-  std::optional<double> exposedMs;        ///< a step, median over ranks and steps
+  std::uint32_t steps = 0;                      ///< finished on rank 0
+  std::optional<double> loss;                   ///< last of rank 0
+  std::optional<double> testAccuracy;           ///< 0..1
+  std::optional<double> stepsPerSecond;         ///< of the slowest rank, after the warm-up
+  std::optional<double> stepsPerSecondWithin;   ///< the same without what is between the steps
+  std::vector<analysis::RankAnalysis> figures;  ///< of the ranks with a step, by rank
+  std::vector<analysis::RankLateness> lateness;
   std::optional<analysis::CheckCost> checks;
   analysis::Divergence divergence;
   std::uint64_t events = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,9 @@ Json number(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
 
-Json textOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json textOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
 
 Json bucketsOf(const RunReport& report, const trace::BucketsMessage& layout) {
   Json buckets = Json::array();
@@ -82,6 +85,29 @@ Json hostsOf(const RunReport& report) {
   return hosts;
 }
 
+/// Medians over the measured steps of a rank; null: none was measured.
+Json figuresOf(const RunReport& report, int rank) {
+  const auto of = std::find_if(report.figures.begin(), report.figures.end(),
+                               [rank](const auto& one) { return one.rank == rank; });
+  if (of == report.figures.end() || !of->stepMs) {
+    return nullptr;
+  }
+  const auto late = std::find_if(report.lateness.begin(), report.lateness.end(),
+                                 [rank](const auto& one) { return one.rank == rank; });
+  const bool judged = late != report.lateness.end();
+  return {{"measured_steps", of->measuredSteps},
+          {"step_ms", number(of->stepMs)},
+          {"core_wait_ms", of->coreWaitMs},
+          {"overlap_percent", number(of->overlapPercent)},
+          {"overlap_least_percent", number(of->overlapLeastPercent)},
+          {"overlap_most_percent", number(of->overlapMostPercent)},
+          {"exposed_ms", number(of->exposedMs)},
+          {"waiting_ms", number(of->waitingMs)},
+          {"transfer_ms", number(of->transferMs)},
+          {"lateness_ms", judged ? Json(late->meanMs) : Json(nullptr)},
+          {"late", judged ? Json(late->late) : Json(nullptr)}};
+}
+
 Json ranksOf(const RunReport& report) {
   Json ranks = Json::array();
   for (std::size_t i = 0; i < report.ranks.size(); ++i) {
@@ -98,6 +124,7 @@ Json ranksOf(const RunReport& report) {
                      {"wire_bytes", rank.wireBytes},
                      {"wire_messages", rank.wireMessages},
                      {"events_dropped", rank.eventsDropped},
+                     {"figures", figuresOf(report, rank.rank)},
                      {"environment", rank.environment},
                      {"ddp_logging", fieldsOf(report.ddpLogging[i])}});
   }
@@ -215,8 +242,7 @@ std::string toJson(const RunReport& report) {
       {"loss", number(report.loss)},
       {"test_accuracy", number(report.testAccuracy)},
       {"steps_per_second", number(report.stepsPerSecond)},
-      {"overlap_percent", number(report.overlapPercent)},
-      {"exposed_ms", number(report.exposedMs)},
+      {"steps_per_second_within_steps", number(report.stepsPerSecondWithin)},
       {"checks", checksOf(report)},
       {"diverged", divergedOf(info)},
       {"drifting_hook", textOrNull(info.driftingHook)},

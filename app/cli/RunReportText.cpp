@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/cli/RunReport.h"
 #include "app/cli/TextTable.h"
 
@@ -42,26 +44,102 @@ std::string figures(const RunReport& report) {
   }
   if (report.stepsPerSecond) {
     add(fmt::format("{:.1f} steps/s", *report.stepsPerSecond));
+    constexpr double kWorthNaming = 1.02;
+    if (report.stepsPerSecondWithin &&
+        *report.stepsPerSecondWithin > kWorthNaming * *report.stepsPerSecond) {
+      text +=
+          fmt::format(" ({:.1f} without evaluation, checkpoints and what else is between steps)",
+                      *report.stepsPerSecondWithin);
+    }
   }
   return text;
 }
 
-std::string communication(const RunReport& report) {
-  if (!report.overlapPercent || !report.exposedMs) {
+/// "12.30 ms", or, where the ranks differ, "0.03 ms (rank 1) to 26.90 ms (rank 0)".
+std::string spread(const RunReport& report, std::optional<double> analysis::RankAnalysis::*figure,
+                   const char* unit, int digits) {
+  const analysis::RankAnalysis* least = nullptr;
+  const analysis::RankAnalysis* most = nullptr;
+  for (const analysis::RankAnalysis& rank : report.figures) {
+    if (rank.*figure) {
+      least = least == nullptr || *(rank.*figure) < *(least->*figure) ? &rank : least;
+      most = most == nullptr || *(rank.*figure) > *(most->*figure) ? &rank : most;
+    }
+  }
+  if (least == nullptr) {
     return "";
   }
-  return fmt::format("overlap {:.1f} %, {:.2f} ms exposed per step", *report.overlapPercent,
-                     *report.exposedMs);
+  const auto text = [&](const analysis::RankAnalysis& rank) {
+    return fmt::format("{:.{}f} {}", *(rank.*figure), digits, unit);
+  };
+  return text(*least) == text(*most) ? text(*most)
+                                     : fmt::format("{} (rank {}) to {} (rank {})", text(*least),
+                                                   least->rank, text(*most), most->rank);
+}
+
+std::string communication(const RunReport& report) {
+  using analysis::RankAnalysis;
+  const std::string overlap = spread(report, &RankAnalysis::overlapPercent, "%", 1);
+  if (overlap.empty()) {
+    return "";
+  }
+  constexpr double kKnownToPoints = 4;
+  std::string text = fmt::format("overlap {}, {} exposed per step", overlap,
+                                 spread(report, &RankAnalysis::exposedMs, "ms", 2));
+  const bool unsure =
+      std::any_of(report.figures.begin(), report.figures.end(), [](const RankAnalysis& rank) {
+        return rank.overlapMostPercent &&
+               *rank.overlapMostPercent - *rank.overlapLeastPercent > kKnownToPoints;
+      });
+  if (unsure) {
+    text += fmt::format(
+        "; overlap is known only to lie between {} and {}, since threads waited for cores",
+        spread(report, &RankAnalysis::overlapLeastPercent, "%", 1),
+        spread(report, &RankAnalysis::overlapMostPercent, "%", 1));
+  }
+  return text;
+}
+
+/// Ranks that are late beyond chance.
+std::string ranksText(const RunReport& report) {
+  std::string text;
+  for (const analysis::RankLateness& rank : report.lateness) {
+    if (rank.late) {
+      text +=
+          fmt::format("{}rank {} comes {:.2f} ms a step later than the others ({:.2f} to {:.2f})",
+                      text.empty() ? "" : "; ", rank.rank, rank.meanMs, rank.interval->low,
+                      rank.interval->high);
+    }
+  }
+  return text;
+}
+
+std::string coresText(const RunReport& report) {
+  constexpr double kWorthNaming = 0.05;
+  const auto share = [](const analysis::RankAnalysis& rank) {
+    return rank.stepMs && *rank.stepMs > 0 ? rank.coreWaitMs / *rank.stepMs : 0;
+  };
+  const auto worst =
+      std::max_element(report.figures.begin(), report.figures.end(),
+                       [&](const auto& a, const auto& b) { return share(a) < share(b); });
+  if (worst == report.figures.end() || share(*worst) < kWorthNaming) {
+    return "";
+  }
+  return fmt::format(
+      "rank {} was ready to run and had no core for {:.2f} ms a step ({:.0f} %): more "
+      "threads want to run than its host has cores",
+      worst->rank, worst->coreWaitMs, 100 * share(*worst));
 }
 
 std::string checksText(const RunReport& report) {
   if (!report.checks) {
     return "";
   }
-  return fmt::format("{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
-                     "their last rank",
-                     groupedCount(report.checks->calls, "call"), report.checks->ownPercent,
-                     report.checks->waitingPercent);
+  return fmt::format(
+      "{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
+      "their last rank",
+      groupedCount(report.checks->calls, "call"), report.checks->ownPercent,
+      report.checks->waitingPercent);
 }
 
 std::string eventsText(const RunReport& report) {
@@ -112,16 +190,16 @@ std::string bucketTable(const RunReport& report, const trace::BucketsMessage& la
     const auto& bucket = layout.buckets[i];
     std::string names;
     for (const auto index : bucket.parameters) {
-      const std::string name = index < report.parameters.size() ? report.parameters[index].name
-                                                                : std::to_string(index);
+      const std::string name =
+          index < report.parameters.size() ? report.parameters[index].name : std::to_string(index);
       if (names.size() + name.size() > 60 && !names.empty()) {
         names += " ...";
         break;
       }
       names += (names.empty() ? "" : " ") + name;
     }
-    table.add({std::to_string(i), bytesText(bucket.bytes),
-               std::to_string(bucket.parameters.size()), names});
+    table.add({std::to_string(i), bytesText(bucket.bytes), std::to_string(bucket.parameters.size()),
+               names});
   }
   return table.text();
 }
@@ -145,6 +223,8 @@ std::string summaryText(const RunReport& report, const std::filesystem::path& ru
     }
   };
   line("communication", communication(report));
+  line("late", ranksText(report));
+  line("cores", coresText(report));
   line("parameters", hashText(report));
   line("events", eventsText(report));
   line("run file", runFile.string());
@@ -160,16 +240,17 @@ std::string infoText(const RunReport& report) {
     }
   };
   line("run", fmt::format("{} ({})", info.name, info.runId));
-  line("state", fmt::format("{}{}", trace::name(info.state),
-                            info.finishedAt.empty()
-                                ? ""
-                                : fmt::format(", exit code {}", info.exitCode)));
+  line("state",
+       fmt::format("{}{}", trace::name(info.state),
+                   info.finishedAt.empty() ? "" : fmt::format(", exit code {}", info.exitCode)));
   line("failure", info.state == trace::RunState::kDiverged ? "" : info.failure);
   line("diverged", info.divergence ? info.divergence->text : "");
   line("started", fmt::format("{} on {}", info.startedAt, info.hostName));
   line("finished", info.finishedAt);
   line("training", figures(report));
   line("communication", communication(report));
+  line("late", ranksText(report));
+  line("cores", coresText(report));
   line("checks", checksText(report));
   line("replicas", replicasText(report));
   line("gradients", sanityText(report));

@@ -9,6 +9,7 @@
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
 #include "engine/store/Rendezvous.h"
+#include "engine/trace/CoreWait.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"
@@ -106,8 +107,7 @@ base::Result<train::TrainOutcome> RankRun::train() {
   Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
   {
     const auto span = stage(StartupStage::kModel);
-    if (auto made = replica.makeModel(datasets.value().train->shape(), device_);
-        !made.ok()) {
+    if (auto made = replica.makeModel(datasets.value().train->shape(), device_); !made.ok()) {
       return made.error();
     }
   }
@@ -187,6 +187,7 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"first_step", std::to_string(firstStep)},
       {"planned_steps", std::to_string(plannedSteps)},
       {"event_ns", fmt::format("{:.1f}", trace::eventCostNs())},
+      {"core_waits", std::string(trace::coreWaitSource())},
   };
   tracer_->send(trace::toJson(message));
 }

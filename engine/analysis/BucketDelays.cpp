@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/analysis/StepTimes.h"
+#include "engine/analysis/RankActivity.h"
 
 namespace lockstep::analysis {
 namespace {

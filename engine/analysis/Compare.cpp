@@ -6,8 +6,9 @@
 #include <array>
 #include <cmath>
 
+#include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/CompareSamples.h"
-#include "engine/analysis/RankTest.h"
+#include "engine/analysis/RunMeans.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -52,25 +53,75 @@ Sampled sample(const RunToCompare& run, Metric metric) {
   if (isOfRun(metric)) {
     sampled.value = finite(ofRun(run, metric));
   } else {
-    std::vector<double> values;
-    for (const RankStepValue& value : rankStepValues(*run.data, *run.analysis, metric)) {
-      values.push_back(value.value);
+    const std::vector<RankStepValue> values = rankStepValues(*run.data, *run.analysis, metric);
+    double sum = 0;
+    for (const RankStepValue& value : values) {
+      sum += value.value;
     }
-    sampled.value = finite(median(std::move(values)));
+    if (!values.empty()) {
+      sampled.value = finite(sum / static_cast<double>(values.size()));
+    }
   }
   sampled.samples = iterationSamples(*run.data, *run.analysis, metric);
   return sampled;
 }
 
-/// Chance as people read it: never 0.
-std::string chanceText(double p) {
-  return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.3g}", p);
+/// The runs of a comparison and how they group.
+struct Repeats {
+  std::vector<std::size_t> group;  ///< by run: the first run of its experiment
+
+  explicit Repeats(const std::vector<std::string>& experiments) {
+    for (std::size_t run = 0; run < experiments.size(); ++run) {
+      std::size_t first = 0;
+      while (first < run && !differingKeys({experiments[first], experiments[run]}).empty()) {
+        ++first;
+      }
+      group.push_back(first);
+    }
+  }
+
+  /// The values of all runs of an experiment that have one.
+  [[nodiscard]] std::vector<double> valuesOf(std::size_t of,
+                                             const std::vector<Sampled>& runs) const {
+    std::vector<double> values;
+    for (std::size_t run = 0; run < runs.size(); ++run) {
+      if (group[run] == group[of] && runs[run].value) {
+        values.push_back(*runs[run].value);
+      }
+    }
+    return values;
+  }
+};
+
+bool leavesOutZero(const MeanInterval& interval) {
+  return interval.low > 0 || interval.high < 0;
 }
 
-void judge(Delta& delta, const Sampled& a, const Sampled& b, Better better,
-           const std::string& letter) {
-  const auto test = rankTest(a.samples, b.samples);
-  if (!test) {
+Verdict sideOf(double difference, Better better) {
+  return (difference > 0) == (better == Better::kHigher) ? Verdict::kBetter : Verdict::kWorse;
+}
+
+/// With repeats of both experiments.
+void judgeExperiments(Delta& delta, const MeanInterval& between, std::size_t countA,
+                      std::size_t count, Better better, const std::string& letter) {
+  delta.low = between.low;
+  delta.high = between.high;
+  const std::string runs =
+      fmt::format("Means of {} runs like A and {} like {} (Welch's t, {:.0f} %)", countA, count,
+                  letter, 100 * (1 - kSignificant));
+  if (leavesOutZero(between)) {
+    delta.verdict = sideOf(between.mean, better);
+    delta.reason = runs + " differ.";
+  } else {
+    delta.verdict = Verdict::kNoDifference;
+    delta.reason = runs + " do not differ by more than repeats do.";
+  }
+}
+
+/// With one run on a side.
+void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const std::string& letter) {
+  const auto between = differenceInterval(a.samples, b.samples, kSignificant / 2);
+  if (!between) {
     delta.verdict = Verdict::kUntested;
     delta.reason =
         a.samples.empty() && b.samples.empty()
@@ -78,26 +129,28 @@ void judge(Delta& delta, const Sampled& a, const Sampled& b, Better better,
             : fmt::format(
                   "Not tested: A has {} measured iterations of it and {} has {}; {} of "
                   "each are needed.",
-                  a.samples.size(), letter, b.samples.size(), kFewestForRankTest);
+                  a.samples.size(), letter, b.samples.size(), kFewestForBootstrap);
     return;
   }
-  delta.p = test->p;
-  delta.shareGreater = test->shareGreater;
-  const bool greater = test->shareGreater > 0.5;
-  const std::string outcome = fmt::format("Mann-Whitney U over {} and {} iterations: {}.",
-                                          a.samples.size(), b.samples.size(), chanceText(test->p));
-  if (test->p >= kSignificant) {
+  delta.low = between->low;
+  delta.high = between->high;
+  if (leavesOutZero(*between)) {
+    delta.verdict = Verdict::kOneRunEach;
+    delta.reason = fmt::format(
+        "One run each: {}'s iterations are {} than A's beyond chance, but two runs of one "
+        "experiment may be as far apart. Repeat both to tell.",
+        letter, between->mean > 0 ? "greater" : "smaller");
+  } else {
     delta.verdict = Verdict::kNoDifference;
-    delta.reason = "Not significant: iterations of one run differ as much. " + outcome;
-    return;
+    delta.reason = "Not significant: iterations of one run differ as much (block bootstrap).";
   }
-  delta.verdict = greater == (better == Better::kHigher) ? Verdict::kBetter : Verdict::kWorse;
-  delta.reason = fmt::format("{} {}'s is {} in {:.0f} % of all pairs of iterations.", outcome,
-                             letter, greater ? "greater" : "smaller",
-                             100 * (greater ? test->shareGreater : 1 - test->shareGreater));
 }
 
-Delta deltaOf(Metric metric, const Sampled& a, const Sampled& b, const std::string& letter) {
+Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other,
+              const Repeats& repeats) {
+  const Sampled& a = runs[0];
+  const Sampled& b = runs[other];
+  const std::string letter = letterOf(other);
   Delta delta;
   if (!a.value || !b.value) {
     delta.reason = fmt::format("Unknown in run {}.", a.value ? letter : "A");
@@ -108,7 +161,19 @@ Delta deltaOf(Metric metric, const Sampled& a, const Sampled& b, const std::stri
   if (*a.value != 0 && about.unit != "%") {
     delta.percent = 100 * *delta.difference / std::abs(*a.value);
   }
-  judge(delta, a, b, about.better, letter);
+  if (repeats.group[other] == repeats.group[0]) {
+    delta.verdict = Verdict::kSameExperiment;
+    delta.reason = fmt::format(
+        "A and {} ran the same experiment: so far apart are two runs of it here.", letter);
+    return delta;
+  }
+  const std::vector<double> likeA = repeats.valuesOf(0, runs);
+  const std::vector<double> likeB = repeats.valuesOf(other, runs);
+  if (const auto between = runMeansInterval(likeA, likeB, kSignificant / 2)) {
+    judgeExperiments(delta, *between, likeA.size(), likeB.size(), about.better, letter);
+  } else {
+    judgeRuns(delta, a, b, letter);
+  }
   return delta;
 }
 
@@ -171,6 +236,10 @@ const char* name(Verdict verdict) {
       return "worse";
     case Verdict::kNoDifference:
       return "not significant";
+    case Verdict::kOneRunEach:
+      return "one run each";
+    case Verdict::kSameExperiment:
+      return "same experiment";
     case Verdict::kUntested:
       return "not tested";
     case Verdict::kUnknown:
@@ -191,6 +260,7 @@ Comparison compare(const std::vector<RunToCompare>& runs) {
     experiments.push_back(run.experimentToml);
   }
   comparison.keys = differingKeys(experiments);
+  const Repeats repeats(experiments);
   for (int number = 0; number < kMetrics; ++number) {
     MetricRow row;
     row.metric = static_cast<Metric>(number);
@@ -200,7 +270,7 @@ Comparison compare(const std::vector<RunToCompare>& runs) {
       row.values.push_back(sampled.back().value);
     }
     for (std::size_t other = 1; other < runs.size(); ++other) {
-      row.deltas.push_back(deltaOf(row.metric, sampled[0], sampled[other], letterOf(other)));
+      row.deltas.push_back(deltaOf(row.metric, sampled, other, repeats));
     }
     if (isWorthARow(row)) {
       comparison.metrics.push_back(std::move(row));

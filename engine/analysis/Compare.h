@@ -14,16 +14,22 @@ namespace lockstep::analysis {
 
 // Note [Comparing runs]
 // Each run is set against the first, A. Warm-up steps (RunAnalysis::warmUp) and steps in which
-// events were dropped are left out of both. A time of the table is the median over ranks and
-// iterations, as everywhere else. Whether two runs differ is tested on one number an iteration,
-// the mean over its ranks, since the ranks of an iteration wait for each other and are not
-// independent: Mann-Whitney's U (RankTest.h), significant below kSignificant. It says that the
-// two runs differ, not that what was changed made them differ: the machine may have been busier.
-// What a run has one value of, as its final loss, cannot be tested.
-// The reasons are means and not medians, since means add up: the difference between two runs'
-// mean step is the sum of the differences of its causes (Note [Causes]).
+// events were dropped are left out of both. A time of the table is the mean over ranks and
+// iterations, since means add up: the difference between two runs' mean step is the sum of the
+// differences of its causes (Note [Causes]).
+//
+// Two runs of one experiment differ, by what else the machine does and by where threads and memory
+// came to lie, and however many iterations a run has, they share that. So
+//   - runs whose experiments are the same in all but name are repeats of each other. Where both
+//     sides have at least two, their means are set against each other by Welch's t (1947): that is
+//     a difference of what was changed, if it is significant;
+//   - with one run each, the iterations alone say whether the two runs differ, by block bootstrap
+//     (BlockBootstrap.h) of one number an iteration, the mean over its ranks, since the ranks of an
+//     iteration wait for each other. That is a difference of the runs: "one run each";
+//   - repeats of one experiment are not set against each other.
 
-/// Differences at least this improbable by chance are called significant.
+/// Intervals hold the true difference but in so many cases; where one leaves 0 out, it is
+/// significant.
 inline constexpr double kSignificant = 0.01;
 
 /// What training came to; what the run does not know is absent.
@@ -89,9 +95,11 @@ std::vector<double> iterationSamples(const RunData& data, const RunAnalysis& run
 enum class Verdict : std::uint8_t {
   kBetter,
   kWorse,
-  kNoDifference,  ///< none, or one that chance explains
-  kUntested,      ///< one value a run, or too few iterations
-  kUnknown,       ///< one of the runs has no value
+  kNoDifference,    ///< none, or one that chance explains
+  kOneRunEach,      ///< the two runs differ; that says nothing of what was changed
+  kSameExperiment,  ///< they are repeats of each other
+  kUntested,        ///< one value a run, or too few iterations
+  kUnknown,         ///< one of the runs has no value
 };
 /// As people read it: "not significant".
 const char* name(Verdict verdict);
@@ -100,8 +108,8 @@ const char* name(Verdict verdict);
 struct Delta {
   std::optional<double> difference;
   std::optional<double> percent;  ///< of A's; none: that is 0, or the metric is a percentage
-  std::optional<double> p;
-  std::optional<double> shareGreater;  ///< of the pairs of iterations, in which this run's is
+  std::optional<double> low;  ///< between what the difference lies (kSignificant): of the runs, or,
+  std::optional<double> high;  ///< where there are repeats, of the experiments
   Verdict verdict = Verdict::kUnknown;
   std::string reason;  ///< a sentence: the test and its outcome, or why there is none
 };

@@ -93,6 +93,10 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
   switch (key.cause) {
     case Cause::kComputing:
       return "Computing";
+    case Cause::kNoCoreInFlight:
+      return "Being ready without a core, communication in flight,";
+    case Cause::kNoCore:
+      return "Being ready without a core";
     case Cause::kTransfer:
       return "Exposed transfer of " + bucket;
     case Cause::kWaiting:

@@ -19,7 +19,7 @@ struct HeadroomSamples {
     backward.push_back(of.times.backwardMs);
     optimizer.push_back(of.times.optimizerMs);
     idle.push_back(of.idleMs);
-    noop.push_back(of.times.stepMs - of.times.exposedMs);
+    noop.push_back(of.times.stepMs - of.transferMs - of.undividedMs);
     if (!of.times.overlapPercent) {
       return;
     }

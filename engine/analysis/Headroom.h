@@ -11,10 +11,12 @@ namespace lockstep::analysis {
 // Note [Headroom]
 // With forward f, backward b (both: computing only) and data on its way c, a step without any
 // overlap takes f + b + c beside its rest, and overlap can hide min(b, c) of it: the headroom,
-// less than half of the three. Of that a part is hidden already. Less exposed time than none is
-// not to be had: the step less all of its exposed time is the noop bound, what a hook that
-// communicates nothing would take. By PyTorch's rule of thumb communication is not the bottleneck
-// where that is less than 10 % faster.
+// less than half of the three. Of that a part is hidden already. Less exposed transfer than none is
+// not to be had: the step less all of it is the noop bound. Waiting is in the bound: a rank that
+// others wait for sets the pace of all, whatever a transfer takes, and who has no core would have
+// none without communication either. By PyTorch's rule of thumb communication is not the bottleneck
+// where the bound is less than 10 % faster. Where waiting and transfer cannot be told apart, both
+// count as transfer.
 
 /// Medians over steps of one rank.
 struct RankOverlap {
@@ -30,7 +32,7 @@ struct RankOverlap {
   std::optional<double> waitingMs;        ///< exposed
   std::optional<double> transferMs;       ///< exposed
   double idleMs = 0;                      ///< StepOverlap::idleMs
-  double noopMs = 0;                      ///< the step less its exposed time
+  double noopMs = 0;                      ///< the step less its exposed transfer
   double noopFasterPercent = 0;           ///< 100 * (stepMs / noopMs - 1)
   std::optional<double> headroomMs;       ///< min(b, c); none where c is unknown, here and below
   std::optional<double> headroomPercent;  ///< 100 * min(b, c) / (f + b + c)

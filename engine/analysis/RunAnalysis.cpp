@@ -33,6 +33,7 @@ PeerTimesByStep addUpByStep(const std::vector<CollectiveTimes>& collectives) {
 /// The values of the measured steps of one rank.
 struct Samples {
   std::vector<double> step, forward, backward, optimizer, overlapPercent, inFlight, exposed;
+  std::vector<double> coreWait, overlapLeast, overlapMost;
   std::vector<double> waiting, transfer;
   double totalMs = 0;
 
@@ -41,12 +42,31 @@ struct Samples {
     forward.push_back(times.forwardMs);
     backward.push_back(times.backwardMs);
     optimizer.push_back(times.optimizerMs);
+    coreWait.push_back(times.coreWaitMs);
     totalMs += times.stepMs;
     if (times.overlapPercent.has_value()) {
+      overlapLeast.push_back(100 * times.overlapLeastMs / times.inFlightMs);
+      overlapMost.push_back(100 * times.overlapMostMs / times.inFlightMs);
       overlapPercent.push_back(*times.overlapPercent);
       inFlight.push_back(times.inFlightMs);
       exposed.push_back(times.exposedMs);
     }
+  }
+};
+
+/// The time that a rank's steps take with what is between them.
+struct WallClock {
+  std::uint64_t begin = ~std::uint64_t{0};
+  std::uint64_t end = 0;
+  std::uint32_t steps = 0;
+
+  void add(const StepTimes& step) {
+    begin = std::min(begin, step.startTicks);
+    end = std::max(end, step.endTicks);
+    steps += 1;
+  }
+  [[nodiscard]] std::optional<double> stepsPerSecond(const base::ClockCalibration& clock) const {
+    return end > begin ? std::optional(1e9 * steps / clock.durationNs(end - begin)) : std::nullopt;
   }
 };
 
@@ -59,17 +79,20 @@ void summarise(RankAnalysis& rank, Samples samples) {
   rank.forwardMs = median(std::move(samples.forward));
   rank.backwardMs = median(std::move(samples.backward));
   rank.optimizerMs = median(std::move(samples.optimizer));
+  rank.coreWaitMs = median(std::move(samples.coreWait)).value_or(0);
   rank.overlapPercent = median(std::move(samples.overlapPercent));
+  rank.overlapLeastPercent = median(std::move(samples.overlapLeast));
+  rank.overlapMostPercent = median(std::move(samples.overlapMost));
   rank.inFlightMs = median(std::move(samples.inFlight));
   rank.exposedMs = median(std::move(samples.exposed));
   rank.waitingMs = median(std::move(samples.waiting));
   rank.transferMs = median(std::move(samples.transfer));
 }
 
-/// Finds whom the ranks waited for, over the collectives of the steps after the warm-up. One that
-/// a rank has no record of blames nobody, and one whose last rank the clocks cannot tell only adds
-/// to what was waited in all.
-void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
+/// Adds up what was waited for each rank, over the collectives of the steps after the warm-up. One
+/// that a rank has no record of blames nobody, and one whose last rank the clocks cannot tell only
+/// adds to what was waited in all. Then names the latest of the ranks that are late.
+void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks, double nsPerTick) {
   double totalMs = 0;
   for (const CollectiveTimes& collective : run.collectives) {
     if (collective.step < run.warmUp.firstMeasured || !collective.complete) {
@@ -87,11 +110,16 @@ void blame(RunAnalysis& run, std::map<int, RankAnalysis>& ranks) {
       last.waitingCausedMs += waitedMs;
     }
   }
-  for (const auto& [number, rank] : ranks) {
-    if (rank.waitingCausedMs > 0 && rank.waitingCausedMs / totalMs > run.lateShare) {
-      run.lateRank = number;
-      run.lateShare = rank.waitingCausedMs / totalMs;
+  run.lateness = lateness(run.steps, run.collectives, run.warmUp.firstMeasured, nsPerTick);
+  const RankLateness* latest = nullptr;
+  for (const RankLateness& rank : run.lateness) {
+    if (rank.late && (latest == nullptr || rank.meanMs > latest->meanMs)) {
+      latest = &rank;
     }
+  }
+  if (latest != nullptr && totalMs > 0) {
+    run.lateRank = latest->rank;
+    run.lateShare = ranks[latest->rank].waitingCausedMs / totalMs;
   }
 }
 
@@ -144,6 +172,11 @@ WarmUp warmUp(const std::vector<trace::BucketsMessage>& layouts, std::uint32_t f
   return {firstStep + 1, fmt::format("step {} is left out as warm-up", firstStep)};
 }
 
+bool RunAnalysis::isLate(int rank) const {
+  return std::any_of(lateness.begin(), lateness.end(),
+                     [rank](const RankLateness& of) { return of.rank == rank && of.late; });
+}
+
 RunAnalysis analyse(const RunData& data) {
   RunAnalysis run;
   run.steps = stepTimes(data);
@@ -157,14 +190,14 @@ RunAnalysis analyse(const RunData& data) {
 
   std::map<int, Samples> samples;
   std::map<int, RankAnalysis> ranks;
-  std::vector<double> overlapPercent;
-  std::vector<double> exposedMs;
+  std::map<int, WallClock> clocks;
   for (const StepTimes& step : run.steps) {
     RankAnalysis& rank = ranks[step.rank];
     rank.rank = step.rank;
     if (step.step < run.warmUp.firstMeasured) {
       continue;
     }
+    clocks[step.rank].add(step);
     if (step.incomplete) {
       rank.incompleteSteps += 1;
       continue;
@@ -176,21 +209,24 @@ RunAnalysis analyse(const RunData& data) {
       ofRank.waiting.push_back(at->second.waitingMs);
       ofRank.transfer.push_back(at->second.transferMs);
     }
-    if (step.overlapPercent.has_value()) {
-      overlapPercent.push_back(*step.overlapPercent);
-      exposedMs.push_back(step.exposedMs);
-    }
   }
   for (auto& [number, ofRank] : samples) {
     summarise(ranks[number], std::move(ofRank));
   }
-  blame(run, ranks);
-  run.overlapPercent = median(std::move(overlapPercent));
-  run.exposedMs = median(std::move(exposedMs));
+  blame(run, ranks, data.clock.nsPerTick);
+  const auto slower = [](std::optional<double>& slowest, const std::optional<double>& rate) {
+    if (rate) {
+      slowest = std::min(slowest.value_or(*rate), *rate);
+    }
+  };
   for (auto& [number, rank] : ranks) {
-    if (rank.stepsPerSecond.has_value()) {
-      run.stepsPerSecond =
-          std::min(run.stepsPerSecond.value_or(*rank.stepsPerSecond), *rank.stepsPerSecond);
+    rank.wallStepsPerSecond = clocks[number].stepsPerSecond(data.clock);
+    slower(run.stepsPerSecond, rank.stepsPerSecond);
+    slower(run.wallStepsPerSecond, rank.wallStepsPerSecond);
+    if (rank.exposedMs && *rank.exposedMs > run.exposedMs.value_or(-1)) {
+      run.exposedRank = number;
+      run.exposedMs = rank.exposedMs;
+      run.overlapPercent = rank.overlapPercent;
     }
     run.ranks.push_back(std::move(rank));
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/analysis/CollectiveTimes.h"
+#include "engine/analysis/Lateness.h"
 #include "engine/analysis/RunData.h"
 #include "engine/analysis/StepTimes.h"
 
@@ -28,23 +29,30 @@ struct RankAnalysis {
   std::optional<double> forwardMs;
   std::optional<double> backwardMs;
   std::optional<double> optimizerMs;
+  double coreWaitMs = 0;                 ///< the step thread was ready and had no core, a step
   std::optional<double> overlapPercent;  ///< none: no communication, here and below
+  /// What overlapPercent is at least and at most, wherever its waits for a core were.
+  std::optional<double> overlapLeastPercent;
+  std::optional<double> overlapMostPercent;
   std::optional<double> inFlightMs;
   std::optional<double> exposedMs;
   std::optional<double> waitingMs;  ///< for peers, a step; none also with a single rank
   std::optional<double> transferMs;
   std::optional<double> stepsPerSecond;  ///< measured steps over the sum of their durations
-  std::uint32_t lastArrivals = 0;        ///< measured collectives in which it is known to be last
-  double waitingCausedMs = 0;            ///< what others waited in those, in all
+  /// Steps after the warm-up over the time from the first's start to the last's end, with what is
+  /// between them: evaluation, checkpoints.
+  std::optional<double> wallStepsPerSecond;
+  std::uint32_t lastArrivals = 0;  ///< measured collectives in which it is known to be last
+  double waitingCausedMs = 0;      ///< what others waited in those, in all
 };
 
 /// What the comparison of calls before their data moves took of the whole run, warm-up included:
 /// that is when calls are compared. Sums over all ranks, of the calls that all have a record of.
 struct CheckCost {
   std::uint64_t calls = 0;
-  double ownMs = 0;           ///< after the last rank had come
-  double waitingMs = 0;       ///< before; the calls would have waited in any case
-  double ownPercent = 0;      ///< of the time of all steps, here and below
+  double ownMs = 0;       ///< after the last rank had come
+  double waitingMs = 0;   ///< before; the calls would have waited in any case
+  double ownPercent = 0;  ///< of the time of all steps, here and below
   double waitingPercent = 0;
 };
 
@@ -54,13 +62,19 @@ struct RunAnalysis {
   std::vector<CollectiveTimes> collectives;
   std::vector<RankAnalysis> ranks;
 
-  // Over all ranks.
-  std::optional<double> stepsPerSecond;  ///< of the slowest rank
-  std::optional<double> overlapPercent;  ///< median over ranks and steps
-  std::optional<double> exposedMs;       ///< median over ranks and steps, a step
-  std::optional<int> lateRank;           ///< whom the others waited for most
-  double lateShare = 0;                  ///< its part of all waiting, 0..1
-  std::optional<CheckCost> checks;       ///< none: no call was compared, or no step is over
+  // Over all ranks; where these differ, a median over them would be nobody's figure.
+  std::optional<double> stepsPerSecond;      ///< of the slowest rank
+  std::optional<double> wallStepsPerSecond;  ///< of the slowest rank
+  std::optional<int> exposedRank;            ///< whose communication is exposed most
+  std::optional<double> overlapPercent;      ///< its figure
+  std::optional<double> exposedMs;           ///< its figure, a step
+  std::vector<RankLateness> lateness;        ///< by rank; empty where it cannot be judged
+  std::optional<int> lateRank;  ///< the latest of those that are late (Note [Lateness])
+  double lateShare = 0;         ///< its part of all waiting, 0..1
+
+  /// Whether a rank is late beyond chance and beyond its peers.
+  [[nodiscard]] bool isLate(int rank) const;
+  std::optional<CheckCost> checks;  ///< none: no call was compared, or no step is over
 };
 
 /// Returns what is warm-up in a run whose processes began with step `firstStep` (not 0 when it was

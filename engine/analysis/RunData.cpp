@@ -30,6 +30,8 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kCopyIn:
     case EventKind::kGradientCheck:
     case EventKind::kFingerprint:
+    case EventKind::kOffCore:
+    case EventKind::kGradientReady:
     case EventKind::kWait:
     case EventKind::kCopyOut:
     case EventKind::kFinalize:

@@ -20,7 +20,7 @@ bool namesCollective(EventKind kind) {
 
 bool isAsynchronous(EventKind kind) {
   return kind == EventKind::kHookCommunicate || kind == EventKind::kCollective ||
-         kind == EventKind::kShaped;
+         kind == EventKind::kShaped || kind == EventKind::kOffCore;
 }
 
 std::optional<std::uint64_t> bytesOf(

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankActivity.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -150,6 +151,11 @@ std::map<CauseKey, std::uint64_t> divide(Window& window, const RankActivity& act
   });
   std::map<CauseKey, std::uint64_t> ticks;
   ticks[{Cause::kComputing, trace::kNoBucket, -1}] = length(computing);
+  const Intervals offCore = clip(activity.offCore, whole);
+  ticks[{Cause::kNoCoreInFlight, trace::kNoBucket, -1}] = length(intersect(exposed, offCore));
+  ticks[{Cause::kNoCore, trace::kNoBucket, -1}] = length(intersect(rest, offCore));
+  exposed = subtract(exposed, offCore);
+  rest = subtract(rest, offCore);
   for (const Claim& claim : window.claims) {
     Intervals& from = claim.order <= kUnknownFlight ? exposed : rest;
     const Intervals taken = clip(from, claim.time);
@@ -165,7 +171,8 @@ std::map<CauseKey, std::uint64_t> divide(Window& window, const RankActivity& act
 }  // namespace
 
 bool isExposed(Cause cause) {
-  return cause == Cause::kTransfer || cause == Cause::kWaiting || cause == Cause::kCommunicating;
+  return cause == Cause::kNoCoreInFlight || cause == Cause::kTransfer || cause == Cause::kWaiting ||
+         cause == Cause::kCommunicating;
 }
 
 std::vector<StepCauses> stepCauses(const RunData& data, const RunAnalysis& run) {

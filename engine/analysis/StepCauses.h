@@ -13,6 +13,8 @@ namespace lockstep::analysis {
 // Every moment of a rank's step has one cause, so that the causes of a step add up to it and
 // those of two runs can be set against each other. A moment goes to the first that claims it:
 //   computing       Note [Overlap]
+//   no core         the step thread was ready and had none (Note [Overlap]), kept apart by whether
+//                   a collective was in flight meanwhile
 //   transfer,       a collective is in flight. Of several, the one that began first has it: the
 //   waiting         others would be done no sooner without it. Before its last rank arrives it is
 //                   waiting for that rank, afterwards transfer.
@@ -22,10 +24,13 @@ namespace lockstep::analysis {
 //   launch delay    a bucket is ready, its first collective has not begun, nothing else goes on:
 //                   buckets before it, or a thread that is not woken
 //   other           data, copies into and out of buckets, bookkeeping
-// Transfer, waiting and communicating together are the exposed time of StepTimes.
+// Transfer, waiting, communicating and no core in flight together are the exposed time of
+// StepTimes.
 
 enum class Cause : std::uint8_t {
   kComputing,
+  kNoCoreInFlight,
+  kNoCore,
   kTransfer,
   kWaiting,
   kCommunicating,

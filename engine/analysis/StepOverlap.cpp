@@ -3,150 +3,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/analysis/RankFlights.h"
 
 namespace lockstep::analysis {
 namespace {
 
-using trace::EventKind;
-using trace::SpanRow;
-
-/// One rank's part in a collective whose last rank is known.
-struct Flight {
-  const CollectiveTimes* collective = nullptr;
-  std::uint64_t arrivedTicks = 0;
-  std::uint64_t allThereTicks = 0;  ///< the last rank came; at most endTicks
-  std::uint64_t endTicks = 0;
-};
-
-/// When a bucket was ready and launched, on one rank in one step.
-struct BucketsTime {
-  std::uint64_t readyTicks = 0;
-  std::uint64_t launchedTicks = 0;
-};
-using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  // step, bucket
-
-/// What one rank did, over the whole run.
-struct Rank {
-  Intervals inFlight;
-  Intervals computing;
-  Intervals forward;
-  Intervals backward;
-  Intervals waits;
-  Intervals copies;
-  Intervals known;                        // in flight and of a known kind
-  std::vector<Flight> flights;            // by arrival
-  std::vector<std::uint64_t> latestEnds;  // of the flights up to each
-  std::map<BucketKey, BucketsTime> buckets;
-
-  [[nodiscard]] const BucketsTime* bucket(std::uint32_t step, std::uint16_t bucket) const {
-    const auto at = buckets.find({step, bucket});
-    const bool whole = at != buckets.end() && at->second.readyTicks != 0 &&
-                       at->second.launchedTicks != 0;  // events of it may be lost
-    return whole ? &at->second : nullptr;
-  }
-  /// The earlier bucket that `bucket` stood behind: it became ready after it, and last of all.
-  [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const {
-    std::optional<std::uint16_t> found;
-    std::uint64_t latest = buckets.at({step, bucket}).readyTicks;
-    for (auto at = buckets.lower_bound({step, 0});
-         at != buckets.end() && at->first < BucketKey{step, bucket}; ++at) {
-      if (at->second.readyTicks > latest) {
-        latest = at->second.readyTicks;
-        found = at->first.second;
-      }
-    }
-    return found;
-  }
-};
-using Ranks = std::map<int, Rank>;
-
-void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
-  for (const CollectiveTimes& collective : run.collectives) {
-    if (!collective.complete) {
-      continue;
-    }
-    for (const Arrival& arrival : collective.arrivals) {
-      ranks[arrival.rank].flights.push_back(
-          {&collective, arrival.startTicks, arrival.allThereTicks, arrival.endTicks});
-    }
-  }
-}
-
-void gatherSpans(const RunData& data, Ranks& ranks) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
-  for (const SpanRow& span : data.spans) {
-    const auto at = rankOf.find(span.track);
-    if (at == rankOf.end()) {
-      continue;
-    }
-    Rank& rank = ranks[at->second];
-    const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-    if (countedAs(span).copies()) {
-      rank.copies.push_back(interval);
-    }
-    switch (span.kind) {
-      case EventKind::kForward:
-        rank.forward.push_back(interval);
-        break;
-      case EventKind::kBackward:
-        rank.backward.push_back(interval);
-        break;
-      case EventKind::kWait:
-        rank.waits.push_back(interval);
-        break;
-      case EventKind::kBucketReady:
-        rank.buckets[{span.step, span.bucket}].readyTicks = span.startTicks;
-        break;
-      case EventKind::kBucketLaunched:
-        rank.buckets[{span.step, span.bucket}].launchedTicks = span.startTicks;
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-Ranks gatherRanks(const RunData& data, const RunAnalysis& run) {
-  Ranks ranks;
-  gatherSpans(data, ranks);
-  gatherFlights(run, ranks);
-  for (RankActivity& activity : rankActivity(data)) {
-    Rank& rank = ranks[activity.rank];
-    rank.inFlight = std::move(activity.inFlight);
-    rank.computing = std::move(activity.computing);
-  }
-  for (auto& [number, rank] : ranks) {
-    rank.forward = unite(std::move(rank.forward));
-    rank.backward = unite(std::move(rank.backward));
-    rank.waits = unite(std::move(rank.waits));
-    rank.copies = unite(std::move(rank.copies));
-    std::sort(rank.flights.begin(), rank.flights.end(),
-              [](const Flight& a, const Flight& b) { return a.arrivedTicks < b.arrivedTicks; });
-    std::vector<Interval> known = rank.copies;
-    std::uint64_t latest = 0;
-    for (const Flight& flight : rank.flights) {
-      known.push_back({flight.arrivedTicks, flight.endTicks});
-      latest = std::max(latest, flight.endTicks);
-      rank.latestEnds.push_back(latest);
-    }
-    rank.known = unite(std::move(known));
-  }
-  return ranks;
-}
+using BucketKey = RankFlights::BucketKey;
+using Ranks = std::map<int, RankFlights>;
 
 /// Divides one step of one rank.
 class Division {
  public:
-  Division(const Ranks& ranks, const StepTimes& times, const base::ClockCalibration& clock)
+  Division(const Ranks& ranks, const RunAnalysis& run, const StepTimes& times,
+           const base::ClockCalibration& clock)
       : ranks_(ranks),
+        run_(run),
         rank_(ranks.at(times.rank)),
         clock_(clock),
         window_{times.startTicks, times.endTicks} {
@@ -178,8 +52,10 @@ class Division {
     const BucketsTime* times = nullptr;
     std::uint64_t largestTicks = 0;
     std::uint64_t beganTicks = 0;  ///< the first of its collectives
+    std::uint64_t endedTicks = 0;  ///< the last
     std::uint64_t exposedTicks = 0;
-    std::uint64_t wholeTicks = 0;
+    std::uint64_t transferTicks = 0;
+    std::uint64_t queueTicks = 0;
     const Flight* longestWaited = nullptr;
     std::uint64_t waitedTicks = 0;  ///< for its last ranks, hidden or not
   };
@@ -220,12 +96,16 @@ class Division {
       left = claimed.empty() ? std::move(left) : subtract(left, claimed);
       return length(claimed);
     };
+    const Intervals withoutCore = intersect(left, clip(rank_.offCore, window_));
+    if (const std::uint64_t ticks = length(withoutCore); ticks > 0) {
+      left = subtract(left, withoutCore);
+      of_.noCoreMs = toMs(ticks);
+      item(TailCause::kNoCore, ticks, nullptr).contextMs = of_.times.coreWaitMs;
+    }
     eachFlight([&](const Flight& flight) {
       const std::uint64_t waited = claim(flight.arrivedTicks, flight.allThereTicks);
       const std::uint64_t moved = claim(flight.allThereTicks, flight.endTicks);
-      if (waited > 0) {
-        blameRank(flight, waited);
-      }
+      blameLast(flight, waited);
       of_.waitingMs += toMs(waited);
       of_.transferMs += toMs(moved);
       const CollectiveTimes& collective = *flight.collective;
@@ -237,18 +117,21 @@ class Division {
         }
         transfer.times = times;
         transfer.exposedTicks += moved;
-        transfer.waitedTicks += waitOf(flight);
-        if (transfer.longestWaited == nullptr || waitOf(flight) > waitOf(*transfer.longestWaited)) {
+        transfer.endedTicks = std::max(transfer.endedTicks, flight.endTicks);
+        transfer.waitedTicks += flight.waitTicks();
+        if (transfer.longestWaited == nullptr ||
+            flight.waitTicks() > transfer.longestWaited->waitTicks()) {
           transfer.longestWaited = &flight;
         }
-        transfer.wholeTicks += flight.endTicks - flight.allThereTicks;
+        transfer.transferTicks += flight.transferTicks();
+        transfer.queueTicks += flight.queueTicks;
+        bucketFlights_.push_back(&flight);
         if (transfer.largest == nullptr || moved > transfer.largestTicks) {
           transfer.largest = &flight;
           transfer.largestTicks = moved;
         }
       } else if (moved > 0) {
-        item(TailCause::kOutsideBuckets, moved, &flight).transferMs =
-            toMs(flight.endTicks - flight.allThereTicks);
+        item(TailCause::kOutsideBuckets, moved, &flight).transferMs = toMs(flight.transferTicks());
       }
     });
     divideTransfers(transfers);
@@ -263,26 +146,25 @@ class Division {
     }
   }
 
-  static std::uint64_t waitOf(const Flight& flight) {
-    return flight.allThereTicks - flight.arrivedTicks;
-  }
-
-  /// What was waited for a rank in a collective, and the transfer that was exposed because of it,
-  /// are one.
-  void blameRank(const Flight& flight, std::uint64_t ticks) {
+  /// What was waited for the last rank of a collective, and the transfer that was exposed because
+  /// of it, are one: its own, or that of the cores that it did not have.
+  void blameLast(const Flight& flight, std::uint64_t ticks) {
     const CollectiveTimes& collective = *flight.collective;
     const int last = collective.lastRank.value_or(kUnclearRank);
-    for (TailItem& known : of_.tail) {
-      if (known.cause == TailCause::kSlowRank && known.peer == last &&
-          known.bucket == collective.bucket) {
-        known.ms += toMs(ticks);
-        return;
-      }
+    if (const std::uint64_t part = takeCoreWait(last, collective.step, ticks); part > 0) {
+      TailItem& blamed = blamedItem(TailCause::kNoCore, last, flight, part);
+      blamed.contextMs = ranks_.at(last).coreWaitMs.at(collective.step);
+      ticks -= part;
     }
-    TailItem& blamed = item(TailCause::kSlowRank, ticks, &flight);
-    blamed.peer = last;
-    blamed.contextMs = toMs(waitOf(flight));
-    const auto peer = ranks_.find(blamed.peer);
+    if (ticks == 0) {
+      return;
+    }
+    const bool late = last != kUnclearRank && run_.isLate(last);
+    TailItem& blamed =
+        blamedItem(late ? TailCause::kLateRank : TailCause::kUnevenRanks, last, flight, ticks);
+    blamed.contextMs = std::max(blamed.contextMs, toMs(flight.waitTicks()));
+    blamed.judged = !run_.lateness.empty();
+    const auto peer = ranks_.find(last);
     const BucketsTime* here = rank_.bucket(collective.step, collective.bucket);
     const BucketsTime* there =
         peer == ranks_.end() ? nullptr : peer->second.bucket(collective.step, collective.bucket);
@@ -291,6 +173,33 @@ class Division {
                                 ? toMs(there->readyTicks - here->readyTicks)
                                 : -toMs(here->readyTicks - there->readyTicks);
     }
+  }
+
+  /// Adds to the part of this cause, rank and bucket.
+  TailItem& blamedItem(TailCause cause, int last, const Flight& flight, std::uint64_t ticks) {
+    for (TailItem& known : of_.tail) {
+      if (known.cause == cause && known.peer == last && known.bucket == flight.collective->bucket) {
+        known.ms += toMs(ticks);
+        return known;
+      }
+    }
+    TailItem& made = item(cause, ticks, &flight);
+    made.peer = last;
+    return made;
+  }
+
+  /// Of `ticks` that were waited for a rank, what its step thread had no core for; no moment of
+  /// that is given twice.
+  std::uint64_t takeCoreWait(int rank, std::uint32_t step, std::uint64_t ticks) {
+    const auto peer = ranks_.find(rank);
+    if (peer == ranks_.end() || !peer->second.coreWaitMs.contains(step)) {
+      return 0;
+    }
+    double& left =
+        coreWaitLeftMs_.try_emplace({rank, step}, peer->second.coreWaitMs.at(step)).first->second;
+    const double taken = std::min(left, toMs(ticks));
+    left -= taken;
+    return std::min(ticks, static_cast<std::uint64_t>(taken * 1e6 / clock_.nsPerTick));
   }
 
   void divideTransfers(const std::map<BucketKey, Transfer>& transfers) {
@@ -315,27 +224,51 @@ class Division {
         TailItem& stalled = item(TailCause::kInOrderStall, part, transfer->largest);
         stalled.ahead = *ahead;
         stalled.contextMs = toMs(times.launchedTicks - times.readyTicks);
-        stalled.transferMs = toMs(transfer->wholeTicks);
+        stalled.transferMs = toMs(transfer->transferTicks);
         left -= part;
       }
       if (const std::uint64_t part = std::min(left, tooMuch); part > 0) {
         TailItem& slow = item(TailCause::kSlowLink, part, transfer->largest);
         slow.contextMs = toMs(room);
         slow.transferMs = toMs(carriedTicks_);
+        slow.calls = static_cast<double>(bucketFlights_.size());
+        slow.latencyMs = latencyMs();
+        slow.coreWaitMs = of_.times.coreWaitMs;
         left -= part;
         tooMuch -= part;
       }
       if (const std::uint64_t part = std::min(left, transfer->waitedTicks); part > 0) {
-        blameRank(*transfer->longestWaited, part);
+        blameLast(*transfer->longestWaited, part);
         left -= part;
       }
       if (left > 0) {
         TailItem& late = item(TailCause::kLateBucket, left, transfer->largest);
-        late.contextMs =
-            toMs(length(clip(backward_, {times.readyTicks, transfer->largest->endTicks})));
-        late.transferMs = toMs(transfer->wholeTicks);
+        late.contextMs = toMs(length(clip(backward_, {times.readyTicks, transfer->endedTicks})));
+        late.wholeMs = toMs(transfer->endedTicks - times.readyTicks);
+        late.queueMs = toMs(transfer->queueTicks);
+        late.transferMs = toMs(transfer->transferTicks);
       }
     }
+  }
+
+  /// What of the step's transfers does not depend on their bytes, by a straight line through the
+  /// smallest and the largest.
+  [[nodiscard]] std::optional<double> latencyMs() const {
+    constexpr double kSizesDiffer = 1.5;
+    const auto bySize = [](const Flight* a, const Flight* b) {
+      return a->collective->bytes < b->collective->bytes;
+    };
+    const auto [small, large] =
+        std::minmax_element(bucketFlights_.begin(), bucketFlights_.end(), bySize);
+    const auto bytes = static_cast<double>((*small)->collective->bytes);
+    const double more = static_cast<double>((*large)->collective->bytes) - bytes;
+    if (bytes <= 0 || more < (kSizesDiffer - 1) * bytes) {
+      return std::nullopt;
+    }
+    const double ofSmall = toMs((*small)->transferTicks());
+    const double msPerByte = std::max(0.0, (toMs((*large)->transferTicks()) - ofSmall) / more);
+    const double each = std::max(0.0, ofSmall - msPerByte * bytes);
+    return std::min(each * static_cast<double>(bucketFlights_.size()), toMs(carriedTicks_));
   }
 
   TailItem& item(TailCause cause, std::uint64_t ticks, const Flight* flight) {
@@ -353,23 +286,26 @@ class Division {
   }
 
   const Ranks& ranks_;
-  const Rank& rank_;
+  const RunAnalysis& run_;
+  const RankFlights& rank_;
   const base::ClockCalibration& clock_;
   const Interval window_;
   StepOverlap of_;
   Intervals exposed_;
   Intervals backward_;  // computing
   std::uint64_t carriedTicks_ = 0;
+  std::vector<const Flight*> bucketFlights_;                        // that reach into the step
+  std::map<std::pair<int, std::uint32_t>, double> coreWaitLeftMs_;  // of a rank in a step
 };
 
 }  // namespace
 
 std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& run) {
-  const Ranks ranks = gatherRanks(data, run);
+  const Ranks ranks = rankFlights(data, run);
   std::vector<StepOverlap> all;
   all.reserve(run.steps.size());
   for (const StepTimes& times : run.steps) {
-    all.push_back(Division(ranks, times, data.clock).divide());
+    all.push_back(Division(ranks, run, times, data.clock).divide());
   }
   return all;
 }

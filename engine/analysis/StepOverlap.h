@@ -12,10 +12,12 @@ namespace lockstep::analysis {
 
 /// A step of one rank cut into parts that add up to it (Note [Overlap]), and why its exposed part
 /// is there (Note [Tail]):
-///   step = alone + overlap + exposed + other,  exposed = waiting + transfer + undivided.
+///   step = alone + overlap + exposed + other,
+///   exposed = no core + waiting + transfer + undivided.
 struct StepOverlap {
   StepTimes times;
   double aloneMs = 0;      ///< computing, nothing in flight
+  double noCoreMs = 0;     ///< exposed, because this rank's step thread was ready and had no core
   double waitingMs = 0;    ///< exposed, for the last rank of a collective
   double transferMs = 0;   ///< exposed, once all had come
   double undividedMs = 0;  ///< exposed, of either kind: sends, receives, missing records, copies

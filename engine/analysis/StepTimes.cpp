@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/trace/DeviceTimed.h"
+#include "engine/analysis/RankActivity.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -14,15 +14,9 @@ namespace {
 using trace::EventKind;
 using trace::SpanRow;
 
-/// What one rank's lanes say, all lanes together.
-struct SortedSpans {
+/// What one rank's step thread says, and where its lanes lost events.
+struct StepSpans {
   std::vector<SpanRow> steps;
-  std::vector<Interval> inFlight;
-  std::vector<Interval> work;
-  std::vector<Interval> service;          // for the communication's sake
-  std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
-  bool computesOnDevice = false;          // work is told by the device's clock
-  std::vector<Interval> aside;            // work of another thread, whatever the step thread does
   std::vector<Interval> gaps;
   std::set<std::uint32_t> gapSteps;
   struct Phases {
@@ -31,137 +25,53 @@ struct SortedSpans {
     std::uint64_t optimizer = 0;
   };
   std::unordered_map<std::uint32_t, Phases> phases;  // ticks by step: micro-batches add up
+
+  void take(const SpanRow& span) {
+    switch (span.kind) {
+      case EventKind::kStep:
+        steps.push_back(span);
+        break;
+      case EventKind::kForward:
+        phases[span.step].forward += span.durationTicks;
+        break;
+      case EventKind::kBackward:
+        phases[span.step].backward += span.durationTicks;
+        break;
+      case EventKind::kOptimizer:
+        phases[span.step].optimizer += span.durationTicks;
+        break;
+      case EventKind::kGap:
+        gaps.push_back({span.startTicks, span.startTicks + span.durationTicks});
+        gapSteps.insert(span.step);
+        break;
+      default:
+        break;
+    }
+  }
 };
 
-bool isByDevice(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-    case EventKind::kWait:
-    case EventKind::kCopyOut:
-    case EventKind::kFinalize:
-      return (span.detail & trace::kByDevice) != 0;
-    default:
-      return false;
-  }
-}
-
-void sortIn(SortedSpans& rank, const SpanRow& span) {
-  const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-  const Counted counted = countedAs(span);
-  if (counted.inFlight) {
-    rank.inFlight.push_back(interval);
-  }
-  const bool byDevice = isByDevice(span);
-  if (counted.work) {
-    rank.work.push_back(interval);
-    rank.computesOnDevice = rank.computesOnDevice || byDevice;
-  }
-  if (counted.service) {
-    (byDevice ? rank.serviceOfDevice : rank.service).push_back(interval);
-  }
-  if (counted.aside) {
-    rank.aside.push_back(interval);
-  }
-  switch (span.kind) {
-    case EventKind::kStep:
-      rank.steps.push_back(span);
-      break;
-    case EventKind::kForward:
-      rank.phases[span.step].forward += span.durationTicks;
-      break;
-    case EventKind::kBackward:
-      rank.phases[span.step].backward += span.durationTicks;
-      break;
-    case EventKind::kOptimizer:
-      rank.phases[span.step].optimizer += span.durationTicks;
-      break;
-    case EventKind::kGap:
-      rank.gaps.push_back(interval);
-      rank.gapSteps.insert(span.step);
-      break;
-    default:
-      break;
-  }
-}
-
-std::map<int, SortedSpans> spansByRank(const RunData& data) {
+std::map<int, StepSpans> stepSpansByRank(const RunData& data) {
   std::unordered_map<std::int32_t, int> rankOf;
   for (const trace::TrackInfo& track : data.tracks) {
     rankOf[track.id] = track.rank;
   }
-  std::map<int, SortedSpans> ranks;
+  std::map<int, StepSpans> ranks;
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {
-      sortIn(ranks[at->second], span);
+      ranks[at->second].take(span);
     }
   }
   return ranks;
 }
 
-RankActivity activityOf(int number, SortedSpans& rank) {
-  // What the host does meanwhile does not keep a device from computing.
-  auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
-  Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));
-  own.insert(own.end(), rank.aside.begin(), rank.aside.end());
-  return {number, unite(std::move(rank.inFlight)), unite(std::move(own))};
-}
-
 }  // namespace
 
-Counted countedAs(const SpanRow& span) {
-  switch (span.kind) {
-    case EventKind::kCollective:
-    case EventKind::kChecked:  // its ranks are compared before its data moves
-    case EventKind::kShaped:   // the rest of a collective, on the modelled link
-      return {.inFlight = true};
-    case EventKind::kScatter:
-    case EventKind::kReplicate:
-    case EventKind::kGather:
-    case EventKind::kReduceGradients:
-      return {.inFlight = true, .service = true};
-    case EventKind::kBucketOptimizer:
-      return {.aside = true};
-    case EventKind::kForward:
-    case EventKind::kBackward:
-    case EventKind::kOptimizer:
-      return {.work = true};
-    case EventKind::kHookCommunicate:  // without a bucket it is around the step, which waits for it
-      return {.service = span.bucket == trace::kNoBucket};
-    case EventKind::kCopyIn:
-    case EventKind::kGradientCheck:
-    case EventKind::kCopyOut:
-    case EventKind::kHookEncode:
-    case EventKind::kHookDecode:
-    case EventKind::kWait:
-    case EventKind::kFinalize:
-    case EventKind::kBroadcastBuffers:
-    case EventKind::kRebuildBuckets:
-    case EventKind::kSearchUnused:
-    case EventKind::kUsedMap:
-    case EventKind::kSyncBatchNorm:
-    case EventKind::kZeroBroadcast:
-      return {.service = true};
-    default:
-      return {};
-  }
-}
-
-std::vector<RankActivity> rankActivity(const RunData& data) {
-  std::vector<RankActivity> all;
-  for (auto& [number, rank] : spansByRank(data)) {
-    all.push_back(activityOf(number, rank));
-  }
-  return all;
-}
-
 std::vector<StepTimes> stepTimes(const RunData& data) {
-  std::map<int, SortedSpans> ranks = spansByRank(data);
+  std::map<int, StepSpans> ranks = stepSpansByRank(data);
   const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
   std::vector<StepTimes> all;
-  for (auto& [number, rank] : ranks) {
-    const RankActivity activity = activityOf(number, rank);
+  for (const RankActivity& activity : rankActivity(data)) {
+    StepSpans& rank = ranks[activity.rank];
     const Intervals gaps = unite(std::move(rank.gaps));
     std::sort(rank.steps.begin(), rank.steps.end(),
               [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });
@@ -171,9 +81,9 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       const Intervals busy = clip(activity.computing, window);
       const std::uint64_t flyingTicks = length(flying);
       const std::uint64_t overlapTicks = length(intersect(flying, busy));
-      const SortedSpans::Phases phases = rank.phases[span.step];
+      const StepSpans::Phases phases = rank.phases[span.step];
       StepTimes& step = all.emplace_back();
-      step.rank = number;
+      step.rank = activity.rank;
       step.step = span.step;
       step.startTicks = window.begin;
       step.endTicks = window.end;
@@ -185,6 +95,11 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       step.computingMs = toMs(length(busy));
       step.overlapMs = toMs(overlapTicks);
       step.exposedMs = toMs(flyingTicks - overlapTicks);
+      step.offCoreMs = toMs(length(clip(activity.offCore, window)));
+      step.coreWaitMs = coreWaitTicks(activity, window) * data.clock.nsPerTick / 1e6;
+      const OverlapBounds bounds = overlapBounds(activity, window);
+      step.overlapLeastMs = toMs(bounds.least);
+      step.overlapMostMs = toMs(bounds.most);
       if (flyingTicks != 0) {
         step.overlapPercent =
             100.0 * static_cast<double>(overlapTicks) / static_cast<double>(flyingTicks);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <tuple>
@@ -15,20 +16,39 @@ namespace {
 
 using TailKey = std::tuple<TailCause, std::uint16_t, int, trace::Operation>;
 
-// What makes two parts the same cause: a slow rank and a slow link are so for every bucket.
+// What makes two parts the same cause: a late rank and a slow link are so for every bucket, and
+// where nobody is late it does not matter who was last.
 TailKey keyOf(const TailItem& item) {
   const bool ofBucket =
       item.cause == TailCause::kLateBucket || item.cause == TailCause::kInOrderStall;
   const bool outside = item.cause == TailCause::kOutsideBuckets;
-  return {item.cause, ofBucket ? item.bucket : trace::kNoBucket, item.peer,
+  const bool anyone = item.cause == TailCause::kNoCore ||
+                      (item.cause == TailCause::kUnevenRanks && item.peer != kUnclearRank);
+  return {item.cause, ofBucket ? item.bucket : trace::kNoBucket, anyone ? 0 : item.peer,
           outside ? item.operation : trace::Operation::kNone};
 }
+
+/// The mean of what not every part has.
+struct OptionalMean {
+  double sum = 0;
+  std::uint32_t parts = 0;
+
+  void add(const std::optional<double>& value) {
+    if (value) {
+      sum += *value;
+      parts += 1;
+    }
+  }
+  [[nodiscard]] std::optional<double> mean() const {
+    return parts > 0 ? std::optional(sum / parts) : std::nullopt;
+  }
+};
 
 struct Sum {
   TailReason reason;
   std::uint32_t parts = 0;
-  std::uint32_t compared = 0;  // parts with readyLaterMs
-  double readyLaterMs = 0;
+  OptionalMean readyLater;
+  OptionalMean latency;
   std::set<std::uint32_t> steps;
 
   void add(const TailItem& item) {
@@ -38,25 +58,30 @@ struct Sum {
     parts += 1;
     steps.insert(item.step);
     reason.mean.ms += item.ms;
-    reason.mean.contextMs += item.contextMs;
-    reason.mean.transferMs += item.transferMs;
-    if (item.readyLaterMs) {
-      compared += 1;
-      readyLaterMs += *item.readyLaterMs;
+    for (const auto time : kTimes) {
+      reason.mean.*time += item.*time;
     }
+    readyLater.add(item.readyLaterMs);
+    latency.add(item.latencyMs);
   }
 
   TailReason finish(double totalMs, std::uint32_t measured) {
     TailItem mean = reason.worst;
     mean.ms = reason.mean.ms / measured;
-    mean.contextMs = reason.mean.contextMs / parts;
-    mean.transferMs = reason.mean.transferMs / parts;
-    mean.readyLaterMs = compared > 0 ? std::optional(readyLaterMs / compared) : std::nullopt;
-    reason.share = reason.mean.ms / totalMs;
+    for (const auto time : kTimes) {
+      mean.*time = reason.mean.*time / parts;
+    }
+    mean.readyLaterMs = readyLater.mean();
+    mean.latencyMs = latency.mean();
+    reason.share = totalMs > 0 ? reason.mean.ms / totalMs : 0;
     reason.steps = static_cast<std::uint32_t>(steps.size());
     reason.mean = mean;
     return std::move(reason);
   }
+
+  static constexpr std::array<double TailItem::*, 6> kTimes{
+      &TailItem::contextMs,  &TailItem::wholeMs, &TailItem::queueMs,
+      &TailItem::transferMs, &TailItem::calls,   &TailItem::coreWaitMs};
 };
 
 std::string bucketName(std::uint16_t bucket) {
@@ -72,6 +97,53 @@ std::string whyLate(const TailItem& item) {
     return fmt::format(": its gradients were ready {:.2f} ms later than here", *item.readyLaterMs);
   }
   return ", though its gradients were ready in time: its hook or its communication thread was late";
+}
+
+/// Where the time of a bucket went beside its computing: ": 1.20 ms behind earlier buckets and 4.00
+/// ms of transfer".
+std::string partsOf(const TailItem& item) {
+  constexpr double kWorthAWord = 0.05;
+  const double rest = item.wholeMs - item.queueMs - item.transferMs;
+  std::string text = fmt::format("{:.2f} ms of transfer", item.transferMs);
+  if (item.queueMs > kWorthAWord * item.wholeMs) {
+    text = fmt::format("{:.2f} ms behind earlier buckets, {}", item.queueMs, text);
+  }
+  if (rest > kWorthAWord * item.wholeMs) {
+    text += fmt::format(", {:.2f} ms of copies, launch and waiting for other ranks", rest);
+  }
+  return text;
+}
+
+std::string whyLink(const TailItem& item) {
+  std::string text = fmt::format(
+      "A step's {} take {:.2f} ms, its backward computes {:.2f} ms: ",
+      item.calls < 1.5 ? std::string("transfer") : fmt::format("{:.0f} transfers", item.calls),
+      item.transferMs, item.contextMs);
+  if (item.calls < 1.5) {
+    text.replace(text.find(" take "), 6, " takes ");
+    text += "only fewer bytes or a faster link can help.";
+  } else if (!item.latencyMs) {
+    text +=
+        "fewer bytes or a faster link can help, and where a transfer costs much whatever its "
+        "size, larger buckets.";
+  } else if (*item.latencyMs >= 0.5 * item.transferMs) {
+    text += fmt::format(
+        "{:.2f} ms of that do not depend on the bytes. Fewer, larger buckets "
+        "(ddp.bucket_cap_mb) or a link of less latency can help.",
+        *item.latencyMs);
+  } else {
+    text += fmt::format(
+        "fewer bytes or a faster link can help; of the transfers, {:.2f} ms do not "
+        "depend on the bytes.",
+        *item.latencyMs);
+  }
+  if (item.coreWaitMs > 0.1 * item.transferMs) {
+    text += fmt::format(
+        " The rank's step thread was ready and had no core for {:.2f} ms a step, so "
+        "that the link alone may be faster than that.",
+        item.coreWaitMs);
+  }
+  return text;
 }
 
 }  // namespace
@@ -109,8 +181,12 @@ std::string_view name(TailCause cause) {
       return "in-order stall";
     case TailCause::kSlowLink:
       return "slow link";
-    case TailCause::kSlowRank:
-      return "slow rank";
+    case TailCause::kLateRank:
+      return "late rank";
+    case TailCause::kUnevenRanks:
+      return "uneven ranks";
+    case TailCause::kNoCore:
+      return "no core";
     case TailCause::kOutsideBuckets:
       return "outside the buckets";
     case TailCause::kCopies:
@@ -127,9 +203,10 @@ std::string title(const TailItem& item) {
       return fmt::format("late bucket {}", item.bucket);
     case TailCause::kInOrderStall:
       return fmt::format("bucket {} behind bucket {}", item.bucket, item.ahead);
-    case TailCause::kSlowRank:
-      return item.peer == kUnclearRank ? "slow rank, unclear which"
-                                       : fmt::format("slow rank {}", item.peer);
+    case TailCause::kLateRank:
+      return fmt::format("late rank {}", item.peer);
+    case TailCause::kUnevenRanks:
+      return item.peer == kUnclearRank ? "uneven ranks, unclear which" : "uneven ranks";
     case TailCause::kOutsideBuckets:
       return fmt::format("{} outside the buckets", trace::name(item.operation));
     default:
@@ -141,29 +218,33 @@ std::string explanation(const TailItem& item) {
   switch (item.cause) {
     case TailCause::kLateBucket:
       return fmt::format(
-          "Bucket {} was ready when the backward had {:.2f} ms of computing left, too little to "
-          "hide its transfer of {:.2f} ms.",
-          item.bucket, item.contextMs, item.transferMs);
+          "Bucket {} was ready when the backward had {:.2f} ms of computing left, and reduced "
+          "{:.2f} "
+          "ms later: {}.",
+          item.bucket, item.contextMs, item.wholeMs, partsOf(item));
     case TailCause::kInOrderStall:
       return fmt::format(
           "Bucket {} was ready {:.2f} ms before it was launched: bucket {} ahead of it was not "
           "ready on this rank.",
           item.bucket, item.contextMs, item.ahead);
     case TailCause::kSlowLink:
-      return fmt::format(
-          "A step's transfers take {:.2f} ms, its backward computes {:.2f} ms: only fewer bytes or "
-          "a "
-          "faster link can help.",
-          item.transferMs, item.contextMs);
-    case TailCause::kSlowRank:
-      if (item.peer == kUnclearRank) {
-        return fmt::format(
-            "The last ranks came {:.2f} ms later to {}; they are on different hosts, whose clocks "
-            "are not known well enough to tell which was last.",
-            item.contextMs, bucketName(item.bucket));
-      }
+      return whyLink(item);
+    case TailCause::kLateRank:
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
                          bucketName(item.bucket), whyLate(item));
+    case TailCause::kUnevenRanks:
+      return fmt::format("The last rank came {:.2f} ms later: {}", item.contextMs,
+                         item.peer == kUnclearRank
+                             ? "on different hosts, whose clocks are not known well enough to tell "
+                               "which that was."
+                         : item.judged
+                             ? "over the run no rank is late beyond chance."
+                             : "whether one is always late takes more iterations to tell.");
+    case TailCause::kNoCore:
+      return fmt::format(
+          "This rank, or the one that it waited for, was ready to run for {:.2f} ms a step and had "
+          "no core: more threads want to run on the host than it has cores.",
+          item.contextMs);
     case TailCause::kOutsideBuckets:
       return fmt::format(
           "The {} belongs to no bucket (buffers, batch statistics, a hook around the step), and "

@@ -11,23 +11,31 @@ namespace lockstep::analysis {
 
 // Note [Tail]
 // The exposed time of a step (Note [Overlap]) is given away moment by moment, so that its causes
-// add up to it. Of several collectives in flight the one that this rank came to first has the
-// moment: before its last rank came it is that rank's, afterwards the transfer's. A transfer's
-// exposed time is then divided, bucket by bucket in the order in which they became ready:
+// add up to it. Where its step thread was ready and had no core, it would have computed: that is
+// "no core", and nobody's fault in the communication. Of several collectives in flight the one that
+// this rank came to first has the moment: before its last rank came it is that rank's, afterwards
+// the transfer's. A transfer's exposed time is then divided, bucket by bucket in the order in which
+// they became ready:
 //   in-order stall   as long as the bucket stood ready and its collective had not begun, where an
 //                    earlier one became ready after it and had to go first;
 //   slow link        what no order could have hidden, as long as any is left in this step: the
 //                    step's transfers less the computing of its backward;
-//   slow rank        what was waited for the last rank, hidden or not: without it the transfer
-//   would
-//                    have begun, and ended, that much earlier;
+//   last rank        what was waited for the last rank, hidden or not: without it the transfer
+//                    would have begun, and ended, that much earlier;
 //   late bucket      the rest: too little computing was left when its last gradient was ready.
+// What is the last rank's is "no core" as far as its own step thread had none in that step, "late
+// rank" where the run shows that it is late (Note [Lateness]), and else "uneven ranks": one of them
+// is always last.
+// Where several collectives are under way at once, each has of its time from the last arrival to
+// its end only what none that began before it has as its transfer: the rest of that is queue.
 
 enum class TailCause : std::uint8_t {
   kLateBucket,
   kInOrderStall,
   kSlowLink,
-  kSlowRank,
+  kLateRank,
+  kUnevenRanks,
+  kNoCore,          ///< a step thread was ready and had no core: this rank's, or the last one's
   kOutsideBuckets,  ///< a collective of no bucket: buffers, batch statistics, a hook around a step
   kCopies,          ///< DataParallel's, between its devices
   kUnknown,         ///< a send, a receive, or one that a rank has no record of
@@ -44,22 +52,31 @@ struct TailItem {
   double ms = 0;
   std::uint16_t bucket = trace::kNoBucket;
   std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
-  int peer = kUnclearRank;                 ///< slow rank: who came last
+  int peer = kUnclearRank;                 ///< late rank, uneven ranks, no core: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
-  /// ready to launch.
-  /// Slow link: computing of the backward. Slow rank: what this rank waited in all, hidden or not.
+  /// ready to launch. Slow link: computing of the backward. Late rank, uneven ranks: what this rank
+  /// waited in all, hidden or not. No core: how long the thread had none in the step.
   double contextMs = 0;
-  /// Of the bucket, hidden or not; slow link: of the whole step.
+  double wholeMs = 0;  ///< late bucket: from when it was ready until it was reduced
+  double queueMs = 0;  ///< late bucket: of that, behind buckets that began before it
+  /// Of the bucket, hidden or not; slow link: of all collectives of the step.
   double transferMs = 0;
-  /// Slow rank: how much later than here the bucket was ready there; none: not recorded.
+  /// Slow link: how many collectives these are, and what of their transfers does not depend on
+  /// their bytes; none where their sizes are too much alike to tell.
+  double calls = 0;
+  std::optional<double> latencyMs;
+  /// Slow link: what threads of this rank waited for cores in the step.
+  double coreWaitMs = 0;
+  /// Late rank: how much later than here the bucket was ready there; none: not recorded.
   std::optional<double> readyLaterMs;
+  bool judged = true;  ///< uneven ranks: false where steps are too few to tell chance
   trace::Operation operation = trace::Operation::kNone;
   std::uint64_t ticks = 0;  ///< a moment in the collective that it is about; 0: in none
 };
 
 /// One cause over many steps.
 struct TailReason {
-  TailItem mean;            ///< ms a step; contextMs, transferMs, readyLaterMs: where it struck
+  TailItem mean;            ///< ms a step; all other times: where it struck
   TailItem worst;           ///< the largest part
   double share = 0;         ///< of all exposed time, 0..1
   std::uint32_t steps = 0;  ///< of any rank, in which it struck
@@ -73,11 +90,11 @@ std::vector<TailReason> tailReasons(const std::vector<StepOverlap>& steps,
                                     std::uint32_t firstMeasured,
                                     std::optional<int> rank = std::nullopt);
 
-/// Returns "late bucket", "in-order stall", "slow link", "slow rank", ...
+/// Returns "late bucket", "in-order stall", "slow link", "late rank", ...
 std::string_view name(TailCause cause);
 
-/// Returns a cause and what it is about: "late bucket 5", "bucket 3 behind bucket 2", "rank 1
-/// late".
+/// Returns a cause and what it is about: "late bucket 5", "bucket 3 behind bucket 2", "late rank
+/// 1".
 std::string title(const TailItem& item);
 
 /// Returns a sentence that says why.

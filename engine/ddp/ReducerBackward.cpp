@@ -8,6 +8,7 @@
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/process_group/CommError.h"
+#include "engine/trace/CoreWait.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {
@@ -26,6 +27,7 @@ void Reducer::onGradient(std::size_t index, bool gradient) {
     warnHigherOrder();
   }
   lane_.instant(trace::EventKind::kGradientReady, step_, trace::kNoBucket, index);
+  trace::CoreWait::ofThisThread().tell(lane_, step_);
   if (gradient) {
     used_.data_ptr<std::int32_t>()[index] = 1;
   }

@@ -6,7 +6,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "engine/analysis/StepTimes.h"
+#include "engine/analysis/RankActivity.h"
 #include "engine/base/Check.h"
 #include "engine/export/Nesting.h"
 

@@ -30,7 +30,7 @@ bool hasEnded(const trace::RunInfo& info) {
 base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& file) {
   Csv csv(file, {"rank", "step", "start_ms", "step_ms", "forward_ms", "backward_ms", "optimizer_ms",
                  "in_flight_ms", "computing_ms", "overlap_ms", "exposed_ms", "overlap_percent",
-                 "measured", "events_lost"});
+                 "measured", "events_lost", "off_core_ms", "overlap_least_ms", "overlap_most_ms"});
   const RunAnalysis run = analysis::analyse(*source.survey.data);
   if (!source.goesOn()) {
     return interrupted();
@@ -44,6 +44,7 @@ base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& fi
       csv.ms(step.forwardMs).ms(step.backwardMs).ms(step.optimizerMs).ms(step.inFlightMs);
       csv.ms(step.computingMs).ms(step.overlapMs).ms(step.exposedMs).percent(step.overlapPercent);
       csv.flag(step.step >= run.warmUp.firstMeasured && !step.incomplete).flag(step.incomplete);
+      csv.ms(step.offCoreMs).ms(step.overlapLeastMs).ms(step.overlapMostMs);
       csv.end();
     }
   }
@@ -72,12 +73,12 @@ base::Result<std::uint64_t> writeSteps(
 base::Result<std::uint64_t> writeOverlap(const TableSource& source, OutputFile& file) {
   Csv csv(file, {"rank", "step", "step_ms", "alone_ms", "overlap_ms", "exposed_ms", "other_ms",
                  "waiting_ms", "transfer_ms", "undivided_ms", "idle_ms", "carried_ms",
-                 "carried_exposed_ms", "overlap_percent"});
+                 "carried_exposed_ms", "overlap_percent", "no_core_ms"});
   return writeSteps(source, csv, [&csv](const analysis::StepOverlap& step) {
     csv.number(step.times.rank).number(step.times.step).ms(step.times.stepMs).ms(step.aloneMs);
     csv.ms(step.times.overlapMs).ms(step.times.exposedMs).ms(step.otherMs).ms(step.waitingMs);
     csv.ms(step.transferMs).ms(step.undividedMs).ms(step.idleMs).ms(step.carriedMs);
-    csv.ms(step.carriedExposedMs).percent(step.times.overlapPercent).end();
+    csv.ms(step.carriedExposedMs).percent(step.times.overlapPercent).ms(step.noCoreMs).end();
   });
 }
 

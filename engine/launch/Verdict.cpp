@@ -10,14 +10,16 @@ namespace {
 
 using base::ExitCode;
 
-enum class Cause { kSignalOrLost, kOwnError, kCommError, kKilledByUs };
+enum class Cause { kSignalOrLost, kOwnError, kSuspended, kCommError, kKilledByUs };
 
 Cause causeOf(const RankEnd& end) {
   if (!end.lost.empty()) {
     return Cause::kSignalOrLost;
   }
   if (end.end.signal != 0) {
-    return end.killedByUs ? Cause::kKilledByUs : Cause::kSignalOrLost;
+    return !end.killedByUs    ? Cause::kSignalOrLost
+           : end.wasSuspended ? Cause::kSuspended
+                              : Cause::kKilledByUs;
   }
   return end.end.exitCode == static_cast<int>(ExitCode::kCommFailed) ? Cause::kCommError
                                                                      : Cause::kOwnError;
@@ -43,15 +45,19 @@ ExitCode exitCodeOf(const RankEnd& end) {
   }
 }
 
+std::string killed(const RankEnd& end) {
+  return fmt::format("rank {} {} and was killed, {}", end.rank,
+                     end.wasSuspended ? "was suspended (SIGSTOP)" : "did not end by itself",
+                     end.words.lastIn);
+}
+
 /// What the supervisor had to end counts as a consequence, but who it was tells the reader
 /// whom the others waited for.
 std::string survivors(const std::vector<RankEnd>& ends) {
   std::string text;
   for (const auto& end : ends) {
     if (end.killedByUs) {
-      text += fmt::format("; rank {} {} and was killed, {}", end.rank,
-                          end.wasSuspended ? "was suspended (SIGSTOP)" : "did not end by itself",
-                          end.words.lastIn);
+      text += "; " + killed(end);
     }
   }
   return text;
@@ -89,21 +95,32 @@ std::string describe(const RankEnd& end) {
 }
 
 Verdict judge(const std::vector<RankEnd>& ends) {
-  const RankEnd* root = nullptr;
-  const auto key = [](const RankEnd& end) { return std::tuple(causeOf(end), end.order); };
-  for (const auto& end : ends) {
-    if (!endedWell(end) && (root == nullptr || key(end) < key(*root))) {
-      root = &end;
+  const auto rootOf = [&](const RankEnd* but) {
+    const RankEnd* root = nullptr;
+    const auto key = [](const RankEnd& end) { return std::tuple(causeOf(end), end.order); };
+    for (const auto& end : ends) {
+      if (&end != but && !endedWell(end) && (root == nullptr || key(end) < key(*root))) {
+        root = &end;
+      }
     }
-  }
+    return root;
+  };
+  const RankEnd* const root = rootOf(nullptr);
   if (root == nullptr) {
     return {};
+  }
+  const bool suspended = causeOf(*root) == Cause::kSuspended;
+  // Who was suspended made no mistake that a code could tell: the run's is that of who waited.
+  const RankEnd* const messenger = suspended ? rootOf(root) : nullptr;
+  std::string failure = suspended ? killed(*root) : describe(*root);
+  if (messenger != nullptr && !messenger->killedByUs) {
+    failure += "; " + describe(*messenger);
   }
   std::vector<RankEnd> others;
   std::copy_if(ends.begin(), ends.end(), std::back_inserter(others),
                [&](const RankEnd& end) { return &end != root; });
-  return {trace::RunState::kFailed, exitCodeOf(*root), describe(*root) + survivors(others),
-          root->rank};
+  return {trace::RunState::kFailed, exitCodeOf(messenger == nullptr ? *root : *messenger),
+          failure + survivors(others), root->rank};
 }
 
 }  // namespace lockstep::launch

@@ -38,8 +38,9 @@ bool endedWell(const RankEnd& end);
 std::string describe(const RankEnd& end);
 
 /// Names the root cause among all ranks' ends. A rank that was lost, or ended by a signal that was
-/// not ours, comes before one with an exit code of its own, and that before one whose collective
-/// failed, since its peers' collectives fail when a rank goes away; among equals the first counts.
+/// not ours, comes before one with an exit code of its own, that before one that was found suspended,
+/// and that before one whose collective failed, since its peers' collectives fail when a rank goes
+/// away or stands still; among equals the first counts.
 Verdict judge(const std::vector<RankEnd>& ends);
 
 }  // namespace lockstep::launch

@@ -44,6 +44,8 @@ std::string_view name(EventKind kind) {
       return "reduce_gradients";
     case EventKind::kFingerprint:
       return "fingerprint";
+    case EventKind::kOffCore:
+      return "off_core";
     case EventKind::kGradientReady:
       return "gradient_ready";
     case EventKind::kCopyIn:

@@ -34,6 +34,8 @@ enum class EventKind : std::uint16_t {
   kReduceGradients = 27,  ///< span: replicas' gradients to device 0; value = bytes
 
   kFingerprint = 28,  ///< span: hashes, norms and sketch of the parameters; value = bytes read
+  kOffCore = 29,      ///< span: somewhere in it the thread was ready and had no core; value = for
+                      ///< how many ns, by the kernel (CoreWait.h)
 
   // The life of a gradient and of its bucket, on the thread that runs the backward.
   kGradientReady = 30,    ///< instant; value = parameter index

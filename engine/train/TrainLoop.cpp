@@ -16,6 +16,7 @@
 #include "engine/base/Log.h"
 #include "engine/ddp/Join.h"
 #include "engine/hooks/HookError.h"
+#include "engine/trace/CoreWait.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/AgreementInJoin.h"
 #include "engine/train/ComputeDevice.h"
@@ -197,8 +198,11 @@ class TrainLoop::Phase {
         step_(loop.stepNumber()),
         span_(parts_.deviceSpans == nullptr ? parts_.lane : loop.unheard_, kind, step_,
               &parts_.tracer.lastWords()),
-        begin_(now()) {}
+        begin_(now()) {
+    tellOfCores();
+  }
   ~Phase() {
+    tellOfCores();
     if (parts_.deviceSpans != nullptr) {
       parts_.deviceSpans->add(parts_.lane, kind_, begin_, now(), step_);
     }
@@ -210,6 +214,7 @@ class TrainLoop::Phase {
   [[nodiscard]] process_group::nccl::DeviceSpans::Point now() const {
     return parts_.deviceSpans == nullptr ? nullptr : parts_.deviceSpans->now();
   }
+  void tellOfCores() { trace::CoreWait::ofThisThread().tell(parts_.lane, step_); }
 
   TrainParts& parts_;
   const EventKind kind_;
@@ -260,8 +265,8 @@ void TrainLoop::step(bool synchronised) {
     zeroGradients();
   }
   if (synchronised && parts_.log != nullptr) {
-    auto numbers = parts_.hook == nullptr ? std::map<std::string, double>()
-                                          : parts_.hook->takeCounters();
+    auto numbers =
+        parts_.hook == nullptr ? std::map<std::string, double>() : parts_.hook->takeCounters();
     numbers.insert(changed_.begin(), changed_.end());
     parts_.log->iteration(number, numbers);
   }

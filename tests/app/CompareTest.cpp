@@ -28,7 +28,7 @@ TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
   EXPECT_THAT(ended.out,
               AllOf(StartsWith("A  "), HasSubstr("\nB  "), HasSubstr("iterations measured"),
                     HasSubstr("the experiments are the same"), HasSubstr("step time [ms]"),
-                    HasSubstr("not tested"), HasSubstr("B's mean step takes")));
+                    HasSubstr("same experiment"), HasSubstr("B's mean step takes")));
 }
 
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {
@@ -60,7 +60,7 @@ TEST_F(CompareTest, BadInputIsOneLine) {
 TEST_F(CompareTest, HelpSaysHowSignificanceIsFound) {
   const auto ended = lockstep({"compare", "--help"});
   EXPECT_EQ(ended.exitCode, 0);
-  EXPECT_THAT(ended.out, HasSubstr("Mann-Whitney"));
+  EXPECT_THAT(ended.out, HasSubstr("block\nbootstrap"));
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(FaultsTest, ASlowLinkIsWaitedForAtTheEndOfTheBackward) {
   const auto ended =
       run("[link]\nbandwidth_gbps = 1\nlatency_us = 10000\nsimulate_anyway = true\n");
   ASSERT_EQ(ended.exitCode, 0) << ended.err;
-  EXPECT_GE(info()["exposed_ms"].get<double>(), 19) << info().dump(2);  // two hops of 10 ms
+  EXPECT_GE(info()["ranks"][0]["figures"]["exposed_ms"].get<double>(), 19) << info().dump(2);  // two hops of 10 ms
 }
 
 }  // namespace

@@ -60,8 +60,10 @@ TEST_F(HooksTest, ExposeWhatTheyCommunicateAfterTheOptimizersStep) {
   const auto ended = run("[hook]\nname = \"gossip\"\nmix = \"parameters\"\n");
   ASSERT_EQ(ended.exitCode, 0) << ended.err;
   const auto json = Json::parse(ended.out);
-  EXPECT_GT(json["exposed_ms"].get<double>(), 0);
-  EXPECT_LT(json["overlap_percent"].get<double>(), 50);
+  for (const Json& rank : json["ranks"]) {
+    EXPECT_GT(rank["figures"]["exposed_ms"].get<double>(), 0);
+    EXPECT_LT(rank["figures"]["overlap_percent"].get<double>(), 50);
+  }
 }
 
 TEST_F(HooksTest, LoseNoEventHoweverManyGroupsTheyMake) {

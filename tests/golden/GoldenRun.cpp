@@ -125,6 +125,9 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   shaped.detail = packOperation(Operation::kAllreduce);
   shaped.value = packCollective(5, 40);
   writer.addEvent(3, on(1, shaped));
+  Event offCore = span(EventKind::kOffCore, 12'200'000, 300'000, 2);
+  offCore.value = 90'000;
+  writer.addEvent(2, on(1, offCore));
   Event fault = span(EventKind::kFault, 12'100'000, 0, 2);
   fault.detail = static_cast<std::uint16_t>(FaultKind::kFlipBit);
   fault.value = 1 << 8 | 30;

@@ -34,6 +34,7 @@ std::size_t firstRowOf(const trace::SpanRow& span) {
     // links that collectives travel on.
     case EventKind::kUsedMap:
     case EventKind::kFault:
+    case EventKind::kOffCore:
     case EventKind::kChecked: return kOwnRow;
     case EventKind::kMarkedUnused:  // lest they vanish among the marks of ready gradients
     case EventKind::kShaped: return kOwnRow + 1;

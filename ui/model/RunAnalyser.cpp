@@ -21,7 +21,8 @@ constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at
 AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
   AnalysedCourse course;
   for (const analysis::StepTimes& step : of.steps) {
-    if (step.step >= of.warmUp.firstMeasured && !step.incomplete && step.overlapPercent) {
+    if (step.rank == of.exposedRank && step.step >= of.warmUp.firstMeasured && !step.incomplete &&
+        step.overlapPercent) {
       course.overlapPercent.push_back({step.endTicks, *step.overlapPercent});
       course.exposedMs.push_back({step.endTicks, step.exposedMs});
     }

@@ -22,11 +22,11 @@ struct TickedValue {
   double value = 0;
 };
 
-/// Figures of an analysis by time, over all ranks and without the warm-up.
+/// Figures of an analysis by time, without the warm-up.
 struct AnalysedCourse {
-  std::vector<TickedValue> overlapPercent;
+  std::vector<TickedValue> overlapPercent;  ///< of RunAnalysis::exposedRank, here and below
   std::vector<TickedValue> exposedMs;
-  std::vector<TickedValue> waitsMs;      ///< what a collective waited for its last rank
+  std::vector<TickedValue> waitsMs;      ///< what a collective waited for its last rank, all ranks
   std::vector<TickedValue> lateWaitsMs;  ///< the same where that is RunAnalysis::lateRank
 };
 AnalysedCourse courseOf(const analysis::RunAnalysis& of);

@@ -109,6 +109,9 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
     case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
     case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
     case EventKind::kFingerprint: return QStringLiteral("fingerprint of the parameters");
+    case EventKind::kOffCore:
+      return QStringLiteral("without a core for %1 of it")
+          .arg(formatDuration(static_cast<double>(span.value)));
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
     case EventKind::kCopyIn:
@@ -135,6 +138,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
   switch (span.kind) {
     case EventKind::kStep:
     case EventKind::kFault:
+    case EventKind::kOffCore:
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
@@ -153,6 +157,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
 QString nameOf(const Span& span) {
   switch (span.kind) {
     case EventKind::kStep: return QStringLiteral("iteration");
+    case EventKind::kOffCore: return QStringLiteral("without a core");
     case EventKind::kMarkedUnused: return QStringLiteral("unused parameter");
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
@@ -212,6 +217,9 @@ QString meaningOf(const Span& span) {
     case EventKind::kFingerprint:
       return QStringLiteral("Hashes, norms and a sketch of the parameters, to compare the replicas "
                             "by (capture.fingerprint_every).");
+    case EventKind::kOffCore:
+      return QStringLiteral("The thread was ready to run, and another one had the core. The kernel "
+                            "tells for how long and not when: it was somewhere in this span.");
     case EventKind::kGradientCheck:
       return QStringLiteral("This rank's own gradient is measured before it is averaged "
                             "(capture.gradient_check_every).");

@@ -50,7 +50,7 @@ void clear(QLayout* layout) {
 QString howItWent(const RunEntry& run) {
   const QString state = stateText(run.state);
   return run.exposedMs
-             ? StartPage::tr("%1, %2 ms exposed").arg(state).arg(*run.exposedMs, 0, 'f', 2)
+             ? StartPage::tr("%1, up to %2 ms exposed").arg(state).arg(*run.exposedMs, 0, 'f', 2)
              : state;
 }
 

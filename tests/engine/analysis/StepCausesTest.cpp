@@ -50,6 +50,27 @@ TEST(StepCausesTest, ExposedTimeIsWaitingForTheLastRankAndThenTransfer) {
   EXPECT_EQ(partsOf(run, 1, 1), rank1);
 }
 
+// Rank 0's step 0..10000, backward 0..6000, and 2 ms without a core in the middle of 0..6000, a
+// collective 3000..9000: without a core 2000..3000 alone, and 3000..4000 with it in flight.
+TEST(StepCausesTest, TellsComputingFromBeingReadyWithoutACore) {
+  HandMadeRun run(2);
+  run.add(0, EventKind::kStep, 0, 0, 0);
+  for (int rank = 0; rank < 2; ++rank) {
+    run.add(rank, EventKind::kStep, 0, 10'000, 1);
+    run.add(rank, EventKind::kBackward, 0, 6'000, 1);
+    run.addCollective(rank, 3'000, 9'000, 1, 1);
+  }
+  run.add(0, EventKind::kOffCore, 0, 6'000, 1, 2'000'000);
+  const std::map<CauseKey, double> expected{{{Cause::kComputing}, 4},
+                                            {{Cause::kNoCoreInFlight}, 1},
+                                            {{Cause::kNoCore}, 1},
+                                            {{Cause::kTransfer, 3}, 3},
+                                            {{Cause::kOther}, 1}};
+  EXPECT_EQ(partsOf(run, 0, 1), expected);
+  EXPECT_TRUE(isExposed(Cause::kNoCoreInFlight));
+  EXPECT_FALSE(isExposed(Cause::kNoCore));
+}
+
 // One rank, step 0..10000, backward 0..4000; its bucket 3 is ready at 2000, encoded 4000..5000,
 // its collective 6000..8000 (nobody else's record: its last rank is unknown), decoded 7000..9500.
 // 0..4000 computing, 4000..5000 encode, 5000..6000 launch delay, 6000..8000 communicating,

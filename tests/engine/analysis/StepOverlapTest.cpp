@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <string>
 
 #include "engine/analysis/Headroom.h"
 #include "tests/engine/analysis/HandMadeRun.h"
@@ -100,16 +102,17 @@ TEST(StepOverlapTest, KnowsTheHeadroomAndTheBoundOfAHookThatSendsNothing) {
 TEST(StepOverlapTest, BlamesABucketThatWasReadyLate) {
   const StepOverlap step = oneBucket().only();
   ASSERT_EQ(step.tail.size(), 2);
-  EXPECT_EQ(step.tail[1].cause, TailCause::kSlowRank);
+  EXPECT_EQ(step.tail[1].cause, TailCause::kUnevenRanks);
   EXPECT_EQ(step.tail[1].ms, 1);
   EXPECT_EQ(step.tail[0].cause, TailCause::kLateBucket);
   EXPECT_EQ(step.tail[0].bucket, 3);
   EXPECT_EQ(step.tail[0].ms, 2);
   EXPECT_DOUBLE_EQ(step.tail[0].contextMs, 2.1);
   EXPECT_EQ(step.tail[0].transferMs, 4);
-  EXPECT_EQ(explanation(step.tail[0]),
-            "Bucket 3 was ready when the backward had 2.10 ms of computing left, too little to "
-            "hide its transfer of 4.00 ms.");
+  EXPECT_EQ(
+      explanation(step.tail[0]),
+      "Bucket 3 was ready when the backward had 2.10 ms of computing left, and reduced 5.10 ms "
+      "later: 4.00 ms of transfer, 1.10 ms of copies, launch and waiting for other ranks.");
 }
 
 // Bucket 1 is ready at 6, bucket 0 at 9: it goes first, 9..10, then bucket 1, 10..14. What is
@@ -151,36 +154,205 @@ TEST(StepOverlapTest, BlamesTheLinkForWhatNoOrderCouldHide) {
   EXPECT_EQ(step.tail[1].ms, 1);
 }
 
-// Rank 0 comes at 5, rank 1 at 9, done at 10. Exposed 6..10: waiting 6..9 = 3, transfer 1, which
-// would have been hidden, too, had rank 1 come at 5.
-TEST(StepOverlapTest, BlamesTheRankThatWasWaitedFor) {
+TEST(StepOverlapTest, SaysThatOnlyTheLinkCanHelpWhereOneTransferIsAllThereIs) {
+  TailItem item;
+  item.cause = TailCause::kSlowLink;
+  item.calls = 1;
+  item.transferMs = 11;
+  item.contextMs = 4;
+  EXPECT_EQ(explanation(item),
+            "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: only fewer bytes or "
+            "a faster link can help.");
+}
+
+/// The backward computes 2..6 ms; `count` buckets of `bytes` each are ready from 3 on and go one
+/// after the other, each 0.5 ms whatever its size.
+BucketRun tinyBuckets(const std::vector<std::uint64_t>& bytes) {
+  BucketRun run(2);
+  const std::uint64_t end = 3'000 + 500 * bytes.size();
+  run.step(0, 2'000, 6'000, end);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto bucket = static_cast<std::uint16_t>(i);
+    run.bucket(0, bucket, 3'000 + i, 3'000 + i);
+    for (const int rank : {0, 1}) {
+      run.reduce(rank, bucket, 3'000 + 500 * i, 3'500 + 500 * i);
+      run.data.spans.back().value = trace::packCollective(i, bytes[i]);
+    }
+  }
+  return run;
+}
+
+TailItem slowLinkOf(const BucketRun& run) {
+  std::string others;
+  for (const TailItem& item : run.all().at(0).tail) {
+    if (item.cause == TailCause::kSlowLink) {
+      return item;
+    }
+    others += " " + title(item) + " " + std::to_string(item.ms);
+  }
+  ADD_FAILURE() << "no slow link, but" << others;
+  return {};
+}
+
+// 20 transfers of 0.5 ms over a link whose cost is its latency: larger buckets would help.
+TEST(StepOverlapTest, AdvisesLargerBucketsWhereTransfersCostMuchWhateverTheirSize) {
+  std::vector<std::uint64_t> bytes(20, 4'000);
+  bytes[7] = 9'000;
+  EXPECT_EQ(explanation(slowLinkOf(tinyBuckets(bytes))),
+            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: 10.00 ms of that "
+            "do not depend on the bytes. Fewer, larger buckets (ddp.bucket_cap_mb) or a link of "
+            "less latency can help.");
+}
+
+TEST(StepOverlapTest, DoesNotSayThatOnlyTheLinkCanHelpWhereItCannotTell) {
+  EXPECT_EQ(explanation(slowLinkOf(tinyBuckets(std::vector<std::uint64_t>(20, 4'000)))),
+            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: fewer bytes or a "
+            "faster link can help, and where a transfer costs much whatever its size, larger "
+            "buckets.");
+}
+
+// 1 KB in 0.1 ms and 10 KB in 1 ms: all of it is bytes.
+TEST(StepOverlapTest, AdvisesAFasterLinkWhereTransfersGrowWithTheirBytes) {
+  BucketRun run(2);
+  run.step(0, 2'000, 2'100, 10'000);
+  for (const int rank : {0, 1}) {
+    for (const std::uint16_t bucket : {std::uint16_t{0}, std::uint16_t{1}}) {
+      run.bucket(rank, bucket, 2'000, 2'000);
+      run.reduce(rank, bucket, bucket == 0 ? 2'000 : 2'100, bucket == 0 ? 2'100 : 3'100);
+      run.data.spans.back().value = trace::packCollective(bucket, bucket == 0 ? 1'000 : 10'000);
+    }
+  }
+  EXPECT_EQ(explanation(slowLinkOf(run)),
+            "A step's 2 transfers take 1.10 ms, its backward computes 0.10 ms: fewer bytes or a "
+            "faster link can help; of the transfers, 0.00 ms do not depend on the bytes.");
+}
+
+// Both buckets are ready at 4 and come to their collectives at once; over a link that carries one
+// after the other, 4..5 and 5..9, the second's collective lasts 5 ms, of which 1 is queue.
+TEST(StepOverlapTest, TellsTheTransferOfABucketFromItsQueue) {
+  BucketRun run(2);
+  run.step(0, 2'000, 8'000, 9'000);
+  for (const int rank : {0, 1}) {
+    run.bucket(rank, 0, 4'000, 4'000);
+    run.bucket(rank, 1, 4'000, 4'000);
+    run.reduce(rank, 0, 4'000, 5'000);
+    run.reduce(rank, 1, 4'001, 9'000);
+  }
+  const StepOverlap step = run.all().at(0);
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(explanation(step.tail[0]),
+            "Bucket 1 was ready when the backward had 4.00 ms of computing left, and reduced 5.00 "
+            "ms later: 1.00 ms behind earlier buckets, 4.00 ms of transfer.");
+}
+
+/// Rank 0 comes at 5, rank 1 at 9, done at 10; its gradients were ready at `ready`. Exposed 6..10:
+/// waiting 6..9 = 3, transfer 1, which would have been hidden, too, had rank 1 come at 5.
+BucketRun oneRankLast(std::uint64_t ready) {
   BucketRun run(2);
   run.step(0, 2'000, 6'000, 10'000);
   run.bucket(0, 0, 5'000, 5'000);
-  run.bucket(1, 0, 8'900, 8'900);
+  run.bucket(1, 0, ready, ready);
   run.reduce(0, 0, 5'000, 10'000);
   run.reduce(1, 0, 9'000, 10'000);
-  const StepOverlap step = run.only();
+  return run;
+}
+
+/// The same step `steps` times, 20 ms apart.
+BucketRun repeated(const BucketRun& one, std::uint32_t steps) {
+  BucketRun run(2);
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    for (trace::SpanRow span : one.data.spans) {
+      span.startTicks += std::uint64_t{step} * 20'000;
+      span.step = step;
+      if (span.kind == EventKind::kCollective) {
+        span.value = trace::packCollective(trace::collectiveSequence(span.value) + 10 * step, 400);
+      }
+      run.data.spans.push_back(span);
+    }
+  }
+  return run;
+}
+
+TEST(StepOverlapTest, CallsNoRankLateThatWasLastInOneStep) {
+  const StepOverlap step = oneRankLast(8'900).only();
   EXPECT_EQ(step.waitingMs, 3);
   EXPECT_EQ(step.transferMs, 1);
   ASSERT_EQ(step.tail.size(), 1);
-  EXPECT_EQ(step.tail[0].cause, TailCause::kSlowRank);
-  EXPECT_EQ(step.tail[0].peer, 1);
+  EXPECT_EQ(title(step.tail[0]), "uneven ranks");
+  EXPECT_EQ(step.tail[0].ms, 4);
+  EXPECT_EQ(explanation(step.tail[0]),
+            "The last rank came 4.00 ms later: whether one is always late takes more iterations to "
+            "tell.");
+  EXPECT_EQ(sum(step), step.times.exposedMs);
+}
+
+TEST(StepOverlapTest, BlamesTheRankThatWasWaitedForInEveryStep) {
+  const StepOverlap step = repeated(oneRankLast(8'900), 12).all().at(5);
+  ASSERT_EQ(step.tail.size(), 1);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kLateRank);
+  EXPECT_EQ(title(step.tail[0]), "late rank 1");
   EXPECT_EQ(step.tail[0].ms, 4);
   EXPECT_EQ(explanation(step.tail[0]),
             "Rank 1 came 4.00 ms later to bucket 0: its gradients were ready 3.90 ms later than "
             "here.");
+}
+
+TEST(StepOverlapTest, BlamesNobodyWhereTheRanksTakeTurnsBeingLast) {
+  BucketRun run = repeated(oneRankLast(8'900), 12);
+  for (trace::SpanRow& span : run.data.spans) {
+    if (span.kind == EventKind::kCollective && span.step % 2 == 1) {
+      span.track = span.track == 1 ? 11 : 1;
+    }
+  }
+  const std::vector<TailReason> reasons = tailReasons(run.all(), 1);
+  ASSERT_FALSE(reasons.empty());
+  for (const TailReason& reason : reasons) {
+    EXPECT_NE(reason.mean.cause, TailCause::kLateRank);
+  }
+  EXPECT_EQ(explanation(reasons[0].mean),
+            "The last rank came 4.00 ms later: over the run no rank is late beyond chance.");
+}
+
+// Rank 1 came 4 ms later, and had no core for 3 of them.
+TEST(StepOverlapTest, ARankThatWasKeptFromItsCoreIsNotLate) {
+  BucketRun one = oneRankLast(8'900);
+  one.add(1, EventKind::kStep, 0, 10'000);
+  one.add(1, EventKind::kOffCore, 4'000, 8'000, 0, 3'900'000);
+  BucketRun run = repeated(one, 12);
+  EXPECT_EQ(analyse(run.data).lateRank, std::nullopt);
+  const std::vector<TailReason> reasons = tailReasons(run.all(), 1, 0);
+  ASSERT_EQ(reasons.size(), 2);
+  EXPECT_EQ(title(reasons[0].mean), "no core");
+  EXPECT_NEAR(reasons[0].mean.ms, 3.9, 0.01);
+  EXPECT_EQ(explanation(reasons[0].mean),
+            "This rank, or the one that it waited for, was ready to run for 3.90 ms a step and had "
+            "no core: more threads want to run on the host than it has cores.");
+}
+
+// Of the exposed 12..15 nothing is the rank's own; of the overlapped 10..12 it had no core in
+// 10.5..11.5, the middle of 10..12.
+TEST(StepOverlapTest, BlamesNobodyForTimeInWhichTheRankHadNoCore) {
+  BucketRun run = oneBucket();
+  run.add(0, EventKind::kOffCore, 10'000, 12'000, 0, 1'000'000);
+  const StepOverlap step = run.only();
+  EXPECT_EQ(step.times.overlapMs, 1);
+  EXPECT_EQ(step.noCoreMs, 1);
+  EXPECT_EQ(step.transferMs + step.waitingMs, 3);
   EXPECT_EQ(sum(step), step.times.exposedMs);
+  ASSERT_EQ(step.tail.size(), 3);
+  const TailItem& noCore =
+      *std::find_if(step.tail.begin(), step.tail.end(),
+                    [](const TailItem& item) { return item.cause == TailCause::kNoCore; });
+  EXPECT_EQ(title(noCore), "no core");
+  EXPECT_EQ(noCore.ms, 1);
+  EXPECT_EQ(explanation(noCore),
+            "This rank, or the one that it waited for, was ready to run for 1.00 ms a step and had "
+            "no core: more threads want to run on the host than it has cores.");
 }
 
 TEST(StepOverlapTest, TellsALateThreadFromLateGradients) {
-  BucketRun run(2);
-  run.step(0, 2'000, 6'000, 10'000);
-  run.bucket(0, 0, 5'000, 5'000);
-  run.bucket(1, 0, 4'000, 4'000);
-  run.reduce(0, 0, 5'000, 10'000);
-  run.reduce(1, 0, 9'000, 10'000);
-  EXPECT_NE(explanation(run.only().tail[0]).find("ready in time"), std::string::npos);
+  const StepOverlap step = repeated(oneRankLast(4'000), 12).all().at(5);
+  EXPECT_NE(explanation(step.tail.at(0)).find("ready in time"), std::string::npos);
 }
 
 // Two in flight, 5..9 and 6..12, both exposed from 6 on; rank 1 came to the second at 8. The first

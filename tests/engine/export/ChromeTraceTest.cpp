@@ -281,8 +281,9 @@ TEST_F(ChromeTraceTest, ForHtaTheKernelsHaveStreamsAndSayThatTheyAreNone) {
   options.reader = TraceReader::kHta;
   const auto report = writeTracePerRank(run().path(), folder_ / "out", options);
   ASSERT_TRUE(report.ok());
-  // Rank 0 computes from 100 to 200 and communicates from 120 to 200; rank 1 does not compute.
-  EXPECT_EQ(report.value().overlaps.at(0).percent, 100.0);
+  // Rank 0 computes from 100 to 145, its last gradient, and communicates from 120 to 200; rank 1
+  // does not compute.
+  EXPECT_EQ(report.value().overlaps.at(0).percent, 100.0 * 25 / 80);
   EXPECT_EQ(report.value().overlaps.at(1).percent, 0.0);
   const json trace = json::parse(support::readFile(folder_ / "out/run.rank0.json"));
   std::map<int, int> streams;

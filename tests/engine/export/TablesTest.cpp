@@ -116,7 +116,7 @@ TEST_F(TablesTest, StepsTellTheOverlapThatIsKnownOnPaper) {
   EXPECT_THAT(lines(table("steps")),
               ElementsAre(StartsWith("rank,step,start_ms"),
                           "0,0,0.000000,10.000000,0.000000,5.000000,0.000000,6.000000,5.000000,"
-                          "3.000000,3.000000,50.0000,0,0"));
+                          "3.000000,3.000000,50.0000,0,0,0.000000,3.000000,3.000000"));
 }
 
 TEST_F(TablesTest, CollectivesNameWhomTheOthersWaitedFor) {

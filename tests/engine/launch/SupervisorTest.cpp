@@ -127,9 +127,9 @@ TEST_F(SupervisorTest, NamesASuspendedRankWhenAPeersCollectiveTimesOutAndKillsIt
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, ExitCode::kCommFailed);
   EXPECT_THAT(outcome.value().failure,
-              AllOf(StartsWith("rank 0 failed (exit code 4)"),
-                    HasSubstr("allreduce of bucket 3: rank 1 is gone"),
-                    HasSubstr("rank 1 was suspended (SIGSTOP) and was killed, in iteration 2")));
+              AllOf(StartsWith("rank 1 was suspended (SIGSTOP) and was killed, in iteration 2"),
+                    HasSubstr("; rank 0 failed (exit code 4)"),
+                    HasSubstr("allreduce of bucket 3: rank 1 is gone")));
 }
 
 TEST_F(SupervisorTest, GivesUpWhenNoRankReachesItsFirstStep) {

@@ -44,8 +44,7 @@ TEST(VerdictTest, FindsNothingWhenEveryRankFinished) {
 }
 
 TEST(VerdictTest, BlamesTheSignalBeforeThePeersWhoseCollectivesFailedFirst) {
-  const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed),
-                              signalled(1, 2, SIGKILL, false),
+  const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), signalled(1, 2, SIGKILL, false),
                               exited(2, 1, ExitCode::kBadInput)});
   EXPECT_EQ(verdict.exitCode, ExitCode::kRankKilled);
   EXPECT_EQ(verdict.rank, 1);
@@ -79,9 +78,10 @@ TEST(VerdictTest, NamesTheSuspendedRankThatTheOthersWaitedFor) {
   suspended.wasSuspended = true;
   const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), suspended});
   EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
+  EXPECT_EQ(verdict.rank, 1);
   EXPECT_THAT(verdict.failure,
-              AllOf(StartsWith("rank 0 failed (exit code 4)"),
-                    HasSubstr("rank 1 was suspended (SIGSTOP) and was killed, in iteration 7")));
+              AllOf(StartsWith("rank 1 was suspended (SIGSTOP) and was killed, in iteration 7"),
+                    HasSubstr("; rank 0 failed (exit code 4)")));
 }
 
 TEST(VerdictTest, CountsAnEarlyExitWithCodeZeroAsAFailure) {

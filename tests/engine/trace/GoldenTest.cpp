@@ -52,7 +52,8 @@ TEST_P(GoldenTest, OpensWithItsModel) {
 
 TEST_P(GoldenTest, OpensWithItsRows) {
   const RunUpdate run = readAll(*openRun(path_));
-  const std::size_t more = GetParam() == "1.0" ? 0 : 2;  // a shaped span and a fault
+  // A shaped span and a fault; a wait for a core.
+  const std::size_t more = GetParam() == "1.0" ? 0 : GetParam() < "1.4" ? 2 : 3;
   ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more);
   const SpanRow& collective = run.spans.at(3);
   EXPECT_EQ(collective.kind, EventKind::kCollective);
@@ -97,13 +98,22 @@ class LatestGoldenTest : public GoldenTest {
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
   const RunUpdate run = readAll(*openRun(path_));
-  const SpanRow& shaped = run.spans.at(run.spans.size() - 3);
+  const SpanRow& shaped = run.spans.at(run.spans.size() - 4);
   EXPECT_EQ(shaped.kind, EventKind::kShaped);
   EXPECT_EQ(collectiveSequence(shaped.value), 5);
   const SpanRow& fault = run.spans.at(run.spans.size() - 2);
   EXPECT_EQ(fault.kind, EventKind::kFault);
   EXPECT_EQ(fault.value, 1 << 8 | 30);
   EXPECT_EQ(query(path_, "SELECT name FROM fault_kinds WHERE fault = 3"), "flip_bit");
+}
+
+TEST_P(LatestGoldenTest, HoldsWaitsForACore) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const SpanRow& wait = run.spans.at(run.spans.size() - 3);
+  EXPECT_EQ(wait.kind, EventKind::kOffCore);
+  EXPECT_EQ(wait.value, 90'000);
+  EXPECT_EQ(query(path_, "SELECT duration_ns, value FROM spans_ns WHERE kind = 'off_core'"),
+            "150000|90000");
 }
 
 TEST_P(LatestGoldenTest, HoldsSamplesOfParametersAndGradients) {

@@ -213,6 +213,12 @@ class Simulation {
     }
     span(rank, kStepTrack, EventKind::kForward, out.forward, forwardEnd, step);
     out.backward = forwardEnd + 10e3;
+    if (options_.coreWaits && rank == 0) {
+      span(rank, kStepTrack, EventKind::kOffCore, forwardEnd - 1.5e6, out.backward + 2.5e6, step,
+           trace::kNoBucket, 1'100'000);
+      span(rank, kStepTrack, EventKind::kOffCore, out.backward + 3e6, out.backward + 7e6, step,
+           trace::kNoBucket, 1'300'000);
+    }
     t = out.backward + 120e3;
     for (std::size_t b = 0; b < layout.buckets.size(); ++b) {
       const auto bucket = static_cast<std::uint16_t>(b);

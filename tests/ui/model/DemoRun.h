@@ -18,6 +18,7 @@ struct DemoOptions {
   std::uint32_t seed = 1;
   int slowRank = 1;
   double slowFactor = 1.12;  ///< of the slow rank's backward
+  bool coreWaits = false;    ///< rank 0 is ready and has no core at times
   bool gapOnRank0 = false;   ///< the step thread of rank 0 loses events in step 10
   trace::RunState state = trace::RunState::kFinished;
 };

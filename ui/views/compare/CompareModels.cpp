@@ -93,8 +93,8 @@ QString MetricsModel::text(const analysis::MetricRow& row, int column) const {
       return differenceText(row.metric, delta.difference);
     case kPercent:
       return percentText(delta.percent);
-    case kChance:
-      return chanceText(delta.p);
+    case kInterval:
+      return intervalText(row.metric, delta);
     default:
       return verdictText(delta);
   }
@@ -113,8 +113,8 @@ QVariant MetricsModel::figure(const analysis::MetricRow& row, int column) const 
       return numberOrNothing(delta.difference);
     case kPercent:
       return numberOrNothing(delta.percent);
-    case kChance:
-      return numberOrNothing(delta.p);
+    case kInterval:
+      return numberOrNothing(delta.low);
     default:
       return static_cast<int>(delta.verdict);
   }
@@ -157,15 +157,16 @@ QVariant MetricsModel::headerData(int section, Qt::Orientation orientation, int 
     return section == kMetric || section == kVerdict ? kLeftAlignment : kRightAlignment;
   }
   const QStringList names{tr("Metric"), tr("A"), letter(other_), tr("Δ"),
-                          tr("Δ %"),    tr("p"), tr("Verdict")};
-  const QStringList tips{tr("What is compared; medians over ranks and iterations"),
+                          tr("Δ %"),    tr("99 %"), tr("Verdict")};
+  const QStringList tips{tr("What is compared; means over ranks and iterations"),
                          tr("The run that is open"),
                          tr("The run that is set against it"),
                          tr("The difference, in the unit of the metric"),
                          tr("The difference in per cent of A"),
-                         tr("How often chance alone sets the iterations apart like this "
-                            "(Mann-Whitney's U over one mean an iteration)"),
-                         tr("Significant below p = 0.01")};
+                         tr("Between what the difference lies: of the two runs, by their "
+                            "iterations, or of their experiments, where both were repeated"),
+                         tr("Better or worse takes repeats of both experiments: add them to the "
+                            "comparison")};
   return role == Qt::DisplayRole   ? QVariant(names[section])
          : role == Qt::ToolTipRole ? QVariant(tips[section])
                                    : QVariant();

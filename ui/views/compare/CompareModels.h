@@ -54,7 +54,7 @@ class MetricsModel : public CompareModel {
   Q_OBJECT
 
  public:
-  enum Column { kMetric, kA, kOther, kDifference, kPercent, kChance, kVerdict, kColumns };
+  enum Column { kMetric, kA, kOther, kDifference, kPercent, kInterval, kVerdict, kColumns };
 
   using CompareModel::CompareModel;
   [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;

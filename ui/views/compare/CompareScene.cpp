@@ -140,16 +140,16 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
 double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareResult& result,
                           const Palette& palette) {
   TableDrawing table(list, rect, palette,
-                     {{0.305, kLeft},
+                     {{0.265, kLeft},
+                      {0.09, kRight},
+                      {0.09, kRight},
                       {0.1, kRight},
                       {0.1, kRight},
-                      {0.11, kRight},
-                      {0.11, kRight},
-                      {0.115, kRight},
-                      {0.16, kLeft}});
-  table.title(QStringLiteral("Figures"), QStringLiteral("medians over ranks and iterations"));
+                      {0.185, kRight},
+                      {0.17, kLeft}});
+  table.title(QStringLiteral("Figures"), QStringLiteral("means over ranks and iterations"));
   table.headings({QStringLiteral("metric"), QStringLiteral("A"), QStringLiteral("B"),
-                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("p"),
+                  QStringLiteral("Δ"), QStringLiteral("Δ %"), QStringLiteral("99 %"),
                   QStringLiteral("verdict")});
   const auto& rows = result.comparison.metrics;
   const std::size_t shown = table.roomFor(rows.size());
@@ -161,7 +161,7 @@ double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareRe
                {valueText(rows[i].metric, rows[i].values[1]), palette.text},
                {differenceText(rows[i].metric, delta.difference), colour},
                {percentText(delta.percent), colour},
-               {chanceText(delta.p), colour},
+               {intervalText(rows[i].metric, delta), colour},
                {verdictText(delta), colour}});
   }
   if (shown < rows.size()) {

@@ -164,7 +164,7 @@ void CompareView::showResult() {
   const int rows = std::min<int>(5, static_cast<int>(comparison.keys.size()));
   keysTable_->setFixedHeight(keysTable_->horizontalHeader()->sizeHint().height() +
                              rows * keysTable_->verticalHeader()->defaultSectionSize() + 4);
-  counts_->setText(tr("Medians over ranks and iterations. A: %1. %2: %3.")
+  counts_->setText(tr("Means over ranks and iterations. A: %1. %2: %3.")
                        .arg(QString::fromStdString(comparison.runs[0].counts), letterOf(other_),
                             QString::fromStdString(comparison.runs[other_].counts)));
   summary_->setText(QString::fromStdString(comparison.why[other_ - 1].summary));

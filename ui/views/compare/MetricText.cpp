@@ -68,20 +68,17 @@ QString percentText(const std::optional<double>& percent) {
   return (*percent == 0 ? text : sign + text) + QStringLiteral(" %");
 }
 
-QString chanceText(const std::optional<double>& p) {
-  if (!p) {
+QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
+  if (!delta.low || !delta.high) {
     return kUnknown;
   }
-  return *p < 1e-4 ? QStringLiteral("< 0.0001")
-                   : QString::number(*p, 'f',
-                                     *p < 0.01  ? 4
-                                     : *p < 0.1 ? 3
-                                                : 2);
+  return QStringLiteral("%1 … %2").arg(differenceText(metric, delta.low),
+                                       differenceText(metric, delta.high));
 }
 
 QString verdictText(const analysis::Delta& delta) {
   const QString text = QString::fromUtf8(analysis::name(delta.verdict));
-  if (delta.verdict != analysis::Verdict::kBetter && delta.verdict != analysis::Verdict::kWorse) {
+  if (!isTold(delta.verdict) && delta.verdict != analysis::Verdict::kOneRunEach) {
     return text;
   }
   return (delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ")) +

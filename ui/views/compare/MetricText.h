@@ -19,9 +19,9 @@ QString valueText(analysis::Metric metric, const std::optional<double>& value);
 QString differenceText(analysis::Metric metric, const std::optional<double>& difference);
 /// "+12.3 %"; from ten times on the factor, "×13.6": nobody reads thousands of per cent.
 QString percentText(const std::optional<double>& percent);
-/// "< 0.0001", "0.03".
-QString chanceText(const std::optional<double>& p);
-/// "▲ worse", "▼ better", "not significant": the arrow says which way the figure went.
+/// Between what the difference lies: "+1.20 … +1.80".
+QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
+/// "▲ worse", "▼ better", "▲ one run each", "not significant": the arrow says which way the figure went.
 QString verdictText(const analysis::Delta& delta);
 /// Good, bad or muted.
 QColor verdictColour(analysis::Verdict verdict, const Palette& palette);

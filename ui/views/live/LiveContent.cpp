@@ -83,8 +83,8 @@ class Figures {
     return feed_.analysed() == nullptr ? nullptr : &feed_.analysed()->analysis;
   }
   [[nodiscard]] std::optional<double> rate() const {
-    const bool whole = !content_.live && analysis() != nullptr && analysis()->stepsPerSecond;
-    return whole ? analysis()->stepsPerSecond : feed_.stepsPerSecond(now_);
+    const bool whole = !content_.live && analysis() != nullptr && analysis()->wallStepsPerSecond;
+    return whole ? analysis()->wallStepsPerSecond : feed_.stepsPerSecond(now_);
   }
   [[nodiscard]] QString span() const {
     return content_.live ? QStringLiteral("over the last 10 s")
@@ -93,10 +93,13 @@ class Figures {
 
   [[nodiscard]] LiveTile steps() const {
     LiveTile tile{QStringLiteral("Steps/s"), unknown(), {}, {}, {}};
-    tile.definition = QStringLiteral("Iterations a second of the slowest rank, %1.").arg(span());
+    tile.definition = QStringLiteral(
+                          "Iterations a second of the slowest rank by the wall clock, evaluation and "
+                          "checkpoints between them included, %1.")
+                          .arg(span());
     if (const auto value = rate()) {
       tile.value = number(*value);
-      tile.note = *value > 0 ? QStringLiteral("%1 a step").arg(formatDuration(1e9 / *value))
+      tile.note = *value > 0 ? QStringLiteral("%1 from step to step").arg(formatDuration(1e9 / *value))
                              : QStringLiteral("nothing ended for 10 s");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
@@ -106,8 +109,8 @@ class Figures {
   }
 
   // Of a live run the median of the last minute, of an ended one what `lockstep info` says.
-  [[nodiscard]] std::optional<double> measured(
-      std::vector<TickedValue> AnalysedCourse::*part, const std::optional<double>& whole) const {
+  [[nodiscard]] std::optional<double> measured(std::vector<TickedValue> AnalysedCourse::*part,
+                                               const std::optional<double>& whole) const {
     return content_.live ? analysis::median(feed_.within(content_.window, part)) : whole;
   }
 
@@ -117,13 +120,16 @@ class Figures {
         QStringLiteral(
             "Time in which communication was in flight and the rank computed, over the time in "
             "which "
-            "communication was in flight, in percent: the median over ranks and iterations%1.")
+            "communication was in flight, in percent: the median over iterations%1 of the rank "
+            "whose "
+            "communication is exposed most.")
             .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
       const auto value = measured(&AnalysedCourse::overlapPercent, analysis()->overlapPercent);
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
       tile.note =
-          value ? QStringLiteral("of the time in flight") : QStringLiteral("nothing was in flight");
+          value ? QStringLiteral("of the time in flight, rank %1").arg(*analysis()->exposedRank)
+                : QStringLiteral("no measured iteration communicated");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return meanOf(feed_.within(piece, &AnalysedCourse::overlapPercent));
@@ -136,13 +142,14 @@ class Figures {
     tile.definition = QStringLiteral(
                           "Time of an iteration, in ms, in which communication was in flight and "
                           "the rank did not "
-                          "compute: the median over ranks and iterations%1. The overlap view says "
-                          "why it is there.")
+                          "compute: the median over iterations%1 of the rank that has most of it. "
+                          "The overlap view says why it is there.")
                           .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
       const auto value = measured(&AnalysedCourse::exposedMs, analysis()->exposedMs);
       tile.value = value ? formatDuration(*value * 1e6) : QStringLiteral("none");
-      tile.note = QStringLiteral("a step");
+      tile.note = value ? QStringLiteral("a step, rank %1").arg(*analysis()->exposedRank)
+                        : QStringLiteral("a step");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return meanOf(feed_.within(piece, &AnalysedCourse::exposedMs));
@@ -153,17 +160,20 @@ class Figures {
   [[nodiscard]] LiveTile lateRank() const {
     LiveTile tile{QStringLiteral("Late rank"), unknown(), {}, {}, {}};
     tile.definition = QStringLiteral(
-        "The rank that the others waited for most, and its part of all waiting, in percent, since "
-        "the warm-up. A collective's last rank is the one that came to it last.");
+        "The rank that comes later to the collectives than its peers, beyond what chance does, and "
+        "its part of all waiting, in percent, since the warm-up. Of ranks that take turns being "
+        "last none is late, nor is one that was kept from its core.");
     if (analysis() != nullptr) {
       const bool any = analysis()->lateRank.has_value();
       const bool waited = sumOf(feed_.within(content_.window, &AnalysedCourse::waitsMs)) > 0;
-      tile.value = any      ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
-                   : waited ? QStringLiteral("unclear")
-                            : QStringLiteral("none");
+      tile.value = any ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
+                   : analysis()->lateness.empty() && waited ? QStringLiteral("unclear")
+                                                            : QStringLiteral("none");
       tile.note =
           any ? QStringLiteral("%1 % of all waiting").arg(100 * analysis()->lateShare, 0, 'f', 0)
-          : waited                     ? QStringLiteral("the hosts' clocks cannot tell")
+          : waited && analysis()->lateness.empty()
+              ? QStringLiteral("too few iterations to tell, or clocks too far apart")
+          : waited                     ? QStringLiteral("nobody beyond chance")
           : model_.clockDoubt().none() ? QStringLiteral("nobody was waited for")
                                        : QStringLiteral("as far as the hosts' clocks can tell");
     }

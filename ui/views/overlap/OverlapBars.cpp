@@ -202,7 +202,7 @@ void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
           QStringLiteral("perfect overlap %1").arg(formatDuration(*of.perfectMs * 1e6)),
           palette_.measure, false);
   }
-  bound(of.noopMs, QStringLiteral("no communication %1").arg(formatDuration(of.noopMs * 1e6)),
+  bound(of.noopMs, QStringLiteral("no transfer %1").arg(formatDuration(of.noopMs * 1e6)),
         palette_.good, true);
 }
 

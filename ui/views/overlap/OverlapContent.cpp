@@ -70,8 +70,8 @@ std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank)
 }  // namespace
 
 OverlapParts partsOf(const StepOverlap& step) {
-  return {step.aloneMs,    step.times.overlapMs, step.otherMs,
-          step.transferMs, step.undividedMs,     step.waitingMs};
+  return {step.aloneMs,   step.times.overlapMs, step.otherMs,    step.noCoreMs,
+          step.waitingMs, step.transferMs,      step.undividedMs};
 }
 
 const OverlapContent::Rank* OverlapContent::rank(int number) const {

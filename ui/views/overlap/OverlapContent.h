@@ -15,16 +15,17 @@
 namespace lockstep::ui {
 
 /// The parts of a step in the order in which a bar stacks them, from the bottom: what lies below
-/// the first exposed part is the noop bound.
+/// the transfer is the noop bound (Note [Headroom]).
 enum class OverlapPart : std::uint8_t {
   kAlone,
   kOverlapped,
   kOther,
+  kNoCore,  ///< exposed, here and below
+  kWaiting,
   kTransfer,
   kUndivided,
-  kWaiting,
 };
-inline constexpr int kOverlapParts = 6;
+inline constexpr int kOverlapParts = 7;
 using OverlapParts = std::array<double, kOverlapParts>;  ///< ms by OverlapPart
 
 /// Returns the parts of one step.

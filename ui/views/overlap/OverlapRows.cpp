@@ -190,9 +190,9 @@ OverlapRanks::OverlapRanks(QObject* parent)
            {QStringLiteral("Headroom %"), QStringLiteral("Of forward, backward and transfer")},
            {QStringLiteral("Hidden ms"), QStringLiteral("Transfer that is hidden now")},
            {QStringLiteral("Perfect ms"), QStringLiteral("The step if all headroom were used")},
-           {QStringLiteral("Noop ms"), QStringLiteral("The step less its exposed time")},
+           {QStringLiteral("Noop ms"), QStringLiteral("The step less its exposed transfer")},
            {QStringLiteral("Noop faster %"),
-            QStringLiteral("Below 10 % communication is not the bottleneck")}},
+            QStringLiteral("Below 10 % transfer is not the bottleneck")}},
           parent) {}
 
 std::size_t OverlapRanks::rows(const OverlapContent& content) const {

@@ -196,6 +196,8 @@ QColor OverlapScene::colourOf(OverlapPart part, const Palette& palette) {
       return palette.tone(Tone::kBackward);
     case OverlapPart::kOther:
       return palette.tone(Tone::kNeutral);
+    case OverlapPart::kNoCore:
+      return palette.tone(Tone::kFault);
     case OverlapPart::kTransfer:
       return palette.tone(Tone::kTransfer);
     case OverlapPart::kUndivided:
@@ -207,7 +209,8 @@ QColor OverlapScene::colourOf(OverlapPart part, const Palette& palette) {
 }
 
 bool OverlapScene::hatched(OverlapPart part) {
-  return part == OverlapPart::kOverlapped || part == OverlapPart::kWaiting;
+  return part == OverlapPart::kOverlapped || part == OverlapPart::kNoCore ||
+         part == OverlapPart::kWaiting;
 }
 
 QString OverlapScene::nameOf(OverlapPart part) {
@@ -218,6 +221,8 @@ QString OverlapScene::nameOf(OverlapPart part) {
       return QStringLiteral("computing, communication overlapped");
     case OverlapPart::kOther:
       return QStringLiteral("other");
+    case OverlapPart::kNoCore:
+      return QStringLiteral("exposed: no core to compute on");
     case OverlapPart::kTransfer:
       return QStringLiteral("exposed: transfer");
     case OverlapPart::kUndivided:

@@ -55,11 +55,14 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   if (frame_.pointer && box.rect.contains(*frame_.pointer)) {
     list.fill(rect.adjusted(-6, 0, 6, 0), palette_.raised, 4);
   }
-  const bool waiting = reason.mean.cause == analysis::TailCause::kSlowRank;
+  const bool waiting = reason.mean.cause == analysis::TailCause::kLateRank ||
+                       reason.mean.cause == analysis::TailCause::kUnevenRanks;
   const bool undivided = reason.mean.cause == analysis::TailCause::kUnknown ||
                          reason.mean.cause == analysis::TailCause::kCopies;
+  const bool noCore = reason.mean.cause == analysis::TailCause::kNoCore;
   const OverlapPart part = waiting     ? OverlapPart::kWaiting
                            : undivided ? OverlapPart::kUndivided
+                           : noCore    ? OverlapPart::kNoCore
                                        : OverlapPart::kTransfer;
   const double whole = rect.width();
   list.text(QRectF(rect.left(), rect.top(), whole * 0.6, 17),
@@ -104,7 +107,7 @@ void OverlapScene::drawLadder(DisplayList& list) const {
         of.hiddenMs ? std::optional(of.stepMs + *of.hiddenMs) : std::nullopt, palette_.textMuted},
        {QStringLiteral("measured"), of.stepMs, palette_.text},
        {QStringLiteral("perfect overlap"), of.perfectMs, palette_.measure},
-       {QStringLiteral("no communication"), of.noopMs, palette_.good}}};
+       {QStringLiteral("no transfer"), of.noopMs, palette_.good}}};
   double longest = of.stepMs;
   for (const Rung& rung : rungs) {
     longest = std::max(longest, rung.ms.value_or(0));

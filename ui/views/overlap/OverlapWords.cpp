@@ -32,9 +32,31 @@ QString headline(const OverlapContent& content) {
     return measured ? QStringLiteral("Nothing was communicated in the measured iterations")
                     : QStringLiteral("No iteration after the warm-up yet");
   }
-  return QStringLiteral(
-             "Overlap %1 of the time in flight  ·  %2 of communication exposed a step (median)")
-      .arg(percent(*content.overlapPercent), duration(*content.exposedMs));
+  const auto spread = [&](std::optional<double> analysis::RankOverlap::*figure, auto text) {
+    const OverlapContent::Rank* least = nullptr;
+    const OverlapContent::Rank* most = nullptr;
+    for (const OverlapContent::Rank& rank : content.ranks) {
+      if (rank.measured && (*rank.measured).*figure) {
+        const double value = *((*rank.measured).*figure);
+        least = least == nullptr || value < *((*least->measured).*figure) ? &rank : least;
+        most = most == nullptr || value > *((*most->measured).*figure) ? &rank : most;
+      }
+    }
+    if (least == nullptr) {
+      return QString();
+    }
+    const QString low = text(*((*least->measured).*figure));
+    const QString high = text(*((*most->measured).*figure));
+    return low == high ? high
+                       : QStringLiteral("%1 (rank %2) to %3 (rank %4)")
+                             .arg(low)
+                             .arg(least->rank)
+                             .arg(high)
+                             .arg(most->rank);
+  };
+  return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
+      .arg(spread(&analysis::RankOverlap::overlapPercent, percent),
+           spread(&analysis::RankOverlap::exposedMs, duration));
 }
 
 QString medians(const OverlapContent& content, bool live) {
@@ -47,7 +69,7 @@ QString medians(const OverlapContent& content, bool live) {
     incomplete += step.times.incomplete ? 1 : 0;
   }
   QString text =
-      QStringLiteral("Medians over %1 %2 and %3 iterations%4; %5")
+      QStringLiteral("%1 %2, each its median over %3 iterations%4; %5")
           .arg(content.ranks.size())
           .arg(content.ranks.size() == 1 ? QStringLiteral("rank") : QStringLiteral("ranks"))
           .arg(steps)
@@ -86,16 +108,20 @@ QString verdict(const analysis::RankOverlap& of) {
   if (!of.exposedMs) {
     return QStringLiteral("Nothing is in flight: the step is as fast without communication.");
   }
+  constexpr double kWorthASentence = 0.05;
   const QString faster = percent(of.noopFasterPercent);
-  QString text = of.noopFasterPercent < 10
-                     ? QStringLiteral(
-                           "Without any communication a step would be at most %1 "
-                           "faster: below 10 % it is not the bottleneck.")
-                           .arg(faster)
-                     : QStringLiteral(
-                           "Without any communication a step would be up to %1 "
-                           "faster: it is a bottleneck.")
-                           .arg(faster);
+  QString text = of.noopFasterPercent < 10 ? QStringLiteral(
+                                                 "Without any transfer a step would be at most %1 "
+                                                 "faster: below 10 % it is not the bottleneck.")
+                                                 .arg(faster)
+                                           : QStringLiteral(
+                                                 "Without any transfer a step would be up to %1 "
+                                                 "faster: it is a bottleneck.")
+                                                 .arg(faster);
+  if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
+    text += QStringLiteral(" It waits %1 a step for other ranks, which no transfer shortens.")
+                .arg(duration(*of.waitingMs));
+  }
   if (!of.headroomMs) {
     return text + QStringLiteral(
                       " How much overlap could hide is unknown: waiting and transfer "

@@ -28,7 +28,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kGradientCheck:
     case EventKind::kChecked: return Tone::kCheck;
     case EventKind::kShaped: return Tone::kLink;
-    case EventKind::kFault: return Tone::kFault;
+    case EventKind::kFault:
+    case EventKind::kOffCore: return Tone::kFault;
     case EventKind::kGradientReady:
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched: return Tone::kGradient;
@@ -87,6 +88,7 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kCollective: return withBucket(operationName(span));
     case EventKind::kChecked: return withBucket(QStringLiteral("check"));
     case EventKind::kFingerprint: return {QStringLiteral("fingerprint"), QStringLiteral("fp")};
+    case EventKind::kOffCore: return {titleOf(model, span), QStringLiteral("no core")};
     case EventKind::kGradientCheck: return withBucket(QStringLiteral("check"));
     case EventKind::kShaped: return withBucket(QStringLiteral("link"));
     case EventKind::kBucketOptimizer: return withBucket(QStringLiteral("optimizer"));

@@ -28,8 +28,13 @@ struct Entry {
 
 std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy by) {
   // What is rare comes first: a legend without room for all says what its reader cannot guess.
-  const std::array<Entry, 16> kEntries{{
+  const std::array<Entry, 17> kEntries{{
       {Tone::kFault, "fault", true, {EventKind::kFault}, {ColourBy::kPhase, ColourBy::kWait}},
+      {Tone::kFault,
+       "without a core",
+       false,
+       {EventKind::kOffCore},
+       {ColourBy::kPhase, ColourBy::kWait}},
       {Tone::kShadow, "out of inputs", true, {EventKind::kJoinShadow}},
       {Tone::kRebuild, "unused parameters", false, {EventKind::kSearchUnused}},
       {Tone::kData, "data", false, {EventKind::kData}},

@@ -48,26 +48,36 @@ TEST_F(CompareModelsTest, KeysShowOnlyWhatDiffers) {
 }
 
 TEST_F(CompareModelsTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
-  const auto result = compared();
   MetricsModel metrics;
+  const auto result = compared();
   metrics.show(result, 1);
   const int row = rowOf(metrics, "exposed communication [ms]");
   ASSERT_GE(row, 0);
-  const double exposed = result->runs[0].analysed->analysis.exposedMs.value();
+  const analysis::RunAnalysis& run = result->runs[0].analysed->analysis;
+  double exposed = 0;
+  int steps = 0;
+  for (const analysis::StepTimes& step : run.steps) {
+    if (step.step >= run.warmUp.firstMeasured && !step.incomplete) {
+      exposed += step.exposedMs;
+      ++steps;
+    }
+  }
+  ASSERT_GT(steps, 0);
   EXPECT_EQ(metrics.index(row, MetricsModel::kA).data().toString(),
-            QString::number(exposed, 'f', 2));
-  EXPECT_EQ(metrics.index(row, MetricsModel::kA).data(kSortRole).toDouble(), exposed);
+            QString::number(exposed / steps, 'f', 2));
+  EXPECT_NEAR(metrics.index(row, MetricsModel::kA).data(kSortRole).toDouble(), exposed / steps,
+              1e-9);
 }
 
-TEST_F(CompareModelsTest, AWorseStepTimeSaysSoByArrowAndColour) {
+TEST_F(CompareModelsTest, ALongerStepTimeOfOneRunSaysSoByArrowAndIsNoVerdict) {
   MetricsModel metrics;
   metrics.show(compared(), 1);
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data().toString(), "\u25b2 worse");
+  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data().toString(), "\u25b2 one run each");
   EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
-            Palette::of(Theme::kLight).error);
-  EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("Mann-Whitney"));
+            Palette::of(Theme::kLight).textMuted);
+  EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("One run each"));
 }
 
 TEST_F(CompareModelsTest, WhatIsNotSignificantIsGreyedWithItsReason) {
@@ -79,11 +89,9 @@ TEST_F(CompareModelsTest, WhatIsNotSignificantIsGreyedWithItsReason) {
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
   const QModelIndex verdict = metrics.index(row, MetricsModel::kVerdict);
-  EXPECT_EQ(verdict.data().toString(), "not significant");
+  EXPECT_EQ(verdict.data().toString(), "same experiment");
   EXPECT_EQ(verdict.data(Qt::ForegroundRole).value<QColor>(), Palette::of(Theme::kLight).textMuted);
-  EXPECT_TRUE(verdict.data(Qt::ToolTipRole)
-                  .toString()
-                  .contains("Not significant: iterations of one run differ as much."));
+  EXPECT_TRUE(verdict.data(Qt::ToolTipRole).toString().contains("A and B ran the same experiment"));
 }
 
 TEST_F(CompareModelsTest, ReasonsAreRankedSentences) {
@@ -132,7 +140,11 @@ TEST_F(CompareModelsTest, TextsOfFiguresCarrySignsAndUnits) {
   EXPECT_EQ(differenceText(Metric::kStep, 0.0), "0");
   EXPECT_EQ(percentText(12.34), "+12.3 %");
   EXPECT_EQ(percentText(1260.0), "\u00d713.6");
-  EXPECT_EQ(chanceText(0.00001), "< 0.0001");
+  analysis::Delta delta;
+  EXPECT_EQ(intervalText(Metric::kStep, delta), "\u2013");
+  delta.low = -0.5;
+  delta.high = 1.5;
+  EXPECT_EQ(intervalText(Metric::kStep, delta), "\u22120.50 \u2026 +1.50");
 }
 
 }  // namespace

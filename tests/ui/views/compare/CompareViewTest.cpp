@@ -230,7 +230,7 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   QAction* copy = metrics->actions().first();
   EXPECT_EQ(copy->shortcut(), QKeySequence(QKeySequence::Copy));
   copy->trigger();
-  EXPECT_TRUE(QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\tp\tVerdict\n"));
+  EXPECT_TRUE(QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\t99 %\tVerdict\n"));
   EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 2);
 }
 

@@ -45,7 +45,7 @@ TEST(LiveContentTest, TheSlowestRankSetsTheSpeed) {
   model.applyUpdate(twoSpeeds());
   const LiveContent content = look(model);
   EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).value, QStringLiteral("50.0"));
-  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note, QStringLiteral("20.0 ms a step"));
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note, QStringLiteral("20.0 ms from step to step"));
   EXPECT_DOUBLE_EQ(*content.ranks[0].stepsPerSecond, 100);
   EXPECT_DOUBLE_EQ(*content.ranks[1].stepMs, 20);
 }
@@ -177,11 +177,18 @@ TEST(LiveContentTest, ShowsLossAndThroughputOfEachRank) {
   EXPECT_NE(content.tile(LiveFigure::kLoss).value, QStringLiteral("unknown"));
 }
 
+/// The demo whose rank 1 is late beyond doubt.
+test::DemoOptions demoWithLateRank() {
+  test::DemoOptions options;
+  options.slowFactor = 1.6;
+  return options;
+}
+
 TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   RunModel model;
-  model.applyUpdate(test::demoRun());
+  model.applyUpdate(test::demoRun(demoWithLateRank()));
   auto run = std::make_shared<AnalysedRun>();
-  const trace::RunUpdate update = test::demoRun();
+  const trace::RunUpdate update = test::demoRun(demoWithLateRank());
   run->data.tracks = *update.tracks;
   run->data.layouts = *update.layouts;
   run->data.clock = *update.clock;
@@ -202,9 +209,9 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
 
 TEST(LiveContentTest, NamesNoLateRankWhomTheHostsClocksCannotTell) {
   RunModel model;
-  model.applyUpdate(test::demoRun());
+  model.applyUpdate(test::demoRun(demoWithLateRank()));
   for (const std::int64_t uncertaintyNs : {1'000ll, 1'000'000'000ll}) {
-    trace::RunUpdate update = test::demoRun();
+    trace::RunUpdate update = test::demoRun(demoWithLateRank());
     update.hosts = std::vector<trace::HostState>{
         {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
         {{1, "beta", "", "tsc"}, trace::ClockOffset{0, uncertaintyNs}}};

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--make") {
     lockstep::ui::test::DemoOptions options;
     options.gapOnRank0 = true;
+    options.coreWaits = true;
     const auto written = lockstep::ui::test::writeDemoRun(argv[2], options);
     return written.ok() ? 0 : fail(written.error());
   }

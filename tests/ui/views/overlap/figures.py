@@ -3,7 +3,7 @@
 Usage: figures.py LOCKSTEP OVERLAP_TABLE [RUN...]
 
 Computes overlap and exposed time of every iteration from the rows of the run file alone, by the
-definitions in engine/analysis/StepTimes.h but by another road: a sweep over the moments at which
+definitions in engine/analysis/RankActivity.h but by another road: a sweep over the moments at which
 anything begins or ends, in whole ticks. Compares with each cell of the table that the overlap view
 shows, to its last digit, and with `lockstep info --json`. Besides the runs named, it looks at a
 made-up run that OVERLAP_TABLE writes.
@@ -33,7 +33,7 @@ class Run:
             "SELECT ns_per_tick FROM clocks ORDER BY id DESC LIMIT 1").fetchone()[0]
         self.spans = {}
         for rank, *span in self.file.execute(
-                "SELECT rank, kinds.name, start, start + duration, step, bucket FROM spans"
+                "SELECT rank, kinds.name, start, start + duration, step, bucket, spans.value FROM spans"
                 " JOIN tracks ON tracks.id = track JOIN kinds ON kinds.kind = spans.kind"):
             self.spans.setdefault(rank, []).append(span)
 
@@ -52,15 +52,15 @@ class Run:
         """Yields rank, step, and ticks by name, of every iteration."""
         for rank in sorted(self.spans):
             spans = self.spans[rank]
-            moments = sorted(moments_of(spans))
-            lost = {step for name, _, _, step, _ in spans if name == "gap"}
-            gaps = [(begin, end) for name, begin, end, _, _ in spans if name == "gap"]
+            moments = sorted(moments_of(spans, self.ns_per_tick))
+            lost = {step for name, _, _, step, *_ in spans if name == "gap"}
+            gaps = [(begin, end) for name, begin, end, *_ in spans if name == "gap"]
             phases = {}
-            for name, begin, end, step, _ in spans:
+            for name, begin, end, step, *_ in spans:
                 phases[name, step] = phases.get((name, step), 0) + end - begin
             steps = sorted((s for s in spans if s[0] == "step"), key=lambda span: span[1])
-            windows = [(begin, end) for _, begin, end, _, _ in steps]
-            for (_, begin, end, step, _), ticks in zip(steps, sweep(moments, windows)):
+            windows = [(begin, end) for _, begin, end, *_ in steps]
+            for (_, begin, end, step, *_), ticks in zip(steps, sweep(moments, windows)):
                 for phase in PHASES:
                     ticks[phase] = phases.get((phase, step), 0)
                 ticks["step"] = end - begin
@@ -68,10 +68,18 @@ class Run:
                 yield rank, step, ticks, dropped
 
 
-def moments_of(spans):
+def moments_of(spans, ns_per_tick):
     """Yields when the number of open spans of a class changes: (ticks, class, by)."""
-    for name, begin, end, _, bucket in spans:
+    gradients = [begin for name, begin, *_ in spans if name == "gradient_ready"]
+    for name, begin, end, _, bucket, value in spans:
         classes = []
+        if name == "backward":  # is over with its last gradient
+            end = max((at for at in gradients if begin <= at <= end), default=end)
+        if name == "off_core":  # somewhere in the span: in its middle
+            waited = min(int(value / ns_per_tick), end - begin)
+            begin += (end - begin - waited) // 2
+            end = begin + waited
+            classes.append("off core")
         if name in PHASES:
             classes.append("work")
         if name in SERVICE + COPIES or (name == "hook_communicate" and bucket is None):
@@ -90,12 +98,13 @@ def sweep(moments, windows):
     """Yields for each window, none overlapping another, its ticks by what goes on in it."""
     edges = sorted([(begin, 1, "") for begin, _ in windows] + [(end, 0, "") for _, end in windows] +
                    [(at, 2, of, by) for at, of, by in moments])
-    open_spans = dict.fromkeys(("work", "service", "flying", "aside"), 0)
+    open_spans = dict.fromkeys(("work", "service", "flying", "aside", "off core"), 0)
     ticks = None
     last = 0
     for at, what, *change in edges:
         if ticks is not None:
-            computing = open_spans["work"] > 0 and open_spans["service"] == 0
+            computing = (open_spans["work"] > 0 and open_spans["service"] == 0 and
+                         open_spans["off core"] == 0)
             computing = computing or open_spans["aside"] > 0
             flying = open_spans["flying"] > 0
             ticks["in_flight"] += (at - last) if flying else 0
@@ -142,16 +151,22 @@ def check_info(path, run, lockstep):
     told = json.loads(subprocess.run([lockstep, "info", "--json", path], check=True,
                                      capture_output=True, text=True).stdout)
     first = run.first_measured()
-    measured = [ticks for _, step, ticks, dropped in run.steps()
-                if step >= first and not dropped and ticks["in_flight"]]
-    for key, values in (
-            ("overlap_percent", [100.0 * t["overlap"] / t["in_flight"] for t in measured]),
-            ("exposed_ms", [run.ms(t["exposed"]) for t in measured])):
-        expected = statistics.median(values) if values else None
-        assert (told[key] is None) == (expected is None), f"{path}: {key} {told[key]}, {expected}"
-        if expected is not None:
-            assert f"{told[key]:.9g}" == f"{expected:.9g}", f"{path}: {key} {told[key]}, {expected}"
-    return told["overlap_percent"], told["exposed_ms"]
+    figures = []
+    for rank in told["ranks"]:
+        measured = [ticks for number, step, ticks, dropped in run.steps()
+                    if number == rank["rank"] and step >= first and not dropped
+                    and ticks["in_flight"]]
+        for key, values in (
+                ("overlap_percent", [100.0 * t["overlap"] / t["in_flight"] for t in measured]),
+                ("exposed_ms", [run.ms(t["exposed"]) for t in measured])):
+            expected = statistics.median(values) if values else None
+            shown = (rank["figures"] or {}).get(key)
+            where = f"{path}, rank {rank['rank']}: {key} {shown}, {expected}"
+            assert (shown is None) == (expected is None), where
+            if expected is not None:
+                assert f"{shown:.9g}" == f"{expected:.9g}", where
+                figures.append(f"{key} {shown:.3f}")
+    return ", ".join(figures) or "nothing in flight"
 
 
 def main():
@@ -162,8 +177,7 @@ def main():
         for path in [demo, *paths]:
             run = Run(path)
             count = check_table(path, run, table)
-            percent, ms = check_info(path, run, lockstep)
-            figures = "nothing in flight" if percent is None else f"{percent:.1f} %, {ms:.3f} ms exposed"
+            figures = check_info(path, run, lockstep)
             print(f"{os.path.basename(path)}: {count} iterations agree; {figures}")
 
 

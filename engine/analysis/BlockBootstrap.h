@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace lockstep::analysis {
+
+// Note [Block bootstrap]
+// Steps that follow each other are alike: a busy moment of the machine makes several long. So a
+// sample of steps is drawn anew not value by value but in blocks of about sqrt(n) steps that
+// follow each other (Künsch 1989), as many as fill the sample, and the mean taken; the spread of
+// these means, widened by sqrt(k / (k - 1)) for k blocks, since few blocks vary too little, is the
+// uncertainty of the mean. The draws are the same each time.
+
+/// Fewer steps than this say nothing about chance.
+inline constexpr std::size_t kFewestForBootstrap = 8;
+
+/// A mean and between what and what it lies.
+struct MeanInterval {
+  double mean = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// Returns the mean of `samples`, in the order of time, and the interval that leaves out
+/// `tail` on either side, 0 < tail < 0.5. None: fewer than kFewestForBootstrap.
+std::optional<MeanInterval> meanInterval(const std::vector<double>& samples, double tail);
+
+/// The same of the mean of `b` less that of `a`.
+std::optional<MeanInterval> differenceInterval(const std::vector<double>& a,
+                                               const std::vector<double>& b, double tail);
+
+}  // namespace lockstep::analysis

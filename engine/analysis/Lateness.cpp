@@ -1,0 +1,109 @@
+#include "engine/analysis/Lateness.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "engine/analysis/Intervals.h"
+
+namespace lockstep::analysis {
+namespace {
+
+constexpr double kChance = 0.01;
+
+/// What came before each rank in one step.
+struct StepArrivals {
+  bool known = true;
+  std::map<int, std::vector<Interval>> missed;  // by rank: the first had come, it had not
+};
+
+std::map<std::uint32_t, StepArrivals> arrivalsByStep(
+    const std::vector<CollectiveTimes>& collectives) {
+  std::map<std::uint32_t, StepArrivals> steps;
+  for (const CollectiveTimes& collective : collectives) {
+    StepArrivals& step = steps[collective.step];
+    step.known = step.known && collective.complete;
+    if (!collective.complete || !collective.lastRank) {
+      continue;
+    }
+    std::uint64_t first = collective.arrivals.front().startTicks;
+    for (const Arrival& arrival : collective.arrivals) {
+      first = std::min(first, arrival.startTicks);
+    }
+    for (const Arrival& arrival : collective.arrivals) {
+      step.missed[arrival.rank].push_back({first, arrival.startTicks});
+    }
+  }
+  return steps;
+}
+
+/// What each rank waited for cores in each step; only of steps that all ranks have whole.
+using CoreWaitMs = std::map<std::uint32_t, std::map<int, double>>;
+
+CoreWaitMs coreWaits(const std::vector<StepTimes>& steps, std::uint32_t firstMeasured) {
+  CoreWaitMs waits;
+  std::set<std::uint32_t> left;
+  for (const StepTimes& step : steps) {
+    if (step.step < firstMeasured || step.incomplete) {
+      left.insert(step.step);
+    }
+    waits[step.step][step.rank] += step.coreWaitMs;
+  }
+  std::erase_if(waits, [&](const auto& step) { return left.contains(step.first); });
+  return waits;
+}
+
+}  // namespace
+
+std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
+                                   const std::vector<CollectiveTimes>& collectives,
+                                   std::uint32_t firstMeasured, double nsPerTick) {
+  const CoreWaitMs waits = coreWaits(steps, firstMeasured);
+  std::map<int, std::vector<double>> samples;  // by rank, in the order of steps
+  for (auto& [number, arrivals] : arrivalsByStep(collectives)) {
+    const auto waited = waits.find(number);
+    if (!arrivals.known || waited == waits.end() || arrivals.missed.size() < 2) {
+      continue;
+    }
+    std::map<int, double> lateMs;
+    double sum = 0;
+    for (auto& [rank, missed] : arrivals.missed) {
+      const double ms = static_cast<double>(length(unite(std::move(missed)))) * nsPerTick / 1e6;
+      const auto core = waited->second.find(rank);
+      lateMs[rank] = std::max(0.0, ms - (core == waited->second.end() ? 0 : core->second));
+      sum += lateMs[rank];
+    }
+    for (const auto& [rank, ms] : lateMs) {
+      samples[rank].push_back(ms - (sum - ms) / static_cast<double>(lateMs.size() - 1));
+    }
+  }
+  double stepMs = 0;
+  std::size_t measured = 0;
+  for (const StepTimes& step : steps) {
+    if (waits.contains(step.step)) {
+      stepMs += step.stepMs;
+      measured += 1;
+    }
+  }
+  const double least =
+      measured == 0 ? 0 : std::max(kLateMs, kLateShare * stepMs / static_cast<double>(measured));
+  std::vector<RankLateness> all;
+  for (const auto& [rank, values] : samples) {
+    if (values.size() < kFewestForBootstrap) {
+      continue;
+    }
+    RankLateness of{rank, std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size())};
+    if (of.meanMs > least) {
+      const auto interval = meanInterval(values, kChance / static_cast<double>(samples.size()));
+      of.interval = interval;
+      of.late = interval && interval->low > least;
+    }
+    all.push_back(of);
+  }
+  return all;
+}
+
+}  // namespace lockstep::analysis

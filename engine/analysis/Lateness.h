@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/analysis/BlockBootstrap.h"
+#include "engine/analysis/CollectiveTimes.h"
+#include "engine/analysis/StepTimes.h"
+
+namespace lockstep::analysis {
+
+// Note [Lateness]
+// Of ranks that do the same, one comes last to each collective, and by chance one of them more
+// often than the others. So "last" is a fact of a collective, and "late" a verdict on a run:
+//   - a rank's lateness in a step is the time in which a collective's first rank had come and it
+//     had not, of several collectives together once, less what its step thread waited for a core
+//     in the step: a rank that is kept from its core is not slow;
+//   - against its peers: that less the mean of the other ranks' in the same step;
+//   - beyond chance: the interval of its mean over the steps (BlockBootstrap.h), of 99 % over all
+//     ranks of the run together, lies above kLateShare of the mean step, and above kLateMs.
+// A step in which a rank has no record of a collective is left out, and so is a collective of which
+// the hosts' clocks cannot tell who was last.
+
+inline constexpr double kLateShare = 0.03;
+inline constexpr double kLateMs = 0.25;
+
+/// How much later than its peers a rank comes to the collectives of a step.
+struct RankLateness {
+  int rank = 0;
+  double meanMs = 0;  ///< a step, against the mean of the others; below 0: earlier
+  std::optional<MeanInterval> interval =
+      std::nullopt;   ///< where it lies; of those that may be late
+  bool late = false;  ///< beyond chance and beyond its peers
+};
+
+/// Returns one entry a rank, by rank; none where fewer than two ranks or than
+/// kFewestForBootstrap steps can be judged. Steps before `firstMeasured` and incomplete ones are
+/// left out. `collectives` are those of collectiveTimes.
+std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
+                                   const std::vector<CollectiveTimes>& collectives,
+                                   std::uint32_t firstMeasured, double nsPerTick);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/analysis/Intervals.h"
+#include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/RunData.h"
+
+namespace lockstep::analysis {
+
+/// One rank's part in a collective whose last rank is known.
+struct Flight {
+  const CollectiveTimes* collective = nullptr;
+  std::uint64_t arrivedTicks = 0;
+  std::uint64_t allThereTicks = 0;  ///< the last rank came; at most endTicks
+  std::uint64_t endTicks = 0;
+  std::uint64_t queueTicks = 0;  ///< from then on, under those that this rank came to before
+
+  [[nodiscard]] std::uint64_t waitTicks() const { return allThereTicks - arrivedTicks; }
+  [[nodiscard]] std::uint64_t transferTicks() const {
+    return endTicks - allThereTicks - queueTicks;
+  }
+};
+
+/// When a bucket was ready and launched, on one rank in one step.
+struct BucketsTime {
+  std::uint64_t readyTicks = 0;
+  std::uint64_t launchedTicks = 0;
+};
+
+/// What one rank did, over the whole run.
+struct RankFlights {
+  using BucketKey = std::pair<std::uint32_t, std::uint16_t>;  ///< step, bucket
+
+  Intervals inFlight;
+  Intervals computing;
+  Intervals offCore;
+  Intervals forward;
+  Intervals backward;
+  Intervals waits;
+  Intervals copies;
+  Intervals known;                        ///< in flight and of a known kind
+  std::vector<Flight> flights;            ///< by arrival
+  std::vector<std::uint64_t> latestEnds;  ///< of the flights up to each
+  std::map<BucketKey, BucketsTime> buckets;
+  std::map<std::uint32_t, double> coreWaitMs;  ///< StepTimes::coreWaitMs by step
+
+  /// None: events of it may be lost.
+  [[nodiscard]] const BucketsTime* bucket(std::uint32_t step, std::uint16_t bucket) const;
+  /// The earlier bucket that `bucket`, which is known, stood behind: it became ready after it, and
+  /// last of all.
+  [[nodiscard]] std::optional<std::uint16_t> ahead(std::uint32_t step, std::uint16_t bucket) const;
+};
+
+/// Returns one entry a rank. `run` is the analysis of `data` and outlives what is returned.
+std::map<int, RankFlights> rankFlights(const RunData& data, const RunAnalysis& run);
+
+}  // namespace lockstep::analysis

@@ -1,0 +1,81 @@
+#include "engine/analysis/RunMeans.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace lockstep::analysis {
+namespace {
+
+/// The part of a Student distribution that lies above `t` >= 0: with t = sqrt(degrees) * tan(x) its
+/// density becomes cos(x)^(degrees - 1), which Simpson's rule takes in its stride.
+double shareAbove(double degrees, double t) {
+  constexpr int kPieces = 2000;
+  const double from = std::atan(t / std::sqrt(degrees));
+  const auto integral = [&](double begin) {
+    const double end = std::acos(0.0);
+    const double width = (end - begin) / kPieces;
+    double sum = 0;
+    for (int i = 0; i <= kPieces; ++i) {
+      const double weight = i == 0 || i == kPieces ? 1 : i % 2 == 1 ? 4 : 2;
+      const double cosine = std::max(0.0, std::cos(begin + i * width));
+      sum += weight * std::pow(cosine, degrees - 1);
+    }
+    return sum * width / 3;
+  };
+  return 0.5 * integral(from) / integral(0);
+}
+
+struct RunMoments {
+  double mean = 0;
+  double ofMean = 0;  ///< the variance of the mean
+  double count = 0;
+};
+
+RunMoments momentsOf(const std::vector<double>& values) {
+  RunMoments of;
+  of.count = static_cast<double>(values.size());
+  of.mean = std::accumulate(values.begin(), values.end(), 0.0) / of.count;
+  double squares = 0;
+  for (const double value : values) {
+    squares += (value - of.mean) * (value - of.mean);
+  }
+  of.ofMean = squares / (of.count - 1) / of.count;
+  return of;
+}
+
+}  // namespace
+
+double studentT(double degrees, double tail) {
+  double low = 0;
+  double high = 1;
+  while (shareAbove(degrees, high) > tail && high < 1e9) {
+    high *= 2;
+  }
+  while (high - low > 1e-7 * high) {
+    const double middle = (low + high) / 2;
+    (shareAbove(degrees, middle) > tail ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+std::optional<MeanInterval> runMeansInterval(const std::vector<double>& a,
+                                             const std::vector<double>& b, double tail) {
+  if (a.size() < 2 || b.size() < 2) {
+    return std::nullopt;
+  }
+  const RunMoments ofA = momentsOf(a);
+  const RunMoments ofB = momentsOf(b);
+  const double variance = ofA.ofMean + ofB.ofMean;
+  const double mean = ofB.mean - ofA.mean;
+  if (variance <= 0) {
+    return MeanInterval{mean, mean, mean};
+  }
+  const double degrees =
+      variance * variance /
+      (ofA.ofMean * ofA.ofMean / (ofA.count - 1) + ofB.ofMean * ofB.ofMean / (ofB.count - 1));
+  const double off = studentT(degrees, tail) * std::sqrt(variance);
+  return MeanInterval{mean, mean - off, mean + off};
+}
+
+}  // namespace lockstep::analysis

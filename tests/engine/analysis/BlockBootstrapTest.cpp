@@ -1,0 +1,68 @@
+#include "engine/analysis/BlockBootstrap.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace lockstep::analysis {
+namespace {
+
+/// Steps around 10 ms, each like the one before: what is left of a busy moment halves every
+/// 1 / (1 - `alike`) steps or so.
+std::vector<double> steps(std::size_t count, double alike, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise;
+  std::vector<double> values;
+  double state = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    state = alike * state + noise(random);
+    values.push_back(10 + state);
+  }
+  return values;
+}
+
+/// In how many of 200 pairs of samples of the same kind the interval leaves 0 out.
+int falseAlarms(double alike) {
+  int alarms = 0;
+  for (std::uint32_t pair = 0; pair < 200; ++pair) {
+    const auto between =
+        differenceInterval(steps(100, alike, 2 * pair), steps(100, alike, 2 * pair + 1), 0.005);
+    alarms += between->low > 0 || between->high < 0 ? 1 : 0;
+  }
+  return alarms;
+}
+
+TEST(BlockBootstrapTest, SeldomTakesChanceForADifference) {
+  EXPECT_LE(falseAlarms(0), 10);
+}
+
+// Taken for independent, such steps give an alarm in about every fifth pair.
+TEST(BlockBootstrapTest, SeldomTakesABusyMomentForADifference) {
+  EXPECT_LE(falseAlarms(0.5), 14);
+}
+
+TEST(BlockBootstrapTest, SeesADifferenceThatIsThere) {
+  std::vector<double> slower = steps(100, 0.5, 1);
+  for (double& value : slower) {
+    value += 2;
+  }
+  const auto between = differenceInterval(steps(100, 0.5, 2), slower, 0.005);
+  EXPECT_GT(between->low, 0);
+  EXPECT_NEAR(between->mean, 2, 1);
+}
+
+TEST(BlockBootstrapTest, KnowsAMeanThatNeverVaries) {
+  const auto mean = meanInterval(std::vector<double>(20, 3.5), 0.005);
+  EXPECT_EQ(mean->mean, 3.5);
+  EXPECT_NEAR(mean->low, 3.5, 1e-12);
+  EXPECT_NEAR(mean->high, 3.5, 1e-12);
+}
+
+TEST(BlockBootstrapTest, SaysNothingOfFewSteps) {
+  EXPECT_FALSE(meanInterval(std::vector<double>(7, 1.0), 0.005).has_value());
+  EXPECT_FALSE(differenceInterval(std::vector<double>(7, 1.0), std::vector<double>(99, 1.0), 0.005)
+                   .has_value());
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

@@ -1,0 +1,93 @@
+#include "engine/analysis/Lateness.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+
+#include "engine/analysis/RunAnalysis.h"
+#include "tests/engine/analysis/HandMadeRun.h"
+
+namespace lockstep::analysis {
+namespace {
+
+using trace::EventKind;
+using LateTicks = std::function<std::uint64_t(int rank, std::uint32_t step)>;
+
+/// Steps of 20 ms of `ranks` ranks that come to one collective at 8 ms or so much later.
+HandMadeRun meeting(int ranks, std::uint32_t steps, const LateTicks& late) {
+  HandMadeRun run(ranks);
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    const std::uint64_t at = step * 30'000;
+    for (int rank = 0; rank < ranks; ++rank) {
+      run.add(rank, EventKind::kStep, at, at + 20'000, step);
+      run.addCollective(rank, at + 8'000 + late(rank, step), at + 19'000, step, step);
+    }
+  }
+  return run;
+}
+
+int lateRanks(const HandMadeRun& run) {
+  int late = 0;
+  for (const RankLateness& rank : analyse(run.data).lateness) {
+    late += rank.late ? 1 : 0;
+  }
+  return late;
+}
+
+// Eight ranks, each late by chance, up to 6 ms in a step: someone is always last, and by chance one
+// of them most often.
+TEST(LatenessTest, AccusesNobodyOfWhatChanceDoes) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    const HandMadeRun run = meeting(8, 40, [&](int, std::uint32_t) { return random() % 6'000; });
+    EXPECT_EQ(lateRanks(run), 0) << seed;
+    EXPECT_EQ(analyse(run.data).lateRank, std::nullopt);
+  }
+}
+
+TEST(LatenessTest, AccusesNobodyOfABurst) {
+  const HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t step) {
+    return rank == 1 && step >= 10 && step < 16 ? 9'000 : 0;
+  });
+  EXPECT_EQ(lateRanks(run), 0);
+}
+
+TEST(LatenessTest, NamesEachRankThatIsLateThroughTheNoise) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    std::mt19937 random(seed);
+    const HandMadeRun run = meeting(8, 40, [&](int rank, std::uint32_t) {
+      return random() % 2'000 + (rank == 2 ? 5'000 : rank == 6 ? 4'000 : 0);
+    });
+    const RunAnalysis analysis = analyse(run.data);
+    EXPECT_EQ(lateRanks(run), 2) << seed;
+    EXPECT_TRUE(analysis.isLate(2));
+    EXPECT_TRUE(analysis.isLate(6));
+    EXPECT_EQ(analysis.lateRank, 2) << "the latest of them";
+  }
+}
+
+TEST(LatenessTest, DoesNotCallALatenessThatDoesNotMatterOne) {
+  const HandMadeRun run =
+      meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 500 : 0; });
+  EXPECT_EQ(lateRanks(run), 0) << "0.5 of 20 ms";
+}
+
+// Rank 1 comes 6 ms late to each collective, and had no core for 5.5 of them.
+TEST(LatenessTest, DoesNotAccuseARankThatWasKeptFromItsCore) {
+  HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 6'000 : 0; });
+  EXPECT_EQ(lateRanks(run), 1);
+  for (std::uint32_t step = 0; step < 40; ++step) {
+    run.add(1, EventKind::kOffCore, step * 30'000 + 4'000, step * 30'000 + 14'000, step, 5'500'000);
+  }
+  EXPECT_EQ(lateRanks(run), 0);
+}
+
+TEST(LatenessTest, CannotTellByFewSteps) {
+  const HandMadeRun run =
+      meeting(2, 8, [](int rank, std::uint32_t) { return rank == 1 ? 6'000 : 0; });
+  EXPECT_TRUE(analyse(run.data).lateness.empty()) << "seven, without the warm-up";
+}
+
+}  // namespace
+}  // namespace lockstep::analysis

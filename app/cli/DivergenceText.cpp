@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "app/cli/RunReport.h"
 
 namespace lockstep::cli {
@@ -45,14 +47,14 @@ std::string replicasText(const RunReport& report) {
     text += fmt::format("; equal at step {}", *first.lastEqualStep);
   }
   if (!divergence.consensus.empty()) {
-    const analysis::ConsensusSample& last = divergence.consensus.back();
-    if (last.step != replicas.steps.back() || last.ranks.size() != replicas.ranks.size()) {
+    const std::optional<double> spread = divergence.lastSpread();
+    if (!spread) {
       text += fmt::format("; at step {} not all are known and finite", replicas.steps.back());
-    } else if (last.spread == 0) {
-      text += fmt::format("; equal again at step {}", last.step);
+    } else if (*spread == 0) {
+      text += fmt::format("; equal again at step {}", replicas.steps.back());
     } else {
-      text += fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
-                          100 * divergence.consensusRelativeError, last.step);
+      text += fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", *spread,
+                          100 * divergence.consensusRelativeError, replicas.steps.back());
     }
   }
   return text;

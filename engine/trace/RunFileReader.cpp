@@ -36,12 +36,15 @@ class Reader final : public RunFileReader {
       return connected;
     }
     info_ = tables::readInfo(*database_);
-    const base::Status read = database_->status();
+    const base::Result<RunSummary> read = readSummary(*database_, path_);
     database_.reset();
-    if (read.ok() && supervisorGone(info_)) {
+    if (!read.ok()) {
+      return read.error();
+    }
+    if (supervisorGone(info_)) {
       tidyUp(path_);
     }
-    return read;
+    return {};
   }
 
   base::Result<RunUpdate> poll(std::size_t maxSpans) override {

@@ -184,11 +184,11 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
     run->bucket = trace::kNoBucket;
     run->device = parameters_.empty() ? c10::Device(c10::DeviceType::CPU)
                                       : parameters_.front().device();
-    const auto view = std::make_shared<detail::StepView>(names_, parameters_, step,
-                                                         stream_->handle(run->device));
+    run->parameters =
+        std::make_shared<detail::StepView>(names_, parameters_, step, stream_->handle(run->device));
     const auto future =
-        session->begin(run, [view, entry](lockstep_hook* hook, lockstep_run* own,
-                                          const lockstep_group* world) {
+        session->begin(run, [view = run->parameters, entry](lockstep_hook* hook, lockstep_run* own,
+                                                            const lockstep_group* world) {
           return entry(hook, own, world, view->raw());
         });
     if (!future.waitFor(options_.timeout)) {

@@ -11,6 +11,7 @@
 #include "engine/base/CrashNote.h"
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/HookRefusal.h"
+#include "engine/hooks/plugin/detail/Extents.h"
 #include "engine/hooks/plugin/detail/HostTables.h"
 
 namespace lockstep::hooks::detail {
@@ -379,6 +380,27 @@ HookStream::Guard PluginSession::onStreamIfUsable(const c10::Device& device) {
   }
 }
 
+at::Tensor PluginSession::tensorWithin(const lockstep_buffer& buffer) const {
+  at::Tensor tensor = tensorOf(buffer);
+  Extents extents(tensor);
+  memory_.addTo(extents);
+  if (options_.strand->isHere()) {  // elsewhere, in save() and load(), there are no runs to ask
+    for (const RunPtr& run : runs_) {
+      extents.add(run->place, run->view == nullptr ? lockstep_buffer{} : run->view->raw()->flat);
+      for (const at::Tensor& memory : run->scratch) {
+        extents.add("scratch memory of " + run->place, memory);
+      }
+      for (std::uint32_t i = 0;
+           run->parameters != nullptr && i < run->parameters->raw()->param_count; ++i) {
+        const lockstep_parameter& parameter = *run->parameters->raw()->params[i];
+        extents.add(fmt::format("parameter {}", parameter.name), parameter.value);
+      }
+    }
+  }
+  extents.check();
+  return tensor;
+}
+
 lockstep_status PluginSession::queue(lockstep_run* raw, QueuedOperation operation) {
   const RunPtr run = live(raw, "a group's function");
   if (run == nullptr) {
@@ -458,6 +480,11 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
   if (buffer.numel != run->view->raw()->flat.numel) {
     return refuse(fmt::format("the hook inside was given {} elements, the bucket has {}",
                               buffer.numel, run->view->raw()->flat.numel));
+  }
+  try {
+    (void)tensorWithin(buffer);
+  } catch (const std::exception& error) {
+    return refuse("the hook inside", error);
   }
   QueuedOperation operation;
   operation.stage = stage;

@@ -96,6 +96,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   [[nodiscard]] void* streamHandle(const c10::Device& device) {
     return options_.stream->handle(device);
   }
+  /// A plugin's buffer as a flat tensor. Throws as tensorOf() does, and std::invalid_argument for
+  /// one that reaches out of memory that the hook was handed: Note [How far a buffer may reach].
+  [[nodiscard]] at::Tensor tensorWithin(const lockstep_buffer& buffer) const;
   lockstep_status queue(lockstep_run* run, QueuedOperation operation);
   lockstep_status refuse(const std::string& why);
   /// By what was thrown: `where` is which function refuses.

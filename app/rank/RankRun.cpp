@@ -15,6 +15,7 @@
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Farewell.h"
 #include "engine/train/ParameterHash.h"
+#include "engine/train/Safetensors.h"
 #include "engine/train/Threads.h"
 
 namespace lockstep::rank {
@@ -88,6 +89,13 @@ Status RankRun::meet() {
 }
 
 base::Result<train::TrainOutcome> RankRun::train() {
+  // Rank 0 writes the checkpoints, the first after hours perhaps.
+  if (const auto& checkpoint = experiment_.train.checkpoint;
+      environment_.rank == 0 && !checkpoint.empty()) {
+    if (auto writable = train::checkWritable(checkpoint); !writable.ok()) {
+      return writable.error().within("train.checkpoint");
+    }
+  }
   base::Result<train::Datasets> datasets = [&] {
     const auto span = stage(StartupStage::kData);
     return train::makeDatasets(experiment_);

@@ -24,8 +24,15 @@ using base::ExitCode;
 
 constexpr auto kDrainEvery = std::chrono::milliseconds(20);
 
-base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
-    const std::filesystem::path& path) {
+struct CreatedRunFile {
+  std::filesystem::path path;
+  std::unique_ptr<trace::RunFileWriter> writer;
+};
+
+/// Makes the file under its name or, where others are started in the same second and it may have
+/// another, under the first that is free. The file system decides between them.
+base::Result<CreatedRunFile> createRunFile(const LaunchOptions& options) {
+  std::filesystem::path path = options.runFile;
   std::error_code error;
   if (path.has_parent_path()) {
     std::filesystem::create_directories(path.parent_path(), error);
@@ -38,6 +45,13 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
     }
   }
   auto writer = trace::RunFileWriter::create(path);
+  for (int number = 2;
+       options.numberIfTaken && !writer.ok() && std::filesystem::exists(path, error); ++number) {
+    path =
+        options.runFile.parent_path() / fmt::format("{}-{}{}", options.runFile.stem().string(),
+                                                    number, options.runFile.extension().string());
+    writer = trace::RunFileWriter::create(path);
+  }
   if (!writer.ok()) {
     Error failed = writer.error();
     failed.code = ExitCode::kEnvironment;
@@ -47,7 +61,7 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
     }
     return failed;
   }
-  return writer;
+  return CreatedRunFile{path, std::move(writer).value()};
 }
 
 base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
@@ -165,18 +179,17 @@ base::Result<LaunchOutcome> superviseRun(
   if (!control.ok()) {
     return control.error();
   }
-  auto writer = createRunFile(options.runFile);
-  if (!writer.ok()) {
-    return writer.error();
+  auto created = createRunFile(options);
+  if (!created.ok()) {
+    return created.error();
   }
   std::vector<trace::Segment*> pointers;
   for (auto& segment : resources.segments) {
     pointers.push_back(&segment);
   }
-  resources.recorder =
-      trace::Recorder::start(std::move(writer).value(),
-                             firstInfo(options, resources, control.value()->path()),
-                             std::move(pointers), kDrainEvery);
+  resources.recorder = trace::Recorder::start(
+      std::move(created.value().writer), firstInfo(options, resources, control.value()->path()),
+      std::move(pointers), kDrainEvery);
 
   if (launch.isLocal()) {
     resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
@@ -189,6 +202,7 @@ base::Result<LaunchOutcome> superviseRun(
   }
   supervision.emplace(options, resources, loop.value(), progress);
   LaunchOutcome outcome = supervision->run();
+  outcome.runFile = created.value().path;
 
   control.value().reset();
   if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {

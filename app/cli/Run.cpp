@@ -116,7 +116,7 @@ RunEnd conclude(const RunArguments& arguments, const launch::LaunchOutcome& outc
   if (arguments.json) {
     fmt::print("{}\n", toJson(report.value()));
   } else {
-    fmt::print("{}", summaryText(report.value(), outcome.runFile));
+    printPlain(summaryText(report.value(), outcome.runFile));
   }
   end.reported = true;
   return end;

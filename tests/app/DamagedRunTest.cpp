@@ -72,5 +72,18 @@ TEST_F(DamagedRunTest, InfoTellsOfSketchesAndGradientsWithoutFingerprints) {
   EXPECT_EQ(divergence["gradients_not_finite"].size(), 1);
 }
 
+TEST_F(DamagedRunTest, WordsOfARunFileDoNotSteerTheTerminal) {
+  const std::string words = "char(27) || '[2J' || char(155) || 'gone' || char(13) || 'rank 0'";
+  (void)query("UPDATE meta SET value = " + words + " WHERE key IN ('name', 'failure'); " +
+              "UPDATE problems SET text = " + words + "; UPDATE ranks SET last_words = " + words +
+              "; UPDATE parameters SET name = " + words);
+  const Ended ended = lockstep({"info", "run.lockstep"});
+  ASSERT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out, testing::HasSubstr("\\x1b[2J\\xc2\\x9bgone\\x0drank 0"));
+  EXPECT_THAT(ended.out, testing::Not(testing::ContainsRegex("[\x1b\r]")));
+  const Ended refused = lockstep({"info", "no\x1b[31m.lockstep"});
+  EXPECT_THAT(refused.err, testing::HasSubstr("no\\x1b[31m.lockstep"));
+}
+
 }  // namespace
 }  // namespace lockstep::cli

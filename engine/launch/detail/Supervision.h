@@ -62,6 +62,7 @@ class Supervision final : private RankWatcher {
     bool living = true;    ///< or awaited
     LineSplitter outputLines;
     LineSplitter errorLines;
+    LineBudget kept;  ///< of both
     OutputTail errorTail;
     bool training = false;
     bool terminated = false;  ///< SIGTERM was sent by us
@@ -78,6 +79,10 @@ class Supervision final : private RankWatcher {
   void runFailed(const base::Error& error) override;
   void stopAsked(const std::string& who) override { stop(who); }
 
+  /// A line that `rank` wrote, below 0 the launcher.
+  void keepLine(int rank, std::string_view line);
+  void tellLeftOut(int rank);
+  LineBudget& budgetOf(int rank);
   void recordEnd(int rank, RankEnd end);
   void onSignal();
 
@@ -103,6 +108,7 @@ class Supervision final : private RankWatcher {
   Progress progress_;
   std::vector<RankSlot> ranks_;
   LineSplitter launcherLines_;
+  LineBudget launcherKept_;
   Mode mode_ = Mode::kTraining;
   bool interrupted_ = false;  ///< a signal came
   Pressure pressure_ = Pressure::kNone;

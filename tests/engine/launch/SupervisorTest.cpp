@@ -78,6 +78,24 @@ TEST_F(SupervisorTest, KeepsWhatRanksWriteAndTheTailOfTheirStderr) {
   EXPECT_THAT(summary().ranks[1].stderrTail, IsEmpty());
 }
 
+TEST_F(SupervisorTest, BoundsWhatARankWritesAndCountsWhatWasLeftOut) {
+  ASSERT_TRUE(launch(2, "1: flood=100000@2").ok());  // 10 MB
+  const auto log = logOf(options.runFile, 1);
+  const std::size_t kept = (std::size_t{4} << 20) / 100;
+  ASSERT_EQ(log.size(), kept + 2);
+  EXPECT_EQ(log[kept - 1], fmt::format("{:099}", kept - 1));
+  EXPECT_EQ(log[kept], "(from here on left out: of a process 4 MiB are kept)");
+  const std::string count = fmt::format("{} lines ({:.1f} MB) after the first 4 MiB were left out",
+                                        100'000 - kept, static_cast<double>(100'000 - kept) / 1e4);
+  EXPECT_EQ(log.back(), "(" + count + ")");
+  EXPECT_THAT(summary().ranks[1].stderrTail, HasSubstr(fmt::format("{:099}", 99'999)));
+  auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
+  const auto update = reader->poll();
+  ASSERT_THAT(update.value().problems, SizeIs(1));
+  EXPECT_EQ(update.value().problems[0].text, "rank 1's output: " + count);
+  EXPECT_EQ(update.value().problems[0].rank, 1);
+}
+
 TEST_F(SupervisorTest, SaysWhatAKilledRankWasLastInAndEndsTheOthers) {
   options.limits.failureGrace = Milliseconds(50);
   const auto outcome = launch(2, "steps=1000; 0: hang@2; 1: kill=9@3");

@@ -111,7 +111,13 @@ base::Result<train::TrainOutcome> RankRun::train() {
                  "data"};
   }
   train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
-  Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
+  const auto hookStuck = [this](const std::string& text) {
+    const Error error{ExitCode::kHookFailed, text, ""};
+    abandon(error);
+    report(fmt::format("rank {}", environment_.rank), error);
+    leave(error.code);
+  };
+  Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults, hookStuck);
   {
     const auto span = stage(StartupStage::kModel);
     if (auto made = replica.makeModel(datasets.value().train->shape(), device_);

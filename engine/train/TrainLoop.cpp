@@ -273,8 +273,13 @@ void TrainLoop::step(bool synchronised) {
     lossWasFinite_ = false;
     parts_.tracer.send(trace::toJson(trace::ProblemMessage{
         "warning", number,
-        fmt::format("rank {}: the loss is {} at step {}; lower optimizer.learning_rate",
-                    parts_.group.rank(), loss_, number)}));
+        fmt::format("rank {}: the loss is {} at step {}; {}", parts_.group.rank(), loss_, number,
+                    parts_.hook == nullptr
+                        ? "lower optimizer.learning_rate"
+                        : fmt::format("hook '{}' made the gradients that the step before was taken "
+                                      "with: see whether it is so without the hook, or lower "
+                                      "optimizer.learning_rate",
+                                      parts_.hook->name()))}));
   }
 }
 

@@ -32,6 +32,19 @@ std::int32_t optimizerKind(const std::string& kind) {
   return kind == "adam" ? LOCKSTEP_ADAM : kind == "adamw" ? LOCKSTEP_ADAMW : LOCKSTEP_SGD;
 }
 
+/// Null where nobody wants to know.
+std::shared_ptr<Watch> watchFor(const PluginHookOptions& options) {
+  if (!options.stuck) {
+    return nullptr;
+  }
+  return std::make_shared<Watch>(
+      1, options.timeout,
+      [stuck = options.stuck, limit = options.timeout](int, const std::string& call) {
+        stuck(fmt::format("{}: it did not come back within {} s", call,
+                          static_cast<double>(limit.count()) / 1000));
+      });
+}
+
 void check(PluginSession& session, lockstep_status status, const std::string& call) {
   if (status != LOCKSTEP_OK) {
     const std::string reason = session.takeReason();
@@ -47,7 +60,8 @@ PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),
       stream_(std::make_shared<HookStream>()),
-      trace_(HookTrace::create(options_.tracer, "hook", options_.deviceSpans)) {
+      trace_(HookTrace::create(options_.tracer, "hook", options_.deviceSpans)),
+      watch_(watchFor(options_)) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
   try {
@@ -74,10 +88,9 @@ void PluginHook::create(std::size_t depth) {
   if (inner != nullptr && (info->caps & LOCKSTEP_CAP_INNER) == 0) {
     throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
   }
-  auto session = std::make_shared<PluginSession>(
-      detail::SessionOptions{library.value(), chosen.id, plugin::valuesOf(*info, chosen.values),
-                             options_.groups[depth], trace_, strand_, stream_, inner,
-                             options_.ranksShareProcess});
+  auto session = std::make_shared<PluginSession>(detail::SessionOptions{
+      library.value(), chosen.id, plugin::valuesOf(*info, chosen.values), options_.groups[depth],
+      trace_, strand_, stream_, inner, options_.ranksShareProcess, watch_});
   session->create();
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
   sessions_.insert(sessions_.begin(), std::move(session));
@@ -157,7 +170,7 @@ void PluginHook::configure(const OptimizerFacts& optimizer) {
   for (const auto& session : sessions_) {
     const auto* table = optimizerOf(*session);
     if (table != nullptr && table->configure != nullptr) {
-      const detail::CallNote note(*session, "configure");
+      const detail::HostCall call(*session, "configure");
       check(*session, table->configure(session->hook(), &info), "configure");
     }
   }
@@ -259,7 +272,7 @@ void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
     throw HookError(fmt::format("hook '{}': {} {}", session.info().id, name, *wrong));
   }
   const lockstep_value raw = plugin::rawValue(*param, value);
-  const detail::CallNote note(session, "set");
+  const detail::HostCall call(session, fmt::format("changing {}", name));
   check(session, table->set(session.hook(), &raw), fmt::format("changing {}", name));
 }
 
@@ -284,7 +297,7 @@ std::string PluginHook::save() const {
             static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
             return lockstep_status{LOCKSTEP_OK};
           }};
-      const detail::CallNote note(*session, "saving its state");
+      const detail::HostCall call(*session, "saving its state");
       check(*session, table->save(session->hook(), &writer), "saving its state");
       states.entries.push_back(std::move(entry));
     }
@@ -320,7 +333,7 @@ void PluginHook::load(const std::string& state, int worldSize) {
                 return lockstep_status{LOCKSTEP_OK};
               }},
              entry->bytes.data()};
-    const detail::CallNote note(*session, "loading its state");
+    const detail::HostCall call(*session, "loading its state");
     check(*session, table->load(session->hook(), entry->schema, worldSize, &source.table),
           "loading its state");
   }

@@ -2,6 +2,8 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,12 +25,13 @@ class Misbehaving : public Hook {
                      .label = "What",
                      .help = "what it does wrong",
                      .initial = "nothing",
-                     .choices = {"nothing",        "create",        "throw",          "status",
-                                 "crash",          "hang",          "never",          "twice",
-                                 "open",           "after_no_more", "short",          "step_throw",
-                                 "step_never",     "late",          "math",           "beyond",
-                                 "before",         "past_scratch",  "past_scattered", "past_kept",
-                                 "past_parameter", "past_filled"}})
+                     .choices = {"nothing",    "create",        "throw",          "status",
+                                 "crash",      "hang",          "never",          "twice",
+                                 "open",       "after_no_more", "short",          "step_throw",
+                                 "step_never", "late",          "math",           "beyond",
+                                 "before",     "past_scratch",  "past_scattered", "exit",
+                                 "mismatch",   "nan",           "past_kept",      "past_parameter",
+                                 "past_filled"}})
             .integer(
                 {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer(
@@ -92,6 +95,17 @@ class Misbehaving : public Hook {
       Math(host()).fill(part(bucket.buffer(), 1, 64), 0);
     }
     if (reachesOut(run, bucket)) {
+      return true;
+    }
+    if (wrong_ == "exit") {
+      std::exit(0);
+    }
+    if (wrong_ == "nan") {
+      bucket.flat()[0] = std::numeric_limits<float>::quiet_NaN();
+    }
+    if (wrong_ == "mismatch") {
+      run.allReduce(part(bucket.buffer(), 0, bucket.numel() / 2), LOCKSTEP_SUM,
+                    [run] { run.complete(); });
       return true;
     }
     if (wrong_ == "status") {

@@ -34,6 +34,12 @@ std::string textOf(const std::exception_ptr& error) {
 
 }  // namespace
 
+HostCall::HostCall(const PluginSession& session, const std::string& call) : note_(session, call) {
+  if (session.watch() != nullptr) {
+    doing_.emplace(*session.watch(), 0, fmt::format("hook '{}': {}", session.info().id, call));
+  }
+}
+
 struct PluginSession::Group {
   HostGroup tables;
 };
@@ -64,7 +70,7 @@ std::string PluginSession::noteOf(const std::string& doing) const {
 }
 
 void PluginSession::create() {
-  const CallNote note(*this, "create");
+  const HostCall call(*this, "create");
   lockstep_hook* hook = nullptr;
   const lockstep_status status =
       options_.library->create(&host_, options_.id.c_str(), options_.values.data(),
@@ -463,7 +469,12 @@ lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, st
 lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_group** out) {
   const int own = options_.groups->world()->rank();
   const bool member = std::find(ranks.begin(), ranks.end(), own) != ranks.end();
+  // Waits for the other ranks, by a limit of its own: it is not the hook that takes the time.
+  const std::string call = watch() == nullptr ? "" : watch()->end(0);
   auto group = options_.groups->newGroup(std::move(ranks));
+  if (watch() != nullptr) {
+    watch()->begin(0, call);
+  }
   if (!group.ok()) {
     return refuse(group.error().message());
   }

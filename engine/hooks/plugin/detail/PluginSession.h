@@ -15,6 +15,7 @@
 #include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/Watch.h"
 #include "engine/hooks/plugin/detail/HostMath.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
 #include "engine/plugin/PluginLibrary.h"
@@ -38,6 +39,7 @@ struct SessionOptions {
   /// The hook inside this one, on the same strand; may be null.
   std::shared_ptr<PluginSession> inner;
   bool ranksShareProcess = false;  ///< PluginHookOptions
+  std::shared_ptr<Watch> watch;    ///< of the calls that the step thread makes; may be null
 };
 
 // Note [The order of a plugin's operations]
@@ -87,6 +89,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   [[nodiscard]] process_group::CallOptions callOptions(const lockstep_run& run) const;
   /// For a crash: "in hook 'topk', bucket 3 of step 12".
   [[nodiscard]] std::string noteOf(const std::string& doing) const;
+  [[nodiscard]] Watch* watch() const { return options_.watch.get(); }
 
   // What the C tables call (HostTables.cpp, HostMath.cpp).
   [[nodiscard]] HookMemory& memory() { return memory_; }
@@ -171,6 +174,17 @@ class CallNote {
  private:
   const std::string text_;
   const base::CrashNote note_;
+};
+
+/// While it lives, the step thread is in a call of the hook: what crashes there is the hook's, and
+/// so is a call that does not come back.
+class HostCall {
+ public:
+  HostCall(const PluginSession& session, const std::string& call);
+
+ private:
+  const CallNote note_;
+  std::optional<Watch::Doing> doing_;
 };
 
 }  // namespace lockstep::hooks::detail

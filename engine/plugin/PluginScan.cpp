@@ -91,6 +91,10 @@ std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& pa
                                       : making + " was not made and destroyed for one rank",
                        limit.count() / 1000.0);
   }
+  if (outcome.stoppedBy != 0) {
+    return fmt::format("it stopped its process (SIG{}) while {}", sigabbrev_np(outcome.stoppedBy),
+                       making.empty() ? "it was opened" : making + " was made or destroyed");
+  }
   if (outcome.signal != 0) {
     return fmt::format(
         "it crashed while {} ({}: {})",

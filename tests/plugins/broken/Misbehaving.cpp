@@ -1,8 +1,10 @@
+#include <time.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -25,13 +27,13 @@ class Misbehaving : public Hook {
                      .label = "What",
                      .help = "what it does wrong",
                      .initial = "nothing",
-                     .choices = {"nothing",    "create",        "throw",          "status",
-                                 "crash",      "hang",          "never",          "twice",
-                                 "open",       "after_no_more", "short",          "step_throw",
-                                 "step_never", "late",          "math",           "beyond",
-                                 "before",     "past_scratch",  "past_scattered", "exit",
-                                 "mismatch",   "nan",           "past_kept",      "past_parameter",
-                                 "past_filled"}})
+                     .choices = {"nothing",    "create",         "throw",          "status",
+                                 "crash",      "hang",           "never",          "twice",
+                                 "open",       "after_no_more",  "short",          "step_throw",
+                                 "step_never", "late",           "math",           "beyond",
+                                 "before",     "past_scratch",   "past_scattered", "exit",
+                                 "stop",       "fork",           "mismatch",       "nan",
+                                 "past_kept",  "past_parameter", "past_filled"}})
             .integer(
                 {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer(
@@ -100,6 +102,12 @@ class Misbehaving : public Hook {
     if (wrong_ == "exit") {
       std::exit(0);
     }
+    if (wrong_ == "stop") {
+      std::raise(SIGSTOP);
+    }
+    if (wrong_ == "fork") {
+      leaveAProcessBehind();
+    }
     if (wrong_ == "nan") {
       bucket.flat()[0] = std::numeric_limits<float>::quiet_NaN();
     }
@@ -131,6 +139,19 @@ class Misbehaving : public Hook {
       return true;
     }
     return false;
+  }
+
+  /// One that holds what its parent had open, and says so for ever. Its number goes to a file.
+  static void leaveAProcessBehind() {
+    const pid_t child = fork();
+    while (child == 0) {
+      (void)!write(STDERR_FILENO, "here\n", 5);
+      const timespec pause{0, 1'000'000};
+      nanosleep(&pause, nullptr);
+    }
+    if (const char* file = std::getenv("LOCKSTEP_TEST_LEFT_BEHIND"); file != nullptr) {
+      std::ofstream(file) << child;
+    }
   }
 
   /// Queues an operation on memory that is not its own.

@@ -1,11 +1,16 @@
 // What a hook does to its process, as whoever asked for a verification sees it.
 #include "engine/plugin/VerifyHook.h"
 #include "tests/support/BuiltFiles.h"
+#include "tests/support/TemporaryFolder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace lockstep::plugin {
 namespace {
@@ -90,6 +95,39 @@ INSTANTIATE_TEST_SUITE_P(
         Misdeed{"slow", lying("slow"), "hook 'lying': the verification did not end within 8 s",
                 400}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(VerifyHook, SaysAtOnceThatAHookStopsItsProcess) {
+  ChosenHook hook = misbehaving("stop");
+  hook.library = built(hook.library);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(verified(hook, std::chrono::seconds(20)).problems,
+              ElementsAre("hook 'misbehaving': it stopped its process (SIGSTOP)"));
+  // Far less than the 430 s that a verification may take.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+}
+
+/// Whether the process is there and no zombie.
+bool lives(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const auto bracket = stat.rfind(')');
+  return bracket != std::string::npos && stat.compare(bracket, 4, ") Z ") != 0;
+}
+
+TEST(VerifyHook, EndsWhatAHookLeavesBehindAndDoesNotWaitForIt) {
+  const support::TemporaryFolder folder;
+  const std::string file = (folder / "pid").string();
+  setenv("LOCKSTEP_TEST_LEFT_BEHIND", file.c_str(), 1);
+  ChosenHook hook = misbehaving("fork");
+  hook.library = built(hook.library);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(verified(hook, std::chrono::seconds(20)).problems, testing::IsEmpty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+  unsetenv("LOCKSTEP_TEST_LEFT_BEHIND");
+  std::string pid;
+  ASSERT_TRUE(std::ifstream(file) >> pid);
+  EXPECT_FALSE(lives(pid)) << pid;
+}
 
 TEST(VerifyHook, TellsWhatCameOut) {
   const Verification verification =

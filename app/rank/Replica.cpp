@@ -3,7 +3,9 @@
 #include <ATen/Context.h>
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/base/Log.h"
@@ -132,7 +134,9 @@ Status Replica::distributeOverRanks() {
       return prepared;
     }
   }
-  log_ = std::make_unique<train::DdpLog>(*ddp_, tracer_);
+  log_ = std::make_unique<train::DdpLog>(
+      *ddp_, tracer_,
+      plugin_ == nullptr ? std::map<std::string, double>() : plugin_->liveBeginnings());
   if (group_->size() > 1) {
     fingerprint_ = std::make_unique<train::Fingerprint>(
         ddp_->parameters(), experiment_.capture.fingerprintEvery, tracer_, lane_);

@@ -62,6 +62,7 @@ TEST_F(HooksTest, TrainAndTellWhatTheyCounted) {
   EXPECT_EQ(json["ranks"][0]["parameter_hash"], json["ranks"][1]["parameter_hash"]);
   // 784 x 32 + 32 + 32 x 10 + 10 parameters in one bucket, a tenth of them.
   EXPECT_EQ(json["ranks"][1]["ddp_logging"]["hook.kept"], 2545);
+  EXPECT_EQ(json["ranks"][1]["ddp_logging"]["hook.density"], 0.1);
 }
 
 TEST_F(HooksTest, ExposeWhatTheyCommunicateAfterTheOptimizersStep) {

@@ -244,6 +244,22 @@ void PluginHook::update(std::uint32_t step) {
   });
 }
 
+std::map<std::string, double> PluginHook::liveBeginnings() const {
+  std::map<std::string, double> beginnings;
+  std::string table = "hook.";
+  for (std::size_t depth = 0; depth < sessions_.size(); ++depth) {
+    const plugin::HookInfo& info = sessions_[depth]->info();
+    const auto values = plugin::valuesOf(info, options_.choice[depth].values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (info.params[i].live && values[i].text == nullptr) {
+        beginnings[table + values[i].key] = values[i].number;
+      }
+    }
+    table += "inner.";
+  }
+  return beginnings;
+}
+
 void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
   constexpr std::string_view kHook = "hook.";
   constexpr std::string_view kInner = "inner.";

@@ -94,6 +94,9 @@ class PluginHook final : public CommHook {
   void afterOptimizer(std::uint32_t step);
   void endOfRun(std::uint32_t step);
 
+  /// What the live parameters that are numbers began with, by the keys that set() takes.
+  [[nodiscard]] std::map<std::string, double> liveBeginnings() const;
+
   /// Changes a live parameter between steps: `key` is an experiment's, "hook.density" or, of a hook
   /// inside, "hook.inner.density". Throws HookError when it cannot be changed; it is as it was then.
   void set(const std::string& key, const plugin::HookValue& value);

@@ -65,7 +65,8 @@ base::Result<CreatedRunFile> createRunFile(const LaunchOptions& options) {
 }
 
 base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
-                                                         const detail::Head& head) {
+                                                         const detail::Head& head,
+                                                         const std::string& token) {
   const int port = experiment.processes.masterPort;
   try {
     store::TCPStoreOptions options;
@@ -73,6 +74,7 @@ base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Exper
     options.isServer = true;
     options.listenAddress = head.storeBind();
     options.waitForWorkers = false;
+    options.token = token;
     return std::make_unique<store::TCPStore>(head.storeAddress(), options);
   } catch (const store::StoreError& error) {
     return Error{ExitCode::kEnvironment, error.what(),
@@ -105,6 +107,7 @@ std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
   place.worldSize = options.experiment.processes.worldSize;
   place.masterPort = resources.masterPort;
   place.runId = resources.runId;
+  place.storeToken = resources.storeToken;
   place.threads = options.experiment.processes.threadsPerRank;
   place.supervisorPid = getpid();
   std::vector<detail::LocalRanks::Rank> ranks;
@@ -134,6 +137,7 @@ base::Result<LaunchOutcome> superviseRun(
   }
   detail::Resources resources;
   resources.runId = detail::makeRunId();
+  resources.storeToken = detail::makeStoreToken();
   const experiment::LaunchConfig& launch = options.experiment.launch;
   std::filesystem::path rankProgram = options.rankProgram;
   if (rankProgram.empty() && launch.isLocal()) {
@@ -157,7 +161,7 @@ base::Result<LaunchOutcome> superviseRun(
   if (!head.ok()) {
     return head.error();
   }
-  auto store = hostStore(options.experiment, head.value());
+  auto store = hostStore(options.experiment, head.value(), resources.storeToken);
   if (!store.ok()) {
     return store.error();
   }

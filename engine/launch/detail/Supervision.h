@@ -31,6 +31,7 @@ struct Resources {
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<store::Store> store;  ///< the ranks meet in it
   std::uint16_t masterPort = 0;
+  std::string storeToken;  ///< that the ranks open with
   std::string runId;
   std::unique_ptr<Ranks> ranks;
 };

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <string>
 
+#include "engine/store/TCPStore.h"
 #include "tests/engine/launch/LaunchFixture.h"
 
 namespace lockstep::launch {
@@ -69,6 +72,42 @@ TEST_F(SupervisorTest, GivesARankItsPlaceItsExperimentAndNoOtherDescriptors) {
                        "TORCHELASTIC_USE_AGENT_STORE=True",
                        "TORCHELASTIC_RUN_ID=" + summary().info.runId, "OMP_NUM_THREADS=1",
                        "experiment: name = \"fake\"", "descriptors: 0 1 2 3 4"}));
+}
+
+/// A port of the loopback that nobody has now.
+std::uint16_t unusedPort() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(probe, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(probe);
+  return ntohs(address.sin_port);
+}
+
+TEST_F(SupervisorTest, ServesItsStoreToItsRanksAlone) {
+  store::TCPStoreOptions stranger;
+  stranger.port = unusedPort();
+  stranger.timeout = Milliseconds(200);
+  options.experiment.processes.masterPort = stranger.port;
+  std::string refusal;
+  const auto outcome = launch(2, "0: print@startup; 1: hang@2", [&](const LaunchProgress&) {
+    if (refusal.empty()) {
+      try {
+        const store::TCPStore store("127.0.0.1", stranger);
+        refusal = "none";
+      } catch (const store::StoreError& error) {
+        refusal = error.what();
+      }
+      kill(getpid(), SIGTERM);  // the run has shown what it had to
+    }
+  });
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(refusal, HasSubstr("this process one of its run's ranks"));
+  EXPECT_THAT(logOf(options.runFile, 0),
+              testing::Contains(testing::ContainsRegex("^LOCKSTEP_STORE_TOKEN=[0-9a-f]{32}$")));
 }
 
 TEST_F(SupervisorTest, KeepsWhatRanksWriteAndTheTailOfTheirStderr) {

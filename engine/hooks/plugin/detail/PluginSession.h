@@ -138,6 +138,8 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// Does a task of the strand; what it throws ends the run.
   void carryOut(const RunPtr& run, const std::function<void()>& task);
   void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
+  /// The same with a HookError.
+  void breakDown(const RunPtr& run, const std::string& why, bool cancel);
   /// A phase that ends here, in a call of the hook.
   void record(lockstep_run& run, trace::EventKind kind, const HookTrace::Moment& begun);
   const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);

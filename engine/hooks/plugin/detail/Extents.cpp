@@ -14,20 +14,20 @@ Extents::Extents(const at::Tensor& buffer)
       begin_(reinterpret_cast<std::uintptr_t>(buffer.data_ptr())),
       end_(begin_ + buffer.nbytes()) {}
 
-void Extents::add(const std::string& name, const at::Tensor& memory) {
+void Extents::add(const char* what, std::string_view whose, const at::Tensor& memory) {
   if (memory.defined()) {
-    add(name, memory.data_ptr(), memory.nbytes());
+    add(what, whose, memory.data_ptr(), memory.nbytes());
   }
 }
 
-void Extents::add(const std::string& name, const lockstep_buffer& memory) {
+void Extents::add(const char* what, std::string_view whose, const lockstep_buffer& memory) {
   if (memory.data != nullptr) {
-    add(name, memory.data,
+    add(what, whose, memory.data,
         static_cast<std::uint64_t>(memory.numel) * c10::elementSize(dtypeOf(memory.dtype)));
   }
 }
 
-void Extents::add(const std::string& name, const void* data, std::uint64_t bytes) {
+void Extents::add(const char* what, std::string_view whose, const void* data, std::uint64_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   const auto end = begin + bytes;
   if (begin_ >= end_ || begin_ >= end || end_ <= begin) {
@@ -36,9 +36,9 @@ void Extents::add(const std::string& name, const void* data, std::uint64_t bytes
   if (begin_ >= begin && end_ <= end) {
     inside_ = true;
   } else if (wrong_.empty()) {
-    wrong_ = fmt::format("{} elements of {} are bytes {} to {} of {}, which has {}", elements_,
+    wrong_ = fmt::format("{} elements of {} are bytes {} to {} of {}{}, which has {}", elements_,
                          dtype_, static_cast<std::intptr_t>(begin_ - begin),
-                         static_cast<std::intptr_t>(end_ - begin), name, bytes);
+                         static_cast<std::intptr_t>(end_ - begin), what, whose, bytes);
   }
 }
 

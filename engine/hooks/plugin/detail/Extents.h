@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
@@ -21,19 +22,22 @@ class Extents {
  public:
   explicit Extents(const at::Tensor& buffer);
 
-  /// Names a piece of that memory.
-  void add(const std::string& name, const at::Tensor& memory);
-  void add(const std::string& name, const lockstep_buffer& memory);
+  /// Where the buffer ends.
+  [[nodiscard]] const void* end() const { return reinterpret_cast<const void*>(end_); }
+
+  /// A piece of that memory, which `what` and `whose` name.
+  void add(const char* what, std::string_view whose, const at::Tensor& memory);
+  void add(const char* what, std::string_view whose, const lockstep_buffer& memory);
 
   /// Throws std::invalid_argument, with both extents, where the buffer reaches out of a piece and
   /// lies in no other.
   void check() const;
 
  private:
-  void add(const std::string& name, const void* data, std::uint64_t bytes);
+  void add(const char* what, std::string_view whose, const void* data, std::uint64_t bytes);
 
   const std::int64_t elements_;
-  const std::string dtype_;
+  const char* const dtype_;
   const std::uintptr_t begin_;
   const std::uintptr_t end_;
   bool inside_ = false;

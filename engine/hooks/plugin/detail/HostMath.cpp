@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <iterator>
 #include <stdexcept>
 
 #include "engine/hooks/plugin/detail/Buffers.h"
@@ -130,8 +131,9 @@ lockstep_buffer HookMemory::allocate(const lockstep_buffer& like, std::int64_t n
 }
 
 void HookMemory::addTo(Extents& extents) const {
-  for (const auto& [data, tensor] : kept_) {
-    extents.add("memory that it allocated", tensor);
+  // What it holds does not overlap: only the last piece that begins before the buffer's end can.
+  if (const auto after = kept_.lower_bound(extents.end()); after != kept_.begin()) {
+    extents.add("memory that it allocated", "", std::prev(after)->second);
   }
 }
 

@@ -17,6 +17,7 @@ class HookMemory {
   /// Does nothing where the buffer is none of these.
   void release(const lockstep_buffer& buffer) { kept_.erase(buffer.data); }
   void releaseAll() { kept_.clear(); }
+  /// What of it the buffer may lie in.
   void addTo(Extents& extents) const;
 
  private:

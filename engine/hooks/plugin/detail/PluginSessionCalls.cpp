@@ -19,14 +19,15 @@ at::Tensor PluginSession::tensorWithin(const lockstep_buffer& buffer) const {
   memory_.addTo(extents);
   if (options_.strand->isHere()) {  // elsewhere, in save() and load(), there are no runs to ask
     for (const RunPtr& run : runs_) {
-      extents.add(run->place, run->view == nullptr ? lockstep_buffer{} : run->view->raw()->flat);
+      extents.add("", run->place,
+                  run->view == nullptr ? lockstep_buffer{} : run->view->raw()->flat);
       for (const at::Tensor& memory : run->scratch) {
-        extents.add("scratch memory of " + run->place, memory);
+        extents.add("scratch memory of ", run->place, memory);
       }
       for (std::uint32_t i = 0;
            run->parameters != nullptr && i < run->parameters->raw()->param_count; ++i) {
         const lockstep_parameter& parameter = *run->parameters->raw()->params[i];
-        extents.add(fmt::format("parameter {}", parameter.name), parameter.value);
+        extents.add("parameter ", parameter.name, parameter.value);
       }
     }
   }

@@ -139,6 +139,11 @@ TEST(RunFileDamageTest, AllReadersRefuseAFileThatLacksAColumn) {
       "SELECT t.name || '.' || c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c "
       "WHERE t.type = 'table'"));
   EXPECT_GT(columns.size(), 60);
+  // Views refer to columns by their names, and no reader asks them.
+  for (const std::string& view : lines(query(
+           folder / "whole.lockstep", "SELECT name FROM sqlite_master WHERE type = 'view'"))) {
+    query(folder / "whole.lockstep", "DROP VIEW " + view);
+  }
   const auto path = folder / "part.lockstep";
   for (const std::string& column : columns) {
     std::filesystem::copy_file(folder / "whole.lockstep", path,

@@ -35,8 +35,8 @@ class Reader final : public RunFileReader {
     if (base::Status connected = connect(); !connected.ok()) {
       return connected;
     }
-    info_ = tables::readInfo(*database_);
     const base::Result<RunSummary> read = readSummary(*database_, path_);
+    info_ = tables::readInfo(*database_);  // its state as it stands there: poll() tells of an end
     database_.reset();
     if (!read.ok()) {
       return read.error();

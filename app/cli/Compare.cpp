@@ -83,8 +83,7 @@ int compare(const std::vector<std::string>& paths, bool json) {
         {run.info.name, run.info.experimentToml, &run.data, &run.analysis, run.outcome});
   }
   const analysis::Comparison comparison = analysis::compare(compared);
-  fmt::print("{}{}", json ? toJson(comparison, runs) : comparisonText(comparison, runs),
-             json ? "\n" : "");
+  printPlain(json ? toJson(comparison, runs) + "\n" : comparisonText(comparison, runs));
   return 0;
 }
 

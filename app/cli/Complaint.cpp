@@ -3,12 +3,19 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/base/PlainText.h"
+
 namespace lockstep::cli {
 
 void complain(const std::string& text) {
   std::string line = "lockstep: " + text;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", base::plainText(line).c_str());
+}
+
+void printPlain(const std::string& text) {
+  const std::string plain = base::plainText(text);
+  std::fwrite(plain.data(), 1, plain.size(), stdout);
 }
 
 int fail(const base::Error& error) {

@@ -8,8 +8,11 @@
 
 namespace lockstep::cli {
 
-/// Writes "lockstep: <text>" to stderr as one line.
+/// Writes "lockstep: <text>" to stderr as one line, in base::plainText.
 void complain(const std::string& text);
+
+/// Writes a text to stdout, in base::plainText: in a report stand words of run files and plugins.
+void printPlain(const std::string& text);
 
 /// Complains and returns the error's exit code.
 int fail(const base::Error& error);

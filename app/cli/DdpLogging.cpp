@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <string_view>
 
@@ -24,6 +25,12 @@ constexpr std::string_view kHookPrefix = "hook.";
 
 std::string whole(double number) {
   return std::to_string(std::llround(number));
+}
+
+double numberOf(const std::string& text) {
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 }  // namespace
@@ -63,9 +70,15 @@ std::map<std::string, std::string> DdpLogging::fields(const trace::RankInfo& ran
   }
   for (const auto& [name, one] : series) {
     if (name.starts_with(kHookPrefix)) {
+      // A live parameter has rows from its first change on; before, it is what it began with.
+      const auto began = fields.find(name);
+      const std::int64_t before =
+          began == fields.end() ? 0 : std::max<std::int64_t>(series[kForward].count - one.count, 0);
+      const double sum =
+          one.sum + (before == 0 ? 0 : static_cast<double>(before) * numberOf(began->second));
+      fields["avg_" + name] = fmt::format(
+          "{:.6g}", sum / static_cast<double>(std::max<std::int64_t>(before + one.count, 1)));
       fields[name] = fmt::format("{}", one.last);
-      fields["avg_" + name] =
-          fmt::format("{:.6g}", one.sum / static_cast<double>(std::max<std::int64_t>(one.count, 1)));
     }
   }
   const double backwardStart = series[kStart].last + series[kForward].last;

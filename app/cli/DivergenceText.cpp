@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
+
 #include "app/cli/RunReport.h"
 
 namespace lockstep::cli {
@@ -20,16 +22,16 @@ std::string distanceText(const analysis::Divergence& divergence) {
   if (divergence.consensus.empty()) {
     return "";
   }
-  const analysis::ReplicaMatrix& replicas = divergence.replicas;
-  const analysis::ConsensusSample& last = divergence.consensus.back();
-  if (last.step != replicas.steps.back() || last.ranks.size() != replicas.ranks.size()) {
-    return fmt::format("; at step {} not all are known and finite", replicas.steps.back());
+  const std::uint32_t step = divergence.replicas.steps.back();
+  const std::optional<double> spread = divergence.lastSpread();
+  if (!spread) {
+    return fmt::format("; at step {} not all are known and finite", step);
   }
-  if (last.spread == 0) {
-    return fmt::format("; equal again at step {}", last.step);
+  if (*spread == 0) {
+    return fmt::format("; equal again at step {}", step);
   }
-  return fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", last.spread,
-                     100 * divergence.consensusRelativeError, last.step);
+  return fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", *spread,
+                     100 * divergence.consensusRelativeError, step);
 }
 
 std::string counted(std::uint64_t count, const char* one, const char* many) {

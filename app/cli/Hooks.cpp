@@ -221,8 +221,7 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
              std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeoutSeconds * 1000)));
   const auto all = id.empty() ? libraries : std::vector<FoundLibrary>();
   const std::string refused = refusedText(all);
-  fmt::print("{}",
-             arguments.json ? verificationJson(hooks, all) : verificationText(hooks) + refused);
+  printPlain(arguments.json ? verificationJson(hooks, all) : verificationText(hooks) + refused);
   const bool passes = std::all_of(hooks.begin(), hooks.end(),
                                   [](const VerifiedHook& hook) { return hook.passes(); });
   return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
@@ -230,15 +229,15 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
 
 int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
   if (arguments.hook.empty()) {
-    fmt::print("{}", arguments.json ? listJson(libraries) : listText(libraries));
+    printPlain(arguments.json ? listJson(libraries) : listText(libraries));
     return 0;
   }
   if (arguments.hook.ends_with(".so")) {
     if (arguments.json) {
-      fmt::print("{}", listJson(libraries));
+      printPlain(listJson(libraries));
     } else {
       for (const HookInfo& hook : libraries.front().info.hooks) {
-        fmt::print("{}", hookText(libraries.front(), hook));
+        printPlain(hookText(libraries.front(), hook));
       }
     }
     return 0;
@@ -247,8 +246,7 @@ int tell(const HooksArguments& arguments, const std::vector<FoundLibrary>& libra
   if (found.hook == nullptr) {
     return fail(notFound(arguments, libraries));
   }
-  fmt::print("{}",
-             arguments.json ? listJson({*found.library}) : hookText(*found.library, *found.hook));
+  printPlain(arguments.json ? listJson({*found.library}) : hookText(*found.library, *found.hook));
   return 0;
 }
 

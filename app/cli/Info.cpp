@@ -18,7 +18,7 @@ int info(const std::string& run, bool json) {
   if (json) {
     fmt::print("{}\n", toJson(report.value()));
   } else {
-    fmt::print("{}", infoText(report.value()));
+    printPlain(infoText(report.value()));
   }
   return 0;
 }

@@ -54,8 +54,8 @@ int list(const std::string& folder) {
   int exitCode = 0;
   for (const auto& entry : listed.value()) {
     if (entry.mistakes.empty()) {
-      fmt::print("{:<{}}  {}\n", entry.path.string(), width,
-                 entry.shows.empty() ? entry.name : entry.shows);
+      printPlain(fmt::format("{:<{}}  {}\n", entry.path.string(), width,
+                             entry.shows.empty() ? entry.name : entry.shows));
     } else {
       std::fflush(stdout);
       exitCode = fail(entry.mistakes);

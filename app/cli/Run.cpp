@@ -48,16 +48,6 @@ std::string utcStamp() {
   return stamp;
 }
 
-/// Returns the path with a number when it is taken.
-fs::path untaken(const std::string& stem) {
-  fs::path path = stem + ".lockstep";
-  std::error_code ignored;
-  for (int number = 2; fs::exists(path, ignored); ++number) {
-    path = fmt::format("{}-{}.lockstep", stem, number);
-  }
-  return path;
-}
-
 /// Returns runs/<name>-<UTC stamp>.lockstep, in a sweep runs/<name>-<what is varied>-<UTC stamp>.
 fs::path freshRunFile(const std::string& name, const std::string& part) {
   std::string stem;
@@ -68,7 +58,7 @@ fs::path freshRunFile(const std::string& name, const std::string& part) {
   if (!part.empty()) {
     stem += '-' + part;
   }
-  return untaken(fmt::format("runs/{}-{}", stem, utcStamp()));
+  return fmt::format("runs/{}-{}.lockstep", stem, utcStamp());
 }
 
 /// Returns the run file of one run of a sweep beside the path that was asked for.
@@ -103,13 +93,12 @@ struct RunEnd {
 };
 
 /// Prints what the run file says that it came to.
-RunEnd report(const RunArguments& arguments, const fs::path& runFile,
-              const launch::LaunchOutcome& outcome) {
+RunEnd report(const RunArguments& arguments, const launch::LaunchOutcome& outcome) {
   RunEnd end{static_cast<int>(outcome.exitCode), outcome.stopped};
   if (arguments.quiet && !arguments.json) {
     return end;
   }
-  const auto report = readRunReport(runFile);
+  const auto report = readRunReport(outcome.runFile);
   if (!report.ok()) {
     complain("cannot read back the run: " + report.error().message());
     if (outcome.exitCode == ExitCode::kOk) {
@@ -120,7 +109,7 @@ RunEnd report(const RunArguments& arguments, const fs::path& runFile,
   if (arguments.json) {
     fmt::print("{}\n", toJson(report.value()));
   } else {
-    fmt::print("{}", summaryText(report.value(), runFile));
+    printPlain(summaryText(report.value(), outcome.runFile));
   }
   std::fflush(stdout);
   end.reported = true;
@@ -129,8 +118,7 @@ RunEnd report(const RunArguments& arguments, const fs::path& runFile,
 
 /// Says how the run ended and what it came to. That the figures of a run that went to its end are
 /// worth nothing is the last thing said.
-RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
-                const launch::LaunchOutcome& outcome) {
+RunEnd conclude(const RunArguments& arguments, const launch::LaunchOutcome& outcome) {
   const bool diverged = outcome.state == trace::RunState::kDiverged;
   if (!outcome.failure.empty() && !diverged) {
     complain(outcome.failure);
@@ -138,7 +126,7 @@ RunEnd conclude(const RunArguments& arguments, const fs::path& runFile,
   if (!outcome.warning.empty()) {
     complain(outcome.warning);
   }
-  const RunEnd end = report(arguments, runFile, outcome);
+  const RunEnd end = report(arguments, outcome);
   if (diverged) {
     complain("diverged: " + outcome.failure);
   }
@@ -151,14 +139,14 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
   options.experiment = std::move(experiment);
   options.experimentToml = experiment::toToml(options.experiment);
   options.runFile = runFile;
+  options.numberIfTaken = arguments.out.empty();
   options.announce = [](const std::string& text) { complain(text); };
 
   ProgressLine line(stderr, ProgressLine::styleFor(stderr, arguments.quiet));
   const auto outcome = launch::superviseRun(
       options, [&line](const launch::LaunchProgress& progress) { line.show(progress); });
   line.clear();
-  return outcome.ok() ? conclude(arguments, runFile, outcome.value())
-                      : RunEnd{fail(outcome.error())};
+  return outcome.ok() ? conclude(arguments, outcome.value()) : RunEnd{fail(outcome.error())};
 }
 
 std::string sweepSummary(std::size_t done, std::size_t failed, std::size_t count) {

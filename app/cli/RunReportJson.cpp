@@ -197,13 +197,10 @@ Json divergenceOf(const RunReport& report) {
     return nullptr;
   }
   const auto& cost = divergence.cost;
-  const auto& consensus = divergence.consensus;
-  const auto& replicas = divergence.replicas;
-  const bool known = !consensus.empty() && consensus.back().step == replicas.steps.back() &&
-                     consensus.back().ranks.size() == replicas.ranks.size();
+  const auto spread = divergence.lastSpread();
   return {{"samples", divergence.replicas.steps.size()},
           {"first_difference", firstDifferenceOf(report)},
-          {"consensus_distance", known ? Json(consensus.back().spread) : Json(nullptr)},
+          {"consensus_distance", spread ? Json(*spread) : Json(nullptr)},
           {"consensus_relative_error", divergence.consensusRelativeError},
           {"gradients_not_finite", findingsOf(report)},
           {"fingerprint_percent", cost ? Json(cost->fingerprintPercent) : Json(nullptr)},

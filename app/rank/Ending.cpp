@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "engine/base/PlainText.h"
 #include "engine/data_parallel/DataParallelError.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/hooks/HookError.h"
@@ -75,7 +76,7 @@ std::string oneLine(const std::string& text) {
 }
 
 void report(const std::string& who, const Error& error) {
-  fmt::print(stderr, "{}: {}\n", who, oneLine(error.message()));
+  fmt::print(stderr, "{}: {}\n", who, base::plainText(oneLine(error.message())));
 }
 
 void leave(ExitCode code) {

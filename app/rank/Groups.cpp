@@ -65,9 +65,13 @@ Result<Groups::Group> Groups::makeDefault() {
   return makeWorld(own);
 }
 
-Result<std::shared_ptr<Subgroups>> Groups::makeForHook(std::size_t depth) {
+Result<std::shared_ptr<Subgroups>> Groups::makeForHook(const plugin::HookChoice& hooks,
+                                                       std::size_t depth) {
   const auto number = static_cast<std::uint8_t>(kHookNumber + depth * kNumbersAHook);
-  const auto own = options(depth == 0 ? "hook" : fmt::format("hook {}", depth), number);
+  // A hook may be inside one of its own kind.
+  const auto own = options(fmt::format("hook '{}'{}", hooks[depth].id,
+                                       depth == 0 ? "" : fmt::format(" (inner {})", depth)),
+                           number);
   auto world = makeWorld(own);
   if (!world.ok()) {
     return world.error();

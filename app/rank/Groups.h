@@ -8,6 +8,7 @@
 
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/plugin/HookChoice.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/Subgroups.h"
 #include "engine/process_group/shaped/LinkClock.h"
@@ -32,9 +33,10 @@ class Groups {
   base::Result<std::shared_ptr<process_group::ProcessGroup>> makeDefault();
 
   /// Meets them in a group of one hook's own, so that what it does and what the Reducer does need
-  /// no common order. `depth`: 0 for the outermost hook. The hook's groups share the rank's link
-  /// with all others.
-  base::Result<std::shared_ptr<process_group::Subgroups>> makeForHook(std::size_t depth);
+  /// no common order. `depth`: the place in `hooks`. The group is named for the hook. The hook's
+  /// groups share the rank's link with all others.
+  base::Result<std::shared_ptr<process_group::Subgroups>> makeForHook(
+      const plugin::HookChoice& hooks, std::size_t depth);
 
   /// Wakes whoever waits on any of them.
   void abort(const std::string& reason);

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include "app/rank/Ending.h"
 #include "engine/base/CrashNote.h"
 
 namespace lockstep::rank {
@@ -20,6 +22,7 @@ std::atomic<bool> stopRequested{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
 trace::LastWords* wordsOfACrash = nullptr;
+std::string whoExits;
 constexpr std::array kCrashes{SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 std::array<struct sigaction, kCrashes.size()> formerActions;
 
@@ -36,6 +39,19 @@ void noteCrash(int signal) {
     sigaction(kCrashes[i], &formerActions[i], nullptr);
   }
   raise(signal);  // takes effect on return
+}
+
+/// A hook that ends the process ends training, whatever status it gives.
+void noteExit(int status, void*) {
+  if (const char* note = base::CrashNote::current(); note != nullptr) {
+    const base::Error error{base::ExitCode::kHookFailed,
+                            fmt::format("{}: it ended the process by exit({})", note, status), ""};
+    const std::string line = error.message();
+    wordsOfACrash->error[line.copy(wordsOfACrash->error.data(), wordsOfACrash->error.size() - 1)] =
+        '\0';
+    report(whoExits, error);
+    leave(error.code);
+  }
 }
 
 void requestStop(int) {
@@ -74,8 +90,10 @@ std::int64_t processAgeNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec - startNs;
 }
 
-void tellOfCrashes(trace::LastWords& words) {
+void tellOfCrashes(trace::LastWords& words, const std::string& who) {
   wordsOfACrash = &words;
+  whoExits = who;
+  on_exit(noteExit, nullptr);
   for (std::size_t i = 0; i < kCrashes.size(); ++i) {
     struct sigaction action {};
     action.sa_handler = noteCrash;

@@ -17,8 +17,9 @@ base::Status dieWith(std::int64_t supervisorPid);
 std::int64_t processAgeNs();
 
 /// From now on a crash leaves the crashing thread's base::CrashNote in `words`, which outlive the
-/// process; then the signal does what it would have done.
-void tellOfCrashes(trace::LastWords& words);
+/// process; then the signal does what it would have done. A thread that has such a note and calls
+/// exit() ends the process as a hook that failed, with a line by `who`.
+void tellOfCrashes(trace::LastWords& words, const std::string& who);
 
 /// Lets the first SIGTERM or SIGINT set the flag that is returned; a second one kills.
 const std::atomic<bool>& listenForStop();

@@ -16,6 +16,7 @@
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/Farewell.h"
 #include "engine/train/ParameterHash.h"
+#include "engine/train/Safetensors.h"
 #include "engine/train/Threads.h"
 
 namespace lockstep::rank {
@@ -89,6 +90,13 @@ Status RankRun::meet() {
 }
 
 base::Result<train::TrainOutcome> RankRun::train() {
+  // Rank 0 writes the checkpoints, the first after hours perhaps.
+  if (const auto& checkpoint = experiment_.train.checkpoint;
+      environment_.rank == 0 && !checkpoint.empty()) {
+    if (auto writable = train::checkWritable(checkpoint); !writable.ok()) {
+      return writable.error().within("train.checkpoint");
+    }
+  }
   base::Result<train::Datasets> datasets = [&] {
     const auto span = stage(StartupStage::kData);
     return train::makeDatasets(experiment_);
@@ -104,7 +112,13 @@ base::Result<train::TrainOutcome> RankRun::train() {
                  "data"};
   }
   train::FaultInjector faults(experiment_, environment_.rank, *tracer_);
-  Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
+  const auto hookStuck = [this](const std::string& text) {
+    const Error error{ExitCode::kHookFailed, text, ""};
+    abandon(error);
+    report(fmt::format("rank {}", environment_.rank), error);
+    leave(error.code);
+  };
+  Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults, hookStuck);
   {
     const auto span = stage(StartupStage::kModel);
     if (auto made = replica.makeModel(datasets.value().train->shape(), device_); !made.ok()) {

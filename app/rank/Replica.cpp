@@ -3,6 +3,7 @@
 #include <ATen/Context.h>
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -45,14 +46,16 @@ hooks::OptimizerFacts factsOf(const experiment::OptimizerConfig& config) {
 
 Replica::Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
                  Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
-                 trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults)
+                 trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults,
+                 std::function<void(const std::string&)> hookStuck)
     : experiment_(experiment),
       hooks_(hooks),
       groups_(groups),
       group_(std::move(group)),
       tracer_(tracer),
       lane_(lane),
-      faults_(faults) {}
+      faults_(faults),
+      hookStuck_(std::move(hookStuck)) {}
 
 Status Replica::makeModel(const train::DataShape& shape, c10::Device device) {
   shape_ = shape;
@@ -132,7 +135,9 @@ Status Replica::distributeOverRanks() {
       return prepared;
     }
   }
-  log_ = std::make_unique<train::DdpLog>(*ddp_, tracer_);
+  log_ = std::make_unique<train::DdpLog>(
+      *ddp_, tracer_,
+      plugin_ == nullptr ? std::map<std::string, double>() : plugin_->liveBeginnings());
   if (group_->size() > 1) {
     fingerprint_ = std::make_unique<train::Fingerprint>(
         ddp_->parameters(), experiment_.capture.fingerprintEvery, tracer_, lane_);
@@ -173,8 +178,9 @@ base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {
   options.choice = hooks_;
   options.tracer = &tracer_;
   options.timeout = timeLimit(experiment_);
+  options.stuck = hookStuck_;
   for (std::size_t depth = 0; depth < hooks_.size(); ++depth) {
-    auto groups = groups_.makeForHook(depth);
+    auto groups = groups_.makeForHook(hooks_, depth);
     if (!groups.ok()) {
       return groups.error();
     }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <string>
 
 #include "app/rank/Groups.h"
 #include "engine/base/Result.h"
@@ -18,10 +20,11 @@ namespace lockstep::rank {
 /// One rank's model and all that trains it, as the experiment says. [step-thread]
 class Replica {
  public:
-  /// Makes nothing yet. All arguments outlive this.
-  Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks,
-          Groups& groups, std::shared_ptr<process_group::ProcessGroup> group,
-          trace::Tracer& tracer, trace::Lane& lane, train::FaultInjector& faults);
+  /// Makes nothing yet. All arguments outlive this. `hookStuck`: PluginHookOptions::stuck.
+  Replica(const experiment::Experiment& experiment, const plugin::HookChoice& hooks, Groups& groups,
+          std::shared_ptr<process_group::ProcessGroup> group, trace::Tracer& tracer,
+          trace::Lane& lane, train::FaultInjector& faults,
+          std::function<void(const std::string&)> hookStuck);
 
   /// Makes model and optimizer on `device` for data of this shape, and loads the checkpoint to
   /// resume from.
@@ -58,6 +61,7 @@ class Replica {
   trace::Tracer& tracer_;
   trace::Lane& lane_;
   train::FaultInjector& faults_;
+  const std::function<void(const std::string&)> hookStuck_;
   train::DataShape shape_;
   train::Position position_;
   std::shared_ptr<train::Model> model_;

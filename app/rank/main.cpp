@@ -118,7 +118,7 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
     }
   }
   auto tracer = makeTracer(who, environment.value());
-  rank::tellOfCrashes(tracer->lastWords());
+  rank::tellOfCrashes(tracer->lastWords(), who);
   auto [experiment, hooks] = readExperiment(who, arguments, environment.value());
   // Stays alive until the process has ended: its threads may be in the middle of anything.
   auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(hooks),

@@ -1,6 +1,7 @@
 #include <QApplication>
 #include <QFileInfo>
 #include <QIcon>
+#include <QLatin1String>
 #include <QSurfaceFormat>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +38,16 @@ void prepareGl() {
   format.setDepthBufferSize(0);
   format.setStencilBufferSize(0);
   QSurfaceFormat::setDefaultFormat(format);
+}
+
+QtMessageHandler usualMessages = nullptr;
+
+/// Qt tells whoever has no XDG_RUNTIME_DIR which folder it takes instead. Nothing here needs one,
+/// and this program's lines on stderr are its own.
+void tellMessage(QtMsgType type, const QMessageLogContext& context, const QString& text) {
+  if (!text.startsWith(QLatin1String("QStandardPaths: "))) {
+    usualMessages(type, context, text);
+  }
 }
 
 int runStudio(const Options& options, QApplication& application) {
@@ -97,6 +108,7 @@ int main(int argc, char** argv) {
   if (!pictures) {
     lockstep::base::stepProgramBehind();
   }
+  usualMessages = qInstallMessageHandler(tellMessage);
   prepareGl();
   if (!pictures && qEnvironmentVariableIsEmpty("QT_SCALE_FACTOR")) {
     const double scale = lockstep::ui::Settings().scale() / 100.0;

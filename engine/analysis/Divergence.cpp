@@ -318,6 +318,15 @@ bool Divergence::compared() const {
                      [](const ReplicaCell& cell) { return !cell.unknown(); });
 }
 
+std::optional<double> Divergence::lastSpread() const {
+  if (consensus.empty() || replicas.steps.empty() ||
+      consensus.back().step != replicas.steps.back() ||
+      consensus.back().ranks.size() != replicas.ranks.size()) {
+    return std::nullopt;
+  }
+  return consensus.back().spread;
+}
+
 Divergence divergence(const RunData& data) {
   Divergence result;
   result.replicas = replicaMatrix(data.fingerprints);

@@ -129,6 +129,10 @@ struct Divergence {
 
   /// Whether there is anything that could have differed.
   [[nodiscard]] bool compared() const;
+
+  /// The consensus distance at the last sample; none: nothing was sampled, or not all ranks'
+  /// sketches are known and finite there.
+  [[nodiscard]] std::optional<double> lastSpread() const;
 };
 
 /// Compares what the ranks of a run recorded of themselves. No result is NaN.

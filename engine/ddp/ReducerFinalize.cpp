@@ -130,8 +130,11 @@ at::Tensor Reducer::awaitResult(std::size_t index) {
   const auto limit =
       options_.hookTimeout.count() > 0 ? options_.hookTimeout : group_->timeout() + kGrace;
   if (!bucket.reduced->waitFor(limit)) {
-    throw hooks::HookError(hookFailure(
-        index, fmt::format("gave no result within {} ms of the backward's end", limit.count())));
+    const std::string inside = hook_->inside();
+    throw hooks::HookError(
+        hookFailure(index, fmt::format("{}gave no result within {} ms of the backward's end{}",
+                                       inside.empty() ? "" : inside + ": ", limit.count(),
+                                       inside.empty() ? "" : ", and has not come back")));
   }
   at::Tensor result;
   try {

@@ -96,6 +96,9 @@ class CommHook {
   /// Whether run() changes the parameters themselves, as an optimizer in the backward does.
   [[nodiscard]] virtual bool writesParameters() const { return false; }
   virtual base::Future<at::Tensor> run(GradBucket& bucket) = 0;
+  /// The bucket or call from which code of the hook's own has not come back: "bucket 3 of step 12";
+  /// empty: none. When no result comes this says whose doing it is. [any-thread]
+  [[nodiscard]] virtual std::string inside() const { return {}; }
 };
 
 }  // namespace lockstep::hooks

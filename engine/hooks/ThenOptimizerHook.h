@@ -37,6 +37,7 @@ class ThenOptimizerHook final : public CommHook {
   [[nodiscard]] bool takesShares() const override { return inner_->takesShares(); }
   [[nodiscard]] bool writesParameters() const override { return true; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
+  [[nodiscard]] std::string inside() const override { return inner_->inside(); }
 
  private:
   class Stepper;

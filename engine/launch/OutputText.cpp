@@ -1,5 +1,7 @@
 #include "engine/launch/OutputText.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <sstream>
@@ -47,6 +49,25 @@ void LineSplitter::flush(const Sink& sink) {
     sink(pending_);
     pending_.clear();
   }
+}
+
+bool LineBudget::take(std::string_view line) {
+  const std::size_t bytes = line.size() + 1;
+  if (lines_ == 0 && kept_ + bytes <= kMaxBytes) {
+    kept_ += bytes;
+    return true;
+  }
+  ++lines_;
+  bytes_ += bytes;
+  return false;
+}
+
+std::string LineBudget::text() const {
+  return lines_ == 0
+             ? std::string()
+             : fmt::format("{} line{} ({:.1f} MB) after the first {} MiB {} left out", lines_,
+                           lines_ == 1 ? "" : "s", static_cast<double>(bytes_) / 1e6,
+                           kMaxBytes >> 20, lines_ == 1 ? "was" : "were");
 }
 
 void OutputTail::feed(std::string_view bytes) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,25 @@ class LineSplitter {
 
  private:
   std::string pending_;
+};
+
+/// Bounds how much of what a process writes is kept: its first lines, kMaxBytes in all. Those after
+/// are counted.
+class LineBudget {
+ public:
+  static constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
+
+  /// Returns whether the line is among those that are kept.
+  bool take(std::string_view line);
+
+  [[nodiscard]] std::uint64_t leftOut() const { return lines_; }
+  /// "12000000 lines (633.0 MB) after the first 4 MiB were left out"; "" where none were.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::size_t kept_ = 0;     // bytes, with the lines' ends
+  std::uint64_t lines_ = 0;  // left out
+  std::uint64_t bytes_ = 0;  // of these
 };
 
 /// Keeps the last kMaxBytes of a stream.

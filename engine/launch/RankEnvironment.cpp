@@ -33,6 +33,7 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
       {"LOCKSTEP_TRACE_FD", std::to_string(kTraceFd)},
       {"LOCKSTEP_EXPERIMENT_FD", std::to_string(kExperimentFd)},
       {"LOCKSTEP_SUPERVISOR_PID", std::to_string(place.supervisorPid)},
+      {"LOCKSTEP_STORE_TOKEN", place.storeToken},
   };
   const auto nameOf = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
   if (!place.ownAddress.empty() &&

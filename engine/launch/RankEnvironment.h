@@ -25,6 +25,7 @@ struct RankPlace {
   std::string masterAddress = "127.0.0.1";
   std::uint16_t masterPort = 0;
   std::string runId;
+  std::string storeToken;  ///< TCPStoreOptions::token
   int threads = 1;
   std::int64_t supervisorPid = 0;
   /// Where the other hosts reach this one; empty: all ranks are on this host.
@@ -35,10 +36,10 @@ struct RankPlace {
 /// WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, GROUP_RANK, ROLE_RANK, ROLE_WORLD_SIZE, MASTER_ADDR,
 /// MASTER_PORT, TORCHELASTIC_RESTART_COUNT, TORCHELASTIC_MAX_RESTARTS, TORCHELASTIC_RUN_ID,
 /// TORCHELASTIC_USE_AGENT_STORE (the supervisor hosts the store), OMP_NUM_THREADS; and with
-/// LOCKSTEP_TRACE_FD, LOCKSTEP_EXPERIMENT_FD and LOCKSTEP_SUPERVISOR_PID; and, where other hosts
-/// take part and nobody has set it, GLOO_SOCKET_IFNAME to `ownAddress`. What was inherited under
-/// one of these names is gone, the recorder's address and its token too, which are not a rank's.
-/// Source: torch/distributed/run.py's documentation.
+/// LOCKSTEP_TRACE_FD, LOCKSTEP_EXPERIMENT_FD, LOCKSTEP_SUPERVISOR_PID and LOCKSTEP_STORE_TOKEN;
+/// and, where other hosts take part and nobody has set it, GLOO_SOCKET_IFNAME to `ownAddress`. What
+/// was inherited under one of these names is gone, the recorder's address and its token too, which
+/// are not a rank's. Source: torch/distributed/run.py's documentation.
 std::vector<std::string> rankEnvironment(const RankPlace& place,
                                          const std::vector<std::string>& inherited);
 

@@ -24,8 +24,15 @@ using base::ExitCode;
 
 constexpr auto kDrainEvery = std::chrono::milliseconds(20);
 
-base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
-    const std::filesystem::path& path) {
+struct CreatedRunFile {
+  std::filesystem::path path;
+  std::unique_ptr<trace::RunFileWriter> writer;
+};
+
+/// Makes the file under its name or, where others are started in the same second and it may have
+/// another, under the first that is free. The file system decides between them.
+base::Result<CreatedRunFile> createRunFile(const LaunchOptions& options) {
+  std::filesystem::path path = options.runFile;
   std::error_code error;
   if (path.has_parent_path()) {
     std::filesystem::create_directories(path.parent_path(), error);
@@ -38,6 +45,13 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
     }
   }
   auto writer = trace::RunFileWriter::create(path);
+  for (int number = 2;
+       options.numberIfTaken && !writer.ok() && std::filesystem::exists(path, error); ++number) {
+    path =
+        options.runFile.parent_path() / fmt::format("{}-{}{}", options.runFile.stem().string(),
+                                                    number, options.runFile.extension().string());
+    writer = trace::RunFileWriter::create(path);
+  }
   if (!writer.ok()) {
     Error failed = writer.error();
     failed.code = ExitCode::kEnvironment;
@@ -47,11 +61,12 @@ base::Result<std::unique_ptr<trace::RunFileWriter>> createRunFile(
     }
     return failed;
   }
-  return writer;
+  return CreatedRunFile{path, std::move(writer).value()};
 }
 
 base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
-                                                         const detail::Head& head) {
+                                                         const detail::Head& head,
+                                                         const std::string& token) {
   const int port = experiment.processes.masterPort;
   try {
     store::TCPStoreOptions options;
@@ -59,6 +74,7 @@ base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Exper
     options.isServer = true;
     options.listenAddress = head.storeBind();
     options.waitForWorkers = false;
+    options.token = token;
     return std::make_unique<store::TCPStore>(head.storeAddress(), options);
   } catch (const store::StoreError& error) {
     return Error{ExitCode::kEnvironment, error.what(),
@@ -91,6 +107,7 @@ std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
   place.worldSize = options.experiment.processes.worldSize;
   place.masterPort = resources.masterPort;
   place.runId = resources.runId;
+  place.storeToken = resources.storeToken;
   place.threads = options.experiment.processes.threadsPerRank;
   place.supervisorPid = getpid();
   std::vector<detail::LocalRanks::Rank> ranks;
@@ -120,6 +137,7 @@ base::Result<LaunchOutcome> superviseRun(
   }
   detail::Resources resources;
   resources.runId = detail::makeRunId();
+  resources.storeToken = detail::makeStoreToken();
   const experiment::LaunchConfig& launch = options.experiment.launch;
   std::filesystem::path rankProgram = options.rankProgram;
   if (rankProgram.empty() && launch.isLocal()) {
@@ -143,7 +161,7 @@ base::Result<LaunchOutcome> superviseRun(
   if (!head.ok()) {
     return head.error();
   }
-  auto store = hostStore(options.experiment, head.value());
+  auto store = hostStore(options.experiment, head.value(), resources.storeToken);
   if (!store.ok()) {
     return store.error();
   }
@@ -165,18 +183,17 @@ base::Result<LaunchOutcome> superviseRun(
   if (!control.ok()) {
     return control.error();
   }
-  auto writer = createRunFile(options.runFile);
-  if (!writer.ok()) {
-    return writer.error();
+  auto created = createRunFile(options);
+  if (!created.ok()) {
+    return created.error();
   }
   std::vector<trace::Segment*> pointers;
   for (auto& segment : resources.segments) {
     pointers.push_back(&segment);
   }
-  resources.recorder =
-      trace::Recorder::start(std::move(writer).value(),
-                             firstInfo(options, resources, control.value()->path()),
-                             std::move(pointers), kDrainEvery);
+  resources.recorder = trace::Recorder::start(
+      std::move(created.value().writer), firstInfo(options, resources, control.value()->path()),
+      std::move(pointers), kDrainEvery);
 
   if (launch.isLocal()) {
     resources.ranks = childRanks(options, resources, loop.value(), rankProgram);
@@ -189,6 +206,7 @@ base::Result<LaunchOutcome> superviseRun(
   }
   supervision.emplace(options, resources, loop.value(), progress);
   LaunchOutcome outcome = supervision->run();
+  outcome.runFile = created.value().path;
 
   control.value().reset();
   if (const base::Status recorded = resources.recorder->status(); !recorded.ok()) {

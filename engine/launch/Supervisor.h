@@ -26,6 +26,7 @@ struct LaunchOptions {
   experiment::Experiment experiment;
   std::string experimentToml;               ///< resolved: every key written out
   std::filesystem::path runFile;            ///< created; its folder too when it is missing
+  bool numberIfTaken = false;               ///< "a-2.lockstep" where runFile "a.lockstep" is taken
   std::filesystem::path rankProgram;        ///< empty: findRankProgram()
   std::filesystem::path controlDirectory;   ///< empty: controlDirectory()
   /// Lines for whoever is to start the ranks of launch.launcher "external".
@@ -47,6 +48,7 @@ struct LaunchOutcome {
   std::string failure;  ///< the one line that says why it failed or diverged; empty otherwise
   std::string warning;  ///< the run file is incomplete (a full disk, say); empty otherwise
   bool stopped = false;  ///< a signal or a command asked for its end, whatever the run came to
+  std::filesystem::path runFile = {};  ///< that holds the run
 };
 
 /// Runs an experiment: makes the event memory, the store, the control socket and the run file,

@@ -58,8 +58,7 @@ void keep(const std::string& file, const FoundLibrary& found, const std::string&
   json cache = readCache(file);
   json& entry = cache[found.path];
   entry["stamp"] = stamp;
-  entry["error"] = found.error;
-  entry["info"] = found.error.empty() ? toJson(found.info) : "";
+  entry["info"] = toJson(found.info);
   const std::string draft = fmt::format("{}.{}", file, getpid());
   if (std::ofstream(draft) << cache.dump() << std::flush) {
     fs::rename(draft, file, ignored);
@@ -75,15 +74,9 @@ std::optional<FoundLibrary> remembered(const std::string& file, const std::strin
   if (entry == cache.end() || entry->value("stamp", "") != stamp) {
     return std::nullopt;
   }
-  FoundLibrary found{path, from, {}, entry->value("error", "")};
-  if (found.error.empty()) {
-    auto info = pluginInfoFromJson(entry->value("info", ""));
-    if (!info.ok()) {
-      return std::nullopt;
-    }
-    found.info = std::move(info).value();
-  }
-  return found;
+  auto info = pluginInfoFromJson(entry->value("info", ""));
+  return info.ok() ? std::optional(FoundLibrary{path, from, std::move(info).value(), {}})
+                   : std::nullopt;
 }
 
 /// Why a child that did not print a description is to be refused.
@@ -97,6 +90,10 @@ std::string refusalOf(const detail::ChildOutcome& outcome, const std::string& pa
                        making.empty() ? "it did not describe itself"
                                       : making + " was not made and destroyed for one rank",
                        limit.count() / 1000.0);
+  }
+  if (outcome.stoppedBy != 0) {
+    return fmt::format("it stopped its process (SIG{}) while {}", sigabbrev_np(outcome.stoppedBy),
+                       making.empty() ? "it was opened" : making + " was made or destroyed");
   }
   if (outcome.signal != 0) {
     return fmt::format(
@@ -153,7 +150,7 @@ FoundLibrary scanLibrary(const std::string& path, PluginFolder::Kind from,
     return *std::move(known);
   }
   FoundLibrary found = describe(path, from, options);
-  if (!file.empty()) {
+  if (!file.empty() && found.error.empty()) {
     keep(file, found, now);
   }
   return found;

@@ -28,8 +28,10 @@ struct FoundLibrary {
 };
 
 /// Describes one library by running lockstep-hookscan on it: a library that crashes, hangs or
-/// writes nonsense is refused with a sentence, and the caller lives. What was found is kept in
-/// the cache, by path, size and time, refusals too. [any-thread], blocking.
+/// writes nonsense is refused with a sentence, and the caller lives. A
+/// description is kept in the cache, by path, size and time of the file; a refusal is not, since
+/// what it was for may lie outside the file: a library that was missing, a machine that was busy.
+/// [any-thread], blocking.
 FoundLibrary scanLibrary(const std::string& path, PluginFolder::Kind from,
                          const ScanOptions& options = {});
 

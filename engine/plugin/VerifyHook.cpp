@@ -30,6 +30,10 @@ std::string whyThereIsNone(const detail::ChildOutcome& outcome, const ChosenHook
     return fmt::format("hook '{}': its process did not end within {} s", hook.id,
                        static_cast<double>(limit.count()) / 1000);
   }
+  if (outcome.stoppedBy != 0) {
+    return fmt::format("hook '{}': it stopped its process (SIG{})", hook.id,
+                       sigabbrev_np(outcome.stoppedBy));
+  }
   if (outcome.signal != 0) {
     return fmt::format("{}: it crashed ({}: {})", placeOf(outcome, hook),
                        sigabbrev_np(outcome.signal), sigdescr_np(outcome.signal));

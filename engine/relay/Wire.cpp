@@ -155,8 +155,8 @@ void fields(A& a, M& m) {
     a(m.version, m.program, m.hostName, m.hostIdentity, m.address, m.pid, m.ranks, m.nodeRank,
       m.nodeSize, m.worldSize, m.environment);
   } else if constexpr (Is<M, Welcome>) {
-    a(m.runId, m.experimentToml, m.headName, m.worldSize, m.hosts, m.storePort, m.ranks, m.sameHost,
-      m.lostAfterSeconds);
+    a(m.runId, m.experimentToml, m.headName, m.worldSize, m.hosts, m.storePort, m.storeToken,
+      m.ranks, m.sameHost, m.lostAfterSeconds);
   } else if constexpr (Is<M, Refusal>) {
     a(m.exitCode, m.why);
   } else if constexpr (Is<M, Start>) {

@@ -58,6 +58,7 @@ struct Welcome {
   std::int32_t worldSize = 0;
   std::int32_t hosts = 1;
   std::uint16_t storePort = 0;  ///< at the head's address, as the relay reaches it
+  std::string storeToken;
   std::vector<std::int32_t> ranks;
   bool sameHost = false;  ///< the head can see the ranks' processes itself
   double lostAfterSeconds = 0;

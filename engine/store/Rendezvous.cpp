@@ -33,6 +33,7 @@ struct TcpPlace {
   std::uint16_t port = 0;
   bool server = false;
   std::string prefix;  ///< before every key; "" = none
+  std::string token;
 };
 
 std::shared_ptr<Store> openTcp(const TcpPlace& place, bool server, Store::Milliseconds timeout) {
@@ -40,6 +41,7 @@ std::shared_ptr<Store> openTcp(const TcpPlace& place, bool server, Store::Millis
   options.port = place.port;
   options.isServer = server;
   options.timeout = timeout;
+  options.token = place.token;
   std::shared_ptr<Store> store = std::make_shared<TCPStore>(place.host, options);
   if (!place.prefix.empty()) {
     store = std::make_shared<PrefixStore>(place.prefix, std::move(store));
@@ -137,14 +139,14 @@ Result<Rendezvous> meetByAddress(const RendezvousAddress& address, const std::st
   if (address.scheme == Scheme::kFile) {
     return meetInFile(address.path, claim, timeout);
   }
-  return meetOverTcp({address.host, address.port, claim.rank == 0, ""}, claim, timeout);
+  return meetOverTcp({address.host, address.port, claim.rank == 0, "", ""}, claim, timeout);
 }
 
 Result<Rendezvous> meetByEnvironment(const RendezvousEnvironment& environment,
                                      const std::string& job, Store::Milliseconds timeout) {
   // A restart finds the store of the attempt before where an agent serves it.
   return meetOverTcp({environment.masterAddress, environment.storePort, environment.hostsStore,
-                      attemptPrefix(environment.attempt)},
+                      attemptPrefix(environment.attempt), environment.storeToken},
                      {environment.rank, environment.worldSize, job}, timeout);
 }
 

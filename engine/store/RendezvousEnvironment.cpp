@@ -38,6 +38,7 @@ base::Result<RendezvousEnvironment> rendezvousEnvironment(const base::ReadVariab
   const auto masterPort = reader.number({"MASTER_PORT"}, 1, 65535);
   result.attempt = readAttempt(reader);
   result.runId = read("TORCHELASTIC_RUN_ID").value_or("");
+  result.storeToken = read("LOCKSTEP_STORE_TOKEN").value_or("");
   result.supervisorPid = reader.optionalNumber({"LOCKSTEP_SUPERVISOR_PID"}, 1, kMost);
   // torchrun's agent serves a store of PyTorch's protocol on MASTER_PORT; ours stands beside it.
   const bool agentHostsStore = read("TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";

@@ -10,7 +10,8 @@ namespace lockstep::store {
 
 /// What the environment says about meeting the other ranks: torchrun's RANK, WORLD_SIZE,
 /// MASTER_ADDR, MASTER_PORT, TORCHELASTIC_RUN_ID, TORCHELASTIC_RESTART_COUNT and
-/// TORCHELASTIC_USE_AGENT_STORE, and the supervisor's LOCKSTEP_SUPERVISOR_PID.
+/// TORCHELASTIC_USE_AGENT_STORE, and the supervisor's LOCKSTEP_SUPERVISOR_PID and
+/// LOCKSTEP_STORE_TOKEN.
 struct RendezvousEnvironment {
   int rank = 0;
   int worldSize = 1;
@@ -21,6 +22,7 @@ struct RendezvousEnvironment {
   int attempt = 0;          ///< TORCHELASTIC_RESTART_COUNT
   std::string runId;        ///< TORCHELASTIC_RUN_ID, or ""
   std::optional<std::int64_t> supervisorPid;
+  std::string storeToken;  ///< LOCKSTEP_STORE_TOKEN, or "": TCPStoreOptions::token
 };
 
 /// Reads them; a rank or world size that is given here is not looked up. Where RANK and

@@ -33,7 +33,8 @@ std::string only(Request request) {
 /// The servers of this process that stores may share (multiTenant), by port. A process has one
 /// set of ports, so it has one such table.
 std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t port,
-                                        const std::string& listenAddress) {
+                                        const std::string& listenAddress,
+                                        const std::string& token) {
   static std::mutex mutex;
   static std::map<std::uint16_t, std::weak_ptr<TcpServer>> servers;
   std::lock_guard lock(mutex);
@@ -42,7 +43,7 @@ std::shared_ptr<TcpServer> sharedServer(const std::string& host, std::uint16_t p
       return server;
     }
   }
-  auto server = std::make_shared<TcpServer>(host, port, listenAddress);
+  auto server = std::make_shared<TcpServer>(host, port, listenAddress, token);
   servers[server->port()] = server;
   return server;
 }
@@ -58,13 +59,13 @@ TCPStore::TCPStore(std::string host, const TCPStoreOptions& options)
   }
   if (options.isServer) {
     server_ = options.multiTenant
-                  ? sharedServer(host_, port_, options.listenAddress)
-                  : std::make_shared<TcpServer>(host_, port_, options.listenAddress);
+                  ? sharedServer(host_, port_, options.listenAddress, options.token)
+                  : std::make_shared<TcpServer>(host_, port_, options.listenAddress, options.token);
     port_ = server_->port();
   } else if (port_ == 0) {
     throw StoreError(fmt::format("{}: a client needs the server's port, not 0", place));
   }
-  client_ = std::make_unique<detail::TcpClient>(host_, port_);
+  client_ = std::make_unique<detail::TcpClient>(host_, port_, options.token);
   joinWorkers(options);
 }
 

@@ -28,6 +28,8 @@ struct TCPStoreOptions {
   std::optional<int> numWorkers;  ///< stores of the job, the server's own among them
   bool waitForWorkers = true;     ///< server: the constructor returns once all have come
   Store::Milliseconds timeout = Store::kDefaultTimeout;
+  /// The server turns away whoever does not open with it; "" = whoever comes is taken.
+  std::string token;
   bool multiTenant = false;  ///< server: share one server a port in this process; it
                              ///< lives as long as any store that shares it
 };
@@ -35,7 +37,8 @@ struct TCPStoreOptions {
 /// A store served by one of the ranks over TCP, IPv4 or IPv6 (c10d::TCPStore). A client that
 /// comes before its server tries again until the time limit. Every call ends: at its time limit,
 /// which server and client both watch, or with a StoreError as soon as the server is gone.
-/// A call that waits does not hold up others on the same store. [any-thread]
+/// A call that waits does not hold up others on the same store. Keys and values are 256 MiB at
+/// most. [any-thread]
 class TCPStore final : public Store {
  public:
   /// `host` is the server's name or address. A server listens at options.listenAddress; without

@@ -25,6 +25,10 @@ namespace lockstep::trace {
 base::Result<std::unique_ptr<sqlite::Database>> openForReading(const std::filesystem::path& path,
                                                                const RunFileReaderOptions& options);
 
+/// Reads what readRunSummary() gives. Whoever opens a run file begins with it, so that all of them
+/// refuse the same files.
+base::Result<RunSummary> readSummary(sqlite::Database& database, const std::filesystem::path& path);
+
 /// Says whether nobody can be writing the run any more: its supervisor is not among this
 /// host's processes, or it was another host's.
 bool supervisorGone(const RunInfo& info);

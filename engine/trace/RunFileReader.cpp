@@ -35,13 +35,16 @@ class Reader final : public RunFileReader {
     if (base::Status connected = connect(); !connected.ok()) {
       return connected;
     }
-    info_ = tables::readInfo(*database_);
-    const base::Status read = database_->status();
+    const base::Result<RunSummary> read = readSummary(*database_, path_);
+    info_ = tables::readInfo(*database_);  // its state as it stands there: poll() tells of an end
     database_.reset();
-    if (read.ok() && supervisorGone(info_)) {
+    if (!read.ok()) {
+      return read.error();
+    }
+    if (supervisorGone(info_)) {
       tidyUp(path_);
     }
-    return read;
+    return {};
   }
 
   base::Result<RunUpdate> poll(std::size_t maxSpans) override {

@@ -2,7 +2,10 @@
 
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <string>
+
+#include "engine/trace/RunFileTables.h"
 
 namespace lockstep::trace {
 
@@ -76,7 +79,13 @@ void SampleReader::readFingerprints(Database& database, RunUpdate& update) {
                    "SELECT id, rank, step, parameter, hash, norm FROM fingerprints WHERE id > ? "
                    "ORDER BY id");
   select.bind(1, lastFingerprint_);
+  std::optional<std::int64_t> limit;
   while (select.row()) {
+    limit = limit ? limit : tables::parameterLimit(database, "fingerprints");
+    if (select.integer(3) < 0 || select.integer(3) >= *limit) {
+      database.note(SQLITE_CORRUPT);
+      return;
+    }
     FingerprintRow& row = update.fingerprints.emplace_back();
     row.id = lastFingerprint_ = select.integer(0);
     row.rank = static_cast<int>(select.integer(1));

@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <string_view>
+
 #include "engine/trace/Event.h"
 
 namespace lockstep::trace::schema {
@@ -54,6 +60,23 @@ CREATE TABLE logs(id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, ticks INTEGER N
 CREATE TABLE problems(id INTEGER PRIMARY KEY, severity TEXT NOT NULL, rank INTEGER NOT NULL,
   step INTEGER NOT NULL, text TEXT NOT NULL);
 )sql";
+
+/// What minors after 1.0 added to kTables; a table without a column stands for all of its own.
+struct Addition {
+  std::int64_t minor;
+  std::string_view table;
+  std::string_view column;
+};
+constexpr std::array kAdditions{Addition{1, "fault_kinds", ""},
+                                Addition{2, "fingerprints", ""},
+                                Addition{2, "sketches", ""},
+                                Addition{2, "gradients", ""},
+                                Addition{3, "hosts", ""},
+                                Addition{3, "ranks", "host"},
+                                Addition{3, "clocks", "host"},
+                                Addition{3, "clocks", "offset_ns"},
+                                Addition{3, "clocks", "uncertainty_ns"},
+                                Addition{3, "metrics", "host"}};
 
 // For people with a SQL prompt or pandas: names for numbers, nanoseconds for ticks. A CROSS JOIN is
 // an inner one that SQLite runs in the order given: rows come as they stand in the file.
@@ -118,6 +141,36 @@ std::int64_t pragma(sqlite::Database& database, const char* sql) {
   return value;
 }
 
+using Columns = std::set<std::pair<std::string, std::string>>;  // table, column
+
+Columns columnsOf(sqlite::Database& database) {
+  sqlite::Statement select(database,
+                           "SELECT tables.name, columns.name FROM sqlite_master AS tables, "
+                           "pragma_table_info(tables.name) AS columns WHERE tables.type = 'table'");
+  Columns columns;
+  while (select.row()) {
+    columns.emplace(select.text(0), select.text(1));
+  }
+  return columns;
+}
+
+/// Of the version that is written.
+const Columns& expectedColumns() {
+  static const Columns columns = [] {
+    const auto empty = sqlite::Database::inMemory();
+    empty->execute(kTables);
+    return columnsOf(*empty);
+  }();
+  return columns;
+}
+
+bool isNewer(const std::pair<std::string, std::string>& column, std::int64_t minor) {
+  return std::any_of(kAdditions.begin(), kAdditions.end(), [&](const Addition& added) {
+    return added.minor > minor && added.table == column.first &&
+           (added.column.empty() || added.column == column.second);
+  });
+}
+
 }  // namespace
 
 void create(sqlite::Database& database) {
@@ -153,6 +206,26 @@ base::Status check(sqlite::Database& database, const std::filesystem::path& path
                                    "{}.x; open it with the lockstep that wrote it",
                                    version / 1000, version % 1000, kMajor),
                        path.string()};
+  }
+  return {};
+}
+
+base::Status checkTables(sqlite::Database& database, const std::filesystem::path& path) {
+  const std::int64_t minor = pragma(database, "PRAGMA user_version") % 1000;
+  const Columns found = columnsOf(database);
+  if (!database.ok()) {
+    return database.status();
+  }
+  for (const auto& [table, column] : expectedColumns()) {
+    if (!found.contains({table, column}) && !isNewer({table, column}, minor)) {
+      const auto of = found.lower_bound({table, ""});
+      const bool whole = of == found.end() || of->first != table;
+      return base::Error{
+          base::ExitCode::kBadInput,
+          fmt::format("the run file is not as expected: it has no {} {}{}{}",
+                      whole ? "table" : "column", table, whole ? "" : ".", whole ? "" : column),
+          path.string()};
+    }
   }
   return {};
 }

@@ -37,6 +37,9 @@ void create(sqlite::Database& database);
 /// Says whether the database is a run file whose major is ours.
 base::Status check(sqlite::Database& database, const std::filesystem::path& path);
 
+/// Says whether it has every table and column that a run file of its minor has.
+base::Status checkTables(sqlite::Database& database, const std::filesystem::path& path);
+
 /// Says whether a run file knows of hosts, as 1.3 and later do: the table `hosts`, and the columns
 /// `host` of ranks, clocks and metrics.
 bool hasHosts(sqlite::Database& database);

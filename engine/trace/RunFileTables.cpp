@@ -211,8 +211,13 @@ void writeParameters(Database& database,
 std::vector<ParametersMessage::Parameter> readParameters(Database& database) {
   std::vector<ParametersMessage::Parameter> parameters;
   Statement select(database,
-                   "SELECT name, shape, dtype, numel, bytes FROM parameters ORDER BY parameter");
+                   "SELECT name, shape, dtype, numel, bytes, parameter FROM parameters "
+                   "ORDER BY parameter");
   while (select.row()) {
+    if (select.integer(5) != static_cast<std::int64_t>(parameters.size())) {
+      database.note(SQLITE_CORRUPT);
+      break;
+    }
     auto& parameter = parameters.emplace_back();
     parameter.name = select.text(0);
     const auto shape = nlohmann::json::parse(select.text(1), nullptr, false);
@@ -228,6 +233,15 @@ std::vector<ParametersMessage::Parameter> readParameters(Database& database) {
     parameter.bytes = select.integer(4);
   }
   return parameters;
+}
+
+std::int64_t parameterLimit(Database& database, const char* table) {
+  const std::string sql = std::string(
+                              "SELECT coalesce(nullif((SELECT count(*) FROM parameters), 0), "
+                              "(SELECT count(*) FROM ") +
+                          table + "))";
+  Statement select(database, sql.c_str());
+  return select.row() ? select.integer(0) : 0;
 }
 
 void writeLayout(Database& database, const BucketsMessage& layout) {
@@ -251,6 +265,7 @@ void writeLayout(Database& database, const BucketsMessage& layout) {
 
 std::vector<BucketsMessage> readLayouts(Database& database) {
   std::vector<BucketsMessage> layouts;
+  const std::int64_t limit = parameterLimit(database, "bucket_parameters");
   Statement select(database, "SELECT layout, step, reason FROM layouts ORDER BY layout");
   Statement selectBuckets(
       database, "SELECT bytes, limit_bytes, dtype FROM buckets WHERE layout = ? ORDER BY bucket");
@@ -272,12 +287,12 @@ std::vector<BucketsMessage> readLayouts(Database& database) {
     selectParameters.bind(1, layout.layout);
     while (selectParameters.row()) {
       const auto b = static_cast<std::uint64_t>(selectParameters.integer(0));
-      if (b >= layout.buckets.size()) {
+      const std::int64_t parameter = selectParameters.integer(1);
+      if (b >= layout.buckets.size() || parameter < 0 || parameter >= limit) {
         database.note(SQLITE_CORRUPT);
         break;
       }
-      layout.buckets[b].parameters.push_back(
-          static_cast<std::uint32_t>(selectParameters.integer(1)));
+      layout.buckets[b].parameters.push_back(static_cast<std::uint32_t>(parameter));
       layout.buckets[b].offsets.push_back(static_cast<std::uint64_t>(selectParameters.integer(2)));
     }
   }

@@ -1,6 +1,7 @@
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"
 #include "engine/trace/RunFileHosts.h"
+#include "engine/trace/RunFileSchema.h"
 #include "engine/trace/RunFileTables.h"
 #include "engine/trace/Sqlite.h"
 
@@ -9,12 +10,10 @@ namespace lockstep::trace {
 using sqlite::Database;
 using sqlite::Statement;
 
-base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
-  auto opened = openForReading(path, {});
-  if (!opened.ok()) {
-    return opened.error();
+base::Result<RunSummary> readSummary(Database& database, const std::filesystem::path& path) {
+  if (base::Status whole = schema::checkTables(database, path); !whole.ok()) {
+    return whole.error();
   }
-  Database& database = *opened.value();
   // Asked before reading, as in poll().
   const bool gone = supervisorGone(tables::readInfo(database));
   RunSummary summary;
@@ -40,6 +39,14 @@ base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
     summary.info.state = RunState::kRecorderDied;
   }
   return summary;
+}
+
+base::Result<RunSummary> readRunSummary(const std::filesystem::path& path) {
+  auto opened = openForReading(path, {});
+  if (!opened.ok()) {
+    return opened.error();
+  }
+  return readSummary(*opened.value(), path);
 }
 
 }  // namespace lockstep::trace

@@ -83,6 +83,14 @@ base::Result<std::unique_ptr<Database>> Database::open(const std::filesystem::pa
   return database;
 }
 
+std::unique_ptr<Database> Database::inMemory() {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open(":memory:", &handle);
+  std::unique_ptr<Database> database(new Database(handle, ":memory:"));
+  database->note(code);
+  return database;
+}
+
 Database::Database(sqlite3* handle, std::filesystem::path path)
     : handle_(handle), path_(std::move(path)) {}
 

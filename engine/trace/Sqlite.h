@@ -27,6 +27,8 @@ class Database {
   /// Opens an existing file. SQLite looks into it only when the first statement runs.
   static base::Result<std::unique_ptr<Database>> open(const std::filesystem::path& path,
                                                       OpenMode mode);
+  /// An empty one that nobody else sees. Without memory for it every statement fails.
+  static std::unique_ptr<Database> inMemory();
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

@@ -10,6 +10,7 @@
 #include <charconv>
 #include <set>
 
+#include "engine/base/Xxh64.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/train/OptimizerState.h"
 #include "engine/train/Safetensors.h"
@@ -17,7 +18,9 @@
 namespace lockstep::train {
 namespace {
 
-constexpr const char* kFormat = "lockstep-checkpoint-1";
+constexpr const char* kFormat = "lockstep-checkpoint-2";
+constexpr const char* kUncheckedFormat = "lockstep-checkpoint-1";
+constexpr const char* kChecksum = "checksum";
 constexpr std::string_view kHookPrefix = "hook.";
 
 std::string shapeText(at::IntArrayRef sizes, c10::ScalarType dtype) {
@@ -37,6 +40,29 @@ std::vector<std::pair<std::string, at::Tensor>> stateOf(const torch::nn::Module&
     state.emplace_back(buffer.key(), buffer.value());
   }
   return state;
+}
+
+/// Of all that the file holds but the checksum itself: names, texts, dtypes, shapes and bytes.
+std::string checksumOf(const Safetensors& file) {
+  base::Xxh64 hash;
+  const auto addText = [&hash](std::string_view text) {
+    const std::uint64_t size = text.size();
+    hash.update(&size, sizeof size);
+    hash.update(text);
+  };
+  for (const auto& [key, value] : file.metadata) {
+    if (key != kChecksum) {
+      addText(key);
+      addText(value);
+    }
+  }
+  for (const auto& [name, tensor] : file.tensors) {
+    addText(name);
+    addText(shapeText(tensor));
+    const at::Tensor rowMajor = tensor.cpu().contiguous();
+    hash.update(rowMajor.data_ptr(), rowMajor.nbytes());
+  }
+  return fmt::format("{:016x}", hash.digest());
 }
 
 base::Result<std::int64_t> numberAt(const Safetensors& file, const std::string& key) {
@@ -60,8 +86,8 @@ class Loader {
       : file_(std::move(file)), model_(model), optimizer_(optimizer) {}
 
   base::Result<Position> run() {
-    if (const auto found = file_.metadata.find("format");
-        found == file_.metadata.end() || found->second != kFormat) {
+    const std::string format = file_.metadata["format"];
+    if (format != kFormat && format != kUncheckedFormat) {
       return bad(fmt::format("no checkpoint of Lockstep: metadata format is not {}", kFormat));
     }
     Position position;
@@ -90,6 +116,11 @@ class Loader {
         return bad(
             fmt::format("tensor {}, {}: this model has no such tensor", name, shapeText(tensor)));
       }
+    }
+    if (format == kFormat && file_.metadata[kChecksum] != checksumOf(file_)) {
+      return bad(
+          "damaged: what stands in it is not what was written (its checksum differs); take an "
+          "earlier checkpoint, or train anew");
     }
     copy();
     return position;
@@ -202,6 +233,7 @@ base::Status saveCheckpoint(const std::filesystem::path& path, const torch::nn::
     std::copy(bytes.begin(), bytes.end(), held.data_ptr<std::uint8_t>());
     file.tensors[fmt::format("{}{}", kHookPrefix, rank)] = std::move(held);
   }
+  file.metadata[kChecksum] = checksumOf(file);
   return writeSafetensors(path, file);
 }
 

@@ -29,8 +29,9 @@ struct Position {
 // Note [The checkpoint]
 // A safetensors file. Tensors: "model.<name>" for each parameter and buffer, and
 // "optimizer.<parameter>.<part>" for what the optimizer keeps: momentum_buffer (sgd); exp_avg,
-// exp_avg_sq and step, an int64 scalar (adam, adamw). Metadata: format "lockstep-checkpoint-1",
-// optimizer, step, epoch, samples, seed. With a hook that keeps a state: "hook.<rank>", uint8, for
+// exp_avg_sq and step, an int64 scalar (adam, adamw). Metadata: format "lockstep-checkpoint-2",
+// optimizer, step, epoch, samples, seed, and checksum, the XXH64 of all else in it as 16
+// hexadecimal digits (format 1 had none). With a hook that keeps a state: "hook.<rank>", uint8, for
 // each rank what PluginHook::save() gave, and metadata hook, its name. Read in Python:
 //   state = safetensors.torch.load_file(path)
 //   model.load_state_dict({k[6:]: v for k, v in state.items() if k.startswith("model.")})

@@ -1,5 +1,7 @@
 #include "engine/train/DdpLog.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <utility>
 
@@ -28,10 +30,15 @@ constexpr std::array kNumbers{"iteration",
 
 }  // namespace
 
-DdpLog::DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer)
+DdpLog::DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer,
+               const std::map<std::string, double>& liveBeginnings)
     : ddp_(ddp), tracer_(tracer) {
   if (tracer_.recording()) {
-    tracer_.send(trace::toJson(trace::DdpLoggingMessage{0, changedFacts(), {}}));
+    std::map<std::string, std::string> facts = changedFacts();
+    for (const auto& [key, value] : liveBeginnings) {
+      facts[key] = fmt::format("{}", value);
+    }
+    tracer_.send(trace::toJson(trace::DdpLoggingMessage{0, std::move(facts), {}}));
   }
 }
 

@@ -16,8 +16,10 @@ namespace lockstep::train {
 /// not of a sample. Without a recorder it does nothing. [step-thread]
 class DdpLog {
  public:
-  /// Sends the fields of the construction. Both outlive this.
-  DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer);
+  /// Sends the fields of the construction, and what the hook's live parameters begin with
+  /// (PluginHook::liveBeginnings). `ddp` and `tracer` outlive this.
+  DdpLog(const ddp::DistributedDataParallel& ddp, trace::Tracer& tracer,
+         const std::map<std::string, double>& liveBeginnings);
 
   /// Call after each synchronised iteration. `more`: further numbers of it.
   void iteration(std::uint32_t step, const std::map<std::string, double>& more = {});

@@ -23,6 +23,9 @@ struct Safetensors {
 /// I64 I32 I16 I8 U8 or BOOL. Error (kEnvironment): the file system's.
 base::Status writeSafetensors(const std::filesystem::path& path, const Safetensors& content);
 
+/// Says whether writeSafetensors() could write there now. Error (kEnvironment): as there.
+base::Status checkWritable(const std::filesystem::path& path);
+
 /// Reads a whole file into new CPU tensors. Errors (kBadInput), each naming the file and, where
 /// it is one tensor's, the tensor: unreadable, damaged header, unknown dtype, byte ranges that
 /// overlap, leave gaps or do not fit the shape, cut off or too long (expected and found bytes).

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <bit>
+#include <cerrno>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/train/Safetensors.h"
@@ -57,7 +59,25 @@ class TemporaryFile {
   bool renamed_ = false;
 };
 
+std::string draftOf(const std::filesystem::path& path) {
+  return fmt::format("{}.{}.tmp", path.string(), getpid());
+}
+
+base::Error cannotWrite(const std::filesystem::path& path) {
+  return base::systemError(base::ExitCode::kEnvironment, "cannot write the checkpoint",
+                           path.string());
+}
+
 }  // namespace
+
+base::Status checkWritable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    errno = EISDIR;
+    return cannotWrite(path);
+  }
+  return TemporaryFile(draftOf(path)).opened() ? base::Status() : cannotWrite(path);
+}
 
 base::Status writeSafetensors(const std::filesystem::path& path, const Safetensors& content) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
@@ -76,12 +96,9 @@ base::Status writeSafetensors(const std::filesystem::path& path, const Safetenso
   text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the data are aligned
   const std::uint64_t length = text.size();
 
-  const auto failed = [&](const char* what) {
-    return base::systemError(base::ExitCode::kEnvironment, what, path.string());
-  };
-  TemporaryFile file(fmt::format("{}.{}.tmp", path.string(), getpid()));
+  TemporaryFile file(draftOf(path));
   if (!file.opened()) {
-    return failed("cannot write the checkpoint");
+    return cannotWrite(path);
   }
   bool ok = file.write(&length, sizeof length) && file.write(text.data(), text.size());
   for (const auto& [name, tensor] : content.tensors) {
@@ -89,7 +106,7 @@ base::Status writeSafetensors(const std::filesystem::path& path, const Safetenso
     ok = ok && file.write(rowMajor.data_ptr(), rowMajor.nbytes());
   }
   if (!ok || !file.moveTo(path)) {
-    return failed("cannot write the checkpoint");
+    return cannotWrite(path);
   }
   return {};
 }

@@ -288,7 +288,8 @@ void TrainLoop::noteLoss(double before) {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     parts_.tracer.send(
         trace::toJson(trace::BadLossMessage{stepNumber(), loss_, leastLoss_ ? before : kNone,
-                                            leastLoss_.value_or(kNone), finiteLosses_}));
+                                            leastLoss_.value_or(kNone), finiteLosses_,
+                                            parts_.hook == nullptr ? "" : parts_.hook->name()}));
   }
 }
 

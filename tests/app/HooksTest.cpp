@@ -15,6 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 using Json = nlohmann::json;
 
 class HooksTest : public CommandLineTest {
@@ -43,6 +44,13 @@ class HooksTest : public CommandLineTest {
     return ended.exitCode == 0 ? Json::parse(ended.out)["ranks"][0]["parameter_hash"] : "";
   }
 
+  /// Does it on rank 1 in step 4, in the last bucket.
+  static std::string misbehaving(const std::string& wrong) {
+    return "[hook]\nname = \"misbehaving\"\nlibrary = \"" +
+           programBeside("broken_hooks/misbehaving.so").string() + "\"\nstep = 4\nwrong = \"" +
+           wrong + "\"\n";
+  }
+
  private:
   int runs_ = 0;
 };
@@ -54,6 +62,7 @@ TEST_F(HooksTest, TrainAndTellWhatTheyCounted) {
   EXPECT_EQ(json["ranks"][0]["parameter_hash"], json["ranks"][1]["parameter_hash"]);
   // 784 x 32 + 32 + 32 x 10 + 10 parameters in one bucket, a tenth of them.
   EXPECT_EQ(json["ranks"][1]["ddp_logging"]["hook.kept"], 2545);
+  EXPECT_EQ(json["ranks"][1]["ddp_logging"]["hook.density"], 0.1);
 }
 
 TEST_F(HooksTest, ExposeWhatTheyCommunicateAfterTheOptimizersStep) {
@@ -128,10 +137,7 @@ class MisbehavingHook : public HooksTest, public testing::WithParamInterface<Mis
 TEST_P(MisbehavingHook, EndsTheRunInOneSentence) {
   const Mistake& mistake = GetParam();
   const auto ended =
-      run("[hook]\nname = \"misbehaving\"\nlibrary = \"" +
-              programBeside("broken_hooks/misbehaving.so").string() + "\"\nstep = 4\nwrong = \"" +
-              mistake.wrong + "\"\n",
-          {"processes.world_size=3", "processes.timeout_seconds=3"});
+      run(misbehaving(mistake.wrong), {"processes.world_size=3", "processes.timeout_seconds=3"});
   EXPECT_EQ(ended.exitCode, mistake.exitCode);
   EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("rank 1 "), HasSubstr(mistake.sentence)));
@@ -151,7 +157,9 @@ INSTANTIATE_TEST_SUITE_P(
                 "hook 'misbehaving', rank 1: bucket 0 of step 4: a matrix of 0 columns"},
         Mistake{"status", 6, "hook 'misbehaving', rank 1: bucket 0 of step 4: not this bucket"},
         Mistake{"crash", 5, "ended by SIGSEGV in iteration 4"},
-        Mistake{"hang", 6, "hook 'misbehaving', rank 1: bucket 0 of step 4: gave no result within"},
+        Mistake{"hang", 6,
+                "hook 'misbehaving', rank 1: bucket 0 of step 4: gave no result within 8000 ms of "
+                "the backward's end, and has not come back"},
         Mistake{"never", 6,
                 "hook 'misbehaving', rank 1: bucket 0 of step 4: gave no result within"},
         Mistake{"twice", 6,
@@ -160,20 +168,91 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"open", 6,
                 "hook 'misbehaving', rank 1: bucket 0 of step 4: it called complete() while 1 of "
                 "its operations had not been resumed"},
-        Mistake{"after_no_more", 6, "bucket 0 of step 4: all_reduce was refused: an operation was "
-                                    "queued after no_more()"},
-        Mistake{"short", 6, "bucket 0 of step 4: all_gather was refused: all_gather: out: 25450 "
-                            "elements of Float are not 3 times 25450 of Float"},
+        Mistake{"after_no_more", 6,
+                "bucket 0 of step 4: all_reduce was refused: an operation was "
+                "queued after no_more()"},
+        Mistake{"short", 6,
+                "bucket 0 of step 4: all_gather was refused: all_gather: out: 25450 "
+                "elements of Float are not 3 times 25450 of Float"},
+        Mistake{"exit", 6,
+                "in hook 'misbehaving', bucket 0 of step 4: it ended the process by exit(0)"},
         Mistake{"step_throw", 6,
                 "hook 'misbehaving': after_optimizer of step 4: the averaging failed"},
         Mistake{"step_never", 6,
                 "hook 'misbehaving': after_optimizer of step 4 did not end within 3000 ms"}),
     [](const auto& info) { return info.param.wrong; });
 
+TEST_F(HooksTest, ThatMakeAnotherCallThanTheOtherRanksAreNamed) {
+  const auto ended = run(misbehaving("mismatch"));
+  EXPECT_EQ(ended.exitCode, 4);
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("of group hook 'misbehaving', rank "),
+                               HasSubstr("the ranks do not make the same call")));
+}
+
+TEST_F(HooksTest, ThatHangAreNamedWithTheBucketThatTheyAreIn) {
+  // The first bucket is still on its way when the hook is called for the second.
+  const auto ended = run(misbehaving("hang"),
+                         {"ddp.bucket_cap_mb=0.05", "ddp.first_bucket_mb=0.001",
+                          "link.latency_us=50000", "processes.timeout_seconds=2", "train.steps=6"});
+  EXPECT_EQ(ended.exitCode, 6);
+  EXPECT_THAT(ended.err,
+              HasSubstr("hook 'misbehaving', rank 1: bucket 1 of step 4: gave no result"));
+}
+
+TEST_F(HooksTest, ThatMakeANanAreNamedBesideTheLearningRate) {
+  const auto ended = run(misbehaving("nan"));
+  const auto problems = Json::parse(lockstep({"info", "r0.lockstep", "--json"}).out)["problems"];
+  EXPECT_THAT(problems.dump(),
+              AllOf(HasSubstr("at step 5; "), HasSubstr("hook 'misbehaving' made the gradients")));
+}
+
+/// A hook that does not come back from a call of the step thread.
+class StallingHook : public HooksTest {
+ protected:
+  static std::string stalling(const std::string& call) {
+    return "[hook]\nname = \"stalling\"\nlibrary = \"" +
+           programBeside("broken_hooks/stalling.so").string() + "\"\nstalls = \"" + call + "\"\n";
+  }
+  static void expectNamed(const Ended& ended, const std::string& call) {
+    EXPECT_EQ(ended.exitCode, 6);
+    EXPECT_THAT(ended.err,
+                AllOf(StartsWith("lockstep: rank 1 failed"),
+                      HasSubstr("hook 'stalling': " + call + ": it did not come back within 2 s")));
+  }
+  const std::vector<std::string> soon{"processes.timeout_seconds=2"};
+};
+
+TEST_F(StallingHook, InCreateIsNamedWithItsRank) {
+  expectNamed(run(stalling("create"), soon), "create");
+}
+
+TEST_F(StallingHook, InConfigureIsNamedWithItsRank) {
+  expectNamed(run(stalling("configure"), soon), "configure");
+}
+
+TEST_F(StallingHook, InSaveIsNamedWithItsRank) {
+  expectNamed(run(stalling("save"), {"processes.timeout_seconds=2", "train.checkpoint=c.st"}),
+              "saving its state");
+}
+
+TEST_F(StallingHook, InLoadIsNamedWithItsRank) {
+  hashAfter(stalling("nowhere"), {"train.steps=6", "train.checkpoint=c.st"});
+  expectNamed(run(stalling("load"), {"processes.timeout_seconds=2", "train.resume_from=c.st"}),
+              "loading its state");
+}
+
+TEST_F(StallingHook, InSetIsNamedWithItsRank) {
+  RunningCommand running(folder,
+                         {"run", experiment(stalling("set")), "--quiet", "--out", "r.lockstep",
+                          "--set", "processes.timeout_seconds=2", "--set", "train.steps=10000000"},
+                         environment);
+  while (!running.hasEnded() && lockstep({"set", "r.lockstep", "hook.pace=2"}).exitCode != 0) {
+  }
+  expectNamed(running.wait(), "changing pace");
+}
+
 TEST_F(HooksTest, ThatCrashAreNamedWithTheirBucket) {
-  const auto ended = run("[hook]\nname = \"misbehaving\"\nlibrary = \"" +
-                         programBeside("broken_hooks/misbehaving.so").string() +
-                         "\"\nstep = 4\nwrong = \"crash\"\n");
+  const auto ended = run(misbehaving("crash"));
   EXPECT_EQ(ended.exitCode, 5);
   EXPECT_THAT(ended.err, HasSubstr(": in hook 'misbehaving', bucket 0 of step 4\n"));
 }

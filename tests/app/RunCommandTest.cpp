@@ -3,7 +3,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "tests/app/CommandLine.h"
 
@@ -40,6 +45,25 @@ TEST_F(RunCommandTest, NamesItsRunFileByExperimentAndTime) {
     ++count;
   }
   EXPECT_EQ(count, 2);
+}
+
+TEST_F(RunCommandTest, RunsThatAreStartedAtOnceAllFindANameForTheirFile) {
+  useFakeRanks("");
+  experiment();
+  std::vector<std::unique_ptr<RunningCommand>> runs;
+  for (int i = 0; i < 6; ++i) {
+    runs.push_back(std::make_unique<RunningCommand>(
+        folder, std::vector<std::string>{"run", "small.toml", "--quiet"}, environment));
+  }
+  for (const auto& run : runs) {
+    const Ended ended = run->wait();
+    EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  }
+  const std::filesystem::directory_iterator files(folder / "runs");
+  EXPECT_EQ(
+      std::count_if(begin(files), end(files),
+                    [](const auto& entry) { return entry.path().extension() == ".lockstep"; }),
+      6);
 }
 
 TEST_F(RunCommandTest, TakesTheHostsOfTheFileWhereOnlyRanksAHostAreGiven) {

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -71,6 +72,20 @@ class TrainingTest : public CommandLineTest {
   std::vector<pid_t> rankPids;
   std::vector<int> rankFds;
 };
+
+TEST_F(TrainingTest, ACheckpointThatCannotBeWrittenIsNoticedBeforeTheFirstStep) {
+  std::filesystem::create_directory(folder / "taken");
+  for (const std::string path : {"nowhere/c.st", "taken"}) {
+    std::filesystem::remove(folder / "r.lockstep");
+    const auto ended = lockstep({"run", experiment(), "--quiet", "--out", "r.lockstep", "--set",
+                                 "train.checkpoint=" + path});
+    EXPECT_EQ(ended.exitCode, 3) << ended.err;
+    EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr("rank 0 failed"), HasSubstr("train.checkpoint"),
+                                 HasSubstr(path + ": cannot write the checkpoint: ")));
+    EXPECT_EQ(info()["steps"], 0);
+  }
+}
 
 TEST_F(TrainingTest, TrainsToTheSameParametersOnEveryRank) {
   const auto ended = lockstep({"run", experiment(), "--json", "--out", "r.lockstep", "--set",

@@ -37,6 +37,19 @@ std::int32_t optimizerKind(const std::string& kind) {
   return kind == "adam" ? LOCKSTEP_ADAM : kind == "adamw" ? LOCKSTEP_ADAMW : LOCKSTEP_SGD;
 }
 
+/// Null where nobody wants to know.
+std::shared_ptr<Watch> watchFor(const PluginHookOptions& options) {
+  if (!options.stuck) {
+    return nullptr;
+  }
+  return std::make_shared<Watch>(
+      1, options.timeout,
+      [stuck = options.stuck, limit = options.timeout](int, const std::string& call) {
+        stuck(fmt::format("{}: it did not come back within {} s", call,
+                          static_cast<double>(limit.count()) / 1000));
+      });
+}
+
 void check(PluginSession& session, lockstep_status status, const std::string& call) {
   if (status != LOCKSTEP_OK) {
     const std::string reason = session.takeReason();
@@ -52,7 +65,8 @@ PluginHook::PluginHook(PluginHookOptions options)
     : options_(std::move(options)),
       strand_(std::make_shared<Strand>("hook strand")),
       stream_(std::make_shared<HookStream>()),
-      trace_(HookTrace::create(options_.tracer, "hook", options_.deviceSpans)) {
+      trace_(HookTrace::create(options_.tracer, "hook", options_.deviceSpans)),
+      watch_(watchFor(options_)) {
   LOCKSTEP_CHECK(!options_.choice.empty() && options_.groups.size() == options_.choice.size(),
                  "{} groups for {} hooks", options_.groups.size(), options_.choice.size());
   try {
@@ -79,10 +93,9 @@ void PluginHook::create(std::size_t depth) {
   if (inner != nullptr && (info->caps & LOCKSTEP_CAP_INNER) == 0) {
     throw HookError(fmt::format("hook '{}' takes no other hook inside", chosen.id));
   }
-  auto session = std::make_shared<PluginSession>(
-      detail::SessionOptions{library.value(), chosen.id, plugin::valuesOf(*info, chosen.values),
-                             options_.groups[depth], trace_, strand_, stream_, inner,
-                             options_.ranksShareProcess});
+  auto session = std::make_shared<PluginSession>(detail::SessionOptions{
+      library.value(), chosen.id, plugin::valuesOf(*info, chosen.values), options_.groups[depth],
+      trace_, strand_, stream_, inner, options_.ranksShareProcess, watch_});
   session->create();
   drifts_ = drifts_ || driftsBy(*session);
   name_ = inner == nullptr ? chosen.id : fmt::format("{}({})", chosen.id, name_);
@@ -163,7 +176,7 @@ void PluginHook::configure(const OptimizerFacts& optimizer) {
   for (const auto& session : sessions_) {
     const auto* table = optimizerOf(*session);
     if (table != nullptr && table->configure != nullptr) {
-      const detail::CallNote note(*session, "configure");
+      const detail::HostCall call(*session, "configure");
       check(*session, table->configure(session->hook(), &info), "configure");
     }
   }
@@ -190,11 +203,11 @@ void PluginHook::around(const char* call, std::uint32_t step, StepFunction funct
     run->bucket = trace::kNoBucket;
     run->device = parameters_.empty() ? c10::Device(c10::DeviceType::CPU)
                                       : parameters_.front().device();
-    const auto view = std::make_shared<detail::StepView>(names_, parameters_, step,
-                                                         stream_->handle(run->device));
+    run->parameters =
+        std::make_shared<detail::StepView>(names_, parameters_, step, stream_->handle(run->device));
     const auto future =
-        session->begin(run, [view, entry](lockstep_hook* hook, lockstep_run* own,
-                                          const lockstep_group* world) {
+        session->begin(run, [view = run->parameters, entry](lockstep_hook* hook, lockstep_run* own,
+                                                            const lockstep_group* world) {
           return entry(hook, own, world, view->raw());
         });
     if (!future.waitFor(options_.timeout)) {
@@ -237,6 +250,22 @@ void PluginHook::update(std::uint32_t step) {
   });
 }
 
+std::map<std::string, double> PluginHook::liveBeginnings() const {
+  std::map<std::string, double> beginnings;
+  std::string table = "hook.";
+  for (std::size_t depth = 0; depth < sessions_.size(); ++depth) {
+    const plugin::HookInfo& info = sessions_[depth]->info();
+    const auto values = plugin::valuesOf(info, options_.choice[depth].values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (info.params[i].live && values[i].text == nullptr) {
+        beginnings[table + values[i].key] = values[i].number;
+      }
+    }
+    table += "inner.";
+  }
+  return beginnings;
+}
+
 void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
   constexpr std::string_view kHook = "hook.";
   constexpr std::string_view kInner = "inner.";
@@ -265,7 +294,7 @@ void PluginHook::set(const std::string& key, const plugin::HookValue& value) {
     throw HookError(fmt::format("hook '{}': {} {}", session.info().id, name, *wrong));
   }
   const lockstep_value raw = plugin::rawValue(*param, value);
-  const detail::CallNote note(session, "set");
+  const detail::HostCall call(session, fmt::format("changing {}", name));
   check(session, table->set(session.hook(), &raw), fmt::format("changing {}", name));
 }
 
@@ -290,7 +319,7 @@ std::string PluginHook::save() const {
             static_cast<std::string*>(context)->append(static_cast<const char*>(bytes), size);
             return lockstep_status{LOCKSTEP_OK};
           }};
-      const detail::CallNote note(*session, "saving its state");
+      const detail::HostCall call(*session, "saving its state");
       check(*session, table->save(session->hook(), &writer), "saving its state");
       states.entries.push_back(std::move(entry));
     }
@@ -326,7 +355,7 @@ void PluginHook::load(const std::string& state, int worldSize) {
                 return lockstep_status{LOCKSTEP_OK};
               }},
              entry->bytes.data()};
-    const detail::CallNote note(*session, "loading its state");
+    const detail::HostCall call(*session, "loading its state");
     check(*session, table->load(session->hook(), entry->schema, worldSize, &source.table),
           "loading its state");
   }

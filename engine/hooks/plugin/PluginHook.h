@@ -12,6 +12,7 @@
 #include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/Watch.h"
 #include "engine/plugin/HookChoice.h"
 #include "engine/process_group/Subgroups.h"
 #include "engine/trace/Tracer.h"
@@ -36,6 +37,10 @@ struct PluginHookOptions {
   std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;
   /// How long a call around a step may take; buckets have the Reducer's limit.
   std::chrono::milliseconds timeout{60000};
+  /// Called, on a thread of its own, with a sentence that names the hook, when a call that the step
+  /// thread makes into it (create, configure, set, save, load) takes longer than `timeout`. The
+  /// process must end then. Empty: these calls have no limit.
+  std::function<void(const std::string&)> stuck;
   /// Several ranks are threads of this process: what is noted for a crash names the rank.
   bool ranksShareProcess = false;
 };
@@ -75,9 +80,8 @@ class PluginHook final : public CommHook {
   [[nodiscard]] bool replicasDrift() const { return drifts_; }
   base::Future<at::Tensor> run(GradBucket& bucket) override;
 
-  /// The bucket or call from which the hook, or one inside it, has not come back: "bucket 3 of step
-  /// 12"; empty: none. When no result comes this says whose doing it is. [any-thread]
-  [[nodiscard]] std::string inside() const;
+  /// Of the hook, or of one inside it.
+  [[nodiscard]] std::string inside() const override;
 
   // Around a step, on the step thread, in this order; each blocks until the hook is through.
   // They do nothing where the hook has nothing to do.
@@ -92,6 +96,9 @@ class PluginHook final : public CommHook {
   void update(std::uint32_t step);
   void afterOptimizer(std::uint32_t step);
   void endOfRun(std::uint32_t step);
+
+  /// What the live parameters that are numbers began with, by the keys that set() takes.
+  [[nodiscard]] std::map<std::string, double> liveBeginnings() const;
 
   /// Changes a live parameter between steps: `key` is an experiment's, "hook.density" or, of a hook
   /// inside, "hook.inner.density". Throws HookError when it cannot be changed; it is as it was then.
@@ -118,6 +125,7 @@ class PluginHook final : public CommHook {
   const std::shared_ptr<Strand> strand_;
   const std::shared_ptr<HookStream> stream_;
   const std::shared_ptr<HookTrace> trace_;
+  const std::shared_ptr<Watch> watch_;                            // null where nobody wants to know
   std::vector<std::shared_ptr<detail::PluginSession>> sessions_;  // the outermost first
   std::string name_;
   bool drifts_ = false;

@@ -62,8 +62,12 @@ Strand::~Strand() {
   state_->changed.wait_for(lock, std::chrono::seconds(1), [this] { return state_->ended; });
 }
 
+bool Strand::isHere() const {
+  return state_->thread == std::this_thread::get_id();
+}
+
 void Strand::runHereOrPost(std::function<void()> function) const {
-  if (state_->thread == std::this_thread::get_id()) {
+  if (isHere()) {
     function();
   } else {
     post(std::move(function));

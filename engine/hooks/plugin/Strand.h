@@ -20,6 +20,8 @@ class Strand {
 
   /// [any-thread]
   void post(std::function<void()> function) const;
+  /// Whether the caller is this thread. [any-thread]
+  [[nodiscard]] bool isHere() const;
   /// At once when called on the strand, else posted. [any-thread]
   void runHereOrPost(std::function<void()> function) const;
 

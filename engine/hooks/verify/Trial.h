@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "engine/hooks/CommHook.h"
+#include "engine/hooks/plugin/Watch.h"
 #include "engine/hooks/verify/LocalRanks.h"
 #include "engine/hooks/verify/TrialModel.h"
-#include "engine/hooks/verify/Watch.h"
 
 namespace lockstep::hooks {
 

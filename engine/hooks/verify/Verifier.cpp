@@ -11,11 +11,11 @@
 #include "engine/hooks/AllreduceHook.h"
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/HookRefusal.h"
+#include "engine/hooks/plugin/Watch.h"
 #include "engine/hooks/plugin/detail/Buffers.h"
 #include "engine/hooks/verify/LocalRanks.h"
 #include "engine/hooks/verify/Trial.h"
 #include "engine/hooks/verify/TrialRecord.h"
-#include "engine/hooks/verify/Watch.h"
 #include "engine/plugin/PluginLibrary.h"
 #include "engine/plugin/VerifyHook.h"
 

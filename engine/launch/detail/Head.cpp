@@ -71,6 +71,7 @@ base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& option
   head.worldSize = options.experiment.processes.worldSize;
   head.runId = resources.runId;
   head.storePort = resources.masterPort;
+  head.storeToken = resources.storeToken;
   head.ticket = {fmt::format("tcp://{}:{}", parts_->address.advertised, parts_->server->port()),
                  parts_->keys.token};
   // Beside the control socket, in a folder that nobody else can enter.

@@ -5,11 +5,13 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <thread>
 
+#include "engine/base/Check.h"
 #include "engine/base/Clock.h"
 
 namespace lockstep::launch::detail {
@@ -118,6 +120,13 @@ std::string makeRunId() {
     bits = base::ticks();
   }
   return fmt::format("{:016x}", bits);
+}
+
+std::string makeStoreToken() {
+  std::array<std::uint64_t, 2> bits{};
+  const ssize_t got = getrandom(bits.data(), sizeof(bits), 0);
+  LOCKSTEP_CHECK(got == static_cast<ssize_t>(sizeof(bits)), "getrandom gave {} bytes", got);
+  return fmt::format("{:016x}{:016x}", bits[0], bits[1]);
 }
 
 std::string utcNow() {

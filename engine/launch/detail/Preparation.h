@@ -26,6 +26,9 @@ base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experim
 /// Returns 16 random hex digits.
 std::string makeRunId();
 
+/// Returns 32 hex digits that nobody else can guess: what the ranks open the store with.
+std::string makeStoreToken();
+
 /// Returns the time of day as UTC in ISO 8601, to the second: "2024-05-01T12:00:00Z".
 std::string utcNow();
 

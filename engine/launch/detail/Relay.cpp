@@ -147,6 +147,7 @@ RankPlace Relay::placeOf(const relay::Welcome& welcome, int threads) const {
   place.hosts = welcome.hosts;
   place.masterAddress = recorder_.host;
   place.masterPort = welcome.storePort;
+  place.storeToken = welcome.storeToken;
   place.runId = welcome.runId;
   place.threads = threads;
   place.supervisorPid = getpid();

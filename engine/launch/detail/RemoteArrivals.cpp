@@ -102,6 +102,7 @@ void RemoteRanks::take(const Peer& peer, const std::string& address, relay::Hell
   welcome.worldSize = options_.worldSize;
   welcome.hosts = options_.launch.nnodes;
   welcome.storePort = options_.storePort;
+  welcome.storeToken = options_.storeToken;
   welcome.ranks = relay.ranks;
   welcome.sameHost = relay.sameProcesses;
   welcome.lostAfterSeconds = options_.launch.lostAfterSeconds;

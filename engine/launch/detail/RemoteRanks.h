@@ -30,6 +30,7 @@ struct HeadOptions {
   int worldSize = 1;
   std::string runId;
   std::uint16_t storePort = 0;
+  std::string storeToken;
   relay::Ticket ticket;  ///< that the relays need
   std::filesystem::path ticketFile;
   std::filesystem::path joinProgram;                 ///< `lockstep`, as the launcher is to start it

@@ -72,9 +72,7 @@ void Supervision::allStarted() {
 }
 
 void Supervision::rankWrote(int rank, bool isError, std::string_view bytes) {
-  const auto sink = [&](std::string_view line) {
-    resources_.recorder->addLog(rank, std::string(line));
-  };
+  const auto sink = [&](std::string_view line) { keepLine(rank, line); };
   if (rank < 0) {
     launcherLines_.feed(bytes, sink);
     return;
@@ -83,6 +81,30 @@ void Supervision::rankWrote(int rank, bool isError, std::string_view bytes) {
   (isError ? slot.errorLines : slot.outputLines).feed(bytes, sink);
   if (isError) {
     slot.errorTail.feed(bytes);
+  }
+}
+
+LineBudget& Supervision::budgetOf(int rank) {
+  return rank < 0 ? launcherKept_ : ranks_[static_cast<std::size_t>(rank)].kept;
+}
+
+void Supervision::keepLine(int rank, std::string_view line) {
+  LineBudget& kept = budgetOf(rank);
+  if (kept.take(line)) {
+    resources_.recorder->addLog(rank, std::string(line));
+  } else if (kept.leftOut() == 1) {
+    resources_.recorder->addLog(rank, fmt::format("(from here on left out: of a process {} MiB are "
+                                                  "kept)",
+                                                  LineBudget::kMaxBytes >> 20));
+  }
+}
+
+void Supervision::tellLeftOut(int rank) {
+  if (const std::string text = budgetOf(rank).text(); !text.empty()) {
+    const std::string whose =
+        rank < 0 ? "the launcher's output" : fmt::format("rank {}'s output", rank);
+    resources_.recorder->addLog(rank, fmt::format("({})", text));
+    resources_.recorder->addProblem({0, "warning", rank, 0, fmt::format("{}: {}", whose, text)});
   }
 }
 
@@ -121,9 +143,9 @@ void Supervision::recordEnd(int rank, RankEnd end) {
     return;
   }
   for (LineSplitter* lines : {&slot.outputLines, &slot.errorLines}) {
-    lines->flush(
-        [&](std::string_view line) { resources_.recorder->addLog(rank, std::string(line)); });
+    lines->flush([&](std::string_view line) { keepLine(rank, line); });
   }
+  tellLeftOut(rank);
   end.rank = rank;
   end.order = ended_++;
   end.wasSuspended = slot.suspended;

@@ -31,6 +31,7 @@ struct Resources {
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<store::Store> store;  ///< the ranks meet in it
   std::uint16_t masterPort = 0;
+  std::string storeToken;  ///< that the ranks open with
   std::string runId;
   std::unique_ptr<Ranks> ranks;
 };
@@ -62,6 +63,7 @@ class Supervision final : private RankWatcher {
     bool living = true;    ///< or awaited
     LineSplitter outputLines;
     LineSplitter errorLines;
+    LineBudget kept;  ///< of both
     OutputTail errorTail;
     bool training = false;
     bool terminated = false;  ///< SIGTERM was sent by us
@@ -78,6 +80,10 @@ class Supervision final : private RankWatcher {
   void runFailed(const base::Error& error) override;
   void stopAsked(const std::string& who) override { stop(who); }
 
+  /// A line that `rank` wrote, below 0 the launcher.
+  void keepLine(int rank, std::string_view line);
+  void tellLeftOut(int rank);
+  LineBudget& budgetOf(int rank);
   void recordEnd(int rank, RankEnd end);
   void onSignal();
 
@@ -103,6 +109,7 @@ class Supervision final : private RankWatcher {
   Progress progress_;
   std::vector<RankSlot> ranks_;
   LineSplitter launcherLines_;
+  LineBudget launcherKept_;
   Mode mode_ = Mode::kTraining;
   bool interrupted_ = false;  ///< a signal came
   Pressure pressure_ = Pressure::kNone;

@@ -115,8 +115,8 @@ std::string Supervision::set(const experiment::SettingChange& change) {
 }
 
 LaunchOutcome Supervision::conclude() {
-  launcherLines_.flush(
-      [&](std::string_view line) { resources_.recorder->addLog(-1, std::string(line)); });
+  launcherLines_.flush([&](std::string_view line) { keepLine(-1, line); });
+  tellLeftOut(-1);
   std::vector<RankEnd> ends;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];

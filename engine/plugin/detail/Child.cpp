@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -47,54 +48,67 @@ struct Pipe {
   }
 };
 
+/// What is seen of a child now and then: it does not say when it is stopped.
+constexpr std::chrono::milliseconds kLookEvery{200};
+
 int millisecondsLeft(Clock::time_point end) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-  return left < 0 ? 0 : static_cast<int>(left);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+  return static_cast<int>(std::clamp(left, std::chrono::milliseconds(0), kLookEvery).count());
 }
 
-/// Reads both pipes until they are closed or the time is over; returns whether they were closed.
-bool readAll(std::array<Pipe*, 2> pipes, std::array<std::string*, 2> texts,
-             Clock::time_point end) {
-  std::array<pollfd, 2> waits{{{pipes[0]->readEnd, POLLIN, 0}, {pipes[1]->readEnd, POLLIN, 0}}};
-  while (waits[0].fd >= 0 || waits[1].fd >= 0) {
-    const int ready = poll(waits.data(), waits.size(), millisecondsLeft(end));
-    if (ready == 0 || (ready < 0 && errno != EINTR)) {
-      return false;
-    }
-    for (std::size_t i = 0; i < waits.size(); ++i) {
-      if (waits[i].fd < 0 || waits[i].revents == 0) {
-        continue;
-      }
-      std::array<char, 4096> chunk{};
-      const ssize_t count = read(waits[i].fd, chunk.data(), chunk.size());
-      if (count > 0 && texts[i]->size() < kMostOutput) {
-        texts[i]->append(chunk.data(), static_cast<std::size_t>(count));
-      } else if (count == 0 || (count < 0 && errno != EINTR)) {
+/// Takes what a pipe holds; returns whether more may come. What exceeds a megabyte is dropped.
+bool readPipe(int pipe, std::string& text) {
+  std::array<char, 65536> chunk{};
+  const ssize_t count = read(pipe, chunk.data(), chunk.size());
+  if (count > 0 && text.size() < kMostOutput) {
+    text.append(chunk.data(), static_cast<std::size_t>(count));
+  }
+  return count > 0 || (count < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/// The signal that has stopped the child; 0: it is not stopped.
+int stopSignal(pid_t pid) {
+  siginfo_t state{};
+  const bool stopped =
+      waitid(P_PID, static_cast<id_t>(pid), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+      state.si_pid == pid && state.si_code == CLD_STOPPED;
+  return stopped ? state.si_status : 0;
+}
+
+/// Reads what the child writes until it has ended, is stopped, or the time is over. A process that
+/// it left behind may hold the pipes open, and is not waited for.
+void watchChild(pid_t pid, int handle, const Pipe& output, const Pipe& errors,
+                Clock::time_point end, ChildOutcome& outcome) {
+  std::array<pollfd, 3> waits{
+      {{output.readEnd, POLLIN, 0}, {errors.readEnd, POLLIN, 0}, {handle, POLLIN, 0}}};
+  const std::array<std::string*, 2> texts{&outcome.output, &outcome.errors};
+  const auto readBoth = [&] {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (waits[i].fd >= 0 && waits[i].revents != 0 && !readPipe(waits[i].fd, *texts[i])) {
         waits[i].fd = -1;
       }
     }
-  }
-  return true;
-}
-
-/// Waits for the child, killing it when the time is over; returns its status.
-int reap(pid_t pid, bool& timedOut, Clock::time_point end) {
-  int status = 0;
-  if (!timedOut) {
-    const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
-    pollfd wait{handle, POLLIN, 0};
-    timedOut = handle >= 0 && poll(&wait, 1, millisecondsLeft(end)) <= 0;
-    if (handle >= 0) {
-      close(handle);
+  };
+  while (true) {
+    const int ready = poll(waits.data(), waits.size(), millisecondsLeft(end));
+    if (ready > 0) {
+      readBoth();
+    }
+    if (ready > 0 && waits[2].revents != 0) {
+      break;
+    }
+    if (outcome.stoppedBy = stopSignal(pid); outcome.stoppedBy != 0) {
+      return;
+    }
+    if (Clock::now() >= end) {
+      outcome.timedOut = true;
+      return;
     }
   }
-  if (timedOut) {
-    kill(pid, SIGKILL);
+  // All that it wrote is in the pipes now.
+  for (int reads = 0; reads < 64 && poll(waits.data(), 2, 0) > 0; ++reads) {
+    readBoth();
   }
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
 }
 
 }  // namespace
@@ -121,6 +135,9 @@ base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output.writeEnd, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, errors.writeEnd, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // 0: one of its own
   std::vector<char*> arguments;
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -128,7 +145,8 @@ base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
   arguments.push_back(nullptr);
   pid_t pid = 0;
   const int failed =
-      posix_spawn(&pid, command.front().c_str(), &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&pid, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {
     errno = failed;
@@ -136,10 +154,22 @@ base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
   }
   output.closeWriteEnd();
   errors.closeWriteEnd();
-  const auto end = Clock::now() + timeLimit;
   ChildOutcome outcome;
-  outcome.timedOut = !readAll({&output, &errors}, {&outcome.output, &outcome.errors}, end);
-  const int status = reap(pid, outcome.timedOut, end);
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  const base::Error unwatched =
+      base::systemError(base::ExitCode::kEnvironment, "cannot be watched", command.front());
+  if (handle >= 0) {
+    watchChild(pid, handle, output, errors, Clock::now() + timeLimit, outcome);
+    close(handle);
+  }
+  // Until the child is reaped its number, and so that of the group, is nobody else's.
+  kill(-pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (handle < 0) {
+    return unwatched;
+  }
   if (WIFSIGNALED(status)) {
     outcome.signal = WTERMSIG(status);
   } else {

@@ -11,6 +11,7 @@ namespace lockstep::plugin::detail {
 /// How a child process ended and what it wrote.
 struct ChildOutcome {
   bool timedOut = false;  ///< and was killed
+  int stoppedBy = 0;      ///< the signal that stopped it, whereupon it was killed; 0 = none
   int signal = 0;         ///< that ended it; 0 = none
   int exitCode = 0;
   std::string output;  ///< standard output, a megabyte at most
@@ -20,7 +21,8 @@ struct ChildOutcome {
 /// The last line that is not empty, without its end.
 std::string lastLine(const std::string& text);
 
-/// Runs a program to its end with standard input closed. Error: it could not be started.
+/// Runs a program to its end, in a process group of its own with standard input closed, and then
+/// ends whatever it left behind in that group. Error: it could not be started.
 base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
                                     std::chrono::milliseconds timeLimit);
 

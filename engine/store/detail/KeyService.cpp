@@ -82,6 +82,15 @@ KeyService::Outcome KeyService::setAll(Id from, const std::vector<std::string>& 
   if (!reader.atEnd()) {
     return Outcome::kMalformed;
   }
+  std::size_t all = table_.bytes();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::string* before = table_.find(keys[i]);
+    all += keys[i].size() + values[i].size();
+    all -= before == nullptr ? 0 : keys[i].size() + before->size();
+  }
+  if (all > kMostStored) {
+    return reply(from, Reply::kTooLarge, numberField(static_cast<std::int64_t>(all)));
+  }
   reply(from, Reply::kOk);
   for (std::size_t i = 0; i < keys.size(); ++i) {
     write(keys[i], std::move(values[i]));
@@ -113,6 +122,9 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
         }
         value->insert(0, *before);
       }
+      if (const auto all = overfull(*key, value->size())) {
+        return reply(from, Reply::kTooLarge, numberField(*all));
+      }
       reply(from, Reply::kOk);
       write(*key, std::move(*value));
       wake(*key);
@@ -127,6 +139,9 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
       if (!sum) {
         return reply(from, Reply::kNotANumber, textField(*table_.find(*key)));
       }
+      if (const auto all = overfull(*key, std::to_string(*sum).size())) {
+        return reply(from, Reply::kTooLarge, numberField(*all));
+      }
       reply(from, Reply::kOk, numberField(*sum));
       write(*key, std::to_string(*sum));
       wake(*key);
@@ -139,6 +154,9 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
         return Outcome::kMalformed;
       }
       const auto comparison = table_.compare(*key, *expected, *desired);
+      if (const auto all = overfull(*key, desired->size()); all && comparison.writes) {
+        return reply(from, Reply::kTooLarge, numberField(*all));
+      }
       reply(from, Reply::kOk, textField(comparison.value));
       if (comparison.writes) {
         write(*key, *desired);
@@ -186,6 +204,14 @@ KeyService::Outcome KeyService::watch(Id from, const std::string& key) {
   watched_.emplace(from, key);
   reply(from, Reply::kOk);
   return Outcome::kWatches;
+}
+
+std::optional<std::int64_t> KeyService::overfull(const std::string& key,
+                                                 std::size_t valueBytes) const {
+  const std::string* before = table_.find(key);
+  const std::size_t freed = before == nullptr ? 0 : key.size() + before->size();
+  const std::size_t all = table_.bytes() - freed + key.size() + valueBytes;
+  return all > kMostStored ? std::optional(static_cast<std::int64_t>(all)) : std::nullopt;
 }
 
 void KeyService::write(const std::string& key, std::optional<std::string> value) {

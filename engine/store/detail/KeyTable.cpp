@@ -6,7 +6,15 @@
 namespace lockstep::store::detail {
 
 void KeyTable::set(const std::string& key, std::string value) {
-  values_.insert_or_assign(key, std::move(value));
+  erase(key);
+  bytes_ += key.size() + value.size();
+  values_.emplace(key, std::move(value));
+}
+
+void KeyTable::append(const std::string& key, std::string_view value) {
+  const auto [found, isNew] = values_.try_emplace(key);
+  bytes_ += (isNew ? key.size() : 0) + value.size();
+  found->second.append(value);
 }
 
 const std::string* KeyTable::find(const std::string& key) const {
@@ -39,7 +47,13 @@ KeyTable::Comparison KeyTable::compare(const std::string& key, const std::string
 }
 
 bool KeyTable::erase(const std::string& key) {
-  return values_.erase(key) > 0;
+  const auto found = values_.find(key);
+  if (found == values_.end()) {
+    return false;
+  }
+  bytes_ -= key.size() + found->second.size();
+  values_.erase(found);
+  return true;
 }
 
 std::vector<std::string> KeyTable::missing(const std::vector<std::string>& keys) const {

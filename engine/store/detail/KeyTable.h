@@ -15,7 +15,7 @@ class KeyTable {
  public:
   void set(const std::string& key, std::string value);
   /// Puts `value` behind what stands at `key`; absent counts as empty.
-  void append(const std::string& key, std::string_view value) { values_[key].append(value); }
+  void append(const std::string& key, std::string_view value);
   [[nodiscard]] const std::string* find(const std::string& key) const;
 
   /// Returns the sum without writing it; nothing when the value is no decimal number or the
@@ -32,6 +32,8 @@ class KeyTable {
 
   bool erase(const std::string& key);
   [[nodiscard]] std::size_t size() const { return values_.size(); }
+  /// Of all keys and values.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   /// Returns those of `keys` that do not exist, in their order.
   [[nodiscard]] std::vector<std::string> missing(const std::vector<std::string>& keys) const;
@@ -41,6 +43,7 @@ class KeyTable {
 
  private:
   std::unordered_map<std::string, std::string> values_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace lockstep::store::detail

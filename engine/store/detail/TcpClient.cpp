@@ -64,7 +64,8 @@ std::vector<std::string> Answer::keys() const {
   return std::move(*keys);
 }
 
-TcpClient::TcpClient(std::string host, std::uint16_t port) : host_(std::move(host)), port_(port) {}
+TcpClient::TcpClient(std::string host, std::uint16_t port, const std::string& token)
+    : host_(std::move(host)), port_(port), hello_(std::string(kHello) + token) {}
 
 std::string TcpClient::place() const {
   return "store " + endpoint(host_, port_);
@@ -93,18 +94,21 @@ Descriptor TcpClient::connect(Milliseconds limit) const {
     socket = std::move(*connected);
   }
   std::string hello;
-  Transfer result = sendAll(socket.get(), std::string(kHello), deadline);
+  Transfer result = sendAll(socket.get(), hello_, deadline);
   if (result == Transfer::kDone) {
     result = receiveAll(socket.get(), hello, kHello.size(), deadline);
   }
   if (result == Transfer::kTimeout) {
     throw StoreError(fmt::format(
-        "{}: connect: timeout after {} ms: nothing answers there; is it a store of Lockstep?",
+        "{}: connect: timeout after {} ms: nothing answers there; is it a store of Lockstep, and "
+        "this process one of its run's ranks?",
         place(), limit.count()));
   }
   if (result != Transfer::kDone || hello != kHello) {
     throw StoreError(fmt::format(
-        "{}: connect: what listens there is no store of Lockstep, or it has just ended", place()));
+        "{}: connect: what listens there is no store of Lockstep, or another run's, or it has just "
+        "ended",
+        place()));
   }
   return socket;
 }
@@ -164,10 +168,10 @@ Answer TcpClient::ask(const std::string& operation, std::string_view content, Mi
     idle_.push_back(std::move(socket));
   }
   if (answer.status() == Reply::kTooLarge) {
-    throw StoreError(
-        fmt::format("{}: {}: {} bytes are too many: a value has at most {}, the "
-                    "values of one call {}",
-                    place(), operation, answer.number(), kLongestValue, kLongestFrame));
+    throw StoreError(fmt::format(
+        "{}: {}: {} bytes are too many: a value has at most {}, the "
+        "values of one call {}, a store {}",
+        place(), operation, answer.number(), kLongestValue, kLongestFrame, kMostStored));
   }
   return answer;
 }

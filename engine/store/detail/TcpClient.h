@@ -42,7 +42,7 @@ class TcpClient {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  TcpClient(std::string host, std::uint16_t port);
+  TcpClient(std::string host, std::uint16_t port, const std::string& token);
 
   /// Sends a request and takes its reply, at most `limit` and a little later; throws StoreError
   /// when the server ends, does not answer, or refuses the size.
@@ -68,6 +68,7 @@ class TcpClient {
 
   const std::string host_;
   const std::uint16_t port_;
+  const std::string hello_;  ///< with the token
   std::atomic<bool> met_{false};
   std::mutex mutex_;
   std::vector<Descriptor> idle_;  ///< connections no call uses now

@@ -35,8 +35,10 @@ void watch(int epoll, int fd, std::uint64_t id, std::uint32_t events) {
 
 }  // namespace
 
-TcpServer::TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress)
-    : listener_(listenOn(host, port, listenAddress)),
+TcpServer::TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress,
+                     const std::string& token)
+    : hello_(std::string(kHello) + token),
+      listener_(listenOn(host, port, listenAddress)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
@@ -168,7 +170,7 @@ bool TcpServer::advance(Id id, Connection& connection) {
   while (connection.state == State::kAsks && connection.output.empty()) {
     if (!connection.greeted) {
       if (!takeHello(connection)) {
-        return kHello.starts_with(connection.input);
+        return hello_.starts_with(connection.input);
       }
     } else {
       WireReader reader(connection.input);
@@ -194,10 +196,10 @@ bool TcpServer::advance(Id id, Connection& connection) {
 }
 
 bool TcpServer::takeHello(Connection& connection) {
-  if (!connection.input.starts_with(kHello)) {
+  if (!connection.input.starts_with(hello_)) {
     return false;
   }
-  connection.input.erase(0, kHello.size());
+  connection.input.erase(0, hello_.size());
   connection.output = kHello;
   return connection.greeted = true;
 }

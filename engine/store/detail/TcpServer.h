@@ -17,7 +17,8 @@ namespace lockstep::store::detail {
 class TcpServer {
  public:
   /// Listens and starts the thread; throws StoreError when the port cannot be had.
-  TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress);
+  TcpServer(const std::string& host, std::uint16_t port, const std::string& listenAddress,
+            const std::string& token);
   ~TcpServer();
   TcpServer(const TcpServer&) = delete;
   TcpServer& operator=(const TcpServer&) = delete;
@@ -58,6 +59,7 @@ class TcpServer {
   void setInterest(Id id, Connection& connection, std::uint32_t events);
   void drop(Id id);
 
+  const std::string hello_;  ///< what a client opens with
   Listener listener_;
   Descriptor epoll_;
   Descriptor wake_;

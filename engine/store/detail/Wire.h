@@ -9,7 +9,8 @@
 namespace lockstep::store::detail {
 
 // Note [The wire of TCPStore]
-// A client opens with kHello and the server answers with the same eight bytes. Then the client
+// A client opens with kHello, and the store's token behind it where it has one; the server answers
+// with kHello. Then the client
 // sends one request at a time, and the server answers each with one reply; a frame is
 //   u32 length of what follows | u8 operation or status | fields
 // with numbers little-endian, and texts as u32 length and bytes. After kWatch and its reply a
@@ -21,6 +22,7 @@ inline constexpr std::string_view kHello = "LKSTTCP2";
 inline constexpr std::size_t kLongestKey = 64U << 10;
 inline constexpr std::size_t kLongestValue = 64U << 20;
 inline constexpr std::size_t kMostKeys = 1U << 16;
+inline constexpr std::size_t kMostStored = 256U << 20;  ///< bytes of all keys and values
 inline constexpr std::size_t kLongestFrame = kLongestValue + 2 * kLongestKey;
 /// A kChanged holds two values; a watcher that has more than two of them to read is dropped.
 inline constexpr std::size_t kLongestNotice = 2 * kLongestValue + 64;
@@ -46,7 +48,7 @@ enum class Reply : std::uint8_t {
   kOk = 1,      ///< value or number, as the operation has it
   kNotANumber,  ///< the value that stands
   kTimeout,     ///< keys that are missing; kWaitAtLeast: the number that stands
-  kTooLarge,    ///< i64: bytes that the value, or the reply, would have
+  kTooLarge,    ///< i64: bytes that the value, the reply, or all that is stored would have
   kChanged,     ///< u8 1 = it existed, 2 = it exists, 3 = both; value before, value after
 };
 

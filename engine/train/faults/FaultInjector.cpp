@@ -121,6 +121,7 @@ class DelayingHook final : public hooks::CommHook {
     delay_(bucket.index());
     return inner_->run(bucket);
   }
+  [[nodiscard]] std::string inside() const override { return inner_->inside(); }
 
  private:
   const std::shared_ptr<hooks::CommHook> inner_;

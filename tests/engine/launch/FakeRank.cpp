@@ -7,6 +7,7 @@
 //   kill=S   end by signal S           exit=C   end with exit code C and an error text
 //   suspend  SIGSTOP itself            hang     wait until SIGTERM, then stop
 //   deaf     wait and ignore SIGTERM   print    write environment, experiment, descriptors
+//   flood=N  write N lines of 100 bytes to stderr
 
 #include <dirent.h>
 #include <signal.h>
@@ -113,6 +114,11 @@ std::optional<int> act(const Plan& plan, const std::string& place, trace::LastWo
   std::strcpy(words.hook.data(), "allreduce");
   if (action.name == "print") {
     printSurroundings();
+    words.operation.store(0);
+  } else if (action.name == "flood") {
+    for (int line = 0; line < action.number; ++line) {
+      std::fprintf(stderr, "%099d\n", line);
+    }
     words.operation.store(0);
   } else if (action.name == "kill") {
     signal(action.number, SIG_DFL);

@@ -17,13 +17,13 @@ TEST(RankEnvironmentTest, TellsARankItsPlaceAsTorchrunDoes) {
   place.runId = "abc";
   place.threads = 3;
   place.supervisorPid = 77;
-  EXPECT_THAT(
-      rankEnvironment(place, {}),
-      IsSupersetOf({"RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=4", "GROUP_RANK=0",
-                    "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29501",
-                    "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RUN_ID=abc",
-                    "OMP_NUM_THREADS=3", "LOCKSTEP_TRACE_FD=3", "LOCKSTEP_EXPERIMENT_FD=4",
-                    "LOCKSTEP_SUPERVISOR_PID=77"}));
+  place.storeToken = "feed";
+  EXPECT_THAT(rankEnvironment(place, {}),
+              IsSupersetOf({"RANK=2", "WORLD_SIZE=4", "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=4",
+                            "GROUP_RANK=0", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29501",
+                            "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RUN_ID=abc",
+                            "OMP_NUM_THREADS=3", "LOCKSTEP_TRACE_FD=3", "LOCKSTEP_EXPERIMENT_FD=4",
+                            "LOCKSTEP_SUPERVISOR_PID=77", "LOCKSTEP_STORE_TOKEN=feed"}));
 }
 
 TEST(RankEnvironmentTest, ReplacesWhatWasInheritedAndKeepsTheRest) {

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <string>
 
+#include "engine/store/TCPStore.h"
 #include "tests/engine/launch/LaunchFixture.h"
 
 namespace lockstep::launch {
@@ -71,11 +74,65 @@ TEST_F(SupervisorTest, GivesARankItsPlaceItsExperimentAndNoOtherDescriptors) {
                        "experiment: name = \"fake\"", "descriptors: 0 1 2 3 4"}));
 }
 
+/// A port of the loopback that nobody has now.
+std::uint16_t unusedPort() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(probe, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(probe);
+  return ntohs(address.sin_port);
+}
+
+TEST_F(SupervisorTest, ServesItsStoreToItsRanksAlone) {
+  store::TCPStoreOptions stranger;
+  stranger.port = unusedPort();
+  stranger.timeout = Milliseconds(200);
+  options.experiment.processes.masterPort = stranger.port;
+  std::string refusal;
+  const auto outcome = launch(2, "0: print@startup; 1: hang@2", [&](const LaunchProgress&) {
+    if (refusal.empty()) {
+      try {
+        const store::TCPStore store("127.0.0.1", stranger);
+        refusal = "none";
+      } catch (const store::StoreError& error) {
+        refusal = error.what();
+      }
+      kill(getpid(), SIGTERM);  // the run has shown what it had to
+    }
+  });
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(refusal, HasSubstr("this process one of its run's ranks"));
+  EXPECT_THAT(logOf(options.runFile, 0),
+              testing::Contains(testing::ContainsRegex("^LOCKSTEP_STORE_TOKEN=[0-9a-f]{32}$")));
+}
+
 TEST_F(SupervisorTest, KeepsWhatRanksWriteAndTheTailOfTheirStderr) {
   ASSERT_TRUE(launch(2, "0: print@2").ok());
   EXPECT_THAT(logOf(options.runFile, 0), IsSupersetOf({"a line on stderr", "and one without an end"}));
   EXPECT_EQ(summary().ranks[0].stderrTail, "a line on stderr\nand one without an end");
   EXPECT_THAT(summary().ranks[1].stderrTail, IsEmpty());
+}
+
+TEST_F(SupervisorTest, BoundsWhatARankWritesAndCountsWhatWasLeftOut) {
+  ASSERT_TRUE(launch(2, "1: flood=100000@2").ok());  // 10 MB
+  const auto log = logOf(options.runFile, 1);
+  const std::size_t kept = (std::size_t{4} << 20) / 100;
+  ASSERT_EQ(log.size(), kept + 2);
+  EXPECT_EQ(log[kept - 1], fmt::format("{:099}", kept - 1));
+  EXPECT_EQ(log[kept], "(from here on left out: of a process 4 MiB are kept)");
+  const std::string count = fmt::format("{} lines ({:.1f} MB) after the first 4 MiB were left out",
+                                        100'000 - kept, static_cast<double>(100'000 - kept) / 1e4);
+  EXPECT_EQ(log.back(), "(" + count + ")");
+  EXPECT_THAT(summary().ranks[1].stderrTail, HasSubstr(fmt::format("{:099}", 99'999)));
+  auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();
+  const auto update = reader->poll();
+  ASSERT_THAT(update.value().problems, SizeIs(1));
+  EXPECT_EQ(update.value().problems[0].text, "rank 1's output: " + count);
+  EXPECT_EQ(update.value().problems[0].rank, 1);
 }
 
 TEST_F(SupervisorTest, SaysWhatAKilledRankWasLastInAndEndsTheOthers) {

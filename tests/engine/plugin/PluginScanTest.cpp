@@ -78,6 +78,14 @@ TEST_F(PluginScan, RemembersALibraryUntilItChanges) {
   EXPECT_THAT(scan(copy).error, HasSubstr("cannot be started"));
 }
 
+TEST_F(PluginScan, AsksARefusedLibraryAgain) {
+  const std::string path = built("hooks/fp16.so");
+  options.timeLimit = std::chrono::milliseconds(1);
+  ASSERT_THAT(scan(path).error, HasSubstr("it did not describe itself"));
+  options.timeLimit = std::chrono::seconds(20);
+  EXPECT_EQ(scan(path).error, "") << "it was slow once";
+}
+
 TEST_F(PluginScan, GoesOnWithoutACacheThatCannotBeReadOrWritten) {
   std::ofstream(options.cache) << "{ not json";
   EXPECT_EQ(scan(built("hooks/fp16.so")).error, "");

@@ -148,6 +148,68 @@ TEST_F(TcpFaultServer, TurnsAwayWhoeverSpeaksAnotherLanguage) {
   EXPECT_TRUE(client.isClosed());
 }
 
+TEST_F(TcpFaultServer, KeepsNoMoreThanItsLimitHoweverManyKeysShareIt) {
+  TCPStore client("127.0.0.1", clientOptions(server->port()));
+  const std::string value(60'000'000, 'x');
+  for (int i = 0; i < 4; ++i) {
+    client.set("key " + std::to_string(i), value);
+  }
+  for (const std::string& failure : {failureOf([&] { client.set("fifth", value); }),
+                                     failureOf([&] { client.append("fifth", value); }),
+                                     failureOf([&] { client.multiSet({"fifth"}, {value}); }),
+                                     failureOf([&] { client.compareSet("fifth", "", value); })}) {
+    EXPECT_THAT(failure, AllOf(HasSubstr("bytes are too many"), HasSubstr("a store 268435456")));
+  }
+  EXPECT_FALSE(client.check({"fifth"}));
+  client.set("key 0", value);  // in the place of as much
+  client.deleteKey("key 1");
+  client.set("fifth", value);
+  EXPECT_TRUE(client.check({"fifth"}));
+}
+
+/// A server that asks for a token.
+class TcpFaultToken : public testing::Test {
+ protected:
+  TcpFaultToken() {
+    TCPStoreOptions options = serverOptions();
+    options.token = "0123456789abcdef";
+    server_.emplace("127.0.0.1", options);
+  }
+  [[nodiscard]] TCPStoreOptions optionsWith(const std::string& token) const {
+    TCPStoreOptions options = clientOptions(server_->port());
+    options.token = token;
+    options.timeout = 500ms;
+    return options;
+  }
+
+  std::optional<TCPStore> server_;
+};
+
+TEST_F(TcpFaultToken, TakesWhoeverHasIt) {
+  TCPStore client("127.0.0.1", optionsWith("0123456789abcdef"));
+  client.set("key", "value");
+  EXPECT_EQ(server_->get("key"), "value");
+}
+
+TEST_F(TcpFaultToken, TurnsAwayWhoeverHasNoneOrAnotherRuns) {
+  EXPECT_THAT(failureOf([&] { TCPStore("127.0.0.1", optionsWith("0123456789abcdeX")); }),
+              HasSubstr("no store of Lockstep, or another run's"));
+  EXPECT_THAT(failureOf([&] { TCPStore("127.0.0.1", optionsWith("")); }),
+              HasSubstr("this process one of its run's ranks"));
+}
+
+TEST_F(TcpFaultToken, TakesNoByteOfAStrangerThatKnowsTheHello) {
+  std::string fields;
+  WireWriter writer(fields);
+  writer.text("/key");
+  writer.text(std::string(60'000'000, 'x'));
+  RawClient client(server_->port());
+  client.send(std::string(detail::kHello) +
+              detail::framed(std::string(1, static_cast<char>(Request::kSet)) + fields));
+  EXPECT_TRUE(client.isClosed());
+  EXPECT_FALSE(server_->check({"key"}));
+}
+
 TEST_F(TcpFaultServer, TurnsAwayFramesThatBreakTheRules) {
   const std::string hello(detail::kHello);
   const std::string longText("\xff\xff\xff\x7f", 4);

@@ -5,9 +5,14 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "engine/trace/HostFacts.h"
+#include "engine/trace/RunFile.h"
 #include "tests/engine/trace/RunFileSupport.h"
+#include "tests/golden/GoldenRun.h"
 
 namespace lockstep::trace {
 namespace {
@@ -91,9 +96,97 @@ TEST(RunFileDamageTest, SaysThatATableIsMissing) {
   const TemporaryFolder folder;
   makeFinishedRun(folder / "a.lockstep", 1);
   query(folder / "a.lockstep", "DROP TABLE logs");
-  const auto polled = openRun(folder / "a.lockstep")->poll();
-  ASSERT_FALSE(polled.ok());
-  EXPECT_THAT(polled.error().message(), HasSubstr("no such table: logs"));
+  EXPECT_THAT(refusal(folder / "a.lockstep"), HasSubstr("it has no table logs"));
+}
+
+/// Expects that whoever opens `path` refuses it, in the same words, which contain `what`.
+void expectOneVerdict(const std::filesystem::path& path, const std::string& what) {
+  const std::string message = refusal(path);
+  EXPECT_THAT(message, HasSubstr(what));
+  const auto summary = readRunSummary(path);
+  EXPECT_FALSE(summary.ok()) << "without " << what;
+  EXPECT_EQ(summary.ok() ? "" : summary.error().message(), message);
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    all.push_back(line);
+  }
+  return all;
+}
+
+TEST(RunFileDamageTest, AllReadersRefuseAFileThatLacksATable) {
+  const TemporaryFolder folder;
+  makeFinishedRun(folder / "whole.lockstep", 1);
+  const auto tables = lines(
+      query(folder / "whole.lockstep", "SELECT name FROM sqlite_master WHERE type = 'table'"));
+  EXPECT_GT(tables.size(), 15);
+  for (const std::string& table : tables) {
+    const auto path = folder / (table + ".lockstep");
+    std::filesystem::copy_file(folder / "whole.lockstep", path);
+    query(path, "DROP TABLE " + table);
+    expectOneVerdict(path, "no table " + table);
+  }
+}
+
+TEST(RunFileDamageTest, AllReadersRefuseAFileThatLacksAColumn) {
+  const TemporaryFolder folder;
+  makeFinishedRun(folder / "whole.lockstep", 1);
+  const auto columns = lines(query(
+      folder / "whole.lockstep",
+      "SELECT t.name || '.' || c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c "
+      "WHERE t.type = 'table'"));
+  EXPECT_GT(columns.size(), 60);
+  // Views refer to columns by their names, and no reader asks them.
+  for (const std::string& view : lines(query(
+           folder / "whole.lockstep", "SELECT name FROM sqlite_master WHERE type = 'view'"))) {
+    query(folder / "whole.lockstep", "DROP VIEW " + view);
+  }
+  const auto path = folder / "part.lockstep";
+  for (const std::string& column : columns) {
+    std::filesystem::copy_file(folder / "whole.lockstep", path,
+                               std::filesystem::copy_options::overwrite_existing);
+    const auto dot = column.find('.');
+    query(path, "ALTER TABLE " + column.substr(0, dot) + " RENAME COLUMN " +
+                    column.substr(dot + 1) + " TO another");
+    expectOneVerdict(path, "no column " + column);
+  }
+}
+
+class ImpossibleParameterTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ImpossibleParameterTest, IsDamageAndIsNotLaidOut) {
+  const TemporaryFolder folder;
+  const auto path = folder / "a.lockstep";
+  ASSERT_TRUE(writeGoldenRun(path).ok());
+  query(path, GetParam());
+  const auto polled = openRun(path)->poll();
+  ASSERT_FALSE(polled.ok()) << GetParam();
+  EXPECT_THAT(polled.error().message(), HasSubstr("damaged"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, ImpossibleParameterTest,
+    testing::Values("UPDATE bucket_parameters SET parameter = 4000000000 WHERE position = 1",
+                    "UPDATE bucket_parameters SET parameter = 2 WHERE position = 1",
+                    "UPDATE bucket_parameters SET parameter = -1 WHERE position = 1",
+                    "UPDATE bucket_parameters SET parameter = 4294967296",
+                    "DELETE FROM parameters; UPDATE bucket_parameters SET parameter = 4000000000",
+                    "UPDATE fingerprints SET parameter = 4000000000 WHERE id = 2",
+                    "UPDATE fingerprints SET parameter = 4294967295",
+                    "DELETE FROM parameters; UPDATE fingerprints SET parameter = 4000000000",
+                    "DELETE FROM parameters WHERE parameter = 0"));
+
+TEST(RunFileDamageTest, ReadsLayoutsAndFingerprintsThatCameBeforeTheParameters) {
+  const TemporaryFolder folder;
+  const auto path = folder / "a.lockstep";
+  ASSERT_TRUE(writeGoldenRun(path).ok());
+  query(path, "DELETE FROM parameters");
+  const RunUpdate update = readAll(*openRun(path));
+  EXPECT_EQ(update.layouts->size(), 2);
+  EXPECT_EQ(update.fingerprints.size(), 4);
 }
 
 TEST(RunFileDamageTest, NoticesThatAnotherFileTookThePlace) {

@@ -181,6 +181,27 @@ TEST_F(BadCheckpoint, RefusesOtherFilesAndDamagedNumbers) {
   EXPECT_THAT(load(trainee_), HasSubstr("no checkpoint of Lockstep"));
 }
 
+TEST_F(BadCheckpoint, RefusesOneWithAFlippedBitWhereverItIs) {
+  const std::string whole = readFile(path_);
+  // The header's texts (a digit of the step among them) and the tensors' bytes.
+  for (const std::size_t at : {whole.find("\"step\":\"1\"") + 8, whole.find("\"seed\":\"0\"") + 8,
+                               whole.size() / 2, whole.size() - 1}) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    writeFile(path_, damaged);
+    EXPECT_THAT(load(trainee_), HasSubstr("its checksum differs")) << "byte " << at;
+  }
+}
+
+TEST_F(BadCheckpoint, OfTheFirstFormatHasNoChecksumAndIsRead) {
+  rewrite([](Safetensors& content) {
+    content.metadata["format"] = "lockstep-checkpoint-1";
+    content.metadata.erase("checksum");
+  });
+  Trainee into("mlp");
+  EXPECT_TRUE(loadCheckpoint(path_, *into.model, *into.optimizer).ok());
+}
+
 TEST_F(BadCheckpoint, SaysExpectedAndFoundBytesWhenCutOff) {
   const std::string whole = readFile(path_);
   writeFile(path_, whole.substr(0, whole.size() - 100));

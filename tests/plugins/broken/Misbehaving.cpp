@@ -1,7 +1,12 @@
+#include <time.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -22,11 +27,17 @@ class Misbehaving : public Hook {
                      .label = "What",
                      .help = "what it does wrong",
                      .initial = "nothing",
-                     .choices = {"nothing", "create", "throw", "status", "crash", "hang", "never",
-                                 "twice", "open", "after_no_more", "short", "step_throw",
-                                 "step_never", "late", "math", "own"}})
-            .integer({.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
-            .integer({.key = "step", .label = "Step", .help = "", .initial = 1, .min = 0, .max = 64});
+                     .choices = {"nothing",    "create",         "throw",          "status",
+                                 "crash",      "hang",           "never",          "twice",
+                                 "open",       "after_no_more",  "short",          "step_throw",
+                                 "step_never", "late",           "math",           "beyond",
+                                 "before",     "past_scratch",   "past_scattered", "exit",
+                                 "stop",       "fork",           "mismatch",       "nan",
+                                 "past_kept",  "past_parameter", "past_filled",    "own"}})
+            .integer(
+                {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
+            .integer(
+                {.key = "step", .label = "Step", .help = "", .initial = 1, .min = 0, .max = 64});
     return description;
   }
 
@@ -69,6 +80,10 @@ class Misbehaving : public Hook {
     if (now && wrong_ == "step_never") {
       return;
     }
+    if (now && wrong_ == "past_parameter") {
+      run.allReduce(part(step.parameter(0).value, 0, 5), LOCKSTEP_SUM, [run] { run.complete(); });
+      return;
+    }
     run.complete();
   }
 
@@ -80,6 +95,29 @@ class Misbehaving : public Hook {
     }
     if (wrong_ == "math") {
       Math(host()).matmul(bucket.buffer(), bucket.buffer(), bucket.buffer(), 8, 8, 9);
+    }
+    if (wrong_ == "past_filled") {
+      Math(host()).fill(part(bucket.buffer(), 1, 64), 0);
+    }
+    if (reachesOut(run, bucket)) {
+      return true;
+    }
+    if (wrong_ == "exit") {
+      std::exit(0);
+    }
+    if (wrong_ == "stop") {
+      std::raise(SIGSTOP);
+    }
+    if (wrong_ == "fork") {
+      leaveAProcessBehind();
+    }
+    if (wrong_ == "nan") {
+      bucket.flat()[0] = std::numeric_limits<float>::quiet_NaN();
+    }
+    if (wrong_ == "mismatch") {
+      run.allReduce(part(bucket.buffer(), 0, bucket.numel() / 2), LOCKSTEP_SUM,
+                    [run] { run.complete(); });
+      return true;
     }
     if (wrong_ == "status") {
       throw Error(LOCKSTEP_E_UNSUPPORTED, "not this bucket");
@@ -106,6 +144,43 @@ class Misbehaving : public Hook {
     return false;
   }
 
+  /// One that holds what its parent had open, and says so for ever. Its number goes to a file.
+  static void leaveAProcessBehind() {
+    const pid_t child = fork();
+    while (child == 0) {
+      (void)!write(STDERR_FILENO, "here\n", 5);
+      const timespec pause{0, 1'000'000};
+      nanosleep(&pause, nullptr);
+    }
+    if (const char* file = std::getenv("LOCKSTEP_TEST_LEFT_BEHIND"); file != nullptr) {
+      std::ofstream(file) << child;
+    }
+  }
+
+  /// Queues an operation on memory that is not its own.
+  bool reachesOut(Run run, Bucket bucket) {
+    const auto then = [run] { run.complete(); };
+    if (wrong_ == "beyond") {
+      run.allReduce(part(bucket.buffer(), 0, bucket.numel() + 1000), LOCKSTEP_SUM, then);
+    } else if (wrong_ == "before") {
+      lockstep_buffer early = bucket.buffer();
+      early.data = static_cast<float*>(early.data) - 4;
+      run.broadcast(early, 0, then);
+    } else if (wrong_ == "past_scratch") {
+      run.allReduce(part(run.scratch(32, LOCKSTEP_F64), 30, 3), LOCKSTEP_SUM, then);
+    } else if (wrong_ == "past_scattered") {
+      run.reduceScatter(part(bucket.buffer(), 0, 80), run.scratch(40, LOCKSTEP_F32), LOCKSTEP_SUM,
+                        then);
+    } else if (wrong_ == "past_kept") {
+      kept_.emplace(Math(host()), bucket.buffer(), 10);
+      run.allReduce(part(kept_->buffer(), 0, 11), LOCKSTEP_SUM, then);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::optional<Memory> kept_;
   const std::string wrong_;
   const int rank_;
   const std::uint64_t step_;

@@ -186,6 +186,7 @@ class StudioCommandLineTest : public testing::Test {
                           .arguments = std::move(arguments),
                           .environment = {{"DISPLAY", ""},
                                           {"WAYLAND_DISPLAY", ""},
+                                          {"XDG_RUNTIME_DIR", ""},
                                           {"QT_QPA_PLATFORM", ""}}});
     const auto status = program.wait();
     errors_ = program.errors();
@@ -213,6 +214,7 @@ TEST_F(StudioCommandLineTest, DrawsPicturesWithoutADisplay) {
                  path.string()}),
             (support::ExitStatus{.code = 0}))
       << errors_;
+  EXPECT_EQ(errors_, "");
   EXPECT_EQ(support::readFile(png).substr(1, 3), "PNG");
   EXPECT_NE(support::readFile(svg).find("<svg"), std::string::npos);
 }

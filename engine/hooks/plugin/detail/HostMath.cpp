@@ -3,6 +3,7 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <iterator>
 #include <stdexcept>
 
 #include "engine/hooks/plugin/detail/Buffers.h"
@@ -27,8 +28,8 @@ lockstep_status calculated(const lockstep_host* host, const char* name,
   }
 }
 
-at::Tensor floating(const lockstep_buffer& buffer) {
-  at::Tensor tensor = tensorOf(buffer);
+at::Tensor floating(const lockstep_host* host, const lockstep_buffer& buffer) {
+  at::Tensor tensor = sessionOf(host).tensorWithin(buffer);
   if (!tensor.is_floating_point()) {
     throw Unsupported(
         fmt::format("it calculates in floating point, not in {}", c10::toString(tensor.scalar_type())));
@@ -62,38 +63,38 @@ lockstep_status allocate(const lockstep_host* host, const lockstep_buffer* like,
 lockstep_status copy(const lockstep_host* host, const lockstep_buffer* in,
                      const lockstep_buffer* out) {
   return calculated(host, "copy", in->device == LOCKSTEP_CPU ? *out : *in, [&] {
-    const at::Tensor from = tensorOf(*in);
+    const at::Tensor from = sessionOf(host).tensorWithin(*in);
     requireCount(from, out->numel);
-    tensorOf(*out).copy_(from);
+    sessionOf(host).tensorWithin(*out).copy_(from);
   });
 }
 
 lockstep_status fill(const lockstep_host* host, const lockstep_buffer* out, double value) {
-  return calculated(host, "fill", *out, [&] { tensorOf(*out).fill_(value); });
+  return calculated(host, "fill", *out, [&] { sessionOf(host).tensorWithin(*out).fill_(value); });
 }
 
 lockstep_status multiply(const lockstep_host* host, const lockstep_buffer* inout, double factor) {
-  return calculated(host, "multiply", *inout, [&] { floating(*inout).mul_(factor); });
+  return calculated(host, "multiply", *inout, [&] { floating(host, *inout).mul_(factor); });
 }
 
 lockstep_status divide(const lockstep_host* host, const lockstep_buffer* inout, double divisor) {
-  return calculated(host, "divide", *inout, [&] { floating(*inout).div_(divisor); });
+  return calculated(host, "divide", *inout, [&] { floating(host, *inout).div_(divisor); });
 }
 
 lockstep_status addScaled(const lockstep_host* host, const lockstep_buffer* inout,
                           const lockstep_buffer* in, double factor) {
   return calculated(host, "add_scaled", *inout, [&] {
-    const at::Tensor sum = floating(*inout);
-    const at::Tensor added = floating(*in);
+    const at::Tensor sum = floating(host, *inout);
+    const at::Tensor added = floating(host, *in);
     requireAlike(sum, added);
     requireCount(added, sum.numel());
     sum.add_(added, factor);
   });
 }
 
-at::Tensor matrix(const lockstep_buffer& buffer, std::int64_t rows, std::int64_t columns,
-                  bool transposed) {
-  const at::Tensor tensor = floating(buffer);
+at::Tensor matrix(const lockstep_host* host, const lockstep_buffer& buffer, std::int64_t rows,
+                  std::int64_t columns, bool transposed) {
+  const at::Tensor tensor = floating(host, buffer);
   requireCount(tensor, rows * columns);
   return transposed ? tensor.view({columns, rows}).t() : tensor.view({rows, columns});
 }
@@ -105,9 +106,9 @@ lockstep_status matmul(const lockstep_host* host, const lockstep_buffer* a,
     if (m < 0 || k < 0 || n < 0) {
       throw std::invalid_argument(fmt::format("matrices of {} by {} and {} by {}", m, k, k, n));
     }
-    const at::Tensor left = matrix(*a, m, k, (transposed & LOCKSTEP_TRANSPOSED_A) != 0);
-    const at::Tensor right = matrix(*b, k, n, (transposed & LOCKSTEP_TRANSPOSED_B) != 0);
-    at::Tensor product = matrix(*out, m, n, false);
+    const at::Tensor left = matrix(host, *a, m, k, (transposed & LOCKSTEP_TRANSPOSED_A) != 0);
+    const at::Tensor right = matrix(host, *b, k, n, (transposed & LOCKSTEP_TRANSPOSED_B) != 0);
+    at::Tensor product = matrix(host, *out, m, n, false);
     requireAlike(left, right);
     requireAlike(left, product);
     at::mm_out(product, left, right);
@@ -127,6 +128,13 @@ lockstep_buffer HookMemory::allocate(const lockstep_buffer& like, std::int64_t n
     kept_[tensor.data_ptr()] = tensor;
   }
   return bufferOf(tensor);
+}
+
+void HookMemory::addTo(Extents& extents) const {
+  // What it holds does not overlap: only the last piece that begins before the buffer's end can.
+  if (const auto after = kept_.lower_bound(extents.end()); after != kept_.begin()) {
+    extents.add("memory that it allocated", "", std::prev(after)->second);
+  }
 }
 
 const lockstep_ext_math* mathTable() {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engine/hooks/plugin/detail/Extents.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
 namespace lockstep::hooks::detail {
@@ -16,6 +17,8 @@ class HookMemory {
   /// Does nothing where the buffer is none of these.
   void release(const lockstep_buffer& buffer) { kept_.erase(buffer.data); }
   void releaseAll() { kept_.clear(); }
+  /// What of it the buffer may lie in.
+  void addTo(Extents& extents) const;
 
  private:
   std::map<const void*, at::Tensor> kept_;

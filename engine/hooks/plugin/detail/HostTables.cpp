@@ -62,9 +62,11 @@ lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name,
 lockstep_status allReduce(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                           const lockstep_buffer* inout, std::int32_t op) {
   return queued(run, stage, "all_reduce", [&](QueuedOperation& operation, auto options) {
-    operation.bytes = static_cast<std::uint64_t>(tensorOf(*inout).nbytes());
-    operation.start = [pg = groupOf(group), tensor = tensorOf(*inout), reduce = reduceOp(op),
-                       options] { return Works{pg->allreduce({tensor}, reduce, options)}; };
+    const at::Tensor tensor = run->session->tensorWithin(*inout);
+    operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
+    operation.start = [pg = groupOf(group), tensor, reduce = reduceOp(op), options] {
+      return Works{pg->allreduce({tensor}, reduce, options)};
+    };
   });
 }
 
@@ -72,10 +74,12 @@ lockstep_status allGather(const lockstep_group* group, lockstep_run* run, std::u
                           const lockstep_buffer* in, const lockstep_buffer* out) {
   return queued(run, stage, "all_gather", [&](QueuedOperation& operation, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor input = tensorOf(*in);
+    const at::Tensor input = run->session->tensorWithin(*in);
+    const at::Tensor output = run->session->tensorWithin(*out);
     operation.bytes = static_cast<std::uint64_t>(input.nbytes());
-    operation.start = [pg, input, outputs = parts(tensorOf(*out), input, pg->size(), "out"),
-                       options] { return Works{pg->allgather(outputs, input, options)}; };
+    operation.start = [pg, input, outputs = parts(output, input, pg->size(), "out"), options] {
+      return Works{pg->allgather(outputs, input, options)};
+    };
   });
 }
 
@@ -84,9 +88,10 @@ lockstep_status reduceScatter(const lockstep_group* group, lockstep_run* run, st
                               std::int32_t op) {
   return queued(run, stage, "reduce_scatter", [&](QueuedOperation& operation, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor output = tensorOf(*out);
-    operation.bytes = static_cast<std::uint64_t>(tensorOf(*in).nbytes());
-    operation.start = [pg, output, inputs = parts(tensorOf(*in), output, pg->size(), "in"),
+    const at::Tensor input = run->session->tensorWithin(*in);
+    const at::Tensor output = run->session->tensorWithin(*out);
+    operation.bytes = static_cast<std::uint64_t>(input.nbytes());
+    operation.start = [pg, output, inputs = parts(input, output, pg->size(), "in"),
                        reduce = reduceOp(op), options] {
       return Works{pg->reduceScatter(output, inputs, reduce, options)};
     };
@@ -96,8 +101,9 @@ lockstep_status reduceScatter(const lockstep_group* group, lockstep_run* run, st
 lockstep_status broadcast(const lockstep_group* group, lockstep_run* run, std::uint32_t stage,
                           const lockstep_buffer* inout, std::int32_t root) {
   return queued(run, stage, "broadcast", [&](QueuedOperation& operation, auto options) {
-    operation.bytes = static_cast<std::uint64_t>(tensorOf(*inout).nbytes());
-    operation.start = [pg = groupOf(group), tensor = tensorOf(*inout), root, options] {
+    const at::Tensor tensor = run->session->tensorWithin(*inout);
+    operation.bytes = static_cast<std::uint64_t>(tensor.nbytes());
+    operation.start = [pg = groupOf(group), tensor, root, options] {
       return Works{pg->broadcast({tensor}, root, options)};
     };
   });
@@ -113,9 +119,10 @@ lockstep_status allToAll(const lockstep_group* group, lockstep_run* run, std::ui
                          const lockstep_buffer* out, const std::int64_t* outSplits) {
   return queued(run, stage, "all_to_all", [&](QueuedOperation& operation, auto options) {
     const auto pg = groupOf(group);
-    operation.bytes = static_cast<std::uint64_t>(tensorOf(*in).nbytes());
-    operation.start = [pg, input = tensorOf(*in), output = tensorOf(*out),
-                       sent = splitsOf(inSplits, pg->size()),
+    const at::Tensor input = run->session->tensorWithin(*in);
+    const at::Tensor output = run->session->tensorWithin(*out);
+    operation.bytes = static_cast<std::uint64_t>(input.nbytes());
+    operation.start = [pg, input, output, sent = splitsOf(inSplits, pg->size()),
                        received = splitsOf(outSplits, pg->size()), options] {
       return Works{pg->alltoall(output, input, received, sent, options)};
     };
@@ -127,8 +134,8 @@ lockstep_status exchange(const lockstep_group* group, lockstep_run* run, std::ui
                          std::int32_t from) {
   return queued(run, stage, "exchange", [&](QueuedOperation& operation, auto options) {
     const auto pg = groupOf(group);
-    const at::Tensor sent = out == nullptr ? at::Tensor() : tensorOf(*out);
-    const at::Tensor received = in == nullptr ? at::Tensor() : tensorOf(*in);
+    const at::Tensor sent = out == nullptr ? at::Tensor() : run->session->tensorWithin(*out);
+    const at::Tensor received = in == nullptr ? at::Tensor() : run->session->tensorWithin(*in);
     if ((sent.defined() && to == pg->rank()) || (received.defined() && from == pg->rank())) {
       throw std::invalid_argument("a rank cannot exchange with itself");
     }

@@ -49,7 +49,8 @@ struct lockstep_run {
   std::uint32_t step = 0;
   std::uint16_t bucket = 0;  ///< as events carry it
   std::uint64_t bytes = 0;   ///< of the gradients
-  std::unique_ptr<lockstep::hooks::detail::BucketView> view;
+  std::unique_ptr<lockstep::hooks::detail::BucketView> view;      ///< of a call for a bucket
+  std::shared_ptr<lockstep::hooks::detail::StepView> parameters;  ///< of a call around a step
   at::Tensor flat;  ///< kept alive; what the future gives
   c10::Device device = c10::DeviceType::CPU;
   lockstep::hooks::StreamPoint begun;  ///< its device had come so far when it was begun

@@ -19,10 +19,6 @@ namespace {
 
 constexpr std::size_t kRemembered = 64;  // ended runs
 
-std::exception_ptr hookError(const std::string& text) {
-  return std::make_exception_ptr(HookError(text));
-}
-
 std::string textOf(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -32,6 +28,12 @@ std::string textOf(const std::exception_ptr& error) {
 }
 
 }  // namespace
+
+HostCall::HostCall(const PluginSession& session, const std::string& call) : note_(session, call) {
+  if (session.watch() != nullptr) {
+    doing_.emplace(*session.watch(), 0, fmt::format("hook '{}': {}", session.info().id, call));
+  }
+}
 
 struct PluginSession::Group {
   HostGroup tables;
@@ -63,7 +65,7 @@ std::string PluginSession::noteOf(const std::string& doing) const {
 }
 
 void PluginSession::create() {
-  const CallNote note(*this, "create");
+  const HostCall call(*this, "create");
   lockstep_hook* hook = nullptr;
   const lockstep_status status =
       options_.library->create(&host_, options_.id.c_str(), options_.values.data(),
@@ -89,7 +91,7 @@ bool PluginSession::close() {
   options_.strand->post([self = shared_from_this(), closed] {
     const auto open = self->runs_;
     for (const RunPtr& run : open) {
-      self->breakDown(run, hookError("the run has ended"), true);
+      self->breakDown(run, "the run has ended", true);
     }
     self->closed_ = closed;
     self->destroyIfIdle();
@@ -185,12 +187,12 @@ PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* functio
     return *found;
   }
   const auto dead = std::find_if(graveyard_.begin(), graveyard_.end(), is);
-  breakDown(nullptr,
-            hookError(dead == graveyard_.end()
-                          ? fmt::format("it called {}() with a run that is none", function)
-                          : fmt::format("it called {}() for {} after that had ended", function,
-                                        (*dead)->place)),
-            false);
+  breakDown(
+      nullptr,
+      dead == graveyard_.end()
+          ? fmt::format("it called {}() with a run that is none", function)
+          : fmt::format("it called {}() for {} after that had ended", function, (*dead)->place),
+      false);
   return nullptr;
 }
 
@@ -213,9 +215,8 @@ void PluginSession::enter(const RunPtr& run, const std::function<lockstep_status
   const std::string reason = takeReason();
   if (!run->ended && status != LOCKSTEP_OK) {
     breakDown(run,
-              hookError(fmt::format("{}: {}", run->place,
-                                    reason.empty() ? fmt::format("it returned status {}", status)
-                                                   : reason)),
+              fmt::format("{}: {}", run->place,
+                          reason.empty() ? fmt::format("it returned status {}", status) : reason),
               false);
   }
   deliverAll();
@@ -370,166 +371,16 @@ void PluginSession::breakDown(const RunPtr& run, std::exception_ptr error, bool 
   }
 }
 
+void PluginSession::breakDown(const RunPtr& run, const std::string& why, bool cancel) {
+  breakDown(run, std::make_exception_ptr(HookError(why)), cancel);
+}
+
 /// A device that has failed takes no stream any more.
 HookStream::Guard PluginSession::onStreamIfUsable(const c10::Device& device) {
   try {
     return onStream(device);
   } catch (const std::exception&) {
     return HookStream::Guard(std::nullopt);
-  }
-}
-
-lockstep_status PluginSession::queue(lockstep_run* raw, QueuedOperation operation) {
-  const RunPtr run = live(raw, "a group's function");
-  if (run == nullptr) {
-    return LOCKSTEP_E_ARGUMENT;
-  }
-  if (run->noMore) {
-    return refuse("an operation was queued after no_more()");
-  }
-  if (!run->queuedInCall && !run->marked) {
-    record(*run, trace::EventKind::kHookEncode, run->callBegun);
-  }
-  run->queuedInCall = true;
-  operation.number = run->queued++;
-  run->operations.push_back(std::move(operation));
-  return LOCKSTEP_OK;
-}
-
-lockstep_status PluginSession::refuse(const std::string& why) {
-  std::lock_guard lock(mutex_);
-  reason_ = why;
-  return LOCKSTEP_E_ARGUMENT;
-}
-
-lockstep_status PluginSession::refuse(const std::string& where, const std::exception& error) {
-  const auto* torch = dynamic_cast<const c10::Error*>(&error);
-  refuse(fmt::format("{}: {}", where,
-                     torch != nullptr ? torch->what_without_backtrace() : error.what()));
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
-      dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return LOCKSTEP_E_MEMORY;
-  }
-  return dynamic_cast<const Unsupported*>(&error) != nullptr ? LOCKSTEP_E_UNSUPPORTED
-                                                             : LOCKSTEP_E_ARGUMENT;
-}
-
-void PluginSession::broke(lockstep_run* raw, std::exception_ptr error) {
-  if (const RunPtr run = live(raw, "a function of the host"); run != nullptr) {
-    breakDown(run, std::move(error), false);
-  }
-}
-
-lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, std::int32_t dtype,
-                                       lockstep_buffer* out) {
-  const RunPtr run = live(raw, "scratch");
-  if (run == nullptr || numel < 0) {
-    return refuse(fmt::format("scratch memory of {} elements", numel));
-  }
-  const at::ScalarType type = dtypeOf(dtype);
-  const std::int64_t size = numel * static_cast<std::int64_t>(c10::elementSize(type));
-  const at::Tensor bytes =
-      run->device.is_cpu() ? options_.groups->world()->allocate(size)
-                           : at::empty({size}, at::TensorOptions(at::kByte).device(run->device));
-  run->scratch.push_back(bytes);
-  *out = bufferOf(bytes, streamHandle(run->device));
-  out->numel = numel;
-  out->dtype = dtype;
-  return LOCKSTEP_OK;
-}
-
-lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_group** out) {
-  const int own = options_.groups->world()->rank();
-  const bool member = std::find(ranks.begin(), ranks.end(), own) != ranks.end();
-  auto group = options_.groups->newGroup(std::move(ranks));
-  if (!group.ok()) {
-    return refuse(group.error().message());
-  }
-  *out = member ? wrap(std::move(group).value()) : nullptr;
-  return LOCKSTEP_OK;
-}
-
-lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
-                                        const lockstep_buffer& buffer) {
-  const RunPtr run = live(raw, "inner hook");
-  if (run == nullptr || run->view == nullptr) {
-    return refuse("the hook inside averages buckets, and this run has none");
-  }
-  if (buffer.numel != run->view->raw()->flat.numel) {
-    return refuse(fmt::format("the hook inside was given {} elements, the bucket has {}",
-                              buffer.numel, run->view->raw()->flat.numel));
-  }
-  QueuedOperation operation;
-  operation.stage = stage;
-  operation.exclusive = true;
-  operation.startInner = [this, run, buffer](const QueuedOperation::Ended& whenDone) {
-    const auto inside = std::make_shared<lockstep_run>();
-    inside->place = run->place;
-    inside->step = run->step;
-    inside->bucket = run->bucket;
-    inside->view = std::make_unique<BucketView>(*run->view, buffer);
-    inside->flat = tensorOf(buffer);
-    inside->device = inside->flat.device();
-    inside->bytes = inside->flat.nbytes();
-    const lockstep_bucket* bucket = inside->view->raw();
-    options_.inner
-        ->begin(inside,
-                [bucket](lockstep_hook* hook, lockstep_run* own, const lockstep_group* world) {
-                  return hook->run(hook, own, world, bucket);
-                })
-        .whenComplete([whenDone](const auto& future) { whenDone(future.exception()); });
-  };
-  return queue(raw, std::move(operation));
-}
-
-void PluginSession::fail(lockstep_run* raw, lockstep_status status, const std::string& text) {
-  const std::string reason = takeReason();  // why the host refused what the hook then gave up on
-  const std::string whole = reason.empty() ? text : fmt::format("{}: {}", text, reason);
-  if (raw == nullptr) {
-    std::lock_guard lock(mutex_);
-    reason_ = whole;
-    return;
-  }
-  options_.strand->runHereOrPost([self = shared_from_this(), raw, status, whole] {
-    if (const RunPtr run = self->live(raw, "fail"); run != nullptr) {
-      self->breakDown(run, hookError(fmt::format("{}: {}", run->place, whole)),
-                      false);
-    }
-  });
-}
-
-void PluginSession::mark(lockstep_run* raw, std::int32_t phase, bool begins) {
-  const RunPtr run = live(raw, "mark");
-  if (run == nullptr || (phase != LOCKSTEP_ENCODE && phase != LOCKSTEP_DECODE)) {
-    return;
-  }
-  run->marked = true;
-  if (begins) {
-    run->markBegun = options_.trace->now(run->device);
-  } else if (run->markBegun.ticks != 0) {
-    record(*run,
-           phase == LOCKSTEP_ENCODE ? trace::EventKind::kHookEncode : trace::EventKind::kHookDecode,
-           std::exchange(run->markBegun, {}));
-  }
-}
-
-void PluginSession::counter(lockstep_run* raw, const char* key, double value) {
-  if (const RunPtr run = live(raw, "counter"); run != nullptr && key != nullptr) {
-    std::lock_guard lock(mutex_);
-    counters_[key] += value;
-  }
-}
-
-void PluginSession::noMore(lockstep_run* raw) {
-  if (const RunPtr run = live(raw, "no_more"); run != nullptr) {
-    run->noMore = true;
-  }
-}
-
-void PluginSession::resultReady(lockstep_run* raw) {
-  if (const RunPtr run = live(raw, "result_ready"); run != nullptr && !run->delivered) {
-    run->delivered = true;
-    deliver(run);
   }
 }
 
@@ -547,25 +398,6 @@ void PluginSession::deliverAll() {
     *run->done = StreamPoint(run->device);
     run->future.setValue(std::exchange(run->flat, {}));
   }
-}
-
-void PluginSession::complete(lockstep_run* raw) {
-  const RunPtr run = live(raw, "complete");
-  if (run == nullptr) {
-    return;
-  }
-  if (!run->operations.empty()) {
-    breakDown(run,
-              hookError(fmt::format("{}: it called complete() while {} of its operations had not "
-                                    "been resumed",
-                                    run->place, run->operations.size())),
-              false);
-    return;
-  }
-  if (!run->marked && !run->queuedInCall) {
-    record(*run, trace::EventKind::kHookDecode, run->callBegun);
-  }
-  finish(run, nullptr);
 }
 
 }  // namespace lockstep::hooks::detail

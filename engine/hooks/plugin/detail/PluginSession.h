@@ -15,6 +15,7 @@
 #include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/hooks/plugin/Strand.h"
+#include "engine/hooks/plugin/Watch.h"
 #include "engine/hooks/plugin/detail/HostMath.h"
 #include "engine/hooks/plugin/detail/PluginRun.h"
 #include "engine/plugin/PluginLibrary.h"
@@ -38,6 +39,7 @@ struct SessionOptions {
   /// The hook inside this one, on the same strand; may be null.
   std::shared_ptr<PluginSession> inner;
   bool ranksShareProcess = false;  ///< PluginHookOptions
+  std::shared_ptr<Watch> watch;    ///< of the calls that the step thread makes; may be null
 };
 
 // Note [The order of a plugin's operations]
@@ -87,6 +89,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   [[nodiscard]] process_group::CallOptions callOptions(const lockstep_run& run) const;
   /// For a crash: "in hook 'topk', bucket 3 of step 12".
   [[nodiscard]] std::string noteOf(const std::string& doing) const;
+  [[nodiscard]] Watch* watch() const { return options_.watch.get(); }
 
   // What the C tables call (HostTables.cpp, HostMath.cpp).
   [[nodiscard]] HookMemory& memory() { return memory_; }
@@ -96,6 +99,9 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   [[nodiscard]] void* streamHandle(const c10::Device& device) {
     return options_.stream->handle(device);
   }
+  /// A plugin's buffer as a flat tensor. Throws as tensorOf() does, and std::invalid_argument for
+  /// one that reaches out of memory that the hook was handed: Note [How far a buffer may reach].
+  [[nodiscard]] at::Tensor tensorWithin(const lockstep_buffer& buffer) const;
   lockstep_status queue(lockstep_run* run, QueuedOperation operation);
   lockstep_status refuse(const std::string& why);
   /// By what was thrown: `where` is which function refuses.
@@ -132,6 +138,8 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// Does a task of the strand; what it throws ends the run.
   void carryOut(const RunPtr& run, const std::function<void()>& task);
   void breakDown(const RunPtr& run, std::exception_ptr error, bool cancel);
+  /// The same with a HookError.
+  void breakDown(const RunPtr& run, const std::string& why, bool cancel);
   /// A phase that ends here, in a call of the hook.
   void record(lockstep_run& run, trace::EventKind kind, const HookTrace::Moment& begun);
   const lockstep_group* wrap(std::shared_ptr<process_group::ProcessGroup> group);
@@ -168,6 +176,17 @@ class CallNote {
  private:
   const std::string text_;
   const base::CrashNote note_;
+};
+
+/// While it lives, the step thread is in a call of the hook: what crashes there is the hook's, and
+/// so is a call that does not come back.
+class HostCall {
+ public:
+  HostCall(const PluginSession& session, const std::string& call);
+
+ private:
+  const CallNote note_;
+  std::optional<Watch::Doing> doing_;
 };
 
 }  // namespace lockstep::hooks::detail

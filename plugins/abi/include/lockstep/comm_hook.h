@@ -126,9 +126,10 @@ typedef struct lockstep_bucket {
  * resume() is called with `stage`, a number of the hook's choice, when it is done. Operations of a
  * run are carried out and resumed in the order in which they were queued, which must be the same
  * on every rank of the group, with equal sizes, dtypes and operations. Buffers belong to the host
- * until resume(); they lie in the bucket, in scratch(), or in memory that the hook keeps. What of
- * the last is in an operation that is never resumed, since its run was cancelled, must be kept
- * until destroy().
+ * until resume(); they lie in the bucket, in scratch(), or in memory that the hook keeps. One that
+ * begins or ends outside of the bucket, scratch(), parameter or allocated memory that it lies in is
+ * refused. What of memory that the hook keeps is in an operation that is never resumed, since its
+ * run was cancelled, must be kept until destroy().
  * [strand], from within run(), resume() or a function of an extension that is handed a run. */
 struct lockstep_group {
   uint32_t struct_size;

@@ -50,6 +50,8 @@ TEST(LiveParameters, OfAHookInsideChangeAsWell) {
   plugin::HookChoice choice = libraryHook("fp16");
   choice.push_back(libraryHook("topk", {{"density", 0.1}}).front());
   const auto errors = test::runHooks(1, choice, [](HookRank& rank) {
+    EXPECT_EQ(rank.hook->liveBeginnings(),
+              (std::map<std::string, double>{{"hook.inner.density", 0.1}}));
     rank.hook->set("hook.inner.density", 0.5);
     EXPECT_THAT([&] { rank.hook->set("hook.density", 0.5); },
                 ThrowsMessage<HookError>(HasSubstr("hook 'fp16': density cannot change")));

@@ -51,16 +51,42 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Mistake{"throw", "bucket 2 of step 1: a matrix of 0 columns"},
         Mistake{"status", "bucket 2 of step 1: not this bucket"},
-        Mistake{"math", "bucket 2 of step 1: matmul was refused: math: matmul: a buffer of 64 "
-                        "elements, where 72 are needed"},
+        Mistake{"math",
+                "bucket 2 of step 1: matmul was refused: math: matmul: a buffer of 64 "
+                "elements, where 72 are needed"},
         Mistake{"hang", "no result"}, Mistake{"never", "no result"},
         Mistake{"twice", "it called complete() for bucket 2 of step 1 after that had ended"},
-        Mistake{"open", "bucket 2 of step 1: it called complete() while 1 of its operations had "
-                        "not been resumed"},
-        Mistake{"after_no_more", "bucket 2 of step 1: all_reduce was refused: an operation was "
-                                 "queued after no_more()"},
-        Mistake{"short", "bucket 2 of step 1: all_gather was refused: all_gather: out: 64 "
-                         "elements of Float are not 2 times 64 of Float"},
+        Mistake{"open",
+                "bucket 2 of step 1: it called complete() while 1 of its operations had "
+                "not been resumed"},
+        Mistake{"after_no_more",
+                "bucket 2 of step 1: all_reduce was refused: an operation was "
+                "queued after no_more()"},
+        Mistake{"short",
+                "bucket 2 of step 1: all_gather was refused: all_gather: out: 64 "
+                "elements of Float are not 2 times 64 of Float"},
+        Mistake{"beyond",
+                "bucket 2 of step 1: all_reduce was refused: all_reduce: 1064 elements "
+                "of Float are bytes 0 to 4256 of bucket 2 of step 1, which has 256"},
+        Mistake{"before",
+                "bucket 2 of step 1: broadcast was refused: broadcast: 64 elements of "
+                "Float are bytes -16 to 240 of bucket 2 of step 1, which has 256"},
+        Mistake{"past_scratch",
+                "all_reduce: 3 elements of Double are bytes 240 to 264 of scratch "
+                "memory of bucket 2 of step 1, which has 256"},
+        Mistake{"past_scattered",
+                "reduce_scatter: 80 elements of Float are bytes 0 to 320 of "
+                "bucket 2 of step 1, which has 256"},
+        Mistake{"past_kept",
+                "all_reduce: 11 elements of Float are bytes 0 to 44 of memory that it "
+                "allocated, which has 40"},
+        Mistake{"past_filled",
+                "fill was refused: math: fill: 64 elements of Float are bytes 4 to "
+                "260 of bucket 2 of step 1, which has 256"},
+        Mistake{"past_parameter",
+                "after_optimizer of step 1: all_reduce was refused: all_reduce: "
+                "5 elements of Float are bytes 0 to 20 of parameter weight, "
+                "which has 16"},
         Mistake{"step_throw", "after_optimizer of step 1: the averaging failed"},
         Mistake{"step_never", "after_optimizer of step 1 did not end within 2000 ms"}),
     [](const auto& info) { return info.param.wrong; });

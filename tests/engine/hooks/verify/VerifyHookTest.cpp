@@ -1,11 +1,18 @@
 // What a hook does to its process, as whoever asked for a verification sees it.
 #include "engine/plugin/VerifyHook.h"
 #include "tests/support/BuiltFiles.h"
+#include "tests/support/TemporaryFolder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <fstream>
+#include <string>
 
 namespace lockstep::plugin {
 namespace {
@@ -90,6 +97,43 @@ INSTANTIATE_TEST_SUITE_P(
         Misdeed{"slow", lying("slow"), "hook 'lying': the verification did not end within 8 s",
                 400}),
     [](const auto& info) { return std::string(info.param.name); });
+
+TEST(VerifyHook, SaysAtOnceThatAHookStopsItsProcess) {
+  ChosenHook hook = misbehaving("stop");
+  hook.library = built(hook.library);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(verified(hook, std::chrono::seconds(20)).problems,
+              ElementsAre("hook 'misbehaving': it stopped its process (SIGSTOP)"));
+  // Far less than the 430 s that a verification may take.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+}
+
+/// Whether the process is gone, or goes within seconds: a signal takes effect when it runs.
+bool ends(pid_t pid) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (handle < 0) {
+    return true;
+  }
+  pollfd wait{handle, POLLIN, 0};
+  const bool ended = poll(&wait, 1, 10'000) == 1;
+  close(handle);
+  return ended;
+}
+
+TEST(VerifyHook, EndsWhatAHookLeavesBehindAndDoesNotWaitForIt) {
+  const support::TemporaryFolder folder;
+  const std::string file = (folder / "pid").string();
+  setenv("LOCKSTEP_TEST_LEFT_BEHIND", file.c_str(), 1);
+  ChosenHook hook = misbehaving("fork");
+  hook.library = built(hook.library);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(verified(hook, std::chrono::seconds(20)).problems, testing::IsEmpty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+  unsetenv("LOCKSTEP_TEST_LEFT_BEHIND");
+  pid_t pid = 0;
+  ASSERT_TRUE(std::ifstream(file) >> pid);
+  EXPECT_TRUE(ends(pid)) << pid;
+}
 
 TEST(VerifyHook, TellsWhatCameOut) {
   const Verification verification =

@@ -1,4 +1,4 @@
-#include "engine/hooks/verify/Watch.h"
+#include "engine/hooks/plugin/Watch.h"
 
 #include <algorithm>
 #include <utility>
@@ -32,9 +32,9 @@ void Watch::begin(int rank, std::string what) {
   changed_.notify_all();
 }
 
-void Watch::end(int rank) {
+std::string Watch::end(int rank) {
   std::lock_guard lock(mutex_);
-  tasks_.at(static_cast<std::size_t>(rank)) = {};
+  return std::exchange(tasks_.at(static_cast<std::size_t>(rank)), {}).what;
 }
 
 Watch::Doing::Doing(Watch& watch, int rank, std::string what) : watch_(watch), rank_(rank) {

@@ -36,9 +36,9 @@ class Watch {
     const int rank_;
   };
 
-  /// What Doing does, where no scope fits.
+  /// What Doing does, where no scope fits. end() returns what the rank was doing, "" for nothing.
   void begin(int rank, std::string what);
-  void end(int rank);
+  std::string end(int rank);
 
  private:
   using Clock = std::chrono::steady_clock;

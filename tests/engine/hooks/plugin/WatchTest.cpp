@@ -1,4 +1,4 @@
-#include "engine/hooks/verify/Watch.h"
+#include "engine/hooks/plugin/Watch.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "app/rank/Link.h"
+#include "engine/cost/LinkSettings.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/shaped/ShapedGroup.h"
 #include "engine/train/ComputeDevice.h"
@@ -101,7 +101,7 @@ Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
     return group;
   }
   process_group::ShapedOptions options;
-  options.link = process_group::among(linkOptions(experiment_.link), ranks);
+  options.link = cost::among(cost::linkOptions(experiment_.link), ranks);
   options.link.inFlight *= turns;  // groups that take turns wait each for its own alone
   options.simulateAnyway = experiment_.link.simulateAnyway || measured_;
   options.groupNumber = number;

@@ -8,6 +8,7 @@
 #include "app/rank/Process.h"
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
+#include "engine/cost/Probe.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/HostFacts.h"
@@ -84,6 +85,19 @@ Status RankRun::meet() {
     return group.error();
   }
   group_ = std::move(group).value();
+  return measureNetwork();
+}
+
+// Through the memory of the host: of a device it would tell another road.
+Status RankRun::measureNetwork() {
+  if (!experiment_.capture.enabled || !device_.is_cpu() || environment_.worldSize < 2) {
+    return {};
+  }
+  auto probes = groups_->probe();
+  if (!probes.ok()) {
+    return probes.error();
+  }
+  probe_ = cost::probeText(probes.value());
   return {};
 }
 
@@ -106,8 +120,7 @@ base::Result<train::TrainOutcome> RankRun::train() {
   Replica replica(experiment_, hooks_, *groups_, group_, *tracer_, lane_, faults);
   {
     const auto span = stage(StartupStage::kModel);
-    if (auto made = replica.makeModel(datasets.value().train->shape(), device_);
-        !made.ok()) {
+    if (auto made = replica.makeModel(datasets.value().train->shape(), device_); !made.ok()) {
       return made.error();
     }
   }
@@ -188,6 +201,9 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"planned_steps", std::to_string(plannedSteps)},
       {"event_ns", fmt::format("{:.1f}", trace::eventCostNs())},
   };
+  if (!probe_.empty()) {
+    message.values["probe"] = probe_;
+  }
   tracer_->send(trace::toJson(message));
 }
 

@@ -8,19 +8,12 @@
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
+#include "app/cli/ForecastText.h"
 #include "app/cli/TextTable.h"
-#include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/TuneBuckets.h"
-#include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {
 namespace {
-
-using analysis::BucketCut;
-
-// More of them make the medians no steadier.
-constexpr std::uint32_t kSteps = 64;
-constexpr double kMiB = 1024.0 * 1024.0;
 
 struct TuneOptions {
   std::string path;
@@ -30,15 +23,15 @@ struct TuneOptions {
 
 struct Cut {
   std::string name;
-  BucketCut buckets;
-  double afterMs = 0;
-  std::vector<std::uint64_t> bytes;
+  std::vector<cost::PlannedBucket> plan;
+  std::vector<cost::RankForecast> ranks;
+  std::string whyNot;  ///< empty: the forecast is known
 
   /// As ddp.bucket_cap_mb_list takes it; exact, since a MiB is a power of two.
   [[nodiscard]] std::vector<double> caps() const {
     std::vector<double> caps;
-    for (const std::uint64_t one : bytes) {
-      caps.push_back(static_cast<double>(one) / kMiB);
+    for (const cost::PlannedBucket& bucket : plan) {
+      caps.push_back(static_cast<double>(bucket.bytes) / cost::kMiB);
     }
     return caps;
   }
@@ -46,125 +39,42 @@ struct Cut {
 
 struct Tuning {
   std::size_t steps = 0;
-  analysis::CommunicationCost cost;
-  double latencyMs = 0;
-  double msPerMiB = 0;
-  double measuredAfterMs = 0;
-  std::vector<Cut> cuts;  ///< the run's own, then by each rule
+  cost::TransferFit fit;
+  std::vector<cost::RankForecast> own;  ///< Forecaster::own
+  std::vector<Cut> cuts;                ///< the run's own, then by each rule
 };
-
-base::Error about(const std::string& path, const std::string& why) {
-  return {base::ExitCode::kBadInput, fmt::format("{} cannot be tuned by: {}", path, why), ""};
-}
-
-bool matters(trace::EventKind kind) {
-  switch (kind) {
-    case trace::EventKind::kGradientReady:
-    case trace::EventKind::kBucketReady:
-    case trace::EventKind::kBucketLaunched:
-    case trace::EventKind::kCollective:
-    case trace::EventKind::kChecked:
-    case trace::EventKind::kShaped:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// What is read of a run.
-struct Read {
-  std::vector<trace::BucketsMessage> layouts;
-  std::vector<trace::ParametersMessage::Parameter> parameters;
-  base::ClockCalibration clock;
-  std::map<std::uint32_t, std::vector<analysis::RankSpans>> steps;
-};
-
-/// Reads the last steps.
-base::Result<Read> readLastSteps(const std::string& path) {
-  const auto summary = trace::readRunSummary(path);
-  if (!summary.ok()) {
-    return summary.error();
-  }
-  auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return reader.error();
-  }
-  const std::uint32_t last = summary.value().lastStep;
-  const std::uint32_t first = last - std::min(last, kSteps - 1);
-  Read read;
-  const int worldSize = summary.value().info.worldSize;
-  std::map<std::int32_t, int> rankOf;  // by track
-  constexpr std::size_t kBatch = 200'000;
-  for (bool more = true; more;) {
-    auto polled = reader.value()->poll(kBatch);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    const trace::RunUpdate& update = polled.value();
-    more = update.spans.size() == kBatch;
-    if (update.layouts) {
-      read.layouts = *update.layouts;
-    }
-    if (update.parameters) {
-      read.parameters = *update.parameters;
-    }
-    if (update.tracks) {
-      for (const trace::TrackInfo& track : *update.tracks) {
-        rankOf[track.id] = track.rank;
-      }
-    }
-    read.clock = update.clock.value_or(read.clock);
-    for (const trace::SpanRow& span : update.spans) {
-      if (span.step < first || !matters(span.kind)) {
-        continue;
-      }
-      auto& ranks = read.steps[span.step];
-      for (int rank = static_cast<int>(ranks.size()); rank < worldSize; ++rank) {
-        ranks.push_back({rank, {}});
-      }
-      const auto found = rankOf.find(span.track);
-      if (found != rankOf.end() && found->second >= 0 && found->second < worldSize) {
-        ranks[static_cast<std::size_t>(found->second)].spans.push_back(span);
-      }
-    }
-  }
-  return read;
-}
 
 base::Result<Tuning> tune(const std::string& path) {
-  auto read = readLastSteps(path);
-  if (!read.ok()) {
-    return read.error();
+  const auto recorded = analysis::readRecordedSteps(path);
+  if (!recorded.ok()) {
+    return recorded.error();
   }
-  if (read.value().layouts.empty() || read.value().steps.empty()) {
-    return about(path, "it has no buckets, or no step was recorded");
+  const auto gradients = analysis::timedGradients(recorded.value());
+  if (!gradients.ok()) {
+    return cannotTell(path, gradients.error());
   }
-  const trace::BucketsMessage& layout = read.value().layouts.back();
-  auto& steps = read.value().steps;
-  steps.erase(steps.begin(), steps.upper_bound(layout.step));  // the first is unlike the rest
-  const auto timeline = analysis::gradientTimeline(steps, layout, read.value().parameters);
-  if (!timeline.ok()) {
-    return about(path, timeline.error().message());
+  const auto made = cost::Forecaster::make(
+      analysis::recordedRun(recorded.value().steps, recorded.value().settings));
+  if (!made.ok()) {
+    return cannotTell(path, made.error());
   }
-  const auto& gradients = timeline.value().gradients;
-  const auto cost = analysis::fitCost(timeline.value().samples);
-  if (!cost) {
-    return about(path,
-                 "its buckets are too alike in size to tell latency from bandwidth; run it once "
-                 "with a ddp.bucket_cap_mb or ddp.first_bucket_mb that makes unlike ones");
-  }
-  const auto ms = [&](double ticks) { return ticks * read.value().clock.nsPerTick / 1e6; };
-  Tuning tuning;
-  tuning.steps = timeline.value().steps;
-  tuning.cost = *cost;
-  tuning.latencyMs = ms(cost->latencyTicks);
-  tuning.msPerMiB = ms(cost->ticksPerByte * kMiB);
-  tuning.measuredAfterMs = ms(timeline.value().afterTicks);
-  for (const auto& [name, cut] : {std::pair<std::string, BucketCut>{"run", timeline.value().cut},
-                                  {"mg-wfbp", analysis::mgWfbpCut(gradients, *cost)},
-                                  {"exact", analysis::exactCut(gradients, *cost)}}) {
-    tuning.cuts.push_back({name, cut, ms(analysis::afterLastGradient(gradients, cut, *cost)),
-                           analysis::bytesOf(gradients, cut)});
+  const cost::Forecaster& forecaster = made.value();
+  const cost::TransferCost& cost = forecaster.fit().cost;
+  Tuning tuning{recorded.value().steps.size(), forecaster.fit(), forecaster.own(), {}};
+  for (const auto& [name, cut] :
+       {std::pair<std::string, analysis::BucketCut>{"run",
+                                                    analysis::ownCut(recorded.value().layout)},
+        {"mg-wfbp", analysis::mgWfbpCut(gradients.value(), cost)},
+        {"exact", analysis::exactCut(gradients.value(), cost, forecaster.mostBytes())}}) {
+    Cut& one = tuning.cuts.emplace_back();
+    one.name = name;
+    one.plan = analysis::planOf(gradients.value(), cut);
+    auto ranks = forecaster.forecast(one.plan);
+    if (ranks.ok()) {
+      one.ranks = std::move(ranks).value();
+    } else {
+      one.whyNot = ranks.error().what;
+    }
   }
   return tuning;
 }
@@ -174,36 +84,56 @@ std::string capList(const Cut& cut) {
 }
 
 std::string jsonText(const Tuning& tuning) {
-  nlohmann::ordered_json all{{"steps", tuning.steps},
-                             {"latency_ms", tuning.latencyMs},
-                             {"ms_per_mib", tuning.msPerMiB},
-                             {"fit_error_percent", tuning.cost.errorPercent},
-                             {"measured_after_last_gradient_ms", tuning.measuredAfterMs}};
+  nlohmann::ordered_json all{{"steps", tuning.steps}};
+  all.update(fitJson(tuning.fit));
   for (const Cut& cut : tuning.cuts) {
-    all["cuts"].push_back({{"rule", cut.name},
-                           {"buckets", cut.buckets.size()},
-                           {"bytes", cut.bytes},
-                           {"after_last_gradient_ms", cut.afterMs},
-                           {"bucket_cap_mb_list", cut.caps()}});
+    std::vector<std::uint64_t> bytes;
+    for (const cost::PlannedBucket& bucket : cut.plan) {
+      bytes.push_back(bucket.bytes);
+    }
+    nlohmann::ordered_json one{{"rule", cut.name}, {"buckets", bytes.size()}, {"bytes", bytes}};
+    if (cut.whyNot.empty()) {
+      one["ranks"] = forecastsJson(cut.ranks);
+    } else {
+      one["not_forecast_because"] = cut.whyNot;
+    }
+    one["bucket_cap_mb_list"] = cut.caps();
+    all["cuts"].push_back(std::move(one));
   }
   return all.dump(2) + "\n";
 }
 
 std::string tableText(const Tuning& tuning) {
-  std::string text = fmt::format(
-      "Over {} steps. The communication of a bucket takes {:.3g} ms and {:.3g} ms a MiB: fitted to "
-      "{} of them, which it misses by {:.1f} % in the median.\n\n",
-      tuning.steps, tuning.latencyMs, tuning.msPerMiB, tuning.cost.samples,
-      tuning.cost.errorPercent);
-  TextTable table({"buckets by", "number", "largest [MiB]", "after the last gradient [ms]"});
+  const cost::RankForecast& shown = mostExposed(tuning.own);
+  const auto at = static_cast<std::size_t>(&shown - tuning.own.data());
+  TextTable table({"buckets by", "number", "largest [MiB]",
+                   fmt::format("exposed on rank {} [ms]", shown.rank), "step [ms]"});
+  std::string text = fitText(tuning.fit, tuning.steps) + "\n\n";
   for (const Cut& cut : tuning.cuts) {
-    table.add({cut.name == "run" ? "this run" : cut.name, fmt::format("{}", cut.buckets.size()),
-               fmt::format("{:.3g}", *std::max_element(cut.bytes.begin(), cut.bytes.end()) / kMiB),
-               cut.name == "run"
-                   ? fmt::format("{:.4g} (measured: {:.4g})", cut.afterMs, tuning.measuredAfterMs)
-                   : fmt::format("{:.4g}", cut.afterMs)});
+    const auto caps = cut.caps();
+    const std::string largest = fmt::format("{:.3g}", *std::max_element(caps.begin(), caps.end()));
+    const std::string number = fmt::format("{}", cut.plan.size());
+    if (cut.name == "run") {
+      table.add({"this run", number, largest,
+                 fmt::format("{:.4g} (measured)", shown.measuredExposedNs / kNsPerMs),
+                 fmt::format("{:.4g} (measured)", shown.measuredStepNs / kNsPerMs)});
+    } else if (!cut.whyNot.empty()) {
+      table.add({cut.name, number, largest, "not known", "not known: " + cut.whyNot});
+    } else {
+      table.add({cut.name, number, largest, estimateText(cut.ranks[at].exposedNs),
+                 estimateText(cut.ranks[at].stepNs)});
+    }
   }
   return text + table.text();
+}
+
+/// Whether a step with these buckets is forecast to end sooner than those of the run, whatever the
+/// truth within the interval.
+bool isSurelyBetter(const Cut& cut) {
+  return cut.whyNot.empty() &&
+         std::all_of(cut.ranks.begin(), cut.ranks.end(), [](const cost::RankForecast& of) {
+           return of.stepNs.high < of.measuredStepNs;
+         });
 }
 
 int print(const TuneOptions& options) {
@@ -217,8 +147,10 @@ int print(const TuneOptions& options) {
   }
   const auto wanted = std::find_if(tuned.value().cuts.begin(), tuned.value().cuts.end(),
                                    [&](const Cut& cut) { return cut.name == options.rule; });
-  fmt::print("{}\nThe buckets by \"{}\", for [ddp]:\n\n{}\n", tableText(tuned.value()),
-             options.rule, capList(*wanted));
+  fmt::print("{}\nThe buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned.value()),
+             options.rule,
+             isSurelyBetter(*wanted) ? "" : ", which may do no better than those of this run",
+             capList(*wanted));
   return 0;
 }
 
@@ -238,9 +170,10 @@ void addTune(CLI::App& app, Command& chosen) {
   command->add_flag("--json", options->json, "Print all that is known, as JSON");
   command->footer(
       "From when each gradient was ready on the last rank, in the medians of the last 64 steps,\n"
-      "and from what the communication of the run's own buckets took, a line fitted to their bytes.\n"
-      "Forecast is the time from the last gradient to the end of the last bucket, one bucket in\n"
-      "flight at a time. Give the list to a run with --set or in the experiment file.");
+      "and from what the communication of a bucket costs, one bucket in flight at a time. What "
+      "each\n"
+      "cut comes to is forecast as whatif does it, with where a run is expected in nine cases of\n"
+      "ten. Give the list to a run with --set or in the experiment file.");
   command->callback([&chosen, options] { chosen = [options] { return print(*options); }; });
 }
 

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   cli::addJoin(app, chosen);
   cli::addInfo(app, chosen);
   cli::addCompare(app, chosen);
+  cli::addWhatIf(app, chosen);
   cli::addTune(app, chosen);
   cli::addExport(app, chosen);
   cli::addHooks(app, chosen);
@@ -54,8 +55,8 @@ int main(int argc, char** argv) {
     const auto extras = app.remaining();
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-        "; there are list, validate, run, join, info, compare, tune, export, hooks, set, stop and "
-        "copy, see lockstep --help");
+        "; there are list, validate, run, join, info, compare, whatif, tune, export, hooks, set, "
+        "stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

@@ -6,7 +6,8 @@
 #include <numeric>
 #include <utility>
 
-#include "app/rank/Link.h"
+#include "app/rank/TimeAllreduces.h"
+#include "engine/cost/LinkSettings.h"
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/process_group/shaped/ShapedGroup.h"
 #include "engine/train/ComputeDevice.h"
@@ -59,6 +60,23 @@ process_group::GroupOptions Groups::options(std::string name, std::uint8_t numbe
   return options;
 }
 
+process_group::GroupOptions Groups::silentOptions(std::string name, std::uint8_t number) const {
+  auto silent = options(std::move(name), number);
+  silent.tracer = nullptr;
+  silent.check = process_group::CheckMode::kOff;
+  return silent;
+}
+
+Result<std::vector<cost::TransferSample>> Groups::probe() {
+  auto made = makeWorld(silentOptions("probe", 0));
+  if (!made.ok()) {
+    return made.error();
+  }
+  auto times = timeAllreduces(*made.value());
+  worlds_.pop_back();
+  return times;
+}
+
 Result<Groups::Group> Groups::makeDefault() {
   auto own = options("default", 0);
   own.roundRobin = experiment_.processes.roundRobin;
@@ -77,10 +95,9 @@ Result<std::shared_ptr<Subgroups>> Groups::makeForHook(const plugin::HookChoice&
     return world.error();
   }
   return std::make_shared<Subgroups>(
-      std::move(world).value(), backend_, store_, own,
-      static_cast<std::uint8_t>(number + 1),
+      std::move(world).value(), backend_, store_, own, static_cast<std::uint8_t>(number + 1),
       [this](Group group, std::uint8_t subgroup, const std::vector<int>& ranks) {
-        return shaped(std::move(group), subgroup, ranks);
+        return shaped(std::move(group), subgroup, ranks, &tracer_);
       });
 }
 
@@ -92,7 +109,7 @@ Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) 
   }
   std::vector<int> all(static_cast<std::size_t>(environment_.worldSize));
   std::iota(all.begin(), all.end(), 0);
-  auto group = shaped(std::move(made).value(), own.groupNumber, all, own.roundRobin);
+  auto group = shaped(std::move(made).value(), own.groupNumber, all, own.tracer, own.roundRobin);
   if (group.ok()) {
     worlds_.push_back(group.value());
   }
@@ -100,23 +117,21 @@ Result<Groups::Group> Groups::makeWorld(const process_group::GroupOptions& own) 
 }
 
 Result<Groups::Group> Groups::shaped(Group group, std::uint8_t number,
-                                     const std::vector<int>& ranks, int turns) {
+                                     const std::vector<int>& ranks, trace::Tracer* tracer,
+                                     int turns) {
   if (clock_ == nullptr) {
     return group;
   }
   process_group::ShapedOptions options;
-  options.link = process_group::among(linkOptions(experiment_.link), ranks);
+  options.link = cost::among(cost::linkOptions(experiment_.link), ranks);
   options.link.inFlight *= turns;  // groups that take turns wait each for its own alone
   options.simulateAnyway = experiment_.link.simulateAnyway || measured_;
   options.groupNumber = number;
-  options.tracer = &tracer_;
+  options.tracer = tracer;
   options.clock = clock_;
   if (!options.simulateAnyway) {
-    auto silent = this->options("link", number);
-    silent.tracer = nullptr;
-    silent.check = process_group::CheckMode::kOff;
     auto measured = process_group::makeProcessGroup(
-        backend_, store_, environment_.rank, environment_.worldSize, silent);
+        backend_, store_, environment_.rank, environment_.worldSize, silentOptions("link", number));
     if (!measured.ok()) {
       return measured.error();
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/cost/TransferFit.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/plugin/HookChoice.h"
 #include "engine/process_group/ProcessGroup.h"
@@ -38,6 +39,10 @@ class Groups {
   base::Result<std::shared_ptr<process_group::Subgroups>> makeForHook(
       const plugin::HookChoice& hooks, std::size_t depth);
 
+  /// Meets them in a group over the same backend and link, of which nothing is recorded, and times
+  /// it (Note [The probe of a run]). Throws CommError.
+  base::Result<std::vector<cost::TransferSample>> probe();
+
   /// Wakes whoever waits on any of them.
   void abort(const std::string& reason);
 
@@ -45,10 +50,14 @@ class Groups {
   using Group = std::shared_ptr<process_group::ProcessGroup>;
 
   [[nodiscard]] process_group::GroupOptions options(std::string name, std::uint8_t number) const;
+  /// Of a group of which nothing is recorded or compared.
+  [[nodiscard]] process_group::GroupOptions silentOptions(std::string name,
+                                                          std::uint8_t number) const;
   base::Result<Group> makeWorld(const process_group::GroupOptions& own);
-  /// `turns`: groups of which `group` is made (GroupOptions::roundRobin).
+  /// `turns`: groups of which `group` is made (GroupOptions::roundRobin). A null tracer records
+  /// nothing.
   base::Result<Group> shaped(Group group, std::uint8_t number, const std::vector<int>& ranks,
-                             int turns = 1);
+                             trace::Tracer* tracer, int turns = 1);
 
   const experiment::Experiment& experiment_;
   const train::TorchrunEnvironment& environment_;

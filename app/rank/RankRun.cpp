@@ -8,6 +8,7 @@
 #include "app/rank/Process.h"
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
+#include "engine/cost/Probe.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/trace/CoreWait.h"
 #include "engine/trace/EventCost.h"
@@ -86,6 +87,19 @@ Status RankRun::meet() {
     return group.error();
   }
   group_ = std::move(group).value();
+  return measureNetwork();
+}
+
+// Through the memory of the host: of a device it would tell another road.
+Status RankRun::measureNetwork() {
+  if (!experiment_.capture.enabled || !device_.is_cpu() || environment_.worldSize < 2) {
+    return {};
+  }
+  auto probes = groups_->probe();
+  if (!probes.ok()) {
+    return probes.error();
+  }
+  probe_ = cost::probeText(probes.value());
   return {};
 }
 
@@ -203,6 +217,9 @@ void RankRun::sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps)
       {"event_ns", fmt::format("{:.1f}", trace::eventCostNs())},
       {"core_waits", std::string(trace::coreWaitSource())},
   };
+  if (!probe_.empty()) {
+    message.values["probe"] = probe_;
+  }
   tracer_->send(trace::toJson(message));
 }
 

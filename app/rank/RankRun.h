@@ -39,6 +39,7 @@ class RankRun {
   void sendEnvironment(std::int64_t firstStep, std::int64_t plannedSteps);
   base::Status setThreads();
   base::Status meet();
+  base::Status measureNetwork();
   base::Result<train::TrainOutcome> train();
   base::Status finish(const train::TrainOutcome& outcome, const train::Model& model);
   trace::ScopedSpan stage(trace::StartupStage stage);
@@ -53,6 +54,7 @@ class RankRun {
   std::shared_ptr<store::Store> store_;
   std::unique_ptr<Groups> groups_;
   std::shared_ptr<process_group::ProcessGroup> group_;  // the default one
+  std::string probe_;  // what measureNetwork() found; empty: nothing
 };
 
 }  // namespace lockstep::rank

@@ -1,9 +1,9 @@
 #include "engine/analysis/TuneBuckets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <numeric>
-#include <optional>
+#include <utility>
 
 #include "engine/analysis/RunAnalysis.h"
 
@@ -36,35 +36,20 @@ base::Status isOfOneKind(const trace::BucketsMessage& layout, std::size_t parame
   return {};
 }
 
-/// The moments at which the last rank had each gradient, from the first gradient of any rank on;
-/// nothing where a rank recorded none.
-std::optional<std::map<std::uint32_t, double>> readyOnAll(const std::vector<ReadyOrder>& orders) {
-  std::uint64_t origin = std::numeric_limits<std::uint64_t>::max();
-  for (const ReadyOrder& order : orders) {
-    if (order.gradients.empty()) {
-      return std::nullopt;
+/// By parameter: when the last rank had the gradient in its bucket, since the first of any rank.
+std::vector<double> readyOnAll(const cost::StepRecord& step, std::size_t parameters) {
+  double origin = std::numeric_limits<double>::infinity();
+  std::vector<double> ready(parameters, -origin);
+  for (const cost::RankStep& rank : step.ranks) {
+    for (std::size_t p = 0; p < rank.filledNs.size() && p < parameters; ++p) {
+      origin = std::isnan(rank.filledNs[p]) ? origin : std::min(origin, rank.filledNs[p]);
+      ready[p] = std::max(ready[p], rank.filledNs[p]);
     }
-    origin = std::min(origin, order.gradients.front().ticks);
   }
-  std::map<std::uint32_t, double> ready;
-  for (const ReadyOrder& order : orders) {
-    for (const ReadyGradient& gradient : order.gradients) {
-      double& at = ready[gradient.parameter];
-      at = std::max(at, static_cast<double>(gradient.ticks - origin));
-    }
+  for (double& at : ready) {
+    at -= origin;
   }
   return ready;
-}
-
-void addSamples(const CapOutcome& outcome, std::vector<CostSample>& samples) {
-  std::uint64_t free = 0;  // when the buckets before have ended
-  for (const BucketMoments& bucket : outcome.buckets) {
-    const std::uint64_t began = std::max(bucket.beganTicks, free);
-    if (bucket.endedTicks > began) {
-      samples.push_back({bucket.bytes, static_cast<double>(bucket.endedTicks - began)});
-    }
-    free = std::max(free, bucket.endedTicks);
-  }
 }
 
 /// Bytes of the gradients before each, and of all.
@@ -78,73 +63,53 @@ std::vector<std::uint64_t> sums(const std::vector<TimedGradient>& gradients) {
 
 }  // namespace
 
-base::Result<GradientTimeline> gradientTimeline(
-    const std::map<std::uint32_t, std::vector<RankSpans>>& steps,
-    const trace::BucketsMessage& layout,
-    const std::vector<trace::ParametersMessage::Parameter>& parameters) {
-  if (const base::Status ofOneKind = isOfOneKind(layout, parameters.size()); !ofOneKind.ok()) {
+base::Result<std::vector<TimedGradient>> timedGradients(const RecordedSteps& recorded) {
+  const std::size_t parameters = recorded.parameters.size();
+  if (const base::Status ofOneKind = isOfOneKind(recorded.layout, parameters); !ofOneKind.ok()) {
     return ofOneKind.error();
   }
-  GradientTimeline timeline;
-  std::map<std::uint32_t, std::vector<double>> ready;
-  std::vector<double> after;
-  for (const auto& [step, ranks] : steps) {
-    MeasuredStep measured;
-    measured.parameters = parameters;
-    measured.layout = layout;
-    measured.orders = readyOrders(ranks, step, &layout);
-    measured.lives = bucketLives(ranks, step, layout, measured.orders);
-    const auto moments = readyOnAll(measured.orders);
-    const auto outcome = measuredOutcome(measured);
-    if (!moments || moments->size() != parameters.size() || !outcome.ok()) {
-      continue;
-    }
-    for (const auto& [parameter, ticks] : *moments) {
-      ready[parameter].push_back(ticks);
-    }
-    addSamples(outcome.value(), timeline.samples);
-    after.push_back(static_cast<double>(outcome.value().endTicks) -
-                    static_cast<double>(outcome.value().lastGradientTicks));
-    ++timeline.steps;
-  }
-  if (timeline.steps == 0) {
+  if (recorded.steps.empty()) {
     return cannotTune(
         "no step was recorded whole by all ranks: every gradient, and the communication of every "
         "bucket among two ranks or more");
   }
-  timeline.afterTicks = *median(after);
+  std::vector<std::vector<double>> ready(parameters);
+  for (const RecordedStep& step : recorded.steps) {
+    const auto moments = readyOnAll(step.record, parameters);
+    for (std::size_t p = 0; p < parameters; ++p) {
+      ready[p].push_back(moments[p]);
+    }
+  }
+  std::vector<TimedGradient> gradients;
   double latest = 0;
-  for (const auto& bucket : layout.buckets) {
-    timeline.cut.push_back(bucket.parameters.size());
+  for (const auto& bucket : recorded.layout.buckets) {
     for (const std::uint32_t parameter : bucket.parameters) {
-      latest = std::max(latest, *median(ready[parameter]));
-      timeline.gradients.push_back(
-          {static_cast<std::uint64_t>(parameters[parameter].bytes), latest});
+      latest = std::max(latest, *median(std::move(ready[parameter])));
+      gradients.push_back(
+          {parameter, static_cast<std::uint64_t>(recorded.parameters[parameter].bytes), latest});
     }
   }
-  return timeline;
+  return gradients;
 }
 
-double afterLastGradient(const std::vector<TimedGradient>& gradients, const BucketCut& cut,
-                         const CommunicationCost& cost) {
-  double end = 0;
-  std::size_t next = 0;
-  for (const std::size_t count : cut) {
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      bytes += gradients[next++].bytes;
-    }
-    end = std::max(end, gradients[next - 1].readyTicks) + cost.ticks(bytes);
+BucketCut ownCut(const trace::BucketsMessage& layout) {
+  BucketCut cut;
+  for (const auto& bucket : layout.buckets) {
+    cut.push_back(bucket.parameters.size());
   }
-  return gradients.empty() ? 0 : end - gradients.back().readyTicks;
+  return cut;
 }
 
-BucketCut exactCut(const std::vector<TimedGradient>& gradients, const CommunicationCost& cost) {
+BucketCut exactCut(const std::vector<TimedGradient>& gradients, const cost::TransferCost& cost,
+                   std::optional<std::uint64_t> mostBytes) {
   const std::vector<std::uint64_t> before = sums(gradients);
   const std::size_t count = gradients.size();
   std::vector<double> end(count + 1, 0);  // earliest, of the first so many gradients
   const auto endWith = [&](std::size_t i, std::size_t j) {  // where i to j are the last bucket
-    return std::max(end[i], gradients[j - 1].readyTicks) + cost.ticks(before[j] - before[i]);
+    if (j - i > 1 && mostBytes && before[j] - before[i] > *mostBytes) {
+      return std::numeric_limits<double>::infinity();
+    }
+    return std::max(end[i], gradients[j - 1].readyNs) + cost.ns(before[j] - before[i]);
   };
   for (std::size_t j = 1; j <= count; ++j) {
     end[j] = std::numeric_limits<double>::infinity();
@@ -162,14 +127,14 @@ BucketCut exactCut(const std::vector<TimedGradient>& gradients, const Communicat
     }
     cut.push_back(j - i);
     // The part before may end so late; rounding must not make that earlier than it can.
-    deadline = std::max(end[i], deadline - cost.ticks(before[j] - before[i]));
+    deadline = std::max(end[i], deadline - cost.ns(before[j] - before[i]));
     j = i;
   }
   std::reverse(cut.begin(), cut.end());
   return cut;
 }
 
-BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const CommunicationCost& cost) {
+BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const cost::TransferCost& cost) {
   BucketCut cut;
   double before = 0;  // end of the communication of the buckets closed so far
   std::uint64_t bytes = 0;
@@ -177,11 +142,11 @@ BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const Communica
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     bytes += gradients[i].bytes;
     ++count;
-    const double start = std::max(before, gradients[i].readyTicks);
-    const double end = start + cost.ticks(bytes);
+    const double start = std::max(before, gradients[i].readyNs);
+    const double end = start + cost.ns(bytes);
     if (i + 1 < gradients.size()) {
-      const double next = gradients[i + 1].readyTicks;
-      if (next < end && (start > next || next - start < cost.latencyTicks)) {
+      const double next = gradients[i + 1].readyNs;
+      if (next < end && (start > next || next - start < cost.latencyNs)) {
         continue;
       }
     }
@@ -193,18 +158,18 @@ BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const Communica
   return cut;
 }
 
-std::vector<std::uint64_t> bytesOf(const std::vector<TimedGradient>& gradients,
-                                   const BucketCut& cut) {
-  std::vector<std::uint64_t> bytes;
-  auto next = gradients.begin();
+std::vector<cost::PlannedBucket> planOf(const std::vector<TimedGradient>& gradients,
+                                        const BucketCut& cut) {
+  std::vector<cost::PlannedBucket> plan;
+  std::size_t next = 0;
   for (const std::size_t count : cut) {
-    const auto end = next + static_cast<std::ptrdiff_t>(count);
-    bytes.push_back(std::accumulate(
-        next, end, std::uint64_t{0},
-        [](std::uint64_t sum, const TimedGradient& gradient) { return sum + gradient.bytes; }));
-    next = end;
+    cost::PlannedBucket& bucket = plan.emplace_back();
+    for (std::size_t i = 0; i < count; ++i, ++next) {
+      bucket.parameters.push_back(gradients[next].parameter);
+      bucket.bytes += gradients[next].bytes;
+    }
   }
-  return bytes;
+  return plan;
 }
 
 }  // namespace lockstep::analysis

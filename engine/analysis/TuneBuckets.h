@@ -2,11 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <vector>
 
-#include "engine/analysis/WhatIfCap.h"
+#include "engine/analysis/RecordedSteps.h"
 #include "engine/base/Result.h"
+#include "engine/cost/Replay.h"
 
 namespace lockstep::analysis {
 
@@ -27,47 +28,40 @@ namespace lockstep::analysis {
 //           waited for less long than a latency. Where gradients come more densely than a latency
 //           it merges all of them.
 //
-// A gradient counts as ready when the last rank has it: the fastest would otherwise be tuned for.
-// As in a forecast (Note [What if the cap were another]), computing is taken not to change.
+// A gradient counts as ready when the last rank has it in its bucket: the fastest would otherwise
+// be tuned for. The rules know no more than this; what a cut really comes to is for a forecast to
+// say (Note [The replay of a step]). As there, computing is taken not to change.
 //
-// All functions here are pure. [any-thread] Ticks are those of the host; bytes are those of the
-// gradients. A cut has no empty bucket and takes every gradient.
+// All functions here are pure. [any-thread] Bytes are those of the gradients. A cut has no empty
+// bucket and takes every gradient.
 
 /// One gradient, in the order of the buckets.
 struct TimedGradient {
+  std::uint32_t parameter = 0;
   std::uint64_t bytes = 0;
-  double readyTicks = 0;  ///< never less than that of the one before
+  double readyNs = 0;  ///< never less than that of the one before
 };
 
 /// How many gradients each bucket has; buckets in their order.
 using BucketCut = std::vector<std::size_t>;
 
-/// What a run says about its gradients and its communication.
-struct GradientTimeline {
-  std::vector<TimedGradient> gradients;
-  BucketCut cut;                    ///< of the run itself
-  std::vector<CostSample> samples;  ///< of its buckets, without what they queued for each other
-  std::size_t steps = 0;            ///< that all ranks recorded whole
-  double afterTicks = 0;  ///< median from the last gradient to the last bucket's end, as measured
-};
+/// Returns the gradients of some steps with the same buckets, ready at the medians over the steps
+/// of the time since the first gradient of any rank. Errors, each a clause that ends "this run
+/// cannot tell, because ...": the gradients are not all dense and of one dtype, the buckets were
+/// never rebuilt, or there is no step.
+base::Result<std::vector<TimedGradient>> timedGradients(const RecordedSteps& recorded);
 
-/// Returns the medians over some steps, given by their number. Errors, each a sentence: the
-/// gradients are not all dense and of one dtype, the buckets were never rebuilt, or no step was
-/// recorded whole by all ranks.
-base::Result<GradientTimeline> gradientTimeline(
-    const std::map<std::uint32_t, std::vector<RankSpans>>& steps,
-    const trace::BucketsMessage& layout,
-    const std::vector<trace::ParametersMessage::Parameter>& parameters);
+/// Returns the cut of the run itself.
+BucketCut ownCut(const trace::BucketsMessage& layout);
 
-/// Returns what the model says of a cut, in ticks: from the last gradient to the last bucket's end.
-double afterLastGradient(const std::vector<TimedGradient>& gradients, const BucketCut& cut,
-                         const CommunicationCost& cost);
+/// `mostBytes`: buckets of several gradients have no more; nothing: any number.
+BucketCut exactCut(const std::vector<TimedGradient>& gradients, const cost::TransferCost& cost,
+                   std::optional<std::uint64_t> mostBytes = std::nullopt);
+BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const cost::TransferCost& cost);
 
-BucketCut exactCut(const std::vector<TimedGradient>& gradients, const CommunicationCost& cost);
-BucketCut mgWfbpCut(const std::vector<TimedGradient>& gradients, const CommunicationCost& cost);
-
-/// Returns the bytes of each bucket: as BucketCaps::list they make a rebuild in this order cut so.
-std::vector<std::uint64_t> bytesOf(const std::vector<TimedGradient>& gradients,
-                                   const BucketCut& cut);
+/// Returns the buckets that a rebuild in this order makes of a cut, given the bytes of each as
+/// BucketCaps::list.
+std::vector<cost::PlannedBucket> planOf(const std::vector<TimedGradient>& gradients,
+                                        const BucketCut& cut);
 
 }  // namespace lockstep::analysis

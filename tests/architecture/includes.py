@@ -8,11 +8,11 @@ import re
 import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch.
-ENGINE = ["base", "trace", "buckets", "experiment", "analysis", "export", "store", "relay",
+ENGINE = ["base", "trace", "buckets", "experiment", "cost", "analysis", "export", "store", "relay",
           "launch", "plugin", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "panels", "views", "shell"]
-UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "analysis", "export", "launch",
+UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", "export", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border; and its kernels, which include nothing of ours.
 SEE_PLUGINS = {"plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}

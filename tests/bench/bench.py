@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 
+import forecasts
 import memory
 import messages
 import recorder
@@ -25,6 +26,7 @@ from studio import studio_live, studio_open, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
+              **forecasts.BENCHMARKS,
               "studio_open": studio_open, "studio_live": studio_live, "studio_step": studio_step}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON

@@ -5,16 +5,16 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/cost/LinkModel.h"
 #include "engine/process_group/ForwardingGroup.h"
 #include "engine/process_group/shaped/LinkClock.h"
-#include "engine/process_group/shaped/LinkModel.h"
 #include "engine/process_group/shaped/Traffic.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group {
 
 struct ShapedOptions {
-  LinkOptions link;
+  cost::LinkOptions link;
   /// Takes a link that the backend is hardly faster than, too: its figures then tell how the link
   /// would order things, not how long they took.
   bool simulateAnyway = false;
@@ -43,16 +43,16 @@ struct MeasuredLink {
 /// rights: the operation runs on the group below, and its Work completes when the modelled
 /// network would have been done.
 ///
-/// An operation of cost (link, latency; LinkModel) that the last rank called at `t` ends at
+/// An operation of cost (link, latency; cost::LinkModel) that the last rank called at `t` ends at
 ///
 ///   max(backend's end, max(t, link free) + link) + latency + jitter
 ///
 /// and the link is free again after max(t, link free) + link: operations of a group are
 /// transferred one after the other in the order of their calls, however many run below. Of a
-/// group's collectives, at most LinkOptions::inFlight travel: for the next, `t` is no earlier than
-/// the end of the one that many before it. Groups do not wait for each other's latency.
-/// So the bandwidth is the link's as long as the backend is faster, and the latency comes on top
-/// of what the backend needs for the smallest message.
+/// group's collectives, at most cost::LinkOptions::inFlight travel: for the next, `t` is no earlier
+/// than the end of the one that many before it. Groups do not wait for each other's latency. So the
+/// bandwidth is the link's as long as the backend is faster, and the latency comes on top of what
+/// the backend needs for the smallest message.
 ///
 /// Nobody waits for it but those who wait for the Work: its future completes on the link's
 /// thread. The added time is a kShaped span on the lane "shaped link", from the backend's end to

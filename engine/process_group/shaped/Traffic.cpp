@@ -109,7 +109,7 @@ void Traffic::advance(std::vector<TransferPtr>& broken) {
   }
 }
 
-LinkModel::Cost Traffic::costOf(const Transfer& transfer) const {
+cost::LinkModel::Cost Traffic::costOf(const Transfer& transfer) const {
   const Call& call = transfer.call;
   if (call.operation == Operation::kAlltoall) {
     return parts_.model.alltoall(call.bytesTo, call.bytesFrom);
@@ -123,7 +123,7 @@ LinkModel::Cost Traffic::costOf(const Transfer& transfer) const {
 void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broken) {
   using Direction = LinkClock::Direction;
   const Operation operation = transfer->call.operation;
-  const LinkModel::Cost cost = costOf(*transfer);
+  const cost::LinkModel::Cost cost = costOf(*transfer);
   const Direction direction = operation == Operation::kSend   ? Direction::kOut
                               : operation == Operation::kRecv ? Direction::kIn
                                                               : Direction::kBoth;
@@ -138,7 +138,7 @@ void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broke
   }
   const std::int64_t carried = parts_.clock->take(direction, start, cost.linkNs);
   const std::int64_t due = std::max(transfer->doneNs, carried) + cost.latencyNs +
-                           parts_.model.jitterNs(stream, transfer->number);
+                           parts_.jitter.ns(stream, transfer->number);
   if (counted) {
     ends_.push_back(due);
   }

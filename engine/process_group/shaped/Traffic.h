@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/cost/LinkModel.h"
 #include "engine/process_group/ForwardingGroup.h"
 #include "engine/process_group/WorkState.h"
 #include "engine/process_group/shaped/ArrivalBoard.h"
 #include "engine/process_group/shaped/LinkClock.h"
-#include "engine/process_group/shaped/LinkModel.h"
+#include "engine/process_group/shaped/LinkJitter.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::process_group {
@@ -26,8 +27,9 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
     std::uint8_t groupNumber = 0;
     int rank = 0;
     int size = 1;
-    LinkModel model;
-    std::size_t inFlight = 1;  ///< as LinkOptions
+    cost::LinkModel model;
+    LinkJitter jitter;
+    std::size_t inFlight = 1;  ///< as cost::LinkOptions
     std::shared_ptr<LinkClock> clock;
     std::unique_ptr<ArrivalBoard> board;  ///< null: no other rank's arrival is known
     trace::Lane* lane = nullptr;          ///< may be null
@@ -50,7 +52,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   static std::exception_ptr aborted(const Transfer& transfer, const std::string& reason);
   [[nodiscard]] std::vector<int> awaited(const Call& call) const;
   [[nodiscard]] std::int64_t arrival(const Transfer& transfer) const;
-  [[nodiscard]] LinkModel::Cost costOf(const Transfer& transfer) const;
+  [[nodiscard]] cost::LinkModel::Cost costOf(const Transfer& transfer) const;
   void innerDone(const TransferPtr& transfer);
   void advance(std::vector<TransferPtr>& broken);
   void carry(const TransferPtr& transfer, std::vector<TransferPtr>& broken);
@@ -61,7 +63,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   std::uint64_t calls_ = 0;           // collectives
   std::uint64_t pairCalls_ = 0;       // sends and receives
   std::deque<TransferPtr> queue_;     // collectives in call order, until they get the link
-  std::deque<std::int64_t> ends_;     // of the last LinkOptions::inFlight of them
+  std::deque<std::int64_t> ends_;     // of the last cost::LinkOptions::inFlight of them
   std::set<TransferPtr> travelling_;  // until their end
   bool closed_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -14,18 +15,30 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-CommunicationCost costOf(double latencyTicks, double ticksPerByte) {
-  CommunicationCost cost;
-  cost.latencyTicks = latencyTicks;
-  cost.ticksPerByte = ticksPerByte;
-  return cost;
+cost::TransferCost costOf(double latencyNs, double nsPerByte) {
+  return {latencyNs, nsPerByte, 0};
+}
+
+/// From the last gradient to the last bucket's end, one bucket in flight at a time.
+double afterLastGradient(const std::vector<TimedGradient>& gradients, const BucketCut& cut,
+                         const cost::TransferCost& cost) {
+  double end = 0;
+  std::size_t next = 0;
+  for (const std::size_t count : cut) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      bytes += gradients[next++].bytes;
+    }
+    end = std::max(end, gradients[next - 1].readyNs) + cost.ns(bytes);
+  }
+  return end - gradients.back().readyNs;
 }
 
 /// Gradients of 100 bytes, `spacing` ticks apart.
 std::vector<TimedGradient> evenly(std::size_t count, double spacing) {
   std::vector<TimedGradient> gradients;
   for (std::size_t i = 0; i < count; ++i) {
-    gradients.push_back({100, spacing * static_cast<double>(i)});
+    gradients.push_back({static_cast<std::uint32_t>(i), 100, spacing * static_cast<double>(i)});
   }
   return gradients;
 }
@@ -44,13 +57,6 @@ BucketCut cutOf(unsigned word, std::size_t count) {
   return cut;
 }
 
-TEST(TuneBuckets, SaysWhenTheLastBucketEnds) {
-  // {0 1}: full at 10, 20 + 0.1 * 200 later at 50; {2}: ready at 20, waits, 30 later at 80.
-  EXPECT_EQ(afterLastGradient(evenly(3, 10), {2, 1}, costOf(20, 0.1)), 60);
-  // {0}: 30; {1 2}: full at 20, waits, 40 later at 70.
-  EXPECT_EQ(afterLastGradient(evenly(3, 10), {1, 2}, costOf(20, 0.1)), 50);
-}
-
 TEST(TuneBuckets, TheExactCutIsTheBestOfAllAndTheGreedyOneNoBetter) {
   std::mt19937 random(7);
   for (int round = 0; round < 300; ++round) {
@@ -58,9 +64,9 @@ TEST(TuneBuckets, TheExactCutIsTheBestOfAllAndTheGreedyOneNoBetter) {
     double ready = 0;
     for (unsigned i = 0; i <= random() % 9; ++i) {
       ready += static_cast<double>(random() % 50);
-      gradients.push_back({random() % 1000, ready});
+      gradients.push_back({i, random() % 1000, ready});
     }
-    const CommunicationCost cost = costOf(random() % 60, static_cast<double>(random() % 10) / 50);
+    const cost::TransferCost cost = costOf(random() % 60, static_cast<double>(random() % 10) / 50);
     double best = std::numeric_limits<double>::infinity();
     for (unsigned word = 0; word < 1U << (gradients.size() - 1); ++word) {
       best = std::min(best, afterLastGradient(gradients, cutOf(word, gradients.size()), cost));
@@ -72,7 +78,7 @@ TEST(TuneBuckets, TheExactCutIsTheBestOfAllAndTheGreedyOneNoBetter) {
 
 TEST(TuneBuckets, MgWfbpMergesAllWhereGradientsComeMoreDenselyThanALatency) {
   const auto gradients = evenly(50, 10);
-  const CommunicationCost cost = costOf(11, 0.01);
+  const cost::TransferCost cost = costOf(11, 0.01);
   EXPECT_THAT(mgWfbpCut(gradients, cost), ElementsAre(50));
   const BucketCut exact = exactCut(gradients, cost);
   EXPECT_GT(exact.size(), 2u);
@@ -84,6 +90,12 @@ TEST(TuneBuckets, TheExactCutHasLargeBucketsWhereThereIsTimeLeft) {
   EXPECT_THAT(exactCut(evenly(50, 100), costOf(20, 0.001)), ElementsAre(49, 1));
 }
 
+TEST(TuneBuckets, NoBucketOfSeveralGradientsIsLargerThanTheMost) {
+  EXPECT_THAT(exactCut(evenly(6, 1), costOf(1000, 0.001)), ElementsAre(6));
+  EXPECT_THAT(exactCut(evenly(6, 1), costOf(1000, 0.001), 350), ElementsAre(3, 3));
+  EXPECT_THAT(exactCut(evenly(3, 1), costOf(1000, 0.001), 50), ElementsAre(1, 1, 1));
+}
+
 TEST(TuneBuckets, MgWfbpSendsAGradientAloneThatIsOverBeforeTheNext) {
   EXPECT_THAT(mgWfbpCut(evenly(4, 100), costOf(20, 0.1)), ElementsAre(1, 1, 1, 1));
 }
@@ -93,13 +105,15 @@ TEST(TuneBuckets, BytesOfACutAreCapsThatMakeItAgain) {
   std::vector<buckets::TensorSpec> tensors;
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < 12; ++i) {
-    gradients.push_back({100 + 37 * i % 90, static_cast<double>(i)});
+    gradients.push_back({i, 100 + 37 * i % 90, static_cast<double>(i)});
     tensors.push_back({gradients.back().bytes, "float32"});
     order.push_back(i);
   }
   const BucketCut cut{3, 1, 5, 2, 1};
   buckets::BucketCaps caps;
-  caps.list = bytesOf(gradients, cut);
+  for (const cost::PlannedBucket& bucket : planOf(gradients, cut)) {
+    caps.list.push_back(bucket.bytes);
+  }
   const auto plan = buckets::planRebuild(tensors, order, caps);
   BucketCut made;
   for (const auto& bucket : plan.buckets) {
@@ -108,55 +122,51 @@ TEST(TuneBuckets, BytesOfACutAreCapsThatMakeItAgain) {
   EXPECT_EQ(made, cut);
 }
 
-// Buckets {2 1} and {0} of two ranks; rank 1 has its gradients 5 later. Both move once it has come:
-// the first from 205 to 255, the second, which came at 235, only after it, to 285.
-class TimelineTest : public testing::Test {
+// Buckets {2 1} and {0} of two ranks; rank 1 has its gradients 5 later, and in the second step all
+// are 10 later beside the first.
+class TimedGradientsTest : public testing::Test {
  protected:
-  TimelineTest()
-      : made_(2),
-        parameters_(3,
-                    {.name = "p", .shape = {25}, .dtype = "float32", .numel = 25, .bytes = 100}) {
-    made_.bucket({2, 1}, 200).bucket({0}, 200);
-    made_.layout.layout = 1;
-    for (int rank = 0; rank < 2; ++rank) {
-      const auto late = static_cast<std::uint64_t>(5 * rank);
-      made_.ready(rank, 2, 100 + late).ready(rank, 1, 190 + late).ready(rank, 0, 220 + late);
-      made_.launch(rank, 0, 191 + late, 195 + late).collective(rank, 0, 200 + late, 255, 1);
-      made_.launch(rank, 1, 221 + late, 225 + late).collective(rank, 1, 230 + late, 285, 2);
+  TimedGradientsTest() {
+    recorded_.parameters.assign(
+        3, {.name = "p", .shape = {25}, .dtype = "float32", .numel = 25, .bytes = 100});
+    HandMadeStep made(2);
+    made.bucket({2, 1}, 200).bucket({0}, 200);
+    recorded_.layout = made.layout;
+    recorded_.layout.layout = 1;
+    for (int number = 0; number < 3; ++number) {
+      cost::StepRecord step;
+      for (const double late : {0.0, 5.0}) {
+        cost::RankStep& rank = step.ranks.emplace_back();
+        rank.filledNs = {220 + late, 190 + late, 100 + late};
+      }
+      step.ranks[1].filledNs[0] += number == 1 ? 10 : 0;
+      recorded_.steps.push_back({step, std::nullopt});
     }
   }
-  base::Result<GradientTimeline> timeline() {
-    return gradientTimeline({{0, made_.ranks}}, made_.layout, parameters_);
-  }
 
-  HandMadeStep made_;
-  std::vector<trace::ParametersMessage::Parameter> parameters_;
+  RecordedSteps recorded_;
 };
 
-TEST_F(TimelineTest, TakesGradientsOfTheLastRankAndTimesWithoutQueues) {
-  const auto made = timeline();
-  ASSERT_TRUE(made.ok()) << made.error().message();
-  ASSERT_EQ(made.value().gradients.size(), 3u);
-  EXPECT_EQ(made.value().gradients[0].readyTicks, 5) << "from the first gradient of any rank";
-  EXPECT_EQ(made.value().gradients[1].readyTicks, 95);
-  EXPECT_EQ(made.value().gradients[2].readyTicks, 125);
-  EXPECT_THAT(made.value().cut, ElementsAre(2, 1));
-  ASSERT_EQ(made.value().samples.size(), 2u);
-  EXPECT_EQ(made.value().samples[0].ticks, 50);
-  EXPECT_EQ(made.value().samples[1].ticks, 30) << "not the 50 since it had come";
-  EXPECT_EQ(made.value().afterTicks, 60);
-  EXPECT_EQ(made.value().steps, 1u);
+TEST_F(TimedGradientsTest, AreMediansOfTheLastRankInTheOrderOfTheBuckets) {
+  const auto gradients = timedGradients(recorded_);
+  ASSERT_TRUE(gradients.ok()) << gradients.error().what;
+  ASSERT_EQ(gradients.value().size(), 3u);
+  EXPECT_EQ(gradients.value()[0].parameter, 2u);
+  EXPECT_EQ(gradients.value()[0].readyNs, 5) << "from the first gradient of any rank";
+  EXPECT_EQ(gradients.value()[1].readyNs, 95);
+  EXPECT_EQ(gradients.value()[2].readyNs, 125) << "not the 135 of one step";
+  EXPECT_THAT(ownCut(recorded_.layout), ElementsAre(2, 1));
 }
 
-TEST_F(TimelineTest, SaysWhyARunCannotBeTunedBy) {
-  made_.layout.layout = 0;
-  EXPECT_THAT(timeline().error().message(), HasSubstr("never rebuilt"));
-  made_.layout.layout = 1;
-  made_.layout.buckets[1].dtype = "float16";
-  EXPECT_THAT(timeline().error().message(), HasSubstr("of one dtype"));
-  made_.layout.buckets[1].dtype = "float32";
-  made_.ranks[1].spans.clear();
-  EXPECT_THAT(timeline().error().message(), HasSubstr("no step was recorded whole"));
+TEST_F(TimedGradientsTest, SayWhyARunCannotBeTunedBy) {
+  recorded_.layout.layout = 0;
+  EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("never rebuilt"));
+  recorded_.layout.layout = 1;
+  recorded_.layout.buckets[1].dtype = "float16";
+  EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("of one dtype"));
+  recorded_.layout.buckets[1].dtype = "float32";
+  recorded_.steps.clear();
+  EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("no step was recorded whole"));
 }
 
 }  // namespace

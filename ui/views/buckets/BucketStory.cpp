@@ -34,12 +34,34 @@ void placeParameters(BucketStory& story) {
   }
 }
 
+/// What rank 0 says of what it runs on; empty: nothing yet.
+std::string environmentOf(const RunModel& model, const std::string& key) {
+  if (model.ranks().empty()) {
+    return {};
+  }
+  const auto& environment = model.ranks().front().environment;
+  const auto found = environment.find(key);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+/// What a forecast takes from the iteration.
+base::Result<analysis::RecordedStep> recordedOf(const BucketStory& story, const StepSpans& spans) {
+  auto record = analysis::stepRecord(spans.ranks, story.step, story.layout, story.orders,
+                                     story.lives, {story.originTicks, story.nsPerTick});
+  if (!record.ok()) {
+    return record.error();
+  }
+  return analysis::RecordedStep{std::move(record).value(),
+                                analysis::allreducedShare(spans.ranks, story.step, story.layout)};
+}
+
 void measure(BucketStory& story, const StepSpans& spans) {
   story.originTicks = spans.originTicks;
   story.lostEvents = spans.lostEvents;
   story.orders = analysis::readyOrders(spans.ranks, story.step, &story.layout);
   story.lives =
       analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders, spans.clocks);
+  story.recorded = recordedOf(story, spans);
   story.moments = analysis::replayMoments(story.orders, story.lives);
   for (const analysis::ReadyOrder& order : story.orders) {
     auto& index = story.readyIndex.emplace_back(story.bucketOf.size(), -1);
@@ -104,20 +126,6 @@ int BucketStory::readyRanks(std::uint32_t parameter, std::uint64_t ticks) const 
   return ready;
 }
 
-buckets::BucketCaps capsOf(const experiment::DdpConfig& config) {
-  const auto bytes = [](double mebibytes, std::uint64_t otherwise) {
-    const auto cap = buckets::capBytes(mebibytes);
-    return cap.ok() ? cap.value() : otherwise;
-  };
-  buckets::BucketCaps caps;
-  caps.firstBytes = bytes(config.firstBucketMb, caps.firstBytes);
-  caps.capBytes = bytes(config.bucketCapMb, caps.capBytes);
-  for (const double mebibytes : config.bucketCapMbList) {
-    caps.list.push_back(bytes(mebibytes, caps.capBytes));
-  }
-  return caps;
-}
-
 std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   const trace::BucketsMessage* layout = model_.layoutAt(step);
   if (layout == nullptr) {
@@ -128,6 +136,7 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   story->layout = *layout;
   story->parameters = model_.parameters();
   story->config = config();
+  story->settings = settings_;
   story->nsPerTick = model_.nsPerTick();
   placeParameters(*story);
   measure(*story, spansOfStep(model_, step));
@@ -143,7 +152,7 @@ std::shared_ptr<const BucketStory> BucketStories::preview(bool rebuilt) {
     return nullptr;
   }
   analysis::BucketSettings settings;
-  settings.caps = capsOf(*config_);
+  settings.caps = analysis::capsOf(*config_);
   if (const auto rule = buckets::bucketRule(config_->bucketRule); rule.ok()) {
     settings.rule = rule.value();
   }
@@ -171,18 +180,23 @@ bool BucketStories::isDataParallel() {
 }
 
 void BucketStories::readExperiment() {
-  if (toml_ == model_.info().experimentToml) {
+  const std::string backend = environmentOf(model_, "backend");
+  if (toml_ == model_.info().experimentToml && (!settings_ || settings_->backend == backend)) {
     return;
   }
   toml_ = model_.info().experimentToml;
   config_.reset();
+  settings_.reset();
   dataParallel_ = false;
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
-  const auto parsed = experiment::parseText(toml_, model_.path().string(), "/");
+  auto parsed = experiment::parseText(toml_, model_.path().string(), "/");
   if (parsed.mistakes.empty()) {
     dataParallel_ = parsed.experiment.processes.strategy != "ddp";
     if (!dataParallel_) {
       config_ = parsed.experiment.ddp;
+      settings_ = std::make_shared<analysis::RecordedSettings>(
+          analysis::RecordedSettings{std::move(parsed.experiment), model_.info().worldSize, backend,
+                                     environmentOf(model_, "probe")});
     }
   }
 }

@@ -9,6 +9,8 @@
 
 #include "engine/analysis/BucketCap.h"
 #include "engine/analysis/BucketLife.h"
+#include "engine/analysis/RecordedSteps.h"
+#include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
 #include "ui/model/RunModel.h"
 
@@ -22,9 +24,13 @@ struct BucketStory {
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::optional<experiment::DdpConfig> config;  ///< none: the run does not say it readably
-  std::vector<analysis::BucketCap> caps;        ///< by bucket
-  std::vector<analysis::ReadyOrder> orders;     ///< by rank
-  std::vector<analysis::BucketLife> lives;      ///< by bucket
+  /// None as above. For a forecast, as `recorded` is, which says why where there is no such step.
+  std::shared_ptr<const analysis::RecordedSettings> settings;
+  base::Result<analysis::RecordedStep> recorded =
+      base::Error{base::ExitCode::kBadInput, "nothing was measured yet", ""};
+  std::vector<analysis::BucketCap> caps;     ///< by bucket
+  std::vector<analysis::ReadyOrder> orders;  ///< by rank
+  std::vector<analysis::BucketLife> lives;   ///< by bucket
   std::vector<analysis::ReplayMoment> moments;
   std::vector<std::uint16_t> bucketOf;        ///< by parameter; kNoBucket: it has none
   std::vector<std::uint32_t> placeInBuckets;  ///< by parameter; those without a bucket are last
@@ -52,9 +58,6 @@ struct BucketStory {
   [[nodiscard]] int readyRanks(std::uint32_t parameter, std::uint64_t ticks) const;
 };
 
-/// The caps of an experiment in bytes. [any-thread]
-buckets::BucketCaps capsOf(const experiment::DdpConfig& config);
-
 /// Makes the stories of one run. [ui-thread]
 class BucketStories {
  public:
@@ -77,6 +80,7 @@ class BucketStories {
   const RunModel& model_;
   std::string toml_;
   std::optional<experiment::DdpConfig> config_;
+  std::shared_ptr<const analysis::RecordedSettings> settings_;
   bool dataParallel_ = false;
 };
 

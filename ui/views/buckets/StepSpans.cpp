@@ -9,6 +9,8 @@ namespace {
 using trace::EventKind;
 
 constexpr std::array kRoles{LaneRole::kGradients, LaneRole::kCommunication};
+constexpr std::array kRolesRead{LaneRole::kPhases, LaneRole::kGradients, LaneRole::kHook,
+                                LaneRole::kCommunication};
 
 // From the start of an iteration on a rank to the end of the next; as far as they are known.
 TimeRange windowOf(const RunModel& model, int rank, std::uint32_t step) {
@@ -75,11 +77,9 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
   };
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     const TimeRange window = windowOf(model, rank, step);
-    forEachInStep(model, laneId(rank, LaneRole::kPhases), step, window,
-                  [&](int, std::size_t, const SpanRecord& record) { begins(record); });
     analysis::RankSpans& spans = found.ranks.emplace_back();
     spans.rank = rank;
-    for (const LaneRole role : kRoles) {
+    for (const LaneRole role : kRolesRead) {
       forEachInStep(model, laneId(rank, role), step, window,
                     [&](int, std::size_t, const SpanRecord& record) {
                       begins(record);

@@ -12,7 +12,7 @@ namespace lockstep::ui {
 
 /// What a run recorded of one iteration.
 struct StepSpans {
-  std::vector<analysis::RankSpans> ranks;  ///< gradients, buckets and communication, by rank
+  std::vector<analysis::RankSpans> ranks;  ///< phases, gradients, buckets, hook and communication
   std::uint64_t originTicks = 0;           ///< the first rank began the iteration
   std::uint64_t lostEvents = 0;            ///< dropped while it went on, all ranks
   analysis::RankClocks clocks;

@@ -1,8 +1,10 @@
 #include "ui/views/buckets/WhatIf.h"
 
 #include <QCoreApplication>
-#include <cmath>
+#include <algorithm>
+#include <utility>
 
+#include "engine/analysis/WhatIfCap.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -14,24 +16,20 @@ QString tr(const char* text) {
   return QCoreApplication::translate("WhatIf", text);
 }
 
-QString sentence(const base::Error& error) {
-  QString text = QString::fromStdString(error.message());
-  if (!text.isEmpty()) {
-    text[0] = text[0].toUpper();
-  }
-  return text + QLatin1Char('.');
+QString cannotTell(const base::Error& error) {
+  return tr("This run cannot tell, because %1.").arg(QString::fromStdString(error.what));
 }
 
-QStringList rowOf(const WhatIf& told, const QString& title, const analysis::CapOutcome& outcome) {
-  const double behind =
-      static_cast<double>(static_cast<std::int64_t>(outcome.endTicks - outcome.lastGradientTicks));
-  return {title,
-          QString::number(outcome.buckets.size()),
-          formatDuration(told.ns(outcome.inFlightTicks)),
-          formatDuration(told.ns(outcome.exposedTicks)),
-          outcome.overlapPercent ? QString::number(*outcome.overlapPercent, 'f', 0) + " %"
-                                 : tr("none in flight"),
-          formatDuration(told.ns(behind))};
+const cost::RankForecast& mostExposed(const WhatIf& told) {
+  return *std::max_element(told.ranks.begin(), told.ranks.end(), [](const auto& a, const auto& b) {
+    return a.measuredExposedNs < b.measuredExposedNs;
+  });
+}
+
+QString estimateText(const cost::Estimate& estimate) {
+  return tr("%1 (%2 to %3)")
+      .arg(formatDuration(estimate.value), formatDuration(estimate.low),
+           formatDuration(estimate.high));
 }
 
 }  // namespace
@@ -42,83 +40,85 @@ QString capText(std::uint64_t bytes) {
   return QString::number(mebibytes, 'f', decimals) + QStringLiteral(" MB");
 }
 
-std::optional<analysis::MeasuredStep> measuredStep(const BucketStory& story) {
-  if (!story.config) {
-    return std::nullopt;
-  }
-  analysis::MeasuredStep step;
-  step.parameters = story.parameters;
-  step.layout = story.layout;
-  step.caps = capsOf(*story.config);
-  step.orders = story.orders;
-  step.lives = story.lives;
-  return step;
-}
-
 std::optional<std::uint64_t> ownCap(const BucketStory& story) {
   if (!story.config || !story.config->bucketCapMbList.empty()) {
     return std::nullopt;
   }
-  return capsOf(*story.config).capBytes;
+  return analysis::capsOf(*story.config).capBytes;
 }
 
-WhatIf whatIf(const BucketStory& story, const std::vector<analysis::CostSample>& samples,
+WhatIf whatIf(const BucketStory& story,
+              const std::optional<base::Result<cost::Forecaster>>& forecaster,
               std::uint64_t capBytes) {
   WhatIf told;
-  told.step = story.step;
-  told.originTicks = story.originTicks;
-  told.nsPerTick = story.nsPerTick;
   told.capBytes = capBytes;
-  const auto step = measuredStep(story);
   const auto own = ownCap(story);
-  if (!step || !own) {
-    told.whyNot = !step ? tr("The experiment of this run cannot be read, so its cap is not known.")
-                        : tr("This run gives a list of caps: there is no one cap to change.");
+  if (!own) {
+    told.whyNot = !story.config
+                      ? tr("The experiment of this run cannot be read, so its cap is not known.")
+                      : tr("This run gives a list of caps: there is no one cap to change.");
     return told;
   }
   told.ownCapBytes = *own;
-  const auto measured = analysis::measuredOutcome(*step);
-  if (!measured.ok()) {
-    told.whyNot = sentence(measured.error());
+  auto plan = analysis::planWithCap(story.parameters, story.layout, analysis::capsOf(*story.config),
+                                    capBytes);
+  if (!plan.ok() || !story.recorded.ok()) {
+    told.whyNot = cannotTell(plan.ok() ? story.recorded.error() : plan.error());
     return told;
   }
-  const auto cost = analysis::fitCost(samples);
-  if (!cost) {
-    told.whyNot =
-        tr("The buckets of this run are too alike in size to tell latency from bandwidth: a cap "
-           "that makes unlike buckets would show both.");
+  if (!forecaster) {
+    told.whyNot = tr("Other iterations of this run are being read.");
     return told;
   }
-  const auto same = analysis::forecast(*step, *cost, *own);
-  const auto wanted = analysis::forecast(*step, *cost, capBytes);
-  if (!same.ok() || !wanted.ok()) {
-    told.whyNot = sentence(same.ok() ? wanted.error() : same.error());
+  if (!forecaster->ok()) {
+    told.whyNot = cannotTell(forecaster->error());
     return told;
   }
-  told.cost = *cost;
-  told.habits = analysis::launchHabits(*step);
-  told.measured = measured.value();
-  told.own = same.value();
-  told.wanted = wanted.value();
+  const cost::Forecaster& made = forecaster->value();
+  auto ranks = made.forecast(plan.value());
+  if (!ranks.ok()) {
+    told.whyNot = cannotTell(ranks.error());
+    return told;
+  }
+  const cost::StepRecord& record = story.recorded.value().record;
+  told.steps = made.steps().size();
+  told.inFlight = made.line().inFlight;
+  told.fit = made.fit();
+  told.measured = cost::measuredOutcome(record);
+  told.wanted = cost::replay(record, made.habits(), made.line(), plan.value());
+  told.plan = std::move(plan).value();
+  for (const cost::RankStep& rank : record.ranks) {
+    told.lastGradientNs = std::max(told.lastGradientNs, rank.lastGradientNs);
+  }
+  told.ranks = std::move(ranks).value();
   return told;
 }
 
-QStringList outcomeTitles() {
-  return {QString(),     tr("Buckets"), tr("In flight"),
-          tr("Exposed"), tr("Overlap"), tr("Last gradient to last bucket")};
+QStringList outcomeTitles(const WhatIf& told) {
+  if (!told.known()) {
+    return {};
+  }
+  const int rank = mostExposed(told).rank;
+  return {QString(), tr("Buckets"), tr("Exposed, rank %1").arg(rank),
+          tr("Iteration, rank %1").arg(rank)};
 }
 
 std::vector<QStringList> outcomeRows(const WhatIf& told) {
   if (!told.known()) {
     return {};
   }
-  return {rowOf(told, tr("Measured, cap %1").arg(capText(told.ownCapBytes)), told.measured),
-          rowOf(told, tr("Forecast, cap %1").arg(capText(told.ownCapBytes)), told.own),
-          rowOf(told, tr("Forecast, cap %1").arg(capText(told.capBytes)), told.wanted)};
+  const cost::RankForecast& rank = mostExposed(told);
+  const QString ownBuckets = QString::number(told.measured.buckets.size());
+  return {{tr("Measured, cap %1").arg(capText(told.ownCapBytes)), ownBuckets,
+           formatDuration(rank.measuredExposedNs), formatDuration(rank.measuredStepNs)},
+          {tr("The same, replayed"), ownBuckets, formatDuration(rank.replayedExposedNs),
+           formatDuration(rank.replayedStepNs)},
+          {tr("Forecast, cap %1").arg(capText(told.capBytes)), QString::number(told.plan.size()),
+           estimateText(rank.exposedNs), estimateText(rank.stepNs)}};
 }
 
 QString outcomesAsHtml(const WhatIf& told) {
-  const QStringList titles = outcomeTitles();
+  const QStringList titles = outcomeTitles(told);
   QString html = QStringLiteral("<table cellpadding='2'><tr>");
   for (qsizetype i = 0; i < titles.size(); ++i) {
     html += QStringLiteral("<td align='right' style='padding-left:14px'>%1</td>")
@@ -141,23 +141,22 @@ QString assumptions(const WhatIf& told) {
   if (!told.known()) {
     return told.whyNot;
   }
-  constexpr double kMegabyte = 1e6;
-  return tr("Assumes that gradients become ready when they did in iteration %1, and that a bucket "
-            "takes %2 and %3 a MB once all ranks have come: fitted to %4 measured ones, of which "
-            "half are off by more than %5 %. At most %6 in flight at once, as measured. Not in it: "
-            "that communication slows computing, copies, and hooks whose time does not grow with "
-            "the bytes. How far the second row is from the first says how far to trust the third.")
-      .arg(told.step)
-      .arg(formatDuration(told.ns(told.cost.latencyTicks)),
-           formatDuration(told.ns(told.cost.ticksPerByte * kMegabyte)),
-           formatCount(told.cost.samples))
-      .arg(QString::number(told.cost.errorPercent, 'f', 0))
-      .arg(told.habits.atOnce);
+  return tr("Medians over %1 iterations; in brackets, where a run with this cap is expected in "
+            "nine "
+            "cases of ten. Assumes that gradients become ready when they did, and that a bucket "
+            "takes %2 and %3 a MiB (%4) once all ranks have come and the link is free: half of %5 "
+            "measured ones are off by more than %6 %. Not in it: that communication slows "
+            "computing. How far the second row is from the first says how far to trust the third.")
+      .arg(told.steps)
+      .arg(formatDuration(told.fit.cost.latencyNs), formatDuration(told.fit.cost.nsPerByte * kMiB),
+           told.fit.bySettings ? tr("the latter by the settings of the link")
+                               : tr("fitted to what was measured"),
+           formatCount(told.fit.samples), QString::number(told.fit.errorPercent, 'f', 0));
 }
 
 QString spokenSummary(const WhatIf& told) {
   QStringList parts;
-  const QStringList titles = outcomeTitles();
+  const QStringList titles = outcomeTitles(told);
   for (const QStringList& row : outcomeRows(told)) {
     QStringList words{row.front()};
     for (qsizetype i = 1; i < row.size(); ++i) {

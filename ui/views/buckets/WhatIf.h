@@ -6,50 +6,46 @@
 #include <optional>
 #include <vector>
 
-#include "engine/analysis/WhatIfCap.h"
+#include "engine/base/Result.h"
+#include "engine/cost/Forecaster.h"
 #include "ui/views/buckets/BucketStory.h"
 
 namespace lockstep::ui {
 
-/// What one iteration would have been with another bucket cap, beside what it was
-/// (Note [What if the cap were another]). Never changed once made. [any-thread]
+/// What a run would have been with another bucket cap, beside what it was, and how one iteration of
+/// it would have gone (Note [The replay of a step]). Never changed once made. [any-thread]
 struct WhatIf {
   QString whyNot;  ///< a sentence; empty: all of the rest is known
-  std::uint32_t step = 0;
-  std::uint64_t originTicks = 0;
-  double nsPerTick = 1;
   std::uint64_t ownCapBytes = 0;
   std::uint64_t capBytes = 0;
-  analysis::CommunicationCost cost;
-  analysis::LaunchHabits habits;
-  analysis::CapOutcome measured;
-  analysis::CapOutcome own;     ///< the forecast at the cap of the run
-  analysis::CapOutcome wanted;  ///< the forecast at `capBytes`
+  std::size_t steps = 0;  ///< that were replayed
+  std::size_t inFlight = 1;
+  cost::TransferFit fit;
+  cost::StepOutcome measured;  ///< of the iteration, ns since the first rank began it
+  cost::StepOutcome wanted;    ///< of the iteration, at `capBytes`
+  std::vector<cost::PlannedBucket> plan;
+  double lastGradientNs = 0;              ///< of the iteration, on the last rank
+  std::vector<cost::RankForecast> ranks;  ///< of all iterations that were replayed
 
   [[nodiscard]] bool known() const { return whyNot.isEmpty(); }
-  [[nodiscard]] double ns(double ticks) const { return ticks * nsPerTick; }
-  /// Since the first rank began the iteration.
-  [[nodiscard]] double atNs(std::uint64_t ticks) const {
-    return static_cast<double>(static_cast<std::int64_t>(ticks - originTicks)) * nsPerTick;
-  }
 };
-
-/// The story as the analysis takes it; nothing where the experiment of the run cannot be read.
-std::optional<analysis::MeasuredStep> measuredStep(const BucketStory& story);
 
 /// The cap of the run; nothing where it has none that can be changed.
 std::optional<std::uint64_t> ownCap(const BucketStory& story);
 
-/// `samples` are of this iteration and of others with the same buckets.
-WhatIf whatIf(const BucketStory& story, const std::vector<analysis::CostSample>& samples,
+/// `forecaster` is made of this iteration and others with the same buckets; none: those are still
+/// being read.
+WhatIf whatIf(const BucketStory& story,
+              const std::optional<base::Result<cost::Forecaster>>& forecaster,
               std::uint64_t capBytes);
 
 /// "0.48 MB" as the experiment counts it: 2^20 bytes.
 QString capText(std::uint64_t bytes);
 
-/// The three outcomes, one a row: what it is, buckets, in flight, exposed, overlap, end.
+/// What was measured, the same replayed, and the forecast, one a row: what it is, buckets, exposed
+/// time and length of an iteration, of the rank with the most exposed time.
 std::vector<QStringList> outcomeRows(const WhatIf& told);
-QStringList outcomeTitles();
+QStringList outcomeTitles(const WhatIf& told);
 /// Both as a table, figures bold.
 QString outcomesAsHtml(const WhatIf& told);
 

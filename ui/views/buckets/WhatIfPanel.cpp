@@ -22,11 +22,11 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kCapSteps = 400;
-constexpr std::size_t kStepsMeasured = 16;
+constexpr std::size_t kStepsRead = 16;
 constexpr int kRowsInSight = 4;  // with the titles
 
 // Some iterations of the run with these buckets, evenly over it.
-std::vector<std::uint32_t> stepsToMeasure(const RunModel& model, const BucketStory& story) {
+std::vector<std::uint32_t> stepsToRead(const RunModel& model, const BucketStory& story) {
   std::vector<std::uint32_t> steps;
   for (const StepSpan& step : model.steps(0, model.extent())) {
     const trace::BucketsMessage* layout = model.layoutAt(step.step);
@@ -34,10 +34,10 @@ std::vector<std::uint32_t> stepsToMeasure(const RunModel& model, const BucketSto
       steps.push_back(step.step);
     }
   }
-  if (steps.size() > kStepsMeasured) {
+  if (steps.size() > kStepsRead) {
     std::vector<std::uint32_t> few;
-    for (std::size_t i = 0; i < kStepsMeasured; ++i) {
-      few.push_back(steps[(2 * i + 1) * steps.size() / (2 * kStepsMeasured)]);
+    for (std::size_t i = 0; i < kStepsRead; ++i) {
+      few.push_back(steps[(2 * i + 1) * steps.size() / (2 * kStepsRead)]);
     }
     return few;
   }
@@ -144,7 +144,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   box->addWidget(assumptions_);
   box->addWidget(table_, 1);
   timer_->setSingleShot(true);
-  connect(timer_, &QTimer::timeout, this, &WhatIfPanel::sampleOne);
+  connect(timer_, &QTimer::timeout, this, &WhatIfPanel::readOne);
   connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);
   connect(export_, &QToolButton::clicked, this,
           [this] { exportTable(this, *rows_, QStringLiteral("what-if.csv")); });
@@ -165,7 +165,8 @@ void WhatIfPanel::setRun(const RunModel* model, BucketStories* stories) {
   model_ = model;
   stories_ = stories;
   story_ = nullptr;
-  samples_.clear();
+  recorded_.clear();
+  forecaster_.reset();
   steps_.clear();
   stepsThen_ = 0;
   capChosen_ = false;
@@ -175,10 +176,14 @@ void WhatIfPanel::setStory(std::shared_ptr<const BucketStory> story) {
   const bool otherBuckets =
       story == nullptr || story_ == nullptr || story->layout.layout != story_->layout.layout;
   if (otherBuckets) {
-    samples_.clear();
+    recorded_.clear();
+    forecaster_.reset();
     stepsThen_ = 0;
   }
   story_ = std::move(story);
+  if (!otherBuckets && forecaster_) {
+    makeForecaster();  // anew, with this iteration
+  }
   begin();
 }
 
@@ -196,8 +201,8 @@ void WhatIfPanel::hideEvent(QHideEvent* event) {
   timer_->stop();
 }
 
-// Takes the limits of the slider from the story, and asks for measurements where the run has grown
-// by half since the last.
+// Takes the limits of the slider from the story, and reads iterations where the run has grown by
+// half since the last time.
 void WhatIfPanel::begin() {
   if (!isVisible() || story_ == nullptr || model_ == nullptr || stories_ == nullptr) {
     return;
@@ -214,31 +219,41 @@ void WhatIfPanel::begin() {
   const std::size_t count = model_->stepCount(0);
   if (stepsThen_ == 0 || 2 * count >= 3 * stepsThen_) {
     stepsThen_ = count;
-    samples_.clear();
-    steps_ = stepsToMeasure(*model_, *story_);
+    recorded_.clear();
+    forecaster_.reset();
+    steps_ = stepsToRead(*model_, *story_);
     timer_->start(0);
   }
   compute();
 }
 
-void WhatIfPanel::sampleOne() {
+void WhatIfPanel::readOne() {
   if (!isVisible() || stories_ == nullptr || story_ == nullptr) {
     return;
   }
   if (!steps_.empty()) {
     const auto story = stories_->ofStep(steps_.back());
     steps_.pop_back();
-    const auto step = story == nullptr ? std::nullopt : measuredStep(*story);
-    if (step) {
-      const auto more = analysis::costSamples(*step);
-      samples_.insert(samples_.end(), more.begin(), more.end());
+    if (story != nullptr && story->recorded.ok()) {
+      recorded_.push_back(story->recorded.value());
     }
   }
   if (steps_.empty()) {
+    makeForecaster();
     compute();
   } else {
     timer_->start(0);
   }
+}
+
+void WhatIfPanel::makeForecaster() {
+  if (story_->settings == nullptr || !story_->recorded.ok()) {
+    forecaster_.reset();
+    return;
+  }
+  auto steps = recorded_;
+  steps.push_back(story_->recorded.value());
+  forecaster_ = cost::Forecaster::make(analysis::recordedRun(steps, *story_->settings));
 }
 
 // The slider's ends are the smallest parameter and all of them; between, each step is a factor.
@@ -266,17 +281,13 @@ void WhatIfPanel::compute() {
     return;
   }
   cap_->setText(capText(capOfSlider()));
-  auto samples = samples_;
-  if (const auto step = measuredStep(*story_)) {
-    const auto own = analysis::costSamples(*step);
-    samples.insert(samples.end(), own.begin(), own.end());
-  }
-  told_ = std::make_shared<const WhatIf>(whatIf(*story_, samples, capOfSlider()));
+  told_ = std::make_shared<const WhatIf>(whatIf(*story_, forecaster_, capOfSlider()));
   const bool known = told_->known();
   outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());
   outcomes_->setVisible(known);
   assumptions_->setText(assumptions(*told_));
-  slider_->setEnabled(known);
+  // Where this cap is beyond what the run can tell, another may not be.
+  slider_->setEnabled(known || (forecaster_ && forecaster_->ok()));
   table_->setVisible(known);
   export_->setEnabled(known);
   strips_->show(told_);

@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "ui/canvas/Palette.h"
@@ -19,7 +20,7 @@ namespace lockstep::ui {
 
 /// A slider for the bucket cap, and what the shown iteration would have been with it: outcomes,
 /// strips of buckets beside the measured ones, and a table. Works while it is in sight: then it
-/// measures some iterations of the run, one a turn of the event loop. [ui-thread]
+/// reads some iterations of the run, one a turn of the event loop. [ui-thread]
 class WhatIfPanel : public QWidget {
   Q_OBJECT
 
@@ -46,7 +47,8 @@ class WhatIfPanel : public QWidget {
   class Strips;
 
   void begin();
-  void sampleOne();
+  void readOne();
+  void makeForecaster();
   void compute();
   void setCap(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t capOfSlider() const;
@@ -55,9 +57,10 @@ class WhatIfPanel : public QWidget {
   BucketStories* stories_ = nullptr;
   std::shared_ptr<const BucketStory> story_;
   std::shared_ptr<const WhatIf> told_;
-  std::vector<analysis::CostSample> samples_;
-  std::vector<std::uint32_t> steps_;  // still to be measured
-  std::size_t stepsThen_ = 0;         // that the run had when they were chosen
+  std::vector<analysis::RecordedStep> recorded_;
+  std::optional<base::Result<cost::Forecaster>> forecaster_;  // of those and the story
+  std::vector<std::uint32_t> steps_;                          // still to be read
+  std::size_t stepsThen_ = 0;  // that the run had when they were chosen
   std::uint64_t leastCap_ = 1;
   std::uint64_t mostCap_ = 2;
   bool capChosen_ = false;

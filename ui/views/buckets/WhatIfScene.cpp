@@ -18,7 +18,7 @@ constexpr double kRightMargin = 12;
 constexpr std::size_t kMostRows = 3;
 
 std::size_t rowsOf(const WhatIf& told) {
-  return std::clamp(told.habits.atOnce, std::size_t{1}, kMostRows);
+  return told.inFlight == 0 ? kMostRows : std::min(told.inFlight, kMostRows);
 }
 
 double stripHeight(const WhatIf& told) {
@@ -26,16 +26,16 @@ double stripHeight(const WhatIf& told) {
 }
 
 void drawStrip(DisplayList& list, const QRectF& strip, const TimeAxis& axis, const WhatIf& told,
-               const analysis::CapOutcome& outcome, const QString& title, const Palette& palette) {
+               const cost::StepOutcome& outcome, const QString& title, const Palette& palette) {
   list.text(QRectF(strip.left() + 8, strip.top(), kLabel - 12, strip.height()), title, palette.text,
             FontRole::kSmall);
   list.fill(QRectF(axis.left(), strip.top() - 1, axis.width(), strip.height() + 2), palette.lane);
   for (std::size_t b = 0; b < outcome.buckets.size(); ++b) {
-    const analysis::BucketMoments& bucket = outcome.buckets[b];
+    const cost::BucketMoments& bucket = outcome.buckets[b];
     const double y = strip.top() + static_cast<double>(b % rowsOf(told)) * kRow;
-    const double launched = axis.toX(told.atNs(bucket.launchedTicks));
-    const double began = axis.toX(told.atNs(bucket.beganTicks));
-    const double ended = axis.toX(told.atNs(bucket.endedTicks));
+    const double launched = axis.toX(bucket.launchedNs);
+    const double began = axis.toX(bucket.beganNs);
+    const double ended = axis.toX(bucket.endedNs);
     const QColor own = palette.bucket(static_cast<int>(b));
     if (began > launched) {
       list.fill(QRectF(launched, y + 5, began - launched, kRow - 11),
@@ -50,7 +50,7 @@ void drawStrip(DisplayList& list, const QRectF& strip, const TimeAxis& axis, con
     }
   }
   // Behind this line nothing is left to hide behind.
-  const double last = std::round(axis.toX(told.atNs(outcome.lastGradientTicks)));
+  const double last = std::round(axis.toX(told.lastGradientNs));
   list.fill(QRectF(last, strip.top() - 2, 2, strip.height() + 4), palette.accent);
 }
 
@@ -65,12 +65,12 @@ void drawWhatIf(DisplayList& list, const QRectF& area, const WhatIf& told, const
   if (!told.known()) {
     return;
   }
-  double first = told.atNs(told.measured.lastGradientTicks);
+  double first = told.lastGradientNs;
   double last = first;
-  for (const analysis::CapOutcome* outcome : {&told.measured, &told.wanted}) {
-    for (const analysis::BucketMoments& bucket : outcome->buckets) {
-      first = std::min(first, told.atNs(bucket.launchedTicks));
-      last = std::max(last, told.atNs(bucket.endedTicks));
+  for (const cost::StepOutcome* outcome : {&told.measured, &told.wanted}) {
+    for (const cost::BucketMoments& bucket : outcome->buckets) {
+      first = std::min(first, bucket.launchedNs);
+      last = std::max(last, bucket.endedNs);
     }
   }
   const double margin = std::max(last - first, 1.0) * 0.02;

@@ -18,7 +18,7 @@ void WhatIfTable::setForecast(std::shared_ptr<const WhatIf> told) {
 }
 
 int WhatIfTable::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || told_ == nullptr ? 0 : static_cast<int>(told_->wanted.buckets.size());
+  return parent.isValid() || told_ == nullptr ? 0 : static_cast<int>(told_->plan.size());
 }
 
 int WhatIfTable::columnCount(const QModelIndex& parent) const {
@@ -32,11 +32,9 @@ QVariant WhatIfTable::data(const QModelIndex& index, int role) const {
   if (role == Qt::TextAlignmentRole) {
     return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
   }
-  const analysis::BucketMoments& bucket =
-      told_->wanted.buckets[static_cast<std::size_t>(index.row())];
-  const auto time = [&](std::uint64_t ticks) {
-    return formatTime(told_->atNs(ticks), kTimeStepNs, 1e6);
-  };
+  const auto row = static_cast<std::size_t>(index.row());
+  const cost::BucketMoments& bucket = told_->wanted.buckets[row];
+  const auto time = [](double ns) { return formatTime(ns, kTimeStepNs, 1e6); };
   if (role != Qt::DisplayRole) {
     return {};
   }
@@ -44,17 +42,17 @@ QVariant WhatIfTable::data(const QModelIndex& index, int role) const {
     case kBucket:
       return QStringLiteral("b%1").arg(index.row());
     case kParameters:
-      return formatCount(bucket.parameters.size());
+      return formatCount(told_->plan[row].parameters.size());
     case kBytes:
-      return formatBytes(static_cast<double>(bucket.bytes));
+      return formatBytes(static_cast<double>(told_->plan[row].bytes));
     case kFull:
-      return time(bucket.fullTicks);
+      return time(bucket.fullNs);
     case kLaunched:
-      return time(bucket.launchedTicks);
+      return time(bucket.launchedNs);
     case kBegan:
-      return time(bucket.beganTicks);
+      return time(bucket.beganNs);
     case kEnded:
-      return time(bucket.endedTicks);
+      return time(bucket.endedNs);
     default:
       return {};
   }

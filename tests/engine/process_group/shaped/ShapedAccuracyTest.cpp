@@ -90,7 +90,7 @@ void record(const ProcessGroup& group, const std::string& key, const std::string
 /// Sizes of 2^first to 2^last bytes over a link that takes longer for the smallest of them than
 /// the backend does.
 void expectLink(double gbps, int first, int last) {
-  LinkOptions link = linkOf(gbps, kHopMs * 1000);
+  cost::LinkOptions link = linkOf(gbps, kHopMs * 1000);
   link.inFlight = 0;  // so that calls follow each other without a gap
   runShaped(2, link, [&](ProcessGroup& group, ProcessGroup& inner) {
     for (int power = first; power <= last; power += 2) {

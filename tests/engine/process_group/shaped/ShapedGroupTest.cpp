@@ -113,7 +113,7 @@ void expectFourLatencies(ProcessGroup& first, ProcessGroup& second, double least
 }
 
 TEST(ShapedGroup, LetsAsManyCollectivesTravelAtOnceAsTheLinkSays) {
-  LinkOptions link = linkOf(0, 5000);
+  cost::LinkOptions link = linkOf(0, 5000);
   for (const auto& [inFlight, leastMs] : {std::pair{1, 40}, {2, 20}, {3, 20}, {0, 10}}) {
     link.inFlight = inFlight;
     runShaped(2, link, [leastMs = leastMs](ProcessGroup& group, ProcessGroup&) {
@@ -270,7 +270,7 @@ class Puppet final : public ForwardingGroup {
 };
 
 std::shared_ptr<ProcessGroup> shapedOver(const std::shared_ptr<Puppet>& puppet,
-                                         const LinkOptions& link) {
+                                         const cost::LinkOptions& link) {
   store::HashStore store;
   ShapedOptions options;
   options.link = link;

@@ -17,7 +17,7 @@ namespace lockstep::process_group {
 
 /// Runs `body` with each rank's shaped group over Gloo and the group below it, ranks as threads.
 /// Rank 0 records with `tracer`. The link is taken as it is, however fast.
-inline void runShaped(int size, const LinkOptions& link,
+inline void runShaped(int size, const cost::LinkOptions& link,
                       const std::function<void(ProcessGroup& shaped, ProcessGroup& inner)>& body,
                       trace::Tracer* tracer = nullptr,
                       std::chrono::milliseconds timeout = std::chrono::seconds(20)) {
@@ -58,8 +58,8 @@ inline void runShaped(int size, const LinkOptions& link,
 }
 
 /// A link of `gbps` and `latencyUs` between all ranks.
-inline LinkOptions linkOf(double gbps, double latencyUs) {
-  LinkOptions options;
+inline cost::LinkOptions linkOf(double gbps, double latencyUs) {
+  cost::LinkOptions options;
   options.link = {gbps, latencyUs};
   return options;
 }

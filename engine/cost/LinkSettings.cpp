@@ -1,11 +1,11 @@
-#include "app/rank/Link.h"
+#include "engine/cost/LinkSettings.h"
 
 #include "engine/experiment/LinkPresets.h"
 
-namespace lockstep::rank {
+namespace lockstep::cost {
 
-process_group::LinkOptions linkOptions(const experiment::LinkConfig& config) {
-  process_group::LinkOptions options;
+LinkOptions linkOptions(const experiment::LinkConfig& config) {
+  LinkOptions options;
   options.link = {config.bandwidthGbps, config.latencyUs};
   if (const auto* preset = experiment::findLinkPreset(config.preset)) {
     options.link = {preset->bandwidthGbps(), preset->latencyUs()};
@@ -15,7 +15,7 @@ process_group::LinkOptions linkOptions(const experiment::LinkConfig& config) {
   options.jitterUs = config.jitterUs;
   options.inFlight = config.inFlight;
   options.seed = static_cast<std::uint64_t>(config.seed);
-  const process_group::LinkSpeed slow{config.slowBandwidthGbps, config.slowLatencyUs};
+  const LinkSpeed slow{config.slowBandwidthGbps, config.slowLatencyUs};
   for (const std::int64_t rank : config.slowRanks) {
     if (!config.slowAmong) {
       options.exceptions.push_back({static_cast<int>(rank), -1, slow});
@@ -30,4 +30,4 @@ process_group::LinkOptions linkOptions(const experiment::LinkConfig& config) {
   return options;
 }
 
-}  // namespace lockstep::rank
+}  // namespace lockstep::cost

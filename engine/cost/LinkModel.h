@@ -5,7 +5,7 @@
 
 #include "engine/trace/Event.h"
 
-namespace lockstep::process_group {
+namespace lockstep::cost {
 
 /// A full-duplex link in one direction.
 struct LinkSpeed {
@@ -70,9 +70,6 @@ class LinkModel {
   [[nodiscard]] Cost alltoall(const std::vector<std::uint64_t>& bytesTo,
                               const std::vector<std::uint64_t>& bytesFrom) const;
 
-  /// The jitter of operation `number`, the same on all ranks that ask with the same `stream`.
-  [[nodiscard]] std::int64_t jitterNs(std::uint64_t stream, std::uint64_t number) const;
-
   /// The slowest link of the ring: what a large allreduce is limited by. A bandwidth of 0 is
   /// without limit.
   [[nodiscard]] LinkSpeed slowest() const { return {ringGbps_, ringLatencyUs_}; }
@@ -91,4 +88,4 @@ class LinkModel {
   double ringLatencyUs_ = 0;
 };
 
-}  // namespace lockstep::process_group
+}  // namespace lockstep::cost

@@ -1,13 +1,12 @@
-#include "engine/process_group/shaped/LinkModel.h"
+#include "engine/cost/LinkModel.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "engine/base/Check.h"
-#include "engine/process_group/Call.h"
 
-namespace lockstep::process_group {
+namespace lockstep::cost {
 namespace {
 
 using trace::Operation;
@@ -141,13 +140,4 @@ LinkModel::Cost LinkModel::alltoall(const std::vector<std::uint64_t>& bytesTo,
   return rounded(std::max(out, in), latency);
 }
 
-std::int64_t LinkModel::jitterNs(std::uint64_t stream, std::uint64_t number) const {
-  if (options_.jitterUs <= 0) {
-    return 0;
-  }
-  const std::uint64_t bits = mix(mix(mix(0, options_.seed), stream), number);
-  const double part = static_cast<double>(bits >> 11) * 0x1.0p-53;  // [0, 1)
-  return static_cast<std::int64_t>(part * options_.jitterUs * kNsPerUs);
-}
-
-}  // namespace lockstep::process_group
+}  // namespace lockstep::cost

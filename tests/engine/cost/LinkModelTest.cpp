@@ -1,10 +1,8 @@
-#include "engine/process_group/shaped/LinkModel.h"
+#include "engine/cost/LinkModel.h"
 
 #include <gtest/gtest.h>
 
-#include <set>
-
-namespace lockstep::process_group {
+namespace lockstep::cost {
 namespace {
 
 using trace::Operation;
@@ -103,30 +101,5 @@ TEST(LinkModel, SomeRanksSeeTheirLinksOfTheSameNetwork) {
   EXPECT_EQ(own.inFlight, 3);
 }
 
-TEST(LinkModel, DrawsTheSameJitterFromTheSameSeed) {
-  LinkOptions options = flat(1, 0);
-  options.jitterUs = 100;
-  options.seed = 7;
-  const LinkModel a(options, 0, 2);
-  const LinkModel b(options, 1, 2);
-  options.seed = 8;
-  const LinkModel other(options, 0, 2);
-  std::set<std::int64_t> values;
-  bool differs = false;
-  double sum = 0;
-  for (std::uint64_t number = 1; number <= 1000; ++number) {
-    const std::int64_t jitter = a.jitterNs(0, number);
-    EXPECT_EQ(jitter, b.jitterNs(0, number));
-    differs |= jitter != other.jitterNs(0, number);
-    EXPECT_GE(jitter, 0);
-    EXPECT_LT(jitter, 100'000);
-    values.insert(jitter);
-    sum += static_cast<double>(jitter);
-  }
-  EXPECT_TRUE(differs);
-  EXPECT_GT(values.size(), 950u);
-  EXPECT_NEAR(sum / 1000, 50'000, 5'000);
-}
-
 }  // namespace
-}  // namespace lockstep::process_group
+}  // namespace lockstep::cost

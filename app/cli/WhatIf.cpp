@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+#include "app/cli/ForecastText.h"
+#include "app/cli/TextTable.h"
+#include "engine/analysis/RecordedSteps.h"
+#include "engine/analysis/WhatIfCap.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct WhatIfOptions {
+  std::string path;
+  double capMb = 0;
+  bool json = false;
+};
+
+/// What the run was, and what it would have been.
+struct CapForecast {
+  double ownCapMb = 0;
+  std::size_t ownBuckets = 0;
+  std::size_t buckets = 0;
+  std::size_t steps = 0;
+  cost::TransferFit fit;
+  std::vector<cost::RankForecast> ranks;
+};
+
+base::Result<CapForecast> forecastCap(const WhatIfOptions& options) {
+  const auto capBytes = buckets::capBytes(options.capMb);
+  if (!capBytes.ok()) {
+    return base::Error{base::ExitCode::kBadInput, capBytes.error().what, "--bucket-cap-mb"};
+  }
+  const auto recorded = analysis::readRecordedSteps(options.path);
+  if (!recorded.ok()) {
+    return recorded.error();
+  }
+  const auto& settings = recorded.value().settings;
+  const auto& layout = recorded.value().layout;
+  const auto plan =
+      analysis::planWithCap(recorded.value().parameters, layout,
+                            analysis::capsOf(settings.experiment.ddp), capBytes.value());
+  if (!plan.ok()) {
+    return cannotTell(options.path, plan.error());
+  }
+  const auto forecaster =
+      cost::Forecaster::make(analysis::recordedRun(recorded.value().steps, settings));
+  if (!forecaster.ok()) {
+    return cannotTell(options.path, forecaster.error());
+  }
+  auto ranks = forecaster.value().forecast(plan.value());
+  if (!ranks.ok()) {
+    return cannotTell(options.path, ranks.error());
+  }
+  return CapForecast{
+      settings.experiment.ddp.bucketCapMb, layout.buckets.size(),    plan.value().size(),
+      recorded.value().steps.size(),       forecaster.value().fit(), std::move(ranks).value()};
+}
+
+std::string jsonOf(const WhatIfOptions& options, const CapForecast& told) {
+  nlohmann::ordered_json all{{"bucket_cap_mb", options.capMb},
+                             {"buckets", told.buckets},
+                             {"own_bucket_cap_mb", told.ownCapMb},
+                             {"own_buckets", told.ownBuckets},
+                             {"steps", told.steps}};
+  all.update(fitJson(told.fit));
+  all["ranks"] = forecastsJson(told.ranks);
+  return all.dump(2) + "\n";
+}
+
+std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
+  TextTable table({"rank", "", "buckets", "exposed [ms]", "step [ms]"});
+  // Of many ranks those with the least, the middle and the most exposed time.
+  std::vector<cost::RankForecast> shown = told.ranks;
+  constexpr std::size_t kMostShown = 8;
+  if (shown.size() > kMostShown) {
+    std::sort(shown.begin(), shown.end(), [](const auto& a, const auto& b) {
+      return a.measuredExposedNs < b.measuredExposedNs;
+    });
+    shown = {shown.front(), shown[shown.size() / 2], shown.back()};
+  }
+  for (const cost::RankForecast& of : shown) {
+    const auto ms = [](double ns) { return fmt::format("{:.4g}", ns / kNsPerMs); };
+    table.add({fmt::format("{}", of.rank), fmt::format("measured, cap {:.4g} MB", told.ownCapMb),
+               fmt::format("{}", told.ownBuckets), ms(of.measuredExposedNs),
+               ms(of.measuredStepNs)});
+    table.add({"", "the same, replayed", fmt::format("{}", told.ownBuckets),
+               ms(of.replayedExposedNs), ms(of.replayedStepNs)});
+    table.add({"", fmt::format("forecast, cap {:.4g} MB", options.capMb),
+               fmt::format("{}", told.buckets), estimateText(of.exposedNs),
+               estimateText(of.stepNs)});
+  }
+  return fmt::format("{}\n\n{}", fitText(told.fit, told.steps), table.text());
+}
+
+int printForecast(const WhatIfOptions& options) {
+  const auto told = forecastCap(options);
+  if (!told.ok()) {
+    return fail(told.error());
+  }
+  fmt::print("{}", options.json ? jsonOf(options, told.value()) : textOf(options, told.value()));
+  return 0;
+}
+
+}  // namespace
+
+void addWhatIf(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand(
+      "whatif", "Forecast a run's exposed time and step time with another bucket cap");
+  auto options = std::make_shared<WhatIfOptions>();
+  command->add_option("RUN", options->path, "Run file, live or finished")->required();
+  command->add_option("--bucket-cap-mb", options->capMb, "The cap, as ddp.bucket_cap_mb")
+      ->required();
+  command->add_flag("--json", options->json, "Print all that is known, as JSON");
+  command->footer(
+      "Replays the last 64 steps with the buckets that this cap makes: gradients become ready "
+      "when\n"
+      "they did, and buckets are launched, queued, carried and copied out as the run did it. In\n"
+      "brackets is where a run with this cap is expected in nine cases of ten. Where the replay "
+      "of\n"
+      "the run's own steps misses what was measured, or its transfers do not tell what others\n"
+      "would cost, it says so, and exits with 2.");
+  command->callback([&chosen, options] { chosen = [options] { return printForecast(*options); }; });
+}
+
+}  // namespace lockstep::cli

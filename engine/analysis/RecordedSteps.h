@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/analysis/StepRecords.h"
+#include "engine/base/Result.h"
+#include "engine/buckets/Assign.h"
+#include "engine/cost/Forecaster.h"
+#include "engine/experiment/Experiment.h"
+
+namespace lockstep::analysis {
+
+/// The caps of an experiment in bytes.
+buckets::BucketCaps capsOf(const experiment::DdpConfig& config);
+
+/// A step for a forecast, and what its collectives carried (allreducedShare).
+struct RecordedStep {
+  cost::StepRecord record;
+  std::optional<double> share;
+};
+
+/// What a run says of itself besides its steps.
+struct RecordedSettings {
+  experiment::Experiment experiment;
+  int worldSize = 0;
+  std::string backend;  ///< that carried the collectives: "auto" names the one it became
+  std::string probe;    ///< RankInfo::environment "probe" of rank 0; empty: there was none
+};
+
+/// Returns what a forecast takes from steps with the same buckets: where a link is shaped, with
+/// what its settings say of it. [any-thread]
+cost::RecordedRun recordedRun(const std::vector<RecordedStep>& steps,
+                              const RecordedSettings& settings);
+
+/// The last steps of a run file that all ranks recorded whole, with the last buckets.
+struct RecordedSteps {
+  std::vector<trace::ParametersMessage::Parameter> parameters;
+  trace::BucketsMessage layout;
+  RecordedSettings settings;
+  std::vector<RecordedStep> steps;
+};
+
+/// Reads at most 64 steps behind the first that used the last buckets, which is unlike the rest.
+/// Errors: those of RunFileReader; the run names no buckets; its experiment cannot be read; it is
+/// not one of DDP.
+base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path);
+
+}  // namespace lockstep::analysis

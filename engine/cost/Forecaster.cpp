@@ -1,0 +1,188 @@
+#include "engine/cost/Forecaster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "engine/cost/Sample.h"
+
+namespace lockstep::cost {
+namespace {
+
+constexpr std::size_t kFewestSteps = 5;
+constexpr std::size_t kMostDraws = 100;
+constexpr std::size_t kFewestDraws = 20;
+constexpr std::size_t kRankStepsDrawn = 40'000;  // a forecast ends within a second
+constexpr double kBeyondMost = 4;
+constexpr double kFlatBeyondMost = 1.25;
+constexpr double kExposedMayMiss = 0.1;  // of itself
+constexpr double kExposedMayMissOfStep = 0.03;
+constexpr double kStepMayMiss = 0.05;
+constexpr double kRunsDifferExposed = 0.04;
+constexpr double kRunsDifferStep = 0.02;
+constexpr double kWorthSpeakingOf = 0.1;  // of a step: errors grow in proportion from there
+constexpr double kNsPerMs = 1e6;
+
+base::Error cannotTell(std::string why) {
+  return {base::ExitCode::kBadInput, std::move(why), ""};
+}
+
+std::vector<std::size_t> allOf(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
+
+/// Exposed time and step time of each rank, over steps.
+struct OutcomeSeries {
+  std::vector<std::vector<double>> exposed, step;
+
+  explicit OutcomeSeries(std::size_t ranks) : exposed(ranks), step(ranks) {}
+
+  void add(const StepOutcome& outcome) {
+    for (std::size_t r = 0; r < outcome.ranks.size(); ++r) {
+      exposed[r].push_back(outcome.ranks[r].exposedNs);
+      step[r].push_back(outcome.ranks[r].stepNs);
+    }
+  }
+};
+
+/// `missed` by a replay of the own buckets that came to `replayed`, or that is at least of a step
+/// of which it is a part worth speaking of.
+Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
+                    double runsDiffer) {
+  const double wider = missed * std::max(1.0, value / replayed) + runsDiffer;
+  return {value, std::max(0.0, std::min(value, quantile(drawn, 0.05)) - wider),
+          std::max(value, quantile(drawn, 0.95)) + wider};
+}
+
+}  // namespace
+
+base::Result<Forecaster> Forecaster::make(RecordedRun run) {
+  if (run.steps.size() < kFewestSteps) {
+    return cannotTell(fmt::format(
+        "only {} of its steps with these buckets were recorded whole by all ranks, and {} are "
+        "needed: every gradient, and the communication of every bucket among two ranks or more",
+        run.steps.size(), kFewestSteps));
+  }
+  Forecaster made;
+  made.run_ = std::move(run);
+  const auto fitted = fitTransfers(made.samplesOf(allOf(made.run_.steps.size())), made.run_.known,
+                                   made.run_.probes);
+  if (!fitted.ok()) {
+    return fitted.error();
+  }
+  made.fit_ = fitted.value();
+  made.line_ = {made.fit_.cost, made.run_.inFlight};
+  made.habits_ = rankHabits(made.run_.steps);
+  OutcomeSeries measured(made.habits_.size());
+  OutcomeSeries replayed(made.habits_.size());
+  for (const StepRecord& step : made.run_.steps) {
+    measured.add(measuredOutcome(step));
+    replayed.add(replay(step, made.habits_, made.line_, planOf(step)));
+  }
+  for (std::size_t r = 0; r < made.habits_.size(); ++r) {
+    RankForecast& own = made.own_.emplace_back();
+    own.rank = made.run_.steps.front().ranks[r].rank;
+    own.measuredExposedNs = middle(measured.exposed[r]);
+    own.measuredStepNs = middle(measured.step[r]);
+    own.replayedExposedNs = middle(replayed.exposed[r]);
+    own.replayedStepNs = middle(replayed.step[r]);
+  }
+  if (const base::Status same = made.replaysItself(); !same.ok()) {
+    return same.error();
+  }
+  return made;
+}
+
+std::vector<TransferSample> Forecaster::samplesOf(const std::vector<std::size_t>& steps) const {
+  std::vector<TransferSample> samples;
+  for (const std::size_t step : steps) {
+    const auto more = transferSamples(run_.steps[step], run_.inFlight);
+    samples.insert(samples.end(), more.begin(), more.end());
+  }
+  return samples;
+}
+
+base::Status Forecaster::replaysItself() const {
+  for (const RankForecast& own : own_) {
+    const double exposedMissed = std::abs(own.replayedExposedNs - own.measuredExposedNs);
+    if (exposedMissed > std::max(kExposedMayMiss * own.measuredExposedNs,
+                                 kExposedMayMissOfStep * own.measuredStepNs)) {
+      return cannotTell(fmt::format(
+          "a replay of its own steps misses what was measured: {:.3g} ms of exposed time on rank "
+          "{} where {:.3g} ms were measured",
+          own.replayedExposedNs / kNsPerMs, own.rank, own.measuredExposedNs / kNsPerMs));
+    }
+    if (std::abs(own.replayedStepNs - own.measuredStepNs) > kStepMayMiss * own.measuredStepNs) {
+      return cannotTell(fmt::format(
+          "a replay of its own steps misses what was measured: steps of {:.3g} ms on rank {} where "
+          "{:.3g} ms were measured",
+          own.replayedStepNs / kNsPerMs, own.rank, own.measuredStepNs / kNsPerMs));
+    }
+  }
+  return {};
+}
+
+std::optional<std::uint64_t> Forecaster::mostBytes() const {
+  if (fit_.bySettings) {
+    return std::nullopt;
+  }
+  const double beyond = fit_.cost.nsPerByte > 0 ? kBeyondMost : kFlatBeyondMost;
+  return static_cast<std::uint64_t>(beyond * static_cast<double>(fit_.mostBytes));
+}
+
+base::Result<std::vector<RankForecast>> Forecaster::forecast(
+    const std::vector<PlannedBucket>& plan) const {
+  const auto largest = std::max_element(
+      plan.begin(), plan.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  if (const auto most = mostBytes(); most && largest != plan.end() && largest->bytes > *most) {
+    return cannotTell(
+        fmt::format("{} MiB was the most that it moved at once{}, and {:.3g} MiB are asked for",
+                    fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / kMiB),
+                    fit_.cost.nsPerByte > 0 ? "" : ", more bytes took no longer than fewer",
+                    static_cast<double>(largest->bytes) / kMiB));
+  }
+  const std::size_t ranks = habits_.size();
+  OutcomeSeries replayed(ranks);
+  for (const StepRecord& step : run_.steps) {
+    replayed.add(replay(step, habits_, line_, plan));
+  }
+  std::vector<std::vector<double>> drawnExposed(ranks);
+  std::vector<std::vector<double>> drawnStep(ranks);
+  std::mt19937_64 random(1);
+  const std::size_t draws =
+      std::clamp(kRankStepsDrawn / (run_.steps.size() * ranks), kFewestDraws, kMostDraws);
+  for (std::size_t draw = 0; draw < draws; ++draw) {
+    const auto steps = drawBlocks(run_.steps.size(), random);
+    const auto fitted = fitTransfers(samplesOf(steps), run_.known, run_.probes);
+    const Line line{fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight};
+    OutcomeSeries drawn(ranks);
+    for (const std::size_t step : steps) {
+      drawn.add(replay(run_.steps[step], habits_, line, plan));
+    }
+    for (std::size_t r = 0; r < ranks; ++r) {
+      drawnExposed[r].push_back(middle(std::move(drawn.exposed[r])));
+      drawnStep[r].push_back(middle(std::move(drawn.step[r])));
+    }
+  }
+  std::vector<RankForecast> forecasts = own_;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    RankForecast& of = forecasts[r];
+    const double exposed = middle(replayed.exposed[r]);
+    const double step = middle(replayed.step[r]);
+    of.exposedNs =
+        estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
+                   std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
+                   kRunsDifferExposed * exposed);
+    of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),
+                           of.replayedStepNs, kRunsDifferStep * step);
+  }
+  return forecasts;
+}
+
+}  // namespace lockstep::cost

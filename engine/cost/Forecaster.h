@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/base/Result.h"
+#include "engine/cost/Replay.h"
+
+namespace lockstep::cost {
+
+// Note [The interval of a forecast]
+// A forecast is the median over the steps' replays (Note [The replay of a step]), for each rank.
+// Its interval is what a run with these buckets is expected to measure in nine cases of ten:
+//   - the 5th to the 95th percentile of the forecasts of steps drawn anew, in blocks, with the cost
+//     fitted to what those steps measured alone;
+//   - widened both ways by as much as the replay of the run's own buckets misses what was measured,
+//     in proportion where the forecast is larger;
+//   - and by 4 % of exposed time and 2 % of the step, since two runs of one experiment differ by
+//     what no single one of them knows.
+// There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
+// transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the
+// largest transfer that was measured, unless settings say what a byte takes; transfers that took
+// no longer for more bytes, and larger ones are asked for; or a replay of the run's own buckets
+// that misses by more than a tenth of exposed time (and 3 % of the step), or 5 % of the step.
+
+/// What a run recorded.
+struct RecordedRun {
+  std::vector<StepRecord> steps;  ///< of the same ranks and buckets
+  std::optional<KnownTransfer> known;
+  std::size_t inFlight = 1;            ///< Line::inFlight
+  std::vector<TransferSample> probes;  ///< Note [The probe of a run]
+};
+
+struct Estimate {
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+struct RankForecast {
+  int rank = 0;
+  double measuredExposedNs = 0;  ///< medians over the steps, here and below
+  double measuredStepNs = 0;
+  double replayedExposedNs = 0;  ///< with the run's own buckets
+  double replayedStepNs = 0;
+  Estimate exposedNs;
+  Estimate stepNs;
+};
+
+/// Forecasts one run's steps with other buckets. Never changed once made. [any-thread]
+class Forecaster {
+ public:
+  /// Error: a clause that ends "this run cannot tell, because ...".
+  static base::Result<Forecaster> make(RecordedRun run);
+
+  /// Returns one forecast a rank. Error: as above.
+  [[nodiscard]] base::Result<std::vector<RankForecast>> forecast(
+      const std::vector<PlannedBucket>& plan) const;
+
+  /// Returns the most bytes that a bucket of a forecast may have; nothing: any number.
+  [[nodiscard]] std::optional<std::uint64_t> mostBytes() const;
+
+  /// Returns what was measured and replayed, by rank; its estimates are empty.
+  [[nodiscard]] const std::vector<RankForecast>& own() const { return own_; }
+  [[nodiscard]] const TransferFit& fit() const { return fit_; }
+  [[nodiscard]] const Line& line() const { return line_; }
+  [[nodiscard]] const std::vector<RankHabits>& habits() const { return habits_; }
+  [[nodiscard]] const std::vector<StepRecord>& steps() const { return run_.steps; }
+
+ private:
+  Forecaster() = default;
+  [[nodiscard]] std::vector<TransferSample> samplesOf(const std::vector<std::size_t>& steps) const;
+  [[nodiscard]] base::Status replaysItself() const;
+
+  RecordedRun run_;
+  TransferFit fit_;
+  Line line_;
+  std::vector<RankHabits> habits_;
+  std::vector<RankForecast> own_;
+};
+
+}  // namespace lockstep::cost

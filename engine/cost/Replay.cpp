@@ -1,0 +1,172 @@
+#include "engine/cost/Replay.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <utility>
+
+namespace lockstep::cost {
+namespace {
+
+constexpr double kLongAgo = -std::numeric_limits<double>::infinity();
+
+/// What one rank does in a replay; a bucket's part for each bucket.
+using Parts = std::vector<BucketPart>;
+
+/// When a line is done with each transfer, in the order of the calls.
+class LineClock {
+ public:
+  explicit LineClock(const Line& line) : line_(line) {}
+
+  /// Returns when the line is done with so many bytes that all ranks had come to at `metNs`.
+  double carry(double metNs, std::uint64_t bytes) {
+    double start = metNs;
+    if (line_.inFlight > 0 && ends_.size() == line_.inFlight) {
+      start = std::max(start, ends_.front());
+      ends_.pop_front();
+    }
+    free_ = std::max(start, free_) + line_.cost.nsPerByte * static_cast<double>(bytes);
+    const double due = free_ + line_.cost.latencyNs;
+    if (line_.inFlight > 0) {
+      ends_.push_back(due);
+    }
+    return due;
+  }
+
+ private:
+  const Line& line_;
+  std::deque<double> ends_;  // of the last so many as travel at once
+  double free_ = kLongAgo;
+};
+
+std::vector<Stretch> joined(std::vector<Stretch> stretches) {
+  std::sort(stretches.begin(), stretches.end(),
+            [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; });
+  std::vector<Stretch> all;
+  for (const Stretch& one : stretches) {
+    if (!all.empty() && one.begin <= all.back().end) {
+      all.back().end = std::max(all.back().end, one.end);
+    } else if (one.end > one.begin) {
+      all.push_back(one);
+    }
+  }
+  return all;
+}
+
+/// How much of `a` lies in `b`; both sorted and disjoint.
+double together(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
+  double sum = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    sum += std::max(0.0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
+    (a[i].end < b[j].end ? i : j)++;
+  }
+  return sum;
+}
+
+/// When the step thread has taken the last result, of buckets of these bytes.
+double resultsTaken(const RankStep& rank, const Parts& parts) {
+  double taken = rank.waitsNs;
+  for (const BucketPart& part : parts) {
+    taken = std::max(taken, std::isnan(part.copiedOutNs) ? part.endedNs : part.copiedOutNs);
+  }
+  return taken;
+}
+
+RankOutcome outcomeOf(const RankStep& rank, const Parts& parts, double stepEndNs) {
+  std::vector<Stretch> flights;
+  for (const BucketPart& part : parts) {
+    flights.push_back({part.beganNs, std::min(part.endedNs, stepEndNs)});
+  }
+  flights = joined(std::move(flights));
+  RankOutcome outcome;
+  for (const Stretch& flight : flights) {
+    outcome.inFlightNs += flight.end - flight.begin;
+  }
+  outcome.exposedNs = outcome.inFlightNs - together(flights, rank.computing);
+  outcome.stepNs = stepEndNs - rank.beginNs;
+  return outcome;
+}
+
+Parts partsOf(const StepRecord& step, std::size_t r) {
+  Parts parts;
+  for (const BucketRecord& bucket : step.buckets) {
+    parts.push_back(bucket.parts[r]);
+  }
+  return parts;
+}
+
+}  // namespace
+
+StepOutcome measuredOutcome(const StepRecord& step) {
+  StepOutcome outcome;
+  for (const BucketRecord& bucket : step.buckets) {
+    BucketMoments& moments =
+        outcome.buckets.emplace_back(BucketMoments{kLongAgo, kLongAgo, kLongAgo, kLongAgo});
+    for (std::size_t r = 0; r < step.ranks.size(); ++r) {
+      const BucketPart& part = bucket.parts[r];
+      moments.fullNs = std::max(moments.fullNs, fullNs(step.ranks[r], bucket.parameters));
+      moments.launchedNs = std::max(moments.launchedNs, part.launchedNs);
+      moments.beganNs = std::max(moments.beganNs, part.beganNs);
+      moments.endedNs = std::max(moments.endedNs, part.endedNs);
+    }
+  }
+  for (std::size_t r = 0; r < step.ranks.size(); ++r) {
+    outcome.ranks.push_back(outcomeOf(step.ranks[r], partsOf(step, r), step.ranks[r].endNs));
+  }
+  return outcome;
+}
+
+std::vector<PlannedBucket> planOf(const StepRecord& step) {
+  std::vector<PlannedBucket> plan;
+  for (const BucketRecord& bucket : step.buckets) {
+    plan.push_back({bucket.parameters, bucket.bytes});
+  }
+  return plan;
+}
+
+StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits, const Line& line,
+                   const std::vector<PlannedBucket>& plan) {
+  const std::size_t ranks = step.ranks.size();
+  StepOutcome outcome;
+  LineClock clock(line);
+  std::vector<Parts> parts(ranks);
+  std::vector<double> launched(ranks, kLongAgo);
+  for (const PlannedBucket& planned : plan) {
+    const double bytes = static_cast<double>(planned.bytes);
+    BucketMoments& moments =
+        outcome.buckets.emplace_back(BucketMoments{kLongAgo, kLongAgo, kLongAgo, kLongAgo});
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const RankStep& rank = step.ranks[r];
+      const double full = fullNs(rank, planned.parameters);
+      launched[r] =
+          std::max(launched[r], full + rank.wholeCopyNsPerByte * bytes) + habits[r].launchDelayNs;
+      const double began = launched[r] + habits[r].startDelayNs;
+      parts[r].push_back({launched[r], began, 0, kNoTime, kNoTime});
+      moments.fullNs = std::max(moments.fullNs, full);
+      moments.launchedNs = std::max(moments.launchedNs, launched[r]);
+      moments.beganNs = std::max(moments.beganNs, began);
+    }
+    moments.endedNs = clock.carry(moments.beganNs, planned.bytes) + line.cost.noticeNs;
+    for (Parts& part : parts) {
+      part.back().endedNs = moments.endedNs;
+    }
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const RankStep& rank = step.ranks[r];
+    double free = std::max(rank.waitsNs, launched[r]);
+    for (std::size_t b = 0; b < plan.size(); ++b) {
+      BucketPart& part = parts[r][b];
+      part.copyOutNs = std::max(free, part.endedNs + habits[r].resultDelayNs);
+      part.copiedOutNs =
+          part.copyOutNs + habits[r].copyOutNsPerByte * static_cast<double>(plan[b].bytes);
+      free = part.copiedOutNs;
+    }
+    // What comes behind the last result takes as long as it did.
+    const double shift = resultsTaken(rank, parts[r]) - resultsTaken(rank, partsOf(step, r));
+    outcome.ranks.push_back(outcomeOf(rank, parts[r], rank.endNs + shift));
+  }
+  return outcome;
+}
+
+}  // namespace lockstep::cost

@@ -1,0 +1,102 @@
+#include "engine/cost/StepRecord.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/cost/Sample.h"
+
+namespace lockstep::cost {
+namespace {
+
+/// What one rank's steps say of its habits.
+struct HabitSamples {
+  std::vector<double> launch, start, startBehindOthers, result;
+  double copiedNs = 0;
+  double copiedBytes = 0;
+};
+
+void addHabits(const StepRecord& step, std::size_t r, HabitSamples& samples) {
+  const RankStep& rank = step.ranks[r];
+  double launchedBefore = -std::numeric_limits<double>::infinity();
+  double endedBefore = launchedBefore;
+  double free = rank.waitsNs;  // the step thread, for the next result
+  for (const BucketRecord& bucket : step.buckets) {
+    const BucketPart& part = bucket.parts[r];
+    const double bytes = static_cast<double>(bucket.bytes);
+    const double full = fullNs(rank, bucket.parameters) + rank.wholeCopyNsPerByte * bytes;
+    samples.launch.push_back(part.launchedNs - std::max(full, launchedBefore));
+    launchedBefore = part.launchedNs;
+    (part.launchedNs >= endedBefore ? samples.start : samples.startBehindOthers)
+        .push_back(part.beganNs - part.launchedNs);
+    endedBefore = std::max(endedBefore, part.endedNs);
+    if (std::isnan(part.copyOutNs) || std::isnan(part.copiedOutNs)) {
+      continue;
+    }
+    if (part.endedNs > free) {
+      samples.result.push_back(part.copyOutNs - part.endedNs);
+    }
+    free = part.copiedOutNs;
+    samples.copiedNs += part.copiedOutNs - part.copyOutNs;
+    samples.copiedBytes += bytes;
+  }
+}
+
+RankHabits habitsOf(HabitSamples samples) {
+  RankHabits habits;
+  habits.launchDelayNs = std::max(middle(std::move(samples.launch)), 0.0);
+  // Who begins behind others may have queued for them: then the quickest tell the delay.
+  habits.startDelayNs = samples.start.empty() ? quantile(std::move(samples.startBehindOthers), 0.1)
+                                              : middle(std::move(samples.start));
+  habits.startDelayNs = std::max(habits.startDelayNs, 0.0);
+  habits.resultDelayNs = std::max(middle(std::move(samples.result)), 0.0);
+  habits.copyOutNsPerByte = samples.copiedBytes > 0 ? samples.copiedNs / samples.copiedBytes : 0;
+  return habits;
+}
+
+}  // namespace
+
+std::vector<TransferSample> transferSamples(const StepRecord& step, std::size_t inFlight) {
+  std::vector<TransferSample> samples;
+  double free = -std::numeric_limits<double>::infinity();  // when those before have ended
+  for (const BucketRecord& bucket : step.buckets) {
+    double met = free;
+    double ended = free;
+    bool queued = true;
+    for (const BucketPart& part : bucket.parts) {
+      queued = queued && part.beganNs < free;
+      met = std::max(met, part.beganNs);
+      ended = std::max(ended, part.endedNs);
+    }
+    if (ended > met && (!queued || inFlight == 1)) {
+      samples.push_back({bucket.bytes, ended - met, queued});
+    }
+    free = ended;
+  }
+  return samples;
+}
+
+std::vector<RankHabits> rankHabits(const std::vector<StepRecord>& steps) {
+  std::vector<RankHabits> habits;
+  for (std::size_t r = 0; !steps.empty() && r < steps.front().ranks.size(); ++r) {
+    HabitSamples samples;
+    for (const StepRecord& step : steps) {
+      addHabits(step, r, samples);
+    }
+    habits.push_back(habitsOf(std::move(samples)));
+  }
+  return habits;
+}
+
+double fullNs(const RankStep& rank, const std::vector<std::uint32_t>& parameters) {
+  double last = -std::numeric_limits<double>::infinity();
+  for (const std::uint32_t parameter : parameters) {
+    if (parameter >= rank.filledNs.size() || std::isnan(rank.filledNs[parameter])) {
+      return kNoTime;
+    }
+    last = std::max(last, rank.filledNs[parameter]);
+  }
+  return last;
+}
+
+}  // namespace lockstep::cost

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <filesystem>
+
+#include "engine/experiment/Experiment.h"
+
+namespace lockstep::cli {
+
+/// Writes a finished run of two ranks, as one of sleeping layers would be to the nanosecond: eight
+/// gradients of 0.25 MiB each, `ddp`'s buckets, and a link that is taken for 0.2 ms and 4 ns a byte
+/// by each of them, one at a time. In each of `steps` iterations the gradients 7 to 0 are ready at
+/// 11, 12, ... 18 ms on rank 0 and as much later on rank 1 as `lateMs`; an iteration ends 1 ms
+/// after the last bucket. The first iteration used the buckets of the construction.
+struct SleepingRun {
+  int steps = 10;
+  double lateMs = 0;
+  bool linkInSettings = true;  ///< else it is as if a real network had been so fast
+  experiment::DdpConfig ddp;
+
+  void writeTo(const std::filesystem::path& path) const;
+};
+
+/// The layers of such a run, as model.file takes them.
+extern const char* const kSleepingLayers;
+
+}  // namespace lockstep::cli

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/CommandLine.h"
+#include "tests/app/GoldenRun.h"
+#include "tests/app/SleepingRun.h"
+
+namespace lockstep::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Json = nlohmann::json;
+
+/// A run with buckets of 0.25, 0.5, 0.5, 0.5 and 0.25 MiB, which take 1.2486, 2.2972, 2.2972,
+/// 2.2972 and 1.2486 ms. They are full at 11, 13, 15, 17 and 18 ms: from the second on they follow
+/// each other, 13 + 3 * 2.2972 + 1.2486 = 21.1401. Exposed are 3.1401 ms.
+class WhatIfTest : public CommandLineTest {
+ protected:
+  WhatIfTest() {
+    run_.ddp.firstBucketMb = 0.25;
+    run_.ddp.bucketCapMb = 0.5;
+  }
+
+  std::string written(const std::string& name = "run.lockstep") {
+    run_.writeTo(folder / name);
+    return name;
+  }
+
+  Json forecast(const std::string& name, const std::string& cap) {
+    const auto told = lockstep({"whatif", name, "--bucket-cap-mb", cap, "--json"});
+    EXPECT_EQ(told.exitCode, 0) << told.err;
+    return told.exitCode == 0 ? Json::parse(told.out) : Json();
+  }
+
+  /// What `whatif` refuses a cap with.
+  std::string refusal(const std::string& name, const std::string& cap) {
+    const auto told = lockstep({"whatif", name, "--bucket-cap-mb", cap});
+    EXPECT_EQ(told.exitCode, 2) << told.out;
+    EXPECT_EQ(lineCount(told.err), 1) << told.err;
+    return told.err;
+  }
+
+  SleepingRun run_;
+};
+
+// Of 0.25 MiB each, eight take 1.2486 ms from 11 ms on: until 20.9887, 2.9887 behind the last
+// gradient. Of all but the first, one takes 7.5400 ms from 18 ms on.
+TEST_F(WhatIfTest, ForecastsExposedTimeAndStepOfAnotherCap) {
+  const std::string name = written();
+  const Json smaller = forecast(name, "0.25");
+  EXPECT_EQ(smaller["buckets"], 8);
+  EXPECT_EQ(smaller["own_buckets"], 5);
+  EXPECT_EQ(smaller["by_settings"], true);
+  ASSERT_EQ(smaller["ranks"].size(), 2u);
+  const Json& rank = smaller["ranks"][1];
+  EXPECT_NEAR(rank["measured_exposed_ms"].get<double>(), 3.1401, 1e-3);
+  EXPECT_NEAR(rank["replayed_exposed_ms"].get<double>(), 3.1401, 1e-3);
+  EXPECT_NEAR(rank["exposed_ms"]["value"].get<double>(), 2.9887, 1e-3);
+  EXPECT_LT(rank["exposed_ms"]["low"], rank["exposed_ms"]["value"]);
+  EXPECT_GT(rank["exposed_ms"]["high"], rank["exposed_ms"]["value"]);
+  EXPECT_NEAR(rank["step_ms"]["value"].get<double>(), 21.9887, 1e-3);
+  EXPECT_NEAR(rank["measured_step_ms"].get<double>(), 22.1401, 1e-3);
+  const Json larger = forecast(name, "25");
+  EXPECT_EQ(larger["buckets"], 2);
+  EXPECT_NEAR(larger["ranks"][0]["exposed_ms"]["value"].get<double>(), 7.5400, 1e-3);
+  EXPECT_NEAR(larger["ranks"][0]["step_ms"]["value"].get<double>(), 26.5400, 1e-3);
+}
+
+// Rank 1 is 0.4 ms late with each gradient. Its exposed time stays, and rank 0 waits for it.
+TEST_F(WhatIfTest, ForecastsEachRankForItself) {
+  run_.lateMs = 0.4;
+  const Json told = forecast(written(), "0.25");
+  EXPECT_NEAR(told["ranks"][1]["exposed_ms"]["value"].get<double>(), 2.9887, 1e-3);
+  EXPECT_NEAR(told["ranks"][0]["exposed_ms"]["value"].get<double>(), 3.3887, 1e-3);
+}
+
+TEST_F(WhatIfTest, FitsTheCostToTheRunWhereNoSettingsTellIt) {
+  run_.linkInSettings = false;
+  const Json told = forecast(written(), "2");
+  EXPECT_EQ(told["by_settings"], false);
+  EXPECT_NEAR(told["latency_ms"].get<double>(), 0.2, 1e-3);
+  EXPECT_NEAR(told["ms_per_mib"].get<double>(), 4.1943, 1e-3);
+  EXPECT_NEAR(told["ranks"][0]["exposed_ms"]["value"].get<double>(), 7.5400, 1e-3);
+}
+
+TEST_F(WhatIfTest, PrintsMeasuredReplayedAndForecastWithItsInterval) {
+  const auto told = lockstep({"whatif", written(), "--bucket-cap-mb", "0.25"});
+  ASSERT_EQ(told.exitCode, 0) << told.err;
+  EXPECT_THAT(told.out, AllOf(StartsWith("Over 8 steps. The communication of a bucket takes 0.2 ms "
+                                         "and 4.19 ms a MiB, the latter by the settings"),
+                              HasSubstr("measured, cap 0.5 MB"), HasSubstr("the same, replayed"),
+                              HasSubstr("forecast, cap 0.25 MB"), HasSubstr("2.989 (")));
+}
+
+TEST_F(WhatIfTest, SaysWhyARunCannotTell) {
+  run_.steps = 6;
+  EXPECT_THAT(refusal(written("short.lockstep"), "1"),
+              HasSubstr("this run cannot tell, because only 4 of its steps"));
+  run_.steps = 10;
+  run_.linkInSettings = false;
+  run_.ddp.bucketCapMb = 0.25;
+  EXPECT_THAT(refusal(written("alike.lockstep"), "1"), HasSubstr("too alike in size"));
+  run_.ddp.bucketCapMbList = {0.25, 0.5};
+  EXPECT_THAT(refusal(written("list.lockstep"), "1"), HasSubstr("a list of caps"));
+}
+
+TEST_F(WhatIfTest, BadInputIsOneLine) {
+  EXPECT_THAT(refusal(written(), "-1"), HasSubstr("--bucket-cap-mb"));
+  EXPECT_THAT(refusal("nowhere.lockstep", "1"), HasSubstr("nowhere.lockstep"));
+  EXPECT_THAT(refusal(write("text.lockstep", "no run"), "1"), HasSubstr("text.lockstep"));
+  EXPECT_THAT(refusal(goldenRun("1.0"), "1"), StartsWith("lockstep: "));
+  EXPECT_EQ(lockstep({"whatif", "run.lockstep"}).exitCode, 2);
+}
+
+}  // namespace
+}  // namespace lockstep::cli

@@ -1,0 +1,147 @@
+#include "engine/cost/Forecaster.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/engine/cost/HandMadeSteps.h"
+
+namespace lockstep::cost {
+namespace {
+
+using test::SleepingRun;
+using testing::HasSubstr;
+
+std::vector<PlannedBucket> planWith(SleepingRun run, int perBucket) {
+  run.perBucket = perBucket;
+  return planOf(run.steps(1).front());
+}
+
+/// The median over its steps of one rank's exposed time.
+double exposedOf(const SleepingRun& run, int perBucket, std::uint64_t seed) {
+  SleepingRun other = run;
+  other.perBucket = perBucket;
+  std::vector<double> exposed;
+  for (const StepRecord& step : other.steps(40, seed)) {
+    exposed.push_back(measuredOutcome(step).ranks[0].exposedNs);
+  }
+  std::nth_element(exposed.begin(), exposed.begin() + 20, exposed.end());
+  return exposed[20];
+}
+
+/// What the settings of the link of a SleepingRun say.
+KnownTransfer settings(const SleepingRun& run) {
+  return {run.nsPerByte, run.latencyNs};
+}
+
+std::string whyNot(const RecordedRun& run) {
+  const auto made = Forecaster::make(run);
+  return made.ok() ? "it can" : made.error().what;
+}
+
+TEST(Forecaster, ItsIntervalContainsWhatARunWithTheseBucketsMeasures) {
+  SleepingRun run;
+  run.noise = 0.1;
+  run.nsPerByte = 12;
+  int within = 0;
+  int all = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    const auto made = Forecaster::make({run.steps(40, seed), settings(run), 1, {}});
+    ASSERT_TRUE(made.ok()) << made.error().what;
+    for (const int perBucket : {1, 20}) {
+      const auto told = made.value().forecast(planWith(run, perBucket));
+      ASSERT_TRUE(told.ok()) << told.error().what;
+      const Estimate& exposed = told.value()[0].exposedNs;
+      const double truth = exposedOf(run, perBucket, 100 + seed);
+      EXPECT_NEAR(exposed.value, truth, 0.1 * truth) << perBucket;
+      EXPECT_LE(exposed.low, exposed.value);
+      EXPECT_GE(exposed.high, exposed.value);
+      within += exposed.low <= truth && truth <= exposed.high ? 1 : 0;
+      ++all;
+    }
+  }
+  EXPECT_GE(within, 18) << "of " << all;
+}
+
+TEST(Forecaster, SaysTheSameEachTime) {
+  SleepingRun run;
+  run.noise = 0.2;
+  const RecordedRun recorded{run.steps(20), settings(run), 1, {}};
+  const auto plan = planWith(run, 2);
+  const auto once = Forecaster::make(recorded).value().forecast(plan);
+  const auto again = Forecaster::make(recorded).value().forecast(plan);
+  EXPECT_EQ(once.value()[0].exposedNs.low, again.value()[0].exposedNs.low);
+  EXPECT_EQ(once.value()[1].stepNs.high, again.value()[1].stepNs.high);
+}
+
+TEST(Forecaster, NeedsAFewWholeSteps) {
+  const SleepingRun run;
+  EXPECT_EQ(whyNot({run.steps(5), settings(run), 1, {}}), "it can");
+  EXPECT_THAT(whyNot({run.steps(4), settings(run), 1, {}}), HasSubstr("only 4 of its steps"));
+  EXPECT_THAT(whyNot({}), HasSubstr("only 0 of its steps"));
+}
+
+// All buckets are of one size, and nothing is known of the link.
+TEST(Forecaster, WithoutSettingsItNeedsTransfersOfUnlikeSizes) {
+  const SleepingRun run;
+  RecordedRun recorded{run.steps(10), std::nullopt, 1, {}};
+  EXPECT_THAT(whyNot(recorded), HasSubstr("too alike in size"));
+  for (const std::uint64_t bytes : {4'096u, 65'536u, 1'048'576u}) {
+    recorded.probes.push_back(
+        {bytes, run.latencyNs + run.nsPerByte * static_cast<double>(bytes), false});
+  }
+  const auto probed = Forecaster::make(recorded);
+  ASSERT_TRUE(probed.ok()) << probed.error().what;
+  EXPECT_NEAR(probed.value().fit().cost.nsPerByte, run.nsPerByte, 1e-6);
+  const auto told = probed.value().forecast(planWith(run, 20));
+  ASSERT_TRUE(told.ok());
+  EXPECT_NEAR(told.value()[0].exposedNs.value, exposedOf(run, 20, 1), 1e3);
+}
+
+TEST(Forecaster, DoesNotSpeakOfBucketsFarBeyondWhatWasMeasured) {
+  SleepingRun run;
+  run.layers = 100;
+  run.perBucket = 3;  // the last is of one alone: 100 and 300 KB
+  const auto made = Forecaster::make({run.steps(10), std::nullopt, 1, {}});
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_EQ(made.value().mostBytes(), 1'200'000u);
+  EXPECT_TRUE(made.value().forecast(planWith(run, 12)).ok());
+  const auto far = made.value().forecast(planWith(run, 13));
+  ASSERT_FALSE(far.ok());
+  EXPECT_THAT(far.error().what, HasSubstr("1.24 MiB are asked for"));
+  const auto known = Forecaster::make({run.steps(10), settings(run), 1, {}});
+  EXPECT_TRUE(known.value().forecast(planWith(run, 100)).ok());
+}
+
+// 0 ns a byte would make one bucket of all the best of plans.
+TEST(Forecaster, DoesNotSpeakOfLargerBucketsWhereMoreBytesTookNoLonger) {
+  SleepingRun run;
+  run.layers = 16;
+  run.perBucket = 3;
+  run.nsPerByte = 0;
+  const auto made = Forecaster::make({run.steps(10), std::nullopt, 1, {}});
+  ASSERT_TRUE(made.ok()) << made.error().what;
+  EXPECT_TRUE(made.value().forecast(planWith(run, 2)).ok());
+  const auto larger = made.value().forecast(planWith(run, 16));
+  ASSERT_FALSE(larger.ok());
+  EXPECT_THAT(larger.error().what, HasSubstr("more bytes took no longer"));
+}
+
+// The last transfer of each step stands still for 30 ms, for no reason that a replay knows.
+TEST(Forecaster, AbstainsWhereItDoesNotReplayItsOwnSteps) {
+  const SleepingRun run;
+  RecordedRun recorded{run.steps(10), settings(run), 1, {}};
+  for (StepRecord& step : recorded.steps) {
+    for (BucketPart& part : step.buckets.back().parts) {
+      part.endedNs = part.copyOutNs = part.copiedOutNs = part.endedNs + 3e7;
+    }
+    for (RankStep& rank : step.ranks) {
+      rank.endNs += 3e7;
+    }
+  }
+  EXPECT_THAT(whyNot(recorded), HasSubstr("a replay of its own steps misses"));
+}
+
+}  // namespace
+}  // namespace lockstep::cost

@@ -90,7 +90,7 @@ class Dispatcher {
     std::chrono::milliseconds moment;
   };
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  static constexpr std::chrono::milliseconds kMomentHere{250};  ///< this rank gives up by itself
+  static constexpr std::chrono::milliseconds kMomentHere{500};  ///< this rank gives up by itself
   static constexpr std::chrono::milliseconds kMomentElsewhere{1000};
 
   /// Fails what is in flight and all later calls, and tells the other ranks.

@@ -15,6 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick = milliseconds(50);
+// How long a peer whose connection is lost stays a suspect: the thread that has its last data may
+// not have run since.
+constexpr milliseconds kSuspect = milliseconds(500);
 constexpr milliseconds kIdleTick = milliseconds(250);
 // An operation this old is asked about on the notice board, and again after as long.
 constexpr milliseconds kStuck = std::chrono::seconds(1);
@@ -65,7 +68,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
       since = {};
     } else if (since == Flight::Clock::time_point{}) {
       since = now;
-    } else if (now - since >= kTick) {
+    } else if (now - since >= kSuspect) {
       flight->fail(explain(PeerLost{peer, *text}));
     }
   }

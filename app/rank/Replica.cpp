@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,7 +12,7 @@
 #include "engine/hooks/ThenOptimizerHook.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/ComputeDevice.h"
-#include "engine/train/FloatingType.h"
+#include "engine/train/DdpOptionsOf.h"
 #include "engine/train/MakeOptimizer.h"
 #include "engine/train/OptimizerState.h"
 #include "engine/train/models/MakeModel.h"
@@ -25,16 +24,6 @@ using base::ExitCode;
 using base::Status;
 
 namespace {
-
-/// Nothing when all dtypes are "none".
-std::optional<ddp::MixedPrecision> mixedPrecision(const experiment::DdpConfig& config) {
-  ddp::MixedPrecision settings;
-  settings.paramDtype = train::floatingType(config.paramDtype);
-  settings.reduceDtype = train::floatingType(config.reduceDtype);
-  settings.bufferDtype = train::floatingType(config.bufferDtype);
-  const bool any = settings.paramDtype || settings.reduceDtype || settings.bufferDtype;
-  return any ? std::optional(settings) : std::nullopt;
-}
 
 hooks::OptimizerFacts factsOf(const experiment::OptimizerConfig& config) {
   return {config.kind,      config.learningRate, config.weightDecay,
@@ -108,21 +97,11 @@ Status Replica::distributeOverRanks() {
   if (inBackward_ != nullptr) {
     hook = std::make_shared<hooks::ThenOptimizerHook>(std::move(hook), inBackward_, &tracer_);
   }
-  ddp::DdpOptions options;
-  options.config = experiment_.ddp;
+  ddp::DdpOptions options = train::ddpOptionsOf(experiment_.ddp);
   options.hook = faults_.around(std::move(hook));
   options.tracer = &tracer_;
   options.gradientCheckEvery = experiment_.capture.gradientCheckEvery;
   options.deviceSpans = makeDeviceSpans();
-  options.findUnusedParameters = experiment_.ddp.findUnusedParameters;
-  options.staticGraph = experiment_.ddp.staticGraph;
-  options.initSync = experiment_.ddp.initSync;
-  options.skipAllReduceUnusedParams = experiment_.ddp.skipAllReduceUnusedParams;
-  options.bucketCapMbList = experiment_.ddp.bucketCapMbList;
-  options.parametersAndBuffersToIgnore = experiment_.ddp.ignore;
-  options.delayAllReduceNamedParams = experiment_.ddp.delayAllReduceNamedParams;
-  options.paramToHookAllReduce = experiment_.ddp.paramToHookAllReduce;
-  options.mixedPrecision = mixedPrecision(experiment_.ddp);
   if (experiment_.ddp.syncBatchNorm) {
     if (auto synchronised = synchroniseBatchNorm(); !synchronised.ok()) {
       return synchronised;

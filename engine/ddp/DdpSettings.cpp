@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
@@ -29,20 +30,23 @@ T orThrow(base::Result<T> result, const char* key) {
 }  // namespace
 
 ReducerOptions DistributedDataParallel::reducerOptions() {
-  const experiment::DdpConfig& config = options_.config;
   ReducerOptions options;
-  options.rule = orThrow(buckets::bucketRule(config.bucketRule), "ddp.bucket_rule");
-  options.caps.firstBytes = orThrow(buckets::capBytes(config.firstBucketMb), "ddp.first_bucket_mb");
-  options.caps.capBytes = orThrow(buckets::capBytes(config.bucketCapMb), "ddp.bucket_cap_mb");
+  options.rule = orThrow(buckets::bucketRule(options_.bucketRule), "ddp.bucket_rule");
+  options.caps.firstBytes =
+      orThrow(buckets::capBytes(options_.firstBucketMb), "ddp.first_bucket_mb");
+  options.caps.capBytes = orThrow(buckets::capBytes(options_.bucketCapMb), "ddp.bucket_cap_mb");
   for (const double mebibytes : options_.bucketCapMbList) {
     options.caps.list.push_back(orThrow(buckets::capBytes(mebibytes), "bucket_cap_mb_list"));
   }
-  options.gradientAsBucketView = config.gradientAsBucketView;
-  options.batchedGradCopy = config.batchedGradCopy;
+  options.gradientAsBucketView = options_.gradientAsBucketView;
+  options.batchedGradCopy = options_.batchedGradCopy;
   options.findUnusedParameters = options_.findUnusedParameters;
   options.staticGraph = options_.staticGraph;
   options.skipUnusedBuckets = options_.skipAllReduceUnusedParams;
   options.sparseGradients = model_.sparseGradients;
+  std::copy_if(model_.parameters.begin(), model_.parameters.end(),
+               std::back_inserter(options.frozen),
+               [](const NamedTensor& parameter) { return !parameter.tensor.requires_grad(); });
   options.hook = options_.hook;
   options.hookTimeout = options_.hookTimeout;
   options.tracer = options_.tracer;
@@ -136,45 +140,52 @@ void DistributedDataParallel::castInput(at::Tensor& tensor) const {
   }
 }
 
-std::vector<std::string> DistributedDataParallel::description() const {
+std::vector<Fact> DistributedDataParallel::description() const {
   const auto onOff = [](bool value) { return value ? "on" : "off"; };
   const auto& sparse = model_.sparseGradients;
-  std::vector<std::string> items;
-  items.push_back(fmt::format("engine {}", kEngineVersion));
+  std::vector<Fact> facts;
+  facts.push_back({"engine", fmt::format("{}", kEngineVersion)});
   for (std::size_t i = 0; i < model_.parameters.size(); ++i) {
     const auto& [name, tensor] = model_.parameters[i];
-    items.push_back(fmt::format(
-        "parameter {}, {}, strides [{}], {}{}", quoted(name, i), describe(tensor),
-        fmt::join(tensor.strides(), ", "), tensor.requires_grad() ? "trained" : "frozen",
-        std::find(sparse.begin(), sparse.end(), name) != sparse.end() ? ", sparse gradient" : ""));
+    const bool isSparse = std::find(sparse.begin(), sparse.end(), name) != sparse.end();
+    facts.push_back({"parameter",
+                     fmt::format("{}, {}, strides [{}], {}{}", quoted(name, i), describe(tensor),
+                                 fmt::join(tensor.strides(), ", "),
+                                 tensor.requires_grad() ? "trained" : "frozen",
+                                 isSparse ? ", sparse gradient" : ""),
+                     i});
   }
   if (model_.buffers) {
     const auto buffers = model_.buffers();
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      items.push_back(
-          fmt::format("buffer {}, {}", quoted(buffers[i].name, i), describe(buffers[i].tensor)));
+      facts.push_back(
+          {"buffer", fmt::format("{}, {}", quoted(buffers[i].name, i), describe(buffers[i].tensor)),
+           i});
     }
   }
-  const experiment::DdpConfig& config = options_.config;
-  items.push_back(fmt::format("bucket rule {}, first bucket {} MiB, cap {} MiB, caps [{}] MiB",
-                              config.bucketRule, config.firstBucketMb, config.bucketCapMb,
-                              fmt::join(options_.bucketCapMbList, ", ")));
-  items.push_back(fmt::format("broadcast_buffers {}, forward_sync_buffers {}, sync_every {}",
-                              onOff(config.broadcastBuffers), onOff(config.forwardSyncBuffers),
-                              config.syncEvery));
-  items.push_back(
-      fmt::format("find_unused_parameters {}, static_graph {}, skip_all_reduce_unused_params {}",
-                  onOff(options_.findUnusedParameters), onOff(options_.staticGraph),
-                  onOff(options_.skipAllReduceUnusedParams)));
-  items.push_back(fmt::format("delay_all_reduce_named_params [{}], param_to_hook_all_reduce '{}'",
-                              fmt::join(options_.delayAllReduceNamedParams, ", "),
-                              options_.paramToHookAllReduce));
-  items.push_back(fmt::format("mixed_precision {}", options_.mixedPrecision.has_value()
-                                                        ? describe(*options_.mixedPrecision)
-                                                        : "off"));
-  items.push_back(fmt::format("communication hook '{}'",
-                              options_.hook == nullptr ? "allreduce" : options_.hook->name()));
-  return items;
+  facts.push_back(
+      {"bucket rule", fmt::format("{}, first bucket {} MiB, cap {} MiB, caps [{}] MiB",
+                                  options_.bucketRule, options_.firstBucketMb, options_.bucketCapMb,
+                                  fmt::join(options_.bucketCapMbList, ", "))});
+  facts.push_back(
+      {"broadcast_buffers",
+       fmt::format("{}, forward_sync_buffers {}, sync_every {}", onOff(options_.broadcastBuffers),
+                   onOff(options_.forwardSyncBuffers), options_.syncEvery)});
+  facts.push_back({"find_unused_parameters",
+                   fmt::format("{}, static_graph {}, skip_all_reduce_unused_params {}",
+                               onOff(options_.findUnusedParameters), onOff(options_.staticGraph),
+                               onOff(options_.skipAllReduceUnusedParams))});
+  facts.push_back({"delay_all_reduce_named_params",
+                   fmt::format("[{}], param_to_hook_all_reduce '{}'",
+                               fmt::join(options_.delayAllReduceNamedParams, ", "),
+                               options_.paramToHookAllReduce)});
+  facts.push_back({"mixed_precision", options_.mixedPrecision.has_value()
+                                          ? describe(*options_.mixedPrecision)
+                                          : "off"});
+  facts.push_back(
+      {"communication hook",
+       fmt::format("'{}'", options_.hook == nullptr ? "allreduce" : options_.hook->name())});
+  return facts;
 }
 
 }  // namespace lockstep::ddp

@@ -49,17 +49,17 @@ DistributedDataParallel::DistributedDataParallel(ModelState model,
       group_(std::move(group)),
       options_(std::move(options)),
       trained_(trainedOf(model_)) {
-  const ReducerOptions forReducer = reducerOptions();
+  // First what this rank can tell by itself: its own error comes before what others have to say.
+  reducer_ = std::make_unique<Reducer>(trained_, group_, reducerOptions());
   if (options_.initSync) {
     verifySameOnAllRanks(*group_, description());
-    broadcastState(0, options_.config.broadcastBuffers);
+    broadcastState(0, options_.broadcastBuffers);
   }
   if (options_.staticGraph && options_.findUnusedParameters && group_->rank() == 0) {
     base::logWarning(
         "static_graph learns the unused parameters from the first iteration: "
         "find_unused_parameters does nothing beside it");
   }
-  reducer_ = std::make_unique<Reducer>(trained_, group_, forReducer);
   firstBucketSizes_ = bucketSizes();
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,21 +13,32 @@
 #include <utility>
 #include <vector>
 
+#include "engine/ddp/Handshake.h"
 #include "engine/ddp/Join.h"
 #include "engine/ddp/MixedPrecision.h"
 #include "engine/ddp/ModelState.h"
 #include "engine/ddp/OutputTensors.h"
 #include "engine/ddp/Reducer.h"
-#include "engine/experiment/Experiment.h"
 #include "engine/hooks/CommHook.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::ddp {
 
+/// Settings of one rank's DistributedDataParallel; all ranks must have the same. Those of an
+/// experiment file are made by train::ddpOptionsOf().
 struct DdpOptions {
-  /// What has a member of its own below is read there; syncEvery is the train loop's matter.
-  experiment::DdpConfig config;
+  double firstBucketMb = 1;              ///< MiB
+  double bucketCapMb = 25;               ///< MiB
+  std::string bucketRule = "c10d-1.13";  ///< or c10d-1.9: see buckets::BucketRule
+  bool gradientAsBucketView = false;     ///< see ReducerOptions
+  bool batchedGradCopy = false;          ///< see ReducerOptions
+  bool broadcastBuffers = true;          ///< at the start and before forwards
+  bool forwardSyncBuffers = true;        ///< before forwards; off: at the start alone
+  /// Steps that the caller's loop accumulates under NoSync before each reduction: compared over
+  /// the ranks, and nothing else.
+  int syncEvery = 1;
+
   std::shared_ptr<hooks::CommHook> hook;     ///< null: an AllreduceHook
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
@@ -43,7 +55,7 @@ struct DdpOptions {
   /// allreduce an iteration.)
   bool skipAllReduceUnusedParams = false;
   /// MiB of successive buckets, the last repeating, from the first iteration on, in place of
-  /// config.firstBucketMb and bucketCapMb.
+  /// firstBucketMb and bucketCapMb.
   std::vector<double> bucketCapMbList;
   /// Fully qualified names of parameters and buffers that are this rank's own affair.
   std::vector<std::string> parametersAndBuffersToIgnore;
@@ -86,15 +98,17 @@ class DistributedDataParallel final : public Joinable {
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
   /// Runs `body`, which calls the model, as this rank's forward and returns what it returns;
-  /// OutputTensors.h says which types are searched for tensors where that is needed.
+  /// OutputTensors.h says which types are searched for tensors where that is needed. An exception
+  /// that leaves `body` aborts the group with its text, so that the other ranks end with that and
+  /// not with a time-out: catch inside what the training can go on from.
   template <typename F>
   auto run(F&& body) {
     preForward();
     if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-      std::forward<F>(body)();
+      tellingOthers(std::forward<F>(body));
       postForward();
     } else {
-      auto output = std::forward<F>(body)();
+      auto output = tellingOthers(std::forward<F>(body));
       postForward(output);
       return output;
     }
@@ -165,6 +179,10 @@ class DistributedDataParallel final : public Joinable {
   void endAccumulation() { reducer_->endAccumulation(); }
   void setStep(std::uint32_t step);
   [[nodiscard]] bool canSetStaticGraph() const { return reducer_->canSetStaticGraph(); }
+  /// The map of used parameters: see Reducer::State::usedBy.
+  [[nodiscard]] std::vector<std::int32_t> usedParameters() const {
+    return reducer_->state().usedBy;
+  }
   /// Registration indices of the parameters that the last forward did not use.
   [[nodiscard]] std::vector<std::uint32_t> unusedParameters() const {
     return reducer_->state().unused;
@@ -193,6 +211,21 @@ class DistributedDataParallel final : public Joinable {
   [[nodiscard]] bool hasRebuiltBuckets() const { return reducer_->hasRebuiltBuckets(); }
 
  private:
+  template <typename F>
+  std::invoke_result_t<F> tellingOthers(F&& body) {
+    try {
+      return std::forward<F>(body)();
+    } catch (const process_group::CommError&) {
+      throw;  // they know
+    } catch (const std::exception& error) {
+      reducer_->failForward(error.what());
+      throw;
+    } catch (...) {
+      reducer_->failForward("one that is no std::exception");
+      throw;
+    }
+  }
+
   [[nodiscard]] ReducerOptions reducerOptions();
   void deferParameters(ReducerOptions& options);
   void setUpPrecision(ReducerOptions& options);
@@ -202,11 +235,11 @@ class DistributedDataParallel final : public Joinable {
            options_.mixedPrecision->paramDtype.has_value();
   }
   void castInput(at::Tensor& tensor) const;
-  [[nodiscard]] std::vector<std::string> description() const;
+  [[nodiscard]] std::vector<Fact> description() const;
   void finishForward(const std::vector<at::Tensor*>& outputs);
   void broadcastState(int root, bool buffers);
   [[nodiscard]] bool syncsBuffers() const {
-    return options_.config.broadcastBuffers && options_.config.forwardSyncBuffers;
+    return options_.broadcastBuffers && options_.forwardSyncBuffers;
   }
   /// `live`: this rank has inputs; while a Join lasts its buffers may be taken for all.
   void broadcastBuffers(bool live);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "engine/ddp/DdpError.h"
 
@@ -22,11 +24,10 @@ std::uint64_t hash(std::string_view text, std::uint64_t seed) {
   return value;
 }
 
-std::string joined(const std::vector<std::string>& items) {
+std::string joined(const std::vector<Fact>& facts) {
   std::string text;
-  for (const std::string& item : items) {
-    text += item;
-    text += '\n';
+  for (const Fact& fact : facts) {
+    text += fmt::format("{} {}\t{} {}\n", fact.kind, fact.number, fact.kind, fact.value);
   }
   return text;
 }
@@ -68,27 +69,45 @@ std::vector<std::string> gatherTexts(process_group::ProcessGroup& group, const s
   return texts;
 }
 
+std::pair<std::string_view, std::string_view> subjectAndFact(std::string_view line) {
+  const std::size_t tabulator = line.find('\t');
+  return {line.substr(0, tabulator), line.substr(tabulator + 1)};
+}
+
+using Facts = std::map<std::string_view, std::string_view>;  // by subject
+
+// What `facts` say of a subject; that they do not have it where they say nothing.
+std::string about(std::string_view subject, const Facts& facts) {
+  const auto found = facts.find(subject);
+  return found != facts.end() ? std::string(found->second) : fmt::format("no {}", subject);
+}
+
 [[noreturn]] void reportDifference(const std::vector<std::string>& texts, std::size_t other) {
-  const auto ours = lines(texts[0]);
-  const auto theirs = lines(texts[other]);
-  std::size_t first = 0;
-  while (first < ours.size() && first < theirs.size() && ours[first] == theirs[first]) {
-    ++first;
+  Facts ours;
+  Facts theirs;
+  std::vector<std::string_view> subjects;  // rank 0's, then what the other has beyond them
+  for (auto& [text, facts] : {std::pair(&texts[0], &ours), std::pair(&texts[other], &theirs)}) {
+    for (const std::string_view line : lines(*text)) {
+      subjects.push_back(facts->insert(subjectAndFact(line)).first->first);
+    }
   }
-  const auto at = [first](const std::vector<std::string_view>& items) {
-    return first < items.size() ? items[first] : std::string_view("nothing more");
-  };
-  throw DdpError(
-      fmt::format("rank {} did not build the same model and settings as rank 0: rank 0 has {}; "
-                  "rank {} has {}. Build the model in the same way on every rank.",
-                  other, at(ours), other, at(theirs)));
+  for (const std::string_view subject : subjects) {
+    const std::string own = about(subject, ours);
+    const std::string others = about(subject, theirs);
+    if (own != others) {
+      throw DdpError(fmt::format(
+          "rank {} did not build the same model and settings as rank 0: rank 0 has {}; rank {} has "
+          "{}. Build the model in the same way on every rank.",
+          other, own, other, others));
+    }
+  }
+  LOCKSTEP_CHECK(false, "the facts of rank {} stand in another order than rank 0's", other);
 }
 
 }  // namespace
 
-void verifySameOnAllRanks(process_group::ProcessGroup& group,
-                          const std::vector<std::string>& items) {
-  const std::string text = joined(items);
+void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<Fact>& facts) {
+  const std::string text = joined(facts);
   at::Tensor own = at::empty({2}, at::kLong);
   own.data_ptr<std::int64_t>()[0] = static_cast<std::int64_t>(hash(text, 0));
   own.data_ptr<std::int64_t>()[1] = static_cast<std::int64_t>(hash(text, 0x9e3779b97f4a7c15));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -7,14 +8,21 @@
 
 namespace lockstep::ddp {
 
-/// Checks that every rank built the same thing before any of its data moves: `items` is this
-/// rank's description, one text a fact ("parameter 3 is 'fc.weight', float32 [10, 5]").
+/// Something that all ranks must have alike: "parameter" number 3, "'fc.weight' (3), float32
+/// [10, 5]"; "bucket rule", "c10d-1.13". No text has a line break or a tabulator in it.
+struct Fact {
+  std::string kind;
+  std::string value;
+  std::size_t number = 0;  ///< of those of its kind, where there are several
+};
+
+/// Checks that every rank built the same thing before any of its data moves.
 ///
 /// The ranks allgather a 128-bit hash. Only when hashes differ they exchange the texts, and
 /// every rank throws DdpError naming the first rank that differs from rank 0, the first fact
-/// in which it does, and both versions. Throws CommError when a collective fails.
-/// Goes beyond c10d, which compares parameter counts, sizes and strides alone.
-void verifySameOnAllRanks(process_group::ProcessGroup& group,
-                          const std::vector<std::string>& items);
+/// in which it does, and both versions: of one kind and number, or "no parameter 3". Throws
+/// CommError when a collective fails. Goes beyond c10d, which compares parameter counts, sizes
+/// and strides alone.
+void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<Fact>& facts);
 
 }  // namespace lockstep::ddp

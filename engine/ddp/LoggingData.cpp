@@ -29,7 +29,6 @@ std::string oneOrZero(bool value) {
 }  // namespace
 
 std::map<std::string, std::string> DistributedDataParallel::loggingData() const {
-  const experiment::DdpConfig& config = options_.config;
   std::map<std::string, std::string> data;
   std::uint64_t bytes = 0;
   std::set<std::string> dtypes;
@@ -47,13 +46,13 @@ std::map<std::string, std::string> DistributedDataParallel::loggingData() const 
   data["dtypes"] = fmt::format("{}", fmt::join(dtypes, ", "));
   data["bucket_sizes"] = firstBucketSizes_;
   data["bucket_cap_bytes"] =
-      std::to_string(static_cast<std::uint64_t>(config.bucketCapMb * 1048576));
-  data["broadcast_buffers"] = oneOrZero(config.broadcastBuffers);
-  data["forward_sync_buffers"] = oneOrZero(config.forwardSyncBuffers);
-  data["batched_grad_copy"] = oneOrZero(config.batchedGradCopy);
+      std::to_string(static_cast<std::uint64_t>(options_.bucketCapMb * 1048576));
+  data["broadcast_buffers"] = oneOrZero(options_.broadcastBuffers);
+  data["forward_sync_buffers"] = oneOrZero(options_.forwardSyncBuffers);
+  data["batched_grad_copy"] = oneOrZero(options_.batchedGradCopy);
   data["has_sync_bn"] = oneOrZero(module_ != nullptr && hasSyncBatchNorm(*module_));
   data["find_unused_parameters"] = oneOrZero(options_.findUnusedParameters);
-  data["gradient_as_bucket_view"] = oneOrZero(config.gradientAsBucketView);
+  data["gradient_as_bucket_view"] = oneOrZero(options_.gradientAsBucketView);
   data["static_graph"] = oneOrZero(options_.staticGraph);
   data["is_multi_device_module"] = oneOrZero(devices.size() > 1);
   data["backend_name"] = group_->backendName();

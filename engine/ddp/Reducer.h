@@ -40,6 +40,8 @@ struct ReducerOptions {
   /// With findUnusedParameters: a bucket without a gradient on any rank is not communicated.
   bool skipUnusedBuckets = false;
   std::vector<std::string> sparseGradients;  ///< parameters whose gradients are sparse
+  /// Parameters of the model that are not to be reduced, and must therefore stay as they are.
+  std::vector<NamedTensor> frozen;
   /// As many of the last parameters have no place in the buckets: one allreduce averages them,
   /// started by the gradient of parameter `deferredTrigger`, which may be one of them.
   std::size_t deferred = 0;
@@ -111,8 +113,9 @@ class Reducer {
   Reducer& operator=(const Reducer&) = delete;
 
   /// Before each forward with gradients: checks as checkFinalized(), but allows a forward whose
-  /// backward never ran; that no parameter changed its dtype or device since construction; and
-  /// rebuilds the buckets when that is due (a collective then). Throws DdpError, CommError.
+  /// backward never ran; that no parameter changed its dtype or device, was frozen or thawed since
+  /// construction; and rebuilds the buckets when that is due (a collective then). Throws DdpError,
+  /// CommError.
   void beginForward();
 
   /// After a forward whose backward is to be reduced. `outputs`: the tensors it returned; with
@@ -128,8 +131,13 @@ class Reducer {
 
   /// Call after the backward (or the several that make one), before the optimizer steps. Throws
   /// DdpError, and aborts the group with its text, when the last synchronised forward has had
-  /// no backward or gradients did not come for every parameter: names those parameters.
+  /// no backward, gradients did not come for every parameter, or a frozen one was thawed: names
+  /// those parameters.
   void checkFinalized();
+
+  /// Of a forward that ended in an exception with this text, which is about to leave it: the other
+  /// ranks, which wait for this one's gradients, are to hear of it.
+  void failForward(const std::string& what);
 
   /// What a rank without inputs does in place of one iteration of the others: first the part
   /// of beginForward(), then, after the buffer broadcast, zeros for every bucket. The gradients
@@ -155,6 +163,9 @@ class Reducer {
     DdpTimes times;
     /// Registration indices that the last search (or the recorded static graph) found unused.
     std::vector<std::uint32_t> unused;
+    /// How many ranks had a gradient for each parameter, by registration index, in the last reduced
+    /// iteration; with findUnusedParameters, and of the first iteration with staticGraph.
+    std::vector<std::int32_t> usedBy;
     /// Gradients by index as they became ready in the last synchronised backward.
     std::vector<std::uint32_t> readyOrder;
     std::string failure;  ///< what ended this Reducer; empty: nothing
@@ -199,7 +210,9 @@ class Reducer {
     return options_.findUnusedParameters && !options_.staticGraph;
   }
   [[nodiscard]] bool recordsOrder() const;
+  void fail(std::string text);
   void checkUnchanged();
+  void checkFrozen();
   void restorePrecision();
   void checkReduced(bool backwardRequired);
   [[nodiscard]] std::string missingText() const;
@@ -294,6 +307,7 @@ class Reducer {
   std::vector<std::uint32_t> awaited_;  // gradients still to come to each parameter
   std::vector<std::uint32_t> firings_;  // static graph: gradients a backward, as recorded
   std::vector<std::uint32_t> unused_;
+  std::vector<std::int32_t> usedBy_;
   std::vector<std::uint32_t> readyOrder_;
   std::vector<std::uint32_t> recordedOrder_;  // of the iteration that decides the rebuild
   at::Tensor used_;                           // int32, 1 = got a gradient since the last reduction

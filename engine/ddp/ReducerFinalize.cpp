@@ -62,6 +62,10 @@ void Reducer::finish(bool shadow, const Moment& start, std::int64_t backwardEnd)
   if (reductions_ == 1) {
     warnAllUsed();
   }
+  if (usedAnywhere_.defined()) {
+    const auto* ranks = usedAnywhere_.data_ptr<std::int32_t>();
+    usedBy_.assign(ranks, ranks + usedAnywhere_.numel());
+  }
   if (searchesUnused()) {
     used_.zero_();
   }

@@ -35,12 +35,39 @@ void Reducer::restorePrecision() {
   }
 }
 
+void Reducer::fail(std::string text) {
+  Lock lock(mutex_);
+  failure_ = std::move(text);
+  failAndThrow(lock);
+}
+
+void Reducer::failForward(const std::string& what) {
+  std::string text;
+  {
+    std::lock_guard lock(mutex_);
+    if (!failure_.empty()) {
+      return;
+    }
+    text = failure_ = fmt::format("rank {}: the forward of step {} ended in an exception: {}",
+                                  group_->rank(), step_, what);
+  }
+  group_->abort(text);
+}
+
+void Reducer::checkFrozen() {
+  for (const NamedTensor& parameter : options_.frozen) {
+    if (parameter.tensor.requires_grad()) {
+      fail(fmt::format(
+          "rank {}: parameter '{}' was frozen when DistributedDataParallel was built and requires "
+          "a "
+          "gradient now, which would not be reduced; thaw it first, then wrap the model",
+          group_->rank(), parameter.name));
+    }
+  }
+}
+
 void Reducer::checkUnchanged() {
-  const auto fail = [this](std::string text) {
-    Lock lock(mutex_);
-    failure_ = std::move(text);
-    failAndThrow(lock);
-  };
+  checkFrozen();
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const at::Tensor& parameter = parameters_[i].tensor;
     if (parameter.scalar_type() != built_[i].first || parameter.device() != built_[i].second) {
@@ -62,6 +89,7 @@ void Reducer::checkUnchanged() {
 
 void Reducer::checkFinalized() {
   checkReduced(true);
+  checkFrozen();
   restorePrecision();  // a backward under no_sync leaves it low
 }
 
@@ -261,7 +289,7 @@ void Reducer::shadowBackward(bool synchronise) {
 
 Reducer::State Reducer::state() const {
   std::lock_guard lock(mutex_);
-  return {times_, unused_, readyOrder_, failure_};
+  return {times_, unused_, usedBy_, readyOrder_, failure_};
 }
 
 void Reducer::setStep(std::uint32_t step) {

@@ -24,19 +24,22 @@ std::vector<std::int64_t> elementsOf(const std::vector<NamedTensor>& parameters)
   return elements;
 }
 
-std::vector<std::string> describeAll(const std::vector<NamedTensor>& parameters,
-                                     const experiment::OptimizerConfig& config) {
-  std::vector<std::string> items;
+std::vector<Fact> describeAll(const std::vector<NamedTensor>& parameters,
+                              const experiment::OptimizerConfig& config) {
+  std::vector<Fact> facts;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    items.push_back(fmt::format("parameter {}, {}", quoted(parameters[i].name, i),
-                                describe(parameters[i].tensor)));
+    facts.push_back(
+        {"parameter",
+         fmt::format("{}, {}", quoted(parameters[i].name, i), describe(parameters[i].tensor)), i});
   }
-  items.push_back(fmt::format(
-      "optimizer {}, learning rate {}, momentum {}, dampening {}, nesterov {}, weight decay {}, "
-      "betas {} and {}, epsilon {}",
-      config.kind, config.learningRate, config.momentum, config.dampening, config.nesterov,
-      config.weightDecay, config.beta1, config.beta2, config.epsilon));
-  return items;
+  facts.push_back(
+      {"optimizer",
+       fmt::format("{}, learning rate {}, momentum {}, dampening {}, nesterov {}, weight decay {}, "
+                   "betas {} and {}, epsilon {}",
+                   config.kind, config.learningRate, config.momentum, config.dampening,
+                   config.nesterov, config.weightDecay, config.beta1, config.beta2,
+                   config.epsilon)});
+  return facts;
 }
 
 }  // namespace

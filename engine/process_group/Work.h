@@ -31,7 +31,12 @@ class Work {
   /// this operation. Continue with then() there.
   virtual void wait(std::chrono::milliseconds timeout = kNoTimeout) = 0;
 
-  /// Ends the operation with an error for every waiter, as far as the backend can.
+  /// Does nothing to an operation that has ended. A collective is failed, which breaks its group:
+  /// the other ranks wait for this one's part. A send or receive frees its waiters: who is in
+  /// wait() then, or else the next one there, gets a CommError of kind kAborted. The operation has
+  /// no time limit any more, may complete all the same and then tells its future and later waits;
+  /// barriers and the end of the group do not wait for it, and the group lives. NCCL cannot give
+  /// up one operation of a communicator: there a send or receive breaks the group, too.
   virtual void abort() = 0;
 
   /// Rank the data came from, for recv with any source; -1 otherwise.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "engine/process_group/Call.h"
+
 namespace lockstep::process_group {
 namespace {
 
@@ -22,14 +24,24 @@ WorkState::WorkState(CommError::Where where, std::vector<at::Tensor> outputs, mi
     : where_(std::move(where)),
       outputs_(std::move(outputs)),
       limit_(std::min(limit, kLongest)),
-      backend_(std::move(backend)) {}
+      backend_(std::move(backend)) {
+  if (!isDirect(where_.operation)) {
+    return;
+  }
+  gate_ = std::make_shared<Gate>();
+  future_.whenComplete([gate = gate_](const auto&) {
+    std::lock_guard lock(gate->mutex);
+    gate->done = true;
+    gate->wake.notify_all();
+  });
+}
 
 bool WorkState::isSuccess() const { return future_.completed() && !future_.failed(); }
 
 void WorkState::wait(milliseconds timeout) {
   const bool ownLimit = timeout == kNoTimeout;
   const milliseconds limit = ownLimit ? limit_ + kGrace : std::min(timeout, kLongest);
-  if (!future_.waitFor(limit)) {
+  if (direct() ? !waitAtGate(limit) : !future_.waitFor(limit)) {
     CommError::Where where = where_;
     where.timedOut = true;
     where.kind = CommErrorKind::kTimeout;
@@ -40,9 +52,41 @@ void WorkState::wait(milliseconds timeout) {
   static_cast<void>(future_.value());
 }
 
+// Returns whether the operation is done; throws for who is freed.
+bool WorkState::waitAtGate(milliseconds limit) {
+  std::unique_lock lock(gate_->mutex);
+  const std::uint64_t before = gate_->freed;
+  bool freed = false;
+  ++gate_->waiting;
+  gate_->wake.wait_for(lock, limit, [&] {
+    freed = gate_->freed != before || gate_->freesNext;
+    return gate_->done || freed;
+  });
+  --gate_->waiting;
+  if (gate_->done || !freed) {
+    return gate_->done;
+  }
+  gate_->freesNext = false;
+  CommError::Where where = where_;
+  where.kind = CommErrorKind::kAborted;
+  throw CommError(where, "aborted by its caller");
+}
+
 void WorkState::abort() {
-  if (!isCompleted() && backend_.abort) {
+  if (isCompleted()) {
+    return;
+  }
+  if (backend_.abort) {
     backend_.abort();
+  }
+  if (direct()) {
+    std::lock_guard lock(gate_->mutex);
+    if (gate_->waiting > 0) {
+      ++gate_->freed;
+      gate_->wake.notify_all();
+    } else {
+      gate_->freesNext = true;
+    }
   }
 }
 

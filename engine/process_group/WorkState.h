@@ -1,7 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,7 +21,7 @@ class WorkState final : public Work {
   /// What the backend can still do for an operation in flight. Both may be called at any time
   /// until it has ended, and must not keep the WorkState alive.
   struct Backend {
-    std::function<void()> abort;
+    std::function<void()> abort;              ///< of a send or receive: forgets its time limit
     std::function<std::string()> waitingFor;  ///< "waiting for data from rank 1", or empty
   };
 
@@ -38,6 +42,7 @@ class WorkState final : public Work {
   [[nodiscard]] std::uint64_t sequence() const override { return where_.sequence; }
 
   [[nodiscard]] const CommError::Where& where() const { return where_; }
+  [[nodiscard]] bool direct() const { return gate_ != nullptr; }
 
   void setSourceRank(int rank) { source_.store(rank); }
 
@@ -47,6 +52,18 @@ class WorkState final : public Work {
   bool fail(std::exception_ptr error);
 
  private:
+  // Where the waiters of a send or receive wait, whom abort() can free.
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable wake;
+    bool done = false;
+    int waiting = 0;
+    std::uint64_t freed = 0;  // how often all who waited were freed
+    bool freesNext = false;   // abort() came before a waiter
+  };
+
+  bool waitAtGate(std::chrono::milliseconds limit);
+
   const CommError::Where where_;
   std::vector<at::Tensor> outputs_;
   const std::chrono::milliseconds limit_;
@@ -54,6 +71,7 @@ class WorkState final : public Work {
   std::atomic<bool> ended_{false};
   std::atomic<int> source_{-1};
   base::Future<std::vector<at::Tensor>> future_;
+  std::shared_ptr<Gate> gate_;  // null for a collective
 };
 
 }  // namespace lockstep::process_group

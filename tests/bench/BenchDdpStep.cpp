@@ -138,7 +138,7 @@ class Training {
     if (group != nullptr) {
       ddp::DdpOptions options;
       options.tracer = tracer;
-      options.config.gradientAsBucketView = view;
+      options.gradientAsBucketView = view;
       options.deviceSpans = tracer == nullptr ? nullptr : makeSpans();
       ddp_ = std::make_unique<ddp::DistributedDataParallel>(work_.model, std::move(group), options);
     }

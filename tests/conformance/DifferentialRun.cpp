@@ -141,10 +141,10 @@ void train(const Run& run, const json& spec) {
   }
   const auto hook = std::make_shared<Noting>(group);
   ddp::DdpOptions options;
-  options.config.firstBucketMb = spec.at("first_bucket_mb");
-  options.config.bucketCapMb = spec.at("bucket_cap_mb");
-  options.config.gradientAsBucketView = view;
-  options.config.batchedGradCopy = spec.at("batched");
+  options.firstBucketMb = spec.at("first_bucket_mb");
+  options.bucketCapMb = spec.at("bucket_cap_mb");
+  options.gradientAsBucketView = view;
+  options.batchedGradCopy = spec.at("batched");
   options.findUnusedParameters = spec.at("mode") == "unused";
   options.staticGraph = isStatic;
   options.hook = hook;

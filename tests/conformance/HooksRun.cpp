@@ -87,9 +87,9 @@ void trainWithHook(const Run& run, const json& spec) {
   }
   const auto hook = makeHook(run, spec);
   ddp::DdpOptions options;
-  options.config.firstBucketMb = spec.at("first_bucket_mb");
-  options.config.bucketCapMb = spec.at("bucket_cap_mb");
-  options.config.gradientAsBucketView = spec.at("view");
+  options.firstBucketMb = spec.at("first_bucket_mb");
+  options.bucketCapMb = spec.at("bucket_cap_mb");
+  options.gradientAsBucketView = spec.at("view");
   options.hook = hook;
   ddp::DistributedDataParallel parallel(model.ptr(), run.group, options);
   std::vector<std::string> names;

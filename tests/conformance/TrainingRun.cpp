@@ -32,8 +32,8 @@ std::vector<std::vector<std::uint32_t>> planOf19(const ddp::DistributedDataParal
         {parameter.tensor.nbytes(), ddp::dtypeName(parameter.tensor.scalar_type()), "cpu"});
   }
   buckets::BucketCaps caps;
-  caps.firstBytes = buckets::capBytes(options.config.firstBucketMb).value();
-  caps.capBytes = buckets::capBytes(options.config.bucketCapMb).value();
+  caps.firstBytes = buckets::capBytes(options.firstBucketMb).value();
+  caps.capBytes = buckets::capBytes(options.bucketCapMb).value();
   return buckets::planConstruction(specs, buckets::BucketRule::kC10d19, caps).indices();
 }
 
@@ -69,9 +69,9 @@ void runTraining(const Run& run) {
   const at::Device device = deviceOf(run);
   model->to(device);
   ddp::DdpOptions options;
-  options.config.firstBucketMb = spec.at("first_bucket_mb");
-  options.config.bucketCapMb = spec.at("bucket_cap_mb");
-  options.config.gradientAsBucketView = spec.at("view");
+  options.firstBucketMb = spec.at("first_bucket_mb");
+  options.bucketCapMb = spec.at("bucket_cap_mb");
+  options.gradientAsBucketView = spec.at("view");
   ddp::DistributedDataParallel parallel(model.ptr(), run.group, options);
   torch::optim::SGD optimizer(model->parameters(),
                               torch::optim::SGDOptions(spec.at("learning_rate").get<double>())

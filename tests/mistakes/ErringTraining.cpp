@@ -74,8 +74,8 @@ class Training {
       std::swap(state.parameters[0], state.parameters[2]);  // of one shape
     }
     ddp::DdpOptions options;
-    options.config.firstBucketMb = 200.0 / 1048576;
-    options.config.bucketCapMb = (makes(Mistake::kCapDiffers) ? 300.0 : 600.0) / 1048576;
+    options.firstBucketMb = 200.0 / 1048576;
+    options.bucketCapMb = (makes(Mistake::kCapDiffers) ? 300.0 : 600.0) / 1048576;
     options.findUnusedParameters = mistake_ == Mistake::kCapDiffers;
     options.hook =
         std::make_shared<SpoiledHook>(group_, errs_ ? std::optional(mistake_) : std::nullopt);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 
 namespace lockstep::process_group::checked {
@@ -87,6 +88,24 @@ std::vector<std::uint64_t> splitList(const std::string& text, bool expected) {
   return numbers;
 }
 
+// "sum on ranks 0, 2 and max on rank 1": ranks with one value together, in the order of their
+// first, each value as the first of them shows it.
+std::string byValue(const std::vector<std::string>& values, const std::vector<std::string>& shown) {
+  std::vector<std::vector<std::size_t>> groups;
+  for (std::size_t rank = 0; rank < values.size(); ++rank) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
+      return values[group.front()] == values[rank];
+    });
+    (found == groups.end() ? groups.emplace_back() : *found).push_back(rank);
+  }
+  std::string text;
+  for (const auto& ranks : groups) {
+    text += fmt::format("{}{} on {} {}", text.empty() ? "" : " and ", shown[ranks.front()],
+                        ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+  }
+  return text;
+}
+
 struct Pair {
   int sender = -1;
   int receiver = -1;
@@ -150,7 +169,16 @@ Field firstDifference(const std::vector<CheckRecord>& records) {
 }
 
 bool needsDetails(Field field) {
-  return field == Field::kDtypes || field == Field::kShape || field == Field::kSplits;
+  switch (field) {
+    case Field::kNone:
+    case Field::kVersion:
+    case Field::kSequence:
+    case Field::kReduce:
+    case Field::kRoot:
+      return false;
+    default:
+      return true;
+  }
 }
 
 std::string details(Field field, const Call& call, const std::vector<at::Tensor>& tensors,
@@ -159,12 +187,14 @@ std::string details(Field field, const Call& call, const std::vector<at::Tensor>
   if (field == Field::kSplits) {
     text = fmt::format("{} | {}", fmt::join(call.bytesTo, ", "), fmt::join(call.bytesFrom, ", "));
   } else {
-    for (const at::Tensor& tensor : tensors) {
-      text += text.empty() ? "" : ", ";
-      text += dtypeName(tensor.scalar_type());
-      text += fmt::format(" [{}]", fmt::join(tensor.sizes(), ", "));
-      if (text.size() > limit) {
-        break;
+    text = tensors.empty() ? "none" : "";
+    for (std::size_t i = 0; i < tensors.size() && text.size() <= limit; ++i) {
+      const at::Tensor& tensor = tensors[i];
+      text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", dtypeName(tensor.scalar_type()),
+                          fmt::join(tensor.sizes(), ", "));
+      // Once for all that follow each other on it.
+      if (i + 1 == tensors.size() || tensors[i + 1].device() != tensor.device()) {
+        text += fmt::format(" ({})", tensor.device().str());
       }
     }
   }
@@ -186,26 +216,19 @@ std::string describeDifference(Field field, const std::vector<CheckRecord>& reco
     return opening + fmt::format("rank {} sends {} bytes to rank {}, which expects {}",
                                  pair.sender, pair.sent, pair.receiver, pair.expected);
   }
-  // Ranks by value, in the order of the first rank of each.
-  std::vector<std::pair<std::string, std::vector<int>>> groups;
-  for (std::size_t rank = 0; rank < records.size(); ++rank) {
-    const std::string key = value(field, records[rank]);
-    const std::string shown = needsDetails(field) ? details[rank] : key;
-    auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return value(field, records[static_cast<std::size_t>(group.second.front())]) == key;
-    });
-    if (found == groups.end()) {
-      groups.emplace_back(shown, std::vector<int>{});
-      found = std::prev(groups.end());
-    }
-    found->second.push_back(static_cast<int>(rank));
+  std::vector<std::string> values;
+  for (const CheckRecord& record : records) {
+    values.push_back(value(field, record));
   }
-  std::string text;
-  for (const auto& [shown, ranks] : groups) {
-    text += fmt::format("{}{} on {} {}", text.empty() ? "" : " and ", shown,
-                        ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+  if (field == Field::kDtypes || field == Field::kShape) {  // hashes in the records
+    return fmt::format("{}{} is {}", opening, title(field), byValue(values, details));
   }
-  return fmt::format("{}{} is {}", opening, title(field), text);
+  std::string text = fmt::format("{}{} is {}", opening, title(field), byValue(values, values));
+  if (needsDetails(field) &&
+      std::adjacent_find(details.begin(), details.end(), std::not_equal_to<>()) != details.end()) {
+    text += "; the tensors are " + byValue(details, details);
+  }
+  return text;
 }
 
 int differingPeer(Field field, const std::vector<CheckRecord>& records,

@@ -52,17 +52,18 @@ enum class Field {
 /// Returns the first field in which the records, by rank, differ.
 [[nodiscard]] Field firstDifference(const std::vector<CheckRecord>& records);
 
-/// Whether the records do not hold the values of this field, so that details are needed.
+/// Whether the records do not hold all that is to be told of a difference in this field.
 [[nodiscard]] bool needsDetails(Field field);
 
-/// Returns the values that did not fit a record, "float [10, 3], float [3]", at most `limit`
-/// bytes long.
+/// Returns what did not fit a record, "float [10, 3], float [3] (cpu)", at most `limit` bytes long.
 [[nodiscard]] std::string details(Field field, const Call& call,
                                   const std::vector<at::Tensor>& tensors, std::size_t limit);
 
 /// Says in a sentence what differs, with all values and all ranks: "the ranks do not make the
-/// same call: the reduce operation is sum on ranks 0, 2 and max on rank 1". `details` are the
-/// ranks' where needsDetails(), else empty.
+/// same call: the reduce operation is sum on ranks 0, 2 and max on rank 1"; and where it may be in
+/// the tensors, dtype, shape and device of each: "the number of elements is 6 on rank 0 and 7 on
+/// rank 1; the tensors are float [2, 3] (cpu) on rank 0 and float [7] (cpu) on rank 1". `details`
+/// are the ranks' where needsDetails(), else empty.
 [[nodiscard]] std::string describeDifference(Field field, const std::vector<CheckRecord>& records,
                                              const std::vector<std::string>& details);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 
 #include "engine/base/Thread.h"
@@ -15,6 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* kDestroyed = "the process group was destroyed before it was done";
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How long a failing rank waits for the store to take its reason.
@@ -78,11 +80,34 @@ Dispatcher::~Dispatcher() {
 }
 
 void Dispatcher::drain() {
+  const auto over = [this] {
+    return std::all_of(inFlight_.begin(), inFlight_.end(),
+                       [](const auto& entry) { return entry.second->abandoned.load(); });
+  };
   std::unique_lock lock(mutex_);
-  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.what.empty(); });
-  if (!inFlight_.empty()) {
-    lock.unlock();
-    breakGroup(Failure{"the process group was destroyed before it was done"});
+  gone_.wait_for(lock, kDrain, over);
+  const bool left = !over();
+  lock.unlock();
+  if (left) {
+    breakGroup(Failure{kDestroyed}, Mercy{});
+  } else {
+    failAbandoned();
+  }
+}
+
+void Dispatcher::failAbandoned() {
+  {
+    std::lock_guard lock(mutex_);
+    if (inFlight_.empty()) {
+      return;
+    }
+    for (const auto& [order, flight] : inFlight_) {
+      flight->fail(Failure{kDestroyed});
+    }
+  }
+  std::lock_guard lock(handlerMutex_);
+  if (breakHandler_) {
+    breakHandler_();
   }
 }
 
@@ -120,7 +145,10 @@ std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> out
                                          options_.size);
   WorkState::Backend backend;
   backend.abort = [weak = std::weak_ptr<Flight>(flight)] {
-    if (const auto flight = weak.lock()) {
+    const auto flight = weak.lock();
+    if (flight != nullptr && isDirect(flight->call.operation)) {
+      flight->abandoned.store(true);
+    } else if (flight != nullptr) {
       flight->fail(Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
     }
   };
@@ -209,6 +237,7 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
     inFlight_.erase(flight->order);
   }
   gone_.notify_all();
+  closeWhenOver();
 }
 
 void Dispatcher::waitForEarlier(const Flight& flight) {
@@ -216,7 +245,7 @@ void Dispatcher::waitForEarlier(const Flight& flight) {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [order, other] : inFlight_) {
-      if (order < flight.order) {
+      if (order < flight.order && !other->abandoned.load()) {
         earlier.push_back(other->work);
       }
     }
@@ -233,8 +262,9 @@ void Dispatcher::waitForEarlier(const Flight& flight) {
 
 // With the mutex held.
 void Dispatcher::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(),
-                                  [](const auto& entry) { return !entry.second->ended; });
+  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
+    return !entry.second->ended && !entry.second->abandoned.load();
+  });
   const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
   if (oldest == oldest_) {
     return;
@@ -283,26 +313,33 @@ void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
     return;
   }
   const Failure failure = flight.failure();
-  failAll(Failure{fmt::format("given up because {} #{} failed: {}",
-                              trace::name(flight.call.operation), flight.call.sequence,
-                              failure.what),
-                  failure.peer, failure.kind});
+  fail(Failure{fmt::format("given up because {} #{} failed: {}", trace::name(flight.call.operation),
+                           flight.call.sequence, failure.what),
+               failure.peer, failure.kind},
+       Mercy{flight.order, kMomentElsewhere});
   end(task.flight, &lane, start);
   tellOthers();
 }
 
-void Dispatcher::failAll(const Failure& failure) {
+void Dispatcher::fail(const Failure& failure, const Mercy& mercy) {
   std::vector<std::shared_ptr<Flight>> all;
-  std::deque<Task> waiting;
+  std::vector<Task> waiting;
   {
     std::lock_guard lock(mutex_);
     if (broken_.what.empty()) {
       broken_ = failure;
+      spareUntil_ = Flight::Clock::now() + mercy.moment;
     }
     for (const auto& [order, flight] : inFlight_) {
-      all.push_back(flight);
+      if (order >= mercy.before || isDirect(flight->call.operation)) {
+        all.push_back(flight);
+      }
     }
-    waiting.swap(queue_);
+    const auto rest = std::find_if(queue_.begin(), queue_.end(), [&](const Task& task) {
+      return task.flight->order >= mercy.before;
+    });
+    std::move(rest, queue_.end(), std::back_inserter(waiting));
+    queue_.erase(rest, queue_.end());
   }
   for (const auto& flight : all) {
     flight->fail(failure);
@@ -337,19 +374,36 @@ void Dispatcher::tellOthers() {
     announced_ = true;
   }
   announcedWake_.notify_all();
-  if (options_.size > 1) {
-    transport_.close();
-  }
+  closeWhenOver();
 }
 
-void Dispatcher::breakGroup(const Failure& failure) {
-  failAll(failure);
+// Others may wait for this rank's part in what is spared.
+void Dispatcher::closeWhenOver() {
+  {
+    std::lock_guard lock(mutex_);
+    const bool spares = std::any_of(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
+      return !entry.second->ended && !entry.second->failed();
+    });
+    if (!announced_ || closed_ || spares || options_.size == 1) {
+      return;
+    }
+    closed_ = true;
+  }
+  transport_.close();
+}
+
+void Dispatcher::breakGroup(const Failure& failure, const Mercy& mercy) {
+  fail(failure, mercy);
   tellOthers();
 }
 
 Failure Dispatcher::explain(const PeerLost& lost) {
   std::string text = fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
   const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+  if (blame.text.empty() && transport_.left(lost.peer)) {
+    return Failure{fmt::format("rank {} has left the group", lost.peer), lost.peer,
+                   CommErrorKind::kNetwork};
+  }
   if (blame.text.empty()) {
     return Failure{text + "; its process has probably ended", lost.peer, CommErrorKind::kNetwork};
   }

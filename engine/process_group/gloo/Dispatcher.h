@@ -35,8 +35,10 @@ class Scratch {
 
 /// Runs the operations of one group: a queue in the order of the calls, workers ("gloo 0", ...)
 /// that take from it, and a watch that keeps the time limits, notices dead peers and mismatched
-/// calls. The first failure breaks the group: all that is in flight fails, the other ranks are
-/// told, the connections are closed, and later calls fail at once. [any-thread]
+/// calls. The first failure breaks the group: what is in flight fails, the other ranks are told,
+/// the connections are closed, and later calls fail at once. Collectives called before the one that
+/// failed, or before an abort, are spared for a moment, connections and all: ranks that gave up
+/// later may have ended them, and others wait for this one's part. [any-thread]
 class Dispatcher {
  public:
   struct Options {
@@ -66,7 +68,8 @@ class Dispatcher {
   std::shared_ptr<Flight> open(Call call, std::vector<at::Tensor> outputs,
                                std::chrono::milliseconds limit, std::shared_ptr<WorkState>& work);
 
-  /// Waits up to five seconds for what is in flight and its callbacks, then fails what is left.
+  /// Waits up to five seconds for what is in flight and its callbacks, then fails what is left;
+  /// what has been abandoned at once.
   void drain();
 
   /// Ends an operation, well or by its failure: events, last words, then its callbacks.
@@ -81,8 +84,17 @@ class Dispatcher {
   /// Blocks until every operation called before `flight` is complete; throws Interrupted.
   void waitForEarlier(const Flight& flight);
 
-  /// Fails all that is in flight and all later calls, and tells the other ranks.
-  void breakGroup(const Failure& failure);
+  /// Which collectives a break of the group spares for how long.
+  struct Mercy {
+    std::uint64_t before;  ///< those with an order below this
+    std::chrono::milliseconds moment;
+  };
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  static constexpr std::chrono::milliseconds kMomentHere{500};  ///< this rank gives up by itself
+  static constexpr std::chrono::milliseconds kMomentElsewhere{1000};
+
+  /// Fails what is in flight and all later calls, and tells the other ranks.
+  void breakGroup(const Failure& failure, const Mercy& mercy = Mercy{kAll, kMomentElsewhere});
 
   /// Turns a broken connection into a failure that says what is known of the cause.
   Failure explain(const PeerLost& lost);
@@ -111,8 +123,10 @@ class Dispatcher {
                                 std::chrono::milliseconds limit);
   void workerLoop(int index, trace::Lane& lane);
   void run(Task task, trace::Lane& lane, Scratch& scratch);
-  void failAll(const Failure& failure);
+  void fail(const Failure& failure, const Mercy& mercy);
   void tellOthers();
+  void closeWhenOver();
+  void failAbandoned();
   void updateLastWords();
   void watchLoop();
   void watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now, bool oldest);
@@ -138,8 +152,10 @@ class Dispatcher {
   std::uint64_t directSequence_ = 0;
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   Failure broken_;            // no text while the group works
+  Flight::Clock::time_point spareUntil_{};
   bool announced_ = false;  // as far as the store answered
   bool told_ = false;
+  bool closed_ = false;
   bool stopping_ = false;
   trace::Lane* queueLane_;
 

@@ -87,6 +87,7 @@ class Flight {
 
   std::uint64_t order = 0;      ///< of the call in its group; the Dispatcher's own
   bool ended = false;           ///< under the Dispatcher's mutex
+  std::atomic<bool> abandoned{false};  ///< a send or receive without a limit: see Work::abort()
   Clock::time_point askedAt{};  ///< when the watch last asked about it; the watch's own
   std::atomic<bool> asked{false};   ///< it stands on the notice board
   std::atomic<bool> placed{false};  ///< there as the place where this rank is, too

@@ -51,7 +51,12 @@ struct ProcessGroupGloo::Parts {
         transport(std::move(connected)),
         dispatcher(options, *transport, std::move(store)),
         pointToPoint(dispatcher, *transport) {}
-  ~Parts() { dispatcher.drain(); }
+  ~Parts() {
+    dispatcher.drain();
+    if (dispatcher.state() == GroupState::kSuccess) {
+      transport->sayFarewell();
+    }
+  }
 
   const CallMaker calls;
   std::unique_ptr<gloo::Transport> transport;
@@ -107,8 +112,8 @@ void ProcessGroupGloo::setTimeout(milliseconds timeout) {
 }
 
 void ProcessGroupGloo::abort(const std::string& reason) {
-  parts_->dispatcher.breakGroup(
-      Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
+  parts_->dispatcher.breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted},
+                                {gloo::Dispatcher::kAll, gloo::Dispatcher::kMomentHere});
 }
 
 GroupState ProcessGroupGloo::state() const { return parts_->dispatcher.state(); }

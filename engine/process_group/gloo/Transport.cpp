@@ -7,16 +7,24 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/gloo/Flight.h"
+#include "engine/process_group/gloo/Wait.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
 
 using std::chrono::milliseconds;
+
+// Gloo's names for messages of a connection itself.
+constexpr std::uint64_t kVigilSlot = std::uint64_t{4} << 60;
+constexpr std::uint64_t kFarewellSlot = std::uint64_t{5} << 60;
+// How long a rank that leaves waits for its peers to read that.
+constexpr milliseconds kFarewell{500};
 
 // Lets Gloo meet through a store of ours.
 class StoreAdapter final : public ::gloo::rendezvous::Store {
@@ -101,7 +109,10 @@ void ignoreBrokenPipes() {
 struct Transport::Vigil {
   int peer;
   std::unique_ptr<::gloo::transport::UnboundBuffer> buffer;
-  char byte = 0;
+  std::unique_ptr<::gloo::transport::UnboundBuffer> farewell;  // what a peer that leaves sends to
+  std::unique_ptr<::gloo::transport::UnboundBuffer> own;       // what this rank sends to it then
+  std::optional<bool> left;
+  std::array<char, 3> bytes{};  // one for each
 };
 
 base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
@@ -153,14 +164,16 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
 }
 
 void Transport::keepVigil(int rank, int size) {
-  constexpr std::uint64_t kVigilSlot = std::uint64_t{4} << 60;
   for (const auto& context : contexts_) {
     for (int peer = 0; peer < size; ++peer) {
       if (peer != rank) {
         auto vigil = std::make_unique<Vigil>();
         vigil->peer = peer;
-        vigil->buffer = context->createUnboundBuffer(&vigil->byte, 1);
+        vigil->buffer = context->createUnboundBuffer(&vigil->bytes[0], 1);
         vigil->buffer->recv(peer, kVigilSlot, 0, 1);
+        vigil->farewell = context->createUnboundBuffer(&vigil->bytes[1], 1);
+        vigil->farewell->recv(peer, kFarewellSlot, 0, 1);
+        vigil->own = context->createUnboundBuffer(&vigil->bytes[2], 1);
         vigils_.push_back(std::move(vigil));
       }
     }
@@ -188,6 +201,49 @@ std::optional<std::string> Transport::lost(int peer) {
     }
   }
   return std::nullopt;
+}
+
+bool Transport::left(int peer) {
+  if (!lost(peer)) {
+    return false;
+  }
+  std::lock_guard lock(vigilMutex_);
+  for (const auto& vigil : vigils_) {
+    if (vigil->peer == peer && !vigil->left) {
+      try {
+        // It came before the connection broke, or never will, which is an exception at once.
+        vigil->left =
+            waited([&] { return vigil->farewell->waitRecv(nullptr, std::chrono::seconds(1)); });
+      } catch (const std::exception&) {
+        vigil->left = false;
+      }
+    }
+  }
+  return std::any_of(vigils_.begin(), vigils_.end(), [peer](const auto& vigil) {
+    return vigil->peer == peer && vigil->left.value_or(false);
+  });
+}
+
+void Transport::sayFarewell() {
+  std::lock_guard lock(vigilMutex_);
+  const auto until = std::chrono::steady_clock::now() + kFarewell;
+  for (const bool waits : {false, true}) {
+    for (const auto& vigil : vigils_) {
+      const auto rest = std::chrono::ceil<milliseconds>(until - std::chrono::steady_clock::now());
+      if (vigil->own == nullptr) {
+        continue;
+      }
+      try {
+        if (waits) {
+          vigil->own->waitSend(nullptr, std::max(rest, milliseconds(1)));
+        } else {
+          vigil->own->send(vigil->peer, kFarewellSlot, 0, 1);
+        }
+      } catch (const std::exception&) {
+        vigil->own = nullptr;  // the peer has gone before, or does not read
+      }
+    }
+  }
 }
 
 void Transport::close() {

@@ -43,6 +43,12 @@ class Transport {
   /// [any-thread]
   [[nodiscard]] std::optional<std::string> lost(int peer);
 
+  /// Whether a peer whose connection is lost had said farewell. [any-thread]
+  [[nodiscard]] bool left(int peer);
+
+  /// Tells all peers that this rank leaves in order; takes half a second at most.
+  void sayFarewell();
+
   /// Closes all connections, so that the peers notice; ends no waits here. [any-thread]
   void close();
 

@@ -15,6 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kTick = milliseconds(50);
+// How long a peer whose connection is lost stays a suspect: the thread that has its last data may
+// not have run since.
+constexpr milliseconds kSuspect = milliseconds(500);
 constexpr milliseconds kIdleTick = milliseconds(250);
 // An operation this old is asked about on the notice board, and again after as long.
 constexpr milliseconds kStuck = std::chrono::seconds(1);
@@ -26,19 +29,26 @@ void Dispatcher::watchLoop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     watchWake_.wait_for(lock, inFlight_.empty() ? kIdleTick : kTick);
-    if (stopping_ || inFlight_.empty() || !broken_.what.empty()) {
+    if (stopping_ || inFlight_.empty()) {
       continue;
     }
+    const Failure broken = broken_;
     std::vector<std::shared_ptr<Flight>> flights;
     for (const auto& [order, flight] : inFlight_) {
-      if (!flight->ended) {
+      const bool over = flight->ended || (!broken.what.empty() && flight->failed());
+      if (!over && !flight->abandoned.load()) {
         flights.push_back(flight);
       }
     }
-    lock.unlock();
     const auto now = Flight::Clock::now();
+    const bool momentOver = !broken.what.empty() && now >= spareUntil_;
+    lock.unlock();
     for (const auto& flight : flights) {
-      watchOne(flight, now, flight == flights.front());
+      if (momentOver) {
+        flight->fail(broken);
+      } else {
+        watchOne(flight, now, flight == flights.front());
+      }
     }
     flights.clear();
     lock.lock();
@@ -58,7 +68,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
       since = {};
     } else if (since == Flight::Clock::time_point{}) {
       since = now;
-    } else if (now - since >= kTick) {
+    } else if (now - since >= kSuspect) {
       flight->fail(explain(PeerLost{peer, *text}));
     }
   }
@@ -72,7 +82,8 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
     breakGroup(Failure{fmt::format("given up because {} #{} failed: {}",
                                    trace::name(flight->call.operation), flight->call.sequence,
                                    failure.what),
-                       failure.peer, failure.kind});
+                       failure.peer, failure.kind},
+               Mercy{flight->order, kMomentElsewhere});
     return;
   }
   const milliseconds patience = std::min(kStuck, flight->limit / 4);

@@ -44,7 +44,9 @@ struct Journey {
   std::chrono::milliseconds given{};  // what that stage may take
   std::uint64_t startTicks = 0;
   Failure failure;
-  bool ended = false;  // nothing moves any more
+  bool issued = false;     // of a send or receive: `last` is its work, and stays so
+  bool abandoned = false;  // it has no limit any more: see Work::abort()
+  bool ended = false;      // nothing moves any more
   bool settling = false;
 
   [[nodiscard]] bool direct() const { return isDirect(call.operation); }

@@ -15,15 +15,12 @@ namespace {
 
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
+constexpr const char* kDestroyed = "the process group was destroyed before it was done";
 // Spans of collectives that are under way at the same time are drawn in as many lanes.
 constexpr int kLanes = 4;
 
 std::string laneName(const Pipeline::Options& options, const std::string& name) {
   return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
-
-std::string title(const Call& call) {
-  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
 }
 
 }  // namespace
@@ -74,7 +71,7 @@ Pipeline::Pipeline(Options options, std::vector<const Part*> parts)
     base::nameThisThread("hier 0");
     const at::NoGradGuard noGrad;
     Lock lock(mutex_);
-    run(lock, [this] { return closing_ && inFlight_.empty(); });
+    run(lock, [this] { return closing_ && idle(); });
   });
   threadId_ = thread_.get_id();
 }
@@ -91,17 +88,40 @@ void Pipeline::close() {
                  "process group {} was destroyed from a callback of its own work", options_.group);
   {
     Lock lock(mutex_);
-    changed_.wait_for(lock, kDrain, [this] { return inFlight_.empty() || !broken_.what.empty(); });
-    if (!inFlight_.empty()) {
+    changed_.wait_for(lock, kDrain, [this] { return idle(); });
+    if (!idle()) {
       Failure failure;
-      failure.what = failure.cause = "the process group was destroyed before it was done";
+      failure.what = failure.cause = kDestroyed;
       failure.origin = options_.rank;
-      breakGroup(failure, lock);
+      spareUntil_ = {};
+      breakGroup(failure, nullptr, milliseconds(0), lock);
     }
     closing_ = true;
     changed_.notify_all();
   }
   thread_.join();
+  std::deque<JourneyPtr> left;
+  {
+    Lock lock(mutex_);
+    left.swap(inFlight_);
+    for (const JourneyPtr& journey : left) {
+      journey->ended = true;
+      journey->failure.what = kDestroyed;
+    }
+  }
+  for (const JourneyPtr& journey : left) {
+    journey->work->fail(journey->error());
+  }
+}
+
+bool Pipeline::onlyAbandoned() const {
+  return std::all_of(inFlight_.begin(), inFlight_.end(),
+                     [](const JourneyPtr& journey) { return journey->abandoned; });
+}
+
+// Whether the thread has nothing left to do.
+bool Pipeline::idle() const {
+  return onlyAbandoned() && (broken_.what.empty() || told_);
 }
 
 std::uint64_t Pipeline::sequence() const {
@@ -122,15 +142,6 @@ GroupState Pipeline::state() const {
     }
   }
   return GroupState::kSuccess;
-}
-
-void Pipeline::abort(const std::string& reason) {
-  Failure failure;
-  failure.what = failure.cause = "aborted: " + reason;
-  failure.kind = CommErrorKind::kAborted;
-  failure.origin = options_.rank;
-  Lock lock(mutex_);
-  breakGroup(failure, lock);
 }
 
 // With the mutex held.
@@ -158,7 +169,11 @@ JourneyPtr Pipeline::enter(Call call, std::vector<at::Tensor> outputs, milliseco
       failure.kind = CommErrorKind::kAborted;
       failure.origin = options_.rank;
       Lock lock(mutex_);
-      failOne(*journey, failure, lock);
+      if (journey->direct()) {
+        abandon(*journey, lock);
+      } else {
+        failOne(*journey, failure, lock);
+      }
     }
   };
   backend.waitingFor = [this, weak = std::weak_ptr<Journey>(journey)]() -> std::string {
@@ -203,6 +218,8 @@ void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
       settle(over, lock);
     } else if (const JourneyPtr next = nextToEnter()) {
       enterStage(next, lock);
+    } else if (mayTellParts(Clock::now())) {
+      tellParts(lock);
     } else if (const JourneyPtr late = expired(Clock::now())) {
       Failure failure;
       failure.what = failure.cause =
@@ -217,48 +234,11 @@ void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
   }
 }
 
-void Pipeline::failOne(Journey& journey, const Failure& failure, Lock& lock) {
-  if (journey.ended) {
-    return;
-  }
-  if (!journey.failed()) {
-    journey.failure = failure;
-  }
-  if (!broken_.what.empty()) {
-    return;
-  }
-  Failure reason = failure;
-  reason.what = fmt::format("given up because {} failed: {}", title(journey.call), failure.what);
-  breakGroup(reason, lock);
-}
-
-// Returns once the parts, and thereby the other ranks, have been told.
-void Pipeline::breakGroup(const Failure& failure, Lock& lock) {
-  if (!broken_.what.empty()) {
-    changed_.wait_for(lock, kDrain, [this] { return told_; });
-    return;
-  }
-  broken_ = failure;
-  for (const JourneyPtr& journey : inFlight_) {
-    if (!journey->failed() && !journey->settling) {
-      journey->failure = failure;
-    }
-  }
-  lock.unlock();
-  for (const Part* part : parts_) {
-    if (part->group != nullptr) {
-      part->group->abort(told(failure));
-    }
-  }
-  lock.lock();
-  told_ = true;
-  changed_.notify_all();
-}
-
 // With the mutex held.
 void Pipeline::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(),
-                                  [](const JourneyPtr& journey) { return !journey->ended; });
+  const auto first = std::find_if(
+      inFlight_.begin(), inFlight_.end(),
+      [](const JourneyPtr& journey) { return !journey->ended && !journey->abandoned; });
   const Journey* const oldest = first == inFlight_.end() ? nullptr : first->get();
   if (oldest == oldest_) {
     return;

@@ -27,9 +27,10 @@ namespace lockstep::process_group::hierarchical {
 // One thread a group ("hier 0") makes the calls and ends the works; it never waits inside a call.
 // A callback that waits for another operation of the group drives on inside its wait().
 
-/// Runs the operations of one hierarchical group. The first failure breaks the group: its parts
-/// are aborted, which tells the other ranks, all that is in flight fails, and later calls fail at
-/// once. [any-thread]
+/// Runs the operations of one hierarchical group. The first failure breaks the group: what is in
+/// flight fails, its parts are aborted, which tells the other ranks, and later calls fail at once.
+/// Collectives called before the one that failed, or before an abort, are spared for a moment, and
+/// the parts with them: other ranks may have ended them, or wait for this one's part. [any-thread]
 class Pipeline {
  public:
   struct Options {
@@ -75,7 +76,13 @@ class Pipeline {
   void record(const Journey& journey);
   JourneyPtr expired(Clock::time_point now) const;
   void failOne(Journey& journey, const Failure& failure, Lock& lock);
-  void breakGroup(const Failure& failure, Lock& lock);
+  void breakGroup(const Failure& failure, const Journey* first, std::chrono::milliseconds moment,
+                  Lock& lock);
+  [[nodiscard]] bool mayTellParts(Clock::time_point now) const;
+  void tellParts(Lock& lock);
+  void abandon(Journey& journey, Lock& lock);
+  [[nodiscard]] bool onlyAbandoned() const;
+  [[nodiscard]] bool idle() const;
   void updateLastWords();
 
   struct SpanLane {
@@ -97,7 +104,9 @@ class Pipeline {
   std::uint64_t directSequence_ = 0;
   const Journey* oldest_ = nullptr;  // in the last words
   Failure broken_;
-  bool told_ = false;  // the parts know that the group is broken
+  Clock::time_point spareUntil_{};
+  bool telling_ = false;  // the parts are being told that the group is broken
+  bool told_ = false;     // they know
   bool closing_ = false;
   std::thread thread_;
   std::atomic<std::thread::id> threadId_;

@@ -66,7 +66,7 @@ bool Pipeline::mayBegin(const Journey& journey) const {
     if (earlier.get() == &journey) {
       return true;
     }
-    if (!earlier->ended) {
+    if (!earlier->ended && !earlier->abandoned) {
       return false;
     }
   }
@@ -109,12 +109,19 @@ void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
     stageEnded(journey, *step.part, std::current_exception());
   }
   lock.lock();
+  journey->issued = journey->direct() && journey->last != nullptr;
+  if (journey->issued && journey->abandoned) {
+    abandon(*journey, lock);
+  }
 }
 
 void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
                           const std::exception_ptr& error) {
   const bool alone = error != nullptr && journey->direct() && part->state() == GroupState::kSuccess;
   Lock lock(mutex_);
+  if (journey->ended) {
+    return;  // the group has closed
+  }
   ++journey->left;
   if (error != nullptr && !journey->failed()) {
     Failure failure = failureOf(error, part, options_.rank);

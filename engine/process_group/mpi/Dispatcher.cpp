@@ -16,6 +16,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr const char* kDestroyed = "the process group was destroyed before it was done";
+// How long a broken group lets earlier collectives end.
+constexpr milliseconds kMomentToEnd{250};
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How soon a barrier of a group of one that waits for earlier operations notices its own failure.
@@ -51,14 +54,20 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::close() {
   std::unique_lock lock(mutex_);
-  const auto empty = [this] { return inFlight_.empty(); };
-  gone_.wait_for(lock, kDrain, [&] { return empty() || broken(); });
-  if (!empty()) {
-    lock.unlock();
-    breakGroup(Failure{"the process group was destroyed before it was done"});
-    lock.lock();
-    gone_.wait_for(lock, kDrain, empty);
+  const auto over = [this] {
+    return std::all_of(inFlight_.begin(), inFlight_.end(),
+                       [](const auto& entry) { return entry.second->abandoned.load(); });
+  };
+  gone_.wait_for(lock, kDrain, [&] { return over() || broken(); });
+  const bool left = !over();
+  lock.unlock();
+  if (left) {
+    breakGroup(Failure{kDestroyed}, 0);
+  } else {
+    failAbandoned();
   }
+  lock.lock();
+  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty(); });
   stopping_ = true;
   lock.unlock();
   tasksWake_.notify_all();
@@ -101,7 +110,10 @@ FlightPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, millisec
   auto flight = std::make_shared<Flight>(std::move(call), where, limit);
   WorkState::Backend backend;
   backend.abort = [this, weak = std::weak_ptr<Flight>(flight)] {
-    if (const auto flight = weak.lock()) {
+    const auto flight = weak.lock();
+    if (flight != nullptr && isDirect(flight->call.operation)) {
+      flight->abandoned.store(true);
+    } else if (flight != nullptr) {
       failedBy(flight, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
     }
   };
@@ -221,7 +233,9 @@ void Dispatcher::runAlone(const FlightPtr& flight) {
     {
       std::lock_guard lock(mutex_);
       for (auto it = inFlight_.begin(); it != inFlight_.end() && it->first < flight->order; ++it) {
-        earlier.push_back(it->second->work);
+        if (!it->second->abandoned.load()) {
+          earlier.push_back(it->second->work);
+        }
       }
     }
     for (const auto& work : earlier) {
@@ -314,8 +328,9 @@ void Dispatcher::countWire(const Flight& flight) {
 
 // With the mutex held.
 void Dispatcher::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(),
-                                  [](const auto& entry) { return !entry.second->ended; });
+  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
+    return !entry.second->ended && !entry.second->abandoned.load();
+  });
   const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
   if (oldest == oldest_) {
     return;
@@ -331,10 +346,12 @@ void Dispatcher::failedBy(const FlightPtr& flight, Failure failure) {
   breakGroup(
       Failure{fmt::format("given up because {} #{} failed: {}", trace::name(flight->call.operation),
                           flight->call.sequence, failure.what),
-              failure.peer, failure.kind});
+              failure.peer, failure.kind},
+      flight->order);
+  gone_.notify_all();
 }
 
-void Dispatcher::breakGroup(const Failure& failure) {
+void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
   {
     std::lock_guard lock(mutex_);
     if (!broken_.what.empty()) {
@@ -342,8 +359,11 @@ void Dispatcher::breakGroup(const Failure& failure) {
     }
     broken_ = failure;
     isBroken_.store(true, std::memory_order_release);
+    spareUntil_ = Flight::Clock::now() + (before == 0 ? milliseconds(0) : kMomentToEnd);
     for (const auto& [order, flight] : inFlight_) {
-      flight->fail(failure);
+      if (order >= before || isDirect(flight->call.operation)) {
+        flight->fail(failure);
+      }
     }
     // Callbacks may wait, for another group's operations too: not on the MPI thread, and not on a
     // worker that one of them may hold.
@@ -361,6 +381,40 @@ void Dispatcher::breakGroup(const Failure& failure) {
 void Dispatcher::endFailed() {
   base::nameThisThread("mpi end");
   const at::NoGradGuard noGrad;
+  bool spared = true;
+  while (spared) {
+    std::vector<FlightPtr> failed;
+    {
+      std::unique_lock lock(mutex_);
+      const bool over = Flight::Clock::now() >= spareUntil_;
+      for (const auto& [order, flight] : inFlight_) {
+        if (over) {
+          flight->fail(broken_);
+        }
+        if (flight->failed() && !flight->ended) {
+          failed.push_back(flight);
+        }
+      }
+      spared = !over && spares();
+      if (failed.empty() && spared) {
+        gone_.wait_for(lock, kPoll);
+      }
+    }
+    // Who waits must not wait for the callbacks of another one.
+    for (const FlightPtr& flight : failed) {
+      end(flight, nullptr);
+    }
+  }
+}
+
+// Whether any collective still has its moment; with the mutex held.
+bool Dispatcher::spares() const {
+  return std::any_of(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
+    return !entry.second->failed() && !entry.second->ended;
+  });
+}
+
+void Dispatcher::failAbandoned() {
   std::vector<FlightPtr> all;
   {
     std::lock_guard lock(mutex_);
@@ -368,8 +422,8 @@ void Dispatcher::endFailed() {
       all.push_back(flight);
     }
   }
-  // Who waits must not wait for the callbacks of another one.
   for (const FlightPtr& flight : all) {
+    flight->fail(Failure{kDestroyed});
     end(flight, nullptr);
   }
 }

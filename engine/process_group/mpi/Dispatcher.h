@@ -32,8 +32,10 @@ namespace lockstep::process_group::mpi {
 
 /// Runs the operations of one group: the MPI thread posts and tests their requests, workers
 /// ("mpi 0", ...) prepare them, compute between their rounds and end them, callbacks included. The
-/// first failure breaks the group: all that is in flight fails, later calls fail at once. What MPI
-/// still has of them stays in memory until the process ends. [any-thread]
+/// first failure breaks the group: what is in flight fails, later calls fail at once. Collectives
+/// called before the one that failed, or before an abort, are spared for a moment: other ranks may
+/// have ended them, or wait for this one's part. What MPI still has of the rest stays in memory
+/// until the process ends. [any-thread]
 class Dispatcher final : public Client {
  public:
   struct Options {
@@ -65,8 +67,10 @@ class Dispatcher final : public Client {
   /// Waits up to five seconds for what is in flight, fails what is left, and ends the threads.
   void close();
 
-  /// Fails all that is in flight and all later calls.
-  void breakGroup(const Failure& failure);
+  /// Fails what is in flight and all later calls, but for collectives with an order below `before`,
+  /// which have a moment to end.
+  void breakGroup(const Failure& failure, std::uint64_t before = kAll);
+  static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
   /// Hands an operation whose requests are done to a worker: `last`, then its callbacks. `alone`
   /// fails it and leaves the group intact.
@@ -94,6 +98,8 @@ class Dispatcher final : public Client {
   void countWire(const Flight& flight);
   void failedBy(const FlightPtr& flight, Failure failure);
   void endFailed();
+  void failAbandoned();
+  [[nodiscard]] bool spares() const;
   void updateLastWords();
 
   // Of the MPI thread.
@@ -111,6 +117,7 @@ class Dispatcher final : public Client {
   void keepLimits();
   void inquire(Flight::Clock::time_point now);
   [[nodiscard]] Failure timeOut(const Flight& flight) const;
+  void dropFailed();
   void abandon();
   [[nodiscard]] bool earlierDone(const Flight& flight) const;
   [[nodiscard]] bool broken() const { return isBroken_.load(std::memory_order_acquire); }
@@ -138,6 +145,7 @@ class Dispatcher final : public Client {
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   Failure broken_;            // no text while the group works
   std::atomic<bool> isBroken_{false};
+  Flight::Clock::time_point spareUntil_{};
   bool stopping_ = false;
   trace::Lane* queueLane_;
 

@@ -67,6 +67,8 @@ class Flight {
   std::uint64_t order = 0;  ///< of the call in its group
   bool ended = false;
 
+  std::atomic<bool> abandoned{false};  ///< a send or receive without a limit: see Work::abort()
+
   Schedule schedule;
   std::size_t round = 0;                     ///< which one comes next
   std::atomic<bool> prepared{false};         ///< the first round may be posted

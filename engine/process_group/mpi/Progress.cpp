@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <mutex>
 #include <utility>
@@ -39,9 +40,15 @@ int tagOf(const Flight& flight) {
 Client::Activity Dispatcher::poll() {
   Activity activity;
   Fresh fresh = takeNew();
-  if (broken()) {  // what was taken has failed already
-    abandon();
-    return activity;
+  if (broken()) {
+    dropFailed();
+    std::unique_lock lock(mutex_);
+    const bool over = !spares();
+    lock.unlock();
+    if (over) {
+      abandon();
+      return activity;
+    }
   }
   try {
     start(std::move(fresh));
@@ -108,7 +115,7 @@ void Dispatcher::startBarrier(Activity& activity) {
 bool Dispatcher::earlierDone(const Flight& flight) const {
   std::lock_guard lock(mutex_);
   for (auto it = inFlight_.begin(); it != inFlight_.end() && it->first < flight.order; ++it) {
-    if (!it->second->work->isCompleted()) {
+    if (!it->second->work->isCompleted() && !it->second->abandoned.load()) {
       return false;
     }
   }
@@ -187,7 +194,7 @@ void Dispatcher::keepLimits() {
   {
     std::lock_guard lock(mutex_);
     for (const auto& [order, flight] : inFlight_) {
-      if (!flight->ended && flight->expired(now)) {
+      if (!flight->ended && !flight->abandoned.load() && flight->expired(now)) {
         late = flight;
         break;
       }
@@ -223,6 +230,17 @@ Failure Dispatcher::timeOut(const Flight& flight) const {
   return Failure{fmt::format("timed out after {} ms{}{}", flight.limit.count(),
                              waiting.empty() ? "" : ", ", waiting),
                  peer, CommErrorKind::kTimeout};
+}
+
+void Dispatcher::dropFailed() {
+  const auto failed = [](const FlightPtr& flight) { return flight->failed(); };
+  std::erase_if(waiting_, failed);
+  std::erase_if(barriers_, failed);
+  const auto gone = std::stable_partition(open_.begin(), open_.end(), std::not_fn(failed));
+  for (auto flight = gone; flight != open_.end(); ++flight) {
+    keepForever(std::move(*flight));  // MPI may still use its memory
+  }
+  open_.erase(gone, open_.end());
 }
 
 void Dispatcher::abandon() {

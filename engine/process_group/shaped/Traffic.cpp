@@ -55,10 +55,10 @@ ProcessGroup::WorkPtr Traffic::submit(ForwardedCall forwarded, ProcessGroup& inn
   transfer->where.peer = pair ? call.root : -1;
   transfer->work = std::make_shared<WorkState>(
       transfer->where, std::move(forwarded.outputs), transfer->limit,
-      WorkState::Backend{[waiting = std::weak_ptr(transfer)] {
-                           if (const auto held = waiting.lock()) {
-                             held->inner->abort();
-                             held->work->fail(aborted(*held, "by its caller"));
+      WorkState::Backend{[weak = weak_from_this(), waiting = std::weak_ptr(transfer)] {
+                           const auto self = weak.lock();
+                           if (const auto held = waiting.lock(); self && held) {
+                             self->abortOne(*held);
                            }
                          },
                          {}});
@@ -69,6 +69,16 @@ ProcessGroup::WorkPtr Traffic::submit(ForwardedCall forwarded, ProcessGroup& inn
   transfer->inner->future().whenComplete(
       [self = shared_from_this(), transfer](const auto&) { self->innerDone(transfer); });
   return transfer->work;
+}
+
+void Traffic::abortOne(Transfer& transfer) {
+  transfer.inner->abort();
+  if (!isDirect(transfer.call.operation)) {
+    transfer.work->fail(aborted(transfer, "by its caller"));
+    return;
+  }
+  std::lock_guard lock(mutex_);
+  transfer.limit = std::chrono::hours(24 * 365);
 }
 
 void Traffic::innerDone(const TransferPtr& transfer) {

@@ -53,6 +53,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   [[nodiscard]] std::vector<int> awaited(const Call& call) const;
   [[nodiscard]] std::int64_t arrival(const Transfer& transfer) const;
   [[nodiscard]] cost::LinkModel::Cost costOf(const Transfer& transfer) const;
+  void abortOne(Transfer& transfer);
   void innerDone(const TransferPtr& transfer);
   void advance(std::vector<TransferPtr>& broken);
   void carry(const TransferPtr& transfer, std::vector<TransferPtr>& broken);

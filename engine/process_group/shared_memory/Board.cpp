@@ -16,7 +16,7 @@ struct Header {
   std::uint64_t magic;
   std::int32_t size;
   Tuning tuning;
-  std::atomic<std::uint32_t> broken;
+  alignas(64) std::atomic<std::uint64_t> fate;
   alignas(64) std::atomic<std::int32_t> awake;
 };
 
@@ -50,7 +50,7 @@ Board::Board(std::shared_ptr<Segment> segment, int size, const Tuning& tuning)
   std::byte* const memory = segment_->data();
   const Layout layout(size, tuning);
   awake_ = &reinterpret_cast<Header*>(memory)->awake;
-  broken_ = &reinterpret_cast<Header*>(memory)->broken;
+  fate_ = &reinterpret_cast<Header*>(memory)->fate;
   completed_ = reinterpret_cast<Signal*>(memory + layout.completed);
   slots_ = reinterpret_cast<Slot*>(memory + layout.slots);
   places_ = reinterpret_cast<Place*>(memory + layout.places);
@@ -86,6 +86,39 @@ base::Result<std::unique_ptr<Board>> Board::attach(Descriptor file, std::uint64_
   }
   const Tuning tuning = header->tuning;
   return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
+}
+
+bool Board::deliver(std::uint64_t order) {
+  std::uint64_t seen = fate_->load();
+  for (;;) {
+    Fate next(seen);
+    if (order <= next.delivered) {
+      return true;
+    }
+    if (next.refuses(order)) {
+      return false;
+    }
+    if (next.room != 0) {
+      next.room -= order - next.delivered;
+    }
+    next.delivered = order;
+    if (fate_->compare_exchange_weak(seen, next.word())) {
+      return true;
+    }
+  }
+}
+
+bool Board::refuse(std::uint64_t order) {
+  std::uint64_t seen = fate_->load();
+  for (;;) {
+    Fate next(seen);
+    const std::uint64_t room =
+        order <= next.delivered ? 1 : std::min(order - next.delivered, Fate::kMostRoom);
+    next.room = next.room == 0 ? room : std::min(next.room, room);
+    if (fate_->compare_exchange_weak(seen, next.word())) {
+      return order > next.delivered;
+    }
+  }
 }
 
 }  // namespace lockstep::process_group::shared_memory

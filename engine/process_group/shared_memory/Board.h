@@ -64,6 +64,15 @@ struct Slot {
   alignas(64) std::atomic<std::uint64_t> claims;
 };
 
+// Note [What an abort leaves]
+// A rank that gives up must not undo what others have taken a step with: an operation ends well on
+// all ranks or on none. So its end is decided in one word of the board, which only compare-and-swap
+// changes. The first rank to see that nothing is left to wait for (all ranks have come to a small
+// operation, or to the last meeting of a large one) delivers it. A rank that gives up refuses the
+// operation that failed, or what it has not called, and all after that. To what it called before it
+// leaves a moment (Breaking.cpp), in which it goes on doing its part, and refuses then what is not
+// delivered; where another rank is gone, it refuses at once what needs that rank.
+
 /// The memory through which the ranks of one group arrange their operations. Operation n, from
 /// 1, uses slot n % kSlots. A rank may write to it once every rank has completed operation
 /// n - kSlots; nobody reads what that one left there any more. [any-thread]
@@ -104,12 +113,33 @@ class Board {
   /// in a wait, and communication threads at work.
   [[nodiscard]] std::atomic<std::int32_t>& awake() const { return *awake_; }
 
-  /// Set before a rank that gives up tells the others: what has not ended by then must not end
-  /// well on one rank and badly on another.
-  [[nodiscard]] std::atomic<std::uint32_t>& broken() const { return *broken_; }
+  // See Note [What an abort leaves].
+  /// Decides that an operation ends well on every rank, as all before it do. False: it is refused.
+  bool deliver(std::uint64_t order);
+  /// Decides that what is not delivered from this operation on fails on every rank. False: this
+  /// one is delivered.
+  bool refuse(std::uint64_t order);
+  [[nodiscard]] bool delivered(std::uint64_t order) const { return order <= fate().delivered; }
+  [[nodiscard]] bool refused(std::uint64_t order) const { return fate().refuses(order); }
+  /// Whether some rank has given up.
+  [[nodiscard]] bool broken() const { return fate().room != 0; }
 
  private:
+  // What is decided, in one word: the last operation that is delivered, and, once a rank has
+  // given up, the distance from there to the first that is refused.
+  struct Fate {
+    static constexpr std::uint64_t kMostRoom = 0xFF;
+    explicit Fate(std::uint64_t word) : delivered(word >> 8), room(word & kMostRoom) {}
+    [[nodiscard]] std::uint64_t word() const { return delivered << 8 | room; }
+    [[nodiscard]] bool refuses(std::uint64_t order) const {
+      return room != 0 && order >= delivered + room;
+    }
+    std::uint64_t delivered;
+    std::uint64_t room;
+  };
+
   Board(std::shared_ptr<Segment> segment, int size, const Tuning& tuning);
+  [[nodiscard]] Fate fate() const { return Fate(fate_->load()); }
   [[nodiscard]] std::size_t index(std::uint64_t order, int rank) const {
     return static_cast<std::size_t>(order % kSlots) * static_cast<std::size_t>(size_) +
            static_cast<std::size_t>(rank);
@@ -119,7 +149,7 @@ class Board {
   int size_;
   Tuning tuning_;
   std::atomic<std::int32_t>* awake_ = nullptr;
-  std::atomic<std::uint32_t>* broken_ = nullptr;
+  std::atomic<std::uint64_t>* fate_ = nullptr;
   Signal* completed_ = nullptr;
   Slot* slots_ = nullptr;
   Place* places_ = nullptr;

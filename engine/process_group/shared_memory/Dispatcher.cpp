@@ -13,15 +13,9 @@ using std::chrono::milliseconds;
 
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
-// How long the reason of another rank may be on its way.
-constexpr milliseconds kHearsay = std::chrono::seconds(1);
 
 std::string laneName(const Dispatcher::Options& options, const std::string& name) {
   return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
-
-std::string title(const Call& call) {
-  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
 }
 
 }  // namespace
@@ -53,23 +47,31 @@ void Dispatcher::close() {
   Lock lock(mutex_);
   background_ = ~std::uint64_t{0};  // what nobody waits for is driven, too
   wake_.notify_all();
-  const auto drain = [&](bool evenIfBroken) {
+  const auto busy = [this] {
+    return broken_.what.empty() && std::any_of(inFlight_.begin(), inFlight_.end(), [](auto& entry) {
+             return !entry.second->abandoned;
+           });
+  };
+  const auto drain = [&](const auto& more) {
     const auto deadline = Operation::Clock::now() + kDrain;
-    while (!inFlight_.empty() && (evenIfBroken || broken_.what.empty()) &&
-           Operation::Clock::now() < deadline) {
+    while (more() && Operation::Clock::now() < deadline) {
       ++sleepers_;
       changed_.wait_until(lock, deadline);
       --sleepers_;
     }
   };
-  drain(false);
-  const bool left = !inFlight_.empty() && broken_.what.empty();
+  drain(busy);
+  const bool left = busy();
   lock.unlock();
+  const Failure destroyed{"the process group was destroyed before it was done"};
   if (left) {
-    breakGroup(Failure{"the process group was destroyed before it was done"});
+    breakGroup(destroyed, Patience::kNone);
+  } else {
+    failAbandoned(destroyed);
   }
   lock.lock();
-  drain(true);  // a waiter that drives is about to notice, and leaves its callbacks to the thread
+  // A waiter that drives is about to notice, and leaves its callbacks to the thread.
+  drain([this] { return !inFlight_.empty(); });
   closing_ = true;
   wake_.notify_all();
   lock.unlock();
@@ -105,8 +107,7 @@ OperationPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milli
   backend.abort = [self = weak_from_this(), weak = std::weak_ptr<Operation>(operation)] {
     const auto dispatcher = self.lock();
     if (const auto operation = weak.lock(); operation != nullptr && dispatcher != nullptr) {
-      dispatcher->failOne(*operation,
-                          Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
+      dispatcher->abort(*operation);
     }
   };
   backend.waitingFor = [self = weak_from_this(), weak = std::weak_ptr<Operation>(operation)] {
@@ -248,114 +249,11 @@ Failure Dispatcher::timeOut(const Operation& operation) const {
   return Failure{text, found.peer, CommErrorKind::kTimeout};
 }
 
-void Dispatcher::failOne(Operation& operation, const Failure& failure) {
-  operation.fail(failure);
-  const Failure reason = operation.failure();
-  breakGroup(
-      Failure{fmt::format("given up because {} failed: {}", title(operation.call), reason.what),
-              reason.peer, reason.kind});
-}
-
-void Dispatcher::breakGroup(const Failure& failure) {
-  bool first = false;
-  {
-    std::lock_guard lock(mutex_);
-    first = broken_.what.empty();
-    if (first) {
-      broken_ = failure;
-      board_->broken().store(1);
-    }
-    for (const auto& [entry, operation] : inFlight_) {
-      if (!operation->ended) {
-        operation->fail(failure);
-      }
-    }
-    // The head is ended by who runs it, who notices; the others by the communication thread.
-    const auto rest = queue_.begin() + (driving_ ? 1 : 0);
-    for (auto operation = rest; operation != queue_.end(); ++operation) {
-      (*operation)->ended = true;
-      ending_.push_back(*operation);
-    }
-    queue_.erase(rest, queue_.end());
-    updateLastWords();
-    wake_.notify_one();
-    changed_.notify_all();
-  }
-  if (breakHandler_) {
-    breakHandler_();
-  }
-  if (first && failure.kind != CommErrorKind::kRemote) {
-    Message::Header header;
-    header.kind = Message::Kind::kGaveUp;
-    header.dtype = static_cast<std::int32_t>(failure.kind);
-    header.peer = failure.peer;
-    mesh_->sendToAll(header, failure.what);
-  }
-}
-
-void Dispatcher::lose(int rank, const Failure& failure) {
-  bool needed = false;
-  {
-    std::lock_guard lock(mutex_);
-    // It has completed what it has completed; nothing else can come from it.
-    const Signal& completed = board_->completed(rank);
-    for (const auto& [entry, operation] : inFlight_) {
-      const Call& call = operation->call;
-      needed = needed || (!operation->ended &&
-                          (isDirect(call.operation)
-                               ? call.root == rank
-                               : !completed.reached(static_cast<std::uint32_t>(call.sequence))));
-    }
-    if (!needed && lost_.what.empty()) {
-      lost_ = failure;
-    }
-  }
-  if (needed) {
-    breakGroup(failure);
-  }
-}
-
-// Where another rank has given up, its reason is on its way to the watch. With the mutex held.
-bool Dispatcher::hears() {
-  const auto now = Operation::Clock::now();
-  if (board_->broken().load() != 0) {
-    reasonBy_ = reasonBy_.value_or(now + kHearsay);
-  }
-  return reasonBy_ && now < *reasonBy_;
-}
-
-bool Dispatcher::reasonMayCome() {
-  std::lock_guard lock(mutex_);
-  return broken_.what.empty() && hears();
-}
-
-bool Dispatcher::checkTimes() {
-  OperationPtr expired;
-  bool any = false;
-  Failure failure;
-  {
-    std::lock_guard lock(mutex_);
-    const auto now = Operation::Clock::now();
-    const bool mayFail = broken_.what.empty() && !hears();
-    for (const auto& [entry, operation] : inFlight_) {
-      any = true;
-      if (!operation->ended && now >= operation->deadline && mayFail) {
-        expired = operation;
-        failure = timeOut(*operation);
-        break;
-      }
-    }
-  }
-  if (expired != nullptr) {
-    failOne(*expired, failure);
-  }
-  return any;
-}
-
 // With the mutex held.
 void Dispatcher::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(),
-                                  [](const auto& entry) { return !entry.second->ended; });
+  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
+    return !entry.second->ended && !entry.second->abandoned;
+  });
   const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
   if (oldest == oldest_) {
     return;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -45,8 +46,10 @@ namespace lockstep::process_group::shared_memory {
 // this group with Work::wait(), the communication thread drives on inside it, up to the end of
 // that operation even if the wait has a shorter limit of its own.
 
-/// Runs the operations of one group. The first failure breaks the group: all that is in flight
-/// fails, the other ranks are told, and later calls fail at once. [any-thread]
+/// Runs the operations of one group. The first failure breaks the group: what is in flight fails,
+/// the other ranks are told, and later calls fail at once. Collectives called before the one that
+/// failed, or before an abort, are spared for a moment: see Note [What an abort leaves].
+/// [any-thread]
 class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
  public:
   struct Options {
@@ -86,15 +89,21 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   void handOver(Operation& operation);
   [[nodiscard]] std::string waitingFor(const Operation& operation);
 
-  /// Fails all that is in flight and all later calls, and tells the other ranks.
-  void breakGroup(const Failure& failure);
-  /// Fails one operation, which breaks the group.
+  /// Whether a group that breaks gives earlier collectives time to end, or ends at once what needs
+  /// more than this rank, since another one is gone.
+  enum class Patience : std::uint8_t { kMoment, kNone };
+  /// Fails what is in flight and all later calls, and tells the other ranks.
+  void breakGroup(const Failure& failure, Patience patience = Patience::kMoment);
+  /// Work::abort().
+  void abort(Operation& operation);
+  /// Fails one operation, unless it is delivered, which breaks the group.
   void failOne(Operation& operation, const Failure& failure);
 
   // For the watch.
   /// A rank is gone: breaks the group if something in flight needs it, or else at the next call.
   void lose(int rank, const Failure& failure);
-  /// Breaks the group if an operation's time has passed. Returns whether any is in flight.
+  /// Breaks the group if an operation's time has passed, and ends what a broken one has spared when
+  /// its moment has. Returns whether any is in flight.
   bool checkTimes();
   /// Some rank has given up, and why may still be heard.
   [[nodiscard]] bool reasonMayCome();
@@ -122,6 +131,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   [[nodiscard]] bool directsBefore(const Operation& operation) const;
   void post(Operation& operation);
   void postWhatMay();
+  [[nodiscard]] bool allHaveCome(const Operation& operation) const;
+  [[nodiscard]] bool allInline(const Operation& operation) const;
   [[nodiscard]] bool ready(const Operation& operation) const;
   void runHead(Lock& lock, bool spins);
   void perform(Operation& operation, bool posted, bool spins);
@@ -136,6 +147,9 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   void work();
 
   void updateLastWords();
+  void failAbandoned(const Failure& failure);
+  [[nodiscard]] std::size_t spared(Patience patience);
+  [[nodiscard]] std::size_t refuseRest(Patience patience);
   [[nodiscard]] bool hears();
   [[nodiscard]] Failure timeOut(const Operation& operation) const;
 
@@ -165,6 +179,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   bool driving_ = false;      // somebody runs the head of the queue
   std::uint64_t oldest_ = 0;  // entry of the operation in the last words
   Failure broken_;
+  Operation::Clock::time_point spareUntil_{};  // once broken: what is spared then fails, too
   Failure lost_;  // a rank that nothing in flight needs is gone
   std::function<void()> breakHandler_;
   std::optional<Operation::Clock::time_point> reasonBy_;

@@ -40,7 +40,7 @@ bool Dispatcher::directsBefore(const Operation& operation) const {
     if (entry >= operation.entry) {
       break;
     }
-    if (isDirect(other->call.operation) && !other->ended) {
+    if (isDirect(other->call.operation) && !other->ended && !other->abandoned) {
       return true;
     }
   }
@@ -100,21 +100,25 @@ void Dispatcher::postWhatMay() {
   }
 }
 
-// Whether the operation can be completed without waiting for anybody.
-bool Dispatcher::ready(const Operation& operation) const {
+bool Dispatcher::allHaveCome(const Operation& operation) const {
   const std::uint64_t order = operation.order();
   const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
-  const auto size = static_cast<std::uint32_t>(options_.size);
-  if (!operation.posted || board_->broken().load() != 0 ||
-      !board_->slot(order).arrivals.reached(before + size)) {
-    return false;
-  }
+  return operation.posted &&
+         board_->slot(order).arrivals.reached(before + static_cast<std::uint32_t>(options_.size));
+}
+
+// Of an operation that all have come to: whether it can be completed without waiting for anybody.
+bool Dispatcher::allInline(const Operation& operation) const {
   for (int rank = 0; rank < options_.size; ++rank) {
-    if (board_->place(order, rank).source > Source::kInline) {
+    if (board_->place(operation.order(), rank).source > Source::kInline) {
       return false;
     }
   }
   return true;
+}
+
+bool Dispatcher::ready(const Operation& operation) const {
+  return allHaveCome(operation) && !board_->refused(operation.order()) && allInline(operation);
 }
 
 void Dispatcher::advance(Lock& lock) {

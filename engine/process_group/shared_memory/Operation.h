@@ -47,6 +47,7 @@ class Operation {
   std::shared_ptr<Segment> exposed;  ///< which segment holds them, for kExposed
   bool posted = false;               ///< it stands on the board
   bool handed = false;               ///< its callbacks are the communication thread's
+  bool abandoned = false;            ///< a send or receive without a limit: see Work::abort()
   bool ended = false;                ///< nothing moves any more
   bool settling = false;             ///< who has ended it is about to tell the work
   bool settled = false;              ///< and the work knows

@@ -50,13 +50,14 @@ void Transfer::run() {
   if (std::string text = mismatch(operation_, rank_, board_); !text.empty()) {
     throw Failure{std::move(text), -1, CommErrorKind::kMismatch};
   }
-  if (board_.broken().load() != 0) {
+  if (board_.refused(operation_.order())) {
     waiter_.untilFailed();
   }
   for (int rank = 0; rank < size_; ++rank) {
     places_.push_back(&board_.place(operation_.order(), rank));
   }
   if (!any(Source::kExposed) && !any(Source::kStaged)) {
+    deliver();
     takeInRounds();
     return;
   }
@@ -66,6 +67,7 @@ void Transfer::run() {
     operation_.blocks = static_cast<std::uint32_t>((collective_.own().bytes() + block - 1) / block);
   }
   if (!findSegments(together)) {
+    deliver();
     return;
   }
   if (collective_.reducesInPlace() == nullptr) {
@@ -75,6 +77,14 @@ void Transfer::run() {
     reduceTogether();
   } else {
     reduceInRounds();
+  }
+  deliver();
+}
+
+// No rank need come to anything more.
+void Transfer::deliver() {
+  if (!board_.deliver(operation_.order())) {
+    waiter_.untilFailed();
   }
 }
 

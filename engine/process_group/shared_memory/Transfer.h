@@ -58,6 +58,7 @@ class Transfer {
  private:
   [[nodiscard]] bool any(Source source) const;
   bool findSegments(bool together);
+  void deliver();
   void meet();
   [[nodiscard]] std::uint64_t rounds() const;
   void setWindows(Windows& windows, std::uint64_t round) const;

@@ -70,7 +70,7 @@ void Waiter::sleepUntil(Signal& signal, std::uint32_t target) {
 
 // Some rank has given up, and why may still be heard.
 bool Waiter::reasonMayCome() {
-  if (board_.broken().load() == 0) {
+  if (!board_.broken()) {
     return false;
   }
   const auto now = Operation::Clock::now();
@@ -89,7 +89,8 @@ void Waiter::untilFailed() {
 }
 
 void Waiter::check() {
-  if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline && !reasonMayCome()) {
+  if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline && !reasonMayCome() &&
+      board_.refuse(operation_.order())) {
     operation_.fail(timeOut_());
   }
   if (operation_.failed()) {

@@ -1,21 +1,16 @@
-# find_package(Lockstep): Lockstep::hook, what a communication hook is compiled against, and
-# lockstep_add_hook(), which builds one.
-# Stands in PREFIX/LIB/cmake/Lockstep, where LIB may have two parts (lib/x86_64-linux-gnu).
-set(prefix "${CMAKE_CURRENT_LIST_DIR}")
-while(NOT EXISTS "${prefix}/include/lockstep/comm_hook.h")
-  get_filename_component(above "${prefix}" DIRECTORY)
-  if(above STREQUAL prefix)
+# find_package(Lockstep [COMPONENTS hook engine]): what communication hooks are compiled against, or
+# the engine as a library; hook alone where none is named. Each has a file of its own beside this
+# one, and is installed by itself: cmake --install BUILD --component sdk, or --component engine.
+if(NOT Lockstep_FIND_COMPONENTS)
+  set(Lockstep_FIND_COMPONENTS hook)
+endif()
+foreach(component IN LISTS Lockstep_FIND_COMPONENTS)
+  if(NOT EXISTS "${CMAKE_CURRENT_LIST_DIR}/Lockstep-${component}.cmake")
     set(Lockstep_FOUND FALSE)
-    set(Lockstep_NOT_FOUND_MESSAGE "include/lockstep is missing above ${CMAKE_CURRENT_LIST_DIR}")
+    set(Lockstep_NOT_FOUND_MESSAGE
+        "there is no component \"${component}\" in ${CMAKE_CURRENT_LIST_DIR}; hook is installed by \
+cmake --install BUILD --component sdk, engine by --component engine")
     return()
   endif()
-  set(prefix "${above}")
-endwhile()
-if(NOT TARGET Lockstep::hook)
-  add_library(Lockstep::hook INTERFACE IMPORTED)
-  set_target_properties(Lockstep::hook PROPERTIES
-    INTERFACE_INCLUDE_DIRECTORIES "${prefix}/include"
-    INTERFACE_COMPILE_FEATURES cxx_std_20
-    LOCKSTEP_EXPORTS "${CMAKE_CURRENT_LIST_DIR}/exports.map")
-endif()
-include("${CMAKE_CURRENT_LIST_DIR}/LockstepHook.cmake")
+  include("${CMAKE_CURRENT_LIST_DIR}/Lockstep-${component}.cmake")
+endforeach()

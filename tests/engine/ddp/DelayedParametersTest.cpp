@@ -50,7 +50,7 @@ TEST(DelayedParameters, AreAveragedByOneAllreduceOutsideTheBuckets) {
   for (const bool view : {false, true}) {
     test::runRanksWell(2, [&](auto group) {
       auto options = delaying({"fc2.bias", "fc1.weight"}, "fc0.weight");
-      options.config.gradientAsBucketView = view;
+      options.gradientAsBucketView = view;
       auto net = std::make_shared<Net>(kSizes, group->rank() + 1);
       DistributedDataParallel ddp(net, group, options);
       EXPECT_EQ(ddp.parameters()[4].name, "fc2.bias");

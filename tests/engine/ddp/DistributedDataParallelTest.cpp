@@ -77,7 +77,7 @@ TEST_P(EqualsTrainingAlone, WithABatchAsLargeAsAllRanksTogether) {
   const auto expected = trainAlone(world, 5);
   test::runRanksWell(world, [&, view = view, rule = rule](auto group) {
     auto options = smallBuckets(view);
-    options.config.bucketRule = rule;
+    options.bucketRule = rule;
     EXPECT_TRUE(test::close(trainRank(group, 5, options), expected));
   });
 }
@@ -145,7 +145,7 @@ TEST(DistributedDataParallel, LeavesBuffersAloneWhenToldTo) {
     auto net = std::make_shared<NormNet>();
     net->norm->running_mean.fill_(group->rank());
     DdpOptions options;
-    options.config.broadcastBuffers = false;
+    options.broadcastBuffers = false;
     DistributedDataParallel ddp(net, group, options);
     ddp.preForward();
     EXPECT_EQ(net->norm->running_mean[0].template item<float>(), group->rank());
@@ -158,7 +158,7 @@ TEST(DistributedDataParallel, CopiesBuffersAtTheStartAloneWithForwardSyncBuffers
     auto net = std::make_shared<NormNet>();
     net->norm->running_mean.fill_(group->rank() + 1);
     DdpOptions options;
-    options.config.forwardSyncBuffers = false;
+    options.forwardSyncBuffers = false;
     DistributedDataParallel ddp(net, group, options);
     EXPECT_EQ(net->norm->running_mean[0].template item<float>(), 1);
     net->norm->running_mean.fill_(group->rank() + 1);
@@ -308,13 +308,13 @@ TEST(DistributedDataParallel, RefusesSettingsThatAreNoSizes) {
   const auto construct = [](auto change) {
     return test::runRanks(1, [change](auto group) {
       DdpOptions options;
-      change(options.config);
+      change(options);
       DistributedDataParallel ddp(std::make_shared<Net>(kSizes), group, options);
     });
   };
-  EXPECT_THAT(construct([](auto& config) { config.bucketCapMb = -1; }),
+  EXPECT_THAT(construct([](auto& options) { options.bucketCapMb = -1; }),
               Each(HasSubstr("ddp.bucket_cap_mb: a bucket cap of -1 MiB is not possible")));
-  EXPECT_THAT(construct([](auto& config) { config.bucketRule = "c10d-2"; }),
+  EXPECT_THAT(construct([](auto& options) { options.bucketRule = "c10d-2"; }),
               Each(HasSubstr("unknown bucket rule 'c10d-2'; use c10d-1.13 or c10d-1.9")));
 }
 
@@ -364,7 +364,29 @@ TEST(Verification, NamesWhatOneRankHasMore) {
                 return std::make_shared<Net>(rank == 0 ? std::vector<std::int64_t>{4, 2}
                                                        : std::vector<std::int64_t>{4, 2, 2});
               }),
-              Each(HasSubstr("rank 1 has parameter 'fc1.weight' (2), float32 [2, 2]")));
+              Each(HasSubstr("rank 0 has no parameter 2; rank 1 has parameter 'fc1.weight' (2), "
+                             "float32 [2, 2]")));
+}
+
+TEST(Verification, ComparesParametersWithParametersAndBuffersWithBuffers) {
+  EXPECT_THAT(
+      buildOnTwoRanks([](int rank) {
+        auto net = std::make_shared<Net>(rank == 0 ? std::vector<std::int64_t>{4, 2, 2}
+                                                   : std::vector<std::int64_t>{4, 2});
+        net->register_buffer("extra", at::zeros({1}));
+        return net;
+      }),
+      Each(HasSubstr("rank 0 has parameter 'fc1.weight' (2), float32 [2, 2], strides [2, 1], "
+                     "trained; rank 1 has no parameter 2.")));
+  EXPECT_THAT(
+      buildOnTwoRanks([](int rank) {
+        auto net = std::make_shared<Net>(kSizes);
+        if (rank == 1) {
+          net->register_buffer("extra", at::zeros({1}));
+        }
+        return net;
+      }),
+      Each(HasSubstr("rank 0 has no buffer 0; rank 1 has buffer 'extra' (0), float32 [1].")));
 }
 
 TEST(Verification, NamesStridesThatDiffer) {
@@ -396,7 +418,7 @@ TEST(Verification, NamesFrozenParametersBuffersSettingsAndHooks) {
   const auto sameNet = [](int) { return std::make_shared<Net>(kSizes); };
   EXPECT_THAT(buildOnTwoRanks(sameNet,
                               [](int rank, DdpOptions& options) {
-                                options.config.bucketCapMb = rank == 0 ? 25 : 12.5;
+                                options.bucketCapMb = rank == 0 ? 25 : 12.5;
                               }),
               Each(AllOf(HasSubstr("cap 25 MiB"), HasSubstr("cap 12.5 MiB"))));
 }

@@ -16,7 +16,8 @@ process_group::GroupOptions glooOptions() {
 }
 
 std::vector<std::string> runOverGloo(int world, const std::function<void(GroupPtr)>& body,
-                                     const process_group::GroupOptions& options) {
+                                     const process_group::GroupOptions& options,
+                                     const std::string& backend) {
   const auto store = std::make_shared<store::HashStore>();
   std::vector<std::string> errors(static_cast<std::size_t>(world));
   std::vector<GroupPtr> groups(static_cast<std::size_t>(world));
@@ -24,7 +25,7 @@ std::vector<std::string> runOverGloo(int world, const std::function<void(GroupPt
   for (int rank = 0; rank < world; ++rank) {
     ranks.emplace_back([&, index = static_cast<std::size_t>(rank), rank] {
       try {
-        auto group = process_group::makeProcessGroup("gloo", store, rank, world, options);
+        auto group = process_group::makeProcessGroup(backend, store, rank, world, options);
         if (!group.ok()) {
           throw std::runtime_error(group.error().message());
         }

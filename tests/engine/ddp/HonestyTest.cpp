@@ -43,6 +43,35 @@ TEST(Honesty, AParameterFrozenAfterTheWrapIsNamed) {
               Each(HasSubstr("parameter 'fc0.bias' (1) was frozen after")));
 }
 
+TEST(Honesty, AParameterThawedAfterTheWrapIsNamedInTheSameIteration) {
+  const auto train = [](auto thawInForward) {
+    return test::runRanks(2, [thawInForward](auto group) {
+      auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 3, 2});
+      net->layers[0]->bias.set_requires_grad(false);
+      DistributedDataParallel ddp(net, group);
+      const auto iterate = [&](bool thaw) {
+        auto loss = ddp.run([&] {
+          if (thaw) {
+            net->layers[0]->bias.set_requires_grad(true);
+          }
+          return net->forward(at::ones({1, 4})).sum();
+        });
+        loss.backward();
+        ddp.checkFinalized();
+      };
+      iterate(false);
+      if (!thawInForward) {
+        net->layers[0]->bias.set_requires_grad(true);
+      }
+      iterate(thawInForward);
+    });
+  };
+  for (const bool thawInForward : {false, true}) {
+    EXPECT_THAT(train(thawInForward), Each(AllOf(HasSubstr("parameter 'fc0.bias' was frozen when"),
+                                                 HasSubstr("thaw it first, then wrap the model"))));
+  }
+}
+
 TEST(Honesty, AFailedModelTrainsAgainUnderAnotherGroup) {
   auto model = [](int rank) {
     auto net = std::make_shared<TwoHeads>(static_cast<std::uint64_t>(rank) + 1);
@@ -162,7 +191,7 @@ TEST(ComplexGradients, AreReducedAsPairsOfReals) {
       ModelState state;
       state.parameters = {{"real", real}, {"complex", complex}};
       DdpOptions options;
-      options.config.gradientAsBucketView = view;
+      options.gradientAsBucketView = view;
       DistributedDataParallel ddp(state, group, options);
       for (int i = 0; i < 2; ++i) {
         const auto factor = at::complex(at::full({3, 2}, group->rank() + 1.0),

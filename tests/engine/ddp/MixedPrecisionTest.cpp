@@ -62,7 +62,7 @@ TEST_P(Reduced, GradientsOfLowPrecisionStepParametersOfFullPrecision) {
   test::runRanksWell(2, [&, reduce = reduce, isStatic = isStatic, view = view](auto group) {
     auto options = lowPrecision(reduce);
     options.staticGraph = isStatic;
-    options.config.gradientAsBucketView = view;
+    options.gradientAsBucketView = view;
     auto net = std::make_shared<Net>(kWideSizes, group->rank() + 1);
     DistributedDataParallel ddp(net, group, options);
     torch::optim::SGD optimizer(net->parameters(), torch::optim::SGDOptions(0.1).momentum(0.9));

@@ -113,7 +113,7 @@ TEST(ReducerTrace, TellsABatchOfCopiesAsOneOfTheBucket) {
     Recording recording;
     auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
     DdpOptions batched = options(recording);
-    batched.config.batchedGradCopy = true;
+    batched.batchedGradCopy = true;
     DistributedDataParallel ddp(net, group, batched);
     step(ddp, 0);
     static_cast<void>(recording.lanes());

@@ -51,7 +51,7 @@ TEST(SparseGradients, AreAveragedAsSparseTensorsBesideDenseOnes) {
   for (const bool view : {false, true}) {
     test::runRanksWell(2, [&](auto group) {
       DdpOptions options;
-      options.config.gradientAsBucketView = view;
+      options.gradientAsBucketView = view;
       auto net = std::make_shared<Words>();
       DistributedDataParallel ddp(net, group, options);
       for (int i = 0; i < 3; ++i) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/ddp/DistributedDataParallel.h"
+#include "engine/experiment/Experiment.h"
 
 namespace lockstep::ddp::test {
 
@@ -99,9 +100,9 @@ inline void clearGradients(const torch::nn::Module& module) {
 /// Options with caps in bytes, small enough for these models to fill several buckets.
 inline DdpOptions withCaps(std::uint64_t firstBytes, std::uint64_t capBytes, bool view = false) {
   DdpOptions options;
-  options.config.firstBucketMb = static_cast<double>(firstBytes) / 1048576;
-  options.config.bucketCapMb = static_cast<double>(capBytes) / 1048576;
-  options.config.gradientAsBucketView = view;
+  options.firstBucketMb = static_cast<double>(firstBytes) / 1048576;
+  options.bucketCapMb = static_cast<double>(capBytes) / 1048576;
+  options.gradientAsBucketView = view;
   return options;
 }
 

@@ -37,7 +37,7 @@ struct Branches : torch::nn::Module {
 DdpOptions findUnused(bool view = false) {
   DdpOptions options;
   options.findUnusedParameters = true;
-  options.config.gradientAsBucketView = view;
+  options.gradientAsBucketView = view;
   return options;
 }
 
@@ -69,6 +69,25 @@ TEST(UnusedParameters, OfSomeRanksGetTheAverageAndOfAllRanksStayWithoutGradient)
   }
 }
 
+TEST(UnusedParameters, AreNoneInTheMapOfUsedOnesThatEveryRankCanRead) {
+  test::runRanksWell(3, [](auto group) {
+    auto net = std::make_shared<Branches>();
+    DistributedDataParallel ddp(net, group, findUnused());
+    EXPECT_THAT(ddp.usedParameters(), IsEmpty());
+    for (const int users : {2, 1}) {
+      ddp.forward<Branches>(at::ones({1, 3}), group->rank() < users).backward();
+      ddp.checkFinalized();
+      EXPECT_THAT(ddp.usedParameters(), ElementsAre(3, 3, users, users, 0, 0));
+    }
+  });
+  test::runRanksWell(2, [](auto group) {
+    auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 2});
+    DistributedDataParallel ddp(net, group);
+    ddp.forward<Net>(at::ones({1, 4})).sum().backward();
+    EXPECT_THAT(ddp.usedParameters(), IsEmpty()) << "nobody asked for it";
+  });
+}
+
 TEST(UnusedParameters, KeepGradientsThatAreViewsOfABucketThatIsSkipped) {
   for (const bool batched : {false, true}) {
     test::runRanksWell(2, [&](auto group) {
@@ -76,8 +95,8 @@ TEST(UnusedParameters, KeepGradientsThatAreViewsOfABucketThatIsSkipped) {
       DdpOptions options = test::withCaps(1, 1);
       options.findUnusedParameters = true;
       options.skipAllReduceUnusedParams = true;
-      options.config.gradientAsBucketView = true;
-      options.config.batchedGradCopy = batched;
+      options.gradientAsBucketView = true;
+      options.batchedGradCopy = batched;
       DistributedDataParallel ddp(net, group, options);
       const auto iterate = [&](bool further) {
         ddp.forward<Branches>(at::ones({1, 3}), further).backward();
@@ -191,8 +210,8 @@ TEST(UnusedParameters, LeaveBucketsThatNoRankUsedUnsentWhenAsked) {
   test::runRanksWell(2, [](auto group) {
     DdpOptions options = findUnused();
     options.skipAllReduceUnusedParams = true;
-    options.config.firstBucketMb = 0;
-    options.config.bucketCapMb = 0;  // each gradient a bucket: 5 4 3 2 1 0
+    options.firstBucketMb = 0;
+    options.bucketCapMb = 0;  // each gradient a bucket: 5 4 3 2 1 0
     auto net = std::make_shared<Branches>();
     DistributedDataParallel ddp(net, group, options);
     ddp.forward<Branches>(at::ones({1, 3}), group->rank() == 1).backward();

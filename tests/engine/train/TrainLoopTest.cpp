@@ -11,6 +11,7 @@
 
 #include "engine/process_group/ProcessGroupFactory.h"
 #include "engine/store/HashStore.h"
+#include "engine/train/DdpOptionsOf.h"
 #include "engine/train/Fingerprint.h"
 #include "engine/train/MakeOptimizer.h"
 #include "engine/train/ParameterHash.h"
@@ -114,9 +115,7 @@ std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
       ASSERT_TRUE(loaded.ok()) << loaded.error().message();
       position = loaded.value();
     }
-    ddp::DdpOptions ddpOptions;
-    ddpOptions.config = experiment.ddp;
-    ddp::DistributedDataParallel ddp(model, group.value(), ddpOptions);
+    ddp::DistributedDataParallel ddp(model, group.value(), ddpOptionsOf(experiment.ddp));
     DdpStrategy strategy(*model, ddp);
     Fingerprint fingerprint(ddp.parameters(), experiment.capture.fingerprintEvery, tracer, lane);
     TrainParts parts{experiment, *model, strategy, *optimizer, datasets, *group.value(), *store,

@@ -64,7 +64,7 @@ class Trainer {
  public:
   Trainer(const Composed& composed, HookRank& rank, std::shared_ptr<torch::nn::Module> net,
           ddp::DdpOptions options)
-      : hook_(*rank.hook), view_(options.config.gradientAsBucketView) {
+      : hook_(*rank.hook), view_(options.gradientAsBucketView) {
     options.hook = std::shared_ptr<CommHook>(std::shared_ptr<void>(), rank.hook.get());
     ddp_ = std::make_unique<DistributedDataParallel>(net, rank.group, options);
     experiment::OptimizerConfig config;
@@ -155,7 +155,7 @@ class Composition : public testing::TestWithParam<Composed> {
   /// A bucket a parameter.
   static ddp::DdpOptions finely() {
     auto options = ddp::test::withCaps(1, 1);
-    options.config.bucketRule = "c10d-1.9";  // from the first step on
+    options.bucketRule = "c10d-1.9";  // from the first step on
     return options;
   }
   /// Several parameters in most buckets.

@@ -6,7 +6,9 @@
 #include <future>
 #include <latch>
 
+#include "engine/store/HashStore.h"
 #include "tests/engine/process_group/Backends.h"
+#include "tests/support/RankThreads.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -138,7 +140,7 @@ TEST_P(BackendFailure, AbortWakesEveryWaiterWithinASecond) {
   });
 }
 
-TEST_P(BackendFailure, AbortOfOneWorkBreaksItsGroup) {
+TEST_P(BackendFailure, AbortOfOneCollectiveBreaksItsGroup) {
   std::latch done(2);
   runGroup(2, [&](ProcessGroup& group) {
     if (group.rank() == 0) {
@@ -148,6 +150,32 @@ TEST_P(BackendFailure, AbortOfOneWorkBreaksItsGroup) {
       EXPECT_THROW(group.barrier()->wait(), CommError);
     }
     done.arrive_and_wait();
+  });
+}
+
+TEST_P(BackendFailure, TellsARankThatLeftFromOneThatDied) {
+  const auto store = std::make_shared<store::HashStore>();
+  std::promise<void> left;
+  const auto gone = left.get_future().share();
+  std::latch first(3);
+  support::runRanks(3, [&](int rank) {
+    auto made = makeProcessGroup(backend(), store, rank, 3, quickOptions());
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    std::shared_ptr<ProcessGroup> group = std::move(made).value();
+    group->allreduce({filled(8, 1)})->wait();
+    first.arrive_and_wait();
+    if (rank == 1) {
+      group.reset();
+      left.set_value();
+      return;
+    }
+    gone.wait();
+    const auto begin = steady_clock::now();
+    EXPECT_THAT(textOf<CommError>([&] { group->allreduce({filled(8, 1)})->wait(); }),
+                HasSubstr("rank 1 has left the group"));
+    EXPECT_LT(steady_clock::now() - begin, seconds(2));
+    EXPECT_THAT(textOf<CommError>([&] { group->recv(filled(8, 1), 1)->wait(); }),
+                HasSubstr("rank 1 has left the group"));
   });
 }
 

@@ -59,10 +59,34 @@ TEST(CheckRecord, FindsDtypesOfLaterTensorsThatDiffer) {
   const Field field = firstDifference(records);
   ASSERT_EQ(field, Field::kDtypes);
   ASSERT_TRUE(needsDetails(field));
-  EXPECT_EQ(describeDifference(field, records, {details(field, callOf(first), first, 100),
-                                                details(field, callOf(second), second, 100)}),
-            "the ranks do not make the same call: the list of dtypes is float [2], long [2] on "
-            "rank 0 and float [2], int [2] on rank 1");
+  EXPECT_EQ(describeDifference(field, records,
+                               {details(field, callOf(first), first, 100),
+                                details(field, callOf(second), second, 100)}),
+            "the ranks do not make the same call: the list of dtypes is float [2], long [2] "
+            "(cpu) on rank 0 and float [2], int [2] (cpu) on rank 1");
+}
+
+TEST(CheckRecord, NamesDtypesShapesAndDevicesOfBothSides) {
+  const std::vector<std::vector<at::Tensor>> tensors{
+      {at::ones({2, 3}), at::ones({4})},
+      {at::ones({2, 3}), at::ones({5})},
+      {at::ones({2, 3}), at::ones({4})},
+      {at::ones({3, 2}), at::empty({5}, at::TensorOptions().device(at::kMeta))}};
+  std::vector<Call> calls;
+  std::vector<std::string> texts;
+  for (const auto& list : tensors) {
+    calls.push_back(callOf(list));
+    texts.push_back(details(Field::kElements, calls.back(), list, 100));
+  }
+  const auto records = recordsOf(calls);
+  const Field field = firstDifference(records);
+  ASSERT_EQ(field, Field::kElements);
+  ASSERT_TRUE(needsDetails(field));
+  EXPECT_EQ(
+      describeDifference(field, records, texts),
+      "the ranks do not make the same call: the number of elements is 10 on ranks 0, 2 and 11 "
+      "on ranks 1, 3; the tensors are float [2, 3], float [4] (cpu) on ranks 0, 2 and float "
+      "[2, 3], float [5] (cpu) on rank 1 and float [3, 2] (cpu), float [5] (meta) on rank 3");
 }
 
 TEST(CheckRecord, AddsUpToNothingWhenAllSplitsFit) {

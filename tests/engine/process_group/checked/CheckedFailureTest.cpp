@@ -72,8 +72,10 @@ TEST(CheckedMismatch, OfTheOperationIsRefused) {
   expectRefused(3, allreduce, [](ProcessGroup& group, at::Tensor tensor) {
     return group.broadcast({tensor}, 0);
   }, "the operation is allreduce on ranks 0, 1 and broadcast on rank 2");
-  expectRefused(2, allreduce, [](ProcessGroup& group, at::Tensor) { return group.barrier(); },
-                "the operation is allreduce on rank 0 and barrier on rank 1");
+  expectRefused(
+      2, allreduce, [](ProcessGroup& group, at::Tensor) { return group.barrier(); },
+      "the operation is allreduce on rank 0 and barrier on rank 1; the tensors are float [6] "
+      "(cpu) on rank 0 and none on rank 1");
 }
 
 TEST(CheckedMismatch, OfTheRootIsRefused) {
@@ -91,28 +93,40 @@ TEST(CheckedMismatch, OfTheRootIsRefused) {
 
 TEST(CheckedMismatch, OfTheDtypeIsRefused) {
   for (const int size : {2, 3}) {
-    expectRefused(size, allreduce, [](ProcessGroup& group, at::Tensor) {
-      return group.allreduce({at::ones({6}, at::kDouble)});
-    }, size == 2 ? "the dtype is float on rank 0 and double on rank 1"
-                 : "the dtype is float on ranks 0, 1 and double on rank 2");
+    expectRefused(
+        size, allreduce,
+        [](ProcessGroup& group, at::Tensor) {
+          return group.allreduce({at::ones({6}, at::kDouble)});
+        },
+        size == 2 ? "the dtype is float on rank 0 and double on rank 1; the tensors are float [6] "
+                    "(cpu) on rank 0 and double [6] (cpu) on rank 1"
+                  : "the dtype is float on ranks 0, 1 and double on rank 2; the tensors are float "
+                    "[6] (cpu) on ranks 0, 1 and double [6] (cpu) on rank 2");
   }
 }
 
 TEST(CheckedMismatch, OfTheSizeIsRefused) {
   for (const int size : {2, 3}) {
-    expectRefused(size, allreduce, [](ProcessGroup& group, at::Tensor) {
-      return group.allreduce({filled(7, 1)});
-    }, size == 2 ? "the number of elements is 6 on rank 0 and 7 on rank 1"
-                 : "the number of elements is 6 on ranks 0, 1 and 7 on rank 2");
+    expectRefused(
+        size, allreduce,
+        [](ProcessGroup& group, at::Tensor) { return group.allreduce({filled(7, 1)}); },
+        size == 2 ? "the number of elements is 6 on rank 0 and 7 on rank 1; the tensors are float "
+                    "[6] (cpu) on rank 0 and float [7] (cpu) on rank 1"
+                  : "the number of elements is 6 on ranks 0, 1 and 7 on rank 2; the tensors are "
+                    "float [6] (cpu) on ranks 0, 1 and float [7] (cpu) on rank 2");
   }
 }
 
 TEST(CheckedMismatch, OfTheShapeIsRefusedWithBothShapes) {
-  expectRefused(3, [](ProcessGroup& group, at::Tensor tensor) {
-    return group.allreduce({tensor.view({2, 3})});
-  }, [](ProcessGroup& group, at::Tensor tensor) {
-    return group.allreduce({tensor.view({3, 2})});
-  }, "the shape is float [2, 3] on ranks 0, 1 and float [3, 2] on rank 2");
+  expectRefused(
+      3,
+      [](ProcessGroup& group, at::Tensor tensor) {
+        return group.allreduce({tensor.view({2, 3})});
+      },
+      [](ProcessGroup& group, at::Tensor tensor) {
+        return group.allreduce({tensor.view({3, 2})});
+      },
+      "the shape is float [2, 3] (cpu) on ranks 0, 1 and float [3, 2] (cpu) on rank 2");
 }
 
 TEST(CheckedMismatch, OfTheBucketIsRefused) {
@@ -126,9 +140,13 @@ TEST(CheckedMismatch, OfTheBucketIsRefused) {
 }
 
 TEST(CheckedMismatch, OfTheNumberOfTensorsIsRefused) {
-  expectRefused(2, allreduce, [](ProcessGroup& group, at::Tensor tensor) {
-    return group.allreduce({tensor.narrow(0, 0, 2), tensor.narrow(0, 2, 4)});
-  }, "the number of tensors is 1 on rank 0 and 2 on rank 1");
+  expectRefused(
+      2, allreduce,
+      [](ProcessGroup& group, at::Tensor tensor) {
+        return group.allreduce({tensor.narrow(0, 0, 2), tensor.narrow(0, 2, 4)});
+      },
+      "the number of tensors is 1 on rank 0 and 2 on rank 1; the tensors are float [6] (cpu) on "
+      "rank 0 and float [2], float [4] (cpu) on rank 1");
 }
 
 TEST(CheckedMismatch, OfTheSplitsIsRefusedWithThePair) {

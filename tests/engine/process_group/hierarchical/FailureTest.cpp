@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "engine/store/FileStore.h"
+#include "tests/engine/process_group/AbortRounds.h"
 #include "tests/engine/process_group/hierarchical/HostThreads.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"
@@ -118,6 +120,21 @@ TEST(HierarchicalFailure, AbortWakesAllRanksAndLaterCallsSayWhy) {
   });
 }
 
+class HierarchicalAbort : public testing::TestWithParam<std::vector<int>> {};
+INSTANTIATE_TEST_SUITE_P(Hosts, HierarchicalAbort,
+                         testing::Values(std::vector<int>{0, 0, 1, 1}, std::vector<int>{0, 0, 1},
+                                         std::vector<int>{0, 1}),
+                         [](const auto& info) { return hostsName(info.param); });
+
+TEST_P(HierarchicalAbort, UndoesNoStepThatARankHasTaken) {
+  const int ranks = static_cast<int>(GetParam().size());
+  expectNoStepLost(ranks, [ranks](std::shared_ptr<store::Store> store, int rank) {
+    GroupOptions options = quickOptions();
+    options.host = "host " + std::to_string(GetParam()[static_cast<std::size_t>(rank)]);
+    return makeProcessGroup("hierarchical", std::move(store), rank, ranks, options);
+  });
+}
+
 TEST(HierarchicalFailure, DifferentCallsOfOneHostAreNamed) {
   runOnHosts({0, 0, 1, 1}, [](ProcessGroup& group) {
     at::Tensor tensor = filled(group.rank() == 3 ? 10 : 100, 1);
@@ -136,6 +153,26 @@ TEST(HierarchicalFailure, MessageThatDoesNotFitFailsAlone) {
     at::Tensor tensor = filled(5, 1);
     group.allreduce({tensor})->wait();
     EXPECT_TRUE(at::equal(tensor, filled(5, 3)));
+  });
+}
+
+TEST(HierarchicalFailure, AbortOfOneMessageFreesItsWaiterAndNoMore) {
+  runOnHosts({0, 0, 1}, [](ProcessGroup& group) {
+    at::Tensor tensor = filled(5, group.rank() == 2 ? 7 : 1);
+    ProcessGroup::WorkPtr work;
+    if (group.rank() == 0) {
+      work = group.recv(tensor, 2);
+      work->abort();
+      EXPECT_THAT(textOf<CommError>([&] { work->wait(); }), HasSubstr("aborted by its caller"));
+    }
+    group.barrier()->wait();
+    if (group.rank() == 2) {
+      group.send(tensor, 0)->wait();
+    } else if (group.rank() == 0) {
+      work->wait();
+      EXPECT_TRUE(at::equal(tensor, filled(5, 7)));
+    }
+    EXPECT_EQ(group.state(), GroupState::kSuccess);
   });
 }
 

@@ -44,8 +44,9 @@ class Mpi : public testing::Test {
     return runMpi(ranks, binary("lockstep_mpi_ranks"), arguments,
                   {{kStoreVariable, folder_ / "store"}});
   }
-  MpiJob role(int ranks, const std::string& name) {
-    return run(ranks, {support::childRoleArgument(name)});
+  MpiJob role(int ranks, const std::string& name, std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), support::childRoleArgument(name));
+    return run(ranks, arguments);
   }
   /// Tests that pass on every rank, after which the ranks end MPI and mpirun is content.
   void expectPass(const std::string& filter) {
@@ -68,7 +69,8 @@ TEST_F(Mpi, DoesWhatEveryBackendDoes) {
 // But for tests whose ranks share memory, and for one of threads that do another's work.
 TEST_F(Mpi, KeepsOperationsAndMessagesApart) {
   expectPass(
-      "*Order*:*Stress*:*PointToPoint*-*OnlyOnceEveryRankHasCome*:*PassesAFirst*:*ThirdHasLeft*:"
+      "*Order*:*Stress*:*PointToPoint*:*AbortOfAMessage*-*OnlyOnceEveryRankHasCome*:*PassesAFirst*:"
+      "*ThirdHasLeft*:"
       "*GivesUpAWait*:*ShareAThread*:*AnotherThreadLooks*");
 }
 
@@ -117,6 +119,16 @@ TEST_F(Mpi, AbortWakesAllWaitersOfItsRank) {
                     HasSubstr("aborted error: barrier #4 of group default, rank 0: the group is "
                               "broken: aborted: the user pressed stop")));
   EXPECT_EQ(job.status.code, kCommFailed) << job.errors;
+}
+
+TEST_F(Mpi, AbortUndoesNoStepThatARankHasTaken) {
+  for (const int ranks : {2, 3}) {
+    const MpiJob job = role(ranks, "aborts in rounds", {"200"});
+    for (int rank = 0; rank < ranks; ++rank) {
+      EXPECT_THAT(job.output, HasSubstr(fmt::format("rank {}: lost 0 steps in all", rank)))
+          << job.errors;
+    }
+  }
 }
 
 TEST_F(Mpi, JobEndsWhenARankIsKilled) {

@@ -12,6 +12,7 @@
 
 #include "engine/base/ExitCodes.h"
 #include "engine/process_group/mpi/Mpi.h"
+#include "tests/engine/process_group/AbortRounds.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/engine/process_group/mpi/RankGroup.h"
 #include "tests/support/ChildRole.h"
@@ -211,6 +212,37 @@ int abortedAtSend(const Strings&) {
   leave();
 }
 
+// Rounds of AbortRounds.h, each with a group of its own.
+int abortsInRounds(const Strings& arguments) {
+  const auto store = processStore();
+  std::vector<int> all;
+  for (int rank = 0; rank < processCount(); ++rank) {
+    all.push_back(rank);
+  }
+  int lost = 0;
+  for (int number = 0; number < std::atoi(arguments.at(0).c_str()); ++number) {
+    AbortRound round = AbortRound::of(number, processCount());
+    round.oneMore = false;
+    const std::string name = fmt::format("round {}", number);
+    GroupOptions options = quickOptions();
+    options.groupName = name;
+    const auto group = processGroup(options);
+    const int here = stepsLostBy(
+        *group, round,
+        {[&] { meet(name + "/called", all); }, [&] { store->set(name + "/aborted", ""); },
+         [&] { store->wait({name + "/aborted"}, seconds(30)); }});
+    if (here != 0) {
+      say("lost {} in {}: {}", here, name, round.text());
+    }
+    lost += here;
+    meet(name + "/over", all);  // before MPI makes the next group
+  }
+  say("lost {} steps in all", lost);
+  meet("said", all);
+  leave();
+}
+
+const support::RegisterChildRole abortsInRoundsRole("aborts in rounds", abortsInRounds);
 const support::RegisterChildRole absentRole("absent", absent);
 const support::RegisterChildRole abortedRole("aborted", aborted);
 const support::RegisterChildRole killedRole("killed", killed);

@@ -94,32 +94,6 @@ TEST(SharedMemoryFailure, TellsTheOtherRanksWhyARankGaveUp) {
   });
 }
 
-TEST(SharedMemoryFailure, TellsARankThatLeftFromOneThatDied) {
-  const auto store = std::make_shared<store::HashStore>();
-  std::promise<void> left;
-  const auto gone = left.get_future().share();
-  std::latch first(3);
-  support::runRanks(3, [&](int rank) {
-    auto made = makeProcessGroup("shared_memory", store, rank, 3, quickOptions());
-    ASSERT_TRUE(made.ok()) << made.error().message();
-    std::shared_ptr<ProcessGroup> group = std::move(made).value();
-    group->allreduce({filled(8, 1)})->wait();
-    first.arrive_and_wait();
-    if (rank == 1) {
-      group.reset();
-      left.set_value();
-      return;
-    }
-    gone.wait();
-    const auto begin = steady_clock::now();
-    EXPECT_THAT(textOf<CommError>([&] { group->allreduce({filled(8, 1)})->wait(); }),
-                HasSubstr("rank 1 has left the group"));
-    EXPECT_LT(steady_clock::now() - begin, seconds(1));
-    EXPECT_THAT(textOf<CommError>([&] { group->recv(filled(8, 1), 1)->wait(); }),
-                HasSubstr("rank 1 has left the group"));
-  });
-}
-
 // An operation that a rank has done its part of is none to be missed.
 TEST(SharedMemoryFailure, LastOperationEndsThoughARankHasLeftMeanwhile) {
   const auto store = std::make_shared<store::HashStore>();

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/base/Result.h"
+#include "engine/process_group/ProcessGroup.h"
+#include "engine/store/Store.h"
+
+namespace lockstep::process_group {
+
+/// Some steps of an allreduce each, after which one rank aborts its group.
+struct AbortRound {
+  enum class Order {
+    kOthersWait,      ///< the rank has ended its steps; the others are in wait()
+    kOthersComeLate,  ///< likewise; they look when it has aborted
+    kAtOnce,          ///< all have made their calls; nobody has waited for them
+  };
+  static constexpr int kSteps = 3;
+
+  int aborter = 0;
+  Order order = Order::kOthersWait;
+  std::int64_t elements = 1;
+  /// The others have one more call in flight, which that rank never makes. Not where a rank that
+  /// gives up cannot tell the others, who would wait for their time limit (MPI).
+  bool oneMore = true;
+
+  /// The `number`-th of all combinations, over and over.
+  static AbortRound of(int number, int ranks);
+  [[nodiscard]] std::string text() const;
+};
+
+/// How the ranks of a round hear of each other, without the group.
+struct AbortRoundSignals {
+  std::function<void()> allHaveCalled;  ///< returns once every rank is here
+  std::function<void()> tellAborted;
+  std::function<void()> awaitAborted;
+};
+
+/// This rank's part; returns how many of its steps have failed or are wrong. Each is lost: the
+/// others took it, or were to.
+int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSignals& signals);
+
+/// 200 rounds, ranks as threads, each with a new group whose parts `make` makes; a rank destroys
+/// its part as soon as it is done.
+using MakePart = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
+    std::shared_ptr<store::Store> store, int rank)>;
+void expectNoStepLost(int ranks, const MakePart& make);
+
+}  // namespace lockstep::process_group

@@ -19,7 +19,13 @@ const char* whatIs(double notFinite) {
 std::string lossText(int rank, const BadLossMessage& loss) {
   std::string text =
       fmt::format("the loss of rank {} is {} at step {}", rank, whatIs(loss.loss), loss.step);
-  return std::isfinite(loss.before) ? text + fmt::format(", after {:.4g}", loss.before) : text;
+  if (std::isfinite(loss.before)) {
+    text += fmt::format(", after {:.4g}", loss.before);
+  }
+  if (!loss.hook.empty()) {
+    text += fmt::format("; hook '{}' made the gradients of the steps before", loss.hook);
+  }
+  return text;
 }
 
 bool grew(const BadLossMessage& loss) {

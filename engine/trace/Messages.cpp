@@ -191,7 +191,8 @@ json encode(const BadLossMessage& message) {
           {"loss", fromNumber(message.loss)},
           {"before", fromNumber(message.before)},
           {"least", fromNumber(message.least)},
-          {"finite", message.finite}};
+          {"finite", message.finite},
+          {"hook", message.hook}};
 }
 
 json encode(const SummaryMessage& message) {
@@ -248,7 +249,8 @@ Message decode(const std::string& type, const json& object) {
   if (type == "bad_loss") {
     return BadLossMessage{object.at("step").get<std::uint32_t>(), toNumber(object.at("loss")),
                           toNumber(object.at("before")), toNumber(object.at("least")),
-                          object.at("finite").get<std::uint64_t>()};
+                          object.at("finite").get<std::uint64_t>(),
+                          object.at("hook").get<std::string>()};
   }
   return ProblemMessage{object.at("severity").get<std::string>(),
                         object.at("step").get<std::uint32_t>(),

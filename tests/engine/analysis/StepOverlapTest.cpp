@@ -184,7 +184,8 @@ BucketRun tinyBuckets(const std::vector<std::uint64_t>& bytes) {
 
 TailItem slowLinkOf(const BucketRun& run) {
   std::string others;
-  for (const TailItem& item : run.all().at(0).tail) {
+  const StepOverlap step = run.all().at(0);
+  for (const TailItem& item : step.tail) {
     if (item.cause == TailCause::kSlowLink) {
       return item;
     }

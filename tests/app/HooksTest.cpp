@@ -69,7 +69,7 @@ TEST_F(HooksTest, ExposeWhatTheyCommunicateAfterTheOptimizersStep) {
   const auto ended = run("[hook]\nname = \"gossip\"\nmix = \"parameters\"\n");
   ASSERT_EQ(ended.exitCode, 0) << ended.err;
   const auto json = Json::parse(ended.out);
-  for (const Json& rank : json["ranks"]) {
+  for (const auto& rank : json["ranks"]) {
     EXPECT_GT(rank["figures"]["exposed_ms"].get<double>(), 0);
     EXPECT_LT(rank["figures"]["overlap_percent"].get<double>(), 50);
   }

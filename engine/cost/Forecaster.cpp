@@ -51,6 +51,20 @@ struct OutcomeSeries {
   }
 };
 
+/// How far the medians of the thirds of a series are apart.
+double driftOf(const std::vector<double>& series) {
+  constexpr std::size_t kParts = 3;
+  std::vector<double> medians;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    const auto at = [&](std::size_t number) {
+      return series.begin() + static_cast<std::ptrdiff_t>(number * series.size() / kParts);
+    };
+    medians.push_back(middle({at(part), at(part + 1)}));
+  }
+  const auto [least, most] = std::minmax_element(medians.begin(), medians.end());
+  return *most - *least;
+}
+
 /// `missed` by a replay of the own buckets that came to `replayed`, or that is at least of a step
 /// of which it is a part worth speaking of.
 Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
@@ -92,6 +106,8 @@ base::Result<Forecaster> Forecaster::make(RecordedRun run) {
     own.measuredStepNs = middle(measured.step[r]);
     own.replayedExposedNs = middle(replayed.exposed[r]);
     own.replayedStepNs = middle(replayed.step[r]);
+    own.driftExposedNs = driftOf(measured.exposed[r]);
+    own.driftStepNs = driftOf(measured.step[r]);
   }
   if (const base::Status same = made.replaysItself(); !same.ok()) {
     return same.error();
@@ -178,9 +194,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     of.exposedNs =
         estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
                    std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
-                   kRunsDifferExposed * exposed);
+                   of.driftExposedNs + kRunsDifferExposed * exposed);
     of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),
-                           of.replayedStepNs, kRunsDifferStep * step);
+                           of.replayedStepNs, of.driftStepNs + kRunsDifferStep * step);
   }
   return forecasts;
 }

@@ -17,6 +17,8 @@ namespace lockstep::cost {
 //     fitted to what those steps measured alone;
 //   - widened both ways by as much as the replay of the run's own buckets misses what was measured,
 //     in proportion where the forecast is larger;
+//   - by as much as the medians of the run's thirds differ: what its machine did meanwhile it does
+//     during another run, too;
 //   - and by 4 % of exposed time and 2 % of the step, since two runs of one experiment differ by
 //     what no single one of them knows.
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
@@ -45,6 +47,8 @@ struct RankForecast {
   double measuredStepNs = 0;
   double replayedExposedNs = 0;  ///< with the run's own buckets
   double replayedStepNs = 0;
+  double driftExposedNs = 0;  ///< between the thirds of the run with the least and the most
+  double driftStepNs = 0;
   Estimate exposedNs;
   Estimate stepNs;
 };

@@ -75,6 +75,23 @@ TEST(Forecaster, SaysTheSameEachTime) {
   EXPECT_EQ(once.value()[1].stepNs.high, again.value()[1].stepNs.high);
 }
 
+// The last ten of thirty steps take 5 ms longer, behind the last bucket.
+TEST(Forecaster, ItsIntervalIsAsWideAsTheThirdsOfTheRunDiffer) {
+  const SleepingRun run;
+  RecordedRun recorded{run.steps(30), settings(run), 1, {}};
+  const auto plan = planWith(run, 10);
+  const auto even = Forecaster::make(recorded).value().forecast(plan);
+  for (std::size_t i = 20; i < 30; ++i) {
+    for (RankStep& rank : recorded.steps[i].ranks) {
+      rank.endNs += 5e6;
+    }
+  }
+  const auto uneven = Forecaster::make(recorded).value().forecast(plan);
+  const auto width = [](const Estimate& estimate) { return estimate.high - estimate.low; };
+  EXPECT_GE(width(uneven.value()[0].stepNs), width(even.value()[0].stepNs) + 10e6);
+  EXPECT_DOUBLE_EQ(width(uneven.value()[0].exposedNs), width(even.value()[0].exposedNs));
+}
+
 TEST(Forecaster, NeedsAFewWholeSteps) {
   const SleepingRun run;
   EXPECT_EQ(whyNot({run.steps(5), settings(run), 1, {}}), "it can");

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"

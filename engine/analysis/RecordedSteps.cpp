@@ -30,10 +30,6 @@ std::size_t inFlightOf(const RecordedSettings& settings) {
   return settings.backend == "gloo" ? 2 : 1;  // its workers (gloo::Dispatcher)
 }
 
-bool isForForecast(const trace::SpanRow& span) {
-  return isAnalysed(span) || span.kind == trace::EventKind::kGradientReady;
-}
-
 /// What is read of a run file.
 struct ReadSteps {
   trace::RunInfo info;
@@ -50,7 +46,7 @@ void takeSpans(const std::vector<trace::SpanRow>& spans, const std::map<std::int
                std::uint32_t first, ReadSteps& read) {
   for (const trace::SpanRow& span : spans) {
     const auto found = rankOf.find(span.track);
-    if (span.step < first || !isForForecast(span) || found == rankOf.end() || found->second < 0 ||
+    if (span.step < first || !isAnalysed(span) || found == rankOf.end() || found->second < 0 ||
         found->second >= read.info.worldSize) {
       continue;
     }

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
-#include "engine/analysis/StepTimes.h"
+#include "engine/analysis/RankActivity.h"
+#include "engine/analysis/RunData.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -22,8 +23,7 @@ struct SpansOfStep {
   std::map<std::uint32_t, std::uint64_t> copiedTicks;  // by parameter: end of its copy-in
   std::uint64_t wholeCopyTicks = 0;
   std::uint64_t wholeCopyBytes = 0;
-  std::vector<Interval> work;
-  std::vector<Interval> service;
+  RunData all;  // to tell when the rank computed
 };
 
 void addCopyIn(const trace::SpanRow& span, SpansOfStep& spans) {
@@ -36,20 +36,16 @@ void addCopyIn(const trace::SpanRow& span, SpansOfStep& spans) {
   }
 }
 
-SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step) {
+SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick) {
   SpansOfStep spans;
+  spans.all.tracks.push_back({0, rank.rank, {}});
+  spans.all.clock.nsPerTick = nsPerTick;
   for (const trace::SpanRow& span : rank.spans) {
     if (span.step != step) {
       continue;
     }
-    const Interval interval{span.startTicks, span.startTicks + span.durationTicks};
-    const Counted counted = countedAs(span);
-    if (counted.work) {
-      spans.work.push_back(interval);
-    }
-    if (counted.service) {
-      spans.service.push_back(interval);
-    }
+    spans.all.spans.push_back(span);
+    spans.all.spans.back().track = 0;
     switch (span.kind) {
       case EventKind::kStep:
         spans.step = span;
@@ -93,8 +89,10 @@ cost::RankStep rankStep(const ReadyOrder& order, const SpansOfStep& spans, const
         axis.ns(copied == spans.copiedTicks.end() ? gradient.ticks
                                                   : std::max(gradient.ticks, copied->second));
   }
+  const auto activities = rankActivity(spans.all);
   const Intervals computing =
-      clip(subtract(unite(spans.work), unite(spans.service)), {spans.step->startTicks, last});
+      activities.empty() ? Intervals()
+                         : clip(activities.front().computing, {spans.step->startTicks, last});
   for (const Interval& one : computing) {
     rank.computing.push_back({axis.ns(one.begin), axis.ns(one.end)});
   }
@@ -114,7 +112,7 @@ base::Result<cost::StepRecord> stepRecord(const std::vector<RankSpans>& ranks, s
                                           const StepAxis& axis) {
   std::vector<SpansOfStep> spans;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    spans.push_back(spansOf(ranks[r], step));
+    spans.push_back(spansOf(ranks[r], step, axis.nsPerTick));
     if (!spans.back().step || orders[r].gradients.empty()) {
       return notWhole("a rank recorded no end of this iteration, or no gradients in it");
     }

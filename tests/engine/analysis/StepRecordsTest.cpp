@@ -45,6 +45,14 @@ class StepRecordsTest : public testing::Test {
     return stepRecord(made_.ranks, 0, made_.layout, orders, lives, {10, 0.5});
   }
 
+  static double computingNs(const cost::RankStep& rank) {
+    double sum = 0;
+    for (const cost::Stretch& stretch : rank.computing) {
+      sum += stretch.end - stretch.begin;
+    }
+    return sum;
+  }
+
   HandMadeStep made_;
 };
 
@@ -73,12 +81,16 @@ TEST_F(StepRecordsTest, TakesWhatAReplayNeeds) {
 TEST_F(StepRecordsTest, ComputingEndsWithTheLastGradientAndIsNotCopying) {
   const auto made = record();
   ASSERT_TRUE(made.ok());
-  double computing = 0;
-  for (const cost::Stretch& stretch : made.value().ranks[1].computing) {
-    computing += stretch.end - stretch.begin;
-  }
-  EXPECT_EQ(computing, (225 - 20 - 8) / 2.0);
+  EXPECT_EQ(computingNs(made.value().ranks[1]), (225 - 20 - 8) / 2.0);
   EXPECT_EQ(made.value().ranks[1].computing.back().end, 107.5);
+}
+
+// Of the window from 120 to 160 it waited 5 ns, 10 ticks, for a core.
+TEST_F(StepRecordsTest, WaitingForACoreIsNoComputing) {
+  made_.add(1, EventKind::kOffCore, 120, 160, trace::kNoBucket, 5);
+  const auto made = record();
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(computingNs(made.value().ranks[1]), (225 - 20 - 8 - 10) / 2.0);
 }
 
 TEST_F(StepRecordsTest, AWholeBucketsCopyIsATimeAByte) {

@@ -42,7 +42,7 @@ class Mpi : public testing::Test {
 
   MpiJob run(int ranks, const std::vector<std::string>& arguments) {
     return runMpi(ranks, binary("lockstep_mpi_ranks"), arguments,
-                  {{kStoreVariable, folder_ / "store"}});
+                  {{kStoreVariable, folder_ / "store"}}, seconds(100));
   }
   MpiJob role(int ranks, const std::string& name, std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), support::childRoleArgument(name));

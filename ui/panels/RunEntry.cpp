@@ -63,7 +63,7 @@ RunFigures readRunFigures(const std::filesystem::path& path) {
     return {};
   }
   const analysis::RunAnalysis result = analysis::analyse(data.value());
-  return {result.stepsPerSecond, result.overlapPercent, result.exposedMs};
+  return {result.wallStepsPerSecond, result.overlapPercent, result.exposedMs};
 }
 
 }  // namespace lockstep::ui

@@ -21,11 +21,11 @@ struct ColumnText {
 constexpr std::array<ColumnText, RunsModel::kColumnCount> kColumns{{
     {"State", "state", "Life of the run as its file says it", "finished", false},
     {"Name", "name", "experiment.name", "gradient accumu", false},
-    {"Exposed ms", "exposed", "Communication that nothing hid, a step", "000.00", true},
+    {"Exposed ms", "exposed", "Communication that nothing hid, a step, on the rank that has most of it", "000.00", true},
     {"Started", "started", "Local time", "00:00:00", false},
     {"Overlap %", "overlap",
      "Time in which communication was in flight and the rank computed, over time in which it "
-     "was in flight",
+     "was in flight, on the rank with the most exposed communication",
      "100", true},
     {"Steps/s", "steps", "Steps a second after the start-up", "000.0", true},
     {"Cap MiB", "cap", "ddp.bucket_cap_mb", "25", true},

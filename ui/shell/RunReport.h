@@ -15,7 +15,7 @@ struct RunReport {
   std::optional<double> accuracy;  ///< 0..1
   std::optional<double> loss;
 
-  /// "Finished: overlap 61 %, 3.8 ms exposed per step, accuracy 97.6 %, loss 0.081".
+  /// "Finished: overlap 61 %, up to 3.8 ms exposed per step, accuracy 97.6 %, loss 0.081".
   [[nodiscard]] QString sentence(const QString& opening) const;
 };
 

@@ -56,7 +56,7 @@ void HooksScene::layTiles() {
        {}},
       {tr("Exposed communication a step"),
        values([](const HookSide& side) { return orUnknown(side.run->exposedMs); }),
-       tr("In flight while the rank did not compute. Median over steps and ranks."),
+       tr("In flight while the rank did not compute: median over steps of the rank that has most."),
        {}},
       {tr("Step"),
        values([](const HookSide& side) { return orUnknown(side.run->stepMs); }),

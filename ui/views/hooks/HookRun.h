@@ -53,8 +53,8 @@ struct HookRun {
   std::uint32_t steps = 0;
   analysis::HookTimes times;
   std::vector<trace::BucketsMessage> layouts;
-  std::optional<double> stepMs;     ///< median over ranks and steps, here and below
-  std::optional<double> exposedMs;  ///< none: nothing was in flight
+  std::optional<double> stepMs;     ///< median over ranks and steps
+  std::optional<double> exposedMs;  ///< of the rank with most; none: nothing was in flight
   std::vector<HookCurve> curves;
   std::vector<HookChange> changes;  ///< by step
   std::vector<HookWire> wire;       ///< by rank; empty until the ranks have told

@@ -104,6 +104,12 @@ Descriptor TcpClient::connect(Milliseconds limit) const {
         "this process one of its run's ranks?",
         place(), limit.count()));
   }
+  if (result == Transfer::kClosed && met) {
+    throw StoreError(
+        fmt::format("{}: connect: the server closed the connection: the rank that serves the store "
+                    "has ended",
+                    place()));
+  }
   if (result != Transfer::kDone || hello != kHello) {
     throw StoreError(fmt::format(
         "{}: connect: what listens there is no store of Lockstep, or another run's, or it has just "

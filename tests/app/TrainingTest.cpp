@@ -150,14 +150,14 @@ TEST_F(TrainingTest, SaysWhatAKilledRankWasLastIn) {
   EXPECT_EQ(info()["ranks"][1]["signal"], 9);
 }
 
-TEST_F(TrainingTest, NamesTheSuspendedRankThatItsPeerWaitedFor) {
+TEST_F(TrainingTest, NamesTheSuspendedRankBeforeThePeerThatWaitedForIt) {
   const auto running = startEndless({"processes.timeout_seconds=1"});
   kill(rankPids.at(0), SIGSTOP);
   const auto ended = running->wait();
   EXPECT_EQ(ended.exitCode, 4);
   EXPECT_EQ(lineCount(ended.err), 1) << ended.err;
-  EXPECT_THAT(ended.err, AllOf(StartsWith("lockstep: rank 1 failed (exit code 4) in iteration "),
-                               HasSubstr("rank 0 was suspended (SIGSTOP) and was killed")));
+  EXPECT_THAT(ended.err, AllOf(StartsWith("lockstep: rank 0 was suspended (SIGSTOP) and was killed, in "),
+                               HasSubstr("; rank 1 failed (exit code 4) in iteration ")));
   expectNoRankLeft();
 }
 

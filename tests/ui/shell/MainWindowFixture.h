@@ -21,6 +21,9 @@ inline constexpr const char* kExperiment =
     "name = \"demo\"\nshows = \"Two ranks learn digits.\"\n"
     "[train]\nsteps = 60\n";
 
+// How long a double click may take where there are any.
+inline constexpr int kDoubleClickMs = 2000;
+
 // A studio of its own folders, driven by a real pointer and keyboard.
 class MainWindowFixture : public testing::Test {
  protected:
@@ -101,8 +104,7 @@ class MainWindowFixture : public testing::Test {
     input_.click(at.x(), at.y());
   }
   void doubleClick(const QPoint& at) {
-    constexpr int kIntervalMs = 2000;
-    QApplication::setDoubleClickInterval(kIntervalMs);
+    QApplication::setDoubleClickInterval(kDoubleClickMs);
     input_.doubleClick(at.x(), at.y());
   }
   QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }

@@ -153,6 +153,9 @@ void ViewsFixture::chooseIn(const char* comboBox, const QString& entry) {
   auto* box = find<QComboBox>(comboBox);
   const int index = box->findText(entry, Qt::MatchStartsWith);
   ASSERT_GE(index, 0) << entry.toStdString();
+  // For as long as a double click may take, a list leaves the release of the click that opened it
+  // alone.
+  QApplication::setDoubleClickInterval(kDoubleClickMs);
   click(box);
   ASSERT_TRUE(waitUntil([=] { return box->view()->isVisible(); }));
   const QPoint to = middleOf(box->view()->viewport(), [=] {
@@ -164,6 +167,7 @@ void ViewsFixture::chooseIn(const char* comboBox, const QString& entry) {
     input_.click(to.x(), to.y());
     return waitUntil([=] { return !box->view()->isVisible(); }, std::chrono::milliseconds(150));
   }));
+  QApplication::setDoubleClickInterval(0);
 }
 
 QMenu* ViewsFixture::openMenu() {

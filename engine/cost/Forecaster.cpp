@@ -22,8 +22,8 @@ constexpr double kFlatBeyondMost = 1.25;
 constexpr double kExposedMayMiss = 0.1;  // of itself
 constexpr double kExposedMayMissOfStep = 0.03;
 constexpr double kStepMayMiss = 0.05;
-constexpr double kRunsDifferExposed = 0.04;
-constexpr double kRunsDifferStep = 0.02;
+constexpr double kRunsDifferExposed = 0.08;
+constexpr double kRunsDifferStep = 0.05;
 constexpr double kWorthSpeakingOf = 0.1;  // of a step: errors grow in proportion from there
 constexpr double kNsPerMs = 1e6;
 

@@ -19,8 +19,8 @@ namespace lockstep::cost {
 //     in proportion where the forecast is larger;
 //   - by as much as the medians of the run's thirds differ: what its machine did meanwhile it does
 //     during another run, too;
-//   - and by 4 % of exposed time and 2 % of the step, since two runs of one experiment differ by
-//     what no single one of them knows.
+//   - and by 8 % of exposed time and 5 % of the step, since two runs of one experiment differ by
+//     what no single one of them knows. `tests/bench/run forecasts` counts how many runs it holds.
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
 // transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the
 // largest transfer that was measured, unless settings say what a byte takes; transfers that took

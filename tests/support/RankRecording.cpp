@@ -31,7 +31,11 @@ std::map<std::string, std::vector<trace::Event>> RankRecording::lanes() {
   std::map<std::string, std::vector<trace::Event>> lanes;
   for (std::uint32_t lane = 0; lane < reader.lanes(); ++lane) {
     auto& events = lanes[reader.laneName(lane)];
-    reader.drainLane(lane, [&](const trace::Event& event) { events.push_back(event); });
+    reader.drainLane(lane, [&](const trace::Event& event) {
+      if (event.kind != static_cast<std::uint16_t>(trace::EventKind::kOffCore)) {
+        events.push_back(event);
+      }
+    });
     if (reader.dropped(lane) != 0) {
       throw std::runtime_error("lane \"" + reader.laneName(lane) + "\" dropped events");
     }

@@ -23,6 +23,7 @@ class RankRecording {
   [[nodiscard]] trace::Segment& segment() { return segment_; }
 
   /// Returns the events by the name of their lane; lanes of one name come one after the other.
+  /// Waits for a core are left out: whether there are any is up to the machine.
   [[nodiscard]] std::map<std::string, std::vector<trace::Event>> lanes();
 
   /// Returns the events of one kind, lane by lane; the others are gone then.

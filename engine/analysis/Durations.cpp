@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-namespace lockstep::analysis {
+#include "engine/cost/Sample.h"
 
-double quantile(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) {
-    return 0;
-  }
-  const double at = std::clamp(part, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
-}
+namespace lockstep::analysis {
 
 Durations durationsOf(std::vector<double> ms) {
   Durations durations;
@@ -28,10 +20,10 @@ Durations durationsOf(std::vector<double> ms) {
     sum += value;
   }
   durations.mean = sum / static_cast<double>(sorted.size());
-  durations.p50 = quantile(sorted, 0.50);
-  durations.p90 = quantile(sorted, 0.90);
-  durations.p95 = quantile(sorted, 0.95);
-  durations.p99 = quantile(sorted, 0.99);
+  durations.p50 = cost::sortedQuantile(sorted, 0.50);
+  durations.p90 = cost::sortedQuantile(sorted, 0.90);
+  durations.p95 = cost::sortedQuantile(sorted, 0.95);
+  durations.p99 = cost::sortedQuantile(sorted, 0.99);
   durations.max = sorted.back();
   return durations;
 }

@@ -20,9 +20,6 @@ struct Durations {
 /// Sorts and measures; all are 0 of none.
 Durations durationsOf(std::vector<double> ms);
 
-/// Returns the quantile 0..1 of sorted values; 0 of none.
-double quantile(const std::vector<double>& sorted, double part);
-
 /// How many of the durations fall into each of equal parts of from..to, the upper end of the last
 /// in it.
 struct Histogram {

@@ -7,7 +7,7 @@ namespace lockstep::base {
 
 /// Returns a text of others (an error of a plugin, what stands in a file) as a terminal may be given
 /// it: control characters, all but the ends of lines and tabs, and bytes that are no UTF-8 are spelt
-/// out, "\\x1b[2J", so that they are seen and steer nothing.
+/// out, "\x1b[2J", so that they are seen and steer nothing.
 std::string plainText(std::string_view text);
 
 }  // namespace lockstep::base

@@ -12,7 +12,8 @@ namespace lockstep::cost {
 // Before it trains, a run times a few allreduces of several sizes among all its ranks, on a group
 // of its own over the same backend and link, so that one with a single size of buckets tells
 // latency from bandwidth. What it found stands in the run file: environment "probe" of each rank,
-// as BYTES:NANOSECONDS, separated by blanks, of the slowest rank.
+// as BYTES:NANOSECONDS, separated by blanks, of the rank that came last to each and so waited for
+// nobody.
 
 /// Writes what a probe measured.
 std::string probeText(const std::vector<TransferSample>& probes);

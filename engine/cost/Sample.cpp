@@ -2,18 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace lockstep::cost {
 
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) {
+double sortedQuantile(const std::vector<double>& sorted, double part) {
+  if (sorted.empty()) {
     return 0;
   }
+  const double at = std::clamp(part, 0.0, 1.0) * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
+}
+
+double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
-  const double at = part * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - std::floor(at)) * (values[above] - values[below]);
+  return sortedQuantile(values, part);
 }
 
 double middle(std::vector<double> values) {

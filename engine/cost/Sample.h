@@ -7,8 +7,11 @@
 
 namespace lockstep::cost {
 
-/// Returns the value below which `part` (0..1) of `values` lie, between two of them where it falls
-/// there; 0 of none.
+/// Returns the value below which `part` (0..1) of sorted values lie, interpolated between the nearest
+/// two as numpy does by default; 0 of none.
+double sortedQuantile(const std::vector<double>& sorted, double part);
+
+/// The same of values in any order.
 double quantile(std::vector<double> values, double part);
 
 /// Returns quantile(values, 0.5).

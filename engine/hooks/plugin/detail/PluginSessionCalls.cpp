@@ -100,7 +100,7 @@ lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_g
   // Waits for the other ranks, by a limit of its own: it is not the hook that takes the time.
   const std::string call = watch() == nullptr ? "" : watch()->end(0);
   auto group = options_.groups->newGroup(std::move(ranks));
-  if (watch() != nullptr) {
+  if (!call.empty()) {
     watch()->begin(0, call);
   }
   if (!group.ok()) {

@@ -13,10 +13,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A layer of so many float32 whose backward sleeps so long.
+/// A layer of so many numbers whose backward sleeps so long.
 struct SleepingLayer {
   int elements = 0;
   int backwardMs = 0;
+  std::string dtype = "float32";
 };
 
 /// Two ranks whose layers sleep, over a link that takes 10 ms a message: an allreduce of two ranks
@@ -30,7 +31,7 @@ class OverlapOnPaperTest : public CommandLineTest {
     for (const SleepingLayer& layer : layers) {
       shapes["layers"].push_back({{"name", fmt::format("l{}.w", shapes["layers"].size())},
                                   {"shape", {layer.elements}},
-                                  {"dtype", "float32"},
+                                  {"dtype", layer.dtype},
                                   {"forward_us", 2000},
                                   {"backward_us", 1000 * layer.backwardMs}});
     }
@@ -94,6 +95,16 @@ TEST_F(OverlapOnPaperTest, ALateBucketHidesWhatIsLeftOfTheBackward) {
 // Ready at 10 and 40 ms: in flight 10 .. 30, all of it hidden, and 40 .. 60.
 TEST_F(OverlapOnPaperTest, ABucketThatIsReadyEarlyIsHiddenWhole) {
   expectOfBoth(figures({{kMebi, 30}, {kMebi, 10}}, 0.5), 50, 20);
+}
+
+// Formats fill buckets of their own, and of those that stay below the cap the one whose first
+// gradient came last goes first: float64 fills its bucket, bfloat16 follows, then float32. These
+// are ready at 30, 60 and 10 ms, so the last stands ready for 70 ms behind the others: in flight 30
+// .. 50, all of it hidden, 60 .. 80 and 80 .. 100. In the order in which they became ready, 60 ..
+// 80 alone would be exposed.
+TEST_F(OverlapOnPaperTest, ABucketThatIsReadyStandsBehindOneThatIsNot) {
+  expectOfBoth(figures({{256, 30, "bfloat16"}, {kMebi, 20, "float64"}, {256, 10, "float32"}}, 0.5),
+               100.0 / 3, 40);
 }
 
 // Rank 1 comes 15 ms later: rank 0 has 15 of waiting and 20 of transfer, rank 1 the transfer alone.

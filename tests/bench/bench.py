@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import forecasts
+import healthy
 import memory
 import messages
 import recorder
@@ -26,7 +27,7 @@ from studio import studio_live, studio_open, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
-              **forecasts.BENCHMARKS,
+              **forecasts.BENCHMARKS, **healthy.BENCHMARKS,
               "studio_open": studio_open, "studio_live": studio_live, "studio_step": studio_step}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON
@@ -64,6 +65,10 @@ def parse(arguments):
                         help="ours to measure; the last one stands for Lockstep")
     parser.add_argument("--rounds", type=count, help="in place of each benchmark's own number")
     parser.add_argument("--steps", type=count, help="steps a turn, likewise")
+    parser.add_argument("--only", type=lambda text: text.split(","), metavar="A,B",
+                        help="of healthy: these experiments, as first_steps/mnist_mlp")
+    parser.add_argument("--busy", type=int, metavar="N",
+                        help="of healthy: beside so many busy loops, in place of none and then 4")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")
     options = parser.parse_args(arguments)
     for path in (options.json, options.table):

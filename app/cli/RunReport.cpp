@@ -5,6 +5,7 @@
 
 #include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/StepOverlap.h"
 
 namespace lockstep::cli {
 namespace {
@@ -63,6 +64,9 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
+    const auto steps = analysis::stepOverlaps(data_, analysed);
+    report_.bottlenecks = analysis::rankOverlaps(steps, analysed.warmUp.firstMeasured);
+    report_.causes = analysis::tailReasons(steps, analysed.warmUp.firstMeasured);
     report_.checks = analysed.checks;
     report_.divergence = analysis::divergence(data_);
     report_.layouts = std::move(data_.layouts);

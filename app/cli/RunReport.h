@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "engine/analysis/Divergence.h"
+#include "engine/analysis/Headroom.h"
 #include "engine/analysis/RunAnalysis.h"
+#include "engine/analysis/Tail.h"
 #include "engine/base/Result.h"
 #include "engine/trace/RunFile.h"
 
@@ -29,6 +31,8 @@ struct RunReport {
   std::optional<double> stepsPerSecondWithin;   ///< the same without what is between the steps
   std::vector<analysis::RankAnalysis> figures;  ///< of the ranks with a step, by rank
   std::vector<analysis::RankLateness> lateness;
+  std::vector<analysis::RankOverlap> bottlenecks;  ///< of the ranks with a measured step, by rank
+  std::vector<analysis::TailReason> causes;        ///< of the exposed time of all ranks
   std::optional<analysis::CheckCost> checks;
   analysis::Divergence divergence;
   std::uint64_t events = 0;

@@ -95,6 +95,9 @@ Json figuresOf(const RunReport& report, int rank) {
   const auto late = std::find_if(report.lateness.begin(), report.lateness.end(),
                                  [rank](const auto& one) { return one.rank == rank; });
   const bool judged = late != report.lateness.end();
+  const auto transfer = std::find_if(report.bottlenecks.begin(), report.bottlenecks.end(),
+                                     [rank](const auto& one) { return one.rank == rank; });
+  const bool told = transfer != report.bottlenecks.end() && transfer->bottleneck;
   return {{"measured_steps", of->measuredSteps},
           {"step_ms", number(of->stepMs)},
           {"core_wait_ms", of->coreWaitMs},
@@ -105,7 +108,22 @@ Json figuresOf(const RunReport& report, int rank) {
           {"waiting_ms", number(of->waitingMs)},
           {"transfer_ms", number(of->transferMs)},
           {"lateness_ms", judged ? Json(late->meanMs) : Json(nullptr)},
-          {"late", judged ? Json(late->late) : Json(nullptr)}};
+          {"late", judged ? Json(late->late) : Json(nullptr)},
+          {"bottleneck", told ? Json(*transfer->bottleneck) : Json(nullptr)}};
+}
+
+/// Where the exposed time of all ranks comes from, the largest part first.
+Json causesOf(const RunReport& report) {
+  Json causes = Json::array();
+  for (const analysis::TailReason& reason : report.causes) {
+    causes.push_back({{"cause", analysis::name(reason.mean.cause)},
+                      {"title", analysis::title(reason.mean)},
+                      {"ms", reason.mean.ms},
+                      {"share", reason.share},
+                      {"accuses", textOrNull(std::string(analysis::accused(reason.mean)))},
+                      {"explanation", analysis::explanation(reason.mean)}});
+  }
+  return causes;
 }
 
 Json ranksOf(const RunReport& report) {
@@ -240,6 +258,7 @@ std::string toJson(const RunReport& report) {
       {"test_accuracy", number(report.testAccuracy)},
       {"steps_per_second", number(report.stepsPerSecond)},
       {"steps_per_second_within_steps", number(report.stepsPerSecondWithin)},
+      {"causes", causesOf(report)},
       {"checks", checksOf(report)},
       {"diverged", divergedOf(info)},
       {"drifting_hook", textOrNull(info.driftingHook)},

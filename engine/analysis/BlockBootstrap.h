@@ -16,6 +16,9 @@ namespace lockstep::analysis {
 /// Fewer steps than this say nothing about chance.
 inline constexpr std::size_t kFewestForBootstrap = 8;
 
+/// How often a run in which nothing is the matter may have any of its ranks accused, by one rule.
+inline constexpr double kAccusedByChance = 0.01;
+
 /// A mean and between what and what it lies.
 struct MeanInterval {
   double mean = 0;

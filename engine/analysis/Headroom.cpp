@@ -4,16 +4,30 @@
 #include <map>
 #include <utility>
 
+#include "engine/analysis/BlockBootstrap.h"
+#include "engine/analysis/SlowLink.h"
+
 namespace lockstep::analysis {
 namespace {
+
+constexpr double kRunsDiffer = 1.25;
+// Of a step: without it, the step would be 10 % faster.
+constexpr double kBottleneckShare = 1 - 1 / 1.10;
 
 /// The values of one rank's steps.
 struct HeadroomSamples {
   std::vector<double> step, forward, backward, optimizer, idle, noop;
   std::vector<double> overlapPercent, inFlight, exposed, waiting, transfer;
   std::vector<double> headroom, headroomPercent, hidden, perfect;
+  std::vector<double> coreWait;
+  std::vector<double> surely, atMost;  // exposed transfer beyond kBottleneckShare
 
-  void add(const StepOverlap& of) {
+  void add(const StepOverlap& of, double coreWaitMs) {
+    coreWait.push_back(coreWaitMs);
+    const double moved = of.transferMs + of.undividedMs;
+    const double bound = kBottleneckShare * of.times.stepMs;
+    surely.push_back(moved / kRunsDiffer - coreWaitMs - bound);
+    atMost.push_back(moved * kRunsDiffer + coreWaitMs - bound);
     step.push_back(of.times.stepMs);
     forward.push_back(of.times.forwardMs);
     backward.push_back(of.times.backwardMs);
@@ -46,6 +60,15 @@ struct HeadroomSamples {
   }
 };
 
+std::optional<bool> bottleneckOf(const HeadroomSamples& samples, double tail) {
+  const auto surely = meanInterval(samples.surely, tail);
+  const auto atMost = meanInterval(samples.atMost, tail);
+  if (surely && surely->low > 0) {
+    return true;
+  }
+  return atMost && atMost->high < 0 ? std::optional(false) : std::nullopt;
+}
+
 RankOverlap mediansOf(int rank, HeadroomSamples samples) {
   RankOverlap of;
   of.rank = rank;
@@ -55,6 +78,7 @@ RankOverlap mediansOf(int rank, HeadroomSamples samples) {
   of.backwardMs = *median(std::move(samples.backward));
   of.optimizerMs = *median(std::move(samples.optimizer));
   of.idleMs = *median(std::move(samples.idle));
+  of.coreWaitMs = *median(std::move(samples.coreWait));
   of.noopMs = *median(std::move(samples.noop));
   of.noopFasterPercent = of.noopMs > 0 ? 100 * (of.stepMs / of.noopMs - 1) : 0;
   of.overlapPercent = median(std::move(samples.overlapPercent));
@@ -73,15 +97,19 @@ RankOverlap mediansOf(int rank, HeadroomSamples samples) {
 
 std::vector<RankOverlap> rankOverlaps(const std::vector<StepOverlap>& steps,
                                       std::uint32_t firstStep) {
+  const std::map<std::uint32_t, double> waits = longestCoreWaits(steps);
   std::map<int, HeadroomSamples> ranks;
   for (const StepOverlap& step : steps) {
     if (step.times.step >= firstStep && !step.times.incomplete) {
-      ranks[step.times.rank].add(step);
+      ranks[step.times.rank].add(step, waits.at(step.times.step));
     }
   }
   std::vector<RankOverlap> all;
   for (auto& [rank, samples] : ranks) {
+    const auto bottleneck =
+        bottleneckOf(samples, kAccusedByChance / static_cast<double>(ranks.size()));
     all.push_back(mediansOf(rank, std::move(samples)));
+    all.back().bottleneck = bottleneck;
   }
   return all;
 }

@@ -14,9 +14,11 @@ namespace lockstep::analysis {
 // less than half of the three. Of that a part is hidden already. Less exposed transfer than none is
 // not to be had: the step less all of it is the noop bound. Waiting is in the bound: a rank that
 // others wait for sets the pace of all, whatever a transfer takes, and who has no core would have
-// none without communication either. By PyTorch's rule of thumb communication is not the bottleneck
-// where the bound is less than 10 % faster. Where waiting and transfer cannot be told apart, both
-// count as transfer.
+// none without communication either. Where waiting and transfer cannot be told apart, both count as
+// transfer. By PyTorch's rule of thumb communication is not the bottleneck where the bound is less
+// than 10 % faster. It is one, or is none, only where chance (the interval of the mean, 99 % over
+// all ranks), what the ranks waited for cores, which makes transfers longer and hides them, and a
+// quarter of it, by which runs of one experiment differ, leave no doubt.
 
 /// Medians over steps of one rank.
 struct RankOverlap {
@@ -34,6 +36,8 @@ struct RankOverlap {
   double idleMs = 0;                      ///< StepOverlap::idleMs
   double noopMs = 0;                      ///< the step less its exposed transfer
   double noopFasterPercent = 0;           ///< 100 * (stepMs / noopMs - 1)
+  std::optional<bool> bottleneck;         ///< whether transfer is one; none: it cannot be told
+  double coreWaitMs = 0;                  ///< the longest of any rank in a step
   std::optional<double> headroomMs;       ///< min(b, c); none where c is unknown, here and below
   std::optional<double> headroomPercent;  ///< 100 * min(b, c) / (f + b + c)
   std::optional<double> hiddenMs;         ///< of c

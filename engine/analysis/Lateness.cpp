@@ -11,8 +11,6 @@
 namespace lockstep::analysis {
 namespace {
 
-constexpr double kChance = 0.01;
-
 /// What came before each rank in one step.
 struct StepArrivals {
   bool known = true;
@@ -55,6 +53,18 @@ CoreWaitMs coreWaits(const std::vector<StepTimes>& steps, std::uint32_t firstMea
   return waits;
 }
 
+double meanLongest(const CoreWaitMs& waits) {
+  double sum = 0;
+  for (const auto& [step, ranks] : waits) {
+    double longest = 0;
+    for (const auto& [rank, ms] : ranks) {
+      longest = std::max(longest, ms);
+    }
+    sum += longest;
+  }
+  return waits.empty() ? 0 : sum / static_cast<double>(waits.size());
+}
+
 }  // namespace
 
 std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
@@ -87,8 +97,10 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
       measured += 1;
     }
   }
-  const double least =
-      measured == 0 ? 0 : std::max(kLateMs, kLateShare * stepMs / static_cast<double>(measured));
+  const double least = measured == 0
+                           ? 0
+                           : std::max({kLateMs, kLateShare * stepMs / static_cast<double>(measured),
+                                       meanLongest(waits)});
   std::vector<RankLateness> all;
   for (const auto& [rank, values] : samples) {
     if (values.size() < kFewestForBootstrap) {
@@ -97,7 +109,8 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
     RankLateness of{rank, std::accumulate(values.begin(), values.end(), 0.0) /
                               static_cast<double>(values.size())};
     if (of.meanMs > least) {
-      const auto interval = meanInterval(values, kChance / static_cast<double>(samples.size()));
+      const auto interval =
+          meanInterval(values, kAccusedByChance / static_cast<double>(samples.size()));
       of.interval = interval;
       of.late = interval && interval->low > least;
     }

@@ -18,7 +18,10 @@ namespace lockstep::analysis {
 //     in the step: a rank that is kept from its core is not slow;
 //   - against its peers: that less the mean of the other ranks' in the same step;
 //   - beyond chance: the interval of its mean over the steps (BlockBootstrap.h), of 99 % over all
-//     ranks of the run together, lies above kLateShare of the mean step, and above kLateMs.
+//     ranks of the run together, lies above kLateShare of the mean step, and above kLateMs;
+//   - beyond the cores: it lies above the mean of the longest wait for a core of any rank in a step
+//     too. Other threads wait as a step thread does, the one that communicates among them, and of
+//     these the kernel is not asked.
 // A step in which a rank has no record of a collective is left out, and so is a collective of which
 // the hosts' clocks cannot tell who was last.
 

@@ -7,6 +7,7 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/RankFlights.h"
+#include "engine/analysis/SlowLink.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -228,7 +229,7 @@ class Division {
         left -= part;
       }
       if (const std::uint64_t part = std::min(left, tooMuch); part > 0) {
-        TailItem& slow = item(TailCause::kSlowLink, part, transfer->largest);
+        TailItem& slow = item(TailCause::kMuchTransfer, part, transfer->largest);
         slow.contextMs = toMs(room);
         slow.transferMs = toMs(carriedTicks_);
         slow.calls = static_cast<double>(bucketFlights_.size());
@@ -307,6 +308,7 @@ std::vector<StepOverlap> stepOverlaps(const RunData& data, const RunAnalysis& ru
   for (const StepTimes& times : run.steps) {
     all.push_back(Division(ranks, run, times, data.clock).divide());
   }
+  judgeTransfers(all, data, run.warmUp.firstMeasured);
   return all;
 }
 

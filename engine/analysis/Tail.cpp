@@ -114,33 +114,47 @@ std::string partsOf(const TailItem& item) {
   return text;
 }
 
-std::string whyLink(const TailItem& item) {
-  std::string text = fmt::format(
-      "A step's {} take {:.2f} ms, its backward computes {:.2f} ms: ",
-      item.calls < 1.5 ? std::string("transfer") : fmt::format("{:.0f} transfers", item.calls),
-      item.transferMs, item.contextMs);
-  if (item.calls < 1.5) {
-    text.replace(text.find(" take "), 6, " takes ");
-    text += "only fewer bytes or a faster link can help.";
-  } else if (!item.latencyMs) {
-    text +=
-        "fewer bytes or a faster link can help, and where a transfer costs much whatever its "
-        "size, larger buckets.";
-  } else if (*item.latencyMs >= 0.5 * item.transferMs) {
-    text += fmt::format(
-        "{:.2f} ms of that do not depend on the bytes. Fewer, larger buckets "
-        "(ddp.bucket_cap_mb) or a link of less latency can help.",
-        *item.latencyMs);
-  } else {
-    text += fmt::format(
-        "fewer bytes or a faster link can help; of the transfers, {:.2f} ms do not "
-        "depend on the bytes.",
-        *item.latencyMs);
+/// Whether a step's transfers take their time whatever they carry.
+bool isLatency(const TailItem& item) {
+  return item.calls >= 1.5 && item.latencyMs && *item.latencyMs >= 0.5 * item.transferMs;
+}
+
+std::string adviceFor(const TailItem& item) {
+  const bool link = item.cause == TailCause::kSlowLink;
+  const std::string help = link ? "ewer bytes or a faster link can help" : "ewer bytes can help";
+  if (isLatency(item)) {
+    return fmt::format(
+        " {:.2f} ms of that do not depend on the bytes. Fewer, larger buckets "
+        "(ddp.bucket_cap_mb){} can help.",
+        *item.latencyMs, link ? " or a link of less latency" : "");
   }
-  if (item.coreWaitMs > 0.1 * item.transferMs) {
+  if (item.calls < 1.5) {
+    return fmt::format(" Only f{}.", help);
+  }
+  return item.latencyMs
+             ? fmt::format(" F{}; of the transfers, {:.2f} ms do not depend on the bytes.", help,
+                           *item.latencyMs)
+             : fmt::format(
+                   " F{}, and where a transfer costs much whatever its size, larger "
+                   "buckets.",
+                   help);
+}
+
+std::string whyMuch(const TailItem& item) {
+  constexpr double kWorthAWord = 0.1;
+  const bool one = item.calls < 1.5;
+  std::string text = fmt::format(
+      "A step's {} {} {:.2f} ms, its backward computes {:.2f} ms: the rest no order of the buckets "
+      "could hide.",
+      one ? std::string("transfer") : fmt::format("{:.0f} transfers", item.calls),
+      one ? "takes" : "take", item.transferMs, item.contextMs);
+  if (item.telling) {
+    text += adviceFor(item);
+  }
+  if (item.coreWaitMs > kWorthAWord * item.transferMs) {
     text += fmt::format(
-        " The rank's step thread was ready and had no core for {:.2f} ms a step, so "
-        "that the link alone may be faster than that.",
+        " The rank's step thread was ready and had no core for {:.2f} ms a step, so that the "
+        "transfers alone may take less than that.",
         item.coreWaitMs);
   }
   return text;
@@ -179,6 +193,8 @@ std::string_view name(TailCause cause) {
       return "late bucket";
     case TailCause::kInOrderStall:
       return "in-order stall";
+    case TailCause::kMuchTransfer:
+      return "much transfer";
     case TailCause::kSlowLink:
       return "slow link";
     case TailCause::kLateRank:
@@ -227,8 +243,9 @@ std::string explanation(const TailItem& item) {
           "Bucket {} was ready {:.2f} ms before it was launched: bucket {} ahead of it was not "
           "ready on this rank.",
           item.bucket, item.contextMs, item.ahead);
+    case TailCause::kMuchTransfer:
     case TailCause::kSlowLink:
-      return whyLink(item);
+      return whyMuch(item);
     case TailCause::kLateRank:
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
                          bucketName(item.bucket), whyLate(item));
@@ -258,6 +275,19 @@ std::string explanation(const TailItem& item) {
   }
   return "Waiting and transfer cannot be told apart here: it is a send or a receive, or a rank has "
          "no record of the collective.";
+}
+
+std::string_view accused(const TailItem& item) {
+  switch (item.cause) {
+    case TailCause::kLateRank:
+      return "rank";
+    case TailCause::kSlowLink:
+      return "link";
+    case TailCause::kMuchTransfer:
+      return item.telling && isLatency(item) ? "setting" : "";
+    default:
+      return "";
+  }
 }
 
 }  // namespace lockstep::analysis

@@ -18,8 +18,9 @@ namespace lockstep::analysis {
 // they became ready:
 //   in-order stall   as long as the bucket stood ready and its collective had not begun, where an
 //                    earlier one became ready after it and had to go first;
-//   slow link        what no order could have hidden, as long as any is left in this step: the
-//                    step's transfers less the computing of its backward;
+//   much transfer    what no order could have hidden, as long as any is left in this step: the
+//                    step's transfers less the computing of its backward; a slow link where the
+//                    run shows that it is one (Note [Slow link]);
 //   last rank        what was waited for the last rank, hidden or not: without it the transfer
 //                    would have begun, and ended, that much earlier;
 //   late bucket      the rest: too little computing was left when its last gradient was ready.
@@ -32,6 +33,7 @@ namespace lockstep::analysis {
 enum class TailCause : std::uint8_t {
   kLateBucket,
   kInOrderStall,
+  kMuchTransfer,
   kSlowLink,
   kLateRank,
   kUnevenRanks,
@@ -54,19 +56,21 @@ struct TailItem {
   std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
   int peer = kUnclearRank;                 ///< late rank, uneven ranks, no core: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
-  /// ready to launch. Slow link: computing of the backward. Late rank, uneven ranks: what this rank
-  /// waited in all, hidden or not. No core: how long the thread had none in the step.
+  /// ready to launch. Much transfer: computing of the backward. Late rank, uneven ranks: what this
+  /// rank waited in all, hidden or not. No core: how long the thread had none in the step.
   double contextMs = 0;
   double wholeMs = 0;  ///< late bucket: from when it was ready until it was reduced
   double queueMs = 0;  ///< late bucket: of that, behind buckets that began before it
-  /// Of the bucket, hidden or not; slow link: of all collectives of the step.
+  /// Of the bucket, hidden or not; much transfer: of all collectives of the step.
   double transferMs = 0;
-  /// Slow link: how many collectives these are, and what of their transfers does not depend on
-  /// their bytes; none where their sizes are too much alike to tell.
+  /// Much transfer, as all of this here of a slow link: how many collectives these are, and what of
+  /// their transfers does not depend on their bytes; none where their sizes are too much alike to
+  /// tell.
   double calls = 0;
   std::optional<double> latencyMs;
-  /// Slow link: what threads of this rank waited for cores in the step.
+  /// Much transfer: what the step thread of this rank waited for a core in the step.
   double coreWaitMs = 0;
+  bool telling = false;  ///< much transfer: it costs beyond chance, whatever cores were missing
   /// Late rank: how much later than here the bucket was ready there; none: not recorded.
   std::optional<double> readyLaterMs;
   bool judged = true;  ///< uneven ranks: false where steps are too few to tell chance
@@ -99,5 +103,9 @@ std::string title(const TailItem& item);
 
 /// Returns a sentence that says why.
 std::string explanation(const TailItem& item);
+
+/// What a cause finds fault with: "rank", "link", "setting"; empty: it tells how the time went, no
+/// more.
+std::string_view accused(const TailItem& item);
 
 }  // namespace lockstep::analysis

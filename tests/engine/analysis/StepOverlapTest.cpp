@@ -46,6 +46,41 @@ struct BucketRun : HandMadeRun {
   }
 };
 
+/// Rank 0 comes at 5, rank 1 at 9, done at 10; its gradients were ready at `ready`. Exposed 6..10:
+/// waiting 6..9 = 3, transfer 1, which would have been hidden, too, had rank 1 come at 5.
+BucketRun oneRankLast(std::uint64_t ready) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 10'000);
+  run.bucket(0, 0, 5'000, 5'000);
+  run.bucket(1, 0, ready, ready);
+  run.reduce(0, 0, 5'000, 10'000);
+  run.reduce(1, 0, 9'000, 10'000);
+  return run;
+}
+
+/// The same step `steps` times, 20 ms apart.
+BucketRun repeated(const BucketRun& one, std::uint32_t steps) {
+  BucketRun run(2);
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    for (trace::SpanRow span : one.data.spans) {
+      span.startTicks += std::uint64_t{step} * 20'000;
+      span.step = step;
+      if (span.kind == EventKind::kCollective) {
+        span.value = trace::packCollective(trace::collectiveSequence(span.value) + 100 * step,
+                                           trace::collectiveBytes(span.value));
+      }
+      run.data.spans.push_back(span);
+    }
+  }
+  return run;
+}
+
+/// The same over a shaped link, whose share of a collective does not matter here.
+BucketRun overLink(BucketRun run) {
+  run.add(0, EventKind::kShaped, 0, 0);
+  return run;
+}
+
 double sum(const StepOverlap& step) {
   return std::accumulate(step.tail.begin(), step.tail.end(), 0.0,
                          [](double ms, const TailItem& item) { return ms + item.ms; });
@@ -138,15 +173,19 @@ TEST(StepOverlapTest, BlamesTheOrderWhereABucketStoodBehindAnother) {
 
 // The backward computes 2..6 = 4 and the transfer takes 3..14 = 11: 7 can never be hidden. Of the
 // exposed 6..14 = 8 that leaves 1, since the bucket was ready at 3 and not at 2.
-TEST(StepOverlapTest, BlamesTheLinkForWhatNoOrderCouldHide) {
+BucketRun muchTransfer() {
   BucketRun run(2);
   run.step(0, 2'000, 6'000, 14'000);
   run.bucket(0, 0, 3'000, 3'000);
   run.reduce(0, 0, 3'000, 14'000);
   run.reduce(1, 0, 3'000, 14'000);
-  const StepOverlap step = run.only();
+  return run;
+}
+
+TEST(StepOverlapTest, KeepsApartWhatNoOrderCouldHide) {
+  const StepOverlap step = muchTransfer().only();
   ASSERT_EQ(step.tail.size(), 2);
-  EXPECT_EQ(step.tail[0].cause, TailCause::kSlowLink);
+  EXPECT_EQ(step.tail[0].cause, TailCause::kMuchTransfer);
   EXPECT_EQ(step.tail[0].ms, 7);
   EXPECT_EQ(step.tail[0].transferMs, 11);
   EXPECT_EQ(step.tail[0].contextMs, 4);
@@ -154,15 +193,57 @@ TEST(StepOverlapTest, BlamesTheLinkForWhatNoOrderCouldHide) {
   EXPECT_EQ(step.tail[1].ms, 1);
 }
 
-TEST(StepOverlapTest, SaysThatOnlyTheLinkCanHelpWhereOneTransferIsAllThereIs) {
-  TailItem item;
-  item.cause = TailCause::kSlowLink;
-  item.calls = 1;
-  item.transferMs = 11;
-  item.contextMs = 4;
-  EXPECT_EQ(explanation(item),
-            "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: only fewer bytes or "
-            "a faster link can help.");
+TEST(StepOverlapTest, AccusesALinkWhereTransferCostsAStepBeyondChance) {
+  const StepOverlap step = overLink(repeated(muchTransfer(), 12)).all().at(5);
+  EXPECT_EQ(title(step.tail[0]), "slow link");
+  EXPECT_EQ(accused(step.tail[0]), "link");
+  EXPECT_EQ(explanation(step.tail[0]),
+            "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: the rest no order of "
+            "the buckets could hide. Only fewer bytes or a faster link can help.");
+}
+
+TEST(StepOverlapTest, AccusesNoLinkInTooFewSteps) {
+  const StepOverlap step = overLink(repeated(muchTransfer(), 5)).all().at(4);
+  EXPECT_EQ(title(step.tail[0]), "much transfer");
+  EXPECT_EQ(accused(step.tail[0]), "");
+  EXPECT_EQ(explanation(step.tail[0]),
+            "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: the rest no order of "
+            "the buckets could hide.");
+}
+
+TEST(StepOverlapTest, AccusesNoLinkWhereMessagesCrossNone) {
+  const StepOverlap step = repeated(muchTransfer(), 12).all().at(5);
+  EXPECT_EQ(title(step.tail[0]), "much transfer");
+  EXPECT_EQ(accused(step.tail[0]), "");
+  EXPECT_EQ(explanation(step.tail[0]),
+            "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: the rest no order of "
+            "the buckets could hide. Only fewer bytes can help.");
+}
+
+// Of 11 ms of transfer 7 could never be hidden, and another rank had no core for 6 in each step.
+TEST(StepOverlapTest, AccusesNoLinkWhereThreadsWaitForCores) {
+  BucketRun one = muchTransfer();
+  one.add(1, EventKind::kStep, 0, 14'000);
+  one.add(1, EventKind::kOffCore, 4'000, 12'000, 0, 6'000'000);
+  const std::vector<StepOverlap> steps = overLink(repeated(one, 12)).all();
+  for (const TailReason& reason : tailReasons(steps, 1)) {
+    EXPECT_EQ(accused(reason.mean), "") << title(reason.mean);
+  }
+  EXPECT_EQ(rankOverlaps(steps, 1).at(0).bottleneck, std::nullopt);
+}
+
+// 7 of 14 ms are transfer that the step waits for.
+TEST(StepOverlapTest, CallsTransferABottleneckOrNoneOnlyWithoutDoubt) {
+  EXPECT_EQ(rankOverlaps(repeated(muchTransfer(), 12).all(), 1).at(0).bottleneck, true);
+  EXPECT_EQ(rankOverlaps(repeated(muchTransfer(), 5).all(), 1).at(0).bottleneck, std::nullopt);
+  EXPECT_EQ(rankOverlaps(repeated(oneRankLast(5'000), 12).all(), 1).at(0).bottleneck, std::nullopt)
+      << "1 of 10 ms";
+  BucketRun hidden = oneRankLast(5'000);
+  hidden.add(0, EventKind::kStep, 0, 19'000);
+  hidden.data.spans.erase(
+      std::find_if(hidden.data.spans.begin(), hidden.data.spans.end(),
+                   [](const auto& span) { return span.kind == EventKind::kStep; }));
+  EXPECT_EQ(rankOverlaps(repeated(hidden, 12).all(), 1).at(0).bottleneck, false) << "1 of 19 ms";
 }
 
 /// The backward computes 2..6 ms; `count` buckets of `bytes` each are ready from 3 on and go one
@@ -184,7 +265,7 @@ BucketRun tinyBuckets(const std::vector<std::uint64_t>& bytes) {
 
 TailItem slowLinkOf(const BucketRun& run) {
   std::string others;
-  const StepOverlap step = run.all().at(0);
+  const StepOverlap step = overLink(repeated(run, 12)).all().at(5);
   for (const TailItem& item : step.tail) {
     if (item.cause == TailCause::kSlowLink) {
       return item;
@@ -200,22 +281,22 @@ TEST(StepOverlapTest, AdvisesLargerBucketsWhereTransfersCostMuchWhateverTheirSiz
   std::vector<std::uint64_t> bytes(20, 4'000);
   bytes[7] = 9'000;
   EXPECT_EQ(explanation(slowLinkOf(tinyBuckets(bytes))),
-            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: 10.00 ms of that "
-            "do not depend on the bytes. Fewer, larger buckets (ddp.bucket_cap_mb) or a link of "
-            "less latency can help.");
+            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: the rest no order "
+            "of the buckets could hide. 10.00 ms of that do not depend on the bytes. Fewer, larger "
+            "buckets (ddp.bucket_cap_mb) or a link of less latency can help.");
 }
 
 TEST(StepOverlapTest, DoesNotSayThatOnlyTheLinkCanHelpWhereItCannotTell) {
   EXPECT_EQ(explanation(slowLinkOf(tinyBuckets(std::vector<std::uint64_t>(20, 4'000)))),
-            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: fewer bytes or a "
-            "faster link can help, and where a transfer costs much whatever its size, larger "
-            "buckets.");
+            "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: the rest no order "
+            "of the buckets could hide. Fewer bytes or a faster link can help, and where a "
+            "transfer costs much whatever its size, larger buckets.");
 }
 
 // 1 KB in 0.1 ms and 10 KB in 1 ms: all of it is bytes.
 TEST(StepOverlapTest, AdvisesAFasterLinkWhereTransfersGrowWithTheirBytes) {
   BucketRun run(2);
-  run.step(0, 2'000, 2'100, 10'000);
+  run.step(0, 2'000, 2'100, 5'000);
   for (const int rank : {0, 1}) {
     for (const std::uint16_t bucket : {std::uint16_t{0}, std::uint16_t{1}}) {
       run.bucket(rank, bucket, 2'000, 2'000);
@@ -224,8 +305,9 @@ TEST(StepOverlapTest, AdvisesAFasterLinkWhereTransfersGrowWithTheirBytes) {
     }
   }
   EXPECT_EQ(explanation(slowLinkOf(run)),
-            "A step's 2 transfers take 1.10 ms, its backward computes 0.10 ms: fewer bytes or a "
-            "faster link can help; of the transfers, 0.00 ms do not depend on the bytes.");
+            "A step's 2 transfers take 1.10 ms, its backward computes 0.10 ms: the rest no order "
+            "of the buckets could hide. Fewer bytes or a faster link can help; of the transfers, "
+            "0.00 ms do not depend on the bytes.");
 }
 
 // Both buckets are ready at 4 and come to their collectives at once; over a link that carries one
@@ -244,34 +326,6 @@ TEST(StepOverlapTest, TellsTheTransferOfABucketFromItsQueue) {
   EXPECT_EQ(explanation(step.tail[0]),
             "Bucket 1 was ready when the backward had 4.00 ms of computing left, and reduced 5.00 "
             "ms later: 1.00 ms behind earlier buckets, 4.00 ms of transfer.");
-}
-
-/// Rank 0 comes at 5, rank 1 at 9, done at 10; its gradients were ready at `ready`. Exposed 6..10:
-/// waiting 6..9 = 3, transfer 1, which would have been hidden, too, had rank 1 come at 5.
-BucketRun oneRankLast(std::uint64_t ready) {
-  BucketRun run(2);
-  run.step(0, 2'000, 6'000, 10'000);
-  run.bucket(0, 0, 5'000, 5'000);
-  run.bucket(1, 0, ready, ready);
-  run.reduce(0, 0, 5'000, 10'000);
-  run.reduce(1, 0, 9'000, 10'000);
-  return run;
-}
-
-/// The same step `steps` times, 20 ms apart.
-BucketRun repeated(const BucketRun& one, std::uint32_t steps) {
-  BucketRun run(2);
-  for (std::uint32_t step = 0; step < steps; ++step) {
-    for (trace::SpanRow span : one.data.spans) {
-      span.startTicks += std::uint64_t{step} * 20'000;
-      span.step = step;
-      if (span.kind == EventKind::kCollective) {
-        span.value = trace::packCollective(trace::collectiveSequence(span.value) + 10 * step, 400);
-      }
-      run.data.spans.push_back(span);
-    }
-  }
-  return run;
 }
 
 TEST(StepOverlapTest, CallsNoRankLateThatWasLastInOneStep) {

@@ -110,14 +110,19 @@ QString verdict(const analysis::RankOverlap& of) {
   }
   constexpr double kWorthASentence = 0.05;
   const QString faster = percent(of.noopFasterPercent);
-  QString text = of.noopFasterPercent < 10 ? QStringLiteral(
-                                                 "Without any transfer a step would be at most %1 "
-                                                 "faster: below 10 % it is not the bottleneck.")
-                                                 .arg(faster)
-                                           : QStringLiteral(
-                                                 "Without any transfer a step would be up to %1 "
-                                                 "faster: it is a bottleneck.")
-                                                 .arg(faster);
+  QString text =
+      QStringLiteral("Without any transfer a step would be up to %1 faster: ").arg(faster);
+  if (of.bottleneck) {
+    text += *of.bottleneck ? QStringLiteral("it is a bottleneck.")
+                           : QStringLiteral("below 10 % it is not the bottleneck.");
+  } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
+    text += QStringLiteral(
+                "whether it is a bottleneck, at 10 %, cannot be told, since threads waited %1 a "
+                "step for cores.")
+                .arg(duration(of.coreWaitMs));
+  } else {
+    text += QStringLiteral("whether it is a bottleneck, at 10 %, cannot be told from this run.");
+  }
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(" It waits %1 a step for other ranks, which no transfer shortens.")
                 .arg(duration(*of.waitingMs));

@@ -9,9 +9,10 @@
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
-#include "app/cli/ForecastText.h"
+#include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/TuneBuckets.h"
+#include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
 namespace {
@@ -105,35 +106,34 @@ std::string jsonText(const Tuning& tuning) {
 }
 
 std::string tableText(const Tuning& tuning) {
-  const cost::RankForecast& shown = mostExposed(tuning.own);
+  const cost::RankForecast& shown = *cost::mostExposed(tuning.own);
   const auto at = static_cast<std::size_t>(&shown - tuning.own.data());
   TextTable table({"buckets by", "number", "largest [MiB]",
-                   fmt::format("exposed on rank {} [ms]", shown.rank), "step [ms]"});
-  std::string text = fitText(tuning.fit, tuning.steps) + "\n\n";
+                   fmt::format("exposed on rank {}", shown.rank), "step"});
+  std::string text = fmt::format("Over {} steps. {}\n\n", tuning.steps, cost::costText(tuning.fit));
   for (const Cut& cut : tuning.cuts) {
     const auto caps = cut.caps();
     const std::string largest = fmt::format("{:.3g}", *std::max_element(caps.begin(), caps.end()));
     const std::string number = fmt::format("{}", cut.plan.size());
     if (cut.name == "run") {
       table.add({"this run", number, largest,
-                 fmt::format("{:.4g} (measured)", shown.measuredExposedNs / kNsPerMs),
-                 fmt::format("{:.4g} (measured)", shown.measuredStepNs / kNsPerMs)});
+                 cost::timeText(shown.measuredExposedNs) + " (measured)",
+                 cost::timeText(shown.measuredStepNs) + " (measured)"});
     } else if (!cut.whyNot.empty()) {
       table.add({cut.name, number, largest, "not known", "not known: " + cut.whyNot});
     } else {
-      table.add({cut.name, number, largest, estimateText(cut.ranks[at].exposedNs),
-                 estimateText(cut.ranks[at].stepNs)});
+      table.add({cut.name, number, largest, cost::estimateText(cut.ranks[at].exposedNs),
+                 cost::estimateText(cut.ranks[at].stepNs)});
     }
   }
   return text + table.text();
 }
 
-/// Whether a step with these buckets is forecast to end sooner than those of the run, whatever the
-/// truth within the interval.
+/// Whether each rank's steps would get shorter with these buckets.
 bool isSurelyBetter(const Cut& cut) {
   return cut.whyNot.empty() &&
          std::all_of(cut.ranks.begin(), cut.ranks.end(), [](const cost::RankForecast& of) {
-           return of.stepNs.high < of.measuredStepNs;
+           return cost::changeFrom(of.measuredStepNs, of.stepNs) == cost::Change::kLess;
          });
 }
 
@@ -148,8 +148,9 @@ int print(const TuneOptions& options) {
   }
   const auto wanted = std::find_if(tuned.value().cuts.begin(), tuned.value().cuts.end(),
                                    [&](const Cut& cut) { return cut.name == options.rule; });
-  fmt::print("{}\nThe buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned.value()),
-             options.rule,
+  const cost::RankForecast* const shown = cost::mostExposed(wanted->ranks);
+  fmt::print("{}\n{}The buckets by \"{}\", for [ddp]{}:\n\n{}\n", tableText(tuned.value()),
+             shown == nullptr ? "" : cost::forecastText(*shown) + "\n\n", options.rule,
              isSurelyBetter(*wanted) ? "" : ", which may do no better than those of this run",
              capList(*wanted));
   return 0;

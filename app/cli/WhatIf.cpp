@@ -10,10 +10,11 @@
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
-#include "app/cli/ForecastText.h"
+#include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/analysis/WhatIfCap.h"
+#include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
 namespace {
@@ -77,7 +78,7 @@ std::string jsonOf(const WhatIfOptions& options, const CapForecast& told) {
 }
 
 std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
-  TextTable table({"rank", "", "buckets", "exposed [ms]", "step [ms]"});
+  TextTable table({"rank", "", "buckets", "exposed", "step"});
   // Of many ranks those with the least, the middle and the most exposed time.
   std::vector<cost::RankForecast> shown = told.ranks;
   constexpr std::size_t kMostShown = 8;
@@ -88,17 +89,21 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
     shown = {shown.front(), shown[shown.size() / 2], shown.back()};
   }
   for (const cost::RankForecast& of : shown) {
-    const auto ms = [](double ns) { return fmt::format("{:.4g}", ns / kNsPerMs); };
     table.add({fmt::format("{}", of.rank), fmt::format("measured, cap {:.4g} MB", told.ownCapMb),
-               fmt::format("{}", told.ownBuckets), ms(of.measuredExposedNs),
-               ms(of.measuredStepNs)});
+               fmt::format("{}", told.ownBuckets), cost::timeText(of.measuredExposedNs),
+               cost::timeText(of.measuredStepNs)});
     table.add({"", "the same, replayed", fmt::format("{}", told.ownBuckets),
-               ms(of.replayedExposedNs), ms(of.replayedStepNs)});
+               cost::timeText(of.replayedExposedNs), cost::timeText(of.replayedStepNs)});
     table.add({"", fmt::format("forecast, cap {:.4g} MB", options.capMb),
-               fmt::format("{}", told.buckets), estimateText(of.exposedNs),
-               estimateText(of.stepNs)});
+               fmt::format("{}", told.buckets), cost::estimateText(of.exposedNs),
+               cost::estimateText(of.stepNs)});
   }
-  return fmt::format("{}\n\n{}", fitText(told.fit, told.steps), table.text());
+  std::string text =
+      fmt::format("Over {} steps. {}\n\n{}\n", told.steps, cost::costText(told.fit), table.text());
+  for (const cost::RankForecast& of : shown) {
+    text += cost::forecastText(of) + "\n";
+  }
+  return text;
 }
 
 int printForecast(const WhatIfOptions& options) {

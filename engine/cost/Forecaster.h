@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/cost/Estimate.h"
 #include "engine/cost/Replay.h"
 
 namespace lockstep::cost {
@@ -33,12 +34,6 @@ struct RecordedRun {
   std::optional<KnownTransfer> known;
   std::size_t inFlight = 1;            ///< Line::inFlight
   std::vector<TransferSample> probes;  ///< Note [The probe of a run]
-};
-
-struct Estimate {
-  double value = 0;
-  double low = 0;
-  double high = 0;
 };
 
 struct RankForecast {

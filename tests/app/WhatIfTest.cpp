@@ -89,10 +89,27 @@ TEST_F(WhatIfTest, FitsTheCostToTheRunWhereNoSettingsTellIt) {
 TEST_F(WhatIfTest, PrintsMeasuredReplayedAndForecastWithItsInterval) {
   const auto told = lockstep({"whatif", written(), "--bucket-cap-mb", "0.25"});
   ASSERT_EQ(told.exitCode, 0) << told.err;
-  EXPECT_THAT(told.out, AllOf(StartsWith("Over 8 steps. The communication of a bucket takes 0.2 ms "
-                                         "and 4.19 ms a MiB, the latter by the settings"),
+  EXPECT_THAT(told.out, AllOf(StartsWith("Over 8 steps. "),
+                              HasSubstr("the communication of a bucket takes 200 µs and 4.19 ms a "
+                                        "MiB, the latter by the settings"),
                               HasSubstr("measured, cap 0.5 MB"), HasSubstr("the same, replayed"),
-                              HasSubstr("forecast, cap 0.25 MB"), HasSubstr("2.989 (")));
+                              HasSubstr("forecast, cap 0.25 MB"), HasSubstr("2.99 ms (")));
+}
+
+// 3.14 ms exposed would be 2.99: less than two runs of the same settings may differ by. All but the
+// first in one bucket would be 7.54.
+TEST_F(WhatIfTest, SaysADirectionOnlyWhereTheIntervalExcludesNoChange) {
+  const std::string name = written();
+  const Json little = forecast(name, "0.25")["ranks"][0];
+  EXPECT_EQ(little["exposed_ms"]["change"], "unknown");
+  EXPECT_EQ(little["step_ms"]["change"], "unknown");
+  const Json much = forecast(name, "25")["ranks"][0];
+  EXPECT_EQ(much["exposed_ms"]["change"], "more");
+  EXPECT_EQ(much["step_ms"]["change"], "more");
+  EXPECT_THAT(lockstep({"whatif", name, "--bucket-cap-mb", "0.25"}).out,
+              HasSubstr("Exposed time of rank 0: no difference can be told; 2.99 ms ("));
+  EXPECT_THAT(lockstep({"whatif", name, "--bucket-cap-mb", "25"}).out,
+              HasSubstr("Exposed time of rank 1 would rise from 3.14 ms to 7.54 ms ("));
 }
 
 TEST_F(WhatIfTest, SaysWhyARunCannotTell) {

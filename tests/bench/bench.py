@@ -66,7 +66,8 @@ def parse(arguments):
     parser.add_argument("--rounds", type=count, help="in place of each benchmark's own number")
     parser.add_argument("--steps", type=count, help="steps a turn, likewise")
     parser.add_argument("--only", type=lambda text: text.split(","), metavar="A,B",
-                        help="of healthy: these experiments, as first_steps/mnist_mlp")
+                        help="of healthy: these experiments, as first_steps/mnist_mlp; of "
+                             "forecasts: these models")
     parser.add_argument("--busy", type=int, metavar="N",
                         help="of healthy: beside so many busy loops, in place of none and then 4")
     parser.add_argument("--list", action="store_true", help="name the benchmarks")
@@ -144,6 +145,7 @@ def main():
     if names:
         print(" ".join(f"{key}={value}" for key, value in where.items()))
         print(f"{'benchmark':28} {'ours':>10} {'peer':>10} {'bound':>10} {'ratio':>8}  95 % interval")
+    options.found = found
     results = {"machine": where, "benchmarks": list(found.values())}
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""Forecasts of other buckets against runs that have them."""
+"""Forecasts of other buckets against runs that have them, and runs against their like."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ import json
 import pathlib
 import statistics
 import subprocess
+import sys
 import tempfile
 
 from figures import ask
@@ -14,7 +15,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 ROUNDS = 3
 STEPS = 40
 FIRST_MEASURED = 2  # buckets are rebuilt behind the first
-CHANGE_OF_STEP = 0.02  # what a run does not exceed by, it has not changed by
+FIGURES = {"exposed": 10, "step": 5}  # the most that half of the forecasts may be off by, in %
+WORTH_SPEAKING_OF = 0.1  # of a step: an interval so narrow says something, whatever its value
+AGAIN = "again"  # a run of the same settings
 
 # Models of sleeping layers on a link that their communication takes about as long on as their
 # backward: name, file, cap in MiB, settings of the link.
@@ -67,7 +70,8 @@ class Workbench:
         if done.returncode == 2 and "cannot tell" in done.stderr:
             self.refusals.append(done.stderr.strip())
             return None
-        done.check_returncode()
+        if done.returncode != 0:
+            sys.exit(f"bench: {done.args[1]} ended with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
 
     def run(self, name, file, link, ddp):
@@ -84,70 +88,134 @@ class Workbench:
         return run, {rank: tuple(map(statistics.median, zip(*rows))) for rank, rows in ranks.items()}
 
 
-def compare(what, own, forecast, measured):
-    """A row a rank of one forecast and the run that has its buckets."""
+def compare(what, number, own, forecast, measured):
+    """A row for each rank and figure of one forecast, beside the run that has its buckets."""
     rows = []
     for told in forecast:
         rank = told["rank"]
-        for figure, at, key in (("exposed", 0, "exposed_ms"), ("step", 1, "step_ms")):
-            truth, before, said = measured[rank][at], own[rank][at], told[key]
-            least = CHANGE_OF_STEP * own[rank][1]
-            wrong = ((said["value"] - before) * (truth - before) < 0
-                     and min(abs(said["value"] - before), abs(truth - before)) > least)
-            rows.append({"of": what, "rank": rank, "figure": figure, "own_ms": before,
+        for at, figure in enumerate(FIGURES):
+            said = told[figure + "_ms"]
+            rows.append({"of": what, "round": number, "rank": rank, "figure": figure,
+                         "own_ms": own[rank][at], "own_step_ms": own[rank][1],
                          "forecast_ms": said["value"], "low_ms": said["low"],
-                         "high_ms": said["high"], "measured_ms": truth,
-                         "error_percent": 100 * abs(said["value"] - truth) / truth,
-                         "within": said["low"] <= truth <= said["high"],
-                         "direction_right": not wrong})
+                         "high_ms": said["high"], "said": said["change"],
+                         "measured_ms": measured[rank][at]})
     return rows
 
 
 def one_round(bench, model, number):
+    """The rows of a model: of a quarter and four times its cap, of tune's cut, and of its own cap
+    once more, which is how far two runs of the same settings differ."""
     name, file, cap, link = model
     own_run, own = bench.run(f"{name}.{number}", file, link, {"bucket_cap_mb": cap})
     rows = []
-    for label, other in (("quarter", cap / 4), ("fourfold", cap * 4)):
+    for label, other in (("quarter", cap / 4), ("fourfold", cap * 4), (AGAIN, cap)):
         told = bench.output("whatif", own_run, "--bucket-cap-mb", other, "--json")
         if told is None:
             continue
         _, measured = bench.run(f"{name}.{number}.{label}", file, link, {"bucket_cap_mb": other})
-        rows += compare(f"{name} {label}", own, json.loads(told)["ranks"], measured)
+        rows += compare(f"{name} {label}", number, own, json.loads(told)["ranks"], measured)
     told = bench.output("tune", own_run, "--json")
     if told is not None:
         cut = json.loads(told)["cuts"][-1]
         _, measured = bench.run(f"{name}.{number}.tuned", file, link,
                                 {"bucket_cap_mb_list": cut["bucket_cap_mb_list"]})
-        rows += compare(f"{name} tune", own, cut["ranks"], measured)
+        rows += compare(f"{name} tune", number, own, cut["ranks"], measured)
     return rows
+
+
+def error_percent(row):
+    return 100 * abs(row["forecast_ms"] - row["measured_ms"]) / row["measured_ms"]
+
+
+def width_percent(row):
+    return 100 * (row["high_ms"] - row["low_ms"]) / row["forecast_ms"]
+
+
+def changed_percent(row):
+    """How far two runs differ, of the step: exposed time can be next to nothing."""
+    return 100 * abs(row["measured_ms"] - row["own_ms"]) / row["own_step_ms"]
+
+
+def is_within(row):
+    return row["low_ms"] <= row["measured_ms"] <= row["high_ms"]
+
+
+def is_wrong(row):
+    """Whether it was said to become less and did not, or more and did not."""
+    change = row["measured_ms"] - row["own_ms"]
+    return row["said"] == "less" and change >= 0 or row["said"] == "more" and change <= 0
+
+
+def says_nothing(row):
+    return row["high_ms"] - row["low_ms"] > max(row["forecast_ms"],
+                                                WORTH_SPEAKING_OF * row["own_step_ms"])
+
+
+def line(row):
+    remarks = [text for text, is_so in (("OUTSIDE", not is_within(row)),
+                                        ("WRONG DIRECTION", is_wrong(row)),
+                                        ("SAYS NOTHING", says_nothing(row))) if is_so]
+    return (f"{row['of']:22} rank {row['rank']} {row['figure']:8} own {row['own_ms']:8.2f} "
+            f"forecast {row['forecast_ms']:8.2f} ({row['low_ms']:.2f} to {row['high_ms']:.2f}), "
+            f"{row['said']:7}, measured {row['measured_ms']:8.2f}, error "
+            f"{error_percent(row):6.1f} % {' '.join(remarks)}").rstrip()
+
+
+def middle(values):
+    values = list(values)
+    return statistics.median(values) if values else None
+
+
+def report(rows, refusals):
+    """The result of rows of one_round()."""
+    result = {"name": "forecasts", "title": "forecasts of whatif and tune, four models",
+              "unit": "%", "rows": rows, "refusals": refusals, "lines": [line(row) for row in rows]}
+    of_others = [row for row in rows if not row["of"].endswith(AGAIN)]
+    for figure, most in FIGURES.items():
+        of = [row for row in of_others if row["figure"] == figure]
+        same = [row for row in rows if row not in of and row["figure"] == figure]
+        within = 100 * statistics.mean(map(is_within, of)) if of else None
+        error = middle(map(error_percent, of))
+        ask(result, f"median error of {figure} time", error, "%", most)
+        ask(result, f"intervals of {figure} time with what was measured", within, "%", 90, True)
+        result.setdefault("ours", error)
+        if of and same:
+            two = [100 * abs(row["measured_ms"] - row["own_ms"]) / row["own_ms"] for row in same]
+            result["lines"].append(
+                f"{figure} time: intervals as wide as {middle(map(width_percent, of)):.1f} % of the "
+                f"forecast in the middle; two runs of the same settings differ by "
+                f"{middle(two):.1f} % in the middle, {max(two):.1f} % at most, and "
+                f"{100 * statistics.mean(map(is_within, same)):.0f} % of their intervals hold it")
+    told = [row for row in of_others if row["said"] != "unknown"]
+    untold = [row for row in of_others if row["said"] == "unknown"]
+    wrong = sum(map(is_wrong, told))
+    result["lines"].append(f"{len(told) - wrong} directions right, {wrong} wrong, {len(untold)} "
+                           f"left open, where it changed by "
+                           f"{middle(map(changed_percent, untold)) or 0:.1f} % of the step in the "
+                           f"middle; {len(refusals)} forecasts refused")
+    result["lines"] += refusals
+    ask(result, "forecasts of the wrong direction", wrong, "", 0)
+    ask(result, "intervals that say nothing", sum(map(says_nothing, of_others)), "", 0)
+    return result
 
 
 def forecasts(options):
     """What whatif says of a quarter and four times the cap, and tune of its cut, on four models of
-    sleeping layers, against runs that have these buckets."""
+    sleeping layers, against runs that have these buckets. --only NAME,... takes some of the models,
+    --from FILE counts the rounds of an earlier --json, too."""
+    before = options.found.get("forecasts", {"rows": [], "refusals": []})
+    first = 1 + max((row["round"] for row in before["rows"]), default=-1)
+    chosen = [model for model in MODELS if not options.only or model[0] in options.only]
+    if len(chosen) < len(options.only or []):
+        sys.exit(f"bench: the models of forecasts are {', '.join(model[0] for model in MODELS)}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         bench = Workbench(options, folder)
-        for number in range(options.rounds or ROUNDS):
-            for model in MODELS:
+        for number in range(first, first + (options.rounds or ROUNDS)):
+            for model in chosen:
                 rows += one_round(bench, model, number)
-    lines = [f"{row['of']:20} rank {row['rank']} {row['figure']:8} own {row['own_ms']:8.2f} "
-             f"forecast {row['forecast_ms']:8.2f} ({row['low_ms']:.2f} to {row['high_ms']:.2f}) "
-             f"measured {row['measured_ms']:8.2f} error {row['error_percent']:6.1f} % "
-             f"{'' if row['within'] else 'OUTSIDE '}"
-             f"{'' if row['direction_right'] else 'WRONG DIRECTION'}" for row in rows]
-    result = {"name": "forecasts", "unit": "%", "rows": rows, "refusals": bench.refusals,
-              "lines": lines}
-    for figure, most in (("exposed", 10), ("step", 5)):
-        of = [row for row in rows if row["figure"] == figure]
-        error = statistics.median(row["error_percent"] for row in of) if of else None
-        within = 100 * statistics.mean(row["within"] for row in of) if of else None
-        ask(result, f"median error of {figure} time", error, "%", most)
-        ask(result, f"intervals of {figure} time with what was measured", within, "%", 90, True)
-    wrong = sum(not row["direction_right"] for row in rows)
-    lines += [f"{wrong} directions wrong, {len(bench.refusals)} forecasts refused", *bench.refusals]
-    ask(result, "forecasts of the wrong direction", wrong, "", 0)
-    return result
+    return report(before["rows"] + rows, before["refusals"] + bench.refusals)
 
 
 BENCHMARKS = {"forecasts": forecasts}

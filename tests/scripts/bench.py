@@ -16,6 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "tests/bench"))
 
 import figures  # noqa: E402  (its folder is known only now)
+import forecasts  # noqa: E402
 import steps  # noqa: E402
 import table  # noqa: E402
 from contestants import Contestant, alternate  # noqa: E402
@@ -23,6 +24,44 @@ from contestants import Contestant, alternate  # noqa: E402
 MACHINE = {"processor": "a processor", "cores": 2, "memory_gb": 8, "kernel": "6.1", "load": 0.1,
            "build": "Release", "commit": "abc", "libtorch": "1.13", "gloo": "0.1",
            "pytorch": "1.13", "openmpi": "4.1"}
+
+
+def forecast_row(own, low, value, high, measured, of="a model quarter"):
+    said = "less" if high < own else "more" if low > own else "unknown"
+    return {"of": of, "round": 0, "rank": 0, "figure": "exposed", "own_ms": own,
+            "own_step_ms": 100.0, "forecast_ms": value, "low_ms": low, "high_ms": high,
+            "said": said, "measured_ms": measured}
+
+
+class Forecasts(unittest.TestCase):
+    def asked(self, rows):
+        result = forecasts.report(rows, [])
+        return {one["what"]: one["value"] for one in result["asked"]}, result
+
+    def test_a_direction_counts_where_one_was_said(self):
+        found, result = self.asked([forecast_row(20.0, 8.0, 10.0, 12.0, 11.0),
+                                    forecast_row(20.0, 8.0, 10.0, 12.0, 20.5),
+                                    forecast_row(11.0, 8.0, 10.0, 12.0, 14.0)])
+        self.assertEqual(found["forecasts of the wrong direction"], 1)
+        self.assertTrue(any("1 directions right, 1 wrong, 1 left open, where it changed by 3.0 %"
+                            in line for line in result["lines"]))
+
+    def test_errors_and_intervals_are_of_other_settings_than_those_of_the_run(self):
+        found, result = self.asked([forecast_row(20.0, 8.0, 11.0, 12.0, 10.0),
+                                    forecast_row(20.0, 18.0, 20.0, 22.0, 25.0, "a model again")])
+        self.assertAlmostEqual(found["median error of exposed time"], 10)
+        self.assertEqual(found["intervals of exposed time with what was measured"], 100)
+        self.assertTrue(any("two runs of the same settings differ by 25.0 %" in line
+                            and "0 % of their intervals" in line for line in result["lines"]))
+
+    def test_an_interval_may_not_be_wider_than_what_it_is_of(self):
+        found, _ = self.asked([forecast_row(20.0, 1.0, 10.0, 19.0, 10.0),
+                               forecast_row(0.2, 0.0, 0.1, 0.5, 0.1)])
+        self.assertEqual(found["intervals that say nothing"], 1)
+
+    def test_without_forecasts_nothing_is_known(self):
+        found, _ = self.asked([])
+        self.assertIsNone(found["median error of step time"])
 
 
 class Arithmetic(unittest.TestCase):

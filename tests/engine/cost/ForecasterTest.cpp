@@ -10,13 +10,9 @@
 namespace lockstep::cost {
 namespace {
 
+using test::planWith;
 using test::SleepingRun;
 using testing::HasSubstr;
-
-std::vector<PlannedBucket> planWith(SleepingRun run, int perBucket) {
-  run.perBucket = perBucket;
-  return planOf(run.steps(1).front());
-}
 
 /// The median over its steps of one rank's exposed time.
 double exposedOf(const SleepingRun& run, int perBucket, std::uint64_t seed) {

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "engine/cost/Replay.h"
 #include "engine/cost/StepRecord.h"
 
 namespace lockstep::cost::test {
@@ -72,5 +73,11 @@ struct SleepingRun {
     return steps;
   }
 };
+
+/// The buckets of such a run with so many layers in each.
+inline std::vector<PlannedBucket> planWith(SleepingRun run, int perBucket) {
+  run.perBucket = perBucket;
+  return planOf(run.steps(1).front());
+}
 
 }  // namespace lockstep::cost::test

@@ -5,37 +5,30 @@
 #include <utility>
 
 #include "engine/analysis/WhatIfCap.h"
+#include "engine/cost/ForecastText.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
 namespace {
-
-constexpr double kMiB = 1024.0 * 1024.0;
 
 QString tr(const char* text) {
   return QCoreApplication::translate("WhatIf", text);
 }
 
 QString cannotTell(const base::Error& error) {
-  return tr("This run cannot tell, because %1.").arg(QString::fromStdString(error.what));
-}
-
-const cost::RankForecast& mostExposed(const WhatIf& told) {
-  return *std::max_element(told.ranks.begin(), told.ranks.end(), [](const auto& a, const auto& b) {
-    return a.measuredExposedNs < b.measuredExposedNs;
-  });
+  QString text = QString::fromStdString(cost::cannotTellText(error));
+  text[0] = text[0].toUpper();
+  return text + QLatin1Char('.');
 }
 
 QString estimateText(const cost::Estimate& estimate) {
-  return tr("%1 (%2 to %3)")
-      .arg(formatDuration(estimate.value), formatDuration(estimate.low),
-           formatDuration(estimate.high));
+  return QString::fromStdString(cost::estimateText(estimate));
 }
 
 }  // namespace
 
 QString capText(std::uint64_t bytes) {
-  const double mebibytes = static_cast<double>(bytes) / kMiB;
+  const double mebibytes = static_cast<double>(bytes) / cost::kMiB;
   const int decimals = mebibytes < 0.1 ? 3 : mebibytes < 10 ? 2 : mebibytes < 100 ? 1 : 0;
   return QString::number(mebibytes, 'f', decimals) + QStringLiteral(" MB");
 }
@@ -98,7 +91,7 @@ QStringList outcomeTitles(const WhatIf& told) {
   if (!told.known()) {
     return {};
   }
-  const int rank = mostExposed(told).rank;
+  const int rank = cost::mostExposed(told.ranks)->rank;
   return {QString(), tr("Buckets"), tr("Exposed, rank %1").arg(rank),
           tr("Iteration, rank %1").arg(rank)};
 }
@@ -107,7 +100,7 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
   if (!told.known()) {
     return {};
   }
-  const cost::RankForecast& rank = mostExposed(told);
+  const cost::RankForecast& rank = *cost::mostExposed(told.ranks);
   const QString ownBuckets = QString::number(told.measured.buckets.size());
   return {{tr("Measured, cap %1").arg(capText(told.ownCapBytes)), ownBuckets,
            formatDuration(rank.measuredExposedNs), formatDuration(rank.measuredStepNs)},
@@ -137,21 +130,21 @@ QString outcomesAsHtml(const WhatIf& told) {
   return html + QStringLiteral("</table>");
 }
 
+QString verdict(const WhatIf& told) {
+  return told.known() ? QString::fromStdString(cost::forecastText(*cost::mostExposed(told.ranks)))
+                      : QString();
+}
+
 QString assumptions(const WhatIf& told) {
   if (!told.known()) {
     return told.whyNot;
   }
   return tr("Medians over %1 iterations; in brackets, where a run with this cap is expected in "
-            "nine "
-            "cases of ten. Assumes that gradients become ready when they did, and that a bucket "
-            "takes %2 and %3 a MiB (%4) once all ranks have come and the link is free: half of %5 "
-            "measured ones are off by more than %6 %. Not in it: that communication slows "
-            "computing. How far the second row is from the first says how far to trust the third.")
+            "nine cases of ten. Assumes that gradients become ready when they did. %2 Not in it: "
+            "that communication slows computing. How far the second row is from the first says "
+            "how far to trust the third.")
       .arg(told.steps)
-      .arg(formatDuration(told.fit.cost.latencyNs), formatDuration(told.fit.cost.nsPerByte * kMiB),
-           told.fit.bySettings ? tr("the latter by the settings of the link")
-                               : tr("fitted to what was measured"),
-           formatCount(told.fit.samples), QString::number(told.fit.errorPercent, 'f', 0));
+      .arg(QString::fromStdString(cost::costText(told.fit)));
 }
 
 QString spokenSummary(const WhatIf& told) {
@@ -164,7 +157,7 @@ QString spokenSummary(const WhatIf& told) {
     }
     parts << words.join(QStringLiteral(", ")) + QLatin1Char('.');
   }
-  parts << assumptions(told);
+  parts << verdict(told) << assumptions(told);
   return parts.join(QLatin1Char(' '));
 }
 

@@ -79,6 +79,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
       slider_(new QSlider(Qt::Horizontal)),
       cap_(new QLabel),
       outcomes_(new QLabel),
+      verdict_(new QLabel),
       assumptions_(new QLabel),
       strips_(new Strips),
       rows_(new WhatIfTable(this)),
@@ -92,6 +93,10 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   slider_->setToolTip(tr("Drag to another bucket cap; nothing is run"));
   strips_->setAccessibleName(tr("Buckets as measured and as forecast"));
   cap_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000.00 MB")));
+  verdict_->setWordWrap(true);
+  verdict_->setContentsMargins(8, 2, 8, 2);
+  verdict_->setObjectName(QStringLiteral("whatIfVerdict"));
+  verdict_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   assumptions_->setWordWrap(true);
   assumptions_->setContentsMargins(8, 2, 8, 4);
   assumptions_->setObjectName(QStringLiteral("whatIfAssumptions"));
@@ -140,6 +145,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(2);
   box->addWidget(outcomes_);
+  box->addWidget(verdict_);
   box->addWidget(strips_);
   box->addWidget(assumptions_);
   box->addWidget(table_, 1);
@@ -285,6 +291,8 @@ void WhatIfPanel::compute() {
   const bool known = told_->known();
   outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());
   outcomes_->setVisible(known);
+  verdict_->setText(verdict(*told_));
+  verdict_->setVisible(known);
   assumptions_->setText(assumptions(*told_));
   // Where this cap is beyond what the run can tell, another may not be.
   slider_->setEnabled(known || (forecaster_ && forecaster_->ok()));

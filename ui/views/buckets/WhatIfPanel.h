@@ -68,6 +68,7 @@ class WhatIfPanel : public QWidget {
   QSlider* slider_;
   QLabel* cap_;
   QLabel* outcomes_;
+  QLabel* verdict_;
   QLabel* assumptions_;
   Strips* strips_;
   WhatIfTable* rows_;

@@ -1,0 +1,45 @@
+#include "app/cli/ForecastJson.h"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/cost/ForecastText.h"
+
+namespace lockstep::cli {
+namespace {
+
+nlohmann::ordered_json estimateJson(double measured, const cost::Estimate& estimate) {
+  return {{"value", estimate.value / kNsPerMs},
+          {"low", estimate.low / kNsPerMs},
+          {"high", estimate.high / kNsPerMs},
+          {"change", std::string(cost::changeWord(cost::changeFrom(measured, estimate)))}};
+}
+
+}  // namespace
+
+base::Error cannotTell(const std::string& path, const base::Error& why) {
+  return {why.code, cost::cannotTellText(why), path};
+}
+
+nlohmann::ordered_json forecastsJson(const std::vector<cost::RankForecast>& ranks) {
+  auto all = nlohmann::ordered_json::array();
+  for (const cost::RankForecast& of : ranks) {
+    all.push_back({{"rank", of.rank},
+                   {"measured_exposed_ms", of.measuredExposedNs / kNsPerMs},
+                   {"replayed_exposed_ms", of.replayedExposedNs / kNsPerMs},
+                   {"exposed_ms", estimateJson(of.measuredExposedNs, of.exposedNs)},
+                   {"measured_step_ms", of.measuredStepNs / kNsPerMs},
+                   {"replayed_step_ms", of.replayedStepNs / kNsPerMs},
+                   {"step_ms", estimateJson(of.measuredStepNs, of.stepNs)}});
+  }
+  return all;
+}
+
+nlohmann::ordered_json fitJson(const cost::TransferFit& fit) {
+  return {{"latency_ms", fit.cost.latencyNs / kNsPerMs},
+          {"ms_per_mib", fit.cost.nsPerByte * cost::kMiB / kNsPerMs},
+          {"by_settings", fit.bySettings},
+          {"fit_error_percent", fit.errorPercent},
+          {"transfers", fit.samples}};
+}
+
+}  // namespace lockstep::cli

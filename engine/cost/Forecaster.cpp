@@ -22,8 +22,8 @@ constexpr double kFlatBeyondMost = 1.25;
 constexpr double kExposedMayMiss = 0.1;  // of itself
 constexpr double kExposedMayMissOfStep = 0.03;
 constexpr double kStepMayMiss = 0.05;
-constexpr double kRunsDifferExposed = 0.08;
-constexpr double kRunsDifferStep = 0.05;
+constexpr double kRunsDifferExposed = 0.1;
+constexpr double kRunsDifferStep = 0.04;
 constexpr double kWorthSpeakingOf = 0.1;  // of a step: errors grow in proportion from there
 constexpr double kNsPerMs = 1e6;
 
@@ -68,10 +68,11 @@ double driftOf(const std::vector<double>& series) {
 /// `missed` by a replay of the own buckets that came to `replayed`, or that is at least of a step
 /// of which it is a part worth speaking of.
 Estimate estimateOf(double value, const std::vector<double>& drawn, double missed, double replayed,
-                    double runsDiffer) {
-  const double wider = missed * std::max(1.0, value / replayed) + runsDiffer;
-  return {value, std::max(0.0, std::min(value, quantile(drawn, 0.05)) - wider),
-          std::max(value, quantile(drawn, 0.95)) + wider};
+                    double drift, double runsDiffer) {
+  const double wider = std::hypot(missed * std::max(1.0, value / replayed), drift, runsDiffer);
+  const double below = std::max(value - quantile(drawn, 0.05), 0.0);
+  const double above = std::max(quantile(drawn, 0.95) - value, 0.0);
+  return {value, std::max(value - std::hypot(below, wider), 0.0), value + std::hypot(above, wider)};
 }
 
 }  // namespace
@@ -95,9 +96,11 @@ base::Result<Forecaster> Forecaster::make(RecordedRun run) {
   made.habits_ = rankHabits(made.run_.steps);
   OutcomeSeries measured(made.habits_.size());
   OutcomeSeries replayed(made.habits_.size());
+  const auto ownPlan = planOf(made.run_.steps.front());
+  ReplayedSteps again(made.habits_, made.line_, ownPlan);
   for (const StepRecord& step : made.run_.steps) {
     measured.add(measuredOutcome(step));
-    replayed.add(replay(step, made.habits_, made.line_, planOf(step)));
+    replayed.add(again.next(step));
   }
   for (std::size_t r = 0; r < made.habits_.size(); ++r) {
     RankForecast& own = made.own_.emplace_back();
@@ -165,8 +168,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   }
   const std::size_t ranks = habits_.size();
   OutcomeSeries replayed(ranks);
+  ReplayedSteps planned(habits_, line_, plan);
   for (const StepRecord& step : run_.steps) {
-    replayed.add(replay(step, habits_, line_, plan));
+    replayed.add(planned.next(step));
   }
   std::vector<std::vector<double>> drawnExposed(ranks);
   std::vector<std::vector<double>> drawnStep(ranks);
@@ -178,8 +182,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     const auto fitted = fitTransfers(samplesOf(steps), run_.known, run_.probes);
     const Line line{fitted.ok() ? fitted.value().cost : line_.cost, line_.inFlight};
     OutcomeSeries drawn(ranks);
+    ReplayedSteps planned(habits_, line, plan);
     for (const std::size_t step : steps) {
-      drawn.add(replay(run_.steps[step], habits_, line, plan));
+      drawn.add(planned.next(run_.steps[step]));
     }
     for (std::size_t r = 0; r < ranks; ++r) {
       drawnExposed[r].push_back(middle(std::move(drawn.exposed[r])));
@@ -194,9 +199,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
     of.exposedNs =
         estimateOf(exposed, drawnExposed[r], std::abs(of.replayedExposedNs - of.measuredExposedNs),
                    std::max(of.replayedExposedNs, kWorthSpeakingOf * of.replayedStepNs),
-                   of.driftExposedNs + kRunsDifferExposed * exposed);
+                   of.driftExposedNs, kRunsDifferExposed * exposed);
     of.stepNs = estimateOf(step, drawnStep[r], std::abs(of.replayedStepNs - of.measuredStepNs),
-                           of.replayedStepNs, of.driftStepNs + kRunsDifferStep * step);
+                           of.replayedStepNs, of.driftStepNs, kRunsDifferStep * step);
   }
   return forecasts;
 }

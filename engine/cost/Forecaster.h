@@ -13,15 +13,17 @@ namespace lockstep::cost {
 
 // Note [The interval of a forecast]
 // A forecast is the median over the steps' replays (Note [The replay of a step]), for each rank.
-// Its interval is what a run with these buckets is expected to measure in nine cases of ten:
-//   - the 5th to the 95th percentile of the forecasts of steps drawn anew, in blocks, with the cost
-//     fitted to what those steps measured alone;
-//   - widened both ways by as much as the replay of the run's own buckets misses what was measured,
-//     in proportion where the forecast is larger;
-//   - by as much as the medians of the run's thirds differ: what its machine did meanwhile it does
+// Its interval is what a run with these buckets is expected to measure in nine cases of ten. Both
+// ways it reaches as far as these together, the root of the sum of their squares, since none of
+// them follows from another:
+//   - from the forecast to the 5th or the 95th percentile of the forecasts of steps drawn anew, in
+//     blocks, with the cost fitted to what those steps measured alone;
+//   - as much as the replay of the run's own buckets misses what was measured, in proportion where
+//     the forecast is larger;
+//   - as much as the medians of the run's thirds differ: what its machine did meanwhile it does
 //     during another run, too;
-//   - and by 8 % of exposed time and 5 % of the step, since two runs of one experiment differ by
-//     what no single one of them knows. `tests/bench/run forecasts` counts how many runs it holds.
+//   - 10 % of exposed time and 4 % of the step, since two runs of one experiment differ by what no
+//     single one of them knows. `tests/bench/run forecasts` counts how many runs it holds.
 // There is none, but a reason, where the run cannot tell: fewer than 5 whole steps; sizes of
 // transfers that differ too little (Note [What a transfer costs]); buckets beyond 4 times the
 // largest transfer that was measured, unless settings say what a byte takes; transfers that took

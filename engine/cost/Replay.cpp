@@ -85,6 +85,7 @@ RankOutcome outcomeOf(const RankStep& rank, const Parts& parts, double stepEndNs
   }
   outcome.exposedNs = outcome.inFlightNs - together(flights, rank.computing);
   outcome.stepNs = stepEndNs - rank.beginNs;
+  outcome.endNs = stepEndNs;
   return outcome;
 }
 
@@ -94,6 +95,30 @@ Parts partsOf(const StepRecord& step, std::size_t r) {
     parts.push_back(bucket.parts[r]);
   }
   return parts;
+}
+
+/// The step as it would have been had each rank been so much later with everything.
+StepRecord laterBy(StepRecord step, const std::vector<double>& ns) {
+  for (std::size_t r = 0; r < step.ranks.size(); ++r) {
+    RankStep& rank = step.ranks[r];
+    for (double* moment : {&rank.beginNs, &rank.endNs, &rank.lastGradientNs, &rank.waitsNs}) {
+      *moment += ns[r];
+    }
+    for (double& filled : rank.filledNs) {
+      filled += ns[r];
+    }
+    for (Stretch& stretch : rank.computing) {
+      stretch = {stretch.begin + ns[r], stretch.end + ns[r]};
+    }
+    for (BucketRecord& bucket : step.buckets) {
+      BucketPart& part = bucket.parts[r];
+      for (double* moment :
+           {&part.launchedNs, &part.beganNs, &part.endedNs, &part.copyOutNs, &part.copiedOutNs}) {
+        *moment += ns[r];
+      }
+    }
+  }
+  return step;
 }
 
 }  // namespace
@@ -166,6 +191,26 @@ StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits
     const double shift = resultsTaken(rank, parts[r]) - resultsTaken(rank, partsOf(step, r));
     outcome.ranks.push_back(outcomeOf(rank, parts[r], rank.endNs + shift));
   }
+  return outcome;
+}
+
+StepOutcome ReplayedSteps::next(const StepRecord& step) {
+  std::vector<double> later;
+  for (std::size_t r = 0; before_ != nullptr && r < step.ranks.size(); ++r) {
+    const bool follows = step.step == before_->step + 1;
+    later.push_back(endNs_[r] - (follows ? before_->ranks[r].endNs : step.ranks[r].beginNs));
+  }
+  // Only which rank is later than which counts: the axis of a step begins where its ranks do.
+  const double all = later.empty() ? 0 : *std::min_element(later.begin(), later.end());
+  for (double& ns : later) {
+    ns -= all;
+  }
+  StepOutcome outcome = replay(later.empty() ? step : laterBy(step, later), habits_, line_, plan_);
+  endNs_.clear();
+  for (const RankOutcome& rank : outcome.ranks) {
+    endNs_.push_back(rank.endNs);
+  }
+  before_ = &step;
   return outcome;
 }
 

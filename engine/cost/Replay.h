@@ -18,6 +18,8 @@ namespace lockstep::cost {
 //   due       the line carries it from met on, and from when it is free of those before (Line)
 //   ended     due, plus the notice of the line
 //   copied    each rank's step thread takes the results in turn
+// Steps follow each other on each rank: who ends one later begins the next later, and then the
+// others wait for it (ReplayedSteps). A step alone is replayed from where its ranks began it.
 // Not in it: that communication slows computing down, and what each bucket costs the thread that
 // computes. So a replay of the buckets that the step had says how far to trust one of others.
 
@@ -40,6 +42,7 @@ struct RankOutcome {
   double inFlightNs = 0;
   double exposedNs = 0;  ///< in flight while the rank did not compute (Note [Overlap])
   double stepNs = 0;
+  double endNs = 0;  ///< on the axis of the step
 };
 
 struct StepOutcome {
@@ -57,5 +60,23 @@ std::vector<PlannedBucket> planOf(const StepRecord& step);
 /// step's own take and no other; `habits` by rank. [any-thread]
 StepOutcome replay(const StepRecord& step, const std::vector<RankHabits>& habits, const Line& line,
                    const std::vector<PlannedBucket>& plan);
+
+/// Replays steps one after the other. A rank begins a step as long after the end of the one before
+/// as it did; where that one is not the step before, at once.
+class ReplayedSteps {
+ public:
+  ReplayedSteps(const std::vector<RankHabits>& habits, const Line& line,
+                const std::vector<PlannedBucket>& plan)
+      : habits_(habits), line_(line), plan_(plan) {}
+
+  StepOutcome next(const StepRecord& step);
+
+ private:
+  const std::vector<RankHabits>& habits_;
+  const Line line_;
+  const std::vector<PlannedBucket>& plan_;
+  const StepRecord* before_ = nullptr;
+  std::vector<double> endNs_;  // of that, by rank
+};
 
 }  // namespace lockstep::cost

@@ -130,6 +130,27 @@ TEST_F(ReplayTest, AWholeBucketIsCopiedBeforeItIsLaunched) {
   EXPECT_EQ(told.buckets[0].launchedNs, 450);
 }
 
+// Rank 1 needs 200 longer behind its result and begins the next step so much later: its gradients
+// are there at 610, and rank 0 waits for them. From then on both take the 700 of rank 1, whatever
+// was between the steps that were recorded.
+TEST_F(ReplayTest, WhoEndsAStepLaterBeginsTheNextLater) {
+  std::vector<RankHabits> habits(2);
+  habits[1].copyOutNsPerByte = 0.5;
+  const auto plan = one();
+  for (const std::uint32_t second : {1u, 7u}) {
+    ReplayedSteps steps(habits, {{20, 0.1, 0}, 1}, plan);
+    EXPECT_EQ(steps.next(step_).ranks[0].stepNs, 500);
+    StepRecord next = step_;
+    next.step = second;
+    const StepOutcome told = steps.next(next);
+    EXPECT_EQ(told.buckets[0].endedNs, 670);
+    EXPECT_EQ(told.ranks[0].exposedNs, 270);
+    EXPECT_EQ(told.ranks[1].exposedNs, 60);
+    EXPECT_EQ(told.ranks[0].stepNs, 700);
+    EXPECT_EQ(told.ranks[1].stepNs, 700);
+  }
+}
+
 // With all layers in one bucket as with five: the generator and the replay agree on every step.
 TEST(ReplayOfASleepingRun, ForecastsWhatARunWithOtherBucketsDoes) {
   test::SleepingRun run;

@@ -77,9 +77,9 @@ class OthersWork:
                 time.monotonic())
 
     def percent(self):
-        """Of all cores since this was made."""
+        """Of all cores since this was made. Counted in ticks, a little can come out below 0."""
         (work, end), (before, begin) = self.now(), self.began
-        return 100 * (work - before) / (end - begin) / os.cpu_count()
+        return max(100 * (work - before) / (end - begin) / os.cpu_count(), 0.0)
 
 
 class Workbench:

@@ -21,7 +21,7 @@ QString cannotTell(const base::Error& error) {
   return text + QLatin1Char('.');
 }
 
-QString estimateText(const cost::Estimate& estimate) {
+QString shown(const cost::Estimate& estimate) {
   return QString::fromStdString(cost::estimateText(estimate));
 }
 
@@ -107,7 +107,7 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
           {tr("The same, replayed"), ownBuckets, formatDuration(rank.replayedExposedNs),
            formatDuration(rank.replayedStepNs)},
           {tr("Forecast, cap %1").arg(capText(told.capBytes)), QString::number(told.plan.size()),
-           estimateText(rank.exposedNs), estimateText(rank.stepNs)}};
+           shown(rank.exposedNs), shown(rank.stepNs)}};
 }
 
 QString outcomesAsHtml(const WhatIf& told) {

@@ -85,7 +85,7 @@ TEST_F(WhatIfTest, SaysWhatItAssumesWithTheFitAndItsError) {
   const QString text = assumptions(told);
   EXPECT_TRUE(text.contains("over 7 iterations")) << text.toStdString();
   EXPECT_TRUE(text.contains("takes 85.0 µs and")) << text.toStdString();
-  EXPECT_TRUE(text.contains("fitted to what was measured")) << text.toStdString();
+  EXPECT_TRUE(text.contains("fitted to what the run measured")) << text.toStdString();
   EXPECT_TRUE(text.contains("of 21 transfers half are off by more than 17")) << text.toStdString();
   EXPECT_TRUE(spokenSummary(told).contains("Measured, cap"));
 }
@@ -111,8 +111,8 @@ TEST_F(WhatIfTest, HasTheMeasuredOutcomeBesideTheForecast) {
   EXPECT_TRUE(rows[2][2].contains(" to ")) << rows[2][2].toStdString();
 }
 
-// 230 of exposed time instead of 320 is beyond what two runs differ by; of the 1000 of the step they
-// are not.
+// 230 of exposed time instead of 320 is beyond what two runs differ by; of the 1000 of the step
+// they are not.
 TEST_F(WhatIfTest, SaysWhereFiguresGoOrThatNoDifferenceCanBeTold) {
   const WhatIf told = whatIf(story(), forecaster(), 400);
   EXPECT_TRUE(verdict(told).startsWith("Exposed time of rank 0 would fall from 320 µs to 230 µs ("))

@@ -248,7 +248,7 @@ QString capSentence(const BucketStory& story, int bucket) {
                     .arg(last, bytesText(cap.beforeLastBytes), bytesText(of.bytes));
   text += cap.overshootBytes > 0
               ? QStringLiteral(", %1 over the cap.").arg(bytesText(cap.overshootBytes))
-              : QStringLiteral(", just its cap.");
+              : QStringLiteral(", exactly its cap.");
   return text;
 }
 

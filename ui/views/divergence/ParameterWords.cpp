@@ -11,7 +11,7 @@ namespace {
 
 QString losses(const analysis::Divergence& divergence) {
   const auto& bad = divergence.firstBadLoss;
-  return bad ? QStringLiteral("The loss of rank %1 is not a number from iteration %2 on. ")
+  return bad ? QStringLiteral("The loss of rank %1 was no finite number, first in iteration %2. ")
                    .arg(bad->rank)
                    .arg(bad->step)
              : QString();
@@ -39,8 +39,8 @@ QString cost(const analysis::Divergence& divergence) {
 QString lost(const DivergenceFacts& facts) {
   const auto& lost = facts.divergence.lost;
   return lost ? QStringLiteral(
-                    "%1 of rank %2 holds numbers that are not finite from iteration %3 "
-                    "on. ")
+                    "%1 of rank %2 held numbers that are not finite, first seen at "
+                    "iteration %3. ")
                     .arg(nameOfParameter(facts, lost->parameter))
                     .arg(lost->rank)
                     .arg(lost->step)
@@ -86,7 +86,7 @@ std::uint32_t firstUnsound(const analysis::Divergence& divergence) {
 Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
   Verdict verdict;
   verdict.kind = Verdict::Kind::kDiffer;
-  verdict.title = QStringLiteral("Replicas differ from iteration %1 on").arg(first.step);
+  verdict.title = QStringLiteral("Replicas differ, first seen at iteration %1").arg(first.step);
   QString where = nameOfParameter(facts, first.parameter);
   if (first.parametersDiffering > 1) {
     where += QStringLiteral(" and %1 more").arg(first.parametersDiffering - 1);
@@ -139,13 +139,15 @@ Verdict verdictOf(const DivergenceFacts& facts) {
         "in the experiment and run it again. ");
   } else {
     verdict.title = QStringLiteral("There is nothing to compare");
-    verdict.more = QStringLiteral("Fingerprints of one rank alone are in this run. ");
+    verdict.more = replicas.ranks.size() < 2
+                       ? QStringLiteral("Fingerprints of one rank alone are in this run. ")
+                       : QStringLiteral("No two ranks left fingerprints of one iteration. ");
   }
   const bool sound = divergence.findings.empty() && !divergence.firstBadLoss && !divergence.lost;
   if (!sound && verdict.kind != Verdict::Kind::kDiffer) {
     verdict.kind = Verdict::Kind::kUnsound;
     verdict.more = verdict.title + QStringLiteral(". ") + verdict.more;
-    verdict.title = QStringLiteral("Not everything is a finite number from iteration %1 on")
+    verdict.title = QStringLiteral("Not everything is a finite number, first seen at iteration %1")
                         .arg(firstUnsound(divergence));
   }
   verdict.more += findings(divergence) + losses(divergence) + lost(facts) + cost(divergence);
@@ -187,7 +189,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
     const std::size_t at = replicas.at(place.sample, place.parameter, i);
     const bool absent = replicas.classes[at] == analysis::ReplicaMatrix::kAbsent;
     const QString norm = replicas.norms[at] < 0
-                             ? QStringLiteral("norm not a number")
+                             ? QStringLiteral("no finite norm")
                              : QStringLiteral("norm ") + formatValue(replicas.norms[at]);
     lines.push_back({QStringLiteral("Rank %1").arg(replicas.ranks[i]),
                      absent ? QStringLiteral("no record")

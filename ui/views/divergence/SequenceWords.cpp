@@ -1,9 +1,12 @@
+#include <algorithm>
+
 #include "ui/model/Format.h"
 #include "ui/views/divergence/SequenceScene.h"
 
 // The calls of a group in words.
 namespace lockstep::ui {
 
+using analysis::CallMismatch;
 using analysis::CallSequence;
 
 QString nameOf(const CallSequence& sequence) {
@@ -13,7 +16,14 @@ QString nameOf(const CallSequence& sequence) {
 
 QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
   if (!sequence.first) {
-    return QStringLiteral("All %1 calls match").arg(formatCount(sequence.rows.size()));
+    const auto unknown = std::count_if(
+        sequence.rows.begin(), sequence.rows.end(),
+        [](const analysis::CallRow& row) { return row.mismatch == CallMismatch::kUnknown; });
+    return unknown == 0
+               ? QStringLiteral("All %1 calls match").arg(formatCount(sequence.rows.size()))
+               : QStringLiteral("No mismatch is known in %1 calls; of %2 a record is missing")
+                     .arg(formatCount(sequence.rows.size()),
+                          formatCount(static_cast<std::uint64_t>(unknown)));
   }
   const std::size_t row = *sequence.first;
   return QStringLiteral("First mismatch: number %1, %2. %3")
@@ -63,7 +73,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const CallSequence& sequ
                                      ? QStringLiteral("begun, not ended")
                                      : formatDuration(data.clock.durationNs(span.durationTicks))});
   }
-  const analysis::CallMismatch mismatch = sequence.rows[place.row].mismatch;
+  const CallMismatch mismatch = sequence.rows[place.row].mismatch;
   lines.push_back({QStringLiteral("Verdict"),
                    QStringLiteral("%1. %2").arg(
                        QString::fromLatin1(analysis::name(mismatch)),

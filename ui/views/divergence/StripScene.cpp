@@ -120,10 +120,11 @@ void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& ax
   if (!first || *first < axis.startNs() || *first > axis.endNs()) {
     return;
   }
-  drawErrorMark(
-      list, plot, axis.toX(*first + 0.5),
-      QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks)),
-      palette);
+  drawErrorMark(list, plot, axis.toX(*first + 0.5),
+                QStringLiteral("no finite number, first in iteration %1, %2")
+                    .arg(*first)
+                    .arg(rankList(ranks)),
+                palette);
 }
 
 }  // namespace

@@ -64,10 +64,11 @@ void drawWhereLost(DisplayList& list, const QRectF& plot, const std::vector<Live
     ranks.push_back(curve.rank);
   }
   if (first) {
-    drawErrorMark(
-        list, plot, xOf(*first),
-        QStringLiteral("not a number from iteration %1 on, %2").arg(*first).arg(rankList(ranks)),
-        palette);
+    drawErrorMark(list, plot, xOf(*first),
+                  QStringLiteral("no finite number, first in iteration %1, %2")
+                      .arg(*first)
+                      .arg(rankList(ranks)),
+                  palette);
   }
 }
 

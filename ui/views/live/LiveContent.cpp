@@ -93,14 +93,16 @@ class Figures {
 
   [[nodiscard]] LiveTile steps() const {
     LiveTile tile{QStringLiteral("Steps/s"), unknown(), {}, {}, {}};
-    tile.definition = QStringLiteral(
-                          "Iterations a second of the slowest rank by the wall clock, evaluation and "
-                          "checkpoints between them included, %1.")
-                          .arg(span());
+    tile.definition =
+        QStringLiteral(
+            "Iterations a second of the slowest rank by the wall clock, evaluation and "
+            "checkpoints between them included, %1.")
+            .arg(span());
     if (const auto value = rate()) {
       tile.value = number(*value);
-      tile.note = *value > 0 ? QStringLiteral("%1 from step to step").arg(formatDuration(1e9 / *value))
-                             : QStringLiteral("nothing ended for 10 s");
+      tile.note = *value > 0
+                      ? QStringLiteral("%1 from step to step").arg(formatDuration(1e9 / *value))
+                      : QStringLiteral("nothing ended for 10 s");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return feed_.stepsPerSecond(piece).value_or(kNone);
@@ -129,7 +131,8 @@ class Figures {
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
       tile.note =
           value ? QStringLiteral("of the time in flight, rank %1").arg(*analysis()->exposedRank)
-                : QStringLiteral("no measured iteration communicated");
+          : content_.live ? QStringLiteral("no measured iteration of the last minute communicated")
+                          : QStringLiteral("no measured iteration communicated");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       return meanOf(feed_.within(piece, &AnalysedCourse::overlapPercent));
@@ -187,10 +190,11 @@ class Figures {
 
   [[nodiscard]] LiveTile throughput() const {
     LiveTile tile{QStringLiteral("Throughput"), unknown(), {}, {}, {}};
-    tile.definition = QStringLiteral(
-                          "Training samples a second of all ranks together: steps/s by the samples "
-                          "of a step, %1.")
-                          .arg(span());
+    tile.definition =
+        QStringLiteral(
+            "Training samples a second of all ranks together: steps/s times the samples "
+            "of a step, %1.")
+            .arg(span());
     const auto samples = feed_.samplesAStep();
     const auto value = rate();
     if (samples && value) {

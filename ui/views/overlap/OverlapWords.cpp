@@ -100,28 +100,32 @@ QStringList meaningOf(const OverlapContent::Rank& rank) {
   if (rank.measured) {
     sentences << verdict(*rank.measured);
   }
-  sentences << QStringLiteral("A click lists the causes of this rank alone; another those of all.");
+  sentences << QStringLiteral(
+      "A click lists the causes of this rank alone, another click those of all ranks.");
   return sentences;
 }
 
 QString verdict(const analysis::RankOverlap& of) {
   if (!of.exposedMs) {
-    return QStringLiteral("Nothing is in flight: the step is as fast without communication.");
+    return QStringLiteral("Nothing is in flight: without communication a step would be no faster.");
   }
   constexpr double kWorthASentence = 0.05;
   const QString faster = percent(of.noopFasterPercent);
   QString text =
-      QStringLiteral("Without any transfer a step would be up to %1 faster: ").arg(faster);
+      QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
+          .arg(of.bottleneck && !*of.bottleneck ? QStringLiteral("at most") : QStringLiteral("up to"),
+               faster);
   if (of.bottleneck) {
-    text += *of.bottleneck ? QStringLiteral("it is a bottleneck.")
-                           : QStringLiteral("below 10 % it is not the bottleneck.");
+    text += *of.bottleneck ? QStringLiteral("transfer is a bottleneck.")
+                           : QStringLiteral("below 10 % transfer is not the bottleneck.");
   } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
-                "whether it is a bottleneck, at 10 %, cannot be told, since threads waited %1 a "
-                "step for cores.")
+                "whether transfer is a bottleneck, at 10 %, cannot be told, since threads waited %1 "
+                "a step for cores.")
                 .arg(duration(of.coreWaitMs));
   } else {
-    text += QStringLiteral("whether it is a bottleneck, at 10 %, cannot be told from this run.");
+    text += QStringLiteral(
+        "whether transfer is a bottleneck, at 10 %, cannot be told from this run.");
   }
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(" It waits %1 a step for other ranks, which no transfer shortens.")

@@ -73,7 +73,7 @@ TEST_F(BucketStoryTest, ExplainsACapInWords) {
             QStringLiteral("A bucket closes once it holds its cap or more, and a parameter is "
                            "never split: a.bias took it from 100 B to 200 B, 50 B over the cap."));
   EXPECT_TRUE(
-      capSentence(*story, 0).endsWith(QStringLiteral("b.bias alone is 100 B, just its cap.")));
+      capSentence(*story, 0).endsWith(QStringLiteral("b.bias alone is 100 B, exactly its cap.")));
   EXPECT_TRUE(capSentence(*story, 2).contains(QStringLiteral("50 B under its cap")));
   EXPECT_TRUE(capSentence(*stories_.ofStep(0), 0).contains(QStringLiteral("until the rebuild")));
 }

@@ -61,7 +61,7 @@ TEST(ParameterSceneTest, OutlinesTheFirstBadCellHoweverFarItIsFolded) {
   const ParameterFrame frame = whole(*facts, {700, 400});
   const DisplayList list = drawn(*facts, frame);
   EXPECT_TRUE(says(list, "first difference: iteration 32100"));
-  EXPECT_TRUE(says(list, "Replicas differ from iteration 32100 on"));
+  EXPECT_TRUE(says(list, "Replicas differ, first seen at iteration 32100"));
   EXPECT_TRUE(verdictOf(*facts).more.contains("Last seen equal at iteration 32090"));
   const ParameterScene scene(*facts, light(), frame);
   const auto rect = scene.rectOf({3210, 17});
@@ -112,8 +112,8 @@ TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
   }
   const auto facts = test::factsOfRun(data);
   const DisplayList list = drawn(*facts, whole(*facts));
-  EXPECT_TRUE(says(list, "not a number from iteration 17 on, rank 1"));
-  EXPECT_TRUE(says(list, "Not everything is a finite number from iteration 17 on"));
+  EXPECT_TRUE(says(list, "no finite number, first in iteration 17, rank 1"));
+  EXPECT_TRUE(says(list, "Not everything is a finite number, first seen at iteration 17"));
   EXPECT_TRUE(verdictOf(*facts).more.startsWith("All ranks equal for 30 iterations. "));
   EXPECT_EQ(verdictOf(*facts).kind, Verdict::Kind::kUnsound);
 }
@@ -126,11 +126,11 @@ TEST(ParameterSceneTest, ParametersThatAreNotFiniteAreNotDrawnAsEqual) {
   const auto facts = test::factsOfRun(data);
   const Verdict verdict = verdictOf(*facts);
   EXPECT_EQ(verdict.kind, Verdict::Kind::kUnsound);
-  EXPECT_EQ(verdict.title, "Not everything is a finite number from iteration 20 on");
+  EXPECT_EQ(verdict.title, "Not everything is a finite number, first seen at iteration 20");
   EXPECT_TRUE(verdict.more.startsWith("All ranks equal for 20 iterations. "));
   EXPECT_TRUE(
-      verdict.more.contains("parameter 0 of rank 0 holds numbers that are not finite from "
-                            "iteration 20 on"));
+      verdict.more.contains("parameter 0 of rank 0 held numbers that are not finite, first seen "
+                            "at iteration 20"));
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "not finite"));
   EXPECT_TRUE(
@@ -253,7 +253,7 @@ TEST(DivergencePictureTest, HoldsAllThreeParts) {
   for (const Theme theme : {Theme::kLight, Theme::kDark}) {
     const Picture picture = divergencePicture(model, run, {1280, 800}, theme);
     EXPECT_EQ(picture.size, QSizeF(1280, 800));
-    EXPECT_TRUE(says(picture.list, "Replicas differ from iteration 20 on"));
+    EXPECT_TRUE(says(picture.list, "Replicas differ, first seen at iteration 20"));
     EXPECT_TRUE(says(picture.list, "No collective was recorded"));
     EXPECT_TRUE(says(picture.list, "No bucket was communicated"));
     EXPECT_FALSE(renderPicture(picture, 1).isNull());

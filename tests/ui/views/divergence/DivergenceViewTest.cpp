@@ -107,7 +107,7 @@ TEST_P(DivergenceViewTest, ARunWithoutFingerprintsSaysHowToTurnThemOn) {
 
 TEST_P(DivergenceViewTest, ShowsTheFirstDifferenceAndAClickExplainsACell) {
   open();
-  EXPECT_TRUE(says(view_->parameters(), "Replicas differ from iteration 30 on"));
+  EXPECT_TRUE(says(view_->parameters(), "Replicas differ, first seen at iteration 30"));
   EXPECT_TRUE(says(view_->parameters(), "conv2.weight"));
   EXPECT_TRUE(says(view_->parameters(), "first difference: iteration 30"));
   EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{3, test::kFlippedParameter}));
@@ -137,7 +137,7 @@ TEST_P(DivergenceViewTest, ListsGradientsThatHeldNoNumber) {
   for (int column = 0; column < wanted.size(); ++column) {
     EXPECT_EQ(table->model()->index(0, column).data().toString(), wanted[column]);
   }
-  EXPECT_TRUE(says(view_->parameters(), "not a number from iteration 20 on, rank 1"));
+  EXPECT_TRUE(says(view_->parameters(), "no finite number, first in iteration 20, rank 1"));
   table->setCurrentIndex(table->model()->index(0, 0));
   ASSERT_TRUE(state_.selection().has_value()) << "the iteration of that rank";
   EXPECT_EQ(state_.selection()->step, test::kNanStep);

@@ -45,7 +45,8 @@ TEST(LiveContentTest, TheSlowestRankSetsTheSpeed) {
   model.applyUpdate(twoSpeeds());
   const LiveContent content = look(model);
   EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).value, QStringLiteral("50.0"));
-  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note, QStringLiteral("20.0 ms from step to step"));
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).note,
+            QStringLiteral("20.0 ms from step to step"));
   EXPECT_DOUBLE_EQ(*content.ranks[0].stepsPerSecond, 100);
   EXPECT_DOUBLE_EQ(*content.ranks[1].stepMs, 20);
 }
@@ -276,8 +277,114 @@ TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
   LiveScene(model, content, Palette::of(Theme::kLight), {QSizeF(1200, 900), std::nullopt})
       .draw(list);
   EXPECT_EQ(std::count(list.texts().begin(), list.texts().end(),
-                       QStringLiteral("not a number from iteration 30 on, rank 0")),
+                       QStringLiteral("no finite number, first in iteration 30, rank 0")),
             1);
+}
+
+/// The demo and what the analysis says of it.
+std::shared_ptr<AnalysedRun> analysed(const trace::RunUpdate& update) {
+  auto run = std::make_shared<AnalysedRun>();
+  run->data.tracks = *update.tracks;
+  run->data.layouts = *update.layouts;
+  run->data.clock = *update.clock;
+  run->data.spans = update.spans;
+  run->analysis = analysis::analyse(run->data);
+  run->course = courseOf(run->analysis);
+  return run;
+}
+
+TEST(LiveContentTest, SaysOverWhatEachFigureOfAnEndedRunIs) {
+  RunModel model;
+  trace::RunUpdate update = test::demoRun(demoWithLateRank());
+  update.info->state = trace::RunState::kFinished;
+  model.applyUpdate(update);
+  const LiveContent content = look(model, analysed(update));
+  ASSERT_FALSE(content.live);
+  EXPECT_EQ(content.tile(LiveFigure::kStepsPerSecond).definition,
+            "Iterations a second of the slowest rank by the wall clock, evaluation and checkpoints "
+            "between them included, over the measured iterations, after the warm-up.");
+  EXPECT_EQ(content.tile(LiveFigure::kOverlap).definition,
+            "Time in which communication was in flight and the rank computed, over the time in "
+            "which communication was in flight, in percent: the median over iterations of the rank "
+            "whose communication is exposed most.");
+  EXPECT_TRUE(content.tile(LiveFigure::kOverlap).note.startsWith("of the time in flight, rank "));
+  EXPECT_EQ(content.tile(LiveFigure::kExposed).definition,
+            "Time of an iteration, in ms, in which communication was in flight and the rank did "
+            "not compute: the median over iterations of the rank that has most of it. The overlap "
+            "view says why it is there.");
+  EXPECT_EQ(content.tile(LiveFigure::kExposed).note, "a step, rank 0");
+  EXPECT_EQ(content.tile(LiveFigure::kLateRank).definition,
+            "The rank that comes later to the collectives than its peers, beyond what chance does, "
+            "and its part of all waiting, in percent, since the warm-up. Of ranks that take turns "
+            "being last none is late, nor is one that was kept from its core.");
+  EXPECT_TRUE(content.tile(LiveFigure::kLateRank).note.endsWith(" % of all waiting"));
+  EXPECT_TRUE(content.tile(LiveFigure::kThroughput)
+                  .definition.startsWith("Training samples a second of all ranks together: steps/s "
+                                         "times the samples of a step, over the measured"));
+  EXPECT_EQ(content.tile(LiveFigure::kLoss).definition,
+            "Training loss of the latest step of rank 0, over that rank's own batch.");
+}
+
+TEST(LiveContentTest, OfALiveRunTheFiguresAreOfItsLastMinuteOrSeconds) {
+  RunModel model;
+  trace::RunUpdate update = test::demoRun();
+  update.info->state = trace::RunState::kRunning;
+  model.applyUpdate(update);
+  const LiveContent content = look(model, analysed(update));
+  ASSERT_TRUE(content.live);
+  EXPECT_TRUE(content.tile(LiveFigure::kStepsPerSecond).definition.endsWith("over the last 10 s."));
+  EXPECT_TRUE(
+      content.tile(LiveFigure::kOverlap)
+          .definition.contains("the median over iterations of the last minute of the rank"));
+  LiveFeed feed;
+  feed.setModel(&model);
+  feed.update(analysed(update));
+  const LiveContent later = liveContent(model, feed, model.extent().endNs + 90e9);
+  EXPECT_EQ(later.tile(LiveFigure::kStepsPerSecond).note, "nothing ended for 10 s");
+  EXPECT_EQ(later.tile(LiveFigure::kOverlap).note,
+            "no measured iteration of the last minute communicated");
+}
+
+TEST(LiveContentTest, NamesNoLateRankWhereNobodyIsOrTheRunCannotTell) {
+  RunModel model;
+  trace::RunUpdate update = test::demoRun();
+  update.info->state = trace::RunState::kFinished;
+  model.applyUpdate(update);
+  const auto note = [&](const auto& change) {
+    auto run = analysed(update);
+    run->analysis.lateRank.reset();
+    change(*run);
+    return look(model, run).tile(LiveFigure::kLateRank).note.toStdString();
+  };
+  EXPECT_EQ(note([](AnalysedRun& run) { run.analysis.lateness.resize(2); }),
+            "nobody beyond chance");
+  EXPECT_EQ(note([](AnalysedRun& run) { run.analysis.lateness.clear(); }),
+            "too few iterations to tell, or clocks too far apart");
+  EXPECT_EQ(note([](AnalysedRun& run) { run.course = {}; }), "nobody was waited for");
+  auto silent = analysed(update);
+  silent->analysis.overlapPercent.reset();
+  EXPECT_EQ(look(model, silent).tile(LiveFigure::kOverlap).note,
+            "no measured iteration communicated");
+}
+
+TEST(LiveContentTest, SaysWhyThereIsNoThroughputAndWhatItIsMadeOf) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  model.applyUpdate(run);
+  EXPECT_EQ(look(model).tile(LiveFigure::kThroughput).note, "batch size not recorded");
+  RunModel whole;
+  run.info->experimentToml = "[data]\nkind = \"synthetic\"\nbatch_size = 32\n[train]\nsteps = 10\n";
+  whole.applyUpdate(run);
+  EXPECT_EQ(look(whole).tile(LiveFigure::kThroughput).note, "64.0 samples a step");
+  EXPECT_EQ(look(whole).throughputUnit, "samples/s of each rank");
+}
+
+TEST(LiveContentTest, SaysThatARunFailedThatLeftNoReason) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  run.info->state = trace::RunState::kRecorderDied;
+  model.applyUpdate(run);
+  EXPECT_EQ(look(model).problem, "The run failed.");
 }
 
 TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {

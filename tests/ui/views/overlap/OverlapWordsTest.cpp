@@ -1,0 +1,144 @@
+#include "ui/views/overlap/OverlapWords.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/ui/views/overlap/HandMadeContent.h"
+#include "ui/views/overlap/OverlapScene.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// Everything that is drawn for a frame of a wide view.
+QString drawn(const OverlapContent& content, QSizeF size,
+              std::optional<QPointF> pointer = std::nullopt, std::uint32_t steps = 0) {
+  OverlapFrame frame;
+  frame.size = size;
+  frame.firstStep = content.firstStep;
+  frame.lastStep = steps > 0 ? steps : content.lastStep + 1.0;
+  frame.pointer = pointer;
+  DisplayList list;
+  OverlapScene(content, Palette::of(Theme::kLight), frame).draw(list);
+  QStringList texts;
+  std::copy(list.texts().begin(), list.texts().end(), std::back_inserter(texts));
+  return texts.join(QLatin1Char(' '));
+}
+
+OverlapScene sceneOf(const OverlapContent& content, QSizeF size) {
+  OverlapFrame frame;
+  frame.size = size;
+  frame.firstStep = content.firstStep;
+  frame.lastStep = content.lastStep + 1.0;
+  return {content, Palette::of(Theme::kLight), frame};
+}
+
+/// A rank whose step of 10 ms loses so much of it to transfer.
+analysis::RankOverlap rankThatLoses(double transferMs) {
+  analysis::RankOverlap rank;
+  rank.steps = 11;
+  rank.stepMs = 10;
+  rank.overlapPercent = 50;
+  rank.exposedMs = transferMs;
+  rank.waitingMs = 0;
+  rank.transferMs = transferMs;
+  rank.noopMs = 10 - transferMs;
+  rank.noopFasterPercent = 100 * (rank.stepMs / rank.noopMs - 1);
+  rank.headroomMs = 3;
+  rank.headroomPercent = 30;
+  rank.hiddenMs = 1;
+  return rank;
+}
+
+TEST(OverlapWords, CallTransferABottleneckFromTenPerCentOn) {
+  EXPECT_EQ(overlap_words::verdict(rankThatLoses(0.5)),
+            "Without any transfer a step would be at most 5.3 % faster: below 10 % transfer is not "
+            "the bottleneck. Overlap can hide at most 3.00 ms (30.0 % of forward, backward and "
+            "transfer); 1.00 ms of transfer is hidden now.");
+  EXPECT_TRUE(overlap_words::verdict(rankThatLoses(2))
+                  .startsWith("Without any transfer a step would be up to 25.0 % faster: transfer "
+                              "is a bottleneck."));
+}
+
+TEST(OverlapWords, DoNotSayWhatOverlapCouldHideWhereThatIsUnknown) {
+  analysis::RankOverlap rank = rankThatLoses(2);
+  rank.headroomMs.reset();
+  EXPECT_TRUE(overlap_words::verdict(rank).endsWith(
+      " How much overlap could hide is unknown: waiting and transfer cannot be told apart in this "
+      "run."));
+}
+
+TEST(OverlapWords, SayOfARankWithNothingInFlightThatItWouldBeNoFaster) {
+  analysis::RankOverlap rank = rankThatLoses(0);
+  rank.exposedMs.reset();
+  EXPECT_EQ(overlap_words::verdict(rank),
+            "Nothing is in flight: without communication a step would be no faster.");
+}
+
+TEST(OverlapWords, GiveTheRangeOverTheRanksAndWhatItIsTheMedianOf) {
+  const auto content = test::handMadeContent(12);
+  EXPECT_EQ(overlap_words::headline(*content),
+            "Overlap 0.0 % (rank 1) to 25.0 % (rank 0) of the time in flight  ·  1.00 ms (rank 1) "
+            "to 3.00 ms (rank 0) of communication exposed a step");
+  EXPECT_EQ(overlap_words::medians(*content, false),
+            "2 ranks, each its median over 11 iterations; step 0 is left out as warm-up.");
+  const QString spoken = overlap_words::description(*content);
+  EXPECT_TRUE(spoken.contains("late rank 1: 1.50 ms a step. Rank 1 came")) << spoken.toStdString();
+}
+
+TEST(OverlapWords, CountTheIterationsThatAreLeftOutBecauseOfDroppedEvents) {
+  OverlapContent content = *test::handMadeContent(12);
+  content.steps[3].times.incomplete = true;
+  EXPECT_TRUE(overlap_words::medians(content, true)
+                  .endsWith("; 1 left out because events were dropped in them."));
+  const auto at = sceneOf(content, {1200, 600}).positionOf({0, 3});
+  ASSERT_TRUE(at.has_value());
+  EXPECT_TRUE(drawn(content, {1200, 600}, at)
+                  .contains("Events were dropped here: the figures may be wrong."));
+}
+
+TEST(OverlapWords, TellARunWithoutCommunicationFromOneThatIsNotMeasuredYet) {
+  OverlapContent content = *test::handMadeContent(12);
+  content.overlapPercent.reset();
+  EXPECT_EQ(overlap_words::headline(content),
+            "Nothing was communicated in the measured iterations");
+  EXPECT_EQ(overlap_words::headline(OverlapContent{}), "No iteration after the warm-up yet");
+  EXPECT_EQ(overlap_words::reasonsTitle(OverlapContent{}, std::nullopt),
+            "No communication is exposed (all ranks)");
+}
+
+TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {
+  OverlapContent content = *test::handMadeContent(12);
+  const OverlapScene scene = sceneOf(content, {1200, 600});
+  const QString rank = drawn(content, {1200, 600}, scene.rows()[0].label.center());
+  EXPECT_TRUE(rank.contains("rank 0: medians (with warm-up)"));
+  EXPECT_TRUE(rank.contains("waiting, nothing in flight"));
+  EXPECT_TRUE(rank.contains("A click lists the causes of this rank alone")) << rank.toStdString();
+  const QString reason = drawn(content, {1200, 600}, scene.positionOfReason(0));
+  EXPECT_TRUE(reason.contains("of the exposed time"));
+  EXPECT_TRUE(reason.contains("A click selects the worst of them.")) << reason.toStdString();
+  EXPECT_TRUE(reason.contains(", rank 0, iteration ")) << reason.toStdString();
+  content.steps[5].idleMs = 4;
+  const QString bar = drawn(content, {1200, 600}, scene.positionOf({0, 5}));
+  EXPECT_TRUE(bar.contains("In \"other\", 4.00 ms of waiting with nothing in flight"))
+      << bar.toStdString();
+}
+
+TEST(OverlapWords, SayThatABarStandsForTheMeanOfSeveralIterations) {
+  const auto content = test::handMadeContent(5'000);
+  const auto at = sceneOf(*content, {1200, 600}).positionOf({1, 3'000});
+  ASSERT_TRUE(at.has_value());
+  const QString card = drawn(*content, {1200, 600}, at);
+  EXPECT_TRUE(card.contains("rank 1, iterations ") && card.contains(" (mean)"))
+      << card.toStdString();
+}
+
+TEST(OverlapWords, SayHowManyCausesHaveNoRoom) {
+  OverlapContent content = *test::handMadeContent(12);
+  const auto reason = content.reasons.front();
+  content.reasons.insert(content.reasons.end(), 30, reason);
+  EXPECT_TRUE(drawn(content, {1200, 500}).contains("more in the table below"));
+}
+
+}  // namespace
+}  // namespace lockstep::ui

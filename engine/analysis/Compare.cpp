@@ -164,7 +164,7 @@ Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other
   if (repeats.group[other] == repeats.group[0]) {
     delta.verdict = Verdict::kSameExperiment;
     delta.reason = fmt::format(
-        "A and {} ran the same experiment: so far apart are two runs of it here.", letter);
+        "A and {} ran the same experiment: two runs of it are this far apart here.", letter);
     return delta;
   }
   const std::vector<double> likeA = repeats.valuesOf(0, runs);

@@ -92,7 +92,8 @@ TEST(CompareTest, TwoRunsOfOneExperimentAreRepeatsAndNeitherIsWorse) {
   runs.add(stepsOf(28'000, 8), 7);
   const Delta delta = rowOf(compare(runs.all), Metric::kStep).deltas[0];
   EXPECT_EQ(delta.verdict, Verdict::kSameExperiment);
-  EXPECT_EQ(delta.reason, "A and B ran the same experiment: so far apart are two runs of it here.");
+  EXPECT_EQ(delta.reason,
+            "A and B ran the same experiment: two runs of it are this far apart here.");
 }
 
 // Like A 10.0 and 10.2 ms, like B 20.0 and 20.2: each mean is known to 0.1, the difference to
@@ -269,6 +270,83 @@ TEST(CompareTest, ReasonsAreRankedAndAddUpToTheDifference) {
   EXPECT_NEAR(why.stepDeltaMs, 0, 1e-9);
   EXPECT_DOUBLE_EQ(why.exposedDeltaMs, 1.5);
   EXPECT_THAT(why.summary, HasSubstr("exposed communication 1.50 ms more"));
+  EXPECT_EQ(why.reasons[2].sentence,
+            "Exposed transfer of bucket 3 takes 0.50 ms more a step (2.00 \u2192 2.50 ms).");
+}
+
+/// A's measured step computes; B's has a millisecond of each other cause.
+TEST(CompareTest, EveryCauseOfADifferenceIsSaid) {
+  const auto made = [](bool busy) {
+    HandMadeRun run(2);
+    for (int rank = 0; rank < 2; ++rank) {
+      run.add(rank, EventKind::kStep, 0, 0, 0);
+      run.add(rank, EventKind::kStep, 0, 10'000, 1);
+      run.add(rank, EventKind::kBackward, 0, busy ? 4'000 : 10'000, 1);
+    }
+    if (busy) {
+      const auto bucket = [&run] { run.data.spans.back().bucket = 3; };
+      run.add(0, EventKind::kBucketReady, 2'000, 2'000, 1), bucket();
+      run.add(0, EventKind::kHookEncode, 4'000, 5'000, 1), bucket();
+      run.addCollective(0, 6'000, 7'000, 1, 1);  // rank 1 has no record of it
+      run.add(0, EventKind::kHookDecode, 7'000, 8'000, 1), bucket();
+      run.addCollective(0, 8'000, 9'000, 2, 1, trace::Operation::kSend);
+      run.data.spans.back().bucket = trace::kNoBucket;
+      run.add(1, EventKind::kOffCore, 0, 2'000, 1, 1'000'000);
+      run.add(1, EventKind::kOffCore, 2'000, 4'000, 1, 1'000'000);
+      run.addCollective(1, 3'000, 4'000, 3, 1, trace::Operation::kRecv);
+    }
+    return run;
+  };
+  Runs runs;
+  runs.add(made(false));
+  runs.add(made(true));
+  const Why why = compare(runs.all).why[0];
+  std::string all = why.summary;
+  for (const Reason& reason : why.reasons) {
+    all += "\n" + reason.sentence;
+  }
+  EXPECT_THAT(all, HasSubstr("B's mean step takes 0 ms more than A's (10.00 \u2192 10.00 ms): "
+                             "exposed communication "));
+  for (const char* subject :
+       {"Being ready without a core takes ",
+        "Being ready without a core, communication in flight, takes ",
+        "Exposed communication of bucket 3, waiting and transfer together, takes ",
+        "Exposed communication of what has no bucket, waiting",
+        "Encoding of bucket 3 by the hook takes ", "Decoding of bucket 3 by the hook takes ",
+        "Launch of bucket 3 once it is ready takes ",
+        "All else (data, copies, bookkeeping) takes "}) {
+    EXPECT_THAT(all, HasSubstr(subject));
+  }
+}
+
+// Iterations of 5 and 15 ms in both: what is between the runs is nothing beside that.
+TEST(CompareTest, RunsThatDifferLessThanTheirIterationsAreNotSaidToDiffer) {
+  const auto swinging = [](std::uint64_t more) {
+    HandMadeRun run(1);
+    run.add(0, EventKind::kStep, 0, 500'000, 0);
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      const std::uint64_t at = 1'000'000 + 100'000 * std::uint64_t{step};
+      run.add(0, EventKind::kStep, at, at + (step * 7 % 5 < 2 ? 5'000 : 15'000) + more, step);
+    }
+    return run;
+  };
+  Runs runs;
+  runs.add(swinging(0));
+  runs.add(swinging(100));
+  const Delta delta = rowOf(compare(runs.all), Metric::kStep).deltas[0];
+  EXPECT_EQ(delta.verdict, Verdict::kNoDifference);
+  EXPECT_EQ(delta.reason,
+            "Not significant: iterations of one run differ as much (block bootstrap).");
+}
+
+TEST(CompareTest, IterationsThatLostEventsAreCountedApart) {
+  Runs runs;
+  HandMadeRun gap = stepsOf(10'000, 8);
+  gap.add(0, EventKind::kGap, 1'100'500, 1'100'600, 2, 12);
+  runs.add(gap);
+  runs.add(stepsOf(10'000, 8));
+  EXPECT_EQ(compare(runs.all).runs[0].counts,
+            "7 iterations measured, 1 of warm-up left out, 1 with lost events left out");
 }
 
 TEST(CompareTest, BucketsThatAreNotTheSameAreTakenTogether) {

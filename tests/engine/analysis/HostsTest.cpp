@@ -4,6 +4,7 @@
 
 #include "engine/analysis/BucketDelays.h"
 #include "engine/analysis/BucketLife.h"
+#include "engine/analysis/Compare.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepCauses.h"
 #include "engine/analysis/StepOverlap.h"
@@ -94,6 +95,22 @@ TEST(HostsTest, WhatIsWaitedForOneOfTwoRanksIsNotLostAndBlamesNeither) {
   EXPECT_EQ(slow->mean.peer, kUnclearRank);
   EXPECT_EQ(title(slow->mean), "uneven ranks, unclear which");
   EXPECT_NE(explanation(slow->mean).find("different hosts"), std::string::npos);
+}
+
+TEST(HostsTest, ADifferenceOfUnclearWaitingNamesNoRank) {
+  const HandMadeRun a = twoHosts({0, 2'000, 0, 2'100});
+  const HandMadeRun b = twoHosts({0, 4'000, 0, 4'100});
+  const RunAnalysis ofA = analyse(a.data);
+  const RunAnalysis ofB = analyse(b.data);
+  const Comparison comparison = compare({{"a", "[train]\nseed = 1\n", &a.data, &ofA, {}},
+                                         {"b", "[train]\nseed = 2\n", &b.data, &ofB, {}}});
+  std::string all;
+  for (const Reason& reason : comparison.why.at(0).reasons) {
+    all += reason.sentence + "\n";
+  }
+  EXPECT_NE(all.find("Exposed waiting for a rank, unclear which, in bucket 3 takes "),
+            std::string::npos)
+      << all;
 }
 
 TEST(HostsTest, UnclearWaitingTakesItsShareOfTheBlameFromTheOthers) {

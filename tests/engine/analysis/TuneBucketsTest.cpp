@@ -160,11 +160,17 @@ TEST_F(TimedGradientsTest, AreMediansOfTheLastRankInTheOrderOfTheBuckets) {
 
 TEST_F(TimedGradientsTest, SayWhyARunCannotBeTunedBy) {
   recorded_.layout.layout = 0;
-  EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("never rebuilt"));
+  EXPECT_THAT(timedGradients(recorded_).error().what,
+              HasSubstr("its buckets were never rebuilt in the ready order"));
   recorded_.layout.layout = 1;
   recorded_.layout.buckets[1].dtype = "float16";
-  EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("of one dtype"));
+  EXPECT_THAT(timedGradients(recorded_).error().what,
+              HasSubstr("its gradients are not all dense and of one dtype"));
   recorded_.layout.buckets[1].dtype = "float32";
+  recorded_.layout.buckets[1].parameters = {7};
+  EXPECT_THAT(timedGradients(recorded_).error().what,
+              HasSubstr("its buckets name parameters that the run does not"));
+  recorded_.layout.buckets[1].parameters = {0};
   recorded_.steps.clear();
   EXPECT_THAT(timedGradients(recorded_).error().what, HasSubstr("no step was recorded whole"));
 }

@@ -50,7 +50,8 @@ TEST_F(WhatIfCapTest, SaysWhyTheBucketsOfAnotherCapAreNotKnown) {
   EXPECT_THAT(planWith(400).error().what, HasSubstr("not what its caps alone make"));
   parameters_.pop_back();
   caps_.list = {100, 200};
-  EXPECT_THAT(planWith(400).error().what, HasSubstr("a list of caps"));
+  EXPECT_THAT(planWith(400).error().what,
+              HasSubstr("it gives a list of caps: there is no one cap"));
   made_.layout.layout = 0;
   EXPECT_THAT(planWith(400).error().what, HasSubstr("those of the construction"));
 }

@@ -229,7 +229,7 @@ QString capSentence(const BucketStory& story, int bucket) {
     case BucketEnd::kNoLimit:
       return QStringLiteral(
           "No cap before the order of the gradients is known: all parameters of one type share a "
-          "bucket, until the rebuild.");
+          "bucket until the buckets are rebuilt.");
     case BucketEnd::kSparse:
       return QStringLiteral(
           "A gradient that is expected to be sparse has a bucket of its own; no cap applies.");

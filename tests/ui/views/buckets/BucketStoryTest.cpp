@@ -75,7 +75,8 @@ TEST_F(BucketStoryTest, ExplainsACapInWords) {
   EXPECT_TRUE(
       capSentence(*story, 0).endsWith(QStringLiteral("b.bias alone is 100 B, exactly its cap.")));
   EXPECT_TRUE(capSentence(*story, 2).contains(QStringLiteral("50 B under its cap")));
-  EXPECT_TRUE(capSentence(*stories_.ofStep(0), 0).contains(QStringLiteral("until the rebuild")));
+  EXPECT_TRUE(capSentence(*stories_.ofStep(0), 0)
+                  .contains(QStringLiteral("share a bucket until the buckets are rebuilt.")));
 }
 
 TEST_F(BucketStoryTest, TellsOfAnIterationThatHasNotEnded) {

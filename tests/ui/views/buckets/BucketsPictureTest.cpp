@@ -36,7 +36,8 @@ TEST(BucketsPicture, SaysWhyThereIsNothingToSee) {
   update.info->state = trace::RunState::kFailed;
   model.applyUpdate(update);
   const Picture picture = bucketsPicture(model, nullptr, {900, 0}, Theme::kLight);
-  EXPECT_TRUE(holds(picture, QStringLiteral("ended before DistributedDataParallel")));
+  EXPECT_TRUE(holds(
+      picture, QStringLiteral("This run ended before DistributedDataParallel told its buckets.")));
 }
 
 TEST(BucketsPicture, ShowsTheLayoutOfARunWithoutEvents) {

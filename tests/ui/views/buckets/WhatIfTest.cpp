@@ -103,6 +103,7 @@ TEST_F(WhatIfTest, HasTheMeasuredOutcomeBesideTheForecast) {
   EXPECT_EQ(rows[0][1], "3");
   EXPECT_EQ(rows[0][2], formatDuration(320e3));
   EXPECT_EQ(rows[0][3], formatDuration(1e6));
+  EXPECT_EQ(rows[1][0], "The same, replayed");
   EXPECT_EQ(rows[1][1], "3");
   EXPECT_EQ(rows[1][2], formatDuration(315e3));
   EXPECT_EQ(rows[2][1], "2") << "{3} {2 1 0} under a cap of 400";
@@ -126,13 +127,18 @@ TEST_F(WhatIfTest, SaysWhereFiguresGoOrThatNoDifferenceCanBeTold) {
 
 TEST_F(WhatIfTest, SaysWhyNothingCanBeForecast) {
   BucketStory measured = story();
-  EXPECT_TRUE(whatIf(measured, std::nullopt, 200).whyNot.contains("are being read"));
+  EXPECT_TRUE(whatIf(measured, std::nullopt, 200)
+                  .whyNot.contains("Other iterations of this run are being read."));
   EXPECT_TRUE(whatIf(measured, forecaster(4), 200)
                   .whyNot.startsWith("This run cannot tell, because only 4 of its steps"));
   measured.config->bucketCapMbList = {1, 2};
-  EXPECT_TRUE(whatIf(measured, forecaster(), 200).whyNot.contains("list of caps"));
+  EXPECT_TRUE(
+      whatIf(measured, forecaster(), 200)
+          .whyNot.contains("This run gives a list of caps: there is no one cap to change."));
   measured.config.reset();
-  EXPECT_TRUE(whatIf(measured, forecaster(), 200).whyNot.contains("cannot be read"));
+  EXPECT_TRUE(
+      whatIf(measured, forecaster(), 200)
+          .whyNot.contains("The experiment of this run cannot be read, so its cap is not known."));
   DisplayList list;
   drawWhatIf(list, QRectF(0, 0, 600, 0), whatIf(measured, forecaster(), 200),
              Palette::of(Theme::kLight));

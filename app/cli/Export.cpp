@@ -13,6 +13,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
+#include "engine/base/BytesText.h"
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
 
@@ -69,12 +70,6 @@ class Bar {
   bool drawn_ = false;
 };
 
-std::string sizeText(std::uint64_t bytes) {
-  return bytes < 10'000       ? fmt::format("{} B", bytes)
-         : bytes < 10'000'000 ? fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1e3)
-                              : fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
 std::string counted(std::uint64_t count, const char* word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
@@ -113,8 +108,9 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   }
   const exports::TraceReport& report = written.value();
   const bool quiet = asked.json == "-";
-  const std::string facts = fmt::format("{} of {}, {}", counted(report.events, "event"),
-                                        counted(report.ranks, "rank"), sizeText(report.bytes));
+  const std::string facts =
+      fmt::format("{} of {}, {}", counted(report.events, "event"), counted(report.ranks, "rank"),
+                  base::bytesText(static_cast<double>(report.bytes)));
   say(quiet,
       asked.folder.empty()
           ? fmt::format("{}: {}", asked.json, facts)
@@ -126,10 +122,11 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
                            counted(rank.steps, "iteration")));
   }
   if (!report.others.empty()) {
-    complain(fmt::format("note: {} holds traces of other ranks or runs, which readers of a folder "
-                         "take for ranks of this one: {}{}",
-                         asked.folder, report.others.front().filename().string(),
-                         report.others.size() > 1 ? ", ..." : ""));
+    complain(
+        fmt::format("note: {} holds traces of other ranks or runs, which readers of a folder "
+                    "take for ranks of this one: {}{}",
+                    asked.folder, report.others.front().filename().string(),
+                    report.others.size() > 1 ? ", ..." : ""));
   }
   if (hta && asked.folder.empty() && report.ranks > 1) {
     complain("note: Holistic Trace Analysis reads one file a rank: use --per-rank FOLDER for it");
@@ -151,7 +148,7 @@ int tableOf(const Asked& asked, const exports::Selection& selection, const std::
     return fail(written.error());
   }
   say(file == "-", fmt::format("{}: {}, {}", file, counted(written.value().rows, "row"),
-                               sizeText(written.value().bytes)));
+                               base::bytesText(static_cast<double>(written.value().bytes))));
   return 0;
 }
 
@@ -225,10 +222,11 @@ void addExport(CLI::App& app, Command& chosen) {
       ->type_name("TABLE FILE");
   command->add_option("--range", asked->range, "Iterations: 7, 3..9, 3.. or ..9; all by default")
       ->type_name("STEPS");
-  command->footer(tableList() +
-                  "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
-                  "whole or not at\nall. Units stand at the end of a column's title. Times of tables "
-                  "are those that the studio\nshows; those of traces begin with what is exported.");
+  command->footer(
+      tableList() +
+      "\nA FILE that ends in .gz is compressed; - is standard output. A file is there "
+      "whole or not at\nall. Units stand at the end of a column's title. Times of tables "
+      "are those that the studio\nshows; those of traces begin with what is exported.");
   command->callback([&chosen, asked] { chosen = [asked] { return exportRun(*asked); }; });
 }
 

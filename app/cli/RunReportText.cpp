@@ -4,6 +4,7 @@
 
 #include "app/cli/RunReport.h"
 #include "app/cli/TextTable.h"
+#include "engine/base/BytesText.h"
 
 namespace lockstep::cli {
 namespace {
@@ -15,14 +16,6 @@ std::string grouped(std::uint64_t number) {
     digits.insert(at - 3, 1, ',');
   }
   return digits;
-}
-
-std::string bytesText(std::uint64_t bytes) {
-  if (bytes < 10'000) {
-    return fmt::format("{} B", bytes);
-  }
-  return bytes < 10'000'000 ? fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024)
-                            : fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 1048576);
 }
 
 /// Returns "word" or "words" for a count.
@@ -198,8 +191,8 @@ std::string bucketTable(const RunReport& report, const trace::BucketsMessage& la
       }
       names += (names.empty() ? "" : " ") + name;
     }
-    table.add({std::to_string(i), bytesText(bucket.bytes), std::to_string(bucket.parameters.size()),
-               names});
+    table.add({std::to_string(i), base::bytesText(static_cast<double>(bucket.bytes)),
+               std::to_string(bucket.parameters.size()), names});
   }
   return table.text();
 }

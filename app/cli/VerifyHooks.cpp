@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/TextTable.h"
+#include "engine/base/BytesText.h"
 #include "engine/plugin/VerifyHook.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
@@ -21,13 +22,6 @@ constexpr std::array kWorlds{2, 4};
 
 bool passed(const Verification& run) {
   return run.problems.empty() && run.refusal.empty();
-}
-
-std::string trafficText(std::uint64_t bytes) {
-  const auto count = static_cast<double>(bytes);
-  return bytes < 1000      ? fmt::format("{} B", bytes)
-         : bytes < 1000000 ? fmt::format("{:.1f} kB", count / 1e3)
-                           : fmt::format("{:.2f} MB", count / 1e6);
 }
 
 std::string sameText(const VerifiedHook& hook, const Verification& run) {
@@ -53,11 +47,11 @@ std::vector<std::string> cells(const VerifiedHook& hook, const Verification& run
   row.push_back(promised);
   row.push_back(trained ? sameText(hook, run) : "-");
   row.push_back(!trained              ? "-"
-                : run.stateBytes >= 0 ? trafficText(static_cast<std::uint64_t>(run.stateBytes))
+                : run.stateBytes >= 0 ? base::bytesText(static_cast<double>(run.stateBytes))
                                       : "none");
   row.push_back(timed ? fmt::format("{:.2f}", run.stepMs) : "-");
   row.push_back(timed ? fmt::format("{:.2f}", run.allreduceMs) : "-");
-  row.push_back(timed ? trafficText(run.sentBytes) : "-");
+  row.push_back(timed ? base::bytesText(static_cast<double>(run.sentBytes)) : "-");
   return row;
 }
 

@@ -89,12 +89,12 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
     shown = {shown.front(), shown[shown.size() / 2], shown.back()};
   }
   for (const cost::RankForecast& of : shown) {
-    table.add({fmt::format("{}", of.rank), fmt::format("measured, cap {:.4g} MB", told.ownCapMb),
+    table.add({fmt::format("{}", of.rank), fmt::format("measured, cap {:.4g} MiB", told.ownCapMb),
                fmt::format("{}", told.ownBuckets), cost::timeText(of.measuredExposedNs),
                cost::timeText(of.measuredStepNs)});
     table.add({"", "the same, replayed", fmt::format("{}", told.ownBuckets),
                cost::timeText(of.replayedExposedNs), cost::timeText(of.replayedStepNs)});
-    table.add({"", fmt::format("forecast, cap {:.4g} MB", options.capMb),
+    table.add({"", fmt::format("forecast, cap {:.4g} MiB", options.capMb),
                fmt::format("{}", told.buckets), cost::estimateText(of.exposedNs),
                cost::estimateText(of.stepNs)});
   }

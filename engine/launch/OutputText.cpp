@@ -6,6 +6,8 @@
 #include <cctype>
 #include <sstream>
 
+#include "engine/base/BytesText.h"
+
 namespace lockstep::launch {
 namespace {
 
@@ -65,8 +67,8 @@ bool LineBudget::take(std::string_view line) {
 std::string LineBudget::text() const {
   return lines_ == 0
              ? std::string()
-             : fmt::format("{} line{} ({:.1f} MB) after the first {} MiB {} left out", lines_,
-                           lines_ == 1 ? "" : "s", static_cast<double>(bytes_) / 1e6,
+             : fmt::format("{} line{} ({}) after the first {} MiB {} left out", lines_,
+                           lines_ == 1 ? "" : "s", base::bytesText(static_cast<double>(bytes_)),
                            kMaxBytes >> 20, lines_ == 1 ? "was" : "were");
 }
 
@@ -104,9 +106,8 @@ std::string OutputTail::lastLine() const {
 std::string OutputTail::firstWords() const {
   std::istringstream lines(text());
   for (std::string line; std::getline(lines, line);) {
-    const bool said = std::any_of(line.begin(), line.end(), [](unsigned char letter) {
-      return std::isalpha(letter) != 0;
-    });
+    const bool said = std::any_of(line.begin(), line.end(),
+                                  [](unsigned char letter) { return std::isalpha(letter) != 0; });
     if (said) {
       const std::size_t begin = line.find_first_not_of(" \t");
       return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);

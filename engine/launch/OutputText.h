@@ -35,7 +35,7 @@ class LineBudget {
   bool take(std::string_view line);
 
   [[nodiscard]] std::uint64_t leftOut() const { return lines_; }
-  /// "12000000 lines (633.0 MB) after the first 4 MiB were left out"; "" where none were.
+  /// "12000000 lines (604 MiB) after the first 4 MiB were left out"; "" where none were.
   [[nodiscard]] std::string text() const;
 
  private:

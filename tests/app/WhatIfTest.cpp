@@ -92,8 +92,8 @@ TEST_F(WhatIfTest, PrintsMeasuredReplayedAndForecastWithItsInterval) {
   EXPECT_THAT(told.out, AllOf(StartsWith("Over 8 steps. "),
                               HasSubstr("the communication of a bucket takes 200 µs and 4.19 ms a "
                                         "MiB, the latter by the settings"),
-                              HasSubstr("measured, cap 0.5 MB"), HasSubstr("the same, replayed"),
-                              HasSubstr("forecast, cap 0.25 MB"), HasSubstr("2.99 ms (")));
+                              HasSubstr("measured, cap 0.5 MiB"), HasSubstr("the same, replayed"),
+                              HasSubstr("forecast, cap 0.25 MiB"), HasSubstr("2.99 ms (")));
 }
 
 // 3.14 ms exposed would be 2.99: less than two runs of the same settings may differ by. All but the

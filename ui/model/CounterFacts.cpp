@@ -15,7 +15,6 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kKibi = 1024;
-constexpr std::array<const char*, 5> kBinaryUnits{"B", "KiB", "MiB", "GiB", "TiB"};
 
 QString tr(const char* text) {
   return QCoreApplication::translate("CounterFacts", text);
@@ -84,20 +83,6 @@ QString plainNumber(double value) {
            formatCount(static_cast<std::uint64_t>(std::llround(magnitude)));
   }
   return QString::number(value, 'g', 3);
-}
-
-QString binaryBytes(double value) {
-  std::size_t unit = 0;
-  double scaled = value;
-  // 1023.6 would round to 1024 of a unit: take the next one up.
-  while (std::abs(scaled) >= kKibi - 0.5 && unit + 1 < kBinaryUnits.size()) {
-    scaled /= kKibi;
-    ++unit;
-  }
-  const double magnitude = std::abs(scaled);
-  const int decimals = unit == 0 || magnitude >= 99.95 ? 0 : magnitude >= 9.995 ? 1 : 2;
-  return QString::number(scaled, 'f', decimals) + QLatin1Char(' ') +
-         QLatin1String(kBinaryUnits[unit]);
 }
 
 double unitSize(CounterUnit unit, double magnitude) {
@@ -183,7 +168,7 @@ QString counterText(CounterUnit unit, double value) {
   }
   switch (unit) {
     case CounterUnit::kBytes:
-      return binaryBytes(value);
+      return formatBytes(value);
     case CounterUnit::kPercent: {
       const double magnitude = std::abs(value);
       const int decimals = value == std::round(value) || magnitude >= 99.95 ? 0

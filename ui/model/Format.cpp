@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "engine/base/BytesText.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -13,8 +15,6 @@ struct Unit {
 };
 
 constexpr std::array<Unit, 4> kTimeUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
-constexpr std::array<Unit, 5> kByteUnits{
-    {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "KB"}, {1, "B"}}};
 
 // Three significant digits, never an exponent.
 QString threeDigits(double value) {
@@ -28,8 +28,8 @@ QString inUnits(double value, const std::array<Unit, N>& units) {
   for (const Unit& unit : units) {
     // 999.6 of a unit would round to 1000 of it: take the next one up.
     if (std::abs(value) >= unit.size * 0.9995) {
-      const QString number = unit.size == 1 ? QString::number(value, 'f', 0)
-                                            : threeDigits(value / unit.size);
+      const QString number =
+          unit.size == 1 ? QString::number(value, 'f', 0) : threeDigits(value / unit.size);
       return number + QLatin1Char(' ') + QString::fromUtf8(unit.name);
     }
   }
@@ -38,7 +38,9 @@ QString inUnits(double value, const std::array<Unit, N>& units) {
 
 }  // namespace
 
-QString formatDuration(double ns) { return inUnits(ns, kTimeUnits); }
+QString formatDuration(double ns) {
+  return inUnits(ns, kTimeUnits);
+}
 
 QString formatTime(double ns, double stepNs, double largestNs) {
   // The unit follows the size of the time, the digits follow the distance to the neighbours.
@@ -51,14 +53,17 @@ QString formatTime(double ns, double stepNs, double largestNs) {
     }
   }
   const double digits = -std::floor(std::log10(std::max(stepNs, 1e-3) / unit->size) + 1e-9);
-  QString number = QString::number(ns / unit->size, 'f', std::clamp(static_cast<int>(digits), 0, 9));
+  QString number =
+      QString::number(ns / unit->size, 'f', std::clamp(static_cast<int>(digits), 0, 9));
   if (number.startsWith(QLatin1Char('-')) && number.toDouble() == 0) {
     number.remove(0, 1);
   }
   return number + QLatin1Char(' ') + QString::fromUtf8(unit->name);
 }
 
-QString formatBytes(double bytes) { return inUnits(bytes, kByteUnits); }
+QString formatBytes(double bytes) {
+  return QString::fromStdString(base::bytesText(bytes));
+}
 
 QString formatRate(double bytes, double ns) {
   return ns > 0 ? formatBytes(bytes / ns * 1e9) + QStringLiteral("/s") : QString();

@@ -50,7 +50,7 @@ TEST(CounterFacts, WritesValuesInTheirUnits) {
   EXPECT_EQ(counterText(CounterUnit::kPercent, 38.24), "38.2 %");
   EXPECT_EQ(counterText(CounterUnit::kPercent, 400), "400 %");
   EXPECT_EQ(counterText(CounterUnit::kPercent, 0.107), "0.11 %");
-  EXPECT_EQ(counterText(CounterUnit::kBytesPerSecond, 43'241'872), "43.2 MB/s");
+  EXPECT_EQ(counterText(CounterUnit::kBytesPerSecond, 43'241'872), "41.2 MiB/s");
   EXPECT_EQ(counterText(CounterUnit::kNanoseconds, 12'345'678), "12.3 ms");
   EXPECT_EQ(counterText(CounterUnit::kNumber, 618), "618");
   EXPECT_EQ(counterText(CounterUnit::kNumber, 0.01163), "0.0116");

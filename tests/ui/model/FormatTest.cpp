@@ -34,9 +34,9 @@ TEST(Format, LetsAllLabelsOfAnAxisShareOneUnit) {
 TEST(Format, WritesBytesRatesAndCounts) {
   EXPECT_EQ(formatBytes(0), "0 B");
   EXPECT_EQ(formatBytes(512), "512 B");
-  EXPECT_EQ(formatBytes(4096), "4.10 KB");
-  EXPECT_EQ(formatBytes(25e6), "25.0 MB");
-  EXPECT_EQ(formatRate(1.62e6, 1e6), "1.62 GB/s");
+  EXPECT_EQ(formatBytes(4096), "4 KiB");
+  EXPECT_EQ(formatBytes(25e6), "23.8 MiB");
+  EXPECT_EQ(formatRate(1.62e6, 1e6), "1.51 GiB/s");
   EXPECT_EQ(formatRate(1, 0), "") << "nothing takes no time";
   EXPECT_EQ(formatCount(7), "7");
   EXPECT_EQ(formatCount(123), "123");

@@ -66,7 +66,7 @@ TEST_F(SpanFacts, SaysWhereInItsIterationASpanStarts) {
 TEST_F(SpanFacts, DescribesTheBucketByTheLayoutOfItsStep) {
   const Span before = first(EventKind::kWait, 0);
   const Span after = first(EventKind::kWait, 5);
-  EXPECT_EQ(value(before, "Bucket"), "0 of 3 (4.22 MB, 6 parameters)");
+  EXPECT_EQ(value(before, "Bucket"), "0 of 3 (4.03 MiB, 6 parameters)");
   EXPECT_TRUE(value(after, "Bucket").startsWith("0 of 5 ("));
 }
 
@@ -90,8 +90,8 @@ TEST_F(SpanFacts, RatesACollectiveFromTheLastArrivalOn) {
   const double expected = bytes / (span.endNs() - arrivals.lastArrivalNs);
   const QString rate = value(span, "Rate");
   EXPECT_TRUE(rate.endsWith("/s once all had arrived")) << rate.toStdString();
-  EXPECT_NEAR(rate.section(' ', 0, 0).toDouble() * (rate.contains(" MB") ? 1e-3 : 1), expected,
-              expected * 0.01);
+  const double unit = rate.contains(" MiB") ? 0x1p20 : 0x1p30;
+  EXPECT_NEAR(rate.section(' ', 0, 0).toDouble() * unit / 1e9, expected, expected * 0.01);
 }
 
 TEST_F(SpanFacts, WritesJsonThatCanBeReadBack) {

@@ -117,8 +117,7 @@ TEST_F(SpanNames, TellTheHalvesAndDevicesOfDataParallelApart) {
 }
 
 TEST_F(SpanNames, SayWhatAFaultDidToWhat) {
-  EXPECT_EQ(titleOf(model_, fault(FaultKind::kDelay, 5'000'000, 500)),
-            "fault: delay of 5.00 ms");
+  EXPECT_EQ(titleOf(model_, fault(FaultKind::kDelay, 5'000'000, 500)), "fault: delay of 5.00 ms");
   EXPECT_EQ(titleOf(model_, fault(FaultKind::kStop, 0)), "fault: rank 0 stopped");
   EXPECT_EQ(titleOf(model_, fault(FaultKind::kKill, 0)), "fault: rank 0 killed");
   const Span flip = fault(FaultKind::kFlipBit, 1 << 8 | 30);
@@ -133,13 +132,13 @@ TEST_F(SpanNames, NameTheParameterOfACopyUnlessItIsOfAWholeBucket) {
   EXPECT_TRUE(titleOf(model_, one).endsWith(": fc1.bias")) << titleOf(model_, one).toStdString();
   const Span all = add(EventKind::kCopyIn, 4'000'000, trace::kWholeBucket, 2'000'000);
   EXPECT_EQ(titleOf(model_, all), titleOf(model_, one).section(':', 0, 0));
-  EXPECT_EQ(value(all, "Bytes"), "4.00 MB at 2.00 GB/s");
+  EXPECT_EQ(value(all, "Bytes"), "3.81 MiB at 1.86 GiB/s");
   EXPECT_EQ(value(all, "Parameter"), "(no such fact)");
 }
 
 TEST_F(SpanNames, GiveTheBytesThatDataParallelCopiesAndTheirSpeed) {
   EXPECT_EQ(value(add(EventKind::kReplicate, 4'000'000, 0, 2'000'000), "Bytes"),
-            "4.00 MB at 2.00 GB/s");
+            "3.81 MiB at 1.86 GiB/s");
 }
 
 TEST_F(SpanNames, CountTheParametersThatASearchFoundUnused) {

@@ -3,12 +3,11 @@
 #include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
 
 #include "engine/buckets/Assign.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
 
 namespace lockstep::ui {
 namespace {
@@ -21,20 +20,6 @@ constexpr double kMargin = 6;
 
 QString tr(const char* text) {
   return QCoreApplication::translate("BucketPreview", text);
-}
-
-/// In the units that caps are given in, three digits.
-QString binaryBytes(std::uint64_t bytes) {
-  constexpr std::array<const char*, 4> kUnits{"B", "KiB", "MiB", "GiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (value >= 1023.5 && unit + 1 < kUnits.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  const bool whole = value == std::floor(value) || value >= 99.95;
-  const int decimals = unit == 0 || whole ? 0 : value < 9.995 ? 2 : 1;
-  return QStringLiteral("%1 %2").arg(value, 0, 'f', decimals).arg(QLatin1String(kUnits[unit]));
 }
 
 QString shapeText(const std::vector<std::int64_t>& shape) {
@@ -71,10 +56,11 @@ QString BucketForecast::summary(bool afterRebuild) const {
   }
   const auto count = plan.buckets.size();
   QStringList parts;
-  parts << (count == 1 ? tr("1 bucket of %1.").arg(binaryBytes(bytesOf(plan)))
+  parts << (count == 1 ? tr("1 bucket of %1.").arg(formatBytes(static_cast<double>(bytesOf(plan))))
                        : tr("%1 buckets, %2 in all; the largest holds %3.")
                              .arg(count)
-                             .arg(binaryBytes(bytesOf(plan)), binaryBytes(largest)));
+                             .arg(formatBytes(static_cast<double>(bytesOf(plan))),
+                                  formatBytes(static_cast<double>(largest))));
   if (left > 0) {
     parts << tr("%1 parameters are in none.").arg(left);
   }
@@ -197,10 +183,11 @@ void BucketPreviewScene::draw(DisplayList& list) const {
       }
     }
     const QRectF figures(width_ - kFigures, whole.top(), kFigures - kMargin, kBar);
-    list.text(
-        figures,
-        QStringLiteral("%1 · %2").arg(binaryBytes(bucket.bytes)).arg(bucket.parameters.size()),
-        palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.text(figures,
+              QStringLiteral("%1 · %2")
+                  .arg(formatBytes(static_cast<double>(bucket.bytes)))
+                  .arg(bucket.parameters.size()),
+              palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   }
 }
 
@@ -214,15 +201,15 @@ QString BucketPreviewScene::describe(QPointF at) const {
   QStringList lines;
   lines << tr("Bucket %1: %2, %3 parameters, %4")
                .arg(index)
-               .arg(binaryBytes(bucket.bytes))
+               .arg(formatBytes(static_cast<double>(bucket.bytes)))
                .arg(bucket.parameters.size())
                .arg(QString::fromStdString(bucket.dtype));
   if (isLimited(bucket)) {
     lines << (bucket.bytes > bucket.limitBytes
                   ? tr("Cap %1, reached by its last parameter: %2 over (hatched)")
-                        .arg(binaryBytes(bucket.limitBytes),
-                             binaryBytes(bucket.bytes - bucket.limitBytes))
-                  : tr("Cap %1").arg(binaryBytes(bucket.limitBytes)));
+                        .arg(formatBytes(static_cast<double>(bucket.limitBytes)),
+                             formatBytes(static_cast<double>(bucket.bytes - bucket.limitBytes)))
+                  : tr("Cap %1").arg(formatBytes(static_cast<double>(bucket.limitBytes))));
   } else if (bucket.limitBytes == 0) {
     lines << tr("A sparse gradient has a bucket of its own");
   } else {
@@ -234,7 +221,8 @@ QString BucketPreviewScene::describe(QPointF at) const {
     const double right = left + static_cast<double>(parameter.bytes) * scale();
     if (at.x() >= left && at.x() < right) {
       lines << QStringLiteral("%1: %2, %3")
-                   .arg(parameter.name, shapeText(parameter.shape), binaryBytes(parameter.bytes));
+                   .arg(parameter.name, shapeText(parameter.shape),
+                        formatBytes(static_cast<double>(parameter.bytes)));
     }
     left = right;
   }

@@ -22,7 +22,7 @@ std::optional<FactCard> describeHit(const BucketStory& story, const BucketsHit& 
 
 /// Explains in a sentence why a bucket ends where it does.
 QString capSentence(const BucketStory& story, int bucket);
-/// Names a bucket's cap and the key that sets it: "503 KB (ddp.bucket_cap_mb = 0.48 MiB)".
+/// Names a bucket's cap and the key that sets it: "492 KiB (ddp.bucket_cap_mb = 0.48 MiB)".
 QString capText(const BucketStory& story, int bucket);
 /// "64 × 784", "scalar"; empty for an unknown parameter.
 QString shapeText(const BucketStory& story, std::uint32_t parameter);

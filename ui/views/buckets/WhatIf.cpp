@@ -30,7 +30,7 @@ QString shown(const cost::Estimate& estimate) {
 QString capText(std::uint64_t bytes) {
   const double mebibytes = static_cast<double>(bytes) / cost::kMiB;
   const int decimals = mebibytes < 0.1 ? 3 : mebibytes < 10 ? 2 : mebibytes < 100 ? 1 : 0;
-  return QString::number(mebibytes, 'f', decimals) + QStringLiteral(" MB");
+  return QString::number(mebibytes, 'f', decimals) + QStringLiteral(" MiB");
 }
 
 std::optional<std::uint64_t> ownCap(const BucketStory& story) {

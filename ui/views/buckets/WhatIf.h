@@ -39,7 +39,7 @@ WhatIf whatIf(const BucketStory& story,
               const std::optional<base::Result<cost::Forecaster>>& forecaster,
               std::uint64_t capBytes);
 
-/// "0.48 MB" as the experiment counts it: 2^20 bytes.
+/// "0.48 MiB", whatever its size, as the experiment gives it.
 QString capText(std::uint64_t bytes);
 
 /// What was measured, the same replayed, and the forecast, one a row: what it is, buckets, exposed

@@ -92,7 +92,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   slider_->setAccessibleName(tr("Bucket cap to forecast"));
   slider_->setToolTip(tr("Drag to another bucket cap; nothing is run"));
   strips_->setAccessibleName(tr("Buckets as measured and as forecast"));
-  cap_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000.00 MB")));
+  cap_->setMinimumWidth(fontMetrics().horizontalAdvance(QStringLiteral("0000.00 MiB")));
   verdict_->setWordWrap(true);
   verdict_->setContentsMargins(8, 2, 8, 2);
   verdict_->setObjectName(QStringLiteral("whatIfVerdict"));

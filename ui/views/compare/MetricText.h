@@ -13,7 +13,7 @@ namespace lockstep::ui {
 
 /// "step time [ms]".
 QString nameOf(analysis::Metric metric);
-/// "12.34", "8.9 KB", an en dash for what is unknown.
+/// "12.34", "8.69 KiB", an en dash for what is unknown.
 QString valueText(analysis::Metric metric, const std::optional<double>& value);
 /// The same with its sign.
 QString differenceText(analysis::Metric metric, const std::optional<double>& difference);
@@ -21,7 +21,8 @@ QString differenceText(analysis::Metric metric, const std::optional<double>& dif
 QString percentText(const std::optional<double>& percent);
 /// Between what the difference lies: "+1.20 … +1.80".
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
-/// "▲ worse", "▼ better", "▲ one run each", "not significant": the arrow says which way the figure went.
+/// "▲ worse", "▼ better", "▲ one run each", "not significant": the arrow says which way the figure
+/// went.
 QString verdictText(const analysis::Delta& delta);
 /// Good, bad or muted.
 QColor verdictColour(analysis::Verdict verdict, const Palette& palette);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/base/BytesText.h"
+
 namespace lockstep::ui {
 namespace {
 
@@ -24,7 +26,7 @@ constexpr std::array<Column, 11> kColumns{
      {"Exposed ms", "Median of the measured iterations, in ms", 3},
      {"Waiting ms", "For peers, a step: median of the measured iterations, in ms", 3},
      {"CPU %", "Of the whole process; 100 is one core", 0},
-     {"Memory MB", "Resident", 0}}};
+     {"Memory MiB", "Resident", 0}}};
 
 std::optional<double> reduced(const LiveRank& rank) {
   if (rank.buckets.empty()) {
@@ -70,7 +72,7 @@ std::optional<double> value(const LiveRank& rank, const AnalysedRun* run, int co
     case 9:
       return rank.cpuPercent;
     case 10:
-      return rank.residentBytes ? std::optional(*rank.residentBytes / 1e6) : std::nullopt;
+      return rank.residentBytes ? std::optional(*rank.residentBytes / base::kMiB) : std::nullopt;
     default:
       return std::nullopt;
   }

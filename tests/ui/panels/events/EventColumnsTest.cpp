@@ -48,7 +48,7 @@ TEST(EventColumns, ACollectiveHasItsSequenceGroupAndBytes) {
   EXPECT_EQ(shown(EventColumn::kStep, span), "12");
   EXPECT_EQ(shown(EventColumn::kRank, span), "1");
   EXPECT_EQ(shown(EventColumn::kBucket, span), "3");
-  EXPECT_EQ(shown(EventColumn::kBytes, span), "25.0 MB");
+  EXPECT_EQ(shown(EventColumn::kBytes, span), "23.8 MiB");
   EXPECT_EQ(shown(EventColumn::kSequence, span), "77");
   EXPECT_EQ(shown(EventColumn::kGroup, span), "2");
   EXPECT_EQ(shown(EventColumn::kLane, span), "Communication");
@@ -64,7 +64,7 @@ TEST(EventColumns, WhatIsNotKnownIsEmpty) {
   EXPECT_EQ(shown(EventColumn::kBucket, span), "");
   EXPECT_EQ(shown(EventColumn::kSequence, span), "");
   EXPECT_EQ(shown(EventColumn::kInStep, span, std::nan("")), "");
-  EXPECT_EQ(shown(EventColumn::kBytes, span), "4.00 KB") << "of the parameter";
+  EXPECT_EQ(shown(EventColumn::kBytes, span), "3.91 KiB") << "of the parameter";
   EXPECT_EQ(shown(EventColumn::kValue, span), "1") << "the parameter's index";
 }
 

@@ -83,7 +83,7 @@ TEST_F(EventsPanelTest, ListsEventsOfAllLanesInOrderOfTime) {
                                   "1 allreduce, bucket 1"}));
   EXPECT_EQ(words(), "4 of 4 events");
   EXPECT_EQ(cell(1, EventColumn::kSequence), "7");
-  EXPECT_EQ(cell(1, EventColumn::kBytes), "2.00 KB");
+  EXPECT_EQ(cell(1, EventColumn::kBytes), "1.95 KiB");
 }
 
 // Durations: 300, 400, 100, 50; forwards have no bucket and come last in both directions.
@@ -288,9 +288,8 @@ TEST_F(EventsPanelTest, ARunThatIsClosedEndsItsSearchAndItsExport) {
 // The late event stands between the two that were listed: what was the second is the third.
 TEST_F(EventsPanelTest, EventsThatHaveMovedAreSearchedAnewBeforeTheyAreWritten) {
   test::Feed feed(1);
-  model_.applyUpdate(feed.span(1, EventKind::kForward, 100, 200)
-                         .span(1, EventKind::kForward, 600, 700)
-                         .take());
+  model_.applyUpdate(
+      feed.span(1, EventKind::kForward, 100, 200).span(1, EventKind::kForward, 600, 700).take());
   open();
   const support::TemporaryFolder folder;
   const QString path = QString::fromStdString((folder / "events.csv").string());

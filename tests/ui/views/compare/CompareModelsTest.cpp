@@ -134,7 +134,7 @@ TEST_F(CompareModelsTest, TextsOfFiguresCarrySignsAndUnits) {
   EXPECT_EQ(valueText(Metric::kStep, 0.01234), "0.012");
   EXPECT_EQ(valueText(Metric::kStep, 0.00012), "0.0001");
   EXPECT_EQ(valueText(Metric::kStep, 0.0), "0");
-  EXPECT_EQ(valueText(Metric::kPayload, 8900.0), "8.90 KB");
+  EXPECT_EQ(valueText(Metric::kPayload, 8900.0), "8.69 KiB");
   EXPECT_EQ(valueText(Metric::kFinalLoss, std::nullopt), "\u2013");
   EXPECT_EQ(differenceText(Metric::kStep, -1.5), "\u22121.50");
   EXPECT_EQ(differenceText(Metric::kStep, 0.0), "0");

@@ -97,8 +97,8 @@ TEST(HooksTableTest, HasARowForTheBucketAndForEachPhaseItHas) {
   const auto text = [&](int row, int column) { return table.index(row, column).data().toString(); };
   EXPECT_EQ(text(0, HooksTable::kPhase), "all phases");
   EXPECT_EQ(text(0, HooksTable::kP50), "10.0 ms");
-  EXPECT_EQ(text(0, HooksTable::kBefore), "40.0 KB");
-  EXPECT_EQ(text(0, HooksTable::kAfter), "4.00 KB");
+  EXPECT_EQ(text(0, HooksTable::kBefore), "39.1 KiB");
+  EXPECT_EQ(text(0, HooksTable::kAfter), "3.91 KiB");
   EXPECT_EQ(text(0, HooksTable::kRatio), "10.0 : 1");
   EXPECT_EQ(text(1, HooksTable::kPhase), "encode");
   EXPECT_EQ(text(1, HooksTable::kShare), "50.0 %");

@@ -78,10 +78,10 @@ TEST_F(HooksSceneTest, OnlyWaitingIsHatched) {
 TEST_F(HooksSceneTest, SaysMedianAndP95BytesAndRatio) {
   show({run()});
   EXPECT_THAT(texts(), Contains("10.0 ms, p95 10.0 ms"));
-  EXPECT_THAT(texts(), Contains("40.0 KB → 4.00 KB   10.0 : 1"));
-  EXPECT_THAT(texts(), Contains("10.0 : 1, 40.0 KB → 4.00 KB"));
-  EXPECT_THAT(texts(), Contains("5.00 KB"));  // of the backend: 30,000 bytes in 6 steps
-  EXPECT_THAT(texts(), Contains("5.00 ms"));  // own work: 3 + 1 and 5 + 1 ms
+  EXPECT_THAT(texts(), Contains("39.1 KiB → 3.91 KiB   10.0 : 1"));
+  EXPECT_THAT(texts(), Contains("10.0 : 1, 39.1 KiB → 3.91 KiB"));
+  EXPECT_THAT(texts(), Contains("4.88 KiB"));  // of the backend: 30,000 bytes in 6 steps
+  EXPECT_THAT(texts(), Contains("5.00 ms"));   // own work: 3 + 1 and 5 + 1 ms
 }
 
 TEST_F(HooksSceneTest, MarksWhereALiveParameterWasChanged) {

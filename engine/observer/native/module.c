@@ -1,0 +1,286 @@
+/* lockstep._native: observer.h for Python, by the stable ABI of 3.9, so that one build serves every
+ * Python since. A step costs a handful of calls: each does all that it can in one go. */
+
+#define Py_LIMITED_API 0x03090000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "observer.h"
+
+typedef struct {
+  PyObject_HEAD lk_observer* observer;
+  lk_lane* lanes[64];
+  unsigned lane_count;
+} Memory;
+
+static lk_lane* lane_of(Memory* self, unsigned number) {
+  if (number >= self->lane_count) {
+    PyErr_Format(PyExc_IndexError, "lane %u of %u", number, self->lane_count);
+    return NULL;
+  }
+  return self->lanes[number];
+}
+
+static PyObject* memory_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  (void)kwargs;
+  int fd = -1;
+  int is_tsc = 0;
+  if (!PyArg_ParseTuple(args, "ip", &fd, &is_tsc)) {
+    return NULL;
+  }
+  const char* why = NULL;
+  lk_observer* observer = lk_observer_open(fd, is_tsc ? LK_CLOCK_TSC : LK_CLOCK_MONOTONIC, &why);
+  if (observer == NULL) {
+    PyErr_SetString(PyExc_OSError, why);
+    return NULL;
+  }
+  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  Memory* self = (Memory*)allocate(type, 0);
+  if (self == NULL) {
+    lk_observer_close(observer);
+    return NULL;
+  }
+  self->observer = observer;
+  return (PyObject*)self;
+}
+
+/* The memory stays mapped: callbacks of other threads may come until the process has ended. */
+static void memory_dealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  release(object);
+  Py_DECREF(type);
+}
+
+static PyObject* memory_lane(Memory* self, PyObject* args) {
+  const char* name = NULL;
+  if (!PyArg_ParseTuple(args, "s", &name)) {
+    return NULL;
+  }
+  if (self->lane_count == sizeof(self->lanes) / sizeof(self->lanes[0])) {
+    PyErr_SetString(PyExc_OverflowError, "too many lanes");
+    return NULL;
+  }
+  self->lanes[self->lane_count] = lk_observer_lane(self->observer, name);
+  return PyLong_FromUnsignedLong(self->lane_count++);
+}
+
+static PyObject* memory_ticks(Memory* self, PyObject* unused) {
+  (void)unused;
+  return PyLong_FromUnsignedLongLong(lk_observer_ticks(self->observer));
+}
+
+static PyObject* memory_ticks_at(Memory* self, PyObject* args) {
+  long long ns = 0;
+  if (!PyArg_ParseTuple(args, "L", &ns)) {
+    return NULL;
+  }
+  return PyLong_FromUnsignedLongLong(lk_observer_ticks_at(self->observer, ns));
+}
+
+static PyObject* memory_ticks_of(Memory* self, PyObject* args) {
+  long long ns = 0;
+  if (!PyArg_ParseTuple(args, "L", &ns)) {
+    return NULL;
+  }
+  return PyLong_FromUnsignedLongLong(lk_observer_ticks_of(self->observer, ns));
+}
+
+/* span(lane, kind, start, end, step, bucket, value, detail) */
+static PyObject* memory_span(Memory* self, PyObject* args) {
+  unsigned lane = 0;
+  unsigned kind = 0;
+  unsigned long long start = 0;
+  unsigned long long end = 0;
+  unsigned step = 0;
+  unsigned bucket = LK_NO_BUCKET;
+  unsigned long long value = 0;
+  unsigned detail = 0;
+  if (!PyArg_ParseTuple(args, "IIKKI|IKI", &lane, &kind, &start, &end, &step, &bucket, &value,
+                        &detail)) {
+    return NULL;
+  }
+  lk_lane* into = lane_of(self, lane);
+  if (into == NULL) {
+    return NULL;
+  }
+  lk_lane_span(into, (uint16_t)kind, start, end, step, (uint16_t)bucket, value, (uint16_t)detail);
+  Py_RETURN_NONE;
+}
+
+/* ends(lane, kind, start, step, ...) -> end: a span that ends now */
+static PyObject* memory_ends(Memory* self, PyObject* args) {
+  unsigned lane = 0;
+  unsigned kind = 0;
+  unsigned long long start = 0;
+  unsigned step = 0;
+  unsigned bucket = LK_NO_BUCKET;
+  unsigned long long value = 0;
+  unsigned detail = 0;
+  if (!PyArg_ParseTuple(args, "IIKI|IKI", &lane, &kind, &start, &step, &bucket, &value, &detail)) {
+    return NULL;
+  }
+  lk_lane* into = lane_of(self, lane);
+  if (into == NULL) {
+    return NULL;
+  }
+  const uint64_t end = lk_observer_ticks(self->observer);
+  lk_lane_span(into, (uint16_t)kind, start, end, step, (uint16_t)bucket, value, (uint16_t)detail);
+  return PyLong_FromUnsignedLongLong(end);
+}
+
+/* offsets(lane, kind, origin, step, ns, buckets): an instant for each offset in ns from `origin`
+ * that is above 0, its index as the value and buckets[index] as the bucket. */
+static PyObject* memory_offsets(Memory* self, PyObject* args) {
+  unsigned lane = 0;
+  unsigned kind = 0;
+  unsigned long long origin = 0;
+  unsigned step = 0;
+  PyObject* offsets = NULL;
+  PyObject* buckets = NULL;
+  if (!PyArg_ParseTuple(args, "IIKIOO", &lane, &kind, &origin, &step, &offsets, &buckets)) {
+    return NULL;
+  }
+  lk_lane* into = lane_of(self, lane);
+  const Py_ssize_t count = into == NULL ? -1 : PyList_Size(offsets);
+  if (count < 0 || PyList_Size(buckets) < 0) {
+    return NULL;
+  }
+  if (PyList_Size(buckets) < count) {
+    PyErr_SetString(PyExc_ValueError, "a bucket is missing");
+    return NULL;
+  }
+  /* The rate of the clock once, and not for each. */
+  const double ticks_per_ns = (double)lk_observer_ticks_of(self->observer, 1000000000) / 1e9;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const long long ns = PyLong_AsLongLong(PyList_GetItem(offsets, i));
+    const unsigned long bucket = PyLong_AsUnsignedLong(PyList_GetItem(buckets, i));
+    if (PyErr_Occurred() != NULL) {
+      return NULL;
+    }
+    if (ns > 0) {
+      const uint64_t at = origin + (uint64_t)((double)ns * ticks_per_ns);
+      lk_lane_span(into, (uint16_t)kind, at, at, step, (uint16_t)bucket, (uint64_t)i, 0);
+    }
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_send(Memory* self, PyObject* args) {
+  const char* text = NULL;
+  Py_ssize_t bytes = 0;
+  if (!PyArg_ParseTuple(args, "s#", &text, &bytes)) {
+    return NULL;
+  }
+  return PyBool_FromLong(lk_observer_send(self->observer, text, (size_t)bytes));
+}
+
+static PyObject* memory_phase(Memory* self, PyObject* args) {
+  unsigned phase = 0;
+  unsigned step = 0;
+  unsigned long long since = 0;
+  if (!PyArg_ParseTuple(args, "IIK", &phase, &step, &since)) {
+    return NULL;
+  }
+  lk_observer_phase(self->observer, (uint16_t)phase, step, since);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_operation(Memory* self, PyObject* args) {
+  unsigned operation = 0;
+  unsigned bucket = LK_NO_BUCKET;
+  unsigned sequence = 0;
+  unsigned long long since = 0;
+  if (!PyArg_ParseTuple(args, "IIIK", &operation, &bucket, &sequence, &since)) {
+    return NULL;
+  }
+  lk_observer_operation(self->observer, (uint8_t)operation, (uint16_t)bucket, sequence, since);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_hook(Memory* self, PyObject* args) {
+  const char* name = NULL;
+  if (!PyArg_ParseTuple(args, "s", &name)) {
+    return NULL;
+  }
+  lk_observer_hook(self->observer, name);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_error(Memory* self, PyObject* args) {
+  const char* text = NULL;
+  if (!PyArg_ParseTuple(args, "s", &text)) {
+    return NULL;
+  }
+  lk_observer_error(self->observer, text);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_finished(Memory* self, PyObject* unused) {
+  (void)unused;
+  lk_observer_finished(self->observer);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_sent(Memory* self, PyObject* args) {
+  unsigned long long bytes = 0;
+  if (!PyArg_ParseTuple(args, "K", &bytes)) {
+    return NULL;
+  }
+  lk_observer_sent(self->observer, bytes);
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef memory_methods[] = {
+    {"lane", (PyCFunction)memory_lane, METH_VARARGS, "lane(name) -> number of a new lane"},
+    {"ticks", (PyCFunction)memory_ticks, METH_NOARGS, "ticks() -> now"},
+    {"ticks_at", (PyCFunction)memory_ticks_at, METH_VARARGS,
+     "ticks_at(ns) -> ticks of an instant of CLOCK_MONOTONIC"},
+    {"ticks_of", (PyCFunction)memory_ticks_of, METH_VARARGS, "ticks_of(ns) -> ticks of a duration"},
+    {"span", (PyCFunction)memory_span, METH_VARARGS,
+     "span(lane, kind, start, end, step, bucket=NONE, value=0, detail=0)"},
+    {"ends", (PyCFunction)memory_ends, METH_VARARGS,
+     "ends(lane, kind, start, step, bucket=NONE, value=0, detail=0) -> now"},
+    {"offsets", (PyCFunction)memory_offsets, METH_VARARGS,
+     "offsets(lane, kind, origin, step, ns, buckets)"},
+    {"send", (PyCFunction)memory_send, METH_VARARGS, "send(json) -> whether it fitted"},
+    {"phase", (PyCFunction)memory_phase, METH_VARARGS, "phase(kind, step, since)"},
+    {"operation", (PyCFunction)memory_operation, METH_VARARGS,
+     "operation(operation, bucket, sequence, since)"},
+    {"hook", (PyCFunction)memory_hook, METH_VARARGS, "hook(name)"},
+    {"error", (PyCFunction)memory_error, METH_VARARGS, "error(text)"},
+    {"finished", (PyCFunction)memory_finished, METH_NOARGS, "finished()"},
+    {"sent", (PyCFunction)memory_sent, METH_VARARGS, "sent(bytes)"},
+    {NULL, NULL, 0, NULL}};
+
+static PyType_Slot memory_slots[] = {
+    {Py_tp_doc, "Memory(fd, is_tsc): the event memory of one process"},
+    {Py_tp_new, memory_new},
+    {Py_tp_dealloc, memory_dealloc},
+    {Py_tp_methods, memory_methods},
+    {0, NULL}};
+
+static PyType_Spec memory_spec = {"lockstep._native.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
+                                  memory_slots};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "lockstep._native",
+                                        "The event memory of an observed process.",
+                                        -1,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+PyMODINIT_FUNC PyInit__native(void) {
+  PyObject* module = PyModule_Create(&definition);
+  PyObject* type = module == NULL ? NULL : PyType_FromSpec(&memory_spec);
+  if (type == NULL || PyModule_AddObject(module, "Memory", type) != 0 ||
+      PyModule_AddIntConstant(module, "ABI", LK_OBSERVER_ABI) != 0) {
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return NULL;
+  }
+  return module;
+}

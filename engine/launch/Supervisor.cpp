@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "engine/launch/RankProgram.h"
@@ -23,46 +22,6 @@ using base::Error;
 using base::ExitCode;
 
 constexpr auto kDrainEvery = std::chrono::milliseconds(20);
-
-struct CreatedRunFile {
-  std::filesystem::path path;
-  std::unique_ptr<trace::RunFileWriter> writer;
-};
-
-/// Makes the file under its name or, where others are started in the same second and it may have
-/// another, under the first that is free. The file system decides between them.
-base::Result<CreatedRunFile> createRunFile(const LaunchOptions& options) {
-  std::filesystem::path path = options.runFile;
-  std::error_code error;
-  if (path.has_parent_path()) {
-    std::filesystem::create_directories(path.parent_path(), error);
-    if (error) {
-      return Error{ExitCode::kEnvironment,
-                   fmt::format("cannot make the folder of the run file: {}; choose another with "
-                               "--out",
-                               error.message()),
-                   path.string()};
-    }
-  }
-  auto writer = trace::RunFileWriter::create(path);
-  for (int number = 2;
-       options.numberIfTaken && !writer.ok() && std::filesystem::exists(path, error); ++number) {
-    path =
-        options.runFile.parent_path() / fmt::format("{}-{}{}", options.runFile.stem().string(),
-                                                    number, options.runFile.extension().string());
-    writer = trace::RunFileWriter::create(path);
-  }
-  if (!writer.ok()) {
-    Error failed = writer.error();
-    failed.code = ExitCode::kEnvironment;
-    failed.where = path.string();  // and not the draft's name, of which nothing is left
-    if (!std::filesystem::exists(path, error)) {
-      failed.what += "; choose another place with --out";
-    }
-    return failed;
-  }
-  return CreatedRunFile{path, std::move(writer).value()};
-}
 
 base::Result<std::unique_ptr<store::TCPStore>> hostStore(const experiment::Experiment& experiment,
                                                          const detail::Head& head,
@@ -183,7 +142,7 @@ base::Result<LaunchOutcome> superviseRun(
   if (!control.ok()) {
     return control.error();
   }
-  auto created = createRunFile(options);
+  auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
   if (!created.ok()) {
     return created.error();
   }

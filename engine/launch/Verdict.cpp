@@ -89,7 +89,9 @@ std::string describe(const RankEnd& end) {
       end.end.exitCode == 0
           ? fmt::format("{} ended with exit code 0 before its work was done, {}", who,
                         end.words.lastIn)
-          : fmt::format("{} failed (exit code {}) {}", who, end.end.exitCode, end.words.lastIn);
+          : fmt::format("{} failed{} {}", who,
+                        end.isCodeKnown ? fmt::format(" (exit code {})", end.end.exitCode) : "",
+                        end.words.lastIn);
   const std::string& reason = end.words.error.empty() ? end.lastErrorLine : end.words.error;
   return reason.empty() ? text : text + ": " + reason;
 }

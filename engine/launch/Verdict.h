@@ -14,13 +14,15 @@ namespace lockstep::launch {
 /// How one rank ended and what is known about it.
 struct RankEnd {
   int rank = 0;
-  int order = 0;             ///< 0 = the first rank that ended
+  int order = 0;  ///< 0 = the first rank that ended
   ProcessEnd end;
-  bool killedByUs = false;   ///< the signal that ended it was the supervisor's
-  std::string lost;          ///< why nothing more can be known of it; "" = `end` says how it ended
-  bool wasSuspended = false; ///< stopped (SIGSTOP) when the supervisor killed it
+  bool isCodeKnown = true;    ///< false: of a process that is no child of ours; `end` is what its
+                              ///< last words come to
+  bool killedByUs = false;    ///< the signal that ended it was the supervisor's
+  std::string lost;           ///< why nothing more can be known of it; "" = `end` says how it ended
+  bool wasSuspended = false;  ///< stopped (SIGSTOP) when the supervisor killed it
   Obituary words;
-  std::string lastErrorLine; ///< last line on its stderr
+  std::string lastErrorLine;  ///< last line on its stderr
 };
 
 /// The outcome of a run: its state, exit code and the one line that says why it failed.
@@ -38,9 +40,9 @@ bool endedWell(const RankEnd& end);
 std::string describe(const RankEnd& end);
 
 /// Names the root cause among all ranks' ends. A rank that was lost, or ended by a signal that was
-/// not ours, comes before one with an exit code of its own, that before one that was found suspended,
-/// and that before one whose collective failed, since its peers' collectives fail when a rank goes
-/// away or stands still; among equals the first counts.
+/// not ours, comes before one with an exit code of its own, that before one that was found
+/// suspended, and that before one whose collective failed, since its peers' collectives fail when a
+/// rank goes away or stands still; among equals the first counts.
 Verdict judge(const std::vector<RankEnd>& ends);
 
 }  // namespace lockstep::launch

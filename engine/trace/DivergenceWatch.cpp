@@ -39,7 +39,9 @@ void endAsDiverged(RunInfo& info) {
     return;
   }
   info.state = RunState::kDiverged;
-  info.exitCode = static_cast<int>(base::ExitCode::kDiverged);
+  if (info.kind == RunKind::kExperiment) {  // an observed job's exit code is its own
+    info.exitCode = static_cast<int>(base::ExitCode::kDiverged);
+  }
   info.failure = info.divergence->text + (info.failure.empty() ? "" : "; " + info.failure);
 }
 

@@ -25,7 +25,8 @@ namespace lockstep::trace {
 // or grew on every rank before, with replicas that were not seen to differ: numbers that break down
 // later from one step to the next have another cause.
 
-/// Lets a run that has diverged and went to its end, or was stopped, end as kDiverged.
+/// Lets a run that has diverged and went to its end, or was stopped, end as kDiverged. The exit code
+/// of an observed one stays what it is.
 void endAsDiverged(RunInfo& info);
 
 /// Notices, while a run goes on, that it has diverged. [recorder thread]

@@ -14,6 +14,10 @@ constexpr std::array kStates = {RunState::kStarting,    RunState::kRunning, RunS
                                 RunState::kRecorderDied};
 }
 
+std::string_view name(RunKind kind) {
+  return kind == RunKind::kObserved ? "observed" : "experiment";
+}
+
 std::string_view name(RunState state) {
   switch (state) {
     case RunState::kStarting:
@@ -88,6 +92,8 @@ void writeInfo(Database& database, const RunInfo& info) {
   };
   put("run_id", info.runId);
   put("name", info.name);
+  put("kind", name(info.kind));
+  put("command", info.command);
   put("experiment_toml", info.experimentToml);
   put("state", name(info.state));
   put("started_at", info.startedAt);
@@ -122,6 +128,8 @@ RunInfo readInfo(Database& database) {
   RunInfo info;
   info.runId = texts["run_id"];
   info.name = texts["name"];
+  info.kind = texts["kind"] == name(RunKind::kObserved) ? RunKind::kObserved : RunKind::kExperiment;
+  info.command = texts["command"];
   info.experimentToml = texts["experiment_toml"];
   info.state = stateNamed(texts["state"]);
   info.startedAt = texts["started_at"];

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <ctime>
 #include <fstream>
+#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "engine/base/Check.h"
 #include "engine/base/Clock.h"
@@ -84,11 +86,8 @@ void raiseDescriptors() {
   }
 }
 
-base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
-                                                       int ranks) {
-  trace::SegmentOptions options;
-  options.lanes = lanesFor(experiment);
-  options.eventsPerLane = static_cast<std::uint32_t>(experiment.capture.ringEvents);
+base::Result<std::vector<trace::Segment>> makeSegments(const trace::SegmentOptions& options,
+                                                       int ranks, bool capture) {
   // Checked beforehand, since the kernel may kill a process rather than refuse it memory.
   const std::uint64_t needed =
       static_cast<std::uint64_t>(ranks) *
@@ -97,9 +96,8 @@ base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experim
   const std::uint64_t available = availableBytes();
   if (needed > available) {
     return Error{ExitCode::kEnvironment,
-                 fmt::format("{} ranks need {} MiB of event memory and {} MiB are available; "
-                             "lower capture.ring_events ({}) or processes.world_size",
-                             ranks, needed >> 20, available >> 20, options.eventsPerLane),
+                 fmt::format("{} ranks need {} MiB of event memory and {} MiB are available", ranks,
+                             needed >> 20, available >> 20),
                  "memory"};
   }
   std::vector<trace::Segment> segments;
@@ -108,10 +106,58 @@ base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experim
     if (!segment.ok()) {
       return segment.error().within(fmt::format("rank {}", rank));
     }
-    segment.value().header().captureEnabled.store(experiment.capture.enabled ? 1 : 0);
+    segment.value().header().captureEnabled.store(capture ? 1 : 0);
     segments.push_back(std::move(segment).value());
   }
   return segments;
+}
+
+base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
+                                                       int ranks) {
+  trace::SegmentOptions options;
+  options.lanes = lanesFor(experiment);
+  options.eventsPerLane = static_cast<std::uint32_t>(experiment.capture.ringEvents);
+  auto segments = makeSegments(options, ranks, experiment.capture.enabled);
+  if (!segments.ok() && segments.error().where == "memory") {
+    Error error = segments.error();
+    error.what += fmt::format("; lower capture.ring_events ({}) or processes.world_size",
+                              options.eventsPerLane);
+    return error;
+  }
+  return segments;
+}
+
+base::Result<CreatedRunFile> createRunFile(const std::filesystem::path& wanted,
+                                           bool numberIfTaken) {
+  std::filesystem::path path = wanted;
+  std::error_code error;
+  if (path.has_parent_path()) {
+    std::filesystem::create_directories(path.parent_path(), error);
+    if (error) {
+      return Error{ExitCode::kEnvironment,
+                   fmt::format("cannot make the folder of the run file: {}; choose another with "
+                               "--out",
+                               error.message()),
+                   path.string()};
+    }
+  }
+  auto writer = trace::RunFileWriter::create(path);
+  for (int number = 2; numberIfTaken && !writer.ok() && std::filesystem::exists(path, error);
+       ++number) {
+    path = wanted.parent_path() /
+           fmt::format("{}-{}{}", wanted.stem().string(), number, wanted.extension().string());
+    writer = trace::RunFileWriter::create(path);
+  }
+  if (!writer.ok()) {
+    Error failed = writer.error();
+    failed.code = ExitCode::kEnvironment;
+    failed.where = path.string();  // and not the draft's name, of which nothing is left
+    if (!std::filesystem::exists(path, error)) {
+      failed.what += "; choose another place with --out";
+    }
+    return failed;
+  }
+  return CreatedRunFile{path, std::move(writer).value()};
 }
 
 std::string makeRunId() {

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
+#include "engine/trace/RunFile.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::launch::detail {
@@ -20,8 +23,21 @@ base::Status ensureDescriptors(int worldSize);
 void raiseDescriptors();
 
 /// Makes the segments of `ranks` ranks. Error: memory for all of them is not available.
+base::Result<std::vector<trace::Segment>> makeSegments(const trace::SegmentOptions& options,
+                                                       int ranks, bool capture);
+/// As the experiment needs them.
 base::Result<std::vector<trace::Segment>> makeSegments(const experiment::Experiment& experiment,
                                                        int ranks);
+
+struct CreatedRunFile {
+  std::filesystem::path path;
+  std::unique_ptr<trace::RunFileWriter> writer;
+};
+
+/// Makes a run file under its name or, with `numberIfTaken`, since others may be started in the
+/// same second, under the first that is free: "a-2.lockstep". The file system decides between them.
+/// Error: kEnvironment.
+base::Result<CreatedRunFile> createRunFile(const std::filesystem::path& wanted, bool numberIfTaken);
 
 /// Returns 16 random hex digits.
 std::string makeRunId();

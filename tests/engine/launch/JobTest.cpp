@@ -1,0 +1,197 @@
+// Jobs that are only recorded: processes that attach, and what becomes of them.
+
+#include "engine/launch/Job.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "engine/base/Clock.h"
+#include "engine/launch/RankEnvironment.h"
+#include "tests/engine/launch/LaunchFixture.h"
+
+namespace lockstep::launch {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+using trace::RunState;
+
+class Job : public LaunchFixture {
+ protected:
+  /// Records tests/engine/launch/fake_job.py.
+  base::Result<JobOutcome> record(std::vector<std::string> arguments) {
+    job.command = {"python3", sourceFolder() + "/tests/engine/launch/fake_job.py"};
+    job.command.insert(job.command.end(), arguments.begin(), arguments.end());
+    return record();
+  }
+
+  base::Result<JobOutcome> record() {
+    job.name = "fake";
+    job.runFile = options.runFile;
+    job.controlDirectory = folder / "control";
+    job.environment = inheritedEnvironment();
+    std::erase_if(job.environment,
+                  [](const std::string& entry) { return entry.starts_with("PYTHONPATH="); });
+    job.environment.push_back("PYTHONPATH=" + (programBeside("..") / "python").string());
+    if (!job.wrote) {
+      job.wrote = [this](bool isError, std::string_view bytes) {
+        (isError ? errors : output) += bytes;
+      };
+    }
+    return recordJob(job);
+  }
+
+  static std::string sourceFolder() { return std::getenv("LOCKSTEP_SOURCE"); }
+
+  [[nodiscard]] std::vector<std::string> problems() const {
+    auto reader = trace::RunFileReader::open(job.runFile);
+    EXPECT_TRUE(reader.ok());
+    const auto update = reader.value()->poll();
+    EXPECT_TRUE(update.ok());
+    std::vector<std::string> texts;
+    for (const auto& row : update.value().problems) {
+      texts.push_back(row.text);
+    }
+    return texts;
+  }
+
+  JobOptions job;
+  std::string output;
+  std::string errors;
+};
+
+TEST_F(Job, RecordsTheProcessesThatAttach) {
+  const auto outcome = record({"3", "20"});
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, 0) << errors;
+  EXPECT_EQ(outcome.value().state, RunState::kFinished);
+  EXPECT_THAT(outcome.value().failure, IsEmpty());
+  EXPECT_THAT(outcome.value().warning, IsEmpty());
+  EXPECT_THAT(output, HasSubstr("steps of rank 2: 0..19"));
+
+  const auto run = summary();
+  EXPECT_EQ(run.info.kind, trace::RunKind::kObserved);
+  EXPECT_EQ(run.info.name, "fake");
+  EXPECT_THAT(run.info.command, AllOf(StartsWith("python3 /"), EndsWith("fake_job.py 3 20")));
+  EXPECT_THAT(run.info.experimentToml, IsEmpty());
+  EXPECT_EQ(run.info.worldSize, 3);
+  EXPECT_EQ(run.lastStep, 19u);
+  ASSERT_THAT(run.ranks, SizeIs(3));
+  for (const auto& rank : run.ranks) {
+    EXPECT_EQ(rank.state, "finished");
+    EXPECT_EQ(rank.environment.at("torch"), "none");
+  }
+  EXPECT_THAT(logOf(job.runFile, -1), Contains("steps of rank 0: 0..19"));
+}
+
+TEST_F(Job, KeepsTheExitCodeAndNamesTheRankThatThrew) {
+  const auto outcome = record({"2", "5", "1:throw"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 1);
+  EXPECT_EQ(outcome.value().state, RunState::kFailed);
+  EXPECT_THAT(outcome.value().failure,
+              AllOf(StartsWith("rank 1 failed in iteration 4"), EndsWith(": ValueError: boom")));
+  EXPECT_EQ(summary().ranks[0].state, "finished");
+  EXPECT_EQ(summary().ranks[1].state, "failed");
+}
+
+TEST_F(Job, NamesTheRankThatWasKilled) {
+  const auto outcome = record({"2", "5", "1:kill"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 9);
+  EXPECT_THAT(outcome.value().failure,
+              AllOf(StartsWith("rank 1 was lost, last seen in iteration 4"),
+                    HasSubstr("ended without a word")));
+}
+
+TEST_F(Job, TakesAProcessThatLeavesWithoutPythonsEndForFinishedWhereTheCommandSucceeds) {
+  const auto outcome = record({"2", "5", "1:exit"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 0);
+  EXPECT_EQ(summary().ranks[1].state, "finished");
+}
+
+TEST_F(Job, GoesOnInTheSameRunWhereARankIsStartedAgain) {
+  const auto outcome = record({"1", "5", "0:again"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(output, AllOf(HasSubstr("0..4"), HasSubstr("5..9")));
+  EXPECT_EQ(summary().lastStep, 9u);
+  EXPECT_THAT(logOf(job.runFile, 0), Contains(HasSubstr("was started again")));
+}
+
+TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
+  const auto outcome = record({"2", "5", "1:world"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 0);
+  EXPECT_THAT(output, HasSubstr("rank 1 refused: process"));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("is rank 1 of 3 ranks, and this run began with 2"),
+                                      "rank 1 never attached: nothing of it is recorded"));
+}
+
+TEST_F(Job, LeavesNoRunFileWhereNothingAttached) {
+  job.command = {"sh", "-c", "echo out; echo err >&2; exit 7"};
+  const auto outcome = record();
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 7);
+  EXPECT_THAT(outcome.value().warning, HasSubstr("no process of the command attached"));
+  EXPECT_EQ(outcome.value().runFile, "");
+  EXPECT_EQ(output, "out\n");
+  EXPECT_EQ(errors, "err\n");
+  EXPECT_FALSE(std::filesystem::exists(job.runFile));
+}
+
+TEST_F(Job, RefusesACommandThatIsNotThereAndLeavesNothing) {
+  job.command = {"no-such-program-anywhere"};
+  const auto outcome = record();
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code, base::ExitCode::kEnvironment);
+  EXPECT_THAT(outcome.error().message(), HasSubstr("no-such-program-anywhere"));
+  EXPECT_FALSE(std::filesystem::exists(job.runFile));
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "control"));
+}
+
+TEST_F(Job, RefusesAnExistingRunFileBeforeAnythingIsStarted) {
+  std::ofstream(options.runFile) << "mine";
+  job.command = {"touch", (folder / "started").string()};
+  ASSERT_FALSE(record().ok());
+  EXPECT_FALSE(std::filesystem::exists(folder / "started"));
+}
+
+TEST_F(Job, SaysHowASignalEndedTheCommand) {
+  job.command = {"sh", "-c", "kill -TERM $$"};
+  const auto outcome = record();
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 128 + SIGTERM);
+  EXPECT_EQ(outcome.value().failure, "sh was ended by SIGTERM");
+}
+
+TEST_F(Job, StopsTheCommandOnASignal) {
+  job.wrote = [this](bool, std::string_view bytes) {
+    output += bytes;
+    if (output.find("steps of rank 0") != std::string::npos) {
+      output.clear();
+      kill(getpid(), SIGTERM);  // comes by the queue of signals
+    }
+  };
+  const auto outcome = record({"1", "5", "0:stay"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_TRUE(outcome.value().stopped);
+  EXPECT_EQ(outcome.value().state, RunState::kStopped);
+  EXPECT_EQ(summary().info.state, RunState::kStopped);
+}
+
+}  // namespace
+}  // namespace lockstep::launch

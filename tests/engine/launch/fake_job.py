@@ -1,0 +1,74 @@
+"""A job without PyTorch: processes that attach to the recorder and write iterations.
+
+Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
+
+WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
+another world size; twice, which says the rank before; again, which starts the rank anew behind it.
+Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+STEP, FORWARD = 10, 12
+
+
+def rank_main(rank, world, steps, what):
+    from lockstep import _ending, _recorder
+
+    claimed = rank - 1 if what == "twice" else rank
+    try:
+        recorder = _recorder.Recorder(claimed, world + 1 if what == "world" else world)
+    except _recorder.Refused as error:
+        print(f"rank {rank} refused: {error}", flush=True)
+        return 0
+    _ending.install(recorder)
+    memory = recorder.memory
+    lane = memory.lane("step")
+    recorder.send("environment", values={"torch": "none"})
+    first = recorder.first_step
+    for step in range(first, first + steps):
+        start = memory.ticks()
+        memory.phase(FORWARD, step, start)
+        memory.ends(lane, FORWARD, start, step)
+        memory.ends(lane, STEP, start, step)
+    print(f"steps of rank {rank}: {first}..{first + steps - 1}", flush=True)
+    if what == "throw":
+        raise ValueError("boom")
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "exit":
+        os._exit(0)
+    if what in ("stay", "twice"):
+        signal.pause()
+    return 0
+
+
+def main():
+    world, steps = int(sys.argv[1]), int(sys.argv[2])
+    whats = dict(argument.split(":") for argument in sys.argv[3:])
+    if "FAKE_RANK" in os.environ:
+        rank = int(os.environ["FAKE_RANK"])
+        return rank_main(rank, world, steps, whats.get(str(rank)))
+    code = 0
+    for rank in range(world):
+        what = whats.get(str(rank))
+        for _ in range(2 if what == "again" else 1):
+            worker = subprocess.Popen([sys.executable, *sys.argv],
+                                      env=dict(os.environ, FAKE_RANK=str(rank)))
+            if what not in ("stay", "twice"):
+                worker.wait()
+            code = code or abs(worker.returncode or 0)
+    for rank, what in whats.items():
+        if what == "stay":
+            try:
+                signal.pause()
+            except KeyboardInterrupt:
+                return 130
+    return code
+
+
+sys.exit(main())

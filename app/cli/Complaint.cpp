@@ -1,7 +1,6 @@
 #include "app/cli/Complaint.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/base/PlainText.h"
 
@@ -13,9 +12,9 @@ void complain(const std::string& text) {
   std::fprintf(stderr, "%s\n", base::plainText(line).c_str());
 }
 
-void printPlain(const std::string& text) {
+void printPlain(const std::string& text, std::FILE* to) {
   const std::string plain = base::plainText(text);
-  std::fwrite(plain.data(), 1, plain.size(), stdout);
+  std::fwrite(plain.data(), 1, plain.size(), to);
 }
 
 int fail(const base::Error& error) {

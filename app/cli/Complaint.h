@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@ namespace lockstep::cli {
 /// Writes "lockstep: <text>" to stderr as one line, in base::plainText.
 void complain(const std::string& text);
 
-/// Writes a text to stdout, in base::plainText: in a report stand words of run files and plugins.
-void printPlain(const std::string& text);
+/// Writes a text, in base::plainText: in a report stand words of run files and plugins.
+void printPlain(const std::string& text, std::FILE* to = stdout);
 
 /// Complains and returns the error's exit code.
 int fail(const base::Error& error);

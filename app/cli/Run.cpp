@@ -2,16 +2,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdio>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
+#include "app/cli/FreshRunFile.h"
 #include "app/cli/ProgressLine.h"
 #include "app/cli/ReadExperiment.h"
 #include "app/cli/RunReport.h"
@@ -38,28 +37,6 @@ struct RunArguments {
 };
 
 namespace fs = std::filesystem;
-
-std::string utcStamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char stamp[32];
-  std::strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &utc);
-  return stamp;
-}
-
-/// Returns runs/<name>-<UTC stamp>.lockstep, in a sweep runs/<name>-<what is varied>-<UTC stamp>.
-fs::path freshRunFile(const std::string& name, const std::string& part) {
-  std::string stem;
-  for (const char c : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
-    stem += plain ? c : '-';
-  }
-  if (!part.empty()) {
-    stem += '-' + part;
-  }
-  return fmt::format("runs/{}-{}.lockstep", stem, utcStamp());
-}
 
 /// Returns the run file of one run of a sweep beside the path that was asked for.
 fs::path besides(const fs::path& out, const std::string& part) {

@@ -244,6 +244,8 @@ std::string toJson(const RunReport& report) {
   const Json json{
       {"run_id", info.runId},
       {"name", info.name},
+      {"kind", trace::name(info.kind)},
+      {"command", textOrNull(info.command)},
       {"state", trace::name(info.state)},
       {"failure", textOrNull(info.failure)},
       {"exit_code", ended ? Json(info.exitCode) : Json(nullptr)},

@@ -233,6 +233,7 @@ std::string infoText(const RunReport& report) {
     }
   };
   line("run", fmt::format("{} ({})", info.name, info.runId));
+  line("command", info.command);
   line("state",
        fmt::format("{}{}", trace::name(info.state),
                    info.finishedAt.empty() ? "" : fmt::format(", exit code {}", info.exitCode)));

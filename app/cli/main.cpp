@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   cli::addList(app, chosen);
   cli::addValidate(app, chosen);
   cli::addRun(app, chosen);
+  cli::addRecord(app, chosen);
   cli::addJoin(app, chosen);
   cli::addInfo(app, chosen);
   cli::addCompare(app, chosen);
@@ -55,8 +56,8 @@ int main(int argc, char** argv) {
     const auto extras = app.remaining();
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-        "; there are list, validate, run, join, info, compare, whatif, tune, export, hooks, set, "
-        "stop and copy, see lockstep --help");
+        "; there are list, validate, run, record, join, info, compare, whatif, tune, export, hooks, "
+        "set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

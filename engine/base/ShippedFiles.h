@@ -10,7 +10,7 @@
 ///
 ///     bin/                 programs
 ///     lib/lockstep/        programs that only programs start; hooks/
-///     share/lockstep/      experiments/ datasets/
+///     share/lockstep/      experiments/ datasets/ python/
 namespace lockstep::base {
 
 /// Returns the folder of the running program; empty if /proc does not tell. Links are followed, so

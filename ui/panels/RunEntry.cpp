@@ -4,6 +4,19 @@
 #include "engine/experiment/Parse.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// What rank 0 says that it took; empty where it has not said.
+QString backendOf(const trace::RunSummary& summary) {
+  if (summary.ranks.empty()) {
+    return {};
+  }
+  const auto& facts = summary.ranks.front().environment;
+  const auto taken = facts.find("backend");
+  return taken == facts.end() ? QString() : QString::fromStdString(taken->second);
+}
+
+}  // namespace
 
 RunEntry readRunEntry(const std::filesystem::path& path) {
   RunEntry entry;
@@ -29,6 +42,11 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     entry.drops += rank.eventsDropped;
   }
 
+  if (summary.info.kind == trace::RunKind::kObserved) {
+    entry.model = QStringLiteral("PyTorch");
+    entry.backend = backendOf(summary);
+    return entry;
+  }
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
   const auto parsed = experiment::parseText(summary.info.experimentToml, path.string(), "/");
   if (!parsed.mistakes.empty()) {
@@ -39,11 +57,8 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   const experiment::ProcessesConfig& processes = parsed.experiment.processes;
   if (processes.strategy == "ddp") {
     entry.backend = QString::fromStdString(processes.backend);
-    if (processes.backend == "auto" && !summary.ranks.empty()) {
-      const auto& facts = summary.ranks.front().environment;
-      if (const auto taken = facts.find("backend"); taken != facts.end()) {
-        entry.backend = QString::fromStdString(taken->second);
-      }
+    if (const QString taken = backendOf(summary); processes.backend == "auto" && !taken.isEmpty()) {
+      entry.backend = taken;
     }
     entry.hook = QString::fromStdString(parsed.experiment.hook.name);
     entry.bucketCapMb = parsed.experiment.ddp.bucketCapMb;

@@ -62,8 +62,8 @@ base::Result<QString> RunController::freshRunPath(const QString& name) const {
                  "the runs folder cannot be written; choose another with --runs",
                  runsFolder_.toStdString()};
   }
-  const QString stem = runsFolder_ + '/' + name + '-' +
-                       QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss");
+  const QString stem =
+      runsFolder_ + '/' + name + '-' + QDateTime::currentDateTimeUtc().toString("yyyyMMdd-HHmmss");
   QString path = stem + QStringLiteral(".lockstep");
   for (int again = 2; QFileInfo::exists(path) || children_.contains(path); ++again) {
     path = stem + '-' + QString::number(again) + QStringLiteral(".lockstep");
@@ -81,6 +81,12 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
   if (!summary.ok()) {
     return summary.error();
   }
+  if (const trace::RunInfo& info = summary.value().info; info.kind == trace::RunKind::kObserved) {
+    return Error{ExitCode::kBadInput,
+                 "this is a job of PyTorch, which its own command starts: lockstep record -- " +
+                     info.command,
+                 runPath.toStdString()};
+  }
   auto path = freshRunPath(plainName(runPath));
   if (!path.ok()) {
     return path;
@@ -97,8 +103,7 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
   return launch(file.fileName(), path.value());
 }
 
-base::Result<QString> RunController::launch(const QString& experimentFile,
-                                            const QString& runPath) {
+base::Result<QString> RunController::launch(const QString& experimentFile, const QString& runPath) {
   if (programs_.building) {
     return Error{ExitCode::kEnvironment, reasonAgainstStarting(programs_).toStdString(), {}};
   }
@@ -147,9 +152,8 @@ void RunController::stop(const QString& runPath) {
           [this, stopper, runPath](int exitCode, QProcess::ExitStatus status) {
             const QString said = QString::fromUtf8(stopper->readAll()).trimmed();
             if (status == QProcess::CrashExit) {
-              emit stopFailed(tr("%1: the run did not stop within %2 s")
-                                  .arg(runPath)
-                                  .arg(kStopLimitMs / 1000));
+              emit stopFailed(
+                  tr("%1: the run did not stop within %2 s").arg(runPath).arg(kStopLimitMs / 1000));
             } else if (exitCode != 0) {
               emit stopFailed(said.isEmpty() ? tr("%1: could not be stopped").arg(runPath)
                                              : said.section('\n', -1));

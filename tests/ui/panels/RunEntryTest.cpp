@@ -11,13 +11,15 @@ namespace {
 
 class RunEntryTest : public testing::Test {
  protected:
-  RunEntry entryOf(const std::string& experiment, const std::string& taken = {}) {
+  RunEntry entryOf(const std::string& experiment, const std::string& taken = {},
+                   trace::RunKind kind = trace::RunKind::kExperiment) {
     const auto path = folder_ / "run.lockstep";
     tests::SampleRun run(path, 3);
     trace::RunInfo info;
     info.worldSize = 1;
     info.state = trace::RunState::kFinished;
     info.experimentToml = experiment;
+    info.kind = kind;
     run.setInfo(info);
     if (!taken.empty()) {
       run.backend(taken);
@@ -37,9 +39,9 @@ class RunEntryTest : public testing::Test {
 };
 
 TEST_F(RunEntryTest, SaysTheStrategyWhereRanksDoNotTalk) {
-  const RunEntry entry =
-      entryOf("[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
-              "[train]\nsteps = 3\n");
+  const RunEntry entry = entryOf(
+      "[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
+      "[train]\nsteps = 3\n");
   EXPECT_EQ(entry.problem, "");
   EXPECT_EQ(shown(entry, RunsModel::kBackend), "data_parallel");
   EXPECT_EQ(shown(entry, RunsModel::kHook), QString("–"));
@@ -47,9 +49,9 @@ TEST_F(RunEntryTest, SaysTheStrategyWhereRanksDoNotTalk) {
 }
 
 TEST_F(RunEntryTest, SaysBackendHookAndCapOfDdp) {
-  const RunEntry entry =
-      entryOf("[processes]\nbackend = \"gloo\"\n[ddp]\nbucket_cap_mb = 5\n"
-              "[hook]\nname = \"noop\"\n[train]\nsteps = 3\n");
+  const RunEntry entry = entryOf(
+      "[processes]\nbackend = \"gloo\"\n[ddp]\nbucket_cap_mb = 5\n"
+      "[hook]\nname = \"noop\"\n[train]\nsteps = 3\n");
   EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
   EXPECT_EQ(shown(entry, RunsModel::kHook), "noop");
   EXPECT_EQ(shown(entry, RunsModel::kBucketCap), "5");
@@ -61,14 +63,22 @@ TEST_F(RunEntryTest, SaysAutoWhileTheRanksHaveTakenNothing) {
 }
 
 TEST_F(RunEntryTest, SaysWhatTheRanksTookForAuto) {
-  const RunEntry entry = entryOf(
-      "[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n", "shared_memory");
+  const RunEntry entry =
+      entryOf("[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n", "shared_memory");
   EXPECT_EQ(shown(entry, RunsModel::kBackend), "shared_memory");
 }
 
+TEST_F(RunEntryTest, SaysWhatAnObservedJobIs) {
+  const RunEntry entry = entryOf("", "gloo", trace::RunKind::kObserved);
+  EXPECT_EQ(entry.problem, "");
+  EXPECT_EQ(shown(entry, RunsModel::kModel), "PyTorch");
+  EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
+  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), QString("–"));
+}
+
 TEST_F(RunEntryTest, SaysWhichSweepItIsOneRunOf) {
-  const RunEntry entry = entryOf(
-      "[train]\nsteps = 3\n[sweep]\ngroup = \"caps 1\"\nrun = \"bucket_cap_mb=5\"\n");
+  const RunEntry entry =
+      entryOf("[train]\nsteps = 3\n[sweep]\ngroup = \"caps 1\"\nrun = \"bucket_cap_mb=5\"\n");
   EXPECT_EQ(shown(entry, RunsModel::kSweep), "caps 1");
   EXPECT_EQ(shown(RunEntry(), RunsModel::kSweep), QString("–"));
 }
@@ -76,8 +86,8 @@ TEST_F(RunEntryTest, SaysWhichSweepItIsOneRunOf) {
 TEST_F(RunEntryTest, ShowsNoDefaultsForAnExperimentThatItCannotRead) {
   const RunEntry entry = entryOf("[processes]\nbackend = \"of tomorrow\"\n");
   EXPECT_EQ(entry.problem, "");
-  for (const int column : {RunsModel::kModel, RunsModel::kBackend, RunsModel::kHook,
-                           RunsModel::kBucketCap}) {
+  for (const int column :
+       {RunsModel::kModel, RunsModel::kBackend, RunsModel::kHook, RunsModel::kBucketCap}) {
     EXPECT_EQ(shown(entry, column), QString("–")) << column;
   }
 }

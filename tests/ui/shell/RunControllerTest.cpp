@@ -5,6 +5,7 @@
 #include <QFileInfo>
 
 #include "tests/support/TemporaryFolder.h"
+#include "tests/ui/shell/SampleRun.h"
 #include "tests/ui/shell/Screen.h"
 
 namespace lockstep::ui {
@@ -18,7 +19,8 @@ class RunControllerTest : public testing::Test {
       : controller_(findPrograms(tests::programs() + "/fake"),
                     QString::fromStdString((folder_ / "runs").string())) {
     setenv("FAKE_LOCKSTEP_STEPS", "5", 1);
-    QObject::connect(&controller_, &RunController::appeared, [this](const QString& path) { appeared_ << path; });
+    QObject::connect(&controller_, &RunController::appeared,
+                     [this](const QString& path) { appeared_ << path; });
     QObject::connect(&controller_, &RunController::ended,
                      [this](const QString&, int exitCode) { exitCodes_ << exitCode; });
     QObject::connect(&controller_, &RunController::endedEarly,
@@ -82,6 +84,22 @@ TEST_F(RunControllerTest, RepeatsWhatARunFileHoldsUnderItsPlainName) {
   EXPECT_TRUE(waitUntil([this] { return exitCodes_.size() == 2; }));
 }
 
+TEST_F(RunControllerTest, SaysThatAnObservedJobIsStartedByItsOwnCommand) {
+  const auto path = folder_ / "job.lockstep";
+  {
+    tests::SampleRun run(path, 3);
+    trace::RunInfo info;
+    info.kind = trace::RunKind::kObserved;
+    info.command = "torchrun train.py";
+    run.setInfo(info);
+    run.commit();
+  }
+  const auto again = controller_.repeat(QString::fromStdString(path.string()));
+  ASSERT_FALSE(again.ok());
+  EXPECT_NE(again.error().message().find("lockstep record -- torchrun train.py"),
+            std::string::npos);
+}
+
 TEST_F(RunControllerTest, SaysThatTheRunsFolderCannotBeMade) {
   folder_.write("taken", "a file");
   RunController controller(findPrograms(tests::programs() + "/fake"),
@@ -107,7 +125,8 @@ TEST_F(RunControllerTest, PassesOnWhyARunCouldNotBeStopped) {
 
 TEST(LastLineOf, SkipsBlankLinesAndOverwrittenProgress) {
   const support::TemporaryFolder folder;
-  const auto path = folder.write("out.log", "starting\nstep 1\rstep 2\rport 29500 is taken\n\n  \n");
+  const auto path =
+      folder.write("out.log", "starting\nstep 1\rstep 2\rport 29500 is taken\n\n  \n");
   EXPECT_EQ(lastLineOf(QString::fromStdString(path.string())), "port 29500 is taken");
   EXPECT_EQ(lastLineOf("/nonexistent"), QString());
 }

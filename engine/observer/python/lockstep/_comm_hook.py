@@ -1,0 +1,94 @@
+"""What a PyTorch before 2.14 lets be seen of its buckets: what a communication hook sees."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Optional, Set
+
+from lockstep import _kinds
+from lockstep._collectives import Flight, Flights
+from lockstep._guard import guarded
+
+
+class CommHook:
+    """Stands between DDP and its allreduce, or the user's own hook.
+
+    DDP divides a gradient as it copies it into its bucket, and leaves that to a hook where there is
+    one. This one does what DDP would have done to each gradient, so that no bit differs; it costs a
+    pass over the bucket.
+    """
+
+    def __init__(self, model: Any, flights: Flights, flew: Callable[[Flight], None]) -> None:
+        import torch.distributed as dist
+
+        self._model = model
+        self._flights = flights
+        self._flew = flew
+        self._group = model.process_group
+        self._size = dist.get_world_size(self._group)
+        # Of gradient_as_bucket_view: where each gradient lies in its bucket, and those that were
+        # there before this backward: they are divided where they lie, the others as they are copied.
+        self._views: Optional[Dict[int, int]] = {} if model.gradient_as_bucket_view else None
+        self._aliased: Set[int] = set()
+        self._users: Optional[Callable] = None
+        self._users_state: Any = None
+        try:
+            model.register_comm_hook(None, self._hook)
+        except RuntimeError as error:
+            raise RuntimeError("this model has a communication hook already: watch the model before "
+                               f"register_comm_hook ({error})") from error
+        model.register_comm_hook = self._register
+
+    def forward_begins(self) -> None:
+        """Before DDP may rebuild its buckets, and move the gradients that lie in them."""
+        if self._views is not None:
+            self._aliased = {id(p) for p in self._model.parameters() if self._lies_in_bucket(p)}
+
+    def backward_begins(self) -> None:
+        if self._views is not None:
+            self._aliased = {id(p) for p in self._model.parameters() if p.grad is not None
+                             and (id(p) in self._aliased or self._lies_in_bucket(p))}
+
+    def _lies_in_bucket(self, parameter: Any) -> bool:
+        grad = parameter.grad
+        return grad is not None and self._views.get(id(parameter)) == grad.data_ptr()
+
+    def _register(self, state: Any, hook: Callable) -> None:
+        """What the user calls in place of DDP's own function."""
+        if self._users is not None:
+            raise RuntimeError("register_comm_hook can only be called once.")
+        self._users, self._users_state = hook, state
+
+    def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
+        flight = self._begin(bucket)
+        if self._users is not None:
+            future = self._users(self._users_state, bucket)
+        else:
+            future = self._mean(bucket)
+        if flight is not None:
+            future.add_done_callback(lambda _: self._flights.end(flight))
+        return future
+
+    @guarded
+    def _begin(self, bucket: Any) -> Flight:
+        tensor = bucket.buffer()
+        flight = self._flights.begin(_kinds.ALLREDUCE, tensor.numel() * tensor.element_size())
+        flight.bucket = bucket.index()
+        self._flew(flight)
+        self._flights.tell_queued(flight)
+        return flight
+
+    def _mean(self, bucket: Any) -> Any:
+        import torch.distributed as dist
+
+        tensor = bucket.buffer()
+        if self._views is not None:
+            for parameter, view in zip(bucket.parameters(), bucket.gradients()):
+                if id(parameter) in self._aliased:
+                    view.div_(self._size)
+                else:
+                    view.mul_(1.0 / self._size)
+                self._views[id(parameter)] = view.data_ptr()
+        else:
+            tensor.mul_(1.0 / self._size)
+        work = dist.all_reduce(tensor, group=self._group, async_op=True)
+        return work.get_future().then(lambda done: done.value()[0])

@@ -1,0 +1,163 @@
+"""The iterations of this process and their phases."""
+
+from __future__ import annotations
+
+import math
+import struct
+import types
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from lockstep import _kinds
+
+# Phases that a user can name.
+_OWN_PHASES = {"evaluate": _kinds.EVALUATE, "checkpoint": _kinds.CHECKPOINT}
+PHASES = tuple(_OWN_PHASES)
+
+
+def bits(number: float) -> int:
+    """A number as an event carries it."""
+    return struct.unpack("<Q", struct.pack("<d", number))[0]
+
+
+def watch_optimizer(optimizer: Any, before: Callable, after: Callable) -> None:
+    """Calls around each step of an optimizer; a second time for the same one changes nothing."""
+    if getattr(optimizer, "_lockstep_watched", False):
+        return
+    optimizer._lockstep_watched = True
+    if hasattr(optimizer, "register_step_post_hook"):
+        optimizer.register_step_pre_hook(before)
+        optimizer.register_step_post_hook(after)
+        return
+    step = optimizer.step  # before 2.0
+
+    def watched(_: Any, *args: Any, **kwargs: Any) -> Any:
+        before()
+        try:
+            return step(*args, **kwargs)
+        finally:
+            after()
+
+    optimizer.step = types.MethodType(watched, optimizer)  # as schedulers expect it
+
+
+class Steps:
+    """Cuts what happens on the training thread into iterations: data, forward, backward, optimizer.
+
+    An iteration has one backward that synchronises: micro-batches under ``no_sync`` are of the one
+    that follows them. It ends where its last optimizer step ended, or, where none was seen, as the
+    next forward begins.
+    """
+
+    def __init__(self, recorder) -> None:
+        self.recorder = recorder
+        self.memory = recorder.memory
+        self.lane = self.memory.lane("step")
+        self.number: int = recorder.first_step
+        self.model: Optional[str] = None  # whose iterations they are
+        self._began: int = self.memory.ticks()
+        self._forward: Optional[int] = None
+        self._synchronised = False  # its backward has come
+        self._stepped = 0           # when its last optimizer step ended
+        self._saw_forward = False
+        self._optimizer = 0         # when its step began; 0 where none is open
+        self._depth = 0             # of optimizers that are stepping
+        self._phases: List[Tuple[str, int]] = []
+        self._losses_of_user = False
+
+    # -- what comes from the model --------------------------------------------------------------
+
+    def forward_begins(self) -> None:
+        now = self.memory.ticks()
+        self._end_what_is_over(now)
+        if not self._saw_forward:
+            self.memory.span(self.lane, _kinds.DATA, self._began, now, self.number)
+            self._saw_forward = True
+        self._forward = now
+        self.memory.phase(_kinds.FORWARD, self.number, now)
+
+    def evaluation_begins(self) -> int:
+        """A forward without gradients."""
+        now = self.memory.ticks()
+        self._end_what_is_over(now)
+        self.memory.phase(_kinds.EVALUATE, self.number, now)
+        return now
+
+    def evaluation_ends(self, began: int) -> None:
+        now = self.memory.ends(self.lane, _kinds.EVALUATE, began, self.number)
+        if not self._saw_forward:
+            self._began = now  # it is of no iteration
+        self.memory.phase(_kinds.DATA, self.number, now)
+
+    def backward_begins(self) -> int:
+        now = self.memory.ticks()
+        if self._forward is not None:  # what computes the loss is of the forward
+            self.memory.span(self.lane, _kinds.FORWARD, self._forward, now, self.number)
+            self._forward = None
+        self.memory.phase(_kinds.BACKWARD, self.number, now)
+        return now
+
+    def backward_ends(self, began: int, synchronised: bool) -> int:
+        now = self.memory.ends(self.lane, _kinds.BACKWARD, began, self.number)
+        self._synchronised |= synchronised
+        self.memory.phase(_kinds.STEP, self.number, now)
+        return now
+
+    def loss(self, value: float) -> None:
+        if not self._losses_of_user:
+            self._number(_kinds.LOSS, value)
+
+    def _end_what_is_over(self, now: int) -> None:
+        if not self._synchronised:
+            return
+        end = self._stepped or now
+        self.memory.span(self.lane, _kinds.STEP, self._began, end, self.number)
+        self.number += 1
+        self._began = end
+        self._saw_forward = False
+        self._synchronised = False
+        self._stepped = 0
+
+    def finish(self) -> None:
+        """The job's last iteration has no forward behind it."""
+        self._end_what_is_over(self.memory.ticks())
+
+    # -- what comes from the optimizer ----------------------------------------------------------
+
+    def optimizer_begins(self, *_: Any) -> None:
+        if self._optimizer == 0:  # one that is seen twice, or steps another, is one phase
+            self._optimizer = self.memory.ticks()
+            self.memory.phase(_kinds.OPTIMIZER, self.number, self._optimizer)
+        self._depth += 1
+
+    def optimizer_ends(self, *_: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._stepped = self.memory.ends(self.lane, _kinds.OPTIMIZER, self._optimizer,
+                                             self.number)
+            self._optimizer = 0
+            self.memory.phase(_kinds.DATA, self.number + (1 if self._synchronised else 0),
+                              self._stepped)
+
+    # -- what comes from the user ---------------------------------------------------------------
+
+    def begin_phase(self, name: str) -> None:
+        self._phases.append((name, self.memory.ticks()))
+
+    def end_phase(self) -> None:
+        name, began = self._phases.pop()
+        self.memory.ends(self.lane, _OWN_PHASES[name], began, self.number)
+
+    def log(self, metrics: Dict[str, float]) -> None:
+        numbers = {name: float(value) for name, value in metrics.items()}
+        if "loss" in numbers:
+            self._losses_of_user = True
+            self._number(_kinds.LOSS, numbers.pop("loss"))
+        if numbers:
+            self.recorder.send("ddp_logging", step=self.number, facts={}, numbers=numbers)
+
+    def _number(self, kind: int, value: float) -> None:
+        now = self.memory.ticks()
+        self.memory.span(self.lane, kind, now, now, self.number, _kinds.NO_BUCKET, bits(value))
+        if not math.isfinite(value):
+            self.recorder.send("bad_loss", step=self.number, loss=str(value), before="nan",
+                               least="nan", finite=0, hook="")

@@ -1,0 +1,105 @@
+"""A job of PyTorch: trains a small model with DistributedDataParallel on Gloo.
+
+Usage: job.py WORLD STEPS [WAY ...]
+
+Starts WORLD ranks and ends with the first exit code of theirs that is not 0. Each prints one JSON
+object: its rank, the losses, the hash of its weights, and what DDP's own logging says of its buckets.
+Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
+two_models, own_hook, scheduler: what their names say of PyTorch; throw and leave, the end of rank 1.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+
+
+def train(steps, ways):
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(64, 96), torch.nn.ReLU(), torch.nn.Linear(96, 96), torch.nn.ReLU(),
+        torch.nn.Linear(96, 96), torch.nn.ReLU(), torch.nn.Linear(96, 10))
+    if "unused" in ways:
+        net.add_module("never", torch.nn.Linear(4, 4))
+        forward = net.forward
+        net.forward = lambda x: torch.nn.Sequential.forward(net[:7], x)
+        del forward
+    model = DistributedDataParallel(
+        net, bucket_cap_mb=0.05, gradient_as_bucket_view="view" in ways,
+        find_unused_parameters="unused" in ways, static_graph="static" in ways)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    scheduler = None
+    if "scheduler" in ways:
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 5)
+    second = None
+    if "two_models" in ways:
+        second = DistributedDataParallel(torch.nn.Linear(8, 8))
+    if "watch" in ways:
+        import lockstep
+
+        model = lockstep.watch(model, optimizer)
+        if second is not None:
+            second = lockstep.watch(second)
+    if "own_hook" in ways:
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+        model.register_comm_hook(dist.group.WORLD, default_hooks.fp16_compress_hook)
+    generator = torch.Generator().manual_seed(rank)
+    count = 8 * steps
+    data = torch.utils.data.TensorDataset(torch.randn(count, 64, generator=generator),
+                                          torch.randint(10, (count,), generator=generator))
+    loader = torch.utils.data.DataLoader(data, batch_size=8,
+                                         num_workers=2 if "workers" in ways else 0)
+    losses = []
+    for step, (x, y) in enumerate(loader):
+        part = "no_sync" in ways and step % 3 != 2
+        with model.no_sync() if part else contextlib.nullcontext():
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+        losses.append(loss.item())
+        if second is not None:
+            second(x[:, :8]).sum().backward()
+        if not part:
+            optimizer.step()
+            optimizer.zero_grad()
+            if scheduler is not None:
+                scheduler.step()
+        if rank == 1 and step == steps // 2 and "throw" in ways:
+            raise ValueError("boom")
+    weights = hashlib.sha256()
+    for parameter in net.parameters():
+        weights.update(parameter.detach().numpy().tobytes())
+    logging = model._get_ddp_logging_data()
+    print(json.dumps({"rank": rank, "losses": losses, "weights": weights.hexdigest(),
+                      "parameters": [name for name, _ in net.named_parameters()],
+                      "bucket_sizes": logging.get("rebuilt_bucket_sizes")
+                      or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
+    if "leave" not in ways:
+        dist.destroy_process_group()
+
+
+def launch(world):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ranks = [subprocess.Popen([sys.executable, *sys.argv], env=dict(
+        os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world),
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))) for rank in range(world)]
+    return next((code for code in [rank.wait() for rank in ranks] if code != 0), 0)
+
+
+if __name__ == "__main__":
+    if "RANK" in os.environ:
+        train(int(sys.argv[2]), sys.argv[3:])
+    else:
+        sys.exit(launch(int(sys.argv[1])))

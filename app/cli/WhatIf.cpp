@@ -126,11 +126,10 @@ void addWhatIf(CLI::App& app, Command& chosen) {
       ->required();
   command->add_flag("--json", options->json, "Print all that is known, as JSON");
   command->footer(
-      "Replays the last 64 steps with the buckets that this cap makes: gradients become ready "
-      "when\n"
-      "they did, and buckets are launched, queued, carried and copied out as the run did it. In\n"
-      "brackets is where a run with this cap is expected in nine cases of ten. Where the replay "
-      "of\n"
+      "Replays the last 64 steps with the buckets that this cap makes: gradients become ready\n"
+      "when they did, and buckets are launched, queued, carried and copied out as the run did\n"
+      "it. In brackets is where a run with this cap is expected in nine cases of ten. That a\n"
+      "figure would fall or rise is said where all of that interval does. Where the replay of\n"
       "the run's own steps misses what was measured, or its transfers do not tell what others\n"
       "would cost, it says so, and exits with 2.");
   command->callback([&chosen, options] { chosen = [options] { return printForecast(*options); }; });

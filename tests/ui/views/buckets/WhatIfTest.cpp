@@ -5,6 +5,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QFileDialog>
+#include <QLabel>
 #include <QSlider>
 #include <QTableView>
 #include <QTest>
@@ -239,6 +240,10 @@ TEST_F(WhatIfTest, TheSliderOfThePaneForecastsAnotherCap) {
   panel->slider()->setValue(panel->slider()->maximum());
   EXPECT_EQ(panel->told()->capBytes, 400u);
   EXPECT_EQ(panel->told()->wanted.buckets.size(), 2u);
+  const auto* said = panel->findChild<QLabel*>(QStringLiteral("whatIfVerdict"));
+  ASSERT_NE(said, nullptr);
+  EXPECT_TRUE(said->isVisible());
+  EXPECT_EQ(said->text(), verdict(*panel->told()));
   EXPECT_EQ(panel->findChild<QTableView*>()->model()->rowCount(), 2);
   panel->slider()->setValue(0);
   EXPECT_EQ(panel->told()->wanted.buckets.size(), 4u);

@@ -47,19 +47,19 @@ std::string replicasText(const RunReport& report) {
   }
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
   if (const std::string& hook = report.info.driftingHook; !hook.empty()) {
-    return fmt::format("drift by design (hook {}): {}{}", hook,
+    return fmt::format("drift by design (hook {}): {}", hook,
                        divergence.first
-                           ? fmt::format("first apart at step {}", divergence.first->step)
+                           ? fmt::format("first apart at step {}", divergence.first->step) +
+                                 distanceText(divergence)
                            : fmt::format("not apart in any of {}",
-                                         counted(replicas.steps.size(), "sample", "samples")),
-                       distanceText(divergence));
+                                         counted(replicas.steps.size(), "sample", "samples")));
   }
   if (!divergence.first) {
     std::string text =
         fmt::format("equal in {}, the last before step {}",
                     counted(replicas.steps.size(), "sample", "samples"), replicas.steps.back());
     if (const auto& lost = divergence.lost) {
-      text += fmt::format("; NOT FINITE from step {} on, first {}", lost->step,
+      text += fmt::format("; NOT FINITE, first at step {} in {}", lost->step,
                           nameOf(report, lost->parameter));
     }
     return text;
@@ -75,7 +75,7 @@ std::string replicasText(const RunReport& report) {
                         replicas.parameters);
   }
   if (first.lastEqualStep) {
-    text += fmt::format("; equal at step {}", *first.lastEqualStep);
+    text += fmt::format("; last seen equal at step {}", *first.lastEqualStep);
   }
   return text + distanceText(divergence);
 }

@@ -146,7 +146,7 @@ std::string differentHashes(const RunReport& report) {
                        report.info.driftingHook);
   }
   return report.ranks.front().environment.contains(trace::kIgnoredParameters)
-             ? "each rank's own: ddp.ignore leaves some to it"
+             ? "each rank's own: ddp.ignore leaves some of them to each rank"
              : "DIFFERENT on the ranks, see lockstep info";
 }
 

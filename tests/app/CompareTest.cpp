@@ -28,7 +28,10 @@ TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
   EXPECT_THAT(ended.out,
               AllOf(StartsWith("A  "), HasSubstr("\nB  "), HasSubstr("iterations measured"),
                     HasSubstr("the experiments are the same"), HasSubstr("step time [ms]"),
-                    HasSubstr("same experiment"), HasSubstr("B's mean step takes")));
+                    HasSubstr("same experiment"),
+                    HasSubstr("\nB against A (means over ranks and iterations)\n"),
+                    HasSubstr("\nwhy (means a step and rank, which add up)\n"),
+                    HasSubstr("B's mean step takes")));
 }
 
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {

@@ -186,10 +186,12 @@ TEST(Join, RefusesNoJoinablesDifferentGroupsAndASecondJoin) {
     Averager one(group);
     test::runRanksWell(1, [&](auto other) {
       Averager two(other);
-      EXPECT_THAT(textOf({&one, &two}), HasSubstr("different process groups"));
+      EXPECT_THAT(textOf({&one, &two}),
+                  HasSubstr("the joinables of one Join use different process groups"));
     });
     Join join({&one});
-    EXPECT_THAT(textOf({&one}), HasSubstr("another Join"));
+    EXPECT_THAT(textOf({&one}),
+                HasSubstr("a joinable is in another Join already; end that one first"));
   });
 }
 

@@ -212,8 +212,8 @@ TEST(Reducer, CopiesInBatchesWhatItCopiesOneByOne) {
         options.caps = {40, 40, {}};
         Reducer reducer(ModelState::of(net).parameters, group, options);
         for (int i = 0; i < 3; ++i) {  // gradients are added to from the second on
-          iterate(reducer, *net, test::numbers({2, 4}, static_cast<std::uint64_t>(i)) *
-                                     (group->rank() + 1));
+          iterate(reducer, *net,
+                  test::numbers({2, 4}, static_cast<std::uint64_t>(i)) * (group->rank() + 1));
         }
         return test::gradients(*net);
       };
@@ -285,7 +285,8 @@ TEST(ReducerErrors, NameTheParametersThatGotNoGradientRightAfterTheBackward) {
   EXPECT_THAT(errors, Each(AllOf(HasSubstr("the backward of step 7 gave no gradient to 2 of 4 "
                                            "parameters: 'right.weight' (2), 'right.bias' (3); "
                                            "2 of 2 buckets were not reduced"),
-                                 HasSubstr("freeze (requires_grad = false) or remove"))));
+                                 HasSubstr("freeze (requires_grad = false) or remove those that do "
+                                           "not, or turn find_unused_parameters on"))));
   EXPECT_THAT(errors[1], HasSubstr("rank 1: "));
 }
 
@@ -320,15 +321,17 @@ TEST(ReducerErrors, NameAParameterThatGotASecondGradient) {
 }
 
 TEST(ReducerErrors, NameAParameterThatChangedItsDtypeAfterTheWrap) {
-  EXPECT_THAT(test::runRanks(1,
-                             [](auto group) {
-                               auto net = std::make_shared<Net>(kSizes);
-                               Reducer reducer(ModelState::of(net).parameters, group, {});
-                               net->layers[1]->to(at::kDouble);
-                               reducer.beginForward();
-                             }),
-              Each(AllOf(HasSubstr("parameter 'fc1.weight' (2) was float32 on cpu"),
-                         HasSubstr("is now float64 on cpu"))));
+  EXPECT_THAT(
+      test::runRanks(1,
+                     [](auto group) {
+                       auto net = std::make_shared<Net>(kSizes);
+                       Reducer reducer(ModelState::of(net).parameters, group, {});
+                       net->layers[1]->to(at::kDouble);
+                       reducer.beginForward();
+                     }),
+      Each(AllOf(
+          HasSubstr("parameter 'fc1.weight' (2) was float32 on cpu"),
+          HasSubstr("is now float64 on cpu, so that its gradient would no longer be reduced"))));
 }
 
 TEST(ReducerErrors, RepeatTheFirstFailureAtLaterForwards) {
@@ -364,8 +367,10 @@ TEST(ReducerErrors, NameASparseOrRepeatedOrDetachedParameter) {
   EXPECT_THAT(group([&](auto g) {
                 Reducer({{"s", at::eye(2).to_sparse().requires_grad_()}}, g, {});
               }),
-              Each(HasSubstr("parameter 's' (0) is sparse")));
-  EXPECT_THAT(group([&](auto g) { Reducer({}, g, {}); }), Each(HasSubstr("nothing to reduce")));
+              Each(HasSubstr("parameter 's' (0) is sparse; only dense parameters can be reduced")));
+  EXPECT_THAT(
+      group([&](auto g) { Reducer({}, g, {}); }),
+      Each(HasSubstr("no parameter of the model requires a gradient: there is nothing to reduce")));
 }
 
 TEST(ReducerErrors, NameASparseGradient) {
@@ -376,7 +381,8 @@ TEST(ReducerErrors, NameASparseGradient) {
                        Reducer reducer(ModelState::of(table.ptr()).parameters, group, {});
                        iterate(reducer, *table, at::ones({1}, at::kLong));
                      }),
-      Each(HasSubstr("the gradient of parameter 'weight' (0) is sparse float32")));
+      Each(AllOf(HasSubstr("the gradient of parameter 'weight' (0) is sparse float32"),
+                 HasSubstr("; declare the parameter's gradient as sparse"))));
 }
 
 }  // namespace

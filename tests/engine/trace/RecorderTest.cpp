@@ -113,9 +113,23 @@ TEST(RecorderTest, NamesTheRankAndTheFirstItemThatDiffers) {
                                           "fc.weight [4, 2] float32 on rank 0"));
     } else {
       EXPECT_EQ(problem.rank, 1);
-      EXPECT_THAT(problem.text, HasSubstr("bucket 0 is parameters [1, 0]"));
+      EXPECT_THAT(problem.text, HasSubstr("bucket 0 is parameters [1, 0], 36 bytes, f on rank 1"));
     }
   }
+}
+
+TEST(RecorderTest, NamesARankWithMoreParametersOrAnotherStepOfItsBuckets) {
+  Recording recording(2);
+  const ParametersMessage::Parameter parameter{"a", {1}, "float32", 1, 4};
+  recording.rank(0).send(toJson(ParametersMessage{{parameter}}));
+  recording.rank(1).send(toJson(ParametersMessage{{parameter, parameter}}));
+  recording.rank(0).send(toJson(BucketsMessage{1, 1, "rebuild", {{{0}, {0}, 4, 0, "f"}}}));
+  recording.rank(1).send(toJson(BucketsMessage{1, 2, "rebuild", {{{0}, {0}, 4, 0, "f"}}}));
+  const RunUpdate update = recording.finish();
+  ASSERT_EQ(update.problems.size(), 2);
+  EXPECT_THAT(update.problems[0].text, HasSubstr("rank 1 has 2 parameters, rank 0 has 1"));
+  EXPECT_THAT(update.problems[1].text,
+              HasSubstr("layout 1 begins at step 2 on rank 1, but at step 1 on rank 0"));
 }
 
 TEST(RecorderTest, TellsProgress) {

@@ -126,6 +126,18 @@ TEST(SamplesTest, OfTwoRanksEitherMayBeWrong) {
             "may be wrong");
 }
 
+TEST(SamplesTest, AMajorityIsNotClaimedWhereThereIsNone) {
+  ReplicaWatch watch(3);
+  EXPECT_FALSE(watch.add(0, sample(0, {1, 2})).has_value());
+  EXPECT_FALSE(watch.add(1, sample(0, {3, 4})).has_value());
+  const auto difference = watch.add(2, sample(0, {5, 6}));
+  ASSERT_TRUE(difference.has_value());
+  EXPECT_EQ(difference->text,
+            "the replicas differ at step 0: parameter 0 of ranks 1, 2 is not what the others hold, "
+            "with no majority to tell who is right; 2 of 2 parameters differ. A hook that lets "
+            "replicas drift by design has to say so (lockstep.replicas/1)");
+}
+
 TEST(SamplesTest, SamplesThatARankNeverCompletesArePassedOver) {
   ReplicaWatch watch(2);
   for (std::uint32_t step = 0; step < 1'000; ++step) {

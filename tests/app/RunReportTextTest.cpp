@@ -1,0 +1,190 @@
+#include "app/cli/RunReport.h"
+
+#include <gmock/gmock.h>
+
+namespace lockstep::cli {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A run of so many ranks that has ended well, with the figures of each.
+RunReport reportOf(int ranks) {
+  RunReport report;
+  report.info.state = trace::RunState::kFinished;
+  report.steps = 20;
+  for (int rank = 0; rank < ranks; ++rank) {
+    trace::RankInfo& info = report.ranks.emplace_back();
+    info.rank = rank;
+    info.parameterHash = "00112233445566aa";
+    analysis::RankAnalysis& figures = report.figures.emplace_back();
+    figures.rank = rank;
+    figures.stepMs = 10;
+    figures.overlapPercent = 40 + 10 * rank;
+    figures.exposedMs = 3 - rank;
+  }
+  return report;
+}
+
+/// Fingerprints at steps 10, 20, .. of one parameter, whose hash is the rank's at the steps given.
+void addFingerprints(analysis::RunData& data, int ranks, std::uint32_t until,
+                     const std::vector<std::uint32_t>& apartAt, int oddRank = 1,
+                     std::uint32_t parameters = 1) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (std::uint32_t step = 10; step <= until; step += 10) {
+      const bool apart = std::count(apartAt.begin(), apartAt.end(), step) > 0;
+      for (std::uint32_t parameter = 0; parameter < parameters; ++parameter) {
+        trace::FingerprintRow row;
+        row.rank = rank;
+        row.step = step;
+        row.parameter = parameter;
+        row.hash = apart && (rank == oddRank || oddRank < 0) ? 100u + rank : 7u;
+        row.norm = 1;
+        data.fingerprints.push_back(row);
+      }
+      data.sketches.push_back({0, rank, step, std::vector<double>(16, apart ? rank : 0)});
+    }
+  }
+}
+
+std::string replicasOf(const analysis::RunData& data, const std::string& driftingHook = "") {
+  RunReport report;
+  report.info.driftingHook = driftingHook;
+  report.divergence = analysis::divergence(data);
+  return replicasText(report);
+}
+
+TEST(ReplicasText, SaysWhenTheyWereEqual) {
+  analysis::RunData data;
+  addFingerprints(data, 2, 30, {});
+  EXPECT_EQ(replicasOf(data), "equal in 3 samples, the last before step 30");
+  for (trace::FingerprintRow& row : data.fingerprints) {
+    row.norm = row.step >= 20 ? HUGE_VAL : row.norm;
+  }
+  EXPECT_EQ(replicasOf(data),
+            "equal in 3 samples, the last before step 30; NOT FINITE, first at step 20 in "
+            "parameter 0");
+}
+
+TEST(ReplicasText, AccusesNobodyOfTwo) {
+  analysis::RunData data;
+  addFingerprints(data, 2, 30, {20, 30}, 1, 3);
+  EXPECT_THAT(replicasOf(data),
+              HasSubstr("DIFFER at step 20: parameter 0, rank 1 against rank 0, either may be "
+                        "wrong; 3 of 3 parameters differ there; last seen equal at step 10; "));
+}
+
+TEST(ReplicasText, NamesTheRankThatAMajorityIsAgainst) {
+  analysis::RunData data;
+  addFingerprints(data, 3, 30, {30}, 2);
+  EXPECT_THAT(replicasOf(data), HasSubstr("parameter 0, rank 2 against the majority; last seen"));
+  analysis::RunData each;
+  addFingerprints(each, 3, 30, {30}, -1);
+  EXPECT_THAT(replicasOf(each), HasSubstr(", with no majority to tell who is right; last seen"));
+}
+
+TEST(ReplicasText, SaysHowFarADriftWentAndThatItIsOver) {
+  analysis::RunData data;
+  addFingerprints(data, 2, 30, {20});
+  EXPECT_EQ(
+      replicasOf(data, "post_local_sgd"),
+      "drift by design (hook post_local_sgd): first apart at step 20; equal again at step 30");
+  analysis::RunData lost;
+  addFingerprints(lost, 2, 30, {20, 30});
+  lost.sketches.pop_back();
+  EXPECT_EQ(replicasOf(lost, "post_local_sgd"),
+            "drift by design (hook post_local_sgd): first apart at step 20; at step 30 not all are "
+            "known and finite");
+}
+
+TEST(ReplicasText, DoesNotSayAgainOfReplicasThatWereNeverApart) {
+  analysis::RunData data;
+  addFingerprints(data, 2, 30, {});
+  EXPECT_EQ(replicasOf(data, "post_local_sgd"),
+            "drift by design (hook post_local_sgd): not apart in any of 3 samples");
+}
+
+TEST(SamplingText, GivesBothCosts) {
+  RunReport report;
+  report.divergence.cost = {0.5, 0.25};
+  EXPECT_EQ(samplingText(report), "fingerprints 0.50 % of the step time, gradient checks 0.25 %");
+}
+
+TEST(SummaryText, GivesARangeWhereTheRanksDiffer) {
+  const RunReport report = reportOf(2);
+  EXPECT_THAT(summaryText(report, "r.lockstep"),
+              HasSubstr("overlap 40.0 % (rank 0) to 50.0 % (rank 1), 2.00 ms (rank 1) to 3.00 ms "
+                        "(rank 0) exposed per step\n"));
+}
+
+TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {
+  RunReport report = reportOf(1);
+  report.figures[0].overlapLeastPercent = 38;
+  report.figures[0].overlapMostPercent = 41;
+  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("is known only to lie")));
+  report.figures[0].overlapMostPercent = 60;
+  report.figures[0].coreWaitMs = 2;
+  const std::string text = summaryText(report, "");
+  EXPECT_THAT(text, HasSubstr("; overlap is known only to lie between 38.0 % and 60.0 %, since "
+                              "threads waited for cores\n"));
+  EXPECT_THAT(text, HasSubstr("rank 0 was ready to run and had no core for 2.00 ms a step (20 %): "
+                              "more threads want to run than its host has cores\n"));
+}
+
+TEST(SummaryText, NamesOnlyARankThatIsLateBeyondChance) {
+  RunReport report = reportOf(2);
+  analysis::RankLateness late;
+  late.rank = 1;
+  late.meanMs = 5;
+  late.interval = analysis::MeanInterval{5, 4.5, 5.5};
+  report.lateness = {late};
+  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("late")));
+  report.lateness[0].late = true;
+  EXPECT_THAT(summaryText(report, ""),
+              HasSubstr("rank 1 comes 5.00 ms a step later than the others (4.50 to 5.50)\n"));
+}
+
+TEST(SummaryText, SaysWhatTheRateLeavesOut) {
+  RunReport report = reportOf(1);
+  report.testAccuracy = 0.931;
+  report.stepsPerSecond = 26.9;
+  report.stepsPerSecondWithin = 33.5;
+  EXPECT_THAT(summaryText(report, ""),
+              HasSubstr("20 steps, test accuracy 93.10 %, 26.9 steps/s (33.5 without evaluation, "
+                        "checkpoints and what else is between steps)\n"));
+  report.stepsPerSecondWithin = 27;
+  EXPECT_THAT(summaryText(report, ""), HasSubstr("26.9 steps/s\n"));
+}
+
+TEST(SummaryText, SaysWhyTheRanksEndWithOtherParameters) {
+  RunReport report = reportOf(2);
+  report.events = 12'345;
+  report.eventsDropped = 3;
+  EXPECT_THAT(summaryText(report, ""), HasSubstr("00112233445566aa on every rank\n"));
+  EXPECT_THAT(summaryText(report, ""), HasSubstr("12,345 recorded, 3 dropped\n"));
+  report.ranks[1].parameterHash = "0";
+  EXPECT_THAT(summaryText(report, ""), HasSubstr("DIFFERENT on the ranks, see lockstep info\n"));
+  report.ranks[0].environment[trace::kIgnoredParameters] = "fc.bias";
+  EXPECT_THAT(summaryText(report, ""),
+              HasSubstr("each rank's own: ddp.ignore leaves some of them to each rank\n"));
+  report.info.driftingHook = "noop";
+  EXPECT_THAT(summaryText(report, ""),
+              HasSubstr("each rank's own: hook noop lets the replicas drift\n"));
+}
+
+TEST(InfoText, SaysWhatComparingTheCallsCostAndNamesEachLayout) {
+  RunReport report = reportOf(2);
+  report.checks = analysis::CheckCost{};
+  report.checks->calls = 1'200;
+  report.checks->ownPercent = 0.5;
+  report.checks->waitingPercent = 2;
+  report.layouts.push_back({1, 1, "rebuild", {}});
+  const std::string text = infoText(report);
+  EXPECT_THAT(text, HasSubstr("1,200 calls compared first: 0.50 % of the step time, and 2.00 % "
+                              "waiting for their last rank\n"));
+  EXPECT_THAT(text, HasSubstr("\nbuckets from step 1 (rebuild)\n"));
+}
+
+}  // namespace
+}  // namespace lockstep::cli

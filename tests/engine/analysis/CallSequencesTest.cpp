@@ -193,5 +193,17 @@ TEST(CallSequencesTest, NumbersGoOnBeyondTheirWrap) {
   EXPECT_EQ(sequence.mismatches, 0u);
 }
 
+TEST(CallSequencesTest, SaysThatARankCalledForNoBucket) {
+  HandMadeRun run(2);
+  run.addCollective(0, 0, 5, 0);
+  run.addCollective(1, 0, 5, 0);
+  run.data.spans.back().bucket = trace::kNoBucket;
+  const auto sequences = callSequences(run.data, true);
+  ASSERT_EQ(sequences.size(), 1u);
+  EXPECT_EQ(describe(run.data, sequences[0], 0),
+            "Rank 0 called allreduce of 400 bytes for bucket 3; rank 1 called allreduce of 400 "
+            "bytes for no bucket.");
+}
+
 }  // namespace
 }  // namespace lockstep::analysis

@@ -51,6 +51,8 @@ TEST(RunAnalysisTest, LeavesTheWarmUpOutAndSaysSo) {
 
 TEST(RunAnalysisTest, LeavesOneStepOutWithoutARebuild) {
   EXPECT_EQ(warmUp({{0, 0, "construction", {}}}).firstMeasured, 1);
+  EXPECT_EQ(warmUp({{1, 3, "rebuild", {}}}).reason,
+            "steps 0 to 3 are left out as warm-up: the buckets were rebuilt for step 3");
   EXPECT_EQ(analyse(twoRanks({100, 200}).data).ranks[0].measuredSteps, 1);
 }
 

@@ -133,6 +133,8 @@ TEST(WhyNoBuckets, DependsOnWhatTheRunIsAndHowFarItIs) {
   BucketStories stories(model);
   EXPECT_EQ(whyNoBuckets(nullptr, stories),
             "No run is open. Start an experiment or open a run file, and its buckets appear here.");
+  const RunModel reading("nowhere.lockstep");
+  EXPECT_EQ(whyNoBuckets(&reading, stories), "Reading the run…");
   trace::RunUpdate update;
   update.info.emplace();
   update.info->state = trace::RunState::kRunning;

@@ -32,6 +32,8 @@ TEST_F(ComparePictureTest, ShowsKeysFiguresReasonsDistributionAndBothIterations)
   EXPECT_GT(picture.size.height(), 400);
   EXPECT_TRUE(says(picture, "Keys that differ"));
   EXPECT_TRUE(says(picture, "step time [ms]"));
+  EXPECT_TRUE(says(picture, "means over ranks and iterations"));
+  EXPECT_TRUE(says(picture, "differences of means, which add up to that of the step"));
   EXPECT_TRUE(says(picture, "B's mean step takes"));
   EXPECT_TRUE(says(picture, "A P50"));
   EXPECT_TRUE(says(picture, "A  demo   iteration"));

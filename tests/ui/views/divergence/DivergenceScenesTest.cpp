@@ -101,7 +101,8 @@ TEST(ParameterSceneTest, SaysHowToTurnFingerprintsOn) {
   const auto facts = test::factsOfRun(run.data);
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "This run recorded no fingerprints"));
-  EXPECT_TRUE(verdictOf(*facts).more.contains("fingerprint_every = 10 under [capture]"));
+  EXPECT_TRUE(verdictOf(*facts).more.contains(
+      "Whether its replicas are equal is not known. Set fingerprint_every = 10 under [capture]"));
 }
 
 TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
@@ -150,6 +151,7 @@ TEST(ParameterSceneTest, ReplicasThatDriftByDesignAreNoMistake) {
       verdict.more.contains("First seen apart at iteration 20. At iteration 20 they were "
                             "2.00 ± "))
       << verdict.more.toStdString();
+  EXPECT_TRUE(verdict.more.contains(" % from their mean. ")) << verdict.more.toStdString();
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "first apart: iteration 20"));
   for (const DisplayList::Command& command : list.commands()) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/ParameterScene.h"

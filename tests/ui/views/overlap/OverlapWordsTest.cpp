@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "tests/ui/views/overlap/HandMadeContent.h"
 #include "ui/views/overlap/OverlapScene.h"

@@ -100,6 +100,10 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   use.residentBytes = resident == nullptr ? 0
                                           : std::strtod(resident, nullptr) *
                                                 static_cast<double>(sysconf(_SC_PAGESIZE));
+  // One that has died and not been waited for has no memory left: that is no sample.
+  if (use.residentBytes <= 0) {
+    return std::nullopt;
+  }
   use.cpuPercent = 100.0 * static_cast<double>(allNs) / wallNs;
   use.stepThreadPercent = 100.0 * static_cast<double>(stepNs) / wallNs;
   use.commThreadsPercent = 100.0 * static_cast<double>(commNs) / wallNs;

@@ -20,7 +20,7 @@ struct ResourceUse {
 class ResourceSampler {
  public:
   /// Returns the use since the last call; nothing on the first call for a process, and when it
-  /// does not run.
+  /// does not run, be it that it has died and nobody has waited for it yet.
   std::optional<ResourceUse> sample(std::int64_t pid);
 
  private:

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace lockstep::ddp {
 
@@ -11,6 +14,14 @@ namespace lockstep::ddp {
 class DdpError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  DdpError(const std::string& text, std::vector<int> culprits)
+      : std::runtime_error(text), culprits_(std::move(culprits)) {}
+
+  /// Where ranks differ: those that differ from most, all where there is no majority.
+  [[nodiscard]] const std::vector<int>& culprits() const { return culprits_; }
+
+ private:
+  std::vector<int> culprits_;
 };
 
 }  // namespace lockstep::ddp

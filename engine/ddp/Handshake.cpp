@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/ddp/DdpError.h"
+#include "engine/process_group/Majority.h"
 
 namespace lockstep::ddp {
 
@@ -82,11 +83,14 @@ std::string about(std::string_view subject, const Facts& facts) {
   return found != facts.end() ? std::string(found->second) : fmt::format("no {}", subject);
 }
 
-[[noreturn]] void reportDifference(const std::vector<std::string>& texts, std::size_t other) {
+/// `other` differs from `most`, a rank of the majority; without one, the first that differs from
+/// rank 0. `culprits` are all that do.
+[[noreturn]] void reportDifference(const std::vector<std::string>& texts, std::size_t most,
+                                   std::size_t other, const std::vector<int>& culprits) {
   Facts ours;
   Facts theirs;
-  std::vector<std::string_view> subjects;  // rank 0's, then what the other has beyond them
-  for (auto& [text, facts] : {std::pair(&texts[0], &ours), std::pair(&texts[other], &theirs)}) {
+  std::vector<std::string_view> subjects;  // most ranks', then what the other has beyond them
+  for (auto& [text, facts] : {std::pair(&texts[most], &ours), std::pair(&texts[other], &theirs)}) {
     for (const std::string_view line : lines(*text)) {
       subjects.push_back(facts->insert(subjectAndFact(line)).first->first);
     }
@@ -95,13 +99,14 @@ std::string about(std::string_view subject, const Facts& facts) {
     const std::string own = about(subject, ours);
     const std::string others = about(subject, theirs);
     if (own != others) {
-      throw DdpError(fmt::format(
-          "rank {} did not build the same model and settings as rank 0: rank 0 has {}; rank {} has "
-          "{}. Build the model in the same way on every rank.",
-          other, own, other, others));
+      throw DdpError(
+          fmt::format("rank {} did not build the same model and settings as rank {}: rank {} has "
+                      "{}; rank {} has {}. Build the model in the same way on every rank.",
+                      other, most, most, own, other, others),
+          culprits);
     }
   }
-  LOCKSTEP_CHECK(false, "the facts of rank {} stand in another order than rank 0's", other);
+  LOCKSTEP_CHECK(false, "the facts of rank {} stand in another order than rank {}'s", other, most);
 }
 
 }  // namespace
@@ -119,9 +124,20 @@ void verifySameOnAllRanks(process_group::ProcessGroup& group, const std::vector<
     return;
   }
   const auto texts = gatherTexts(group, text);
-  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
-    if (texts[rank] != texts[0]) {
-      reportDifference(texts, rank);
+  std::vector<std::pair<int, std::uint64_t>> values;
+  for (const std::string& of : texts) {
+    values.emplace_back(static_cast<int>(values.size()), hash(of, 0));
+  }
+  const std::vector<int> culprits = process_group::outvoted(values, group.size());
+  // A rank of the majority; without one, rank 0 as good as any.
+  std::size_t most = 0;
+  while (culprits.size() < texts.size() &&
+         std::count(culprits.begin(), culprits.end(), static_cast<int>(most)) != 0) {
+    ++most;
+  }
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (texts[rank] != texts[most]) {
+      reportDifference(texts, most, rank, culprits);
     }
   }
   LOCKSTEP_CHECK(false, "hashes differ and texts do not");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace lockstep::process_group {
 namespace {
 
@@ -28,6 +30,22 @@ std::string text(const CommError::Where& where, const std::string& what) {
 
 CommError::CommError(Where where, const std::string& what)
     : std::runtime_error(text(where, what)), where_(std::move(where)), reason_(what) {}
+
+std::vector<int> CommError::culprits() const {
+  if (where_.kind == CommErrorKind::kRemote || where_.kind == CommErrorKind::kAborted) {
+    return {};
+  }
+  if (!where_.culprits.empty()) {
+    return where_.culprits;
+  }
+  if (where_.peer < 0) {
+    return {};
+  }
+  // Of two that do not agree, none is the one that is wrong.
+  return where_.kind == CommErrorKind::kMismatch
+             ? std::vector{std::min(where_.rank, where_.peer), std::max(where_.rank, where_.peer)}
+             : std::vector{where_.peer};
+}
 
 std::string_view name(CommErrorKind kind) {
   switch (kind) {

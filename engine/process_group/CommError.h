@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/trace/Event.h"
 
@@ -46,6 +47,7 @@ class CommError : public std::runtime_error {
     bool timedOut = false;
     int peer = -1;  ///< the rank it failed with, where that is known
     CommErrorKind kind = CommErrorKind::kBackend;
+    std::vector<int> culprits = {};  ///< see culprits()
   };
 
   /// The text becomes "allreduce #12 of group default, rank 1, bucket 3: <what>"; parts that
@@ -54,6 +56,10 @@ class CommError : public std::runtime_error {
 
   [[nodiscard]] const Where& where() const { return where_; }
   [[nodiscard]] CommErrorKind kind() const { return where_.kind; }
+  /// The ranks at fault as far as this rank can tell: who made another call than most (all of them
+  /// where there is no majority), who did not come, whose connection broke. None where it repeats
+  /// what another rank said, or was aborted.
+  [[nodiscard]] std::vector<int> culprits() const;
   /// The text without the place before it.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "engine/process_group/Majority.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -58,21 +61,28 @@ std::string note(const Call& call) {
                      fmt::join(call.bytesFrom, ","));
 }
 
-std::string mismatch(const Call& call, int self,
-                     const std::vector<std::pair<int, std::string>>& notes) {
+Difference mismatch(const Call& call, int self, int size,
+                    const std::vector<std::pair<int, std::string>>& notes) {
   const Note mine = parse(note(call));
+  std::vector<std::pair<int, std::uint64_t>> calls{{self, fingerprint(call)}};
+  for (const auto& [rank, text] : notes) {
+    calls.emplace_back(rank, std::strtoull(parse(text).fingerprint.c_str(), nullptr, 16));
+  }
   for (const auto& [rank, text] : notes) {
     const Note other = parse(text);
     if (other.fingerprint != mine.fingerprint) {
-      return fmt::format(
-          "the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
-          mine.description, rank, other.description,
-          other.description == mine.description ? " (of tensors with other dtypes or sizes)" : "");
+      return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
+                          mine.description, rank, other.description,
+                          other.description == mine.description
+                              ? " (of tensors with other dtypes or sizes)"
+                              : ""),
+              outvoted(calls, size)};
     }
     for (const std::string& found : {pairMismatch(self, mine, rank, other),
                                      pairMismatch(rank, other, self, mine)}) {
       if (!found.empty()) {
-        return "the ranks do not make the same call: " + found;
+        return {"the ranks do not make the same call: " + found,
+                {std::min(self, rank), std::max(self, rank)}};
       }
     }
   }

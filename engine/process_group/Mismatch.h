@@ -11,9 +11,14 @@ namespace lockstep::process_group {
 /// What a rank writes on the notice board about the call it is in.
 [[nodiscard]] std::string note(const Call& call);
 
-/// Compares the call of this rank, `self`, with the others' notes. Returns a sentence that names the ranks
-/// and what each called when they do not belong together, else nothing.
-[[nodiscard]] std::string mismatch(const Call& call, int self,
-                                   const std::vector<std::pair<int, std::string>>& notes);
+/// What is wrong with the calls of a group's ranks.
+struct Difference {
+  std::string text;           ///< names two ranks and what each called; empty: nothing
+  std::vector<int> culprits;  ///< who differs from most; all that differ where there is no majority
+};
+
+/// Compares the call of this rank, `self` of `size`, with the others' notes.
+[[nodiscard]] Difference mismatch(const Call& call, int self, int size,
+                                  const std::vector<std::pair<int, std::string>>& notes);
 
 }  // namespace lockstep::process_group

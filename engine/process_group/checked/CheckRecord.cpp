@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <utility>
+
+#include "engine/process_group/Majority.h"
 
 namespace lockstep::process_group::checked {
 namespace {
@@ -229,6 +232,22 @@ std::string describeDifference(Field field, const std::vector<CheckRecord>& reco
     text += "; the tensors are " + byValue(details, details);
   }
   return text;
+}
+
+std::vector<int> differingRanks(Field field, const std::vector<CheckRecord>& records,
+                                const std::vector<std::string>& details) {
+  if (field == Field::kSplits) {
+    const Pair pair = differingPair(details);
+    return pair.sender < 0 ? std::vector<int>{}
+                           : std::vector{std::min(pair.sender, pair.receiver),
+                                         std::max(pair.sender, pair.receiver)};
+  }
+  std::vector<std::pair<int, std::uint64_t>> values;
+  for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    values.emplace_back(static_cast<int>(rank),
+                        std::hash<std::string>()(value(field, records[rank])));
+  }
+  return outvoted(values, static_cast<int>(records.size()));
 }
 
 int differingPeer(Field field, const std::vector<CheckRecord>& records,

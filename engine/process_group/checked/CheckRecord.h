@@ -67,6 +67,10 @@ enum class Field {
 [[nodiscard]] std::string describeDifference(Field field, const std::vector<CheckRecord>& records,
                                              const std::vector<std::string>& details);
 
+/// The ranks whose value differs from that of most; all where no value has a majority.
+[[nodiscard]] std::vector<int> differingRanks(Field field, const std::vector<CheckRecord>& records,
+                                              const std::vector<std::string>& details);
+
 /// The first rank whose value differs from that of `rank`, or -1.
 [[nodiscard]] int differingPeer(Field field, const std::vector<CheckRecord>& records,
                                 const std::vector<std::string>& details, int rank);

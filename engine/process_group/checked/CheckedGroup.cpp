@@ -63,13 +63,14 @@ struct Reason {
   std::string text;
   CommErrorKind kind = CommErrorKind::kBackend;
   int peer = -1;
+  std::vector<int> culprits = {};
 };
 
 Reason reasonOf(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const CommError& failure) {
-    return {failure.reason(), failure.kind(), failure.where().peer};
+    return {failure.reason(), failure.kind(), failure.where().peer, failure.where().culprits};
   } catch (const std::exception& failure) {
     return {failure.what(), CommErrorKind::kBackend, -1};
   }
@@ -80,6 +81,7 @@ std::exception_ptr errorFor(const WorkState& work, const Reason& reason) {
   where.kind = reason.kind;
   where.timedOut = reason.kind == CommErrorKind::kTimeout;
   where.peer = reason.peer;
+  where.culprits = reason.culprits;
   return std::make_exception_ptr(CommError(std::move(where), reason.text));
 }
 
@@ -356,9 +358,10 @@ void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
                           const std::vector<std::string>& texts) {
   const Pending current = std::move(current_);
   endTurn();
-  current.work->fail(errorFor(*current.work, Reason{describeDifference(field, records, texts),
-                                                    CommErrorKind::kMismatch,
-                                                    differingPeer(field, records, texts, rank())}));
+  current.work->fail(errorFor(
+      *current.work,
+      Reason{describeDifference(field, records, texts), CommErrorKind::kMismatch,
+             differingPeer(field, records, texts, rank()), differingRanks(field, records, texts)}));
   pump();
   leave();
 }

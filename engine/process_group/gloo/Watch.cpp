@@ -73,8 +73,10 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
     }
   }
   if (const auto told = flight->told(); told && !flight->failed()) {
-    if (const std::string text = mismatch(flight->call, options_.rank, told->notes); !text.empty()) {
-      flight->fail(Failure{text, -1, CommErrorKind::kMismatch});
+    Difference found = mismatch(flight->call, options_.rank, options_.size, told->notes);
+    if (!found.text.empty()) {
+      flight->fail(
+          Failure{std::move(found.text), -1, CommErrorKind::kMismatch, std::move(found.culprits)});
     }
   }
   if (flight->failed()) {

@@ -32,6 +32,7 @@ std::exception_ptr Flight::error() const {
   where.timedOut = reason.kind == CommErrorKind::kTimeout;
   where.kind = reason.kind;
   where.peer = reason.peer;
+  where.culprits = reason.culprits;
   return std::make_exception_ptr(CommError(std::move(where), reason.what));
 }
 

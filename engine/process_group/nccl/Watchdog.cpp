@@ -45,6 +45,7 @@ std::string nameOf(const Call& call) {
 CommError::Where placeOf(const Flight& flight, const Failure& failure) {
   CommError::Where where = flight.where;
   where.peer = failure.peer;
+  where.culprits = failure.culprits;
   where.kind = failure.kind;
   where.timedOut = failure.kind == CommErrorKind::kTimeout;
   return where;
@@ -350,9 +351,10 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
   }
   const auto now = Flight::Clock::now();
   if (const auto told = flight->told()) {
-    const std::string text = mismatch(flight->call, options_.rank, told->notes);
-    if (!text.empty()) {
-      fail(flight, Failure{text, -1, CommErrorKind::kMismatch});
+    Difference found = mismatch(flight->call, options_.rank, options_.size, told->notes);
+    if (!found.text.empty()) {
+      fail(flight,
+           Failure{std::move(found.text), -1, CommErrorKind::kMismatch, std::move(found.culprits)});
       return;
     }
   }

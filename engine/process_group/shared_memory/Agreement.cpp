@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
+
+#include "engine/process_group/Majority.h"
 
 namespace lockstep::process_group::shared_memory {
 namespace {
@@ -80,9 +83,15 @@ std::vector<std::uint64_t> beginsFor(const Operation& operation, int rank, const
   return begins;
 }
 
-std::string mismatch(const Operation& operation, int rank, const Board& board) {
+Failure mismatch(const Operation& operation, int rank, const Board& board) {
   const std::uint64_t order = operation.order();
   const std::uint64_t mine = fingerprint(operation.call);
+  std::vector<std::pair<int, std::uint64_t>> calls;
+  for (int other = 0; other < board.size(); ++other) {
+    if (other == rank || board.hasCome(order, other)) {
+      calls.emplace_back(other, other == rank ? mine : board.place(order, other).fingerprint);
+    }
+  }
   for (int other = 0; other < board.size(); ++other) {
     if (other == rank || !board.hasCome(order, other)) {
       continue;
@@ -91,9 +100,10 @@ std::string mismatch(const Operation& operation, int rank, const Board& board) {
     if (place.fingerprint != mine) {
       const std::string called = describe(operation.call);
       const std::string theirs = describe(callOf(place));
-      return fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", rank,
-                         called, other, theirs,
-                         called == theirs ? " (of tensors with other dtypes or sizes)" : "");
+      return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", rank,
+                          called, other, theirs,
+                          called == theirs ? " (of tensors with other dtypes or sizes)" : ""),
+              -1, CommErrorKind::kMismatch, outvoted(calls, board.size())};
     }
   }
   if (operation.call.operation != trace::Operation::kAlltoall) {
@@ -106,7 +116,10 @@ std::string mismatch(const Operation& operation, int rank, const Board& board) {
         continue;
       }
       if (const std::string found = partMismatch(board, order, from, to); !found.empty()) {
-        return "the ranks do not make the same call: " + found;
+        return {"the ranks do not make the same call: " + found,
+                -1,
+                CommErrorKind::kMismatch,
+                {std::min(from, to), std::max(from, to)}};
       }
     }
   }

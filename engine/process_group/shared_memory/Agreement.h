@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/process_group/Failure.h"
 #include "engine/process_group/shared_memory/Board.h"
 #include "engine/process_group/shared_memory/Operation.h"
 
@@ -20,9 +21,9 @@ void writeCall(const Operation& operation, int rank, const Board& board);
 [[nodiscard]] std::vector<std::uint64_t> beginsFor(const Operation& operation, int rank,
                                                    const Board& board);
 
-/// Returns a sentence that names two ranks and what each has called when those that have come
-/// to the operation do not make the same call; else nothing.
-[[nodiscard]] std::string mismatch(const Operation& operation, int rank, const Board& board);
+/// Why an operation fails of which those that have come do not make the same call: names two ranks
+/// and what each has called, and as culprits who differs from most. No text where they agree.
+[[nodiscard]] Failure mismatch(const Operation& operation, int rank, const Board& board);
 
 /// What an operation waits for: "rank 2, which has not come to it", or the ranks that have
 /// stopped on the way. `peer` is the first of them, -1 when there is none.

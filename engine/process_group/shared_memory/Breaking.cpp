@@ -116,9 +116,9 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
     const auto rest = queue_.begin() + static_cast<std::ptrdiff_t>(left);
     for (auto operation = rest; operation != queue_.end(); ++operation) {
       // What this rank was about to find by itself comes before what another one says.
-      const std::string own =
-          allHaveCome(**operation) ? mismatch(**operation, options_.rank, *board_) : "";
-      (*operation)->fail(own.empty() ? failure : Failure{own, -1, CommErrorKind::kMismatch});
+      const Failure own =
+          allHaveCome(**operation) ? mismatch(**operation, options_.rank, *board_) : Failure{};
+      (*operation)->fail(own.what.empty() ? failure : own);
     }
     // The head is ended by who runs it, who notices; the others by the communication thread.
     const auto over = rest + (driving_ && left == 0 ? 1 : 0);

@@ -226,8 +226,8 @@ std::string Dispatcher::waitingFor(const Operation& operation) {
 Failure Dispatcher::timeOut(const Operation& operation) const {
   const bool direct = isDirect(operation.call.operation);
   if (!direct && operation.posted) {
-    if (std::string text = mismatch(operation, options_.rank, *board_); !text.empty()) {
-      return Failure{std::move(text), -1, CommErrorKind::kMismatch};
+    if (Failure found = mismatch(operation, options_.rank, *board_); !found.what.empty()) {
+      return found;
     }
   }
   std::string text = fmt::format("timed out after {} ms", operation.limit.count());

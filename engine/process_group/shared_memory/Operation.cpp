@@ -33,6 +33,7 @@ void Operation::settle() {
   where.timedOut = reason.kind == CommErrorKind::kTimeout;
   where.kind = reason.kind;
   where.peer = reason.peer;
+  where.culprits = reason.culprits;
   work->fail(std::make_exception_ptr(CommError(std::move(where), reason.what)));
 }
 

@@ -47,8 +47,8 @@ Transfer::Transfer(Operation& operation, int rank, Board& board, Directory& dire
 
 void Transfer::run() {
   waiter_.until(slot_.arrivals, bases_.arrivals + static_cast<std::uint32_t>(size_));
-  if (std::string text = mismatch(operation_, rank_, board_); !text.empty()) {
-    throw Failure{std::move(text), -1, CommErrorKind::kMismatch};
+  if (Failure found = mismatch(operation_, rank_, board_); !found.what.empty()) {
+    throw found;
   }
   if (board_.refused(operation_.order())) {
     waiter_.untilFailed();

@@ -68,6 +68,15 @@ TEST_P(OwnError, OfTheConstructorComesFirstWhateverTheTiming) {
   }
 }
 
+TEST_P(OwnError, OfTheConstructorNamesWhoDiffersFromMostAndNotFromRank0) {
+  const auto errors = run(3, [](GroupPtr& group) {
+    const std::int64_t last = group->rank() == 0 ? 3 : 2;
+    DistributedDataParallel ddp(std::make_shared<Net>(std::vector<std::int64_t>{4, last}), group);
+  });
+  EXPECT_THAT(errors,
+              Each(HasSubstr("rank 0 did not build the same model and settings as rank 1")));
+}
+
 TEST_P(OwnError, OfTheConstructorComesBeforeWhatAPeerSays) {
   for (int round = 0; round < kRounds; ++round) {
     const auto errors = run(2, [](GroupPtr& group) {

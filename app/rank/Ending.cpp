@@ -31,6 +31,12 @@ Error causeOf(const std::exception& replicaError) {
   return {ExitCode::kUnexpected, replicaError.what(), ""};
 }
 
+/// Whether a group, "default.2", is of some of the ranks alone: it counts them in its own way.
+bool isOfSomeRanks(const std::string& group) {
+  const std::size_t last = group.find_last_not_of("0123456789");
+  return last != std::string::npos && last + 1 < group.size() && group[last] == '.';
+}
+
 }  // namespace
 
 Error errorOf(const std::exception_ptr& exception) {
@@ -56,6 +62,31 @@ Error errorOf(const std::exception_ptr& exception) {
     return {ExitCode::kUnexpected, error.what(), ""};
   } catch (...) {
     return {ExitCode::kUnexpected, "an exception of unknown type", ""};
+  }
+}
+
+Culprits culpritsOf(const std::exception_ptr& exception) {
+  using process_group::CommErrorKind;
+  try {
+    std::rethrow_exception(exception);
+  } catch (const process_group::CommError& error) {
+    if (isOfSomeRanks(error.where().group)) {
+      return {};
+    }
+    switch (error.kind()) {
+      case CommErrorKind::kMismatch:
+        return {trace::Fault::kOtherCall, error.culprits()};
+      case CommErrorKind::kTimeout:
+        return {trace::Fault::kDidNotCome, error.culprits()};
+      case CommErrorKind::kNetwork:
+        return {trace::Fault::kGone, error.culprits()};
+      default:
+        return {};
+    }
+  } catch (const ddp::DdpError& error) {
+    return {trace::Fault::kOtherModel, error.culprits()};
+  } catch (...) {
+    return {};
   }
 }
 

@@ -2,8 +2,10 @@
 
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/trace/Segment.h"
 
 namespace lockstep::rank {
 
@@ -12,6 +14,13 @@ namespace lockstep::rank {
 /// replica of DataParallel failed with, libtorch's errors without their stack (kUnexpected), too
 /// little memory (kEnvironment).
 base::Error errorOf(const std::exception_ptr& exception);
+
+/// Whom the error that ended this rank finds at fault.
+struct Culprits {
+  trace::Fault fault = trace::Fault::kNone;
+  std::vector<int> ranks;
+};
+Culprits culpritsOf(const std::exception_ptr& exception);
 
 /// Returns `text` on one line, without surrounding blanks.
 std::string oneLine(const std::string& text);

@@ -4,7 +4,6 @@
 #include <torch/version.h>
 #include <unistd.h>
 
-#include "app/rank/Ending.h"
 #include "app/rank/Process.h"
 #include "app/rank/Replica.h"
 #include "engine/base/Log.h"
@@ -182,10 +181,17 @@ Status RankRun::finish(const train::TrainOutcome& outcome, const train::Model& m
   return {};
 }
 
-void RankRun::abandon(const Error& error) {
+void RankRun::abandon(const Error& error, const Culprits& culprits) {
   const std::string line = oneLine(error.message());
   trace::LastWords& words = tracer_->lastWords();
   words.error[line.copy(words.error.data(), words.error.size() - 1)] = '\0';
+  const std::size_t named = std::min(culprits.ranks.size(), words.culprits.size());
+  for (std::size_t i = 0; i < named; ++i) {
+    words.culprits[i] = culprits.ranks[i] + 1;
+  }
+  if (named != 0) {
+    words.fault.store(static_cast<std::uint8_t>(culprits.fault), std::memory_order_relaxed);
+  }
   if (groups_ != nullptr) {
     groups_->abort(line);
   }

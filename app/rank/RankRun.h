@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/rank/Ending.h"
 #include "app/rank/Groups.h"
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
@@ -32,7 +33,7 @@ class RankRun {
   base::Result<train::TrainOutcome> run(base::ClockReading started, std::int64_t ageNs);
 
   /// Writes the last words of a rank that failed, and wakes whoever waits on the group.
-  void abandon(const base::Error& error);
+  void abandon(const base::Error& error, const Culprits& culprits = {});
 
  private:
   void recordSpawn(base::ClockReading started, std::int64_t ageNs);

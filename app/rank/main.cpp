@@ -122,16 +122,18 @@ std::unique_ptr<trace::Tracer> makeTracer(const std::string& who,
   auto [experiment, hooks] = readExperiment(who, arguments, environment.value());
   // Stays alive until the process has ended: its threads may be in the middle of anything.
   auto& run = *new rank::RankRun(environment.value(), std::move(experiment), std::move(hooks),
-                                  std::move(tracer));
+                                 std::move(tracer));
+  rank::Culprits culprits;
   base::Result<train::TrainOutcome> outcome = [&]() -> base::Result<train::TrainOutcome> {
     try {
       return run.run(started, ageNs);
     } catch (...) {
+      culprits = rank::culpritsOf(std::current_exception());
       return rank::errorOf(std::current_exception());
     }
   }();
   if (!outcome.ok()) {
-    run.abandon(outcome.error());
+    run.abandon(outcome.error(), culprits);
     fail(who, outcome.error());
   }
   process_group::endBackends();

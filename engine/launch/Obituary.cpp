@@ -1,11 +1,13 @@
 #include "engine/launch/Obituary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <string.h>
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace lockstep::launch {
 namespace {
@@ -55,32 +57,51 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   result.step = words.step.load(std::memory_order_relaxed);
   result.finished = words.finished.load(std::memory_order_relaxed) != 0;
   result.error = boundedText(words.error);
+  result.fault = static_cast<trace::Fault>(words.fault.load(std::memory_order_relaxed));
+  for (const std::int32_t culprit : words.culprits) {
+    if (culprit > 0) {
+      result.culprits.push_back(culprit - 1);
+    }
+  }
+  result.inputsEnded = words.inputsEnded.load(std::memory_order_relaxed) != 0;
   result.spoke = since != 0;
   result.training = result.step > 0 || phase >= EventKind::kStep || result.finished;
   if (!result.spoke) {
     result.lastIn = "before its start-up began";
+    result.diedIn = result.lastIn;
     return result;
   }
 
+  // What was open, from the outside in; the age is of the innermost.
+  std::vector<std::string> open;
+  bool inside = true;  // and not between two
   if (result.training) {
-    result.lastIn = fmt::format("in iteration {}", result.step);
+    open.push_back(fmt::format("iteration {}", result.step));
     if (phase >= EventKind::kData) {
-      result.lastIn += fmt::format(", in {}", trace::name(phase));
+      open.emplace_back(trace::name(phase));
     }
   } else {
-    const auto stage =
-        static_cast<trace::StartupStage>(words.startupStage.load(std::memory_order_relaxed));
-    result.lastIn = fmt::format("during start-up, {} {}",
-                                phase == EventKind::kStartup ? "in" : "last stage", trace::name(stage));
+    open.emplace_back(trace::name(
+        static_cast<trace::StartupStage>(words.startupStage.load(std::memory_order_relaxed))));
+    inside = phase == EventKind::kStartup;
   }
+  const std::string start = result.training ? "" : "during start-up, ";
+  const std::string in = inside ? "in " : "last stage ";
   const std::string operation = openOperation(words);
+  const bool hasAge = (!operation.empty() || phase != EventKind{}) && nowTicks > since;
+  const std::string spent = hasAge ? age(clock.durationNs(nowTicks - since)) : "";
+  result.lastIn =
+      fmt::format("{}{}{}{}{}{}", start, in, fmt::join(open, ", in "),
+                  operation.empty() ? "" : ": ", operation, hasAge ? " for " + spent : "");
   if (!operation.empty()) {
-    result.lastIn += ": " + operation;
+    open.push_back(operation);
   }
-  const bool open = !operation.empty() || phase != EventKind{};
-  if (open && nowTicks > since) {
-    result.lastIn += " for " + age(clock.durationNs(nowTicks - since));
+  const std::string innermost = std::exchange(open.back(), "");
+  open.pop_back();
+  for (const std::string& outer : open) {
+    result.diedIn += in + outer + ", ";
   }
+  result.diedIn = start + result.diedIn + (hasAge ? spent + " into " : in) + innermost;
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/trace/Segment.h"
@@ -17,7 +18,13 @@ struct Obituary {
   /// "in iteration 312, in backward: allreduce of bucket 3 (sequence 1251, hook allreduce)
   /// for 1.2 s", "during start-up, in rendezvous for 3.0 s".
   std::string lastIn;
+  /// The same of one that has died: "30.2 ms into iteration 312", "in iteration 312, 1.2 s into
+  /// backward: allreduce of bucket 3 (sequence 1251, hook allreduce)".
+  std::string diedIn;
   std::string error;  ///< text of the error it ended with, or ""
+  trace::Fault fault = trace::Fault::kNone;
+  std::vector<int> culprits;  ///< whom that error finds at fault
+  bool inputsEnded = false;   ///< it ran out of inputs before the others, and was in no Join
 };
 
 /// `clock` converts to nanoseconds; `nowTicks` is when it died or was looked at.

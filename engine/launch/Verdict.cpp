@@ -1,9 +1,13 @@
 #include "engine/launch/Verdict.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <tuple>
+#include <utility>
 
 namespace lockstep::launch {
 namespace {
@@ -63,6 +67,124 @@ std::string survivors(const std::vector<RankEnd>& ends) {
   return text;
 }
 
+const RankEnd* endOf(const std::vector<RankEnd>& ends, int rank) {
+  const auto found = std::find_if(ends.begin(), ends.end(),
+                                  [rank](const RankEnd& end) { return end.rank == rank; });
+  return found == ends.end() ? nullptr : &*found;
+}
+
+/// "rank 1", "ranks 0 and 1", "ranks 0, 1 and 2".
+std::string rankList(const std::vector<int>& ranks) {
+  const auto last = ranks.end() - 1;
+  return ranks.size() == 1
+             ? fmt::format("rank {}", ranks.front())
+             : fmt::format("ranks {} and {}", fmt::join(ranks.begin(), last, ", "), *last);
+}
+
+/// Whom the ranks' errors find at fault.
+struct Accusation {
+  trace::Fault fault = trace::Fault::kNone;
+  std::vector<int> ranks;
+  const RankEnd* messenger = nullptr;  ///< that said so
+};
+
+/// Whether `end` may say of `rank` what it says.
+bool counts(const std::vector<RankEnd>& ends, const RankEnd& end, int rank) {
+  const RankEnd* const accused = endOf(ends, rank);
+  // Of a rank that left because it had failed itself, its own end says more.
+  return accused != nullptr && (end.words.fault != trace::Fault::kGone || endedWell(*accused));
+}
+
+Accusation accusationOf(const std::vector<RankEnd>& ends) {
+  std::map<int, int> votes;
+  const auto accusesOthers = [&](const RankEnd& end) {
+    return std::any_of(end.words.culprits.begin(), end.words.culprits.end(),
+                       [&](int rank) { return rank != end.rank && counts(ends, end, rank); });
+  };
+  for (const RankEnd& end : ends) {
+    for (const int rank : end.words.culprits) {
+      votes[rank] += counts(ends, end, rank) ? 1 : 0;
+    }
+  }
+  int most = 0;
+  for (const auto& [rank, count] : votes) {
+    most = std::max(most, count);
+  }
+  Accusation accusation;
+  for (const auto& [rank, count] : votes) {
+    if (count == most && most > 0) {
+      accusation.ranks.push_back(rank);
+    }
+  }
+  // Who waited for another one in turn kept the others waiting for no fault of its own.
+  std::vector<int> silent;
+  std::copy_if(accusation.ranks.begin(), accusation.ranks.end(), std::back_inserter(silent),
+               [&](int rank) { return !accusesOthers(*endOf(ends, rank)); });
+  if (!silent.empty()) {
+    accusation.ranks = std::move(silent);
+  }
+  const auto isAccused = [&](int rank) {
+    return std::find(accusation.ranks.begin(), accusation.ranks.end(), rank) !=
+           accusation.ranks.end();
+  };
+  const auto key = [&](const RankEnd& end) { return std::tuple(isAccused(end.rank), end.order); };
+  for (const RankEnd& end : ends) {
+    const auto& named = end.words.culprits;
+    if (std::any_of(named.begin(), named.end(), isAccused) &&
+        (accusation.messenger == nullptr || key(end) < key(*accusation.messenger))) {
+      accusation.messenger = &end;
+    }
+  }
+  if (accusation.messenger != nullptr) {
+    accusation.fault = accusation.messenger->words.fault;
+  }
+  return accusation;
+}
+
+std::string sentence(const Accusation& accusation, const std::vector<RankEnd>& ends) {
+  const std::string who = rankList(accusation.ranks);
+  const bool one = accusation.ranks.size() == 1;
+  const bool noMajority = 2 * accusation.ranks.size() >= ends.size();
+  const std::string& place = endOf(ends, accusation.ranks.front())->words.lastIn;
+  switch (accusation.fault) {
+    case trace::Fault::kOtherCall:
+      return one          ? fmt::format("{} made another call than the other ranks, {}", who, place)
+             : noMajority ? fmt::format(
+                                "{} did not make the same call, and no majority tells which "
+                                "was wrong",
+                                who)
+                          : fmt::format("{} made other calls than most ranks", who);
+    case trace::Fault::kDidNotCome:
+      return one ? fmt::format("{} did not come to what was waited for, {}", who, place)
+                 : fmt::format("{} did not come to what was waited for", who);
+    case trace::Fault::kGone:
+      return fmt::format("{} had finished and left while {} still needed", who,
+                         one ? "it was" : "they were");
+    case trace::Fault::kOtherModel:
+      return one || !noMajority
+                 ? fmt::format("{} built another model, or {} other settings, than the other ranks",
+                               who, one ? "has" : "have")
+                 : fmt::format(
+                       "{} did not build the same model and settings, and no majority tells "
+                       "which was wrong",
+                       who);
+    case trace::Fault::kNone:
+      break;
+  }
+  return "";
+}
+
+/// The ranks that ran out of inputs where others did not; empty otherwise.
+std::vector<int> ranEarly(const std::vector<RankEnd>& ends) {
+  std::vector<int> ranks;
+  for (const RankEnd& end : ends) {
+    if (end.words.inputsEnded) {
+      ranks.push_back(end.rank);
+    }
+  }
+  return ranks.size() == ends.size() ? std::vector<int>{} : ranks;
+}
+
 }  // namespace
 
 bool endedWell(const RankEnd& end) {
@@ -76,7 +198,7 @@ std::string describe(const RankEnd& end) {
   }
   if (end.end.signal != 0) {
     std::string text = fmt::format("{} was {} by {} {}", who, end.killedByUs ? "killed" : "ended",
-                                   signalName(end.end.signal), end.words.lastIn);
+                                   signalName(end.end.signal), end.words.diedIn);
     return end.words.error.empty() ? text : text + ": " + end.words.error;
   }
   if (endedWell(end)) {
@@ -111,7 +233,25 @@ Verdict judge(const std::vector<RankEnd>& ends) {
   if (root == nullptr) {
     return {};
   }
-  const bool suspended = causeOf(*root) == Cause::kSuspended;
+  const Cause cause = causeOf(*root);
+  if (cause == Cause::kCommError || (cause == Cause::kOwnError && !root->words.culprits.empty())) {
+    // Who says it is seldom who did it.
+    if (const std::vector<int> early = ranEarly(ends); !early.empty()) {
+      return {
+          trace::RunState::kFailed, exitCodeOf(*root),
+          fmt::format("{} ran out of inputs before the others, {}: set ddp.join = true, which "
+                      "answers the others until they are done, or give every rank as many; {}",
+                      rankList(early), endOf(ends, early.front())->words.lastIn, describe(*root)) +
+              survivors(ends),
+          early.front()};
+    }
+    if (const Accusation found = accusationOf(ends); found.messenger != nullptr) {
+      return {trace::RunState::kFailed, exitCodeOf(*found.messenger),
+              sentence(found, ends) + "; " + describe(*found.messenger) + survivors(ends),
+              found.ranks.front()};
+    }
+  }
+  const bool suspended = cause == Cause::kSuspended;
   // Who was suspended made no mistake that a code could tell: the run's is that of who waited.
   const RankEnd* const messenger = suspended ? rootOf(root) : nullptr;
   std::string failure = suspended ? killed(*root) : describe(*root);

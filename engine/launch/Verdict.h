@@ -36,13 +36,16 @@ struct Verdict {
 /// Returns whether the rank ended as it should: exit code 0 and its work done.
 bool endedWell(const RankEnd& end);
 
-/// Says how a rank ended, in one line: "rank 1 was ended by SIGKILL in iteration 312, ...".
+/// Says how a rank ended, in one line: "rank 1 was ended by SIGKILL 12 ms into iteration 312, ...".
 std::string describe(const RankEnd& end);
 
 /// Names the root cause among all ranks' ends. A rank that was lost, or ended by a signal that was
 /// not ours, comes before one with an exit code of its own, that before one that was found
 /// suspended, and that before one whose collective failed, since its peers' collectives fail when a
-/// rank goes away or stands still; among equals the first counts.
+/// rank goes away or stands still; among equals the first counts. Of failed collectives, and of
+/// models that differ, the ranks come first that most of the errors find at fault, and who told of
+/// them is a detail: "rank 1 made another call than the other ranks, in iteration 12; rank 2 failed
+/// ...".
 Verdict judge(const std::vector<RankEnd>& ends);
 
 }  // namespace lockstep::launch

@@ -18,10 +18,13 @@ std::string boundedText(const std::array<char, size>& chars) {
 
 Words copyOf(const trace::LastWords& words) {
   const auto get = [](const auto& field) { return field.load(std::memory_order_relaxed); };
-  return {get(words.step),         get(words.phase),    get(words.startupStage),
-          get(words.operation),    get(words.bucket),   get(words.sequence),
-          get(words.sinceTicks),   get(words.finished), boundedText(words.hook),
-          boundedText(words.error)};
+  return {get(words.step),         get(words.phase),
+          get(words.startupStage), get(words.operation),
+          get(words.bucket),       get(words.sequence),
+          get(words.sinceTicks),   get(words.finished),
+          boundedText(words.hook), boundedText(words.error),
+          get(words.fault),        std::vector(words.culprits.begin(), words.culprits.end()),
+          get(words.inputsEnded)};
 }
 
 }  // namespace

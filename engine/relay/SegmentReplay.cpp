@@ -99,6 +99,11 @@ void SegmentReplay::write(const Words& words, const base::ClockCalibration& cloc
   words.hook.copy(to.hook.data(), to.hook.size() - 1);
   to.error.fill('\0');
   words.error.copy(to.error.data(), to.error.size() - 1);
+  set(to.fault, words.fault);
+  to.culprits.fill(0);
+  std::copy_n(words.culprits.begin(), std::min(words.culprits.size(), to.culprits.size()),
+              to.culprits.begin());
+  set(to.inputsEnded, words.inputsEnded);
   to.finished.store(words.finished, std::memory_order_release);
 }
 

@@ -168,7 +168,7 @@ void fields(A& a, M& m) {
       m.reading.ns);
   } else if constexpr (Is<M, Words>) {
     a(m.step, m.phase, m.startupStage, m.operation, m.bucket, m.sequence, m.sinceTicks, m.finished,
-      m.hook, m.error);
+      m.hook, m.error, m.fault, m.culprits, m.inputsEnded);
   } else if constexpr (Is<M, LanePart>) {
     a(m.lane, m.name, m.dropped, m.events);
   } else if constexpr (Is<M, RankPart>) {

@@ -33,7 +33,7 @@ namespace lockstep::relay {
 // a head for its relays. Batches are numbered from 1: what is missing is counted, and what comes
 // twice is left out.
 
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 /// What a Hello's environment calls trace::processSpace().
 inline constexpr const char* kProcessSpace = "process_space";
 
@@ -105,6 +105,9 @@ struct Words {
   std::uint32_t finished = 0;
   std::string hook;
   std::string error;
+  std::uint8_t fault = 0;
+  std::vector<std::int32_t> culprits;
+  std::uint32_t inputsEnded = 0;
 };
 
 struct RankPart {

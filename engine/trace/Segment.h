@@ -48,19 +48,32 @@ struct SegmentHeader {
   std::atomic<std::uint64_t> sentMessages;
 };
 
+/// What a rank that ends with an error found others, or itself, to have done.
+enum class Fault : std::uint8_t {
+  kNone = 0,
+  kOtherCall = 1,   ///< made another call than most
+  kDidNotCome = 2,  ///< did not come, in time, to what the others waited for
+  kGone = 3,        ///< its connection broke, or it left while it was needed
+  kOtherModel = 4,  ///< built another model, or has other settings, than most
+};
+
 /// What a rank is doing now; read by the supervisor after a death. Each field is written by
 /// one thread with relaxed stores: a torn pair is possible and harmless.
 struct LastWords {
   std::atomic<std::uint32_t> step;
-  std::atomic<std::uint16_t> phase;        ///< EventKind of the open step phase, 0 = none
-  std::atomic<std::uint16_t> startupStage; ///< StartupStage while phase is kStartup
-  std::atomic<std::uint8_t> operation;     ///< Operation of the oldest open collective
-  std::atomic<std::uint16_t> bucket;       ///< its bucket
-  std::atomic<std::uint32_t> sequence;     ///< its sequence number
-  std::atomic<std::uint64_t> sinceTicks;   ///< when the open operation or phase began
-  std::atomic<std::uint32_t> finished;     ///< 1 once the rank ended its work normally
-  std::array<char, 64> hook;               ///< name of the communication hook
-  std::array<char, 1024> error;            ///< text of the error the rank is ending with
+  std::atomic<std::uint16_t> phase;         ///< EventKind of the open step phase, 0 = none
+  std::atomic<std::uint16_t> startupStage;  ///< StartupStage while phase is kStartup
+  std::atomic<std::uint8_t> operation;      ///< Operation of the oldest open collective
+  std::atomic<std::uint16_t> bucket;        ///< its bucket
+  std::atomic<std::uint32_t> sequence;      ///< its sequence number
+  std::atomic<std::uint64_t> sinceTicks;    ///< when the open operation or phase began
+  std::atomic<std::uint32_t> finished;      ///< 1 once the rank ended its work normally
+  std::array<char, 64> hook;                ///< name of the communication hook
+  std::array<char, 1024> error;             ///< text of the error the rank is ending with
+  std::atomic<std::uint8_t> fault;          ///< Fault: what that error says of `culprits`
+  /// Ranks that the error finds at fault, each plus 1; 0: no more of them.
+  std::array<std::int32_t, 16> culprits;
+  std::atomic<std::uint32_t> inputsEnded;  ///< 1 once it ran out of inputs before the others
 };
 static_assert(sizeof(LastWords) <= 4096);
 

@@ -178,6 +178,7 @@ base::Status TrainLoop::trainSteps(TrainOutcome& outcome) {
   }
   if (ownSteps_ < plannedSteps_ && !outcome.stopped) {
     parts_.faults->inputsEnded(stepNumber());
+    parts_.tracer.lastWords().inputsEnded.store(1, std::memory_order_relaxed);
   }
   return {};
 }

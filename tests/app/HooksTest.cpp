@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"throw", 6,
                 "hook 'misbehaving', rank 1: bucket 0 of step 4: a matrix of 0 columns"},
         Mistake{"status", 6, "hook 'misbehaving', rank 1: bucket 0 of step 4: not this bucket"},
-        Mistake{"crash", 5, "ended by SIGSEGV in iteration 4"},
+        Mistake{"crash", 5, "ended by SIGSEGV in iteration 4, "},
         Mistake{"hang", 6,
                 "hook 'misbehaving', rank 1: bucket 0 of step 4: gave no result within 8000 ms of "
                 "the backward's end, and has not come back"},

@@ -27,6 +27,9 @@ TEST(ObituaryTest, NamesTheOpenOperationAndItsAge) {
   EXPECT_EQ(obituary.lastIn,
             "in iteration 312, in backward: allreduce of bucket 3 (sequence 1251, hook fp16) "
             "for 1.0 s");
+  EXPECT_EQ(obituary.diedIn,
+            "in iteration 312, in backward, 1.0 s into allreduce of bucket 3 (sequence 1251, hook "
+            "fp16)");
   EXPECT_TRUE(obituary.training);
 }
 
@@ -37,6 +40,7 @@ TEST(ObituaryTest, NamesTheStartupStage) {
   words.sinceTicks = 3 * kSecond - 1'500'000;
   const auto obituary = read(words);
   EXPECT_EQ(obituary.lastIn, "during start-up, in rendezvous for 1.5 ms");
+  EXPECT_EQ(obituary.diedIn, "during start-up, 1.5 ms into rendezvous");
   EXPECT_FALSE(obituary.training);
 }
 
@@ -44,6 +48,30 @@ TEST(ObituaryTest, KnowsARankThatNeverSpoke) {
   const auto obituary = read(trace::LastWords{});
   EXPECT_FALSE(obituary.spoke);
   EXPECT_EQ(obituary.lastIn, "before its start-up began");
+}
+
+TEST(ObituaryTest, SaysHowFarIntoAnIterationOrAPhaseARankDied) {
+  trace::LastWords words{};
+  words.step = 40;
+  words.phase = static_cast<std::uint16_t>(trace::EventKind::kStep);
+  words.sinceTicks = 3 * kSecond - 34'800'000;
+  EXPECT_EQ(read(words).lastIn, "in iteration 40 for 34.8 ms");
+  EXPECT_EQ(read(words).diedIn, "34.8 ms into iteration 40");
+  words.phase = static_cast<std::uint16_t>(trace::EventKind::kForward);
+  EXPECT_EQ(read(words).diedIn, "in iteration 40, 34.8 ms into forward");
+  words.phase = 0;
+  EXPECT_EQ(read(words).diedIn, "in iteration 40");
+}
+
+TEST(ObituaryTest, KnowsWhomAnErrorFindsAtFault) {
+  trace::LastWords words{};
+  words.sinceTicks = kSecond;
+  words.fault = static_cast<std::uint8_t>(trace::Fault::kOtherCall);
+  words.culprits[0] = 1;
+  words.culprits[1] = 3;
+  const auto obituary = read(words);
+  EXPECT_EQ(obituary.fault, trace::Fault::kOtherCall);
+  EXPECT_EQ(obituary.culprits, (std::vector{0, 2}));
 }
 
 TEST(ObituaryTest, BearsTextsWithoutAnEnd) {

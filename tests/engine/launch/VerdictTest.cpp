@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <utility>
+#include <vector>
+
 namespace lockstep::launch {
 namespace {
 
@@ -19,6 +22,7 @@ RankEnd finished(int rank, int order) {
   end.order = order;
   end.words.finished = true;
   end.words.lastIn = "in iteration 7";
+  end.words.diedIn = "12 ms into iteration 7";
   return end;
 }
 
@@ -26,6 +30,15 @@ RankEnd exited(int rank, int order, ExitCode code) {
   RankEnd end = finished(rank, order);
   end.words.finished = false;
   end.end.exitCode = static_cast<int>(code);
+  return end;
+}
+
+/// A rank whose error finds others, or itself, at fault.
+RankEnd telling(int rank, int order, trace::Fault fault, std::vector<int> culprits,
+                ExitCode code = ExitCode::kCommFailed) {
+  RankEnd end = exited(rank, order, code);
+  end.words.fault = fault;
+  end.words.culprits = std::move(culprits);
   return end;
 }
 
@@ -48,7 +61,7 @@ TEST(VerdictTest, BlamesTheSignalBeforeThePeersWhoseCollectivesFailedFirst) {
                               exited(2, 1, ExitCode::kBadInput)});
   EXPECT_EQ(verdict.exitCode, ExitCode::kRankKilled);
   EXPECT_EQ(verdict.rank, 1);
-  EXPECT_THAT(verdict.failure, StartsWith("rank 1 was ended by SIGKILL in iteration 7"));
+  EXPECT_THAT(verdict.failure, StartsWith("rank 1 was ended by SIGKILL 12 ms into iteration 7"));
 }
 
 TEST(VerdictTest, BlamesAHostThatWasLostBeforeThePeersWhoseCollectivesFailed) {
@@ -81,6 +94,77 @@ TEST(VerdictTest, NamesTheSuspendedRankThatTheOthersWaitedFor) {
   EXPECT_EQ(verdict.rank, 1);
   EXPECT_THAT(verdict.failure,
               AllOf(StartsWith("rank 1 was suspended (SIGSTOP) and was killed, in iteration 7"),
+                    HasSubstr("; rank 0 failed (exit code 4)")));
+}
+
+TEST(VerdictTest, NamesWhoMadeAnotherCallBeforeWhoToldOfIt) {
+  const auto verdict = judge({exited(0, 1, ExitCode::kCommFailed),
+                              telling(1, 2, trace::Fault::kOtherCall, {1}),
+                              telling(2, 0, trace::Fault::kOtherCall, {1})});
+  EXPECT_EQ(verdict.rank, 1);
+  EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
+  EXPECT_THAT(verdict.failure,
+              AllOf(StartsWith("rank 1 made another call than the other ranks, in iteration 7; "),
+                    HasSubstr("; rank 2 failed (exit code 4)")));
+}
+
+TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoWasWrong) {
+  const auto verdict = judge({telling(0, 1, trace::Fault::kOtherCall, {0, 1}),
+                              telling(1, 0, trace::Fault::kOtherCall, {0, 1})});
+  EXPECT_THAT(verdict.failure, StartsWith("ranks 0 and 1 did not make the same call, and no "
+                                          "majority tells which was wrong; rank 1 failed"));
+}
+
+TEST(VerdictTest, GoesByWhomMostErrorsFindAtFault) {
+  const auto verdict = judge({telling(0, 2, trace::Fault::kOtherCall, {1}),
+                              telling(1, 1, trace::Fault::kOtherCall, {1, 2}),
+                              telling(2, 0, trace::Fault::kOtherCall, {1, 2})});
+  EXPECT_EQ(verdict.rank, 1) << "rank 2 had not heard rank 0 yet";
+}
+
+TEST(VerdictTest, NamesWhomAllWaitedForAndNotWhoWaitedInTurn) {
+  const auto verdict = judge({telling(0, 0, trace::Fault::kDidNotCome, {1}),
+                              telling(1, 1, trace::Fault::kDidNotCome, {2}),
+                              signalled(2, 2, SIGKILL, true)});
+  EXPECT_EQ(verdict.rank, 2);
+  EXPECT_THAT(verdict.failure,
+              AllOf(StartsWith("rank 2 did not come to what was waited for, in iteration 7; rank 1 "
+                               "failed"),
+                    HasSubstr("; rank 2 did not end by itself and was killed")));
+}
+
+TEST(VerdictTest, NamesWhoLeftInOrderWhileItWasNeeded) {
+  EXPECT_THAT(judge({telling(0, 1, trace::Fault::kGone, {1}), finished(1, 0)}).failure,
+              StartsWith("rank 1 had finished and left while it was still needed; rank 0 failed"));
+}
+
+TEST(VerdictTest, DoesNotBlameARankForLeavingThatHadFailedItself) {
+  const auto verdict = judge({telling(0, 1, trace::Fault::kGone, {1}),
+                              telling(1, 0, trace::Fault::kDidNotCome, {2}),
+                              finished(2, 2)});
+  EXPECT_EQ(verdict.rank, 2);
+}
+
+TEST(VerdictTest, NamesWhoBuiltAnotherModel) {
+  std::vector<RankEnd> ends;
+  for (int rank = 0; rank < 3; ++rank) {
+    ends.push_back(telling(rank, rank, trace::Fault::kOtherModel, {2}, ExitCode::kBadInput));
+  }
+  const auto verdict = judge(ends);
+  EXPECT_EQ(verdict.rank, 2);
+  EXPECT_EQ(verdict.exitCode, ExitCode::kBadInput);
+  EXPECT_THAT(verdict.failure, StartsWith("rank 2 built another model, or has other settings, than "
+                                          "the other ranks; rank 0 failed"));
+}
+
+TEST(VerdictTest, NamesWhoRanOutOfInputsAndTheRemedy) {
+  RankEnd early = telling(1, 1, trace::Fault::kOtherCall, {0, 1});
+  early.words.inputsEnded = true;
+  const auto verdict = judge({telling(0, 0, trace::Fault::kOtherCall, {0, 1}), early});
+  EXPECT_EQ(verdict.rank, 1);
+  EXPECT_THAT(verdict.failure,
+              AllOf(StartsWith("rank 1 ran out of inputs before the others, in iteration 7: set "
+                               "ddp.join = true"),
                     HasSubstr("; rank 0 failed (exit code 4)")));
 }
 

@@ -33,7 +33,8 @@ class Misbehaving : public Hook {
                                  "step_never", "late",           "math",           "beyond",
                                  "before",     "past_scratch",   "past_scattered", "exit",
                                  "stop",       "fork",           "mismatch",       "nan",
-                                 "past_kept",  "past_parameter", "past_filled",    "own"}})
+                                 "past_kept",  "past_parameter", "past_filled",    "own",
+                                 "extra"}})
             .integer(
                 {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer(
@@ -117,6 +118,12 @@ class Misbehaving : public Hook {
     if (wrong_ == "mismatch") {
       run.allReduce(part(bucket.buffer(), 0, bucket.numel() / 2), LOCKSTEP_SUM,
                     [run] { run.complete(); });
+      return true;
+    }
+    if (wrong_ == "extra") {
+      run.allReduce(part(bucket.buffer(), 0, 1), LOCKSTEP_SUM, [run, bucket] {
+        run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [run] { run.complete(); });
+      });
       return true;
     }
     if (wrong_ == "status") {

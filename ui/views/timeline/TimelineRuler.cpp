@@ -170,7 +170,7 @@ void TimelineScene::drawLabels(DisplayList& list) const {
 }
 
 // What became of a rank. Nobody was left to write that down when the recorder died, and one that
-// died is worth its last words: "ended by SIGKILL in iteration 70, in forward for 81.3 ms".
+// died is worth its last words: "ended by SIGKILL in iteration 70, 81.3 ms into forward".
 QString TimelineScene::stateOf(const trace::RankInfo& info) const {
   const QString state = QString::fromStdString(info.state);
   const bool over = info.exitCode.has_value() || info.signal != 0;

@@ -76,6 +76,7 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
 }
 
 Reducer::~Reducer() {
+  warnAllUsed();
   restorePrecision();
   for (Watched& watched : watched_) {
     compat::removeGradientHook(*watched.accumulator, watched.key);

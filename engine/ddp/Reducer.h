@@ -316,6 +316,7 @@ class Reducer {
   at::Tensor bucketsInUse_;  // int32: ranks that have gradients for each bucket
   std::shared_ptr<process_group::Work> bucketsWork_;
   std::uint64_t reductions_ = 0;
+  std::uint64_t searchedInVain_ = 0;  // of them, in which every rank used every parameter
   std::size_t nextBucket_ = 0;  // first that is not launched
   bool triggered_ = false;      // the deferred parameters' trigger has its gradient
   bool launchedAll_ = false;

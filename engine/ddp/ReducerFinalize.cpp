@@ -1,6 +1,8 @@
 #include <ATen/ATen.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
 #include "engine/ddp/SparseExchange.h"
@@ -59,12 +61,13 @@ void Reducer::finish(bool shadow, const Moment& start, std::int64_t backwardEnd)
   mode_ = Mode::kIdle;
   unfinished_ = false;
   ++reductions_;
-  if (reductions_ == 1) {
-    warnAllUsed();
-  }
   if (usedAnywhere_.defined()) {
     const auto* ranks = usedAnywhere_.data_ptr<std::int32_t>();
     usedBy_.assign(ranks, ranks + usedAnywhere_.numel());
+  }
+  const auto byAll = [this](std::int32_t ranks) { return ranks >= group_->size(); };
+  if (searchesUnused() && !usedBy_.empty() && std::all_of(usedBy_.begin(), usedBy_.end(), byAll)) {
+    ++searchedInVain_;
   }
   if (searchesUnused()) {
     used_.zero_();
@@ -79,14 +82,15 @@ void Reducer::finish(bool shadow, const Moment& start, std::int64_t backwardEnd)
   }
 }
 
+// At the end, when all backwards are known: one that left a parameter out would have been right to
+// search, however many before it did not.
 void Reducer::warnAllUsed() {
-  if (!searchesUnused() || group_->rank() != 0 ||
-      usedAnywhere_.min().item<int>() < group_->size()) {
-    return;
+  if (group_->rank() == 0 && failure_.empty() && reductions_ > 1 &&
+      searchedInVain_ == reductions_) {
+    warn(fmt::format("find_unused_parameters is on, and every rank used every parameter in all {} "
+                     "backwards: turned off, each would be spared the search of the graph",
+                     reductions_));
   }
-  warn(
-      "find_unused_parameters is on, and every rank used every parameter in the first backward: "
-      "if that is always so, turn it off; the search of the graph costs time in each iteration");
 }
 
 void Reducer::awaitUsedMap() {

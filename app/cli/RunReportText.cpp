@@ -108,7 +108,7 @@ std::string ranksText(const RunReport& report) {
 }
 
 std::string coresText(const RunReport& report) {
-  constexpr double kWorthNaming = 0.05;
+  constexpr double kWorthNaming = 0.10;
   const auto share = [](const analysis::RankAnalysis& rank) {
     return rank.stepMs && *rank.stepMs > 0 ? rank.coreWaitMs / *rank.stepMs : 0;
   };
@@ -120,7 +120,8 @@ std::string coresText(const RunReport& report) {
   }
   return fmt::format(
       "rank {} was ready to run and had no core for {:.2f} ms a step ({:.0f} %): more "
-      "threads want to run than its host has cores",
+      "threads want to run than its host has cores, and what they cost each other is no rank's and "
+      "no link's",
       worst->rank, worst->coreWaitMs, 100 * share(*worst));
 }
 

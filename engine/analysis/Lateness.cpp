@@ -100,7 +100,7 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
   const double least = measured == 0
                            ? 0
                            : std::max({kLateMs, kLateShare * stepMs / static_cast<double>(measured),
-                                       meanLongest(waits)});
+                                       kCoreWaits * meanLongest(waits)});
   std::vector<RankLateness> all;
   for (const auto& [rank, values] : samples) {
     if (values.size() < kFewestForBootstrap) {

@@ -19,14 +19,16 @@ namespace lockstep::analysis {
 //   - against its peers: that less the mean of the other ranks' in the same step;
 //   - beyond chance: the interval of its mean over the steps (BlockBootstrap.h), of 99 % over all
 //     ranks of the run together, lies above kLateShare of the mean step, and above kLateMs;
-//   - beyond the cores: it lies above the mean of the longest wait for a core of any rank in a step
-//     too. Other threads wait as a step thread does, the one that communicates among them, and of
-//     these the kernel is not asked.
+//   - beyond the cores: it lies above kCoreWaits times the mean of the longest wait for a core of
+//     any rank in a step too. Other threads wait as a step thread does, those that communicate
+//     among them, of which the kernel is not asked; and where threads share a core, which ones do
+//     may stay the same for a whole run, so that one of two equal ranks is always the later one.
 // A step in which a rank has no record of a collective is left out, and so is a collective of which
 // the hosts' clocks cannot tell who was last.
 
 inline constexpr double kLateShare = 0.03;
 inline constexpr double kLateMs = 0.25;
+inline constexpr double kCoreWaits = 3;
 
 /// How much later than its peers a rank comes to the collectives of a step.
 struct RankLateness {

@@ -1,17 +1,23 @@
 /* lockstep._native: observer.h for Python, by the stable ABI of 3.9, so that one build serves every
  * Python since. A step costs a handful of calls: each does all that it can in one go. */
 
-#define Py_LIMITED_API 0x03090000
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
-#include "observer.h"
+#include "flights.h"
 
 typedef struct {
   PyObject_HEAD lk_observer* observer;
   lk_lane* lanes[64];
   unsigned lane_count;
 } Memory;
+
+static PyObject* memory_type;
+
+lk_observer* lk_observer_of(PyObject* memory) {
+  if (!PyObject_TypeCheck(memory, (PyTypeObject*)memory_type)) {
+    PyErr_SetString(PyExc_TypeError, "this is no event memory");
+    return NULL;
+  }
+  return ((Memory*)memory)->observer;
+}
 
 static lk_lane* lane_of(Memory* self, unsigned number) {
   if (number >= self->lane_count) {
@@ -186,18 +192,6 @@ static PyObject* memory_phase(Memory* self, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-static PyObject* memory_operation(Memory* self, PyObject* args) {
-  unsigned operation = 0;
-  unsigned bucket = LK_NO_BUCKET;
-  unsigned sequence = 0;
-  unsigned long long since = 0;
-  if (!PyArg_ParseTuple(args, "IIIK", &operation, &bucket, &sequence, &since)) {
-    return NULL;
-  }
-  lk_observer_operation(self->observer, (uint8_t)operation, (uint16_t)bucket, sequence, since);
-  Py_RETURN_NONE;
-}
-
 static PyObject* memory_hook(Memory* self, PyObject* args) {
   const char* name = NULL;
   if (!PyArg_ParseTuple(args, "s", &name)) {
@@ -222,15 +216,6 @@ static PyObject* memory_finished(Memory* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject* memory_sent(Memory* self, PyObject* args) {
-  unsigned long long bytes = 0;
-  if (!PyArg_ParseTuple(args, "K", &bytes)) {
-    return NULL;
-  }
-  lk_observer_sent(self->observer, bytes);
-  Py_RETURN_NONE;
-}
-
 static PyMethodDef memory_methods[] = {
     {"lane", (PyCFunction)memory_lane, METH_VARARGS, "lane(name) -> number of a new lane"},
     {"ticks", (PyCFunction)memory_ticks, METH_NOARGS, "ticks() -> now"},
@@ -245,12 +230,9 @@ static PyMethodDef memory_methods[] = {
      "offsets(lane, kind, origin, step, ns, buckets)"},
     {"send", (PyCFunction)memory_send, METH_VARARGS, "send(json) -> whether it fitted"},
     {"phase", (PyCFunction)memory_phase, METH_VARARGS, "phase(kind, step, since)"},
-    {"operation", (PyCFunction)memory_operation, METH_VARARGS,
-     "operation(operation, bucket, sequence, since)"},
     {"hook", (PyCFunction)memory_hook, METH_VARARGS, "hook(name)"},
     {"error", (PyCFunction)memory_error, METH_VARARGS, "error(text)"},
     {"finished", (PyCFunction)memory_finished, METH_NOARGS, "finished()"},
-    {"sent", (PyCFunction)memory_sent, METH_VARARGS, "sent(bytes)"},
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot memory_slots[] = {
@@ -273,13 +255,24 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                         NULL,
                                         NULL};
 
+/* Adds a type to the module, and returns it; NULL with an exception on failure. */
+static PyObject* add(PyObject* module, const char* name, PyObject* type) {
+  if (type == NULL || PyModule_AddObject(module, name, type) != 0) {
+    Py_XDECREF(type);
+    return NULL;
+  }
+  return type;
+}
+
 PyMODINIT_FUNC PyInit__native(void) {
   PyObject* module = PyModule_Create(&definition);
-  PyObject* type = module == NULL ? NULL : PyType_FromSpec(&memory_spec);
-  if (type == NULL || PyModule_AddObject(module, "Memory", type) != 0 ||
+  if (module == NULL) {
+    return NULL;
+  }
+  memory_type = add(module, "Memory", PyType_FromSpec(&memory_spec));
+  if (memory_type == NULL || add(module, "Flights", lk_flights_type()) == NULL ||
       PyModule_AddIntConstant(module, "ABI", LK_OBSERVER_ABI) != 0) {
-    Py_XDECREF(type);
-    Py_XDECREF(module);
+    Py_DECREF(module);
     return NULL;
   }
   return module;

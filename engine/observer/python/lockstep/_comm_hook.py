@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional, Set
 
-from lockstep import _kinds
-from lockstep._collectives import Flight, Flights
 from lockstep._guard import guarded
 
 
@@ -17,12 +15,11 @@ class CommHook:
     pass over the bucket.
     """
 
-    def __init__(self, model: Any, flights: Flights, flew: Callable[[Flight], None]) -> None:
+    def __init__(self, model: Any, flights: Any) -> None:
         import torch.distributed as dist
 
         self._model = model
         self._flights = flights
-        self._flew = flew
         self._group = model.process_group
         self._size = dist.get_world_size(self._group)
         # Of gradient_as_bucket_view: where each gradient lies in its bucket, and those that were
@@ -59,23 +56,23 @@ class CommHook:
         self._users, self._users_state = hook, state
 
     def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
-        flight = self._begin(bucket)
+        place = self._begin(bucket)
         if self._users is not None:
             future = self._users(self._users_state, bucket)
         else:
             future = self._mean(bucket)
-        if flight is not None:
-            future.add_done_callback(lambda _: self._flights.end(flight))
+        if place is not None:
+            self._follow(place, future)
         return future
 
     @guarded
-    def _begin(self, bucket: Any) -> Flight:
+    def _begin(self, bucket: Any) -> int:
         tensor = bucket.buffer()
-        flight = self._flights.begin(_kinds.ALLREDUCE, tensor.numel() * tensor.element_size())
-        flight.bucket = bucket.index()
-        self._flew(flight)
-        self._flights.tell_queued(flight)
-        return flight
+        return self._flights.begin(bucket.index(), tensor.numel() * tensor.element_size())
+
+    @guarded
+    def _follow(self, place: int, future: Any) -> None:
+        self._flights.follow(place, future)
 
     def _mean(self, bucket: Any) -> Any:
         import torch.distributed as dist

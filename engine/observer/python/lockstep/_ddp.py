@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import atexit
 import functools
-from typing import Any, Dict, List, Optional
+from typing import Any, List, Optional
 
 from lockstep import _collectives, _kinds
-from lockstep._collectives import Flight, Flights, GroupHooks
 from lockstep._comm_hook import CommHook
 from lockstep._guard import guarded
 
@@ -51,8 +50,6 @@ class Watch:
         self._sizes: List[int] = []       # elements of each bucket
         self._bucket_of: List[int] = []   # of each parameter
         self._members: List[List[int]] = []
-        self._next = 0                    # the bucket whose allreduce comes next
-        self._flown: Dict[int, Flight] = {}  # of this backward, by bucket
         self._origin = 0
         self._in_backward = False
         self._synchronised = 0            # backwards
@@ -64,13 +61,14 @@ class Watch:
         self._read_layout("construction")
         group = model.process_group
         self._comm_hook: Optional[CommHook] = None
-        self.flights = Flights(recorder, steps, str(dist.get_backend(group)), 0)
+        self.flights = _collectives.flights(recorder, str(dist.get_backend(group)))
+        steps.follow(self.flights.set_step)
         if _collectives.has_hooks(group):
-            hooks = GroupHooks(self.flights, group, self._name_bucket)
-            atexit.register(hooks.close)
+            self._group_hooks = _collectives.GroupHooks(self.flights, group)
+            atexit.register(self._group_hooks.close)
         else:
-            self._comm_hook = CommHook(model, self.flights, self._flew)
-        atexit.register(self.flights.drain)
+            self._comm_hook = CommHook(model, self.flights)
+        atexit.register(_collectives.drain, self.flights)
         model.register_forward_pre_hook(self._forward_begins)
         model.register_forward_hook(self._forward_ends)
         self._wrap_backward(torch)
@@ -98,18 +96,6 @@ class Watch:
         self._layout += 1
         self.recorder.send("buckets", layout=self._layout, step=self.steps.number, reason=reason,
                            buckets=told)
-
-    def _name_bucket(self, flight: Flight, tensors: Any) -> None:
-        """The n-th allreduce of a backward with the n-th bucket's number of elements is its."""
-        if (self._in_backward and flight.operation == _kinds.ALLREDUCE
-                and self._next < len(self._sizes)
-                and sum(t.numel() for t in tensors) == self._sizes[self._next]):
-            flight.bucket = self._next
-            self._flew(flight)
-
-    def _flew(self, flight: Flight) -> None:
-        self._flown[flight.bucket] = flight
-        self._next = flight.bucket + 1
 
     # -- an iteration ---------------------------------------------------------------------------
 
@@ -152,12 +138,11 @@ class Watch:
     @guarded
     def _backward_begins(self) -> int:
         self._in_backward = True
-        self._next = 0
         if self._comm_hook is not None:
             self._comm_hook.backward_begins()
-        self._flown = {}
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
             self._read_layout("rebuild")
+        self.flights.expect(self._sizes if self.model.require_backward_grad_sync else [])
         return self.steps.backward_begins()
 
     @guarded
@@ -185,18 +170,15 @@ class Watch:
             memory.offsets(lane, _kinds.GRADIENT_READY, origin, step, ns, self._bucket_of)
         rate = memory.ticks_of(1_000_000_000) / 1e9
         last = origin + int(max(ns, default=0) * rate)
-        until = max([last] + [flight.queued for flight in self._flown.values()])
-        for bucket, flight in sorted(self._flown.items()):
-            if flight.ended == 0:
-                flight.latest = end  # DDP has waited for it
+        flown = self.flights.flown(end)
+        until = max([last] + [queued for queued, _, _ in flown])
+        for bucket, (queued, ended, payload) in enumerate(flown):
             if ns:
                 ready = origin + int(max(ns[i] for i in self._members[bucket]) * rate)
-                ready = min(ready, flight.queued)
-                memory.span(lane, _kinds.BUCKET_READY, ready, ready, step, bucket, flight.bytes)
-            memory.span(lane, _kinds.BUCKET_LAUNCHED, flight.queued, flight.queued, step, bucket,
-                        flight.bytes)
+                ready = min(ready, queued)
+                memory.span(lane, _kinds.BUCKET_READY, ready, ready, step, bucket, payload)
+            memory.span(lane, _kinds.BUCKET_LAUNCHED, queued, queued, step, bucket, payload)
             # DDP waits for its buckets in order, once the last one is under way.
-            ended = flight.ended or end
             if ended > until:
                 memory.span(lane, _kinds.WAIT, until, ended, step, bucket)
                 until = ended

@@ -63,6 +63,12 @@ class Steps:
         self._depth = 0             # of optimizers that are stepping
         self._phases: List[Tuple[str, int]] = []
         self._losses_of_user = False
+        self._followers: List[Callable] = []
+
+    def follow(self, follower: Callable) -> None:
+        """Calls it with the number of each iteration as it begins."""
+        self._followers.append(follower)
+        follower(self.number)
 
     # -- what comes from the model --------------------------------------------------------------
 
@@ -112,6 +118,8 @@ class Steps:
         end = self._stepped or now
         self.memory.span(self.lane, _kinds.STEP, self._began, end, self.number)
         self.number += 1
+        for follower in self._followers:
+            follower(self.number)
         self._began = end
         self._saw_forward = False
         self._synchronised = False

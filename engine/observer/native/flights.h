@@ -1,0 +1,19 @@
+#ifndef LOCKSTEP_OBSERVER_FLIGHTS_H
+#define LOCKSTEP_OBSERVER_FLIGHTS_H
+
+/* lockstep._native.Flights: the collectives of one process group. It is what a process group's
+ * hooks call, a few times a bucket, in the middle of a backward: so it is C. */
+
+#define Py_LIMITED_API 0x03090000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "observer.h"
+
+/* Makes the type; NULL with an exception on failure. */
+PyObject* lk_flights_type(void);
+
+/* What a Memory of the same module holds. */
+lk_observer* lk_observer_of(PyObject* memory);
+
+#endif

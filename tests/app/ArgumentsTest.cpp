@@ -35,6 +35,12 @@ TEST_F(ArgumentsTest, RefusesAnUnknownCommandInOneLine) {
   expectOneLine(lockstep({"run", experiment(), "--no-such"}), 2, "--no-such");
 }
 
+TEST_F(ArgumentsTest, RecordNeedsACommandBehindItsOwnWords) {
+  expectOneLine(lockstep({"record"}), 2,
+                "needs a command behind --, as in lockstep record -- python train.py");
+  expectOneLine(lockstep({"record", "--attach", "never", "--", "true"}), 2, "--attach");
+}
+
 TEST_F(ArgumentsTest, ListsExperimentsWithWhatTheyShow) {
   experiment();
   const auto ended = lockstep({"list", "."});
@@ -62,8 +68,7 @@ TEST_F(ArgumentsTest, ValidateReportsEveryMistakeOfEveryFile) {
   EXPECT_EQ(ended.exitCode, 2);
   EXPECT_EQ(ended.out, "small.toml: ok\n");
   EXPECT_THAT(ended.err, AllOf(HasSubstr("lockstep: bad.toml:2:1: ddp.bucket_cap"),
-                               HasSubstr("ddp.bucket_cap_mb"),
-                               HasSubstr("lockstep: bad.toml:4:"),
+                               HasSubstr("ddp.bucket_cap_mb"), HasSubstr("lockstep: bad.toml:4:"),
                                HasSubstr("processes.world_size")));
 }
 
@@ -74,8 +79,8 @@ TEST_F(ArgumentsTest, ValidateNamesAFileThatIsNotThere) {
 TEST_F(ArgumentsTest, RunHelpDescribesTheKeysOfAnExperiment) {
   const auto ended = lockstep({"run", "--help"});
   EXPECT_EQ(ended.exitCode, 0);
-  EXPECT_THAT(ended.out, AllOf(HasSubstr("--set"), HasSubstr("bucket_cap_mb"),
-                               HasSubstr("world_size")));
+  EXPECT_THAT(ended.out,
+              AllOf(HasSubstr("--set"), HasSubstr("bucket_cap_mb"), HasSubstr("world_size")));
 }
 
 TEST_F(ArgumentsTest, HelpListsTheExitCodes) {
@@ -95,8 +100,8 @@ TEST_P(WorldSizeTest, IsRefusedInOneLineAndNothingIsStarted) {
   expectOneLine(overridden, 2, "processes.world_size");
   EXPECT_FALSE(exists("r.lockstep"));
 
-  const auto file = write("w.toml", std::string("[processes]\nworld_size = ") + GetParam() +
-                                        "\n[train]\nsteps = 1\n");
+  const auto file = write(
+      "w.toml", std::string("[processes]\nworld_size = ") + GetParam() + "\n[train]\nsteps = 1\n");
   const auto inFile = lockstep({"run", file, "--out", "r.lockstep"});
   expectOneLine(inFile, 2, "w.toml:2:");
   EXPECT_FALSE(exists("r.lockstep"));

@@ -35,6 +35,7 @@ engine/cost/*.cpp
 engine/launch/Obituary.cpp
 engine/launch/OutputText.cpp
 engine/launch/Verdict.cpp
+engine/launch/detail/Observation.cpp
 engine/launch/detail/RemoteRanks.cpp
 engine/launch/detail/Supervision*.cpp
 engine/trace/DivergenceWatch.cpp
@@ -58,7 +59,7 @@ engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp
 app/cli/DivergenceText.cpp
-app/cli/ForecastText.cpp
+app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp
 app/cli/Tune.cpp
@@ -97,6 +98,8 @@ EXCLUDED = {
     "steps per second", "bytes a step", "wire bytes a step", "exposed on rank {} [ms]",
     "Exposed, rank %1", "Iteration, rank %1", "Measured, cap %1", "Forecast, cap %1",
     "Why it ends", "Keys that differ", "Over the cap", "a step, mean", "ddp.bucket_cap_mb_list: one",
+    # what errors of PyTorch are recognised by
+    "Connection closed by peer", "Connection reset by peer", "Timed out waiting",
     # what the clipboard gets, for an experiment file
     "[capture]\\nfingerprint_every = 10\\ngradient_check_every = 10\\n",
 }

@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/launch/ControlSocket.h"
 #include "engine/launch/RankEnvironment.h"
 #include "tests/engine/launch/LaunchFixture.h"
 
@@ -71,6 +73,9 @@ class Job : public LaunchFixture {
   JobOptions job;
   std::string output;
   std::string errors;
+  bool asked_ = false;
+  std::thread asker_;
+  std::string refusal_;
 };
 
 TEST_F(Job, RecordsTheProcessesThatAttach) {
@@ -129,7 +134,9 @@ TEST_F(Job, GoesOnInTheSameRunWhereARankIsStartedAgain) {
   ASSERT_TRUE(outcome.ok());
   EXPECT_THAT(output, AllOf(HasSubstr("0..4"), HasSubstr("5..9")));
   EXPECT_EQ(summary().lastStep, 9u);
-  EXPECT_THAT(logOf(job.runFile, 0), Contains(HasSubstr("was started again")));
+  EXPECT_THAT(
+      logOf(job.runFile, 0),
+      Contains(AllOf(HasSubstr("rank 0 was started again, as process "), EndsWith(", at step 5"))));
 }
 
 TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
@@ -139,6 +146,41 @@ TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
   EXPECT_THAT(output, HasSubstr("rank 1 refused: process"));
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("is rank 1 of 3 ranks, and this run began with 2"),
                                       "rank 1 never attached: nothing of it is recorded"));
+}
+
+TEST_F(Job, RefusesASecondProcessOfOneRank) {
+  job.wrote = [this](bool, std::string_view bytes) {
+    output += bytes;
+    if (output.find("rank 1 refused") != std::string::npos && !asked_) {
+      asked_ = true;
+      kill(getpid(), SIGTERM);
+    }
+  };
+  const auto outcome = record({"2", "5", "0:stay", "1:twice"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_THAT(output, HasSubstr(" says that it is rank 0, which process "));
+  EXPECT_THAT(problems(), Contains(EndsWith(" is already: it is not recorded")));
+}
+
+TEST_F(Job, TakesNoSettings) {
+  job.wrote = [this](bool, std::string_view bytes) {
+    output += bytes;
+    if (output.find("steps of rank 0") == std::string::npos || asked_) {
+      return;
+    }
+    asked_ = true;
+    // From another thread: this one answers.
+    asker_ = std::thread([this] {
+      const ControlCommand set{ControlCommand::Kind::kSet, true, {"hook.density", "0.5"}};
+      const auto answer = sendControl(job.runFile, set);
+      refusal_ = answer.ok() ? "" : answer.error().message();
+      kill(getpid(), SIGTERM);
+    });
+  };
+  ASSERT_TRUE(record({"1", "5", "0:stay"}).ok());
+  asker_.join();
+  EXPECT_THAT(refusal_, HasSubstr("this run is observed: its settings are its own program's"));
+  EXPECT_THAT(logOf(job.runFile, -1), Contains("stop: asked for by SIGTERM"));
 }
 
 TEST_F(Job, LeavesNoRunFileWhereNothingAttached) {

@@ -4,6 +4,7 @@
 - Nothing we build refers to a symbol of c10d: neither undefined nor taken from a library.
 - Every reference of ours to Gloo is bound to libgloo, and none to the other Gloo that the libtorch
   of PyTorch's wheel exports.
+- What a job of PyTorch loads of ours needs no C library newer than 2.28: clusters are old.
 
 Usage: linkage.py BUILD_FOLDER
 """
@@ -18,6 +19,7 @@ import tempfile
 FREE_OF_TORCH = ("lockstep", "lockstep-studio", "lockstep-hookscan")
 HEAVY = re.compile(r"lib(torch|c10|opencv|Qt5|mpi)")
 BINDING = re.compile(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `([^']*)'")
+OLDEST_GLIBC = (2, 28)
 GLOO = re.compile(r"^_Z\w*4gloo\d")
 
 
@@ -48,6 +50,15 @@ def check_gloo(build):
             for symbol, library in bound if not library.startswith("libgloo.so")]
 
 
+def check_observer(build):
+    native = build / "python" / "lockstep" / "_native.abi3.so"
+    if not native.exists():
+        return []
+    needed = re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "--version-info", "--wide", native))
+    newest = max((int(major), int(minor)) for major, minor in needed)
+    return [f"{native.name} needs glibc {newest[0]}.{newest[1]}"] if newest > OLDEST_GLIBC else []
+
+
 def main(build):
     faults, free, scanned = [], 0, 0
     for program in sorted((build / "bin").iterdir()):
@@ -67,7 +78,7 @@ def main(build):
         names = output("nm", "-C", "--undefined-only", archive)
         faults += [f"{archive.name} refers to {line.strip()}"
                    for line in names.splitlines() if "c10d::" in line]
-    faults += check_gloo(build)
+    faults += check_gloo(build) + check_observer(build)
     if free == 0:
         faults.append(f"{build}/bin holds none of {', '.join(FREE_OF_TORCH)}: build them first")
     print("\n".join(faults) or f"{scanned} binaries and archives, {free} of them free of libtorch")

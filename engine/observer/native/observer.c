@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "layout.h"
 
@@ -86,20 +86,18 @@ static size_t lane_bytes(const lk_segment_header* header) {
 }
 
 lk_observer* lk_observer_open(int fd, lk_clock clock, const char** why) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, watch_forks);
 #if !defined(__x86_64__)
   if (clock == LK_CLOCK_TSC) {
     *why = "the recorder counts ticks of a processor that this one has not";
     return NULL;
   }
 #endif
-  struct stat status;
-  if (fstat(fd, &status) != 0 || status.st_size < LK_HEADER_BYTES + LK_LAST_WORDS_BYTES) {
+  const off_t size = lseek(fd, 0, SEEK_END); /* fstat() would take a newer C library */
+  if (size < LK_HEADER_BYTES + LK_LAST_WORDS_BYTES) {
     *why = "this is no event memory of lockstep: too small";
     return NULL;
   }
-  const size_t bytes = (size_t)status.st_size;
+  const size_t bytes = (size_t)size;
   char* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
     *why = "the event memory cannot be mapped";

@@ -43,7 +43,7 @@ static atomic_int forked;
 static void note_fork(void) {
   atomic_store_explicit(&forked, 1, memory_order_relaxed);
 }
-static void watch_forks(void) {
+__attribute__((constructor)) static void watch_forks(void) {
   pthread_atfork(NULL, NULL, note_fork);
 }
 static int is_child(void) {

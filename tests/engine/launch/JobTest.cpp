@@ -171,6 +171,9 @@ TEST_F(Job, TakesNoSettings) {
     asked_ = true;
     // From another thread: this one answers.
     asker_ = std::thread([this] {
+      while (trace::readRunSummary(job.runFile).value().info.controlSocket.empty()) {
+        std::this_thread::yield();  // the recorder writes it with its first rows
+      }
       const ControlCommand set{ControlCommand::Kind::kSet, true, {"hook.density", "0.5"}};
       const auto answer = sendControl(job.runFile, set);
       refusal_ = answer.ok() ? "" : answer.error().message();

@@ -120,8 +120,8 @@ std::string coresText(const RunReport& report) {
   }
   return fmt::format(
       "rank {} was ready to run and had no core for {:.2f} ms a step ({:.0f} %): more "
-      "threads want to run than its host has cores, and what they cost each other is no rank's and "
-      "no link's",
+      "threads want to run than there are cores for them, and what they cost each other is no "
+      "rank's and no link's",
       worst->rank, worst->coreWaitMs, 100 * share(*worst));
 }
 

@@ -260,7 +260,7 @@ std::string explanation(const TailItem& item) {
     case TailCause::kNoCore:
       return fmt::format(
           "This rank, or the one that it waited for, was ready to run for {:.2f} ms a step and had "
-          "no core: more threads want to run on the host than it has cores.",
+          "no core: more threads want to run than there are cores for them.",
           item.contextMs);
     case TailCause::kOutsideBuckets:
       return fmt::format(

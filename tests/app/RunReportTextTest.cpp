@@ -134,7 +134,8 @@ TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {
   EXPECT_THAT(text, HasSubstr("; overlap is known only to lie between 38.0 % and 60.0 %, since "
                               "threads waited for cores\n"));
   EXPECT_THAT(text, HasSubstr("rank 0 was ready to run and had no core for 2.00 ms a step (20 %): "
-                              "more threads want to run than its host has cores\n"));
+                              "more threads want to run than there are cores for them, and what "
+                              "they cost each other is no rank's and no link's\n"));
 }
 
 TEST(SummaryText, NamesOnlyARankThatIsLateBeyondChance) {

@@ -381,7 +381,7 @@ TEST(StepOverlapTest, ARankThatWasKeptFromItsCoreIsNotLate) {
   EXPECT_NEAR(reasons[0].mean.ms, 3.9, 0.01);
   EXPECT_EQ(explanation(reasons[0].mean),
             "This rank, or the one that it waited for, was ready to run for 3.90 ms a step and had "
-            "no core: more threads want to run on the host than it has cores.");
+            "no core: more threads want to run than there are cores for them.");
 }
 
 // Of the exposed 12..15 nothing is the rank's own; of the overlapped 10..12 it had no core in
@@ -402,7 +402,7 @@ TEST(StepOverlapTest, BlamesNobodyForTimeInWhichTheRankHadNoCore) {
   EXPECT_EQ(noCore.ms, 1);
   EXPECT_EQ(explanation(noCore),
             "This rank, or the one that it waited for, was ready to run for 1.00 ms a step and had "
-            "no core: more threads want to run on the host than it has cores.");
+            "no core: more threads want to run than there are cores for them.");
 }
 
 TEST(StepOverlapTest, TellsALateThreadFromLateGradients) {

@@ -108,7 +108,8 @@ std::string comparisonText(const analysis::Comparison& comparison,
       text += fmt::format("  {:+9.3f} ms  {}\n", why.reasons[i].deltaMs, why.reasons[i].sentence);
     }
     if (why.reasons.size() > kReasonsShown) {
-      text += fmt::format("  {} smaller ones: see --json\n", why.reasons.size() - kReasonsShown);
+      text += fmt::format("  {} more with less effect: see --json\n",
+                          why.reasons.size() - kReasonsShown);
     }
   }
   return text;

@@ -110,7 +110,10 @@ std::string tableText(const Tuning& tuning) {
   const auto at = static_cast<std::size_t>(&shown - tuning.own.data());
   TextTable table({"buckets by", "number", "largest [MiB]",
                    fmt::format("exposed on rank {}", shown.rank), "step"});
-  std::string text = fmt::format("Over {} steps. {}\n\n", tuning.steps, cost::costText(tuning.fit));
+  std::string text = fmt::format(
+      "Medians over {} steps; in brackets behind a forecast, where nine of ten runs with such "
+      "buckets are expected. {}\n\n",
+      tuning.steps, cost::costText(tuning.fit));
   for (const Cut& cut : tuning.cuts) {
     const auto caps = cut.caps();
     const std::string largest = fmt::format("{:.3g}", *std::max_element(caps.begin(), caps.end()));

@@ -98,8 +98,10 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
                fmt::format("{}", told.buckets), cost::estimateText(of.exposedNs),
                cost::estimateText(of.stepNs)});
   }
-  std::string text =
-      fmt::format("Over {} steps. {}\n\n{}\n", told.steps, cost::costText(told.fit), table.text());
+  std::string text = fmt::format(
+      "Medians over {} steps; in brackets, where nine of ten runs with this cap are expected. "
+      "{}\n\n{}\n",
+      told.steps, cost::costText(told.fit), table.text());
   for (const cost::RankForecast& of : shown) {
     text += cost::forecastText(of) + "\n";
   }

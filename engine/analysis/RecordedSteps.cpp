@@ -147,15 +147,16 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
     return opened.error();
   }
   ReadSteps& read = opened.value();
+  auto parsed = experiment::parseText(read.info.experimentToml, path.string(), "/");
+  if (parsed.mistakes.empty() && parsed.experiment.processes.strategy != "ddp") {
+    return cannotRead(path, "it is a run of DataParallel, which has no buckets");
+  }
   if (read.layouts.empty() || read.steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
   }
-  auto parsed = experiment::parseText(read.info.experimentToml, path.string(), "/");
-  if (!parsed.mistakes.empty() || parsed.experiment.processes.strategy != "ddp") {
-    return cannotRead(path, parsed.mistakes.empty()
-                                ? "it is a run of DataParallel, which has no buckets"
-                                : "its experiment cannot be read, so that its caps and its link "
-                                  "are not known");
+  if (!parsed.mistakes.empty()) {
+    return cannotRead(path,
+                      "its experiment cannot be read, so that its caps and its link are not known");
   }
   RecordedSteps recorded;
   recorded.parameters = std::move(read.parameters);

@@ -2,13 +2,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/cli/ComparedRun.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
+#include "tests/app/SleepingRun.h"
 
 namespace lockstep::cli {
 namespace {
 
 using testing::AllOf;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -32,6 +35,30 @@ TEST_F(CompareTest, SaysWhoIsComparedWhatDiffersAndWhy) {
                     HasSubstr("\nB against A (means over ranks and iterations)\n"),
                     HasSubstr("\nwhy (means a step and rank, which add up)\n"),
                     HasSubstr("B's mean step takes")));
+}
+
+TEST_F(CompareTest, ListsTheKeysThatDiffer) {
+  SleepingRun run;
+  run.writeTo(folder / "a.lockstep");
+  run.ddp.bucketCapMb = 0.5;
+  run.writeTo(folder / "b.lockstep");
+  const auto ended = lockstep({"compare", "a.lockstep", "b.lockstep"});
+  EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out, AllOf(HasSubstr("\nkeys that differ\n"), HasSubstr("ddp.bucket_cap_mb")));
+}
+
+TEST_F(CompareTest, CountsTheReasonsThatItDoesNotList) {
+  analysis::Comparison comparison;
+  comparison.runs.resize(2);
+  analysis::Why& why = comparison.why.emplace_back();
+  for (int i = 0; i < 8; ++i) {
+    why.reasons.emplace_back().sentence = "reason " + std::to_string(i);
+  }
+  const std::vector<ComparedRun> runs(2);
+  EXPECT_THAT(comparisonText(comparison, runs), EndsWith("  reason 7\n"));
+  why.reasons.emplace_back();
+  EXPECT_THAT(comparisonText(comparison, runs),
+              EndsWith("\n  1 more with less effect: see --json\n"));
 }
 
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {

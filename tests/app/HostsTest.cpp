@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "app/cli/RunReport.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/GoldenRun.h"
 
@@ -31,6 +32,13 @@ TEST_F(HostsTest, InfoNamesHostsTheirRanksAndHowWellTheirClocksAreKnown) {
   EXPECT_THAT(ended.out, AllOf(HasSubstr("\nhosts\n"), HasSubstr("golden-host"),
                                HasSubstr("records the run"), HasSubstr("other-host"),
                                HasSubstr("192.0.2.7"), HasSubstr("+5.012 ms ± 0.031 ms")));
+}
+
+TEST_F(HostsTest, InfoSaysOfWhichHostTheClockIsNotKnown) {
+  RunReport report;
+  report.hosts = {{{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
+                  {{1, "beta", "10.0.0.2", "tsc"}, std::nullopt}};
+  EXPECT_THAT(hostTable(report), HasSubstr("not compared with the recording host's\n"));
 }
 
 TEST_F(HostsTest, InfoOfARunOnOneHostHasNoSuchTable) {

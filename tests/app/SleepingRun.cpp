@@ -127,6 +127,8 @@ void SleepingRun::writeTo(const std::filesystem::path& path) const {
   experiment::Experiment settings;
   settings.train.steps = steps;
   settings.ddp = ddp;
+  settings.processes.strategy = strategy;
+  settings.processes.worldSize = strategy == "ddp" ? 2 : 1;
   if (linkInSettings) {
     settings.link.bandwidthGbps = 2;
     settings.link.latencyUs = 100;
@@ -161,8 +163,10 @@ void SleepingRun::writeTo(const std::filesystem::path& path) const {
     file.addTrack({2 * rank + 1, rank, "shm 0"});
   }
   const buckets::BucketPlan plan = planOf(ddp);
-  file.addLayout(messageOf(plan, 0));
-  file.addLayout(messageOf(plan, 1));
+  if (strategy == "ddp") {
+    file.addLayout(messageOf(plan, 0));
+    file.addLayout(messageOf(plan, 1));
+  }
   for (std::uint32_t step = 0; step < static_cast<std::uint32_t>(steps); ++step) {
     addStep(file, step, plan, static_cast<std::uint64_t>(lateMs * kMs));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "engine/experiment/Experiment.h"
 
@@ -14,7 +15,8 @@ namespace lockstep::cli {
 struct SleepingRun {
   int steps = 10;
   double lateMs = 0;
-  bool linkInSettings = true;  ///< else it is as if a real network had been so fast
+  bool linkInSettings = true;    ///< else it is as if a real network had been so fast
+  std::string strategy = "ddp";  ///< in the settings; with another one there are no buckets
   experiment::DdpConfig ddp;
 
   void writeTo(const std::filesystem::path& path) const;

@@ -76,9 +76,12 @@ TEST_F(TuneTest, ForecastsTheCutsAndTheExactOneIsTheBest) {
 TEST_F(TuneTest, PrintsAListToPutIntoTheExperiment) {
   const auto tuned = lockstep({"tune", written(), "--rule", "mg-wfbp"});
   ASSERT_EQ(tuned.exitCode, 0) << tuned.err;
-  EXPECT_THAT(tuned.out,
-              AllOf(StartsWith("Over "), HasSubstr("this run"), HasSubstr("3.94 ms (measured)"),
-                    HasSubstr("The buckets by \"mg-wfbp\", for [ddp]")));
+  EXPECT_THAT(
+      tuned.out,
+      AllOf(StartsWith("Medians over 8 steps; in brackets behind a forecast, where nine of "
+                       "ten runs with such buckets are expected. "),
+            HasSubstr("exposed on rank 0"), HasSubstr("this run"), HasSubstr("3.94 ms (measured)"),
+            HasSubstr("The buckets by \"mg-wfbp\", for [ddp]")));
   EXPECT_THAT(tuned.out, HasSubstr("\n\nbucket_cap_mb_list = ["));
 }
 

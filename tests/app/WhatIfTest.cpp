@@ -89,7 +89,8 @@ TEST_F(WhatIfTest, FitsTheCostToTheRunWhereNoSettingsTellIt) {
 TEST_F(WhatIfTest, PrintsMeasuredReplayedAndForecastWithItsInterval) {
   const auto told = lockstep({"whatif", written(), "--bucket-cap-mb", "0.25"});
   ASSERT_EQ(told.exitCode, 0) << told.err;
-  EXPECT_THAT(told.out, AllOf(StartsWith("Over 8 steps. "),
+  EXPECT_THAT(told.out, AllOf(StartsWith("Medians over 8 steps; in brackets, where nine of ten "
+                                         "runs with this cap are expected. "),
                               HasSubstr("the communication of a bucket takes 200 µs and 4.19 ms a "
                                         "MiB, the latter by the settings"),
                               HasSubstr("measured, cap 0.5 MiB"), HasSubstr("the same, replayed"),
@@ -116,6 +117,9 @@ TEST_F(WhatIfTest, SaysWhyARunCannotTell) {
   run_.steps = 6;
   EXPECT_THAT(refusal(written("short.lockstep"), "1"),
               HasSubstr("this run cannot tell, because only 4 of its steps"));
+  run_.steps = 0;
+  EXPECT_THAT(refusal(written("none.lockstep"), "1"),
+              HasSubstr("it has no buckets, or no step was recorded"));
   run_.steps = 10;
   run_.linkInSettings = false;
   run_.ddp.bucketCapMb = 0.25;
@@ -129,6 +133,9 @@ TEST_F(WhatIfTest, BadInputIsOneLine) {
   EXPECT_THAT(refusal("nowhere.lockstep", "1"), HasSubstr("nowhere.lockstep"));
   EXPECT_THAT(refusal(write("text.lockstep", "no run"), "1"), HasSubstr("text.lockstep"));
   EXPECT_THAT(refusal(goldenRun("1.0"), "1"), StartsWith("lockstep: "));
+  run_.strategy = "data_parallel";
+  EXPECT_THAT(refusal(written("parallel.lockstep"), "1"),
+              HasSubstr("it is a run of DataParallel, which has no buckets"));
   EXPECT_EQ(lockstep({"whatif", "run.lockstep"}).exitCode, 2);
 }
 

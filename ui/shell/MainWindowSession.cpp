@@ -22,6 +22,13 @@ namespace {
 
 const QString kFileMessage = QStringLiteral("file");
 
+/// Behind "Stopped" and the like.
+QString whenItEnded(const RunSession& session) {
+  const auto last = session.lastStep();
+  return last ? MainWindow::tr("after iteration %1").arg(*last)
+              : MainWindow::tr("before the first iteration");
+}
+
 }  // namespace
 
 void MainWindow::closeSession() {
@@ -81,8 +88,8 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   connect(run, &RunSession::logGrew, log_, &LogPanel::append);
   connect(run, &RunSession::problemsGrew, this, [this](std::span<const trace::ProblemRow> rows) {
     for (const trace::ProblemRow& row : rows) {
-      problems_->model().add({row.severity == "error", row.rank, row.step,
-                              QString::fromStdString(row.text)});
+      problems_->model().add(
+          {row.severity == "error", row.rank, row.step, QString::fromStdString(row.text)});
     }
   });
   connect(run, &RunSession::startupChanged, this, [this](const StartupProgress& progress) {
@@ -129,7 +136,9 @@ void MainWindow::runStateChanged(trace::RunState state) {
                                     }};
   switch (state) {
     case trace::RunState::kStarting:
-    case trace::RunState::kRunning: sawLive_ = true; break;
+    case trace::RunState::kRunning:
+      sawLive_ = true;
+      break;
     case trace::RunState::kFinished:
       if (sawLive_) {
         messages_->show(kEndMessage, MessageBar::Kind::kGood,
@@ -148,8 +157,7 @@ void MainWindow::runStateChanged(trace::RunState state) {
     case trace::RunState::kStopped:
       if (sawLive_) {
         messages_->show(kEndMessage, MessageBar::Kind::kInfo,
-                        reportOf(*session_).sentence(
-                            tr("Stopped after %1 iterations").arg(session_->model()->stepCount(0))),
+                        reportOf(*session_).sentence(tr("Stopped %1").arg(whenItEnded(*session_))),
                         {repeat});
       }
       break;
@@ -164,13 +172,12 @@ void MainWindow::runStateChanged(trace::RunState state) {
                       tr("Diverged: %1").arg(QString::fromStdString(failure)), {problems, repeat});
       break;
     case trace::RunState::kRecorderDied: {
-      const auto last = session_->lastStep();
       const QString sentence =
           tr("The recorder died %1: everything it had committed is here, the end of the run is "
              "not.")
-              .arg(last ? tr("after iteration %1").arg(*last) : tr("before the first iteration"));
+              .arg(whenItEnded(*session_));
       // Nobody was left to write this into the run file.
-      problems_->model().add({true, -1, last, sentence});
+      problems_->model().add({true, -1, session_->lastStep(), sentence});
       messages_->show(kEndMessage, MessageBar::Kind::kError, sentence, {problems, repeat});
       break;
     }

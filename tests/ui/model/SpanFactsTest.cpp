@@ -6,6 +6,7 @@
 #include <QJsonObject>
 
 #include "tests/ui/model/DemoRun.h"
+#include "ui/model/Format.h"
 
 namespace lockstep::ui {
 namespace {
@@ -63,6 +64,13 @@ TEST_F(SpanFacts, SaysWhereInItsIterationASpanStarts) {
   EXPECT_EQ(value(forward, "Thread"), "step");
 }
 
+// Of another rank's step, say: clocks are compared to a few microseconds.
+TEST_F(SpanFacts, SaysOfASpanThatItStartsBeforeItsIteration) {
+  Span forward = first(EventKind::kForward, 5);
+  forward.startNs = model_.step(0, 5)->startNs - 2'000;
+  EXPECT_EQ(value(forward, "Iteration"), "5, 2.00 µs before its start");
+}
+
 TEST_F(SpanFacts, DescribesTheBucketByTheLayoutOfItsStep) {
   const Span before = first(EventKind::kWait, 0);
   const Span after = first(EventKind::kWait, 5);
@@ -78,8 +86,8 @@ TEST_F(SpanFacts, NamesTheRankThatCameLateAndHowLongTheOthersWaited) {
   EXPECT_EQ(arrivals.order, 1);
   EXPECT_DOUBLE_EQ(arrivals.lastArrivalNs, onSlow.startNs);
   EXPECT_DOUBLE_EQ(arrivals.waitNs, onSlow.startNs - onFast.startNs);
-  EXPECT_TRUE(value(onFast, "Arrived").startsWith("1st of 2; waited "));
-  EXPECT_TRUE(value(onFast, "Arrived").endsWith(" for rank 1"));
+  EXPECT_EQ(value(onFast, "Arrived"),
+            QStringLiteral("1st of 2; waited %1 for rank 1").arg(formatDuration(arrivals.waitNs)));
   EXPECT_TRUE(value(onSlow, "Arrived").startsWith("last of 2; others waited up to "));
 }
 

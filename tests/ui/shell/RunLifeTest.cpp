@@ -56,7 +56,8 @@ TEST_F(RunLifeTest, StopKeyEndsTheRunAndTheBannerSaysSo) {
   ASSERT_TRUE(waitForState(RunState::kRunning));
   input_.key(tests::kKeyF5, {tests::kKeyShift});
   ASSERT_TRUE(waitForState(RunState::kStopped));
-  EXPECT_TRUE(waitUntil([this] { return messages().join(' ').contains("Stopped after"); }));
+  EXPECT_TRUE(
+      waitUntil([this] { return messages().join(' ').contains("Stopped after iteration "); }));
 }
 
 TEST_F(RunLifeTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
@@ -66,7 +67,8 @@ TEST_F(RunLifeTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
   EXPECT_TRUE(messages().front().startsWith("Finished: ")) << messages().front().toStdString();
   EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
   EXPECT_TRUE(waitUntil([this] {
-    return messages().front().contains("overlap") && messages().front().contains("ms exposed");
+    return messages().front().contains("overlap") &&
+           messages().front().contains("ms exposed per step");
   })) << messages().front().toStdString();
 
   clickMessage("Show slowest iteration");
@@ -81,9 +83,8 @@ TEST_F(RunLifeTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
 
   const QString first = window().session()->path();
   clickMessage("Repeat");
-  ASSERT_TRUE(waitUntil([&] {
-    return window().session() != nullptr && window().session()->path() != first;
-  }));
+  ASSERT_TRUE(waitUntil(
+      [&] { return window().session() != nullptr && window().session()->path() != first; }));
   EXPECT_TRUE(waitForState(RunState::kFinished));
 }
 
@@ -121,6 +122,22 @@ TEST_F(RunLifeTest, AFailedRunShowsItsLineAndItsProblemLeadsToTheIteration) {
            range.lengthNs() < 2 * (step->endNs - step->startNs);
   }));
   tests::keep(input_.screenshot(), "failed");
+}
+
+TEST_F(RunLifeTest, ARunThatFailedWithoutAReasonSaysSo) {
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "failed.lockstep";
+  {
+    SampleRun run(path, 5);
+    run.startUp();
+    run.steps(2);
+    run.finish(RunState::kFailed);
+  }
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitForState(RunState::kFailed));
+  EXPECT_TRUE(waitUntil([this] {
+    return messages() == QStringList{"The run failed and gave no reason"};
+  })) << messages().join(' ').toStdString();
 }
 
 TEST_F(RunLifeTest, ARunThatDivergedEndsInRedAndNotAsFinished) {
@@ -163,22 +180,36 @@ TEST_F(RunLifeTest, TheQueueWaitsWhereARunCannotBeStarted) {
   EXPECT_TRUE(waitForState(RunState::kFinished));
 }
 
+/// Writes a run of so many iterations whose recorder ends without finishing it.
+void writeDeadRun(const std::filesystem::path& path, int steps) {
+  SampleRun run(path, 100);
+  run.startUp();
+  run.steps(steps);
+  trace::RunInfo nobody;
+  nobody.runId = "dead";
+  nobody.name = "dead";
+  nobody.state = RunState::kRunning;
+  nobody.worldSize = SampleRun::kRanks;
+  nobody.supervisorPid = 0x3FFFFFFF;  // above every kernel's largest pid
+  run.setInfo(nobody);
+  run.commit();
+}
+
+TEST_F(RunLifeTest, SaysThatTheRecorderDiedBeforeTheFirstIteration) {
+  std::filesystem::create_directories(folder_ / "runs");
+  const auto path = folder_ / "runs" / "dead.lockstep";
+  writeDeadRun(path, 0);
+  window().openRun(QString::fromStdString(path.string()));
+  ASSERT_TRUE(waitForState(RunState::kRecorderDied));
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  EXPECT_TRUE(messages().front().startsWith("The recorder died before the first iteration: "))
+      << messages().front().toStdString();
+}
+
 TEST_F(RunLifeTest, SaysThatTheRecorderDied) {
   std::filesystem::create_directories(folder_ / "runs");
   const auto path = folder_ / "runs" / "dead.lockstep";
-  {
-    SampleRun run(path, 100);  // written by a process that ends without finishing it
-    run.startUp();
-    run.steps(5);
-    trace::RunInfo nobody;
-    nobody.runId = "dead";
-    nobody.name = "dead";
-    nobody.state = RunState::kRunning;
-    nobody.worldSize = SampleRun::kRanks;
-    nobody.supervisorPid = 0x3FFFFFFF;  // above every kernel's largest pid
-    run.setInfo(nobody);
-    run.commit();
-  }
+  writeDeadRun(path, 5);
   window().openRun(QString::fromStdString(path.string()));
   ASSERT_TRUE(waitForState(RunState::kRecorderDied));
   ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));

@@ -192,7 +192,7 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
               FontRole::kSmall);
   }
   if (shown < why.reasons.size()) {
-    table.note(QStringLiteral("and %1 smaller ones").arg(why.reasons.size() - shown));
+    table.note(QStringLiteral("and %1 more with less effect").arg(why.reasons.size() - shown));
   }
   return table.height();
 }

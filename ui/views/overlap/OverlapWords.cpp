@@ -111,21 +111,21 @@ QString verdict(const analysis::RankOverlap& of) {
   }
   constexpr double kWorthASentence = 0.05;
   const QString faster = percent(of.noopFasterPercent);
-  QString text =
-      QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
-          .arg(of.bottleneck && !*of.bottleneck ? QStringLiteral("at most") : QStringLiteral("up to"),
-               faster);
+  QString text = QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
+                     .arg(of.bottleneck && !*of.bottleneck ? QStringLiteral("at most")
+                                                           : QStringLiteral("up to"),
+                          faster);
   if (of.bottleneck) {
     text += *of.bottleneck ? QStringLiteral("transfer is a bottleneck.")
                            : QStringLiteral("below 10 % transfer is not the bottleneck.");
   } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
-                "whether transfer is a bottleneck, at 10 %, cannot be told, since threads waited %1 "
-                "a step for cores.")
+                "whether transfer is a bottleneck, at 10 %, cannot be told from this run, in which "
+                "threads waited %1 a step for cores.")
                 .arg(duration(of.coreWaitMs));
   } else {
-    text += QStringLiteral(
-        "whether transfer is a bottleneck, at 10 %, cannot be told from this run.");
+    text +=
+        QStringLiteral("whether transfer is a bottleneck, at 10 %, cannot be told from this run.");
   }
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(" It waits %1 a step for other ranks, which no transfer shortens.")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ui/views/compare/AnalysedDemo.h"
+#include "ui/views/compare/CompareScene.h"
 
 namespace lockstep::ui {
 namespace {
@@ -31,6 +32,7 @@ TEST_F(ComparePictureTest, ShowsKeysFiguresReasonsDistributionAndBothIterations)
   EXPECT_EQ(picture.size.width(), 1600);
   EXPECT_GT(picture.size.height(), 400);
   EXPECT_TRUE(says(picture, "Keys that differ"));
+  EXPECT_TRUE(says(picture, "None: the experiments are the same."));
   EXPECT_TRUE(says(picture, "step time [ms]"));
   EXPECT_TRUE(says(picture, "means over ranks and iterations"));
   EXPECT_TRUE(says(picture, "differences of means, which add up to that of the step"));
@@ -45,6 +47,19 @@ TEST_F(ComparePictureTest, AGivenHeightIsKept) {
   for (const QSize size : {QSize(1280, 800), QSize(800, 400), QSize(300, 200)}) {
     EXPECT_EQ(draw(size, Theme::kDark).size, QSizeF(size));
   }
+}
+
+TEST_F(ComparePictureTest, CountsTheReasonsThatHaveNoRoom) {
+  CompareResult result;
+  analysis::Why& why = result.comparison.why.emplace_back();
+  why.reasons.resize(30);
+  const auto drawn = [&](double height) {
+    Picture picture;
+    drawCompareWhy(&picture.list, QRectF(0, 0, 600, height), result, Palette::of(Theme::kLight));
+    return picture;
+  };
+  EXPECT_TRUE(says(drawn(10), "and 30 more with less effect"));
+  EXPECT_FALSE(says(drawn(2000), "more with less effect"));
 }
 
 TEST_F(ComparePictureTest, ARunWithoutStepsIsDrawnWithoutFigures) {

@@ -66,7 +66,8 @@ TEST(Hosts, WhoCameLastIsUnknownWithinTheDoubtOfTheClocks) {
   const Arrivals arrivals = arrivalsOf(model, span);
   EXPECT_EQ(arrivals.lateRank, -1);
   EXPECT_THAT(arrivals.closeToLast, ElementsAre(0, 1));
-  EXPECT_THAT(factOf(model, span, "Arrived"), HasSubstr("ranks 0, 1 came last within ± 31.0 µs"));
+  EXPECT_THAT(factOf(model, span, "Arrived"),
+              HasSubstr("ranks 0, 1 came last within ± 31.0 µs, the doubt of their hosts' clocks"));
   EXPECT_EQ(model.lastRankOf(*model.meetingOf(span)), std::nullopt);
 }
 

@@ -74,7 +74,8 @@ TEST_F(BucketStoryTest, ExplainsACapInWords) {
                            "never split: a.bias took it from 100 B to 200 B, 50 B over the cap."));
   EXPECT_TRUE(
       capSentence(*story, 0).endsWith(QStringLiteral("b.bias alone is 100 B, exactly its cap.")));
-  EXPECT_TRUE(capSentence(*story, 2).contains(QStringLiteral("50 B under its cap")));
+  EXPECT_EQ(capSentence(*story, 2),
+            QStringLiteral("No parameters were left: it stayed 50 B under its cap."));
   EXPECT_TRUE(capSentence(*stories_.ofStep(0), 0)
                   .contains(QStringLiteral("share a bucket until the buckets are rebuilt.")));
 }

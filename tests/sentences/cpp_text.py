@@ -10,6 +10,8 @@ TOKEN = re.compile(
     r"|'(?:[^'\\\n]|\\.)+'|\w+|\S", re.S | re.M)
 TEST = re.compile(r"^\s*(?:TYPED_)?TEST(?:_F|_P)?\((\w+),\s*(\w+)\)\s*\{", re.M)
 
+INSTANTIATION = re.compile(r"^\s*INSTANTIATE_TEST_SUITE_P\(\s*\w+,\s*(\w+),", re.M)
+
 
 class Literal(NamedTuple):
     line: int
@@ -43,7 +45,8 @@ def tests(source):
     """By name, Suite.Name, the text of each test of a GoogleTest program, with what it calls.
 
     A test's text is its body, and those functions of the file that it names, one call deep: an
-    expectation that several tests share stands in a function of theirs.
+    expectation that several tests share stands in a function of theirs. The tests with parameters
+    have those of their suite, too.
     """
     bodies, rest, end = {}, "", 0
     for start in TEST.finditer(source):
@@ -60,7 +63,12 @@ def tests(source):
     tables = {}
     for name in re.finditer(r"\b(k[A-Z]\w*)(?:\[\])?\s*(?:=|\{)([^;]*);", rest):
         tables[name.group(1)] = name.group(2)
+    parameters = {}
+    for name in INSTANTIATION.finditer(rest):
+        values = rest[name.end():rest.find("\n\n", name.end())]
+        parameters[name.group(1)] = parameters.get(name.group(1), "") + values
     for test, body in bodies.items():
+        body += parameters.get(test.split(".")[0], "")
         words = set(re.findall(r"\w+", body))
         bodies[test] = "\n".join([body] + [text for name, text in (helpers | tables).items()
                                            if name in words])

@@ -37,10 +37,30 @@ static lockstep_status init(const char *path) {
   return INCOMPLETE == 2 ? LOCKSTEP_E_INTERNAL : LOCKSTEP_OK;
 }
 
+static lockstep_status refuse(lockstep_hook *self, lockstep_run *run, const lockstep_group *world,
+                              const lockstep_bucket *bucket) {
+  (void)self, (void)run, (void)world, (void)bucket;
+  return LOCKSTEP_E_UNSUPPORTED;
+}
+static lockstep_status resume(lockstep_hook *self, lockstep_run *run, uint32_t stage) {
+  (void)self, (void)run, (void)stage;
+  return LOCKSTEP_OK;
+}
+static void destroy(lockstep_hook *self) { (void)self; }
+
+static lockstep_hook made = {.struct_size = sizeof(lockstep_hook),
+                             .run = INCOMPLETE == 11 ? 0 : refuse,
+                             .resume = resume,
+                             .destroy = destroy};
+
 static lockstep_status create(const lockstep_host *host, const char *id,
                               const lockstep_value *values, uint32_t n, lockstep_hook **out) {
-  (void)host, (void)id, (void)values, (void)n, (void)out;
-  return LOCKSTEP_E_UNSUPPORTED;
+  (void)host, (void)id, (void)values, (void)n;
+  if (INCOMPLETE < 11) {
+    return LOCKSTEP_E_UNSUPPORTED;
+  }
+  *out = &made;
+  return LOCKSTEP_OK;
 }
 
 const lockstep_plugin lockstep_comm_hook_plugin_v1 = {

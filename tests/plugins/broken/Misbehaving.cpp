@@ -23,6 +23,7 @@ class Misbehaving : public Hook {
   static const Description& description() {
     static const Description description =
         Description("misbehaving", "misbehaving", "1.0", "Does one thing wrong.")
+            .caps(LOCKSTEP_CAP_INNER)
             .choice({.key = "wrong",
                      .label = "What",
                      .help = "what it does wrong",
@@ -34,7 +35,8 @@ class Misbehaving : public Hook {
                                  "before",     "past_scratch",   "past_scattered", "exit",
                                  "stop",       "fork",           "mismatch",       "nan",
                                  "past_kept",  "past_parameter", "past_filled",    "own",
-                                 "extra"}})
+                                 "extra",      "late_call",      "stranger",       "scratch",
+                                 "inner_part", "inner_later"}})
             .integer(
                 {.key = "rank", .label = "Rank", .help = "", .initial = 1, .min = 0, .max = 64})
             .integer(
@@ -69,6 +71,9 @@ class Misbehaving : public Hook {
         if (now && wrong_ == "twice") {
           run.complete();
         }
+        if (now && wrong_ == "late_call") {
+          run.allReduce(bucket.buffer(), LOCKSTEP_SUM, [] {});
+        }
       });
     }
   }
@@ -83,6 +88,10 @@ class Misbehaving : public Hook {
     }
     if (now && wrong_ == "past_parameter") {
       run.allReduce(part(step.parameter(0).value, 0, 5), LOCKSTEP_SUM, [run] { run.complete(); });
+      return;
+    }
+    if (now && wrong_ == "inner_later") {
+      run.inner(*host().inner(), step.parameter(0).value, [run] { run.complete(); });
       return;
     }
     run.complete();
@@ -143,6 +152,18 @@ class Misbehaving : public Hook {
     if (wrong_ == "after_no_more") {
       run.noMore();
       return false;
+    }
+    if (wrong_ == "stranger") {
+      host().raw()->fail(host().raw(), reinterpret_cast<lockstep_run*>(this), LOCKSTEP_E_INTERNAL,
+                         "of a run that it made up");
+      return true;
+    }
+    if (wrong_ == "scratch") {
+      (void)run.scratch(-1, LOCKSTEP_F32);
+    }
+    if (wrong_ == "inner_part") {
+      run.inner(*host().inner(), part(bucket.buffer(), 0, 1), [run] { run.complete(); });
+      return true;
     }
     if (wrong_ == "short") {
       run.allGather(bucket.buffer(), bucket.buffer(), [run] { run.complete(); });

@@ -53,7 +53,7 @@ lockstep_status queued(lockstep_run* run, std::uint32_t stage, const char* name,
     QueuedOperation operation;
     operation.stage = stage;
     body(operation, session.callOptions(*run));
-    return session.queue(run, std::move(operation));
+    return session.queue(run, name, std::move(operation));
   } catch (const std::exception& error) {
     return session.refuse(name, error);
   }

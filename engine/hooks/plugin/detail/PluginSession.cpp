@@ -180,13 +180,20 @@ void PluginSession::record(lockstep_run& run, trace::EventKind kind,
                         run.bytes);
 }
 
+/// Null for a run that has ended, or is none.
+PluginSession::RunPtr PluginSession::open(const lockstep_run* run) const {
+  const auto found = std::find_if(runs_.begin(), runs_.end(),
+                                  [run](const RunPtr& other) { return other.get() == run; });
+  return found == runs_.end() ? nullptr : *found;
+}
+
 /// Returns the run if it may be used; else the hook has misbehaved and is done with.
 PluginSession::RunPtr PluginSession::live(lockstep_run* run, const char* function) {
-  const auto is = [run](const RunPtr& other) { return other.get() == run; };
-  if (const auto found = std::find_if(runs_.begin(), runs_.end(), is); found != runs_.end()) {
-    return *found;
+  if (RunPtr found = open(run); found != nullptr) {
+    return found;
   }
-  const auto dead = std::find_if(graveyard_.begin(), graveyard_.end(), is);
+  const auto dead = std::find_if(graveyard_.begin(), graveyard_.end(),
+                                 [run](const RunPtr& other) { return other.get() == run; });
   breakDown(
       nullptr,
       dead == graveyard_.end()

@@ -102,7 +102,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   /// A plugin's buffer as a flat tensor. Throws as tensorOf() does, and std::invalid_argument for
   /// one that reaches out of memory that the hook was handed: Note [How far a buffer may reach].
   [[nodiscard]] at::Tensor tensorWithin(const lockstep_buffer& buffer) const;
-  lockstep_status queue(lockstep_run* run, QueuedOperation operation);
+  lockstep_status queue(lockstep_run* run, const char* function, QueuedOperation operation);
   lockstep_status refuse(const std::string& why);
   /// By what was thrown: `where` is which function refuses.
   lockstep_status refuse(const std::string& where, const std::exception& error);
@@ -123,6 +123,7 @@ class PluginSession : public std::enable_shared_from_this<PluginSession> {
   using RunPtr = std::shared_ptr<lockstep_run>;
   struct Group;
 
+  [[nodiscard]] RunPtr open(const lockstep_run* run) const;
   RunPtr live(lockstep_run* run, const char* function);
   void setInside(const std::string& place);
   void enter(const RunPtr& run, const std::function<lockstep_status()>& call);

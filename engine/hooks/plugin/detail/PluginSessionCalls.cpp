@@ -35,8 +35,9 @@ at::Tensor PluginSession::tensorWithin(const lockstep_buffer& buffer) const {
   return tensor;
 }
 
-lockstep_status PluginSession::queue(lockstep_run* raw, QueuedOperation operation) {
-  const RunPtr run = live(raw, "a group's function");
+lockstep_status PluginSession::queue(lockstep_run* raw, const char* function,
+                                     QueuedOperation operation) {
+  const RunPtr run = live(raw, function);
   if (run == nullptr) {
     return LOCKSTEP_E_ARGUMENT;
   }
@@ -71,16 +72,17 @@ lockstep_status PluginSession::refuse(const std::string& where, const std::excep
 }
 
 void PluginSession::broke(lockstep_run* raw, std::exception_ptr error) {
-  if (const RunPtr run = live(raw, "a function of the host"); run != nullptr) {
-    breakDown(run, std::move(error), false);
-  }
+  breakDown(open(raw), std::move(error), false);
 }
 
 lockstep_status PluginSession::scratch(lockstep_run* raw, std::int64_t numel, std::int32_t dtype,
                                        lockstep_buffer* out) {
   const RunPtr run = live(raw, "scratch");
-  if (run == nullptr || numel < 0) {
-    return refuse(fmt::format("scratch memory of {} elements", numel));
+  if (run == nullptr) {
+    return LOCKSTEP_E_ARGUMENT;
+  }
+  if (numel < 0) {
+    return refuse(fmt::format("it asked for {} elements of scratch memory", numel));
   }
   const at::ScalarType type = dtypeOf(dtype);
   const std::int64_t size = numel * static_cast<std::int64_t>(c10::elementSize(type));
@@ -112,8 +114,12 @@ lockstep_status PluginSession::subgroup(std::vector<int> ranks, const lockstep_g
 
 lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
                                         const lockstep_buffer& buffer) {
-  const RunPtr run = live(raw, "inner hook");
-  if (run == nullptr || run->view == nullptr) {
+  constexpr const char* kFunction = "lockstep_ext_inner.run";
+  const RunPtr run = live(raw, kFunction);
+  if (run == nullptr) {
+    return LOCKSTEP_E_ARGUMENT;
+  }
+  if (run->view == nullptr) {
     return refuse("the hook inside averages buckets, and this run has none");
   }
   if (buffer.numel != run->view->raw()->flat.numel) {
@@ -145,7 +151,7 @@ lockstep_status PluginSession::runInner(lockstep_run* raw, std::uint32_t stage,
                 })
         .whenComplete([whenDone](const auto& future) { whenDone(future.exception()); });
   };
-  return queue(raw, std::move(operation));
+  return queue(raw, kFunction, std::move(operation));
 }
 
 void PluginSession::fail(lockstep_run* raw, lockstep_status status, const std::string& text) {

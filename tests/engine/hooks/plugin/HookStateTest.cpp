@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/hooks/plugin/detail/HookStates.h"
 #include "tests/engine/hooks/plugin/LibraryHook.h"
 
 namespace lockstep::hooks {
@@ -110,6 +111,17 @@ TEST_P(HookState, OfAnotherWorldIsRefusedWhereItBelongsToRanks) {
   EXPECT_THAT(errors, Each(testing::HasSubstr(
                           ofAnyWorld ? "" : "saved on 1 ranks and there are 2 now")));
   EXPECT_EQ(errors[0].empty(), ofAnyWorld) << errors[0];
+}
+
+TEST(HookStates, OfAnotherHookAreRefused) {
+  const auto load = [](const char* into, const char* from) {
+    const detail::HookStates states{{{from, 1, "bytes"}}};
+    return runHooks(1, libraryHook(into),
+                    [&](HookRank& rank) { rank.hook->load(states.toBytes(), 1); });
+  };
+  EXPECT_THAT(load("topk", "randomk"), Each("hook 'topk': the checkpoint holds no state of it"));
+  EXPECT_THAT(load("fp16", "fp16"),
+              Each("hook 'fp16': the checkpoint holds a state that it cannot read"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Hooks, HookState,

@@ -10,27 +10,29 @@ namespace {
 
 using test::builtHook;
 using test::HookRank;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::uint32_t kBuckets = 3;
 
 /// Three steps of three buckets, with what comes around a step; rank 1 misbehaves in step 1.
-std::vector<std::string> train(const std::string& wrong) {
-  return test::runHooks(
-      2, {builtHook("broken_hooks/misbehaving.so", "misbehaving", {{"wrong", wrong}})},
-      [](HookRank& rank) {
-        rank.hook->setParameters({"weight"}, {at::zeros({4})});
-        for (std::uint32_t step = 0; step < 3; ++step) {
-          for (std::uint32_t index = 0; index < kBuckets; ++index) {
-            const auto future = rank.start(at::ones({64}), step, index, kBuckets);
-            if (!future.waitFor(std::chrono::seconds(2))) {
-              throw HookError("no result");
-            }
-            (void)future.value();
-          }
-          rank.hook->afterOptimizer(step);
+std::vector<std::string> train(const std::string& wrong, const plugin::HookChoice& inside = {}) {
+  plugin::HookChoice choice{
+      builtHook("broken_hooks/misbehaving.so", "misbehaving", {{"wrong", wrong}})};
+  choice.insert(choice.end(), inside.begin(), inside.end());
+  return test::runHooks(2, choice, [](HookRank& rank) {
+    rank.hook->setParameters({"weight"}, {at::zeros({4})});
+    for (std::uint32_t step = 0; step < 3; ++step) {
+      for (std::uint32_t index = 0; index < kBuckets; ++index) {
+        const auto future = rank.start(at::ones({64}), step, index, kBuckets);
+        if (!future.waitFor(std::chrono::seconds(2))) {
+          throw HookError("no result");
         }
-      });
+        (void)future.value();
+      }
+      rank.hook->afterOptimizer(step);
+    }
+  });
 }
 
 struct Mistake {
@@ -56,6 +58,11 @@ INSTANTIATE_TEST_SUITE_P(
                 "elements, where 72 are needed"},
         Mistake{"hang", "no result"}, Mistake{"never", "no result"},
         Mistake{"twice", "it called complete() for bucket 2 of step 1 after that had ended"},
+        Mistake{"late_call", "it called all_reduce() for bucket 2 of step 1 after that had ended"},
+        Mistake{"stranger", "it called fail() with a run that is none"},
+        Mistake{"scratch",
+                "bucket 2 of step 1: no scratch memory of -1 elements: it asked for -1 elements "
+                "of scratch memory"},
         Mistake{"open",
                 "bucket 2 of step 1: it called complete() while 1 of its operations had "
                 "not been resumed"},
@@ -94,6 +101,39 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(MisbehavingHook, ThatRefusesToBeCreatedIsNamed) {
   const auto errors = train("create");
   EXPECT_THAT(errors[1], HasSubstr("hook 'misbehaving' could not be created: it would rather not"));
+}
+
+TEST(MisbehavingHook, ThatGivesTheHookInsideSomethingElseThanABucketIsTold) {
+  EXPECT_THAT(train("inner_part", {builtHook("hooks/allreduce.so", "allreduce")})[1],
+              HasSubstr("bucket 2 of step 1: inner hook was refused: the hook inside was given 1 "
+                        "elements, the bucket has 64"));
+  EXPECT_THAT(train("inner_later", {builtHook("hooks/allreduce.so", "allreduce")})[1],
+              HasSubstr("after_optimizer of step 1: inner hook was refused: the hook inside "
+                        "averages buckets, and this run has none"));
+}
+
+TEST(MisbehavingHook, WithoutRunIsNotTakenAndOneThatGivesNoReasonIsToldByItsStatus) {
+  const auto of = [](int number) {
+    return test::runHooks(
+        1, {builtHook("broken_hooks/incomplete_" + std::to_string(number) + ".so", "incomplete")},
+        [](HookRank& rank) { rank.average(at::ones({64})); });
+  };
+  EXPECT_THAT(of(11), ElementsAre("hook 'incomplete' could not be created: its table lacks run, "
+                                  "resume or destroy"));
+  EXPECT_THAT(of(12), ElementsAre("bucket 0 of step 0: it returned status -2"));
+}
+
+TEST(MisbehavingHook, ThatHoldsABucketIsEndedWithTheRun) {
+  const auto errors =
+      test::runHooks(1,
+                     {builtHook("broken_hooks/misbehaving.so", "misbehaving",
+                                {{"wrong", "never"}, {"rank", 0.0}, {"step", 0.0}})},
+                     [](HookRank& rank) {
+                       const auto future = rank.start(at::ones({64}));
+                       EXPECT_TRUE(rank.hook->close());
+                       (void)future.value();
+                     });
+  EXPECT_THAT(errors, ElementsAre("the run has ended"));
 }
 
 TEST(MisbehavingHook, TrainsWhenItDoesNothingWrong) {

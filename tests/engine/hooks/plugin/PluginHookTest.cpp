@@ -19,6 +19,7 @@ using test::HookRank;
 using test::runHooks;
 using testing::AllOf;
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 plugin::HookChoice fp16() {
@@ -105,6 +106,14 @@ TEST(PluginHook, RefusesBucketsOfADtypeThatTheHookDoesNotTake) {
   const auto errors =
       runHooks(1, fp16(), [](HookRank& rank) { rank.average(at::zeros({4}, at::kDouble)); });
   EXPECT_THAT(errors, Each(HasSubstr("does not take buckets of Double")));
+}
+
+TEST(PluginHook, RefusesBucketsOnADeviceThatTheHookDoesNotTake) {
+  const auto errors = runHooks(1, {builtHook("hooks/topk.so", "topk")}, [](HookRank& rank) {
+    rank.start(at::zeros({4}, at::Device(at::kMeta)));
+  });
+  EXPECT_THAT(errors, ElementsAre("hook 'topk' does not take buckets on meta; set processes.device "
+                                  "to a device that it takes"));
 }
 
 TEST(PluginHook, RefusesAHookThatTheLibraryHasNot) {

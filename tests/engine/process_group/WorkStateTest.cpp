@@ -37,6 +37,17 @@ TEST(WorkState, HandsOverItsOutputsOnceDone) {
   EXPECT_EQ(work.sequence(), 7u);
 }
 
+TEST(WorkState, SaysThatItsResultIsNotThereYet) {
+  const WorkState work(where(), {}, milliseconds(1000));
+  try {
+    static_cast<void>(work.result());
+    FAIL() << "there was a result";
+  } catch (const CommError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("result() before the operation was done; call wait() first"));
+  }
+}
+
 TEST(WorkState, RethrowsItsErrorOnEveryWait) {
   WorkState work(where(), {}, milliseconds(1000));
   EXPECT_TRUE(work.fail(std::make_exception_ptr(CommError(where(), "lost"))));

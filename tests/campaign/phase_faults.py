@@ -120,8 +120,10 @@ def named_in(line):
 PHASES = {"construction": in_construction, "forward": in_forward, "backward": in_backward,
           "finalize": in_finalize, "join": in_join}
 # What the line says of where the rank was.
-PLACES = {"construction": "during start-up, in buckets", "forward": ", in forward",
-          "backward": ", in backward", "finalize": ", in backward", "join": "in iteration "}
+PLACES = {"construction": r"during start-up, (in|[\d.]+ \w+ into) buckets",
+          "forward": r", (in|[\d.]+ \w+ into) forward",
+          "backward": r", (in|[\d.]+ \w+ into) backward",
+          "finalize": r", (in|[\d.]+ \w+ into) backward", "join": "in iteration "}
 
 
 class PhaseFaults(Faults):
@@ -224,7 +226,7 @@ class PhaseFaults(Faults):
             # 4: its peers waited for it; 7: it held up the start.
             expect(ended.code in (4, 7) and name in ended.err and "suspended" in ended.err,
                    f"{ended}")
-        expect(PLACES[phase] in told["ranks"][victim]["last_words"],
+        expect(re.search(PLACES[phase], told["ranks"][victim]["last_words"]),
                f"last words: {told['ranks'][victim]['last_words']}")
         # A peer that failed by itself names the rank that it missed: the victim, or another that
         # the supervisor has ended meanwhile.

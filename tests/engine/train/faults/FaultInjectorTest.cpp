@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "engine/base/Log.h"
 #include "tests/support/RankRecording.h"
 
 namespace lockstep::train {
@@ -170,9 +171,14 @@ TEST(FaultInjector, FlipsOneBitOfOneElement) {
   FaultInjector injector(with(fault), 0, rank.recording.tracer());
   ASSERT_TRUE(injector.watch(rank.parameters).ok());
   const at::Tensor before = rank.parameters[2].tensor.detach().clone().view(-1);
+  base::configureLog("");  // to stderr
+  testing::internal::CaptureStderr();
   for (std::uint32_t step = 0; step < 4; ++step) {
     injector.beginStep(step);
   }
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("fault of the experiment: rank 0 has bit 31 of 1.weight flipped at step 2"));
   const at::Tensor after = rank.parameters[2].tensor.detach().view(-1);
   for (std::int64_t i = 0; i < 8; ++i) {
     EXPECT_EQ(after[i].item<float>(), (i == 5 ? -1 : 1) * before[i].item<float>()) << i;
@@ -233,6 +239,9 @@ TEST(FaultInjector, NamesWhatTheModelDoesNotHave) {
   flip.element = 0;
   flip.bit = 32;
   EXPECT_THAT(errorOf(flip), HasSubstr("faults.bit: 0.weight has 32 bits an element, 0 to 31"));
+  rank.parameters[0].tensor = at::ones({3, 4}).t().requires_grad_();
+  flip.bit = 0;
+  EXPECT_THAT(errorOf(flip), HasSubstr("faults.parameter: 0.weight is not contiguous in memory"));
 }
 
 TEST(FaultInjector, CountsTheSamplesLeftOut) {

@@ -45,7 +45,7 @@ void Reducer::onGradient(std::size_t index, bool gradient) {
 
 void Reducer::receive(std::size_t index, Lock& lock) {
   if (!failure_.empty()) {
-    throw DdpError(fmt::format("rank {}: an earlier gradient of this backward failed: {}",
+    throw DdpError(fmt::format("rank {}: an earlier gradient of this iteration failed: {}",
                                group_->rank(), failure_));
   }
   unfinished_ = true;
@@ -61,7 +61,8 @@ void Reducer::receive(std::size_t index, Lock& lock) {
             ? fmt::format(
                   "rank {}: parameter {} got more gradients in the backward of step {} than the {} "
                   "of the first backward, which static_graph takes for the rule. The graph "
-                  "changed: turn static_graph off, or keep the graph",
+                  "changed, or the backward ran again: turn static_graph off, or run one backward "
+                  "of the same graph",
                   group_->rank(), quoted(parameters_[index].name, index), step_, firings_[index])
             : fmt::format(
                   "rank {}: parameter {} got a second gradient in the backward of step {}, after "

@@ -9,6 +9,7 @@
 #include "engine/ddp/ZeroRedundancyOptimizer.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
+#include "tests/support/RankRecording.h"
 
 namespace lockstep::ddp {
 namespace {
@@ -130,6 +131,37 @@ TEST(Join, ThrowsOnEveryRankWhenOneRunsOutAndThatIsAsked) {
   const std::string others =
       "Detected at least one rank that exhausted inputs. Throwing across all ranks.";
   EXPECT_THAT(errors, ElementsAre(others, "Rank 1 exhausted all inputs.", others));
+}
+
+TEST(Join, WarnsARankOnceThatItsInputsEndedLongBeforeTheOthers) {
+  test::runRanksWell(2, [](auto group) {
+    support::RankRecording recording;
+    Averager averager(group);
+    JoinOptions options;
+    options.tracer = &recording.tracer();
+    Join join({&averager}, options);
+    std::uint32_t step = 0;
+    join.run(step, [&] {
+      for (; step < (group->rank() == 0 ? 2u : 1004u); ++step) {
+        averager.average(1);
+      }
+    });
+    const auto messages = recording.messages();
+    ASSERT_EQ(messages.size(), group->rank() == 0 ? 1u : 0u);
+    if (group->rank() == 0) {
+      const auto& problem = std::get<trace::ProblemMessage>(messages[0]);
+      EXPECT_EQ(problem.text,
+                "rank 0 had at least 1000 fewer inputs than other ranks and still shadows their "
+                "iterations; share the inputs more evenly (said once)");
+      EXPECT_EQ(problem.step, 1002u);
+    }
+  });
+}
+
+TEST(Join, SaysThatNoRankHasTheDataThatAllAreToTake) {
+  EXPECT_THAT(test::runRanks(
+                  2, [](auto group) { static_cast<void>(largestRank(*group, false, at::kCPU)); }),
+              testing::Each("no rank offers the data that all are to take: Join's ranks disagree"));
 }
 
 TEST(Join, EndsQuietlyWhenThatIsAskedAndInputsAreEven) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/ddp/DdpError.h"
+#include "engine/ddp/PlanAgreement.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 
@@ -69,6 +70,19 @@ TEST(Reducer, TakesTheRebuiltOrderOfRankZero) {
     step();
     EXPECT_EQ(reducer.plan().indices(), (Lists{{1}, {0}, {3}, {2}}));
   });
+}
+
+TEST(Reducer, RefusesAnOrderOfRankZeroWithoutSomeParameters) {
+  EXPECT_THAT(test::runRanks(2,
+                             [](auto group) {
+                               buckets::BucketPlan twice;
+                               twice.buckets.resize(1);
+                               twice.buckets[0].parameters = {1, 1};
+                               agreeOnPlan(*group, {{4, "float32"}, {4, "float32"}}, twice, 0);
+                             }),
+              ElementsAre(HasSubstr("rank 0: the bucket lists from rank 0 do not hold each "
+                                    "parameter once (value 1)"),
+                          HasSubstr("rank 1: the bucket lists from rank 0")));
 }
 
 TEST(Reducer, LaunchesBucketsInOrderWhenALaterOneIsReadyFirst) {
@@ -318,6 +332,23 @@ TEST(ReducerErrors, NameAParameterThatGotASecondGradient) {
                              }),
               Each(AllOf(HasSubstr("parameter 'left."), HasSubstr("got a second gradient"),
                          HasSubstr("step 3"))));
+}
+
+TEST(ReducerErrors, AreRepeatedByTheGradientsThatComeBehind) {
+  EXPECT_THAT(
+      test::runRanks(1,
+                     [](auto group) {
+                       auto net = std::make_shared<TwoHeads>();
+                       Reducer reducer(ModelState::of(net).parameters, group, {});
+                       reducer.beginForward();
+                       const auto output = net->forward(at::ones({1, 4})).first.sum();
+                       reducer.prepareForBackward();
+                       output.backward({}, /*retain_graph=*/true);
+                       EXPECT_THROW(output.backward({}, /*retain_graph=*/true), DdpError);
+                       output.backward();
+                     }),
+      Each(AllOf(HasSubstr("rank 0: an earlier gradient of this iteration failed: rank 0: "),
+                 HasSubstr("got a second gradient"))));
 }
 
 TEST(ReducerErrors, NameAParameterThatChangedItsDtypeAfterTheWrap) {

@@ -253,8 +253,9 @@ std::size_t warningsOfAVainSearch(Recording& recording) {
   std::size_t warnings = 0;
   for (const trace::Message& message : recording.messages()) {
     const auto* problem = std::get_if<trace::ProblemMessage>(&message);
-    warnings += problem != nullptr &&
-                problem->text.find("find_unused_parameters is on") != std::string::npos;
+    warnings += problem != nullptr && problem->text.find(
+                                          "find_unused_parameters is on, and every rank used every "
+                                          "parameter in all ") != std::string::npos;
   }
   return warnings;
 }
@@ -307,7 +308,9 @@ TEST(ReducerTrace, WarnsOnceOfAGraphOfGradients) {
     std::size_t warnings = 0;
     for (const trace::Message& message : recording.messages()) {
       const auto* problem = std::get_if<trace::ProblemMessage>(&message);
-      warnings += problem != nullptr && problem->text.find("create_graph") != std::string::npos;
+      warnings += problem != nullptr && problem->text.find(
+                                            "a backward with create_graph: the averaged gradients "
+                                            "carry no graph") != std::string::npos;
     }
     EXPECT_EQ(warnings, 1u);
     for (const auto& parameter : net->parameters()) {

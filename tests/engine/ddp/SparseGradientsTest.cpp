@@ -114,6 +114,20 @@ TEST(SparseGradientErrors, NameADenseGradientThatWasDeclaredSparse) {
               Each(AllOf(HasSubstr("parameter 'table.weight' (0)"), HasSubstr("declared sparse"))));
 }
 
+TEST(SparseGradientErrors, NameAGradientThatIsSparseInOtherWaysThanRows) {
+  EXPECT_THAT(test::runRanks(2,
+                             [](auto group) {
+                               auto net = std::make_shared<Words>();
+                               DistributedDataParallel ddp(net, group);
+                               net->table->weight.register_hook([](const at::Tensor& gradient) {
+                                 return gradient.to_dense().to_sparse();
+                               });
+                               ddp.forward<Words>(words({1})).sum().backward();
+                             }),
+              Each(HasSubstr("parameter 'table.weight' (0) was declared sparse (rows) and is "
+                             "sparse in several dimensions")));
+}
+
 TEST(SparseGradientErrors, NameTheRankThatDeclaresOtherwise) {
   EXPECT_THAT(test::runRanks(2,
                              [](auto group) {

@@ -236,6 +236,26 @@ TEST(UnusedParameters, WithAGradientAfterAllAreNamed) {
                          HasSubstr("used outside the wrapped forward"))));
 }
 
+TEST(UnusedParameters, ThatTheOutputsHaveAndTheBackwardDidNotReachAreNamed) {
+  EXPECT_THAT(
+      test::runRanks(2,
+                     [](auto group) {
+                       auto net = std::make_shared<TwoHeads>();
+                       DistributedDataParallel ddp(net, group, findUnused());
+                       at::Tensor inner;
+                       ddp.run([&] {
+                         const auto [left, right] = net->forward(at::ones({1, 4}));
+                         inner = left;
+                         return left + right;
+                       });
+                       inner.sum().backward();
+                       ddp.checkFinalized();
+                     }),
+      Each(AllOf(HasSubstr("gave no gradient to 2 of 4 parameters: 'right.weight' (2)"),
+                 HasSubstr("or remove those that do not; they are in the graph of the forward's "
+                           "outputs, which the backward did not start from"))));
+}
+
 TEST(UnusedParameters, CannotBeFoundWithoutOutputs) {
   EXPECT_THAT(test::runRanks(2,
                              [](auto group) {

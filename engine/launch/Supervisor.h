@@ -16,10 +16,12 @@ namespace lockstep::launch {
 /// How long the supervisor waits before it helps along.
 struct LaunchLimits {
   using Milliseconds = std::chrono::milliseconds;
-  Milliseconds startupMargin{30'000};   ///< beyond processes.timeout_seconds, to the first step
-  Milliseconds failureGrace{5'000};     ///< after a rank failed, for the others to end
-  Milliseconds stopGrace{10'000};       ///< after a stop was asked for, to end the step
-  Milliseconds terminateGrace{2'000};   ///< from SIGTERM to SIGKILL
+  Milliseconds startupMargin{30'000};  ///< beyond processes.timeout_seconds, to the first step
+  Milliseconds failureGrace{5'000};    ///< after a rank failed, for the others to end
+  Milliseconds stopGrace{10'000};      ///< after a stop was asked for, to end the step
+  Milliseconds terminateGrace{2'000};  ///< from SIGTERM to SIGKILL
+  /// For the end that SIGKILL brings: who survives it longer sits in the kernel, out of reach.
+  Milliseconds killGrace{10'000};
 };
 
 struct LaunchOptions {

@@ -196,7 +196,7 @@ void RemoteRanks::disconnected(const Peer& peer) {
   }
   found->second.connected = false;
   if (!found->second.lost && !leaving_) {
-    lose(found->second, "its connection broke: the relay ended, or its host did");
+    lose(found->second, "its connection broke: the relay or its host ended, or the network failed");
   }
 }
 

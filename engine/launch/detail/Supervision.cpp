@@ -12,9 +12,6 @@ namespace {
 using base::ExitCode;
 using Clock = std::chrono::steady_clock;
 
-/// A process that survives SIGKILL this long sits in the kernel, out of anybody's reach.
-constexpr auto kKillGrace = std::chrono::seconds(10);
-
 }  // namespace
 
 Supervision::Supervision(const LaunchOptions& options, Resources& resources, EventLoop& loop,
@@ -218,7 +215,7 @@ void Supervision::terminateAll() {
 
 void Supervision::killAll() {
   pressure_ = Pressure::kKilled;
-  pressureDeadline_ = Clock::now() + kKillGrace;
+  pressureDeadline_ = Clock::now() + options_.limits.killGrace;
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     if (RankSlot& slot = ranks_[static_cast<std::size_t>(rank)]; slot.living) {
       slot.suspended = slot.suspended || resources_.ranks->isSuspended(rank);

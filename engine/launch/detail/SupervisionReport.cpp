@@ -122,8 +122,11 @@ LaunchOutcome Supervision::conclude() {
     RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
     if (slot.living) {
       resources_.recorder->addLog(
-          -1, fmt::format("rank {}: process {} is stuck in the kernel and outlives SIGKILL", rank,
-                          slot.pid));
+          -1,
+          fmt::format("rank {}: nothing tells that process {} ended within {:g} s of SIGKILL: it "
+                      "may be stuck in the kernel",
+                      rank, slot.pid,
+                      std::chrono::duration<double>(options_.limits.killGrace).count()));
       rankEnded(rank, {0, SIGKILL});
     }
     if (slot.end) {

@@ -139,6 +139,22 @@ TEST_F(Job, GoesOnInTheSameRunWhereARankIsStartedAgain) {
       Contains(AllOf(HasSubstr("rank 0 was started again, as process "), EndsWith(", at step 5"))));
 }
 
+TEST_F(Job, SaysThatAProcessOutlivesTheCommand) {
+  const auto outcome = record({"1", "5", "0:outlive"});
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome.value().exitCode, 0);
+  const auto pid = static_cast<pid_t>(summary().ranks[0].pid);
+  EXPECT_THAT(logOf(job.runFile, -1),
+              Contains("rank 0's process " + std::to_string(pid) + " outlives the command"));
+  kill(pid, SIGKILL);
+}
+
+TEST_F(Job, BoundsWhatTheCommandWritesAndCountsWhatWasLeftOut) {
+  ASSERT_TRUE(record({"1", "5", "0:flood"}).ok());
+  EXPECT_THAT(problems(), ElementsAre(AllOf(StartsWith("the command's output: "),
+                                            HasSubstr(" after the first 4 MiB were left out"))));
+}
+
 TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
   const auto outcome = record({"2", "5", "1:world"});
   ASSERT_TRUE(outcome.ok());

@@ -21,9 +21,11 @@ namespace lockstep::launch {
 namespace {
 
 using base::ExitCode;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 relay::Hello helloOfRank0() {
   relay::Hello hello;
@@ -43,6 +45,9 @@ void answer(relay::RelayClient& client, const relay::Ping& ping, std::int64_t ah
 
 using OnPing = std::function<void(relay::RelayClient&, const relay::Ping&)>;
 
+/// Thrown by what a test plays: its relay ends, and says nothing.
+struct Left {};
+
 /// A relay that a test plays, on a thread of its own; of rank 0 where it says nothing else.
 class PlayedRelay {
  public:
@@ -50,7 +55,12 @@ class PlayedRelay {
       const std::filesystem::path& controlDirectory,
       std::function<void(relay::RelayClient&)> onStart, const relay::Hello& hello = helloOfRank0(),
       OnPing onPing = [](auto& client, const auto& ping) { answer(client, ping, 0); })
-      : thread_([=] { play(controlDirectory, onStart, hello, onPing); }) {}
+      : thread_([=] {
+          try {
+            play(controlDirectory, onStart, hello, onPing);
+          } catch (const Left&) {
+          }
+        }) {}
   ~PlayedRelay() { thread_.join(); }
 
  private:
@@ -205,6 +215,65 @@ TEST_F(RemoteRanksTest, ARelayThatCannotStartItsRanksEndsTheRunWithItsReason) {
   EXPECT_EQ(outcome.value().exitCode, ExitCode::kEnvironment);
   EXPECT_THAT(outcome.value().failure,
               HasSubstr("host b (127.0.0.1) with rank 0: no program to execute here"));
+}
+
+TEST_F(RemoteRanksTest, ARelayThatIsGoneLosesItsRanks) {
+  const PlayedRelay relay(options.controlDirectory, [this](relay::RelayClient& client) {
+    client.send(relay::RankStarted{0, 4711});
+    waitUntil([this] { return !summary().ranks.empty() && summary().ranks[0].pid == 4711; });
+    throw Left();
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kCommFailed);
+  EXPECT_THAT(
+      outcome.value().failure,
+      HasSubstr("host b (127.0.0.1) with rank 0 is lost: its connection broke: the relay or "
+                "its host ended, or the network failed"));
+}
+
+TEST_F(RemoteRanksTest, ARankWhoseEndNobodyTellsIsGivenUp) {
+  options.limits.failureGrace = options.limits.terminateGrace = std::chrono::milliseconds(20);
+  options.limits.killGrace = std::chrono::milliseconds(100);
+  const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
+    client.send(relay::RankStarted{0, 4711});
+    client.send(relay::RelayFailed{3, "no second program"});
+  });
+  const auto outcome = launch(1, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(logOf(options.runFile, -1),
+              Contains("rank 0: nothing tells that process 4711 ended within 0.1 s of SIGKILL: it "
+                       "may be stuck in the kernel"));
+}
+
+TEST_F(RemoteRanksTest, OfALauncherThatWritesMuchIsToldHowMuchWasLeftOut) {
+  const std::filesystem::path over = folder / "over";
+  std::ofstream(folder / "srun") << "#!/bin/sh\n"
+                                    "yes $(printf '%0200d' 7) | head -n 25000 >&2\n"
+                                    "while [ ! -e "
+                                 << over.string() << " ]; do sleep 0.02; done\n";
+  std::filesystem::permissions(folder / "srun", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder.string() + ":" + path).c_str(), 1);
+  options.experiment.launch.launcher = "srun";
+  const PlayedRelay relay(options.controlDirectory, [&](relay::RelayClient& client) {
+    waitUntil([this] {
+      const auto lines = logOf(options.runFile, -1);
+      return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.starts_with("(from here on left out");
+      });
+    });
+    client.send(relay::RankStarted{0, 4711});
+    client.send(batchOfOneStep(1));
+    client.send(relay::RankEnded{0, 0, 0});
+    std::ofstream(over) << "";
+  });
+  const auto outcome = launch(1, "");
+  setenv("PATH", path.c_str(), 1);
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kOk) << outcome.value().failure;
+  EXPECT_THAT(problems(), Contains(AllOf(StartsWith("the launcher's output: "),
+                                         HasSubstr(" after the first 4 MiB were left out"))));
 }
 
 TEST_F(RemoteRanksTest, ARelayWithAnotherNumberOfRanksThanItsHostHasIsRefused) {

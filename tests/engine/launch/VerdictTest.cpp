@@ -115,6 +115,15 @@ TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoWasWrong) {
                                           "majority tells which was wrong; rank 1 failed"));
 }
 
+TEST(VerdictTest, NamesAMinorityThatMadeOtherCalls) {
+  std::vector<RankEnd> ends;
+  for (int rank = 0; rank < 5; ++rank) {
+    ends.push_back(telling(rank, rank, trace::Fault::kOtherCall, {3, 4}));
+  }
+  EXPECT_THAT(judge(ends).failure,
+              StartsWith("ranks 3 and 4 made other calls than most ranks; rank 0 failed"));
+}
+
 TEST(VerdictTest, GoesByWhomMostErrorsFindAtFault) {
   const auto verdict = judge({telling(0, 2, trace::Fault::kOtherCall, {1}),
                               telling(1, 1, trace::Fault::kOtherCall, {1, 2}),
@@ -155,6 +164,16 @@ TEST(VerdictTest, NamesWhoBuiltAnotherModel) {
   EXPECT_EQ(verdict.exitCode, ExitCode::kBadInput);
   EXPECT_THAT(verdict.failure, StartsWith("rank 2 built another model, or has other settings, than "
                                           "the other ranks; rank 0 failed"));
+}
+
+TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoseModelWasWrong) {
+  std::vector<RankEnd> ends;
+  for (int rank = 0; rank < 2; ++rank) {
+    ends.push_back(telling(rank, rank, trace::Fault::kOtherModel, {0, 1}, ExitCode::kBadInput));
+  }
+  EXPECT_THAT(judge(ends).failure,
+              StartsWith("ranks 0 and 1 did not build the same model and settings, and no majority "
+                         "tells which was wrong; rank 0 failed"));
 }
 
 TEST(VerdictTest, NamesWhoRanOutOfInputsAndTheRemedy) {

@@ -3,7 +3,8 @@
 Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
-another world size; twice, which says the rank before; again, which starts the rank anew behind it.
+another world size; twice, which says the rank before; again, which starts the rank anew behind it;
+flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
 """
 
@@ -42,8 +43,12 @@ def rank_main(rank, world, steps, what):
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "exit":
         os._exit(0)
+    if what == "flood":
+        print(("x" * 99 + "\n") * 50_000, flush=True)
     if what in ("stay", "twice"):
         signal.pause()
+    if what == "outlive":
+        time.sleep(30)
     return 0
 
 
@@ -58,8 +63,12 @@ def main():
         what = whats.get(str(rank))
         for _ in range(2 if what == "again" else 1):
             worker = subprocess.Popen([sys.executable, *sys.argv],
-                                      env=dict(os.environ, FAKE_RANK=str(rank)))
-            if what not in ("stay", "twice"):
+                                      env=dict(os.environ, FAKE_RANK=str(rank)),
+                                      stdout=subprocess.PIPE if what == "outlive" else None,
+                                      start_new_session=what == "outlive")
+            if what == "outlive":
+                print(worker.stdout.readline().decode(), end="", flush=True)
+            elif what not in ("stay", "twice"):
                 worker.wait()
             code = code or abs(worker.returncode or 0)
     for rank, what in whats.items():

@@ -67,21 +67,15 @@ base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
   }
   removeDeadSockets(directory);
   const std::filesystem::path path = directory / (name + ".sock");
-  const auto address = detail::unixAddress(path);
-  if (!address) {
+  const int fd = detail::listenUnix(path, kMaxClients);
+  if (fd == -ENAMETOOLONG) {
     return Error{ExitCode::kEnvironment,
                  "this path is too long for a control socket; set XDG_RUNTIME_DIR to a shorter one",
                  path.string()};
   }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
-    return systemError(ExitCode::kEnvironment, "cannot make a control socket", path.string());
-  }
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0 ||
-      chmod(path.c_str(), 0600) != 0 || ::listen(fd, kMaxClients) != 0) {
-    auto error = systemError(ExitCode::kEnvironment, "cannot listen for commands", path.string());
-    close(fd);
-    return error;
+    errno = -fd;
+    return systemError(ExitCode::kEnvironment, "cannot listen for commands", path.string());
   }
   auto server =
       std::unique_ptr<ControlServer>(new ControlServer(loop, path, fd, std::move(handler)));

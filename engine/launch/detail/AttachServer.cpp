@@ -89,22 +89,16 @@ base::Result<Hello> helloFromJson(std::string_view line) {
 base::Result<std::unique_ptr<AttachServer>> AttachServer::listen(EventLoop& loop,
                                                                  const std::filesystem::path& path,
                                                                  Handler handler) {
-  const auto address = unixAddress(path);
-  if (!address) {
+  const int fd = listenUnix(path, kWaiting);
+  if (fd == -ENAMETOOLONG) {
     return Error{ExitCode::kEnvironment,
                  "this path is too long for a socket; set XDG_RUNTIME_DIR to a shorter one",
                  path.string()};
   }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
-    return systemError(ExitCode::kEnvironment, "cannot make a socket", path.string());
-  }
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0 ||
-      chmod(path.c_str(), 0600) != 0 || ::listen(fd, kWaiting) != 0) {
-    auto error =
-        systemError(ExitCode::kEnvironment, "cannot listen for the job's processes", path.string());
-    close(fd);
-    return error;
+    errno = -fd;
+    return systemError(ExitCode::kEnvironment, "cannot listen for the job's processes",
+                       path.string());
   }
   auto server = std::unique_ptr<AttachServer>(new AttachServer(loop, path, fd, std::move(handler)));
   if (auto added = loop.add(fd, [raw = server.get()] { raw->acceptClients(); }); !added.ok()) {

@@ -1,9 +1,11 @@
 #include "engine/launch/detail/UnixSocket.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace lockstep::launch::detail {
@@ -30,6 +32,32 @@ int connectUnix(const std::filesystem::path& path) {
   if (connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     const int error = errno;
     close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+int listenUnix(const std::filesystem::path& path, int waiting) {
+  std::filesystem::path draft = path;
+  draft.replace_extension("new");
+  const auto address = unixAddress(draft);
+  if (!address || !unixAddress(path)) {
+    return -ENAMETOOLONG;
+  }
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) {
+    return -errno;
+  }
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    const int error = errno;
+    close(fd);
+    return -error;
+  }
+  if (chmod(draft.c_str(), 0600) != 0 || listen(fd, waiting) != 0 ||
+      rename(draft.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    close(fd);
+    unlink(draft.c_str());
     return -error;
   }
   return fd;

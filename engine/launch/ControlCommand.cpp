@@ -6,7 +6,8 @@ namespace lockstep::launch {
 namespace {
 
 constexpr const char* kCommands =
-    "the commands are stop, capture (with \"enabled\"), set (with \"key\" and \"value\") and status";
+    "the commands are stop, capture (with \"enabled\"), set (with \"key\" and \"value\") and "
+    "status";
 
 base::Error refuse(const std::string& what) {
   return {base::ExitCode::kBadInput, what + "; " + kCommands, "control socket"};
@@ -31,6 +32,19 @@ std::string toJson(const ControlCommand& command) {
   return R"({"command":"status"})";
 }
 
+std::string toJson(const ControlStatus& status) {
+  return nlohmann::json{{"ok", true},
+                        {"state", trace::name(status.state)},
+                        {"stopping", status.stopping},
+                        {"steps", status.recorder.steps},
+                        {"planned_steps", status.recorder.plannedSteps},
+                        {"loss", status.recorder.loss},
+                        {"events", status.recorder.events},
+                        {"events_dropped", status.recorder.dropped},
+                        {"capture", status.capture}}
+      .dump();
+}
+
 base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object() || !json.contains("command") || !json["command"].is_string()) {
@@ -46,8 +60,8 @@ base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
   if (name == "set") {
     const auto key = json.find("key");
     const auto value = json.find("value");
-    const bool scalar = value != json.end() &&
-                        (value->is_number() || value->is_boolean() || value->is_string());
+    const bool scalar =
+        value != json.end() && (value->is_number() || value->is_boolean() || value->is_string());
     if (key == json.end() || !key->is_string() || !scalar) {
       return refuse("set needs a \"key\" and a \"value\" that is a number, a text, true or false");
     }
@@ -62,8 +76,8 @@ base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
     return ControlCommand{ControlCommand::Kind::kCapture, json["enabled"].get<bool>()};
   }
   // As JSON text, so that control characters and bad UTF-8 stay harmless.
-  return refuse("unknown command " + nlohmann::json(name).dump(
-                    -1, ' ', true, nlohmann::json::error_handler_t::replace));
+  return refuse("unknown command " +
+                nlohmann::json(name).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace lockstep::launch

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,8 +10,13 @@
 #include "engine/base/Result.h"
 #include "engine/experiment/SettingChange.h"
 #include "engine/launch/EventLoop.h"
+#include "engine/trace/Recorder.h"
 
 namespace lockstep::launch {
+
+namespace detail {
+class LineServer;
+}
 
 // Note [Control protocol]
 // A Unix socket whose path stands in the run file (RunInfo::controlSocket). The client sends
@@ -39,6 +43,17 @@ struct ControlCommand {
 };
 
 std::string toJson(const ControlCommand& command);
+
+/// What "status" tells of a run.
+struct ControlStatus {
+  trace::RunState state = trace::RunState::kStarting;
+  bool stopping = false;
+  trace::Recorder::Progress recorder;
+  bool capture = true;
+};
+
+/// Returns the answer to "status".
+std::string toJson(const ControlStatus& status);
 base::Result<ControlCommand> controlCommandFromJson(std::string_view line);
 
 /// The supervisor's end: listens, and answers from the event loop. One thread; the loop
@@ -51,28 +66,22 @@ class ControlServer {
   /// Listens at `<directory>/<name>.sock`; the directory is created when it is missing, and
   /// sockets in it whose supervisor is gone are removed. Error: the directory is open to
   /// others or belongs to somebody else, the path is too long for a socket.
-  static base::Result<std::unique_ptr<ControlServer>> listen(
-      EventLoop& loop, const std::filesystem::path& directory, const std::string& name,
-      Handler handler);
+  static base::Result<std::unique_ptr<ControlServer>> listen(EventLoop& loop,
+                                                             const std::filesystem::path& directory,
+                                                             const std::string& name,
+                                                             Handler handler);
 
   /// Removes the socket.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
 
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& path() const;
 
  private:
-  ControlServer(EventLoop& loop, std::filesystem::path path, int fd, Handler handler);
-  void acceptClients();
-  void readClient(int fd);
-  void dropClient(int fd);
+  explicit ControlServer(std::unique_ptr<detail::LineServer> lines);
 
-  EventLoop& loop_;
-  std::filesystem::path path_;
-  int fd_;
-  Handler handler_;
-  std::map<int, std::string> pending_;  ///< what a client sent of a line that has no end yet
+  std::unique_ptr<detail::LineServer> lines_;
 };
 
 /// Returns $XDG_RUNTIME_DIR/lockstep, or /tmp/lockstep-<uid> where that cannot be used.
@@ -81,8 +90,8 @@ std::filesystem::path controlDirectory();
 /// Sends one command to the supervisor of `runFile` and returns its answer, a JSON object.
 /// Blocks up to `timeout`. Error: the run has ended, its supervisor is gone or on another host,
 /// or it refused; [any-thread].
-base::Result<std::string> sendControl(
-    const std::filesystem::path& runFile, const ControlCommand& command,
-    std::chrono::milliseconds timeout = std::chrono::seconds(5));
+base::Result<std::string> sendControl(const std::filesystem::path& runFile,
+                                      const ControlCommand& command,
+                                      std::chrono::milliseconds timeout = std::chrono::seconds(5));
 
 }  // namespace lockstep::launch

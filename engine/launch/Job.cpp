@@ -9,7 +9,7 @@
 
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/SignalQueue.h"
-#include "engine/launch/detail/AttachServer.h"
+#include "engine/launch/detail/Attaching.h"
 #include "engine/launch/detail/Observation.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/trace/HostFacts.h"
@@ -79,10 +79,10 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
     return control.error();
   }
   const std::filesystem::path attachPath = folder / (runId + ".attach.sock");
-  auto attach = detail::AttachServer::listen(loop.value(), attachPath,
-                                             [&observation](const detail::Hello& hello, pid_t pid) {
-                                               return observation->attach(hello, pid);
-                                             });
+  auto attach = detail::listenForProcesses(loop.value(), attachPath,
+                                           [&observation](const detail::Hello& hello, pid_t pid) {
+                                             return observation->attach(hello, pid);
+                                           });
   if (!attach.ok()) {
     return attach.error();
   }

@@ -49,6 +49,15 @@ Observation::Observation(const JobOptions& options, EventLoop& loop, SignalQueue
       writer_(std::move(writer)),
       info_(std::move(info)) {}
 
+Observation::~Observation() {
+  for (const Process& process : processes_) {
+    if (process.pidFd >= 0) {
+      loop_.remove(process.pidFd);
+      close(process.pidFd);
+    }
+  }
+}
+
 base::Status Observation::begin(int worldSize) {
   if (auto enough = ensureDescriptors(worldSize); !enough.ok()) {
     return enough;
@@ -159,6 +168,12 @@ void Observation::log(int rank, std::string text) {
   }
 }
 
+void Observation::keepLine(std::string_view line) {
+  if (kept_.take(line)) {
+    log(-1, std::string(line));
+  }
+}
+
 void Observation::readOutput(bool isError) {
   const int fd = !command_ ? -1 : isError ? command_->errorFd() : command_->outputFd();
   if (fd < 0) {
@@ -174,11 +189,7 @@ void Observation::readOutput(bool isError) {
     if (isError) {
       errorTail_.feed(bytes);
     }
-    lines_[isError ? 1 : 0].feed(bytes, [&](std::string_view line) {
-      if (kept_.take(line)) {
-        log(-1, std::string(line));
-      }
-    });
+    lines_[isError ? 1 : 0].feed(bytes, [this](std::string_view line) { keepLine(line); });
   } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
     loop_.remove(fd);
     isError ? command_->closeError() : command_->closeOutput();
@@ -295,17 +306,9 @@ std::string Observation::answer(const ControlCommand& command) {
     case ControlCommand::Kind::kStatus:
       break;
   }
-  const auto progress = recorder_ ? recorder_->progress() : trace::Recorder::Progress{};
-  return nlohmann::json{{"ok", true},
-                        {"state", trace::name(state_)},
-                        {"stopping", pressure_ != Pressure::kNone},
-                        {"steps", progress.steps},
-                        {"planned_steps", progress.plannedSteps},
-                        {"loss", progress.loss},
-                        {"events", progress.events},
-                        {"events_dropped", progress.dropped},
-                        {"capture", capture_}}
-      .dump();
+  return toJson(ControlStatus{state_, pressure_ != Pressure::kNone,
+                              recorder_ ? recorder_->progress() : trace::Recorder::Progress{},
+                              capture_});
 }
 
 /// How each rank ended. The kernel tells that of our own child alone; of the others it is known
@@ -374,7 +377,7 @@ void Observation::recordEnds(const std::vector<RankEnd>& ends) {
 
 JobOutcome Observation::conclude() {
   for (LineSplitter& lines : lines_) {
-    lines.flush([&](std::string_view line) { log(-1, std::string(line)); });
+    lines.flush([this](std::string_view line) { keepLine(line); });
   }
   JobOutcome outcome;
   outcome.stopped = pressure_ != Pressure::kNone;

@@ -16,7 +16,7 @@
 #include "engine/launch/OutputText.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/Verdict.h"
-#include "engine/launch/detail/AttachServer.h"
+#include "engine/launch/detail/Attaching.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
 
@@ -29,6 +29,10 @@ class Observation {
   /// `info`: the first RunInfo, without a world size. The others outlive this.
   Observation(const JobOptions& options, EventLoop& loop, SignalQueue& signals,
               std::unique_ptr<trace::RunFileWriter> writer, trace::RunInfo info);
+
+  ~Observation();
+  Observation(const Observation&) = delete;
+  Observation& operator=(const Observation&) = delete;
 
   /// Answers one command of the control socket.
   std::string answer(const ControlCommand& command);
@@ -64,6 +68,7 @@ class Observation {
 
   base::Status begin(int worldSize);
   void readOutput(bool isError);
+  void keepLine(std::string_view line);
   void commandMayHaveEnded();
   void processEnded(int rank);
   void onSignal();

@@ -90,17 +90,8 @@ std::string Supervision::answer(const ControlCommand& command) {
     case ControlCommand::Kind::kStatus:
       break;
   }
-  const auto progress = resources_.recorder->progress();
-  return nlohmann::json{{"ok", true},
-                        {"state", trace::name(state_)},
-                        {"stopping", mode_ != Mode::kTraining},
-                        {"steps", progress.steps},
-                        {"planned_steps", progress.plannedSteps},
-                        {"loss", progress.loss},
-                        {"events", progress.events},
-                        {"events_dropped", progress.dropped},
-                        {"capture", capture_}}
-      .dump();
+  return toJson(
+      ControlStatus{state_, mode_ != Mode::kTraining, resources_.recorder->progress(), capture_});
 }
 
 std::string Supervision::set(const experiment::SettingChange& change) {

@@ -1,4 +1,4 @@
-"""The road to the recorder: Note [Attaching] of engine/launch/detail/AttachServer.h."""
+"""The road to the recorder: Note [Attaching] of engine/launch/detail/Attaching.h."""
 
 from __future__ import annotations
 
@@ -40,13 +40,7 @@ class Recorder:
 
 
 def _ask(rank: int, world_size: int) -> tuple:
-    hello = {
-        "lockstep": _PROTOCOL,
-        "rank": rank,
-        "world_size": world_size,
-        "local_rank": _number("LOCAL_RANK", rank),
-        "restart": _number("TORCHELASTIC_RESTART_COUNT", 0),
-    }
+    hello = {"lockstep": _PROTOCOL, "rank": rank, "world_size": world_size}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(_PATIENCE)
         connection.connect(os.environ[VARIABLE])
@@ -72,10 +66,3 @@ def _answer(connection: socket.socket) -> tuple:
     if len(descriptors) != 1:
         raise Refused("no event memory came with the recorder's answer")
     return descriptors[0], answer
-
-
-def _number(variable: str, missing: int) -> int:
-    try:
-        return int(os.environ[variable])
-    except (KeyError, ValueError):
-        return missing

@@ -64,6 +64,7 @@ class Gathering {
     report_.stepsPerSecondWithin = analysed.stepsPerSecond;
     report_.figures = analysed.ranks;
     report_.lateness = analysed.lateness;
+    report_.stolenPercent = analysis::stolenPercent(data_);
     const auto steps = analysis::stepOverlaps(data_, analysed);
     report_.bottlenecks = analysis::rankOverlaps(steps, analysed.warmUp.firstMeasured);
     report_.causes = analysis::tailReasons(steps, analysed.warmUp.firstMeasured);

@@ -31,6 +31,7 @@ struct RunReport {
   std::optional<double> stepsPerSecondWithin;   ///< the same without what is between the steps
   std::vector<analysis::RankAnalysis> figures;  ///< of the ranks with a step, by rank
   std::vector<analysis::RankLateness> lateness;
+  std::optional<double> stolenPercent;             ///< of a core (analysis::stolenPercent)
   std::vector<analysis::RankOverlap> bottlenecks;  ///< of the ranks with a measured step, by rank
   std::vector<analysis::TailReason> causes;        ///< of the exposed time of all ranks
   std::optional<analysis::CheckCost> checks;

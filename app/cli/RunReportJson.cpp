@@ -260,6 +260,7 @@ std::string toJson(const RunReport& report) {
       {"test_accuracy", number(report.testAccuracy)},
       {"steps_per_second", number(report.stepsPerSecond)},
       {"steps_per_second_within_steps", number(report.stepsPerSecondWithin)},
+      {"stolen_percent", number(report.stolenPercent)},
       {"causes", causesOf(report)},
       {"checks", checksOf(report)},
       {"diverged", divergedOf(info)},

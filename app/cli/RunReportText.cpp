@@ -125,6 +125,17 @@ std::string coresText(const RunReport& report) {
       worst->rank, worst->coreWaitMs, 100 * share(*worst));
 }
 
+std::string stolenText(const RunReport& report) {
+  constexpr double kWorthNaming = 2;  // percent
+  if (!report.stolenPercent || *report.stolenPercent < kWorthNaming) {
+    return "";
+  }
+  return fmt::format(
+      "a hypervisor took {:.0f} % of the core that lost most: a rank counts as late, and a link as "
+      "slow, only beyond that",
+      *report.stolenPercent);
+}
+
 std::string checksText(const RunReport& report) {
   if (!report.checks) {
     return "";
@@ -219,6 +230,7 @@ std::string summaryText(const RunReport& report, const std::filesystem::path& ru
   line("communication", communication(report));
   line("late", ranksText(report));
   line("cores", coresText(report));
+  line("machine", stolenText(report));
   line("parameters", hashText(report));
   line("events", eventsText(report));
   line("run file", runFile.string());
@@ -246,6 +258,7 @@ std::string infoText(const RunReport& report) {
   line("communication", communication(report));
   line("late", ranksText(report));
   line("cores", coresText(report));
+  line("machine", stolenText(report));
   line("checks", checksText(report));
   line("replicas", replicasText(report));
   line("gradients", sanityText(report));

@@ -90,17 +90,18 @@ std::vector<RankLateness> lateness(const std::vector<StepTimes>& steps,
     }
   }
   double stepMs = 0;
+  double stolenMs = 0;
   std::size_t measured = 0;
   for (const StepTimes& step : steps) {
     if (waits.contains(step.step)) {
       stepMs += step.stepMs;
+      stolenMs += step.stolenMs;
       measured += 1;
     }
   }
-  const double least = measured == 0
-                           ? 0
-                           : std::max({kLateMs, kLateShare * stepMs / static_cast<double>(measured),
-                                       kCoreWaits * meanLongest(waits)});
+  const double perStep = measured == 0 ? 0 : 1 / static_cast<double>(measured);
+  const double least = std::max({kLateMs, kLateShare * stepMs * perStep,
+                                 kCoreWaits * (meanLongest(waits) + stolenMs * perStep)});
   std::vector<RankLateness> all;
   for (const auto& [rank, values] : samples) {
     if (values.size() < kFewestForBootstrap) {

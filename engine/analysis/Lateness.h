@@ -23,6 +23,8 @@ namespace lockstep::analysis {
 //     any rank in a step too. Other threads wait as a step thread does, those that communicate
 //     among them, of which the kernel is not asked; and where threads share a core, which ones do
 //     may stay the same for a whole run, so that one of two equal ranks is always the later one.
+//     What a hypervisor takes of a core counts as such a wait: the kernel does not say of which
+//     thread it was taken.
 // A step in which a rank has no record of a collective is left out, and so is a collective of which
 // the hosts' clocks cannot tell who was last.
 

@@ -60,8 +60,13 @@ void takeSamples(trace::RunUpdate& update, RunData& data) {
   append(update.fingerprints, data.fingerprints);
   append(update.sketches, data.sketches);
   append(update.gradients, data.gradients);
-  std::copy_if(update.metrics.begin(), update.metrics.end(), std::back_inserter(data.losses),
-               [](const trace::MetricRow& metric) { return metric.name == "loss"; });
+  for (const trace::MetricRow& metric : update.metrics) {
+    if (metric.name == "loss") {
+      data.losses.push_back(metric);
+    } else if (metric.name == name(trace::CounterId::kStolenPercent)) {
+      data.stolen.push_back(metric);
+    }
+  }
 }
 
 base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t spansAtOnce) {

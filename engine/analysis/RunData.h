@@ -23,9 +23,11 @@ struct RunData {
   std::vector<trace::SketchRow> sketches;
   std::vector<trace::GradientRow> gradients;
   std::vector<trace::MetricRow> losses;
+
+  std::vector<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
 };
 
-/// Moves what belongs to the comparison of replicas from `update` to `data`.
+/// Moves what is analysed besides spans from `update` to `data`.
 void takeSamples(trace::RunUpdate& update, RunData& data);
 
 /// Says whether the analysis looks at a span.
@@ -33,7 +35,6 @@ bool isAnalysed(const trace::SpanRow& span);
 
 /// Reads what a run file holds now, and keeps only what is analysed.
 /// `spansAtOnce` at a time.
-base::Result<RunData> readRunData(trace::RunFileReader& reader,
-                                  std::size_t spansAtOnce = 200'000);
+base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t spansAtOnce = 200'000);
 
 }  // namespace lockstep::analysis

@@ -41,7 +41,7 @@ std::map<std::uint32_t, double> longestCoreWaits(const std::vector<StepOverlap>&
   std::map<std::uint32_t, double> longest;
   for (const StepOverlap& step : steps) {
     double& ms = longest[step.times.step];
-    ms = std::max(ms, step.times.coreWaitMs);
+    ms = std::max(ms, step.times.coreWaitMs + step.times.stolenMs);
   }
   return longest;
 }

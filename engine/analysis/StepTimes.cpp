@@ -69,6 +69,7 @@ std::map<int, StepSpans> stepSpansByRank(const RunData& data) {
 std::vector<StepTimes> stepTimes(const RunData& data) {
   std::map<int, StepSpans> ranks = stepSpansByRank(data);
   const auto toMs = [&](std::uint64_t ticks) { return data.clock.durationNs(ticks) / 1e6; };
+  const double stolenShare = stolenPercent(data).value_or(0) / 100;
   std::vector<StepTimes> all;
   for (const RankActivity& activity : rankActivity(data)) {
     StepSpans& rank = ranks[activity.rank];
@@ -97,6 +98,7 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
       step.exposedMs = toMs(flyingTicks - overlapTicks);
       step.offCoreMs = toMs(length(clip(activity.offCore, window)));
       step.coreWaitMs = coreWaitTicks(activity, window) * data.clock.nsPerTick / 1e6;
+      step.stolenMs = stolenShare * step.stepMs;
       const OverlapBounds bounds = overlapBounds(activity, window);
       step.overlapLeastMs = toMs(bounds.least);
       step.overlapMostMs = toMs(bounds.most);
@@ -108,6 +110,19 @@ std::vector<StepTimes> stepTimes(const RunData& data) {
     }
   }
   return all;
+}
+
+std::optional<double> stolenPercent(const RunData& data) {
+  std::map<int, std::pair<double, double>> ranks;  // the sum of its rows, and their number
+  for (const trace::MetricRow& row : data.stolen) {
+    ranks[row.rank].first += row.value;
+    ranks[row.rank].second += 1;
+  }
+  std::optional<double> most;
+  for (const auto& [rank, sum] : ranks) {
+    most = std::max(most.value_or(0), sum.first / sum.second);
+  }
+  return most;
 }
 
 }  // namespace lockstep::analysis

@@ -85,7 +85,7 @@ void SegmentFeed::sample(std::int64_t pid) {
     return;
   }
   const std::uint64_t now = base::ticks();
-  const auto add = [&](trace::CounterId counter, double value) {
+  for (const auto& [counter, value] : trace::countersOf(*use)) {
     trace::Event event;
     event.startTicks = now;
     event.kind = static_cast<std::uint16_t>(trace::EventKind::kCounter);
@@ -93,11 +93,7 @@ void SegmentFeed::sample(std::int64_t pid) {
     event.detail = static_cast<std::uint16_t>(counter);
     event.value = std::bit_cast<std::uint64_t>(value);
     counters_.push_back(event);
-  };
-  add(trace::CounterId::kResidentBytes, use->residentBytes);
-  add(trace::CounterId::kCpuPercent, use->cpuPercent);
-  add(trace::CounterId::kStepThreadCpuPercent, use->stepThreadPercent);
-  add(trace::CounterId::kCommThreadsCpuPercent, use->commThreadsPercent);
+  }
 }
 
 }  // namespace lockstep::relay

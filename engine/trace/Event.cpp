@@ -156,6 +156,8 @@ std::string_view name(CounterId counter) {
       return "comm_threads_cpu_percent";
     case CounterId::kReceivedBytesPerSecond:
       return "received_bytes_per_second";
+    case CounterId::kStolenPercent:
+      return "stolen_percent";
   }
   return "unknown";
 }

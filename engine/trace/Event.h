@@ -98,6 +98,7 @@ enum class CounterId : std::uint16_t {
   kStepThreadCpuPercent = 4,
   kCommThreadsCpuPercent = 5,
   kReceivedBytesPerSecond = 6,
+  kStolenPercent = 7,  ///< what a hypervisor took of a core of the rank's machine (StolenTime.h)
 };
 
 /// Operations of a ProcessGroup; the numbers stand in run files.

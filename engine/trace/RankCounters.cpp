@@ -20,10 +20,9 @@ void RankCounters::sample(RankDrain& drain, std::int64_t pid, double seconds,
   const std::optional<ResourceUse> use = resources_.sample(pid);
   if (use.has_value()) {
     seenRunning_ = true;
-    add(CounterId::kResidentBytes, use->residentBytes);
-    add(CounterId::kCpuPercent, use->cpuPercent);
-    add(CounterId::kStepThreadCpuPercent, use->stepThreadPercent);
-    add(CounterId::kCommThreadsCpuPercent, use->commThreadsPercent);
+    for (const auto& [counter, value] : countersOf(*use)) {
+      add(counter, value);
+    }
   }
   const std::uint64_t sent = drain.wire().sentBytes.load(std::memory_order_relaxed);
   const std::uint64_t received = drain.wire().receivedBytes.load(std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/StolenTime.h"
 
 namespace lockstep::trace {
 namespace {
@@ -78,8 +79,8 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
     Thread& thread = threads_[tid];
     if (thread.seen == 0 || samples_ % kNamesEverySamples == 0) {
       const std::string name = readFile(task + "/comm");
-      thread.isComm = name.starts_with("gloo") || name.starts_with("shm") ||
-                      name.starts_with("hier");
+      thread.isComm =
+          name.starts_with("gloo") || name.starts_with("shm") || name.starts_with("hier");
     }
     const std::uint64_t usedNs = *cpuNs > thread.cpuNs ? *cpuNs - thread.cpuNs : 0;
     thread.cpuNs = *cpuNs;
@@ -107,7 +108,20 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
   use.cpuPercent = 100.0 * static_cast<double>(allNs) / wallNs;
   use.stepThreadPercent = 100.0 * static_cast<double>(stepNs) / wallNs;
   use.commThreadsPercent = 100.0 * static_cast<double>(commNs) / wallNs;
+  use.stolenPercent = StolenTime::ofThisMachine().percent(nowNs);
   return use;
+}
+
+std::vector<std::pair<CounterId, double>> countersOf(const ResourceUse& use) {
+  std::vector<std::pair<CounterId, double>> counters{
+      {CounterId::kResidentBytes, use.residentBytes},
+      {CounterId::kCpuPercent, use.cpuPercent},
+      {CounterId::kStepThreadCpuPercent, use.stepThreadPercent},
+      {CounterId::kCommThreadsCpuPercent, use.commThreadsPercent}};
+  if (use.stolenPercent) {
+    counters.emplace_back(CounterId::kStolenPercent, *use.stolenPercent);
+  }
+  return counters;
 }
 
 }  // namespace lockstep::trace

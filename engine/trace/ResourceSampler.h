@@ -4,6 +4,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/trace/Event.h"
 
 namespace lockstep::trace {
 
@@ -11,9 +15,13 @@ namespace lockstep::trace {
 struct ResourceUse {
   double residentBytes = 0;
   double cpuPercent = 0;
-  double stepThreadPercent = 0;   ///< the main thread
-  double commThreadsPercent = 0;  ///< of the backends: "gloo ...", "shm ...", "hier ..."
+  double stepThreadPercent = 0;         ///< the main thread
+  double commThreadsPercent = 0;        ///< of the backends: "gloo ...", "shm ...", "hier ..."
+  std::optional<double> stolenPercent;  ///< of its machine (StolenTime.h)
 };
+
+/// What a run file says of it.
+std::vector<std::pair<CounterId, double>> countersOf(const ResourceUse& use);
 
 /// Reads a rank's memory and processor time from /proc, so that the rank does nothing for it.
 /// One thread at a time.

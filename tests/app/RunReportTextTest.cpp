@@ -138,6 +138,17 @@ TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {
                               "they cost each other is no rank's and no link's\n"));
 }
 
+TEST(SummaryText, SaysWhatAHypervisorTook) {
+  RunReport report = reportOf(1);
+  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("hypervisor"))) << "the kernel does not say";
+  report.stolenPercent = 1;
+  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("hypervisor")));
+  report.stolenPercent = 12;
+  EXPECT_THAT(summaryText(report, ""),
+              HasSubstr("a hypervisor took 12 % of the core that lost most: a rank counts as late, "
+                        "and a link as slow, only beyond that\n"));
+}
+
 TEST(SummaryText, NamesOnlyARankThatIsLateBeyondChance) {
   RunReport report = reportOf(2);
   analysis::RankLateness late;

@@ -92,7 +92,8 @@ def median_of(info, figure):
 def row(name, load, info):
     figures = {key: median_of(info, key)
                for key in ("step_ms", "exposed_ms", "core_wait_ms", "lateness_ms")}
-    return {"experiment": name, "busy_loops": load, **figures, **verdict(info),
+    return {"experiment": name, "busy_loops": load, "stolen_percent": info["stolen_percent"],
+            **figures, **verdict(info),
             "accusations": accusations(info)}
 
 
@@ -101,7 +102,7 @@ def line(row):
     said = "/".join(yes[one] for one in row["bottleneck"])
     return (f"{row['experiment']:32} {row['busy_loops']} busy  step {row['step_ms']:7.2f} ms  "
             f"exposed {row['exposed_ms']:6.2f}  no core {row['core_wait_ms']:6.2f}  "
-            f"latest {row['lateness_ms']:5.2f}  "
+            f"latest {row['lateness_ms']:5.2f}  stolen {row['stolen_percent'] or 0:4.1f} %  "
             f"{row['state']}, bottleneck {said}  {'; '.join(row['accusations'])}")
 
 

@@ -84,6 +84,20 @@ TEST(LatenessTest, DoesNotAccuseARankOfLessThanThreadsWaitForCores) {
   EXPECT_EQ(lateRanks(run), 0);
 }
 
+// Rank 1 comes 2 ms late to each collective of steps of 20 ms; a hypervisor took 5 % of a core.
+TEST(LatenessTest, DoesNotAccuseARankOfWhatAHypervisorTook) {
+  HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 2'000 : 0; });
+  for (const double percent : {0.0, 10.0}) {
+    run.data.stolen.push_back({0, 0, "stolen_percent", 0, 0, percent});
+    run.data.stolen.push_back({0, 1, "stolen_percent", 0, 0, 0});
+  }
+  EXPECT_EQ(stolenPercent(run.data), 5.0) << "the mean of the machine that lost most";
+  EXPECT_EQ(lateRanks(run), 0);
+  run.data.stolen.clear();
+  EXPECT_EQ(stolenPercent(run.data), std::nullopt);
+  EXPECT_EQ(lateRanks(run), 1);
+}
+
 // Rank 1 comes 6 ms late to each collective, and had no core for 5.5 of them.
 TEST(LatenessTest, DoesNotAccuseARankThatWasKeptFromItsCore) {
   HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 6'000 : 0; });

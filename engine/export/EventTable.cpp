@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/UserPhases.h"
 
 namespace lockstep::exports {
 namespace {
@@ -30,6 +31,8 @@ std::string whatOf(EventKind kind, std::uint16_t detail, std::uint64_t value) {
       return std::string(trace::name(static_cast<trace::StartupStage>(detail)));
     case EventKind::kFault:
       return std::string(trace::name(static_cast<trace::FaultKind>(detail)));
+    case EventKind::kUserPhase:
+      return std::string(trace::userPhaseName(value));
     case EventKind::kParallelApply:
       return fmt::format("device {} {}", detail, value == kForwardHalf ? "forward" : "backward");
     default:

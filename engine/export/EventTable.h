@@ -38,7 +38,7 @@ void write(Csv& csv, const EventRow& row,
            const std::vector<trace::ParametersMessage::Parameter>& parameters);
 
 /// Returns what a span is beside its kind: an operation, a stage of the start-up, a fault, a half
-/// of the step on a device. Empty: its kind says all.
+/// of the step on a device, a name of the training script's. Empty: its kind says all.
 std::string whatOf(trace::EventKind kind, std::uint16_t detail, std::uint64_t value);
 
 /// Whether a span is of no iteration, though it carries the number of one: it is of the start-up,

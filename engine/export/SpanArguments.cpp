@@ -6,6 +6,7 @@
 
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/export/JsonText.h"
+#include "engine/trace/UserPhases.h"
 
 namespace lockstep::exports {
 namespace {
@@ -30,7 +31,14 @@ std::string groupName(std::uint8_t group) {
   return std::to_string(group);
 }
 
-const char* groupDescription(std::uint8_t group) {
+/// What an observed job calls it, or what c10d would.
+std::string groupDescription(const Survey& survey, std::uint8_t group) {
+  for (const trace::RankInfo& rank : survey.ranks) {
+    const auto found = rank.environment.find(trace::kGroupPrefix + std::to_string(group));
+    if (found != rank.environment.end()) {
+      return found->second;
+    }
+  }
   return group == 0 ? "default_pg" : "undefined";
 }
 
@@ -98,6 +106,7 @@ bool SpanArguments::isAnnotation(EventKind kind) {
     case EventKind::kOptimizer:
     case EventKind::kEvaluate:
     case EventKind::kCheckpoint:
+    case EventKind::kUserPhase:
     case EventKind::kFault:
     case EventKind::kGap:
       return true;
@@ -116,7 +125,7 @@ SpanArguments::SpanArguments(const Survey& survey) : survey_(survey), backend_(s
     startMember(text, "Process Group Name");
     appendQuoted(text, groupName(group));
     startMember(text, "Process Group Description");
-    appendQuoted(text, groupDescription(group));
+    appendQuoted(text, groupDescription(survey_, group));
     startMember(text, "Process Group Ranks");
     appendQuoted(text, rankList(ranks));
   }
@@ -129,7 +138,7 @@ std::string SpanArguments::groupsAsJson() const {
     startMember(text, "pg_name");
     appendQuoted(text, groupName(group));
     startMember(text, "pg_desc");
-    appendQuoted(text, groupDescription(group));
+    appendQuoted(text, groupDescription(survey_, group));
     startMember(text, "backend_config");
     appendQuoted(text, "cpu:" + backend_);
     member(text, "pg_size", static_cast<std::uint64_t>(ranks.size()));
@@ -172,6 +181,12 @@ void SpanArguments::appendName(std::string& out, const SpanRow& span) const {
     case EventKind::kGap:
       quoted("events lost", "");
       return;
+    case EventKind::kUserPhase:
+      if (const std::string_view name = trace::userPhaseName(span.value); !name.empty()) {
+        appendQuoted(out, std::string(name));
+        return;
+      }
+      [[fallthrough]];
     default: {
       const std::string_view name = trace::name(span.kind);
       if (name == "unknown") {  // of a newer format

@@ -68,6 +68,8 @@ std::string_view name(EventKind kind) {
       return "bucket_optimizer";
     case EventKind::kGradientCheck:
       return "gradient_check";
+    case EventKind::kUserPhase:
+      return "user_phase";
     case EventKind::kHookEncode:
       return "hook_encode";
     case EventKind::kHookCommunicate:

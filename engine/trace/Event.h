@@ -51,6 +51,9 @@ enum class EventKind : std::uint16_t {
   kBucketOptimizer = 39,  ///< span: optimizer step of one bucket or parameter in the backward
   kGradientCheck = 40,    ///< span: a gradient's size and non-finite values; value as kCopyIn
 
+  kUserPhase = 41,  ///< span: a part of its work that the training script names; value =
+                    ///< userPhaseNumber (UserPhases.h)
+
   // Phases of the communication hook; value = bytes before (encode) or after (decode).
   kHookEncode = 50,       ///< span
   kHookCommunicate = 51,  ///< span: first collective queued to last finished
@@ -119,6 +122,9 @@ enum class Operation : std::uint8_t {
 
 inline constexpr std::uint16_t kNoBucket = 0xFFFF;
 inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn
+/// Bit of the detail of a hook's phases: nobody said when it began or ended, it follows from what
+/// was seen around it.
+inline constexpr std::uint16_t kDerived = 0x4000;
 
 /// One record of a ring: 32 bytes, written by one thread, copied as it is.
 struct Event {

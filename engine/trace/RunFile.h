@@ -85,6 +85,10 @@ struct HostState {
 /// Opens the keys of RankInfo::environment that hold what c10d's Logger knows (FORMAT.md).
 inline const std::string kDdpLoggingPrefix = "ddp.";
 
+/// Opens the keys of RankInfo::environment that hold what an observed job calls its process groups:
+/// "group.2" is that of group number 2.
+inline const std::string kGroupPrefix = "group.";
+
 struct RankInfo {
   int rank = 0;
   std::int64_t pid = 0;

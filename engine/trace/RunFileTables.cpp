@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/trace/RunFileSchema.h"
+#include "engine/trace/UserPhases.h"
 
 namespace lockstep::trace {
 
@@ -200,6 +201,7 @@ std::vector<RankInfo> readRanks(Database& database) {
     rank.eventsDropped = static_cast<std::uint64_t>(select.integer(10));
     rank.host = static_cast<int>(select.integer(11));
     rank.environment = std::move(environments[rank.rank]);
+    learnUserPhases(rank.environment);
   }
   return ranks;
 }

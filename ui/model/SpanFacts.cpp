@@ -38,6 +38,17 @@ QString shapeOf(const RunModel& model, std::uint64_t index) {
   return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
 }
 
+/// What an observed job calls a process group, as the rank told it.
+QString groupName(const RunModel& model, int rank, int group) {
+  for (const trace::RankInfo& info : model.ranks()) {
+    if (info.rank == rank) {
+      const auto found = info.environment.find(trace::kGroupPrefix + std::to_string(group));
+      return found == info.environment.end() ? QString() : QString::fromStdString(found->second);
+    }
+  }
+  return {};
+}
+
 QString ordinal(int n) {
   const int tens = n % 100;
   const char* ending = tens >= 11 && tens <= 13 ? "th"
@@ -166,6 +177,9 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     QString text = QString::number(trace::collectiveSequence(span.value));
     if (const int group = trace::groupOf(span.detail); group != 0) {
       text += QStringLiteral(" of group %1").arg(group);
+      if (const QString name = groupName(model, span.rank(), group); !name.isEmpty()) {
+        text += QStringLiteral(" (%1)").arg(name);
+      }
     }
     facts.push_back({QStringLiteral("Sequence"), text});
     addArrivals(model, span, facts);

@@ -1,6 +1,7 @@
 #include "ui/model/SpanNames.h"
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/UserPhases.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 
@@ -77,6 +78,17 @@ QString operationName(const Span& span) { return words(name(trace::operationOf(s
 
 QString kindName(EventKind kind) { return words(name(kind)); }
 
+namespace {
+
+/// As the script wrote it.
+QString userPhase(const Span& span) {
+  const std::string_view name = trace::userPhaseName(span.value);
+  return name.empty() ? kindName(span.kind)
+                      : QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+}  // namespace
+
 QString titleOf(const ParameterTable& parameters, const Span& span) {
   const QString bucket =
       span.hasBucket() ? QStringLiteral(", bucket %1").arg(span.bucket) : QString();
@@ -119,6 +131,7 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
         return kindName(span.kind) + bucket;
       }
       return kindName(span.kind) + QStringLiteral(": ") + parameterName(parameters, span.value);
+    case EventKind::kUserPhase: return userPhase(span);
     case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
     case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
     case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
@@ -139,6 +152,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kStep:
     case EventKind::kFault:
     case EventKind::kOffCore:
+    case EventKind::kUserPhase:
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
@@ -225,6 +239,15 @@ QString meaningOf(const Span& span) {
                             "(capture.gradient_check_every).");
     case EventKind::kShaped:
       return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
+    case EventKind::kUserPhase:
+      return QStringLiteral("The training script calls it so (lockstep.phase).");
+    case EventKind::kHookEncode:
+    case EventKind::kHookDecode:
+      return (span.detail & trace::kDerived) == 0
+                 ? QString()
+                 : QStringLiteral("Derived: the hook does not say so itself. It encodes until its "
+                                  "first collective is queued, and decodes from the end of its "
+                                  "last one until its result is there.");
     case EventKind::kFault:
       return QStringLiteral("Done on purpose, by [[faults]] of the experiment.");
     default: return {};

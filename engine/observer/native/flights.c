@@ -1,6 +1,21 @@
 #include "flights.h"
 
-enum { kLanes = 2, kOpen = 256, kBuckets = 4096, kCollectiveQueued = 70, kCollective = 71 };
+enum {
+  kLanes = 2,
+  kOpen = 256,
+  kBuckets = 4096,
+  kGradientReady = 30,
+  kBucketReady = 32,
+  kBucketLaunched = 33,
+  kWait = 34,
+  kFinalize = 36,
+  kHookEncode = 50,
+  kHookCommunicate = 51,
+  kHookDecode = 52,
+  kCollectiveQueued = 70,
+  kCollective = 71,
+  kDerived = 0x4000
+};
 
 typedef struct {
   long long key; /* c10d's number of the operation; -1: free */
@@ -22,6 +37,15 @@ typedef struct {
   uint32_t life;
 } Flown;
 
+/* A call of the user's communication hook, which does not say itself what it does when. */
+typedef struct {
+  uint64_t given;  /* the bucket, to the hook; 0: no call is open */
+  uint64_t queued; /* its first collective; 0: none was seen */
+  uint64_t ended;  /* its last one */
+  uint64_t bytes;
+  uint32_t step;
+} HookCall;
+
 typedef struct {
   PyObject_HEAD PyObject* memory;
   PyObject* operations; /* c10d's name of an operation -> its number, 0 for none of ours */
@@ -40,7 +64,14 @@ typedef struct {
   Flown flown[kBuckets];
   int expected_count;
   int next;
+  lk_lane* hook_lane; /* NULL until a hook is called */
+  HookCall hooks[kBuckets];
+  int hooking; /* the bucket whose hook runs now; -1: none */
 } Flights;
+
+/* Names of methods, made once. */
+static PyObject *s_numel, *s_element_size, *s_op_id, *s_name, *s_input_tensors, *s_output_tensors,
+    *s_work, *s_get_future;
 
 static uint64_t collective(const Flight* flight) {
   return (uint64_t)(flight->sequence & 0xFFFFFFu) << 40 | (flight->bytes & UINT64_C(0xFFFFFFFFFF));
@@ -94,6 +125,11 @@ static void begin(Flights* self, Flight* flight, uint8_t operation, uint64_t byt
   flight->bucket = LK_NO_BUCKET;
   ++flight->life;
   ++self->open_count;
+  if (self->hooking >= 0) { /* whatever a hook sends is about its bucket */
+    bucket = self->hooking;
+    HookCall* call = &self->hooks[bucket];
+    call->queued = call->queued == 0 ? flight->queued : call->queued;
+  }
   if (bucket >= 0 && bucket < kBuckets) {
     flight->bucket = (uint16_t)bucket;
     const Flown flown = {flight->queued, 0, bytes, (int)(flight - self->open), flight->life};
@@ -128,6 +164,9 @@ static void end(Flights* self, Flight* flight) {
     if (flown->place == flight - self->open && flown->life == flight->life) {
       flown->ended = ended;
     }
+    if (self->hooks[flight->bucket].given != 0) {
+      self->hooks[flight->bucket].ended = ended;
+    }
   }
   flight->key = -1;
   --self->open_count;
@@ -140,8 +179,8 @@ static int size_of(PyObject* tensors, uint64_t* elements, uint64_t* bytes) {
   const Py_ssize_t count = PyList_Size(tensors);
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* tensor = PyList_GetItem(tensors, i);
-    PyObject* numel = PyObject_CallMethod(tensor, "numel", NULL);
-    PyObject* size = PyObject_CallMethod(tensor, "element_size", NULL);
+    PyObject* numel = PyObject_CallMethodObjArgs(tensor, s_numel, NULL);
+    PyObject* size = PyObject_CallMethodObjArgs(tensor, s_element_size, NULL);
     if (numel != NULL && size != NULL) {
       const uint64_t n = PyLong_AsUnsignedLongLong(numel);
       *elements += n;
@@ -157,7 +196,7 @@ static int size_of(PyObject* tensors, uint64_t* elements, uint64_t* bytes) {
 }
 
 static long long key_of(PyObject* args) {
-  PyObject* number = PyObject_GetAttrString(args, "op_id");
+  PyObject* number = PyObject_GetAttr(args, s_op_id);
   const long long key = number == NULL ? -1 : PyLong_AsLongLong(number);
   Py_XDECREF(number);
   return key;
@@ -172,7 +211,7 @@ static PyObject* nothing(void) {
 static PyObject* flights_before(PyObject* object, PyObject* args) {
   Flights* self = (Flights*)object;
   const uint64_t now = lk_observer_ticks(self->observer);
-  PyObject* name = PyObject_GetAttrString(args, "name");
+  PyObject* name = PyObject_GetAttr(args, s_name);
   PyObject* number = name == NULL ? NULL : PyObject_GetItem(self->operations, name);
   Py_XDECREF(name);
   const long operation = number == NULL ? 0 : PyLong_AsLong(number);
@@ -180,10 +219,10 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   if (operation <= 0) {
     return nothing();
   }
-  PyObject* tensors = PyObject_GetAttrString(args, "input_tensors");
+  PyObject* tensors = PyObject_GetAttr(args, s_input_tensors);
   if (tensors != NULL && PyList_Size(tensors) == 0) {
     Py_DECREF(tensors);
-    tensors = PyObject_GetAttrString(args, "output_tensors");
+    tensors = PyObject_GetAttr(args, s_output_tensors);
   }
   uint64_t elements = 0;
   uint64_t bytes = 0;
@@ -218,10 +257,8 @@ static PyObject* flights_ended(PyObject* bound, PyObject* future) {
   Py_RETURN_NONE;
 }
 
-static int follow(Flights* self, Flight* flight, PyObject* future) {
-  PyObject* bound =
-      Py_BuildValue("(OiI)", (PyObject*)self, (int)(flight - self->open), (unsigned)flight->life);
-  PyObject* callback = bound == NULL ? NULL : PyCFunction_New(&ended_method, bound);
+static int call_when_done(Flights* self, PyMethodDef* method, PyObject* bound, PyObject* future) {
+  PyObject* callback = bound == NULL ? NULL : PyCFunction_New(method, bound);
   Py_XDECREF(bound);
   PyObject* done = callback == NULL ? NULL
                                     : PyObject_CallFunctionObjArgs(self->add_done_callback, future,
@@ -231,15 +268,21 @@ static int follow(Flights* self, Flight* flight, PyObject* future) {
   return done != NULL;
 }
 
+static int follow(Flights* self, Flight* flight, PyObject* future) {
+  PyObject* bound =
+      Py_BuildValue("(OiI)", (PyObject*)self, (int)(flight - self->open), (unsigned)flight->life);
+  return call_when_done(self, &ended_method, bound, future);
+}
+
 static PyObject* flights_after(PyObject* object, PyObject* args) {
   Flights* self = (Flights*)object;
   const long long key = key_of(args);
   Flight* flight = key < 0 ? NULL : flight_of(self, key);
-  PyObject* work = flight == NULL ? NULL : PyObject_GetAttrString(args, "work");
+  PyObject* work = flight == NULL ? NULL : PyObject_GetAttr(args, s_work);
   if (work == NULL) {
     return nothing();
   }
-  PyObject* future = work == Py_None ? NULL : PyObject_CallMethod(work, "get_future", NULL);
+  PyObject* future = work == Py_None ? NULL : PyObject_CallMethodObjArgs(work, s_get_future, NULL);
   /* A reduce-scatter's work may have none: then it ends, as far as we know, where it was issued. */
   if (future == NULL || !follow(self, flight, future)) {
     end(self, flight);
@@ -295,30 +338,136 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
-/* flown(latest) -> [(queued, ended, bytes)] of the buckets of this backward; none flies longer than
- * `latest`, when the backward had ended, since DDP had waited for it */
-static PyObject* flights_flown(PyObject* object, PyObject* args) {
+/* hook_begins(bucket, bytes): the user's hook is given its bucket; what it queues is the bucket's */
+static PyObject* flights_hook_begins(PyObject* object, PyObject* args) {
   Flights* self = (Flights*)object;
-  unsigned long long latest = 0;
-  if (!PyArg_ParseTuple(args, "K", &latest)) {
+  int bucket = -1;
+  unsigned long long bytes = 0;
+  if (!PyArg_ParseTuple(args, "iK", &bucket, &bytes)) {
     return NULL;
   }
-  PyObject* list = PyList_New(0);
-  for (int bucket = 0; list != NULL && bucket < self->next; ++bucket) {
+  if (bucket >= 0 && bucket < kBuckets) {
+    if (self->hook_lane == NULL) {
+      self->hook_lane = lk_observer_lane(self->observer, "hook");
+    }
+    const HookCall call = {lk_observer_ticks(self->observer), 0, 0, bytes, self->step};
+    self->hooks[bucket] = call;
+    self->hooking = bucket;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject* flights_hook_done(PyObject* bound, PyObject* future) {
+  (void)future;
+  Flights* self = (Flights*)PyTuple_GetItem(bound, 0);
+  const long bucket = PyLong_AsLong(PyTuple_GetItem(bound, 1));
+  HookCall* call = &self->hooks[bucket];
+  const uint64_t given = call->given;
+  if (given == 0) {
+    Py_RETURN_NONE;
+  }
+  const uint64_t now = lk_observer_ticks(self->observer);
+  call->given = 0;
+  const uint16_t of = (uint16_t)bucket;
+  lk_lane* lane = self->hook_lane;
+  if (call->queued == 0 || call->ended == 0) { /* it communicates nothing, or by a way of its own */
+    lk_lane_span(lane, kHookEncode, given, now, call->step, of, call->bytes, kDerived);
+    Py_RETURN_NONE;
+  }
+  lk_lane_span(lane, kHookEncode, given, call->queued, call->step, of, call->bytes, kDerived);
+  lk_lane_span(lane, kHookCommunicate, call->queued, call->ended, call->step, of, call->bytes,
+               kDerived);
+  lk_lane_span(lane, kHookDecode, call->ended, now, call->step, of, call->bytes, kDerived);
+  Py_RETURN_NONE;
+}
+static PyMethodDef hook_done_method = {"hook_done", flights_hook_done, METH_O, NULL};
+
+/* hook_returns(bucket, future): with the future of its result, or None where it failed */
+static PyObject* flights_hook_returns(PyObject* object, PyObject* args) {
+  Flights* self = (Flights*)object;
+  int bucket = -1;
+  PyObject* future = NULL;
+  if (!PyArg_ParseTuple(args, "iO", &bucket, &future)) {
+    return NULL;
+  }
+  self->hooking = -1;
+  if (bucket >= 0 && bucket < kBuckets && future != Py_None &&
+      !call_when_done(self, &hook_done_method, Py_BuildValue("(Oi)", object, bucket), future)) {
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+/* tell_backward(lane, origin, end, ns, buckets): what a backward that ended at `end` did with its
+ * gradients and buckets. `ns`: when each parameter's gradient was ready, counted from `origin`, 0
+ * or less for never, [] where PyTorch does not say; `buckets`: the bucket of each parameter. */
+static PyObject* flights_tell_backward(PyObject* object, PyObject* args) {
+  Flights* self = (Flights*)object;
+  unsigned number = 0;
+  unsigned long long origin = 0;
+  unsigned long long end = 0;
+  PyObject* times = NULL;
+  PyObject* buckets = NULL;
+  if (!PyArg_ParseTuple(args, "IKKOO", &number, &origin, &end, &times, &buckets)) {
+    return NULL;
+  }
+  lk_lane* lane = lk_lane_of(self->memory, number);
+  const Py_ssize_t count = lane == NULL ? -1 : PyList_Size(times);
+  if (count < 0 || PyList_Size(buckets) < count) {
+    if (PyErr_Occurred() == NULL) {
+      PyErr_SetString(PyExc_ValueError, "a bucket is missing");
+    }
+    return NULL;
+  }
+  static uint64_t ready[kBuckets]; /* one thread at a time has the interpreter */
+  for (int i = 0; i < self->next; ++i) {
+    ready[i] = 0;
+  }
+  const double ticks_per_ns = (double)lk_observer_ticks_of(self->observer, 1000000000) / 1e9;
+  uint64_t last = origin;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const long long ns = PyLong_AsLongLong(PyList_GetItem(times, i));
+    const unsigned long bucket = PyLong_AsUnsignedLong(PyList_GetItem(buckets, i));
+    if (PyErr_Occurred() != NULL) {
+      return NULL;
+    }
+    if (ns > 0) {
+      const uint64_t at = origin + (uint64_t)((double)ns * ticks_per_ns);
+      lk_lane_span(lane, kGradientReady, at, at, self->step, (uint16_t)bucket, (uint64_t)i, 0);
+      last = at > last ? at : last;
+      if (bucket < (unsigned long)self->next && at > ready[bucket]) {
+        ready[bucket] = at;
+      }
+    }
+  }
+  /* DDP waits for its buckets in order, once the last one is under way. */
+  uint64_t until = last;
+  for (int bucket = 0; bucket < self->next; ++bucket) {
+    until = self->flown[bucket].queued > until ? self->flown[bucket].queued : until;
+  }
+  for (int bucket = 0; bucket < self->next; ++bucket) {
     const Flown* flown = &self->flown[bucket];
     Flight* flight = &self->open[flown->place];
     if (flown->ended == 0 && flight->key >= 0 && flight->life == flown->life) {
-      flight->latest = latest;
+      flight->latest = end; /* DDP had waited for it by then */
     }
-    PyObject* item = Py_BuildValue("(KKK)", (unsigned long long)flown->queued,
-                                   (unsigned long long)(flown->ended != 0 ? flown->ended : latest),
-                                   (unsigned long long)flown->bytes);
-    if (item == NULL || PyList_Append(list, item) != 0) {
-      Py_CLEAR(list);
+    const uint64_t ended = flown->ended != 0 ? flown->ended : end;
+    const uint16_t of = (uint16_t)bucket;
+    if (ready[bucket] != 0) {
+      const uint64_t at = ready[bucket] < flown->queued ? ready[bucket] : flown->queued;
+      lk_lane_span(lane, kBucketReady, at, at, self->step, of, flown->bytes, 0);
     }
-    Py_XDECREF(item);
+    lk_lane_span(lane, kBucketLaunched, flown->queued, flown->queued, self->step, of, flown->bytes,
+                 0);
+    if (ended > until) {
+      lk_lane_span(lane, kWait, until, ended, self->step, of, 0, 0);
+      until = ended;
+    }
   }
-  return list;
+  if (count > 0 && end > last) {
+    lk_lane_span(lane, kFinalize, last, end, self->step, LK_NO_BUCKET, 0, 0);
+  }
+  Py_RETURN_NONE;
 }
 
 static PyObject* flights_set_step(PyObject* object, PyObject* step) {
@@ -331,7 +480,8 @@ static PyObject* flights_open_count(PyObject* object, PyObject* unused) {
   return PyLong_FromLong(((Flights*)object)->open_count);
 }
 
-/* Flights(memory, backend's name, lanes, group, operations, add_done_callback) */
+/* Flights(memory, backend's name, lanes, group, operations, add_done_callback, subgroup's lane). Of
+ * a group that has one lane all its flights are told there, however many fly at a time. */
 static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   (void)kwargs;
   PyObject* memory = NULL;
@@ -340,8 +490,9 @@ static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   unsigned group = 0;
   PyObject* operations = NULL;
   PyObject* add_done_callback = NULL;
-  if (!PyArg_ParseTuple(args, "OsiIOO", &memory, &name, &lanes, &group, &operations,
-                        &add_done_callback)) {
+  const char* own_lane = NULL;
+  if (!PyArg_ParseTuple(args, "OsiIOOz", &memory, &name, &lanes, &group, &operations,
+                        &add_done_callback, &own_lane)) {
     return NULL;
   }
   lk_observer* observer = lk_observer_of(memory);
@@ -361,8 +512,11 @@ static PyObject* flights_new(PyTypeObject* type, PyObject* args, PyObject* kwarg
   self->queue = lk_observer_lane(observer, lane);
   for (int i = 0; i < self->lane_count; ++i) {
     PyOS_snprintf(lane, sizeof(lane), "%s %d", name, i);
-    self->lanes[i] = lk_observer_lane(observer, lane);
+    self->lanes[i] = i > 0 && own_lane != NULL
+                         ? self->lanes[0]
+                         : lk_observer_lane(observer, own_lane != NULL ? own_lane : lane);
   }
+  self->hooking = -1;
   for (int i = 0; i < kOpen; ++i) {
     self->open[i].key = -1;
   }
@@ -382,7 +536,10 @@ static PyMethodDef methods[] = {
     {"begin", flights_begin, METH_VARARGS, "begin(bucket, bytes) -> place"},
     {"follow", flights_follow, METH_VARARGS, "follow(place, future)"},
     {"expect", flights_expect, METH_O, "expect(elements of each bucket)"},
-    {"flown", flights_flown, METH_VARARGS, "flown(latest) -> [(queued, ended, bytes)]"},
+    {"hook_begins", flights_hook_begins, METH_VARARGS, "hook_begins(bucket, bytes)"},
+    {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(bucket, future or None)"},
+    {"tell_backward", flights_tell_backward, METH_VARARGS,
+     "tell_backward(lane, origin, end, ns, buckets)"},
     {"set_step", flights_set_step, METH_O, "set_step(step)"},
     {"open_count", flights_open_count, METH_NOARGS, "open_count() -> how many are under way"},
     {NULL, NULL, 0, NULL}};
@@ -397,5 +554,22 @@ static PyType_Spec spec = {"lockstep._native.Flights", sizeof(Flights), 0, Py_TP
                            slots};
 
 PyObject* lk_flights_type(void) {
+  struct {
+    PyObject** into;
+    const char* text;
+  } names[] = {{&s_numel, "numel"},
+               {&s_element_size, "element_size"},
+               {&s_op_id, "op_id"},
+               {&s_name, "name"},
+               {&s_input_tensors, "input_tensors"},
+               {&s_output_tensors, "output_tensors"},
+               {&s_work, "work"},
+               {&s_get_future, "get_future"}};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+    *names[i].into = PyUnicode_InternFromString(names[i].text);
+    if (*names[i].into == NULL) {
+      return NULL;
+    }
+  }
   return PyType_FromSpec(&spec);
 }

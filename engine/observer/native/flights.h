@@ -16,4 +16,7 @@ PyObject* lk_flights_type(void);
 /* What a Memory of the same module holds. */
 lk_observer* lk_observer_of(PyObject* memory);
 
+/* The lane that a Memory gave this number to; NULL with an exception where there is none. */
+lk_lane* lk_lane_of(PyObject* memory, unsigned number);
+
 #endif

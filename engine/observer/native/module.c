@@ -1,7 +1,10 @@
 /* lockstep._native: observer.h for Python, by the stable ABI of 3.9, so that one build serves every
  * Python since. A step costs a handful of calls: each does all that it can in one go. */
 
+#include <math.h>
+
 #include "flights.h"
+#include "xxh64.h"
 
 typedef struct {
   PyObject_HEAD lk_observer* observer;
@@ -25,6 +28,10 @@ static lk_lane* lane_of(Memory* self, unsigned number) {
     return NULL;
   }
   return self->lanes[number];
+}
+
+lk_lane* lk_lane_of(PyObject* memory, unsigned number) {
+  return lk_observer_of(memory) == NULL ? NULL : lane_of((Memory*)memory, number);
 }
 
 static PyObject* memory_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
@@ -245,11 +252,42 @@ static PyType_Slot memory_slots[] = {
 static PyType_Spec memory_spec = {"lockstep._native.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
                                   memory_slots};
 
+/* fingerprint(address, bytes, width) -> (XXH64, Euclidean norm) of a tensor in this process's memory,
+ * whose elements are floating-point numbers of `width` bytes, 4 or 8; of others the norm is 0. */
+static PyObject* fingerprint(PyObject* module, PyObject* args) {
+  (void)module;
+  unsigned long long address = 0;
+  unsigned long long bytes = 0;
+  int width = 0;
+  if (!PyArg_ParseTuple(args, "KKi", &address, &bytes, &width)) {
+    return NULL;
+  }
+  const void* at = (const void*)(uintptr_t)address;
+  uint64_t hash = 0;
+  double squares = 0;
+  Py_BEGIN_ALLOW_THREADS
+  hash = lk_xxh64(at, (size_t)bytes);
+  for (size_t i = 0; width == 4 && i < bytes / 4; ++i) {
+    const double value = ((const float*)at)[i];
+    squares += value * value;
+  }
+  for (size_t i = 0; width == 8 && i < bytes / 8; ++i) {
+    const double value = ((const double*)at)[i];
+    squares += value * value;
+  }
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("(Kd)", (unsigned long long)hash, sqrt(squares));
+}
+
+static PyMethodDef module_methods[] = {
+    {"fingerprint", fingerprint, METH_VARARGS, "fingerprint(address, bytes, width) -> (hash, norm)"},
+    {NULL, NULL, 0, NULL}};
+
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                         "lockstep._native",
                                         "The event memory of an observed process.",
                                         -1,
-                                        NULL,
+                                        module_methods,
                                         NULL,
                                         NULL,
                                         NULL,

@@ -55,7 +55,9 @@ class EventSearch::TextKeys {
     if (column_ == EventColumn::kLane) {
       return static_cast<std::uint64_t>(span.role());
     }
-    return titleKey(span).value_or(static_cast<std::uint64_t>(span.kind) << 56 | span.detail);
+    const bool named = span.kind == trace::EventKind::kUserPhase;  // by its value
+    return titleKey(span).value_or(static_cast<std::uint64_t>(span.kind) << 56 |
+                                   (named ? span.value : span.detail));
   }
 
   EventColumn column_;

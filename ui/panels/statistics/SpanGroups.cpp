@@ -102,8 +102,9 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
                                          static_cast<std::uint64_t>(span.detail) << 16
                                    : 0) |
                             (bucketed ? span.bucket : 0);
-  // Of these two the value is part of the name.
-  const bool quick = span.kind != EventKind::kFault && span.kind != EventKind::kParallelApply;
+  // Of these the value is part of the name.
+  const bool quick = span.kind != EventKind::kFault && span.kind != EventKind::kParallelApply &&
+                     span.kind != EventKind::kUserPhase;
   if (quick) {
     if (const auto known = quick_.constFind(key); known != quick_.cend()) {
       return *known;

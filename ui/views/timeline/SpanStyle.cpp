@@ -16,7 +16,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kOptimizer:
     case EventKind::kBucketOptimizer: return Tone::kOptimizer;
     case EventKind::kEvaluate:
-    case EventKind::kCheckpoint: return Tone::kEvaluate;
+    case EventKind::kCheckpoint:
+    case EventKind::kUserPhase: return Tone::kEvaluate;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
     case EventKind::kSearchUnused:

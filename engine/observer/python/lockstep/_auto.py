@@ -6,12 +6,15 @@ import functools
 from typing import Any
 
 from lockstep import _session, _steps
+from lockstep._guard import guarded
 
 
 def install(module: Any) -> None:
     """Watches what a module of PyTorch makes from now on."""
     if module.__name__ == "torch.optim.optimizer":
         _watch_optimizers(module)
+    elif module.__name__ == "torch.distributed.distributed_c10d":
+        _watch_groups(module)
     else:
         _watch_models(module.DistributedDataParallel)
 
@@ -25,6 +28,29 @@ def _watch_models(ddp: Any) -> None:
         _session.watch(self)
 
     ddp.__init__ = watched
+
+
+def _watch_groups(module: Any) -> None:
+    """A job without DistributedDataParallel is seen from its process group on."""
+    make = module.init_process_group
+
+    @functools.wraps(make)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        result = make(*args, **kwargs)
+        _begin()
+        return result
+
+    module.init_process_group = made
+
+
+@guarded
+def _begin() -> None:
+    from lockstep import _module
+
+    here = _session.session()
+    if here is not None:
+        here.steps.sees_optimizer = True
+        _module.watch_backwards(here.recorder, here.steps)
 
 
 def _watch_optimizers(module: Any) -> None:

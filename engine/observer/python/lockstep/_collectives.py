@@ -1,9 +1,9 @@
-"""Collectives of one process group: what was asked for, and when it was done."""
+"""Collectives of a process group: what was asked for, and when it was done."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Dict
+from typing import Any, Dict, Iterable, Optional
 
 from lockstep import _kinds
 
@@ -40,13 +40,18 @@ def has_hooks(group: Any) -> bool:
     return hasattr(group, "register_pre_hook") and hasattr(group, "register_post_hook")
 
 
-def flights(recorder: Any, backend: str) -> Any:
-    """What the collectives of the default group are told to."""
+def flights(recorder: Any, backend: str, number: int = 0, own_lane: Optional[str] = None) -> Any:
+    """What the collectives of one group are told to.
+
+    Args:
+        number: of the group among the job's; 0 is the default one.
+        own_lane: the one lane that all of them are shown in; None: as many as run at a time.
+    """
     import torch
     from lockstep import _native
 
-    return _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), 0, _numbers(),
-                           torch._C.Future.add_done_callback)
+    return _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), number, _numbers(),
+                           torch._C.Future.add_done_callback, own_lane)
 
 
 def _numbers() -> Dict[Any, int]:
@@ -63,16 +68,9 @@ class GroupHooks:
     """Sees every collective of a group by hooks of the group itself: nobody's work changes."""
 
     def __init__(self, flights: Any, group: Any) -> None:
-        self._flights = flights
-        self._group: Any = None
-        self.open(group)
-
-    def open(self, group: Any) -> None:
-        """Puts the hooks in."""
-        self.close()
-        group.register_pre_hook(_HOOK_ID, self._flights.before)
-        group.register_post_hook(_HOOK_ID, self._flights.after)
-        self._group = group
+        self._group: Any = group
+        group.register_pre_hook(_HOOK_ID, flights.before)
+        group.register_post_hook(_HOOK_ID, flights.after)
 
     def close(self) -> None:
         """Takes the hooks out: a group that ends with hooks of Python's takes the process along."""
@@ -82,9 +80,10 @@ class GroupHooks:
             self._group = None
 
 
-def drain(flights: Any, seconds: float = 0.5) -> None:
+def drain(all_flights: Iterable[Any], seconds: float = 0.5) -> None:
     """Lets the threads that tell of an end do so before Python ends, which they would not survive,
     nor would the process."""
     deadline = time.monotonic() + seconds
-    while flights.open_count() > 0 and time.monotonic() < deadline:
+    while (any(flights.open_count() > 0 for flights in all_flights)
+           and time.monotonic() < deadline):
         time.sleep(0.001)

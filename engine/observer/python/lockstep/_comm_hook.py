@@ -15,7 +15,7 @@ class CommHook:
     pass over the bucket.
     """
 
-    def __init__(self, model: Any, flights: Any) -> None:
+    def __init__(self, model: Any, flights: Any, registered: Callable) -> None:
         import torch.distributed as dist
 
         self._model = model
@@ -28,6 +28,7 @@ class CommHook:
         self._aliased: Set[int] = set()
         self._users: Optional[Callable] = None
         self._users_state: Any = None
+        self._registered = registered
         try:
             model.register_comm_hook(None, self._hook)
         except RuntimeError as error:
@@ -54,6 +55,7 @@ class CommHook:
         if self._users is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
         self._users, self._users_state = hook, state
+        self._registered(hook)
 
     def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
         place = self._begin(bucket)

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
-from typing import Any, List, Optional
+from typing import Any, Callable, List, Optional
 
-from lockstep import _collectives, _kinds
+from lockstep import _backward, _kinds
 from lockstep._comm_hook import CommHook
+from lockstep._ddp_logging import DdpLogging
 from lockstep._guard import guarded
-
-
-def watch(recorder: Any, steps: Any, model: Any) -> None:
-    """Watches one DistributedDataParallel; a second call for the same one changes nothing."""
-    import torch
-
-    model = getattr(model, "_orig_mod", model)  # behind torch.compile
-    if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
-        raise TypeError(f"lockstep.watch needs a DistributedDataParallel, this is a "
-                        f"{type(model).__name__}")
-    if "_lockstep_watch" in model.__dict__:
-        return
-    if steps.model is not None:
-        recorder.send("problem", severity="warning", step=steps.number, text=(
-            "this job has more than one DistributedDataParallel: buckets and gradients are those of "
-            f"the first ({steps.model}), of {type(model.module).__name__} there are collectives "
-            "alone"))
-        return
-    steps.model = type(model.module).__name__
-    object.__setattr__(model, "_lockstep_watch", Watch(recorder, steps, model))
+from lockstep._module import forward_hooks
 
 
 class Watch:
     """Sees one model's iterations from outside: what DDP computes stays as it is."""
 
-    def __init__(self, recorder: Any, steps: Any, model: Any) -> None:
-        import torch
-        import torch.distributed as dist
-
+    def __init__(self, recorder: Any, steps: Any, groups: Any, model: Any) -> None:
         self.recorder = recorder
         self.memory = recorder.memory
         self.steps = steps
@@ -51,7 +29,6 @@ class Watch:
         self._bucket_of: List[int] = []   # of each parameter
         self._members: List[List[int]] = []
         self._origin = 0
-        self._in_backward = False
         self._synchronised = 0            # backwards
         self._evaluating: Optional[int] = None
         recorder.send("parameters", parameters=[
@@ -59,19 +36,67 @@ class Watch:
              "dtype": str(p.dtype).replace("torch.", ""), "numel": p.numel(),
              "bytes": p.numel() * p.element_size()} for i, p in enumerate(self.parameters)])
         self._read_layout("construction")
-        group = model.process_group
         self._comm_hook: Optional[CommHook] = None
-        self.flights = _collectives.flights(recorder, str(dist.get_backend(group)))
-        steps.follow(self.flights.set_step)
-        if _collectives.has_hooks(group):
-            self._group_hooks = _collectives.GroupHooks(self.flights, group)
-            atexit.register(self._group_hooks.close)
+        self.flights = groups.flights_of(model.process_group)
+        if groups.seen:
+            self._wrap_registration()
         else:
-            self._comm_hook = CommHook(model, self.flights)
-        atexit.register(_collectives.drain, self.flights)
-        model.register_forward_pre_hook(self._forward_begins)
-        model.register_forward_hook(self._forward_ends)
-        self._wrap_backward(torch)
+            self._comm_hook = CommHook(model, self.flights, self._hook_registered)
+        reducer = model.reducer
+        self._backward_stats: Optional[Callable] = getattr(
+            reducer, "get_backward_stats", None) or getattr(reducer, "_get_backward_stats", None)
+        self._logging = DdpLogging(recorder, model)
+        self._logging.tell(steps.number)
+        steps.ends_with_optimizer = False  # DDP itself says which backward synchronises
+        forward_hooks(model, self._forward_begins, self._forward_ends)
+        _backward.follow(self)
+
+    # -- the user's communication hook ----------------------------------------------------------
+
+    def _wrap_registration(self) -> None:
+        """The hook that the user registers from here on tells when it is called."""
+        register = self.model.register_comm_hook
+
+        @functools.wraps(register)
+        def registered(state: object, hook: Callable) -> Any:
+            result = register(state, self._timed(hook))
+            self._hook_registered(hook)
+            return result
+
+        self.model.register_comm_hook = registered
+
+    def _timed(self, hook: Callable) -> Callable:
+        @functools.wraps(hook)  # DDP reads its annotations
+        def timed(state, bucket):
+            number = self._hook_begins(bucket)
+            future = None
+            try:
+                future = hook(state, bucket)
+            finally:
+                if number is not None:
+                    self._hook_returns(number, future)
+            return future
+
+        return timed
+
+    @guarded
+    def _hook_begins(self, bucket: Any) -> int:
+        number, tensor = bucket.index(), bucket.buffer()
+        self.flights.hook_begins(number, tensor.numel() * tensor.element_size())
+        return number
+
+    @guarded
+    def _hook_returns(self, number: int, future: Any) -> None:
+        self.flights.hook_returns(number, future)
+
+    @guarded
+    def _hook_registered(self, hook: Callable) -> None:
+        name = getattr(hook, "__qualname__", None) or type(hook).__name__
+        self.memory.hook(name)
+        values = {"hook": name}
+        if name in ("noop_hook", "post_localSGD_hook"):  # PyTorch's: its replicas differ by design
+            values["drifting_hook"] = name
+        self.recorder.send("environment", values=values)
 
     # -- buckets --------------------------------------------------------------------------------
 
@@ -120,24 +145,10 @@ class Watch:
             # DDP prepared its backward just now: what it times is counted from here.
             self._origin = self.memory.ticks()
 
-    def _wrap_backward(self, torch: Any) -> None:
-        backward = torch.autograd.backward
+    def wants_backward(self) -> bool:
+        return self._origin != 0
 
-        @functools.wraps(backward)
-        def watched(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._in_backward or self._origin == 0:
-                return backward(tensors, *args, **kwargs)
-            began = self._backward_begins()
-            result = backward(tensors, *args, **kwargs)
-            if began is not None:
-                self._backward_ends(began, tensors)
-            return result
-
-        torch.autograd.backward = watched
-
-    @guarded
-    def _backward_begins(self) -> int:
-        self._in_backward = True
+    def backward_begins(self) -> int:
         if self._comm_hook is not None:
             self._comm_hook.backward_begins()
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
@@ -145,48 +156,18 @@ class Watch:
         self.flights.expect(self._sizes if self.model.require_backward_grad_sync else [])
         return self.steps.backward_begins()
 
-    @guarded
-    def _backward_ends(self, began: int, tensors: Any) -> None:
-        self._in_backward = False
+    def backward_ends(self, began: int, tensors: Any) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
         step = self.steps.number
         end = self.steps.backward_ends(began, synchronised)
-        self._synchronised += 1 if synchronised else 0
         origin, self._origin = self._origin, 0
-        self._tell_loss(tensors)
+        loss = _backward.loss_of(tensors)
+        if loss is not None:
+            self.steps.loss(loss)
         if synchronised:
-            self._tell_gradients(origin, end, step)
-
-    def _tell_loss(self, tensors: Any) -> None:
-        root = tensors[0] if isinstance(tensors, (list, tuple)) and tensors else tensors
-        # Of a GPU's the value would have to be waited for.
-        if getattr(root, "numel", lambda: 0)() == 1 and root.device.type == "cpu":
-            self.steps.loss(float(root.detach()))
-
-    def _tell_gradients(self, origin: int, end: int, step: int) -> None:
-        ns = self._backward_stats()
-        memory, lane = self.memory, self.lane
-        if ns:
-            memory.offsets(lane, _kinds.GRADIENT_READY, origin, step, ns, self._bucket_of)
-        rate = memory.ticks_of(1_000_000_000) / 1e9
-        last = origin + int(max(ns, default=0) * rate)
-        flown = self.flights.flown(end)
-        until = max([last] + [queued for queued, _, _ in flown])
-        for bucket, (queued, ended, payload) in enumerate(flown):
-            if ns:
-                ready = origin + int(max(ns[i] for i in self._members[bucket]) * rate)
-                ready = min(ready, queued)
-                memory.span(lane, _kinds.BUCKET_READY, ready, ready, step, bucket, payload)
-            memory.span(lane, _kinds.BUCKET_LAUNCHED, queued, queued, step, bucket, payload)
-            # DDP waits for its buckets in order, once the last one is under way.
-            if ended > until:
-                memory.span(lane, _kinds.WAIT, until, ended, step, bucket)
-                until = ended
-        if ns and end > last:
-            memory.span(lane, _kinds.FINALIZE, last, end, step)
-
-    def _backward_stats(self) -> List[int]:
-        reducer = self.model.reducer
-        read = getattr(reducer, "get_backward_stats", None) or getattr(
-            reducer, "_get_backward_stats", None)
-        return list(read()) if read is not None else []
+            self._synchronised += 1
+            stats = self._backward_stats
+            self.flights.tell_backward(self.lane, origin, end,
+                                       list(stats()) if stats is not None else [], self._bucket_of)
+            if self._logging.is_due(self._synchronised):
+                self._logging.tell(step)

@@ -35,9 +35,10 @@ def facts() -> Dict[str, str]:
         "hostname": socket.gethostname(),
         "threads": str(torch.get_num_threads()),
         "pid": str(os.getpid()),
-        "backend": str(dist.get_backend()),
         "observed": "pytorch",
     }
+    if dist.is_available() and dist.is_initialized():
+        told["backend"] = str(dist.get_backend())
     if torch.cuda.is_available():
         told["device"] = torch.cuda.get_device_name()
         told["cuda"] = str(torch.version.cuda)

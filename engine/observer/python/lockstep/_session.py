@@ -18,20 +18,63 @@ class Session:
     """This process as a rank of an observed job."""
 
     def __init__(self) -> None:
-        import torch.distributed as dist
+        from lockstep import _ending, _environment, _groups, _replicas, _stall
 
-        from lockstep import _ending, _environment
-
-        self.recorder = _recorder.Recorder(dist.get_rank(), dist.get_world_size())
+        rank, world_size = _place()
+        self.recorder = _recorder.Recorder(rank, world_size)
         self.pid = os.getpid()
         self.recorder.send("environment", values=_environment.facts())
         self.steps = _steps.Steps(self.recorder)
+        self.groups: Optional[_groups.Groups] = None
+        self.replicas = _replicas.Replicas(self.recorder, self.steps)
         _ending.install(self.recorder, self.steps.finish)
+        _stall.watch(self.recorder, self.steps)
+        if _is_distributed():
+            self.groups = _groups.Groups(self.recorder, self.steps)
+            self.groups.watch()
 
-    def watch_module(self, model: Any) -> None:
-        from lockstep import _ddp
+    def watch_module(self, model: Any, check_replicas: int) -> None:
+        """Watches a model; a second call for the same one changes nothing."""
+        import torch
 
-        _ddp.watch(self.recorder, self.steps, model)
+        from lockstep import _ddp, _module
+
+        model = getattr(model, "_orig_mod", model)  # behind torch.compile
+        if not isinstance(model, torch.nn.Module):
+            raise TypeError(f"lockstep.watch needs a torch.nn.Module, this is a "
+                            f"{type(model).__name__}")
+        if "_lockstep_watch" in model.__dict__:
+            return
+        is_ddp = self.groups is not None and isinstance(
+            model, torch.nn.parallel.DistributedDataParallel)
+        name = type(model.module if is_ddp else model).__name__
+        if self.steps.model is not None:
+            self.recorder.send("problem", severity="warning", step=self.steps.number, text=(
+                "this job has more than one model that is watched: buckets, gradients and "
+                f"iterations are those of the first ({self.steps.model}), of {name} there are its "
+                "collectives, and its forwards and backwards by name"))
+            watch: Any = _module.OtherModelWatch(self.steps, model, name)
+        elif is_ddp:
+            watch = _ddp.Watch(self.recorder, self.steps, self.groups, model)
+            self.replicas.check(watch.parameters, check_replicas)
+        else:
+            watch = _module.ModuleWatch(self.recorder, self.steps, model)
+            self.replicas.check_module(model, check_replicas)
+        self.steps.model = self.steps.model or name
+        object.__setattr__(model, "_lockstep_watch", watch)
+
+
+def _is_distributed() -> bool:
+    import torch.distributed as dist
+
+    return dist.is_available() and dist.is_initialized()
+
+
+def _place() -> tuple:
+    """This process's rank and the number of them: those of its process group, or of one alone."""
+    import torch.distributed as dist
+
+    return (dist.get_rank(), dist.get_world_size()) if _is_distributed() else (0, 1)
 
 
 def session() -> Optional[Session]:
@@ -44,28 +87,32 @@ def session() -> Optional[Session]:
     return _session
 
 
-def watch(model: Model, optimizer: Any = None) -> Model:
+def watch(model: Model, optimizer: Any = None, *, check_replicas: int = 0) -> Model:
     """Lets ``lockstep record`` see what a model does, and returns the model.
 
     Args:
-        model: a ``torch.nn.parallel.DistributedDataParallel``, made before.
+        model: a ``torch.nn.parallel.DistributedDataParallel``, made before; or any other
+            ``torch.nn.Module``, as one that ``fully_shard`` was called on.
         optimizer: whose steps are a phase of an iteration, which ends with the last of them.
             Without one, it ends where the next forward begins.
+        check_replicas: every so many iterations the recorder compares the ranks' parameters, bit
+            for bit, and says where they differ; 0: as ``lockstep record --check-replicas`` says.
 
     Nothing that the job computes changes. Not under ``lockstep record`` this does nothing.
     """
     if _recorder.is_recorded():
-        _watch(model, optimizer)
+        _watch(model, optimizer, check_replicas)
     return model
 
 
 @guarded
-def _watch(model: Any, optimizer: Any) -> None:
+def _watch(model: Any, optimizer: Any, check_replicas: int = 0) -> None:
     here = session()
     if here is None:
         return
-    here.watch_module(model)
+    here.watch_module(model, check_replicas)
     if optimizer is not None:
+        here.steps.sees_optimizer = True
         _steps.watch_optimizer(optimizer, optimizer_begins, optimizer_ends)
 
 
@@ -85,22 +132,27 @@ def optimizer_ends(*_: Any) -> None:
 
 @contextlib.contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Marks what the training thread does as a phase of its own.
+    """Marks what the training thread does as a phase, shown under its name. Phases may be nested.
 
     Args:
-        name: "evaluate" or "checkpoint".
+        name: any; "evaluate" and "checkpoint" are shown as those of Lockstep's own runs.
     """
-    if name not in _steps.PHASES:
-        raise ValueError(f'lockstep.phase: "{name}" is none of {", ".join(_steps.PHASES)}')
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"lockstep.phase: a phase needs a name, this is {name!r}")
     here = _session
     if here is None:
         yield
         return
-    here.steps.begin_phase(name)
+    began = here.recorder.memory.ticks()
     try:
         yield
     finally:
-        here.steps.end_phase()
+        _phase_ends(here, name, began)
+
+
+@guarded
+def _phase_ends(here: Session, name: str, began: int) -> None:
+    here.steps.phase_ends(name, began)
 
 
 def log(**metrics: float) -> None:

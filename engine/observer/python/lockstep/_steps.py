@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 import struct
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from lockstep import _kinds
 
-# Phases that a user can name.
+# Names of phases that Lockstep has kinds of its own for.
 _OWN_PHASES = {"evaluate": _kinds.EVALUATE, "checkpoint": _kinds.CHECKPOINT}
-PHASES = tuple(_OWN_PHASES)
+
+
+_SHORTEST_NS = 20_000
+
+
+def phase_number(name: str) -> int:
+    """The number that an event has for a name: Note [User phases] of engine/trace/UserPhases.h."""
+    number = 0xCBF29CE484222325
+    for byte in name.encode("utf-8", "replace"):
+        number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return (number ^ number >> 48) & 0xFFFFFFFFFFFF
 
 
 def bits(number: float) -> int:
@@ -61,7 +71,13 @@ class Steps:
         self._saw_forward = False
         self._optimizer = 0         # when its step began; 0 where none is open
         self._depth = 0             # of optimizers that are stepping
-        self._phases: List[Tuple[str, int]] = []
+        self._names: Dict[str, int] = {}
+        self.shortest = 0           # ticks of a span that is worth one
+        self.sees_optimizer = False
+        self.ends_with_optimizer = False  # where no model says when a backward synchronises
+        self.before_step: List[Callable] = []  # called with an iteration's number as it begins
+        self.is_over = False        # no iteration will come
+        self.progress = 0           # goes up with all that ends
         self._losses_of_user = False
         self._followers: List[Callable] = []
 
@@ -78,6 +94,10 @@ class Steps:
         if not self._saw_forward:
             self.memory.span(self.lane, _kinds.DATA, self._began, now, self.number)
             self._saw_forward = True
+            if self.before_step:
+                for look in self.before_step:
+                    look(self.number)
+                now = self.memory.ticks()
         self._forward = now
         self.memory.phase(_kinds.FORWARD, self.number, now)
 
@@ -90,12 +110,15 @@ class Steps:
 
     def evaluation_ends(self, began: int) -> None:
         now = self.memory.ends(self.lane, _kinds.EVALUATE, began, self.number)
+        self.progress += 1
         if not self._saw_forward:
             self._began = now  # it is of no iteration
         self.memory.phase(_kinds.DATA, self.number, now)
 
     def backward_begins(self) -> int:
         now = self.memory.ticks()
+        if self.model is None:  # no forward is seen: what is over is known here
+            self._end_what_is_over(now)
         if self._forward is not None:  # what computes the loss is of the forward
             self.memory.span(self.lane, _kinds.FORWARD, self._forward, now, self.number)
             self._forward = None
@@ -105,6 +128,7 @@ class Steps:
     def backward_ends(self, began: int, synchronised: bool) -> int:
         now = self.memory.ends(self.lane, _kinds.BACKWARD, began, self.number)
         self._synchronised |= synchronised
+        self.progress += 1
         self.memory.phase(_kinds.STEP, self.number, now)
         return now
 
@@ -115,6 +139,9 @@ class Steps:
     def _end_what_is_over(self, now: int) -> None:
         if not self._synchronised:
             return
+        self.progress += 1
+        if self.shortest == 0:
+            self.shortest = self.memory.ticks_of(_SHORTEST_NS)
         end = self._stepped or now
         self.memory.span(self.lane, _kinds.STEP, self._began, end, self.number)
         self.number += 1
@@ -128,6 +155,9 @@ class Steps:
     def finish(self) -> None:
         """The job's last iteration has no forward behind it."""
         self._end_what_is_over(self.memory.ticks())
+        self.is_over = True
+        for look in self.before_step:
+            look(self.number)
 
     # -- what comes from the optimizer ----------------------------------------------------------
 
@@ -143,17 +173,28 @@ class Steps:
             self._stepped = self.memory.ends(self.lane, _kinds.OPTIMIZER, self._optimizer,
                                              self.number)
             self._optimizer = 0
+            self._synchronised |= self.ends_with_optimizer
+            self.progress += 1
             self.memory.phase(_kinds.DATA, self.number + (1 if self._synchronised else 0),
                               self._stepped)
 
     # -- what comes from the user ---------------------------------------------------------------
 
-    def begin_phase(self, name: str) -> None:
-        self._phases.append((name, self.memory.ticks()))
+    def phase_ends(self, name: str, began: int) -> None:
+        kind = _OWN_PHASES.get(name)
+        if kind is None:
+            self.named_span(name, began)
+        else:
+            self.memory.ends(self.lane, kind, began, self.number)
+        self.progress += 1
 
-    def end_phase(self) -> None:
-        name, began = self._phases.pop()
-        self.memory.ends(self.lane, _OWN_PHASES[name], began, self.number)
+    def named_span(self, name: str, began: int) -> None:
+        """A span until now that the timeline shows under this name."""
+        number = self._names.get(name)
+        if number is None:
+            number = self._names[name] = phase_number(name)
+            self.recorder.send("environment", values={f"phase.{number}": name})
+        self.memory.ends(self.lane, _kinds.USER_PHASE, began, self.number, _kinds.NO_BUCKET, number)
 
     def log(self, metrics: Dict[str, float]) -> None:
         numbers = {name: float(value) for name, value in metrics.items()}

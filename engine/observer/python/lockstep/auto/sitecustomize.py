@@ -8,7 +8,8 @@ import os
 import sys
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_MODULES = {"torch.nn.parallel.distributed", "torch.optim.optimizer"}
+_MODULES = {"torch.nn.parallel.distributed", "torch.optim.optimizer",
+            "torch.distributed.distributed_c10d"}
 
 
 class _Loader(importlib.abc.Loader):

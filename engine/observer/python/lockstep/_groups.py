@@ -1,0 +1,133 @@
+"""The process groups of this process: each a number, and whose collectives are seen."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import zlib
+from typing import Any, Dict, List, Tuple
+
+from lockstep import _collectives
+from lockstep._guard import guarded
+
+# Of an event eight bits are a group's number. c10d names most groups by counting them; those that
+# it names by a hash have the numbers from here on.
+_HASHED_FROM = 128
+_HASHED = 127
+_OWN_LANES = 4  # subgroups with a lane each; the lanes of a process are few
+
+
+class Groups:
+    """Sees the collectives of every group: those there are, and those that the job makes later.
+
+    Before PyTorch 2.14 none can be seen from outside; then there is only what a communication hook
+    tells (``flights_of``).
+    """
+
+    def __init__(self, recorder: Any, steps: Any) -> None:
+        self._recorder = recorder
+        self._steps = steps
+        self._flights: Dict[int, Any] = {}                       # by number
+        self._numbers: Dict[str, int] = {}                       # by c10d's name
+        self._hooks: List[_collectives.GroupHooks] = []
+        self._untold: List[Tuple[int, Any]] = []
+        atexit.register(_collectives.drain, _View(self._flights))
+        atexit.register(self.close)
+        self.seen = False  # whether collectives are seen without a communication hook
+
+    @guarded
+    def watch(self) -> None:
+        """Looks at all groups from now on."""
+        import torch.distributed.distributed_c10d as c10d
+
+        self.seen = _collectives.has_hooks(c10d._get_default_group())
+        if not self.seen:
+            self._recorder.send("problem", severity="warning", step=self._steps.number, text=(
+                "this PyTorch lets nobody see the collectives of a process group, as 2.14 and later "
+                "do: shown are those of DistributedDataParallel's buckets alone"))
+            return
+        for group in list(c10d._world.pg_map):
+            self._add(group)
+        register = c10d._register_pg_in_world
+
+        @functools.wraps(register)
+        def registered(pg: Any, *args: Any, **kwargs: Any) -> Any:
+            result = register(pg, *args, **kwargs)
+            self._add_later(pg)
+            return result
+
+        c10d._register_pg_in_world = registered
+        self._steps.follow(self._tell)
+
+    def flights_of(self, group: Any) -> Any:
+        """What the collectives of a group are told to."""
+        import torch.distributed as dist
+
+        number = self._number(group)
+        if number not in self._flights:
+            backend = str(dist.get_backend(group))
+            own_lane = None
+            if number != 0:
+                own_lane = f"{backend} " + (
+                    f"group {number}" if len(self._flights) <= _OWN_LANES else "other groups")
+            flights = _collectives.flights(self._recorder, backend, number, own_lane)
+            self._flights[number] = flights
+            self._steps.follow(flights.set_step)
+        return self._flights[number]
+
+    def close(self) -> None:
+        """Takes all hooks out: a group that ends with hooks of Python's takes the process along."""
+        while self._hooks:
+            self._hooks.pop().close()
+
+    @guarded
+    def _add_later(self, group: Any) -> None:
+        self._add(group)
+
+    def _add(self, group: Any) -> None:
+        if _collectives.has_hooks(group):
+            self._hooks.append(_collectives.GroupHooks(self.flights_of(group), group))
+            self._untold.append((self._number(group), group))
+
+    def _number(self, group: Any) -> int:
+        name = str(getattr(group, "group_name", "") or self._old_name(group))
+        if name not in self._numbers:
+            number = int(name) if name.isdigit() and int(name) < _HASHED_FROM else (
+                _HASHED_FROM + zlib.crc32(name.encode()) % _HASHED)
+            while number in self._numbers.values() and number < 255:
+                number += 1
+            self._numbers[name] = number
+        return self._numbers[name]
+
+    @staticmethod
+    def _old_name(group: Any) -> str:
+        import torch.distributed.distributed_c10d as c10d
+
+        return str(c10d._get_process_group_name(group)) if hasattr(
+            c10d, "_get_process_group_name") else "0"
+
+    @guarded
+    def _tell(self, _: int) -> None:
+        """What the job calls its groups. PyTorch knows a group's ranks a while after it made it."""
+        if not self._untold:
+            return
+        import torch.distributed as dist
+
+        values = {}
+        for number, group in self._untold:
+            ranks = ", ".join(map(str, dist.get_process_group_ranks(group)))
+            description = str(getattr(group, "group_desc", "") or "undefined")
+            values[f"group.{number}"] = (description if number == 0
+                                         else f"{description}: ranks {ranks}")
+        self._untold.clear()
+        self._recorder.send("environment", values=values)
+
+
+class _View:
+    """The values of a dictionary that grows."""
+
+    def __init__(self, values: Dict[int, Any]) -> None:
+        self._values = values
+
+    def __iter__(self) -> Any:
+        return iter(list(self._values.values()))

@@ -31,6 +31,7 @@ struct RecordArguments {
   std::string out;
   std::string name;
   std::string attach = "watch";
+  int checkReplicas = 0;
   bool quiet = false;
 };
 
@@ -87,6 +88,9 @@ base::Result<std::vector<std::string>> environmentFor(const RecordArguments& arg
   }
   set(environment, "PYTHONPATH", before != nullptr && *before != '\0' ? path + ":" + before : path,
       false);
+  if (arguments.checkReplicas > 0) {
+    set(environment, "LOCKSTEP_CHECK_REPLICAS", std::to_string(arguments.checkReplicas), false);
+  }
   // What it prints goes through a pipe, which Python would fill before it tells.
   set(environment, "PYTHONUNBUFFERED", "1", true);
   return environment;
@@ -153,8 +157,15 @@ void addRecord(CLI::App& app, Command& chosen) {
   command
       ->add_option("--attach", arguments->attach,
                    "Which models are watched: those that the script hands to lockstep.watch "
-                   "(watch), or every DistributedDataParallel that it makes (auto)")
+                   "(watch), or every DistributedDataParallel that it makes, and the "
+                   "collectives of all process groups (auto)")
       ->check(CLI::IsMember({"watch", "auto"}));
+  command
+      ->add_option("--check-replicas", arguments->checkReplicas,
+                   "Compare the ranks' parameters bit for bit every so many iterations: the run "
+                   "has diverged where they differ; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
   command->add_flag("--quiet", arguments->quiet, "No summary behind the job's own output");
   command->positionals_at_end();
   command->callback([&chosen, arguments] { chosen = [arguments] { return record(*arguments); }; });

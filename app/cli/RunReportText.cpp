@@ -273,6 +273,12 @@ std::string infoText(const RunReport& report) {
       text += "  " + rank.lastWords + "\n";
     }
   }
+  if (report.layouts.empty() && !report.ranks.empty()) {
+    const auto& facts = report.ranks.front().environment;
+    if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
+      text += "\nbuckets\n  " + why->second + "\n";
+    }
+  }
   for (const auto& layout : report.layouts) {
     text += fmt::format("\nbuckets from step {} ({})\n{}", layout.step, layout.reason,
                         bucketTable(report, layout));

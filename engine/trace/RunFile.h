@@ -89,6 +89,9 @@ inline const std::string kDdpLoggingPrefix = "ddp.";
 /// "group.2" is that of group number 2.
 inline const std::string kGroupPrefix = "group.";
 
+/// Key of RankInfo::environment by which an observed job says why it has no buckets of DDP.
+inline const std::string kNoBuckets = "no_buckets";
+
 struct RankInfo {
   int rank = 0;
   std::int64_t pid = 0;

@@ -5,7 +5,8 @@ Usage: job.py WORLD STEPS [WAY ...]
 Starts WORLD ranks and ends with the first exit code of theirs that is not 0. Each prints one JSON
 object: its rank, the losses, the hash of its weights, and what DDP's own logging says of its buckets.
 Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
-two_models, own_hook, scheduler: what their names say of PyTorch; throw and leave, the end of rank 1.
+two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
+of rank 1; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes.
 """
 
 import contextlib
@@ -50,6 +51,8 @@ def train(steps, ways):
         model = lockstep.watch(model, optimizer)
         if second is not None:
             second = lockstep.watch(second)
+    if "compile" in ways:
+        model = torch.compile(model, backend="eager")
     if "own_hook" in ways:
         from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
@@ -64,7 +67,8 @@ def train(steps, ways):
     for step, (x, y) in enumerate(loader):
         part = "no_sync" in ways and step % 3 != 2
         with model.no_sync() if part else contextlib.nullcontext():
-            loss = torch.nn.functional.cross_entropy(model(x), y)
+            with torch.autocast("cpu", torch.bfloat16, enabled="amp" in ways):
+                loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
         losses.append(loss.item())
         if second is not None:
@@ -74,6 +78,11 @@ def train(steps, ways):
             optimizer.zero_grad()
             if scheduler is not None:
                 scheduler.step()
+        if rank == 1 and step == steps // 2 and "flip" in ways:
+            net[2].weight.data[3, 5] += 1
+        if (rank == 1 and step == steps // 2 and "fail_once" in ways
+                and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"):
+            raise ValueError("boom")
         if rank == 1 and step == steps // 2 and "throw" in ways:
             raise ValueError("boom")
     weights = hashlib.sha256()

@@ -1,77 +1,21 @@
-"""Records jobs of PyTorch (job.py) and holds what the run file says against what PyTorch says.
+"""Records jobs of PyTorch (job.py, loop.py) and holds what the run file says against what PyTorch
+says.
 
 Usage: observe.py --bin FOLDER CASE
 """
 
 import argparse
-import json
-import os
 import pathlib
-import sqlite3
-import subprocess
 import sys
-import tempfile
 
-JOB = pathlib.Path(__file__).resolve().with_name("job.py")
-STEPS = 12
+import torch
+
+import loops
+import recorded
+from recorded import STEPS, Recorded, alone, check, main, run
+
 ROUNDING = 2  # ns, of ticks
-
-
-class Wrong(Exception):
-    """The observer is not as it should be."""
-
-
-def check(holds, what):
-    if not holds:
-        raise Wrong(what)
-
-
-def run(command):
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100,
-                          env=environment)
-    ranks = {}
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            told = json.loads(line)
-            ranks[told["rank"]] = told
-    return done, ranks
-
-
-def alone(world, *ways):
-    """The job as it is without anybody who looks on."""
-    done, ranks = run([sys.executable, JOB, world, STEPS, *ways])
-    check(done.returncode == 0, f"the job itself failed: {done.stderr}")
-    return ranks
-
-
-class Recorded:
-    """A job under `lockstep record`, and its run file."""
-
-    def __init__(self, options, world, *ways, attach="watch"):
-        self.folder = tempfile.TemporaryDirectory()
-        self.path = pathlib.Path(self.folder.name) / "run.lockstep"
-        self.done, self.ranks = run([
-            options.bin / "lockstep", "record", "--quiet", "--attach", attach, "--out", self.path,
-            "--", sys.executable, JOB, world, STEPS, *(["watch"] if attach == "watch" else []),
-            *ways])
-        self.file = sqlite3.connect(self.path) if self.path.exists() else None
-
-    def rows(self, query, *values):
-        return self.file.execute(query, values).fetchall()
-
-    def good(self):
-        check(self.done.returncode == 0, f"exit code {self.done.returncode}: {self.done.stderr}")
-        check("not observed" not in self.done.stderr, self.done.stderr)
-        check(self.file is not None, "no run file: " + self.done.stderr)
-        return self
-
-    def same_as(self, ranks):
-        check(self.ranks.keys() == ranks.keys(), "not every rank came to its end")
-        for rank, told in ranks.items():
-            check(self.ranks[rank]["losses"] == told["losses"], f"losses of rank {rank} differ")
-            check(self.ranks[rank]["weights"] == told["weights"], f"weights of rank {rank} differ")
-        return self
+DERIVED = 0x4000
 
 
 def starts(run_, rank, kind, step):
@@ -162,17 +106,32 @@ def case_other(options, *ways):
 def case_two_models(options):
     run_ = Recorded(options, 2, "two_models").good().same_as(alone(2, "two_models"))
     check(run_.rows("SELECT count(*) FROM parameters") == [(PARAMETERS,)], "of the first model")
+    told = [name for name, _, _ in run_.phases(0)]
+    check(told == ["forward of Linear", "backward of Linear"] * STEPS, told)
 
 
 def case_own_hook(options):
     """The user's own communication hook works as it did."""
-    Recorded(options, 2, "own_hook").good().same_as(alone(2, "own_hook"))
+    run_ = Recorded(options, 2, "own_hook").good().same_as(alone(2, "own_hook"))
+    check(run_.facts(0, "hook") == {"": "fp16_compress_hook"}, run_.facts(0, "hook"))
+    phases = {kind: run_.rows(
+        "SELECT start_ns, start_ns + duration_ns, detail FROM spans_ns WHERE kind = ? AND rank = 0 "
+        "ORDER BY step, bucket", kind)
+        for kind in ("hook_encode", "hook_communicate", "hook_decode")}
+    flown = run_.rows("SELECT count(*) FROM collectives WHERE rank = 0 AND bucket IS NOT NULL")[0][0]
+    if not recorded.sees_groups():
+        check(not any(phases.values()), "a hook's phases cannot be told with this PyTorch")
+        return
+    check([len(rows) for rows in phases.values()] == [flown] * 3, phases)
+    for encode, fly, decode in zip(*phases.values()):
+        check(encode[1] <= fly[0] + ROUNDING and fly[1] <= decode[0] + ROUNDING
+              and encode[2] == fly[2] == decode[2] == DERIVED, (encode, fly, decode))
 
 
 def case_unrecorded(options):
     """The same two lines outside `lockstep record` do nothing."""
     package = options.bin.parent / "python"
-    done, ranks = run(["env", f"PYTHONPATH={package}", sys.executable, JOB, 2, STEPS, "watch"])
+    done, ranks = run([sys.executable, recorded.JOB, 2, STEPS, "watch"], PYTHONPATH=str(package))
     check(done.returncode == 0, done.stderr)
     check(ranks == alone(2), "not the same")
 
@@ -191,6 +150,52 @@ def case_leave(options):
         Recorded(options, 2, "leave").good()
 
 
+def case_compile(options):
+    """A model behind torch.compile, here with a back end that compiles nothing."""
+    if not hasattr(torch, "compile"):
+        raise recorded.Impossible("no torch.compile")
+    case_other(options, "compile")
+
+
+def case_restart(options):
+    """torchrun starts the ranks again: their second lives go on in the same run."""
+    run_ = Recorded(options, 2, "fail_once", command=[
+        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port",
+        recorded.free_port(), "--max-restarts", "1", recorded.JOB, 2, STEPS])
+    check(run_.done.returncode == 0, f"exit code {run_.done.returncode}: {run_.done.stderr}")
+    steps = [step for step, in run_.rows(
+        "SELECT step FROM spans_ns WHERE kind = 'step' AND rank = 0 ORDER BY start_ns")]
+    check(len(steps) > STEPS and steps == sorted(set(steps)), f"iterations {steps}")
+
+
+def case_diverged(options):
+    """One rank's parameter is changed behind DDP's back: the run has diverged, and says where."""
+    run_ = Recorded(options, 2, "flip", record=["--check-replicas", "2"])
+    check(run_.done.returncode == 0, f"exit code {run_.done.returncode}: {run_.done.stderr}")
+    (state,), = run_.rows("SELECT value FROM meta WHERE key = 'state'")
+    check(state == "diverged", f"it is {state}: {run_.problems()}")
+    (text,), = run_.rows("SELECT value FROM meta WHERE key = 'divergence'")
+    check(text.startswith(f"the replicas differ at step {STEPS // 2 + 2}: 2.weight of rank 1")
+          and f"at step {STEPS // 2} all were equal" in text, text)
+    equal = Recorded(options, 2, record=["--check-replicas", "5"]).good().same_as(alone(2))
+    check(equal.rows("SELECT DISTINCT step FROM fingerprints ORDER BY step")
+          == [(0,), (5,), (10,), (STEPS,)], "samples")
+    check(equal.rows("SELECT * FROM parameters_differ") == [], "equal replicas differ")
+
+
+def case_logging(options):
+    """DDP's own logger stands under its names."""
+    run_ = Recorded(options, 2).good()
+    facts = run_.facts(1, "ddp.")
+    check(facts["module_name"] == "Sequential" and facts["rank"] == "1"
+          and facts["has_rebuilt_buckets"] == "true"
+          and facts["rebuilt_bucket_sizes"] == run_.ranks[1]["bucket_sizes"], facts)
+    times = run_.rows("SELECT value FROM metrics WHERE name = 'backward_compute_time' AND rank = 1")
+    spans = run_.rows("SELECT max(duration_ns) FROM spans_ns WHERE kind = 'backward' AND rank = 1")
+    check(0 < len(times) <= 10 and all(0 < ns <= spans[0][0] * 1.5 for ns, in times),
+          f"{times}, and the longest backward takes {spans}")
+
+
 CASES = {
     "same.world_2": lambda o: case_same(o, 2),
     "same.world_3": lambda o: case_same(o, 3),
@@ -206,18 +211,16 @@ CASES = {
     "unrecorded": case_unrecorded,
     "failure": case_failure,
     "leave": case_leave,
+    "amp": lambda o: case_other(o, "amp"),
+    "compile": case_compile,
+    "restart": case_restart,
+    "diverged": case_diverged,
+    "logging": case_logging,
+    **loops.CASES,
 }
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", type=pathlib.Path, required=True)
-    parser.add_argument("case", choices=CASES)
-    options = parser.parse_args()
-    try:
-        CASES[options.case](options)
-    except Wrong as wrong:
-        sys.exit(f"{options.case}: {wrong}")
-
-
-main()
+parser = argparse.ArgumentParser()
+parser.add_argument("--bin", type=pathlib.Path, required=True)
+parser.add_argument("case", choices=CASES)
+main(CASES, parser.parse_args())

@@ -5,6 +5,12 @@
 #include <stdint.h>
 
 /* XXH64 with seed 0 (Y. Collet, xxHash fast digest algorithm), as engine/base/Xxh64.h has it. */
+#ifdef __cplusplus
+extern "C" {
+#endif
 uint64_t lk_xxh64(const void* bytes, size_t count);
+#ifdef __cplusplus
+}
+#endif
 
 #endif

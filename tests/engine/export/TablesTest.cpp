@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "engine/trace/UserPhases.h"
 #include "tests/engine/export/ExportedRun.h"
 #include "tests/support/TemporaryFolder.h"
 
@@ -50,6 +51,23 @@ TEST_F(TablesTest, EventsAreARowEachWithTheirNumbersTakenApart) {
             "bytes,parameter,detail,value\n"
             "1,0,step,gradient_ready,,1.500000,0.000000,2,,,,,24,\"w, the \"\"first\"\"\",0,0\n"
             "2,0,gloo 0,collective,allreduce,1.000000,2.250000,2,,1,0,9,24,,2,9895604650008\n");
+}
+
+TEST_F(TablesTest, APhaseOfTheScriptHasTheNameThatTheScriptGaveIt) {
+  ExportedRun run(folder_ / "run.lockstep", 1);
+  const std::uint64_t number = trace::userPhaseNumber("tokenise");
+  trace::RankInfo facts;
+  facts.environment[trace::kUserPhasePrefix + std::to_string(number)] = "tokenise";
+  run.writer().setRank(facts);
+  run.step(0, EventKind::kUserPhase, 1'000, 2'000, 0, number)
+      .step(0, EventKind::kUserPhase, 3'000, 4'000, 0, trace::userPhaseNumber("never told"));
+  run.finish();
+  const auto events = lines(table("events"));
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_THAT(events[1], HasSubstr(",user_phase,tokenise,"));
+  EXPECT_THAT(events[2], HasSubstr(",user_phase,,"));
+  const std::string statistics = table("statistics");
+  EXPECT_THAT(statistics, HasSubstr("user_phase,tokenise,"));
 }
 
 // Iteration 3 begins at 2 ms. What ended before it is of the start-up, though it carries its

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/base/Xxh64.h"
 #include "engine/observer/native/observer.h"
+#include "engine/observer/native/xxh64.h"
 #include "engine/trace/Segment.h"
 #include "engine/trace/SegmentReader.h"
 
@@ -114,6 +116,16 @@ TEST_F(Observer, SendsMessagesRoundTheEndOfTheirRing) {
   const std::string tooLong(100, 'x');
   EXPECT_FALSE(lk_observer_send(observer_.get(), tooLong.data(), tooLong.size()));
   EXPECT_EQ(segment_.header().messagesDropped.load(), 1u);
+}
+
+TEST(ObserverHash, IsThatOfTheEnginesFingerprints) {
+  std::string bytes;
+  for (std::size_t count = 0; count < 200; ++count) {
+    base::Xxh64 hash;
+    hash.update(bytes);
+    EXPECT_EQ(lk_xxh64(bytes.data(), bytes.size()), hash.digest()) << count << " bytes";
+    bytes += static_cast<char>(31 * count);
+  }
 }
 
 TEST_F(Observer, LeavesLastWordsThatTheSupervisorReads) {

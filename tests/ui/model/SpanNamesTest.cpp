@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/trace/UserPhases.h"
 #include "tests/ui/model/Feed.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/model/SpanNames.h"
@@ -114,6 +115,33 @@ TEST_F(SpanNames, NoTwoKindsOrStagesOfTheStartUpHaveOneName) {
 
 TEST_F(SpanNames, TellTheHalvesAndDevicesOfDataParallelApart) {
   EXPECT_EQ(titleOf(model_, add(EventKind::kParallelApply, 1, 3)), "device 3, backward");
+}
+
+TEST_F(SpanNames, OfTheScriptsPhasesAreTheScripts) {
+  const std::uint64_t number = trace::userPhaseNumber("load_batch");
+  trace::learnUserPhases({{trace::kUserPhasePrefix + std::to_string(number), "load_batch"}});
+  const Span span = add(EventKind::kUserPhase, number);
+  EXPECT_EQ(titleOf(model_, span), "load_batch") << "as the script wrote it";
+  EXPECT_EQ(nameOf(span), "load_batch");
+  EXPECT_EQ(titleKey(span), std::nullopt) << "kept by its kind it would be every phase's";
+  EXPECT_EQ(value(span, "Meaning"), "The training script calls it so (lockstep.phase).");
+  EXPECT_EQ(titleOf(model_, add(EventKind::kUserPhase, 12345)), "user phase");
+}
+
+TEST_F(SpanNames, OfDerivedHookPhasesSayFromWhat) {
+  const Span span = add(EventKind::kHookEncode, 4096, trace::kDerived);
+  EXPECT_TRUE(value(span, "Meaning").startsWith("Derived: the hook does not say so itself."));
+}
+
+TEST_F(SpanNames, OfAGroupAreTheJobs) {
+  trace::RunUpdate update;
+  update.ranks.emplace();
+  update.ranks->push_back({});
+  update.ranks->front().environment[trace::kGroupPrefix + "3"] = "mesh_dp: ranks 0, 2";
+  model_.applyUpdate(update);
+  const Span span = add(EventKind::kCollective, trace::packCollective(9, 64),
+                        trace::packOperation(trace::Operation::kAllreduce, 3));
+  EXPECT_EQ(value(span, "Sequence"), "9 of group 3 (mesh_dp: ranks 0, 2)");
 }
 
 TEST_F(SpanNames, SayWhatAFaultDidToWhat) {

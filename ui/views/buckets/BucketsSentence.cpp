@@ -17,6 +17,13 @@ QString whyNoBuckets(const RunModel* model, BucketStories& stories) {
         "replicas after the backward. Run it with processes.strategy = \"ddp\" "
         "to see some.");
   }
+  if (!model->ranks().empty()) {
+    const auto& facts = model->ranks().front().environment;
+    if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
+      const QString text = QString::fromStdString(why->second);
+      return text.left(1).toUpper() + text.mid(1) + QLatin1Char('.');
+    }
+  }
   if (model->isLive()) {
     return QStringLiteral("Buckets appear after the first backward.");
   }

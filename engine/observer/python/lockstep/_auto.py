@@ -50,7 +50,7 @@ def _begin() -> None:
     here = _session.session()
     if here is not None:
         here.steps.sees_optimizer = True
-        _module.watch_backwards(here.recorder, here.steps)
+        _module.watch_backwards(here.recorder, here.steps, here.groups)
 
 
 def _watch_optimizers(module: Any) -> None:

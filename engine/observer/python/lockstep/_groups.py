@@ -42,9 +42,6 @@ class Groups:
 
         self.seen = _collectives.has_hooks(c10d._get_default_group())
         if not self.seen:
-            self._recorder.send("problem", severity="warning", step=self._steps.number, text=(
-                "this PyTorch lets nobody see the collectives of a process group, as 2.14 and later "
-                "do: shown are those of DistributedDataParallel's buckets alone"))
             return
         for group in list(c10d._world.pg_map):
             self._add(group)
@@ -74,6 +71,15 @@ class Groups:
             self._flights[number] = flights
             self._steps.follow(flights.set_step)
         return self._flights[number]
+
+    def need(self) -> None:
+        """Says what cannot be seen of a job that has no communication hook to see it by."""
+        import torch.distributed as dist
+
+        if not self.seen and dist.get_rank() == 0:
+            self._recorder.send("problem", severity="warning", step=self._steps.number, text=(
+                "this PyTorch lets nobody see the collectives of a process group, as 2.14 and later "
+                "do: none are shown"))
 
     def close(self) -> None:
         """Takes all hooks out: a group that ends with hooks of Python's takes the process along."""

@@ -146,16 +146,17 @@ def _mark(steps: Any, what: str, unit: Any, began: int) -> None:
         steps.named_span(f"{what} {getattr(unit, '_module_fqn', None) or 'the root'}", began)
 
 
-def watch_backwards(recorder: Any, steps: Any) -> None:
+def watch_backwards(recorder: Any, steps: Any, groups: Any) -> None:
     """Of a job whose model nobody hands over: its backwards, and iterations by its optimizer."""
     steps.ends_with_optimizer = True
-    _backward.follow(_JobWatch(recorder, steps))
+    _backward.follow(_JobWatch(recorder, steps, groups))
 
 
 class _JobWatch:
-    def __init__(self, recorder: Any, steps: Any) -> None:
+    def __init__(self, recorder: Any, steps: Any, groups: Any) -> None:
         self._recorder = recorder
         self._steps = steps
+        self._groups = groups
         self._said = False
 
     def wants_backward(self) -> bool:
@@ -166,6 +167,7 @@ class _JobWatch:
             self._said = True
             self._recorder.send("environment", values={"no_buckets": (
                 "no DistributedDataParallel was made in this job: it has no buckets")})
+            self._groups.need()
         return self._steps.backward_begins()
 
     def backward_ends(self, began: int, tensors: Any) -> None:

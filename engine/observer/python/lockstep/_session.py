@@ -59,6 +59,8 @@ class Session:
             self.replicas.check(watch.parameters, check_replicas)
         else:
             watch = _module.ModuleWatch(self.recorder, self.steps, model)
+            if self.groups is not None:
+                self.groups.need()
             self.replicas.check_module(model, check_replicas)
         self.steps.model = self.steps.model or name
         object.__setattr__(model, "_lockstep_watch", watch)

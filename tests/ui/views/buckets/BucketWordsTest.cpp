@@ -140,6 +140,15 @@ TEST(WhyNoBuckets, DependsOnWhatTheRunIsAndHowFarItIs) {
   update.info->state = trace::RunState::kRunning;
   model.applyUpdate(update);
   EXPECT_EQ(whyNoBuckets(&model, stories), "Buckets appear after the first backward.");
+  trace::RunUpdate observed;
+  observed.ranks.emplace();
+  observed.ranks->push_back({});
+  observed.ranks->front().environment[trace::kNoBuckets] =
+      "no DistributedDataParallel was made in this job: it has no buckets";
+  RunModel sharded;
+  sharded.applyUpdate(observed);
+  EXPECT_EQ(whyNoBuckets(&sharded, stories),
+            "No DistributedDataParallel was made in this job: it has no buckets.");
   update.info->experimentToml =
       "[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
       "[train]\nsteps = 2\n";

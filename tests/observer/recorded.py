@@ -1,0 +1,117 @@
+"""Jobs of PyTorch under `lockstep record`, and what their run files say."""
+
+import json
+import os
+import pathlib
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+JOB = pathlib.Path(__file__).resolve().with_name("job.py")
+STEPS = 12
+ROUNDING = 2  # ns, of ticks
+
+
+class Wrong(Exception):
+    """The observer is not as it should be."""
+
+
+def check(holds, what):
+    if not holds:
+        raise Wrong(what)
+
+
+class Impossible(Exception):
+    """This PyTorch has not what the case is about."""
+
+
+def run(command, **variables):
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    environment.update(variables)
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100,
+                          env=environment)
+    ranks = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            told = json.loads(line)
+            ranks[told["rank"]] = told
+    return done, ranks
+
+
+def alone(world, *ways, job=JOB):
+    """The job as it is without anybody who looks on."""
+    done, ranks = run([sys.executable, job, world, STEPS, *ways])
+    check(done.returncode == 0, f"the job itself failed: {done.stderr}")
+    return ranks
+
+
+class Recorded:
+    """A job under `lockstep record`, and its run file."""
+
+    def __init__(self, options, world, *ways, attach="watch", job=JOB, record=(), command=None,
+                 **variables):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name) / "run.lockstep"
+        self.done, self.ranks = run([
+            options.bin / "lockstep", "record", "--quiet", "--attach", attach, "--out", self.path,
+            *record, "--", *(command or [sys.executable, job, world, STEPS]),
+            *(["watch"] if attach == "watch" else []), *ways], **variables)
+        self.file = sqlite3.connect(self.path) if self.path.exists() else None
+
+    def rows(self, query, *values):
+        return self.file.execute(query, values).fetchall()
+
+    def facts(self, rank, prefix):
+        """What a rank said under keys that begin so, without that beginning."""
+        return {key[len(prefix):]: value for key, value in self.rows(
+            "SELECT key, value FROM environment WHERE rank = ? AND substr(key, 1, ?) = ?", rank,
+            len(prefix), prefix)}
+
+    def phases(self, rank):
+        """(name, start, end) of the phases that the script named."""
+        names = {int(number): name for number, name in self.facts(rank, "phase.").items()}
+        return [(names[value], start, end) for value, start, end in self.rows(
+            "SELECT value, start_ns, start_ns + duration_ns FROM spans_ns WHERE rank = ? AND "
+            "kind = 'user_phase' ORDER BY start_ns", rank)]
+
+    def problems(self):
+        return [text for text, in self.rows("SELECT text FROM problems")]
+
+    def good(self):
+        check(self.done.returncode == 0, f"exit code {self.done.returncode}: {self.done.stderr}")
+        check("not observed" not in self.done.stderr, self.done.stderr)
+        check(self.file is not None, "no run file: " + self.done.stderr)
+        return self
+
+    def same_as(self, ranks):
+        check(self.ranks.keys() == ranks.keys(), "not every rank came to its end")
+        for rank, told in ranks.items():
+            check(self.ranks[rank]["losses"] == told["losses"], f"losses of rank {rank} differ")
+            check(self.ranks[rank]["weights"] == told["weights"], f"weights of rank {rank} differ")
+        return self
+
+
+def sees_groups():
+    """Whether this PyTorch has hooks of process groups."""
+    import torch.distributed as dist
+
+    return hasattr(dist.ProcessGroup, "register_pre_hook")
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def main(cases, options):
+    """Runs one case; the exit code is 77 where this PyTorch cannot."""
+    try:
+        cases[options.case](options)
+    except Wrong as wrong:
+        sys.exit(f"{options.case}: {wrong}")
+    except Impossible as why:
+        print(f"{options.case}: not with this PyTorch: {why}")
+        sys.exit(77)

@@ -24,7 +24,13 @@ def train(steps, ways):
     from torch.nn.parallel import DistributedDataParallel
 
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+    if "fail_once" in ways:  # a second life must not find the addresses of the first
+        life = os.environ["TORCHELASTIC_RESTART_COUNT"]
+        dist.init_process_group("gloo", init_method=f"file://{os.environ['MEETING']}.{life}",
+                                rank=int(os.environ["RANK"]),
+                                world_size=int(os.environ["WORLD_SIZE"]))
+    else:
+        dist.init_process_group("gloo")
     rank = dist.get_rank()
     torch.manual_seed(0)
     net = torch.nn.Sequential(
@@ -36,7 +42,7 @@ def train(steps, ways):
         net.forward = lambda x: torch.nn.Sequential.forward(net[:7], x)
         del forward
     model = DistributedDataParallel(
-        net, bucket_cap_mb=0.05, gradient_as_bucket_view="view" in ways,
+        net, bucket_cap_mb=25 if "compile" in ways else 0.05, gradient_as_bucket_view="view" in ways,
         find_unused_parameters="unused" in ways, static_graph="static" in ways)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     scheduler = None

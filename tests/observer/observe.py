@@ -7,6 +7,7 @@ Usage: observe.py --bin FOLDER CASE
 import argparse
 import pathlib
 import sys
+import tempfile
 
 import torch
 
@@ -159,9 +160,12 @@ def case_compile(options):
 
 def case_restart(options):
     """torchrun starts the ranks again: their second lives go on in the same run."""
-    run_ = Recorded(options, 2, "fail_once", command=[
-        sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port",
-        recorded.free_port(), "--max-restarts", "1", recorded.JOB, 2, STEPS])
+    if not hasattr(torch, "compile"):
+        raise recorded.Impossible("torchrun of 1.13 does not start with Python 3.11")
+    with tempfile.TemporaryDirectory() as folder:
+        run_ = Recorded(options, 2, "fail_once", MEETING=f"{folder}/store", command=[
+            sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port",
+            recorded.free_port(), "--max_restarts", "1", recorded.JOB, 2, STEPS])
     check(run_.done.returncode == 0, f"exit code {run_.done.returncode}: {run_.done.stderr}")
     steps = [step for step, in run_.rows(
         "SELECT step FROM spans_ns WHERE kind = 'step' AND rank = 0 ORDER BY start_ns")]

@@ -16,6 +16,7 @@ import forecasts
 import healthy
 import memory
 import messages
+import observer
 import recorder
 import reductions
 import runs
@@ -27,7 +28,7 @@ from studio import studio_live, studio_open, studio_step
 
 BENCHMARKS = {**steps.BENCHMARKS, **reductions.BENCHMARKS, **messages.BENCHMARKS,
               **memory.BENCHMARKS, **recorder.BENCHMARKS, "kernels": kernels, **runs.BENCHMARKS,
-              **forecasts.BENCHMARKS, **healthy.BENCHMARKS,
+              **forecasts.BENCHMARKS, **healthy.BENCHMARKS, **observer.BENCHMARKS,
               "studio_open": studio_open, "studio_live": studio_live, "studio_step": studio_step}
 
 EPILOG = """A NAME is a benchmark or the first parts of some: ddp_step, allreduce.4kb. In the JSON

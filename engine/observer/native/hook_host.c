@@ -291,6 +291,16 @@ static PyObject* host_owns_update(PyObject* object, PyObject* unused) {
                          table->owns_update(hook) != 0);
 }
 
+static PyObject* host_has_update(PyObject* object, PyObject* unused) {
+  (void)unused;
+  lockstep_hook* hook = hook_of((Host*)object);
+  if (hook == NULL) {
+    return NULL;
+  }
+  const lockstep_ext_optimizer* table = optimizer_of(hook);
+  return PyBool_FromLong(table != NULL && table->update != NULL);
+}
+
 /* set(key, type, number, text) -> status, or None where nothing can be changed */
 static PyObject* host_set(PyObject* object, PyObject* args) {
   lockstep_value value;
@@ -419,6 +429,7 @@ static PyMethodDef methods[] = {
     {"wants_optimizer", host_wants_optimizer, METH_NOARGS,
      "wants_optimizer() -> whether it has to be told of the optimizer"},
     {"configure", host_configure, METH_VARARGS, "configure(...) -> status"},
+    {"has_update", host_has_update, METH_NOARGS, "has_update() -> whether it may step itself"},
     {"owns_update", host_owns_update, METH_NOARGS, "owns_update() -> whether it steps itself"},
     {"set", host_set, METH_VARARGS, "set(key, type, number, text) -> status or None"},
     {"save", host_save, METH_NOARGS, "save() -> (status, schema, bytes) or None"},

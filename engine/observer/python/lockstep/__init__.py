@@ -8,7 +8,20 @@ and, to start it, ``lockstep record -- torchrun --nproc-per-node 2 train.py``. A
 job goes on unobserved.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from lockstep._session import log, phase, watch
 
-__all__ = ["log", "phase", "watch"]
+if TYPE_CHECKING:
+    from lockstep._hooks import HookError, hook
+
+__all__ = ["HookError", "hook", "log", "phase", "watch"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("HookError", "hook"):  # with torch, which watching alone need not load
+        from lockstep import _hooks
+
+        return getattr(_hooks, name)
+    raise AttributeError(f"module 'lockstep' has no attribute '{name}'")

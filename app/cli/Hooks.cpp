@@ -14,6 +14,7 @@
 #include "app/cli/Complaint.h"
 #include "app/cli/TextTable.h"
 #include "app/cli/VerifyHooks.h"
+#include "app/cli/VerifyInPyTorch.h"
 #include "engine/plugin/PluginScan.h"
 #include "engine/plugin/ResolveHooks.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
@@ -31,6 +32,8 @@ struct HooksArguments {
   std::string file;
   bool json = false;
   bool verify = false;
+  std::string where = "engine";
+  std::string python = "python3";
   double timeoutSeconds = 10;
 };
 
@@ -203,6 +206,22 @@ std::vector<VerifiedHook> toVerify(const std::string& id,
   return hooks;
 }
 
+int verifyInPyTorch(const HooksArguments& arguments, const std::vector<VerifiedHook>& chosen,
+                    const std::string& refused, std::chrono::milliseconds timeLimit) {
+  std::vector<HookInPyTorch> hooks;
+  for (const VerifiedHook& hook : chosen) {
+    hooks.push_back({hook.from, hook.info, hook.chosen, {}});
+  }
+  const auto done = verifyEachInPyTorch(hooks, arguments.python, timeLimit);
+  if (!done.ok()) {
+    return fail(done.error());
+  }
+  printPlain(arguments.json ? inPyTorchJson(hooks) : inPyTorchText(hooks) + refused);
+  const bool passes = std::all_of(hooks.begin(), hooks.end(),
+                                  [](const HookInPyTorch& hook) { return hook.passes(); });
+  return static_cast<int>(passes && refused.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
+}
+
 int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& libraries) {
   const std::string id = arguments.hook.ends_with(".so") ? "" : arguments.hook;
   plugin::ResolvedHooks experiment;
@@ -217,10 +236,14 @@ int verify(const HooksArguments& arguments, const std::vector<FoundLibrary>& lib
   if (!id.empty() && hooks.empty()) {
     return fail(notFound(arguments, libraries));
   }
-  verifyEach(hooks,
-             std::chrono::milliseconds(static_cast<std::int64_t>(arguments.timeoutSeconds * 1000)));
+  const std::chrono::milliseconds timeLimit(
+      static_cast<std::int64_t>(arguments.timeoutSeconds * 1000));
   const auto all = id.empty() ? libraries : std::vector<FoundLibrary>();
   const std::string refused = refusedText(all);
+  if (arguments.where == "pytorch") {
+    return verifyInPyTorch(arguments, hooks, refused, timeLimit);
+  }
+  verifyEach(hooks, timeLimit);
   printPlain(arguments.json ? verificationJson(hooks, all) : verificationText(hooks) + refused);
   const bool passes = std::all_of(hooks.begin(), hooks.end(),
                                   [](const VerifiedHook& hook) { return hook.passes(); });
@@ -271,6 +294,12 @@ void addHooks(CLI::App& app, Command& chosen) {
       "  same on all ranks  bit by bit, the gradients of each step and the parameters at the end\n"
       "  state              what it saves; a hook that is loaded with it must go on bit by bit\n"
       "  ms a step          all calls of a step, beside the engine's own allreduce of the same\n"
+      "With --in pytorch it trains with each hook in PyTorch's DistributedDataParallel, by\n"
+      "lockstep.hook(NAME), on 2 ranks for 20 steps, gives the engine the same gradients, and compares:\n"
+      "  off the engine     largest distance of a result from the engine's, in units of its root\n"
+      "                     mean square, beside that of two runs of the engine\n"
+      "  sent a step        by the rank that sent most, beside the same in the engine\n"
+      "Hooks that PyTorch's communication hooks cannot express are refused, with a sentence.\n"
       "It ends with 6 when a hook fails.");
   auto arguments = std::make_shared<HooksArguments>();
   command->add_option(
@@ -281,6 +310,12 @@ void addHooks(CLI::App& app, Command& chosen) {
                       "takes the parameters of the experiment's hook from it");
   command->add_flag("--verify", arguments->verify,
                     "Try the hooks against what they say of themselves");
+  command
+      ->add_option("--in", arguments->where,
+                   "With --verify: \"engine\", or \"pytorch\", in which hooks run by lockstep.hook")
+      ->check(CLI::IsMember({"engine", "pytorch"}));
+  command->add_option("--python", arguments->python,
+                      "With --in pytorch: the Python that has PyTorch; python3 as a rule");
   command
       ->add_option("--timeout", arguments->timeoutSeconds,
                    "With --verify: seconds that one call of a hook may take; 10 as a rule")

@@ -8,14 +8,13 @@
 #include <filesystem>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
+#include "app/cli/PythonFolder.h"
 #include "app/cli/RunReport.h"
-#include "engine/base/ShippedFiles.h"
 #include "engine/launch/Job.h"
 #include "engine/launch/RankEnvironment.h"
 
@@ -34,23 +33,6 @@ struct RecordArguments {
   int checkReplicas = 0;
   bool quiet = false;
 };
-
-/// The folder whose `lockstep` is the Python package of this build or installation.
-base::Result<fs::path> pythonFolder() {
-  std::error_code error;
-  // Last, as a build folder has it, beside the programs' folder: one part of it is compiled.
-  const std::vector<fs::path> places{base::shippedPlaces("python", "").front(),
-                                     base::programFolder().parent_path() / "python"};
-  for (const fs::path& folder : places) {
-    if (fs::is_regular_file(folder / "lockstep" / "__init__.py", error)) {
-      return folder;
-    }
-  }
-  return Error{ExitCode::kEnvironment,
-               "this build has no Python package, which takes Python's headers; install "
-               "libpython3-dev and build again",
-               places.back().string()};
-}
 
 /// The script of a command, or else its program: what people call it by.
 std::string nameOf(const std::vector<std::string>& command) {

@@ -13,6 +13,7 @@
 
 #include "app/hookverify/LastWords.h"
 #include "engine/base/ExitCodes.h"
+#include "engine/hooks/verify/Replay.h"
 #include "engine/hooks/verify/Verifier.h"
 #include "engine/plugin/VerifyHook.h"
 
@@ -33,8 +34,9 @@ using base::ExitCode;
 
 /// Writes the outcome and ends the process at once: what a plugin left behind may be in the middle
 /// of anything.
-[[noreturn]] void tell(int results, const plugin::Verification& verification) {
-  const std::string json = plugin::toJson(verification) + "\n";
+template <typename Outcome>
+[[noreturn]] void tell(int results, const Outcome& outcome) {
+  const std::string json = plugin::toJson(outcome) + "\n";
   for (std::size_t done = 0; done < json.size();) {
     const ssize_t written = write(results, json.data() + done, json.size() - done);
     if (written < 0) {
@@ -43,13 +45,14 @@ using base::ExitCode;
     }
     done += static_cast<std::size_t>(written);
   }
-  leave(verification.problems.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
+  leave(outcome.problems.empty() ? ExitCode::kOk : ExitCode::kHookFailed);
 }
 
 }  // namespace
 
 // lockstep-hookverify LIBRARY HOOK: tries a hook on ranks that are threads of this process, and
-// prints how it did as JSON. A process of its own, since the hook may crash, hang or print.
+// prints how it did as JSON. A process of its own, since the hook may crash, hang or print. With
+// --replay it repeats what a job of PyTorch did with the hook: Note [A training to be repeated].
 int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -60,6 +63,7 @@ int main(int argc, char** argv) {
   hooks::VerifierOptions options;
   std::int64_t timeoutMs = options.timeLimit.count();
   std::string values = "{}";
+  std::string folder;
   app.add_option("LIBRARY", options.hook.library, "Library of hooks")->required();
   app.add_option("HOOK", options.hook.id, "Hook of it")->required();
   app.add_option("--ranks", options.ranks, "Ranks, threads of this process")
@@ -67,6 +71,7 @@ int main(int argc, char** argv) {
   app.add_option("--timeout-ms", timeoutMs, "How long one call of the hook may take")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{3600000}));
   app.add_option("--values", values, "The hook's parameters, a JSON object; others are as usual");
+  app.add_option("--replay", folder, "Folder of a training in PyTorch, to be repeated");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -92,6 +97,9 @@ int main(int argc, char** argv) {
   options.stuck = [results](const plugin::Verification& stuck) { tell(results, stuck); };
   at::set_num_threads(1);  // the ranks are as many threads as there is work for
   try {
+    if (!folder.empty()) {
+      tell(results, hooks::replay({options.hook, folder, options.timeLimit}));
+    }
     tell(results, hooks::verify(options));
   } catch (const std::exception& error) {
     refuse(error.what());

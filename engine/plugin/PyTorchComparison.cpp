@@ -1,0 +1,180 @@
+#include "engine/plugin/PyTorchComparison.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "engine/base/ShippedFiles.h"
+#include "engine/plugin/VerifyHook.h"
+#include "engine/plugin/detail/Child.h"
+
+namespace lockstep::plugin {
+
+namespace {
+
+using detail::ChildOutcome;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// For PyTorch to load and the ranks to meet, on a busy machine.
+constexpr std::chrono::seconds kStartUp{60};
+
+/// Not by -m, whose folder would have to be in the environment.
+constexpr const char* kProgram =
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from lockstep import _hook_verify; _hook_verify.main()";
+
+/// A folder for what the job leaves, taken away again.
+class Folder {
+ public:
+  Folder() {
+    std::error_code ignored;
+    std::string pattern = (fs::temp_directory_path(ignored) / "lockstep-XXXXXX").string();
+    if (mkdtemp(pattern.data()) != nullptr) {
+      path_ = pattern;
+    }
+  }
+  ~Folder() {
+    std::error_code ignored;
+    if (!path_.empty()) {
+      fs::remove_all(path_, ignored);
+    }
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Why a child has said nothing of use, a sentence; nothing where it has.
+std::optional<std::string> whyNothing(const ChildOutcome& outcome, const char* where) {
+  if (outcome.timedOut) {
+    return fmt::format("{}: its process did not end in time", where);
+  }
+  if (outcome.signal != 0) {
+    return fmt::format("{}: it crashed ({}: {})", where, sigabbrev_np(outcome.signal),
+                       sigdescr_np(outcome.signal));
+  }
+  if (outcome.output.find('{') == std::string::npos) {
+    const std::string last = detail::lastLine(outcome.errors);
+    return fmt::format("{}: {}", where,
+                       last.empty() ? fmt::format("exit code {}", outcome.exitCode) : last);
+  }
+  return std::nullopt;
+}
+
+base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
+                                                     const ComparePyTorchOptions& options,
+                                                     const std::string& folder,
+                                                     std::string& torch) {
+  PyTorchComparison ended;
+  ended.ranks = 2;
+  const auto outcome = detail::runChild(
+      {options.python, "-c", kProgram, options.packages, hook.library, hook.id, folder,
+       fmt::format("{}", static_cast<double>(options.timeLimit.count()) / 1000),
+       valuesToJson(hook.values)},
+      kCallsInAVerification * options.timeLimit + kStartUp);
+  if (!outcome.ok()) {
+    return base::Error{base::ExitCode::kEnvironment, outcome.error().what, options.python};
+  }
+  if (auto why = whyNothing(outcome.value(), "in PyTorch")) {
+    ended.problems.push_back(fmt::format("hook '{}', {}", hook.id, *why));
+    return std::optional(ended);
+  }
+  const json said = json::parse(outcome.value().output, nullptr, false);
+  if (!said.is_object()) {
+    ended.problems.push_back(fmt::format("hook '{}': it disturbed the outcome", hook.id));
+    return std::optional(ended);
+  }
+  if (const std::string missing = said.value("missing", ""); !missing.empty()) {
+    return base::Error{base::ExitCode::kEnvironment, missing, options.python};
+  }
+  ended.torch = torch = said.value("torch", "");
+  ended.refusal = said.value("refusal", "");
+  if (const std::string problem = said.value("problem", ""); !problem.empty()) {
+    ended.problems.push_back("in PyTorch: " + problem);
+  }
+  return ended.refusal.empty() && ended.problems.empty() ? std::nullopt : std::optional(ended);
+}
+
+}  // namespace
+
+std::string toJson(const PyTorchComparison& comparison) {
+  return json{{"ranks", comparison.ranks},
+              {"steps", comparison.steps},
+              {"problems", comparison.problems},
+              {"refusal", comparison.refusal},
+              {"torch", comparison.torch},
+              {"distance", comparison.distance},
+              {"own_distance", comparison.ownDistance},
+              {"sent_bytes", comparison.sentBytes},
+              {"engine_sent_bytes", comparison.engineSentBytes}}
+      .dump(2, ' ', false, json::error_handler_t::replace);
+}
+
+base::Result<PyTorchComparison> pyTorchComparisonFromJson(std::string_view text) {
+  try {
+    const json in = json::parse(text);
+    PyTorchComparison comparison;
+    in.at("ranks").get_to(comparison.ranks);
+    in.at("steps").get_to(comparison.steps);
+    in.at("problems").get_to(comparison.problems);
+    in.at("refusal").get_to(comparison.refusal);
+    in.at("torch").get_to(comparison.torch);
+    in.at("distance").get_to(comparison.distance);
+    in.at("own_distance").get_to(comparison.ownDistance);
+    in.at("sent_bytes").get_to(comparison.sentBytes);
+    in.at("engine_sent_bytes").get_to(comparison.engineSentBytes);
+    return comparison;
+  } catch (const std::exception& error) {
+    return base::Error{base::ExitCode::kHookFailed,
+                       fmt::format("not the outcome of a comparison: {}", error.what()),
+                       {}};
+  }
+}
+
+base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
+                                               const ComparePyTorchOptions& options) {
+  const Folder folder;
+  if (folder.path().empty()) {
+    return base::Error{base::ExitCode::kEnvironment, "no folder can be made in it", "$TMPDIR"};
+  }
+  std::string torch;
+  auto trained = train(hook, options, folder.path(), torch);
+  if (!trained.ok()) {
+    return trained.error();
+  }
+  if (trained.value()) {
+    return *trained.value();
+  }
+  PyTorchComparison failed;
+  failed.ranks = 2;
+  failed.torch = torch;
+  const auto outcome = detail::runChild(
+      {base::helperProgram("lockstep-hookverify").string(), hook.library, hook.id, "--replay",
+       folder.path(), "--timeout-ms", std::to_string(options.timeLimit.count()), "--values",
+       valuesToJson(hook.values)},
+      kCallsInAVerification * options.timeLimit + kStartUp);
+  const auto why = !outcome.ok() ? std::optional(outcome.error().message())
+                                 : whyNothing(outcome.value(), "in the engine");
+  if (why) {
+    failed.problems.push_back(fmt::format("hook '{}', {}", hook.id, *why));
+    return failed;
+  }
+  auto comparison = pyTorchComparisonFromJson(outcome.value().output);
+  if (!comparison.ok()) {
+    failed.problems.push_back(fmt::format("hook '{}': {}", hook.id, comparison.error().what));
+    return failed;
+  }
+  comparison.value().torch = torch;
+  return comparison;
+}
+
+}  // namespace lockstep::plugin

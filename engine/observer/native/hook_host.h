@@ -12,7 +12,7 @@
  *   math(name, buffers, numbers) -> status; allocate(like, numel, dtype) -> (status, address);
  *   release(address)
  *   mark(run, phase, begin), counter(run, key, value), no_more(run), result_ready(run),
- *   complete(run), fail(run or None, status, text), log(level, text)
+ *   complete(run), fail(address of a run or 0, status, text), log(level, text)
  *   subgroup(ranks) -> (status, group, rank, size), rank -1 where this one is not in it
  * An exception in one of them is a defect of the session's: it is printed, and the plugin is told
  * LOCKSTEP_E_INTERNAL. */

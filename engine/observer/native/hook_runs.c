@@ -183,9 +183,19 @@ static PyType_Slot bucket_slots[] = {
 static PyType_Spec bucket_spec = {"lockstep._hook_host.Bucket", sizeof(Bucket), 0,
                                   Py_TPFLAGS_DEFAULT, bucket_slots};
 
+static PyObject* run_address(PyObject* object, PyObject* unused) {
+  (void)unused;
+  return PyLong_FromUnsignedLongLong((unsigned long long)(uintptr_t)&((Run*)object)->raw);
+}
+
+static PyMethodDef run_methods[] = {
+    {"address", run_address, METH_NOARGS, "address() -> what the plugin holds"},
+    {NULL, NULL, 0, NULL}};
+
 static PyType_Slot run_slots[] = {{Py_tp_doc, "Run(): one call of a hook, until it completes"},
                                   {Py_tp_new, run_new},
                                   {Py_tp_dealloc, run_dealloc},
+                                  {Py_tp_methods, run_methods},
                                   {0, NULL}};
 
 /* A session derives from it, to keep what it knows of a run with it. */

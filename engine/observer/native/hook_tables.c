@@ -257,11 +257,12 @@ static void say(const lockstep_host* host, int32_t level, const char* text) {
   PyGILState_Release(state);
 }
 
+/* The one call that may be handed a run which is none: the session looks for its address. */
 static void fail(const lockstep_host* host, lockstep_run* run, lockstep_status status,
                  const char* text) {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject* session = lk_session_of(host);
-  done(session, PyObject_CallMethod(session, "fail", "Oiz", run == NULL ? Py_None : run->self,
+  done(session, PyObject_CallMethod(session, "fail", "Kiz", (unsigned long long)(uintptr_t)run,
                                     (int)status, text));
   PyGILState_Release(state);
 }

@@ -431,18 +431,21 @@ class Session:
             return
         self._finish(run, None)
 
-    def fail(self, run: Optional[Run], status: int, text: Optional[str]) -> None:
-        """[any-thread]"""
+    def fail(self, address: int, status: int, text: Optional[str]) -> None:
+        """Of the run there, or, with 0, of the call that goes on. [any-thread]"""
         reason = self._take_reason()  # why the host refused what the hook then gave up on
         whole = f"{text or ''}: {reason}" if reason else text or f"status {status}"
-        if run is None:
+        if address == 0:
             with self._lock:
                 self._reason = whole
             return
 
         def task() -> None:
-            if self._live(run, "fail"):
-                self._break_down(run, f"{run.place}: {whole}", False)
+            known = [run for run in (*self._runs, *self._graveyard) if run.address() == address]
+            if not known:
+                self._break_down(None, "it called fail() with a run that is none", False)
+            elif self._live(known[0], "fail"):
+                self._break_down(known[0], f"{known[0].place}: {whole}", False)
 
         if self._strand.is_here():
             task()

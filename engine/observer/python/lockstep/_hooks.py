@@ -284,20 +284,38 @@ class _Layout:
                             "DistributedDataParallel takes a hook of its own") from None
 
     def _find_model(self, bucket: Any) -> None:
-        """The DistributedDataParallel whose bucket this is, which PyTorch does not tell a hook."""
         wanted = {id(parameter) for parameter in bucket.parameters()}
-        for candidate in gc.get_objects():
-            # By its type: some of PyTorch's objects warn when they are asked for their class.
-            if not issubclass(type(candidate), torch.nn.parallel.DistributedDataParallel):
-                continue
-            if "reducer" not in candidate.__dict__:
-                continue
+        for candidate in _models_of(bucket.parameters()[0]):
             reduced = list(candidate._build_params_for_reducer()[0])
             if wanted <= {id(parameter) for parameter in reduced}:
                 self._model = candidate
                 self._ids = {id(parameter): i for i, parameter in enumerate(reduced)}
                 return
         raise HookError(f"hook '{self._hook}' was called for a bucket of no DistributedDataParallel")
+
+
+def _models_of(parameter: Any) -> List[Any]:
+    """The DistributedDataParallels that hold a parameter, which PyTorch does not tell a hook.
+
+    By what refers to it, and to that: dictionaries and modules. Not by a list of all objects, which
+    would keep tensors alive that PyTorch is about to free.
+    """
+    found: List[Any] = []
+    level: List[Any] = [parameter]
+    seen = {id(parameter)}
+    while level and not found:
+        above = []
+        for holder in gc.get_referrers(*level):
+            if id(holder) in seen or not (issubclass(type(holder), dict)
+                                          or issubclass(type(holder), torch.nn.Module)):
+                continue
+            seen.add(id(holder))
+            above.append(holder)
+            if (issubclass(type(holder), torch.nn.parallel.DistributedDataParallel)
+                    and "reducer" in holder.__dict__):
+                found.append(holder)
+        level = above
+    return found
 
 
 def hook(name: str, *, process_group: Any = None, optimizer: Any = None,

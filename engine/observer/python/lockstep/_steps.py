@@ -31,6 +31,8 @@ def bits(number: float) -> int:
 
 def watch_optimizer(optimizer: Any, before: Callable, after: Callable) -> None:
     """Calls around each step of an optimizer; a second time for the same one changes nothing."""
+    while hasattr(optimizer, "optimizer"):  # one that wraps the one that steps, as accelerate's
+        optimizer = optimizer.optimizer
     if getattr(optimizer, "_lockstep_watched", False):
         return
     optimizer._lockstep_watched = True
@@ -129,7 +131,9 @@ class Steps:
         now = self.memory.ends(self.lane, _kinds.BACKWARD, began, self.number)
         self._synchronised |= synchronised
         self.progress += 1
-        self.memory.phase(_kinds.STEP, self.number, now)
+        if self._optimizer:  # it was called with the closure that this is part of, as by Lightning
+            self._optimizer = now
+        self.memory.phase(_kinds.OPTIMIZER if self._optimizer else _kinds.STEP, self.number, now)
         return now
 
     def loss(self, value: float) -> None:

@@ -1,0 +1,133 @@
+"""A run file as SQLite has it, read only: engine/trace/FORMAT.md."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Sequence, Tuple
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_APPLICATION_ID = 0x4C4B5354
+_MAJOR = 1
+_PATIENCE = 10.0  # seconds until a recorder that writes lets us read
+
+# Of every version; what later minors brought may be missing.
+_TABLES = ("meta", "environment", "ranks", "tracks", "kinds", "operations", "clocks", "spans",
+           "metrics", "last_metrics", "parameters", "layouts", "buckets", "bucket_parameters",
+           "logs", "problems")
+
+# Tables with ticks of a host are read in nanoseconds, as the views have them. What a recorder
+# stamped has its own host's ticks, which is host 0.
+_IN_NANOSECONDS = {
+    "spans": "SELECT * FROM spans_ns",
+    "metrics": "SELECT * FROM metrics_ns",
+    "logs": "SELECT logs.id AS id, rank, origin_ns + CAST(round((ticks - origin_ticks) * "
+            "ns_per_tick) AS INTEGER) AS at_ns, text FROM logs LEFT JOIN clock",
+}
+# What the database's own views bring along for that, and what only readers of it need.
+_NOT_SHOWN = ("clock", "host_clocks", "spans_ns", "metrics_ns", "changes")
+
+_NETWORK = ("nfs", "nfs4", "smbfs", "smb3", "cifs", "afs", "coda", "ceph", "lustre", "gpfs",
+            "beegfs", "9p", "fuse.sshfs")
+
+
+class RunFileError(ValueError):
+    """A file is no run file, or cannot be read: one line that says which and why."""
+
+
+def check(path: pathlib.Path) -> Tuple[int, int]:
+    """The format of a run file, major and minor; a RunFileError where it is none."""
+    with reading(path) as file:
+        if _pragma(file, "application_id") != _APPLICATION_ID:
+            raise RunFileError(f"{path}: this is no run file of lockstep")
+        major, minor = divmod(_pragma(file, "user_version"), 1000)
+        if major != _MAJOR:
+            raise RunFileError(f"{path}: run file of format {major}.{minor}, but this lockstep "
+                               f"reads format {_MAJOR}.x; open it with the lockstep that wrote it")
+        there = _names(file)
+        for name in _TABLES:
+            if name not in there:
+                raise RunFileError(f"{path}: the run file is not as expected: it has no table {name}")
+    return major, minor
+
+
+def names(path: pathlib.Path) -> Tuple[str, ...]:
+    """The tables and views that can be asked for."""
+    with reading(path) as file:
+        return tuple(sorted(name for name in _names(file) if name not in _NOT_SHOWN))
+
+
+def query(name: str) -> str:
+    """What reads a whole table or view, ticks as nanoseconds."""
+    return _IN_NANOSECONDS.get(name, f'SELECT * FROM "{name}"')
+
+
+@contextlib.contextmanager
+def reading(path: pathlib.Path) -> Iterator["sqlite3.Connection"]:
+    """A connection for one look: between two, nothing holds up the recorder of a live run."""
+    import sqlite3
+
+    connection = None
+    try:
+        connection = sqlite3.connect(_address(path), uri=True, timeout=_PATIENCE)
+        yield connection
+    except sqlite3.Error as error:
+        text = str(error)
+        raise RunFileError(f"{path}: this is no run file of lockstep" if "not a database" in text
+                           else f"{path}: the run file cannot be read: {text}") from None
+    finally:
+        if connection is not None:
+            connection.close()
+
+
+def _address(path: pathlib.Path) -> str:
+    if not path.exists():
+        raise RunFileError(f"{path}: cannot open the run file: No such file or directory")
+    if not path.is_file():
+        raise RunFileError(f"{path}: this is no file, so no run file either")
+    options = {"mode": "ro"}
+    if pathlib.Path(f"{path}-wal").exists():
+        network = _network_file_system(path)
+        if network:
+            raise RunFileError(f"{path}: the run is still being recorded, and a live run cannot be "
+                               f"followed across a network file system ({network}); wait for its "
+                               "end, or record to a local disk")
+    elif not (os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)):
+        options["immutable"] = "1"
+    return f"file:{urllib.parse.quote(str(path.resolve()))}?{urllib.parse.urlencode(options)}"
+
+
+def _network_file_system(path: pathlib.Path) -> str:
+    """The kind of network file system that a file is on; empty: none that is known."""
+    here, kind = -1, ""
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="replace") as mounts:
+            for line in mounts:
+                _, folder, its_kind = line.split(" ")[:3]
+                folder = folder.encode().decode("unicode_escape")  # a blank is \040
+                inside = pathlib.Path(folder) in (path.resolve(), *path.resolve().parents)
+                if inside and len(folder) >= here:
+                    here, kind = len(folder), its_kind
+    except OSError:
+        return ""
+    return kind if kind in _NETWORK else ""
+
+
+def _pragma(file: "sqlite3.Connection", name: str) -> int:
+    return int(file.execute(f"PRAGMA {name}").fetchone()[0])
+
+
+def _names(file: "sqlite3.Connection") -> Sequence[str]:
+    rows = file.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                        "AND name NOT LIKE 'sqlite_%'")
+    return [str(name) for name, in rows]
+
+
+def meta(path: pathlib.Path) -> Dict[str, Any]:
+    """The facts about the run itself, by their keys."""
+    with reading(path) as file:
+        return dict(file.execute("SELECT key, value FROM meta").fetchall())

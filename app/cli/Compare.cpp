@@ -79,8 +79,7 @@ int compare(const std::vector<std::string>& paths, bool json) {
   }
   std::vector<analysis::RunToCompare> compared;
   for (const ComparedRun& run : runs) {
-    compared.push_back(
-        {run.info.name, run.info.experimentToml, &run.data, &run.analysis, run.outcome});
+    compared.push_back({run.info.name, run.settings, &run.data, &run.analysis, run.outcome});
   }
   const analysis::Comparison comparison = analysis::compare(compared);
   printPlain(json ? toJson(comparison, runs) + "\n" : comparisonText(comparison, runs));
@@ -97,8 +96,10 @@ std::string comparisonText(const analysis::Comparison& comparison,
                         comparison.runs[i].name, trace::name(runs[i].info.state),
                         comparison.runs[i].counts);
   }
-  text += comparison.keys.empty() ? "\nthe experiments are the same\n"
-                                  : "\nkeys that differ\n" + keyTable(comparison);
+  text += !comparison.keys.empty()      ? "\nkeys that differ\n" + keyTable(comparison)
+          : comparison.keysNote.empty() ? "\nthe experiments are the same\n"
+                                        : "\nno key that all of them tell differs\n";
+  text += comparison.keysNote.empty() ? "" : comparison.keysNote + "\n";
   for (std::size_t other = 1; other < runs.size(); ++other) {
     const analysis::Why& why = comparison.why[other - 1];
     text += fmt::format("\n{} against A (means over ranks and iterations)\n{}",

@@ -55,6 +55,7 @@ Json runsOf(const analysis::Comparison& comparison, const std::vector<ComparedRu
     array.push_back({{"letter", analysis::letterOf(i)},
                      {"path", runs[i].path.string()},
                      {"name", run.name},
+                     {"kind", trace::name(runs[i].info.kind)},
                      {"run_id", runs[i].info.runId},
                      {"state", trace::name(runs[i].info.state)},
                      {"measured_iterations", run.measuredIterations},
@@ -98,6 +99,8 @@ Json whyOf(const analysis::Comparison& comparison) {
       const bool waiting = reason.key.waitedFor >= 0;
       reasons.push_back({{"cause", nameOf(reason.key.cause)},
                          {"bucket", bucket ? Json(reason.key.bucket) : Json(nullptr)},
+                         {"buckets_in_a", reason.buckets.inA},
+                         {"buckets", reason.buckets.inB},
                          {"waited_for_rank", waiting ? Json(reason.key.waitedFor) : Json(nullptr)},
                          {"exposed", analysis::isExposed(reason.key.cause)},
                          {"ms_in_a", reason.msA},
@@ -124,6 +127,7 @@ std::string toJson(const analysis::Comparison& comparison, const std::vector<Com
   }
   const Json all{{"runs", runsOf(comparison, runs)},
                  {"differing_keys", std::move(keys)},
+                 {"keys_note", comparison.keysNote},
                  {"metrics", metricsOf(comparison)},
                  {"why", whyOf(comparison)}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace);

@@ -36,6 +36,9 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
     if (update.layouts) {
       run.data.layouts = std::move(*update.layouts);
     }
+    if (update.parameters) {
+      run.data.parameters = std::move(*update.parameters);
+    }
     run.data.clock = update.clock.value_or(run.data.clock);
     for (const trace::MetricRow& metric : update.metrics) {
       metrics[metric.name][metric.rank] = metric.value;
@@ -43,6 +46,7 @@ base::Result<ComparedRun> readComparedRun(const std::filesystem::path& path) {
     std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(run.data.spans),
                  analysis::isAnalysed);
   }
+  run.settings = analysis::settingsOf(run.info, ranks);
   run.analysis = analysis::analyse(run.data);
   run.outcome = analysis::outcomeOf(metrics, ranks, run.analysis);
   return run;

@@ -14,6 +14,7 @@ namespace lockstep::cli {
 struct ComparedRun {
   std::filesystem::path path;
   trace::RunInfo info;
+  analysis::Settings settings;
   analysis::RunData data;
   analysis::RunAnalysis analysis;
   analysis::Outcome outcome;

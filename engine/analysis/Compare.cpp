@@ -70,14 +70,18 @@ Sampled sample(const RunToCompare& run, Metric metric) {
 struct Repeats {
   std::vector<std::size_t> group;  ///< by run: the first run of its experiment
 
-  explicit Repeats(const std::vector<std::string>& experiments) {
-    for (std::size_t run = 0; run < experiments.size(); ++run) {
+  explicit Repeats(const std::vector<Settings>& runs) {
+    for (std::size_t run = 0; run < runs.size(); ++run) {
       std::size_t first = 0;
-      while (first < run && !differingKeys({experiments[first], experiments[run]}).empty()) {
+      while (first < run && !isRepeat(runs[first], runs[run])) {
         ++first;
       }
       group.push_back(first);
     }
+  }
+
+  static bool isRepeat(const Settings& a, const Settings& b) {
+    return a.observed == b.observed && differingKeys({a, b}).empty();
   }
 
   /// The values of all runs of an experiment that have one.
@@ -147,7 +151,7 @@ void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const std::stri
 }
 
 Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other,
-              const Repeats& repeats) {
+              const Repeats& repeats, bool observed) {
   const Sampled& a = runs[0];
   const Sampled& b = runs[other];
   const std::string letter = letterOf(other);
@@ -163,8 +167,14 @@ Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other
   }
   if (repeats.group[other] == repeats.group[0]) {
     delta.verdict = Verdict::kSameExperiment;
-    delta.reason = fmt::format(
-        "A and {} ran the same experiment: two runs of it are this far apart here.", letter);
+    delta.reason =
+        observed ? fmt::format(
+                       "A and {} ran the same command with the same settings of DDP: unless the "
+                       "script was changed, two runs of it are this far apart here.",
+                       letter)
+                 : fmt::format(
+                       "A and {} ran the same experiment: two runs of it are this far apart here.",
+                       letter);
     return delta;
   }
   const std::vector<double> likeA = repeats.valuesOf(0, runs);
@@ -192,6 +202,24 @@ ComparedRun describe(const RunToCompare& run) {
   return described;
 }
 
+std::string noteOn(const std::vector<RunToCompare>& runs) {
+  std::string jobs;
+  std::size_t count = 0;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (runs[run].settings.observed) {
+      jobs += (count == 0 ? "" : ", ") + letterOf(run);
+      ++count;
+    }
+  }
+  if (count == 0) {
+    return {};
+  }
+  return fmt::format(
+      "{} {} of PyTorch: what the script sets without telling DDP (model, data, "
+      "optimizer) is not known, and not compared.",
+      jobs, count == 1 ? "is a job" : "are jobs");
+}
+
 /// A row that says something: a run has a value, and not all have none to speak of.
 bool isWorthARow(const MetricRow& row) {
   return std::any_of(row.values.begin(), row.values.end(),
@@ -216,6 +244,9 @@ Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>
                   const RunAnalysis& run) {
   Outcome outcome;
   outcome.finalLoss = meanOver(metrics, "final_loss");
+  if (!outcome.finalLoss) {  // of a job of PyTorch, or of a run that did not come to its end
+    outcome.finalLoss = meanOver(metrics, "loss");
+  }
   outcome.testLoss = meanOver(metrics, "test_loss");
   outcome.testAccuracy = meanOver(metrics, "test_accuracy");
   std::uint64_t bytes = 0;
@@ -254,13 +285,14 @@ std::string letterOf(std::size_t run) {
 
 Comparison compare(const std::vector<RunToCompare>& runs) {
   Comparison comparison;
-  std::vector<std::string> experiments;
+  std::vector<Settings> settings;
   for (const RunToCompare& run : runs) {
     comparison.runs.push_back(describe(run));
-    experiments.push_back(run.experimentToml);
+    settings.push_back(run.settings);
   }
-  comparison.keys = differingKeys(experiments);
-  const Repeats repeats(experiments);
+  comparison.keys = differingKeys(settings);
+  comparison.keysNote = noteOn(runs);
+  const Repeats repeats(settings);
   for (int number = 0; number < kMetrics; ++number) {
     MetricRow row;
     row.metric = static_cast<Metric>(number);
@@ -270,7 +302,7 @@ Comparison compare(const std::vector<RunToCompare>& runs) {
       row.values.push_back(sampled.back().value);
     }
     for (std::size_t other = 1; other < runs.size(); ++other) {
-      row.deltas.push_back(deltaOf(row.metric, sampled, other, repeats));
+      row.deltas.push_back(deltaOf(row.metric, sampled, other, repeats, settings[0].observed));
     }
     if (isWorthARow(row)) {
       comparison.metrics.push_back(std::move(row));

@@ -47,10 +47,22 @@ using LastMetrics = std::map<std::string, std::map<int, double>>;
 Outcome outcomeOf(const LastMetrics& metrics, const std::vector<trace::RankInfo>& ranks,
                   const RunAnalysis& run);
 
+/// What a run was set to.
+struct Settings {
+  std::map<std::string, std::string> keys;  ///< of an experiment; the value as TOML
+  /// Of a job of PyTorch (trace::RunKind::kObserved): `keys` are what it tells, under the names
+  /// that the same has in an experiment, and "command" and "torch". The rest is not known.
+  bool observed = false;
+};
+/// Of a run of the engine, by its resolved experiment.
+Settings settingsOf(const std::string& experimentToml);
+/// Of either kind of run.
+Settings settingsOf(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks);
+
 /// A run as it enters a comparison; `data` and `analysis` outlive the call.
 struct RunToCompare {
   std::string name;
-  std::string experimentToml;  ///< resolved
+  Settings settings;
   const RunData* data = nullptr;
   const RunAnalysis* analysis = nullptr;
   Outcome outcome;
@@ -128,10 +140,29 @@ struct DifferingKey {
   std::vector<std::optional<std::string>> values;  ///< TOML by run; none: it has no such key
 };
 
+/// Buckets of two runs that hold the same parameters, taken together.
+struct BucketGroup {
+  std::vector<std::uint16_t> inA;
+  std::vector<std::uint16_t> inB;
+};
+
+/// Note [Aligned buckets]
+/// Buckets are set against each other by the parameters in them: those that share a parameter are
+/// of one group, so that a group holds the same parameters in both runs. Parameters are the same
+/// where they have the same number and as many elements, whatever they are called.
+struct BucketAlignment {
+  bool same = true;                 ///< the layouts are equal, or none is known
+  std::vector<BucketGroup> groups;  ///< by their first bucket in A; fewer than two: all are one
+  std::size_t countA = 0;           ///< buckets
+  std::size_t countB = 0;
+  std::string sentence;  ///< what is done where they differ; empty where they do not
+};
+
 /// One cause of a run's mean step being longer or shorter than A's.
 struct Reason {
-  CauseKey key;
-  double msA = 0;  ///< mean a step and rank
+  CauseKey key;  ///< its bucket is that of both runs, or none where several are taken together
+  BucketGroup buckets;  ///< those that are taken together, where the buckets differ
+  double msA = 0;       ///< mean a step and rank
   double ms = 0;
   double deltaMs = 0;
   std::string sentence;
@@ -148,7 +179,7 @@ struct Reason {
 struct Why {
   double stepDeltaMs = 0;       ///< of the means; the sum of all reasons
   double exposedDeltaMs = 0;    ///< the part that is exposed communication
-  bool perBucket = true;        ///< false: the buckets differ, so that they are taken together
+  bool perBucket = true;        ///< false: the buckets differ, and are in groups (BucketAlignment)
   std::string summary;          ///< a sentence
   std::vector<Reason> reasons;  ///< the greatest difference first
 };
@@ -164,6 +195,7 @@ struct ComparedRun {
 struct Comparison {
   std::vector<ComparedRun> runs;
   std::vector<DifferingKey> keys;
+  std::string keysNote;            ///< a sentence where jobs of PyTorch are among the runs
   std::vector<MetricRow> metrics;  ///< those that any run has a value of
   std::vector<Why> why;            ///< of each run but the first
 };
@@ -175,8 +207,12 @@ Comparison compare(const std::vector<RunToCompare>& runs);
 std::string letterOf(std::size_t run);
 
 /// Returns the keys that differ, in the order of the schema, without the name of the experiment
-/// and its description.
-std::vector<DifferingKey> differingKeys(const std::vector<std::string>& experimentTomls);
+/// and its description. What an observed run does not tell differs from nothing.
+std::vector<DifferingKey> differingKeys(const std::vector<Settings>& runs);
+
+/// Returns which buckets of the measured iterations hold the same parameters.
+BucketAlignment alignBuckets(const RunToCompare& a, const RunToCompare& b,
+                             const std::string& letter);
 
 /// Returns why B's step is longer or shorter than A's, causes below 1 µs left out.
 Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string& letter);

@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "engine/analysis/Compare.h"
+#include "engine/experiment/Parse.h"
 #include "engine/experiment/Schema.h"
 #include "engine/experiment/WrittenKeys.h"
 
@@ -24,18 +28,89 @@ std::size_t placeOf(const std::string& key) {
   return place;
 }
 
+/// What the first rank tells; empty: it does not.
+std::string told(const std::vector<trace::RankInfo>& ranks, const std::string& key) {
+  if (ranks.empty()) {
+    return {};
+  }
+  const auto at = ranks.front().environment.find(key);
+  return at == ranks.front().environment.end() ? std::string() : at->second;
+}
+
+Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
+  // What is told goes through an experiment, so that its values are written as those of one.
+  experiment::Experiment stand;
+  std::set<std::string> known{"processes.world_size"};
+  stand.processes.worldSize = info.worldSize;
+  const auto flag = [&](const std::string& name, bool& value) {
+    if (const std::string text = told(ranks, trace::kDdpLoggingPrefix + name); !text.empty()) {
+      value = text == "true";
+      known.insert("ddp." + name);
+    }
+  };
+  flag("find_unused_parameters", stand.ddp.findUnusedParameters);
+  flag("static_graph", stand.ddp.staticGraph);
+  flag("gradient_as_bucket_view", stand.ddp.gradientAsBucketView);
+  flag("broadcast_buffers", stand.ddp.broadcastBuffers);
+  const std::string cap = told(ranks, trace::kDdpLoggingPrefix + "bucket_cap_bytes");
+  std::int64_t bytes = 0;
+  std::from_chars(cap.data(), cap.data() + cap.size(), bytes);
+  if (bytes > 0) {
+    constexpr double kMiB = 1024 * 1024;
+    stand.ddp.bucketCapMb = static_cast<double>(bytes) / kMiB;
+    known.insert("ddp.bucket_cap_mb");
+  }
+  if (const std::string backend = told(ranks, "backend"); !backend.empty()) {
+    stand.processes.backend = backend;
+    known.insert("processes.backend");
+  }
+  Settings settings;
+  settings.observed = true;
+  settings.keys = experiment::writtenKeys(experiment::toToml(stand));
+  std::erase_if(settings.keys, [&](const auto& entry) { return !known.contains(entry.first); });
+  settings.keys["command"] = fmt::format("\"{}\"", info.command);
+  if (const std::string torch = told(ranks, "torch"); !torch.empty()) {
+    settings.keys["torch"] = fmt::format("\"{}\"", torch);
+  }
+  return settings;
+}
+
+/// Says whether runs differ in a key; `values` are theirs.
+bool differ(const std::vector<std::optional<std::string>>& values,
+            const std::vector<Settings>& runs) {
+  bool ofExperiment = false;  // an experiment without a key that only jobs have lacks nothing
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    ofExperiment = ofExperiment || (!runs[run].observed && values[run].has_value());
+  }
+  std::set<std::optional<std::string>> known;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    if (values[run].has_value() || (!runs[run].observed && ofExperiment)) {
+      known.insert(values[run]);
+    }
+  }
+  return known.size() > 1;
+}
+
 }  // namespace
 
-std::vector<DifferingKey> differingKeys(const std::vector<std::string>& experimentTomls) {
-  std::vector<std::map<std::string, std::string>> byRun;
+Settings settingsOf(const std::string& experimentToml) {
+  Settings settings;
+  settings.keys = experiment::writtenKeys(experimentToml);
+  for (const char* key : {"name", "shows", "sweep.group", "sweep.run"}) {
+    settings.keys.erase(key);
+  }
+  return settings;
+}
+
+Settings settingsOf(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
+  return info.kind == trace::RunKind::kObserved ? settingsOfJob(info, ranks)
+                                                : settingsOf(info.experimentToml);
+}
+
+std::vector<DifferingKey> differingKeys(const std::vector<Settings>& runs) {
   std::set<std::pair<std::size_t, std::string>> order;
-  for (const std::string& toml : experimentTomls) {
-    byRun.push_back(experiment::writtenKeys(toml));
-    byRun.back().erase("name");
-    byRun.back().erase("shows");
-    byRun.back().erase("sweep.group");
-    byRun.back().erase("sweep.run");
-    for (const auto& [key, value] : byRun.back()) {
+  for (const Settings& run : runs) {
+    for (const auto& [key, value] : run.keys) {
       order.emplace(placeOf(key), key);
     }
   }
@@ -43,13 +118,11 @@ std::vector<DifferingKey> differingKeys(const std::vector<std::string>& experime
   for (const auto& [place, key] : order) {
     DifferingKey row;
     row.key = key;
-    for (const auto& values : byRun) {
-      const auto at = values.find(key);
-      row.values.push_back(at == values.end() ? std::nullopt : std::optional(at->second));
+    for (const Settings& run : runs) {
+      const auto at = run.keys.find(key);
+      row.values.push_back(at == run.keys.end() ? std::nullopt : std::optional(at->second));
     }
-    const auto& first = row.values.front();
-    if (std::all_of(row.values.begin(), row.values.end(),
-                    [&](const auto& value) { return value == first; })) {
+    if (!differ(row.values, runs)) {
       continue;
     }
     if (const experiment::Field* field = experiment::findField(key)) {

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "engine/analysis/Compare.h"
 
@@ -12,49 +15,19 @@ namespace {
 
 constexpr double kLeastMs = 0.001;
 
-/// The layout that the measured steps used, or none.
-const trace::BucketsMessage* layoutInForce(const RunToCompare& run) {
-  const trace::BucketsMessage* found = nullptr;
-  for (const trace::BucketsMessage& layout : run.data->layouts) {
-    if (layout.step <= run.analysis->warmUp.firstMeasured &&
-        (found == nullptr || layout.step >= found->step)) {
-      found = &layout;
-    }
-  }
-  return found;
-}
-
-std::size_t bucketCount(const RunToCompare& run) {
-  const trace::BucketsMessage* layout = layoutInForce(run);
-  return layout == nullptr ? 0 : layout->buckets.size();
-}
-
-bool sameBuckets(const RunToCompare& a, const RunToCompare& b) {
-  const trace::BucketsMessage* layoutA = layoutInForce(a);
-  const trace::BucketsMessage* layoutB = layoutInForce(b);
-  if (layoutA == nullptr || layoutB == nullptr) {
-    return layoutA == layoutB;
-  }
-  return std::equal(layoutA->buckets.begin(), layoutA->buckets.end(), layoutB->buckets.begin(),
-                    layoutB->buckets.end(), [](const auto& x, const auto& y) {
-                      return x.parameters == y.parameters && x.bytes == y.bytes;
-                    });
-}
-
 /// What a run's mean step is made of.
 struct Means {
   std::map<CauseKey, double> ms;
   std::map<CauseKey, Reason::Place> places;
 };
 
-Means meansOf(const RunToCompare& run, bool perBucket) {
+/// `groupOf` by bucket: what its key has for a bucket.
+Means meansOf(const RunToCompare& run, const std::function<std::uint16_t(std::uint16_t)>& groupOf) {
   std::vector<StepCauses> steps = stepCauses(*run.data, *run.analysis);
   Means means;
   for (StepCauses& step : steps) {
     for (CauseTime& part : step.parts) {
-      if (!perBucket) {
-        part.key.bucket = trace::kNoBucket;
-      }
+      part.key.bucket = groupOf(part.key.bucket);
       means.ms[part.key] += part.ms / static_cast<double>(steps.size());
     }
   }
@@ -76,20 +49,64 @@ Means meansOf(const RunToCompare& run, bool perBucket) {
   return means;
 }
 
-/// How buckets are spoken of: one by its number, or all together.
-struct Buckets {
-  bool each = true;
-  std::string counts;  ///< "(4 in A, 7 in B)"
+/// How the buckets of two runs are put together (Note [Aligned buckets]), and spoken of. A key has
+/// the number of a bucket where the layouts are the same, and that of a group where they are not.
+class Buckets {
+ public:
+  Buckets(BucketAlignment aligned, std::string letter)
+      : aligned_(std::move(aligned)), letter_(std::move(letter)) {}
 
-  [[nodiscard]] std::string of(std::uint16_t bucket) const {
-    return !each                        ? "all buckets " + counts
-           : bucket == trace::kNoBucket ? "what has no bucket"
-                                        : fmt::format("bucket {}", bucket);
+  [[nodiscard]] std::uint16_t groupOf(std::uint16_t bucket, bool ofA) const {
+    if (aligned_.same) {
+      return bucket;
+    }
+    for (std::size_t group = 0; isInGroups() && group < aligned_.groups.size(); ++group) {
+      const BucketGroup& of = aligned_.groups[group];
+      const auto& members = ofA ? of.inA : of.inB;
+      if (std::find(members.begin(), members.end(), bucket) != members.end()) {
+        return static_cast<std::uint16_t>(group);
+      }
+    }
+    return trace::kNoBucket;
   }
+
+  /// The buckets behind a key's number; none where it stands for a bucket, or for all.
+  [[nodiscard]] BucketGroup membersOf(std::uint16_t group) const {
+    return !aligned_.same && isInGroups() && group != trace::kNoBucket ? aligned_.groups[group]
+                                                                       : BucketGroup{};
+  }
+
+  [[nodiscard]] std::string name(std::uint16_t group) const {
+    if (!aligned_.same && !isInGroups()) {
+      return fmt::format("all buckets ({} in A, {} in {})", aligned_.countA, aligned_.countB,
+                         letter_);
+    }
+    if (group == trace::kNoBucket) {
+      return "what has no bucket";
+    }
+    if (aligned_.same) {
+      return numbered({group});
+    }
+    const BucketGroup& members = aligned_.groups[group];
+    return members.inA == members.inB ? numbered(members.inA)
+                                      : fmt::format("{} of A ({} of {})", numbered(members.inA),
+                                                    numbered(members.inB), letter_);
+  }
+
+ private:
+  [[nodiscard]] bool isInGroups() const { return aligned_.groups.size() > 1; }
+
+  static std::string numbered(const std::vector<std::uint16_t>& buckets) {
+    return fmt::format("{} {}", buckets.size() == 1 ? "bucket" : "buckets",
+                       fmt::join(buckets, ", "));
+  }
+
+  BucketAlignment aligned_;
+  std::string letter_;
 };
 
 std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
-  const std::string bucket = buckets.of(key.bucket);
+  const std::string bucket = buckets.name(key.bucket);
   switch (key.cause) {
     case Cause::kComputing:
       return "Computing";
@@ -154,9 +171,13 @@ std::string summaryOf(const Why& why, double msA, double ms, double computingDel
 
 Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string& letter) {
   Why why;
-  why.perBucket = sameBuckets(a, b);
-  const Means meansA = meansOf(a, why.perBucket);
-  const Means meansB = meansOf(b, why.perBucket);
+  const BucketAlignment aligned = alignBuckets(a, b, letter);
+  why.perBucket = aligned.same;
+  const Buckets buckets(aligned, letter);
+  const Means meansA =
+      meansOf(a, [&](std::uint16_t bucket) { return buckets.groupOf(bucket, true); });
+  const Means meansB =
+      meansOf(b, [&](std::uint16_t bucket) { return buckets.groupOf(bucket, false); });
   if (meansA.ms.empty() || meansB.ms.empty()) {
     why.summary = fmt::format(
         "Run {} has no measured iteration, so that there is nothing to set "
@@ -164,9 +185,6 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
         meansA.ms.empty() ? "A" : letter);
     return why;
   }
-  Buckets buckets;
-  buckets.each = why.perBucket;
-  buckets.counts = fmt::format("({} in A, {} in {})", bucketCount(a), bucketCount(b), letter);
 
   std::set<CauseKey> keys;
   for (const auto& [key, ms] : meansA.ms) {
@@ -192,6 +210,11 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
       continue;
     }
     reason.sentence = sentenceOf(reason, buckets);
+    reason.buckets = buckets.membersOf(key.bucket);
+    if (!aligned.same) {
+      const auto& [inA, inB] = reason.buckets;
+      reason.key.bucket = inA.size() == 1 && inA == inB ? inA.front() : trace::kNoBucket;
+    }
     reason.placeInA = valueAt(meansA.places, key);
     reason.place = valueAt(meansB.places, key);
     why.reasons.push_back(std::move(reason));
@@ -201,6 +224,9 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
   });
   why.stepDeltaMs = stepB - stepA;
   why.summary = summaryOf(why, stepA, stepB, computingDelta, letter);
+  if (!aligned.sentence.empty()) {
+    why.summary += " " + aligned.sentence;
+  }
   return why;
 }
 

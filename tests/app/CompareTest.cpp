@@ -61,6 +61,16 @@ TEST_F(CompareTest, CountsTheReasonsThatItDoesNotList) {
               EndsWith("\n  1 more with less effect: see --json\n"));
 }
 
+TEST_F(CompareTest, SaysWhatIsNotComparedOfAJobOfPyTorch) {
+  analysis::Comparison comparison;
+  comparison.runs.resize(2);
+  comparison.why.emplace_back();
+  comparison.keysNote = "B is a job of PyTorch: so and so.";
+  EXPECT_THAT(comparisonText(comparison, std::vector<ComparedRun>(2)),
+              HasSubstr("\nno key that all of them tell differs\nB is a job of PyTorch: so and "
+                        "so.\n"));
+}
+
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {
   const auto ended =
       lockstep({"compare", "--json", goldenRun("1.0"), goldenRun("1.1"), goldenRun("1.0")});

@@ -20,7 +20,7 @@ class Runs {
   RunToCompare& add(const HandMadeRun& run, std::optional<std::size_t> seed = std::nullopt) {
     held_.push_back({run.data, analyse(run.data)});
     const std::string toml = "[train]\nseed = " + std::to_string(seed.value_or(all.size())) + "\n";
-    all.push_back({"run", toml, &held_.back().data, &held_.back().analysis, {}});
+    all.push_back({"run", settingsOf(toml), &held_.back().data, &held_.back().analysis, {}});
     return all.back();
   }
 
@@ -213,9 +213,9 @@ TEST(CompareTest, BytesAStepAreWhatOneRankHandsOver) {
 
 TEST(CompareTest, OnlyKeysThatDifferAreListedBesideEachOther) {
   const auto keys = differingKeys(
-      {"name = \"a\"\n[hook]\nname = \"allreduce\"\n[train]\nsteps = 3\n",
-       "name = \"b\"\n[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nsteps = 3\n[ddp]\n"
-       "bucket_cap_mb = 1.0\n"});
+      {settingsOf("name = \"a\"\n[hook]\nname = \"allreduce\"\n[train]\nsteps = 3\n"),
+       settingsOf("name = \"b\"\n[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nsteps = 3\n"
+                  "[ddp]\nbucket_cap_mb = 1.0\n")});
   ASSERT_EQ(keys.size(), 3u);
   EXPECT_EQ(keys[0].key, "ddp.bucket_cap_mb");
   EXPECT_EQ(keys[0].label, "Bucket cap");
@@ -224,6 +224,74 @@ TEST(CompareTest, OnlyKeysThatDifferAreListedBesideEachOther) {
   EXPECT_EQ(keys[1].values, (std::vector<std::optional<std::string>>{"\"allreduce\"", "\"topk\""}));
   EXPECT_EQ(keys[2].key, "hook.density");
   EXPECT_EQ(keys[2].values, (std::vector<std::optional<std::string>>{std::nullopt, "0.1"}));
+}
+
+/// A job of PyTorch that tells of DDP's settings.
+Settings jobOf(const std::string& command, const std::string& capBytes) {
+  trace::RunInfo info;
+  info.kind = trace::RunKind::kObserved;
+  info.command = command;
+  info.worldSize = 2;
+  trace::RankInfo rank;
+  rank.environment = {{"backend", "gloo"},
+                      {"torch", "2.15.0"},
+                      {"ddp.bucket_cap_bytes", capBytes},
+                      {"ddp.static_graph", "false"},
+                      {"ddp.find_unused_parameters", "true"}};
+  return settingsOf(info, {rank});
+}
+
+TEST(CompareTest, AJobOfPyTorchIsComparedInWhatItTells) {
+  const auto keys = differingKeys(
+      {settingsOf("[model]\nkind = \"mlp\"\n[processes]\nbackend = \"gloo\"\nworld_size = 4\n"
+                  "[ddp]\nbucket_cap_mb = 25.0\nstatic_graph = false\n"
+                  "find_unused_parameters = false\n"),
+       jobOf("python train.py", "26214400")});
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].key, "processes.world_size");
+  EXPECT_EQ(keys[0].values, (std::vector<std::optional<std::string>>{"4", "2"}));
+  EXPECT_EQ(keys[1].key, "ddp.find_unused_parameters");
+  EXPECT_EQ(keys[1].values, (std::vector<std::optional<std::string>>{"false", "true"}));
+}
+
+TEST(CompareTest, JobsOfPyTorchDifferInTheirCommandsAndInWhatTheyTell) {
+  const auto keys = differingKeys(
+      {jobOf("python train.py", "26214400"), jobOf("python train.py --cap 1", "1048576")});
+  ASSERT_EQ(keys.size(), 2u);
+  EXPECT_EQ(keys[0].key, "ddp.bucket_cap_mb");
+  EXPECT_EQ(keys[0].values, (std::vector<std::optional<std::string>>{"25.0", "1.0"}));
+  EXPECT_EQ(keys[1].key, "command");
+}
+
+TEST(CompareTest, AMissingKeyOfAJobHidesNoDifferenceAmongExperiments) {
+  const auto keys = differingKeys({settingsOf("[train]\nseed = 1\n"), jobOf("a", "1048576"),
+                                   settingsOf("[train]\nseed = 2\n")});
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys[0].values, (std::vector<std::optional<std::string>>{"1", std::nullopt, "2"}));
+}
+
+TEST(CompareTest, AJobIsNoRepeatOfAnExperimentAndOneOfAJobOfTheSameCommand) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8)).settings = settingsOf("[processes]\nworld_size = 2\n");
+  runs.add(stepsOf(10'000, 8)).settings = jobOf("a", "1048576");
+  const Comparison mixed = compare(runs.all);
+  EXPECT_NE(rowOf(mixed, Metric::kStep).deltas[0].verdict, Verdict::kSameExperiment);
+  EXPECT_EQ(mixed.keysNote,
+            "B is a job of PyTorch: what the script sets without telling DDP (model, data, "
+            "optimizer) is not known, and not compared.");
+  runs.all[0].settings = jobOf("a", "1048576");
+  const Comparison jobs = compare(runs.all);
+  EXPECT_EQ(rowOf(jobs, Metric::kStep).deltas[0].verdict, Verdict::kSameExperiment);
+  EXPECT_EQ(rowOf(jobs, Metric::kStep).deltas[0].reason,
+            "A and B ran the same command with the same settings of DDP: unless the script was "
+            "changed, two runs of it are this far apart here.");
+  EXPECT_THAT(jobs.keysNote, HasSubstr("A, B are jobs of PyTorch: "));
+}
+
+TEST(CompareTest, TheLossOfAJobIsItsLast) {
+  const LastMetrics metrics{{"loss", {{0, 1.0}, {1, 2.0}}}};
+  EXPECT_EQ(outcomeOf(metrics, {}, {}).finalLoss, 1.5);
+  EXPECT_EQ(outcomeOf({{"loss", {{0, 1.0}}}, {"final_loss", {{0, 0.5}}}}, {}, {}).finalLoss, 0.5);
 }
 
 /// Steps of 10 ms of two ranks that compute 4 ms. Rank 0 comes to the collective at 4 ms, rank 1
@@ -366,6 +434,82 @@ TEST(CompareTest, BucketsThatAreNotTheSameAreTakenTogether) {
   const Why why = compare(runs.all).why[0];
   EXPECT_FALSE(why.perBucket);
   EXPECT_THAT(why.reasons.front().sentence, HasSubstr("all buckets (1 in A, 2 in B)"));
+}
+
+/// A layout whose buckets hold these parameters.
+trace::BucketsMessage layoutOf(const std::vector<std::vector<std::uint32_t>>& buckets) {
+  trace::BucketsMessage layout;
+  for (const auto& parameters : buckets) {
+    layout.buckets.emplace_back().parameters = parameters;
+  }
+  return layout;
+}
+
+/// exchange() with its collective in `bucket` of a layout.
+HandMadeRun exchangeOf(std::uint16_t bucket, const std::vector<std::vector<std::uint32_t>>& buckets,
+                       std::uint64_t transferTicks) {
+  HandMadeRun run = exchange(1'000, transferTicks);
+  run.data.layouts = {layoutOf(buckets)};
+  for (trace::SpanRow& span : run.data.spans) {
+    span.bucket = span.kind == EventKind::kCollective ? bucket : span.bucket;
+  }
+  return run;
+}
+
+TEST(CompareTest, BucketsAreAlignedByTheirParameters) {
+  Runs runs;
+  runs.add(exchangeOf(1, {{4, 3}, {2, 1}, {0}}, 2'000));
+  runs.add(exchangeOf(2, {{4}, {3}, {2, 1, 0}}, 2'500));
+  const BucketAlignment aligned = alignBuckets(runs.all[0], runs.all[1], "B");
+  EXPECT_FALSE(aligned.same);
+  ASSERT_EQ(aligned.groups.size(), 2u);
+  EXPECT_EQ(aligned.groups[0].inA, std::vector<std::uint16_t>{0});
+  EXPECT_EQ(aligned.groups[0].inB, (std::vector<std::uint16_t>{0, 1}));
+  EXPECT_EQ(aligned.groups[1].inA, (std::vector<std::uint16_t>{1, 2}));
+  EXPECT_EQ(aligned.groups[1].inB, std::vector<std::uint16_t>{2});
+  const Why why = compare(runs.all).why[0];
+  ASSERT_FALSE(why.reasons.empty());
+  const Reason& reason =
+      why.reasons[0].key.cause == Cause::kTransfer ? why.reasons[0] : why.reasons[1];
+  EXPECT_EQ(reason.sentence,
+            "Exposed transfer of buckets 1, 2 of A (bucket 2 of B) takes 0.50 ms more a step "
+            "(2.00 \u2192 2.50 ms).");
+  EXPECT_EQ(reason.key.bucket, trace::kNoBucket);
+  EXPECT_EQ(reason.buckets.inB, std::vector<std::uint16_t>{2});
+  EXPECT_THAT(why.summary, HasSubstr("The buckets differ (3 in A, 3 in B): those that hold the "
+                                     "same parameters are set against each other."));
+}
+
+TEST(CompareTest, BucketsWithoutACommonCutAreTakenTogetherAndItIsSaid) {
+  Runs runs;
+  runs.add(exchangeOf(0, {{1, 0}}, 2'000));
+  runs.add(exchangeOf(0, {{1}, {0}}, 2'500));
+  const Why why = compare(runs.all).why[0];
+  EXPECT_THAT(why.summary, HasSubstr("The buckets differ (1 in A, 2 in B), and no part of them "
+                                     "holds the same parameters: all are taken together."));
+}
+
+TEST(CompareTest, ParametersOfOtherSizesAreNotSetAgainstEachOther) {
+  Runs runs;
+  HandMadeRun a = exchangeOf(0, {{1}, {0}}, 2'000);
+  HandMadeRun b = exchangeOf(0, {{1}, {0}}, 2'500);
+  a.data.parameters.resize(2);
+  b.data.parameters.resize(2);
+  b.data.parameters[1].numel = 7;
+  runs.add(a);
+  runs.add(b);
+  const Why why = compare(runs.all).why[0];
+  EXPECT_FALSE(why.perBucket);
+  EXPECT_THAT(why.summary, HasSubstr("The models of A and B have other parameters, so that all "
+                                     "buckets are taken together."));
+}
+
+TEST(CompareTest, ARunWithoutBucketsIsSaidToHaveNone) {
+  Runs runs;
+  runs.add(exchange(1'000, 2'000));
+  runs.add(exchangeOf(0, {{1}, {0}}, 2'500));
+  EXPECT_THAT(compare(runs.all).why[0].summary,
+              HasSubstr("No buckets of A are known, so that those of B are taken together."));
 }
 
 TEST(CompareTest, ARunWithoutMeasuredIterationsIsSaidToHaveNone) {

@@ -11,7 +11,7 @@ namespace lockstep::ui {
 namespace {
 
 // Counters that come by the hundred thousand are no outcome.
-constexpr const char* kOutcomes[] = {"final_loss", "test_loss", "test_accuracy"};
+constexpr const char* kOutcomes[] = {"final_loss", "loss", "test_loss", "test_accuracy"};
 
 Distributions distributionsOf(const AnalysedRun& run) {
   std::unordered_map<std::int32_t, int> rankOf;
@@ -75,7 +75,7 @@ CompareInput compareInput(const RunModel& model, std::shared_ptr<const AnalysedR
   CompareInput input;
   input.name = QString::fromStdString(model.info().name);
   input.detail = QString::fromStdString(model.path().stem().string());
-  input.experimentToml = model.info().experimentToml;
+  input.settings = analysis::settingsOf(model.info(), model.ranks());
   input.analysed = std::move(analysed);
   input.ranks = model.ranks();
   input.live = model.isLive();
@@ -95,7 +95,7 @@ std::shared_ptr<const CompareResult> compareRuns(std::vector<CompareInput> runs)
   std::vector<analysis::RunToCompare> compared;
   for (const CompareInput& run : runs) {
     const analysis::RunAnalysis& analysed = run.analysed->analysis;
-    compared.push_back({run.name.toStdString(), run.experimentToml, &run.analysed->data, &analysed,
+    compared.push_back({run.name.toStdString(), run.settings, &run.analysed->data, &analysed,
                         analysis::outcomeOf(run.metrics, run.ranks, analysed)});
     result->distributions.push_back(distributionsOf(*run.analysed));
     result->typicalIterations.push_back(typicalIteration(*run.analysed));

@@ -16,7 +16,7 @@ namespace lockstep::ui {
 struct CompareInput {
   QString name;    ///< of the experiment
   QString detail;  ///< of the file: what tells two runs of one experiment apart
-  std::string experimentToml;
+  analysis::Settings settings;
   std::shared_ptr<const AnalysedRun> analysed;
   analysis::LastMetrics metrics;
   std::vector<trace::RankInfo> ranks;

@@ -121,7 +121,9 @@ double drawCompareKeys(DisplayList* list, const QRectF& rect, const CompareResul
   TableDrawing table(list, rect, palette, {{0.4, kLeft}, {0.3, kLeft}, {0.3, kLeft}});
   table.title(QStringLiteral("Keys that differ"));
   if (keys.empty()) {
-    table.note(QStringLiteral("None: the experiments are the same."));
+    table.note(result.comparison.keysNote.empty()
+                   ? QStringLiteral("None: the experiments are the same.")
+                   : QString::fromStdString(result.comparison.keysNote));
     return table.height();
   }
   table.headings({QStringLiteral("key"), QStringLiteral("A"), QStringLiteral("B")});

@@ -159,7 +159,9 @@ void CompareView::showResult() {
     return;
   }
   const analysis::Comparison& comparison = result->comparison;
-  same_->setVisible(comparison.keys.empty());
+  same_->setText(comparison.keysNote.empty() ? tr("The experiments are the same.")
+                                             : QString::fromStdString(comparison.keysNote));
+  same_->setVisible(comparison.keys.empty() || !comparison.keysNote.empty());
   keysTable_->setVisible(!comparison.keys.empty());
   const int rows = std::min<int>(5, static_cast<int>(comparison.keys.size()));
   keysTable_->setFixedHeight(keysTable_->horizontalHeader()->sizeHint().height() +

@@ -21,8 +21,9 @@ class CompareModelsTest : public testing::Test {
     test::AnalysedDemo b(test::slower(), "slow");
     CompareInput inputA = compareInput(a.model, a.analysed);
     CompareInput inputB = compareInput(b.model, b.analysed);
-    inputA.experimentToml = "[hook]\nname = \"allreduce\"\n[train]\nseed = 1\n";
-    inputB.experimentToml = "[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nseed = 1\n";
+    inputA.settings = analysis::settingsOf("[hook]\nname = \"allreduce\"\n[train]\nseed = 1\n");
+    inputB.settings =
+        analysis::settingsOf("[hook]\nname = \"topk\"\ndensity = 0.1\n[train]\nseed = 1\n");
     return compareRuns({inputA, inputB});
   }
 

@@ -15,7 +15,7 @@ UI = ["model", "canvas", "panels", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", "export", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border; and its kernels, which include nothing of ours.
-SEE_PLUGINS = {"plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}
+SEE_PLUGINS = {"observer": {"abi"}, "plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}
 
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 # The headers that bring the whole of torch: 20 s of reading where tensors alone take 8. A room

@@ -51,12 +51,14 @@ def check_gloo(build):
 
 
 def check_observer(build):
-    native = build / "python" / "lockstep" / "_native.abi3.so"
-    if not native.exists():
-        return []
-    needed = re.findall(r"GLIBC_(\d+)\.(\d+)", output("readelf", "--version-info", "--wide", native))
-    newest = max((int(major), int(minor)) for major, minor in needed)
-    return [f"{native.name} needs glibc {newest[0]}.{newest[1]}"] if newest > OLDEST_GLIBC else []
+    faults = []
+    for native in sorted((build / "python" / "lockstep").glob("*.so")):
+        needed = re.findall(r"GLIBC_(\d+)\.(\d+)",
+                            output("readelf", "--version-info", "--wide", native))
+        newest = max((int(major), int(minor)) for major, minor in needed)
+        if newest > OLDEST_GLIBC:
+            faults.append(f"{native.name} needs glibc {newest[0]}.{newest[1]}")
+    return faults
 
 
 def main(build):

@@ -1,8 +1,8 @@
 #ifndef LOCKSTEP_OBSERVER_HOOK_HOST_H
 #define LOCKSTEP_OBSERVER_HOOK_HOST_H
 
-/* lockstep._hook_host: the host's side of the plugin border (plugins/abi), for Python. It opens a
- * library of hooks, makes a hook, and hands what the hook calls to a Python object, the session,
+/* lockstep._hook_host: the host's side of the plugin border (plugins/abi), for Python. It reads
+ * a library of hooks, makes a hook, and hands what the hook calls to a Python object, the session,
  * which decides. Nothing in here knows PyTorch. The GIL is released in every call into a plugin,
  * and taken in every call that comes back.
  *
@@ -24,7 +24,7 @@
 #include "plugins/abi/include/lockstep/comm_hook.h"
 
 /* The types of the module; NULL with an exception on failure. */
-PyObject* lk_library_type(void); /* Library(path) */
+PyObject* lk_library_type(void); /* Library(address of the entry, path) */
 PyObject* lk_bucket_type(void);  /* Bucket(index, count, layout, ids, offsets, lengths, shapes) */
 PyObject* lk_run_type(void);     /* Run() */
 PyObject* lk_host_type(void);    /* Host(library, session, rank, size) */
@@ -57,8 +57,7 @@ void lk_fill_group(lk_group* group, PyObject* python_group, int32_t rank, int32_
 /* Of the Host that a table belongs to. */
 PyObject* lk_session_of(const lockstep_host* table);
 const lockstep_group* lk_world_of(const lockstep_host* table);
-/* Makes a group that lives as long as the Host; NULL where there is no memory. Takes the GIL's
- * holder's reference of nothing. */
+/* Makes a group that lives as long as the Host; NULL where there is no memory. */
 const lockstep_group* lk_add_group(const lockstep_host* table, PyObject* python_group, int32_t rank,
                                    int32_t size);
 

@@ -1,8 +1,8 @@
-/* A library of hooks: opened, checked, and what it says of itself as Python has it. */
+/* A library of hooks: its entry, checked, and what it says of itself as Python has it. Python opens the
+ * file: the C library's functions that do need a newer one than clusters have. */
 
 #include "hook_host.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,27 +12,11 @@ typedef struct {
 
 static PyObject* library_type;
 
-enum { kNewestMajorTried = 9, kMostHooks = 256, kMostParams = 256 };
+enum { kMostHooks = 256, kMostParams = 256 };
 
 static int refuse(const char* text) {
   PyErr_SetString(PyExc_ValueError, text);
   return 0;
-}
-
-/* To name the version of a plugin that has another one. */
-static int refuse_version(void* library) {
-  for (unsigned major = 0; major <= kNewestMajorTried; ++major) {
-    char symbol[64];
-    PyOS_snprintf(symbol, sizeof(symbol), "lockstep_comm_hook_plugin_v%u", major);
-    if (dlsym(library, symbol) != NULL) {
-      PyErr_Format(PyExc_ValueError,
-                   "was built for version %u of the plugin border, this Lockstep has version %u: "
-                   "build it again with this Lockstep's headers",
-                   major, LOCKSTEP_ABI_MAJOR);
-      return 0;
-    }
-  }
-  return refuse("exports no " LOCKSTEP_PLUGIN_SYMBOL ": it is no plugin of Lockstep");
 }
 
 /* Copies a struct that begins with its size; what lies behind that stays zero. */
@@ -54,17 +38,7 @@ static int copy_struct(void* to, size_t to_size, const void* from, size_t smalle
   return 1;
 }
 
-static int open_library(lockstep_plugin* entry, const char* path) {
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == NULL) {
-    const char* why = dlerror();
-    PyErr_Format(PyExc_ValueError, "cannot be loaded: %s", why == NULL ? "no reason given" : why);
-    return 0;
-  }
-  const void* symbol = dlsym(library, LOCKSTEP_PLUGIN_SYMBOL);
-  if (symbol == NULL) {
-    return refuse_version(library);
-  }
+static int check_entry(lockstep_plugin* entry, const void* symbol, const char* path) {
   if (!copy_struct(entry, sizeof(*entry), symbol, offsetof(lockstep_plugin, create) + sizeof(void*),
                    "its entry")) {
     return 0;
@@ -88,15 +62,15 @@ static int open_library(lockstep_plugin* entry, const char* path) {
   return 1;
 }
 
-/* The library stays mapped until the process ends: threads of its own may outlive every hook. */
 static PyObject* library_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   (void)kwargs;
+  unsigned long long address = 0;
   const char* path = NULL;
-  if (!PyArg_ParseTuple(args, "s", &path)) {
+  if (!PyArg_ParseTuple(args, "Ks", &address, &path)) {
     return NULL;
   }
   lockstep_plugin entry = {0};
-  if (!open_library(&entry, path)) {
+  if (!check_entry(&entry, (const void*)(uintptr_t)address, path)) {
     return NULL;
   }
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -212,7 +186,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Library(path): ValueError with what is wrong with it"},
+    {Py_tp_doc, "Library(address of the entry, path): ValueError with what is wrong with it"},
     {Py_tp_new, library_new},
     {Py_tp_methods, methods},
     {0, NULL}};

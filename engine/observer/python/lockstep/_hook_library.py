@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import difflib
 import math
 import os
@@ -34,7 +35,7 @@ class Library:
 
     def __init__(self, path: str) -> None:
         try:
-            self.native = _hook_host.Library(path)
+            self.native = _hook_host.Library(_entry(path), path)
             self.hooks = [Description(**told) for told in self.native.hooks()]
         except ValueError as error:
             raise HookError(f"{path}: {error}") from None
@@ -51,6 +52,22 @@ class Library:
 
     def find(self, hook: str) -> Optional[Description]:
         return next((known for known in self.hooks if known.id == hook), None)
+
+
+def _entry(path: str) -> int:
+    """Where a library's entry is. The library stays mapped until the process ends."""
+    try:
+        library = ctypes.CDLL(path, mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        raise ValueError(f"cannot be loaded: {error}") from None
+    symbol = "lockstep_comm_hook_plugin_v{}"
+    if hasattr(library, symbol.format(_hook_host.BORDER)):
+        return ctypes.addressof(ctypes.c_char.in_dll(library, symbol.format(_hook_host.BORDER)))
+    for other in range(10):
+        if hasattr(library, symbol.format(other)):
+            raise ValueError(f"was built for version {other} of the plugin border, this Lockstep has "
+                             f"version {_hook_host.BORDER}: build it again with this Lockstep's headers")
+    raise ValueError(f"exports no {symbol.format(_hook_host.BORDER)}: it is no plugin of Lockstep")
 
 
 def folders() -> List[str]:

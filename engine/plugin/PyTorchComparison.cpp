@@ -22,7 +22,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 /// For PyTorch to load and the ranks to meet, on a busy machine.
-constexpr std::chrono::seconds kStartUp{60};
+constexpr std::chrono::seconds kTorchStartUp{60};
 
 /// Not by -m, whose folder would have to be in the environment.
 constexpr const char* kProgram =
@@ -80,7 +80,7 @@ base::Result<std::optional<PyTorchComparison>> train(const ChosenHook& hook,
       {options.python, "-c", kProgram, options.packages, hook.library, hook.id, folder,
        fmt::format("{}", static_cast<double>(options.timeLimit.count()) / 1000),
        valuesToJson(hook.values)},
-      kCallsInAVerification * options.timeLimit + kStartUp);
+      kCallsInAVerification * options.timeLimit + kTorchStartUp);
   if (!outcome.ok()) {
     return base::Error{base::ExitCode::kEnvironment, outcome.error().what, options.python};
   }
@@ -161,7 +161,7 @@ base::Result<PyTorchComparison> comparePyTorch(const ChosenHook& hook,
       {base::helperProgram("lockstep-hookverify").string(), hook.library, hook.id, "--replay",
        folder.path(), "--timeout-ms", std::to_string(options.timeLimit.count()), "--values",
        valuesToJson(hook.values)},
-      kCallsInAVerification * options.timeLimit + kStartUp);
+      kCallsInAVerification * options.timeLimit + kTorchStartUp);
   const auto why = !outcome.ok() ? std::optional(outcome.error().message())
                                  : whyNothing(outcome.value(), "in the engine");
   if (why) {

@@ -53,6 +53,9 @@ struct Settings {
   /// Of a job of PyTorch (trace::RunKind::kObserved): `keys` are what it tells, under the names
   /// that the same has in an experiment, and "command" and "torch". The rest is not known.
   bool observed = false;
+  /// Whether it is known when a rank was ready and had no core (FORMAT.md, core_waits): where it is
+  /// not, that time counts as computing.
+  bool coreWaits = true;
 };
 /// Of a run of the engine, by its resolved experiment.
 Settings settingsOf(const std::string& experimentToml);

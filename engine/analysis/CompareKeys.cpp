@@ -66,6 +66,7 @@ Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::Rank
   }
   Settings settings;
   settings.observed = true;
+  settings.coreWaits = told(ranks, "core_waits") == "schedstat";
   settings.keys = experiment::writtenKeys(experiment::toToml(stand));
   std::erase_if(settings.keys, [&](const auto& entry) { return !known.contains(entry.first); });
   settings.keys["command"] = fmt::format("\"{}\"", info.command);
@@ -103,8 +104,12 @@ Settings settingsOf(const std::string& experimentToml) {
 }
 
 Settings settingsOf(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
-  return info.kind == trace::RunKind::kObserved ? settingsOfJob(info, ranks)
-                                                : settingsOf(info.experimentToml);
+  if (info.kind == trace::RunKind::kObserved) {
+    return settingsOfJob(info, ranks);
+  }
+  Settings settings = settingsOf(info.experimentToml);
+  settings.coreWaits = told(ranks, "core_waits") != "unknown";
+  return settings;
 }
 
 std::vector<DifferingKey> differingKeys(const std::vector<Settings>& runs) {

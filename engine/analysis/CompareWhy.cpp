@@ -167,6 +167,25 @@ std::string summaryOf(const Why& why, double msA, double ms, double computingDel
       moreOrLess(why.stepDeltaMs - why.exposedDeltaMs - computingDelta));
 }
 
+/// From this share of a step on, waits for a core are worth a word.
+constexpr double kMuchWithoutCore = 0.01;
+
+/// Of a run that knows its waits for a core, beside one that does not; empty: they are short.
+std::string coreWaitNote(const std::string& knows, const Means& means, double stepMs,
+                         const std::string& doesNot) {
+  double ms = 0;
+  for (const auto& [key, part] : means.ms) {
+    ms += key.cause == Cause::kNoCore || key.cause == Cause::kNoCoreInFlight ? part : 0;
+  }
+  if (ms < kMuchWithoutCore * stepMs) {
+    return {};
+  }
+  return fmt::format(
+      " {} had no core for {} ms a step; of {} that is not known and counts as computing, so that "
+      "their overlap and exposed communication are not alike.",
+      knows, msText(ms), doesNot);
+}
+
 }  // namespace
 
 Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string& letter) {
@@ -226,6 +245,10 @@ Why whyDifferent(const RunToCompare& a, const RunToCompare& b, const std::string
   why.summary = summaryOf(why, stepA, stepB, computingDelta, letter);
   if (!aligned.sentence.empty()) {
     why.summary += " " + aligned.sentence;
+  }
+  if (a.settings.coreWaits != b.settings.coreWaits) {
+    why.summary += a.settings.coreWaits ? coreWaitNote("A", meansA, stepA, letter)
+                                        : coreWaitNote(letter, meansB, stepB, "A");
   }
   return why;
 }

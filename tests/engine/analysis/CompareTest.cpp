@@ -504,6 +504,23 @@ TEST(CompareTest, ParametersOfOtherSizesAreNotSetAgainstEachOther) {
                                      "buckets are taken together."));
 }
 
+TEST(CompareTest, WaitsForACoreThatOnlyOneRunKnowsAreSaid) {
+  HandMadeRun waits = exchange(1'000, 2'000);
+  for (std::uint32_t step = 0; step < 2; ++step) {
+    waits.add(0, EventKind::kOffCore, 20'000 * step + 1'000, 20'000 * step + 2'000, step,
+              1'000'000);
+  }
+  Runs runs;
+  runs.add(waits);
+  runs.add(exchange(1'000, 2'500)).settings = jobOf("a", "1048576");
+  EXPECT_THAT(compare(runs.all).why[0].summary,
+              HasSubstr(" A had no core for 0.50 ms a step; of B that is not known and counts as "
+                        "computing, so that their overlap and exposed communication are not "
+                        "alike."));
+  runs.all[1].settings.coreWaits = true;
+  EXPECT_THAT(compare(runs.all).why[0].summary, testing::Not(HasSubstr("had no core")));
+}
+
 TEST(CompareTest, ARunWithoutBucketsIsSaidToHaveNone) {
   Runs runs;
   runs.add(exchange(1'000, 2'000));

@@ -44,10 +44,11 @@ class Frames(unittest.TestCase):
             return context.__enter__()
 
     def test_every_version_opens_and_all_its_tables_are_read(self):
-        for minor in range(5):
-            file = OPTIONS.golden / f"run-1.{minor}.lockstep"
+        files = sorted(OPTIONS.golden.glob("run-*.lockstep"))
+        self.assertGreaterEqual(len(files), 5)
+        for file in files:
             run = self.package.open(file)
-            self.assertEqual(run.format, f"1.{minor}")
+            self.assertEqual(run.format, file.stem[len("run-"):])
             connection = sqlite3.connect(file)
             for name in run.tables:
                 view = {"spans": "spans", "metrics": "metrics"}.get(name, name)
@@ -87,6 +88,23 @@ class Frames(unittest.TestCase):
         self.assertTrue(chosen.start_ns.is_monotonic_increasing)
         self.assertEqual(set(self.run_.collectives(steps=0).step), {0})
         self.assertEqual(set(self.run_.metrics(name="loss").name), {"loss"})
+
+    def test_a_phase_of_the_job_has_its_name(self):
+        path = self.folder / "phases.lockstep"
+        shutil.copy(self.golden, path)
+        file = sqlite3.connect(path)
+        file.execute("INSERT OR REPLACE INTO kinds VALUES(250, 'user_phase')")
+        for rank in (0, 1):
+            file.execute("INSERT INTO environment VALUES(?, 'phase.77', 'tokenise')", (rank,))
+        file.execute("INSERT INTO spans VALUES(NULL, (SELECT id FROM tracks WHERE rank = 1), 250, "
+                     "7000000, 10, 1, NULL, 0, 77)")
+        file.commit()
+        file.close()
+        run = self.package.open(path)
+        self.assertEqual(list(run.spans(kind="user_phase").phase), ["tokenise"])
+        everything = run.table("spans")
+        self.assertEqual(len(everything), len(self.run_.table("spans")) + 1)
+        self.assertEqual(everything.phase.notna().sum(), 1)
 
     def test_what_is_not_known_is_none_and_numbers_stay_whole(self):
         spans = self.run_.table("spans")

@@ -71,7 +71,8 @@ class Run:
 
         ======================  ==================================================================
         spans                   an event: start_ns, duration_ns (0: an instant); kind is its name;
-                                value and detail by kind, as FORMAT.md has them
+                                value and detail by kind, as FORMAT.md has them; phase is the
+                                name of a phase that the job marked
         collectives             a rank's part in a collective: bytes, start_ns, duration_ns
         gradients_ready         a gradient that was ready: ready_ns
         metrics                 a number: at_ns; value in what its name says (_bytes, _percent,
@@ -111,9 +112,10 @@ class Run:
 
         Returns:
             id, rank, track, kind, start_ns, duration_ns (0: an instant), step, bucket (none: it is
-            of no bucket), detail, value.
+            of no bucket), detail, value, phase (of a user_phase: its name).
         """
-        return self._chosen("spans_ns", {"kind": kind, "rank": rank}, steps, "start_ns, id")
+        return self._chosen(f"({_run_file.SPANS})", {"kind": kind, "rank": rank}, steps,
+                            "start_ns, id")
 
     def collectives(self, operation: Optional[str] = None, rank: Optional[int] = None,
                     steps: Optional[Steps] = None) -> "pandas.DataFrame":
@@ -209,5 +211,6 @@ class Run:
         if "counters" in frame:
             import numpy
 
-            frame["counters"] = [numpy.frombuffer(bytes_, "<f8") for bytes_ in frame["counters"]]
+            frame["counters"] = pandas.Series(
+                [numpy.frombuffer(bytes_, "<f8") for bytes_ in frame["counters"]], dtype=object)
         return frame

@@ -22,8 +22,11 @@ _TABLES = ("meta", "environment", "ranks", "tracks", "kinds", "operations", "clo
 
 # Tables with ticks of a host are read in nanoseconds, as the views have them. What a recorder
 # stamped has its own host's ticks, which is host 0.
+SPANS = ("SELECT spans_ns.*, environment.value AS phase FROM spans_ns LEFT JOIN environment "
+         "ON spans_ns.kind = 'user_phase' AND environment.rank = spans_ns.rank "
+         "AND environment.key = 'phase.' || spans_ns.value")
 _IN_NANOSECONDS = {
-    "spans": "SELECT * FROM spans_ns",
+    "spans": SPANS,
     "metrics": "SELECT * FROM metrics_ns",
     "logs": "SELECT logs.id AS id, rank, origin_ns + CAST(round((ticks - origin_ticks) * "
             "ns_per_tick) AS INTEGER) AS at_ns, text FROM logs LEFT JOIN clock",

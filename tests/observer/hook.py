@@ -297,16 +297,18 @@ def case_fault(options, wrong):
     import lockstep
 
     def body(rank):
+        ddp = model()
+        optimizer = torch.optim.SGD(ddp.parameters(), lr=0.05)
         began = time.monotonic()
         try:
-            ddp = model()
-            optimizer = torch.optim.SGD(ddp.parameters(), lr=0.05)
             state, run = lockstep.hook(f"{options.hooks / 'faulty.so'}:faulty", wrong=wrong)
             ddp.register_comm_hook(state, run)
             for step in range(6):
                 train(ddp, optimizer, step, step + 1, rank)
+                began = time.monotonic()  # of the step that fails
         except RuntimeError as error:
             told = str(error)
+            took = time.monotonic() - began
             try:
                 state.state_dict()
             except NameError:
@@ -315,8 +317,8 @@ def case_fault(options, wrong):
                 check(str(again) in told or "faulty" in str(again), f"then it says: {again}")
             else:
                 raise Wrong("a hook that failed can be used")
-            return [told, time.monotonic() - began]
-        return ["", time.monotonic() - began]
+            return [told, took]
+        return ["", 0.0]
 
     told = on_ranks(2, body, LIMIT)
     check(FAULTS[wrong] in told[1][0], f"rank 1 says: {told[1][0]!r}")

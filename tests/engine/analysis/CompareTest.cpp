@@ -259,7 +259,7 @@ TEST(CompareTest, JobsOfPyTorchDifferInTheirCommandsAndInWhatTheyTell) {
       {jobOf("python train.py", "26214400"), jobOf("python train.py --cap 1", "1048576")});
   ASSERT_EQ(keys.size(), 2u);
   EXPECT_EQ(keys[0].key, "ddp.bucket_cap_mb");
-  EXPECT_EQ(keys[0].values, (std::vector<std::optional<std::string>>{"25.0", "1.0"}));
+  EXPECT_EQ(keys[0].values, (std::vector<std::optional<std::string>>{"25", "1"}));
   EXPECT_EQ(keys[1].key, "command");
 }
 

@@ -203,5 +203,14 @@ TEST(InfoText, SaysWhatComparingTheCallsCostAndNamesEachLayout) {
   EXPECT_THAT(text, HasSubstr("\nbuckets from step 1 (rebuild)\n"));
 }
 
+TEST(InfoText, SaysWhyAJobHasNoBuckets) {
+  RunReport report = reportOf(2);
+  report.ranks.front().environment[trace::kNoBuckets] =
+      "no DistributedDataParallel was made in this job: it has no buckets";
+  EXPECT_THAT(infoText(report),
+              HasSubstr("\nbuckets\n  no DistributedDataParallel was made in this job: it has no "
+                        "buckets\n"));
+}
+
 }  // namespace
 }  // namespace lockstep::cli

@@ -338,7 +338,8 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
-/* hook_begins(bucket, bytes): the user's hook is given its bucket; what it queues is the bucket's */
+/* hook_begins(bucket, bytes): the user's hook is given its bucket; what it queues is the bucket's
+ */
 static PyObject* flights_hook_begins(PyObject* object, PyObject* args) {
   Flights* self = (Flights*)object;
   int bucket = -1;

@@ -252,8 +252,9 @@ static PyType_Slot memory_slots[] = {
 static PyType_Spec memory_spec = {"lockstep._native.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
                                   memory_slots};
 
-/* fingerprint(address, bytes, width) -> (XXH64, Euclidean norm) of a tensor in this process's memory,
- * whose elements are floating-point numbers of `width` bytes, 4 or 8; of others the norm is 0. */
+/* fingerprint(address, bytes, width) -> (XXH64, Euclidean norm) of a tensor in this process's
+ * memory, whose elements are floating-point numbers of `width` bytes, 4 or 8; of others the norm is
+ * 0. */
 static PyObject* fingerprint(PyObject* module, PyObject* args) {
   (void)module;
   unsigned long long address = 0;
@@ -265,8 +266,7 @@ static PyObject* fingerprint(PyObject* module, PyObject* args) {
   const void* at = (const void*)(uintptr_t)address;
   uint64_t hash = 0;
   double squares = 0;
-  Py_BEGIN_ALLOW_THREADS
-  hash = lk_xxh64(at, (size_t)bytes);
+  Py_BEGIN_ALLOW_THREADS hash = lk_xxh64(at, (size_t)bytes);
   for (size_t i = 0; width == 4 && i < bytes / 4; ++i) {
     const double value = ((const float*)at)[i];
     squares += value * value;
@@ -275,13 +275,12 @@ static PyObject* fingerprint(PyObject* module, PyObject* args) {
     const double value = ((const double*)at)[i];
     squares += value * value;
   }
-  Py_END_ALLOW_THREADS
-  return Py_BuildValue("(Kd)", (unsigned long long)hash, sqrt(squares));
+  Py_END_ALLOW_THREADS return Py_BuildValue("(Kd)", (unsigned long long)hash, sqrt(squares));
 }
 
-static PyMethodDef module_methods[] = {
-    {"fingerprint", fingerprint, METH_VARARGS, "fingerprint(address, bytes, width) -> (hash, norm)"},
-    {NULL, NULL, 0, NULL}};
+static PyMethodDef module_methods[] = {{"fingerprint", fingerprint, METH_VARARGS,
+                                        "fingerprint(address, bytes, width) -> (hash, norm)"},
+                                       {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                         "lockstep._native",

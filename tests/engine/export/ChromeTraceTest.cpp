@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/trace/UserPhases.h"
 #include "tests/engine/export/ExportedRun.h"
 #include "tests/support/TemporaryFolder.h"
 
@@ -132,6 +133,20 @@ TEST_F(ChromeTraceTest, AProcessOfARunOnSeveralHostsSaysWhereItRan) {
   ASSERT_EQ(slices.size(), 2);
   EXPECT_EQ(slices[1].at("ts"), 10.0) << "both on the recording host's axis";
   EXPECT_EQ(slices[1].at("dur"), 95.0);
+}
+
+TEST_F(ChromeTraceTest, APhaseOfTheScriptAndAGroupHaveTheNamesOfTheJob) {
+  const std::uint64_t number = trace::userPhaseNumber("load \"all\"");
+  trace::RankInfo rank;
+  rank.environment = {{trace::kUserPhasePrefix + std::to_string(number), "load \"all\""},
+                      {trace::kGroupPrefix + "0", "mesh_dp"}};
+  run().writer().setRank(rank);
+  run().step(0, EventKind::kStep, 100, 210, 3).step(0, EventKind::kUserPhase, 110, 150, 3, number);
+  run().collective(0, 120, 140, 7, 400, 3, 0).finish();
+  const json trace = exported();
+  EXPECT_EQ(named(trace, "X", "load \"all\"").at("dur"), 40.0);
+  EXPECT_THAT(support::readFile(folder_ / "trace.json"),
+              HasSubstr("\"Process Group Description\":\"mesh_dp\""));
 }
 
 TEST_F(ChromeTraceTest, NamesAreValidWhateverTheRunHolds) {

@@ -73,6 +73,13 @@ base::Result<std::vector<std::string>> environmentFor(const RecordArguments& arg
   if (arguments.checkReplicas > 0) {
     set(environment, "LOCKSTEP_CHECK_REPLICAS", std::to_string(arguments.checkReplicas), false);
   }
+  // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a part.
+  constexpr std::size_t kLongestPlugin = 254;
+  const fs::path plugin = folder.value() / "lockstep" / "liblockstep_nccl_profiler.so";
+  if (std::error_code error;
+      fs::is_regular_file(plugin, error) && plugin.string().size() <= kLongestPlugin) {
+    set(environment, "NCCL_PROFILER_PLUGIN", plugin.string(), true);
+  }
   // What it prints goes through a pipe, which Python would fill before it tells.
   set(environment, "PYTHONUNBUFFERED", "1", true);
   return environment;

@@ -20,7 +20,8 @@ bool namesCollective(EventKind kind) {
 
 bool isAsynchronous(EventKind kind) {
   return kind == EventKind::kHookCommunicate || kind == EventKind::kCollective ||
-         kind == EventKind::kShaped || kind == EventKind::kOffCore;
+         kind == EventKind::kShaped || kind == EventKind::kOffCore ||
+         kind == EventKind::kNcclKernel;
 }
 
 std::optional<std::uint64_t> bytesOf(
@@ -33,7 +34,9 @@ std::optional<std::uint64_t> bytesOf(
     case EventKind::kCollective:
     case EventKind::kCollectiveQueued:
     case EventKind::kChecked:
-    case EventKind::kShaped: return trace::collectiveBytes(value);
+    case EventKind::kShaped:
+    case EventKind::kNcclCall:
+    case EventKind::kNcclKernel: return trace::collectiveBytes(value);
     case EventKind::kBucketReady:
     case EventKind::kBucketLaunched:
     case EventKind::kBucketOptimizer:

@@ -175,6 +175,12 @@ void SpanArguments::appendName(std::string& out, const SpanRow& span) const {
     case EventKind::kShaped:
       quoted("link: ", operation());
       return;
+    case EventKind::kNcclCall:
+      quoted("NCCL called: ", operation());
+      return;
+    case EventKind::kNcclKernel:
+      quoted("NCCL kernel: ", operation());
+      return;
     case EventKind::kFault:
       quoted("fault: ", faultText(span));
       return;

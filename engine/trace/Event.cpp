@@ -84,6 +84,10 @@ std::string_view name(EventKind kind) {
       return "checked";
     case EventKind::kShaped:
       return "shaped";
+    case EventKind::kNcclCall:
+      return "nccl_call";
+    case EventKind::kNcclKernel:
+      return "nccl_kernel";
     case EventKind::kLoss:
       return "loss";
     case EventKind::kCounter:

@@ -65,6 +65,11 @@ enum class EventKind : std::uint16_t {
   kChecked = 72,           ///< span: comparison of a collective's fingerprint; as kCollective
   kShaped = 73,            ///< span: time the shaped link adds; value = packCollective
 
+  // What NCCL says of itself, by its profiler plugin; value = packCollective, where the sequence
+  // counts one function of one communicator; detail = packOperation, the group = communicator.
+  kNcclCall = 74,    ///< span: from the call of NCCL until its kernel was on the stream, or instant
+  kNcclKernel = 75,  ///< span: the kernel, first channel's start .. last one's end; kByDevice
+
   // Numbers.
   kLoss = 90,     ///< instant; value = bits of a double
   kCounter = 91,  ///< instant; detail = CounterId, value = bits of a double

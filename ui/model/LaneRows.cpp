@@ -37,7 +37,9 @@ std::size_t firstRowOf(const trace::SpanRow& span) {
     case EventKind::kOffCore:
     case EventKind::kChecked: return kOwnRow;
     case EventKind::kMarkedUnused:  // lest they vanish among the marks of ready gradients
-    case EventKind::kShaped: return kOwnRow + 1;
+    case EventKind::kShaped:
+    case EventKind::kNcclKernel: return kOwnRow + 1;
+    case EventKind::kNcclCall: return kOwnRow + 2;
     case EventKind::kBucketOptimizer: return kOwnRow;
     case EventKind::kParallelApply:
       return kOwnRow + 1 + std::min<std::size_t>(span.detail, kDeviceRows);
@@ -70,7 +72,9 @@ LaneRole laneRoleOf(EventKind kind) {
     case EventKind::kCollectiveQueued:
     case EventKind::kCollective:
     case EventKind::kChecked:
-    case EventKind::kShaped: return LaneRole::kCommunication;
+    case EventKind::kShaped:
+    case EventKind::kNcclCall:
+    case EventKind::kNcclKernel: return LaneRole::kCommunication;
     default: return LaneRole::kPhases;
   }
 }

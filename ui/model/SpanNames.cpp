@@ -239,6 +239,14 @@ QString meaningOf(const Span& span) {
                             "(capture.gradient_check_every).");
     case EventKind::kShaped:
       return QStringLiteral("What the modelled link adds to the backend's own time ([link]).");
+    case EventKind::kNcclCall:
+      return QStringLiteral("From the call of NCCL's function until its kernel was on the stream. "
+                            "Where NCCL does not tell of the call, it is an instant.");
+    case EventKind::kNcclKernel:
+      return QStringLiteral("The kernel of a collective, by the GPU's own clock, as NCCL's "
+                            "profiler plugin told of it. It waits for late ranks within. How late "
+                            "it may stand on the host's clock is the metric "
+                            "nccl.N.late_by_at_most_ns of its communicator N.");
     case EventKind::kUserPhase:
       return QStringLiteral("The training script calls it so (lockstep.phase).");
     case EventKind::kHookEncode:

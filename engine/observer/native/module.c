@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "flights.h"
+#include "nccl_link.h"
 #include "xxh64.h"
 
 typedef struct {
@@ -308,6 +309,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   }
   memory_type = add(module, "Memory", PyType_FromSpec(&memory_spec));
   if (memory_type == NULL || add(module, "Flights", lk_flights_type()) == NULL ||
+      add(module, "Nccl", lk_nccl_type()) == NULL ||
       PyModule_AddIntConstant(module, "ABI", LK_OBSERVER_ABI) != 0) {
     Py_DECREF(module);
     return NULL;

@@ -79,6 +79,8 @@ TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
       {EventKind::kOffCore, "without a core for 0 ns of it"},
       {EventKind::kChecked, "check of none"},
       {EventKind::kShaped, "link: none"},
+      {EventKind::kNcclCall, "call of NCCL: none"},
+      {EventKind::kNcclKernel, "NCCL's kernel: none"},
   };
   for (const auto& [kind, title] : kinds) {
     const Span span = add(kind);

@@ -49,6 +49,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kGather:
     case EventKind::kReduceGradients:
     case EventKind::kCollectiveQueued:
+    case EventKind::kNcclCall:
+    case EventKind::kNcclKernel:
     case EventKind::kCollective: return Tone::kTransfer;
     default: return Tone::kNeutral;
   }
@@ -92,6 +94,7 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kOffCore: return {titleOf(model, span), QStringLiteral("no core")};
     case EventKind::kGradientCheck: return withBucket(QStringLiteral("check"));
     case EventKind::kShaped: return withBucket(QStringLiteral("link"));
+    case EventKind::kNcclKernel: return withBucket(operationName(span));
     case EventKind::kBucketOptimizer: return withBucket(QStringLiteral("optimizer"));
     case EventKind::kJoinShadow:
       return {titleOf(model, span), QStringLiteral("out of inputs"), QStringLiteral("join")};

@@ -65,7 +65,7 @@ std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy 
       {Tone::kTransfer,
        "transfer",
        false,
-       {EventKind::kCollective, EventKind::kReplicate},
+       {EventKind::kCollective, EventKind::kReplicate, EventKind::kNcclKernel},
        {ColourBy::kPhase, ColourBy::kWait}},
       {Tone::kTransfer,
        "waits for a late rank",

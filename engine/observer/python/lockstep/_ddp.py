@@ -153,7 +153,10 @@ class Watch:
             self._comm_hook.backward_begins()
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
             self._read_layout("rebuild")
-        self.flights.expect(self._sizes if self.model.require_backward_grad_sync else [])
+        expected = self._sizes if self.model.require_backward_grad_sync else []
+        self.flights.expect(expected)
+        if self.recorder.nccl is not None:
+            self.recorder.nccl.expect(expected)
         return self.steps.backward_begins()
 
     def backward_ends(self, began: int, tensors: Any) -> None:

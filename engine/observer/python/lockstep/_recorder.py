@@ -6,6 +6,7 @@ import array
 import json
 import os
 import socket
+from typing import Any
 
 VARIABLE = "LOCKSTEP_ATTACH"
 _PROTOCOL = 1
@@ -33,6 +34,7 @@ class Recorder:
         finally:
             os.close(fd)
         self.first_step: int = int(answer.get("step", 0))
+        self.nccl: Any = None  # NCCL's profiler plugin, where it is joined
 
     def send(self, kind: str, **content) -> None:
         """Sends one of the messages of engine/trace/Messages.h."""

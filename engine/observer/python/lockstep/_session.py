@@ -18,13 +18,14 @@ class Session:
     """This process as a rank of an observed job."""
 
     def __init__(self) -> None:
-        from lockstep import _ending, _environment, _groups, _replicas, _stall
+        from lockstep import _ending, _environment, _groups, _nccl, _replicas, _stall
 
         rank, world_size = _place()
         self.recorder = _recorder.Recorder(rank, world_size)
         self.pid = os.getpid()
         self.recorder.send("environment", values=_environment.facts())
         self.steps = _steps.Steps(self.recorder)
+        _nccl.link(self.recorder, self.steps)
         self.groups: Optional[_groups.Groups] = None
         self.replicas = _replicas.Replicas(self.recorder, self.steps)
         _ending.install(self.recorder, self.steps.finish)

@@ -43,5 +43,17 @@ TEST_F(RecordTest, SaysWhyARunThatTheJobRemovedHasNoSummary) {
   EXPECT_THAT(ended.err, HasSubstr("lockstep: cannot read back the run: r.lockstep"));
 }
 
+TEST_F(RecordTest, BringsItsPluginForNcclUnlessTheUserHasOne) {
+  const auto job = [this] {
+    return lockstep({"record", "--out", "r.lockstep", "--", "sh", "-c",
+                     "echo plugin: $NCCL_PROFILER_PLUGIN"})
+        .out;
+  };
+  EXPECT_THAT(job(), HasSubstr("python/lockstep/liblockstep_nccl_profiler.so\n"));
+  setenv("NCCL_PROFILER_PLUGIN", "none", 1);
+  EXPECT_EQ(job(), "plugin: none\n");
+  unsetenv("NCCL_PROFILER_PLUGIN");
+}
+
 }  // namespace
 }  // namespace lockstep::cli

@@ -6,7 +6,8 @@ Starts WORLD ranks and ends with the first exit code of theirs that is not 0. Ea
 object: its rank, the losses, the hash of its weights, and what DDP's own logging says of its buckets.
 Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
-of rank 1; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes.
+of rank 1; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes;
+nccl, a fake NCCL that reduces each bucket again.
 """
 
 import contextlib
@@ -51,6 +52,12 @@ def train(steps, ways):
     second = None
     if "two_models" in ways:
         second = DistributedDataParallel(torch.nn.Linear(8, 8))
+    nccl = None
+    if "nccl" in ways:  # its first communicator is made with the model
+        import fake_nccl
+
+        nccl = fake_nccl.Communicator(dist.get_world_size(), rank)
+        assert nccl.mask == 0, nccl.mask
     if "watch" in ways:
         import lockstep
 
@@ -77,6 +84,9 @@ def train(steps, ways):
                 loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
         losses.append(loss.item())
+        if nccl is not None:
+            for size in bucket_bytes(model):
+                nccl.all_reduce(size // 4)
         if second is not None:
             second(x[:, :8]).sum().backward()
         if not part:
@@ -94,6 +104,9 @@ def train(steps, ways):
     weights = hashlib.sha256()
     for parameter in net.parameters():
         weights.update(parameter.detach().numpy().tobytes())
+    if nccl is not None:
+        assert nccl.mask != 0
+        nccl.finalize()
     logging = model._get_ddp_logging_data()
     print(json.dumps({"rank": rank, "losses": losses, "weights": weights.hexdigest(),
                       "parameters": [name for name, _ in net.named_parameters()],
@@ -101,6 +114,12 @@ def train(steps, ways):
                       or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
     if "leave" not in ways:
         dist.destroy_process_group()
+
+
+def bucket_bytes(model):
+    """Of each bucket, in the order in which they are reduced."""
+    buckets = sorted(model.reducer._get_zeros_like_grad_buckets(), key=lambda b: b.index())
+    return [bucket.buffer().numel() * 4 for bucket in buckets]
 
 
 def launch(world):

@@ -145,6 +145,24 @@ def case_failure(options):
     check(failure.startswith("rank 1 failed") and failure.endswith("ValueError: boom"), failure)
 
 
+def case_nccl(options):
+    """What NCCL's profiler plugin is told, by whatever NCCL, stands in the run, at its buckets."""
+    run_ = Recorded(options, 2, "nccl").good().same_as(alone(2))
+    buckets = run_.rows("SELECT bucket, bytes FROM buckets WHERE layout = 1 ORDER BY bucket")
+    for rank in range(2):
+        for step in range(1, STEPS):
+            kernels = starts(run_, rank, "nccl_kernel", step)
+            check([(bucket, value & 0xFFFFFFFFFF) for _, _, bucket, value in kernels] == buckets,
+                  f"rank {rank}, step {step}: kernels {kernels} of buckets {buckets}")
+            calls = starts(run_, rank, "nccl_call", step)
+            check(all(call[0] - 20_000 <= kernel[0] <= kernel[1] for call, kernel
+                      in zip(calls, kernels)), f"rank {rank}, step {step}: {calls}, {kernels}")
+    told = dict(run_.rows("SELECT rank, value FROM environment WHERE key = 'nccl.communicator.0'"))
+    check(told == {0: "rank 0 of 2", 1: "rank 1 of 2"}, str(told))
+    late = run_.rows("SELECT value FROM metrics WHERE name = 'nccl.0.late_by_at_most_ns'")
+    check(late and all(0 <= value < 1e6 for value, in late), str(late))
+
+
 def case_leave(options):
     """A job that leaves without destroy_process_group ends as well as before."""
     for _ in range(5):
@@ -221,6 +239,7 @@ CASES = {
     "diverged": case_diverged,
     "logging": case_logging,
     **loops.CASES,
+    "nccl": case_nccl,
 }
 
 

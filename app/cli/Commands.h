@@ -16,6 +16,7 @@ void addList(CLI::App& app, Command& chosen);
 void addValidate(CLI::App& app, Command& chosen);
 void addRun(CLI::App& app, Command& chosen);
 void addRecord(CLI::App& app, Command& chosen);
+void addCapture(CLI::App& app, Command& chosen);
 void addJoin(CLI::App& app, Command& chosen);
 void addInfo(CLI::App& app, Command& chosen);
 void addCompare(CLI::App& app, Command& chosen);

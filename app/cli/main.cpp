@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   cli::addValidate(app, chosen);
   cli::addRun(app, chosen);
   cli::addRecord(app, chosen);
+  cli::addCapture(app, chosen);
   cli::addJoin(app, chosen);
   cli::addInfo(app, chosen);
   cli::addCompare(app, chosen);

@@ -32,6 +32,9 @@ std::string whatOf(EventKind kind, std::uint16_t detail, std::uint64_t value) {
     case EventKind::kFault:
       return std::string(trace::name(static_cast<trace::FaultKind>(detail)));
     case EventKind::kUserPhase:
+    case EventKind::kOperator:
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy:
       return std::string(trace::userPhaseName(value));
     case EventKind::kParallelApply:
       return fmt::format("device {} {}", detail, value == kForwardHalf ? "forward" : "backward");

@@ -188,6 +188,9 @@ void SpanArguments::appendName(std::string& out, const SpanRow& span) const {
       quoted("events lost", "");
       return;
     case EventKind::kUserPhase:
+    case EventKind::kOperator:
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy:
       if (const std::string_view name = trace::userPhaseName(span.value); !name.empty()) {
         appendQuoted(out, std::string(name));
         return;

@@ -6,8 +6,8 @@ namespace lockstep::launch {
 namespace {
 
 constexpr const char* kCommands =
-    "the commands are stop, capture (with \"enabled\"), set (with \"key\" and \"value\") and "
-    "status";
+    "the commands are stop, capture (with \"enabled\"), trace (with \"steps\"), set (with \"key\" "
+    "and \"value\") and status";
 
 base::Error refuse(const std::string& what) {
   return {base::ExitCode::kBadInput, what + "; " + kCommands, "control socket"};
@@ -21,6 +21,8 @@ std::string toJson(const ControlCommand& command) {
       return R"({"command":"stop"})";
     case ControlCommand::Kind::kCapture:
       return nlohmann::json{{"command", "capture"}, {"enabled", command.enabled}}.dump();
+    case ControlCommand::Kind::kTrace:
+      return nlohmann::json{{"command", "trace"}, {"steps", command.steps}}.dump();
     case ControlCommand::Kind::kSet:
       return nlohmann::json{{"command", "set"},
                             {"key", command.change.key},
@@ -68,6 +70,17 @@ base::Result<ControlCommand> controlCommandFromJson(std::string_view line) {
     ControlCommand set{ControlCommand::Kind::kSet};
     set.change = {key->get<std::string>(), value->dump()};
     return set;
+  }
+  if (name == "trace") {
+    const auto steps = json.find("steps");
+    if (steps == json.end() || !steps->is_number_integer() || steps->get<std::int64_t>() < 1 ||
+        steps->get<std::int64_t>() > kMostTracedSteps) {
+      return refuse("trace needs \"steps\", a number from 1 to " +
+                    std::to_string(kMostTracedSteps));
+    }
+    ControlCommand trace{ControlCommand::Kind::kTrace};
+    trace.steps = steps->get<int>();
+    return trace;
   }
   if (name == "capture") {
     if (!json.contains("enabled") || !json["enabled"].is_boolean()) {

@@ -24,6 +24,7 @@ class LineServer;
 //
 //   {"command":"stop"}                     -> {"ok":true}
 //   {"command":"capture","enabled":false}  -> {"ok":true}
+//   {"command":"trace","steps":5}          -> {"ok":true,"ranks":[0,1]}
 //   {"command":"set","key":"hook.density",
 //    "value":0.05}                         -> {"ok":true}
 //   {"command":"status"}                   -> {"ok":true,"state":"running","steps":[12,12],
@@ -34,12 +35,15 @@ class LineServer;
 // Only the user who started the run gets in: the directory is 0700, the socket 0600, and the
 // peer's user is compared.
 
+inline constexpr int kMostTracedSteps = 1000;
+
 /// One command to a running supervisor.
 struct ControlCommand {
-  enum class Kind { kStop, kCapture, kSet, kStatus };
+  enum class Kind { kStop, kCapture, kTrace, kSet, kStatus };
   Kind kind = Kind::kStatus;
   bool enabled = true;                 ///< kCapture
   experiment::SettingChange change{};  ///< kSet
+  int steps = 0;                       ///< kTrace: 1..kMostTracedSteps
 };
 
 std::string toJson(const ControlCommand& command);

@@ -88,6 +88,12 @@ std::string_view name(EventKind kind) {
       return "nccl_call";
     case EventKind::kNcclKernel:
       return "nccl_kernel";
+    case EventKind::kOperator:
+      return "operator";
+    case EventKind::kDeviceKernel:
+      return "device_kernel";
+    case EventKind::kDeviceCopy:
+      return "device_copy";
     case EventKind::kLoss:
       return "loss";
     case EventKind::kCounter:

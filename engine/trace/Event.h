@@ -70,6 +70,11 @@ enum class EventKind : std::uint16_t {
   kNcclCall = 74,    ///< span: from the call of NCCL until its kernel was on the stream, or instant
   kNcclKernel = 75,  ///< span: the kernel, first channel's start .. last one's end; kByDevice
 
+  // What a trace of torch.profiler holds; value = userPhaseNumber of its name.
+  kOperator = 80,      ///< span: an operator of PyTorch, on the thread that ran it
+  kDeviceKernel = 81,  ///< span: a kernel, on its stream; kByDevice
+  kDeviceCopy = 82,    ///< span: a copy or fill of a device's memory, on its stream; kByDevice
+
   // Numbers.
   kLoss = 90,     ///< instant; value = bits of a double
   kCounter = 91,  ///< instant; detail = CounterId, value = bits of a double

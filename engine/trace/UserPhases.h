@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::trace {
 
 // Note [User phases]
@@ -23,6 +25,12 @@ std::uint64_t userPhaseNumber(std::string_view name);
 /// Keeps the names of phases that stand among these facts, for as long as the process lives. A
 /// name whose number is not its own is damage, and is left out. [any-thread]
 void learnUserPhases(const std::map<std::string, std::string>& environment);
+
+/// Whether the value of a kind is such a number: also of what a profiler's trace names.
+constexpr bool isNamed(EventKind kind) {
+  return kind == EventKind::kUserPhase || kind == EventKind::kOperator ||
+         kind == EventKind::kDeviceKernel || kind == EventKind::kDeviceCopy;
+}
 
 /// The name of a phase that was learnt; empty otherwise. Valid for as long as the process lives.
 /// [any-thread]

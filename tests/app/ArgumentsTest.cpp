@@ -41,6 +41,13 @@ TEST_F(ArgumentsTest, RecordNeedsACommandBehindItsOwnWords) {
   expectOneLine(lockstep({"record", "--attach", "never", "--", "true"}), 2, "--attach");
 }
 
+TEST_F(ArgumentsTest, CaptureNeedsARunAndAFewSteps) {
+  expectOneLine(lockstep({"capture"}), 2, "RUN");
+  expectOneLine(lockstep({"capture", "run.lockstep", "--steps", "0"}), 2, "--steps");
+  expectOneLine(lockstep({"capture", "run.lockstep", "--steps", "1001"}), 2, "--steps");
+  expectOneLine(lockstep({"capture", "none.lockstep"}), 3, "none.lockstep");
+}
+
 TEST_F(ArgumentsTest, ListsExperimentsWithWhatTheyShow) {
   experiment();
   const auto ended = lockstep({"list", "."});

@@ -7,7 +7,8 @@ object: its rank, the losses, the hash of its weights, and what DDP's own loggin
 Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
 of rank 1; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes;
-nccl, a fake NCCL that reduces each bucket again.
+nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
+JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5.
 """
 
 import contextlib
@@ -17,6 +18,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 
 def train(steps, ways):
@@ -76,8 +78,18 @@ def train(steps, ways):
                                           torch.randint(10, (count,), generator=generator))
     loader = torch.utils.data.DataLoader(data, batch_size=8,
                                          num_workers=2 if "workers" in ways else 0)
+    profiler = None
     losses = []
     for step, (x, y) in enumerate(loader):
+        if "waits" in ways and step == 3:
+            wait_for_leave(rank)
+        if "profiler" in ways and step == 4:
+            profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+            profiler.start()
+        if profiler is not None and step == 6:
+            profiler.stop()
+            assert any("addmm" in event.name for event in profiler.events())
+            profiler = None
         part = "no_sync" in ways and step % 3 != 2
         with model.no_sync() if part else contextlib.nullcontext():
             with torch.autocast("cpu", torch.bfloat16, enabled="amp" in ways):
@@ -114,6 +126,18 @@ def train(steps, ways):
                       or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
     if "leave" not in ways:
         dist.destroy_process_group()
+
+
+def wait_for_leave(rank):
+    """Says that this rank is here, and holds until it may go on, at most a minute."""
+    leave = os.environ["JOB_MAY_GO_ON"]
+    with open(f"{leave}.{rank}", "w", encoding="ascii") as file:
+        file.write(str(os.getpid()))
+    for _ in range(6000):
+        if os.path.exists(leave):
+            return
+        time.sleep(0.01)
+    raise TimeoutError("nobody let the job go on")
 
 
 def bucket_bytes(model):

@@ -38,6 +38,7 @@ engine/launch/Verdict.cpp
 engine/launch/detail/Observation.cpp
 engine/launch/detail/RemoteRanks.cpp
 engine/launch/detail/Supervision*.cpp
+engine/launch/detail/TraceRequest.cpp
 engine/trace/DivergenceWatch.cpp
 engine/trace/RankAgreement.cpp
 engine/trace/ReplicaWatch.cpp

@@ -11,6 +11,7 @@ namespace {
 using trace::EventKind;
 
 constexpr std::size_t kDeviceRows = 15;
+constexpr std::size_t kNestedOperators = 12;  // that a device's own spans leave room for
 
 }  // namespace
 
@@ -40,6 +41,9 @@ std::size_t firstRowOf(const trace::SpanRow& span) {
     case EventKind::kShaped:
     case EventKind::kNcclKernel: return kOwnRow + 1;
     case EventKind::kNcclCall: return kOwnRow + 2;
+    case EventKind::kOperator: return kOwnRow;
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy: return kOwnRow + kNestedOperators;
     case EventKind::kBucketOptimizer: return kOwnRow;
     case EventKind::kParallelApply:
       return kOwnRow + 1 + std::min<std::size_t>(span.detail, kDeviceRows);

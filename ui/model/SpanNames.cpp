@@ -131,7 +131,10 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
         return kindName(span.kind) + bucket;
       }
       return kindName(span.kind) + QStringLiteral(": ") + parameterName(parameters, span.value);
-    case EventKind::kUserPhase: return userPhase(span);
+    case EventKind::kUserPhase:
+    case EventKind::kOperator:
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy: return userPhase(span);
     case EventKind::kHookEncode: return QStringLiteral("encode") + bucket;
     case EventKind::kHookCommunicate: return QStringLiteral("communicate") + bucket;
     case EventKind::kHookDecode: return QStringLiteral("decode") + bucket;
@@ -153,6 +156,9 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kFault:
     case EventKind::kOffCore:
     case EventKind::kUserPhase:
+    case EventKind::kOperator:
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy:
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
@@ -249,6 +255,13 @@ QString meaningOf(const Span& span) {
                             "nccl.N.late_by_at_most_ns of its communicator N.");
     case EventKind::kUserPhase:
       return QStringLiteral("The training script calls it so (lockstep.phase).");
+    case EventKind::kOperator:
+      return QStringLiteral("What PyTorch did on this thread, as its profiler traced it "
+                            "(lockstep capture). A traced iteration takes longer than others.");
+    case EventKind::kDeviceKernel:
+    case EventKind::kDeviceCopy:
+      return QStringLiteral("What the device did on this stream, by its own clock, as PyTorch's "
+                            "profiler traced it (lockstep capture).");
     case EventKind::kHookEncode:
     case EventKind::kHookDecode:
       return (span.detail & trace::kDerived) == 0

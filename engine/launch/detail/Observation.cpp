@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "engine/launch/detail/Preparation.h"
+#include "engine/launch/detail/TraceRequest.h"
 
 namespace lockstep::launch::detail {
 namespace {
@@ -299,6 +300,8 @@ std::string Observation::answer(const ControlCommand& command) {
       }
       log(-1, capture_ ? "capture: on" : "capture: off");
       return R"({"ok":true})";
+    case ControlCommand::Kind::kTrace:
+      return traceRanks(command.steps);
     case ControlCommand::Kind::kSet:
       return nlohmann::json{{"ok", false},
                             {"error", "this run is observed: its settings are its own program's"}}
@@ -309,6 +312,21 @@ std::string Observation::answer(const ControlCommand& command) {
   return toJson(ControlStatus{state_, pressure_ != Pressure::kNone,
                               recorder_ ? recorder_->progress() : trace::Recorder::Progress{},
                               capture_});
+}
+
+std::string Observation::traceRanks(int steps) {
+  std::vector<TracedRank> ranks;
+  std::vector<int> numbers;
+  for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
+    ranks.push_back({static_cast<int>(rank), processes_[rank].pid, processes_[rank].isHere,
+                     &segments_[rank].header()});
+    numbers.push_back(static_cast<int>(rank));
+  }
+  if (auto asked = requestTraces(ranks, steps); !asked.ok()) {
+    return nlohmann::json{{"ok", false}, {"error", asked.error().what}}.dump();
+  }
+  log(-1, fmt::format("capture: the next {} iterations of every rank", steps));
+  return nlohmann::json{{"ok", true}, {"ranks", numbers}}.dump();
 }
 
 /// How each rank ended. The kernel tells that of our own child alone; of the others it is known

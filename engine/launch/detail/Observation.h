@@ -73,6 +73,7 @@ class Observation {
   void processEnded(int rank);
   void onSignal();
   void stop(const std::string& who);
+  std::string traceRanks(int steps);
   void press(Pressure pressure);
   void tick();
   void log(int rank, std::string text);

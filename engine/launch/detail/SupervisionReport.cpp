@@ -85,6 +85,11 @@ std::string Supervision::answer(const ControlCommand& command) {
       resources_.ranks->setCapture(capture_);
       resources_.recorder->addLog(-1, capture_ ? "capture: on" : "capture: off");
       return R"({"ok":true})";
+    case ControlCommand::Kind::kTrace:
+      return nlohmann::json{
+          {"ok", false},
+          {"error", "this run is of Lockstep's own engine: PyTorch's profiler is in no rank of it"}}
+          .dump();
     case ControlCommand::Kind::kSet:
       return set(command.change);
     case ControlCommand::Kind::kStatus:

@@ -22,6 +22,8 @@ typedef struct {
   uint32_t message_ring_bytes;
   _Atomic uint32_t lanes_in_use;
   _Atomic uint32_t capture_enabled;
+  _Atomic uint32_t trace_requested;
+  _Atomic uint32_t trace_done;
   _Alignas(64) _Atomic uint64_t message_head;
   _Alignas(64) _Atomic uint64_t message_tail;
   _Alignas(64) _Atomic uint64_t messages_dropped;

@@ -224,7 +224,35 @@ static PyObject* memory_finished(Memory* self, PyObject* unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject* memory_trace_requested(Memory* self, PyObject* unused) {
+  (void)unused;
+  return PyLong_FromUnsignedLong(lk_observer_trace_requested(self->observer));
+}
+
+static PyObject* memory_trace_done(Memory* self, PyObject* args) {
+  unsigned request = 0;
+  if (!PyArg_ParseTuple(args, "I", &request)) {
+    return NULL;
+  }
+  lk_observer_trace_done(self->observer, request);
+  Py_RETURN_NONE;
+}
+
+static PyObject* memory_waiting(Memory* self, PyObject* args) {
+  unsigned number = 0;
+  if (!PyArg_ParseTuple(args, "I", &number)) {
+    return NULL;
+  }
+  const lk_lane* lane = lane_of(self, number);
+  return lane == NULL ? NULL : PyLong_FromUnsignedLongLong(lk_lane_waiting(lane));
+}
+
 static PyMethodDef memory_methods[] = {
+    {"trace_requested", (PyCFunction)memory_trace_requested, METH_NOARGS,
+     "trace_requested() -> the latest request for a trace"},
+    {"trace_done", (PyCFunction)memory_trace_done, METH_VARARGS, "trace_done(request)"},
+    {"waiting", (PyCFunction)memory_waiting, METH_VARARGS,
+     "waiting(lane) -> events that the recorder has not read"},
     {"lane", (PyCFunction)memory_lane, METH_VARARGS, "lane(name) -> number of a new lane"},
     {"ticks", (PyCFunction)memory_ticks, METH_NOARGS, "ticks() -> now"},
     {"ticks_at", (PyCFunction)memory_ticks_at, METH_VARARGS,

@@ -336,6 +336,24 @@ void lk_observer_sent(lk_observer* observer, uint64_t bytes) {
   }
 }
 
+uint32_t lk_observer_trace_requested(const lk_observer* observer) {
+  return atomic_load_explicit(&observer->header->trace_requested, memory_order_relaxed);
+}
+
+void lk_observer_trace_done(lk_observer* observer, uint32_t request) {
+  if (!is_child()) {
+    atomic_store_explicit(&observer->header->trace_done, request, memory_order_relaxed);
+  }
+}
+
+uint64_t lk_lane_waiting(const lk_lane* lane) {
+  if (lane->header == NULL || lane->events == NULL) {
+    return 0;
+  }
+  return atomic_load_explicit(&lane->header->head, memory_order_relaxed) -
+         atomic_load_explicit(&lane->header->tail, memory_order_acquire);
+}
+
 int lk_observer_captures(const lk_observer* observer) {
   return (int)atomic_load_explicit(&observer->header->capture_enabled, memory_order_relaxed);
 }

@@ -79,6 +79,14 @@ void lk_observer_finished(lk_observer* observer);
 /* Payload handed to the wire. */
 void lk_observer_sent(lk_observer* observer, uint64_t bytes);
 
+/* The latest request for a trace: how many steps (low 16 bits), the n-th request (high 16 bits); 0
+ * where there was none. And that it is over. */
+uint32_t lk_observer_trace_requested(const lk_observer* observer);
+void lk_observer_trace_done(lk_observer* observer, uint32_t request);
+
+/* How many events of a lane the recorder has not read yet. */
+uint64_t lk_lane_waiting(const lk_lane* lane);
+
 /* Whether events are wanted now: a run's capture can be switched off. */
 int lk_observer_captures(const lk_observer* observer);
 

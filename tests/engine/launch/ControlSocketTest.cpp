@@ -130,12 +130,25 @@ TEST_F(ControlSocketTest, ReadsBackItsOwnCommands) {
        {ControlCommand{Kind::kStop}, ControlCommand{Kind::kCapture, false},
         ControlCommand{Kind::kCapture, true}, ControlCommand{Kind::kStatus},
         ControlCommand{Kind::kSet, true, {"hook.density", "0.05"}},
-        ControlCommand{Kind::kSet, true, {"hook.inner.mode", R"("ring")"}}}) {
+        ControlCommand{Kind::kSet, true, {"hook.inner.mode", R"("ring")"}},
+        ControlCommand{Kind::kTrace, true, {}, 5}}) {
     const auto read = controlCommandFromJson(toJson(command));
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(read.value().kind, command.kind);
     EXPECT_EQ(read.value().enabled, command.enabled);
     EXPECT_EQ(read.value().change, command.change);
+    EXPECT_EQ(read.value().steps, command.steps);
+  }
+}
+
+TEST_F(ControlSocketTest, RefusesATraceOfNoneOrOfTooManySteps) {
+  for (const char* line :
+       {R"({"command":"trace"})", R"({"command":"trace","steps":0})",
+        R"({"command":"trace","steps":1001})", R"({"command":"trace","steps":"5"})"}) {
+    const auto read = controlCommandFromJson(line);
+    ASSERT_FALSE(read.ok()) << line;
+    EXPECT_THAT(read.error().message(),
+                HasSubstr("trace needs \"steps\", a number from 1 to 1000"));
   }
 }
 

@@ -194,13 +194,17 @@ TEST_F(Job, TakesNoSettings) {
       const ControlCommand set{ControlCommand::Kind::kSet, true, {"hook.density", "0.5"}};
       const auto answer = sendControl(job.runFile, set);
       refusal_ = answer.ok() ? "" : answer.error().message();
+      EXPECT_TRUE(
+          sendControl(job.runFile, {ControlCommand::Kind::kTrace, true, {}, 2}).ok());
       kill(getpid(), SIGTERM);
     });
   };
   ASSERT_TRUE(record({"1", "5", "0:stay"}).ok());
   asker_.join();
   EXPECT_THAT(refusal_, HasSubstr("this run is observed: its settings are its own program's"));
-  EXPECT_THAT(logOf(job.runFile, -1), Contains("stop: asked for by SIGTERM"));
+  EXPECT_THAT(logOf(job.runFile, -1),
+              AllOf(Contains("capture: the next 2 iterations of every rank"),
+                    Contains("stop: asked for by SIGTERM")));
 }
 
 TEST_F(Job, LeavesNoRunFileWhereNothingAttached) {

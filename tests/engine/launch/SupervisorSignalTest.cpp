@@ -183,5 +183,14 @@ TEST_F(SupervisorSignalTest, SwitchesCaptureByACommandOnItsSocket) {
   EXPECT_THAT(captures(true), HasSubstr("\"capture\":true"));
 }
 
+TEST_F(SupervisorSignalTest, HasNoProfilerOfPyTorchToAsk) {
+  start("0: hang@1; 1: hang@1");
+  const auto answer =
+      sendControl(options.runFile, {ControlCommand::Kind::kTrace, true, {}, 5});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().message(), HasSubstr("this run is of Lockstep's own engine: PyTorch's "
+                                                  "profiler is in no rank of it"));
+}
+
 }  // namespace
 }  // namespace lockstep::launch

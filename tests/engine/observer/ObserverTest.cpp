@@ -166,6 +166,19 @@ TEST_F(Observer, HasTheClockOfTheRecorder) {
   EXPECT_LE(lk_observer_ticks_at(observer_.get(), ns), last + slack);
 }
 
+TEST_F(Observer, HearsOfARequestForATraceAndSaysThatItIsOver) {
+  EXPECT_EQ(lk_observer_trace_requested(observer_.get()), 0u);
+  segment_.header().traceRequested = 1u << 16 | 5u;
+  EXPECT_EQ(lk_observer_trace_requested(observer_.get()), 1u << 16 | 5u);
+  lk_observer_trace_done(observer_.get(), 1u << 16 | 5u);
+  EXPECT_EQ(segment_.header().traceDone.load(), 1u << 16 | 5u);
+  lk_lane* lane = lk_observer_lane(observer_.get(), "step");
+  lk_lane_span(lane, kForward, 1, 2, 0, LK_NO_BUCKET, 0, 0);
+  EXPECT_EQ(lk_lane_waiting(lane), 1u);
+  EXPECT_EQ(drained(0).size(), 1u);
+  EXPECT_EQ(lk_lane_waiting(lane), 0u);
+}
+
 TEST_F(Observer, WritesNothingWhereCaptureIsOff) {
   lk_lane* lane = lk_observer_lane(observer_.get(), "step");
   segment_.header().captureEnabled.store(0);

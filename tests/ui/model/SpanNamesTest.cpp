@@ -81,6 +81,9 @@ TEST_F(SpanNames, SayWhatTheRareKindsAreAndWhatTheyMean) {
       {EventKind::kShaped, "link: none"},
       {EventKind::kNcclCall, "call of NCCL: none"},
       {EventKind::kNcclKernel, "NCCL's kernel: none"},
+      {EventKind::kOperator, "operator"},
+      {EventKind::kDeviceKernel, "device kernel"},
+      {EventKind::kDeviceCopy, "device copy"},
   };
   for (const auto& [kind, title] : kinds) {
     const Span span = add(kind);

@@ -112,7 +112,8 @@ double numberOf(EventColumn column, const EventTerms& terms, const Span& span, d
     case EventColumn::kValue: {
       const bool own = span.value != 0 || parameterOf(span).has_value();
       const bool saidElsewhere =
-          isCollective(span.kind) || span.kind == trace::EventKind::kUserPhase || (!parameterOf(span) && bytesOf(terms.parameters, span) > 0);
+          isCollective(span.kind) || trace::isNamed(span.kind) ||
+          (!parameterOf(span) && bytesOf(terms.parameters, span) > 0);
       return own && !saidElsewhere ? static_cast<double>(span.value) : nothing;
     }
     default:

@@ -55,7 +55,7 @@ class EventSearch::TextKeys {
     if (column_ == EventColumn::kLane) {
       return static_cast<std::uint64_t>(span.role());
     }
-    const bool named = span.kind == trace::EventKind::kUserPhase;  // by its value
+    const bool named = trace::isNamed(span.kind);  // by its value
     return titleKey(span).value_or(static_cast<std::uint64_t>(span.kind) << 56 |
                                    (named ? span.value : span.detail));
   }

@@ -104,7 +104,7 @@ std::uint32_t SpanGroups::groupOf(const Span& span) {
                             (bucketed ? span.bucket : 0);
   // Of these the value is part of the name.
   const bool quick = span.kind != EventKind::kFault && span.kind != EventKind::kParallelApply &&
-                     span.kind != EventKind::kUserPhase;
+                     !trace::isNamed(span.kind);
   if (quick) {
     if (const auto known = quick_.constFind(key); known != quick_.cend()) {
       return *known;

@@ -18,6 +18,8 @@ Tone toneOf(const Span& span) {
     case EventKind::kEvaluate:
     case EventKind::kCheckpoint:
     case EventKind::kUserPhase: return Tone::kEvaluate;
+    case EventKind::kDeviceKernel: return Tone::kForward;
+    case EventKind::kDeviceCopy: return Tone::kCopy;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:
     case EventKind::kSearchUnused:

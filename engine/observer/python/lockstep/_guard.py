@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, List
 
 _given_up = False
+when_given_up: List[Callable[[], None]] = []  # what is under way then is ended by these
 
 
 def guarded(function: Callable) -> Callable:
@@ -29,5 +31,8 @@ def _give_up(error: BaseException) -> None:
     global _given_up
     if not _given_up:
         _given_up = True
+        for end in when_given_up:
+            with contextlib.suppress(Exception):
+                end()
         what = str(error) or type(error).__name__
         warnings.warn(f"lockstep: this process is not observed: {what}", RuntimeWarning, stacklevel=4)

@@ -18,7 +18,7 @@ class Session:
     """This process as a rank of an observed job."""
 
     def __init__(self) -> None:
-        from lockstep import _ending, _environment, _groups, _nccl, _replicas, _stall
+        from lockstep import _ending, _environment, _groups, _nccl, _replicas, _stall, _trace
 
         rank, world_size = _place()
         self.recorder = _recorder.Recorder(rank, world_size)
@@ -28,6 +28,7 @@ class Session:
         _nccl.link(self.recorder, self.steps)
         self.groups: Optional[_groups.Groups] = None
         self.replicas = _replicas.Replicas(self.recorder, self.steps)
+        _trace.install(self.recorder, self.steps)
         _ending.install(self.recorder, self.steps.finish)
         _stall.watch(self.recorder, self.steps)
         if _is_distributed():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 import types
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from lockstep import _kinds
 
@@ -194,11 +194,22 @@ class Steps:
 
     def named_span(self, name: str, began: int) -> None:
         """A span until now that the timeline shows under this name."""
-        number = self._names.get(name)
-        if number is None:
-            number = self._names[name] = phase_number(name)
-            self.recorder.send("environment", values={f"phase.{number}": name})
-        self.memory.ends(self.lane, _kinds.USER_PHASE, began, self.number, _kinds.NO_BUCKET, number)
+        self.memory.ends(self.lane, _kinds.USER_PHASE, began, self.number, _kinds.NO_BUCKET,
+                         self.number_of(name))
+
+    def number_of(self, name: str) -> int:
+        """What an event has for a name, which the recorder is told once."""
+        if name not in self._names:
+            self.tell_names([name])
+        return self._names[name]
+
+    def tell_names(self, names: Iterable[str]) -> None:
+        """Tells the recorder, in one message, those names that it does not know."""
+        new = {name: phase_number(name) for name in names if name not in self._names}
+        if new:
+            self._names.update(new)
+            self.recorder.send("environment",
+                               values={f"phase.{number}": name for name, number in new.items()})
 
     def log(self, metrics: Dict[str, float]) -> None:
         numbers = {name: float(value) for name, value in metrics.items()}

@@ -1,0 +1,61 @@
+#include "engine/launch/detail/TraceRequest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace lockstep::launch::detail {
+namespace {
+
+constexpr std::uint32_t kStepBits = 16;
+
+base::Error noTrace(std::string why) {
+  return {base::ExitCode::kEnvironment, std::move(why), "trace"};
+}
+
+/// Whether a process is stopped, by a signal or a debugger.
+bool isStopped(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t end = text.rfind(") ");  // behind its name, which may hold anything
+  return end != std::string::npos && (text[end + 2] == 'T' || text[end + 2] == 't');
+}
+
+}  // namespace
+
+base::Status requestTraces(const std::vector<TracedRank>& ranks, int steps) {
+  if (std::none_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.isHere; })) {
+    return noTrace("no rank of this job is there to be traced");
+  }
+  for (const TracedRank& rank : ranks) {
+    if (!rank.isHere) {
+      return noTrace(fmt::format("rank {} of this job is not there to be traced", rank.rank));
+    }
+    if (rank.pid > 0 && isStopped(rank.pid)) {
+      return noTrace(
+          fmt::format("rank {} is stopped and would not trace; let it go on (kill -CONT {})",
+                      rank.rank, rank.pid));
+    }
+    const std::uint32_t asked = rank.header->traceRequested.load(std::memory_order_relaxed);
+    if (rank.header->traceDone.load(std::memory_order_relaxed) != asked) {
+      return noTrace(
+          fmt::format("a capture of {} iterations is under way: rank {} has not ended it",
+                      asked & ((1u << kStepBits) - 1), rank.rank));
+    }
+  }
+  // One number for all, also for a process that took the place of another.
+  std::uint32_t number = 0;
+  for (const TracedRank& rank : ranks) {
+    number = std::max(number, rank.header->traceRequested.load() >> kStepBits);
+  }
+  number = number % 0xFFFF + 1;
+  for (const TracedRank& rank : ranks) {
+    rank.header->traceRequested.store(number << kStepBits | static_cast<std::uint32_t>(steps),
+                                      std::memory_order_relaxed);
+  }
+  return {};
+}
+
+}  // namespace lockstep::launch::detail

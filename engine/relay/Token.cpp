@@ -88,8 +88,8 @@ base::Result<RunToken> tokenFromText(std::string_view text, const std::string& w
   if (text.size() != 2 * half || !readHex(text.substr(0, half), token.serverPublic) ||
       !readHex(text.substr(half), token.clientSecret)) {
     return Error{ExitCode::kBadInput,
-                 fmt::format("is no run token: {} hex digits were expected; `lockstep run` makes "
-                             "one for each run",
+                 fmt::format("is no run token: {} hex digits were expected; each run makes its "
+                             "own",
                              2 * half),
                  where};
   }
@@ -119,7 +119,7 @@ base::Result<Ticket> readTicket(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file || stat(path.c_str(), &status) != 0) {
     return systemError(ExitCode::kBadInput,
-                       "cannot read the run token; copy the file that `lockstep run` names",
+                       "cannot read the run token; copy the file that the head of the run names",
                        path.string());
   }
   if (S_ISREG(status.st_mode) && (status.st_mode & 077) != 0) {

@@ -182,6 +182,12 @@ void fields(A& a, M& m) {
     a(m.rank, m.isError, m.bytes);
   } else if constexpr (Is<M, RankEnded>) {
     a(m.rank, m.exitCode, m.signal);
+  } else if constexpr (Is<M, Attach>) {
+    a(m.rank, m.worldSize, m.pid);
+  } else if constexpr (Is<M, Attached>) {
+    a(m.rank, m.step, m.refusal);
+  } else if constexpr (Is<M, CommandEnded>) {
+    a(m.exitCode, m.signal);
   } else if constexpr (Is<M, StopAsked>) {
     a(m.who);
   } else if constexpr (Is<M, SendSignal>) {

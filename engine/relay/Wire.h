@@ -28,14 +28,29 @@ namespace lockstep::relay {
 //                     ◀─────────    SendSignal, SetCapture
 //                     ◀─────────    Farewell: go
 //
+// A relay that observes has a command of its own instead, whose processes say themselves which
+// ranks they are, and how many there are:
+//
+//   Hello, observes   ─────────▶
+//                     ◀─────────    Welcome, without ranks; Ping
+//                     ◀─────────    Start: its command, once its clock is known
+//   Attach            ─────────▶    a process wants to be recorded
+//                     ◀─────────    Attached: as which step's; or why not
+//   Batch, RankOutput (rank -1: the command's), RankEnded  ─▶
+//   CommandEnded      ─────────▶    all of it was told before
+//                     ◀─────────    Farewell
+//
 // There is one connection in a relay's life: when it breaks, head and relay have lost each other.
 // A relay that the head has not heard for launch.lost_after_seconds counts as lost, and so does
 // a head for its relays. Batches are numbered from 1: what is missing is counted, and what comes
 // twice is left out.
 
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 /// What a Hello's environment calls trace::processSpace().
 inline constexpr const char* kProcessSpace = "process_space";
+/// Is in a Hello's environment where the relay observes. There, and no field of its own, so that
+/// relays of other versions can read each other's Hello, and be refused by a sentence.
+inline constexpr const char* kObserves = "observes";
 
 struct Hello {
   std::uint32_t version = kProtocolVersion;
@@ -145,12 +160,32 @@ struct RankEnded {
   std::int32_t signal = 0;
 };
 
+/// A process here wants to be recorded. One question at a time.
+struct Attach {
+  std::int32_t rank = 0;
+  std::int32_t worldSize = 0;
+  std::int64_t pid = 0;
+};
+
+/// How the command of a relay that observes ended.
+struct CommandEnded {
+  std::int32_t exitCode = 0;
+  std::int32_t signal = 0;
+};
+
 struct StopAsked {
   std::string who;
 };
 
-struct SendSignal {
+/// The answer to an Attach.
+struct Attached {
   std::int32_t rank = 0;
+  std::uint32_t step = 0;  ///< the first that the process may write
+  std::string refusal;     ///< why it is not recorded; empty: it is
+};
+
+struct SendSignal {
+  std::int32_t rank = 0;  ///< -1: to the command
   std::int32_t signal = 0;
 };
 
@@ -166,9 +201,10 @@ struct RelayFailed {
 
 struct Farewell {};
 
-using FromRelay =
-    std::variant<Hello, Pong, Batch, RankStarted, RankOutput, RankEnded, StopAsked, RelayFailed>;
-using ToRelay = std::variant<Welcome, Refusal, Start, Ping, SendSignal, SetCapture, Farewell>;
+using FromRelay = std::variant<Hello, Pong, Batch, RankStarted, RankOutput, RankEnded, StopAsked,
+                               RelayFailed, Attach, CommandEnded>;
+using ToRelay =
+    std::variant<Welcome, Refusal, Start, Ping, SendSignal, SetCapture, Farewell, Attached>;
 
 std::string encode(const FromRelay& message);
 std::string encode(const ToRelay& message);

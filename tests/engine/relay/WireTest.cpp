@@ -58,11 +58,28 @@ TEST(Wire, AHelloKeepsWhatIsNotSaidApartFromZero) {
 TEST(Wire, EveryCommandComesOutAsItself) {
   for (const ToRelay& message :
        {ToRelay(Welcome{}), ToRelay(Refusal{2, "no"}), ToRelay(Start{"host a"}), ToRelay(Ping{4}),
-        ToRelay(SendSignal{1, 9}), ToRelay(SetCapture{false}), ToRelay(Farewell{})}) {
+        ToRelay(SendSignal{1, 9}), ToRelay(SetCapture{false}), ToRelay(Farewell{}),
+        ToRelay(Attached{})}) {
     const auto decoded = decodeToRelay(encode(message));
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->index(), message.index());
   }
+}
+
+TEST(Wire, AProcessThatAttachesAndItsAnswerComeOutAsTheyWentIn) {
+  const auto asked = decodeFromRelay(encode(FromRelay(Attach{2, 4, 4711})));
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(std::get<Attach>(*asked).rank, 2);
+  EXPECT_EQ(std::get<Attach>(*asked).worldSize, 4);
+  EXPECT_EQ(std::get<Attach>(*asked).pid, 4711);
+  const auto answered = decodeToRelay(encode(ToRelay(Attached{2, 17, "there is one"})));
+  ASSERT_TRUE(answered);
+  EXPECT_EQ(std::get<Attached>(*answered).step, 17U);
+  EXPECT_EQ(std::get<Attached>(*answered).refusal, "there is one");
+  const auto ended = decodeFromRelay(encode(FromRelay(CommandEnded{3, 9})));
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(std::get<CommandEnded>(*ended).exitCode, 3);
+  EXPECT_EQ(std::get<CommandEnded>(*ended).signal, 9);
 }
 
 TEST(Wire, WhatIsCutOffOrTooLongIsNoMessage) {

@@ -9,7 +9,8 @@
 
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/SignalQueue.h"
-#include "engine/launch/detail/Attaching.h"
+#include "engine/launch/detail/Head.h"
+#include "engine/launch/detail/LocalPart.h"
 #include "engine/launch/detail/Observation.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/trace/HostFacts.h"
@@ -56,6 +57,42 @@ void removeRunFile(const std::filesystem::path& path) {
   }
 }
 
+base::Result<detail::Head> listenForRelays(const JobOptions& options) {
+  experiment::LaunchConfig launch;
+  if (options.listen) {
+    launch.launcher = "external";
+    launch.nnodes = 2;  // or more
+    launch.listen = *options.listen;
+  }
+  auto head = detail::Head::prepare(launch);
+  if (!head.ok() && options.listen) {
+    base::Error error = head.error();
+    error.where = "--listen" + (options.listen->empty() ? "" : " " + *options.listen);
+    return error;
+  }
+  return head;
+}
+
+void announce(const JobOptions& options, const std::string& recorder,
+              const std::filesystem::path& tokenFile) {
+  if (recorder.empty() || !options.announce) {
+    return;
+  }
+  options.announce(fmt::format("listens at {} for the job's other hosts; the run token is in {}",
+                               recorder, tokenFile.string()));
+  options.announce(
+      fmt::format("on each of them, with a copy of that file: lockstep join "
+                  "--token-file {} -- COMMAND",
+                  tokenFile.string()));
+}
+
+ChildProcess::Options commandOf(const JobOptions& options, const detail::Head& head) {
+  ChildProcess::Options command{"the command", options.command.front(), {}, options.environment};
+  command.arguments.assign(options.command.begin() + 1, options.command.end());
+  head.addTicket(command.environment);
+  return command;
+}
+
 }  // namespace
 
 base::Result<JobOutcome> recordJob(const JobOptions& options) {
@@ -78,38 +115,42 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
   if (!control.ok()) {
     return control.error();
   }
-  const std::filesystem::path attachPath = folder / (runId + ".attach.sock");
-  auto attach = detail::listenForProcesses(loop.value(), attachPath,
-                                           [&observation](const detail::Hello& hello, pid_t pid) {
-                                             return observation->attach(hello, pid);
-                                           });
-  if (!attach.ok()) {
-    return attach.error();
+  auto here = detail::LocalPart::listen(loop.value(), folder / (runId + ".attach.sock"));
+  if (!here.ok()) {
+    return here.error();
+  }
+  auto head = listenForRelays(options);
+  if (!head.ok()) {
+    return head.error();
   }
   auto created = detail::createRunFile(options.runFile, options.numberIfTaken);
   if (!created.ok()) {
     return created.error();
   }
-  ChildProcess::Options start{"the command", options.command.front(), {}, options.environment};
-  start.arguments.assign(options.command.begin() + 1, options.command.end());
-  start.environment.push_back(kAttachVariable + "=" + attachPath.string());
-  auto command = ChildProcess::spawn(start);
-  if (!command.ok()) {
-    created.value().writer.reset();
-    removeRunFile(created.value().path);
-    return command.error();
-  }
+  const std::filesystem::path runFile = created.value().path;
   observation.emplace(options, loop.value(), *signals.value(), std::move(created.value().writer),
                       firstInfo(options, runId, control.value()->path()));
-  JobOutcome outcome = observation->run(std::move(command).value());
-  attach.value().reset();
+  const std::filesystem::path tokenFile =
+      options.tokenFile.empty() ? folder / (runId + ".token") : options.tokenFile;
+  auto elsewhere = head.value().makeParts(tokenFile, runId, loop.value(), observation->watcher());
+  auto started = elsewhere.ok() ? base::Status() : base::Status(elsewhere.error());
+  if (started.ok()) {
+    announce(options, head.value().recorder(), tokenFile);
+    started = here.value()->start(commandOf(options, head.value()), observation->watcher());
+  }
+  if (!started.ok()) {
+    static_cast<void>(observation->finish());
+    removeRunFile(runFile);
+    return started.error();
+  }
+  JobOutcome outcome = observation->run({here.value().get(), elsewhere.value().get()});
   control.value().reset();
   const base::Status finished = observation->finish();
   if (!observation->hasRecorded()) {
-    removeRunFile(created.value().path);
+    removeRunFile(runFile);
     return outcome;
   }
-  outcome.runFile = created.value().path;
+  outcome.runFile = runFile;
   if (!finished.ok()) {
     outcome.warning =
         "the run file is incomplete, training was not affected: " + finished.error().message();

@@ -2,6 +2,7 @@
 
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/RankProgram.h"
+#include "engine/launch/detail/JobRelay.h"
 #include "engine/launch/detail/Relay.h"
 
 namespace lockstep::launch {
@@ -64,7 +65,7 @@ base::Result<relay::Ticket> ticketFromEnvironment(const base::ReadVariable& read
   if (!recorder || !token) {
     return Error{
         ExitCode::kBadInput,
-        fmt::format("is not set; `lockstep run` gives it to mpirun and srun; otherwise say "
+        fmt::format("is not set; the head of a run gives it to mpirun and srun; otherwise say "
                     "--token-file FILE, the file that it names"),
         "environment " + (recorder ? kTokenVariable : kRecorderVariable)};
   }
@@ -76,9 +77,6 @@ base::Result<relay::Ticket> ticketFromEnvironment(const base::ReadVariable& read
 }
 
 base::Result<ExitCode> joinRun(const JoinOptions& options) {
-  if (auto encrypted = relay::encryptionAvailable(); !encrypted.ok()) {
-    return encrypted.error();
-  }
   std::filesystem::path program = options.rankProgram;
   if (program.empty()) {
     auto found = findRankProgram();
@@ -87,29 +85,19 @@ base::Result<ExitCode> joinRun(const JoinOptions& options) {
     }
     program = std::move(found).value();
   }
-  const auto endpoint = relay::endpointOf(options.ticket.recorder);
-  if (!endpoint.ok()) {
-    return endpoint.error().within(options.ticket.recorderFrom);
+  const auto connection = detail::connectToHead(options.ticket);
+  if (!connection.ok()) {
+    return connection.error();
   }
-  if (auto known = relay::lookUp(endpoint.value()); !known.ok()) {
-    return known.error().within(options.ticket.recorderFrom);
+  return detail::Relay(options, std::move(program), *connection.value()).run();
+}
+
+base::Result<JoinedJob> joinJob(const JoinJobOptions& options) {
+  const auto connection = detail::connectToHead(options.ticket);
+  if (!connection.ok()) {
+    return connection.error();
   }
-  auto loop = EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
-  }
-  // From here on every thread that starts has the signals blocked.
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
-  }
-  auto client = relay::RelayClient::connect(options.ticket);
-  if (!client.ok()) {
-    return client.error();
-  }
-  return detail::Relay(options, std::move(program), endpoint.value(), *signals.value(),
-                       loop.value(), *client.value())
-      .run();
+  return detail::JobRelay(options, *connection.value()).run();
 }
 
 }  // namespace lockstep::launch

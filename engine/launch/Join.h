@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/Environment.h"
@@ -54,5 +56,35 @@ struct JoinOptions {
 /// (kEnvironment); no recorder answered (kTimeout), it refused (its exit code), it was lost
 /// (kCommFailed, naming the ranks here and elsewhere), a rank could not be started (kEnvironment).
 base::Result<base::ExitCode> joinRun(const JoinOptions& options);
+
+struct JoinJobOptions {
+  relay::Ticket ticket;
+  std::vector<std::string> command;        ///< program and arguments; not empty
+  std::vector<std::string> environment;    ///< "KEY=value", the whole; kAttachVariable is added
+  std::filesystem::path controlDirectory;  ///< empty: controlDirectory()
+  /// What the command writes, as it comes; `isError`: to its stderr.
+  std::function<void(bool isError, std::string_view bytes)> wrote;
+  /// Once, as soon as the command goes on and is recorded no further: why.
+  std::function<void(const std::string&)> warn;
+  std::chrono::milliseconds patience{60'000};  ///< until a recorder has answered
+  /// Until it says whether a process is recorded: less than the process waits (engine/observer).
+  std::chrono::milliseconds answerPatience{5'000};
+};
+
+struct JoinedJob {
+  int exitCode = 0;  ///< the command's; 128 + the signal that ended it
+};
+
+/// This host's part of a job that is recorded elsewhere (Job.h, `listen`): connects with the run's
+/// token, starts the command once the head knows this host's clock, and carries its output, its end
+/// and the events of its processes that attach to the head. The command is recorded, not led: where
+/// the head is lost, it goes on. Blocks until it has ended. Call it from the main thread, as
+/// recordJob.
+///
+/// SIGINT, SIGTERM and SIGHUP of a terminal ask the head to stop the job; a second one kills the
+/// command here and every process that attached.
+///
+/// Error, and the command was not started: as joinRun; there is no such program (kEnvironment).
+base::Result<JoinedJob> joinJob(const JoinJobOptions& options);
 
 }  // namespace lockstep::launch

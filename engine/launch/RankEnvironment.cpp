@@ -65,4 +65,15 @@ std::vector<std::string> inheritedEnvironment() {
   return result;
 }
 
+void setVariable(std::vector<std::string>& environment, const std::string& name,
+                 const std::string& value) {
+  removeVariable(environment, name);
+  environment.push_back(fmt::format("{}={}", name, value));
+}
+
+void removeVariable(std::vector<std::string>& environment, const std::string& name) {
+  std::erase_if(environment,
+                [&](const std::string& entry) { return entry.starts_with(name + "="); });
+}
+
 }  // namespace lockstep::launch

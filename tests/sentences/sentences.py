@@ -35,7 +35,9 @@ engine/cost/*.cpp
 engine/launch/Obituary.cpp
 engine/launch/OutputText.cpp
 engine/launch/Verdict.cpp
-engine/launch/detail/Observation.cpp
+engine/launch/detail/JobRelay.cpp
+engine/launch/detail/Observation*.cpp
+engine/launch/detail/RelayPeers.cpp
 engine/launch/detail/RemoteRanks.cpp
 engine/launch/detail/Supervision*.cpp
 engine/launch/detail/TraceRequest.cpp
@@ -60,6 +62,7 @@ engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp
 app/cli/DivergenceText.cpp
+app/cli/JobEnvironment.cpp
 app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp

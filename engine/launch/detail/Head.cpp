@@ -6,8 +6,10 @@
 #include "engine/launch/ControlSocket.h"
 
 #ifdef LOCKSTEP_WITH_RELAY
+#include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/Preparation.h"
 #include "engine/launch/detail/RecorderAddress.h"
+#include "engine/launch/detail/RemoteParts.h"
 #include "engine/launch/detail/RemoteRanks.h"
 #include "engine/relay/RelayServer.h"
 #endif
@@ -23,6 +25,7 @@ struct Head::Parts {
   RecorderAddress address;
   relay::RunKeys keys = relay::makeRunKeys();
   std::unique_ptr<relay::RelayServer> server;
+  relay::Ticket ticket;              // that the relays need
   std::filesystem::path ticketFile;  // empty until it is written
 
   ~Parts() {
@@ -30,6 +33,14 @@ struct Head::Parts {
     if (!ticketFile.empty()) {
       std::filesystem::remove(ticketFile, ignored);
     }
+  }
+
+  base::Status writeTicket(const std::filesystem::path& path) {
+    if (auto written = relay::writeTicket(path, ticket); !written.ok()) {
+      return written;
+    }
+    ticketFile = path;
+    return {};
   }
 };
 
@@ -52,6 +63,8 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
     return server.error();
   }
   parts->server = std::move(server).value();
+  parts->ticket = {fmt::format("tcp://{}:{}", parts->address.advertised, parts->server->port()),
+                   parts->keys.token};
   return Head(std::move(parts));
 }
 
@@ -72,20 +85,45 @@ base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& option
   head.runId = resources.runId;
   head.storePort = resources.masterPort;
   head.storeToken = resources.storeToken;
-  head.ticket = {fmt::format("tcp://{}:{}", parts_->address.advertised, parts_->server->port()),
-                 parts_->keys.token};
+  head.ticket = parts_->ticket;
   // Beside the control socket, in a folder that nobody else can enter.
   head.ticketFile =
       (options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory) /
       (resources.runId + ".token");
-  if (auto written = relay::writeTicket(head.ticketFile, head.ticket); !written.ok()) {
+  if (auto written = parts_->writeTicket(head.ticketFile); !written.ok()) {
     return written.error();
   }
-  parts_->ticketFile = head.ticketFile;
   head.joinProgram = std::filesystem::read_symlink("/proc/self/exe", error);
   head.announce = options.announce;
   return std::unique_ptr<Ranks>(std::make_unique<RemoteRanks>(
       std::move(head), std::move(parts_->server), loop, resources.segments, *resources.recorder));
+}
+
+base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem::path& ticketFile,
+                                                          const std::string& runId, EventLoop& loop,
+                                                          PartWatcher& watcher) {
+  if (parts_ == nullptr) {
+    return std::unique_ptr<OtherParts>();
+  }
+  if (auto written = parts_->writeTicket(ticketFile); !written.ok()) {
+    return written.error();
+  }
+  auto others = std::make_unique<RemoteParts>(std::move(parts_->server), loop, runId, watcher);
+  if (auto listens = others->start(); !listens.ok()) {
+    return listens.error();
+  }
+  return std::unique_ptr<OtherParts>(std::move(others));
+}
+
+void Head::addTicket(std::vector<std::string>& environment) const {
+  if (parts_ != nullptr) {
+    setVariable(environment, kRecorderVariable, parts_->ticket.recorder);
+    setVariable(environment, kTokenVariable, relay::toText(parts_->ticket.token));
+  }
+}
+
+std::string Head::recorder() const {
+  return parts_ == nullptr ? "" : parts_->ticket.recorder;
 }
 
 #else
@@ -107,6 +145,18 @@ Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&, EventLoop&) {
   return Error{ExitCode::kUnexpected, "this build has no relays", ""};
+}
+
+base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem::path&,
+                                                          const std::string&, EventLoop&,
+                                                          PartWatcher&) {
+  return std::unique_ptr<OtherParts>();
+}
+
+void Head::addTicket(std::vector<std::string>&) const {}
+
+std::string Head::recorder() const {
+  return "";
 }
 
 #endif

@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/launch/EventLoop.h"
 #include "engine/launch/Supervisor.h"
+#include "engine/launch/detail/JobParts.h"
 #include "engine/launch/detail/Ranks.h"
 #include "engine/launch/detail/Supervision.h"
 
@@ -33,6 +35,16 @@ class Head {
   /// outlive them. Error: kEnvironment.
   base::Result<std::unique_ptr<Ranks>> makeRanks(const LaunchOptions& options, Resources& resources,
                                                  EventLoop& loop);
+
+  /// The same for the parts of a job that is recorded, which tell `watcher`. Null for "local".
+  base::Result<std::unique_ptr<OtherParts>> makeParts(const std::filesystem::path& ticketFile,
+                                                      const std::string& runId, EventLoop& loop,
+                                                      PartWatcher& watcher);
+
+  /// Puts what relays find the recorder by into an environment ("KEY=value"); nothing for "local".
+  void addTicket(std::vector<std::string>& environment) const;
+  /// Where relays find the recorder, "tcp://10.0.0.1:41000"; "" for "local".
+  [[nodiscard]] std::string recorder() const;
 
  private:
   struct Parts;

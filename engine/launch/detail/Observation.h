@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,39 +11,42 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
-#include "engine/launch/ChildProcess.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/EventLoop.h"
 #include "engine/launch/Job.h"
 #include "engine/launch/OutputText.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/Verdict.h"
-#include "engine/launch/detail/Attaching.h"
+#include "engine/launch/detail/JobParts.h"
+#include "engine/launch/detail/LocalPart.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::launch::detail {
 
-/// Records one job: its command's output, and the processes that attach, of which the first says
+/// The parts of a job that is recorded. Note [The parts of a job].
+struct Parts {
+  LocalPart* here = nullptr;
+  OtherParts* elsewhere = nullptr;  ///< null: the job is of this host alone
+};
+
+/// Records one job: what its commands write, and the processes that attach, of which the first says
 /// how many ranks there are. One thread, the main one.
-class Observation {
+class Observation final : private PartWatcher {
  public:
   /// `info`: the first RunInfo, without a world size. The others outlive this.
   Observation(const JobOptions& options, EventLoop& loop, SignalQueue& signals,
               std::unique_ptr<trace::RunFileWriter> writer, trace::RunInfo info);
 
-  ~Observation();
-  Observation(const Observation&) = delete;
-  Observation& operator=(const Observation&) = delete;
+  /// Whom the parts tell.
+  [[nodiscard]] PartWatcher& watcher() { return *this; }
 
   /// Answers one command of the control socket.
   std::string answer(const ControlCommand& command);
 
-  /// Hands a process its event memory. Error: it cannot be a rank of this run.
-  base::Result<Handover> attach(const Hello& hello, pid_t pid);
-
-  /// Returns once the command has ended, and with it the processes that attached.
-  JobOutcome run(ChildProcess command);
+  /// Records the parts, which have been started, until this host's command has ended, and the
+  /// processes that attached, and the commands of other hosts.
+  JobOutcome run(const Parts& parts);
 
   /// Writes what is left. Returns the error of a run file that is incomplete.
   base::Status finish();
@@ -54,33 +59,55 @@ class Observation {
  private:
   using TimePoint = std::chrono::steady_clock::time_point;
 
-  /// What was done to the command to end it.
+  /// What was done to the commands to end them.
   enum class Pressure { kNone, kInterrupted, kTerminated, kKilled };
+
+  /// A command and what it wrote.
+  struct Part {
+    std::string host;
+    std::int64_t pid = 0;
+    std::optional<ProcessEnd> end;
+    int order = 0;          // 0 = the first that ended
+    LineSplitter lines[2];  // of stdout and stderr
+    LineBudget kept;
+    OutputTail errorTail;
+    [[nodiscard]] bool succeeded() const { return end && end->signal == 0 && end->exitCode == 0; }
+  };
 
   /// One rank's process: the last, where another took its place.
   struct Process {
-    pid_t pid = 0;
-    int pidFd = -1;  // -1: not visible from here, or it has ended
+    bool hasAttached = false;
+    PartId part;
+    std::int64_t pid = 0;
     bool isHere = false;
     bool training = false;
-    int order = 0;  // 0 = the first that ended
+    int order = 0;     // 0 = the first that ended
+    std::string lost;  // why nothing more was heard of it
   };
 
+  void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) override;
+  void commandWrote(const PartId& part, bool isError, std::string_view bytes) override;
+  void commandEnded(const PartId& part, const ProcessEnd& end) override;
+  base::Result<Admission> attaches(const Attempt& attempt) override;
+  void processEnded(int rank) override;
+  void partLost(const PartId& part, const std::string& text) override;
+  void stopAsked(const std::string& who) override { stop(who); }
+
   base::Status begin(int worldSize);
-  void readOutput(bool isError);
-  void keepLine(std::string_view line);
-  void commandMayHaveEnded();
-  void processEnded(int rank);
+  void keepLine(const PartId& part, std::string_view line);
+  [[nodiscard]] bool isOver() const;
+  [[nodiscard]] TimePoint othersUntil() const;
   void onSignal();
   void stop(const std::string& who);
   std::string traceRanks(int steps);
   void press(Pressure pressure);
   void tick();
   void log(int rank, std::string text);
-  [[nodiscard]] int livingProcesses() const;
   [[nodiscard]] Obituary lastWords(int rank) const;
+  [[nodiscard]] bool othersWentOnWithout(int rank) const;
   [[nodiscard]] std::vector<RankEnd> ends() const;
   void recordEnds(const std::vector<RankEnd>& ends);
+  [[nodiscard]] const Part* failedCommand() const;
   JobOutcome conclude();
 
   const JobOptions& options_;
@@ -92,20 +119,20 @@ class Observation {
   std::vector<trace::Segment> segments_;
   std::unique_ptr<trace::Recorder> recorder_;  // ends before the segments
   std::vector<Process> processes_;
-  std::optional<ChildProcess> command_;
-  pid_t commandPid_ = 0;
-  std::optional<ProcessEnd> commandEnd_;
-  LineSplitter lines_[2];  // of stdout and stderr
-  LineBudget kept_;
-  OutputTail errorTail_;
+  Parts parts_;
+  std::map<PartId, Part> commands_;
+  std::string lost_;      // what was lost, where something was
+  std::string outlives_;  // the parts elsewhere that were not waited for
   trace::RunState state_ = trace::RunState::kStarting;
   Pressure pressure_ = Pressure::kNone;
   bool capture_ = true;
   base::ClockReading startReading_ = base::readClock();
   TimePoint nextTick_ = std::chrono::steady_clock::now();
   TimePoint pressureDeadline_ = TimePoint::max();
-  TimePoint lingerDeadline_ = TimePoint::max();  // of processes that outlive the command
-  int ended_ = 0;
+  TimePoint endedAt_ = TimePoint::max();  // this host's command
+  TimePoint killedAt_ = TimePoint::max();
+  int ended_ = 0;  // processes
+  int commandsEnded_ = 0;
 };
 
 }  // namespace lockstep::launch::detail

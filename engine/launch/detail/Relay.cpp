@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -24,88 +23,65 @@ using base::ExitCode;
 
 constexpr auto kRelayTick = std::chrono::milliseconds(20);
 constexpr auto kSampleEvery = std::chrono::milliseconds(100);
-/// A tick later than this comes from a pause of this process, which proves nothing of others.
-constexpr auto kLongestRelayTick = std::chrono::seconds(1);
-constexpr std::size_t kBatchEvents = 16'384;
-constexpr std::size_t kMostOutputBytes = 16 << 20;  // of ranks, while the head does not take it
 constexpr auto kTerminateGrace = std::chrono::seconds(2);
 constexpr auto kRankKillGrace = std::chrono::seconds(2);
 
 }  // namespace
 
-Relay::Relay(const JoinOptions& options, std::filesystem::path program, relay::Endpoint recorder,
-             SignalQueue& signals, EventLoop& loop, relay::RelayClient& client)
+Relay::Relay(const JoinOptions& options, std::filesystem::path program, HeadConnection& connection)
     : options_(options),
       program_(std::move(program)),
-      recorder_(std::move(recorder)),
-      signals_(signals),
-      loop_(loop),
-      client_(client) {}
+      recorder_(connection.recorder),
+      signals_(*connection.signals),
+      loop_(connection.loop),
+      link_(options.ticket, connection, "launch.lost_after_seconds") {}
 
 Relay::~Relay() {
-  for (const int fd : client_.fds()) {
-    loop_.remove(fd);
-  }
   loop_.remove(signals_.fd());
 }
 
 base::Result<ExitCode> Relay::run() {
   auto ready = loop_.add(signals_.fd(), [this] { onSignal(); });
-  for (const int fd : client_.fds()) {
-    if (ready.ok()) {
-      ready = loop_.add(fd, [this] { pump(); });
-    }
+  if (ready.ok()) {
+    ready = link_.start(hello(), {[this](const relay::ToRelay& message) { received(message); },
+                                  [this](const std::string& why) { loseHead(why); }});
   }
   if (!ready.ok()) {
     return ready.error();
   }
   const auto deadline = Clock::now() + options_.patience;
-  sayHello();
   while (!done_ || (anyLiving() && Clock::now() < giveUpAt_)) {
     loop_.waitUntil(Clock::now() + kRelayTick);
     tick();
-    if (!welcome_ && !done_ && Clock::now() >= deadline) {
-      failure_ = Error{
-          ExitCode::kTimeout,
-          fmt::format("no recorder answered within {:g} s: {}",
-                      std::chrono::duration<double>(options_.patience).count(), client_.trouble()),
-          options_.ticket.recorder};
+    if (!link_.welcome() && !done_ && Clock::now() >= deadline) {
+      failure_ = link_.unanswered(options_.patience);
       done_ = true;
     }
   }
   return failure_ ? base::Result<ExitCode>(*failure_) : exitCode_;
 }
 
-void Relay::sayHello() {
+relay::Hello Relay::hello() const {
   relay::Hello hello;
-  hello.hostName = trace::hostName();
-  hello.hostIdentity = trace::hostIdentity();
-  hello.address = relay::addressToward(recorder_);
-  hello.pid = getpid();
   const RelayPlace& place = options_.place;
   hello.ranks.assign(place.ranks.begin(), place.ranks.end());
   hello.nodeRank = place.nodeRank;
   hello.nodeSize = place.nodeSize;
   hello.worldSize = place.worldSize;
-  hello.environment = hostEnvironment();
-  hello.environment[relay::kProcessSpace] = trace::processSpace();
-  hello.program = hello.environment["lockstep"];
-  queue(std::move(hello));
-  sendQueued();
+  return hello;
 }
 
-void Relay::pump() {
-  client_.pump({[this](relay::ToRelay message) { received(std::move(message)); },
-                [this] { loseHead("the connection to it broke: it ended, or its host did"); }});
-}
-
-void Relay::received(relay::ToRelay message) {
-  silence_ = Clock::duration(0);
-  std::visit([this](const auto& content) { take(content); }, message);
+void Relay::received(const relay::ToRelay& message) {
+  std::visit(
+      [this](const auto& content) {
+        if constexpr (requires { take(content); }) {
+          take(content);
+        }
+      },
+      message);
 }
 
 void Relay::take(const relay::Welcome& welcome) {
-  welcome_ = welcome;
   if (const auto prepared = prepare(welcome); !prepared.ok()) {
     runFailed(prepared.error());
   }
@@ -131,7 +107,8 @@ base::Status Relay::prepare(const relay::Welcome& welcome) {
   for (std::size_t i = 0; i < welcome.ranks.size(); ++i) {
     place.rank = welcome.ranks[i];
     place.localRank = options_.place.localRank.value_or(static_cast<int>(i));
-    ranks_[place.rank].feed = std::make_unique<relay::SegmentFeed>(place.rank, segments_[i]);
+    ranks_[place.rank] = {};
+    link_.addFeed(place.rank, segments_[i]);
     ranks.push_back({place, &segments_[i]});
   }
   local_ = std::make_unique<LocalRanks>(loop_, program_, welcome.experimentToml, std::move(ranks));
@@ -161,9 +138,7 @@ void Relay::take(const relay::Refusal& refusal) {
       place.variable.empty()
           ? ""
           : fmt::format(" (the environment says so: {} = {})", place.variable, place.ranks.front());
-  failure_ = Error{static_cast<ExitCode>(refusal.exitCode),
-                   fmt::format("the head refuses this relay: {}{}", refusal.why, saidBy),
-                   options_.ticket.recorder};
+  failure_ = link_.refused(refusal, saidBy);
   done_ = true;
 }
 
@@ -177,17 +152,6 @@ void Relay::take(const relay::Start& start) {
   }
   // What this thread still does comes after what the ranks do. They were started before it.
   base::stepBehind();
-}
-
-void Relay::take(const relay::Ping& ping) {
-  relay::Pong pong;
-  pong.receivedNs = base::monotonicNs();
-  pong.id = ping.id;
-  pong.firstReading = firstReading_;
-  pong.reading = base::readClock();
-  pong.sentNs = base::monotonicNs();
-  // Not behind what waits already, and worth nothing later.
-  static_cast<void>(client_.send(pong));
 }
 
 void Relay::take(const relay::SendSignal& signal) {
@@ -212,40 +176,19 @@ void Relay::take(const relay::Farewell&) {
 void Relay::rankStarted(int rank, std::int64_t pid, int /*host*/) {
   ranks_[rank].pid = pid;
   ranks_[rank].living = true;
-  queue(relay::RankStarted{rank, pid});
+  link_.queue(relay::RankStarted{rank, pid});
 }
 
 void Relay::rankWrote(int rank, bool isError, std::string_view bytes) {
-  if (outgoingBytes_ + bytes.size() > kMostOutputBytes) {
-    ranks_[rank].outputDropped += bytes.size();
-    return;
-  }
-  tellDropped(rank);
-  queue(relay::RankOutput{rank, isError, std::string(bytes)}, bytes.size());
-}
-
-void Relay::tellDropped(int rank) {
-  if (const std::uint64_t bytes = std::exchange(ranks_[rank].outputDropped, 0); bytes > 0) {
-    queue(relay::RankOutput{rank, true,
-                            fmt::format("[{} bytes of output were left out: they came faster than "
-                                        "they could be sent]\n",
-                                        bytes)});
-  }
+  link_.queueOutput(rank, isError, bytes);
 }
 
 void Relay::rankEnded(int rank, const ProcessEnd& end) {
-  Rank& ended = ranks_[rank];
-  ended.living = false;
-  tellDropped(rank);
-  // All that it has left comes before its end: once more even when nothing is, for its last words.
-  do {
-    std::size_t most = kBatchEvents;
-    relay::Batch batch = nextBatch();
-    batch.ranks.push_back(ended.feed->take(most));
-    queue(std::move(batch));
-  } while (ended.feed->hasMore());
-  queue(relay::RankEnded{rank, end.exitCode, end.signal});
-  sendQueued();
+  ranks_[rank].living = false;
+  link_.tellDropped(rank);
+  link_.flush(rank);  // all that it has left comes before its end
+  link_.queue(relay::RankEnded{rank, end.exitCode, end.signal});
+  link_.sendQueued();
   if (exitCode_ == ExitCode::kOk) {
     exitCode_ = end.signal != 0 ? ExitCode::kRankKilled : static_cast<ExitCode>(end.exitCode);
   }
@@ -253,53 +196,14 @@ void Relay::rankEnded(int rank, const ProcessEnd& end) {
 
 void Relay::runFailed(const Error& error) {
   failure_ = error;
-  queue(relay::RelayFailed{static_cast<std::uint8_t>(error.code), error.message()});
-  sendQueued();
+  link_.queue(relay::RelayFailed{static_cast<std::uint8_t>(error.code), error.message()});
+  link_.sendQueued();
   endRanks();
-}
-
-void Relay::queue(relay::FromRelay message, std::size_t bytes) {
-  outgoing_.push_back(std::move(message));
-  outgoingBytes_ += bytes;
-}
-
-void Relay::sendQueued() {
-  while (!outgoing_.empty() && client_.send(outgoing_.front())) {
-    if (const auto* output = std::get_if<relay::RankOutput>(&outgoing_.front())) {
-      outgoingBytes_ -= std::min(outgoingBytes_, output->bytes.size());
-    }
-    outgoing_.pop_front();
-  }
-}
-
-relay::Batch Relay::nextBatch() {
-  return {++batches_, base::ticks(), {}};
-}
-
-/// Returns whether more waits in the rings and would be taken.
-bool Relay::sendBatch() {
-  relay::Batch batch = nextBatch();
-  std::size_t most = kBatchEvents;
-  bool more = false;
-  for (auto& [number, rank] : ranks_) {
-    batch.ranks.push_back(rank.feed->take(most));
-    batch.ranks.back().suspended = rank.suspended;
-    more = more || rank.feed->hasMore();
-  }
-  queue(std::move(batch));
-  sendQueued();
-  return more && outgoing_.empty();
 }
 
 void Relay::tick() {
   const auto now = Clock::now();
-  silence_ += std::min<Clock::duration>(now - std::exchange(lastTick_, now), kLongestRelayTick);
-  pump();
-  if (welcome_ && !done_ &&
-      std::chrono::duration<double>(silence_).count() > welcome_->lostAfterSeconds) {
-    loseHead(fmt::format("nothing was heard from it for {:g} s (launch.lost_after_seconds)",
-                         welcome_->lostAfterSeconds));
-  }
+  link_.tick();
   if (now >= killAt_) {
     killAt_ = Clock::time_point::max();
     for (const auto& [number, rank] : ranks_) {
@@ -309,28 +213,28 @@ void Relay::tick() {
   if (now >= nextSample_) {
     nextSample_ = now + kSampleEvery;
     for (auto& [number, rank] : ranks_) {
-      rank.suspended = rank.living && local_->isSuspended(number);
-      if (rank.living && !welcome_->sameHost) {
-        rank.feed->sample(rank.pid);
+      link_.setSuspended(number, rank.living && local_->isSuspended(number));
+      if (rank.living && !link_.welcome()->sameHost) {
+        link_.sample(number, rank.pid);
       }
     }
   }
-  sendQueued();
-  const bool started = std::any_of(ranks_.begin(), ranks_.end(),
-                                   [](const auto& rank) { return rank.second.pid != 0; });
-  while (started && outgoing_.empty() && sendBatch()) {
+  link_.sendQueued();
+  if (std::any_of(ranks_.begin(), ranks_.end(),
+                  [](const auto& rank) { return rank.second.pid != 0; })) {
+    link_.sendEvents();
   }
-  pump();
+  link_.pump();
 }
 
 void Relay::onSignal() {
   while (const auto signal = signals_.next()) {
-    if (!welcome_) {
+    if (!link_.welcome()) {
       failure_ = Error{ExitCode::kInterrupted, signalName(*signal) + " before the run began", ""};
       done_ = true;
     } else if (!std::exchange(signalled_, true)) {
-      queue(relay::StopAsked{signalName(*signal)});
-      sendQueued();
+      link_.queue(relay::StopAsked{signalName(*signal)});
+      link_.sendQueued();
     } else {
       for (const auto& [number, rank] : ranks_) {
         local_->send(number, SIGKILL);
@@ -348,7 +252,7 @@ void Relay::loseHead(const std::string& why) {
     endRanks();
     return;  // it is known why
   }
-  if (!welcome_) {
+  if (!link_.welcome()) {
     failure_ =
         Error{ExitCode::kCommFailed, "the recorder ended the connection before the run began",
               options_.ticket.recorder};
@@ -358,13 +262,11 @@ void Relay::loseHead(const std::string& why) {
   for (const auto& [number, rank] : ranks_) {
     here.push_back(number);
   }
-  failure_ =
-      Error{ExitCode::kCommFailed,
-            fmt::format("the head of the run, host {} ({}), is lost: {}; {} here {} ended{}{}",
-                        welcome_->headName, recorder_.host, why, rankList(here),
-                        here.size() == 1 ? "is" : "are",
-                        elsewhere_.empty() ? "" : "; lost with it: ", elsewhere_),
-            ""};
+  failure_ = Error{ExitCode::kCommFailed,
+                   fmt::format("{}; {} here {} ended{}{}", link_.lostText(why), rankList(here),
+                               here.size() == 1 ? "is" : "are",
+                               elsewhere_.empty() ? "" : "; lost with it: ", elsewhere_),
+                   ""};
   endRanks();
 }
 

@@ -78,7 +78,7 @@ void RemoteRanks::launcherMayHaveEnded() {
   const std::string how = end->signal != 0 ? "was ended by " + signalName(end->signal)
                                            : fmt::format("ended with exit code {}", end->exitCode);
   recorder_.addLog(-1, fmt::format("{} {}", options_.launch.launcher, how));
-  if (const auto absent = ranksWithoutRelay(); !absent.empty() && !leaving_) {
+  if (const auto absent = ranksWithoutRelay(); !absent.empty() && !peers_.isLeaving()) {
     const std::string said = launcherErrors_.firstWords();  // all of it stands in the log
     watcher_->runFailed({ExitCode::kEnvironment,
                          fmt::format("{} {} before {} had joined{}{}", options_.launch.launcher,

@@ -33,6 +33,11 @@ base::Status requestTraces(const std::vector<TracedRank>& ranks, int steps) {
     if (!rank.isHere) {
       return noTrace(fmt::format("rank {} of this job is not there to be traced", rank.rank));
     }
+    if (!rank.otherHost.empty()) {
+      return noTrace(
+          fmt::format("rank {} is on {}, and only ranks of the host that records can trace",
+                      rank.rank, rank.otherHost));
+    }
     if (rank.pid > 0 && isStopped(rank.pid)) {
       return noTrace(
           fmt::format("rank {} is stopped and would not trace; let it go on (kill -CONT {})",

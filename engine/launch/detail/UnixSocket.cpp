@@ -7,8 +7,32 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 namespace lockstep::launch::detail {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using base::systemError;
+
+/// A process that was killed leaves its socket behind; nobody listens there any more.
+void removeDeadSockets(const std::filesystem::path& directory) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != ".sock") {
+      continue;
+    }
+    const int fd = connectUnix(entry.path());
+    if (fd >= 0) {
+      close(fd);
+    } else if (fd == -ECONNREFUSED) {
+      std::filesystem::remove(entry.path(), error);
+    }
+  }
+}
+
+}  // namespace
 
 std::optional<sockaddr_un> unixAddress(const std::filesystem::path& path) {
   sockaddr_un address{};
@@ -67,6 +91,26 @@ bool peerIsThisUser(int fd) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+}
+
+base::Status prepareSocketFolder(const std::filesystem::path& directory) {
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return systemError(ExitCode::kEnvironment, "cannot create the folder of control sockets",
+                       directory.string());
+  }
+  struct stat status {};
+  if (lstat(directory.c_str(), &status) != 0) {
+    return systemError(ExitCode::kEnvironment, "cannot use the folder of control sockets",
+                       directory.string());
+  }
+  if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    return Error{ExitCode::kEnvironment,
+                 "the folder of control sockets must be a folder of yours that nobody else can "
+                 "enter (mode 0700); remove it or set XDG_RUNTIME_DIR",
+                 directory.string()};
+  }
+  removeDeadSockets(directory);
+  return {};
 }
 
 }  // namespace lockstep::launch::detail

@@ -6,17 +6,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/launch/ControlSocket.h"
-#include "engine/launch/RankEnvironment.h"
-#include "tests/engine/launch/LaunchFixture.h"
+#include "tests/engine/launch/JobFixture.h"
 
 namespace lockstep::launch {
 namespace {
@@ -31,54 +28,14 @@ using testing::SizeIs;
 using testing::StartsWith;
 using trace::RunState;
 
-class Job : public LaunchFixture {
+class JobTest : public JobFixture {
  protected:
-  /// Records tests/engine/launch/fake_job.py.
-  base::Result<JobOutcome> record(std::vector<std::string> arguments) {
-    job.command = {"python3", sourceFolder() + "/tests/engine/launch/fake_job.py"};
-    job.command.insert(job.command.end(), arguments.begin(), arguments.end());
-    return record();
-  }
-
-  base::Result<JobOutcome> record() {
-    job.name = "fake";
-    job.runFile = options.runFile;
-    job.controlDirectory = folder / "control";
-    job.environment = inheritedEnvironment();
-    std::erase_if(job.environment,
-                  [](const std::string& entry) { return entry.starts_with("PYTHONPATH="); });
-    job.environment.push_back("PYTHONPATH=" + (programBeside("..") / "python").string());
-    if (!job.wrote) {
-      job.wrote = [this](bool isError, std::string_view bytes) {
-        (isError ? errors : output) += bytes;
-      };
-    }
-    return recordJob(job);
-  }
-
-  static std::string sourceFolder() { return std::getenv("LOCKSTEP_SOURCE"); }
-
-  [[nodiscard]] std::vector<std::string> problems() const {
-    auto reader = trace::RunFileReader::open(job.runFile);
-    EXPECT_TRUE(reader.ok());
-    const auto update = reader.value()->poll();
-    EXPECT_TRUE(update.ok());
-    std::vector<std::string> texts;
-    for (const auto& row : update.value().problems) {
-      texts.push_back(row.text);
-    }
-    return texts;
-  }
-
-  JobOptions job;
-  std::string output;
-  std::string errors;
   bool asked_ = false;
   std::thread asker_;
   std::string refusal_;
 };
 
-TEST_F(Job, RecordsTheProcessesThatAttach) {
+TEST_F(JobTest, RecordsTheProcessesThatAttach) {
   const auto outcome = record({"3", "20"});
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
   EXPECT_EQ(outcome.value().exitCode, 0) << errors;
@@ -102,7 +59,7 @@ TEST_F(Job, RecordsTheProcessesThatAttach) {
   EXPECT_THAT(logOf(job.runFile, -1), Contains("steps of rank 0: 0..19"));
 }
 
-TEST_F(Job, KeepsTheExitCodeAndNamesTheRankThatThrew) {
+TEST_F(JobTest, KeepsTheExitCodeAndNamesTheRankThatThrew) {
   const auto outcome = record({"2", "5", "1:throw"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 1);
@@ -113,7 +70,7 @@ TEST_F(Job, KeepsTheExitCodeAndNamesTheRankThatThrew) {
   EXPECT_EQ(summary().ranks[1].state, "failed");
 }
 
-TEST_F(Job, NamesTheRankThatWasKilled) {
+TEST_F(JobTest, NamesTheRankThatWasKilled) {
   const auto outcome = record({"2", "5", "1:kill"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 9);
@@ -122,14 +79,14 @@ TEST_F(Job, NamesTheRankThatWasKilled) {
                     HasSubstr("ended without a word")));
 }
 
-TEST_F(Job, TakesAProcessThatLeavesWithoutPythonsEndForFinishedWhereTheCommandSucceeds) {
+TEST_F(JobTest, TakesAProcessThatLeavesWithoutPythonsEndForFinishedWhereTheCommandSucceeds) {
   const auto outcome = record({"2", "5", "1:exit"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 0);
   EXPECT_EQ(summary().ranks[1].state, "finished");
 }
 
-TEST_F(Job, GoesOnInTheSameRunWhereARankIsStartedAgain) {
+TEST_F(JobTest, GoesOnInTheSameRunWhereARankIsStartedAgain) {
   const auto outcome = record({"1", "5", "0:again"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_THAT(output, AllOf(HasSubstr("0..4"), HasSubstr("5..9")));
@@ -139,7 +96,7 @@ TEST_F(Job, GoesOnInTheSameRunWhereARankIsStartedAgain) {
       Contains(AllOf(HasSubstr("rank 0 was started again, as process "), EndsWith(", at step 5"))));
 }
 
-TEST_F(Job, SaysThatAProcessOutlivesTheCommand) {
+TEST_F(JobTest, SaysThatAProcessOutlivesTheCommand) {
   const auto outcome = record({"1", "5", "0:outlive"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 0);
@@ -149,13 +106,13 @@ TEST_F(Job, SaysThatAProcessOutlivesTheCommand) {
   kill(pid, SIGKILL);
 }
 
-TEST_F(Job, BoundsWhatTheCommandWritesAndCountsWhatWasLeftOut) {
+TEST_F(JobTest, BoundsWhatTheCommandWritesAndCountsWhatWasLeftOut) {
   ASSERT_TRUE(record({"1", "5", "0:flood"}).ok());
   EXPECT_THAT(problems(), ElementsAre(AllOf(StartsWith("the command's output: "),
                                             HasSubstr(" after the first 4 MiB were left out"))));
 }
 
-TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
+TEST_F(JobTest, RefusesARankOfAnotherWorldAndSaysSo) {
   const auto outcome = record({"2", "5", "1:world"});
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 0);
@@ -164,7 +121,7 @@ TEST_F(Job, RefusesARankOfAnotherWorldAndSaysSo) {
                                       "rank 1 never attached: nothing of it is recorded"));
 }
 
-TEST_F(Job, RefusesASecondProcessOfOneRank) {
+TEST_F(JobTest, RefusesASecondProcessOfOneRank) {
   job.wrote = [this](bool, std::string_view bytes) {
     output += bytes;
     // Either may come first.
@@ -179,7 +136,7 @@ TEST_F(Job, RefusesASecondProcessOfOneRank) {
   EXPECT_THAT(problems(), Contains(EndsWith(" is already: it is not recorded")));
 }
 
-TEST_F(Job, TakesNoSettings) {
+TEST_F(JobTest, TakesNoSettings) {
   job.wrote = [this](bool, std::string_view bytes) {
     output += bytes;
     if (output.find("steps of rank 0") == std::string::npos || asked_) {
@@ -207,7 +164,7 @@ TEST_F(Job, TakesNoSettings) {
                     Contains("stop: asked for by SIGTERM")));
 }
 
-TEST_F(Job, LeavesNoRunFileWhereNothingAttached) {
+TEST_F(JobTest, LeavesNoRunFileWhereNothingAttached) {
   job.command = {"sh", "-c", "echo out; echo err >&2; exit 7"};
   const auto outcome = record();
   ASSERT_TRUE(outcome.ok());
@@ -219,7 +176,7 @@ TEST_F(Job, LeavesNoRunFileWhereNothingAttached) {
   EXPECT_FALSE(std::filesystem::exists(job.runFile));
 }
 
-TEST_F(Job, RefusesACommandThatIsNotThereAndLeavesNothing) {
+TEST_F(JobTest, RefusesACommandThatIsNotThereAndLeavesNothing) {
   job.command = {"no-such-program-anywhere"};
   const auto outcome = record();
   ASSERT_FALSE(outcome.ok());
@@ -229,14 +186,14 @@ TEST_F(Job, RefusesACommandThatIsNotThereAndLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(folder / "control"));
 }
 
-TEST_F(Job, RefusesAnExistingRunFileBeforeAnythingIsStarted) {
+TEST_F(JobTest, RefusesAnExistingRunFileBeforeAnythingIsStarted) {
   std::ofstream(options.runFile) << "mine";
   job.command = {"touch", (folder / "started").string()};
   ASSERT_FALSE(record().ok());
   EXPECT_FALSE(std::filesystem::exists(folder / "started"));
 }
 
-TEST_F(Job, SaysHowASignalEndedTheCommand) {
+TEST_F(JobTest, SaysHowASignalEndedTheCommand) {
   job.command = {"sh", "-c", "kill -TERM $$"};
   const auto outcome = record();
   ASSERT_TRUE(outcome.ok());
@@ -244,7 +201,7 @@ TEST_F(Job, SaysHowASignalEndedTheCommand) {
   EXPECT_EQ(outcome.value().failure, "sh was ended by SIGTERM");
 }
 
-TEST_F(Job, StopsTheCommandOnASignal) {
+TEST_F(JobTest, StopsTheCommandOnASignal) {
   job.wrote = [this](bool, std::string_view bytes) {
     output += bytes;
     if (output.find("steps of rank 0") != std::string::npos) {

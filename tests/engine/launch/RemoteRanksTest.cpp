@@ -10,12 +10,10 @@
 #include <fstream>
 #include <functional>
 #include <limits>
-#include <thread>
 
-#include "engine/relay/RelayClient.h"
-#include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 #include "tests/engine/launch/LaunchFixture.h"
+#include "tests/engine/launch/PlayedRelay.h"
 
 namespace lockstep::launch {
 namespace {
@@ -26,85 +24,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-relay::Hello helloOfRank0() {
-  relay::Hello hello;
-  hello.hostName = "b";
-  hello.hostIdentity = "another host";
-  hello.ranks = {0};
-  return hello;
-}
-
-/// Answers by a clock that is so far ahead.
-void answer(relay::RelayClient& client, const relay::Ping& ping, std::int64_t aheadNs) {
-  relay::Pong pong;
-  pong.id = ping.id;
-  pong.receivedNs = pong.sentNs = base::monotonicNs() + aheadNs;
-  client.send(pong);
-}
-
-using OnPing = std::function<void(relay::RelayClient&, const relay::Ping&)>;
-
-/// Thrown by what a test plays: its relay ends, and says nothing.
-struct Left {};
-
-/// A relay that a test plays, on a thread of its own; of rank 0 where it says nothing else.
-class PlayedRelay {
- public:
-  PlayedRelay(
-      const std::filesystem::path& controlDirectory,
-      std::function<void(relay::RelayClient&)> onStart, const relay::Hello& hello = helloOfRank0(),
-      OnPing onPing = [](auto& client, const auto& ping) { answer(client, ping, 0); })
-      : thread_([=] {
-          try {
-            play(controlDirectory, onStart, hello, onPing);
-          } catch (const Left&) {
-          }
-        }) {}
-  ~PlayedRelay() { thread_.join(); }
-
- private:
-  static void play(const std::filesystem::path& folder,
-                   const std::function<void(relay::RelayClient&)>& onStart,
-                   const relay::Hello& hello, const OnPing& onPing) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    std::unique_ptr<relay::RelayClient> client;
-    bool done = false;
-    while (!done && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
-      if (client == nullptr) {
-        client = connect(folder, hello);
-        continue;
-      }
-      client->pump({[&](const relay::ToRelay& message) {
-                      if (const auto* ping = std::get_if<relay::Ping>(&message)) {
-                        onPing(*client, *ping);
-                      } else if (std::holds_alternative<relay::Start>(message)) {
-                        onStart(*client);
-                      } else {
-                        done = done || std::holds_alternative<relay::Farewell>(message);
-                      }
-                    },
-                    [&] { done = true; }});
-    }
-  }
-
-  static std::unique_ptr<relay::RelayClient> connect(const std::filesystem::path& folder,
-                                                     const relay::Hello& hello) {
-    std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-      const auto ticket = relay::readTicket(entry.path());
-      if (entry.path().extension() == ".token" && ticket.ok()) {
-        auto client = std::move(relay::RelayClient::connect(ticket.value())).value();
-        client->send(hello);
-        return client;
-      }
-    }
-    return nullptr;
-  }
-
-  std::thread thread_;
-};
 
 class RemoteRanksTest : public LaunchFixture {
  protected:
@@ -140,26 +59,6 @@ class RemoteRanksTest : public LaunchFixture {
     return count;
   }
 };
-
-/// Ten seconds at most.
-void waitUntil(const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (!done() && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-}
-
-relay::Batch batchOfOneStep(std::uint64_t number) {
-  trace::Event event;
-  event.startTicks = base::ticks();
-  event.kind = static_cast<std::uint16_t>(trace::EventKind::kStep);
-  event.step = static_cast<std::uint32_t>(number);
-  relay::RankPart part;
-  part.words.finished = 1;
-  part.words.sinceTicks = event.startTicks;
-  part.lanes = {{0, "step", 0, {event}}};
-  return {number, event.startTicks, {part}};
-}
 
 TEST_F(RemoteRanksTest, BatchesThatAreMissingAreToldAndThoseThatComeTwiceAreLeftOut) {
   const PlayedRelay relay(options.controlDirectory, [](relay::RelayClient& client) {
@@ -298,6 +197,18 @@ TEST_F(RemoteRanksTest, ARelayOfAHostThatTheRunHasNotIsRefused) {
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
   EXPECT_THAT(outcome.value().failure,
               HasSubstr("it comes for rank 4294967294, and there are ranks 0 to 1"));
+}
+
+TEST_F(RemoteRanksTest, ARelayWithACommandOfItsOwnIsRefused) {
+  relay::Hello hello;
+  hello.environment[relay::kObserves] = "1";
+  const PlayedRelay relay(
+      options.controlDirectory, [](relay::RelayClient&) {}, hello);
+  const auto outcome = launch(2, "");
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_EQ(outcome.value().exitCode, ExitCode::kBadInput);
+  EXPECT_THAT(outcome.value().failure, HasSubstr("it was started with a command of its own, and "
+                                                 "this run starts its ranks itself"));
 }
 
 TEST_F(RemoteRanksTest, ProcessesOfAContainerOnThisHostAreNotTakenForOthersOfTheirNumber) {

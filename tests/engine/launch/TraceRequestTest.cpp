@@ -17,7 +17,8 @@ class TraceRequest : public testing::Test {
       segments_.push_back(trace::Segment::create({1, 8, 64}).value());
     }
     for (int rank = 0; rank < 2; ++rank) {
-      ranks_.push_back({rank, getpid(), true, &segments_[static_cast<std::size_t>(rank)].header()});
+      ranks_.push_back(
+          {rank, getpid(), true, "", &segments_[static_cast<std::size_t>(rank)].header()});
     }
   }
 
@@ -52,6 +53,13 @@ TEST_F(TraceRequest, AsksNobodyWhereARankIsNotThere) {
   EXPECT_THAT(refusal(), HasSubstr("no rank of this job is there to be traced"));
   ranks_.clear();
   EXPECT_THAT(refusal(), HasSubstr("no rank of this job is there to be traced"));
+}
+
+TEST_F(TraceRequest, AsksNobodyWhereARankIsOnAnotherHost) {
+  ranks_[1].otherHost = "b";
+  EXPECT_THAT(refusal(),
+              HasSubstr("rank 1 is on b, and only ranks of the host that records can trace"));
+  EXPECT_EQ(requested(0), 0u);
 }
 
 TEST_F(TraceRequest, AsksNobodyWhereARankIsStopped) {

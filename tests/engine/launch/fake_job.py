@@ -4,7 +4,8 @@ Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
 another world size; twice, which says the rank before; again, which starts the rank anew behind it;
-flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations.
+flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
+elsewhere, which is not started here.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
 """
 
@@ -61,7 +62,7 @@ def main():
     code = 0
     for rank in range(world):
         what = whats.get(str(rank))
-        for _ in range(2 if what == "again" else 1):
+        for _ in range({"again": 2, "elsewhere": 0}.get(what, 1)):
             worker = subprocess.Popen([sys.executable, *sys.argv],
                                       env=dict(os.environ, FAKE_RANK=str(rank)),
                                       stdout=subprocess.PIPE if what == "outlive" else None,

@@ -1,0 +1,208 @@
+// How a job that was recorded ended: what its ranks' and its commands' ends come to.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "engine/launch/detail/Observation.h"
+#include "engine/launch/detail/Preparation.h"
+
+namespace lockstep::launch::detail {
+namespace {
+
+using base::ExitCode;
+using trace::RunState;
+
+/// Whether an error only says that another rank went away or stood still.
+bool isOfAMessenger(std::string_view error) {
+  constexpr std::array kSigns{"Connection closed by peer", "Connection reset by peer",
+                              "Connection refused",        "Broken pipe",
+                              "Timed out waiting",         "timed out",
+                              "DistBackendError",          "DistNetworkError",
+                              "recvValue failed"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](const char* sign) { return error.find(sign) != std::string_view::npos; });
+}
+
+/// "was ended by SIGTERM", "ended with exit code 3".
+std::string howItEnded(const ProcessEnd& end) {
+  return end.signal != 0 ? "was ended by " + signalName(end.signal)
+                         : fmt::format("ended with exit code {}", end.exitCode);
+}
+
+int codeOf(const ProcessEnd& end) {
+  return end.signal != 0 ? 128 + end.signal : end.exitCode;
+}
+
+}  // namespace
+
+/// Whether others did more steps than they can with a rank that is gone: it was lost to the
+/// recorder alone.
+bool Observation::othersWentOnWithout(int rank) const {
+  const std::uint32_t seen = lastWords(rank).step;
+  for (int other = 0; other < static_cast<int>(processes_.size()); ++other) {
+    const Process& process = processes_[static_cast<std::size_t>(other)];
+    if (process.hasAttached && process.lost.empty() && lastWords(other).step > seen + 1) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// How each rank ended. The kernel tells that of our own child alone; of the others it is known
+/// what they said last, and how the command came out that started them.
+std::vector<RankEnd> Observation::ends() const {
+  std::vector<RankEnd> ends;
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    const Process& process = processes_[static_cast<std::size_t>(rank)];
+    if (!process.hasAttached) {
+      continue;
+    }
+    RankEnd& end = ends.emplace_back();
+    end.rank = rank;
+    end.order = process.isHere ? ended_ : process.order;
+    end.words = lastWords(rank);
+  }
+  std::sort(ends.begin(), ends.end(),
+            [](const RankEnd& a, const RankEnd& b) { return a.order < b.order; });
+  bool failed = false;
+  for (RankEnd& end : ends) {
+    const Process& process = processes_[static_cast<std::size_t>(end.rank)];
+    const Part& command = commands_.at(process.part);
+    if (process.pid == command.pid && command.end) {
+      end.end = *command.end;
+      end.words.finished = command.succeeded();
+      end.lastErrorLine = command.errorTail.lastLine();
+      failed |= !endedWell(end);
+      continue;
+    }
+    end.isCodeKnown = false;
+    if (!process.lost.empty()) {
+      end.lost = process.lost;
+    } else if (!end.words.error.empty()) {
+      end.end.exitCode =
+          isOfAMessenger(end.words.error) ? static_cast<int>(ExitCode::kCommFailed) : 1;
+    } else if (command.succeeded() || process.isHere) {
+      end.words.finished = true;  // a process need not say so: os._exit()
+    } else if (!end.words.finished && failed) {
+      end.end.signal = SIGTERM;  // as torchrun ends those that are left
+      end.killedByUs = true;
+    } else if (!end.words.finished) {
+      end.lost = "its process ended without a word, as one does that is killed";
+    }
+    failed |= !endedWell(end);
+  }
+  return ends;
+}
+
+void Observation::recordEnds(const std::vector<RankEnd>& ends) {
+  for (const RankEnd& end : ends) {
+    const bool well = endedWell(end);
+    const Process& process = processes_[static_cast<std::size_t>(end.rank)];
+    recorder_->updateRank(end.rank, [&](trace::RankInfo& info) {
+      info.state = well                           ? "finished"
+                   : pressure_ != Pressure::kNone ? "stopped"
+                   : !end.lost.empty()            ? "lost"
+                   : end.end.signal != 0          ? "killed"
+                                                  : "failed";
+      info.signal = end.end.signal;
+      info.lastWords = well ? "" : describe(end);
+    });
+    recorder_->addLog(-1, process.isHere ? fmt::format("rank {}'s process {} outlives the command",
+                                                       end.rank, process.pid)
+                                         : describe(end));
+  }
+}
+
+/// This host's command where it failed, or else the first other one that did; null: none.
+const Observation::Part* Observation::failedCommand() const {
+  if (const Part& own = commands_.at(kHere); !own.succeeded()) {
+    return &own;
+  }
+  const Part* first = nullptr;
+  for (const auto& [id, command] : commands_) {
+    if (command.end && !command.succeeded() && (first == nullptr || command.order < first->order)) {
+      first = &command;
+    }
+  }
+  return first;
+}
+
+JobOutcome Observation::conclude() {
+  for (auto& [part, command] : commands_) {
+    for (LineSplitter& lines : command.lines) {
+      lines.flush([&, id = part](std::string_view line) { keepLine(id, line); });
+    }
+  }
+  JobOutcome outcome;
+  outcome.stopped = pressure_ != Pressure::kNone;
+  outcome.exitCode = codeOf(*commands_.at(kHere).end);
+  outcome.warning = lost_;
+  const Part* const failed = failedCommand();
+  if (outcome.stopped) {
+    outcome.state = RunState::kStopped;
+  } else if (failed != nullptr) {
+    outcome.state = RunState::kFailed;
+    outcome.failure =
+        fmt::format("{} {}",
+                    failed == &commands_.at(kHere) ? options_.command.front()
+                                                   : "the command on host " + failed->host,
+                    howItEnded(*failed->end));
+  }
+  if (!recorder_) {
+    outcome.warning =
+        "nothing was recorded, since no process of the command attached: watch its model "
+        "(import lockstep; lockstep.watch(ddp_model, optimizer)), or give --attach auto";
+    return outcome;
+  }
+  const std::vector<RankEnd> ends = this->ends();
+  recordEnds(ends);
+  int culprit = -1;
+  if (outcome.state == RunState::kFailed) {
+    std::vector<RankEnd> own;  // those that ended by themselves, as far as can be told
+    std::copy_if(ends.begin(), ends.end(), std::back_inserter(own), [this](const RankEnd& end) {
+      const Process& process = processes_[static_cast<std::size_t>(end.rank)];
+      return !end.killedByUs && (process.lost.empty() || !othersWentOnWithout(end.rank));
+    });
+    if (const Verdict verdict = judge(own); !verdict.failure.empty()) {
+      outcome.failure = verdict.failure;
+      culprit = verdict.rank;
+    }
+    recorder_->addProblem(
+        {0, "error", culprit, culprit < 0 ? 0 : lastWords(culprit).step, outcome.failure});
+  }
+  for (int rank = 0; rank < static_cast<int>(processes_.size()); ++rank) {
+    if (!processes_[static_cast<std::size_t>(rank)].hasAttached) {
+      recorder_->addProblem(
+          {0, "warning", rank, 0,
+           fmt::format("rank {} never attached: nothing of it is recorded", rank)});
+    }
+  }
+  if (!outlives_.empty()) {
+    recorder_->addProblem(
+        {0, "warning", -1, 0,
+         fmt::format("the command of this host has ended, and that of {} goes on: it is recorded "
+                     "no further",
+                     outlives_)});
+  }
+  for (const auto& [part, command] : commands_) {
+    if (const std::string leftOut = command.kept.text(); !leftOut.empty()) {
+      const std::string whose = part == kHere ? "" : " on host " + command.host;
+      recorder_->addProblem(
+          {0, "warning", -1, 0, fmt::format("the command's output{}: {}", whose, leftOut)});
+    }
+  }
+  const int exitCode = failed == nullptr ? 0 : codeOf(*failed->end);
+  recorder_->updateInfo([&outcome, exitCode](trace::RunInfo& info) {
+    info.state = outcome.state;
+    info.exitCode = exitCode;
+    info.failure = outcome.failure;
+    info.finishedAt = utcNow();
+    info.controlSocket.clear();
+  });
+  return outcome;
+}
+
+}  // namespace lockstep::launch::detail

@@ -1,0 +1,156 @@
+#include "engine/launch/detail/RemoteParts.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace lockstep::launch::detail {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+constexpr double kLostAfterSeconds = 15;
+
+}  // namespace
+
+RemoteParts::RemoteParts(std::unique_ptr<relay::RelayServer> server, EventLoop& loop,
+                         std::string runId, PartWatcher& watcher)
+    : runId_(std::move(runId)),
+      watcher_(watcher),
+      peers_(std::move(server), loop, {kLostAfterSeconds, ""}, *this) {}
+
+base::Result<relay::Welcome> RemoteParts::welcome(const relay::Hello& hello) {
+  if (!hello.environment.contains(relay::kObserves)) {
+    return Error{ExitCode::kBadInput,
+                 "it was started without a command, and this run records those of others: say "
+                 "which, as in lockstep join ... -- python train.py",
+                 ""};
+  }
+  relay::Welcome welcome;
+  welcome.runId = runId_;
+  return welcome;
+}
+
+void RemoteParts::ready(Relay& relay) {
+  if (!peers_.isLeaving() && !std::exchange(started_[relay.peer], true)) {
+    peers_.send(relay, relay::SetCapture{capture_});
+    peers_.send(relay, relay::Start{});
+  }
+}
+
+void RemoteParts::said(Relay& relay, const relay::FromRelay& message) {
+  std::visit(
+      [&](const auto& content) {
+        if constexpr (requires { take(relay, content); }) {
+          take(relay, content);
+        }
+      },
+      message);
+}
+
+void RemoteParts::take(Relay& relay, const relay::RankStarted& started) {
+  watcher_.commandStarted(relay.peer, relay.hello.hostName, started.pid);
+}
+
+void RemoteParts::take(Relay& relay, const relay::Attach& attach) {
+  relay::Attached answer;
+  answer.rank = attach.rank;
+  Attempt attempt;
+  attempt.part = relay.peer;
+  attempt.hello = {attach.rank, attach.worldSize};
+  attempt.pid = attach.pid;
+  attempt.host = relay.host->number;
+  attempt.isVisible = relay.sameProcesses;
+  if (attach.worldSize < 1 || attach.rank < 0 || attach.rank >= attach.worldSize) {
+    answer.refusal = fmt::format("rank {} of {} is none", attach.rank, attach.worldSize);
+  } else if (const auto admitted = watcher_.attaches(attempt); !admitted.ok()) {
+    answer.refusal = admitted.error().what;
+  } else {
+    answer.step = admitted.value().step;
+    if (!relay.has(attach.rank)) {
+      relay.ranks.push_back(attach.rank);
+      std::sort(relay.ranks.begin(), relay.ranks.end());
+      trace::Segment& segment = *admitted.value().segment;
+      // Whether events come is decided where they arise; those that do come are kept.
+      segment.header().captureEnabled.store(1);
+      auto replay = relay::SegmentReplay::make(segment);
+      LOCKSTEP_CHECK(replay.ok(), "{}", replay.error().message());
+      replays_[attach.rank] = std::move(replay).value();
+    }
+  }
+  peers_.send(relay, answer);
+}
+
+void RemoteParts::recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) {
+  replays_.at(part.rank)->apply(part, relay.clock, nowTicks);
+}
+
+void RemoteParts::take(Relay& relay, const relay::RankOutput& output) {
+  watcher_.commandWrote(relay.peer, output.isError, output.bytes);
+}
+
+void RemoteParts::take(Relay& relay, const relay::RankEnded& ended) {
+  if (relay.has(ended.rank)) {
+    watcher_.processEnded(ended.rank);
+  }
+}
+
+void RemoteParts::take(Relay& relay, const relay::CommandEnded& ended) {
+  watcher_.commandEnded(relay.peer, {ended.exitCode, ended.signal});
+  peers_.dismiss(relay);
+}
+
+void RemoteParts::take(Relay& relay, const relay::RelayFailed& failed) {
+  watcher_.commandStarted(relay.peer, relay.hello.hostName, 0);
+  watcher_.commandWrote(relay.peer, true, failed.failure + "\n");
+  watcher_.commandEnded(relay.peer, {failed.exitCode, 0});
+  peers_.dismiss(relay);
+}
+
+void RemoteParts::take(Relay& relay, const relay::StopAsked& asked) {
+  watcher_.stopAsked(fmt::format("{} on {}", asked.who, RelayPeers::nameOf(relay)));
+}
+
+void RemoteParts::lost(Relay& relay, const std::string& text) {
+  watcher_.partLost(relay.peer, text);
+}
+
+void RemoteParts::send(int signal) {
+  for (const auto& [peer, relay] : peers_.all()) {
+    if (isLiving(relay)) {
+      peers_.send(relay, relay::SendSignal{-1, signal});
+    }
+  }
+  peers_.pump();
+}
+
+void RemoteParts::setCapture(bool enabled) {
+  capture_ = enabled;
+  for (const auto& [peer, relay] : peers_.all()) {
+    peers_.send(relay, relay::SetCapture{enabled});
+  }
+  peers_.pump();
+}
+
+bool RemoteParts::isLiving(const Relay& relay) {
+  return !relay.lost && !relay.dismissed;
+}
+
+int RemoteParts::living() const {
+  const auto& relays = peers_.all();
+  return static_cast<int>(std::count_if(relays.begin(), relays.end(),
+                                        [](const auto& entry) { return isLiving(entry.second); }));
+}
+
+std::string RemoteParts::livingNames() const {
+  std::string text;
+  for (const auto& [peer, relay] : peers_.all()) {
+    if (isLiving(relay)) {
+      text += (text.empty() ? "" : ", ") + RelayPeers::nameOf(relay);
+    }
+  }
+  return text;
+}
+
+}  // namespace lockstep::launch::detail

@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
+#include "app/cli/JobEnvironment.h"
 
 namespace lockstep::cli {
 namespace {
@@ -18,6 +22,8 @@ struct JoinArguments {
   std::string tokenFile;
   int nodeRank = -1;
   int ranksPerNode = 0;
+  std::vector<std::string> command;  // of this host's part of a job that is recorded; or none
+  JobWatching watching;
   double waitSeconds = 60;
 };
 
@@ -50,11 +56,40 @@ base::Result<launch::RelayPlace> placeOf(const JoinArguments& arguments) {
   return place;
 }
 
+std::chrono::milliseconds patienceOf(const JoinArguments& arguments) {
+  return std::chrono::milliseconds(static_cast<int>(arguments.waitSeconds * 1000));
+}
+
+int joinWithCommand(const JoinArguments& arguments, relay::Ticket ticket) {
+  if (arguments.nodeRank >= 0 || arguments.ranksPerNode > 0) {
+    return fail(Error{ExitCode::kBadInput,
+                      "is of ranks that lockstep run has started; the command's processes say "
+                      "themselves which ranks they are",
+                      arguments.nodeRank >= 0 ? "--node-rank" : "--nproc-per-node"});
+  }
+  auto environment = jobEnvironment(arguments.watching);
+  if (!environment.ok()) {
+    return fail(environment.error());
+  }
+  launch::JoinJobOptions options;
+  options.ticket = std::move(ticket);
+  options.command = arguments.command;
+  options.environment = std::move(environment).value();
+  options.wrote = passOn;
+  options.warn = [](const std::string& text) { complain(text); };
+  options.patience = patienceOf(arguments);
+  const auto joined = launch::joinJob(options);
+  return joined.ok() ? joined.value().exitCode : fail(joined.error());
+}
+
 int join(const JoinArguments& arguments) {
   launch::JoinOptions options;
   auto ticket = ticketOf(arguments);
   if (!ticket.ok()) {
     return fail(ticket.error());
+  }
+  if (!arguments.command.empty()) {
+    return joinWithCommand(arguments, std::move(ticket).value());
   }
   options.ticket = std::move(ticket).value();
   auto place = placeOf(arguments);
@@ -62,7 +97,7 @@ int join(const JoinArguments& arguments) {
     return fail(place.error());
   }
   options.place = std::move(place).value();
-  options.patience = std::chrono::milliseconds(static_cast<int>(arguments.waitSeconds * 1000));
+  options.patience = patienceOf(arguments);
   const auto joined = launch::joinRun(options);
   return joined.ok() ? static_cast<int>(joined.value()) : fail(joined.error());
 }
@@ -84,7 +119,8 @@ void addJoin(CLI::App& app, Command& chosen) {
   auto* command = app.add_subcommand(
       "join",
       "Supervise ranks of a run whose recorder is on another host; started by mpirun, "
-      "srun, torchrun --no-python, or by hand");
+      "srun, torchrun --no-python, or by hand. With a command: start this host's part of a job "
+      "that lockstep record --listen records there");
   auto arguments = std::make_shared<JoinArguments>();
   command->add_option("--token-file", arguments->tokenFile,
                       "The file of the run's token; default: LOCKSTEP_RECORDER and "
@@ -104,6 +140,12 @@ void addJoin(CLI::App& app, Command& chosen) {
   command
       ->add_option("--wait", arguments->waitSeconds, "Seconds to wait for the recorder to answer")
       ->check(CLI::Range(1.0, 86400.0));
+  command
+      ->add_option("COMMAND", arguments->command,
+                   "This host's part of a job of PyTorch, behind --; ends as it ends")
+      ->option_text("[-- COMMAND ...]");
+  addWatching(*command, arguments->watching);
+  command->positionals_at_end();
   command->callback([&chosen, arguments] { chosen = [arguments] { return join(*arguments); }; });
 }
 

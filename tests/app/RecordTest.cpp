@@ -33,6 +33,13 @@ TEST_F(RecordTest, SaysThatTheBuildHasNoPythonPackage) {
                               "install libpython3-dev and build again"));
 }
 
+TEST_F(RecordTest, ATokenFileIsOfAJobOfSeveralHosts) {
+  const auto ended = lockstep({"record", "--token-file", "t", "--", "true"});
+  EXPECT_EQ(ended.exitCode, 2);
+  EXPECT_THAT(ended.err, HasSubstr("--token-file: is for relays of other hosts, which come with "
+                                   "--listen"));
+}
+
 TEST_F(RecordTest, SaysWhyARunThatTheJobRemovedHasNoSummary) {
   const std::string job =
       std::string(std::getenv("LOCKSTEP_SOURCE")) + "/tests/engine/launch/fake_job.py";

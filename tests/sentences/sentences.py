@@ -62,7 +62,6 @@ engine/hooks/plugin/PluginHook.cpp
 engine/hooks/plugin/detail/PluginSession*.cpp
 app/cli/Compare.cpp
 app/cli/DivergenceText.cpp
-app/cli/JobEnvironment.cpp
 app/cli/Record.cpp
 app/cli/HostTable.cpp
 app/cli/RunReportText.cpp

@@ -1,0 +1,67 @@
+#include "app/cli/JobEnvironment.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "app/cli/PythonFolder.h"
+#include "engine/launch/RankEnvironment.h"
+
+namespace lockstep::cli {
+
+void addWatching(CLI::App& command, JobWatching& watching) {
+  command
+      .add_option("--attach", watching.attach,
+                  "Which models are watched: those that the script hands to lockstep.watch "
+                  "(watch), or every DistributedDataParallel that it makes, and the "
+                  "collectives of all process groups (auto)")
+      ->check(CLI::IsMember({"watch", "auto"}));
+  command
+      .add_option("--check-replicas", watching.checkReplicas,
+                  "Compare the ranks' parameters bit for bit every so many iterations: the run "
+                  "has diverged where they differ; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
+}
+
+base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching) {
+  const auto folder = pythonFolder();
+  if (!folder.ok()) {
+    return folder.error();
+  }
+  std::vector<std::string> environment = launch::inheritedEnvironment();
+  const char* before = std::getenv("PYTHONPATH");
+  std::string path = folder.value().string();
+  if (watching.attach == "auto") {
+    path = (folder.value() / "lockstep" / "auto").string() + ":" + path;
+  }
+  launch::setVariable(environment, "PYTHONPATH",
+                      before != nullptr && *before != '\0' ? path + ":" + before : path);
+  if (watching.checkReplicas > 0) {
+    launch::setVariable(environment, "LOCKSTEP_CHECK_REPLICAS",
+                        std::to_string(watching.checkReplicas));
+  }
+  // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a
+  // part.
+  constexpr std::size_t kLongestPlugin = 254;
+  const auto plugin = folder.value() / "lockstep" / "liblockstep_nccl_profiler.so";
+  if (std::error_code error; std::getenv("NCCL_PROFILER_PLUGIN") == nullptr &&
+                             std::filesystem::is_regular_file(plugin, error) &&
+                             plugin.string().size() <= kLongestPlugin) {
+    environment.push_back("NCCL_PROFILER_PLUGIN=" + plugin.string());
+  }
+  // What it prints goes through a pipe, which Python would fill before it tells.
+  if (std::getenv("PYTHONUNBUFFERED") == nullptr) {
+    environment.emplace_back("PYTHONUNBUFFERED=1");
+  }
+  return environment;
+}
+
+void passOn(bool isError, std::string_view bytes) {
+  std::FILE* stream = isError ? stderr : stdout;
+  std::fwrite(bytes.data(), 1, bytes.size(), stream);
+  std::fflush(stream);
+}
+
+}  // namespace lockstep::cli

@@ -2,11 +2,13 @@
 
 Usage: job.py WORLD STEPS [WAY ...]
 
-Starts WORLD ranks and ends with the first exit code of theirs that is not 0. Each prints one JSON
-object: its rank, the losses, the hash of its weights, and what DDP's own logging says of its buckets.
+Starts WORLD ranks, or this host's share of them where NNODES and NODE_RANK say that there are more
+hosts, and MASTER_ADDR and MASTER_PORT where they meet; ends with the first exit code of theirs that
+is not 0. Each prints one JSON object: its rank, the losses, the hash of its weights, and what DDP's
+own logging says of its buckets.
 Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
-of rank 1; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes;
+of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes;
 nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
 JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5.
 """
@@ -111,7 +113,8 @@ def train(steps, ways):
         if (rank == 1 and step == steps // 2 and "fail_once" in ways
                 and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"):
             raise ValueError("boom")
-        if rank == 1 and step == steps // 2 and "throw" in ways:
+        throws = f"throw_{rank}" in ways or rank == 1 and "throw" in ways
+        if throws and step == steps // 2:
             raise ValueError("boom")
     weights = hashlib.sha256()
     for parameter in net.parameters():
@@ -150,9 +153,12 @@ def launch(world):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    ranks = [subprocess.Popen([sys.executable, *sys.argv], env=dict(
-        os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(world),
-        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))) for rank in range(world)]
+    here = world // int(os.environ.get("NNODES", "1"))
+    first = here * int(os.environ.get("NODE_RANK", "0"))
+    met = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    ranks = [subprocess.Popen([sys.executable, *sys.argv], env={
+        **met, **os.environ, "RANK": str(first + rank), "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(world)}) for rank in range(here)]
     return next((code for code in [rank.wait() for rank in ranks] if code != 0), 0)
 
 

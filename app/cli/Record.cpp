@@ -13,6 +13,7 @@
 #include "app/cli/FreshRunFile.h"
 #include "app/cli/JobEnvironment.h"
 #include "app/cli/RunReport.h"
+#include "engine/base/ShellWords.h"
 #include "engine/launch/Job.h"
 
 namespace lockstep::cli {
@@ -32,16 +33,6 @@ struct RecordArguments {
   bool quiet = false;
 };
 
-/// The script of a command, or else its program: what people call it by.
-std::string nameOf(const std::vector<std::string>& command) {
-  for (const std::string& word : command) {
-    if (const fs::path path(word); path.extension() == ".py") {
-      return path.stem().string();
-    }
-  }
-  return fs::path(command.front()).filename().string();
-}
-
 int record(const RecordArguments& arguments) {
   if (arguments.command.empty()) {
     return fail(Error{ExitCode::kBadInput,
@@ -58,7 +49,7 @@ int record(const RecordArguments& arguments) {
   }
   launch::JobOptions options;
   options.command = arguments.command;
-  options.name = arguments.name.empty() ? nameOf(arguments.command) : arguments.name;
+  options.name = arguments.name.empty() ? base::commandName(arguments.command) : arguments.name;
   options.environment = std::move(environment).value();
   options.runFile = arguments.out.empty() ? freshRunFile(options.name) : fs::path(arguments.out);
   options.numberIfTaken = arguments.out.empty();

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/base/ShellWords.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/detail/Head.h"
@@ -18,34 +19,21 @@
 namespace lockstep::launch {
 namespace {
 
-/// As a shell would take it.
-std::string commandLine(const std::vector<std::string>& command) {
-  std::string text;
-  for (const std::string& word : command) {
-    const bool plain =
-        !word.empty() && word.find_first_of(" \t\n\"'\\$`*?;&|<>(){}[]!#~") == std::string::npos;
-    std::string quoted;
-    for (const char c : word) {
-      quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    }
-    text += (text.empty() ? "" : " ") + (plain ? word : "'" + quoted + "'");
-  }
-  return text;
-}
-
 trace::RunInfo firstInfo(const JobOptions& options, const std::string& runId,
                          const std::filesystem::path& controlSocket) {
   trace::RunInfo info;
   info.runId = runId;
   info.name = options.name;
   info.kind = trace::RunKind::kObserved;
-  info.command = commandLine(options.command);
+  info.command = base::shellLine(options.command);
   info.startedAt = detail::utcNow();
   info.supervisorPid = getpid();
   info.supervisorStart = trace::processStart(getpid());
   info.controlSocket = controlSocket.string();
   info.hostName = trace::hostName();
   info.environment = detail::hostEnvironment();
+  std::error_code unknown;
+  info.environment["folder"] = std::filesystem::current_path(unknown).string();
   return info;
 }
 

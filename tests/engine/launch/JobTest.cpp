@@ -46,6 +46,7 @@ TEST_F(JobTest, RecordsTheProcessesThatAttach) {
 
   const auto run = summary();
   EXPECT_EQ(run.info.kind, trace::RunKind::kObserved);
+  EXPECT_EQ(run.info.environment.at("folder"), std::filesystem::current_path());
   EXPECT_EQ(run.info.name, "fake");
   EXPECT_THAT(run.info.command, AllOf(StartsWith("python3 /"), EndsWith("fake_job.py 3 20")));
   EXPECT_THAT(run.info.experimentToml, IsEmpty());

@@ -154,6 +154,9 @@ base::Result<RecordedSteps> readRecordedSteps(const std::filesystem::path& path)
   if (read.layouts.empty() || read.steps.empty()) {
     return cannotRead(path, "it has no buckets, or no step was recorded");
   }
+  if (read.info.kind != trace::RunKind::kExperiment) {
+    return cannotRead(path, "it is a job of PyTorch: no experiment says its caps and its link");
+  }
   if (!parsed.mistakes.empty()) {
     return cannotRead(path,
                       "its experiment cannot be read, so that its caps and its link are not known");

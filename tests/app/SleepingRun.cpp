@@ -138,7 +138,8 @@ void SleepingRun::writeTo(const std::filesystem::path& path) const {
   trace::RunFileWriter& file = *writer.value();
   trace::RunInfo info;
   info.name = "sleeping";
-  info.experimentToml = experiment::toToml(settings);
+  info.kind = observed ? trace::RunKind::kObserved : trace::RunKind::kExperiment;
+  info.experimentToml = observed ? "" : experiment::toToml(settings);
   info.state = trace::RunState::kFinished;
   info.worldSize = 2;
   info.plannedSteps = static_cast<std::uint32_t>(steps);

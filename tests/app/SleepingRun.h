@@ -15,6 +15,7 @@ namespace lockstep::cli {
 struct SleepingRun {
   int steps = 10;
   double lateMs = 0;
+  bool observed = false;         ///< as a job that was only recorded: it has no settings
   bool linkInSettings = true;    ///< else it is as if a real network had been so fast
   std::string strategy = "ddp";  ///< in the settings; with another one there are no buckets
   experiment::DdpConfig ddp;

@@ -103,8 +103,12 @@ TEST_F(TuneTest, BadInputIsOneLine) {
   run_.ddp.bucketCapMb = 0.25;
   run_.linkInSettings = false;
   written("alike.lockstep");
+  SleepingRun job;
+  job.observed = true;
+  job.writeTo(folder / "job.lockstep");
   for (const auto& [run, text] :
        {std::pair<std::string, std::string>{"alike.lockstep", "too alike in size"},
+        {"job.lockstep", "it is a job of PyTorch: no experiment says its caps and its link"},
         {"nowhere.lockstep", "nowhere.lockstep"},
         {write("text.lockstep", "no run"), "text.lockstep"},
         {goldenRun("1.0"), "experiment cannot be read"}}) {

@@ -29,6 +29,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
   const trace::RunSummary& summary = read.value();
   entry.state = summary.info.state;
+  entry.kind = summary.info.kind;
   if (!summary.info.name.empty()) {  // a run that has just begun has none yet
     entry.name = QString::fromStdString(summary.info.name);
   }
@@ -42,7 +43,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
     entry.drops += rank.eventsDropped;
   }
 
-  if (summary.info.kind == trace::RunKind::kObserved) {
+  if (summary.info.kind != trace::RunKind::kExperiment) {
     entry.model = QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;

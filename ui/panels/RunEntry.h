@@ -18,6 +18,7 @@ struct RunEntry {
   QString problem;  ///< why the file cannot be read; empty when it could
   trace::RunState state = trace::RunState::kStarting;
   QString name;
+  trace::RunKind kind = trace::RunKind::kExperiment;
   QString model;  ///< empty when the experiment in the file cannot be read, as those below
   int worldSize = 0;
   /// What "auto" became; or the strategy, where that is not DDP and ranks do not talk.

@@ -71,6 +71,7 @@ TEST_F(RunEntryTest, SaysWhatTheRanksTookForAuto) {
 TEST_F(RunEntryTest, SaysWhatAnObservedJobIs) {
   const RunEntry entry = entryOf("", "gloo", trace::RunKind::kObserved);
   EXPECT_EQ(entry.problem, "");
+  EXPECT_EQ(entry.kind, trace::RunKind::kObserved);
   EXPECT_EQ(shown(entry, RunsModel::kModel), "PyTorch");
   EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
   EXPECT_EQ(shown(entry, RunsModel::kBucketCap), QString("–"));

@@ -193,7 +193,7 @@ std::optional<FactCard> describeHit(const BucketStory& story, const BucketsHit& 
 QString capText(const BucketStory& story, int bucket) {
   const std::uint64_t limit = story.layout.buckets[static_cast<std::size_t>(bucket)].limitBytes;
   if (limit == 0) {
-    return QStringLiteral("none");
+    return story.observed ? QStringLiteral("not told") : QStringLiteral("none");
   }
   QString text = bytesText(limit);
   if (!story.config) {
@@ -225,6 +225,10 @@ QString capText(const BucketStory& story, int bucket) {
 QString capSentence(const BucketStory& story, int bucket) {
   const BucketCap& cap = story.caps[static_cast<std::size_t>(bucket)];
   const auto& of = story.layout.buckets[static_cast<std::size_t>(bucket)];
+  if (story.observed && cap.limitBytes == 0) {
+    return QStringLiteral(
+        "The job does not tell the caps of its buckets, so why it ends here is not known.");
+  }
   switch (cap.end) {
     case BucketEnd::kNoLimit:
       return QStringLiteral(

@@ -133,6 +133,7 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   }
   auto story = std::make_shared<BucketStory>();
   story->step = step;
+  story->observed = model_.info().kind != trace::RunKind::kExperiment;
   story->layout = *layout;
   story->parameters = model_.parameters();
   story->config = config();

@@ -20,6 +20,7 @@ namespace lockstep::ui {
 /// began the iteration. Never changed once made. [any-thread]
 struct BucketStory {
   std::uint32_t step = 0;
+  bool observed = false;  ///< of a job that was only recorded: a limit of 0 is one not known
   bool preview = false;  ///< the layout was computed from shapes; nothing has been measured
   trace::BucketsMessage layout;
   std::vector<trace::ParametersMessage::Parameter> parameters;

@@ -82,7 +82,7 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
     list.text(QRectF(25, row.top() + 34, kLabelWidth - 28, 15),
               replaying ? size
               : of.limitBytes == 0
-                  ? QStringLiteral("no cap")
+                  ? (story_.observed ? QStringLiteral("cap not told") : QStringLiteral("no cap"))
                   : QStringLiteral("cap %1").arg(formatBytes(static_cast<double>(of.limitBytes))),
               palette_.textMuted, FontRole::kSmall);
   }

@@ -47,7 +47,10 @@ WhatIf whatIf(const BucketStory& story,
   told.capBytes = capBytes;
   const auto own = ownCap(story);
   if (!own) {
-    told.whyNot = !story.config
+    told.whyNot = story.observed
+                      ? tr("This is a job of PyTorch: there is no experiment that says its caps and "
+                           "its link, and so no forecast with others.")
+                  : !story.config
                       ? tr("The experiment of this run cannot be read, so its cap is not known.")
                       : tr("This run gives a list of caps: there is no one cap to change.");
     return told;

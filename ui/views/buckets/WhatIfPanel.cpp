@@ -107,9 +107,9 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   prepareTable(*table_);
   outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
-  auto* reset = new QToolButton;
-  reset->setText(tr("Cap of the run"));
-  reset->setToolTip(tr("Back to the cap that the run had"));
+  reset_ = new QToolButton;
+  reset_->setText(tr("Cap of the run"));
+  reset_->setToolTip(tr("Back to the cap that the run had"));
   export_->setObjectName(QStringLiteral("whatIfExport"));
   export_->setText(tr("Export CSV…"));
   export_->setToolTip(tr("Write the buckets of the forecast into a file"));
@@ -118,7 +118,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   close->setText(QStringLiteral("✕"));
   close->setAccessibleName(tr("Close the what-if"));
   close->setToolTip(tr("Close the what-if"));
-  for (QToolButton* button : {reset, export_, close}) {
+  for (QToolButton* button : {reset_, export_, close}) {
     button->setAutoRaise(true);
     button->setFocusPolicy(Qt::NoFocus);
   }
@@ -127,7 +127,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   head->addWidget(new QLabel(tr("What if bucket_cap_mb were")));
   head->addWidget(slider_, 1);
   head->addWidget(cap_);
-  head->addWidget(reset);
+  head->addWidget(reset_);
   head->addWidget(export_);
   head->addWidget(close);
   // In a low window the slider stays, and the rest is scrolled.
@@ -158,7 +158,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
     capChosen_ = true;
     compute();
   });
-  connect(reset, &QToolButton::clicked, this, [this] {
+  connect(reset_, &QToolButton::clicked, this, [this] {
     capChosen_ = false;
     begin();
   });
@@ -286,7 +286,9 @@ void WhatIfPanel::compute() {
   if (!isVisible() || story_ == nullptr) {
     return;
   }
-  cap_->setText(capText(capOfSlider()));
+  const bool hasCap = capChosen_ || ownCap(*story_).has_value();
+  cap_->setText(hasCap ? capText(capOfSlider()) : QString());
+  reset_->setEnabled(hasCap);
   told_ = std::make_shared<const WhatIf>(whatIf(*story_, forecaster_, capOfSlider()));
   const bool known = told_->known();
   outcomes_->setText(known ? outcomesAsHtml(*told_) : QString());

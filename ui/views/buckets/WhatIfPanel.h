@@ -74,6 +74,7 @@ class WhatIfPanel : public QWidget {
   WhatIfTable* rows_;
   QTableView* table_;
   QToolButton* export_;
+  QToolButton* reset_ = nullptr;
   QTimer* timer_;
 };
 

@@ -88,6 +88,7 @@ FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> 
   FactsInput input;
   input.run = std::move(run);
   input.complete = trace::hasEnded(model.info().state);
+  input.observed = model.info().kind != trace::RunKind::kExperiment;
   input.driftingHook = QString::fromStdString(model.info().driftingHook);
   for (int rank = 0; rank < model.rankCount(); ++rank) {
     const auto& points = model.metric("hook.distance_squared", rank);
@@ -102,6 +103,7 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
   auto facts = std::make_shared<DivergenceFacts>();
   facts->run = std::move(input.run);
   facts->complete = input.complete;
+  facts->observed = input.observed;
   // Files before 1.4 do not say that replicas drift; a hook that counts how far they do tells.
   facts->drifts = !input.driftingHook.isEmpty() || !input.hookDistances.empty();
   facts->hook = input.driftingHook;

@@ -35,6 +35,7 @@ struct DivergenceFacts {
   analysis::BucketDelays delays;
   bool complete = false;  ///< nothing more will come
   bool drifts = false;    ///< the hook lets replicas drift by design
+  bool observed = false;  ///< a job that was only recorded: it has no experiment
   QString hook;           ///< that does; empty: its name is not recorded
 
   [[nodiscard]] const analysis::RunData& data() const { return run->data; }
@@ -47,6 +48,7 @@ struct DivergenceFacts {
 struct FactsInput {
   std::shared_ptr<const AnalysedRun> run;
   bool complete = false;
+  bool observed = false;
   QString driftingHook;  ///< RunInfo's
   /// The squared distance to the mean that averaging hooks count, by rank.
   std::map<int, std::vector<MetricPoint>> hookDistances;

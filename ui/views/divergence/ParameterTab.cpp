@@ -144,7 +144,7 @@ void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   }
   first_->setEnabled(facts_->divergence.first.has_value());
   tellKeys();
-  copySetting_->setVisible(replicas.steps.empty());
+  copySetting_->setVisible(replicas.steps.empty() && !facts_->observed);
   measure_->setEnabled(!replicas.steps.empty());
   if (selected_) {
     parameters_->showRow(selected_->parameter);
@@ -313,7 +313,8 @@ void ParameterTab::explain() {
     details_->setHtml(
         facts_->divergence.replicas.steps.empty()
             ? tr("<p>%1</p><pre>%2</pre>")
-                  .arg(verdictOf(*facts_).more.toHtmlEscaped(), fingerprintSetting())
+                  .arg(verdictOf(*facts_).more.toHtmlEscaped(),
+                       facts_->observed ? QString() : fingerprintSetting())
             : tr("<p>Click a cell to see its parameter, the ranks and their values, and the calls "
                  "before it.</p>"));
     return;

@@ -134,9 +134,11 @@ Verdict verdictOf(const DivergenceFacts& facts) {
                        .arg(formatCount(replicas.steps.size()));
   } else if (replicas.steps.empty()) {
     verdict.title = QStringLiteral("This run recorded no fingerprints");
-    verdict.more = QStringLiteral(
-        "Whether its replicas are equal is not known. Set fingerprint_every = 10 under [capture] "
-        "in the experiment and run it again. ");
+    verdict.more =
+        facts.observed
+            ? QStringLiteral("Whether the replicas of this job are equal is not known. ")
+            : QStringLiteral("Whether its replicas are equal is not known. Set fingerprint_every = "
+                             "10 under [capture] in the experiment and run it again. ");
   } else {
     verdict.title = QStringLiteral("There is nothing to compare");
     verdict.more = replicas.ranks.size() < 2

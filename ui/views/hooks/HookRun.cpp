@@ -196,6 +196,7 @@ HookFacts hookFactsOf(const RunModel& model) {
 std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const AnalysedRun& analysed) {
   auto run = std::make_shared<HookRun>();
   run->run = QString::fromStdString(facts.info.name);
+  run->observed = facts.info.kind != trace::RunKind::kExperiment;
   const auto hooks = hooksOf(facts.info, run->plugin);
   describe(*run, hooks);
   run->ranks = std::max(facts.info.worldSize, static_cast<int>(analysed.analysis.ranks.size()));

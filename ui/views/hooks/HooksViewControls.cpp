@@ -31,6 +31,10 @@ QString defaultSentence() {
   return HooksView::tr("Default all-reduce: no hook was loaded in this run");
 }
 
+QString observedSentence() {
+  return HooksView::tr("This is a job of PyTorch: no phases of a communication hook were recorded");
+}
+
 }  // namespace
 
 void HooksView::buildControls() {
@@ -256,6 +260,10 @@ void HooksView::showState() {
     return;
   }
   const bool nothing = first_->times.calls.empty() && first_->curves.empty();
+  if (nothing && first_->observed && second_ == nullptr) {
+    say(observedSentence());
+    return;
+  }
   if (nothing && !first_->plugin && second_ == nullptr && !model_->isLive()) {
     stack_->setCurrentIndex(kEmpty);
     return;
@@ -263,8 +271,9 @@ void HooksView::showState() {
   stack_->setCurrentIndex(kShown);
   const bool plain = !first_->plugin;
   banner_->setVisible(plain || !failure_.isEmpty());
-  load_->setVisible(failure_.isEmpty());
+  load_->setVisible(failure_.isEmpty() && !first_->observed);
   sentence_->setText(!failure_.isEmpty() ? failure_
+                     : first_->observed  ? observedSentence()
                      : first_->hook == QLatin1String("noop")
                          ? tr("noop: no hook was loaded in this run, and no gradient is sent")
                          : defaultSentence());

@@ -44,6 +44,26 @@ TEST_F(BucketWords, TellABucketItsSizeItsCapAndWhyItEnds) {
                   "2 parameters from b.weight on"));
 }
 
+TEST_F(BucketWords, SayOfAJobOfPyTorchThatItsCapsAreNotTold) {
+  test::BucketRun run;
+  run.update.info->kind = trace::RunKind::kObserved;
+  for (auto& layout : *run.update.layouts) {
+    for (auto& bucket : layout.buckets) {
+      bucket.limitBytes = 0;
+    }
+  }
+  RunModel model;
+  model.applyUpdate(run.update);
+  const auto story = BucketStories(model).ofStep(1);
+  for (const int bucket : {0, 1}) {  // one that stands alone is taken for nothing else
+    const std::string text = told(*story, {.kind = Kind::kBucket, .bucket = bucket});
+    EXPECT_TRUE(has(text, "The job does not tell the caps of its buckets, so why it ends here is "
+                          "not known."))
+        << text;
+    EXPECT_FALSE(has(text, "none")) << text;
+  }
+}
+
 // Rank 1 stalled bucket 1 for 102, came last to bucket 0 and queued bucket 1 behind it.
 TEST_F(BucketWords, TellTheTimesOfABucketOnARankAndWhomItWaitedFor) {
   const auto story = stories_.ofStep(1);

@@ -147,6 +147,10 @@ TEST_F(WhatIfTest, SaysWhyNothingCanBeForecast) {
   drawWhatIf(list, QRectF(0, 0, 600, 0), whatIf(measured, forecaster(), 200),
              Palette::of(Theme::kLight));
   EXPECT_TRUE(list.texts().empty());
+  measured.observed = true;
+  EXPECT_EQ(whatIf(measured, forecaster(), 200).whyNot,
+            "This is a job of PyTorch: there is no experiment that says its caps and its link, and "
+            "so no forecast with others.");
 }
 
 TEST_F(WhatIfTest, DrawsBothStripsWithinTheirArea) {

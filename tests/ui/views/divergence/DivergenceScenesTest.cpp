@@ -105,6 +105,20 @@ TEST(ParameterSceneTest, SaysHowToTurnFingerprintsOn) {
       "Whether its replicas are equal is not known. Set fingerprint_every = 10 under [capture]"));
 }
 
+TEST(ParameterSceneTest, SaysOfAJobOfPyTorchThatItsReplicasAreNotKnown) {
+  FactsInput input;
+  auto run = std::make_shared<AnalysedRun>();
+  HandMadeRun made(2);
+  made.add(0, trace::EventKind::kStep, 0, 10, 0);
+  run->data = made.data;
+  run->analysis = analysis::analyse(run->data);
+  input.run = run;
+  input.observed = true;
+  const Verdict verdict = verdictOf(*divergenceFacts(std::move(input)));
+  EXPECT_EQ(verdict.title, "This run recorded no fingerprints");
+  EXPECT_EQ(verdict.more, "Whether the replicas of this job are equal is not known. ");
+}
+
 TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
   analysis::RunData data = test::replicas(4, 1, 9, 0);
   for (std::uint32_t step = 0; step < 30; ++step) {

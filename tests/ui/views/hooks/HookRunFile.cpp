@@ -78,7 +78,11 @@ trace::RunInfo infoOf(const HookRunOptions& options) {
   trace::RunInfo info;
   info.runId = "hooks";
   info.name = made.name;
-  info.experimentToml = experiment::toToml(made);
+  if (options.observed) {
+    info.kind = trace::RunKind::kObserved;
+  } else {
+    info.experimentToml = experiment::toToml(made);
+  }
   info.state = trace::RunState::kFinished;
   info.worldSize = kRanks;
   info.plannedSteps = options.steps;

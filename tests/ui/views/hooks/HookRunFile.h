@@ -18,6 +18,7 @@ struct HookRunOptions {
   int transferMs = 4;
   std::uint32_t steps = 6;
   bool calls = true;    ///< false: no hook did anything
+  bool observed = false;  ///< a job that was only recorded
   bool changed = true;  ///< density = 0.01 from step 3 on
 };
 

@@ -192,6 +192,18 @@ TEST_P(HooksViewTest, TheDefaultAllreduceHasASentenceAButtonAndItsOwnTimes) {
   EXPECT_EQ(wanted.count(), 1);
 }
 
+TEST_P(HooksViewTest, AJobOfPyTorchWithoutPhasesIsASentenceAndNoButton) {
+  open({.hook = "allreduce", .calls = false, .observed = true});
+  EXPECT_FALSE(view_->canvas()->isVisible());
+  EXPECT_TRUE(waitFor([&] {
+    return test::says(
+        *view_, "This is a job of PyTorch: no phases of a communication hook were recorded");
+  }));
+  for (const QPushButton* button : view_->findChildren<QPushButton*>()) {
+    EXPECT_FALSE(button->isVisible()) << button->text().toStdString();
+  }
+}
+
 TEST_P(HooksViewTest, ARunWithNothingToMeasureIsAnEmptyStateWithItsButton) {
   open({.hook = "allreduce", .calls = false});
   EXPECT_FALSE(view_->canvas()->isVisible());

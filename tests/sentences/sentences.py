@@ -68,6 +68,7 @@ app/cli/RunReportText.cpp
 app/cli/Tune.cpp
 app/cli/WhatIf.cpp
 ui/model/SpanFacts.cpp
+ui/shell/JobEnding.cpp
 ui/shell/MainWindowSession.cpp
 ui/shell/RunReport.cpp
 ui/views/buckets/BucketFacts.cpp

@@ -165,8 +165,8 @@ void RunsPanel::showMenu(const QPoint& position) {
   QAction* open = menu->addAction(tr("Open"), this, [this, entry] { emit openRequested(entry.path); });
   menu->setDefaultAction(open);
   QAction* stop = menu->addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
-  QAction* repeat =
-      menu->addAction(tr("Repeat"), this, [this, entry] { emit repeatRequested(entry.path); });
+  QAction* repeat = menu->addAction(entry.kind == trace::RunKind::kObserved ? tr("Run again…") : tr("Repeat"), this,
+                                    [this, entry] { emit repeatRequested(entry.path); });
   menu->addSeparator();
   const QStringList chosen = selectedRuns();
   QAction* compare = menu->addAction(tr("Compare"), this, [this, chosen] { emit compareRequested(chosen); });
@@ -179,7 +179,9 @@ void RunsPanel::showMenu(const QPoint& position) {
   QAction* trash = menu->addAction(tr("Move to trash"), this, [this, entry] { moveToTrash(entry); });
   stop->setEnabled(entry.live());
   trash->setEnabled(!entry.live());
-  repeat->setEnabled(entry.problem.isEmpty());
+  const bool started =  // and not made of traces
+      entry.kind == trace::RunKind::kExperiment || entry.kind == trace::RunKind::kObserved;
+  repeat->setEnabled(entry.problem.isEmpty() && started);
   menu->popup(view_->viewport()->mapToGlobal(position));
 }
 

@@ -45,12 +45,18 @@ Commands::Commands(QWidget* parent, const Stages& stages)
     : open(make(parent, "open", commandText("&Open a run…"), {QKeySequence::Open})),
       reopen(make(parent, "reopen", commandText("Open the &last run again"),
                   {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_O)})),
+      importFiles(make(parent, "importFiles", commandText("&Import traces…"),
+                       {QKeySequence(Qt::CTRL | Qt::Key_I)})),
+      importFolder(make(parent, "importFolder", commandText("Import a &folder of traces…"),
+                        {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_I)})),
       exportRun(
           make(parent, "exportRun", commandText("&Export…"), {QKeySequence(Qt::CTRL | Qt::Key_E)})),
       exportPicture(make(parent, "exportPicture", commandText("Export &picture…"),
                          {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E)})),
       quit(make(parent, "quit", commandText("&Quit"), {QKeySequence(Qt::CTRL | Qt::Key_Q)})),
       run(make(parent, "run", commandText("&Run"), {QKeySequence(Qt::Key_F5)})),
+      record(make(parent, "record", commandText("Record a Py&Torch job…"),
+                  {QKeySequence(Qt::CTRL | Qt::Key_R)})),
       stop(make(parent, "stop", commandText("&Stop"), {QKeySequence(Qt::SHIFT | Qt::Key_F5)})),
       repeat(make(parent, "repeat", commandText("Re&peat"), {QKeySequence(Qt::CTRL | Qt::Key_F5)})),
       undo(make(parent, "undo", commandText("&Undo change of view"), {QKeySequence::Undo})),
@@ -146,6 +152,8 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   QMenu* recent = file->addMenu(commandText("Recent &runs"));
   file->addAction(reopen);
   file->addSeparator();
+  file->addActions({importFiles, importFolder});
+  file->addSeparator();
   file->addActions({exportRun, exportPicture});
   file->addSeparator();
   file->addAction(quit);
@@ -156,7 +164,7 @@ QMenu* Commands::fillMenus(QMainWindow& window, const QList<QAction*>& docks) co
   edit->addAction(copyJson);
 
   QMenu* runs = window.menuBar()->addMenu(commandText("&Run"));
-  runs->addActions({run, stop, repeat});
+  runs->addActions({run, record, stop, repeat});
 
   QMenu* look = window.menuBar()->addMenu(commandText("&View"));
   look->addAction(startPage);
@@ -192,8 +200,8 @@ std::vector<KeySheet::Group> Commands::groups() const {
   look.append(views);
   look.append(layouts->actions());
   look.append({resetLayout, fit, undo, redo, copyJson});
-  std::vector<KeySheet::Group> all{{commandText("Runs"), {run, stop, repeat}},
-                                   {commandText("Files"), {open, reopen, exportRun, exportPicture, quit}},
+  std::vector<KeySheet::Group> all{{commandText("Runs"), {run, record, stop, repeat}},
+                                   {commandText("Files"), {open, reopen, importFiles, importFolder, exportRun, exportPicture, quit}},
                                    {commandText("View"), look},
                                    {commandText("Help"), {palette, keys, changeKeys, about}}};
   all.insert(all.end(), ofViews.begin(), ofViews.end());

@@ -22,11 +22,14 @@ struct Commands {
 
   QAction* open;
   QAction* reopen;
+  QAction* importFiles;
+  QAction* importFolder;
   QAction* exportRun;
   QAction* exportPicture;
   QAction* quit;
 
   QAction* run;
+  QAction* record;
   QAction* stop;
   QAction* repeat;
 

@@ -14,10 +14,16 @@ namespace lockstep::ui {
 /// alone when this object goes. [ui-thread]
 class DetachedProcess {
  public:
+  /// What a child has in place of the studio's own.
+  struct Place {
+    QString folder = {};           ///< empty: the studio's
+    QStringList environment = {};  ///< "NAME=value" each, on top of the studio's
+  };
+
   /// Starts `program` with `arguments`; stdout and stderr are appended to `outputPath`.
-  /// Errors: the output cannot be written, the program cannot be started.
+  /// Errors: the output cannot be written, the program cannot be started, no such folder.
   static base::Result<DetachedProcess> start(const QString& program, const QStringList& arguments,
-                                             const QString& outputPath);
+                                             const QString& outputPath, const Place& place);
 
   /// Returns how it ended, once it has: its exit code, or 128 + the signal that ended it.
   std::optional<int> poll();

@@ -4,13 +4,12 @@
 #include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
-#include <QFile>
 #include <QFileInfo>
-#include <QMimeData>
 #include <QStackedWidget>
 #include <QStatusBar>
 
 #include "engine/experiment/Parse.h"
+#include "ui/panels/EmptyState.h"
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
@@ -26,16 +25,6 @@
 
 namespace lockstep::ui {
 namespace {
-
-QStringList runFilesOf(const QMimeData* data) {
-  QStringList files;
-  for (const QUrl& url : data->urls()) {
-    if (url.isLocalFile() && url.toLocalFile().endsWith(QStringLiteral(".lockstep"))) {
-      files.append(url.toLocalFile());
-    }
-  }
-  return files;
-}
 
 StudioPaths completed(StudioPaths paths) {
   if (paths.experiments.isEmpty()) {
@@ -70,6 +59,7 @@ MainWindow::MainWindow(const StudioPaths& paths, Appearance& appearance)
   wireViews();
   buildExport();
   wireTables();
+  wireJobs();
   wireBuild();
   applyTheme();
   restoreWindow();
@@ -160,6 +150,10 @@ void MainWindow::runStarted(const QString& run) {
   messages_->dismiss(kEndMessage);
   closeSession();
   pendingRun_ = run;
+  job_.reset();
+  output_.stop();
+  comingUp_->setSentence(
+      tr("The run is coming up. Its timeline appears with the first iteration."));
   problems_->model().clear();
   log_->clear();
   strip_->begin();
@@ -170,17 +164,18 @@ void MainWindow::runStarted(const QString& run) {
 
 void MainWindow::stopCurrent() {
   if (!pendingRun_.isEmpty()) {
+    jobStopped_ = true;
     controller_.stop(pendingRun_);
   } else if (session_ && session_->model()->isLive()) {
     controller_.stop(session_->path());
   }
 }
 
-void MainWindow::repeatRun(const QString& path) { started(controller_.repeat(path)); }
-
 void MainWindow::runAppeared(const QString& path) {
   if (path == pendingRun_) {
     pendingRun_.clear();
+    job_.reset();
+    output_.stop();  // from here on the run file has it
     settings_.addRecentRun(path);
     takeSession(std::make_unique<RunSession>(path));
     if (page_ == Page::kComingUp) {  // the user may have gone back to the start page
@@ -191,23 +186,19 @@ void MainWindow::runAppeared(const QString& path) {
 }
 
 void MainWindow::runEndedEarly(const QString& path, const QString& line, int exitCode) {
+  if (path == pendingRun_ && job_) {
+    jobEndedEarly(path, exitCode);
+    return;
+  }
   const QString said =
       line.isEmpty() ? tr("lockstep run ended with exit code %1 and said nothing").arg(exitCode)
                      : line;
   reportProblem(true, said);
   messages_->show(QStringLiteral("failed ") + path, MessageBar::Kind::kError, said);
-  QFile output(QFileInfo(path).absolutePath() + '/' + QFileInfo(path).completeBaseName() + ".log");
-  if (output.open(QIODevice::ReadOnly)) {
-    std::vector<trace::LogRow> rows;
-    for (const QByteArray& text : output.readAll().split('\n')) {
-      if (!text.trimmed().isEmpty()) {
-        trace::LogRow row;
-        row.text = text.toStdString();
-        rows.push_back(row);
-      }
-    }
-    log_->append(rows);
-  }
+  OutputFollower all;
+  connect(&all, &OutputFollower::grew, this, &MainWindow::logOutput);
+  all.follow(QFileInfo(path).absolutePath() + '/' + QFileInfo(path).completeBaseName() + ".log");
+  all.finish();
   if (path == pendingRun_) {
     pendingRun_.clear();
     strip_->end();
@@ -232,20 +223,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   settings_.setDocks(layout_, page_ == Page::kStart ? viewDocks_ : saveState());
   keepSession();
   QMainWindow::closeEvent(event);
-}
-
-void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (!runFilesOf(event->mimeData()).isEmpty()) {
-    event->acceptProposedAction();
-  }
-}
-
-void MainWindow::dropEvent(QDropEvent* event) {
-  const QStringList files = runFilesOf(event->mimeData());
-  if (!files.isEmpty()) {
-    event->acceptProposedAction();
-    openRun(files.front());
-  }
 }
 
 }  // namespace lockstep::ui

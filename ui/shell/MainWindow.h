@@ -10,6 +10,8 @@
 #include "ui/model/Span.h"
 #include "ui/shell/Commands.h"
 #include "ui/shell/ExperimentCatalog.h"
+#include "ui/shell/JobRequest.h"
+#include "ui/shell/OutputFollower.h"
 #include "ui/shell/Programs.h"
 #include "ui/shell/RunController.h"
 #include "ui/shell/Settings.h"
@@ -25,6 +27,7 @@ class BucketsView;
 class CommandPalette;
 class CompareView;
 class DivergenceView;
+class EmptyState;
 class ExportController;
 class EventsPanel;
 class HookManagerPanel;
@@ -47,6 +50,7 @@ class StatisticsPanel;
 class StatusReadout;
 class StepStrip;
 class TimelineView;
+class TraceImport;
 
 /// Where the studio finds things. Empty: the usual places.
 struct StudioPaths {
@@ -125,7 +129,6 @@ class MainWindow : public QMainWindow {
   void runStarted(const QString& run);
   void runNotStarted(const QString& line);
   void stopCurrent();
-  void repeatRun(const QString& path);
   void runAppeared(const QString& path);
   void runEndedEarly(const QString& path, const QString& line, int exitCode);
 
@@ -133,6 +136,18 @@ class MainWindow : public QMainWindow {
   static inline const QString kStartMessage = QStringLiteral("start");
   /// What the window says of the end of the open run.
   static inline const QString kEndMessage = QStringLiteral("end");
+
+  // MainWindowJobs.cpp
+  void wireJobs();
+  /// Asks for a job of PyTorch: this one at first, or the last.
+  void askJob(const std::optional<JobRequest>& job, const QString& hint);
+  void startJob(const JobRequest& job);
+  /// Shows what a command wrote that has no run file.
+  void logOutput(const QStringList& lines);
+  void jobEndedEarly(const QString& path, int exitCode);
+  /// Starts a run again; of a job of PyTorch, asks what of its command is to be changed.
+  void repeatRun(const QString& path);
+  void importTraces(const QStringList& paths);
 
   // What starts runs, and is being built perhaps
   void wireBuild();
@@ -171,6 +186,9 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<RunSession> session_;
   bool sawLive_ = false;    // the open run was live while it was open here
   QString pendingRun_;      // started, its file not there yet
+  std::optional<JobRequest> job_;  // the same, where it is a job of PyTorch
+  bool jobStopped_ = false;
+  OutputFollower output_;  // of it
   Page page_ = Page::kViews;
   QString layout_;
 
@@ -179,6 +197,7 @@ class MainWindow : public QMainWindow {
   QStackedWidget* pages_ = nullptr;
   Stages* stages_ = nullptr;
   StartPage* startPage_ = nullptr;
+  EmptyState* comingUp_ = nullptr;
   LiveView* live_ = nullptr;
   TimelineView* timeline_ = nullptr;
   BucketsView* buckets_ = nullptr;
@@ -212,6 +231,7 @@ class MainWindow : public QMainWindow {
   CommandPalette* palette_ = nullptr;
   KeyEditor* keyEditor_ = nullptr;
   ExportController* export_ = nullptr;
+  TraceImport* import_ = nullptr;
 };
 
 }  // namespace lockstep::ui

@@ -48,8 +48,9 @@ void MainWindow::buildStage() {
   pages_->addWidget(startPage_);
   pages_->addWidget(stages_);
   // The step strip above it has the button.
-  pages_->addWidget(new EmptyState(
-      tr("The run is coming up. Its timeline appears with the first iteration."), QString()));
+  comingUp_ = new EmptyState(QString(), QString());
+  comingUp_->setObjectName("comingUp");
+  pages_->addWidget(comingUp_);
   auto* centre = new QWidget;
   auto* column = new QVBoxLayout(centre);
   column->setContentsMargins(0, 0, 0, 0);
@@ -258,14 +259,30 @@ void MainWindow::refreshCommands() {
   commands_->run->setEnabled(canRun);
   const QString missing = reasonAgainstStarting(programs_);
   setup_->blockRun(missing);
+  startPage_->blockRecording(missing);
   setTip(commands_->run, !missing.isEmpty() ? missing
                          : experiments_.empty()
                              ? tr("No experiments; name their folder with --experiments")
                              : tr("Run the chosen experiment"));
   commands_->stop->setEnabled(live);
+  commands_->record->setEnabled(!programs_.lockstep.isEmpty());
+  for (QAction* action : {commands_->importFiles, commands_->importFolder}) {
+    action->setEnabled(!programs_.lockstep.isEmpty());
+  }
   commands_->follow->setEnabled(session_ && session_->model()->isLive());
   const bool open = session_ != nullptr && !session_->model()->info().runId.empty();
-  commands_->repeat->setEnabled(open && !programs_.lockstep.isEmpty());
+  const bool observed = open && session_->model()->info().kind == trace::RunKind::kObserved;
+  const bool foreign = open && session_->model()->info().kind != trace::RunKind::kExperiment;
+  const bool again = open && (observed || !foreign);  // there is nothing to start of traces
+  commands_->repeat->setEnabled(again && !programs_.lockstep.isEmpty());
+  setup_->setNote(foreign ? tr("%1, which is open, is a job of PyTorch: it has no experiment to "
+                               "edit. What is below is another one.")
+                                .arg(session_->name())
+                          : QString());
+  commands_->repeat->setText(observed ? tr("Run a&gain…") : tr("Re&peat"));
+  setTip(commands_->repeat, !again && open ? tr("This run has no command that could be run again")
+                            : observed     ? tr("Run the command of this job again")
+                                           : tr("Run the experiment of this run again"));
   commands_->exportPicture->setEnabled(open);
   for (QAction* action :
        {commands_->fit, commands_->previousIteration, commands_->nextIteration}) {

@@ -94,7 +94,7 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   });
   connect(run, &RunSession::startupChanged, this, [this](const StartupProgress& progress) {
     if (strip_->isHidden()) {
-      strip_->begin();
+      strip_->begin(session_->model()->info().kind);
     }
     strip_->setProgress(progress);
   });
@@ -121,7 +121,8 @@ void MainWindow::runStateChanged(trace::RunState state) {
         Qt::QueuedConnection);
   }
   const std::string& failure = session_->model()->info().failure;
-  const MessageBar::Button repeat{tr("Repeat"), [this] {
+  const bool observed = session_->model()->info().kind == trace::RunKind::kObserved;
+  const MessageBar::Button repeat{observed ? tr("Run again…") : tr("Repeat"), [this] {
                                     if (session_) repeatRun(session_->path());
                                   }};
   const MessageBar::Button slowest{tr("Show slowest iteration"), [this] {

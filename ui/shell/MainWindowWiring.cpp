@@ -34,6 +34,7 @@ void MainWindow::wireBuild() {
 void MainWindow::takePrograms() {
   programs_ = build_.programs();
   controller_.setPrograms(programs_);
+  import_->setPrograms(programs_);
   if (!programs_.building) {
     setup_->setRank(programs_.rank);
     hookManager_->setLockstep(programs_.lockstep);

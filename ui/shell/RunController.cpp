@@ -73,7 +73,27 @@ base::Result<QString> RunController::freshRunPath(const QString& name) const {
 
 base::Result<QString> RunController::start(const QString& file) {
   auto path = freshRunPath(plainName(file));
-  return path.ok() ? launch(file, path.value()) : path;
+  return path.ok() ? launchRun(file, path.value()) : path;
+}
+
+base::Result<QString> RunController::record(const JobStart& job) {
+  auto path = job.runFile.isEmpty() ? freshRunPath(job.name) : base::Result<QString>(job.runFile);
+  if (!path.ok()) {
+    return path;
+  }
+  const QStringList arguments{
+      QStringLiteral("record"),
+      QStringLiteral("--quiet"),
+      QStringLiteral("--name=") + job.name,
+      job.everyModel ? QStringLiteral("--attach=auto") : QStringLiteral("--attach=watch"),
+      QStringLiteral("--out"),
+      path.value(),
+      QStringLiteral("--")};
+  // Beside a run in a folder of the user's may stand a log of the user's.
+  const auto beside = job.runFile.isEmpty() ? path : freshRunPath(job.name);
+  return beside.ok() ? launch(arguments + job.words, path.value(), outputPathOf(beside.value()),
+                              {job.folder, job.environment})
+                     : beside;
 }
 
 base::Result<QString> RunController::repeat(const QString& runPath) {
@@ -81,11 +101,14 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
   if (!summary.ok()) {
     return summary.error();
   }
-  if (const trace::RunInfo& info = summary.value().info; info.kind == trace::RunKind::kObserved) {
-    return Error{ExitCode::kBadInput,
-                 "this is a job of PyTorch, which its own command starts: lockstep record -- " +
-                     info.command,
-                 runPath.toStdString()};
+  if (const trace::RunInfo& info = summary.value().info; info.kind != trace::RunKind::kExperiment) {
+    return Error{
+        ExitCode::kBadInput,
+        info.kind == trace::RunKind::kObserved
+            ? "this is a job of PyTorch, which its own command starts: lockstep record -- " +
+                  info.command
+            : "this was made of traces, and holds nothing that could be run again",
+        runPath.toStdString()};
   }
   auto path = freshRunPath(plainName(runPath));
   if (!path.ok()) {
@@ -100,10 +123,17 @@ base::Result<QString> RunController::repeat(const QString& runPath) {
                  file.fileName().toStdString()};
   }
   file.close();
-  return launch(file.fileName(), path.value());
+  return launchRun(file.fileName(), path.value());
 }
 
-base::Result<QString> RunController::launch(const QString& experimentFile, const QString& runPath) {
+base::Result<QString> RunController::launchRun(const QString& experiment, const QString& runPath) {
+  return launch({QStringLiteral("run"), experiment, QStringLiteral("--out"), runPath}, runPath,
+                outputPathOf(runPath), {});
+}
+
+base::Result<QString> RunController::launch(const QStringList& arguments, const QString& runPath,
+                                            const QString& output,
+                                            const DetachedProcess::Place& place) {
   if (programs_.building) {
     return Error{ExitCode::kEnvironment, reasonAgainstStarting(programs_).toStdString(), {}};
   }
@@ -112,16 +142,18 @@ base::Result<QString> RunController::launch(const QString& experimentFile, const
                  "there is no lockstep program here; build it, or name its folder with --programs",
                  programs_.folder.toStdString()};
   }
-  const QString output = outputPathOf(runPath);
-  auto process = DetachedProcess::start(
-      programs_.lockstep, {QStringLiteral("run"), experimentFile, QStringLiteral("--out"), runPath},
-      output);
+  auto process = DetachedProcess::start(programs_.lockstep, arguments, output, place);
   if (!process.ok()) {
     return process.error();
   }
   children_.emplace(runPath, Child{std::move(process).value(), output});
   timer_.start(kWaitForFileMs);
   return runPath;
+}
+
+QString RunController::outputOf(const QString& runPath) const {
+  const auto child = children_.find(runPath);
+  return child == children_.end() ? QString() : child->second.outputPath;
 }
 
 void RunController::stop(const QString& runPath) {

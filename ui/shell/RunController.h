@@ -7,6 +7,7 @@
 
 #include "engine/base/Result.h"
 #include "ui/shell/DetachedProcess.h"
+#include "ui/shell/JobRequest.h"
 #include "ui/shell/Programs.h"
 
 namespace lockstep::ui {
@@ -28,8 +29,15 @@ class RunController : public QObject {
   base::Result<QString> start(const QString& file);
 
   /// Starts again what a run file holds: the resolved experiment, not the file it came from,
-  /// which may have changed since.
+  /// which may have changed since. Error: it holds none, being of a job that was only recorded.
   base::Result<QString> repeat(const QString& runPath);
+
+  /// Starts a job of PyTorch under `lockstep record`. As of `start`, but the run file can be opened
+  /// once a process of the job has attached. Errors: as there; the run's own file is taken.
+  base::Result<QString> record(const JobStart& job);
+
+  /// Returns a path in the runs folder that nothing has taken yet. Error: not writable.
+  [[nodiscard]] base::Result<QString> freshRunPath(const QString& name) const;
 
   /// Ends a run in order: through `lockstep stop`, or by interrupting a start-up that has no
   /// run file yet. What goes wrong comes as `stopFailed`.
@@ -37,6 +45,9 @@ class RunController : public QObject {
 
   /// Returns whether this studio started `runPath` and it has not ended.
   [[nodiscard]] bool owns(const QString& runPath) const { return children_.contains(runPath); }
+
+  /// Where the output of a run goes that this studio started and that goes on; empty of others.
+  [[nodiscard]] QString outputOf(const QString& runPath) const;
 
   /// Whether a run that this studio started goes on.
   [[nodiscard]] bool busy() const { return !children_.empty(); }
@@ -56,9 +67,9 @@ class RunController : public QObject {
     bool appeared = false;
   };
 
-  base::Result<QString> launch(const QString& experimentFile, const QString& runPath);
-  /// Returns a path in the runs folder that nothing has taken yet.
-  base::Result<QString> freshRunPath(const QString& name) const;
+  base::Result<QString> launchRun(const QString& experiment, const QString& runPath);
+  base::Result<QString> launch(const QStringList& arguments, const QString& runPath,
+                               const QString& output, const DetachedProcess::Place& place);
   void look();
 
   Programs programs_;

@@ -6,6 +6,8 @@ namespace lockstep::ui {
 namespace {
 
 constexpr int kRecentRuns = 10;
+constexpr std::size_t kRecentJobs = 10;
+const QString kJobsKey = QStringLiteral("recentJobs");
 // Raised when docks or toolbars change, so that an old arrangement is not forced on them.
 const QString kDocksKey = QStringLiteral("window/docks2/");
 constexpr int kSmallestScale = 100;
@@ -113,6 +115,42 @@ void Settings::addRecentRun(const QString& path) {
   runs.removeAll(path);
   runs.prepend(path);
   store_.setValue(QStringLiteral("recentRuns"), runs.mid(0, kRecentRuns));
+}
+
+std::vector<JobRequest> Settings::recentJobs() const {
+  std::vector<JobRequest> jobs;
+  for (const QVariant& kept : store_.value(kJobsKey).toList()) {
+    const QVariantMap job = kept.toMap();
+    jobs.push_back({job[QStringLiteral("command")].toString(),
+                    job[QStringLiteral("environment")].toStringList(),
+                    job[QStringLiteral("folder")].toString(),
+                    job[QStringLiteral("everyModel")].toBool(),
+                    job[QStringLiteral("run")].toString()});
+  }
+  return jobs;
+}
+
+void Settings::addRecentJob(const JobRequest& job) {
+  std::vector<JobRequest> jobs = recentJobs();
+  std::erase_if(jobs, [&](const JobRequest& other) {
+    return other.command == job.command && other.folder == job.folder;
+  });
+  jobs.insert(jobs.begin(), job);
+  jobs.resize(std::min(jobs.size(), kRecentJobs));
+  QVariantList kept;
+  for (JobRequest& one : jobs) {
+    for (QString& variable : one.environment) {
+      if (const QString name = variable.section('=', 0, 0); isSecretName(name)) {
+        variable = name + '=';
+      }
+    }
+    kept.append(QVariantMap{{QStringLiteral("command"), one.command},
+                            {QStringLiteral("environment"), one.environment},
+                            {QStringLiteral("folder"), one.folder},
+                            {QStringLiteral("everyModel"), one.everyModel},
+                            {QStringLiteral("run"), one.run}});
+  }
+  store_.setValue(kJobsKey, kept);
 }
 
 QString Settings::experiment() const { return store_.value(QStringLiteral("experiment")).toString(); }

@@ -7,8 +7,10 @@
 #include <QString>
 #include <QStringList>
 #include <optional>
+#include <vector>
 
 #include "ui/shell/Appearance.h"
+#include "ui/shell/JobRequest.h"
 
 namespace lockstep::ui {
 
@@ -55,6 +57,12 @@ class Settings {
   /// Last opened run files, the latest first, at most ten.
   [[nodiscard]] QStringList recentRuns() const;
   void addRecentRun(const QString& path);
+
+  /// The jobs recorded last, the latest first, at most ten. Of a variable whose name says that it is
+  /// secret (isSecretName) the value is left out.
+  [[nodiscard]] std::vector<JobRequest> recentJobs() const;
+  /// In the place of the one with the same command and folder.
+  void addRecentJob(const JobRequest& job);
 
   [[nodiscard]] QString experiment() const;
   void setExperiment(const QString& path);

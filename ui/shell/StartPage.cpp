@@ -81,6 +81,21 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   firstColumn->addStretch(1);
   firstColumn->addWidget(first_, 0, Qt::AlignLeft);
 
+  auto* recordCard = new Card;
+  record_ = new QPushButton(tr("Record a job…"));
+  record_->setObjectName("recordJob");
+  record_->setIcon(icon(Glyph::kRun));
+  record_->setAutoDefault(true);
+  record_->setMinimumHeight(first_->minimumHeight());
+  connect(record_, &QPushButton::clicked, this, &StartPage::recordRequested);
+  auto* recordColumn = cardColumn(recordCard);
+  recordColumn->addWidget(heading(tr("Your PyTorch job"), 1.2));
+  recordColumn->addWidget(
+      muted(tr("The command that starts your training, as it is: torchrun, python, mpirun. It is "
+               "shown live, and computes the same.")));
+  recordColumn->addStretch(1);
+  recordColumn->addWidget(record_, 0, Qt::AlignLeft);
+
   auto* openCard = new Card;
   auto* open = new QPushButton(tr("Open a run…"));
   open->setObjectName("openRun");
@@ -91,8 +106,8 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   auto* openColumn = cardColumn(openCard);
   openColumn->addWidget(heading(tr("Look at a run"), 1.2));
   openColumn->addWidget(muted(
-      tr("A .lockstep file, finished, crashed or still running. You can also drop it on this "
-         "window.")));
+      tr("A .lockstep file, finished, crashed or still running; or drop it on this window, as "
+         "traces of torch.profiler and Flight Recorder dumps, which are imported.")));
   openColumn->addStretch(1);
   openColumn->addWidget(open, 0, Qt::AlignLeft);
 
@@ -121,8 +136,12 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   sentence->setFont(large);
   grid->addWidget(sentence, 1, 0, 1, 2);
   grid->setRowMinimumHeight(2, 8);
-  grid->addWidget(firstCard, 3, 0);
-  grid->addWidget(openCard, 3, 1);
+  auto* cards = new QHBoxLayout;
+  cards->setSpacing(16);
+  cards->addWidget(firstCard, 4);
+  cards->addWidget(recordCard, 3);
+  cards->addWidget(openCard, 3);
+  grid->addLayout(cards, 3, 0, 1, 2);
   grid->setRowMinimumHeight(4, 6);
   auto* left = new QVBoxLayout;
   left->setSpacing(10);
@@ -273,6 +292,11 @@ void StartPage::setChecks(const std::vector<Check>& checks) {
     row->addWidget(text, 1);
     checks_->addWidget(line);
   }
+}
+
+void StartPage::blockRecording(const QString& reason) {
+  record_->setEnabled(reason.isEmpty());
+  record_->setToolTip(reason);
 }
 
 void StartPage::focusFirst() { first_->setFocus(Qt::OtherFocusReason); }

@@ -32,6 +32,9 @@ class StartPage : public QWidget {
   void setRecentRuns(const std::vector<RunEntry>& runs);
   void setChecks(const std::vector<Check>& checks);
 
+  /// Why no job can be recorded; empty when one can.
+  void blockRecording(const QString& reason);
+
   /// Puts the keyboard on the first card's button: Enter runs it.
   void focusFirst();
 
@@ -39,11 +42,13 @@ class StartPage : public QWidget {
   void runRequested(const QString& experimentPath);
   void openRequested(const QString& runPath);
   void chooseFileRequested();
+  void recordRequested();
 
  private:
   QLabel* firstTitle_ = nullptr;
   QLabel* firstText_ = nullptr;
   QPushButton* first_ = nullptr;
+  QPushButton* record_ = nullptr;
   QString firstPath_;
   QVBoxLayout* experiments_ = nullptr;
   QVBoxLayout* recent_ = nullptr;

@@ -38,6 +38,25 @@ RankStages stagesOf(const RunModel& model, int rank) {
   return result;
 }
 
+/// A rank of a job attaches, and says no more until it iterates.
+StartupProgress progressOfJob(const RunModel& model) {
+  StartupProgress progress = startOfJob();
+  progress.ranks = model.rankCount();
+  progress.steps = progress.ranks > 0 ? model.stepCount(0) : 0;
+  for (int rank = 0; rank < progress.ranks; ++rank) {
+    const std::size_t steps = model.stepCount(rank);
+    progress.steps = std::min(progress.steps, steps);
+    progress.stages[2].ranksDone += steps > 0 ? 1 : 0;
+  }
+  for (const trace::RankInfo& rank : model.ranks()) {
+    progress.stages[1].ranksDone += rank.pid != 0 ? 1 : 0;
+  }
+  progress.stages[2].done = progress.ranks > 0 && progress.stages[2].ranksDone == progress.ranks;
+  progress.stages[1].done = progress.stages[2].done ||
+                            (progress.ranks > 0 && progress.stages[1].ranksDone == progress.ranks);
+  return progress;
+}
+
 }  // namespace
 
 std::size_t StartupProgress::active() const {
@@ -46,11 +65,21 @@ std::size_t StartupProgress::active() const {
       stages.begin());
 }
 
-StartupProgress startupProgress(const RunModel* model) {
+StartupProgress startOfJob() {
   const auto tr = [](const char* text) { return QCoreApplication::translate("StepStrip", text); };
   StartupProgress progress;
-  progress.stages = {{tr("Spawn")},   {tr("Rendezvous")}, {tr("Data")},
-                     {tr("Model")},   {tr("Buckets")},    {tr("Step 1")}};
+  progress.stages = {{tr("Command"), true}, {tr("Attached")}, {tr("Step 1")}};
+  return progress;
+}
+
+StartupProgress startupProgress(const RunModel* model) {
+  if (model != nullptr && model->info().kind == trace::RunKind::kObserved) {
+    return progressOfJob(*model);
+  }
+  const auto tr = [](const char* text) { return QCoreApplication::translate("StepStrip", text); };
+  StartupProgress progress;
+  progress.stages = {{tr("Spawn")}, {tr("Rendezvous")}, {tr("Data")},
+                     {tr("Model")}, {tr("Buckets")},    {tr("Step 1")}};
   progress.ranks = model != nullptr ? model->rankCount() : 0;
   if (progress.ranks == 0) {
     return progress;

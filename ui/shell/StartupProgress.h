@@ -11,11 +11,13 @@ class RunModel;
 struct StartupProgress {
   struct Stage {
     QString name;
-    bool done = false;        ///< on every rank
-    double seconds = 0;       ///< of the slowest rank; 0 while not done
+    bool done = false;   ///< on every rank
+    double seconds = 0;  ///< of the slowest rank; 0 while not done
     int ranksDone = 0;
   };
-  std::vector<Stage> stages;  ///< Spawn, Rendezvous, Data, Model, Buckets, Step 1
+  /// Spawn, Rendezvous, Data, Model, Buckets, Step 1; of a job that is only recorded Command,
+  /// Attached, Step 1.
+  std::vector<Stage> stages;
   int ranks = 0;
   /// Finished steps of the slowest rank.
   std::size_t steps = 0;
@@ -26,5 +28,8 @@ struct StartupProgress {
 
 /// Reads the start-up spans; `model` may be null or empty (nothing is done yet).
 StartupProgress startupProgress(const RunModel* model);
+
+/// Of a job whose command has started, and nothing of it has attached.
+StartupProgress startOfJob();
 
 }  // namespace lockstep::ui

@@ -33,8 +33,8 @@ StepStrip::StepStrip(QWidget* parent)
   hide();
 }
 
-void StepStrip::begin() {
-  progress_ = startupProgress(nullptr);
+void StepStrip::begin(trace::RunKind kind) {
+  progress_ = kind == trace::RunKind::kObserved ? startOfJob() : startupProgress(nullptr);
   activeSince_.start();
   tick_.start();
   show();

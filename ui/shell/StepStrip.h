@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <QWidget>
 
+#include "engine/trace/RunFile.h"
 #include "ui/shell/StartupProgress.h"
 
 class QPushButton;
@@ -19,7 +20,7 @@ class StepStrip : public QWidget {
   explicit StepStrip(QWidget* parent = nullptr);
 
   /// Shows the strip with nothing done yet.
-  void begin();
+  void begin(trace::RunKind kind = trace::RunKind::kExperiment);
   void setProgress(StartupProgress progress);
   void end();
 

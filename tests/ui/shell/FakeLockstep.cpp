@@ -1,6 +1,9 @@
 // Stands in for `lockstep` where the studio is tested: `run` writes the file of a run that
-// trains nothing, in real time; `stop` ends it. What an experiment is called decides:
-//   *refused*   a mistake in the experiment: one line on stderr, no run file
+// trains nothing, in real time; `stop` ends it; `import` writes one of traces that it does not read.
+// What an experiment or a trace is called decides:
+//   *refused*   a mistake in it: one line on stderr, no run file
+//   *others*    a folder with files that are no traces
+//   *endless*   a trace that is read until a signal comes
 //   *broken*    fails after ten iterations
 //   *diverged*  goes to its end, with replicas that differ from iteration 10 on
 //   otherwise   FAKE_LOCKSTEP_STEPS iterations (default 150), then the end
@@ -72,6 +75,25 @@ int run(const std::string& experiment, const std::string& out) {
   return 0;
 }
 
+int import(const std::string& out, const std::string& first) {
+  if (first.find("refused") != std::string::npos) {
+    std::fprintf(stderr, "lockstep: %s: byte 12: this is no JSON\n", first.c_str());
+    return static_cast<int>(ExitCode::kBadInput);
+  }
+  if (first.find("endless") != std::string::npos) {
+    SampleRun half(out, 5);
+    half.commit();
+    std::fprintf(stderr, "read 40 %%\n");
+    pause();
+  }
+  lockstep::tests::writeFinishedRun(out, 5);
+  std::printf("%s: 5 iterations of 2 ranks, 100 events\n", out.c_str());
+  if (first.find("others") != std::string::npos) {
+    std::printf("left out: 2 files that hold neither traces nor dumps\n  rank 0: no clock\n");
+  }
+  return 0;
+}
+
 int stop(const std::string& path) {
   const auto summary = lockstep::trace::readRunSummary(path);
   if (!summary.ok()) {
@@ -95,6 +117,11 @@ int main(int argc, char** argv) {
   if (command == "stop" && argc == 3) {
     return stop(argv[2]);
   }
-  std::fprintf(stderr, "fake lockstep: run FILE --out RUN | stop RUN\n");
+  if (command == "import" && argc > 5 && std::strcmp(argv[2], "--out") == 0 &&
+      std::strcmp(argv[4], "--") == 0) {
+    return import(argv[3], argv[5]);
+  }
+  std::fprintf(stderr,
+               "fake lockstep: run FILE --out RUN | stop RUN | import --out RUN -- TRACE...\n");
   return static_cast<int>(ExitCode::kBadInput);
 }

@@ -55,7 +55,7 @@ class MainWindowFixture : public testing::Test {
           ui::StudioPaths{.experiments = QString::fromStdString((folder_ / "experiments").string()),
                           .runs = runs(),
                           .experiment = {},
-                          .programs = tests::programs() + "/fake"},
+                          .programs = tests::programs() + programs_},
           *appearance_);
       window_->show();
       window_->activateWindow();
@@ -109,6 +109,7 @@ class MainWindowFixture : public testing::Test {
   }
   QStringList messages() { return find<ui::MessageBar>("messageBar")->texts(); }
 
+  QString programs_ = "/fake";  // below the folder of the built ones
   support::TemporaryFolder folder_;
   tests::XTestClient input_;
   std::unique_ptr<ui::Appearance> appearance_;

@@ -70,6 +70,28 @@ TEST_F(StartupProgressTest, AStageThatALaterOneOvertookIsDone) {
   EXPECT_EQ(progress.active(), 4U);
 }
 
+TEST_F(StartupProgressTest, ARankOfAJobAttachesAndThenIterates) {
+  EXPECT_EQ(startOfJob().active(), 1U) << "the command has started";
+  trace::RunUpdate update;
+  update.info = trace::RunInfo{};
+  update.info->runId = "r";
+  update.info->worldSize = 2;
+  update.info->kind = trace::RunKind::kObserved;
+  update.ranks.emplace(2);
+  update.ranks->at(0).pid = 7;
+  update.ranks->at(1).rank = 1;
+  model_.applyUpdate(update);
+  StartupProgress progress = startupProgress(&model_);
+  ASSERT_EQ(progress.stages.size(), 3U);
+  EXPECT_EQ(progress.active(), 1U);
+  EXPECT_EQ(progress.stages[1].ranksDone, 1);
+  span(0, EventKind::kStep, 0, 0.02);
+  span(1, EventKind::kStep, 0, 0.02);
+  progress = startupProgress(&model_);
+  EXPECT_EQ(progress.active(), 3U) << "who iterates has attached";
+  EXPECT_EQ(progress.steps, 1U);
+}
+
 TEST_F(StartupProgressTest, CountsTheStepsOfTheSlowestRank) {
   for (const int rank : {0, 1}) {
     for (std::uint16_t stage = 0; stage < 5; ++stage) {

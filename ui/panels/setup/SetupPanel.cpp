@@ -84,6 +84,14 @@ void SetupPanel::openAndRun(const QString& path) {
   }
 }
 
+void SetupPanel::setNote(const QString& sentence) {
+  if (note_->text() == sentence) {
+    return;
+  }
+  note_->setText(sentence);
+  note_->setVisible(!sentence.isEmpty());
+}
+
 void SetupPanel::offerHooks(const QStringList& hooks) {
   hookForm_->setOffered(hooks);
 }

@@ -57,6 +57,8 @@ class SetupPanel : public QWidget {
   bool mayDiscard();
   /// Why Run does nothing now; empty when it does.
   [[nodiscard]] QString reasonAgainstRun() const;
+  /// A sentence above the form about the run that is open; empty takes it back.
+  void setNote(const QString& sentence);
   /// Another reason against running, of the window's; empty takes it back. Queueing stays.
   void blockRun(const QString& reason);
   /// The programs changed, as after a build: asks plugins and model again. `rank` is
@@ -121,6 +123,7 @@ class SetupPanel : public QWidget {
   ModelDescriber describer_;
   RunQueue queue_;
 
+  QLabel* note_ = nullptr;
   QLabel* title_ = nullptr;
   QToolButton* saveButton_ = nullptr;
   QToolButton* undo_ = nullptr;

@@ -65,6 +65,12 @@ void SetupPanel::makeTop() {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(6, 6, 6, 6);
   layout->setSpacing(4);
+  note_ = new QLabel;
+  note_->setObjectName(QStringLiteral("setupNote"));
+  note_->setWordWrap(true);
+  note_->setForegroundRole(QPalette::PlaceholderText);
+  note_->hide();
+  layout->addWidget(note_);
   title_ = new QLabel;
   title_->setObjectName(QStringLiteral("setupTitle"));
   title_->setMinimumWidth(0);

@@ -136,7 +136,8 @@ Verdict verdictOf(const DivergenceFacts& facts) {
     verdict.title = QStringLiteral("This run recorded no fingerprints");
     verdict.more =
         facts.observed
-            ? QStringLiteral("Whether the replicas of this job are equal is not known. ")
+            ? QStringLiteral("Whether the replicas of this job are equal is not known: lockstep record "
+                             "--check-replicas 10 compares them. ")
             : QStringLiteral("Whether its replicas are equal is not known. Set fingerprint_every = "
                              "10 under [capture] in the experiment and run it again. ");
   } else {

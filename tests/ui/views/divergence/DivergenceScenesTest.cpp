@@ -116,7 +116,9 @@ TEST(ParameterSceneTest, SaysOfAJobOfPyTorchThatItsReplicasAreNotKnown) {
   input.observed = true;
   const Verdict verdict = verdictOf(*divergenceFacts(std::move(input)));
   EXPECT_EQ(verdict.title, "This run recorded no fingerprints");
-  EXPECT_EQ(verdict.more, "Whether the replicas of this job are equal is not known. ");
+  EXPECT_EQ(verdict.more,
+            "Whether the replicas of this job are equal is not known: lockstep record "
+            "--check-replicas 10 compares them. ");
 }
 
 TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {

@@ -1,0 +1,198 @@
+#include "ui/shell/RecordDialog.h"
+
+#include <QComboBox>
+#include <QDialogButtonBox>
+#include <QDir>
+#include <QFileDialog>
+#include <QGridLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QVBoxLayout>
+#include <utility>
+
+namespace lockstep::ui {
+namespace {
+
+constexpr int kWidthInLetters = 78;
+constexpr int kVariableLines = 3;
+
+QLabel* explanation(const QString& text) {
+  auto* label = new QLabel(text);
+  label->setWordWrap(true);
+  label->setForegroundRole(QPalette::PlaceholderText);
+  return label;
+}
+
+/// A sentence that stands alone.
+QString asSentence(QString text) {
+  if (!text.isEmpty()) {
+    text[0] = text[0].toUpper();
+    text += '.';
+  }
+  return text;
+}
+
+}  // namespace
+
+RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString blocked,
+                           QWidget* parent)
+    : QDialog(parent),
+      recent_(std::move(recent)),
+      runs_(std::move(runs)),
+      blocked_(std::move(blocked)),
+      command_(new QComboBox),
+      folder_(new QLineEdit),
+      every_(new QRadioButton(tr("&Every DistributedDataParallel that it makes"))),
+      watched_(new QRadioButton(tr("What its script hands to &lockstep.watch"))),
+      environment_(new QPlainTextEdit),
+      run_(new QLineEdit),
+      hint_(new QLabel),
+      note_(new QLabel) {
+  setObjectName(QStringLiteral("recordDialog"));
+  setWindowTitle(tr("Record a PyTorch job"));
+  auto* fields = new QWidget;
+  buildFields(fields);
+  note_->setObjectName(QStringLiteral("recordNote"));
+  note_->setWordWrap(true);
+  note_->setMinimumHeight(note_->fontMetrics().height() * 2);
+  note_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
+  go_ = buttons->addButton(tr("&Start and record"), QDialogButtonBox::AcceptRole);
+  go_->setObjectName(QStringLiteral("recordGo"));
+  auto* column = new QVBoxLayout(this);
+  column->addWidget(explanation(tr(
+      "Starts a command as a terminal would, and records each process of it that trains with "
+      "DistributedDataParallel. It computes what it computes alone, and ends as it ends alone.")));
+  column->addWidget(fields);
+  column->addWidget(note_);
+  column->addStretch(1);
+  column->addWidget(buttons);
+  go_->setDefault(true);
+
+  connect(command_, &QComboBox::editTextChanged, this, &RecordDialog::check);
+  connect(command_, &QComboBox::activated, this,
+          [this](int index) { fill(recent_[static_cast<std::size_t>(index)]); });
+  connect(folder_, &QLineEdit::textChanged, this, &RecordDialog::check);
+  connect(run_, &QLineEdit::textChanged, this, &RecordDialog::check);
+  connect(environment_, &QPlainTextEdit::textChanged, this, &RecordDialog::check);
+  connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
+  connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
+  fill(recent_.empty() ? JobRequest{.folder = QDir::homePath()} : recent_.front());
+  command_->setFocus();
+  command_->lineEdit()->selectAll();
+}
+
+void RecordDialog::buildFields(QWidget* parent) {
+  command_->setObjectName(QStringLiteral("recordCommand"));
+  command_->setEditable(true);
+  command_->setInsertPolicy(QComboBox::NoInsert);
+  command_->setCompleter(nullptr);
+  command_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  command_->setMinimumContentsLength(kWidthInLetters / 2);
+  command_->lineEdit()->setPlaceholderText(
+      QStringLiteral("torchrun --nproc-per-node 2 train.py --lr 0.1"));
+  for (const JobRequest& job : recent_) {
+    command_->addItem(job.command);
+    command_->setItemData(command_->count() - 1, job.folder, Qt::ToolTipRole);
+  }
+  folder_->setObjectName(QStringLiteral("recordFolder"));
+  auto* browse = new QPushButton(tr("&Browse…"));
+  browse->setAutoDefault(false);
+  connect(browse, &QPushButton::clicked, this, &RecordDialog::chooseFolder);
+  every_->setObjectName(QStringLiteral("recordEvery"));
+  watched_->setObjectName(QStringLiteral("recordWatched"));
+  every_->setToolTip(tr("Its script needs no line for it"));
+  watched_->setToolTip(tr("import lockstep; model = lockstep.watch(ddp_model, optimizer)"));
+  environment_->setObjectName(QStringLiteral("recordEnvironment"));
+  environment_->setTabChangesFocus(true);
+  environment_->setPlaceholderText(QStringLiteral("OMP_NUM_THREADS=1"));
+  environment_->setFixedHeight(environment_->fontMetrics().lineSpacing() * kVariableLines + 14);
+  environment_->setToolTip(
+      tr("One a line, on top of the studio's own environment. Values of keys, tokens and passwords "
+         "are not kept for the next time."));
+  run_->setObjectName(QStringLiteral("recordRun"));
+  run_->setPlaceholderText(tr("the name of the script"));
+  run_->setToolTip(tr("A name, or the path of a .lockstep file that is not there yet"));
+  hint_->setObjectName(QStringLiteral("recordHint"));
+  hint_->setWordWrap(true);
+  hint_->setForegroundRole(QPalette::PlaceholderText);
+
+  auto* grid = new QGridLayout(parent);
+  grid->setContentsMargins(0, 8, 0, 4);
+  grid->setColumnStretch(1, 1);
+  int row = 0;
+  const auto add = [&](const QString& title, QWidget* field, int columns = 2) {
+    auto* label = new QLabel(title);
+    label->setBuddy(field);
+    grid->addWidget(label, row, 0,
+                    field == environment_ ? Qt::AlignTop | Qt::AlignLeft : Qt::AlignLeft);
+    grid->addWidget(field, row++, 1, 1, columns);
+  };
+  add(tr("&Command"), command_);
+  grid->addWidget(hint_, row++, 1, 1, 2);
+  add(tr("In the &folder"), folder_, 1);
+  grid->addWidget(browse, row - 1, 2);
+  add(tr("Watch"), every_);
+  grid->addWidget(watched_, row++, 1, 1, 2);
+  add(tr("&Variables"), environment_);
+  add(tr("&Run"), run_);
+  folder_->setMinimumWidth(folder_->fontMetrics().averageCharWidth() * kWidthInLetters);
+}
+
+void RecordDialog::fill(const JobRequest& job, const QString& hint) {
+  command_->setEditText(job.command);
+  folder_->setText(QDir::toNativeSeparators(job.folder));
+  (job.everyModel ? every_ : watched_)->setChecked(true);
+  environment_->setPlainText(job.environment.join('\n'));
+  run_->setText(job.run);
+  hint_->setText(hint);
+  hint_->setVisible(!hint.isEmpty());
+  check();
+}
+
+JobRequest RecordDialog::request() const {
+  JobRequest job;
+  job.command = command_->currentText().trimmed();
+  job.folder = QDir::fromNativeSeparators(folder_->text().trimmed());
+  job.everyModel = every_->isChecked();
+  for (const QString& line : environment_->toPlainText().split('\n')) {
+    if (!line.trimmed().isEmpty()) {
+      job.environment.append(line.trimmed());
+    }
+  }
+  job.run = run_->text().trimmed();
+  return job;
+}
+
+void RecordDialog::check() {
+  if (go_ == nullptr) {
+    return;
+  }
+  const auto start = checkedJob(request());
+  const QString problem = !blocked_.isEmpty() ? blocked_
+                          : start.ok()        ? QString()
+                                              : QString::fromStdString(start.error().message());
+  go_->setEnabled(problem.isEmpty());
+  go_->setToolTip(asSentence(problem));
+  if (!problem.isEmpty()) {
+    note_->setText(asSentence(problem));
+    return;
+  }
+  note_->setText(
+      start.value().runFile.isEmpty()
+          ? tr("The run is %1, in %2.").arg(start.value().name, QDir::toNativeSeparators(runs_))
+          : tr("The run is written to %1.").arg(QDir::toNativeSeparators(start.value().runFile)));
+}
+
+void RecordDialog::chooseFolder() {
+  const QString chosen =
+      QFileDialog::getExistingDirectory(this, tr("Folder of the command"), folder_->text());
+  if (!chosen.isEmpty()) {
+    folder_->setText(QDir::toNativeSeparators(chosen));
+  }
+}
+
+}  // namespace lockstep::ui

@@ -82,6 +82,8 @@ std::string_view name(EventKind kind) {
       return "collective";
     case EventKind::kChecked:
       return "checked";
+    case EventKind::kKernels:
+      return "kernels";
     case EventKind::kShaped:
       return "shaped";
     case EventKind::kNcclCall:

@@ -25,10 +25,11 @@ std::string_view name(RunState state);  // "starting", "running", "finished", "f
 /// Whether the file itself says that nothing more will come.
 bool hasEnded(RunState state);
 
-/// Whose training a run shows: the engine's own, of an experiment, or that of a job which was only
-/// recorded (launch/Job.h). What is about an experiment's keys is empty in an observed run.
-enum class RunKind { kExperiment, kObserved };
-std::string_view name(RunKind kind);  // "experiment", "observed"
+/// Whose training a run shows: the engine's own, of an experiment; that of a job which was only
+/// recorded (launch/Job.h); or that of a job of which there were traces (import/ImportRun.h). What
+/// is about an experiment's keys is empty in the latter two.
+enum class RunKind { kExperiment, kObserved, kImported };
+std::string_view name(RunKind kind);  // "experiment", "observed", "imported"
 
 /// Where a run was first seen to have diverged: its replicas differ although its hook does not say
 /// that they drift, or a loss or a parameter is no finite number.
@@ -45,8 +46,9 @@ struct RunInfo {
   std::string runId;
   std::string name;            ///< experiment.name, or that of an observed job
   RunKind kind = RunKind::kExperiment;
-  std::string command;         ///< of an observed job, as a shell takes it; empty otherwise
-  std::string experimentToml;  ///< resolved: every key written out; empty in an observed run
+  std::string command;         ///< of an observed job, as a shell takes it; of an imported one the
+                               ///< paths it came from; empty otherwise
+  std::string experimentToml;  ///< resolved: every key written out; of an experiment alone
   RunState state = RunState::kStarting;
   std::string startedAt;       ///< UTC, ISO 8601
   std::string finishedAt;      ///< empty while it runs

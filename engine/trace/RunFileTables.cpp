@@ -16,7 +16,15 @@ constexpr std::array kStates = {RunState::kStarting,    RunState::kRunning, RunS
 }
 
 std::string_view name(RunKind kind) {
-  return kind == RunKind::kObserved ? "observed" : "experiment";
+  switch (kind) {
+    case RunKind::kObserved:
+      return "observed";
+    case RunKind::kImported:
+      return "imported";
+    case RunKind::kExperiment:
+      break;
+  }
+  return "experiment";
 }
 
 std::string_view name(RunState state) {
@@ -129,7 +137,9 @@ RunInfo readInfo(Database& database) {
   RunInfo info;
   info.runId = texts["run_id"];
   info.name = texts["name"];
-  info.kind = texts["kind"] == name(RunKind::kObserved) ? RunKind::kObserved : RunKind::kExperiment;
+  for (const RunKind kind : {RunKind::kObserved, RunKind::kImported}) {
+    info.kind = texts["kind"] == name(kind) ? kind : info.kind;
+  }
   info.command = texts["command"];
   info.experimentToml = texts["experiment_toml"];
   info.state = stateNamed(texts["state"]);

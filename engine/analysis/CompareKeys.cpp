@@ -104,7 +104,7 @@ Settings settingsOf(const std::string& experimentToml) {
 }
 
 Settings settingsOf(const trace::RunInfo& info, const std::vector<trace::RankInfo>& ranks) {
-  if (info.kind == trace::RunKind::kObserved) {
+  if (info.kind != trace::RunKind::kExperiment) {
     return settingsOfJob(info, ranks);
   }
   Settings settings = settingsOf(info.experimentToml);

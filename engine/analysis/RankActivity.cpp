@@ -22,6 +22,7 @@ struct ActivityPieces {
   std::vector<Interval> service;          // for the communication's sake
   std::vector<Interval> serviceOfDevice;  // of these, by the device's clock
   bool computesOnDevice = false;          // work is told by the device's clock
+  std::vector<Interval> kernels;          // that compute, where they are told one by one
   std::vector<Interval> aside;            // work of another thread, whatever the step thread does
   std::vector<CoreWait> coreWaits;
 };
@@ -57,6 +58,9 @@ void sortIn(ActivityPieces& rank, const SpanRow& span, double nsPerTick) {
   }
   if (counted.aside) {
     rank.aside.push_back(interval);
+  }
+  if (span.kind == EventKind::kKernels) {
+    rank.kernels.push_back(interval);
   }
   if (span.kind == EventKind::kGradientReady) {
     rank.gradients.push_back(span.startTicks);
@@ -94,6 +98,10 @@ RankActivity activityOf(int number, ActivityPieces& rank) {
   RankActivity activity;
   activity.rank = number;
   activity.inFlight = unite(std::move(rank.inFlight));
+  if (!rank.kernels.empty()) {
+    activity.computing = unite(std::move(rank.kernels));
+    return activity;
+  }
   // What the host does meanwhile does not keep a device from computing.
   auto& service = rank.computesOnDevice ? rank.serviceOfDevice : rank.service;
   Intervals own = subtract(unite(std::move(rank.work)), unite(std::move(service)));

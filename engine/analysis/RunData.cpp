@@ -42,6 +42,7 @@ bool isAnalysed(const trace::SpanRow& span) {
     case EventKind::kCollectiveQueued:
     case EventKind::kChecked:
     case EventKind::kShaped:
+    case EventKind::kKernels:
     case EventKind::kFault:
     case EventKind::kGap:
       return true;

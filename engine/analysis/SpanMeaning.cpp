@@ -21,7 +21,7 @@ bool namesCollective(EventKind kind) {
 bool isAsynchronous(EventKind kind) {
   return kind == EventKind::kHookCommunicate || kind == EventKind::kCollective ||
          kind == EventKind::kShaped || kind == EventKind::kOffCore ||
-         kind == EventKind::kNcclKernel;
+         kind == EventKind::kNcclKernel || kind == EventKind::kKernels;
 }
 
 std::optional<std::uint64_t> bytesOf(

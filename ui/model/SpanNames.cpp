@@ -121,6 +121,9 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
     case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
     case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
     case EventKind::kFingerprint: return QStringLiteral("fingerprint of the parameters");
+    case EventKind::kKernels:
+      return span.value == 1 ? QStringLiteral("a kernel of the device")
+                             : QStringLiteral("%1 kernels of the device").arg(span.value);
     case EventKind::kOffCore:
       return QStringLiteral("without a core for %1 of it")
           .arg(formatDuration(static_cast<double>(span.value)));
@@ -159,6 +162,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kOperator:
     case EventKind::kDeviceKernel:
     case EventKind::kDeviceCopy:
+    case EventKind::kKernels:
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
@@ -178,6 +182,7 @@ QString nameOf(const Span& span) {
   switch (span.kind) {
     case EventKind::kStep: return QStringLiteral("iteration");
     case EventKind::kOffCore: return QStringLiteral("without a core");
+    case EventKind::kKernels: return QStringLiteral("kernels of the device");
     case EventKind::kMarkedUnused: return QStringLiteral("unused parameter");
     case EventKind::kGradientReady:
     case EventKind::kGradientCheck:
@@ -237,6 +242,9 @@ QString meaningOf(const Span& span) {
     case EventKind::kFingerprint:
       return QStringLiteral("Hashes, norms and a sketch of the parameters, to compare the replicas "
                             "by (capture.fingerprint_every).");
+    case EventKind::kKernels:
+      return QStringLiteral("The device computes, by its own clock: kernels that follow each other "
+                            "without a gap. Those that communicate are collectives.");
     case EventKind::kOffCore:
       return QStringLiteral("The thread was ready to run, and another one had the core. The kernel "
                             "tells for how long and not when: it was somewhere in this span.");

@@ -44,7 +44,8 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
 
   if (summary.info.kind != trace::RunKind::kExperiment) {
-    entry.model = QStringLiteral("PyTorch");
+    entry.model = summary.info.kind == trace::RunKind::kImported ? QStringLiteral("PyTorch (imported)")
+                                                                 : QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;
   }

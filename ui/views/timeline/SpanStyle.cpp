@@ -12,6 +12,7 @@ Tone toneOf(const Span& span) {
     case EventKind::kStep: return Tone::kStep;
     case EventKind::kData: return Tone::kData;
     case EventKind::kForward: return Tone::kForward;
+    case EventKind::kKernels:
     case EventKind::kBackward: return Tone::kBackward;
     case EventKind::kOptimizer:
     case EventKind::kBucketOptimizer: return Tone::kOptimizer;
@@ -94,6 +95,7 @@ QStringList labelsOf(const RunModel& model, const Span& span) {
     case EventKind::kChecked: return withBucket(QStringLiteral("check"));
     case EventKind::kFingerprint: return {QStringLiteral("fingerprint"), QStringLiteral("fp")};
     case EventKind::kOffCore: return {titleOf(model, span), QStringLiteral("no core")};
+    case EventKind::kKernels: return {titleOf(model, span), QStringLiteral("kernels")};
     case EventKind::kGradientCheck: return withBucket(QStringLiteral("check"));
     case EventKind::kShaped: return withBucket(QStringLiteral("link"));
     case EventKind::kNcclKernel: return withBucket(operationName(span));

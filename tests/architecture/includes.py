@@ -8,7 +8,7 @@ import re
 import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch.
-ENGINE = ["observer", "base", "trace", "buckets", "experiment", "cost", "analysis", "export", "store", "relay",
+ENGINE = ["observer", "base", "trace", "buckets", "experiment", "cost", "analysis", "export", "import", "store", "relay",
           "launch", "plugin", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "panels", "views", "shell"]

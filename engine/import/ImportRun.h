@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/base/Result.h"
+
+namespace lockstep::imports {
+
+struct ImportOptions {
+  std::vector<std::filesystem::path> paths;  ///< files, and folders whose files are taken
+  std::filesystem::path runFile;             ///< created
+  std::string name;                          ///< of the run; empty: that of the first path
+  /// Is told of each file before it is read; false ends the import. Empty: nobody is.
+  std::function<bool(const std::filesystem::path& file, std::size_t number, std::size_t of)>
+      progress;
+};
+
+struct ImportReport {
+  std::size_t traces = 0;
+  std::size_t dumps = 0;
+  std::size_t leftOut = 0;  ///< files of folders that are neither
+  std::size_t ranks = 0;
+  std::uint64_t steps = 0;            ///< of the rank with most
+  std::uint64_t events = 0;           ///< rows written
+  std::vector<std::string> problems;  ///< as the run has them
+};
+
+/// Makes a run of what people already have of a job: Kineto traces (torch.profiler) and Flight
+/// Recorder dumps, of one or many ranks. Of a rank that has both, the trace is shown, and the dump
+/// tells who did not come. Blocks; one thread. Errors: nothing to read, a file that is damaged or
+/// of another kind, two of one rank at the same time (kBadInput); the run file cannot be written
+/// (kEnvironment); kInterrupted. After an error there is no run file.
+base::Result<ImportReport> importRun(const ImportOptions& options);
+
+}  // namespace lockstep::imports

@@ -23,6 +23,7 @@ void addCompare(CLI::App& app, Command& chosen);
 void addWhatIf(CLI::App& app, Command& chosen);
 void addTune(CLI::App& app, Command& chosen);
 void addExport(CLI::App& app, Command& chosen);
+void addImport(CLI::App& app, Command& chosen);
 void addHooks(CLI::App& app, Command& chosen);
 void addSet(CLI::App& app, Command& chosen);
 void addStop(CLI::App& app, Command& chosen);

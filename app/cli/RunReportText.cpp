@@ -246,13 +246,18 @@ std::string infoText(const RunReport& report) {
     }
   };
   line("run", fmt::format("{} ({})", info.name, info.runId));
-  line("command", info.command);
+  const bool imported = info.kind == trace::RunKind::kImported;
+  line(imported ? "imported from" : "command", info.command);
+  if (const auto what = info.environment.find("imported"); what != info.environment.end()) {
+    line("", what->second);
+  }
   line("state",
        fmt::format("{}{}", trace::name(info.state),
                    info.finishedAt.empty() ? "" : fmt::format(", exit code {}", info.exitCode)));
   line("failure", info.state == trace::RunState::kDiverged ? "" : info.failure);
   line("diverged", info.divergence ? info.divergence->text : "");
-  line("started", fmt::format("{} on {}", info.startedAt, info.hostName));
+  const std::string on = info.hostName.empty() ? "" : " on " + info.hostName;
+  line("started", info.startedAt.empty() ? "" : info.startedAt + on);
   line("finished", info.finishedAt);
   line("training", figures(report));
   line("communication", communication(report));

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   cli::addWhatIf(app, chosen);
   cli::addTune(app, chosen);
   cli::addExport(app, chosen);
+  cli::addImport(app, chosen);
   cli::addHooks(app, chosen);
   cli::addSet(app, chosen);
   cli::addStop(app, chosen);
@@ -57,8 +58,8 @@ int main(int argc, char** argv) {
     const auto extras = app.remaining();
     cli::complain(
         (extras.empty() ? "a command is needed" : "no command \"" + extras.front() + "\"") +
-        "; there are list, validate, run, record, join, info, compare, whatif, tune, export, hooks, "
-        "set, stop and copy, see lockstep --help");
+        "; there are list, validate, run, record, join, info, compare, whatif, tune, export, "
+        "import, hooks, set, stop and copy, see lockstep --help");
     return static_cast<int>(base::ExitCode::kBadInput);
   }
   return chosen();

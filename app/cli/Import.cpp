@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/cli/Commands.h"
+#include "app/cli/Complaint.h"
+#include "app/cli/FreshRunFile.h"
+#include "engine/base/PlainText.h"
+#include "engine/import/ImportRun.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct ImportArguments {
+  std::vector<std::string> paths;
+  std::string out;
+  std::string name;
+  bool quiet = false;
+};
+
+std::string counted(std::uint64_t count, const char* word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+/// A line on a terminal that says which file is being read, nothing elsewhere.
+class FileLine {
+ public:
+  ~FileLine() {
+    if (drawn_) {
+      std::fputs("\r\033[K", stderr);
+    }
+  }
+  bool show(const std::filesystem::path& file, std::size_t number, std::size_t of) {
+    if (terminal_) {
+      fmt::print(stderr, "\r\033[Kreading {} ({} of {})", base::plainText(file.filename().string()),
+                 number, of);
+      drawn_ = true;
+    }
+    return true;
+  }
+
+ private:
+  bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool drawn_ = false;
+};
+
+int importJob(const ImportArguments& arguments) {
+  imports::ImportOptions options;
+  options.paths.assign(arguments.paths.begin(), arguments.paths.end());
+  options.name = arguments.name;
+  options.runFile =
+      arguments.out.empty() ? freshRunFile("imported") : std::filesystem::path(arguments.out);
+  const auto imported = [&] {
+    FileLine line;
+    options.progress = [&](const std::filesystem::path& file, std::size_t number, std::size_t of) {
+      return line.show(file, number, of);
+    };
+    return imports::importRun(options);
+  }();
+  if (!imported.ok()) {
+    return fail(imported.error());
+  }
+  const imports::ImportReport& report = imported.value();
+  if (arguments.quiet) {
+    return 0;
+  }
+  std::string text = fmt::format("{}: {} of {}, {}\n", options.runFile.string(),
+                                 counted(report.steps, "iteration"), counted(report.ranks, "rank"),
+                                 counted(report.events, "event"));
+  if (report.leftOut > 0) {
+    text += fmt::format("left out: {} that hold neither traces nor dumps\n",
+                        counted(report.leftOut, "file"));
+  }
+  for (const std::string& problem : report.problems) {
+    text += fmt::format("  {}\n", problem);
+  }
+  printPlain(text);
+  return 0;
+}
+
+}  // namespace
+
+void addImport(CLI::App& app, Command& chosen) {
+  auto* command = app.add_subcommand(
+      "import",
+      "Make a run of traces that you have: torch.profiler's, and dumps of the Flight Recorder");
+  auto arguments = std::make_shared<ImportArguments>();
+  command
+      ->add_option("PATH", arguments->paths,
+                   "Traces and dumps of one job, one or many ranks, also .gz; or folders of them")
+      ->required();
+  command->add_option("--out", arguments->out,
+                      "Run file to write; default: runs/imported-<UTC time>.lockstep");
+  command->add_option("--name", arguments->name,
+                      "Name of the run; default: that of the first path");
+  command->add_flag("--quiet", arguments->quiet, "Say nothing but errors");
+  command->footer(
+      "What a trace does not say is no part of the run, and is listed as its problems. Dumps are "
+      "read\nwithout running anything that is in them.");
+  command->callback(
+      [&chosen, arguments] { chosen = [arguments] { return importJob(*arguments); }; });
+}
+
+}  // namespace lockstep::cli

@@ -32,6 +32,11 @@ import cpp_text
 SPEAKERS = """
 engine/analysis/*.cpp
 engine/cost/*.cpp
+engine/import/FlightFindings.cpp
+engine/import/JobClock.cpp
+engine/import/RankTimeline.cpp
+engine/import/TraceBuckets.cpp
+engine/import/WriteJob.cpp
 engine/launch/Obituary.cpp
 engine/launch/OutputText.cpp
 engine/launch/Verdict.cpp

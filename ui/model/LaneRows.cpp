@@ -80,8 +80,6 @@ LaneRole laneRoleOf(EventKind kind) {
     case EventKind::kNcclCall:
     case EventKind::kNcclKernel: return LaneRole::kCommunication;
     default: return LaneRole::kPhases;
-    case EventKind::kShaped: return LaneRole::kCommunication;
-    default: return LaneRole::kPhases;  // kernels too: they compute
   }
 }
 

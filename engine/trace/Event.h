@@ -74,8 +74,7 @@ enum class EventKind : std::uint16_t {
   kOperator = 80,      ///< span: an operator of PyTorch, on the thread that ran it
   kDeviceKernel = 81,  ///< span: a kernel, on its stream; kByDevice
   kDeviceCopy = 82,    ///< span: a copy or fill of a device's memory, on its stream; kByDevice
-  // A device, by its own clock.
-  kKernels = 83,  ///< span: kernels that compute run, without a gap; value = how many
+  kKernels = 83,       ///< span: kernels that compute run, without a gap; value = how many
 
   // Numbers.
   kLoss = 90,     ///< instant; value = bits of a double

@@ -3,48 +3,14 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
-#include <deque>
 
-#include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/engine/analysis/ComparedRuns.h"
 
 namespace lockstep::analysis {
 namespace {
 
 using testing::HasSubstr;
 using trace::EventKind;
-
-/// Runs that live as long as what refers to them.
-class Runs {
- public:
-  /// Adds a run of an experiment of its own, or of one with `seed`.
-  RunToCompare& add(const HandMadeRun& run, std::optional<std::size_t> seed = std::nullopt) {
-    held_.push_back({run.data, analyse(run.data)});
-    const std::string toml = "[train]\nseed = " + std::to_string(seed.value_or(all.size())) + "\n";
-    all.push_back({"run", settingsOf(toml), &held_.back().data, &held_.back().analysis, {}});
-    return all.back();
-  }
-
-  std::vector<RunToCompare> all;
-
- private:
-  struct Held {
-    RunData data;
-    RunAnalysis analysis;
-  };
-  std::deque<Held> held_;
-};
-
-/// Warm-up step 0, then `count` steps of one rank, each longer than the one before by a tick.
-HandMadeRun stepsOf(std::uint64_t firstTicks, std::uint32_t count) {
-  HandMadeRun run(1);
-  run.add(0, EventKind::kStep, 0, 500'000, 0);
-  std::uint64_t at = 1'000'000;
-  for (std::uint32_t step = 1; step <= count; ++step) {
-    run.add(0, EventKind::kStep, at, at + firstTicks + step, step);
-    at += 100'000;
-  }
-  return run;
-}
 
 const MetricRow& rowOf(const Comparison& comparison, Metric metric) {
   for (const MetricRow& row : comparison.metrics) {
@@ -226,21 +192,6 @@ TEST(CompareTest, OnlyKeysThatDifferAreListedBesideEachOther) {
   EXPECT_EQ(keys[2].values, (std::vector<std::optional<std::string>>{std::nullopt, "0.1"}));
 }
 
-/// A job of PyTorch that tells of DDP's settings.
-Settings jobOf(const std::string& command, const std::string& capBytes) {
-  trace::RunInfo info;
-  info.kind = trace::RunKind::kObserved;
-  info.command = command;
-  info.worldSize = 2;
-  trace::RankInfo rank;
-  rank.environment = {{"backend", "gloo"},
-                      {"torch", "2.15.0"},
-                      {"ddp.bucket_cap_bytes", capBytes},
-                      {"ddp.static_graph", "false"},
-                      {"ddp.find_unused_parameters", "true"}};
-  return settingsOf(info, {rank});
-}
-
 TEST(CompareTest, AJobOfPyTorchIsComparedInWhatItTells) {
   const auto keys = differingKeys(
       {settingsOf("[model]\nkind = \"mlp\"\n[processes]\nbackend = \"gloo\"\nworld_size = 4\n"
@@ -292,22 +243,6 @@ TEST(CompareTest, TheLossOfAJobIsItsLast) {
   const LastMetrics metrics{{"loss", {{0, 1.0}, {1, 2.0}}}};
   EXPECT_EQ(outcomeOf(metrics, {}, {}).finalLoss, 1.5);
   EXPECT_EQ(outcomeOf({{"loss", {{0, 1.0}}}, {"final_loss", {{0, 0.5}}}}, {}, {}).finalLoss, 0.5);
-}
-
-/// Steps of 10 ms of two ranks that compute 4 ms. Rank 0 comes to the collective at 4 ms, rank 1
-/// `lateTicks` after; it takes `transferTicks` from then.
-HandMadeRun exchange(std::uint64_t lateTicks, std::uint64_t transferTicks) {
-  HandMadeRun run(2);
-  for (std::uint32_t step = 0; step < 2; ++step) {
-    const std::uint64_t at = 20'000 * step;
-    for (int rank = 0; rank < 2; ++rank) {
-      const std::uint64_t arrival = at + 4'000 + (rank == 1 ? lateTicks : 0);
-      run.add(rank, EventKind::kStep, at, at + 10'000, step);
-      run.add(rank, EventKind::kBackward, at, at + 4'000, step);
-      run.addCollective(rank, arrival, at + 4'000 + lateTicks + transferTicks, step + 1, step);
-    }
-  }
-  return run;
 }
 
 // A: rank 1 is 1 ms late, transfer 2 ms. B: 3 ms late, transfer 2.5 ms. Means over the two ranks:
@@ -417,93 +352,6 @@ TEST(CompareTest, IterationsThatLostEventsAreCountedApart) {
             "7 iterations measured, 1 of warm-up left out, 1 with lost events left out");
 }
 
-TEST(CompareTest, BucketsThatAreNotTheSameAreTakenTogether) {
-  HandMadeRun a = exchange(1'000, 2'000);
-  HandMadeRun b = exchange(1'000, 2'500);
-  trace::BucketsMessage layout;
-  layout.buckets.resize(1);
-  layout.buckets[0].parameters = {0, 1};
-  a.data.layouts = {layout};
-  layout.buckets.resize(2);
-  layout.buckets[0].parameters = {1};
-  layout.buckets[1].parameters = {0};
-  b.data.layouts = {layout};
-  Runs runs;
-  runs.add(a);
-  runs.add(b);
-  const Why why = compare(runs.all).why[0];
-  EXPECT_FALSE(why.perBucket);
-  EXPECT_THAT(why.reasons.front().sentence, HasSubstr("all buckets (1 in A, 2 in B)"));
-}
-
-/// A layout whose buckets hold these parameters.
-trace::BucketsMessage layoutOf(const std::vector<std::vector<std::uint32_t>>& buckets) {
-  trace::BucketsMessage layout;
-  for (const auto& parameters : buckets) {
-    layout.buckets.emplace_back().parameters = parameters;
-  }
-  return layout;
-}
-
-/// exchange() with its collective in `bucket` of a layout.
-HandMadeRun exchangeOf(std::uint16_t bucket, const std::vector<std::vector<std::uint32_t>>& buckets,
-                       std::uint64_t transferTicks) {
-  HandMadeRun run = exchange(1'000, transferTicks);
-  run.data.layouts = {layoutOf(buckets)};
-  for (trace::SpanRow& span : run.data.spans) {
-    span.bucket = span.kind == EventKind::kCollective ? bucket : span.bucket;
-  }
-  return run;
-}
-
-TEST(CompareTest, BucketsAreAlignedByTheirParameters) {
-  Runs runs;
-  runs.add(exchangeOf(1, {{4, 3}, {2, 1}, {0}}, 2'000));
-  runs.add(exchangeOf(2, {{4}, {3}, {2, 1, 0}}, 2'500));
-  const BucketAlignment aligned = alignBuckets(runs.all[0], runs.all[1], "B");
-  EXPECT_FALSE(aligned.same);
-  ASSERT_EQ(aligned.groups.size(), 2u);
-  EXPECT_EQ(aligned.groups[0].inA, std::vector<std::uint16_t>{0});
-  EXPECT_EQ(aligned.groups[0].inB, (std::vector<std::uint16_t>{0, 1}));
-  EXPECT_EQ(aligned.groups[1].inA, (std::vector<std::uint16_t>{1, 2}));
-  EXPECT_EQ(aligned.groups[1].inB, std::vector<std::uint16_t>{2});
-  const Why why = compare(runs.all).why[0];
-  ASSERT_FALSE(why.reasons.empty());
-  const Reason& reason =
-      why.reasons[0].key.cause == Cause::kTransfer ? why.reasons[0] : why.reasons[1];
-  EXPECT_EQ(reason.sentence,
-            "Exposed transfer of buckets 1, 2 of A (bucket 2 of B) takes 0.50 ms more a step "
-            "(2.00 \u2192 2.50 ms).");
-  EXPECT_EQ(reason.key.bucket, trace::kNoBucket);
-  EXPECT_EQ(reason.buckets.inB, std::vector<std::uint16_t>{2});
-  EXPECT_THAT(why.summary, HasSubstr("The buckets differ (3 in A, 3 in B): those that hold the "
-                                     "same parameters are set against each other."));
-}
-
-TEST(CompareTest, BucketsWithoutACommonCutAreTakenTogetherAndItIsSaid) {
-  Runs runs;
-  runs.add(exchangeOf(0, {{1, 0}}, 2'000));
-  runs.add(exchangeOf(0, {{1}, {0}}, 2'500));
-  const Why why = compare(runs.all).why[0];
-  EXPECT_THAT(why.summary, HasSubstr("The buckets differ (1 in A, 2 in B), and no part of them "
-                                     "holds the same parameters: all are taken together."));
-}
-
-TEST(CompareTest, ParametersOfOtherSizesAreNotSetAgainstEachOther) {
-  Runs runs;
-  HandMadeRun a = exchangeOf(0, {{1}, {0}}, 2'000);
-  HandMadeRun b = exchangeOf(0, {{1}, {0}}, 2'500);
-  a.data.parameters.resize(2);
-  b.data.parameters.resize(2);
-  b.data.parameters[1].numel = 7;
-  runs.add(a);
-  runs.add(b);
-  const Why why = compare(runs.all).why[0];
-  EXPECT_FALSE(why.perBucket);
-  EXPECT_THAT(why.summary, HasSubstr("The models of A and B have other parameters, so that all "
-                                     "buckets are taken together."));
-}
-
 TEST(CompareTest, WaitsForACoreThatOnlyOneRunKnowsAreSaid) {
   HandMadeRun waits = exchange(1'000, 2'000);
   for (std::uint32_t step = 0; step < 2; ++step) {
@@ -519,14 +367,6 @@ TEST(CompareTest, WaitsForACoreThatOnlyOneRunKnowsAreSaid) {
                         "alike."));
   runs.all[1].settings.coreWaits = true;
   EXPECT_THAT(compare(runs.all).why[0].summary, testing::Not(HasSubstr("had no core")));
-}
-
-TEST(CompareTest, ARunWithoutBucketsIsSaidToHaveNone) {
-  Runs runs;
-  runs.add(exchange(1'000, 2'000));
-  runs.add(exchangeOf(0, {{1}, {0}}, 2'500));
-  EXPECT_THAT(compare(runs.all).why[0].summary,
-              HasSubstr("No buckets of A are known, so that those of B are taken together."));
 }
 
 TEST(CompareTest, ARunWithoutMeasuredIterationsIsSaidToHaveNone) {

@@ -8,8 +8,8 @@ is not 0. Each prints one JSON object: its rank, the losses, the hash of its wei
 own logging says of its buckets.
 Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, static, workers,
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
-of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1 that changes;
-nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
+of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1
+that changes; nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
 JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5.
 """
 

@@ -102,8 +102,9 @@ TEST(HostsTest, ADifferenceOfUnclearWaitingNamesNoRank) {
   const HandMadeRun b = twoHosts({0, 4'000, 0, 4'100});
   const RunAnalysis ofA = analyse(a.data);
   const RunAnalysis ofB = analyse(b.data);
-  const Comparison comparison = compare({{"a", "[train]\nseed = 1\n", &a.data, &ofA, {}},
-                                         {"b", "[train]\nseed = 2\n", &b.data, &ofB, {}}});
+  const Comparison comparison =
+      compare({{"a", settingsOf("[train]\nseed = 1\n"), &a.data, &ofA, {}},
+               {"b", settingsOf("[train]\nseed = 2\n"), &b.data, &ofB, {}}});
   std::string all;
   for (const Reason& reason : comparison.why.at(0).reasons) {
     all += reason.sentence + "\n";

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "engine/export/EventTable.h"
+#include "engine/trace/UserPhases.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"

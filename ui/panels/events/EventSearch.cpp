@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/trace/UserPhases.h"
 #include "ui/panels/events/StepStarts.h"
 
 namespace lockstep::ui {

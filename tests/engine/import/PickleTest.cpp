@@ -37,7 +37,7 @@ TEST(Pickle, GivesWhatTorchWrites) {
 
 TEST(Pickle, AListThatIsRepeatedIsTheOneThatWasFilled) {
   // a = []; [a, a], and then a gets 7.
-  const auto made = read(kProtocol2 + "]q\x01](h\x01h\x01" + "eh\x01K\x07" + "a0.");
+  const auto made = read(kProtocol2 + "]q\x01" + "0](h\x01h\x01" + "eh\x01K\x07" + "a0.");
   ASSERT_TRUE(made.ok()) << made.error().message();
   EXPECT_EQ(made.value().dump(), "[[7],[7]]");
 }

@@ -82,8 +82,8 @@ inline void addStep(TraceText& trace, int number, double at, double late = 0, bo
   addGradient(trace, at + 350, 5, shapes);
   addGradient(trace, at + 500, 7, shapes);
   addGlooBucket(trace, at + 503, 12, at + 510 + late, at + 700 + late);
-  for (int i = 0; i < 4; ++i) {
-    trace.op("torch.distributed.ddp.reducer::copy_bucket_to_grad", at + 710 + late + 5 * i, 4);
+  for (const double copied : {520.0, 525.0, 710 + late, 715 + late}) {
+    trace.op("torch.distributed.ddp.reducer::copy_bucket_to_grad", at + copied, 4);
   }
   trace.mark("Optimizer.step#SGD.step", at + 800, 100);
 }

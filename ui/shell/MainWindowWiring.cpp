@@ -19,6 +19,7 @@
 #include "ui/shell/StartPage.h"
 #include "ui/shell/StatusReadout.h"
 #include "ui/shell/StepStrip.h"
+#include "ui/shell/TraceImport.h"
 #include "ui/views/timeline/TimelineView.h"
 
 // Who listens to whom in the main window.

@@ -10,6 +10,7 @@
 #include "ui/panels/hooks/HooksModel.h"
 #include "ui/panels/hooks/LoadHook.h"
 
+class QHBoxLayout;
 class QLabel;
 class QPushButton;
 class QSortFilterProxyModel;
@@ -68,7 +69,7 @@ class HookManagerPanel : public QWidget {
   void dropEvent(QDropEvent* event) override;
 
  private:
-  void buildButtons(class QHBoxLayout& row);
+  void buildButtons(QHBoxLayout& row);
   void buildTable();
   [[nodiscard]] const HookRow* current() const;
   void currentChanged();

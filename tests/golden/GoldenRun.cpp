@@ -1,6 +1,7 @@
 #include "tests/golden/GoldenRun.h"
 
 #include "engine/trace/RunFile.h"
+#include "engine/trace/UserPhases.h"
 
 namespace lockstep::trace {
 namespace {
@@ -72,7 +73,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
   }
   RunFileWriter& writer = *created.value();
   RunInfo info;
-  info.runId = "golden-1.4";
+  info.runId = "golden-1.5";
   info.name = "golden";
   info.experimentToml = "[experiment]\nname = \"golden\"\n";
   info.state = RunState::kDiverged;
@@ -100,6 +101,7 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
                     1,
                     "rebuild",
                     {{{0}, {0}, 800, 1 << 20, "float32"}, {{1}, {0}, 40, 25 << 20, "float32"}}});
+  const std::uint64_t tokenise = userPhaseNumber("tokenise");
   for (int rank = 0; rank < 2; ++rank) {
     RankInfo facts;
     facts.rank = rank;
@@ -110,7 +112,8 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     facts.wireBytes = 2'520;
     facts.wireMessages = 6;
     facts.eventsDropped = static_cast<std::uint64_t>(rank) * 3;
-    facts.environment = {{"threads", "1"}};
+    facts.environment = {{"threads", "1"},
+                         {kUserPhasePrefix + std::to_string(tokenise), "tokenise"}};
     facts.host = rank;
     writer.setRank(facts);
     writer.addTrack({rank * 2, rank, "step"});
@@ -120,6 +123,9 @@ base::Status writeGoldenRun(const std::filesystem::path& path) {
     addStep(writer, 0, step);
     addStep(writer, 1, step);
   }
+  Event phase = span(EventKind::kUserPhase, 12'010'000, 80'000, 2);
+  phase.value = tokenise;
+  writer.addEvent(2, on(1, phase));
   Event shaped = span(EventKind::kShaped, 12'760'000, 40'000, 2);
   shaped.bucket = 1;
   shaped.detail = packOperation(Operation::kAllreduce);

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/trace/UserPhases.h"
 #include "tests/engine/trace/RunFileSupport.h"
 #include "tests/golden/GoldenRun.h"
 
@@ -52,8 +53,9 @@ TEST_P(GoldenTest, OpensWithItsModel) {
 
 TEST_P(GoldenTest, OpensWithItsRows) {
   const RunUpdate run = readAll(*openRun(path_));
-  // A shaped span and a fault; a wait for a core.
-  const std::size_t more = GetParam() == "1.0" ? 0 : GetParam() < "1.4" ? 2 : 3;
+  // A shaped span and a fault; a wait for a core; a phase of the user's own.
+  const std::string version = GetParam();
+  const std::size_t more = version == "1.0" ? 0 : version < "1.4" ? 2 : version < "1.5" ? 3 : 4;
   ASSERT_EQ(run.spans.size(), 2 * 3 * 7 + 1 + more);
   const SpanRow& collective = run.spans.at(3);
   EXPECT_EQ(collective.kind, EventKind::kCollective);
@@ -82,18 +84,20 @@ TEST_P(GoldenTest, AnswersSqlByItsViews) {
   EXPECT_EQ(query(path_, "SELECT count(*) FROM spans_ns WHERE kind = 'backward'"), "6");
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest, testing::Values("1.0", "1.1", "1.2", "1.3", "1.4"),
+INSTANTIATE_TEST_SUITE_P(Versions, GoldenTest,
+                         testing::Values("1.0", "1.1", "1.2", "1.3", "1.4", "1.5"),
                          [](const auto& version) {
                            return version.param == "1.0"   ? "OneZero"
                                   : version.param == "1.1" ? "OneOne"
                                   : version.param == "1.2" ? "OneTwo"
                                   : version.param == "1.3" ? "OneThree"
-                                                           : "OneFour";
+                                  : version.param == "1.4" ? "OneFour"
+                                                           : "OneFive";
                          });
 
 class LatestGoldenTest : public GoldenTest {
  protected:
-  void SetUp() override { take("1.4"); }
+  void SetUp() override { take("1.5"); }
 };
 
 TEST_P(LatestGoldenTest, HoldsFaultsAndShapedTime) {
@@ -147,6 +151,15 @@ TEST_P(GoldenTest, AnOlderFileDoesNotKnowOfDivergence) {
   EXPECT_EQ(run.info->driftingHook, GetParam() < "1.4" ? "" : "post_local_sgd");
 }
 
+TEST_P(LatestGoldenTest, HoldsAPhaseOfTheUsersOwn) {
+  const RunUpdate run = readAll(*openRun(path_));
+  const SpanRow& phase = run.spans.at(run.spans.size() - 5);
+  EXPECT_EQ(phase.kind, EventKind::kUserPhase);
+  EXPECT_EQ(phase.value, userPhaseNumber("tokenise"));
+  EXPECT_EQ(run.ranks->at(1).environment.at(kUserPhasePrefix + std::to_string(phase.value)),
+            "tokenise");
+}
+
 TEST_P(LatestGoldenTest, HoldsWhereItDiverged) {
   const RunDivergence where = readRunSummary(path_).value().info.divergence.value();
   EXPECT_EQ(where, (RunDivergence{2, 1, "fc.bias",
@@ -181,8 +194,8 @@ TEST_P(LatestGoldenTest, IsWhatTodaysWriterWrites) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.4"),
-                         [](const auto&) { return "OneFour"; });
+INSTANTIATE_TEST_SUITE_P(Latest, LatestGoldenTest, testing::Values("1.5"),
+                         [](const auto&) { return "OneFive"; });
 
 }  // namespace
 }  // namespace lockstep::trace

@@ -120,6 +120,9 @@ QString titleOf(const ParameterTable& parameters, const Span& span) {
       return operationName(span) + QStringLiteral(" queued") + bucket;
     case EventKind::kChecked: return QStringLiteral("check of ") + operationName(span) + bucket;
     case EventKind::kShaped: return QStringLiteral("link: ") + operationName(span) + bucket;
+    case EventKind::kNcclCall: return QStringLiteral("call of NCCL: ") + operationName(span) + bucket;
+    case EventKind::kNcclKernel:
+      return QStringLiteral("NCCL's kernel: ") + operationName(span) + bucket;
     case EventKind::kFingerprint: return QStringLiteral("fingerprint of the parameters");
     case EventKind::kKernels:
       return span.value == 1 ? QStringLiteral("a kernel of the device")

@@ -83,10 +83,11 @@ QString mistakeInProgram(const QString& program, const JobStart& start) {
                : QString();
   }
   const QFileInfo file(QDir(start.folder), program);
-  return !file.exists()        ? jobText("there is no program %1").arg(file.absoluteFilePath())
-         : file.isDir()        ? jobText("%1 is a folder, and no program").arg(program)
-         : file.isExecutable() ? QString()
-                               : jobText("%1 cannot be executed; python3 before it?").arg(program);
+  return !file.exists() ? jobText("there is no program %1").arg(file.absoluteFilePath())
+         : file.isDir() ? jobText("%1 is a folder, and no program").arg(program)
+         : file.isExecutable()
+             ? QString()
+             : jobText("%1 cannot be executed; python3 before it?").arg(file.absoluteFilePath());
 }
 
 /// Sets the name of the run and its file; returns what is wrong with them, or nothing.

@@ -137,7 +137,7 @@ def test_a_rank_of_the_other_host_that_throws_is_named(lockstep):
         assert head.wait(PATIENCE) == 1, head.text()
         assert joined.wait(60) == 1, joined.text()
         failure = job.failure()
-        assert failure.startswith("rank 3 failed in iteration 6"), failure
+        assert failure.startswith("rank 3 failed in iteration 7, in data"), failure
         assert failure.endswith("ValueError: boom"), failure
         assert f"lockstep: {failure}" in head.text(), head.text()
 

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   setenv("XDG_DATA_HOME", home.path().c_str(), 1);
   setenv("XDG_CACHE_HOME", home.path().c_str(), 1);
   unsetenv("LOCKSTEP_HOOKS");
-  setenv("XDG_RUNTIME_DIR", home.path().c_str(), 1);
+  const lockstep::support::TemporaryFolder sockets;  // of no other use, or it were not private
+  setenv("XDG_RUNTIME_DIR", sockets.path().c_str(), 1);
   setenv("LOCKSTEP_RENDERER", "raster", 1);
   const lockstep::tests::XServer server(lockstep::tests::kScreenWidth,
                                         lockstep::tests::kScreenHeight);

@@ -55,14 +55,17 @@ class RecordJobTest : public tests::MainWindowFixture {
   QString note() { return field<QLabel>("recordNote")->text(); }
 
   void type(const QString& text) {
+    // Of a key the server is asked by what it writes without Shift.
     static const QString kShifted = QStringLiteral("~!@#$%^&*()_+{}|:\"<>?");
+    static const QString kPlain = QStringLiteral("`1234567890-=[]\\;',./");
     for (const QChar c : text) {
       if (c == '\n') {
         input_.key(tests::kKeyReturn);
         continue;
       }
-      const bool shift = c.isUpper() || kShifted.contains(c);
-      input_.key(c.toLower().unicode(),
+      const auto shifted = kShifted.indexOf(c);
+      const bool shift = c.isUpper() || shifted >= 0;
+      input_.key((shifted >= 0 ? kPlain[shifted] : c.toLower()).unicode(),
                  shift ? tests::XTestClient::Keys{tests::kKeyShift} : tests::XTestClient::Keys{});
     }
   }

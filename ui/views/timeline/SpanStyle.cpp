@@ -19,6 +19,7 @@ Tone toneOf(const Span& span) {
     case EventKind::kEvaluate:
     case EventKind::kCheckpoint:
     case EventKind::kUserPhase: return Tone::kEvaluate;
+    case EventKind::kOperator:
     case EventKind::kDeviceKernel: return Tone::kForward;
     case EventKind::kDeviceCopy: return Tone::kCopy;
     case EventKind::kBroadcastBuffers:

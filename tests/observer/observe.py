@@ -229,7 +229,8 @@ def case_capture(options):
           f"of a second one: {code} {said}")
     run_ = held.go_on().good().same_as(alone(2))
     code, said = held.capture(2)
-    check(code != 0 and said.count("\n") == 1 and "ended" in said, f"of an ended run: {said}")
+    check(code != 0 and said.count("\n") == 1 and 'takes no commands, its state is "finished"' in said,
+          f"of an ended run: {said}")
     check_iterations(run_, 2, STEPS)
     names = dict(run_.rows("SELECT substr(key, 7), value FROM environment WHERE rank = 0 AND "
                            "key LIKE 'phase.%'"))

@@ -95,6 +95,8 @@ void MainWindow::askJob(const std::optional<JobRequest>& job, const QString& hin
     dialog->fill(*job, hint);
   }
   connect(dialog, &QDialog::accepted, this, [this, dialog] { startJob(dialog->request()); });
+  // Keys are the window's again, also where no window manager sees to it.
+  connect(dialog, &QDialog::finished, this, [this] { activateWindow(); });
   dialog->open();
 }
 

@@ -31,6 +31,15 @@ QString plainName(const QString& file) {
   return QFileInfo(file).completeBaseName().remove(kStamp);
 }
 
+/// A run file is made empty, and filled a moment later; that of a job once a process attaches.
+bool saysWhatItIs(const QString& path) {
+  if (!QFileInfo::exists(path)) {
+    return false;
+  }
+  const auto summary = trace::readRunSummary(path.toStdString());
+  return summary.ok() && !summary.value().info.runId.empty();
+}
+
 }  // namespace
 
 QString lastLineOf(const QString& path) {
@@ -203,8 +212,7 @@ void RunController::look() {
   for (auto& [path, child] : children_) {
     const bool over = child.process.poll().has_value();
     if (!child.appeared) {
-      // The file is created empty and filled a moment later.
-      if (QFileInfo::exists(path) && trace::readRunSummary(path.toStdString()).ok()) {
+      if (saysWhatItIs(path)) {
         child.appeared = true;
         appearedNow.append(path);
       } else {

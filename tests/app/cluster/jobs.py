@@ -51,7 +51,9 @@ class Job(Run):
         return dict(self.query("select rank, state from ranks"))
 
     def stop(self):
-        stopped = subprocess.run([self.lockstep, "stop", self.file], env={
+        # Where the head is: of a host of another name no process can be told to live.
+        command = self.hosts[0].command([self.lockstep, "stop", self.file], 0)
+        stopped = subprocess.run(command, env={
             **os.environ, "XDG_RUNTIME_DIR": self.folder}, capture_output=True, text=True)
         assert stopped.returncode == 0, stopped
 

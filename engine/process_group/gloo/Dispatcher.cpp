@@ -89,7 +89,7 @@ void Dispatcher::drain() {
   const bool left = !over();
   lock.unlock();
   if (left) {
-    breakGroup(Failure{kDestroyed}, Mercy{});
+    breakGroup(Failure{kDestroyed}, 0);
   } else {
     failAbandoned();
   }
@@ -224,6 +224,9 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
   {
     std::lock_guard lock(mutex_);
     flight->ended = true;
+    if (!failed) {
+      moment_.renew();
+    }
     updateLastWords();
   }
   if (failed) {
@@ -316,27 +319,27 @@ void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
   fail(Failure{fmt::format("given up because {} #{} failed: {}", trace::name(flight.call.operation),
                            flight.call.sequence, failure.what),
                failure.peer, failure.kind},
-       Mercy{flight.order, kMomentElsewhere});
+       flight.order);
   end(task.flight, &lane, start);
   tellOthers();
 }
 
-void Dispatcher::fail(const Failure& failure, const Mercy& mercy) {
+void Dispatcher::fail(const Failure& failure, std::uint64_t before) {
   std::vector<std::shared_ptr<Flight>> all;
   std::vector<Task> waiting;
   {
     std::lock_guard lock(mutex_);
     if (broken_.what.empty()) {
       broken_ = failure;
-      spareUntil_ = Flight::Clock::now() + mercy.moment;
+      moment_.begin();
     }
     for (const auto& [order, flight] : inFlight_) {
-      if (order >= mercy.before || isDirect(flight->call.operation)) {
+      if (order >= before || isDirect(flight->call.operation)) {
         all.push_back(flight);
       }
     }
     const auto rest = std::find_if(queue_.begin(), queue_.end(), [&](const Task& task) {
-      return task.flight->order >= mercy.before;
+      return task.flight->order >= before;
     });
     std::move(rest, queue_.end(), std::back_inserter(waiting));
     queue_.erase(rest, queue_.end());
@@ -392,8 +395,8 @@ void Dispatcher::closeWhenOver() {
   transport_.close();
 }
 
-void Dispatcher::breakGroup(const Failure& failure, const Mercy& mercy) {
-  fail(failure, mercy);
+void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
+  fail(failure, before);
   tellOthers();
 }
 

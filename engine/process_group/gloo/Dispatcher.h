@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/gloo/Flight.h"
 #include "engine/process_group/gloo/Transport.h"
@@ -84,17 +85,11 @@ class Dispatcher {
   /// Blocks until every operation called before `flight` is complete; throws Interrupted.
   void waitForEarlier(const Flight& flight);
 
-  /// Which collectives a break of the group spares for how long.
-  struct Mercy {
-    std::uint64_t before;  ///< those with an order below this
-    std::chrono::milliseconds moment;
-  };
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
-  static constexpr std::chrono::milliseconds kMomentHere{500};  ///< this rank gives up by itself
-  static constexpr std::chrono::milliseconds kMomentElsewhere{1000};
 
-  /// Fails what is in flight and all later calls, and tells the other ranks.
-  void breakGroup(const Failure& failure, const Mercy& mercy = Mercy{kAll, kMomentElsewhere});
+  /// Fails what is in flight and all later calls, and tells the other ranks. Spares the collectives
+  /// with an order below `before`.
+  void breakGroup(const Failure& failure, std::uint64_t before = kAll);
 
   /// Turns a broken connection into a failure that says what is known of the cause.
   Failure explain(const PeerLost& lost);
@@ -123,7 +118,7 @@ class Dispatcher {
                                 std::chrono::milliseconds limit);
   void workerLoop(int index, trace::Lane& lane);
   void run(Task task, trace::Lane& lane, Scratch& scratch);
-  void fail(const Failure& failure, const Mercy& mercy);
+  void fail(const Failure& failure, std::uint64_t before);
   void tellOthers();
   void closeWhenOver();
   void failAbandoned();
@@ -152,7 +147,7 @@ class Dispatcher {
   std::uint64_t directSequence_ = 0;
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   Failure broken_;            // no text while the group works
-  Flight::Clock::time_point spareUntil_{};
+  MomentToEnd moment_;
   bool announced_ = false;  // as far as the store answered
   bool told_ = false;
   bool closed_ = false;

@@ -112,8 +112,7 @@ void ProcessGroupGloo::setTimeout(milliseconds timeout) {
 }
 
 void ProcessGroupGloo::abort(const std::string& reason) {
-  parts_->dispatcher.breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted},
-                                {gloo::Dispatcher::kAll, gloo::Dispatcher::kMomentHere});
+  parts_->dispatcher.breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
 }
 
 GroupState ProcessGroupGloo::state() const { return parts_->dispatcher.state(); }

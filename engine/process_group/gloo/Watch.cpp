@@ -41,7 +41,7 @@ void Dispatcher::watchLoop() {
       }
     }
     const auto now = Flight::Clock::now();
-    const bool momentOver = !broken.what.empty() && now >= spareUntil_;
+    const bool momentOver = !broken.what.empty() && moment_.over(now);
     lock.unlock();
     for (const auto& flight : flights) {
       if (momentOver) {
@@ -85,7 +85,7 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
                                    trace::name(flight->call.operation), flight->call.sequence,
                                    failure.what),
                        failure.peer, failure.kind},
-               Mercy{flight->order, kMomentElsewhere});
+               flight->order);
     return;
   }
   const milliseconds patience = std::min(kStuck, flight->limit / 4);

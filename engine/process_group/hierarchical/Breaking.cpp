@@ -11,16 +11,10 @@
 
 namespace lockstep::process_group::hierarchical {
 
-using std::chrono::milliseconds;
-
 namespace {
 
-// How long a group that breaks lets earlier collectives end: when it gives up by itself, and when
-// one of its operations has failed.
-constexpr milliseconds kMomentHere{250};
-constexpr milliseconds kMomentElsewhere{1000};
-// How soon who waits for that looks again.
-constexpr milliseconds kLook{10};
+// How soon who waits for the moment to end looks again.
+constexpr std::chrono::milliseconds kLook{10};
 
 }  // namespace
 
@@ -30,7 +24,7 @@ void Pipeline::abort(const std::string& reason) {
   failure.kind = CommErrorKind::kAborted;
   failure.origin = options_.rank;
   Lock lock(mutex_);
-  breakGroup(failure, nullptr, kMomentHere, lock);
+  breakGroup(failure, nullptr, lock);
   // The other ranks are to know when this returns.
   if (std::this_thread::get_id() == threadId_.load()) {
     run(lock, [this] { return told_; });
@@ -59,15 +53,14 @@ void Pipeline::failOne(Journey& journey, const Failure& failure, Lock& lock) {
   reason.what =
       fmt::format("given up because {} #{} failed: {}", trace::name(journey.call.operation),
                   journey.call.sequence, failure.what);
-  breakGroup(reason, &journey, kMomentElsewhere, lock);
+  breakGroup(reason, &journey, lock);
 }
 
-// Spares the collectives before `first`, or all when there is none, for that long.
-void Pipeline::breakGroup(const Failure& failure, const Journey* first, milliseconds moment,
-                          Lock& lock) {
+// Spares the collectives before `first`, or all when there is none.
+void Pipeline::breakGroup(const Failure& failure, const Journey* first, Lock& lock) {
   if (broken_.what.empty()) {
     broken_ = failure;
-    spareUntil_ = Clock::now() + moment;
+    moment_.begin();
     bool spares = true;
     for (const JourneyPtr& journey : inFlight_) {
       spares = spares && journey.get() != first;
@@ -88,7 +81,7 @@ bool Pipeline::mayTellParts(Clock::time_point now) const {
   if (broken_.what.empty() || telling_) {
     return false;
   }
-  return now >= spareUntil_ ||
+  return moment_.over(now) ||
          std::all_of(inFlight_.begin(), inFlight_.end(), [](const JourneyPtr& journey) {
            return journey->failed() || journey->left == journey->stages();
          });

@@ -93,8 +93,8 @@ void Pipeline::close() {
       Failure failure;
       failure.what = failure.cause = kDestroyed;
       failure.origin = options_.rank;
-      spareUntil_ = {};
-      breakGroup(failure, nullptr, milliseconds(0), lock);
+      breakGroup(failure, nullptr, lock);
+      moment_.skip();
     }
     closing_ = true;
     changed_.notify_all();

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/hierarchical/Journey.h"
 #include "engine/trace/Tracer.h"
 
@@ -76,8 +77,7 @@ class Pipeline {
   void record(const Journey& journey);
   JourneyPtr expired(Clock::time_point now) const;
   void failOne(Journey& journey, const Failure& failure, Lock& lock);
-  void breakGroup(const Failure& failure, const Journey* first, std::chrono::milliseconds moment,
-                  Lock& lock);
+  void breakGroup(const Failure& failure, const Journey* first, Lock& lock);
   [[nodiscard]] bool mayTellParts(Clock::time_point now) const;
   void tellParts(Lock& lock);
   void abandon(Journey& journey, Lock& lock);
@@ -104,7 +104,7 @@ class Pipeline {
   std::uint64_t directSequence_ = 0;
   const Journey* oldest_ = nullptr;  // in the last words
   Failure broken_;
-  Clock::time_point spareUntil_{};
+  MomentToEnd moment_;
   bool telling_ = false;  // the parts are being told that the group is broken
   bool told_ = false;     // they know
   bool closing_ = false;

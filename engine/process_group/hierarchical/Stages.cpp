@@ -123,6 +123,9 @@ void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
     return;  // the group has closed
   }
   ++journey->left;
+  if (error == nullptr) {
+    moment_.renew();
+  }
   if (error != nullptr && !journey->failed()) {
     Failure failure = failureOf(error, part, options_.rank);
     if (failure.kind == CommErrorKind::kTimeout) {

@@ -17,8 +17,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr const char* kDestroyed = "the process group was destroyed before it was done";
-// How long a broken group lets earlier collectives end.
-constexpr milliseconds kMomentToEnd{250};
 // How long the end of a group waits for what is in flight.
 constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How soon a barrier of a group of one that waits for earlier operations notices its own failure.
@@ -293,6 +291,10 @@ void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane) {
     updateLastWords();
   }
   const bool failed = flight->failed();
+  if (!failed) {
+    std::lock_guard lock(mutex_);
+    moment_.renew();
+  }
   const Call& call = flight->call;
   if (const std::uint64_t start = flight->startTicks.load(); lane != nullptr && start != 0) {
     lane->span(trace::EventKind::kCollective, start, call.options.step, call.options.bucket,
@@ -359,7 +361,9 @@ void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
     }
     broken_ = failure;
     isBroken_.store(true, std::memory_order_release);
-    spareUntil_ = Flight::Clock::now() + (before == 0 ? milliseconds(0) : kMomentToEnd);
+    if (before != 0) {
+      moment_.begin();
+    }
     for (const auto& [order, flight] : inFlight_) {
       if (order >= before || isDirect(flight->call.operation)) {
         flight->fail(failure);
@@ -386,7 +390,7 @@ void Dispatcher::endFailed() {
     std::vector<FlightPtr> failed;
     {
       std::unique_lock lock(mutex_);
-      const bool over = Flight::Clock::now() >= spareUntil_;
+      const bool over = moment_.over(Flight::Clock::now());
       for (const auto& [order, flight] : inFlight_) {
         if (over) {
           flight->fail(broken_);

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/mpi/Flight.h"
 #include "engine/process_group/mpi/Inquiry.h"
 #include "engine/process_group/mpi/Meeting.h"
@@ -145,7 +146,7 @@ class Dispatcher final : public Client {
   std::uint64_t oldest_ = 0;  // key of the operation in the last words
   Failure broken_;            // no text while the group works
   std::atomic<bool> isBroken_{false};
-  Flight::Clock::time_point spareUntil_{};
+  MomentToEnd moment_;
   bool stopping_ = false;
   trace::Lane* queueLane_;
 

@@ -15,8 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a broken group lets collectives end that were called before it broke.
-constexpr milliseconds kMomentToEnd{250};
 // How long the reason of another rank may be on its way.
 constexpr milliseconds kHearsay = std::chrono::seconds(1);
 
@@ -105,9 +103,9 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
     first = broken_.what.empty();
     if (first) {
       broken_ = failure;
-      spareUntil_ = now + kMomentToEnd;
+      moment_.begin();
     }
-    const std::size_t left = refuseRest(now < spareUntil_ ? patience : Patience::kNone);
+    const std::size_t left = refuseRest(moment_.over(now) ? Patience::kNone : patience);
     for (const auto& [entry, operation] : inFlight_) {
       if (!operation->ended && isDirect(operation->call.operation)) {
         operation->fail(failure);
@@ -197,7 +195,7 @@ bool Dispatcher::checkTimes() {
         break;
       }
     }
-    if (!broken_.what.empty() && !queue_.empty() && now >= spareUntil_) {
+    if (!broken_.what.empty() && !queue_.empty() && moment_.over(now)) {
       momentOver = true;
       failure = broken_;
     }

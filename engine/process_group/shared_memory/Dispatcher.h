@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/shared_memory/Directory.h"
 #include "engine/process_group/shared_memory/Operation.h"
 #include "engine/process_group/shared_memory/Transfer.h"
@@ -179,7 +180,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   bool driving_ = false;      // somebody runs the head of the queue
   std::uint64_t oldest_ = 0;  // entry of the operation in the last words
   Failure broken_;
-  Operation::Clock::time_point spareUntil_{};  // once broken: what is spared then fails, too
+  MomentToEnd moment_;  // once broken: what is spared then fails, too
   Failure lost_;  // a rank that nothing in flight needs is gone
   std::function<void()> breakHandler_;
   std::optional<Operation::Clock::time_point> reasonBy_;

@@ -169,6 +169,7 @@ void Dispatcher::runHead(Lock& lock, bool spins) {
   lock.lock();
   queue_.pop_front();
   if (!operation->failed()) {
+    moment_.renew();
     Transfer::Bases& bases = bases_[operation->order() % Board::kSlots];
     bases.arrivals += operation->meetings * static_cast<std::uint32_t>(options_.size);
     bases.finished += operation->blocks;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <latch>
+#include <thread>
 #include <vector>
 
 #include "engine/store/HashStore.h"
@@ -48,6 +49,10 @@ int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSi
   for (int call = 0; call < calls; ++call) {
     tensors.push_back(at::full({round.elements}, group.rank() + 1.0, at::kFloat));
     works.push_back(group.allreduce({tensors.back()}));
+    if (!aborts && round.callback.count() > 0) {
+      works.back()->future().whenComplete(
+          [&](const auto&) { std::this_thread::sleep_for(round.callback); });
+    }
   }
   if (round.order == AbortRound::Order::kAtOnce) {
     signals.allHaveCalled();
@@ -84,21 +89,25 @@ int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSi
   return lost;
 }
 
+void expectNoStepLost(int ranks, const MakePart& make, const AbortRound& round) {
+  const auto store = std::make_shared<store::HashStore>();
+  std::latch called(ranks);
+  std::latch aborted(1);
+  const AbortRoundSignals signals{[&] { called.arrive_and_wait(); }, [&] { aborted.count_down(); },
+                                  [&] { aborted.wait(); }};
+  support::runRanks(ranks, [&](int rank) {
+    auto made = make(store, rank);
+    ASSERT_TRUE(made.ok()) << made.error().message();
+    EXPECT_EQ(stepsLostBy(*made.value(), round, signals), 0) << "rank " << rank;
+  });
+}
+
 void expectNoStepLost(int ranks, const MakePart& make) {
   constexpr int kRounds = 200;
   for (int number = 0; number < kRounds && !testing::Test::HasFailure(); ++number) {
     const AbortRound round = AbortRound::of(number, ranks);
-    const auto store = std::make_shared<store::HashStore>();
-    std::latch called(ranks);
-    std::latch aborted(1);
-    const AbortRoundSignals signals{[&] { called.arrive_and_wait(); },
-                                    [&] { aborted.count_down(); }, [&] { aborted.wait(); }};
-    support::runRanks(ranks, [&](int rank) {
-      auto made = make(store, rank);
-      ASSERT_TRUE(made.ok()) << made.error().message();
-      EXPECT_EQ(stepsLostBy(*made.value(), round, signals), 0)
-          << "round " << number << ", rank " << rank << ": " << round.text();
-    });
+    SCOPED_TRACE(fmt::format("round {}: {}", number, round.text()));
+    expectNoStepLost(ranks, make, round);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,11 +27,19 @@ struct AbortRound {
   /// The others have one more call in flight, which that rank never makes. Not where a rank that
   /// gives up cannot tell the others, who would wait for their time limit (MPI).
   bool oneMore = true;
+  /// What the others do with the end of each step, in its callback, takes that long.
+  std::chrono::milliseconds callback{0};
 
   /// The `number`-th of all combinations, over and over.
   static AbortRound of(int number, int ranks);
   [[nodiscard]] std::string text() const;
 };
+
+/// Its steps take longer than the moment that an abort leaves to one of them.
+inline constexpr AbortRound kAbortBeforeStepsThatTakeTheirTime{
+    .order = AbortRound::Order::kAtOnce,
+    .elements = 30'000,
+    .callback = std::chrono::milliseconds(300)};
 
 /// How the ranks of a round hear of each other, without the group.
 struct AbortRoundSignals {
@@ -43,10 +52,12 @@ struct AbortRoundSignals {
 /// others took it, or were to.
 int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSignals& signals);
 
-/// 200 rounds, ranks as threads, each with a new group whose parts `make` makes; a rank destroys
-/// its part as soon as it is done.
+/// Ranks as threads, with a new group whose parts `make` makes; a rank destroys its part as soon as
+/// it is done.
 using MakePart = std::function<base::Result<std::shared_ptr<ProcessGroup>>(
     std::shared_ptr<store::Store> store, int rank)>;
+void expectNoStepLost(int ranks, const MakePart& make, const AbortRound& round);
+/// 200 rounds.
 void expectNoStepLost(int ranks, const MakePart& make);
 
 }  // namespace lockstep::process_group

@@ -16,13 +16,21 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 using testing::HasSubstr;
 
-using AbortOfAGroup = BackendRanksTest;
+class AbortOfAGroup : public BackendRanksTest {
+ protected:
+  static base::Result<std::shared_ptr<ProcessGroup>> makePart(std::shared_ptr<store::Store> store,
+                                                              int rank) {
+    return makeProcessGroup(backend(), std::move(store), rank, ranks(), quickOptions());
+  }
+};
 LOCKSTEP_OVER_BACKENDS_AND_RANKS(AbortOfAGroup, 2, 3);
 
 TEST_P(AbortOfAGroup, UndoesNoStepThatARankHasTaken) {
-  expectNoStepLost(ranks(), [](std::shared_ptr<store::Store> store, int rank) {
-    return makeProcessGroup(backend(), std::move(store), rank, ranks(), quickOptions());
-  });
+  expectNoStepLost(ranks(), makePart);
+}
+
+TEST_P(AbortOfAGroup, LetsStepsEndAsLongAsOneEndsAfterAnother) {
+  expectNoStepLost(ranks(), makePart, kAbortBeforeStepsThatTakeTheirTime);
 }
 
 using AbortOfAMessage = BackendTest;

@@ -126,13 +126,24 @@ INSTANTIATE_TEST_SUITE_P(Hosts, HierarchicalAbort,
                                          std::vector<int>{0, 1}),
                          [](const auto& info) { return hostsName(info.param); });
 
+int ranksOnHosts() {
+  return static_cast<int>(HierarchicalAbort::GetParam().size());
+}
+
+base::Result<std::shared_ptr<ProcessGroup>> makePart(std::shared_ptr<store::Store> store,
+                                                     int rank) {
+  GroupOptions options = quickOptions();
+  const int host = HierarchicalAbort::GetParam()[static_cast<std::size_t>(rank)];
+  options.host = "host " + std::to_string(host);
+  return makeProcessGroup("hierarchical", std::move(store), rank, ranksOnHosts(), options);
+}
+
 TEST_P(HierarchicalAbort, UndoesNoStepThatARankHasTaken) {
-  const int ranks = static_cast<int>(GetParam().size());
-  expectNoStepLost(ranks, [ranks](std::shared_ptr<store::Store> store, int rank) {
-    GroupOptions options = quickOptions();
-    options.host = "host " + std::to_string(GetParam()[static_cast<std::size_t>(rank)]);
-    return makeProcessGroup("hierarchical", std::move(store), rank, ranks, options);
-  });
+  expectNoStepLost(ranksOnHosts(), makePart);
+}
+
+TEST_P(HierarchicalAbort, LetsStepsEndAsLongAsOneEndsAfterAnother) {
+  expectNoStepLost(ranksOnHosts(), makePart, kAbortBeforeStepsThatTakeTheirTime);
 }
 
 TEST(HierarchicalFailure, DifferentCallsOfOneHostAreNamed) {

@@ -10,6 +10,7 @@
 #include "engine/cost/Probe.h"
 #include "engine/store/Rendezvous.h"
 #include "engine/trace/CoreWait.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/Messages.h"

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::analysis {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/SequenceNumbers.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

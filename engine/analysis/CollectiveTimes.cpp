@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/analysis/SequenceNumbers.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

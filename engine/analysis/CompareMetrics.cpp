@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/analysis/CompareSamples.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::analysis {
 namespace {
 

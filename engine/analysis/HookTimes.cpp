@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/Intervals.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/analysis/RankActivity.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::analysis {
 namespace {
 

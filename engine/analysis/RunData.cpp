@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::analysis {
 
 using trace::EventKind;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "engine/analysis/BlockBootstrap.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

@@ -1,5 +1,7 @@
 #include "engine/analysis/SpanMeaning.h"
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::analysis {
 
 using trace::EventKind;

@@ -7,6 +7,7 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/RankActivity.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 namespace {

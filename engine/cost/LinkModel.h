@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/Operation.h"
 
 namespace lockstep::cost {
 

@@ -11,6 +11,7 @@
 #include "engine/data_parallel/DataParallelError.h"
 #include "engine/data_parallel/ReplicaBackward.h"
 #include "engine/data_parallel/ScatterGather.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::data_parallel {

@@ -11,6 +11,7 @@
 
 #include "engine/base/Thread.h"
 #include "engine/data_parallel/DataParallelError.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::data_parallel {
 

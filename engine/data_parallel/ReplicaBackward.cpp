@@ -10,6 +10,7 @@
 #include "engine/data_parallel/Coalesce.h"
 #include "engine/data_parallel/DataParallelError.h"
 #include "engine/ddp/TorchCompat.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::data_parallel {
 

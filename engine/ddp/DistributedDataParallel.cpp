@@ -10,6 +10,7 @@
 #include "engine/ddp/CoalescedBroadcast.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Handshake.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/Log.h"
 #include "engine/ddp/DdpError.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {

@@ -13,6 +13,7 @@
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/AllreduceHook.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {

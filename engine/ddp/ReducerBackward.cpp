@@ -9,6 +9,7 @@
 #include "engine/hooks/HookTrace.h"
 #include "engine/process_group/CommError.h"
 #include "engine/trace/CoreWait.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {

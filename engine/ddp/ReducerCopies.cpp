@@ -7,6 +7,7 @@
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
 #include "engine/hooks/HookTrace.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

@@ -4,6 +4,7 @@
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Reducer.h"
 #include "engine/ddp/TensorText.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

@@ -8,6 +8,7 @@
 #include "engine/ddp/Reducer.h"
 #include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

@@ -5,6 +5,7 @@
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/HookTrace.h"
 #include "engine/process_group/CommError.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

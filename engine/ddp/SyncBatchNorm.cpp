@@ -10,6 +10,7 @@
 #include "engine/base/Clock.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/TensorText.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

@@ -11,6 +11,7 @@
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/Handshake.h"
 #include "engine/ddp/TensorText.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::ddp {
 

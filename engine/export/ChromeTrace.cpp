@@ -17,6 +17,7 @@
 #include "engine/export/SelectedRows.h"
 #include "engine/export/SpanArguments.h"
 #include "engine/export/TraceFile.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::exports {
 namespace {

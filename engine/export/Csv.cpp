@@ -8,7 +8,7 @@
 
 #include "engine/base/Check.h"
 #include "engine/export/JsonText.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::exports {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 
 namespace lockstep::exports {

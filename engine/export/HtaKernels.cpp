@@ -9,6 +9,7 @@
 #include "engine/analysis/RankActivity.h"
 #include "engine/base/Check.h"
 #include "engine/export/Nesting.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::exports {
 namespace {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/base/Result.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::exports {

@@ -6,6 +6,7 @@
 
 #include "engine/analysis/SpanMeaning.h"
 #include "engine/export/JsonText.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 
 namespace lockstep::exports {

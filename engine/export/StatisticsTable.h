@@ -8,7 +8,7 @@
 
 #include "engine/analysis/SpanStatistics.h"
 #include "engine/export/Csv.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::exports {
 

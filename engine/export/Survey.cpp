@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::exports {
 namespace {
 

@@ -10,6 +10,7 @@
 #include "engine/export/SelectedRows.h"
 #include "engine/export/StatisticsTable.h"
 #include "engine/export/TableWriters.h"
+#include "engine/trace/Event.h"
 
 // The tables that are made of spans, row by row.
 namespace lockstep::exports {

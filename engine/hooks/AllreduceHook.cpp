@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::hooks {
 
 AllreduceHook::AllreduceHook(std::shared_ptr<process_group::ProcessGroup> group,

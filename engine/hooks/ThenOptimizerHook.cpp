@@ -15,6 +15,7 @@
 #include "engine/base/Thread.h"
 #include "engine/hooks/HookStream.h"
 #include "engine/hooks/HookTrace.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::hooks {
 

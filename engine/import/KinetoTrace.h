@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::imports {
 

@@ -9,6 +9,7 @@
 #include "engine/import/TraceBuckets.h"
 #include "engine/import/TraceSteps.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::imports {
 namespace {

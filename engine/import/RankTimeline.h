@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/import/HostCalls.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::imports {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "engine/base/Xxh64.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::imports {

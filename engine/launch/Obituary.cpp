@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::launch {
 namespace {
 

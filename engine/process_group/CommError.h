@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/Operation.h"
 
 namespace lockstep::process_group {
 

@@ -12,7 +12,7 @@
 
 #include "engine/process_group/CommError.h"
 #include "engine/process_group/Work.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/Operation.h"
 
 namespace lockstep::trace {
 class Tracer;

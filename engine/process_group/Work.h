@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/base/Future.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/Operation.h"
 
 namespace lockstep::process_group {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::relay {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::relay {
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::trace {
 namespace {

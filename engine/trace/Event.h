@@ -1,7 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::trace {
 
@@ -114,70 +113,5 @@ enum class CounterId : std::uint16_t {
   kReceivedBytesPerSecond = 6,
   kStolenPercent = 7,  ///< what a hypervisor took of a core of the rank's machine (StolenTime.h)
 };
-
-/// Operations of a ProcessGroup; the numbers stand in run files.
-enum class Operation : std::uint8_t {
-  kNone = 0,
-  kBroadcast = 1,
-  kAllreduce = 2,
-  kReduce = 3,
-  kAllgather = 4,
-  kGather = 5,
-  kScatter = 6,
-  kReduceScatter = 7,
-  kAlltoall = 8,
-  kSend = 9,
-  kRecv = 10,
-  kBarrier = 11,
-};
-
-inline constexpr std::uint16_t kNoBucket = 0xFFFF;
-inline constexpr std::uint16_t kWholeBucket = 1;  ///< detail of kCopyIn
-/// Bit of the detail of a hook's phases: nobody said when it began or ended, it follows from what
-/// was seen around it.
-inline constexpr std::uint16_t kDerived = 0x4000;
-
-/// One record of a ring: 32 bytes, written by one thread, copied as it is.
-struct Event {
-  std::uint64_t startTicks = 0;  ///< base::ticks() of the host
-  std::uint64_t durationTicks : 48 = 0;
-  std::uint64_t kind : 16 = 0;  ///< EventKind
-  std::uint32_t step = 0;       ///< iteration, counted from 0
-  std::uint16_t bucket = kNoBucket;
-  std::uint16_t detail = 0;
-  std::uint64_t value = 0;
-};
-static_assert(sizeof(Event) == 32);
-
-/// Packs what identifies a collective: sequence number (per group, 24 bits, wraps) and
-/// payload bytes (40 bits).
-constexpr std::uint64_t packCollective(std::uint64_t sequence, std::uint64_t bytes) {
-  return (sequence & 0xFFFFFF) << 40 | (bytes & 0xFF'FFFF'FFFF);
-}
-constexpr std::uint32_t collectiveSequence(std::uint64_t value) {
-  return static_cast<std::uint32_t>(value >> 40);
-}
-constexpr std::uint64_t collectiveBytes(std::uint64_t value) {
-  return value & 0xFF'FFFF'FFFF;
-}
-
-/// Packs operation (low byte) and group number (high byte; 0 is the default group).
-constexpr std::uint16_t packOperation(Operation operation, std::uint8_t group = 0) {
-  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(group) << 8 |
-                                    static_cast<std::uint8_t>(operation));
-}
-constexpr Operation operationOf(std::uint16_t detail) {
-  return static_cast<Operation>(detail & 0xFF);
-}
-constexpr std::uint8_t groupOf(std::uint16_t detail) {
-  return static_cast<std::uint8_t>(detail >> 8);
-}
-
-/// Names as the run file's `kinds` table and the views show them: "forward", "allreduce".
-std::string_view name(EventKind kind);
-std::string_view name(Operation operation);
-std::string_view name(StartupStage stage);
-std::string_view name(CounterId counter);
-std::string_view name(FaultKind fault);
 
 }  // namespace lockstep::trace

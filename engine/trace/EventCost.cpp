@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::trace {

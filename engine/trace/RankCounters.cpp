@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::trace {
 

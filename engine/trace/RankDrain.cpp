@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::trace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/SegmentReader.h"
 

@@ -15,6 +15,7 @@
 #include "engine/base/Priority.h"
 #include "engine/base/Thread.h"
 #include "engine/trace/DivergenceWatch.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RankAgreement.h"
 #include "engine/trace/RankCounters.h"

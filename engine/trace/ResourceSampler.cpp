@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/StolenTime.h"
 
 namespace lockstep::trace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::trace {
 

@@ -13,7 +13,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
 #include "engine/trace/ClockOffset.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::trace {

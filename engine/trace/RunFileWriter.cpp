@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/RunFileAccess.h"

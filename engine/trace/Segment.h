@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/base/Result.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::trace {
 

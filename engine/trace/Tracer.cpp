@@ -4,6 +4,8 @@
 #include <cstring>
 #include <exception>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::trace {
 
 bool Lane::push(const Event& event) {

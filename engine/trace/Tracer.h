@@ -11,7 +11,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::trace {

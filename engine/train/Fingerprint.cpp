@@ -10,6 +10,7 @@
 #include "engine/base/Clock.h"
 #include "engine/base/CountSketch.h"
 #include "engine/base/Xxh64.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::train {
 namespace {

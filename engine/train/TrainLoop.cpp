@@ -17,6 +17,7 @@
 #include "engine/ddp/Join.h"
 #include "engine/hooks/HookError.h"
 #include "engine/trace/CoreWait.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/AgreementInJoin.h"
 #include "engine/train/ComputeDevice.h"

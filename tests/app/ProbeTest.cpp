@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/cost/Probe.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "tests/app/CommandLine.h"
 #include "tests/app/SleepingRun.h"

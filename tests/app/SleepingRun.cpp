@@ -9,6 +9,7 @@
 
 #include "engine/buckets/Assign.h"
 #include "engine/experiment/Parse.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::cli {

@@ -24,6 +24,7 @@
 #include "engine/base/Clock.h"
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/Segment.h"

@@ -1,5 +1,6 @@
 #include "tests/golden/GoldenRun.h"
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/UserPhases.h"
 

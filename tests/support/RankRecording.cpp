@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/SegmentReader.h"
 
 namespace lockstep::support {

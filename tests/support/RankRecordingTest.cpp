@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "tests/support/RankRecording.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/trace/Event.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Span.h"
 
 // Where in the timeline spans of a kind stand.

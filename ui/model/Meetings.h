@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 #include "ui/model/SpanStore.h"
 
 namespace lockstep::ui {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/Check.h"
+#include "engine/trace/Event.h"
 #include "ui/model/LaneRows.h"
 #include "ui/model/RunReader.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::ui {
 

@@ -4,6 +4,7 @@
 #include <QJsonObject>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/model/SpanNames.h"

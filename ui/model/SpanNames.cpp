@@ -1,6 +1,7 @@
 #include "ui/model/SpanNames.h"
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"

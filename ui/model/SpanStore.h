@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::ui {
 

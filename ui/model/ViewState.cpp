@@ -3,6 +3,8 @@
 #include <QElapsedTimer>
 #include <QUndoCommand>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

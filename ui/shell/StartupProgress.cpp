@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/trace/Event.h"
 #include "ui/model/RunModel.h"
 
 namespace lockstep::ui {

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::process_group {
 
 using checked::CheckRecord;

@@ -10,6 +10,7 @@
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::gloo {
 namespace {

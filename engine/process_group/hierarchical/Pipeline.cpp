@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/Thread.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::hierarchical {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/process_group/hierarchical/Pipeline.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::hierarchical {
 

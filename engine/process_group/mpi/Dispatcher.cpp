@@ -10,6 +10,7 @@
 #include "engine/base/Thread.h"
 #include "engine/process_group/WireBytes.h"
 #include "engine/process_group/mpi/Requests.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::mpi {
 namespace {

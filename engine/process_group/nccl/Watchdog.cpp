@@ -11,6 +11,7 @@
 #include "engine/process_group/Blame.h"
 #include "engine/process_group/KeepForever.h"
 #include "engine/process_group/Mismatch.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::nccl {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group {
 

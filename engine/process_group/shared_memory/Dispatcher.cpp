@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/process_group/shared_memory/Agreement.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::shared_memory {
 namespace {

@@ -9,6 +9,7 @@
 #include "engine/process_group/WireBytes.h"
 #include "engine/process_group/shared_memory/Agreement.h"
 #include "engine/process_group/shared_memory/Dispatcher.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::shared_memory {
 namespace {

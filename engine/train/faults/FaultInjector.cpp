@@ -16,6 +16,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Log.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::train {
 

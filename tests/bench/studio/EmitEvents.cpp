@@ -13,6 +13,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/ExitCodes.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 #include "engine/trace/Tracer.h"
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::bench {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

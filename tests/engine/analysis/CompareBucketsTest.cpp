@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/analysis/Compare.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/ComparedRuns.h"
 
 namespace lockstep::analysis {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/ComparedRuns.h"
 
 namespace lockstep::analysis {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/analysis/Compare.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

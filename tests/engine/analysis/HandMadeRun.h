@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/analysis/RunData.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 

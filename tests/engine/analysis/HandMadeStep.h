@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/analysis/ReadyOrder.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
 

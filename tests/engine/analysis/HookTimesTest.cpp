@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/analysis/HookBuckets.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -8,6 +8,7 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepCauses.h"
 #include "engine/analysis/StepOverlap.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

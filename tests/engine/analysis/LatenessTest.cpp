@@ -6,6 +6,7 @@
 #include <random>
 
 #include "engine/analysis/RunAnalysis.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -4,6 +4,7 @@
 
 #include "engine/analysis/StepTimes.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/analysis/Headroom.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "engine/data_parallel/DataParallel.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/data_parallel/TestModels.h"
 #include "tests/support/RankRecording.h"
 

@@ -7,6 +7,7 @@
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/ddp/Join.h"
 #include "engine/hooks/MakeHook.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/ddp/GlooRanks.h"
 #include "tests/engine/ddp/TestModels.h"
 #include "tests/support/RankRecording.h"

@@ -6,6 +6,7 @@
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"

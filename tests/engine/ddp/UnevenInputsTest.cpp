@@ -3,6 +3,7 @@
 
 #include "engine/ddp/DistributedDataParallel.h"
 #include "engine/ddp/Join.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/ddp/LoopbackGroup.h"
 #include "tests/engine/ddp/TestModels.h"
 #include "tests/support/RankRecording.h"

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "tests/engine/export/ExportedRun.h"
 #include "tests/support/TemporaryFolder.h"

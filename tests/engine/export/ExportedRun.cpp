@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 
 namespace lockstep::exports {

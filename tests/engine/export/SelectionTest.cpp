@@ -1,4 +1,5 @@
 #include "engine/export/Selection.h"
+#include "engine/trace/Event.h"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "tests/engine/export/ExportedRun.h"
 #include "tests/support/TemporaryFolder.h"

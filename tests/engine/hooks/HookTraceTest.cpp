@@ -5,6 +5,7 @@
 #include <future>
 
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/import/TraceText.h"
 
 namespace lockstep::imports {

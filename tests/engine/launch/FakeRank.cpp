@@ -25,6 +25,7 @@
 #include <string>
 
 #include "engine/base/ExitCodes.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 #include "engine/trace/Tracer.h"
 

@@ -1,4 +1,5 @@
 #include "engine/launch/Obituary.h"
+#include "engine/trace/Event.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -11,6 +11,7 @@
 #include "engine/observer/native/nccl/nccl_sink.h"
 #include "engine/observer/native/observer.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 #include "engine/trace/Segment.h"
 #include "engine/trace/SegmentReader.h"

@@ -14,6 +14,7 @@
 #include "engine/base/Xxh64.h"
 #include "engine/observer/native/observer.h"
 #include "engine/observer/native/xxh64.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Segment.h"
 #include "engine/trace/SegmentReader.h"
 

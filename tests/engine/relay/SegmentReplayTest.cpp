@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/relay/SegmentFeed.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::relay {

@@ -1,4 +1,5 @@
 #include "engine/relay/Wire.h"
+#include "engine/trace/Event.h"
 
 #include <gmock/gmock.h>
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/SegmentReader.h"
 
 namespace lockstep::trace {

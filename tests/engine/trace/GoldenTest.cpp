@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "tests/engine/trace/RunFileSupport.h"
 #include "tests/golden/GoldenRun.h"

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "tests/engine/trace/Recording.h"
 #include "tests/engine/trace/RunFileSupport.h"

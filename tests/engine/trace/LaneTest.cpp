@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/SegmentReader.h"
 #include "engine/trace/Tracer.h"
 

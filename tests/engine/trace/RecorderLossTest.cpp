@@ -4,6 +4,7 @@
 #include <cmath>
 #include <thread>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/trace/Peer.h"
 #include "tests/engine/trace/Recording.h"
 

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "engine/trace/Recorder.h"
 
 #include <gmock/gmock.h>

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "tests/engine/trace/TemporaryFolder.h"
 

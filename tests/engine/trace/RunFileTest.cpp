@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 #include <gmock/gmock.h>

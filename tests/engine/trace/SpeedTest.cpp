@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/SegmentReader.h"
 #include "engine/trace/Tracer.h"
 #include "tests/engine/trace/RunFileSupport.h"

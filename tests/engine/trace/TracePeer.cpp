@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFile.h"
 #include "engine/trace/Tracer.h"

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "engine/train/Fingerprint.h"
 
 #include <ATen/ATen.h>

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/Feed.h"
 #include "ui/model/SpanFacts.h"
 

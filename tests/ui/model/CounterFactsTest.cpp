@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "engine/trace/Event.h"
+#include "engine/trace/EventRecord.h"
 
 namespace lockstep::ui {
 namespace {

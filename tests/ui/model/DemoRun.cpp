@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui::test {
 namespace {
 

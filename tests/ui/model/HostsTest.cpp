@@ -4,6 +4,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/Feed.h"
 #include "ui/model/HostWords.h"
 #include "ui/model/SpanFacts.h"

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/model/Meetings.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/model/RunModel.h"
 
 #include <gmock/gmock.h>

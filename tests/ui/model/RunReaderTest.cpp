@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
 #include "ui/model/RunModel.h"

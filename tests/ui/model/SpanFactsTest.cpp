@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
 
 #include <gtest/gtest.h>

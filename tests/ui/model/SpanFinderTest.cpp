@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/model/SpanFinder.h"
 
 #include <gtest/gtest.h>

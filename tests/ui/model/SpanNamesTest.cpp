@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "tests/ui/model/Feed.h"
 #include "ui/model/SpanFacts.h"

@@ -8,6 +8,7 @@
 #include <QTableWidget>
 #include <QToolButton>
 
+#include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/Feed.h"
 #include "tests/ui/shell/SampleRun.h"

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/panels/RunRefresh.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "tests/ui/shell/MainWindowFixture.h"
 
 #include <QApplication>

@@ -10,6 +10,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/experiment/Parse.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::tests {
 

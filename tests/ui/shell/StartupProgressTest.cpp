@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/shell/StartupProgress.h"
 
 #include <gtest/gtest.h>

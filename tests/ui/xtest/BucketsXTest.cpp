@@ -8,6 +8,7 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/buckets/BucketsTableModel.h"
 #include "ui/views/buckets/BucketsView.h"

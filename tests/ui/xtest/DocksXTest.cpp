@@ -5,6 +5,7 @@
 #include <QTabBar>
 #include <QTableView>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/canvas/Palette.h"
 #include "ui/shell/Stages.h"

@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QTableView>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/views/hooks/HookRunFile.h"
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/hooks/HooksTable.h"

@@ -3,6 +3,7 @@
 #include <QTableView>
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/xtest/ViewsFixture.h"
 #include "ui/views/overlap/OverlapView.h"
 

@@ -1,6 +1,7 @@
 #include <QMenu>
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/xtest/TimelineXFixture.h"
 #include "ui/model/Format.h"
 

@@ -4,6 +4,7 @@
 #include <QToolButton>
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/xtest/TimelineXFixture.h"
 #include "ui/model/Format.h"
 

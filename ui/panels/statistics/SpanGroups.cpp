@@ -5,6 +5,7 @@
 
 #include "engine/analysis/SpanStatistics.h"
 #include "engine/export/EventTable.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/UserPhases.h"
 #include "ui/model/SpanQuery.h"
 

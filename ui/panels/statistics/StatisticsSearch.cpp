@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/analysis/SpanMeaning.h"
+#include "engine/trace/Event.h"
 #include "ui/model/SpanSlices.h"
 
 namespace lockstep::ui {

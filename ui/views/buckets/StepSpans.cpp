@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <QAbstractTableModel>
 #include <memory>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/Palette.h"
 #include "ui/views/compare/CompareResult.h"
 

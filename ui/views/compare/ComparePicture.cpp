@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/compare/CompareScene.h"

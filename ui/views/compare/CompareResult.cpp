@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

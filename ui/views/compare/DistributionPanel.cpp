@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/panels/TableText.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "engine/analysis/Compare.h"
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/views/timeline/TimelineScene.h"

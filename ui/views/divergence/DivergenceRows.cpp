@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/SequenceScene.h"

@@ -14,6 +14,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"

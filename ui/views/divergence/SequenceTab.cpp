@@ -12,6 +12,7 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/FactCard.h"
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"

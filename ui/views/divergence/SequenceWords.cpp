@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/views/divergence/SequenceScene.h"
 

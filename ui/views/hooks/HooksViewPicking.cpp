@@ -3,6 +3,7 @@
 #include <QTableView>
 #include <algorithm>
 
+#include "engine/trace/Event.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
 

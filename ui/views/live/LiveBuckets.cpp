@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

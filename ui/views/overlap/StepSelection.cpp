@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

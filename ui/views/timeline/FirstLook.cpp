@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::ui {
 namespace {
 

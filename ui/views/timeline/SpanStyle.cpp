@@ -1,5 +1,6 @@
 #include "ui/views/timeline/SpanStyle.h"
 
+#include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {

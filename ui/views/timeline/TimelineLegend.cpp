@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/views/timeline/TimelineScene.h"
 

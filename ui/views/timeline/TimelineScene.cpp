@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/SpanStyle.h"

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
 #include "ui/panels/EmptyState.h"

@@ -12,6 +12,7 @@
 #include "engine/hooks/HookError.h"
 #include "engine/hooks/plugin/HookRefusal.h"
 #include "engine/hooks/plugin/detail/HostTables.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::hooks::detail {
 

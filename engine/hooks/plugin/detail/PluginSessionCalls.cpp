@@ -10,6 +10,7 @@
 
 #include "engine/hooks/plugin/detail/Extents.h"
 #include "engine/hooks/plugin/detail/PluginSession.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::hooks::detail {
 

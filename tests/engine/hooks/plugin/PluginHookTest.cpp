@@ -7,6 +7,7 @@
 #include "engine/base/Clock.h"
 #include "engine/hooks/HookError.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/hooks/plugin/HookRanks.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"

@@ -5,6 +5,7 @@
 #include <future>
 #include <map>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/Backends.h"
 #include "tests/support/RankRecording.h"
 

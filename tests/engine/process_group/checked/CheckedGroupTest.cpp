@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <latch>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/engine/process_group/checked/StandIn.h"
 #include "tests/support/RankRecording.h"

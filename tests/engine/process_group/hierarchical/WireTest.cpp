@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/hierarchical/HostThreads.h"
 #include "tests/support/RankRecording.h"
 

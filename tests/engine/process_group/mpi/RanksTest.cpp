@@ -9,6 +9,7 @@
 
 #include "engine/process_group/Subgroups.h"
 #include "engine/store/PrefixStore.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/engine/process_group/mpi/RankGroup.h"
 #include "tests/support/RankRecording.h"

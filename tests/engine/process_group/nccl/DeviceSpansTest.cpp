@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 

@@ -16,6 +16,7 @@
 #include "engine/base/Clock.h"
 #include "engine/process_group/ListCollectives.h"
 #include "engine/store/FileStore.h"
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/GroupThreads.h"
 #include "tests/support/ChildProcess.h"
 #include "tests/support/ChildRole.h"

@@ -6,6 +6,7 @@
 #include <future>
 #include <latch>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/nccl/NcclRanks.h"
 #include "tests/support/RankRecording.h"
 

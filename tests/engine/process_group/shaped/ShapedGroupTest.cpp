@@ -7,6 +7,7 @@
 #include <latch>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/process_group/shaped/ShapedThreads.h"
 #include "tests/support/RankRecording.h"
 

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "engine/train/faults/FaultInjector.h"
 
 #include <gmock/gmock.h>

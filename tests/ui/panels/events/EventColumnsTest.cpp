@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/panels/events/EventColumns.h"
 
 #include <gtest/gtest.h>

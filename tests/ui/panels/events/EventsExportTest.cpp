@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/panels/events/EventsExport.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/panels/statistics/SpanGroups.h"
 
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::ui::test {

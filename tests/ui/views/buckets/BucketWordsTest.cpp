@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/experiment/Parse.h"
+#include "engine/trace/Event.h"
 #include "tests/ui/views/buckets/BucketRun.h"
 #include "ui/views/buckets/BucketFacts.h"
 #include "ui/views/buckets/BucketStory.h"

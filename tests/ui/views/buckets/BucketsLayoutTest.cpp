@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/buckets/BucketsLayout.h"
 
 #include <gtest/gtest.h>

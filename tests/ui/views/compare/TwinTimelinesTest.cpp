@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/compare/TwinTimelines.h"
 
 #include <gtest/gtest.h>

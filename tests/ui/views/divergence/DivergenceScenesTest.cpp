@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/BucketScene.h"

@@ -1,5 +1,6 @@
 #include "tests/ui/views/divergence/DivergentRun.h"
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/DemoRun.h"
 
 namespace lockstep::ui::test {

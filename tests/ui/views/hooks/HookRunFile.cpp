@@ -2,6 +2,7 @@
 
 #include "engine/experiment/Experiment.h"
 #include "engine/experiment/Parse.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::ui::test {

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/hooks/HooksView.h"
 
 #include <gmock/gmock.h>

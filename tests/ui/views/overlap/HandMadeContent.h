@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 #include "ui/views/overlap/OverlapContent.h"
 

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/overlap/OverlapView.h"
 
 #include <QTableView>

@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/timeline/CounterScene.h"
 
 #include <gmock/gmock.h>

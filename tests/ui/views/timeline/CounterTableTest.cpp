@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/timeline/CounterTable.h"
 
 #include <gmock/gmock.h>

@@ -5,6 +5,7 @@
 #include <QMenu>
 #include <algorithm>
 
+#include "engine/trace/Event.h"
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
 #include "ui/views/timeline/FindLine.h"

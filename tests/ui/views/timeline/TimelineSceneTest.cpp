@@ -1,3 +1,4 @@
+#include "engine/trace/Event.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 #include <gmock/gmock.h>

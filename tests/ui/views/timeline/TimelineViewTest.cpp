@@ -2,6 +2,7 @@
 #include <QSignalSpy>
 
 #include "engine/base/Clock.h"
+#include "engine/trace/Event.h"
 #include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
 

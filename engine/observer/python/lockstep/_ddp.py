@@ -30,7 +30,6 @@ class Watch:
         self._members: List[List[int]] = []
         self._origin = 0
         self._synchronised = 0            # backwards
-        self._evaluating: Optional[int] = None
         recorder.send("parameters", parameters=[
             {"name": names.get(id(p), f"parameter {i}"), "shape": list(p.shape),
              "dtype": str(p.dtype).replace("torch.", ""), "numel": p.numel(),
@@ -126,22 +125,13 @@ class Watch:
 
     @guarded
     def _forward_begins(self, *_: Any) -> None:
-        import torch
-
         if self._comm_hook is not None:
             self._comm_hook.forward_begins()
-        if torch.is_grad_enabled() and self.model.training:
-            self._evaluating = None
-            self.steps.forward_begins()
-        else:
-            self._evaluating = self.steps.evaluation_begins()
+        self.steps.forward_begins(self.model)
 
     @guarded
     def _forward_ends(self, *_: Any) -> None:
-        if self._evaluating is not None:
-            self.steps.evaluation_ends(self._evaluating)
-            self._evaluating = None
-        else:
+        if self.steps.forward_ends():
             # DDP prepared its backward just now: what it times is counted from here.
             self._origin = self.memory.ticks()
 

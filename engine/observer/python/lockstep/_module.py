@@ -27,7 +27,6 @@ class ModuleWatch:
         self.steps = steps
         self.model = model
         self._forward_came = False
-        self._evaluating: Optional[int] = None
         steps.ends_with_optimizer = True
         forward_hooks(model, self._forward_begins, self._forward_ends)
         _backward.follow(self)
@@ -40,20 +39,11 @@ class ModuleWatch:
 
     @guarded
     def _forward_begins(self, *_: Any) -> None:
-        import torch
-
-        if torch.is_grad_enabled() and self.model.training:
-            self._evaluating = None
-            self.steps.forward_begins()
-        else:
-            self._evaluating = self.steps.evaluation_begins()
+        self.steps.forward_begins(self.model)
 
     @guarded
     def _forward_ends(self, *_: Any) -> None:
-        if self._evaluating is not None:
-            self.steps.evaluation_ends(self._evaluating)
-            self._evaluating = None
-        else:
+        if self.steps.forward_ends():
             self._forward_came = True
 
     def wants_backward(self) -> bool:

@@ -68,6 +68,7 @@ class Steps:
         self.model: Optional[str] = None  # whose iterations they are
         self._began: int = self.memory.ticks()
         self._forward: Optional[int] = None
+        self._evaluating: Optional[int] = None  # when the forward began that trains nothing
         self._synchronised = False  # its backward has come
         self._stepped = 0           # when its last optimizer step ended
         self._saw_forward = False
@@ -90,7 +91,25 @@ class Steps:
 
     # -- what comes from the model --------------------------------------------------------------
 
-    def forward_begins(self) -> None:
+    def forward_begins(self, model: Any) -> None:
+        """A forward of the model whose iterations these are: it trains, or it evaluates."""
+        import torch
+
+        if torch.is_grad_enabled() and model.training:
+            self._evaluating = None
+            self._training_begins()
+        else:
+            self._evaluating = self._evaluation_begins()
+
+    def forward_ends(self) -> bool:
+        """Returns whether it trains, so that a backward may follow."""
+        began, self._evaluating = self._evaluating, None
+        if began is None:
+            return True
+        self._evaluation_ends(began)
+        return False
+
+    def _training_begins(self) -> None:
         now = self.memory.ticks()
         self._end_what_is_over(now)
         if not self._saw_forward:
@@ -103,14 +122,13 @@ class Steps:
         self._forward = now
         self.memory.phase(_kinds.FORWARD, self.number, now)
 
-    def evaluation_begins(self) -> int:
-        """A forward without gradients."""
+    def _evaluation_begins(self) -> int:
         now = self.memory.ticks()
         self._end_what_is_over(now)
         self.memory.phase(_kinds.EVALUATE, self.number, now)
         return now
 
-    def evaluation_ends(self, began: int) -> None:
+    def _evaluation_ends(self, began: int) -> None:
         now = self.memory.ends(self.lane, _kinds.EVALUATE, began, self.number)
         self.progress += 1
         if not self._saw_forward:

@@ -113,5 +113,5 @@ def main(cases, options):
     except Wrong as wrong:
         sys.exit(f"{options.case}: {wrong}")
     except Impossible as why:
-        print(f"{options.case}: not with this PyTorch: {why}")
+        print(f"skipped: not with this PyTorch: {why}")
         sys.exit(77)

@@ -328,6 +328,25 @@ def case_fault(options, wrong):
         check(seconds < 4 * LIMIT, f"rank {rank} ended after {seconds:.1f} s")
 
 
+def check_phases(file):
+    """Powersgd encodes and decodes each bucket, and sends between the two: it says so itself."""
+    for rank in range(2):
+        for step in (STEPS - 2, STEPS - 1):
+            phases = {kind: file.execute(
+                "SELECT bucket, start_ns, start_ns + duration_ns, detail FROM spans_ns WHERE rank = ? "
+                "AND step = ? AND kind = ? ORDER BY start_ns", (rank, step, kind)).fetchall()
+                for kind in ("hook_encode", "hook_communicate", "hook_decode")}
+            buckets = {row[0] for row in phases["hook_encode"]}
+            check(len(buckets) > 1, f"rank {rank}, step {step}: {phases}")
+            for bucket in buckets:
+                encode, fly, decode = ([row for row in rows if row[0] == bucket]
+                                       for rows in phases.values())
+                check(encode and fly and decode, f"bucket {bucket}: {phases}")
+                check(encode[0][1] <= fly[0][1] and fly[-1][2] <= decode[-1][2] + 2,
+                      f"bucket {bucket}: {phases}")
+                check(all(row[3] == 0 for row in encode + fly + decode), "derived")
+
+
 def case_both(options):
     """lockstep.watch and lockstep.hook in one job, and what they compute is what the hook does."""
     def job(*ways, record=False):
@@ -346,9 +365,11 @@ def case_both(options):
                                       capture_output=True, text=True, timeout=60)
                 check(info.returncode == 0, info.stderr)
                 import sqlite3
-                spans = sqlite3.connect(run).execute(
+                file = sqlite3.connect(run)
+                spans = file.execute(
                     "SELECT count(*) FROM spans_ns WHERE bucket = 1").fetchone()[0]
                 check(spans > 0, "the buckets are not in the run")
+                check_phases(file)
             return told
 
     alone = job()

@@ -36,16 +36,25 @@ static PyObject* buffer_of(const lockstep_buffer* buffer) {
                              (long long)buffer->numel, (int)buffer->dtype, (int)buffer->device);
 }
 
+/* A number behind the others of a list, which is NULL with an exception where that fails. */
+static void append(PyObject** list, long long number) {
+  PyObject* value = PyLong_FromLongLong(number);
+  if (value == NULL || PyList_Append(*list, value) != 0) {
+    Py_CLEAR(*list);
+  }
+  Py_XDECREF(value);
+}
+
 /* ---- Collectives --------------------------------------------------------------------------- */
 
 static lockstep_status collective(const lockstep_group* group, lockstep_run* run, const char* name,
                                   uint32_t stage, const lockstep_buffer* in,
                                   const lockstep_buffer* out, PyObject* extra) {
-  PyObject* answer =
-      extra == NULL ? NULL
-                    : PyObject_CallMethod(run->session, "collective", "OOsINNN",
-                                          ((const lk_group*)group)->group, run->self, name, stage,
-                                          buffer_of(in), buffer_of(out), extra);
+  PyObject* answer = extra == NULL
+                         ? NULL
+                         : PyObject_CallMethod(run->session, "collective", "OOsINNN",
+                                               ((const lk_group*)group)->group, run->self, name,
+                                               stage, buffer_of(in), buffer_of(out), extra);
   return status_of(run->session, answer);
 }
 
@@ -86,16 +95,9 @@ static lockstep_status broadcast(const lockstep_group* group, lockstep_run* run,
 }
 
 static PyObject* splits_of(const int64_t* splits, int32_t size) {
-  if (splits == NULL) {
-    return none();
-  }
-  PyObject* list = PyList_New(0);
-  for (int32_t i = 0; list != NULL && i < size; ++i) {
-    PyObject* split = PyLong_FromLongLong(splits[i]);
-    if (split == NULL || PyList_Append(list, split) != 0) {
-      Py_CLEAR(list);
-    }
-    Py_XDECREF(split);
+  PyObject* list = splits == NULL ? none() : PyList_New(0);
+  for (int32_t i = 0; splits != NULL && list != NULL && i < size; ++i) {
+    append(&list, splits[i]);
   }
   return list;
 }
@@ -104,8 +106,8 @@ static lockstep_status all_to_all(const lockstep_group* group, lockstep_run* run
                                   const lockstep_buffer* in, const int64_t* in_splits,
                                   const lockstep_buffer* out, const int64_t* out_splits) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  PyObject* splits = Py_BuildValue("(NN)", splits_of(in_splits, group->size),
-                                   splits_of(out_splits, group->size));
+  PyObject* splits =
+      Py_BuildValue("(NN)", splits_of(in_splits, group->size), splits_of(out_splits, group->size));
   const lockstep_status status = collective(group, run, "all_to_all", stage, in, out, splits);
   PyGILState_Release(state);
   return status;
@@ -122,8 +124,9 @@ static lockstep_status exchange(const lockstep_group* group, lockstep_run* run, 
 }
 
 void lk_fill_group(lk_group* group, PyObject* python_group, int32_t rank, int32_t size) {
-  const lockstep_group table = {sizeof(lockstep_group), rank,      size,       all_reduce, all_gather,
-                                reduce_scatter,         broadcast, all_to_all, exchange};
+  const lockstep_group table = {
+      sizeof(lockstep_group), rank,      size,       all_reduce, all_gather,
+      reduce_scatter,         broadcast, all_to_all, exchange};
   Py_INCREF(python_group);
   group->table = table;
   group->group = python_group;
@@ -180,8 +183,8 @@ static lockstep_status math_allocate(const lockstep_host* host, const lockstep_b
 static void math_release(const lockstep_host* host, const lockstep_buffer* buffer) {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject* session = lk_session_of(host);
-  done(session, PyObject_CallMethod(session, "release", "K",
-                                    (unsigned long long)(uintptr_t)buffer->data));
+  done(session,
+       PyObject_CallMethod(session, "release", "K", (unsigned long long)(uintptr_t)buffer->data));
   PyGILState_Release(state);
 }
 
@@ -197,8 +200,8 @@ static lockstep_status math_copy(const lockstep_host* host, const lockstep_buffe
 static lockstep_status with_number(const lockstep_host* host, const char* name,
                                    const lockstep_buffer* buffer, double number) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  const lockstep_status status = calculate(host, name, Py_BuildValue("(N)", buffer_of(buffer)),
-                                           Py_BuildValue("(d)", number));
+  const lockstep_status status =
+      calculate(host, name, Py_BuildValue("(N)", buffer_of(buffer)), Py_BuildValue("(d)", number));
   PyGILState_Release(state);
   return status;
 }
@@ -239,9 +242,15 @@ static lockstep_status math_matmul(const lockstep_host* host, const lockstep_buf
   return status;
 }
 
-static const lockstep_ext_math math_table = {
-    sizeof(lockstep_ext_math), math_allocate, math_release,    math_copy,  math_fill,
-    math_multiply,             math_divide,   math_add_scaled, math_matmul};
+static const lockstep_ext_math math_table = {sizeof(lockstep_ext_math),
+                                             math_allocate,
+                                             math_release,
+                                             math_copy,
+                                             math_fill,
+                                             math_multiply,
+                                             math_divide,
+                                             math_add_scaled,
+                                             math_matmul};
 
 /* ---- The host -------------------------------------------------------------------------------- */
 
@@ -270,26 +279,24 @@ static void fail(const lockstep_host* host, lockstep_run* run, lockstep_status s
 static lockstep_status scratch(lockstep_run* run, int64_t numel, int32_t dtype,
                                lockstep_buffer* out) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  const lockstep_status status =
-      given_memory(run->session,
-                   PyObject_CallMethod(run->session, "scratch", "OLi", run->self, (long long)numel,
-                                       (int)dtype),
-                   numel, dtype, out);
+  const lockstep_status status = given_memory(
+      run->session,
+      PyObject_CallMethod(run->session, "scratch", "OLi", run->self, (long long)numel, (int)dtype),
+      numel, dtype, out);
   PyGILState_Release(state);
   return status;
 }
 
 static void mark(lockstep_run* run, int32_t phase, int32_t begin) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  done(run->session, PyObject_CallMethod(run->session, "mark", "Oii", run->self, (int)phase,
-                                         (int)begin));
+  done(run->session,
+       PyObject_CallMethod(run->session, "mark", "Oii", run->self, (int)phase, (int)begin));
   PyGILState_Release(state);
 }
 
 static void counter(lockstep_run* run, const char* key, double value) {
   const PyGILState_STATE state = PyGILState_Ensure();
-  done(run->session,
-       PyObject_CallMethod(run->session, "counter", "Ozd", run->self, key, value));
+  done(run->session, PyObject_CallMethod(run->session, "counter", "Ozd", run->self, key, value));
   PyGILState_Release(state);
 }
 
@@ -299,10 +306,18 @@ static void tell(lockstep_run* run, const char* method) {
   PyGILState_Release(state);
 }
 
-static void no_more(lockstep_run* run) { tell(run, "no_more"); }
-static void result_ready(lockstep_run* run) { tell(run, "result_ready"); }
-static void complete(lockstep_run* run) { tell(run, "complete"); }
-static void** slot(lockstep_run* run) { return &run->slot; }
+static void no_more(lockstep_run* run) {
+  tell(run, "no_more");
+}
+static void result_ready(lockstep_run* run) {
+  tell(run, "result_ready");
+}
+static void complete(lockstep_run* run) {
+  tell(run, "complete");
+}
+static void** slot(lockstep_run* run) {
+  return &run->slot;
+}
 
 static lockstep_status subgroup(const lockstep_host* host, const int32_t* ranks, uint32_t count,
                                 const lockstep_group** out) {
@@ -310,14 +325,9 @@ static lockstep_status subgroup(const lockstep_host* host, const int32_t* ranks,
   PyObject* session = lk_session_of(host);
   PyObject* list = PyList_New(0);
   for (uint32_t i = 0; list != NULL && i < count; ++i) {
-    PyObject* rank = PyLong_FromLong(ranks[i]);
-    if (rank == NULL || PyList_Append(list, rank) != 0) {
-      Py_CLEAR(list);
-    }
-    Py_XDECREF(rank);
+    append(&list, ranks[i]);
   }
-  PyObject* answer =
-      list == NULL ? NULL : PyObject_CallMethod(session, "subgroup", "N", list);
+  PyObject* answer = list == NULL ? NULL : PyObject_CallMethod(session, "subgroup", "N", list);
   int status = 0;
   PyObject* group = NULL;
   int rank = -1;

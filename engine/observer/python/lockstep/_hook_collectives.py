@@ -54,6 +54,7 @@ class Operation:
         self.exclusive = exclusive  # communicates in finish(), too: those behind it wait
         self.started = False
         self.ended = False
+        self.began: Optional[int] = None  # ticks, where somebody records
         self._start = start
         self._finish = finish
         self._works: List[Any] = []

@@ -9,61 +9,34 @@ continuations run in that order, too. So each rank starts the same ones in the s
 from __future__ import annotations
 
 import collections
-import logging
 import threading
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, List, Optional, Tuple
 
-import torch
-
-from lockstep import _hook_collectives, _hook_host, _hook_memory
+from lockstep import _hook_host, _hook_memory, _kinds
+from lockstep._hook_calls import PluginCalls, Run, first_line
 from lockstep._hook_library import Description, HookError, Library, Value
-from lockstep._hook_memory import E_ARGUMENT, E_UNSUPPORTED, OK, Buffer, Refusal
+from lockstep._hook_memory import OK
 from lockstep._hook_threads import Strand, Watch
 
-_REMEMBERED = 64      # runs that have ended, so that a call on one of them can be told
-_LEAVING = 1.0        # seconds that a hook has to end
-_log = logging.getLogger("lockstep")
+_LEAVING = 1.0  # seconds that a hook has to end
 
 
-class Run(_hook_host.Run):
-    """One call of a hook on one bucket, until it completes. Touched on the strand alone."""
-
-    def __init__(self, place: str, flat: Any) -> None:
-        self.place = place
-        self.flat = flat
-        self.promise = torch.futures.Future()
-        self.scratch: List[Any] = []
-        self.operations: Deque[Any] = collections.deque()
-        self.no_more = False
-        self.delivered = False
-        self.ended = False
-
-
-class Session:
+class Session(PluginCalls):
     """[strand], except what says otherwise."""
 
     def __init__(self, library: Library, description: Description, values: List[Value], group: Any,
                  subgroup: Callable[[List[int]], Any], limit: float) -> None:
         """Makes the hook. Collective. Raises HookError with the plugin's sentence."""
-        self.id = description.id
-        self._world = group
-        self._make_subgroup = subgroup
-        self._strand = Strand(f"lockstep {self.id}")
+        super().__init__(description.id, group, subgroup, Strand(f"lockstep {description.id}"))
         self._waiter = Strand(f"lockstep {self.id} waits")
         self._watch = Watch(limit, self._late)
-        self._memory = _hook_memory.KeptMemory()
-        self._runs: List[Run] = []
         self._line: Deque[Run] = collections.deque()
-        self._graveyard: Deque[Run] = collections.deque(maxlen=_REMEMBERED)
         self._deliveries: List[Run] = []
         self._in_call = False
         self._outstanding = 0
-        self._lock = threading.Lock()  # guards what follows
-        self._reason = ""
-        self._failure = ""
+        self._failure = ""  # the lock guards it, and what follows
         self._inside = ""
         self.sent_bytes = 0
-        self.counters: Dict[str, float] = {}
         self._host = _hook_host.Host(library.native, self, group.rank, group.size)
         self._made = False
         try:
@@ -82,10 +55,10 @@ class Session:
 
     # -- from the job's threads -------------------------------------------------------------------
 
-    def prepare(self, place: str, flat: Any) -> Tuple[Run, Any]:
+    def prepare(self, place: str, flat: Any, bucket: int) -> Tuple[Run, Any]:
         """A run for begin(), and a future of its result. [any-thread]"""
         self.require_usable()
-        run = Run(place, flat)
+        run = Run(place, flat, bucket)
         return run, run.promise.then(_unpack)
 
     def begin(self, run: Run, bucket: Any, flags: int, step: int, divisor: float) -> None:
@@ -192,18 +165,14 @@ class Session:
 
     # -- runs -------------------------------------------------------------------------------------
 
-    def _live(self, run: Run, function: str) -> bool:
-        """Whether a run may be used; else the hook has misbehaved and is done with."""
-        if any(other is run for other in self._runs):
-            return True
-        self._break_down(None, f"it called {function}() for {run.place} after that had ended",
-                         False)
-        return False
-
     def _enter(self, run: Run, call: Callable[[], int]) -> None:
         self._inside = run.place
         self._in_call = True
+        run.queued_in_call = False
+        run.call_began = self._phases.now()
         status = call()
+        if status == OK and not (run.ended or run.queued_in_call or run.marked):
+            self._phases.tell(_kinds.HOOK_ENCODE, run, run.call_began)
         self._in_call = False
         self._inside = ""
         reason = self._take_reason()
@@ -218,7 +187,7 @@ class Session:
             task()
         except Exception as error:  # noqa: BLE001 - becomes the run's
             self._in_call = False
-            self._break_down(run, f"{run.place}: {_first_line(error)}", True)
+            self._break_down(run, f"{run.place}: {first_line(error)}", True)
 
     def _start_operations(self) -> None:
         while self._line:
@@ -235,6 +204,7 @@ class Session:
             self._line.popleft()
 
     def _start(self, run: Run, operation: Any) -> None:
+        operation.began = self._phases.now()
         try:
             operation.start()
         except Exception as error:  # noqa: BLE001 - a collective that cannot begin
@@ -255,7 +225,7 @@ class Session:
 
     def _comm_failed(self, run: Run, operation: Any, error: BaseException) -> None:
         if not run.ended:
-            self._break_down(run, f"{run.place}: {operation.name}: {_first_line(error)}", True)
+            self._break_down(run, f"{run.place}: {operation.name}: {first_line(error)}", True)
 
     def _ended(self, run: Run, operation: Any, failure: Optional[BaseException]) -> None:
         self._outstanding -= 1
@@ -265,6 +235,7 @@ class Session:
         if failure is not None:
             self._comm_failed(run, operation, failure)
             return
+        self._phases.tell(_kinds.HOOK_COMMUNICATE, run, operation.began, operation.sent)
         self._carry_out(run, lambda: self._resume_ended(run))
 
     def _resume_ended(self, run: Run) -> None:
@@ -319,143 +290,6 @@ class Session:
         if not late:
             run.promise.set_result(result)
 
-    def _take_reason(self) -> str:
-        with self._lock:
-            reason, self._reason = self._reason, ""
-        return reason
-
-    def _refuse(self, where: str, error: BaseException) -> int:
-        """By what was raised in a call of the hook's: `where` is which function refuses."""
-        status = _hook_memory.status_of(error)
-        if status is None:
-            raise error
-        with self._lock:
-            self._reason = f"{where}: {_first_line(error)}" if where else _first_line(error)
-        return status
-
-    def _tensor(self, buffer: Optional[Buffer]) -> Any:
-        if buffer is None:
-            return None
-        tensor = _hook_memory.tensor_of(buffer)
-        pieces = self._memory.pieces()
-        if self._strand.is_here():
-            for run in self._runs:
-                if run.flat is not None:
-                    pieces.append(_hook_memory.piece(run.place, run.flat))
-                pieces += [_hook_memory.piece(f"scratch memory of {run.place}", memory)
-                           for memory in run.scratch]
-        _hook_memory.require_inside(buffer, pieces)
-        return tensor
-
-    # -- what the plugin calls (hook_tables.c) ------------------------------------------------------
-
-    def collective(self, group: Any, run: Run, name: str, stage: int, first: Optional[Buffer],
-                   second: Optional[Buffer], extra: Any) -> int:
-        try:
-            if not self._live(run, name):
-                return E_ARGUMENT
-            tensors = [self._tensor(first)]
-            if name in ("all_gather", "reduce_scatter", "all_to_all", "exchange"):
-                tensors.append(self._tensor(second))
-            arguments = [] if extra is None else [extra]
-            operation = getattr(_hook_collectives, name)(group or self._world, stage, *tensors,
-                                                         *arguments)
-        except Exception as error:  # noqa: BLE001 - the plugin is told
-            return self._refuse(name, error)
-        if run.no_more:
-            return self._refuse("", Refusal("an operation was queued after no_more()"))
-        run.operations.append(operation)
-        return OK
-
-    def scratch(self, run: Run, numel: int, dtype: int) -> Tuple[int, int]:
-        try:
-            if not self._live(run, "scratch"):
-                return E_ARGUMENT, 0
-            if numel < 0:
-                raise Refusal(f"it asked for {numel} elements of scratch memory")
-            memory = torch.empty(numel, dtype=_hook_memory.dtype_of(dtype))
-        except Exception as error:  # noqa: BLE001 - the plugin is told
-            return self._refuse("scratch", error), 0
-        run.scratch.append(memory)
-        return OK, memory.data_ptr()
-
-    def math(self, name: str, buffers: Tuple[Buffer, ...], numbers: Tuple[float, ...]) -> int:
-        try:
-            with torch.no_grad():
-                _hook_memory.calculate(name, [self._tensor(buffer) for buffer in buffers], numbers)
-        except Exception as error:  # noqa: BLE001 - the plugin is told
-            return self._refuse(f"math: {name}", error)
-        return OK
-
-    def allocate(self, like: Buffer, numel: int, dtype: int) -> Tuple[int, int]:
-        try:
-            if like[3] != _hook_memory.CPU:
-                raise Refusal(f"{like[3]} is no device of this host", E_UNSUPPORTED)
-            return OK, self._memory.allocate(numel, dtype)
-        except Exception as error:  # noqa: BLE001 - the plugin is told
-            return self._refuse("math: allocate", error), 0
-
-    def release(self, address: int) -> None:
-        self._memory.release(address)
-
-    def subgroup(self, ranks: List[int]) -> Tuple[int, Any, int, int]:
-        try:
-            group = self._make_subgroup(ranks)
-        except Exception as error:  # noqa: BLE001 - the plugin is told
-            return self._refuse("subgroup", error), None, -1, 0
-        return OK, group, group.rank, group.size
-
-    def mark(self, run: Run, phase: int, begin: int) -> None:
-        """Phases are not recorded here."""
-        self._live(run, "mark")
-
-    def counter(self, run: Run, key: Optional[str], value: float) -> None:
-        if self._live(run, "counter") and key is not None:
-            with self._lock:
-                self.counters[key] = self.counters.get(key, 0.0) + value
-
-    def no_more(self, run: Run) -> None:
-        if self._live(run, "no_more"):
-            run.no_more = True
-
-    def result_ready(self, run: Run) -> None:
-        if self._live(run, "result_ready") and not run.delivered:
-            self._deliver(run)
-
-    def complete(self, run: Run) -> None:
-        if not self._live(run, "complete"):
-            return
-        if run.operations:
-            self._break_down(run, f"{run.place}: it called complete() while {len(run.operations)} of "
-                             "its operations had not been resumed", False)
-            return
-        self._finish(run, None)
-
-    def fail(self, address: int, status: int, text: Optional[str]) -> None:
-        """Of the run there, or, with 0, of the call that goes on. [any-thread]"""
-        reason = self._take_reason()  # why the host refused what the hook then gave up on
-        whole = f"{text or ''}: {reason}" if reason else text or f"status {status}"
-        if address == 0:
-            with self._lock:
-                self._reason = whole
-            return
-
-        def task() -> None:
-            known = [run for run in (*self._runs, *self._graveyard) if run.address() == address]
-            if not known:
-                self._break_down(None, "it called fail() with a run that is none", False)
-            elif self._live(known[0], "fail"):
-                self._break_down(known[0], f"{known[0].place}: {whole}", False)
-
-        if self._strand.is_here():
-            task()
-        else:
-            self._strand.post(task)
-
-    def log(self, level: int, text: Optional[str]) -> None:
-        """[any-thread]"""
-        _log.log(logging.WARNING if level == 2 else logging.INFO, "hook %s: %s", self.id, text)
-
 
 _left_behind: List[Session] = []  # operations may yet write into memory of theirs
 
@@ -465,7 +299,3 @@ def _unpack(future: Any) -> Any:
     if isinstance(value, BaseException):
         raise value
     return value
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]

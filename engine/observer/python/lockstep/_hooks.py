@@ -107,7 +107,7 @@ class HookState:
             self._begin_step(bucket)
         step, last = self._step, bucket.is_last()
         self._layout.add(bucket)
-        run, future = self._session.prepare(f"bucket {index} of step {step}", flat)
+        run, future = self._session.prepare(f"bucket {index} of step {step}", flat, index)
         self._waiting.append((run, index))
         if self._layout.is_known(last):
             for ready, number in self._waiting:
@@ -346,6 +346,7 @@ def hook(name: str, *, process_group: Any = None, optimizer: Any = None,
         return state.run(bucket)
 
     run.__name__ = run.__qualname__ = f"lockstep_{state.name}"
+    run.tells_phases = True  # type: ignore[attr-defined]
     return state, run
 
 

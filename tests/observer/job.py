@@ -10,10 +10,13 @@ Ways: watch, which hands the model to lockstep.watch; view, no_sync, unused, sta
 two_models, own_hook, scheduler, amp, compile: what their names say of PyTorch; throw and leave, the end
 of rank 1; throw_3, of rank 3; fail_once, of its first life under torchrun; flip, a parameter of rank 1
 that changes; nccl, a fake NCCL that reduces each bucket again; waits, which holds at step 3 until the file of
-JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5.
+JOB_MAY_GO_ON is there; profiler, the job's own in steps 4 and 5; late, a thread of Gloo's that comes late
+to what it calls of the last step; norms, which prints how large the rank's own gradients were; one_core,
+which all ranks share, and which prints how long the training thread waited for it.
 """
 
 import contextlib
+import copy
 import hashlib
 import json
 import os
@@ -81,7 +84,10 @@ def train(steps, ways):
     loader = torch.utils.data.DataLoader(data, batch_size=8,
                                          num_workers=2 if "workers" in ways else 0)
     profiler = None
-    losses = []
+    losses, norms = [], []
+    if "one_core" in ways:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    waited = core_wait()
     for step, (x, y) in enumerate(loader):
         if "waits" in ways and step == 3:
             wait_for_leave(rank)
@@ -92,6 +98,10 @@ def train(steps, ways):
             profiler.stop()
             assert any("addmm" in event.name for event in profiler.events())
             profiler = None
+        if "late" in ways and step == steps - 1:
+            be_late()
+        if "norms" in ways:
+            norms.append(own_norm(net, x, y))
         part = "no_sync" in ways and step % 3 != 2
         with model.no_sync() if part else contextlib.nullcontext():
             with torch.autocast("cpu", torch.bfloat16, enabled="amp" in ways):
@@ -116,6 +126,7 @@ def train(steps, ways):
         throws = f"throw_{rank}" in ways or rank == 1 and "throw" in ways
         if throws and step == steps // 2:
             raise ValueError("boom")
+    waited = core_wait() - waited
     weights = hashlib.sha256()
     for parameter in net.parameters():
         weights.update(parameter.detach().numpy().tobytes())
@@ -124,6 +135,7 @@ def train(steps, ways):
         nccl.finalize()
     logging = model._get_ddp_logging_data()
     print(json.dumps({"rank": rank, "losses": losses, "weights": weights.hexdigest(),
+                      "norms": norms, "waited_ns": waited,
                       "parameters": [name for name, _ in net.named_parameters()],
                       "bucket_sizes": logging.get("rebuilt_bucket_sizes")
                       or logging.get("bucket_sizes")}) + "\n", end="", flush=True)
@@ -134,6 +146,36 @@ def train(steps, ways):
             work.wait()
     if "leave" not in ways:
         dist.destroy_process_group()
+
+
+def core_wait():
+    """For how many ns this thread was ready and had no core, by the kernel."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1])
+
+
+def own_norm(net, x, y):
+    """Of the gradients that this rank alone has of a batch."""
+    import torch
+
+    twin = copy.deepcopy(net)
+    twin.zero_grad()
+    torch.nn.functional.cross_entropy(twin(x), y).backward()
+    return sum(float(p.grad.double().norm()) ** 2 for p in twin.parameters()) ** 0.5
+
+
+def be_late():
+    """From here on DDP has a bucket's result 0.1 s before Gloo's thread is done with what it calls,
+    and lets go of that."""
+    from lockstep._comm_hook import CommHook
+
+    follow = CommHook._follow
+
+    def late(self, *args):
+        follow(self, *args)
+        args[-1].add_done_callback(lambda _: time.sleep(0.1))
+
+    CommHook._follow = late
 
 
 def wait_for_leave(rank):

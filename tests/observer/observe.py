@@ -6,10 +6,12 @@ Usage: observe.py --bin FOLDER CASE
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -285,6 +287,58 @@ def case_leave(options):
         Recorded(options, 2, "leave").good()
 
 
+def case_late(options):
+    """A group ends while a thread of its own has still to call, and to let go of, what the observer
+    gave it: both take Python's lock."""
+    if recorded.sees_groups():
+        raise recorded.Impossible("groups are seen by their own hooks")
+    for ways in (("late",), ("late", "leave")):
+        Recorded(options, 2, *ways).good().same_as(alone(2))
+
+
+def case_gradients(options):
+    """How large a rank's own gradients are, before they are averaged."""
+    asked = {"LOCKSTEP_CHECK_GRADIENTS": "4"}
+    run_ = Recorded(options, 2, "norms", **asked).good().same_as(alone(2))
+    layouts = dict(run_.rows("SELECT step, layout FROM layouts"))
+    buckets = {layout: count for layout, count in run_.rows(
+        "SELECT layout, count(*) FROM buckets GROUP BY layout")}
+    for rank in range(2):
+        check([step for step, in run_.rows(
+            "SELECT DISTINCT step FROM gradients WHERE rank = ? ORDER BY step", rank)]
+            == [0, 4, 8], f"iterations of rank {rank}")
+        norms = dict(run_.rows("SELECT step, value FROM metrics WHERE name = 'gradient_norm' AND "
+                               "rank = ?", rank))
+        for step in (0, 4, 8):
+            truth = run_.ranks[rank]["norms"][step]
+            check(abs(norms[step] / truth - 1) < 1e-5, f"{norms[step]}, and it is {truth}")
+            found = run_.rows("SELECT bucket, nans + infinities, parameter, largest <= norm FROM "
+                              "gradients WHERE rank = ? AND step = ? ORDER BY bucket", rank, step)
+            layout = layouts[max(first for first in layouts if first <= step)]
+            check(found == [(bucket, 0, None, 1) for bucket in range(buckets[layout])], str(found))
+            spans = starts(run_, rank, "gradient_check", step)
+            check(sorted(row[2] for row in spans) == list(range(buckets[layout])), str(spans))
+    # With a hook of the user's it is what the hook is given; where nobody asks, nothing is told.
+    run_ = Recorded(options, 2, "norms", "own_hook", **asked).good()
+    told = run_.rows("SELECT value FROM metrics WHERE name = 'gradient_norm' AND rank = 1 AND "
+                     "step = 4")[0][0]
+    check(abs(told / run_.ranks[1]["norms"][4] - 1) < 1e-5, f"of a hook's: {told}")
+    check(Recorded(options, 2).good().rows("SELECT count(*) FROM gradients") == [(0,)], "unasked")
+
+
+def case_off_core(options):
+    """How long a rank was ready to run and had no core."""
+    run_ = Recorded(options, 3, "one_core").good().same_as(alone(3))
+    for rank, told in run_.ranks.items():
+        check(run_.facts(rank, "core_waits") == {"": "schedstat"}, "by what it is told")
+        (waited, longest), = run_.rows(
+            "SELECT sum(value), max(value - duration_ns) FROM spans_ns WHERE rank = ? AND "
+            "kind = 'off_core'", rank)
+        check(0.5 * told["waited_ns"] < waited < 1.1 * told["waited_ns"] + 20e6,
+              f"rank {rank} waited {waited} ns, and the kernel says {told['waited_ns']}")
+        check(longest <= 10_000, f"a wait is {longest} ns longer than its span")
+
+
 def case_compile(options):
     """A model behind torch.compile, here with a back end that compiles nothing."""
     if not hasattr(torch, "compile"):
@@ -319,6 +373,13 @@ def case_diverged(options):
     check(equal.rows("SELECT DISTINCT step FROM fingerprints ORDER BY step")
           == [(0,), (5,), (10,), (STEPS,)], "samples")
     check(equal.rows("SELECT * FROM parameters_differ") == [], "equal replicas differ")
+    sketches = equal.rows("SELECT count(*), count(DISTINCT counters), max(length(counters)) FROM "
+                          "sketches WHERE step = 5")
+    check(sketches == [(2, 1, 256 * 8)], f"sketches {sketches}")
+    apart = run_.rows("SELECT counters FROM sketches WHERE step = ? ORDER BY rank", STEPS // 2 + 2)
+    ours, theirs = (struct.unpack("<256d", counters) for counters, in apart)
+    distance = math.dist(ours, theirs)
+    check(0.5 < distance < 2, f"1 was added to one element, and the sketches are {distance} apart")
 
 
 def case_logging(options):
@@ -349,6 +410,9 @@ CASES = {
     "unrecorded": case_unrecorded,
     "failure": case_failure,
     "leave": case_leave,
+    "late": case_late,
+    "gradients": case_gradients,
+    "off_core": case_off_core,
     "amp": lambda o: case_other(o, "amp"),
     "compile": case_compile,
     "restart": case_restart,

@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "core_wait.h"
 #include "observer.h"
 
 /* Makes the type; NULL with an exception on failure. */
@@ -18,5 +19,8 @@ lk_observer* lk_observer_of(PyObject* memory);
 
 /* The lane that a Memory gave this number to; NULL with an exception where there is none. */
 lk_lane* lk_lane_of(PyObject* memory, unsigned number);
+
+/* Of a Memory: how long its training thread waits for a core. */
+lk_core_wait* lk_core_wait_of(PyObject* memory);
 
 #endif

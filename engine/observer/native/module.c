@@ -1,16 +1,16 @@
 /* lockstep._native: observer.h for Python, by the stable ABI of 3.9, so that one build serves every
  * Python since. A step costs a handful of calls: each does all that it can in one go. */
 
-#include <math.h>
-
+#include "core_wait.h"
 #include "flights.h"
 #include "nccl_link.h"
-#include "xxh64.h"
+#include "tensors.h"
 
 typedef struct {
   PyObject_HEAD lk_observer* observer;
   lk_lane* lanes[64];
   unsigned lane_count;
+  lk_core_wait core_wait; /* of the thread that tells of phases */
 } Memory;
 
 static PyObject* memory_type;
@@ -29,6 +29,10 @@ static lk_lane* lane_of(Memory* self, unsigned number) {
     return NULL;
   }
   return self->lanes[number];
+}
+
+lk_core_wait* lk_core_wait_of(PyObject* memory) {
+  return &((Memory*)memory)->core_wait;
 }
 
 lk_lane* lk_lane_of(PyObject* memory, unsigned number) {
@@ -197,6 +201,21 @@ static PyObject* memory_phase(Memory* self, PyObject* args) {
     return NULL;
   }
   lk_observer_phase(self->observer, (uint16_t)phase, step, since);
+  lk_core_wait_look(&self->core_wait, step);
+  Py_RETURN_NONE;
+}
+
+/* tell_cores(lane): where the calls of phase() tell how long their thread waited for a core */
+static PyObject* memory_tell_cores(Memory* self, PyObject* args) {
+  unsigned number = 0;
+  if (!PyArg_ParseTuple(args, "I", &number)) {
+    return NULL;
+  }
+  lk_lane* lane = lane_of(self, number);
+  if (lane == NULL) {
+    return NULL;
+  }
+  lk_core_wait_make(&self->core_wait, self->observer, lane);
   Py_RETURN_NONE;
 }
 
@@ -266,6 +285,7 @@ static PyMethodDef memory_methods[] = {
      "offsets(lane, kind, origin, step, ns, buckets)"},
     {"send", (PyCFunction)memory_send, METH_VARARGS, "send(json) -> whether it fitted"},
     {"phase", (PyCFunction)memory_phase, METH_VARARGS, "phase(kind, step, since)"},
+    {"tell_cores", (PyCFunction)memory_tell_cores, METH_VARARGS, "tell_cores(lane)"},
     {"hook", (PyCFunction)memory_hook, METH_VARARGS, "hook(name)"},
     {"error", (PyCFunction)memory_error, METH_VARARGS, "error(text)"},
     {"finished", (PyCFunction)memory_finished, METH_NOARGS, "finished()"},
@@ -281,35 +301,10 @@ static PyType_Slot memory_slots[] = {
 static PyType_Spec memory_spec = {"lockstep._native.Memory", sizeof(Memory), 0, Py_TPFLAGS_DEFAULT,
                                   memory_slots};
 
-/* fingerprint(address, bytes, width) -> (XXH64, Euclidean norm) of a tensor in this process's
- * memory, whose elements are floating-point numbers of `width` bytes, 4 or 8; of others the norm is
- * 0. */
-static PyObject* fingerprint(PyObject* module, PyObject* args) {
-  (void)module;
-  unsigned long long address = 0;
-  unsigned long long bytes = 0;
-  int width = 0;
-  if (!PyArg_ParseTuple(args, "KKi", &address, &bytes, &width)) {
-    return NULL;
-  }
-  const void* at = (const void*)(uintptr_t)address;
-  uint64_t hash = 0;
-  double squares = 0;
-  Py_BEGIN_ALLOW_THREADS hash = lk_xxh64(at, (size_t)bytes);
-  for (size_t i = 0; width == 4 && i < bytes / 4; ++i) {
-    const double value = ((const float*)at)[i];
-    squares += value * value;
-  }
-  for (size_t i = 0; width == 8 && i < bytes / 8; ++i) {
-    const double value = ((const double*)at)[i];
-    squares += value * value;
-  }
-  Py_END_ALLOW_THREADS return Py_BuildValue("(Kd)", (unsigned long long)hash, sqrt(squares));
-}
-
-static PyMethodDef module_methods[] = {{"fingerprint", fingerprint, METH_VARARGS,
-                                        "fingerprint(address, bytes, width) -> (hash, norm)"},
-                                       {NULL, NULL, 0, NULL}};
+static PyMethodDef module_methods[] = {
+    {"fingerprints", lk_fingerprints, METH_VARARGS, lk_fingerprints_doc},
+    {"tally", lk_tally, METH_VARARGS, lk_tally_doc},
+    {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                         "lockstep._native",

@@ -50,7 +50,7 @@ static int is_child(void) {
   return atomic_load_explicit(&forked, memory_order_relaxed);
 }
 
-static int64_t monotonic_ns(void) {
+int64_t lk_monotonic_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
@@ -63,7 +63,7 @@ static uint64_t raw_ticks(lk_clock clock) {
   }
 #endif
   (void)clock;
-  return (uint64_t)monotonic_ns();
+  return (uint64_t)lk_monotonic_ns();
 }
 
 /* The tightest of several brackets: another thread may run between two readings. */
@@ -71,7 +71,7 @@ static void read_both(lk_clock clock, uint64_t* ticks, int64_t* ns) {
   uint64_t narrowest = UINT64_MAX;
   for (int i = 0; i < 16; ++i) {
     const uint64_t before = raw_ticks(clock);
-    const int64_t now = monotonic_ns();
+    const int64_t now = lk_monotonic_ns();
     const uint64_t after = raw_ticks(clock);
     if (after - before < narrowest) {
       narrowest = after - before;
@@ -153,7 +153,7 @@ uint64_t lk_observer_ticks_of(const lk_observer* observer, int64_t ns) {
   if (observer->clock == LK_CLOCK_MONOTONIC) {
     return (uint64_t)ns;
   }
-  const int64_t elapsed = monotonic_ns() - observer->origin_ns;
+  const int64_t elapsed = lk_monotonic_ns() - observer->origin_ns;
   const uint64_t ticks = raw_ticks(observer->clock) - observer->origin_ticks;
   /* Within the first millisecond the rate is not known well enough for anything. */
   return elapsed < 1000000 ? 0 : (uint64_t)((double)ns * ((double)ticks / (double)elapsed));

@@ -35,6 +35,9 @@ lk_observer* lk_observer_open(int fd, lk_clock clock, const char** why);
 /* Unmaps it. No lane of it may be used any more. */
 void lk_observer_close(lk_observer* observer);
 
+/* CLOCK_MONOTONIC in ns. */
+int64_t lk_monotonic_ns(void);
+
 /* The clock of the events. Ticks of two processes of one host are comparable. */
 uint64_t lk_observer_ticks(const lk_observer* observer);
 

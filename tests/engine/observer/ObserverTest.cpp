@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/base/CountSketch.h"
 #include "engine/base/Xxh64.h"
+#include "engine/observer/native/count_sketch.h"
 #include "engine/observer/native/observer.h"
 #include "engine/observer/native/xxh64.h"
 #include "engine/trace/Event.h"
@@ -127,6 +130,28 @@ TEST(ObserverHash, IsThatOfTheEnginesFingerprints) {
     EXPECT_EQ(lk_xxh64(bytes.data(), bytes.size()), hash.digest()) << count << " bytes";
     bytes += static_cast<char>(31 * count);
   }
+}
+
+TEST(ObserverSketch, IsThatOfTheEnginesFingerprints) {
+  std::vector<float> floats;
+  std::vector<double> doubles;
+  for (int i = 0; i < 5000; ++i) {
+    floats.push_back(std::sin(static_cast<float>(i)) * (i % 7 == 0 ? -1e3F : 0.5F));
+    doubles.push_back(std::cos(i) / (i + 1));
+  }
+  base::CountSketch theirs;
+  lk_count_sketch ours{};
+  for (const std::size_t count : {5000, 1, 256, 255, 1000}) {
+    EXPECT_EQ(lk_count_sketch_add_floats(&ours, floats.data(), count),
+              theirs.add(floats.data(), count))
+        << count << " floats";
+    EXPECT_EQ(lk_count_sketch_add_doubles(&ours, doubles.data(), count),
+              theirs.add(doubles.data(), count))
+        << count << " doubles";
+  }
+  std::vector<double> counters(LK_COUNTERS);
+  lk_count_sketch_counters(&ours, counters.data());
+  EXPECT_EQ(counters, theirs.counters());
 }
 
 TEST_F(Observer, LeavesLastWordsThatTheSupervisorReads) {

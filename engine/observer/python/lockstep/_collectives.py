@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Dict, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, Optional
 
 from lockstep import _kinds
 
@@ -40,18 +40,24 @@ def has_hooks(group: Any) -> bool:
     return hasattr(group, "register_pre_hook") and hasattr(group, "register_post_hook")
 
 
-def flights(recorder: Any, backend: str, number: int = 0, own_lane: Optional[str] = None) -> Any:
+def flights(recorder: Any, backend: str, number: int, own_lane: Optional[str],
+            device: Callable[[Any], Any]) -> Any:
     """What the collectives of one group are told to.
 
     Args:
         number: of the group among the job's; 0 is the default one.
         own_lane: the one lane that all of them are shown in; None: as many as run at a time.
+        device: what tells by a tensor's device when that did its work; None for the host.
     """
     import torch
-    from lockstep import _native
+    from lockstep import _device_flights, _native
 
-    return _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), number, _numbers(),
-                           torch._C.Future.add_done_callback, own_lane)
+    add_done_callback = torch._C.Future.add_done_callback
+    told = _native.Flights(recorder.memory, backend, _AT_ONCE.get(backend, 1), number, _numbers(),
+                           add_done_callback, own_lane)
+    if backend == "gloo" or not torch.cuda.is_available():
+        return told
+    return _device_flights.DeviceFlights(told, recorder.memory, device, add_done_callback)
 
 
 def _numbers() -> Dict[Any, int]:
@@ -81,9 +87,9 @@ class GroupHooks:
 
 
 def drain(all_flights: Iterable[Any], seconds: float = 0.5) -> None:
-    """Lets the threads that tell of an end do so before Python ends, which they would not survive,
-    nor would the process."""
+    """Lets the threads of groups that tell of an end do so, and let go of what they called: both
+    take Python's lock. Who ends a group, or Python, holds it, waits for those threads, and would
+    wait for ever."""
     deadline = time.monotonic() + seconds
-    while (any(flights.open_count() > 0 for flights in all_flights)
-           and time.monotonic() < deadline):
+    while any(flights.busy() for flights in all_flights) and time.monotonic() < deadline:
         time.sleep(0.001)

@@ -15,11 +15,12 @@ class CommHook:
     pass over the bucket.
     """
 
-    def __init__(self, model: Any, flights: Any, registered: Callable) -> None:
+    def __init__(self, model: Any, flights: Any, registered: Callable, gradients: Any) -> None:
         import torch.distributed as dist
 
         self._model = model
         self._flights = flights
+        self._gradients = gradients  # who measures them; None where nobody asked
         self._group = model.process_group
         self._size = dist.get_world_size(self._group)
         # Of gradient_as_bucket_view: where each gradient lies in its bucket, and those that were
@@ -29,6 +30,9 @@ class CommHook:
         self._users: Optional[Callable] = None
         self._users_state: Any = None
         self._registered = registered
+        # What a bucket's future holds takes Python's lock to be let go of, which a thread of the
+        # group's must not wait for as the group ends: so this is the last to hold one.
+        self._futures: Dict[int, Any] = {}
         try:
             model.register_comm_hook(None, self._hook)
         except RuntimeError as error:
@@ -58,28 +62,34 @@ class CommHook:
         self._registered(hook)
 
     def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
+        self._measure(bucket)
+        if self._users is None:  # as DDP does before it launches a bucket
+            self._divide(bucket)
         place = self._begin(bucket)
         if self._users is not None:
             future = self._users(self._users_state, bucket)
         else:
-            future = self._mean(bucket)
+            future = self._sum(bucket)
         if place is not None:
-            self._follow(place, future)
+            self._follow(place, bucket, future)
         return future
+
+    @guarded
+    def _measure(self, bucket: Any) -> None:
+        if self._gradients is not None:
+            self._gradients.measure(bucket.index(), bucket.buffer())
 
     @guarded
     def _begin(self, bucket: Any) -> int:
         tensor = bucket.buffer()
-        return self._flights.begin(bucket.index(), tensor.numel() * tensor.element_size())
+        return self._flights.begin(bucket.index(), tensor.numel() * tensor.element_size(), tensor)
 
     @guarded
-    def _follow(self, place: int, future: Any) -> None:
+    def _follow(self, place: int, bucket: Any, future: Any) -> None:
+        self._futures[bucket.index()] = future
         self._flights.follow(place, future)
 
-    def _mean(self, bucket: Any) -> Any:
-        import torch.distributed as dist
-
-        tensor = bucket.buffer()
+    def _divide(self, bucket: Any) -> None:
         if self._views is not None:
             for parameter, view in zip(bucket.parameters(), bucket.gradients()):
                 if id(parameter) in self._aliased:
@@ -88,6 +98,10 @@ class CommHook:
                     view.mul_(1.0 / self._size)
                 self._views[id(parameter)] = view.data_ptr()
         else:
-            tensor.mul_(1.0 / self._size)
-        work = dist.all_reduce(tensor, group=self._group, async_op=True)
-        return work.get_future().then(lambda done: done.value()[0])
+            bucket.buffer().mul_(1.0 / self._size)
+
+    def _sum(self, bucket: Any) -> Any:
+        import torch.distributed as dist
+
+        work = dist.all_reduce(bucket.buffer(), group=self._group, async_op=True)
+        return work.get_future().then(self._flights.first())

@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Optional
 from lockstep import _backward, _kinds
 from lockstep._comm_hook import CommHook
 from lockstep._ddp_logging import DdpLogging
+from lockstep._gradients import Gradients
 from lockstep._guard import guarded
 from lockstep._module import forward_hooks
 
@@ -15,10 +16,12 @@ from lockstep._module import forward_hooks
 class Watch:
     """Sees one model's iterations from outside: what DDP computes stays as it is."""
 
-    def __init__(self, recorder: Any, steps: Any, groups: Any, model: Any) -> None:
+    def __init__(self, recorder: Any, steps: Any, groups: Any, model: Any,
+                 check_gradients: int) -> None:
         self.recorder = recorder
         self.memory = recorder.memory
         self.steps = steps
+        self.groups = groups
         self.model = model
         self.lane = self.memory.lane("ddp")
         names = {id(p): name for name, p in model.module.named_parameters()}
@@ -28,6 +31,7 @@ class Watch:
         self._sizes: List[int] = []       # elements of each bucket
         self._bucket_of: List[int] = []   # of each parameter
         self._members: List[List[int]] = []
+        self._numels = [p.numel() for p in self.parameters]
         self._origin = 0
         self._synchronised = 0            # backwards
         recorder.send("parameters", parameters=[
@@ -37,15 +41,21 @@ class Watch:
         self._read_layout("construction")
         self._comm_hook: Optional[CommHook] = None
         self.flights = groups.flights_of(model.process_group)
+        self._gradients: Optional[Gradients] = None
+        if check_gradients > 0:
+            self._gradients = Gradients(recorder, steps, self.lane, check_gradients)
         if groups.seen:
             self._wrap_registration()
+            if self._gradients is not None:
+                groups.check(self._gradients, model.process_group)
         else:
-            self._comm_hook = CommHook(model, self.flights, self._hook_registered)
+            self._comm_hook = CommHook(model, self.flights, self._hook_registered, self._gradients)
         reducer = model.reducer
         self._backward_stats: Optional[Callable] = getattr(
             reducer, "get_backward_stats", None) or getattr(reducer, "_get_backward_stats", None)
         self._logging = DdpLogging(recorder, model)
         self._logging.tell(steps.number)
+        steps.computes_on(model)
         steps.ends_with_optimizer = False  # DDP itself says which backward synchronises
         forward_hooks(model, self._forward_begins, self._forward_ends)
         _backward.follow(self)
@@ -59,15 +69,19 @@ class Watch:
         @functools.wraps(register)
         def registered(state: object, hook: Callable) -> Any:
             result = register(state, self._timed(hook))
+            if self._gradients is not None:
+                self._gradients.unhook()
             self._hook_registered(hook)
             return result
 
         self.model.register_comm_hook = registered
 
     def _timed(self, hook: Callable) -> Callable:
+        tells_phases = getattr(hook, "tells_phases", False)  # one of Lockstep's: nothing is derived
+
         @functools.wraps(hook)  # DDP reads its annotations
         def timed(state, bucket):
-            number = self._hook_begins(bucket)
+            number = self._hook_begins(bucket, tells_phases)
             future = None
             try:
                 future = hook(state, bucket)
@@ -79,8 +93,12 @@ class Watch:
         return timed
 
     @guarded
-    def _hook_begins(self, bucket: Any) -> int:
+    def _hook_begins(self, bucket: Any, tells_phases: bool) -> Optional[int]:
         number, tensor = bucket.index(), bucket.buffer()
+        if self._gradients is not None:
+            self._gradients.measure(number, tensor)
+        if tells_phases:
+            return None
         self.flights.hook_begins(number, tensor.numel() * tensor.element_size())
         return number
 
@@ -92,6 +110,7 @@ class Watch:
     def _hook_registered(self, hook: Callable) -> None:
         name = getattr(hook, "__qualname__", None) or type(hook).__name__
         self.memory.hook(name)
+        self.groups.others_call_back = True
         values = {"hook": name}
         if name in ("noop_hook", "post_localSGD_hook"):  # PyTorch's: its replicas differ by design
             values["drifting_hook"] = name
@@ -138,18 +157,20 @@ class Watch:
     def wants_backward(self) -> bool:
         return self._origin != 0
 
-    def backward_begins(self) -> int:
+    def backward_begins(self) -> Any:
         if self._comm_hook is not None:
             self._comm_hook.backward_begins()
         if self._layout == 0 and self._synchronised == 1:  # DDP rebuilds behind its first backward
             self._read_layout("rebuild")
         expected = self._sizes if self.model.require_backward_grad_sync else []
+        if self._gradients is not None and expected:
+            self._gradients.backward_begins(self._members, self._numels, self._sizes)
         self.flights.expect(expected)
         if self.recorder.nccl is not None:
             self.recorder.nccl.expect(expected)
         return self.steps.backward_begins()
 
-    def backward_ends(self, began: int, tensors: Any) -> None:
+    def backward_ends(self, began: Any, tensors: Any) -> None:
         synchronised = bool(self.model.require_backward_grad_sync)
         step = self.steps.number
         end = self.steps.backward_ends(began, synchronised)
@@ -159,8 +180,11 @@ class Watch:
             self.steps.loss(loss)
         if synchronised:
             self._synchronised += 1
+            if self._gradients is not None:
+                self._gradients.backward_ends()
             stats = self._backward_stats
             self.flights.tell_backward(self.lane, origin, end,
-                                       list(stats()) if stats is not None else [], self._bucket_of)
+                                       list(stats()) if stats is not None else [],
+                                       self._bucket_of, True)
             if self._logging.is_due(self._synchronised):
                 self._logging.tell(step)

@@ -36,6 +36,9 @@ def facts() -> Dict[str, str]:
         "threads": str(torch.get_num_threads()),
         "pid": str(os.getpid()),
         "observed": "pytorch",
+        # By what waits for a core are told: "schedstat", or that the kernel does not say.
+        "core_waits": ("schedstat" if os.access("/proc/thread-self/schedstat", os.R_OK)
+                       else "unknown"),
     }
     if dist.is_available() and dist.is_initialized():
         told["backend"] = str(dist.get_backend())

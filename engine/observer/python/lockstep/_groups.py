@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import time
 import zlib
 from typing import Any, Dict, List, Tuple
 
@@ -14,6 +15,7 @@ from lockstep._guard import guarded
 # it names by a hash have the numbers from here on.
 _HASHED_FROM = 128
 _HASHED = 127
+_MOMENT = 0.01  # seconds
 _OWN_LANES = 4  # subgroups with a lane each; the lanes of a process are few
 
 
@@ -30,16 +32,20 @@ class Groups:
         self._flights: Dict[int, Any] = {}                       # by number
         self._numbers: Dict[str, int] = {}                       # by c10d's name
         self._hooks: List[_collectives.GroupHooks] = []
+        self._checks: List[Any] = []                             # of gradients, by hooks of groups
         self._untold: List[Tuple[int, Any]] = []
-        atexit.register(_collectives.drain, _View(self._flights))
+        atexit.register(self._settle)
         atexit.register(self.close)
         self.seen = False  # whether collectives are seen without a communication hook
+        self.others_call_back = False  # a hook of the user's does, from the same threads
 
     @guarded
     def watch(self) -> None:
         """Looks at all groups from now on."""
+        import torch.distributed as dist
         import torch.distributed.distributed_c10d as c10d
 
+        self._wrap_end(c10d, dist)
         self.seen = _collectives.has_hooks(c10d._get_default_group())
         if not self.seen:
             return
@@ -67,10 +73,18 @@ class Groups:
             if number != 0:
                 own_lane = f"{backend} " + (
                     f"group {number}" if len(self._flights) <= _OWN_LANES else "other groups")
-            flights = _collectives.flights(self._recorder, backend, number, own_lane)
+            flights = _collectives.flights(self._recorder, backend, number, own_lane,
+                                           self._steps.device_of)
             self._flights[number] = flights
             self._steps.follow(flights.set_step)
         return self._flights[number]
+
+    def check(self, gradients: Any, group: Any) -> None:
+        """Lets what DDP hands to its group be measured."""
+        import torch.distributed as dist
+
+        gradients.hook(group, dist.get_world_size(group))
+        self._checks.append(gradients)
 
     def need(self) -> None:
         """Says what cannot be seen of a job that has no communication hook to see it by."""
@@ -81,10 +95,31 @@ class Groups:
                 "this PyTorch lets nobody see the collectives of a process group, as 2.14 and later "
                 "do: none are shown"))
 
+    def _wrap_end(self, *modules: Any) -> None:
+        """No thread of a group needs Python's lock any more as the job ends it."""
+        destroy = modules[0].destroy_process_group
+
+        @functools.wraps(destroy)
+        def destroyed(*args: Any, **kwargs: Any) -> Any:
+            self._settle()
+            return destroy(*args, **kwargs)
+
+        for module in modules:
+            if module.destroy_process_group is destroy:
+                module.destroy_process_group = destroyed
+
+    @guarded
+    def _settle(self) -> None:
+        _collectives.drain(list(self._flights.values()))
+        if self.others_call_back:  # when those let go is not known: theirs is the lock for a moment
+            time.sleep(_MOMENT)
+
     def close(self) -> None:
         """Takes all hooks out: a group that ends with hooks of Python's takes the process along."""
         while self._hooks:
             self._hooks.pop().close()
+        while self._checks:
+            self._checks.pop().unhook()
 
     @guarded
     def _add_later(self, group: Any) -> None:
@@ -128,12 +163,3 @@ class Groups:
         self._untold.clear()
         self._recorder.send("environment", values=values)
 
-
-class _View:
-    """The values of a dictionary that grows."""
-
-    def __init__(self, values: Dict[int, Any]) -> None:
-        self._values = values
-
-    def __iter__(self) -> Any:
-        return iter(list(self._values.values()))

@@ -27,6 +27,7 @@ class ModuleWatch:
         self.steps = steps
         self.model = model
         self._forward_came = False
+        steps.computes_on(model)
         steps.ends_with_optimizer = True
         forward_hooks(model, self._forward_begins, self._forward_ends)
         _backward.follow(self)
@@ -49,11 +50,11 @@ class ModuleWatch:
     def wants_backward(self) -> bool:
         return self._forward_came
 
-    def backward_begins(self) -> int:
+    def backward_begins(self) -> Any:
         self._forward_came = False
         return self.steps.backward_begins()
 
-    def backward_ends(self, began: int, tensors: Any) -> None:
+    def backward_ends(self, began: Any, tensors: Any) -> None:
         self.steps.backward_ends(began, not self.steps.sees_optimizer)
         loss = _backward.loss_of(tensors)
         if loss is not None:
@@ -85,11 +86,11 @@ class OtherModelWatch:
     def wants_backward(self) -> bool:
         return self._forward_came
 
-    def backward_begins(self) -> int:
+    def backward_begins(self) -> Any:
         self._forward_came = False
         return self._steps.memory.ticks()
 
-    def backward_ends(self, began: int, _: Any) -> None:
+    def backward_ends(self, began: Any, _: Any) -> None:
         self._steps.named_span(f"backward of {self._name}", began)
 
 
@@ -152,7 +153,7 @@ class _JobWatch:
     def wants_backward(self) -> bool:
         return self._steps.model is None
 
-    def backward_begins(self) -> int:
+    def backward_begins(self) -> Any:
         if not self._said:
             self._said = True
             self._recorder.send("environment", values={"no_buckets": (
@@ -160,7 +161,7 @@ class _JobWatch:
             self._groups.need()
         return self._steps.backward_begins()
 
-    def backward_ends(self, began: int, tensors: Any) -> None:
+    def backward_ends(self, began: Any, tensors: Any) -> None:
         self._steps.backward_ends(began, False)
         loss = _backward.loss_of(tensors)
         if loss is not None:

@@ -1,17 +1,14 @@
-"""Whether the ranks' parameters are still the same bits: hashes that the recorder compares, so that
-nothing is communicated."""
+"""Whether the ranks' parameters are still the same bits, and how far they are apart: hashes and
+sketches that the recorder keeps, so that nothing is communicated."""
 
 from __future__ import annotations
 
-import os
-import struct
 from typing import Any, List
 
-from lockstep import _kinds
+from lockstep import _kinds, _reals
 from lockstep._guard import guarded
 
 VARIABLE = "LOCKSTEP_CHECK_REPLICAS"  # of `lockstep record --check-replicas N`
-_WIDTHS = {"torch.float32": 4, "torch.float64": 8}
 
 
 class Replicas:
@@ -27,14 +24,14 @@ class Replicas:
         self._told = -1
 
     def check(self, parameters: List[Any], every: int) -> None:
-        self._every = every if every > 0 else _asked_for()
+        self._every = every if every > 0 else _reals.asked_for(VARIABLE)
         if self._every > 0:
             self._parameters = parameters
             self._steps.before_step.append(self._look)
 
     def check_module(self, model: Any, every: int) -> None:
         """A module that is no DistributedDataParallel has told nobody its parameters' names."""
-        if (every if every > 0 else _asked_for()) <= 0:
+        if (every if every > 0 else _reals.asked_for(VARIABLE)) <= 0:
             return
         named = list(model.named_parameters())
         if any(hasattr(p, "placements") for _, p in named):
@@ -57,25 +54,10 @@ class Replicas:
         self._told = step
         memory = self._recorder.memory
         began = memory.ticks()
-        hashes, norms, read = [], [], 0
-        for parameter in self._parameters:
-            # Of a GPU's the bits are fetched, which waits for it.
-            tensor = parameter.detach().cpu().contiguous()
-            size = tensor.numel() * tensor.element_size()
-            told, norm = _native.fingerprint(tensor.data_ptr(), size,
-                                             _WIDTHS.get(str(tensor.dtype), 0))
-            if str(tensor.dtype) not in _WIDTHS and tensor.is_floating_point():
-                norm = float(tensor.double().norm())
-            hashes.append(f"{told:016x}")
-            norms.append(struct.pack(">d", norm).hex())
-            read += size
-        self._recorder.send("fingerprint", step=step, hashes="".join(hashes), norms="".join(norms),
-                            sketch="")
-        memory.ends(self._steps.lane, _kinds.FINGERPRINT, began, step, _kinds.NO_BUCKET, read)
-
-
-def _asked_for() -> int:
-    try:
-        return int(os.environ.get(VARIABLE, "0"))
-    except ValueError:
-        return 0
+        tensors = [_reals.on_host(parameter) for parameter in self._parameters]
+        reals = [_reals.reals_of(tensor) for tensor in tensors]
+        places = [_reals.placed(*both) for both in zip(tensors, reals)]
+        hashes, norms, sketch = _native.fingerprints(places)
+        self._recorder.send("fingerprint", step=step, hashes=hashes, norms=norms, sketch=sketch)
+        memory.ends(self._steps.lane, _kinds.FINGERPRINT, began, step, _kinds.NO_BUCKET,
+                    sum(place[1] for place in places))

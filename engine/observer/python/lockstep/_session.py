@@ -35,11 +35,11 @@ class Session:
             self.groups = _groups.Groups(self.recorder, self.steps)
             self.groups.watch()
 
-    def watch_module(self, model: Any, check_replicas: int) -> None:
+    def watch_module(self, model: Any, check_replicas: int, check_gradients: int) -> None:
         """Watches a model; a second call for the same one changes nothing."""
         import torch
 
-        from lockstep import _ddp, _module
+        from lockstep import _ddp, _gradients, _module, _reals
 
         model = getattr(model, "_orig_mod", model)  # behind torch.compile
         if not isinstance(model, torch.nn.Module):
@@ -57,7 +57,8 @@ class Session:
                 "collectives, and its forwards and backwards by name"))
             watch: Any = _module.OtherModelWatch(self.steps, model, name)
         elif is_ddp:
-            watch = _ddp.Watch(self.recorder, self.steps, self.groups, model)
+            watch = _ddp.Watch(self.recorder, self.steps, self.groups, model,
+                               check_gradients or _reals.asked_for(_gradients.VARIABLE))
             self.replicas.check(watch.parameters, check_replicas)
         else:
             watch = _module.ModuleWatch(self.recorder, self.steps, model)
@@ -91,7 +92,8 @@ def session() -> Optional[Session]:
     return _session
 
 
-def watch(model: Model, optimizer: Any = None, *, check_replicas: int = 0) -> Model:
+def watch(model: Model, optimizer: Any = None, *, check_replicas: int = 0,
+          check_gradients: int = 0) -> Model:
     """Lets ``lockstep record`` see what a model does, and returns the model.
 
     Args:
@@ -101,20 +103,23 @@ def watch(model: Model, optimizer: Any = None, *, check_replicas: int = 0) -> Mo
             Without one, it ends where the next forward begins.
         check_replicas: every so many iterations the recorder compares the ranks' parameters, bit
             for bit, and says where they differ; 0: as ``lockstep record --check-replicas`` says.
+        check_gradients: every so many iterations this rank measures its own gradients before they
+            are averaged: how large they are, and what of them is not finite; 0: as the variable
+            LOCKSTEP_CHECK_GRADIENTS says. Of a DistributedDataParallel alone.
 
     Nothing that the job computes changes. Not under ``lockstep record`` this does nothing.
     """
     if _recorder.is_recorded():
-        _watch(model, optimizer, check_replicas)
+        _watch(model, optimizer, check_replicas, check_gradients)
     return model
 
 
 @guarded
-def _watch(model: Any, optimizer: Any, check_replicas: int = 0) -> None:
+def _watch(model: Any, optimizer: Any, check_replicas: int, check_gradients: int) -> None:
     here = session()
     if here is None:
         return
-    here.watch_module(model, check_replicas)
+    here.watch_module(model, check_replicas, check_gradients)
     if optimizer is not None:
         here.steps.sees_optimizer = True
         _steps.watch_optimizer(optimizer, optimizer_begins, optimizer_ends)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import struct
 import types
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from lockstep import _kinds
+from lockstep import _device, _kinds
 
 # Names of phases that Lockstep has kinds of its own for.
 _OWN_PHASES = {"evaluate": _kinds.EVALUATE, "checkpoint": _kinds.CHECKPOINT}
@@ -52,6 +52,9 @@ def watch_optimizer(optimizer: Any, before: Callable, after: Callable) -> None:
     optimizer.step = types.MethodType(watched, optimizer)  # as schedulers expect it
 
 
+Point = Tuple[int, Any]  # the host's ticks, and what a device will have come to
+
+
 class Steps:
     """Cuts what happens on the training thread into iterations: data, forward, backward, optimizer.
 
@@ -64,15 +67,16 @@ class Steps:
         self.recorder = recorder
         self.memory = recorder.memory
         self.lane = self.memory.lane("step")
+        self.memory.tell_cores(self.lane)
         self.number: int = recorder.first_step
         self.model: Optional[str] = None  # whose iterations they are
         self._began: int = self.memory.ticks()
-        self._forward: Optional[int] = None
+        self._forward: Optional[Point] = None
         self._evaluating: Optional[int] = None  # when the forward began that trains nothing
         self._synchronised = False  # its backward has come
         self._stepped = 0           # when its last optimizer step ended
         self._saw_forward = False
-        self._optimizer = 0         # when its step began; 0 where none is open
+        self._optimizer: Optional[Point] = None  # when its step began, where one is open
         self._depth = 0             # of optimizers that are stepping
         self._names: Dict[str, int] = {}
         self.shortest = 0           # ticks of a span that is worth one
@@ -82,12 +86,38 @@ class Steps:
         self.is_over = False        # no iteration will come
         self.progress = 0           # goes up with all that ends
         self._losses_of_user = False
+        self._device: Optional[_device.DeviceSpans] = None
+        self._computes_there = False
         self._followers: List[Callable] = []
 
     def follow(self, follower: Callable) -> None:
         """Calls it with the number of each iteration as it begins."""
         self._followers.append(follower)
         follower(self.number)
+
+    # -- a device ---------------------------------------------------------------------------------
+
+    def device_of(self, tensor: Any) -> Optional[_device.DeviceSpans]:
+        """What tells when the device that a tensor is on did what the host queued; None of the host.
+        A process has one device, as DistributedDataParallel has it."""
+        if self._device is None and getattr(tensor, "is_cuda", False):
+            self._device = _device.spans_of(tensor, self.recorder, lambda: self.number)
+        return self._device if getattr(tensor, "is_cuda", False) else None
+
+    def computes_on(self, model: Any) -> None:
+        """Forward, backward and optimizer are told by the clock of the model's device."""
+        first = next(iter(model.parameters()), None)
+        self._computes_there = self.device_of(first) is not None
+
+    def _point(self) -> Point:
+        there = self._device.now() if self._device is not None and self._computes_there else None
+        return self.memory.ticks(), there
+
+    def _span(self, kind: int, begin: Point, end: Point) -> None:
+        if self._device is not None and begin[1] is not None and end[1] is not None:
+            self._device.add(self.lane, kind, begin[1], end[1], self.number)
+        else:
+            self.memory.span(self.lane, kind, begin[0], end[0], self.number)
 
     # -- what comes from the model --------------------------------------------------------------
 
@@ -118,9 +148,8 @@ class Steps:
             if self.before_step:
                 for look in self.before_step:
                     look(self.number)
-                now = self.memory.ticks()
-        self._forward = now
-        self.memory.phase(_kinds.FORWARD, self.number, now)
+        self._forward = self._point()
+        self.memory.phase(_kinds.FORWARD, self.number, self._forward[0])
 
     def _evaluation_begins(self) -> int:
         now = self.memory.ticks()
@@ -135,24 +164,27 @@ class Steps:
             self._began = now  # it is of no iteration
         self.memory.phase(_kinds.DATA, self.number, now)
 
-    def backward_begins(self) -> int:
-        now = self.memory.ticks()
+    def backward_begins(self) -> Point:
+        now = self._point()
         if self.model is None:  # no forward is seen: what is over is known here
-            self._end_what_is_over(now)
+            self._end_what_is_over(now[0])
         if self._forward is not None:  # what computes the loss is of the forward
-            self.memory.span(self.lane, _kinds.FORWARD, self._forward, now, self.number)
+            self._span(_kinds.FORWARD, self._forward, now)
             self._forward = None
-        self.memory.phase(_kinds.BACKWARD, self.number, now)
+        self.memory.phase(_kinds.BACKWARD, self.number, now[0])
         return now
 
-    def backward_ends(self, began: int, synchronised: bool) -> int:
-        now = self.memory.ends(self.lane, _kinds.BACKWARD, began, self.number)
+    def backward_ends(self, began: Point, synchronised: bool) -> int:
+        """Returns when the host was through with it."""
+        now = self._point()
+        self._span(_kinds.BACKWARD, began, now)
         self._synchronised |= synchronised
         self.progress += 1
-        if self._optimizer:  # it was called with the closure that this is part of, as by Lightning
+        if self._optimizer is not None:  # called with the closure that this is part of: Lightning
             self._optimizer = now
-        self.memory.phase(_kinds.OPTIMIZER if self._optimizer else _kinds.STEP, self.number, now)
-        return now
+        self.memory.phase(_kinds.STEP if self._optimizer is None else _kinds.OPTIMIZER, self.number,
+                          now[0])
+        return now[0]
 
     def loss(self, value: float) -> None:
         if not self._losses_of_user:
@@ -169,6 +201,8 @@ class Steps:
         self.number += 1
         for follower in self._followers:
             follower(self.number)
+        if self._device is not None:
+            self._device.write()
         self._began = end
         self._saw_forward = False
         self._synchronised = False
@@ -177,6 +211,8 @@ class Steps:
     def finish(self) -> None:
         """The job's last iteration has no forward behind it."""
         self._end_what_is_over(self.memory.ticks())
+        if self._device is not None:
+            self._device.finish()
         self.is_over = True
         for look in self.before_step:
             look(self.number)
@@ -184,17 +220,18 @@ class Steps:
     # -- what comes from the optimizer ----------------------------------------------------------
 
     def optimizer_begins(self, *_: Any) -> None:
-        if self._optimizer == 0:  # one that is seen twice, or steps another, is one phase
-            self._optimizer = self.memory.ticks()
-            self.memory.phase(_kinds.OPTIMIZER, self.number, self._optimizer)
+        if self._optimizer is None:  # one that is seen twice, or steps another, is one phase
+            self._optimizer = self._point()
+            self.memory.phase(_kinds.OPTIMIZER, self.number, self._optimizer[0])
         self._depth += 1
 
     def optimizer_ends(self, *_: Any) -> None:
         self._depth -= 1
-        if self._depth == 0:
-            self._stepped = self.memory.ends(self.lane, _kinds.OPTIMIZER, self._optimizer,
-                                             self.number)
-            self._optimizer = 0
+        if self._depth == 0 and self._optimizer is not None:
+            now = self._point()
+            self._span(_kinds.OPTIMIZER, self._optimizer, now)
+            self._stepped = now[0]
+            self._optimizer = None
             self._synchronised |= self.ends_with_optimizer
             self.progress += 1
             self.memory.phase(_kinds.DATA, self.number + (1 if self._synchronised else 0),

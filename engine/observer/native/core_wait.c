@@ -1,0 +1,85 @@
+#define _GNU_SOURCE
+#include "core_wait.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+  kOffCore = 29,
+  kBetweenLooksNs = 200000,
+  kShortestWaitNs = 10000 /* less is a wake-up */
+};
+
+/* gettid() would take a newer C library. */
+static int this_thread(void) {
+  return (int)syscall(SYS_gettid);
+}
+
+/* The second number of schedstat: time spent ready and without a core, in all. */
+static int read_waited(int file, uint64_t* waited) {
+  char text[96];
+  const ssize_t count = pread(file, text, sizeof(text) - 1, 0);
+  if (count <= 0) {
+    return 0;
+  }
+  text[count] = '\0';
+  char* after_ran = NULL;
+  strtoull(text, &after_ran, 10);
+  char* end = NULL;
+  *waited = strtoull(after_ran, &end, 10);
+  return end != after_ran;
+}
+
+void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane) {
+  if (wait->lane != NULL && wait->file >= 0) {
+    close(wait->file);
+  }
+  wait->observer = observer;
+  wait->lane = lane;
+  wait->file = -1;
+  wait->thread = 0;
+}
+
+static void look(lk_core_wait* wait, uint32_t step) {
+  const int64_t now = lk_monotonic_ns();
+  if (wait->file < 0 || now - wait->looked < kBetweenLooksNs) {
+    return;
+  }
+  uint64_t waited = 0;
+  const int known = read_waited(wait->file, &waited);
+  const uint64_t ticks = lk_observer_ticks(wait->observer);
+  if (!known) {
+    return;
+  }
+  if (wait->looked != 0 && waited >= wait->waited + kShortestWaitNs) {
+    lk_lane_span(wait->lane, kOffCore, wait->looked_ticks, ticks, step, LK_NO_BUCKET,
+                 waited - wait->waited, 0);
+  }
+  wait->looked = now;
+  wait->looked_ticks = ticks;
+  wait->waited = waited;
+}
+
+void lk_core_wait_look(lk_core_wait* wait, uint32_t step) {
+  if (wait->lane == NULL) {
+    return;
+  }
+  const int thread = this_thread();
+  if (thread != wait->thread) {
+    if (wait->file >= 0) {
+      close(wait->file);
+    }
+    wait->file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    wait->thread = thread;
+    wait->looked = 0;
+  }
+  look(wait, step);
+}
+
+void lk_core_wait_look_again(lk_core_wait* wait, uint32_t step) {
+  if (wait->lane != NULL && wait->file >= 0 && this_thread() == wait->thread) {
+    look(wait, step);
+  }
+}

@@ -1,0 +1,29 @@
+#ifndef LOCKSTEP_OBSERVER_CORE_WAIT_H
+#define LOCKSTEP_OBSERVER_CORE_WAIT_H
+
+/* How long a thread was ready to run and had no core, by the kernel's account of it, as
+ * engine/trace/CoreWait.h has it of a rank of the engine: half a µs at most every 0.2 ms. */
+
+#include "observer.h"
+
+typedef struct {
+  lk_observer* observer;
+  lk_lane* lane;
+  int file;       /* -1: nobody looks, or the kernel does not say */
+  int thread;     /* that the file is of */
+  int64_t looked; /* ns; 0: not yet */
+  uint64_t looked_ticks;
+  uint64_t waited; /* ns, in all */
+} lk_core_wait;
+
+/* Its spans go into `lane`. */
+void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane);
+
+/* Writes a span from the look before until now, where the calling thread waited in it. Where
+ * another thread called last, it is the first look at this one. */
+void lk_core_wait_look(lk_core_wait* wait, uint32_t step);
+
+/* The same, where the thread is that of the last lk_core_wait_look(), and nothing where not. */
+void lk_core_wait_look_again(lk_core_wait* wait, uint32_t step);
+
+#endif

@@ -1,0 +1,101 @@
+#ifndef LOCKSTEP_OBSERVER_FLIGHT_BOARD_H
+#define LOCKSTEP_OBSERVER_FLIGHT_BOARD_H
+
+/* The collectives of one process group that are under way, and what becomes of a backward's
+ * buckets. No Python in it; one caller at a time, as Python's lock brings about. */
+
+#include "observer.h"
+
+enum { kLanes = 2, kOpen = 256, kBuckets = 4096, kAllreduce = 2 };
+
+typedef struct {
+  long long key; /* c10d's number of the operation; -1: free */
+  uint64_t queued;
+  uint64_t latest; /* it had ended by then, whenever we hear of it; 0: not known */
+  uint64_t bytes;
+  uint32_t step;
+  uint32_t sequence;
+  uint16_t bucket;
+  uint8_t operation;
+  uint32_t life; /* so that who was told of an earlier flight of this place is not heard */
+} lk_flight;
+
+/* The flight of a bucket, also after it has ended. */
+typedef struct {
+  uint64_t queued;
+  uint64_t ended; /* 0: under way, as far as we know */
+  uint64_t bytes;
+  int place;
+  uint32_t life;
+} lk_flown;
+
+/* A call of the user's communication hook, which does not say itself what it does when. */
+typedef struct {
+  uint64_t given;  /* the bucket, to the hook; 0: no call is open */
+  uint64_t queued; /* its first collective; 0: none was seen */
+  uint64_t ended;  /* its last one */
+  uint64_t bytes;
+  uint32_t step;
+} lk_hook_call;
+
+typedef struct {
+  lk_observer* observer;
+  lk_lane* queue;
+  lk_lane* lanes[kLanes];
+  uint64_t free_from[kLanes]; /* Gloo and NCCL do not tell when they began: first in, first out */
+  int lane_count;
+  unsigned group;
+  uint32_t step;
+  uint32_t sequence;
+  lk_flight open[kOpen];
+  int open_count;
+  uint64_t expected[kBuckets]; /* elements of the buckets whose allreduces come, in their order */
+  lk_flown flown[kBuckets];
+  int expected_count;
+  int next;           /* bucket that is expected */
+  lk_lane* hook_lane; /* NULL until a hook is called */
+  lk_hook_call hooks[kBuckets];
+  int hooking; /* the bucket whose hook runs now; -1: none */
+} lk_board;
+
+/* `name`: of the backend. `own_lane`: the one lane that all flights of a subgroup are told in,
+ * however many fly at a time; NULL: as many lanes as run at a time. */
+void lk_board_make(lk_board* board, lk_observer* observer, const char* name, int lanes,
+                   unsigned group, const char* own_lane);
+
+/* A place for a flight with this key; NULL where hundreds are under way: it is not told of. */
+lk_flight* lk_board_place(lk_board* board, long long key);
+
+/* That of the flight under way with this key; NULL where there is none. */
+lk_flight* lk_board_find(lk_board* board, long long key);
+
+/* The bucket that an operation on so many elements is of: the n-th allreduce of a backward with the
+ * n-th bucket's number of elements; -1: none. */
+int lk_board_bucket_of(const lk_board* board, long operation, uint64_t elements);
+
+/* It was queued now. `bucket`: -1 for none. */
+void lk_board_begin(lk_board* board, lk_flight* flight, uint8_t operation, uint64_t bytes,
+                    int bucket);
+
+/* It has ended now, as far as we hear. */
+void lk_board_end(lk_board* board, lk_flight* flight);
+
+/* The same without a word of when: of what a device does in its own time. */
+void lk_board_land(lk_board* board, lk_flight* flight);
+
+/* What landed flew so, by the clock of its device. */
+void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended);
+
+/* The user's hook is given a bucket: what is queued until it returns is about that. */
+void lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes);
+void lk_board_hook_returns(lk_board* board);
+
+/* Its result is there. */
+void lk_board_hook_done(lk_board* board, int bucket);
+
+/* What a backward that ended at `end` did with its buckets: `ready` is when the last gradient of
+ * each was, 0 where it is not known, and `last` when the last of all was. */
+void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready, uint64_t last,
+                           uint64_t end);
+
+#endif

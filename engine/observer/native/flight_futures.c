@@ -1,0 +1,107 @@
+#include "flight_futures.h"
+
+#include <stdlib.h>
+
+static PyObject* s_value;
+
+/* What a future calls: for the flight in a place, or for the hook of a bucket. */
+typedef struct {
+  lk_flights* flights;
+  int place;
+  uint32_t life;
+} Callback;
+
+static void callback_released(PyObject* capsule) {
+  Callback* callback = PyCapsule_GetPointer(capsule, NULL);
+  if (callback != NULL) {
+    --callback->flights->held;
+    Py_DECREF((PyObject*)callback->flights);
+    free(callback);
+  }
+}
+
+/* A function that is called with its Callback's capsule. */
+static PyObject* callback_of(lk_flights* self, PyMethodDef* method, int place, uint32_t life) {
+  Callback* callback = malloc(sizeof(*callback));
+  if (callback == NULL) {
+    return PyErr_NoMemory();
+  }
+  callback->flights = self;
+  callback->place = place;
+  callback->life = life;
+  PyObject* capsule = PyCapsule_New(callback, NULL, callback_released);
+  if (capsule == NULL) {
+    free(callback);
+    return NULL;
+  }
+  Py_INCREF((PyObject*)self);
+  ++self->held;
+  PyObject* function = PyCFunction_New(method, capsule);
+  Py_DECREF(capsule);
+  return function;
+}
+
+static int call_when_done(lk_flights* self, PyMethodDef* method, int place, uint32_t life,
+                          PyObject* future) {
+  PyObject* callback = callback_of(self, method, place, life);
+  PyObject* done = callback == NULL ? NULL
+                                    : PyObject_CallFunctionObjArgs(self->add_done_callback, future,
+                                                                   callback, NULL);
+  Py_XDECREF(callback);
+  Py_XDECREF(done);
+  return done != NULL;
+}
+
+/* The flight that a callback was made for; NULL where it has ended. */
+static lk_flight* flight_in(lk_board* board, int place, uint32_t life) {
+  lk_flight* flight = place >= 0 && place < kOpen ? &board->open[place] : NULL;
+  return flight != NULL && flight->key >= 0 && flight->life == life ? flight : NULL;
+}
+
+static PyObject* ended(PyObject* capsule, PyObject* future) {
+  (void)future;
+  const Callback* callback = PyCapsule_GetPointer(capsule, NULL);
+  lk_board* board = &callback->flights->board;
+  lk_flight* flight = flight_in(board, callback->place, callback->life);
+  if (flight != NULL) {
+    lk_board_end(board, flight);
+  }
+  Py_RETURN_NONE;
+}
+static PyMethodDef ended_method = {"ended", ended, METH_O, NULL};
+
+/* Returns the one tensor of a future's list. */
+static PyObject* first(PyObject* capsule, PyObject* future) {
+  (void)capsule;
+  PyObject* values = PyObject_CallMethodObjArgs(future, s_value, NULL);
+  PyObject* first = values == NULL ? NULL : PySequence_GetItem(values, 0);
+  Py_XDECREF(values);
+  return first;
+}
+static PyMethodDef first_method = {"first", first, METH_O, NULL};
+
+static PyObject* hook_done(PyObject* capsule, PyObject* future) {
+  (void)future;
+  const Callback* callback = PyCapsule_GetPointer(capsule, NULL);
+  lk_board_hook_done(&callback->flights->board, callback->place);
+  Py_RETURN_NONE;
+}
+static PyMethodDef hook_done_method = {"hook_done", hook_done, METH_O, NULL};
+
+int lk_end_with(lk_flights* flights, const lk_flight* flight, PyObject* future) {
+  return call_when_done(flights, &ended_method, (int)(flight - flights->board.open), flight->life,
+                        future);
+}
+
+int lk_hook_ends_with(lk_flights* flights, int bucket, PyObject* future) {
+  return call_when_done(flights, &hook_done_method, bucket, 0, future);
+}
+
+PyObject* lk_first_of(lk_flights* flights) {
+  return callback_of(flights, &first_method, -1, 0);
+}
+
+int lk_prepare_futures(void) {
+  s_value = PyUnicode_InternFromString("value");
+  return s_value != NULL;
+}

@@ -1,0 +1,32 @@
+#ifndef LOCKSTEP_OBSERVER_FLIGHT_FUTURES_H
+#define LOCKSTEP_OBSERVER_FLIGHT_FUTURES_H
+
+/* What futures of PyTorch call, on whatever thread ends them, and hold until then.
+ *
+ * A future lets go of its callbacks on the thread that ended it, which waits for Python's lock to
+ * do so: until then that thread cannot be joined by one that has the lock, as a process group's
+ * destructor joins it. So those that are still held are counted. */
+
+#include "flight_board.h"
+#include "flights.h"
+
+typedef struct {
+  PyObject_HEAD PyObject* memory;
+  PyObject* operations; /* c10d's name of an operation -> its number, 0 for none of ours */
+  PyObject* add_done_callback;
+  int held; /* callbacks that futures still hold */
+  lk_board board;
+} lk_flights;
+
+/* A future's end is that of a flight, or of the result of the hook of a bucket. 0 with an exception
+ * where the future takes no callback. */
+int lk_end_with(lk_flights* flights, const lk_flight* flight, PyObject* future);
+int lk_hook_ends_with(lk_flights* flights, int bucket, PyObject* future);
+
+/* A function that returns the one tensor of a future's list. */
+PyObject* lk_first_of(lk_flights* flights);
+
+/* Makes what they need; 0 with an exception. */
+int lk_prepare_futures(void);
+
+#endif

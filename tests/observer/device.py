@@ -261,6 +261,7 @@ class Native:
         self.memory = memory
         self.open = {}
         self.backwards = []
+        self.after_calls = []
         self.busy = self.expect = self.first = self.hook_begins = self.hook_returns = None
 
     def set_step(self, step):
@@ -269,6 +270,16 @@ class Native:
     def begin(self, bucket, size, _):
         self.open[bucket] = (bucket, self.step, bucket, 2, size)
         return bucket
+
+    def before(self, args):
+        self.open[args.key] = (args.key, self.step, 0xFFFF, 9, 4 * args.input_tensors[0].elements)
+        return args.key
+
+    def place_of(self, args):
+        return args.key if args.key in self.open else None
+
+    def after(self, args):
+        self.after_calls.append(args.key)
 
     def landed(self, place):
         return self.open.pop(place, None)
@@ -279,8 +290,53 @@ class Native:
     def tell_backward(self, *args):
         self.backwards.append(args)
 
-    def span(self, *_):
-        pass
+
+
+class Work:
+    """Of an operation: its future, or none."""
+
+    def __init__(self, future):
+        self.future = future
+
+    def get_future(self):
+        if self.future is None:
+            raise RuntimeError("this work has no future")
+        return self.future
+
+
+def case_collectives(_):
+    """What a group's hooks see of a device is told by its clock; what has no future, or is on the
+    host, as it is without a device."""
+    from lockstep import _device_flights
+
+    memory = Memory()
+    device = Device(memory)
+    spans = spans_over(device, memory)
+    native = Native(memory)
+    native.memory = types.SimpleNamespace(span=lambda kind, *rest: memory.span(0, kind, *rest))
+    callbacks = []
+    flights = _device_flights.DeviceFlights(
+        native, memory, lambda tensor: spans if tensor.is_cuda else None,
+        lambda _, callback: callbacks.append(callback))
+    flights.set_step(3)
+    host = Tensor(5)
+    host.is_cuda = False
+    for key, tensor, work in ((1, Tensor(10), Work("a future")), (2, Tensor(10), Work(None)),
+                              (3, host, Work("a future")), (4, Tensor(10), None)):
+        args = types.SimpleNamespace(key=key, input_tensors=[tensor], output_tensors=[], work=work)
+        flights.before(args)
+        flights.after(args)
+    check(native.after_calls == [2, 3, 4], native.after_calls)
+    check(len(callbacks) == 1, callbacks)
+    callbacks[0]("a future")
+    start = memory.ns
+    # Queued: the first one's launch, those without a future, its end.
+    device.comes_past(start + 1_000_000, start, start, start + 2_000_000)
+    memory.ns = start + 3_000_000
+    spans.write()
+    (kind, begin, end, step, bucket, value, detail), = memory.spans
+    check((kind, step, bucket, value, detail) == (COLLECTIVE, 3, 0xFFFF, 40, 0), memory.spans)
+    close([begin, end], [start + 1_000_000, start + 2_000_000], "the collective")
 
 
 def case_buckets(_):
@@ -320,7 +376,7 @@ def case_buckets(_):
 
 
 CASES = {"spans": case_spans, "busy": case_busy, "breaks": case_breaks, "phases": case_phases,
-         "buckets": case_buckets}
+         "collectives": case_collectives, "buckets": case_buckets}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -1,8 +1,6 @@
-#define _GNU_SOURCE
 #include "core_wait.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,19 +15,21 @@ static int this_thread(void) {
   return (int)syscall(SYS_gettid);
 }
 
-/* The second number of schedstat: time spent ready and without a core, in all. */
+/* The second number of schedstat: time spent ready and without a core, in all. Read by hand, since
+ * functions that do so are of a newer C library. */
 static int read_waited(int file, uint64_t* waited) {
   char text[96];
-  const ssize_t count = pread(file, text, sizeof(text) - 1, 0);
-  if (count <= 0) {
-    return 0;
+  const ssize_t count = pread(file, text, sizeof(text), 0);
+  ssize_t at = 0;
+  while (at < count && text[at] != ' ') {
+    ++at;
   }
-  text[count] = '\0';
-  char* after_ran = NULL;
-  strtoull(text, &after_ran, 10);
-  char* end = NULL;
-  *waited = strtoull(after_ran, &end, 10);
-  return end != after_ran;
+  const ssize_t first = ++at;
+  *waited = 0;
+  for (; at < count && text[at] >= '0' && text[at] <= '9'; ++at) {
+    *waited = *waited * 10 + (uint64_t)(text[at] - '0');
+  }
+  return at > first;
 }
 
 void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane) {

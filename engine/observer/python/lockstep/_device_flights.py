@@ -51,8 +51,8 @@ class DeviceFlights:
     def after(self, args: Any) -> None:
         """A group's post-hook."""
         place = self._flights.place_of(args)
-        future = args.work.get_future() if place in self._launched and args.work else None
-        if place is None or future is None:
+        future = _future_of(args.work) if place in self._launched else None
+        if future is None:  # it ends, as far as one can see, where it was queued
             self._launched.pop(place, None)
             self._flights.after(args)
         else:
@@ -117,3 +117,11 @@ class DeviceFlights:
                 span(_kinds.WAIT, until, ended, step, bucket, 0, BY_DEVICE)
                 until = ended
         span(_kinds.FINALIZE, last, max(last, end), step, _kinds.NO_BUCKET, 0, BY_DEVICE)
+
+
+def _future_of(work: Any) -> Any:
+    """None where an operation has none, as some that send have."""
+    try:
+        return work.get_future()
+    except (AttributeError, RuntimeError):
+        return None

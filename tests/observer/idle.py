@@ -42,10 +42,13 @@ def step(model, optimizer, x):
 
 def calls_in(run):
     """The observer's functions that a step calls."""
+    import lockstep
+
     called = set()
+    package = os.path.join(os.path.dirname(lockstep.__file__), "")
 
     def look(frame, event, _):
-        if event == "call" and "lockstep" in frame.f_code.co_filename.split(os.sep):
+        if event == "call" and frame.f_code.co_filename.startswith(package):
             called.add(frame.f_code.co_name)
 
     sys.setprofile(look)
@@ -78,6 +81,10 @@ def main():
         sides = [make(False), make(True)]
         for side in sides * 50:
             step(*side, x)
+        import lockstep
+
+        if calls_in(lambda: lockstep.log(loss=1.0)) != {"log"}:
+            sys.exit("idle: a call of the observer's would not be seen")
         called = calls_in(lambda: step(*sides[1], x))
         if called:
             sys.exit(f"idle: nobody records, and a step calls {', '.join(sorted(called))}")

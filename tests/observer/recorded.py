@@ -93,6 +93,30 @@ class Recorded:
         return self
 
 
+def starts(run_, rank, kind, step):
+    """(start, end, bucket, value) of the spans of one kind, in their order."""
+    return run_.rows(
+        "SELECT start_ns, start_ns + duration_ns, bucket, value FROM spans_ns WHERE rank = ? AND "
+        "kind = ? AND step = ? ORDER BY start_ns", rank, kind, step)
+
+
+def check_iterations(run_, world, steps):
+    """Each iteration is whole, and its parts lie where they must."""
+    for rank in range(world):
+        for step in range(steps):
+            for kind in ("step", "forward", "backward", "optimizer"):
+                check(len(starts(run_, rank, kind, step)) == 1,
+                      f"rank {rank}, step {step}: {starts(run_, rank, kind, step)} of {kind}")
+            whole, = starts(run_, rank, "step", step)
+            forward, = starts(run_, rank, "forward", step)
+            backward, = starts(run_, rank, "backward", step)
+            optimizer, = starts(run_, rank, "optimizer", step)
+            order = [whole[0], forward[0], forward[1], backward[0], backward[1], optimizer[0],
+                     optimizer[1], whole[1]]
+            check(all(a <= b + ROUNDING for a, b in zip(order, order[1:])),
+                  f"rank {rank}, step {step}: {order}")
+
+
 def sees_groups():
     """Whether this PyTorch has hooks of process groups."""
     import torch.distributed as dist

@@ -9,6 +9,12 @@ const void* lk_extension_of(lockstep_hook* hook, const char* id) {
   return hook->extension == NULL ? NULL : hook->extension(hook, id);
 }
 
+/* Asks a Host's hook, where it has one, what is so or not. */
+static PyObject* whether(PyObject* host, int (*is_so)(lockstep_hook*)) {
+  lockstep_hook* hook = lk_hook_of(host);
+  return hook == NULL ? NULL : PyBool_FromLong(is_so(hook));
+}
+
 /* around() -> names of the calls around a step that the hook has */
 PyObject* lk_host_around(PyObject* object, PyObject* unused) {
   (void)unused;
@@ -24,28 +30,48 @@ PyObject* lk_host_around(PyObject* object, PyObject* unused) {
                        PyBool_FromLong(end));
 }
 
+static int drifts(lockstep_hook* hook) {
+  const lockstep_ext_replicas* table = lk_extension_of(hook, "lockstep.replicas/1");
+  return table != NULL && table->drift != NULL && table->drift(hook) != 0;
+}
+
 PyObject* lk_host_drifts(PyObject* object, PyObject* unused) {
   (void)unused;
-  lockstep_hook* hook = lk_hook_of(object);
-  if (hook == NULL) {
-    return NULL;
-  }
-  const lockstep_ext_replicas* table = lk_extension_of(hook, "lockstep.replicas/1");
-  return PyBool_FromLong(table != NULL && table->drift != NULL && table->drift(hook) != 0);
+  return whether(object, drifts);
 }
 
 static const lockstep_ext_optimizer* optimizer_of(lockstep_hook* hook) {
   return lk_extension_of(hook, "lockstep.optimizer/1");
 }
 
+static int has_update(lockstep_hook* hook) {
+  const lockstep_ext_optimizer* table = optimizer_of(hook);
+  return table != NULL && table->update != NULL;
+}
+
+static int wants_optimizer(lockstep_hook* hook) {
+  const lockstep_ext_optimizer* table = optimizer_of(hook);
+  return has_update(hook) || (table != NULL && table->configure != NULL);
+}
+
+static int owns_update(lockstep_hook* hook) {
+  const lockstep_ext_optimizer* table = optimizer_of(hook);
+  return has_update(hook) && table->owns_update != NULL && table->owns_update(hook) != 0;
+}
+
 PyObject* lk_host_wants_optimizer(PyObject* object, PyObject* unused) {
   (void)unused;
-  lockstep_hook* hook = lk_hook_of(object);
-  if (hook == NULL) {
-    return NULL;
-  }
-  const lockstep_ext_optimizer* table = optimizer_of(hook);
-  return PyBool_FromLong(table != NULL && (table->configure != NULL || table->update != NULL));
+  return whether(object, wants_optimizer);
+}
+
+PyObject* lk_host_owns_update(PyObject* object, PyObject* unused) {
+  (void)unused;
+  return whether(object, owns_update);
+}
+
+PyObject* lk_host_has_update(PyObject* object, PyObject* unused) {
+  (void)unused;
+  return whether(object, has_update);
 }
 
 /* configure(kind, rate, decay, momentum, dampening, nesterov, beta1, beta2, epsilon) -> status */
@@ -74,27 +100,6 @@ PyObject* lk_host_configure(PyObject* object, PyObject* args) {
     Py_END_ALLOW_THREADS;
   }
   return PyLong_FromLong(status);
-}
-
-PyObject* lk_host_owns_update(PyObject* object, PyObject* unused) {
-  (void)unused;
-  lockstep_hook* hook = lk_hook_of(object);
-  if (hook == NULL) {
-    return NULL;
-  }
-  const lockstep_ext_optimizer* table = optimizer_of(hook);
-  return PyBool_FromLong(table != NULL && table->update != NULL && table->owns_update != NULL &&
-                         table->owns_update(hook) != 0);
-}
-
-PyObject* lk_host_has_update(PyObject* object, PyObject* unused) {
-  (void)unused;
-  lockstep_hook* hook = lk_hook_of(object);
-  if (hook == NULL) {
-    return NULL;
-  }
-  const lockstep_ext_optimizer* table = optimizer_of(hook);
-  return PyBool_FromLong(table != NULL && table->update != NULL);
 }
 
 /* set(key, type, number, text) -> status, or None where nothing can be changed */

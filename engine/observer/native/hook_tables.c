@@ -58,38 +58,37 @@ static lockstep_status collective(const lockstep_group* group, lockstep_run* run
   return status_of(run->session, answer);
 }
 
-static lockstep_status all_reduce(const lockstep_group* group, lockstep_run* run, uint32_t stage,
-                                  const lockstep_buffer* inout, int32_t op) {
+/* One that takes a number beside its buffers: a reduction, or a root. */
+static lockstep_status with_one(const lockstep_group* group, lockstep_run* run, const char* name,
+                                uint32_t stage, const lockstep_buffer* in,
+                                const lockstep_buffer* out, int32_t number) {
   const PyGILState_STATE state = PyGILState_Ensure();
   const lockstep_status status =
-      collective(group, run, "all_reduce", stage, inout, NULL, PyLong_FromLong(op));
+      collective(group, run, name, stage, in, out, PyLong_FromLong(number));
   PyGILState_Release(state);
   return status;
+}
+
+static lockstep_status all_reduce(const lockstep_group* group, lockstep_run* run, uint32_t stage,
+                                  const lockstep_buffer* inout, int32_t op) {
+  return with_one(group, run, "all_reduce", stage, inout, NULL, op);
+}
+
+static lockstep_status reduce_scatter(const lockstep_group* group, lockstep_run* run,
+                                      uint32_t stage, const lockstep_buffer* in,
+                                      const lockstep_buffer* out, int32_t op) {
+  return with_one(group, run, "reduce_scatter", stage, in, out, op);
+}
+
+static lockstep_status broadcast(const lockstep_group* group, lockstep_run* run, uint32_t stage,
+                                 const lockstep_buffer* inout, int32_t root) {
+  return with_one(group, run, "broadcast", stage, inout, NULL, root);
 }
 
 static lockstep_status all_gather(const lockstep_group* group, lockstep_run* run, uint32_t stage,
                                   const lockstep_buffer* in, const lockstep_buffer* out) {
   const PyGILState_STATE state = PyGILState_Ensure();
   const lockstep_status status = collective(group, run, "all_gather", stage, in, out, none());
-  PyGILState_Release(state);
-  return status;
-}
-
-static lockstep_status reduce_scatter(const lockstep_group* group, lockstep_run* run,
-                                      uint32_t stage, const lockstep_buffer* in,
-                                      const lockstep_buffer* out, int32_t op) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const lockstep_status status =
-      collective(group, run, "reduce_scatter", stage, in, out, PyLong_FromLong(op));
-  PyGILState_Release(state);
-  return status;
-}
-
-static lockstep_status broadcast(const lockstep_group* group, lockstep_run* run, uint32_t stage,
-                                 const lockstep_buffer* inout, int32_t root) {
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const lockstep_status status =
-      collective(group, run, "broadcast", stage, inout, NULL, PyLong_FromLong(root));
   PyGILState_Release(state);
   return status;
 }

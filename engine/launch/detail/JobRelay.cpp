@@ -35,8 +35,8 @@ std::vector<std::string> withoutTicket(std::vector<std::string> environment) {
 
 JobRelay::JobRelay(const JoinJobOptions& options, HeadConnection& connection)
     : options_(options),
-      signals_(*connection.signals),
-      loop_(connection.loop),
+      signals_(*connection.watch.signals),
+      loop_(connection.watch.loop),
       link_(options.ticket, connection, "") {}
 
 JobRelay::~JobRelay() {

@@ -11,6 +11,7 @@
 
 #include "engine/import/NcclInspector.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 
 namespace lockstep::imports {
 namespace {

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/trace/Event.h"
+
 namespace lockstep::imports {
 namespace {
 

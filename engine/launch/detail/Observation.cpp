@@ -79,7 +79,7 @@ base::Result<Admission> Observation::attaches(const Attempt& attempt) {
   if (process.isHere) {
     const bool isElsewhere = process.part != attempt.part && process.part != kHere;
     return refuse(
-        attempt, fmt::format("rank {} twice", rank),
+        attempt, "twice " + std::to_string(rank),
         fmt::format("process {}{} says that it is rank {}, which process {}{} is already: "
                     "it is not recorded",
                     attempt.pid, where, rank, process.pid,

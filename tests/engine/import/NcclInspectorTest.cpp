@@ -6,6 +6,7 @@
 
 #include "engine/import/ImportRun.h"
 #include "engine/trace/DeviceTimed.h"
+#include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
 #include "tests/support/TemporaryFolder.h"
 

@@ -75,7 +75,7 @@ int importJob(const ImportArguments& arguments) {
                                  counted(report.steps, "iteration"), counted(report.ranks, "rank"),
                                  counted(report.events, "event"));
   if (report.leftOut > 0) {
-    text += fmt::format("left out: {} that hold neither traces nor dumps\n",
+    text += fmt::format("left out: {} that hold neither traces nor dumps nor logs\n",
                         counted(report.leftOut, "file"));
   }
   for (const std::string& problem : report.problems) {
@@ -88,13 +88,15 @@ int importJob(const ImportArguments& arguments) {
 }  // namespace
 
 void addImport(CLI::App& app, Command& chosen) {
-  auto* command = app.add_subcommand(
-      "import",
-      "Make a run of traces that you have: torch.profiler's, and dumps of the Flight Recorder");
+  auto* command = app.add_subcommand("import",
+                                     "Make a run of traces that you have: torch.profiler's, and "
+                                     "dumps of the Flight Recorder; or of "
+                                     "the logs of an NCCL Inspector");
   auto arguments = std::make_shared<ImportArguments>();
   command
-      ->add_option("PATH", arguments->paths,
-                   "Traces and dumps of one job, one or many ranks, also .gz; or folders of them")
+      ->add_option(
+          "PATH", arguments->paths,
+          "Traces, dumps and logs of one job, one or many ranks, also .gz; or folders of them")
       ->required();
   command->add_option("--out", arguments->out,
                       "Run file to write; default: runs/imported-<UTC time>.lockstep");

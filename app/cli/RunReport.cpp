@@ -6,6 +6,7 @@
 #include "app/cli/DdpLogging.h"
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepOverlap.h"
+#include "engine/trace/UserPhases.h"
 
 namespace lockstep::cli {
 namespace {
@@ -53,6 +54,10 @@ class Gathering {
       report_.eventsDropped += rank.eventsDropped;
       report_.ddpLogging.push_back(logging_.fields(rank));
       rank.environment = DdpLogging::environmentOf(rank);
+      // Names of kinds of events, and nothing that the rank runs on.
+      std::erase_if(rank.environment, [](const auto& fact) {
+        return fact.first.starts_with(trace::kUserPhasePrefix);
+      });
     }
     const auto analysed = analysis::analyse(data_);
     // A trace begins in the middle of a job, and may be of another rank alone.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -82,9 +83,12 @@ std::string inPyTorchText(const std::vector<HookInPyTorch>& hooks) {
       sentences += hook.outcome.refusal + "\n";
     }
   }
-  return hooks.empty() ? std::string()
-                       : fmt::format("PyTorch {}\n{}{}", hooks.front().outcome.torch, table.text(),
-                                     sentences);
+  const auto told = std::find_if(hooks.begin(), hooks.end(), [](const HookInPyTorch& hook) {
+    return !hook.outcome.torch.empty();  // of one whose process crashed it is not known
+  });
+  const std::string version =
+      told == hooks.end() ? std::string() : "PyTorch " + told->outcome.torch + "\n";
+  return hooks.empty() ? std::string() : version + table.text() + sentences;
 }
 
 std::string inPyTorchJson(const std::vector<HookInPyTorch>& hooks) {

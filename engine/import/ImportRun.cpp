@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <regex>
-#include <system_error>
 #include <utility>
 
 #include "engine/import/FlightRecorder.h"
+#include "engine/import/ImportSources.h"
 #include "engine/import/JobClock.h"
+#include "engine/import/JoinTraces.h"
 #include "engine/import/KinetoTrace.h"
+#include "engine/import/NcclInspector.h"
 #include "engine/import/WriteJob.h"
 
 namespace lockstep::imports {
@@ -20,88 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using base::Error;
 using base::ExitCode;
-
-constexpr std::size_t kMostFiles = 100'000;
-constexpr int kMostRanks = 1 << 20;
-
-struct Source {
-  fs::path path;
-  FileKind kind{};
-};
-
-struct Sources {
-  std::vector<Source> files;
-  std::size_t leftOut = 0;
-};
-
-/// The files of the paths, in the order of their names within a folder.
-base::Result<Sources> sourcesOf(const std::vector<fs::path>& paths) {
-  Sources sources;
-  for (const fs::path& path : paths) {
-    std::error_code code;
-    if (!fs::is_directory(path, code)) {
-      auto kind = kindOf(path);
-      if (!kind.ok()) {
-        return kind.error();
-      }
-      if (kind.value() == FileKind::kUnknown) {
-        return Error{ExitCode::kBadInput,
-                     "is neither a trace of torch.profiler nor a dump of a Flight Recorder",
-                     path.string()};
-      }
-      sources.files.push_back({path, kind.value()});
-      continue;
-    }
-    std::vector<fs::path> inside;
-    for (fs::directory_iterator at(path, code), end; !code && at != end; at.increment(code)) {
-      if (at->is_regular_file(code) && inside.size() < kMostFiles) {
-        inside.push_back(at->path());
-      }
-    }
-    if (code) {
-      return Error{ExitCode::kBadInput, "the folder cannot be read: " + code.message(),
-                   path.string()};
-    }
-    std::sort(inside.begin(), inside.end());
-    const std::size_t before = sources.files.size();
-    for (const fs::path& file : inside) {
-      auto kind = kindOf(file);
-      if (!kind.ok()) {
-        return kind.error();
-      }
-      if (kind.value() == FileKind::kUnknown) {
-        ++sources.leftOut;
-      } else {
-        sources.files.push_back({file, kind.value()});
-      }
-    }
-    if (sources.files.size() == before) {
-      return Error{ExitCode::kBadInput,
-                   "the folder holds no traces of torch.profiler and no dumps of a Flight Recorder",
-                   path.string()};
-    }
-  }
-  if (sources.files.empty()) {
-    return Error{ExitCode::kBadInput, "needs at least one file or folder", "import"};
-  }
-  return sources;
-}
-
-/// "rank3", "rank_3", "worker-3", or a number at the end, "fr_3.json": as people, PyTorch's handlers
-/// and its Flight Recorder name files.
-std::optional<int> rankInName(const fs::path& path) {
-  static const std::regex kRank("(?:rank|worker)[-_.]?([0-9]{1,7})", std::regex::icase);
-  static const std::regex kEnd("[-_.]([0-9]{1,5})(?:[.][a-z.]*)?$", std::regex::icase);
-  const std::string name = path.filename().string();
-  std::optional<int> rank;
-  for (std::sregex_iterator at(name.begin(), name.end(), kRank), end; at != end; ++at) {
-    rank = std::stoi((*at)[1].str());
-  }
-  if (std::smatch found; !rank && std::regex_search(name, found, kEnd)) {
-    rank = std::stoi(found[1].str());
-  }
-  return rank && *rank < kMostRanks ? rank : std::nullopt;
-}
 
 class Import {
  public:
@@ -118,14 +37,22 @@ class Import {
       if (options_.progress && !options_.progress(files[i].path, i + 1, files.size())) {
         return Error{ExitCode::kInterrupted, "interrupted", {}};
       }
-      const base::Status taken = files[i].kind == FileKind::kKineto
-                                     ? takeTrace(files[i].path, files.size() == 1)
-                                     : takeDump(files[i].path, files.size() == 1);
+      const bool alone = files.size() == 1;
+      const base::Status taken =
+          files[i].kind == FileKind::kKineto          ? takeTrace(files[i].path, alone)
+          : files[i].kind == FileKind::kNcclInspector ? takeLog(files[i].path)
+                                                      : takeDump(files[i].path, alone);
       if (!taken.ok()) {
         return taken.error();
       }
     }
+    if (base::Status joined = joinRanks(); !joined.ok()) {
+      return joined.error();
+    }
     joinDumps();
+    if (base::Status joined = joinLogs(); !joined.ok()) {
+      return joined.error();
+    }
     JobFacts facts;
     facts.name = options_.name.empty() ? nameOf(options_.paths.front()) : options_.name;
     for (const fs::path& path : options_.paths) {
@@ -164,6 +91,9 @@ class Import {
       return count == 0 ? std::string()
                         : fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
     };
+    if (report_.logs > 0) {
+      return counted(report_.logs, "NCCL Inspector log");
+    }
     const std::string traces = counted(report_.traces, "Kineto trace");
     const std::string dumps = counted(report_.dumps, "Flight Recorder dump");
     return traces + (traces.empty() || dumps.empty() ? "" : " and ") + dumps;
@@ -193,13 +123,7 @@ class Import {
     if (!rank.ok()) {
       return rank.error();
     }
-    if (job_.contains(rank.value())) {
-      return Error{ExitCode::kBadInput,
-                   fmt::format("is of rank {}, as {} is: import one trace a rank", rank.value(),
-                               job_[rank.value()].source),
-                   path.string()};
-    }
-    JobRank& here = job_[rank.value()];
+    JobRank& here = traces_[rank.value()].emplace_back();
     here.timeline = timelineOf(trace);
     here.hostName = trace.hostName;
     here.backend = trace.backend;
@@ -209,7 +133,7 @@ class Import {
     here.tellsTheTime = trace.tellsTheTime();
     here.firstNs = trace.firstNs;
     here.lastNs = trace.lastNs;
-    worldSize_ = std::max(worldSize_, trace.worldSize.value_or(0));
+    here.worldSize = trace.worldSize.value_or(0);
     ++report_.traces;
     return {};
   }
@@ -231,6 +155,51 @@ class Import {
                    path.string()};
     }
     ++report_.dumps;
+    return {};
+  }
+
+  base::Status takeLog(const fs::path& path) {
+    auto read = readInspectorLog(path);
+    if (!read.ok()) {
+      return read.error();
+    }
+    logs_.push_back(std::move(read).value());
+    ++report_.logs;
+    return {};
+  }
+
+  /// They tell of processes, and which rank of a trace one is they do not say.
+  base::Status joinLogs() {
+    if (logs_.empty()) {
+      return {};
+    }
+    if (!job_.empty()) {
+      return Error{ExitCode::kBadInput,
+                   fmt::format("is a log of an NCCL Inspector, and {} is none: import the two by "
+                               "themselves",
+                               job_.begin()->second.source),
+                   logs_.front().path.string()};
+    }
+    auto made = jobOf(std::move(logs_), notes_);
+    if (!made.ok()) {
+      return made.error();
+    }
+    job_ = std::move(made).value();
+    for (const auto& [rank, here] : job_) {
+      worldSize_ = std::max(worldSize_, here.worldSize);
+    }
+    return {};
+  }
+
+  base::Status joinRanks() {
+    for (auto& [rank, traces] : traces_) {
+      auto joined = joinTraces(rank, std::move(traces));
+      if (!joined.ok()) {
+        return joined.error();
+      }
+      worldSize_ = std::max(worldSize_, joined.value().worldSize);
+      job_[rank] = std::move(joined).value();
+    }
     return {};
   }
 
@@ -260,13 +229,22 @@ class Import {
     for (const FlightFinding& finding : findingsOf(dumps_)) {
       facts.problems.push_back({finding.isError ? "error" : "warning", finding.rank, finding.text});
     }
+    for (const std::string& note : notes_) {
+      facts.problems.push_back({"warning", -1, note});
+    }
+    for (JobProblem& gap : gapsOf(job_)) {
+      facts.problems.push_back(std::move(gap));
+    }
     facts.rankAssumed = rankAssumed_;
   }
 
   const ImportOptions& options_;
   ImportReport report_;
   Job job_;
+  std::map<int, std::vector<JobRank>> traces_;
   std::map<int, FlightDump> dumps_;
+  std::vector<InspectorLog> logs_;
+  std::vector<std::string> notes_;
   bool rankAssumed_ = false;
   int worldSize_ = 0;
 };

@@ -22,7 +22,8 @@ struct ImportOptions {
 struct ImportReport {
   std::size_t traces = 0;
   std::size_t dumps = 0;
-  std::size_t leftOut = 0;  ///< files of folders that are neither
+  std::size_t logs = 0;     ///< of NCCL Inspectors
+  std::size_t leftOut = 0;  ///< files of folders that are none of these
   std::size_t ranks = 0;
   std::uint64_t steps = 0;            ///< of the rank with most
   std::uint64_t events = 0;           ///< rows written
@@ -30,10 +31,12 @@ struct ImportReport {
 };
 
 /// Makes a run of what people already have of a job: Kineto traces (torch.profiler) and Flight
-/// Recorder dumps, of one or many ranks. Of a rank that has both, the trace is shown, and the dump
-/// tells who did not come. Blocks; one thread. Errors: nothing to read, a file that is damaged or
-/// of another kind, two of one rank at the same time (kBadInput); the run file cannot be written
-/// (kEnvironment); kInterrupted. After an error there is no run file.
+/// Recorder dumps, of one or many ranks, or the logs of NCCL Inspectors. Of a rank that has both,
+/// the trace is shown, and the dump tells who did not come. Several traces of one rank, as a
+/// profiler whose schedule repeats writes them, become one timeline. Blocks; one thread. Errors:
+/// nothing to read, a file that is damaged or of another kind, two of one rank that cannot stand
+/// behind one another (kBadInput); the run file cannot be written (kEnvironment); kInterrupted.
+/// After an error there is no run file.
 base::Result<ImportReport> importRun(const ImportOptions& options);
 
 }  // namespace lockstep::imports

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/import/RankTimeline.h"
@@ -11,17 +12,26 @@
 
 namespace lockstep::imports {
 
+/// Between two traces of a rank: nothing was recorded.
+struct TraceGap {
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> between;  ///< iterations, if known
+  std::int64_t ns = 0;
+};
+
 /// A rank of the job that is imported.
 struct JobRank {
   RankTimeline timeline;
   std::string hostName;  ///< empty: not recorded
   std::string backend;
   std::string device;
-  std::string source;        ///< the file
+  int worldSize = 0;         ///< 0: not recorded
+  std::string source;        ///< the file; several with ", " between
   std::int64_t epochNs = 0;  ///< added to its times: ns since 1970, if tellsTheTime
   bool tellsTheTime = false;
   std::int64_t firstNs = 0;
   std::int64_t lastNs = 0;
+  std::vector<TraceGap> gaps;
+  std::map<std::string, std::string> facts;  ///< others, for its environment
 };
 using Job = std::map<int, JobRank>;
 

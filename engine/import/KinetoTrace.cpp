@@ -147,6 +147,9 @@ base::Result<FileKind> kindOf(const std::filesystem::path& path) {
   if (head[first] != '{') {
     return FileKind::kUnknown;
   }
+  if (holds("\"inspector_output_format_version\"")) {
+    return FileKind::kNcclInspector;
+  }
   if (holds("\"traceEvents\"") || holds("\"schemaVersion\"")) {
     return FileKind::kKineto;
   }

@@ -111,7 +111,7 @@ struct KinetoTrace {
 };
 
 /// What a file turned out to be.
-enum class FileKind : std::uint8_t { kKineto, kFlightRecorder, kUnknown };
+enum class FileKind : std::uint8_t { kKineto, kFlightRecorder, kNcclInspector, kUnknown };
 
 /// Says from its first bytes what a file holds. Errors: as ByteSource::open, or it is damaged.
 base::Result<FileKind> kindOf(const std::filesystem::path& path);

@@ -38,6 +38,8 @@ class Timeline {
     made_.parameters = std::move(buckets_.parameters);
     made_.layouts = std::move(buckets_.layouts);
     made_.notes.merge(buckets_.notes);
+    made_.counts.merge(buckets_.counts);
+    made_.countsForItself = steps_.countedByForwards;
     made_.steps = steps_.steps.size();
     say();
     return std::move(made_);
@@ -233,16 +235,15 @@ class Timeline {
       sizeless += made.bytes() == 0 && call.facts.operation != trace::Operation::kBarrier ? 1 : 0;
     }
     if (unseen > 0) {
-      made_.notes.insert(fmt::format(
-          "of {} of its {} collectives the trace says that they were asked for, and not when they "
-          "were carried out: in flight is what it says of the others",
-          unseen, made_.calls.size()));
+      made_.counts
+          ["of {0} of its {1} collectives the trace says that they were asked for, and not "
+           "when they were carried out: in flight is what it says of the others"] = {
+          unseen, made_.calls.size()};
     }
     if (sizeless > 0) {
-      made_.notes.insert(fmt::format(
-          "the trace does not say how large {} of its {} collectives were: their bytes are shown "
-          "as 0",
-          sizeless, made_.calls.size()));
+      made_.counts
+          ["the trace does not say how large {0} of its {1} collectives were: their bytes "
+           "are shown as 0"] = {sizeless, made_.calls.size()};
     }
   }
 
@@ -313,6 +314,14 @@ class Timeline {
 
 RankTimeline timelineOf(const KinetoTrace& trace) {
   return Timeline(trace).make();
+}
+
+std::set<std::string> notesOf(const RankTimeline& timeline) {
+  std::set<std::string> notes = timeline.notes;
+  for (const auto& [text, count] : timeline.counts) {
+    notes.insert(fmt::format(fmt::runtime(text), count.some, count.all));
+  }
+  return notes;
 }
 
 }  // namespace lockstep::imports

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/import/HostCalls.h"
+#include "engine/import/TraceBuckets.h"
 #include "engine/trace/EventRecord.h"
 #include "engine/trace/Messages.h"
 
@@ -46,7 +47,9 @@ struct RankTimeline {
   std::vector<trace::ParametersMessage::Parameter> parameters;  ///< in the order of their gradients
   std::vector<trace::BucketsMessage> layouts;
   std::set<std::string> notes;  ///< what the trace does not say: sentences
+  NoteCounts counts;            ///< the same, of some of something
   std::uint64_t steps = 0;
+  bool countsForItself = false;  ///< iterations are numbered from the begin of the trace
 };
 
 // Lanes that every rank has.
@@ -56,5 +59,8 @@ inline constexpr std::uint32_t kDdpLane = 1;
 /// Finds steps, phases, gradients, buckets and collectives in a trace. What it does not say is left
 /// out, with a note.
 RankTimeline timelineOf(const KinetoTrace& trace);
+
+/// All that is not said, numbers filled in.
+std::set<std::string> notesOf(const RankTimeline& timeline);
 
 }  // namespace lockstep::imports

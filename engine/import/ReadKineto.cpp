@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "engine/import/ByteSource.h"
 #include "engine/import/KinetoEvent.h"
+#include "engine/import/KinetoFields.h"
 #include "engine/import/KinetoTrace.h"
 
 namespace lockstep::imports {
@@ -18,90 +15,6 @@ namespace {
 
 using base::Error;
 using base::ExitCode;
-
-// Four of these are still a number of ns.
-constexpr std::int64_t kLatestNs = std::numeric_limits<std::int64_t>::max() / 4;
-
-/// Whole ns of a number of µs as it stands in the file: a double would lose them.
-std::optional<std::int64_t> nanoseconds(std::string_view text) {
-  std::int64_t whole = 0;
-  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  const std::string_view after(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  if (code != std::errc() || after.find_first_of("eE") != std::string_view::npos) {
-    const double microseconds = std::strtod(std::string(text).c_str(), nullptr);
-    const double ns = microseconds * 1000;
-    if (!(ns > -static_cast<double>(kLatestNs) && ns < static_cast<double>(kLatestNs))) {
-      return std::nullopt;
-    }
-    return static_cast<std::int64_t>(ns);
-  }
-  std::int64_t fraction = 0;
-  for (std::size_t i = 1; i <= 3; ++i) {
-    fraction = fraction * 10 + (i < after.size() ? after[i] - '0' : 0);
-  }
-  if (whole > kLatestNs / 1000 || whole < -kLatestNs / 1000) {
-    return std::nullopt;
-  }
-  return whole * 1000 + (text.front() == '-' ? -fraction : fraction);
-}
-
-enum class Field : std::uint8_t {
-  kNone,
-  kPhase,
-  kCategory,
-  kName,
-  kProcess,
-  kThread,
-  kBegin,
-  kDuration,
-  kArguments,
-  kExternalId,
-  kCorrelation,
-  kStream,
-  kShapes,
-  kTypes,
-  kCollective,
-  kElementsIn,
-  kElementsOut,
-  kDtype,
-  kGroupName,
-  kGroupRanks,
-  kGroupDescription,
-  kSequence,
-  kStep,
-  kBucket,
-};
-
-const std::unordered_map<std::string, Field>& eventFields() {
-  static const std::unordered_map<std::string, Field> kFields = {
-      {"ph", Field::kPhase},     {"cat", Field::kCategory},  {"name", Field::kName},
-      {"pid", Field::kProcess},  {"tid", Field::kThread},    {"ts", Field::kBegin},
-      {"dur", Field::kDuration}, {"args", Field::kArguments}};
-  return kFields;
-}
-
-const std::unordered_map<std::string, Field>& argumentFields() {
-  static const std::unordered_map<std::string, Field> kFields = {
-      {"External id", Field::kExternalId},
-      {"external id", Field::kExternalId},
-      {"correlation", Field::kCorrelation},
-      {"stream", Field::kStream},
-      {"Input Dims", Field::kShapes},
-      {"Input type", Field::kTypes},
-      {"Collective name", Field::kCollective},
-      {"In msg nelems", Field::kElementsIn},
-      {"Out msg nelems", Field::kElementsOut},
-      {"dtype", Field::kDtype},
-      {"Process Group Name", Field::kGroupName},
-      {"Process Group Ranks", Field::kGroupRanks},
-      {"Process Group Description", Field::kGroupDescription},
-      {"Seq", Field::kSequence},
-      {"step", Field::kStep},
-      {"bucket", Field::kBucket}};
-  return kFields;
-}
-
-/// One event as it is read.
 
 /// What nlohmann's parser tells, a token at a time.
 class Handler {
@@ -192,10 +105,8 @@ class Handler {
       return true;
     }
     if (depth_ == eventDepth_ || depth_ == eventDepth_ + 1) {
-      const auto& fields = depth_ == eventDepth_ ? eventFields() : argumentFields();
-      const auto found = fields.find(text);
       (depth_ == eventDepth_ ? field_ : argument_) =
-          found == fields.end() ? Field::kNone : found->second;
+          depth_ == eventDepth_ ? eventFieldNamed(text) : argumentNamed(text);
     }
     return true;
   }
@@ -269,34 +180,7 @@ class Handler {
       listNumber(number);
       return true;
     }
-    switch (argument_) {
-      case Field::kExternalId:
-        event_.externalId = number;
-        break;
-      case Field::kCorrelation:
-        event_.correlation = number;
-        break;
-      case Field::kStream:
-        event_.stream = number;
-        break;
-      case Field::kElementsIn:
-        event_.elementsIn = number;
-        break;
-      case Field::kElementsOut:
-        event_.elementsOut = number;
-        break;
-      case Field::kSequence:
-        event_.sequence = number;
-        break;
-      case Field::kStep:
-        event_.step = number;
-        break;
-      case Field::kBucket:
-        event_.bucket = number;
-        break;
-      default:
-        break;
-    }
+    setNumber(event_, argument_, number);
     return true;
   }
 
@@ -370,25 +254,7 @@ class Handler {
       first_ = false;
       return true;
     }
-    switch (argument_) {
-      case Field::kCollective:
-        event_.collective = text;
-        break;
-      case Field::kDtype:
-        event_.dtype = text;
-        break;
-      case Field::kGroupName:
-        event_.groupName = text;
-        break;
-      case Field::kGroupRanks:
-        event_.groupRanks = text;
-        break;
-      case Field::kGroupDescription:
-        event_.groupDescription = text;
-        break;
-      default:
-        break;
-    }
+    setText(event_, argument_, text);
     return true;
   }
 

@@ -151,9 +151,7 @@ class Finder {
 
   void addLayout(const TraceBackward& backward, const BackwardBuckets& here) {
     trace::BucketsMessage layout;
-    layout.layout = static_cast<std::uint32_t>(found_.layouts.size());
     layout.step = backward.step;
-    layout.reason = found_.layouts.empty() ? "first seen" : "changed";
     for (const TraceBucket& bucket : here.buckets) {
       const CallFacts& facts = calls_[bucket.call].facts;
       trace::BucketsMessage::Bucket& made = layout.buckets.emplace_back();
@@ -166,13 +164,7 @@ class Finder {
         offset += static_cast<std::uint64_t>(found_.parameters[gradient].bytes);
       }
     }
-    if (found_.layouts.empty() || found_.layouts.back().buckets != layout.buckets) {
-      if (found_.layouts.size() < kMostLayouts) {
-        found_.layouts.push_back(std::move(layout));
-      } else {
-        changing_ = true;
-      }
-    }
+    keepLayout(found_.layouts, std::move(layout), found_.notes);
   }
 
   void say() {
@@ -186,20 +178,19 @@ class Finder {
                 "gradients were ready");
     }
     if (others_ > 0) {
-      found_.notes.insert(fmt::format(
-          "{} of its backwards had other gradients, or in another order, than the first: these "
-          "are left out",
-          others_));
+      found_
+          .counts
+              ["{0} of its backwards had other gradients, or in another order, than the first: "
+               "these are left out"]
+          .some = others_;
     }
     if (unlike_ > 0) {
-      found_.notes.insert(fmt::format(
-          "in {} of its backwards the collectives do not carry what was ready before them (a "
-          "communication hook, or buckets in another order): which gradients share a bucket is not "
-          "known there",
-          unlike_));
-    }
-    if (changing_) {
-      found_.notes.insert("its buckets change again and again: the first layouts are kept");
+      found_
+          .counts
+              ["in {0} of its backwards the collectives do not carry what was ready before "
+               "them (a communication hook, or buckets in another order): which gradients "
+               "share a bucket is not known there"]
+          .some = unlike_;
     }
   }
 
@@ -207,7 +198,6 @@ class Finder {
   const std::vector<Call>& calls_;
   TraceBuckets found_;
   bool shapesKnown_ = true;
-  bool changing_ = false;
   std::size_t others_ = 0;
   std::size_t unlike_ = 0;
 };
@@ -224,6 +214,20 @@ const HostOp* accumulateOf(const TraceBackward& backward, const HostOp& gradient
     }
   }
   return nullptr;
+}
+
+void keepLayout(std::vector<trace::BucketsMessage>& kept, trace::BucketsMessage layout,
+                std::set<std::string>& notes) {
+  if (!kept.empty() && kept.back().buckets == layout.buckets) {
+    return;
+  }
+  if (kept.size() == kMostLayouts) {
+    notes.insert("its buckets change again and again: the first layouts are kept");
+    return;
+  }
+  layout.layout = static_cast<std::uint32_t>(kept.size());
+  layout.reason = kept.empty() ? "first seen" : "changed";
+  kept.push_back(std::move(layout));
 }
 
 TraceBuckets bucketsOf(const TraceSteps& steps, const std::vector<Call>& calls) {

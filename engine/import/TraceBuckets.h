@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -25,11 +26,20 @@ struct BackwardBuckets {
   std::vector<std::uint32_t> parameters;
 };
 
+/// Of how many of all a sentence is true.
+struct NoteCount {
+  std::size_t some = 0;
+  std::size_t all = 0;
+};
+/// Sentences with {0} and {1} for the two.
+using NoteCounts = std::map<std::string, NoteCount>;
+
 struct TraceBuckets {
   std::vector<BackwardBuckets> backwards;  ///< one for each of TraceSteps::backwards
   std::vector<trace::ParametersMessage::Parameter> parameters;
   std::vector<trace::BucketsMessage> layouts;
   std::set<std::string> notes;
+  NoteCounts counts;
 };
 
 // Note [Buckets of a trace]
@@ -44,6 +54,11 @@ struct TraceBuckets {
 // as far as their number and shapes tell, is left without numbers.
 /// The AccumulateGrad within the evaluation of a gradient; null: there is no record of it.
 const HostOp* accumulateOf(const TraceBackward& backward, const HostOp& gradient);
+
+/// Keeps a layout, as the next one, where it is another than the last; says so in `notes` where
+/// there are too many.
+void keepLayout(std::vector<trace::BucketsMessage>& kept, trace::BucketsMessage layout,
+                std::set<std::string>& notes);
 
 TraceBuckets bucketsOf(const TraceSteps& steps, const std::vector<Call>& calls);
 

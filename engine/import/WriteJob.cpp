@@ -128,6 +128,9 @@ class JobWriter {
     put("backend", here.backend);
     put("device", here.device);
     put("hostname", here.hostName);
+    for (const auto& [key, value] : here.facts) {
+      put(key.c_str(), value);
+    }
     std::optional<std::uint32_t> step;
     for (const TimedEvent& event : here.timeline.events) {
       if (event.kind == EventKind::kStep) {
@@ -174,7 +177,7 @@ class JobWriter {
     }
     std::map<std::string, std::vector<int>> byNote;
     for (const auto& [rank, here] : job_) {
-      for (const std::string& note : here.timeline.notes) {
+      for (const std::string& note : notesOf(here.timeline)) {
         byNote[note].push_back(rank);
       }
     }

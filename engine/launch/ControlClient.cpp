@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -26,8 +25,7 @@ int readLine(int fd, Clock::time_point deadline, std::string& line) {
   std::array<char, 4096> buffer;
   while (true) {
     pollfd wait{fd, POLLIN, 0};
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0 || (poll(&wait, 1, static_cast<int>(left)) == 0)) {
       return ETIMEDOUT;
     }
@@ -92,27 +90,36 @@ base::Result<std::string> sendControl(const std::filesystem::path& runFile,
     return summary.error();
   }
   const trace::RunInfo& info = summary.value().info;
-  if (info.state != trace::RunState::kStarting && info.state != trace::RunState::kRunning) {
-    return Error{ExitCode::kBadInput,
-                 fmt::format("this run takes no commands, its state is \"{}\"",
-                             trace::name(info.state)),
-                 runFile.string()};
-  }
-  if (info.hostName != trace::hostName()) {
-    return Error{ExitCode::kBadInput,
-                 fmt::format("this run belongs to host {}; send the command there", info.hostName),
-                 runFile.string()};
+  // Whether it lives is not known of a recorder whose host has another name. Its socket can be
+  // reached where that is a container of this machine that shares the folder.
+  const bool isElsewhere = info.hostName != trace::hostName() && !info.controlSocket.empty() &&
+                           !trace::hasEnded(info.state);
+  if (!isElsewhere && info.state != trace::RunState::kStarting &&
+      info.state != trace::RunState::kRunning) {
+    return Error{
+        ExitCode::kBadInput,
+        fmt::format("this run takes no commands, its state is \"{}\"", trace::name(info.state)),
+        runFile.string()};
   }
   const auto line = exchange(info.controlSocket, toJson(command) + "\n", timeout);
+  if (!line.ok() && isElsewhere) {
+    return Error{ExitCode::kBadInput,
+                 fmt::format("this run was started on host {}, and whether it goes on there cannot "
+                             "be told on {}; send the command there",
+                             info.hostName, trace::hostName()),
+                 runFile.string()};
+  }
   if (!line.ok()) {
     return line.error();
   }
   const auto answer = nlohmann::json::parse(line.value(), nullptr, false);
   if (!answer.is_object() || !answer.contains("ok") || answer["ok"] != true) {
-    const bool hasReason = answer.is_object() && answer.contains("error");
-    return Error{ExitCode::kBadInput,
-                 hasReason ? answer["error"].dump() : "the supervisor gave no sensible answer",
-                 runFile.string()};
+    const bool hasReason =
+        answer.is_object() && answer.contains("error") && answer["error"].is_string();
+    return Error{
+        ExitCode::kBadInput,
+        hasReason ? answer["error"].get<std::string>() : "the supervisor gave no sensible answer",
+        runFile.string()};
   }
   return line.value();
 }

@@ -84,26 +84,22 @@ ChildProcess::Options commandOf(const JobOptions& options, const detail::Head& h
 }  // namespace
 
 base::Result<JobOutcome> recordJob(const JobOptions& options) {
-  auto loop = EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
+  auto watch = Watch::create();
+  if (!watch.ok()) {
+    return watch.error();
   }
-  // From here on every thread that starts has the signals blocked.
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
-  }
+  EventLoop& loop = watch.value().loop;
   const std::string runId = detail::makeRunId();
   const std::filesystem::path folder =
       options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory;
   std::optional<detail::Observation> observation;
   auto control = ControlServer::listen(
-      loop.value(), folder, runId,
+      loop, folder, runId,
       [&observation](const ControlCommand& command) { return observation->answer(command); });
   if (!control.ok()) {
     return control.error();
   }
-  auto here = detail::LocalPart::listen(loop.value(), folder / (runId + ".attach.sock"));
+  auto here = detail::LocalPart::listen(loop, folder / (runId + ".attach.sock"));
   if (!here.ok()) {
     return here.error();
   }
@@ -116,11 +112,11 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
     return created.error();
   }
   const std::filesystem::path runFile = created.value().path;
-  observation.emplace(options, loop.value(), *signals.value(), std::move(created.value().writer),
+  observation.emplace(options, loop, *watch.value().signals, std::move(created.value().writer),
                       firstInfo(options, runId, control.value()->path()));
   const std::filesystem::path tokenFile =
       options.tokenFile.empty() ? folder / (runId + ".token") : options.tokenFile;
-  auto elsewhere = head.value().makeParts(tokenFile, runId, loop.value(), observation->watcher());
+  auto elsewhere = head.value().makeParts(tokenFile, runId, loop, observation->watcher());
   auto started = elsewhere.ok() ? base::Status() : base::Status(elsewhere.error());
   if (started.ok()) {
     announce(options, head.value().recorder(), tokenFile);

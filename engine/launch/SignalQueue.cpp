@@ -61,4 +61,16 @@ std::optional<int> SignalQueue::next() {
   return std::nullopt;
 }
 
+base::Result<Watch> Watch::create() {
+  auto loop = EventLoop::create();
+  if (!loop.ok()) {
+    return loop.error();
+  }
+  auto signals = SignalQueue::create();
+  if (!signals.ok()) {
+    return signals.error();
+  }
+  return Watch{std::move(loop).value(), std::move(signals).value()};
+}
+
 }  // namespace lockstep::launch

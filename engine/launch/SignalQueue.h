@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "engine/base/Result.h"
+#include "engine/launch/EventLoop.h"
 
 namespace lockstep::launch {
 
@@ -34,6 +35,15 @@ class SignalQueue {
   int fd_;
   sigset_t maskBefore_;
   bool detached_;
+};
+
+/// What a process that leads or watches others waits with.
+struct Watch {
+  EventLoop loop;
+  std::unique_ptr<SignalQueue> signals;
+
+  /// From here on every thread that starts has the signals blocked.
+  static base::Result<Watch> create();
 };
 
 }  // namespace lockstep::launch

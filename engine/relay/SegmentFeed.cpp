@@ -37,8 +37,9 @@ RankPart SegmentFeed::take(std::size_t& most) {
   RankPart part;
   part.rank = rank_;
   const trace::SegmentHeader& header = segment_.header();
-  // Before the events, so that "finished" is never ahead of what it stands for.
+  // Before the events, so that "finished" and "done" are never ahead of what they stand for.
   part.words = copyOf(segment_.lastWords());
+  part.traceDone = header.traceDone.load(std::memory_order_relaxed);
   const std::uint32_t lanes = reader_.lanes();
   for (std::uint32_t turn = 0; turn < lanes; ++turn) {
     const std::uint32_t lane = (nextLane_ + turn) % lanes;

@@ -61,6 +61,10 @@ void SegmentReplay::apply(const RankPart& part, const base::ClockCalibration& cl
   tracer_.countReceived(newly(part.receivedBytes, receivedBytes_));
   counts_.header().messagesDropped.fetch_add(newly(part.messagesDropped, messagesDropped_),
                                              std::memory_order_relaxed);
+  // As it changes: what this host's side writes meanwhile is newer than what was said long ago.
+  if (std::exchange(traceDone_, part.traceDone) != part.traceDone) {
+    counts_.header().traceDone.store(part.traceDone, std::memory_order_relaxed);
+  }
   write(part.words, clock, nowTicks);
 }
 

@@ -41,6 +41,7 @@ class SegmentReplay {
   std::uint64_t receivedBytes_ = 0;
   std::uint64_t sentMessages_ = 0;
   std::uint64_t messagesDropped_ = 0;
+  std::uint32_t traceDone_ = 0;
 };
 
 }  // namespace lockstep::relay

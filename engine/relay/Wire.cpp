@@ -172,8 +172,8 @@ void fields(A& a, M& m) {
   } else if constexpr (Is<M, LanePart>) {
     a(m.lane, m.name, m.dropped, m.events);
   } else if constexpr (Is<M, RankPart>) {
-    a(m.rank, m.suspended, m.sentBytes, m.receivedBytes, m.sentMessages, m.messagesDropped, m.words,
-      m.lanes, m.messages);
+    a(m.rank, m.suspended, m.sentBytes, m.receivedBytes, m.sentMessages, m.messagesDropped,
+      m.traceDone, m.words, m.lanes, m.messages);
   } else if constexpr (Is<M, Batch>) {
     a(m.number, m.nowTicks, m.ranks);
   } else if constexpr (Is<M, RankStarted>) {
@@ -194,6 +194,8 @@ void fields(A& a, M& m) {
     a(m.rank, m.signal);
   } else if constexpr (Is<M, SetCapture>) {
     a(m.enabled);
+  } else if constexpr (Is<M, RequestTrace>) {
+    a(m.request);
   } else if constexpr (Is<M, RelayFailed>) {
     a(m.exitCode, m.failure);
   } else {

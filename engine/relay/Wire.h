@@ -36,6 +36,7 @@ namespace lockstep::relay {
 //                     ◀─────────    Start: its command, once its clock is known
 //   Attach            ─────────▶    a process wants to be recorded
 //                     ◀─────────    Attached: as which step's; or why not
+//                     ◀─────────    RequestTrace, whose end is told with the batches
 //   Batch, RankOutput (rank -1: the command's), RankEnded  ─▶
 //   CommandEnded      ─────────▶    all of it was told before
 //                     ◀─────────    Farewell
@@ -45,7 +46,7 @@ namespace lockstep::relay {
 // a head for its relays. Batches are numbered from 1: what is missing is counted, and what comes
 // twice is left out.
 
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 /// What a Hello's environment calls trace::processSpace().
 inline constexpr const char* kProcessSpace = "process_space";
 /// Is in a Hello's environment where the relay observes. There, and no field of its own, so that
@@ -132,6 +133,7 @@ struct RankPart {
   std::uint64_t receivedBytes = 0;
   std::uint64_t sentMessages = 0;
   std::uint64_t messagesDropped = 0;
+  std::uint32_t traceDone = 0;  ///< the latest request for a trace that is over
   Words words;
   std::vector<LanePart> lanes;
   std::vector<std::string> messages;
@@ -193,6 +195,11 @@ struct SetCapture {
   bool enabled = true;
 };
 
+/// Every process that the relay has let in is to trace (trace::SegmentHeader::traceRequested).
+struct RequestTrace {
+  std::uint32_t request = 0;
+};
+
 /// The relay cannot do its part: "cannot start ...". It kills what it has started.
 struct RelayFailed {
   std::uint8_t exitCode = 0;
@@ -203,8 +210,8 @@ struct Farewell {};
 
 using FromRelay = std::variant<Hello, Pong, Batch, RankStarted, RankOutput, RankEnded, StopAsked,
                                RelayFailed, Attach, CommandEnded>;
-using ToRelay =
-    std::variant<Welcome, Refusal, Start, Ping, SendSignal, SetCapture, Farewell, Attached>;
+using ToRelay = std::variant<Welcome, Refusal, Start, Ping, SendSignal, SetCapture, Farewell,
+                             Attached, RequestTrace>;
 
 std::string encode(const FromRelay& message);
 std::string encode(const ToRelay& message);

@@ -220,11 +220,19 @@ class RecorderThread final : public Recorder {
   }
 
   void take(int rank, BucketsMessage message) {
+    // Ranks that were started again say it again, each when it gets there: the second is compared
+    // with the second, and what the file has of the first stays where nothing is new.
+    const std::uint32_t life = layoutLives_[{rank, message.layout}]++;
     if (rank == 0 && !failed_) {
-      writer_->addLayout(message);
+      const auto [known, isFirst] = layoutsOfRank0_.try_emplace(message.layout, message.buckets);
+      if (isFirst || known->second != message.buckets) {
+        known->second = message.buckets;
+        writer_->addLayout(message);
+      }
     }
     const std::uint32_t step = message.step;
-    for (const auto& [other, text] : layouts_[message.layout].add(rank, std::move(message))) {
+    for (const auto& [other, text] :
+         layouts_[{message.layout, life}].add(rank, std::move(message))) {
       problem("error", other, step, "the ranks' buckets differ: " + text);
     }
   }
@@ -463,7 +471,9 @@ class RecorderThread final : public Recorder {
   std::vector<RankCounters> counters_;
   std::vector<std::uint64_t> messagesDropped_;  // that a problem told of, by rank
   Agreement<ParametersMessage> parameters_;
-  std::map<std::uint32_t, Agreement<BucketsMessage>> layouts_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Agreement<BucketsMessage>> layouts_;
+  std::map<std::pair<int, std::uint32_t>, std::uint32_t> layoutLives_;
+  std::map<std::uint32_t, std::vector<BucketsMessage::Bucket>> layoutsOfRank0_;
   DivergenceWatch divergence_;
   RecorderClock clock_;
   std::int64_t lastCommitNs_ = 0;

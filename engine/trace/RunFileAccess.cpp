@@ -78,6 +78,16 @@ bool supervisorGone(const RunInfo& info) {
   return start.empty() || (!info.supervisorStart.empty() && info.supervisorStart != start);
 }
 
+void noteGone(RunInfo& info) {
+  info.state = RunState::kRecorderDied;
+  if (info.hostName != hostName() && !info.hostName.empty() && info.failure.empty()) {
+    info.failure = fmt::format(
+        "it was recorded on host {}, and whether it still is cannot be told on {}: what was "
+        "written so far is here",
+        info.hostName, hostName());
+  }
+}
+
 void tidyUp(const std::filesystem::path& path) {
   std::error_code code;
   if (!std::filesystem::exists(walOf(path), code) || !mayWrite(path)) {

@@ -33,6 +33,10 @@ base::Result<RunSummary> readSummary(sqlite::Database& database, const std::file
 /// host's processes, or it was another host's.
 bool supervisorGone(const RunInfo& info);
 
+/// Makes kRecorderDied of a live state, for a run whose supervisor is gone; of one of another host,
+/// of which that is not known, `failure` says so.
+void noteGone(RunInfo& info);
+
 /// Turns a file with a WAL that nobody writes into one file, where we may write. Does nothing
 /// when there is no WAL, and leaves the file as it is when another program has it open.
 void tidyUp(const std::filesystem::path& path);

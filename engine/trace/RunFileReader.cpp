@@ -230,7 +230,7 @@ class Reader final : public RunFileReader {
       ended_ = !tables::isLive(info_.state);
     }
     if (gone && !ended_) {
-      info_.state = RunState::kRecorderDied;
+      noteGone(info_);
       update.info = info_;
       ended_ = true;
       untidy_ = true;

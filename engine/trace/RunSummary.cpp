@@ -36,7 +36,7 @@ base::Result<RunSummary> readSummary(Database& database, const std::filesystem::
     return database.status().error();
   }
   if (gone && tables::isLive(summary.info.state)) {
-    summary.info.state = RunState::kRecorderDied;
+    noteGone(summary.info);
   }
   return summary;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/app/GoldenRun.h"
+
 namespace lockstep::cli {
 namespace {
 
@@ -210,6 +212,22 @@ TEST(InfoText, SaysWhyAJobHasNoBuckets) {
   EXPECT_THAT(infoText(report),
               HasSubstr("\nbuckets\n  no DistributedDataParallel was made in this job: it has no "
                         "buckets\n"));
+}
+
+TEST(RunReportText, NamesOfPhasesAreNoFactsOfARank) {
+  const std::string run = goldenRun("1.5");
+  const auto phases = [](const std::vector<trace::RankInfo>& ranks) {
+    int count = 0;
+    for (const trace::RankInfo& rank : ranks) {
+      for (const auto& [key, value] : rank.environment) {
+        count += key.starts_with("phase.") ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  EXPECT_EQ(phases(trace::readRunSummary(run).value().ranks), 2);
+  EXPECT_EQ(phases(readRunReport(run).value().ranks), 0);
+  EXPECT_THAT(toJson(readRunReport(run).value()), Not(HasSubstr("\"phase.")));
 }
 
 }  // namespace

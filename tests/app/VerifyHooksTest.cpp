@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,6 +29,15 @@ class VerifyHooksTest : public CommandLineTest {
     arguments.insert(arguments.begin(), "hooks");
     arguments.insert(arguments.end(), {"--verify"});
     return lockstep(arguments);
+  }
+
+  /// Makes `python3` of the path this one, or none where it is empty.
+  void usePython(const std::string& program) {
+    std::filesystem::create_directory(folder / "path");
+    if (!program.empty()) {
+      std::filesystem::create_symlink(program, folder / "path" / "python3");
+    }
+    environment["PATH"] = (folder / "path").string();
   }
 
   /// An experiment with a hook of a library that was made for tests.
@@ -70,6 +81,58 @@ TEST_F(VerifyHooksTest, AreTriedOnEveryHookThatLockstepBrings) {
     }
   }
   EXPECT_THAT(ids, testing::UnorderedElementsAreArray(kBuiltIn));
+}
+
+#ifdef LOCKSTEP_TEST_PYTORCH
+// A link to the Python of a virtual environment would be another one.
+std::string starting(const std::filesystem::path& folder) {
+  const auto script = folder / "with-torch";
+  std::ofstream(script) << "#!/bin/sh\nexec " LOCKSTEP_TEST_PYTORCH " \"$@\"\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  return script.string();
+}
+
+TEST_F(VerifyHooksTest, InPyTorchAllThatLockstepBringsAreTriedAtOnceWithThePython3OfThePath) {
+  usePython(starting(folder));
+  const auto ended = verify({"--in", "pytorch", "--json", "--timeout", "60"});
+  EXPECT_EQ(ended.exitCode, 0) << ended.out << ended.err;
+  std::vector<std::string> ids;
+  std::vector<std::string> refused;
+  for (const auto& hook : Json::parse(ended.out)) {
+    const auto& run = hook["in_pytorch"];
+    ids.push_back(hook["hook"]);
+    EXPECT_EQ(hook["passes"], true) << hook;
+    EXPECT_NE(run["torch"], "");
+    if (run["refusal"] != "") {
+      refused.push_back(hook["hook"]);
+      continue;
+    }
+    EXPECT_EQ(run["ranks"], 2);
+    EXPECT_EQ(run["steps"], 20);
+    EXPECT_EQ(run["sent_bytes"], run["engine_sent_bytes"]) << hook["hook"];
+  }
+  EXPECT_THAT(ids, testing::UnorderedElementsAreArray(kBuiltIn));
+  EXPECT_THAT(refused,
+              testing::UnorderedElementsAre("gossip", "onebit", "post_local_sgd", "zero_rs"));
+}
+
+TEST_F(VerifyHooksTest, InPyTorchTheTableSaysWhatARefusedHookCannot) {
+  const auto ended = verify({"gossip", "--in", "pytorch", "--python", LOCKSTEP_TEST_PYTORCH});
+  EXPECT_EQ(ended.exitCode, 0) << ended.err;
+  EXPECT_THAT(ended.out,
+              AllOf(testing::StartsWith("PyTorch "), HasSubstr("\n  gossip      2  refused"),
+                    HasSubstr("hook 'gossip' works on the parameters after each step")));
+}
+#endif
+
+TEST_F(VerifyHooksTest, InPyTorchAPythonThatIsNotThereOrHasNoPyTorchIsOneLine) {
+  usePython("");
+  auto ended = verify({"fp16", "--in", "pytorch"});
+  EXPECT_EQ(ended.exitCode, 3);
+  EXPECT_EQ(ended.err, "lockstep: python3: cannot be started: No such file or directory\n");
+  ended = verify({"fp16", "--in", "pytorch", "--python", "/bin/false"});
+  EXPECT_NE(ended.exitCode, 0);
+  EXPECT_THAT(ended.out + ended.err, HasSubstr("exit code 1"));
 }
 
 TEST_F(VerifyHooksTest, PrintATableAndASentenceAndEndWith6) {

@@ -130,6 +130,7 @@ base::Result<JobStart> checkedJob(const JobRequest& request) {
   }
   JobStart start;
   start.everyModel = request.everyModel;
+  start.checkReplicas = request.checkReplicas;
   std::vector<std::string> command = words.value();
   while (!command.empty() && setsVariable(QString::fromStdString(command.front()))) {
     start.environment.append(QString::fromStdString(command.front()));

@@ -17,6 +17,7 @@ struct JobRequest {
   /// Name of the run, or the path of its file when it has a slash or ends in ".lockstep"; empty:
   /// the name of the script.
   QString run = {};
+  int checkReplicas = 0;  ///< iterations between two comparisons of the ranks' parameters; 0: never
 
   bool operator==(const JobRequest&) const = default;
 };
@@ -28,6 +29,7 @@ struct JobStart {
   QString folder;
   bool everyModel = true;
   QString name;
+  int checkReplicas = 0;
   QString runFile;  ///< empty: a fresh one in the runs folder
 };
 

@@ -67,7 +67,7 @@ void MainWindow::wireJobs() {
   connect(commands_->importFiles, &QAction::triggered, this, [this] {
     importTraces(QFileDialog::getOpenFileNames(
         this, tr("Import traces"), QString(),
-        tr("Traces of torch.profiler and dumps (*.json *.json.gz *.gz *.pickle *.pkl);;"
+        tr("Traces of torch.profiler, dumps and logs (*.json *.gz *.pickle *.pkl *.log *.jsonl);;"
            "All files (*)")));
   });
   connect(commands_->importFolder, &QAction::triggered, this, [this] {

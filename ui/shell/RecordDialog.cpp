@@ -10,6 +10,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRadioButton>
+#include <QSpinBox>
 #include <QVBoxLayout>
 #include <utility>
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr int kWidthInLetters = 78;
 constexpr int kVariableLines = 3;
+constexpr int kMostIterations = 1'000'000;
 
 QLabel* explanation(const QString& text) {
   auto* label = new QLabel(text);
@@ -47,6 +49,7 @@ RecordDialog::RecordDialog(std::vector<JobRequest> recent, QString runs, QString
       folder_(new QLineEdit),
       every_(new QRadioButton(tr("&Every DistributedDataParallel that it makes"))),
       watched_(new QRadioButton(tr("What its script hands to &lockstep.watch"))),
+      replicas_(new QSpinBox),
       environment_(new QPlainTextEdit),
       run_(new QLineEdit),
       hint_(new QLabel),
@@ -106,6 +109,14 @@ void RecordDialog::buildFields(QWidget* parent) {
   watched_->setObjectName(QStringLiteral("recordWatched"));
   every_->setToolTip(tr("Its script needs no line for it"));
   watched_->setToolTip(tr("import lockstep; model = lockstep.watch(ddp_model, optimizer)"));
+  replicas_->setObjectName(QStringLiteral("recordReplicas"));
+  replicas_->setRange(0, kMostIterations);
+  replicas_->setPrefix(tr("every "));
+  replicas_->setSuffix(tr(" iterations"));
+  replicas_->setSpecialValueText(tr("never"));
+  replicas_->setToolTip(
+      tr("Whether the ranks' parameters are equal bit for bit; where they are not, the run has "
+         "diverged. Each comparison reads all of them"));
   environment_->setObjectName(QStringLiteral("recordEnvironment"));
   environment_->setTabChangesFocus(true);
   environment_->setPlaceholderText(QStringLiteral("OMP_NUM_THREADS=1"));
@@ -137,6 +148,7 @@ void RecordDialog::buildFields(QWidget* parent) {
   grid->addWidget(browse, row - 1, 2);
   add(tr("Watch"), every_);
   grid->addWidget(watched_, row++, 1, 1, 2);
+  add(tr("Compare re&plicas"), replicas_, 1);
   add(tr("&Variables"), environment_);
   add(tr("&Run"), run_);
   folder_->setMinimumWidth(folder_->fontMetrics().averageCharWidth() * kWidthInLetters);
@@ -146,6 +158,7 @@ void RecordDialog::fill(const JobRequest& job, const QString& hint) {
   command_->setEditText(job.command);
   folder_->setText(QDir::toNativeSeparators(job.folder));
   (job.everyModel ? every_ : watched_)->setChecked(true);
+  replicas_->setValue(job.checkReplicas);
   environment_->setPlainText(job.environment.join('\n'));
   run_->setText(job.run);
   hint_->setText(hint);
@@ -164,6 +177,7 @@ JobRequest RecordDialog::request() const {
     }
   }
   job.run = run_->text().trimmed();
+  job.checkReplicas = replicas_->value();
   return job;
 }
 

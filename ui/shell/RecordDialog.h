@@ -12,6 +12,7 @@ class QLineEdit;
 class QPlainTextEdit;
 class QPushButton;
 class QRadioButton;
+class QSpinBox;
 
 namespace lockstep::ui {
 
@@ -42,6 +43,7 @@ class RecordDialog : public QDialog {
   QLineEdit* folder_;
   QRadioButton* every_;
   QRadioButton* watched_;
+  QSpinBox* replicas_;
   QPlainTextEdit* environment_;
   QLineEdit* run_;
   QLabel* hint_;

@@ -90,14 +90,17 @@ base::Result<QString> RunController::record(const JobStart& job) {
   if (!path.ok()) {
     return path;
   }
-  const QStringList arguments{
+  QStringList arguments{
       QStringLiteral("record"),
       QStringLiteral("--quiet"),
       QStringLiteral("--name=") + job.name,
       job.everyModel ? QStringLiteral("--attach=auto") : QStringLiteral("--attach=watch"),
       QStringLiteral("--out"),
-      path.value(),
-      QStringLiteral("--")};
+      path.value()};
+  if (job.checkReplicas > 0) {
+    arguments.append(QStringLiteral("--check-replicas=%1").arg(job.checkReplicas));
+  }
+  arguments.append(QStringLiteral("--"));
   // Beside a run in a folder of the user's may stand a log of the user's.
   const auto beside = job.runFile.isEmpty() ? path : freshRunPath(job.name);
   return beside.ok() ? launch(arguments + job.words, path.value(), outputPathOf(beside.value()),

@@ -125,7 +125,8 @@ std::vector<JobRequest> Settings::recentJobs() const {
                     job[QStringLiteral("environment")].toStringList(),
                     job[QStringLiteral("folder")].toString(),
                     job[QStringLiteral("everyModel")].toBool(),
-                    job[QStringLiteral("run")].toString()});
+                    job[QStringLiteral("run")].toString(),
+                    job[QStringLiteral("checkReplicas")].toInt()});
   }
   return jobs;
 }
@@ -148,7 +149,8 @@ void Settings::addRecentJob(const JobRequest& job) {
                             {QStringLiteral("environment"), one.environment},
                             {QStringLiteral("folder"), one.folder},
                             {QStringLiteral("everyModel"), one.everyModel},
-                            {QStringLiteral("run"), one.run}});
+                            {QStringLiteral("run"), one.run},
+                            {QStringLiteral("checkReplicas"), one.checkReplicas}});
   }
   store_.setValue(kJobsKey, kept);
 }

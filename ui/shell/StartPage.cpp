@@ -107,7 +107,8 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   openColumn->addWidget(heading(tr("Look at a run"), 1.2));
   openColumn->addWidget(muted(
       tr("A .lockstep file, finished, crashed or still running; or drop it on this window, as "
-         "traces of torch.profiler and Flight Recorder dumps, which are imported.")));
+         "traces of torch.profiler, Flight Recorder dumps and NCCL Inspector's logs, which are "
+         "imported.")));
   openColumn->addStretch(1);
   openColumn->addWidget(open, 0, Qt::AlignLeft);
 

@@ -36,22 +36,16 @@ base::Result<std::unique_ptr<HeadConnection>> connectToHead(const relay::Ticket&
   if (auto known = relay::lookUp(endpoint.value()); !known.ok()) {
     return known.error().within(ticket.recorderFrom);
   }
-  auto loop = EventLoop::create();
-  if (!loop.ok()) {
-    return loop.error();
-  }
-  // From here on every thread that starts has the signals blocked.
-  auto signals = SignalQueue::create();
-  if (!signals.ok()) {
-    return signals.error();
+  auto watch = Watch::create();
+  if (!watch.ok()) {
+    return watch.error();
   }
   auto client = relay::RelayClient::connect(ticket);
   if (!client.ok()) {
     return client.error();
   }
   return std::unique_ptr<HeadConnection>(
-      new HeadConnection{endpoint.value(), std::move(loop).value(), std::move(signals).value(),
-                         std::move(client).value()});
+      new HeadConnection{endpoint.value(), std::move(watch).value(), std::move(client).value()});
 }
 
 HeadLink::HeadLink(const relay::Ticket& ticket, HeadConnection& connection, std::string limitKey)
@@ -62,14 +56,14 @@ HeadLink::HeadLink(const relay::Ticket& ticket, HeadConnection& connection, std:
 
 HeadLink::~HeadLink() {
   for (const int fd : client_.fds()) {
-    connection_.loop.remove(fd);
+    connection_.watch.loop.remove(fd);
   }
 }
 
 base::Status HeadLink::start(relay::Hello hello, Listener listener) {
   listener_ = std::move(listener);
   for (const int fd : client_.fds()) {
-    if (auto added = connection_.loop.add(fd, [this] { pump(); }); !added.ok()) {
+    if (auto added = connection_.watch.loop.add(fd, [this] { pump(); }); !added.ok()) {
       return added;
     }
   }

@@ -24,8 +24,7 @@ namespace lockstep::launch::detail {
 /// start.
 struct HeadConnection {
   relay::Endpoint recorder;
-  EventLoop loop;
-  std::unique_ptr<SignalQueue> signals;
+  Watch watch;
   std::unique_ptr<relay::RelayClient> client;
 };
 

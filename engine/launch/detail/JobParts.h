@@ -84,6 +84,10 @@ class OtherParts : public JobParts {
   virtual void recordInto(trace::Recorder& recorder) = 0;
   /// Called about ten times a second.
   virtual void tick() = 0;
+  /// Asks their processes for a trace, by the word that requestTraces made.
+  virtual void requestTrace(std::uint32_t request) = 0;
+  /// Whether a rank's process was stopped when it was last heard of (SIGSTOP, a debugger).
+  [[nodiscard]] virtual bool isStopped(int rank) const = 0;
   /// Those whose command has not ended, as far as is known.
   [[nodiscard]] virtual int living() const = 0;
   /// "host b (10.0.0.2) with ranks 2 and 3, host c ...": they.

@@ -11,6 +11,7 @@
 #include "engine/launch/Obituary.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/Preparation.h"
+#include "engine/launch/detail/TraceRequest.h"
 #include "engine/launch/detail/UnixSocket.h"
 
 namespace lockstep::launch::detail {
@@ -35,8 +36,8 @@ std::vector<std::string> withoutTicket(std::vector<std::string> environment) {
 
 JobRelay::JobRelay(const JoinJobOptions& options, HeadConnection& connection)
     : options_(options),
-      signals_(*connection.signals),
-      loop_(connection.loop),
+      signals_(*connection.watch.signals),
+      loop_(connection.watch.loop),
       link_(options.ticket, connection, "") {}
 
 JobRelay::~JobRelay() {
@@ -137,6 +138,13 @@ void JobRelay::take(const relay::Attached& attached) {
   answer_ = attached;
 }
 
+void JobRelay::take(const relay::RequestTrace& asked) {
+  traceAsked_ = asked.request;
+  for (const auto& [rank, pid] : pids_) {
+    segments_.at(rank).header().traceRequested.store(asked.request, std::memory_order_relaxed);
+  }
+}
+
 void JobRelay::take(const relay::Farewell& /*farewell*/) {
   link_.leave();
   dismissed_ = true;
@@ -196,6 +204,7 @@ base::Result<std::uint32_t> JobRelay::ask(const Attempt& attempt) {
     return Error{ExitCode::kCommFailed, "the head of the run is lost", "attach"};
   }
   answer_.reset();
+  traceAsked_ = 0;
   link_.queue(relay::Attach{attempt.hello.rank, attempt.hello.worldSize, attempt.pid});
   link_.pumpUntil(options_.answerPatience, [this] { return answer_.has_value() || alone_; });
   if (!answer_ || answer_->rank != attempt.hello.rank) {
@@ -223,6 +232,8 @@ base::Result<Admission> JobRelay::attaches(const Attempt& attempt) {
     found = segments_.emplace(rank, std::move(made.value().front())).first;
     link_.addFeed(rank, found->second);
   }
+  forgetTraces(found->second.header());
+  found->second.header().traceRequested.store(traceAsked_, std::memory_order_relaxed);
   found->second.header().captureEnabled.store(capture_ ? 1 : 0, std::memory_order_relaxed);
   pids_[rank] = attempt.pid;
   return Admission{&found->second, step.value()};
@@ -255,10 +266,13 @@ void JobRelay::tick() {
   if (failure_ || alone_) {
     return;
   }
-  if (now >= nextSample_ && link_.welcome() && !link_.welcome()->sameHost) {
+  if (now >= nextSample_ && link_.welcome()) {
     nextSample_ = now + kJobSampleEvery;
     for (const auto& [rank, pid] : pids_) {
-      link_.sample(rank, pid);
+      link_.setSuspended(rank, isStopped(pid));
+      if (!link_.welcome()->sameHost) {
+        link_.sample(rank, pid);
+      }
     }
   }
   if (end_ && !toldEnd_ && (here_->livingProcesses() == 0 || now >= lingerUntil_)) {

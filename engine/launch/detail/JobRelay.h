@@ -43,6 +43,7 @@ class JobRelay final : private PartWatcher {
   void take(const relay::SendSignal& signal);
   void take(const relay::SetCapture& capture);
   void take(const relay::Attached& attached);
+  void take(const relay::RequestTrace& asked);
   void take(const relay::Farewell& farewell);
 
   base::Status startCommand();
@@ -63,6 +64,7 @@ class JobRelay final : private PartWatcher {
   std::unique_ptr<LocalPart> here_;
   std::map<int, std::int64_t> pids_;  // by rank, of those that have not ended
   std::optional<relay::Attached> answer_;
+  std::uint32_t traceAsked_ = 0;   // by what came with the answer
   std::optional<ProcessEnd> end_;  // of the command
   std::optional<base::Error> failure_;
   bool capture_ = true;

@@ -67,42 +67,51 @@ base::Result<Admission> Observation::attaches(const Attempt& attempt) {
   }
   // Of one host's processes it needs no word which.
   const std::string where = attempt.part == kHere ? "" : " on " + commands_[attempt.part].host;
-  const auto refuse = [&](std::string why) {
-    recorder_->addProblem({0, "warning", std::min(rank, info_.worldSize - 1), 0, why});
-    return Error{ExitCode::kBadInput, std::move(why), "attach"};
-  };
   if (worldSize != info_.worldSize) {
-    return refuse(
-        fmt::format("process {}{} is rank {} of {} ranks, and this run began with {}: it is "
-                    "not recorded",
-                    attempt.pid, where, rank, worldSize, info_.worldSize));
+    return refuse(attempt, fmt::format("{} ranks", worldSize),
+                  fmt::format("process {}{} is rank {} of {} ranks, and this run began with {}: it "
+                              "is not recorded, nor is what else comes of a job of that size, as "
+                              "after an elastic restart",
+                              attempt.pid, where, rank, worldSize, info_.worldSize));
   }
   Process& process = processes_[static_cast<std::size_t>(rank)];
   trace::Segment& segment = segments_[static_cast<std::size_t>(rank)];
   if (process.isHere) {
     const bool isElsewhere = process.part != attempt.part && process.part != kHere;
-    return refuse(fmt::format(
-        "process {}{} says that it is rank {}, which process {}{} is already: it is not recorded",
-        attempt.pid, where, rank, process.pid,
-        isElsewhere ? " on " + commands_[process.part].host : ""));
+    return refuse(
+        attempt, "twice " + std::to_string(rank),
+        fmt::format("process {}{} says that it is rank {}, which process {}{} is already: "
+                    "it is not recorded",
+                    attempt.pid, where, rank, process.pid,
+                    isElsewhere ? " on " + commands_[process.part].host : ""));
   }
   // Its events have the clock of the host that it was on.
-  if (process.hasAttached && process.part != attempt.part) {
-    return refuse(fmt::format(
-        "rank {} was recorded on {}, and process {} on {} takes its place: it is not recorded",
-        rank, commands_[process.part].host, attempt.pid, commands_[attempt.part].host));
+  if (process.hasAttached && process.part != attempt.part && process.host == attempt.host) {
+    return refuse(attempt, "another relay",
+                  fmt::format("rank {} comes again, as process {} on {}, and not by the lockstep "
+                              "join that it came by before: it is not recorded any more",
+                              rank, attempt.pid, commands_[attempt.part].host));
   }
-  const auto steps = recorder_->progress().steps;
-  const Admission admission{&segment, steps[static_cast<std::size_t>(rank)]};
+  if (process.hasAttached && process.part != attempt.part) {
+    return refuse(
+        attempt, "moved",
+        fmt::format("the job was started again, and rank {}, recorded on {}, is process {} "
+                    "on {} now: a run has the times of a rank by the clock of one host, "
+                    "and ranks that have moved are not recorded any more",
+                    rank, commands_[process.part].host, attempt.pid, commands_[attempt.part].host));
+  }
+  const Admission admission{&segment, firstStepOf(rank)};
   if (process.hasAttached) {
     log(rank, fmt::format("rank {} was started again, as process {}, at step {}", rank, attempt.pid,
                           admission.step));
   }
   segment.header().captureEnabled.store(capture_ ? 1 : 0, std::memory_order_relaxed);
+  forgetTraces(segment.header());
   process = {};
   process.hasAttached = true;
   process.part = attempt.part;
   process.pid = attempt.pid;
+  process.host = attempt.host;
   process.isHere = true;
   if (!attempt.isVisible) {
     recorder_->skipProcessCounters(rank);
@@ -113,6 +122,42 @@ base::Result<Admission> Observation::attaches(const Attempt& attempt) {
     info.state = "starting";
   });
   return admission;
+}
+
+/// As far as the rank has said, which is further than what was written of it where the disk is
+/// slow.
+std::uint32_t Observation::stepsBegun(int rank) const {
+  if (!processes_[static_cast<std::size_t>(rank)].hasAttached) {
+    return 0;
+  }
+  const Obituary words = lastWords(rank);
+  return words.training ? words.step + 1 : 0;
+}
+
+/// Which step a process begins with, or goes on with. Where all have ended, the job was started
+/// again, and all of its ranks go on with one step, behind every one that was begun before.
+std::uint32_t Observation::firstStepOf(int rank) {
+  if (!processes_[static_cast<std::size_t>(rank)].hasAttached) {
+    return 0;  // others may have come and gone: ranks need not meet
+  }
+  const bool anew = std::none_of(processes_.begin(), processes_.end(),
+                                 [](const Process& process) { return process.isHere; });
+  for (int other = 0; anew && other < static_cast<int>(processes_.size()); ++other) {
+    lifeBegan_ = std::max(lifeBegan_, stepsBegun(other));
+  }
+  return std::max(lifeBegan_, stepsBegun(rank));
+}
+
+/// Why a process is not recorded. The run has one sentence of a kind, since a job that was started
+/// again comes with all of its ranks; every process has its own.
+base::Error Observation::refuse(const Attempt& attempt, const std::string& kind, std::string why) {
+  if (refusals_.insert(kind).second) {
+    recorder_->addProblem(
+        {0, "warning", std::min(attempt.hello.rank, info_.worldSize - 1), 0, why});
+  } else {
+    log(-1, why);
+  }
+  return {ExitCode::kBadInput, std::move(why), "attach"};
 }
 
 JobOutcome Observation::run(const Parts& parts) {
@@ -308,14 +353,20 @@ std::string Observation::traceRanks(int steps) {
     const Process& process = processes_[rank];
     TracedRank& traced = ranks.emplace_back();
     traced.rank = static_cast<int>(rank);
-    traced.pid = static_cast<pid_t>(process.pid);
+    traced.pid = process.pid;
     traced.isHere = process.isHere;
     traced.otherHost = process.part == kHere ? "" : commands_[process.part].host;
+    traced.isStopped =
+        process.part == kHere ? isStopped(process.pid) : parts_.elsewhere->isStopped(traced.rank);
     traced.header = &segments_[rank].header();
     numbers.push_back(traced.rank);
   }
-  if (auto asked = requestTraces(ranks, steps); !asked.ok()) {
+  const auto asked = requestTraces(ranks, steps);
+  if (!asked.ok()) {
     return nlohmann::json{{"ok", false}, {"error", asked.error().what}}.dump();
+  }
+  if (parts_.elsewhere != nullptr) {
+    parts_.elsewhere->requestTrace(asked.value());
   }
   log(-1, fmt::format("capture: the next {} iterations of every rank", steps));
   return nlohmann::json{{"ok", true}, {"ranks", numbers}}.dump();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,7 @@ class Observation final : private PartWatcher {
     bool hasAttached = false;
     PartId part;
     std::int64_t pid = 0;
+    int host = trace::kRecordingHost;
     bool isHere = false;
     bool training = false;
     int order = 0;     // 0 = the first that ended
@@ -94,6 +96,9 @@ class Observation final : private PartWatcher {
   void stopAsked(const std::string& who) override { stop(who); }
 
   base::Status begin(int worldSize);
+  [[nodiscard]] std::uint32_t stepsBegun(int rank) const;
+  std::uint32_t firstStepOf(int rank);
+  base::Error refuse(const Attempt& attempt, const std::string& kind, std::string why);
   void keepLine(const PartId& part, std::string_view line);
   [[nodiscard]] bool isOver() const;
   [[nodiscard]] TimePoint othersUntil() const;
@@ -121,8 +126,10 @@ class Observation final : private PartWatcher {
   std::vector<Process> processes_;
   Parts parts_;
   std::map<PartId, Part> commands_;
-  std::string lost_;      // what was lost, where something was
-  std::string outlives_;  // the parts elsewhere that were not waited for
+  std::uint32_t lifeBegan_ = 0;     // the first step that is of the job since it was started again
+  std::set<std::string> refusals_;  // kinds of them that the run was told of
+  std::string lost_;                // what was lost, where something was
+  std::string outlives_;            // the parts elsewhere that were not waited for
   trace::RunState state_ = trace::RunState::kStarting;
   Pressure pressure_ = Pressure::kNone;
   bool capture_ = true;

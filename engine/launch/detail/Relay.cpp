@@ -32,8 +32,8 @@ Relay::Relay(const JoinOptions& options, std::filesystem::path program, HeadConn
     : options_(options),
       program_(std::move(program)),
       recorder_(connection.recorder),
-      signals_(*connection.signals),
-      loop_(connection.loop),
+      signals_(*connection.watch.signals),
+      loop_(connection.watch.loop),
       link_(options.ticket, connection, "launch.lost_after_seconds") {}
 
 Relay::~Relay() {

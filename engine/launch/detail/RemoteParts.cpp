@@ -84,6 +84,11 @@ void RemoteParts::take(Relay& relay, const relay::Attach& attach) {
 
 void RemoteParts::recorded(Relay& relay, const relay::RankPart& part, std::uint64_t nowTicks) {
   replays_.at(part.rank)->apply(part, relay.clock, nowTicks);
+  if (part.suspended) {
+    stopped_.insert(part.rank);
+  } else {
+    stopped_.erase(part.rank);
+  }
 }
 
 void RemoteParts::take(Relay& relay, const relay::RankOutput& output) {
@@ -129,6 +134,15 @@ void RemoteParts::setCapture(bool enabled) {
   capture_ = enabled;
   for (const auto& [peer, relay] : peers_.all()) {
     peers_.send(relay, relay::SetCapture{enabled});
+  }
+  peers_.pump();
+}
+
+void RemoteParts::requestTrace(std::uint32_t request) {
+  for (const auto& [peer, relay] : peers_.all()) {
+    if (isLiving(relay)) {
+      peers_.send(relay, relay::RequestTrace{request});
+    }
   }
   peers_.pump();
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "engine/launch/EventLoop.h"
@@ -29,6 +30,8 @@ class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
   void setCapture(bool enabled) override;
   void recordInto(trace::Recorder& recorder) override { peers_.recordInto(recorder); }
   void tick() override { peers_.tick(); }
+  void requestTrace(std::uint32_t request) override;
+  [[nodiscard]] bool isStopped(int rank) const override { return stopped_.contains(rank); }
   [[nodiscard]] int living() const override;
   [[nodiscard]] std::string livingNames() const override;
   void finish() override { peers_.finish(); }
@@ -57,6 +60,7 @@ class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
   const std::string runId_;
   PartWatcher& watcher_;
   std::map<int, std::unique_ptr<relay::SegmentReplay>> replays_;  // by rank
+  std::set<int> stopped_;                                         // ranks, as their relays say
   std::map<PartId, bool> started_;  // those that were told to start their command
   bool capture_ = true;
   RelayPeers peers_;

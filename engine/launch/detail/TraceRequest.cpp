@@ -15,17 +15,19 @@ base::Error noTrace(std::string why) {
   return {base::ExitCode::kEnvironment, std::move(why), "trace"};
 }
 
-/// Whether a process is stopped, by a signal or a debugger.
-bool isStopped(pid_t pid) {
+}  // namespace
+
+bool isStopped(std::int64_t pid) {
+  if (pid <= 0) {
+    return false;
+  }
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::size_t end = text.rfind(") ");  // behind its name, which may hold anything
   return end != std::string::npos && (text[end + 2] == 'T' || text[end + 2] == 't');
 }
 
-}  // namespace
-
-base::Status requestTraces(const std::vector<TracedRank>& ranks, int steps) {
+base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, int steps) {
   if (std::none_of(ranks.begin(), ranks.end(), [](const auto& rank) { return rank.isHere; })) {
     return noTrace("no rank of this job is there to be traced");
   }
@@ -33,15 +35,10 @@ base::Status requestTraces(const std::vector<TracedRank>& ranks, int steps) {
     if (!rank.isHere) {
       return noTrace(fmt::format("rank {} of this job is not there to be traced", rank.rank));
     }
-    if (!rank.otherHost.empty()) {
+    if (rank.isStopped) {
       return noTrace(
-          fmt::format("rank {} is on {}, and only ranks of the host that records can trace",
-                      rank.rank, rank.otherHost));
-    }
-    if (rank.pid > 0 && isStopped(rank.pid)) {
-      return noTrace(
-          fmt::format("rank {} is stopped and would not trace; let it go on (kill -CONT {})",
-                      rank.rank, rank.pid));
+          fmt::format("rank {} is stopped and would not trace; let it go on (kill -CONT {}{})",
+                      rank.rank, rank.pid, rank.otherHost.empty() ? "" : " on " + rank.otherHost));
     }
     const std::uint32_t asked = rank.header->traceRequested.load(std::memory_order_relaxed);
     if (rank.header->traceDone.load(std::memory_order_relaxed) != asked) {
@@ -56,11 +53,16 @@ base::Status requestTraces(const std::vector<TracedRank>& ranks, int steps) {
     number = std::max(number, rank.header->traceRequested.load() >> kStepBits);
   }
   number = number % 0xFFFF + 1;
+  const std::uint32_t request = number << kStepBits | static_cast<std::uint32_t>(steps);
   for (const TracedRank& rank : ranks) {
-    rank.header->traceRequested.store(number << kStepBits | static_cast<std::uint32_t>(steps),
-                                      std::memory_order_relaxed);
+    rank.header->traceRequested.store(request, std::memory_order_relaxed);
   }
-  return {};
+  return request;
+}
+
+void forgetTraces(trace::SegmentHeader& header) {
+  header.traceRequested.store(0, std::memory_order_relaxed);
+  header.traceDone.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace lockstep::launch::detail

@@ -145,7 +145,7 @@ base::Result<ChildOutcome> runChild(const std::vector<std::string>& command,
   arguments.push_back(nullptr);
   pid_t pid = 0;
   const int failed =
-      posix_spawn(&pid, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
+      posix_spawnp(&pid, command.front().c_str(), &actions, &attributes, arguments.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 from cluster import Network, Run, descendants, main_of_tests, wait_for
+from launchers import OUTPUT, why_no_torchrun
 
 JOB = str(pathlib.Path(__file__).resolve().parents[2] / "observer" / "job.py")
 WORLD = 4
@@ -58,12 +59,16 @@ class Job(Run):
     def states(self):
         return dict(self.query("select rank, state from ranks"))
 
+    def tell(self, command, *options):
+        """What a command says of the run; from this host, which has another name than the head's,
+        and the folder of its socket."""
+        done = subprocess.run([self.lockstep, command, self.file, *options], capture_output=True,
+                              text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
     def stop(self):
-        # Where the head is: of a host of another name no process can be told to live.
-        command = self.hosts[0].command([self.lockstep, "stop", self.file], 0)
-        stopped = subprocess.run(command, env={
-            **os.environ, "XDG_RUNTIME_DIR": self.folder}, capture_output=True, text=True)
-        assert stopped.returncode == 0, stopped
+        stopped = self.tell("stop")
+        assert stopped[0] == 0, stopped
 
     def nothing_is_left(self, pids):
         wait_for("the end of all processes",
@@ -178,6 +183,89 @@ def test_a_stop_ends_the_commands_of_all_hosts(lockstep):
         assert joined.wait(60) != 0, joined.text()
         assert job.info()["state"] == "stopped", job.info()
         job.nothing_is_left(pids)
+
+
+def test_a_capture_has_the_ranks_of_all_hosts(lockstep):
+    with Network(["a", "b"]) as network, Job(lockstep, network, LONG) as job:
+        head = job.record()
+        joined = job.join_job(ahead_ms=5)
+        wait_for("the first steps", lambda: job.steps() > 5, PATIENCE)
+        held = rank_process(joined, 3)
+        os.kill(held, signal.SIGSTOP)
+        stopped = f"rank 3 is stopped and would not trace; let it go on (kill -CONT {held} on b)"
+        samples = "select count(*) from metrics where rank = 3 and name = 'resident_bytes'"
+        (before,), = job.query(samples)  # with them comes the word that it is stopped
+        wait_for("the word of the other host", lambda: job.query(samples)[0][0] > before + 1, 20)
+        told = job.tell("capture")
+        assert told[0] == 2 and stopped in told[1], told
+        os.kill(held, signal.SIGCONT)
+        wait_for("the capture", lambda: job.tell("capture", "--steps", "3")[0] == 0, 20)
+        traced = wait_for("the trace of all ranks", lambda: (lambda rows: rows if len(rows) == WORLD
+                          else None)(job.query("select rank from environment where key = 'trace.1' "
+                                               "order by rank")), PATIENCE)
+        assert traced == [(rank,) for rank in range(WORLD)], traced
+        again = wait_for("its end", lambda: (lambda told: told if told[0] == 0 else None)(
+            job.tell("capture", "--steps", "2")), PATIENCE)
+        assert "4 ranks trace their next 2 iterations" in again[1], again
+        job.stop()
+        assert head.wait(PATIENCE) != 0 and joined.wait(60) != 0, head.text() + joined.text()
+        names = dict(job.query("select distinct substr(key, 7), value from environment "
+                               "where key like 'phase.%'"))
+        for rank in range(WORLD):
+            steps = [step for step, in job.query(
+                f"""select distinct step from spans_ns where kind = 'operator' and rank = {rank}
+                    order by step""")]
+            first = steps[:3]
+            assert first == list(range(first[0], first[0] + 3)), (rank, steps)
+            # On the clock of its own host, as its phases are.
+            for step in first:
+                (begin, end), = job.query(
+                    f"""select start_ns, start_ns + duration_ns from spans_ns
+                        where kind = 'step' and rank = {rank} and step = {step}""")
+                layers = [start for start, value in job.query(
+                    f"""select start_ns, value from spans_ns where kind = 'operator'
+                        and rank = {rank} and step = {step}""") if names[str(value)] == "aten::addmm"]
+                assert len(layers) == 4, (rank, step, layers)
+                assert all(begin - 100_000 <= at <= end for at in layers), (rank, step)
+        info = job.info()
+        assert info["state"] == "stopped", info["state"]
+        kinds = [key for rank in info["ranks"] for key in rank["environment"]
+                 if key.startswith("phase.")]
+        assert not kinds, "names of kinds of events are no facts of a rank"
+
+
+def test_ranks_that_torchrun_starts_again_are_recorded_on(lockstep):
+    if why := why_no_torchrun():
+        print(f"  torchrun: {why}")
+        return
+    with Network(["a", "b"]) as network, Job(lockstep, network, STEPS, "fail_once") as job:
+        met = {"GLOO_SOCKET_IFNAME": "eth0", "MEETING": os.path.join(job.folder, "meeting")}
+
+        def torchrun(node):
+            return [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2",
+                    "--nproc_per_node", "2", "--max_restarts", "1", "--rdzv_backend", "c10d",
+                    "--rdzv_endpoint", "10.77.0.1:29520", "--rdzv_conf",
+                    f"is_host={1 - node}", *OUTPUT, *job.command[1:]]
+        head = job.start("head", [lockstep, "record", "--quiet", "--listen", "--out", job.file, "--",
+                                  *torchrun(0)], job.hosts[0], environment=met)
+        joined = job.start("join", [lockstep, "join", "--token-file", job.ticket(), "--",
+                                    *torchrun(1)], job.hosts[1], environment=met)
+        assert head.wait(PATIENCE) == 0, head.text() + joined.text()
+        assert joined.wait(60) == 0, joined.text()
+        info = job.info()
+        assert info["state"] == "finished" and info["events_dropped"] == 0, info
+        hosts = job.query("select host, count(*) from ranks group by host order by host")
+        assert hosts == [(0, 2), (1, 2)], hosts
+        logs = [text for text, in job.query("select text from logs")]
+        again = [text for text in logs if " was started again, as process " in text]
+        print(f"  {job.problems()}")
+        assert len(again) == WORLD, logs
+        assert len({text.rsplit(" at step ")[1] for text in again}) == 1, again
+        for rank in range(WORLD):
+            steps = [step for step, in job.query(
+                f"select step from spans_ns where kind = 'step' and rank = {rank} order by step")]
+            assert steps == sorted(set(steps)) and STEPS < len(steps) <= 2 * STEPS, (rank, steps)
+        assert not job.problems(), job.problems()
 
 
 def test_a_relay_that_is_killed_is_lost_and_the_job_goes_on(lockstep):

@@ -125,7 +125,8 @@ TEST_F(ImportRun, TakesTheRankFromTheNameAndElseSaysSo) {
 
 TEST_F(ImportRun, ADumpTellsWhoDidNotComeBesideTheTraces) {
   const auto dump = [](const std::string& calls) {
-    return R"({"pg_config":{"0":{"desc":"default_pg","ranks":"[0, 1]"}},"entries":[)" + calls + "]}";
+    return R"({"pg_config":{"0":{"desc":"default_pg","ranks":"[0, 1]"}},"entries":[)" + calls +
+           "]}";
   };
   const auto call = [](int number) {
     return fmt::format(R"({{"process_group":["0","default_pg"],"collective_seq_id":{},)"
@@ -148,8 +149,10 @@ TEST_F(ImportRun, ADumpTellsWhoDidNotComeBesideTheTraces) {
 TEST_F(ImportRun, SaysWhatCannotBeImportedAndLeavesNoFile) {
   EXPECT_THAT(refusal({}), HasSubstr("needs at least one file or folder"));
   EXPECT_THAT(refusal({folder_ / "missing.json"}), HasSubstr("cannot be opened"));
-  EXPECT_THAT(refusal({folder_.write("notes.json", "notes")}),
-              HasSubstr("is neither a trace of torch.profiler nor a dump of a Flight Recorder"));
+  EXPECT_THAT(
+      refusal({folder_.write("notes.json", "notes")}),
+      HasSubstr("is neither a trace of torch.profiler nor a dump of a Flight Recorder nor a log "
+                "of an NCCL Inspector"));
   std::filesystem::create_directory(folder_ / "empty");
   EXPECT_THAT(refusal({folder_ / "empty"}), HasSubstr("the folder holds no traces"));
   const std::string text = steps(0, 0);
@@ -157,6 +160,103 @@ TEST_F(ImportRun, SaysWhatCannotBeImportedAndLeavesNoFile) {
               HasSubstr("cut.json: is cut off or damaged at byte"));
   EXPECT_THAT(refusal({folder_.write("a.json", text), folder_.write("b.json", text)}),
               HasSubstr("b.json: is of rank 0, as "));
+}
+
+/// What a profiler writes whose schedule repeats: steps `first` to `first + 2`, `atUs` into the
+/// job.
+std::string cycle(int rank, int first, double atUs, const std::string& host = "alpha") {
+  TraceText text(rank, 2, host);
+  for (int i = 0; i < 3; ++i) {
+    addStep(text, first + i, atUs + 1000 * i);
+  }
+  return text.text();
+}
+
+TEST_F(ImportRun, JoinsTheTracesOfARankInTheOrderOfTheirTimes) {
+  folder_.write("job/rank0_a.json", cycle(0, 14, 11'000));  // the later one is read first
+  folder_.write("job/rank0_b.json", cycle(0, 4, 1'000));
+  folder_.write("job/rank1_a.json", cycle(1, 14, 11'050));
+  folder_.write("job/rank1_b.json", cycle(1, 4, 1'000));
+  const auto report = import({folder_ / "job"});
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  EXPECT_EQ(report.value().steps, 6);
+  EXPECT_THAT(report.value().problems,
+              Contains("of each rank there are 2 traces, one behind the other, and nothing was "
+                       "recorded between them: 0.007 s between iterations 6 and 14"));
+  const auto summary = trace::readRunSummary(run_);
+  EXPECT_EQ(
+      summary.value().ranks.at(0).environment.at("imported_from"),
+      (folder_ / "job/rank0_b.json").string() + ", " + (folder_ / "job/rank0_a.json").string());
+  EXPECT_EQ(summary.value().lastStep, 16);
+  const auto reader = trace::RunFileReader::open(run_);
+  const auto data = analysis::readRunData(*reader.value());
+  ASSERT_TRUE(data.ok());
+  const analysis::RunAnalysis run = analysis::analyse(data.value());
+  ASSERT_EQ(run.steps.size(), 12) << "six of each rank";
+  EXPECT_EQ(run.collectives.size(), 12);
+  for (const auto& step : run.steps) {
+    EXPECT_NEAR(step.inFlightMs, 0.380, 1e-9) << "as in a trace alone, step " << step.step;
+    EXPECT_NEAR(step.stepMs, 1.0, 1e-9) << "a gap is of no step";
+  }
+}
+
+TEST_F(ImportRun, CountsOnWhereTracesCountTheirIterationsThemselves) {
+  const auto byForwards = [](double at) {
+    TraceText text;
+    text.mark("DistributedDataParallel.forward", at, 90);
+    text.mark("DistributedDataParallel.forward", at + 1000, 90);
+    return text.text();
+  };
+  folder_.write("a.json", byForwards(1000));
+  folder_.write("b.json", byForwards(2'002'090));
+  const auto report = import({folder_ / "a.json", folder_ / "b.json"});
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  EXPECT_THAT(report.value().problems, Contains(HasSubstr("2.000 s between iterations 1 and 2")));
+  EXPECT_EQ(trace::readRunSummary(run_).value().lastStep, 3);
+}
+
+TEST_F(ImportRun, RefusesTracesOfOneRankThatContradictEachOther) {
+  const auto refused = [&](const std::string& first, const std::string& second) {
+    return refusal({folder_.write("a.json", first), folder_.write("b.json", second)});
+  };
+  EXPECT_THAT(refused(cycle(0, 4, 1000), cycle(0, 7, 3500)),
+              HasSubstr("b.json: is of rank 0, as " + (folder_ / "a.json").string() +
+                        " is, and cannot stand behind it: their times overlap by 0.500 ms; import "
+                        "one of the two"));
+  EXPECT_THAT(refused(cycle(0, 4, 1000), cycle(0, 4, 9000)),
+              HasSubstr("it begins with iteration 4, and that one, earlier, had come to 6"));
+  EXPECT_THAT(refused(cycle(0, 4, 1000), cycle(0, 7, 9000, "beta")),
+              HasSubstr("it was written on beta, and that one on alpha"));
+  TraceText without;
+  without.op("aten::add", 9000, 10);
+  EXPECT_THAT(refused(cycle(0, 4, 1000), without.text()),
+              HasSubstr("one has a ProfilerStep for each iteration, and the other has not"));
+  TraceText alone(0, 1);
+  addStep(alone, 7, 9000);
+  EXPECT_THAT(refused(cycle(0, 4, 1000), alone.text()),
+              HasSubstr("its job has 1 ranks, and that one's 2"));
+  TraceText other(0, 2);
+  other.head(R"("distributedInfo":{"backend":"nccl","rank":0,"world_size":2},"host_name":"alpha",)"
+             R"("baseTimeNanoseconds":1700000000000000000,)");
+  addStep(other, 7, 9000);
+  EXPECT_THAT(refused(cycle(0, 4, 1000), other.text()),
+              HasSubstr("they have another backend or device"));
+  TraceText timeless(0, 2, "alpha", 0);
+  addStep(timeless, 7, 9000);
+  EXPECT_THAT(refused(cycle(0, 4, 1000), timeless.text()),
+              HasSubstr("without the time of day in both there is no telling which was first"));
+}
+
+TEST_F(ImportRun, LeavesOutGradientsOfATraceWhoseParametersAreOthers) {
+  TraceText other;
+  addStep(other, 7, 9000, 0, false);
+  folder_.write("a.json", cycle(0, 4, 1000));
+  folder_.write("b.json", other.text());
+  const auto report = import({folder_ / "a.json", folder_ / "b.json"});
+  ASSERT_TRUE(report.ok()) << report.error().message();
+  EXPECT_THAT(report.value().problems,
+              Contains("in 1 of its 2 traces the gradients are others, or come in another order, "
+                       "than in the first: these are left out"));
 }
 
 TEST_F(ImportRun, NeverOverwritesARun) {

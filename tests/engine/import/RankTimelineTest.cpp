@@ -74,8 +74,9 @@ TEST(RankTimeline, FindsGradientsBucketsAndTheirLayout) {
   EXPECT_THAT(made.layouts[0].buckets[0].offsets, ElementsAre(0, 40));
   EXPECT_EQ(made.layouts[0].buckets[0].bytes, 120);
   EXPECT_EQ(made.layouts[0].buckets[1].dtype, "float32");
-  EXPECT_THAT(made.notes, ElementsAre("parameters have no names in a trace: they are numbered in "
-                                      "the order in which their gradients were ready"));
+  EXPECT_THAT(notesOf(made),
+              ElementsAre("parameters have no names in a trace: they are numbered in "
+                          "the order in which their gradients were ready"));
 }
 
 TEST(RankTimeline, JoinsACollectiveWithTheThreadThatCarriedItOut) {
@@ -112,9 +113,9 @@ TEST(RankTimeline, SaysThatSizesWereNotRecorded) {
   const RankTimeline made = timeline(text.text());
   EXPECT_EQ(made.parameters.at(0).dtype, "");
   EXPECT_EQ(made.layouts.size(), 1) << "buckets are known by the order all the same";
-  EXPECT_THAT(made.notes, Contains("parameters have neither names nor sizes in this trace "
-                                   "(record_shapes=True would give sizes): they are numbered in "
-                                   "the order in which their gradients were ready"));
+  EXPECT_THAT(notesOf(made), Contains("parameters have neither names nor sizes in this trace "
+                                      "(record_shapes=True would give sizes): they are numbered in "
+                                      "the order in which their gradients were ready"));
 }
 
 TEST(RankTimeline, ClaimsNoLayoutWhereTheCollectiveCarriesSomethingElse) {
@@ -126,7 +127,7 @@ TEST(RankTimeline, ClaimsNoLayoutWhereTheCollectiveCarriesSomethingElse) {
   const RankTimeline made = timeline(text.text());
   EXPECT_THAT(made.layouts, IsEmpty());
   EXPECT_EQ(first(made, EventKind::kGradientReady).bucket, trace::kNoBucket);
-  EXPECT_THAT(made.notes,
+  EXPECT_THAT(notesOf(made),
               Contains("in 1 of its backwards the collectives do not carry what was ready before "
                        "them (a communication hook, or buckets in another order): which gradients "
                        "share a bucket is not known there"));
@@ -141,8 +142,9 @@ TEST(RankTimeline, LeavesOutGradientsThatAreOthersThanBefore) {
   const RankTimeline made = timeline(text.text());
   EXPECT_EQ(begins(made, EventKind::kGradientReady).size(), 4);
   EXPECT_EQ(begins(made, EventKind::kBucketLaunched).size(), 3);
-  EXPECT_THAT(made.notes, Contains("1 of its backwards had other gradients, or in another order, "
-                                   "than the first: these are left out"));
+  EXPECT_THAT(notesOf(made),
+              Contains("1 of its backwards had other gradients, or in another order, "
+                       "than the first: these are left out"));
 }
 
 TEST(RankTimeline, KeepsTheFirstOfManyLayouts) {
@@ -160,7 +162,7 @@ TEST(RankTimeline, KeepsTheFirstOfManyLayouts) {
   const RankTimeline made = timeline(text.text());
   EXPECT_EQ(made.layouts.size(), 8);
   EXPECT_EQ(made.layouts[1].reason, "changed");
-  EXPECT_THAT(made.notes,
+  EXPECT_THAT(notesOf(made),
               Contains("its buckets change again and again: the first layouts are kept"));
 }
 
@@ -185,7 +187,7 @@ TEST(RankTimeline, CountsForwardsWhereThereIsNoProfilerStep) {
       .mark("DistributedDataParallel.forward", 2000, 100);
   const RankTimeline made = timeline(text.text());
   EXPECT_THAT(begins(made, EventKind::kStep), ElementsAre(1000, 2000));
-  EXPECT_THAT(made.notes,
+  EXPECT_THAT(notesOf(made),
               ElementsAre("the trace has no ProfilerStep (profiler.step() makes them): an "
                           "iteration is what lies between two forwards of DistributedDataParallel",
                           "the trace has no collectives"));
@@ -194,21 +196,22 @@ TEST(RankTimeline, CountsForwardsWhereThereIsNoProfilerStep) {
 TEST(RankTimeline, SaysThatThereAreNoIterationsAtAll) {
   const RankTimeline made =
       timeline(TraceText().op("record_param_comms", 5, 1, R"("Collective name":"barrier")").text());
-  EXPECT_THAT(made.notes, Contains("the trace has neither a ProfilerStep nor a forward of "
-                                   "DistributedDataParallel: it is shown without iterations"));
-  EXPECT_THAT(made.notes, Contains("of 1 of its 1 collectives the trace says that they were asked "
-                                   "for, and not when they were carried out: in flight is what it "
-                                   "says of the others"));
+  EXPECT_THAT(notesOf(made), Contains("the trace has neither a ProfilerStep nor a forward of "
+                                      "DistributedDataParallel: it is shown without iterations"));
+  EXPECT_THAT(notesOf(made),
+              Contains("of 1 of its 1 collectives the trace says that they were asked "
+                       "for, and not when they were carried out: in flight is what it "
+                       "says of the others"));
 }
 
 TEST(RankTimeline, SaysWhichCollectivesHaveNoSize) {
-  const RankTimeline made = timeline(
-      TraceText()
-          .mark("ProfilerStep#0", 1, 100)
-          .event("user_annotation", "gloo:all_reduce", 7, 5, 2)
-          .text());
-  EXPECT_THAT(made.notes, Contains("the trace does not say how large 1 of its 1 collectives were: "
-                                   "their bytes are shown as 0"));
+  const RankTimeline made = timeline(TraceText()
+                                         .mark("ProfilerStep#0", 1, 100)
+                                         .event("user_annotation", "gloo:all_reduce", 7, 5, 2)
+                                         .text());
+  EXPECT_THAT(notesOf(made),
+              Contains("the trace does not say how large 1 of its 1 collectives were: "
+                       "their bytes are shown as 0"));
 }
 
 /// A step whose kernels run 10 ms behind the host.
@@ -262,7 +265,7 @@ TEST(RankTimeline, PutsWhatADeviceDoesIntoTheDevicesTime) {
 TEST(RankTimeline, SaysThatKernelsCannotBeJoinedToTheHost) {
   const RankTimeline made = timeline(onDevice(false));
   EXPECT_EQ(first(made, EventKind::kBackward).beginNs, 1'120'000);
-  EXPECT_THAT(made.notes,
+  EXPECT_THAT(notesOf(made),
               Contains("the trace does not say what started its kernels: phases, gradients and "
                        "buckets stand at the host's time, kernels at the device's"));
 }

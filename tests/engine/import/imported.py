@@ -2,11 +2,12 @@
 
 Usage: imported.py BIN CASE [--golden FOLDER] [--traces FOLDER] [--megabytes N]
 
-damaged: 200 traces and dumps, cut off, with changed bytes or values of other types: one line and exit
+damaged: 200 traces, dumps and logs, cut off, with changed bytes or values of other types: one line and exit
 code 2 each, or, where a changed byte is still a trace, a run that opens.
 pickles: dumps as Python's own pickle writes them; and pickles that would run something.
 exported: a run that was exported for Holistic Trace Analysis and comes back with the same overlap.
-pytorch: a job of two ranks of the PyTorch that runs this, under torch.profiler.
+pytorch: a job of two ranks of the PyTorch that runs this, under torch.profiler, with a schedule that
+repeats: a file for each time.
 large: a trace of N megabytes, made here; prints time and memory. No test: it takes long.
 """
 
@@ -26,6 +27,7 @@ import tempfile
 
 CASES = 200
 STEPS = 4
+CYCLES = 3  # of a profiler whose schedule repeats
 
 
 def gradient(ready, elements):
@@ -79,6 +81,18 @@ def dump(rank, done=True):
                                                    "ranks": "[0, 1]"}}, "entries": entries}
 
 
+def inspector_log():
+    return [json.dumps({
+        "header": {"id": "0x7f8c", "rank": 0, "n_ranks": 2, "nnodes": 1},
+        "metadata": {"inspector_output_format_version": "v4.0", "git_rev": "",
+                     "rec_mechanism": "nccl_profiler_interface",
+                     "dump_timestamp_us": 1748030377748202 + 1000 * number, "hostname": "a",
+                     "pid": 7},
+        "coll_perf": {"coll": "AllReduce", "coll_sn": number, "coll_msg_size_bytes": 4096,
+                      "coll_exec_time_us": 60, "coll_timing_source": "kernel_gpu",
+                      "coll_algobw_gbs": 0.07, "coll_busbw_gbs": 0.07}}) for number in range(9)]
+
+
 class Bench:
     def __init__(self, arguments):
         self.bin = pathlib.Path(arguments.bin)
@@ -111,7 +125,7 @@ def expect(condition, text):
 
 def damage(chance, number):
     """One damaged file: name, bytes, and whether it must be refused."""
-    kind = number % 5
+    kind = number % 6
     if kind == 0:  # cut off
         text = json.dumps(trace(0)).encode()
         return "cut_rank0.json", text[:chance.randrange(50, len(text) - 2)], True
@@ -129,6 +143,14 @@ def damage(chance, number):
         text = bytearray(json.dumps(trace(0)).encode())
         text[chance.randrange(len(text))] = chance.randrange(256)
         return "byte_rank0.json", bytes(text), False
+    if kind == 5:  # a line of an NCCL Inspector's log that is none
+        lines = inspector_log()
+        at = chance.randrange(len(lines) - 1)
+        made = json.loads(lines[at])
+        key = chance.choice(["coll_sn", "coll_msg_size_bytes", "coll_exec_time_us"])
+        made["coll_perf"][key] = chance.choice(["x", None, [1], True, -5, 1e300])
+        lines[at] = chance.choice([json.dumps(made), lines[at][:-5], ""]) or "[]"
+        return "inspector.log", "\n".join(lines).encode(), True
     text = bytearray(pickle.dumps(dump(0), protocol=chance.randrange(2, 6)))
     if chance.random() < 0.5:
         return "cut_rank0.pickle", bytes(text[:chance.randrange(2, len(text) - 1)]), True
@@ -241,10 +263,10 @@ def train(folder):
         torch.nn.Sequential(*layers, torch.nn.Linear(256, 10)), bucket_cap_mb=0.5)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     with profile(activities=[ProfilerActivity.CPU], record_shapes=True,
-                 schedule=schedule(wait=1, warmup=1, active=STEPS),
+                 schedule=schedule(wait=1, warmup=1, active=STEPS, repeat=CYCLES),
                  on_trace_ready=lambda made: made.export_chrome_trace(
-                     f"{folder}/rank{rank}.json")) as profiler:
-        for _ in range(STEPS + 2):
+                     f"{folder}/rank{rank}_to_{made.step_num}.json")) as profiler:
+        for _ in range((STEPS + 2) * CYCLES):
             loss = torch.nn.functional.cross_entropy(model(torch.randn(32, 256)),
                                                      torch.randint(10, (32,)))
             loss.backward()
@@ -263,17 +285,31 @@ def pytorch(bench):
         env=dict(os.environ, RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
                  MASTER_PORT=str(port))) for rank in range(2)]
     expect([rank.wait(timeout=120) for rank in ranks] == [0, 0], "the job failed")
-    said = bench.imported(bench.folder)
-    expect(f"{STEPS} iterations of 2 ranks" in said, said)
+    import torch
+
+    cycles = CYCLES
+    if torch.autograd.kineto_available():
+        said = bench.imported(bench.folder)
+        expect(re.search(rf"of each rank there are {CYCLES} traces, one behind the other.*: [\d.]+"
+                         rf"( to [\d.]+)? s between iterations {STEPS + 1} and {STEPS + 4}, ", said),
+               said)
+    else:  # its times count from a start of its own: which trace was first is not in them
+        refused = bench.lockstep("import", bench.folder, "--out", bench.run)
+        expect(refused.returncode == 2 and refused.stderr.count("\n") == 1
+               and "without the time of day in both" in refused.stderr, refused.stderr)
+        cycles = 1
+        said = bench.imported(*bench.folder.glob(f"rank*_to_{STEPS + 2}.json"))
+    steps = STEPS * cycles
+    expect(f"{steps} iterations of 2 ranks" in said, said)
     def count(kind):
         return bench.ask("SELECT rank, count(*) FROM spans_ns WHERE kind = "
                          f"'{kind}' GROUP BY rank ORDER BY rank")
     for kind in ("step", "forward", "backward", "optimizer"):
-        expect(count(kind) == [(0, STEPS), (1, STEPS)], f"{kind}: {count(kind)}")
-    expect(count("gradient_ready") == [(0, 10 * STEPS), (1, 10 * STEPS)], str(count("gradient_ready")))
+        expect(count(kind) == [(0, steps), (1, steps)], f"{kind}: {count(kind)}")
+    expect(count("gradient_ready") == [(0, 10 * steps), (1, 10 * steps)], str(count("gradient_ready")))
     buckets = bench.ask("SELECT count(*) FROM buckets WHERE layout = (SELECT max(layout) FROM layouts)")
     launched, flown = count("bucket_launched"), count("collective")
-    expect(launched == flown and launched[0][1] == buckets[0][0] * STEPS,
+    expect(launched == flown and launched[0][1] == buckets[0][0] * steps,
            f"{buckets}, launched {launched}, carried out {flown}")
     meet = bench.ask("SELECT group_number, sequence FROM collectives GROUP BY 1, 2 HAVING count(*) <> 2")
     expect(not meet, f"collectives of one rank: {meet}")

@@ -8,8 +8,11 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <future>
 
 #include "engine/launch/detail/UnixSocket.h"
+#include "engine/trace/HostFacts.h"
+#include "engine/trace/RunFile.h"
 
 namespace lockstep::launch {
 namespace {
@@ -53,7 +56,32 @@ class ControlSocketTest : public testing::Test {
     return answer;
   }
 
+  /// A live run whose supervisor listens at `socket`.
+  std::filesystem::path liveRun(const std::filesystem::path& socket,
+                                const std::string& host = trace::hostName()) {
+    writer = trace::RunFileWriter::create(folder / "a.lockstep").value();
+    trace::RunInfo info;
+    info.state = trace::RunState::kRunning;
+    info.supervisorPid = getpid();
+    info.supervisorStart = trace::processStart(getpid());
+    info.hostName = host;
+    info.controlSocket = socket.string();
+    writer->setInfo(info);
+    EXPECT_TRUE(writer->commit().ok());
+    return folder / "a.lockstep";
+  }
+
+  /// Sends "stop" from another thread, and answers from this one.
+  base::Result<std::string> stop(const std::filesystem::path& run) {
+    auto sent = std::async(std::launch::async, [&] { return sendControl(run, {Kind::kStop}); });
+    while (sent.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      loop->waitUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds(1));
+    }
+    return sent.get();
+  }
+
   std::filesystem::path folder;
+  std::unique_ptr<trace::RunFileWriter> writer;
   std::optional<EventLoop> loop;
 };
 
@@ -125,6 +153,37 @@ TEST_F(ControlSocketTest, RemovesSocketsOfDeadSupervisorsAndItsOwnAtTheEnd) {
   EXPECT_FALSE(std::filesystem::exists(dead));
 }
 
+TEST_F(ControlSocketTest, ASupervisorsRefusalIsItsSentenceAsItStands) {
+  const auto server =
+      ControlServer::listen(*loop, folder / "control", "run", [](const ControlCommand&) {
+        return std::string(R"({"ok":false,"error":"rank 1 of \"my job\" is not there"})");
+      });
+  const auto refused = stop(liveRun(server.value()->path()));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().what, "rank 1 of \"my job\" is not there");
+}
+
+TEST_F(ControlSocketTest, ASupervisorUnderAnotherHostNameIsReachedBySharedFolders) {
+  const auto server =
+      ControlServer::listen(*loop, folder / "control", "run",
+                            [](const ControlCommand&) { return std::string(R"({"ok":true})"); });
+  const auto answered = stop(liveRun(server.value()->path(), "a-container"));
+  EXPECT_TRUE(answered.ok()) << answered.error().message();
+}
+
+TEST_F(ControlSocketTest, OfARunOfAnotherHostItIsNotSaidThatItsRecorderDied) {
+  const auto run = liveRun(folder / "elsewhere.sock", "node7");
+  const auto refused = stop(run);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().what,
+            "this run was started on host node7, and whether it goes on there cannot be told on " +
+                trace::hostName() + "; send the command there");
+  const trace::RunInfo info = trace::readRunSummary(run).value().info;
+  EXPECT_EQ(info.state, trace::RunState::kRecorderDied);
+  EXPECT_THAT(info.failure,
+              HasSubstr("it was recorded on host node7, and whether it still is cannot be told"));
+}
+
 TEST_F(ControlSocketTest, ReadsBackItsOwnCommands) {
   for (const ControlCommand& command :
        {ControlCommand{Kind::kStop}, ControlCommand{Kind::kCapture, false},
@@ -153,9 +212,9 @@ TEST_F(ControlSocketTest, RefusesATraceOfNoneOrOfTooManySteps) {
 }
 
 TEST_F(ControlSocketTest, RefusesASetWithoutAKeyOrAValueThatASettingCanHave) {
-  for (const char* line : {R"({"command":"set","value":1})", R"({"command":"set","key":"a"})",
-                           R"({"command":"set","key":"a","value":[1]})",
-                           R"({"command":"set","key":1,"value":1})"}) {
+  for (const char* line :
+       {R"({"command":"set","value":1})", R"({"command":"set","key":"a"})",
+        R"({"command":"set","key":"a","value":[1]})", R"({"command":"set","key":1,"value":1})"}) {
     const auto read = controlCommandFromJson(line);
     ASSERT_FALSE(read.ok()) << line;
     EXPECT_THAT(read.error().message(), HasSubstr("set needs"));

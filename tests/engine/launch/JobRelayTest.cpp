@@ -173,6 +173,25 @@ TEST_F(JobRelayTest, CarriesWhatTheCommandAndItsProcessesDoToTheHead) {
   EXPECT_TRUE(std::filesystem::is_empty(folder / "control"));
 }
 
+TEST_F(JobRelayTest, ARequestForATraceReachesItsProcessesAndTheHeadHearsThatItIsOver) {
+  constexpr std::uint32_t kRequest = 3 << 16 | 5;
+  std::uint32_t done = 0;
+  PlayedHead head([&done](PlayedHead& self, const relay::FromRelay& message) {
+    if (std::holds_alternative<relay::Attach>(message)) {
+      self.send(relay::RequestTrace{kRequest});  // right behind the answer
+    } else if (const auto* batch = std::get_if<relay::Batch>(&message)) {
+      for (const auto& part : batch->ranks) {
+        done = part.traceDone;
+      }
+    }
+  });
+  joined.command = fakeJob({"1", "5", "0:trace"});
+  const auto ended = join(head);
+  ASSERT_TRUE(ended.ok()) << ended.error().message();
+  EXPECT_THAT(output, HasSubstr("rank 0 traces 5 iterations"));
+  EXPECT_EQ(done, kRequest);
+}
+
 TEST_F(JobRelayTest, AProcessThatTheHeadRefusesIsToldWhyAndGoesOn) {
   PlayedHead head(nullptr);
   head.refusal = "there is one of another world";

@@ -6,12 +6,14 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <functional>
 #include <variant>
 
 #include "engine/base/Clock.h"
+#include "engine/launch/ControlSocket.h"
 #include "engine/trace/Event.h"
 #include "tests/engine/launch/JobFixture.h"
 #include "tests/engine/launch/PlayedRelay.h"
@@ -182,6 +184,7 @@ TEST_F(RemotePartsTest, AProcessOfAnotherWorldIsRefusedWhereverItComesFrom) {
   commandWaits("true");
   const PlayedRelay first = relay({1, 2, 4711}, [](auto& client, const auto&) {
     client.send(relay::Attach{0, 3, 4712});
+    client.send(relay::Attach{1, 3, 4714});
     client.send(relay::Attach{0, 2, 4713});
     client.send(relay::RankEnded{0, 0, 0});
     client.send(relay::RankEnded{1, 0, 0});
@@ -194,8 +197,17 @@ TEST_F(RemotePartsTest, AProcessOfAnotherWorldIsRefusedWhereverItComesFrom) {
   const auto outcome = record();
   goes.join();
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
-  EXPECT_THAT(problems(), Contains("process 4712 on b is rank 0 of 3 ranks, and this run began "
-                                   "with 2: it is not recorded"));
+  const std::vector<std::string> told = problems();
+  EXPECT_THAT(
+      told, Contains(AllOf(StartsWith("process 4712 on b is rank 0 of 3 ranks, and this run began "
+                                      "with 2: it is not recorded, nor is what else comes of a "
+                                      "job of that size, as after an elastic restart"))));
+  EXPECT_EQ(std::count_if(told.begin(), told.end(),
+                          [](const std::string& text) {
+                            return text.find("ranks, and this run began") != std::string::npos;
+                          }),
+            1)
+      << "one sentence for all ranks of the new job";
 }
 
 TEST_F(RemotePartsTest, ASecondProcessOfARankIsRefusedWhereverItComesFrom) {
@@ -236,9 +248,148 @@ TEST_F(RemotePartsTest, ARankThatComesAgainOnAnotherHostIsRefused) {
     go();
   });
   ASSERT_TRUE(record().ok());
-  EXPECT_THAT(output, HasSubstr("rank 1 refused: rank 1 was recorded on b, and process "));
-  EXPECT_THAT(problems(), Contains(HasSubstr(" takes its place: it is not recorded")));
+  EXPECT_THAT(output, HasSubstr("rank 1 refused: the job was started again, and rank 1, recorded "
+                                "on b, is process "));
+  EXPECT_THAT(problems(), Contains(HasSubstr(" now: a run has the times of a rank by the clock of "
+                                             "one host, and ranks that have moved are not recorded "
+                                             "any more")));
   EXPECT_EQ(summary().ranks[1].host, 1);
+}
+
+TEST_F(RemotePartsTest, AllRanksThatMoveToOtherHostsAreOneSentence) {
+  commandWaits(ranksHere("3 5 2:elsewhere") + "; FAKE_RANK=1 " + ranksHere("3 5") +
+               "; FAKE_RANK=2 " + ranksHere("3 5"));
+  int attached = 0;
+  const auto played = relay({1, 3, 4711}, [&](auto& client, const auto& answered) {
+    EXPECT_THAT(answered.refusal, IsEmpty());
+    if (++attached == 1) {
+      client.send(relay::Attach{2, 3, 4712});
+      return;
+    }
+    client.send(relay::RankEnded{1, 0, 0});
+    client.send(relay::RankEnded{2, 0, 0});
+    client.send(relay::CommandEnded{0, 0});
+    go();
+  });
+  const auto outcome = record();
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(output, AllOf(HasSubstr("rank 1 refused: "), HasSubstr("rank 2 refused: ")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("ranks that have moved are not recorded")));
+  EXPECT_EQ(outcome.value().state, RunState::kFinished);
+}
+
+TEST_F(RemotePartsTest, ARankThatComesAgainByAnotherRelayOfItsHostIsRefused) {
+  commandWaits(ranksHere("2 5"));
+  const auto first = relay({1, 2, 4711}, [this](auto& client, const auto&) {
+    client.send(relay::RankEnded{1, 0, 0});
+    client.send(relay::CommandEnded{0, 0});
+    std::ofstream(folder / "first") << "";
+  });
+  const PlayedRelay second(
+      folder / "control",
+      [this](relay::RelayClient& client) {
+        waitUntil([this] { return std::filesystem::exists(folder / "first"); });
+        client.send(relay::RankStarted{-1, 4720});
+        client.send(relay::Attach{1, 2, 4721});
+      },
+      helloWithACommand(), [](auto& client, const auto& ping) { answer(client, ping, 0); },
+      [this](relay::RelayClient& client, const relay::ToRelay& message) {
+        if (const auto* answered = std::get_if<relay::Attached>(&message)) {
+          EXPECT_EQ(answered->refusal,
+                    "rank 1 comes again, as process 4721 on b, and not by the lockstep join that "
+                    "it came by before: it is not recorded any more");
+          client.send(relay::CommandEnded{0, 0});
+          go();
+        }
+      });
+  ASSERT_TRUE(record().ok());
+}
+
+TEST_F(RemotePartsTest, ACaptureReachesTheRanksOfOtherHosts) {
+  commandWaits(ranksHere("2 5 0:trace"));
+  std::atomic<int> state = 0;  // 1: rank 0 is here, 2: asked, 3: rank 1 has traced
+  job.wrote = [&](bool, std::string_view bytes) {
+    output += bytes;
+    if (output.find("steps of rank 0") != std::string::npos && state == 0) {
+      state = 1;
+    }
+  };
+  std::vector<std::string> answers;
+  std::thread asks([&] {
+    blockSignals();
+    waitUntil([&] { return state == 1 && !summary().info.controlSocket.empty(); });
+    const ControlCommand capture{ControlCommand::Kind::kTrace, true, {}, 2};
+    for (int i = 0; i < 2; ++i) {
+      const auto answer = sendControl(job.runFile, capture);
+      answers.push_back(answer.ok() ? answer.value() : answer.error().what);
+    }
+    state = 2;
+  });
+  const PlayedRelay played(
+      folder / "control",
+      [](relay::RelayClient& client) {
+        client.send(relay::RankStarted{-1, 4710});
+        client.send(relay::Attach{1, 2, 4711});
+      },
+      helloWithACommand(), [](auto& client, const auto& ping) { answer(client, ping, 0); },
+      [&](relay::RelayClient& client, const relay::ToRelay& message) {
+        if (std::holds_alternative<relay::Attached>(message)) {
+          client.send(stepsOfRank1(1, 0, 4));
+          go();
+        } else if (const auto* asked = std::get_if<relay::RequestTrace>(&message)) {
+          EXPECT_EQ(asked->request & 0xFFFF, 2u);
+          waitUntil([&] { return state == 2; });
+          relay::Batch batch = stepsOfRank1(2, 5, 6);
+          batch.ranks[0].traceDone = asked->request;
+          for (trace::Event& event : batch.ranks[0].lanes[0].events) {
+            event.kind = static_cast<std::uint16_t>(trace::EventKind::kOperator);
+          }
+          client.send(batch);
+          client.send(relay::RankEnded{1, 0, 0});
+          client.send(relay::CommandEnded{0, 0});
+        }
+      });
+  const auto outcome = record();
+  asks.join();
+  ASSERT_TRUE(outcome.ok()) << outcome.error().message();
+  EXPECT_THAT(output, HasSubstr("rank 0 traces 2 iterations"));
+  ASSERT_THAT(answers, SizeIs(2));
+  EXPECT_THAT(answers[0], HasSubstr("[0,1]"));
+  EXPECT_THAT(answers[1], HasSubstr("a capture of 2 iterations is under way: rank "));
+  auto reader = trace::RunFileReader::open(job.runFile);
+  const auto update = reader.value()->poll();
+  EXPECT_EQ(
+      std::count_if(update.value().spans.begin(), update.value().spans.end(),
+                    [](const auto& span) { return span.kind == trace::EventKind::kOperator; }),
+      2)
+      << "what rank 1 traced is in the run";
+}
+
+TEST_F(RemotePartsTest, ARankThatIsStoppedOnAnotherHostIsNamedByACapture) {
+  commandWaits(ranksHere("2 5 0:trace"));
+  std::string refusal;
+  std::atomic<bool> here = false;
+  job.wrote = [&](bool, std::string_view bytes) {
+    output += bytes;
+    here = here || output.find("steps of rank 0") != std::string::npos;
+  };
+  std::thread asks([&] {
+    blockSignals();
+    waitUntil([&] { return here && summary().lastStep == 4; });
+    const auto answer = sendControl(job.runFile, {ControlCommand::Kind::kTrace, true, {}, 2});
+    refusal = answer.ok() ? "" : answer.error().what;
+    kill(getpid(), SIGTERM);
+  });
+  const auto played = relay({1, 2, 4711}, [this](auto& client, const auto&) {
+    relay::Batch batch = stepsOfRank1(1, 0, 4);
+    batch.ranks[0].suspended = true;
+    client.send(batch);
+    go();
+    client.send(relay::CommandEnded{0, 0});
+  });
+  ASSERT_TRUE(record().ok());
+  asks.join();
+  EXPECT_EQ(refusal, "rank 1 is stopped and would not trace; let it go on (kill -CONT 4711 on b)");
 }
 
 TEST_F(RemotePartsTest, ARankOfAnotherHostThatThrewIsNamed) {

@@ -18,7 +18,7 @@ class TraceRequest : public testing::Test {
     }
     for (int rank = 0; rank < 2; ++rank) {
       ranks_.push_back(
-          {rank, getpid(), true, "", &segments_[static_cast<std::size_t>(rank)].header()});
+          {rank, getpid(), true, false, "", &segments_[static_cast<std::size_t>(rank)].header()});
     }
   }
 
@@ -55,11 +55,28 @@ TEST_F(TraceRequest, AsksNobodyWhereARankIsNotThere) {
   EXPECT_THAT(refusal(), HasSubstr("no rank of this job is there to be traced"));
 }
 
-TEST_F(TraceRequest, AsksNobodyWhereARankIsOnAnotherHost) {
+TEST_F(TraceRequest, GivesTheWordThatThoseOfOtherHostsAreToldAndKnowsThemByTheirCopies) {
   ranks_[1].otherHost = "b";
-  EXPECT_THAT(refusal(),
-              HasSubstr("rank 1 is on b, and only ranks of the host that records can trace"));
-  EXPECT_EQ(requested(0), 0u);
+  EXPECT_EQ(requestTraces(ranks_, 3).value(), 1u << 16 | 3u);
+  EXPECT_EQ(requested(1), 1u << 16 | 3u);
+  ranks_[0].header->traceDone = requested(0);
+  EXPECT_THAT(refusal(), HasSubstr("rank 1 has not ended it"));
+}
+
+TEST_F(TraceRequest, OfAProcessThatTakesAnothersPlaceNothingIsAwaited) {
+  EXPECT_EQ(refusal(3), "");
+  ranks_[0].header->traceDone = requested(0);
+  forgetTraces(*ranks_[1].header);
+  EXPECT_EQ(refusal(5), "");
+  EXPECT_EQ(requested(1), 2u << 16 | 5u);
+}
+
+TEST_F(TraceRequest, NamesTheHostOfARankThatIsStoppedElsewhere) {
+  ranks_[1].otherHost = "b";
+  ranks_[1].pid = 4711;
+  ranks_[1].isStopped = true;
+  EXPECT_THAT(refusal(), HasSubstr("rank 1 is stopped and would not trace; let it go on (kill "
+                                   "-CONT 4711 on b)"));
 }
 
 TEST_F(TraceRequest, AsksNobodyWhereARankIsStopped) {
@@ -72,10 +89,13 @@ TEST_F(TraceRequest, AsksNobodyWhereARankIsStopped) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
   ranks_[1].pid = child;
+  ranks_[1].isStopped = isStopped(child);
   EXPECT_THAT(refusal(),
               HasSubstr("rank 1 is stopped and would not trace; let it go on (kill -CONT " +
                         std::to_string(child) + ")"));
   EXPECT_EQ(requested(0), 0u);
+  EXPECT_FALSE(isStopped(getpid()));
+  EXPECT_FALSE(isStopped(0));
   kill(child, SIGCONT);
   ASSERT_EQ(waitpid(child, &status, 0), child);
 }

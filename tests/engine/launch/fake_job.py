@@ -3,7 +3,7 @@
 Usage: fake_job.py WORLD STEPS [RANK:WHAT ...]
 
 WHAT: throw, kill or exit at the end of the steps; stay, until it is interrupted; world, which says
-another world size; twice, which says the rank before; again, which starts the rank anew behind it;
+another world size; trace, which ends once it was asked for a trace; twice, which says the rank before; again, which starts the rank anew behind it;
 flood, which prints 5 MB; outlive, for which nobody waits once it has written its iterations;
 elsewhere, which is not started here.
 Prints "steps of rank R: FIRST..LAST" for each. The exit code is that of the first rank that has one.
@@ -48,6 +48,12 @@ def rank_main(rank, world, steps, what):
         print(("x" * 99 + "\n") * 50_000, flush=True)
     if what in ("stay", "twice"):
         signal.pause()
+    if what == "trace":
+        deadline = time.monotonic() + 30
+        while not memory.trace_requested() and time.monotonic() < deadline:
+            time.sleep(0.005)
+        print(f"rank {rank} traces {memory.trace_requested() & 0xFFFF} iterations", flush=True)
+        memory.trace_done(memory.trace_requested())
     if what == "outlive":
         time.sleep(30)
     return 0
@@ -60,6 +66,7 @@ def main():
         rank = int(os.environ["FAKE_RANK"])
         return rank_main(rank, world, steps, whats.get(str(rank)))
     code = 0
+    traced = []
     for rank in range(world):
         what = whats.get(str(rank))
         for _ in range({"again": 2, "elsewhere": 0}.get(what, 1)):
@@ -67,11 +74,15 @@ def main():
                                       env=dict(os.environ, FAKE_RANK=str(rank)),
                                       stdout=subprocess.PIPE if what == "outlive" else None,
                                       start_new_session=what == "outlive")
+            if what == "trace":
+                traced.append(worker)
             if what == "outlive":
                 print(worker.stdout.readline().decode(), end="", flush=True)
-            elif what not in ("stay", "twice"):
+            elif what not in ("stay", "twice", "trace"):
                 worker.wait()
             code = code or abs(worker.returncode or 0)
+    for worker in traced:
+        code = code or abs(worker.wait())
     for rank, what in whats.items():
         if what == "stay":
             try:

@@ -129,6 +129,18 @@ TEST_F(SegmentReplayTest, MessagesBytesAndLastWordsArrive) {
   EXPECT_STREQ(here.lastWords().hook.data(), "topk");
 }
 
+TEST_F(SegmentReplayTest, ThatATraceIsOverIsToldOnce) {
+  there.header().traceDone = 1 << 16 | 5;
+  carry();
+  EXPECT_EQ(here.header().traceDone.load(), 1U << 16 | 5U);
+  here.header().traceDone = 0;  // another process is to take the rank's place
+  carry();
+  EXPECT_EQ(here.header().traceDone.load(), 0U) << "what was said before is not said again";
+  there.header().traceDone = 2 << 16 | 3;
+  carry();
+  EXPECT_EQ(here.header().traceDone.load(), 2U << 16 | 3U);
+}
+
 TEST_F(SegmentReplayTest, LastWordsAreDatedByTheClockHere) {
   // So that the clock here is known; two readings are as good as they are far apart.
   const base::ClockReading first = base::readClock();

@@ -19,6 +19,7 @@ Batch someBatch() {
   part.rank = 1;
   part.suspended = true;
   part.sentBytes = 1 << 20;
+  part.traceDone = 3 << 16 | 5;
   part.words.step = 3;
   part.words.hook = "allreduce";
   part.lanes = {lane};
@@ -36,6 +37,7 @@ TEST(Wire, ABatchComesOutAsItWentIn) {
   const RankPart& part = batch.ranks[0];
   EXPECT_TRUE(part.suspended);
   EXPECT_EQ(part.sentBytes, 1U << 20);
+  EXPECT_EQ(part.traceDone, 3U << 16 | 5U);
   EXPECT_EQ(part.words.hook, "allreduce");
   EXPECT_THAT(part.messages, ElementsAre("{}", ""));
   ASSERT_EQ(part.lanes.size(), 1U);
@@ -60,7 +62,7 @@ TEST(Wire, EveryCommandComesOutAsItself) {
   for (const ToRelay& message :
        {ToRelay(Welcome{}), ToRelay(Refusal{2, "no"}), ToRelay(Start{"host a"}), ToRelay(Ping{4}),
         ToRelay(SendSignal{1, 9}), ToRelay(SetCapture{false}), ToRelay(Farewell{}),
-        ToRelay(Attached{})}) {
+        ToRelay(Attached{}), ToRelay(RequestTrace{})}) {
     const auto decoded = decodeToRelay(encode(message));
     ASSERT_TRUE(decoded);
     EXPECT_EQ(decoded->index(), message.index());
@@ -77,6 +79,9 @@ TEST(Wire, AProcessThatAttachesAndItsAnswerComeOutAsTheyWentIn) {
   ASSERT_TRUE(answered);
   EXPECT_EQ(std::get<Attached>(*answered).step, 17U);
   EXPECT_EQ(std::get<Attached>(*answered).refusal, "there is one");
+  const auto traced = decodeToRelay(encode(ToRelay(RequestTrace{3 << 16 | 5})));
+  ASSERT_TRUE(traced);
+  EXPECT_EQ(std::get<RequestTrace>(*traced).request, 3U << 16 | 5U);
   const auto ended = decodeFromRelay(encode(FromRelay(CommandEnded{3, 9})));
   ASSERT_TRUE(ended);
   EXPECT_EQ(std::get<CommandEnded>(*ended).exitCode, 3);

@@ -45,6 +45,12 @@ TEST_F(JobRequestTest, IsStartedWithItsWordsInItsFolder) {
   EXPECT_EQ(started().words.back(), "exec python train.py");
 }
 
+TEST_F(JobRequestTest, SaysHowOftenReplicasAreCompared) {
+  EXPECT_EQ(started().checkReplicas, 0);
+  job_.checkReplicas = 20;
+  EXPECT_EQ(started().checkReplicas, 20);
+}
+
 TEST_F(JobRequestTest, IsNamedForItsScriptOrAsItsUserSays) {
   job_.command = "sh src/train.py";
   EXPECT_EQ(started().name, "train");

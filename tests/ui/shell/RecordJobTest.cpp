@@ -9,6 +9,7 @@
 #include <QPushButton>
 #include <QRadioButton>
 #include <QSettings>
+#include <QSpinBox>
 #include <QTableView>
 #include <cstdlib>
 
@@ -225,6 +226,32 @@ TEST_F(RecordJobTest, WhatItWritesIsSeenBeforeItAttachesAndCancelEndsIt) {
                              "recorded."};
   })) << messages().join(' ').toStdString();
   EXPECT_EQ(find<QTableView>("problemsTable")->model()->rowCount(), 0);
+}
+
+TEST_F(RecordJobTest, ReplicasAreComparedAsOftenAsTheDialogSaysAndNeverByDefault) {
+  window();
+  ASSERT_TRUE(waitUntil([this] { return find<QPushButton>("runFirst")->hasFocus(); }));
+  input_.key('r', {tests::kKeyControl});
+  write(field<QComboBox>("recordCommand")->lineEdit(),
+        "sh -c 'echo every ${LOCKSTEP_CHECK_REPLICAS:-none}; exit 3'");
+  write(field<QLineEdit>("recordFolder"), here());
+  auto* replicas = field<QSpinBox>("recordReplicas");
+  EXPECT_EQ(replicas->text(), "never");
+  click(replicas);
+  ASSERT_TRUE(waitUntil([&] { return replicas->hasFocus(); }));
+  input_.key('a', {tests::kKeyControl});
+  type("20");
+  EXPECT_TRUE(waitUntil([&] { return replicas->text() == "every 20 iterations"; }))
+      << replicas->text().toStdString();
+  tests::keep(input_.screenshot(), "record-replicas");
+  click(field<QPushButton>("recordGo"));
+  EXPECT_TRUE(waitUntil([this] { return logLines().contains("every 20"); }));
+  ASSERT_EQ(ui::Settings().recentJobs().size(), 1U);
+  EXPECT_EQ(ui::Settings().recentJobs().front().checkReplicas, 20);
+  ASSERT_TRUE(waitUntil([this] { return !messages().isEmpty(); }));
+  clickMessage("Change the job…");
+  EXPECT_EQ(field<QSpinBox>("recordReplicas")->value(), 20);
+  input_.key(tests::kKeyEscape);
 }
 
 TEST_F(RecordJobTest, TheLastJobsAreOfferedWithoutTheirSecrets) {

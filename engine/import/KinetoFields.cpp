@@ -1,0 +1,129 @@
+#include "engine/import/KinetoFields.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <unordered_map>
+
+namespace lockstep::imports {
+namespace {
+
+const std::unordered_map<std::string, Field>& eventFields() {
+  static const std::unordered_map<std::string, Field> kFields = {
+      {"ph", Field::kPhase},     {"cat", Field::kCategory},  {"name", Field::kName},
+      {"pid", Field::kProcess},  {"tid", Field::kThread},    {"ts", Field::kBegin},
+      {"dur", Field::kDuration}, {"args", Field::kArguments}};
+  return kFields;
+}
+
+const std::unordered_map<std::string, Field>& argumentFields() {
+  static const std::unordered_map<std::string, Field> kFields = {
+      {"External id", Field::kExternalId},
+      {"external id", Field::kExternalId},
+      {"correlation", Field::kCorrelation},
+      {"stream", Field::kStream},
+      {"Input Dims", Field::kShapes},
+      {"Input type", Field::kTypes},
+      {"Collective name", Field::kCollective},
+      {"In msg nelems", Field::kElementsIn},
+      {"Out msg nelems", Field::kElementsOut},
+      {"dtype", Field::kDtype},
+      {"Process Group Name", Field::kGroupName},
+      {"Process Group Ranks", Field::kGroupRanks},
+      {"Process Group Description", Field::kGroupDescription},
+      {"Seq", Field::kSequence},
+      {"step", Field::kStep},
+      {"bucket", Field::kBucket}};
+  return kFields;
+}
+
+Field named(const std::unordered_map<std::string, Field>& fields, const std::string& key) {
+  const auto found = fields.find(key);
+  return found == fields.end() ? Field::kNone : found->second;
+}
+
+}  // namespace
+
+Field eventFieldNamed(const std::string& key) {
+  return named(eventFields(), key);
+}
+
+Field argumentNamed(const std::string& key) {
+  return named(argumentFields(), key);
+}
+
+void setNumber(KinetoEvent& event, Field argument, std::int64_t number) {
+  switch (argument) {
+    case Field::kExternalId:
+      event.externalId = number;
+      break;
+    case Field::kCorrelation:
+      event.correlation = number;
+      break;
+    case Field::kStream:
+      event.stream = number;
+      break;
+    case Field::kElementsIn:
+      event.elementsIn = number;
+      break;
+    case Field::kElementsOut:
+      event.elementsOut = number;
+      break;
+    case Field::kSequence:
+      event.sequence = number;
+      break;
+    case Field::kStep:
+      event.step = number;
+      break;
+    case Field::kBucket:
+      event.bucket = number;
+      break;
+    default:
+      break;
+  }
+}
+
+void setText(KinetoEvent& event, Field argument, const std::string& text) {
+  switch (argument) {
+    case Field::kCollective:
+      event.collective = text;
+      break;
+    case Field::kDtype:
+      event.dtype = text;
+      break;
+    case Field::kGroupName:
+      event.groupName = text;
+      break;
+    case Field::kGroupRanks:
+      event.groupRanks = text;
+      break;
+    case Field::kGroupDescription:
+      event.groupDescription = text;
+      break;
+    default:
+      break;
+  }
+}
+
+std::optional<std::int64_t> nanoseconds(std::string_view text) {
+  std::int64_t whole = 0;
+  const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), whole);
+  const std::string_view after(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  if (code != std::errc() || after.find_first_of("eE") != std::string_view::npos) {
+    const double microseconds = std::strtod(std::string(text).c_str(), nullptr);
+    const double ns = microseconds * 1000;
+    if (!(ns > -static_cast<double>(kLatestNs) && ns < static_cast<double>(kLatestNs))) {
+      return std::nullopt;
+    }
+    return static_cast<std::int64_t>(ns);
+  }
+  std::int64_t fraction = 0;
+  for (std::size_t i = 1; i <= 3; ++i) {
+    fraction = fraction * 10 + (i < after.size() ? after[i] - '0' : 0);
+  }
+  if (whole > kLatestNs / 1000 || whole < -kLatestNs / 1000) {
+    return std::nullopt;
+  }
+  return whole * 1000 + (text.front() == '-' ? -fraction : fraction);
+}
+
+}  // namespace lockstep::imports

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "app/cli/PythonFolder.h"
 #include "engine/launch/RankEnvironment.h"
@@ -23,6 +24,12 @@ void addWatching(CLI::App& command, JobWatching& watching) {
                   "has diverged where they differ; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->option_text("N");
+  command
+      .add_option("--check-gradients", watching.checkGradients,
+                  "Measure each rank's own gradients every so many iterations, before they are "
+                  "averaged: how large they are, and what of them is not finite; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
 }
 
 base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watching) {
@@ -38,9 +45,12 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
   }
   launch::setVariable(environment, "PYTHONPATH",
                       before != nullptr && *before != '\0' ? path + ":" + before : path);
-  if (watching.checkReplicas > 0) {
-    launch::setVariable(environment, "LOCKSTEP_CHECK_REPLICAS",
-                        std::to_string(watching.checkReplicas));
+  for (const auto& [variable, every] :
+       {std::pair{"LOCKSTEP_CHECK_REPLICAS", watching.checkReplicas},
+        {"LOCKSTEP_CHECK_GRADIENTS", watching.checkGradients}}) {
+    if (every > 0) {
+      launch::setVariable(environment, variable, std::to_string(every));
+    }
   }
   // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a
   // part.

@@ -15,7 +15,8 @@ namespace lockstep::cli {
 /// What is watched of a job of PyTorch, beside what its script says. Alike on all its hosts.
 struct JobWatching {
   std::string attach = "watch";  ///< or "auto"
-  int checkReplicas = 0;         ///< iterations; 0: never
+  int checkReplicas = 0;         ///< every so many iterations; 0: never
+  int checkGradients = 0;        ///< likewise
 };
 
 /// Adds its options to a command.

@@ -16,7 +16,8 @@ import torch
 import captures
 import loops
 import recorded
-from recorded import ROUNDING, STEPS, Recorded, alone, check, check_iterations, main, run, starts
+from recorded import (ROUNDING, STEPS, Recorded, alone, check, check_iterations, main, run,
+                      same_ranks, starts)
 
 DERIVED = 0x4000
 
@@ -112,7 +113,7 @@ def case_unrecorded(options):
     package = options.bin.parent / "python"
     done, ranks = run([sys.executable, recorded.JOB, 2, STEPS, "watch"], PYTHONPATH=str(package))
     check(done.returncode == 0, done.stderr)
-    check(ranks == alone(2), "not the same")
+    same_ranks(ranks, alone(2))
 
 
 def case_failure(options):
@@ -158,7 +159,7 @@ def case_late(options):
 
 def case_gradients(options):
     """How large a rank's own gradients are, before they are averaged."""
-    asked = {"LOCKSTEP_CHECK_GRADIENTS": "4"}
+    asked = {"record": ["--check-gradients", "4"]}
     run_ = Recorded(options, 2, "norms", **asked).good().same_as(alone(2))
     layouts = dict(run_.rows("SELECT step, layout FROM layouts"))
     buckets = {layout: count for layout, count in run_.rows(
@@ -191,12 +192,10 @@ def case_off_core(options):
     run_ = Recorded(options, 3, "one_core").good().same_as(alone(3))
     for rank, told in run_.ranks.items():
         check(run_.facts(rank, "core_waits") == {"": "schedstat"}, "by what it is told")
-        (waited, longest), = run_.rows(
-            "SELECT sum(value), max(value - duration_ns) FROM spans_ns WHERE rank = ? AND "
-            "kind = 'off_core'", rank)
+        (waited,), = run_.rows(
+            "SELECT sum(value) FROM spans_ns WHERE rank = ? AND kind = 'off_core'", rank)
         check(0.5 * told["waited_ns"] < waited < 1.1 * told["waited_ns"] + 20e6,
               f"rank {rank} waited {waited} ns, and the kernel says {told['waited_ns']}")
-        check(longest <= 10_000, f"a wait is {longest} ns longer than its span")
 
 
 def case_compile(options):
@@ -208,12 +207,14 @@ def case_compile(options):
 
 def case_restart(options):
     """torchrun starts the ranks again: their second lives go on in the same run."""
-    if not hasattr(torch, "compile"):
-        raise recorded.Impossible("torchrun of 1.13 does not start with Python 3.11")
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--master_port",
+                recorded.free_port(), "--nproc_per_node"]
+    tried, _ = run([*torchrun, 1, "--no_python", "true"])
+    if tried.returncode != 0:  # Debian 12's does not know Python 3.11; Debian 13's wants libuv
+        raise recorded.Impossible(f"torchrun fails: {tried.stderr.strip().splitlines()[-1]}")
     with tempfile.TemporaryDirectory() as folder:
         run_ = Recorded(options, 2, "fail_once", MEETING=f"{folder}/store", command=[
-            sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port",
-            recorded.free_port(), "--max_restarts", "1", recorded.JOB, 2, STEPS])
+            *torchrun, "2", "--max_restarts", "1", recorded.JOB, 2, STEPS])
     check(run_.done.returncode == 0, f"exit code {run_.done.returncode}: {run_.done.stderr}")
     steps = [step for step, in run_.rows(
         "SELECT step FROM spans_ns WHERE kind = 'step' AND rank = 0 ORDER BY start_ns")]

@@ -47,6 +47,14 @@ def alone(world, *ways, job=JOB):
     return ranks
 
 
+def same_ranks(ours, alone_):
+    """What all ranks of two jobs have computed is the same, to the last bit."""
+    check(ours.keys() == alone_.keys(), "not every rank came to its end")
+    for rank, told in alone_.items():
+        for what in ("losses", "weights"):
+            check(ours[rank][what] == told[what], f"{what} of rank {rank} differ")
+
+
 class Recorded:
     """A job under `lockstep record`, and its run file."""
 
@@ -86,10 +94,7 @@ class Recorded:
         return self
 
     def same_as(self, ranks):
-        check(self.ranks.keys() == ranks.keys(), "not every rank came to its end")
-        for rank, told in ranks.items():
-            check(self.ranks[rank]["losses"] == told["losses"], f"losses of rank {rank} differ")
-            check(self.ranks[rank]["weights"] == told["weights"], f"weights of rank {rank} differ")
+        same_ranks(self.ranks, ranks)
         return self
 
 

@@ -133,6 +133,25 @@ TEST(RecorderTest, NamesARankWithMoreParametersOrAnotherStepOfItsBuckets) {
               HasSubstr("layout 1 begins at step 2 on rank 1, but at step 1 on rank 0"));
 }
 
+TEST(RecorderTest, ComparesBucketsOfRanksThatWereStartedAgainLifeByLife) {
+  Recording recording(2);
+  const auto layout = [](std::uint32_t step, std::uint64_t bytes) {
+    return toJson(BucketsMessage{1, step, "rebuild", {{{0}, {0}, bytes, 0, "f"}}});
+  };
+  recording.rank(0).send(layout(1, 4));
+  recording.rank(1).send(layout(1, 4));
+  recording.rank(1).send(layout(7, 8));  // its second life is here before rank 0's
+  recording.rank(0).send(layout(7, 8));
+  recording.rank(0).send(layout(9, 8));
+  recording.rank(1).send(layout(9, 16));
+  const RunUpdate update = recording.finish();
+  ASSERT_EQ(update.problems.size(), 1);
+  EXPECT_THAT(update.problems[0].text,
+              HasSubstr("the ranks' buckets differ: bucket 0 is parameters [0], 16 bytes"));
+  EXPECT_EQ(update.problems[0].rank, 1);
+  EXPECT_EQ(update.problems[0].step, 9);
+}
+
 TEST(RecorderTest, TellsProgress) {
   Recording recording(2);
   EXPECT_EQ(recording->progress().startup, "spawn");

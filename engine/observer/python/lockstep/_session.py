@@ -104,8 +104,8 @@ def watch(model: Model, optimizer: Any = None, *, check_replicas: int = 0,
         check_replicas: every so many iterations the recorder compares the ranks' parameters, bit
             for bit, and says where they differ; 0: as ``lockstep record --check-replicas`` says.
         check_gradients: every so many iterations this rank measures its own gradients before they
-            are averaged: how large they are, and what of them is not finite; 0: as the variable
-            LOCKSTEP_CHECK_GRADIENTS says. Of a DistributedDataParallel alone.
+            are averaged: how large they are, and what of them is not finite; 0: as
+            ``lockstep record --check-gradients`` says. Of a DistributedDataParallel alone.
 
     Nothing that the job computes changes. Not under ``lockstep record`` this does nothing.
     """

@@ -146,8 +146,9 @@ TEST(RecorderTest, ComparesBucketsOfRanksThatWereStartedAgainLifeByLife) {
   recording.rank(1).send(layout(9, 16));
   const RunUpdate update = recording.finish();
   ASSERT_EQ(update.problems.size(), 1);
-  EXPECT_THAT(update.problems[0].text,
-              HasSubstr("the ranks' buckets differ: bucket 0 is parameters [0], 16 bytes"));
+  EXPECT_THAT(
+      update.problems[0].text,
+      HasSubstr("the ranks' buckets differ: layout 1: bucket 0 is parameters [0], 16 bytes"));
   EXPECT_EQ(update.problems[0].rank, 1);
   EXPECT_EQ(update.problems[0].step, 9);
 }

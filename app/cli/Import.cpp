@@ -90,8 +90,8 @@ int importJob(const ImportArguments& arguments) {
 void addImport(CLI::App& app, Command& chosen) {
   auto* command = app.add_subcommand("import",
                                      "Make a run of traces that you have: torch.profiler's, and "
-                                     "dumps of the Flight Recorder; or of "
-                                     "the logs of an NCCL Inspector");
+                                     "dumps of the Flight Recorder; or of the logs of an NCCL "
+                                     "Inspector");
   auto arguments = std::make_shared<ImportArguments>();
   command
       ->add_option(

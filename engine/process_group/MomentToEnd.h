@@ -6,7 +6,7 @@ namespace lockstep::process_group {
 
 /// How long a group that breaks lets collectives end that were called before: until none of them
 /// has ended for half a second. Other ranks may have ended them, or wait for this one's part; on a
-/// machine that is busy each takes its time. [under the group's mutex]
+/// machine that is busy each takes its time. Of the steady clock. [under the group's mutex]
 class MomentToEnd {
  public:
   using Clock = std::chrono::steady_clock;

@@ -126,8 +126,7 @@ void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
   ++journey->left;
   if (error == nullptr) {
     moment_.renew();
-  }
-  if (error != nullptr && !journey->failed()) {
+  } else if (!journey->failed()) {
     Failure failure = failureOf(error, part, options_.rank);
     if (failure.kind == CommErrorKind::kTimeout) {
       for (std::string* text : {&failure.what, &failure.cause}) {

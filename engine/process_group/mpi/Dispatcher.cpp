@@ -283,18 +283,18 @@ void Dispatcher::workerLoop(int index, trace::Lane& lane) {
 }
 
 void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane) {
+  bool failed = false;
   {
     std::lock_guard lock(mutex_);
     if (flight->ended) {
       return;
     }
     flight->ended = true;
+    failed = flight->failed();
+    if (!failed) {
+      moment_.renew();
+    }
     updateLastWords();
-  }
-  const bool failed = flight->failed();
-  if (!failed) {
-    std::lock_guard lock(mutex_);
-    moment_.renew();
   }
   const Call& call = flight->call;
   if (const std::uint64_t start = flight->startTicks.load(); lane != nullptr && start != 0) {

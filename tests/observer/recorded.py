@@ -41,8 +41,12 @@ def run(command, **variables):
 
 
 def alone(world, *ways, job=JOB):
-    """The job as it is without anybody who looks on."""
-    done, ranks = run([sys.executable, job, world, STEPS, *ways])
+    """The job as it is without anybody who looks on.
+
+    Its ranks leave as soon as they have said what they computed: PyTorch by itself can abort or
+    wait for ever at the end of the interpreter, where a thread of Gloo's still wants it.
+    """
+    done, ranks = run([sys.executable, job, world, STEPS, *ways], JOB_LEAVES_AT_ONCE="1")
     check(done.returncode == 0, f"the job itself failed: {done.stderr}")
     return ranks
 

@@ -1,243 +1,442 @@
 #include "engine/ddp/Reducer.h"
 
 #include <ATen/ATen.h>
-#include <ATen/ScalarOps.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
+#include "engine/base/Check.h"
+#include "engine/base/Clock.h"
 #include "engine/ddp/DdpError.h"
 #include "engine/ddp/PlanAgreement.h"
-#include "engine/ddp/TensorText.h"
 #include "engine/ddp/TorchCompat.h"
-#include "engine/hooks/AllreduceHook.h"
+#include "engine/ddp/reducer/BucketPipeline.h"
+#include "engine/ddp/reducer/BucketSet.h"
+#include "engine/ddp/reducer/DeferredParameters.h"
+#include "engine/ddp/reducer/FirstFailure.h"
+#include "engine/ddp/reducer/GradientChecks.h"
+#include "engine/ddp/reducer/GradientCopies.h"
+#include "engine/ddp/reducer/ReadyGradients.h"
+#include "engine/ddp/reducer/ReducerContext.h"
+#include "engine/ddp/reducer/UsedMap.h"
+#include "engine/hooks/HookTrace.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/Messages.h"
 
 namespace lockstep::ddp {
 
-// Construction and rebuild. ReducerForward.cpp has what surrounds a forward, ReducerBackward.cpp
-// the gradients of a backward, ReducerLaunch.cpp the buckets that they fill, ReducerFinalize.cpp
-// the end, ReducerDeferred.cpp the parameters without buckets.
+struct Reducer::Parts : ReducerContext {
+  using ReducerContext::ReducerContext;
 
-namespace {
+  FirstFailure failure{*this};
+  BucketSet buckets{*this};
+  UsedMap used{*this};
+  GradientChecks checks{*this};
+  GradientCopies copies{*this, used, checks};
+  ReadyGradients ready{*this};
+  BucketPipeline pipeline{*this, buckets, used, copies};
+  DeferredParameters deferred{*this, copies};
 
-std::vector<buckets::TensorSpec> specsOf(const std::vector<NamedTensor>& parameters,
-                                         const std::vector<std::string>& sparse) {
-  std::vector<buckets::TensorSpec> specs;
-  specs.reserve(parameters.size());
-  for (const auto& [name, tensor] : parameters) {
-    const auto numel = static_cast<std::uint64_t>(tensor.numel());
-    specs.push_back({numel * tensor.element_size(), dtypeName(tensor.scalar_type()),
-                     tensor.device().str(),
-                     std::find(sparse.begin(), sparse.end(), name) != sparse.end()});
+  [[nodiscard]] std::vector<buckets::TensorSpec> plannedSpecs() const {
+    const auto& specs = parameters.specs();
+    return {specs.begin(), specs.begin() + static_cast<std::ptrdiff_t>(planned)};
   }
-  return specs;
-}
-
-buckets::BucketRule ruleOf(const ReducerOptions& options) {
-  // As c10d: where unused parameters are searched there is no rebuild to put the caps right.
-  return options.findUnusedParameters && !options.staticGraph ? buckets::BucketRule::kC10d19
-                                                              : options.rule;
-}
-
-}  // namespace
+  void useBuckets(buckets::BucketPlan plan) {
+    buckets.use(std::move(plan), options.gradientAsBucketView);
+  }
+  void sendLayout(std::uint32_t layout, const std::string& reason) {
+    lane.tracer().send(trace::toJson(buckets.message(layout, reason)));
+  }
+};
 
 Reducer::Reducer(std::vector<NamedTensor> parameters,
                  std::shared_ptr<process_group::ProcessGroup> group, ReducerOptions options)
-    : parameters_(std::move(parameters)),
-      options_(std::move(options)),
-      specs_(specsOf(parameters_, options_.sparseGradients)),
-      planned_(parameters_.size() - options_.deferred),
-      group_(std::move(group)),
-      ownTracer_(options_.tracer == nullptr ? std::make_unique<trace::Tracer>() : nullptr),
-      tracer_(options_.tracer == nullptr ? *ownTracer_ : *options_.tracer),
-      hook_(options_.hook == nullptr ? std::make_shared<hooks::AllreduceHook>(group_, &tracer_)
-                                     : options_.hook),
-      lane_(tracer_.lane("ddp")),
-      divisor_(group_->size()),
-      inverse_(at::native::wrapped_scalar_tensor(1.0 / group_->size())),
-      awaited_(parameters_.size(), 1),
-      firings_(parameters_.size(), 0),
-      used_(at::zeros({static_cast<std::int64_t>(parameters_.size())}, at::kInt)) {
-  checkParameters();
-  places_.resize(parameters_.size());
-  useBuckets(buckets::planConstruction(plannedSpecs(), ruleOf(options_), options_.caps));
-  makeDeferred();
-  sendParameters();
-  sendLayout(0, "construction");
-  auto& hook = tracer_.lastWords().hook;
-  hook[hook_->name().copy(hook.data(), hook.size() - 1)] = '\0';
-  for (const NamedTensor& parameter : parameters_) {
-    built_.emplace_back(parameter.tensor.scalar_type(), parameter.tensor.device());
-  }
+    : parts_(std::make_unique<Parts>(std::move(parameters), std::move(group), std::move(options))) {
+  Parts& parts = *parts_;
+  // As c10d: where unused parameters are searched there is no rebuild to put the caps right.
+  const auto rule =
+      parts.options.searchesUnused() ? buckets::BucketRule::kC10d19 : parts.options.rule;
+  parts.useBuckets(buckets::planConstruction(parts.plannedSpecs(), rule, parts.options.caps));
+  parts.lane.tracer().send(trace::toJson(parts.parameters.message()));
+  parts.sendLayout(0, "construction");
+  auto& hook = parts.lane.tracer().lastWords().hook;
+  hook[parts.hook->name().copy(hook.data(), hook.size() - 1)] = '\0';
   watchParameters();
 }
 
 Reducer::~Reducer() {
-  warnAllUsed();
+  if (parts_->failure.text().empty()) {
+    parts_->used.warnIfInVain();
+  }
   restorePrecision();
-  for (Watched& watched : watched_) {
-    compat::removeGradientHook(*watched.accumulator, watched.key);
-  }
-}
-
-void Reducer::checkParameters() const {
-  if (parameters_.empty()) {
-    throw DdpError("no parameter of the model requires a gradient: there is nothing to reduce");
-  }
-  std::unordered_set<const c10::TensorImpl*> seen;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const auto& [name, tensor] = parameters_[i];
-    const auto refuse = [&, &name = name](const char* why) {
-      throw DdpError(fmt::format("parameter {} {}", quoted(name, i), why));
-    };
-    if (!tensor.requires_grad() || !tensor.is_leaf()) {
-      refuse("is not a leaf that requires a gradient");
-    }
-    if (tensor.layout() != c10::kStrided) {
-      refuse("is sparse; only dense parameters can be reduced");
-    }
-    if (!seen.insert(tensor.unsafeGetTensorImpl()).second) {
-      refuse("stands in the list twice");
-    }
-    if (compat::hasGradientHook(*compat::gradientAccumulator(tensor))) {
-      refuse("is reduced by another DistributedDataParallel already; destroy that one first");
-    }
-  }
+  parts_->parameters.unwatch();
 }
 
 void Reducer::watchParameters() {
-  for (const Watched& watched : watched_) {
-    compat::removeGradientHook(*watched.accumulator, watched.key);
+  parts_->parameters.watch(
+      [this](std::size_t index, bool gradient) { onGradient(index, gradient); });
+}
+
+// --- Around a forward ---
+
+void Reducer::beginForward() {
+  {
+    std::lock_guard lock(parts_->mutex);
+    parts_->times.forwardStart = DdpTimes::now();
+    parts_->lane.writeDevice();  // of the last iteration
   }
-  watched_.clear();
-  accumulators_.clear();
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    auto accumulator = compat::gradientAccumulator(parameters_[i].tensor);
-    const auto key = compat::addGradientHook(*accumulator,
-                                             [this, i](bool gradient) { onGradient(i, gradient); });
-    accumulators_[accumulator.get()] = static_cast<std::uint32_t>(i);
-    watched_.push_back({std::move(accumulator), key});
-  }
-}
-
-std::vector<buckets::TensorSpec> Reducer::plannedSpecs() const {
-  return {specs_.begin(), specs_.begin() + static_cast<std::ptrdiff_t>(planned_)};
-}
-
-std::unique_ptr<Bucket> Reducer::makeBucket(const buckets::BucketPlan::Bucket& planned) {
-  const std::uint32_t first = planned.parameters.front();
-  const at::ScalarType own = parameters_[first].tensor.scalar_type();
-  return std::make_unique<Bucket>(
-      planned, parameters_, *group_,
-      options_.precision == nullptr ? own : options_.precision->reduceType(own),
-      specs_[first].sparse);
-}
-
-void Reducer::useBuckets(buckets::BucketPlan plan) {
-  at::NoGradGuard noGrad;
-  buckets_.clear();  // before the new memory is taken
-  plan_ = std::move(plan);
-  hookedBuckets_ = 0;
-  for (const auto& planned : plan_.buckets) {
-    auto& bucket = *buckets_.emplace_back(makeBucket(planned));
-    hookedBuckets_ = bucket.sparse() ? hookedBuckets_ : buckets_.size();
-    for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
-      const std::uint32_t index = bucket.parameters()[slot];
-      places_[index] = {static_cast<std::uint32_t>(buckets_.size() - 1),
-                        static_cast<std::uint32_t>(slot)};
-      at::Tensor& grad = parameters_[index].tensor.mutable_grad();
-      if (options_.gradientAsBucketView && grad.defined() && !bucket.sparse()) {
-        bucket.slice(slot).copy_(grad);
-        grad = bucket.slice(slot);
-      }
-    }
+  checkReduced(false);
+  restorePrecision();
+  failWith(parts_->parameters.change());
+  rebuildIfDue();
+  if (parts_->options.precision != nullptr) {
+    parts_->options.precision->lower();
+    watchParameters();  // a parameter of another dtype has another accumulator
   }
 }
 
-bool Reducer::recordsOrder() const {
-  return !rebuilt_ && !searchesUnused() && reductions_ == (options_.staticGraph ? 1 : 0);
+void Reducer::restorePrecision() {
+  if (parts_->options.precision != nullptr) {
+    parts_->options.precision->restore();
+  }
 }
 
 void Reducer::rebuildIfDue() {
+  Parts& parts = *parts_;
   std::uint32_t step = 0;
   buckets::BucketPlan own;
   {
-    std::lock_guard lock(mutex_);
-    if (rebuilt_ || planned_ == 0 || searchesUnused() ||
-        reductions_ < (options_.staticGraph ? 2 : 1)) {
+    std::lock_guard lock(parts.mutex);
+    if (parts.rebuilt || parts.planned == 0 || parts.options.searchesUnused() ||
+        parts.reductions < (parts.options.staticGraph ? 2 : 1)) {
       return;
     }
-    step = step_;
-    // A rank that shadowed the deciding iteration saw no order: registration order, reversed.
-    std::vector<char> known(planned_, 0);
-    for (const std::uint32_t index : recordedOrder_) {
-      known[index] = 1;
-    }
-    for (std::size_t i = planned_; i-- > 0;) {
-      if (known[i] == 0) {
-        recordedOrder_.push_back(static_cast<std::uint32_t>(i));
-      }
-    }
-    // What takes no part counts as ready at the first gradient, but c10d puts it last.
-    std::stable_partition(recordedOrder_.begin(), recordedOrder_.end(), [&](std::uint32_t index) {
-      return std::find(unused_.begin(), unused_.end(), index) == unused_.end();
-    });
-    own = buckets::planRebuild(plannedSpecs(), recordedOrder_, options_.caps);
+    step = parts.lane.step();
+    own =
+        buckets::planRebuild(parts.plannedSpecs(), parts.ready.rebuildOrder(), parts.options.caps);
   }
   const std::uint64_t startTicks = base::ticks();
-  buckets::BucketPlan agreed = agreeOnPlan(*group_, plannedSpecs(), own, step);
+  buckets::BucketPlan agreed = agreeOnPlan(*parts.group, parts.plannedSpecs(), own, step);
   {
-    std::lock_guard lock(mutex_);
-    useBuckets(std::move(agreed));
-    rebuilt_ = true;
-    recordedOrder_ = {};
-    lane_.span(trace::EventKind::kRebuildBuckets, startTicks, step);
+    std::lock_guard lock(parts.mutex);
+    parts.useBuckets(std::move(agreed));
+    parts.rebuilt = true;
+    parts.lane.hostSpan(trace::EventKind::kRebuildBuckets, startTicks);
   }
-  sendLayout(1, "rebuild");
+  parts.sendLayout(1, "rebuild");
 }
+
+void Reducer::resetIteration() {
+  parts_->ready.reset();
+  parts_->pipeline.reset();
+  parts_->deferred.reset();
+  launchedAll_ = false;
+  recordingQueued_ = false;
+}
+
+void Reducer::prepareForBackward(const std::vector<at::Tensor*>& outputs) {
+  Parts& parts = *parts_;
+  Lock lock(parts.mutex);
+  resetIteration();
+  parts.checks.begin(parts.buckets.size());
+  parts.ready.expect();
+  const bool searches = parts.options.searchesUnused();
+  if (searches) {
+    try {
+      parts.ready.searchUnused(outputs);
+    } catch (const DdpError& error) {
+      parts.failure.fail(lock, error.what());
+    }
+    parts.used.announce(parts.buckets, parts.ready.unused(), true);
+  }
+  if (searches || parts.ready.recording()) {
+    compat::passThroughOneNode(outputs, [this, weak = std::weak_ptr(alive_)] {
+      if (weak.expired()) {
+        return;  // the graph outlived this Reducer
+      }
+      Lock inBackward(parts_->mutex);
+      if (mode_ == Mode::kSynchronise && parts_->ready.recording()) {
+        queueRecordedReduction();
+      }
+    });
+  }
+  mode_ = Mode::kSynchronise;
+  parts.times.backwardStart = DdpTimes::now();
+}
+
+void Reducer::accumulateLocally() {
+  std::lock_guard lock(parts_->mutex);
+  mode_ = Mode::kAccumulate;
+  accumulated_ = false;
+}
+
+void Reducer::endAccumulation() {
+  {
+    std::lock_guard lock(parts_->mutex);
+    if (!std::exchange(accumulated_, false)) {
+      return;
+    }
+  }
+  restorePrecision();
+}
+
+void Reducer::shadowForward() {
+  checkReduced(false);
+  rebuildIfDue();
+}
+
+void Reducer::shadowBackward(bool synchronise) {
+  if (!synchronise) {
+    return;
+  }
+  at::NoGradGuard noGrad;
+  {
+    std::lock_guard lock(parts_->mutex);
+    resetIteration();
+    parts_->used.clear();
+    parts_->used.announce(parts_->buckets, parts_->ready.unused(), false);
+  }
+  parts_->pipeline.launchZeros();
+  parts_->used.launch();
+  finalize(true);
+}
+
+// --- A backward ---
+
+void Reducer::onGradient(std::size_t index, bool gradient) {
+  const bool createsGraph = at::GradMode::is_enabled();
+  at::NoGradGuard noGrad;
+  Parts& parts = *parts_;
+  Lock lock(parts.mutex);
+  if (mode_ == Mode::kIdle) {
+    warnOnce(warnedUnexpected_,
+             fmt::format("parameter {} got a gradient outside a synchronised forward: it stays on "
+                         "rank {} and is not averaged. Run the forward through "
+                         "DistributedDataParallel, once for each backward (said once)",
+                         parts.parameters.named(index), parts.group->rank()));
+    return;
+  }
+  if (createsGraph) {
+    warnOnce(warnedHigherOrder_,
+             fmt::format("rank {}: a backward with create_graph: the averaged gradients carry no "
+                         "graph, so that gradients of gradients are of this rank alone (said once)",
+                         parts.group->rank()));
+  }
+  parts.lane.hostInstant(trace::EventKind::kGradientReady, index);
+  parts.lane.coreWait();
+  if (gradient) {
+    parts.used.mark(index);
+  }
+  if (mode_ == Mode::kAccumulate) {
+    accumulated_ = true;
+    return;
+  }
+  try {
+    receive(index, lock);
+  } catch (const std::exception& error) {
+    parts.failure.note(lock, error);
+    throw;
+  }
+}
+
+void Reducer::receive(std::size_t index, Lock& lock) {
+  Parts& parts = *parts_;
+  if (!parts.failure.text().empty()) {
+    throw DdpError(fmt::format("rank {}: an earlier gradient of this iteration failed: {}",
+                               parts.group->rank(), parts.failure.text()));
+  }
+  unfinished_ = true;
+  if (parts.ready.recording()) {
+    parts.ready.record(index);
+    queueRecordedReduction();
+    return;
+  }
+  parts.ready.takeUnused([this](std::size_t unused) { take(unused); });
+  if (!parts.ready.came(index)) {
+    return;
+  }
+  take(index);
+  if (launchReady(lock)) {
+    compat::afterThisBackward(parts.parameters.device(), [this] { finalize(false); });
+  }
+}
+
+void Reducer::take(std::size_t index) {
+  Parts& parts = *parts_;
+  parts.ready.note(index);
+  parts.deferred.note(index);
+  if (parts.deferred.holds(index)) {
+    parts.deferred.take(index);
+    return;
+  }
+  const BucketSet::Place place = parts.buckets.placeOf(index);
+  Bucket& bucket = parts.buckets[place.bucket];
+  const bool batched = parts.options.batchedGradCopy && !bucket.sparse();
+  if (batched) {
+    parts.copies.check(index, bucket.slice(place.slot));
+  } else {
+    parts.copies.in(index, bucket, place.slot, place.bucket, parts.hook->takesShares());
+  }
+  if (--bucket.pending == 0) {
+    if (batched) {
+      parts.copies.inAll(bucket, place.bucket);
+    }
+    parts.lane.instant(trace::EventKind::kBucketReady, hooks::eventBucket(place.bucket),
+                       bucket.bytes());
+  }
+}
+
+/// Returns whether the last of what this backward reduces is launched now.
+bool Reducer::launchReady(Lock& lock) {
+  Parts& parts = *parts_;
+  if (launchedAll_ || !parts.pipeline.launchReady(lock)) {
+    return false;
+  }
+  if (!parts.deferred.launch(parts.ready, parts.pipeline.left() == 0) ||
+      parts.pipeline.left() > 0) {
+    return false;
+  }
+  launchedAll_ = true;
+  parts.used.launch();
+  return true;
+}
+
+void Reducer::queueRecordedReduction() {
+  if (!recordingQueued_) {
+    recordingQueued_ = true;
+    compat::afterThisBackward(parts_->parameters.device(), [this] { reduceRecorded(); });
+  }
+}
+
+void Reducer::reduceRecorded() {
+  at::NoGradGuard noGrad;
+  Parts& parts = *parts_;
+  Lock lock(parts.mutex);
+  try {
+    parts.ready.endRecording([this](std::size_t index) { take(index); });
+    launchReady(lock);
+  } catch (const std::exception& error) {
+    parts.failure.note(lock, error);
+    throw;
+  }
+  lock.unlock();
+  finalize(false);
+}
+
+void Reducer::finalize(bool shadow) {
+  at::NoGradGuard noGrad;
+  Parts& parts = *parts_;
+  const StepLane::Moment start = parts.lane.now();
+  const std::int64_t backwardEnd = DdpTimes::now();
+  try {
+    parts.pipeline.writeResults(shadow);
+    parts.deferred.await();
+    parts.pipeline.exchangeSparse(shadow);
+    parts.used.await();
+  } catch (const std::exception& error) {
+    Lock lock(parts.mutex);
+    parts.failure.note(lock, error);
+    throw;
+  }
+  restorePrecision();
+  std::lock_guard lock(parts.mutex);
+  mode_ = Mode::kIdle;
+  unfinished_ = false;
+  ++parts.reductions;
+  parts.used.finish();
+  parts.checks.send(!parts.deferred.none());
+  if (!shadow) {
+    parts.lane.between(trace::EventKind::kFinalize, start, parts.lane.now());
+    parts.times.backwardEnd = backwardEnd;
+    parts.times.communicationEnd = DdpTimes::now();
+    parts.times.count();
+  }
+}
+
+// --- Errors ---
+
+void Reducer::checkFinalized() {
+  checkReduced(true);
+  failWith(parts_->parameters.thawed());
+  restorePrecision();  // a backward under no_sync leaves it low
+}
+
+void Reducer::checkReduced(bool backwardRequired) {
+  Parts& parts = *parts_;
+  Lock lock(parts.mutex);
+  if (!parts.failure.text().empty()) {
+    throw DdpError(fmt::format(
+        "rank {}: an earlier backward failed, and the gradients of the ranks no longer agree: {}",
+        parts.group->rank(), parts.failure.text()));
+  }
+  if (unfinished_) {
+    parts.failure.fail(lock, parts.ready.missingText(parts.pipeline.left(), parts.buckets.size()));
+  }
+  if (backwardRequired && mode_ == Mode::kSynchronise) {
+    parts.failure.fail(
+        lock,
+        fmt::format(
+            "rank {}: the forward of step {} was followed by no backward, so that the other ranks "
+            "wait for this rank's gradients: run the backward on every rank (torch::autograd::grad "
+            "is none: it gives gradients to no parameter), or the forward without gradients "
+            "(at::NoGradGuard)",
+            parts.group->rank(), parts.lane.step()));
+  }
+}
+
+/// Does nothing without a text.
+void Reducer::failWith(std::string text) {
+  if (!text.empty()) {
+    Lock lock(parts_->mutex);
+    parts_->failure.fail(lock, std::move(text));
+  }
+}
+
+void Reducer::failForward(const std::string& what) {
+  parts_->failure.noteForward(what);
+}
+
+void Reducer::warnOnce(bool& warned, const std::string& text) {
+  if (!std::exchange(warned, true)) {
+    parts_->lane.warn(text);
+  }
+}
+
+// --- What it is asked ---
 
 void Reducer::setDivisor(int divisor) {
   LOCKSTEP_CHECK(divisor > 0, "gradients divided by {}", divisor);
-  std::lock_guard lock(mutex_);
-  divisor_ = divisor;
-  inverse_ = at::native::wrapped_scalar_tensor(1.0 / divisor);
+  std::lock_guard lock(parts_->mutex);
+  parts_->divideBy(divisor);
 }
 
-void Reducer::sendParameters() {
-  trace::ParametersMessage message;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const at::Tensor& tensor = parameters_[i].tensor;
-    message.parameters.push_back({parameters_[i].name, tensor.sizes().vec(), specs_[i].dtype,
-                                  tensor.numel(), static_cast<std::int64_t>(specs_[i].bytes)});
-  }
-  tracer_.send(trace::toJson(message));
+void Reducer::setStep(std::uint32_t step) {
+  std::lock_guard lock(parts_->mutex);
+  parts_->lane.setStep(step);
 }
 
-void Reducer::sendLayout(std::uint32_t layout, const std::string& reason) {
-  trace::BucketsMessage message;
-  message.layout = layout;
-  message.step = step_;
-  message.reason = reason;
-  for (std::size_t i = 0; i < buckets_.size(); ++i) {
-    const auto& planned = plan_.buckets[i];
-    const Bucket& bucket = *buckets_[i];
-    trace::BucketsMessage::Bucket& out = message.buckets.emplace_back();
-    out.parameters = planned.parameters;
-    out.bytes = bucket.bytes();
-    out.limitBytes = planned.limitBytes == buckets::kUnlimited ? 0 : planned.limitBytes;
-    out.dtype =
-        options_.precision == nullptr ? planned.dtype : dtypeName(bucket.wire().scalar_type());
-    std::uint64_t offset = 0;
-    for (const std::uint32_t index : planned.parameters) {
-      out.offsets.push_back(offset);
-      offset += planned.bytes == 0 ? 0 : specs_[index].bytes * bucket.bytes() / planned.bytes;
-    }
-  }
-  tracer_.send(trace::toJson(message));
+const buckets::BucketPlan& Reducer::plan() const {
+  return parts_->buckets.plan();
+}
+
+bool Reducer::hasRebuiltBuckets() const {
+  return parts_->rebuilt;
+}
+
+bool Reducer::canSetStaticGraph() const {
+  return parts_->reductions > 1 && parts_->ready.unusedStayed();
+}
+
+Reducer::State Reducer::state() const {
+  std::lock_guard lock(parts_->mutex);
+  return {parts_->times, parts_->ready.unused(), parts_->used.usedBy(), parts_->ready.order(),
+          parts_->failure.text()};
+}
+
+void Reducer::recordSpan(trace::EventKind kind, std::uint64_t startTicks) {
+  std::lock_guard lock(parts_->mutex);
+  parts_->lane.hostSpan(kind, startTicks);
 }
 
 }  // namespace lockstep::ddp

@@ -100,8 +100,9 @@ def case_capture(options):
                 worked = [row for row in starts(run_, rank, "operator", step)
                           if names[str(row[3])] == "gloo:all_reduce"]
                 launched = starts(run_, rank, "bucket_launched", step)
+                # Its thread may lose its core before it says that it has ended.
                 check(len(worked) == len(launched) and all(
-                    began[0] >= start[0] - 100_000 and began[1] <= backward[1] + 100_000
+                    start[0] - 100_000 <= began[0] <= backward[1]
                     for start, began in zip(launched, worked)),
                     f"rank {rank}, step {step}: Gloo worked {worked}, launched {launched}")
         (told,), = run_.rows("SELECT value FROM environment WHERE rank = ? AND key = 'trace.1'",

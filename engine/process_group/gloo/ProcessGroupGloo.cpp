@@ -55,6 +55,8 @@ struct ProcessGroupGloo::Parts {
     dispatcher.drain();
     if (dispatcher.state() == GroupState::kSuccess) {
       transport->sayFarewell();
+    } else {
+      transport->close();
     }
   }
 

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 // Gloo's names for messages of a connection itself.
 constexpr std::uint64_t kVigilSlot = std::uint64_t{4} << 60;
 constexpr std::uint64_t kFarewellSlot = std::uint64_t{5} << 60;
-// How long a rank that leaves waits for its peers to read that.
+// How long a rank that leaves waits for its peers to read that, and what it has sent before.
 constexpr milliseconds kFarewell{500};
 
 // Lets Gloo meet through a store of ours.
@@ -135,6 +135,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
       return transport;
     }
     ignoreBrokenPipes();
+    const Connections before = Connections::open();
     int index = 0;
     for (const std::string& name : chosenInterfaces(options.interfaces)) {
       std::shared_ptr<::gloo::transport::Device> device;
@@ -151,6 +152,7 @@ base::Result<std::unique_ptr<Transport>> Transport::connect(store::Store& store,
       context->connectFullMesh(adapter, device);
       transport->contexts_.push_back(std::move(context));
     }
+    transport->connections_ = Connections::open().without(before);
     transport->keepVigil(options.rank, options.size);
     // Nobody goes before all are connected: Gloo asks a new connection for its peer's address, on
     // a thread of its own, and a peer that has ended by then ends this process, too (SIGABRT).
@@ -247,6 +249,10 @@ void Transport::sayFarewell() {
 }
 
 void Transport::close() {
+  // A socket that is closed with something unread, as with what peers have sent for a collective
+  // that this rank never calls, is reset: what it has still to send is thrown away, and with it
+  // this rank's part in collectives that it has ended and they have not.
+  connections_.awaitDelivery(kFarewell);
   for (const auto& context : contexts_) {
     try {
       context->closeConnections();

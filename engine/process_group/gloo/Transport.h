@@ -8,6 +8,7 @@
 
 #include "engine/base/Result.h"
 #include "engine/process_group/Joining.h"
+#include "engine/process_group/gloo/Connections.h"
 
 namespace gloo {
 class Context;
@@ -49,7 +50,8 @@ class Transport {
   /// Tells all peers that this rank leaves in order; takes half a second at most.
   void sayFarewell();
 
-  /// Closes all connections, so that the peers notice; ends no waits here. [any-thread]
+  /// Closes all connections once the peers' hosts have what was sent, or after half a second, so
+  /// that the peers notice; ends no waits here. [any-thread]
   void close();
 
  private:
@@ -58,6 +60,7 @@ class Transport {
   void keepVigil(int rank, int size);
 
   std::vector<std::shared_ptr<::gloo::Context>> contexts_;
+  Connections connections_;
   std::mutex vigilMutex_;
   std::vector<std::unique_ptr<Vigil>> vigils_;
 };

@@ -39,7 +39,8 @@ std::string AbortRound::text() const {
   return fmt::format("rank {} aborts {}, {} elements", aborter, when, elements);
 }
 
-int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSignals& signals) {
+std::vector<std::string> stepsLostBy(ProcessGroup& group, const AbortRound& round,
+                                     const AbortRoundSignals& signals) {
   const bool aborts = group.rank() == round.aborter;
   const double sum = group.size() * (group.size() + 1) / 2.0;
   std::vector<at::Tensor> tensors;
@@ -66,14 +67,16 @@ int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSi
   } else if (round.order == AbortRound::Order::kOthersComeLate && !aborts) {
     signals.awaitAborted();
   }
-  int lost = 0;
+  std::vector<std::string> lost;
   for (int step = 0; step < AbortRound::kSteps; ++step) {
     const auto index = static_cast<std::size_t>(step);
     try {
       works[index]->wait();
-      lost += at::equal(tensors[index], at::full_like(tensors[index], sum)) ? 0 : 1;
-    } catch (const CommError&) {
-      ++lost;
+      if (!at::equal(tensors[index], at::full_like(tensors[index], sum))) {
+        lost.push_back(fmt::format("step {} is wrong", step));
+      }
+    } catch (const CommError& error) {
+      lost.push_back(fmt::format("step {}: {}", step, error.what()));
     }
   }
   if (aborts && round.order != AbortRound::Order::kAtOnce) {
@@ -82,7 +85,7 @@ int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSi
   if (oneMore) {
     try {
       works.back()->wait();
-      ++lost;  // nobody may have what a rank never put in
+      lost.emplace_back("one more than a rank has put in");
     } catch (const CommError&) {
     }
   }
@@ -98,7 +101,8 @@ void expectNoStepLost(int ranks, const MakePart& make, const AbortRound& round) 
   support::runRanks(ranks, [&](int rank) {
     auto made = make(store, rank);
     ASSERT_TRUE(made.ok()) << made.error().message();
-    EXPECT_EQ(stepsLostBy(*made.value(), round, signals), 0) << "rank " << rank;
+    EXPECT_EQ(stepsLostBy(*made.value(), round, signals), std::vector<std::string>())
+        << "rank " << rank;
   });
 }
 

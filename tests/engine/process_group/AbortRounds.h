@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/Result.h"
 #include "engine/process_group/ProcessGroup.h"
@@ -48,9 +49,10 @@ struct AbortRoundSignals {
   std::function<void()> awaitAborted;
 };
 
-/// This rank's part; returns how many of its steps have failed or are wrong. Each is lost: the
-/// others took it, or were to.
-int stepsLostBy(ProcessGroup& group, const AbortRound& round, const AbortRoundSignals& signals);
+/// This rank's part; returns how each of its steps that has failed or is wrong came to that. It is
+/// lost: the others took it, or were to.
+std::vector<std::string> stepsLostBy(ProcessGroup& group, const AbortRound& round,
+                                     const AbortRoundSignals& signals);
 
 /// Ranks as threads, with a new group whose parts `make` makes; a rank destroys its part as soon as
 /// it is done.

@@ -219,7 +219,7 @@ int abortsInRounds(const Strings& arguments) {
   for (int rank = 0; rank < processCount(); ++rank) {
     all.push_back(rank);
   }
-  int lost = 0;
+  std::size_t lost = 0;
   for (int number = 0; number < std::atoi(arguments.at(0).c_str()); ++number) {
     AbortRound round = AbortRound::of(number, processCount());
     round.oneMore = false;
@@ -227,14 +227,14 @@ int abortsInRounds(const Strings& arguments) {
     GroupOptions options = quickOptions();
     options.groupName = name;
     const auto group = processGroup(options);
-    const int here = stepsLostBy(
+    const std::vector<std::string> here = stepsLostBy(
         *group, round,
         {[&] { meet(name + "/called", all); }, [&] { store->set(name + "/aborted", ""); },
          [&] { store->wait({name + "/aborted"}, seconds(30)); }});
-    if (here != 0) {
-      say("lost {} in {}: {}", here, name, round.text());
+    for (const std::string& step : here) {
+      say("lost in {}, {}: {}", name, round.text(), step);
     }
-    lost += here;
+    lost += here.size();
     meet(name + "/over", all);  // before MPI makes the next group
   }
   say("lost {} steps in all", lost);

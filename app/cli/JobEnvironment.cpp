@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "app/cli/PythonFolder.h"
-#include "engine/launch/RankEnvironment.h"
+#include "engine/base/Environment.h"
 
 namespace lockstep::cli {
 
@@ -37,19 +37,19 @@ base::Result<std::vector<std::string>> jobEnvironment(const JobWatching& watchin
   if (!folder.ok()) {
     return folder.error();
   }
-  std::vector<std::string> environment = launch::inheritedEnvironment();
+  std::vector<std::string> environment = base::inheritedEnvironment();
   const char* before = std::getenv("PYTHONPATH");
   std::string path = folder.value().string();
   if (watching.attach == "auto") {
     path = (folder.value() / "lockstep" / "auto").string() + ":" + path;
   }
-  launch::setVariable(environment, "PYTHONPATH",
-                      before != nullptr && *before != '\0' ? path + ":" + before : path);
+  base::setVariable(environment, "PYTHONPATH",
+                    before != nullptr && *before != '\0' ? path + ":" + before : path);
   for (const auto& [variable, every] :
        {std::pair{"LOCKSTEP_CHECK_REPLICAS", watching.checkReplicas},
         {"LOCKSTEP_CHECK_GRADIENTS", watching.checkGradients}}) {
     if (every > 0) {
-      launch::setVariable(environment, variable, std::to_string(every));
+      base::setVariable(environment, variable, std::to_string(every));
     }
   }
   // NCCL loads it, and asks nothing of it before a process attaches. Of a longer name it takes a

@@ -1,12 +1,10 @@
 #include "app/studio/QuitSignals.h"
 
 #include <signal.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <QCoreApplication>
 #include <array>
-#include <cstdint>
+#include <atomic>
 
 namespace lockstep::studio {
 namespace {
@@ -15,7 +13,8 @@ constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
 // Of the handler, which may only touch what is safe in one.
 volatile sig_atomic_t received = 0;
-volatile sig_atomic_t wakeFd = -1;
+std::atomic<const posix::WakeUp*> wakeUp = nullptr;
+static_assert(std::atomic<const posix::WakeUp*>::is_always_lock_free);
 
 void restore(int signal) {
   struct sigaction usual {};
@@ -28,19 +27,19 @@ void onSignal(int signal) {
   for (const int other : kSignals) {
     restore(other);
   }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wakeFd, &one, sizeof one);
+  if (const posix::WakeUp* one = wakeUp) {
+    one->wake();
+  }
 }
 
 }  // namespace
 
 QuitSignals::QuitSignals() {
-  const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (fd < 0) {
+  if (!wakeUp_.open()) {
     return;  // signals end the program at once, as they do without this
   }
-  wakeFd = fd;
-  notifier_ = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Read);
+  wakeUp = &wakeUp_;
+  notifier_ = std::make_unique<QSocketNotifier>(wakeUp_.fd(), QSocketNotifier::Read);
   QObject::connect(notifier_.get(), &QSocketNotifier::activated, notifier_.get(), [this] {
     notifier_->setEnabled(false);
     QCoreApplication::quit();
@@ -70,8 +69,7 @@ QuitSignals::~QuitSignals() {
     }
   }
   notifier_.reset();
-  close(wakeFd);
-  wakeFd = -1;
+  wakeUp = nullptr;
 }
 
 int QuitSignals::exitCode(int without) const {

@@ -3,6 +3,8 @@
 #include <QSocketNotifier>
 #include <memory>
 
+#include "engine/base/posix/WakeUp.h"
+
 namespace lockstep::studio {
 
 /// Lets SIGINT, SIGTERM and SIGHUP close the studio as its window's button does: what it remembers
@@ -21,7 +23,8 @@ class QuitSignals {
   [[nodiscard]] int exitCode(int without) const;
 
  private:
-  std::unique_ptr<QSocketNotifier> notifier_;
+  posix::WakeUp wakeUp_;
+  std::unique_ptr<QSocketNotifier> notifier_;  // null: signals are not taken
 };
 
 }  // namespace lockstep::studio

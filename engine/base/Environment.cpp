@@ -1,6 +1,7 @@
 #include "engine/base/Environment.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <cstdlib>
@@ -61,6 +62,25 @@ void EnvironmentReader::fail(const std::string& what, const char* name) {
   if (!error_) {
     error_ = Error{ExitCode::kBadInput, what, std::string("environment ") + name};
   }
+}
+
+std::vector<std::string> inheritedEnvironment() {
+  std::vector<std::string> result;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    result.emplace_back(*entry);
+  }
+  return result;
+}
+
+void setVariable(std::vector<std::string>& environment, const std::string& name,
+                 const std::string& value) {
+  removeVariable(environment, name);
+  environment.push_back(fmt::format("{}={}", name, value));
+}
+
+void removeVariable(std::vector<std::string>& environment, const std::string& name) {
+  std::erase_if(environment,
+                [&](const std::string& entry) { return entry.starts_with(name + "="); });
 }
 
 }  // namespace lockstep::base

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/Result.h"
 
@@ -16,6 +17,14 @@ using ReadVariable = std::function<std::optional<std::string>(const char* name)>
 
 /// Reads this process' environment.
 std::optional<std::string> readEnvironmentVariable(const char* name);
+
+/// Returns this process' environment as "KEY=value" texts.
+std::vector<std::string> inheritedEnvironment();
+
+/// Sets a variable of such an environment, in place of what it was there.
+void setVariable(std::vector<std::string>& environment, const std::string& name,
+                 const std::string& value);
+void removeVariable(std::vector<std::string>& environment, const std::string& name);
 
 /// Takes values from the environment and keeps the first mistake in it (kBadInput, where
 /// "environment NAME"), so that a list of variables reads without an `if` after each. One thread.

@@ -68,14 +68,14 @@ base::Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::filesyst
   auto file = std::unique_ptr<OutputFile>(new OutputFile(path));
   std::error_code code;
   if (path == "-") {
-    file->descriptor_ = dup(STDOUT_FILENO);
+    file->descriptor_ = posix::Descriptor(dup(STDOUT_FILENO));
   } else {
     const auto status = std::filesystem::status(path, code);
     if (std::filesystem::is_directory(status)) {
       return base::Error{ExitCode::kBadInput, "is a folder; name a file in it", path.string()};
     }
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-      file->descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+      file->descriptor_ = posix::Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     } else {
       // A link stays one: what it leads to is written.
       if (const auto target = std::filesystem::canonical(path, code); !code) {
@@ -83,11 +83,11 @@ base::Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::filesyst
       }
       file->draft_ = file->path_.parent_path() /
                      fmt::format(".{}.{}.new", file->path_.filename().string(), getpid());
-      file->descriptor_ =
-          open(file->draft_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+      file->descriptor_ = posix::Descriptor(
+          open(file->draft_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644));
     }
   }
-  if (file->descriptor_ < 0) {
+  if (!file->descriptor_.open()) {
     file->draft_.clear();
     return cannotWrite(path);
   }
@@ -105,9 +105,6 @@ base::Result<std::unique_ptr<OutputFile>> OutputFile::create(const std::filesyst
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
   if (!draft_.empty()) {
     unlink(draft_.c_str());
   }
@@ -121,7 +118,7 @@ void OutputFile::fail() {
 
 void OutputFile::put(const char* data, std::size_t size) {
   while (size > 0 && failure_.ok()) {
-    const ssize_t written = ::write(descriptor_, data, size);
+    const ssize_t written = ::write(descriptor_.get(), data, size);
     if (written < 0) {
       if (errno != EINTR) {
         fail();
@@ -144,7 +141,7 @@ void OutputFile::flush() {
 }
 
 base::Status OutputFile::close() {
-  if (descriptor_ < 0) {
+  if (!descriptor_.open()) {
     return failure_;
   }
   if (gzip_ != nullptr) {
@@ -153,7 +150,7 @@ base::Status OutputFile::close() {
   } else {
     flush();
   }
-  if (::close(std::exchange(descriptor_, -1)) != 0) {
+  if (::close(descriptor_.release()) != 0) {
     fail();
   }
   return failure_;

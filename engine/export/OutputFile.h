@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/Descriptor.h"
 
 namespace lockstep::exports {
 
@@ -56,7 +57,7 @@ class OutputFile {
 
   std::filesystem::path path_;
   std::filesystem::path draft_;  // empty: `path_` is written as it is
-  int descriptor_ = -1;
+  posix::Descriptor descriptor_;
   std::string buffer_;
   std::unique_ptr<Gzip> gzip_;
   std::uint64_t bytes_ = 0;

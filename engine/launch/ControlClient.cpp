@@ -52,10 +52,11 @@ base::Result<std::string> exchange(const std::filesystem::path& socket, const st
     return Error{ExitCode::kEnvironment, std::string(what) + ": " + std::strerror(error),
                  socket.string()};
   };
-  const int fd = detail::connectUnix(socket);
-  if (fd < 0) {
-    return failed("cannot reach the supervisor of this run; it may have just ended", -fd);
+  const posix::Descriptor connected = detail::connectUnix(socket);
+  if (!connected.open()) {
+    return failed("cannot reach the supervisor of this run; it may have just ended", errno);
   }
+  const int fd = connected.get();
   std::string line;
   int error = 0;
   // A request fits the socket's buffer.
@@ -64,7 +65,6 @@ base::Result<std::string> exchange(const std::filesystem::path& socket, const st
   } else {
     error = readLine(fd, Clock::now() + timeout, line);
   }
-  close(fd);
   if (error != 0) {
     return failed("no answer from the supervisor of this run", error);
   }

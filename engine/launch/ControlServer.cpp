@@ -10,7 +10,7 @@
 namespace lockstep::launch {
 
 base::Result<std::unique_ptr<ControlServer>> ControlServer::listen(
-    EventLoop& loop, const std::filesystem::path& directory, const std::string& name,
+    posix::EventLoop& loop, const std::filesystem::path& directory, const std::string& name,
     Handler handler) {
   if (auto prepared = detail::prepareSocketFolder(directory); !prepared.ok()) {
     return prepared.error();

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/experiment/SettingChange.h"
-#include "engine/launch/EventLoop.h"
 #include "engine/trace/Recorder.h"
 
 namespace lockstep::launch {
@@ -70,7 +70,7 @@ class ControlServer {
   /// Listens at `<directory>/<name>.sock`; the directory is created when it is missing, and
   /// sockets in it whose supervisor is gone are removed. Error: the directory is open to
   /// others or belongs to somebody else, the path is too long for a socket.
-  static base::Result<std::unique_ptr<ControlServer>> listen(EventLoop& loop,
+  static base::Result<std::unique_ptr<ControlServer>> listen(posix::EventLoop& loop,
                                                              const std::filesystem::path& directory,
                                                              const std::string& name,
                                                              Handler handler);

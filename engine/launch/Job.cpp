@@ -74,8 +74,9 @@ void announce(const JobOptions& options, const std::string& recorder,
                   tokenFile.string()));
 }
 
-ChildProcess::Options commandOf(const JobOptions& options, const detail::Head& head) {
-  ChildProcess::Options command{"the command", options.command.front(), {}, options.environment};
+posix::ChildProcess::Options commandOf(const JobOptions& options, const detail::Head& head) {
+  posix::ChildProcess::Options command{
+      "the command", options.command.front(), {}, options.environment};
   command.arguments.assign(options.command.begin() + 1, options.command.end());
   head.addTicket(command.environment);
   return command;
@@ -88,7 +89,7 @@ base::Result<JobOutcome> recordJob(const JobOptions& options) {
   if (!watch.ok()) {
     return watch.error();
   }
-  EventLoop& loop = watch.value().loop;
+  posix::EventLoop& loop = watch.value().loop;
   const std::string runId = detail::makeRunId();
   const std::filesystem::path folder =
       options.controlDirectory.empty() ? controlDirectory() : options.controlDirectory;

@@ -1,7 +1,6 @@
 #include "engine/launch/RankEnvironment.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -55,25 +54,6 @@ std::vector<std::string> rankEnvironment(const RankPlace& place,
     result.push_back(fmt::format("{}={}", name, value));
   }
   return result;
-}
-
-std::vector<std::string> inheritedEnvironment() {
-  std::vector<std::string> result;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    result.emplace_back(*entry);
-  }
-  return result;
-}
-
-void setVariable(std::vector<std::string>& environment, const std::string& name,
-                 const std::string& value) {
-  removeVariable(environment, name);
-  environment.push_back(fmt::format("{}={}", name, value));
-}
-
-void removeVariable(std::vector<std::string>& environment, const std::string& name) {
-  std::erase_if(environment,
-                [&](const std::string& entry) { return entry.starts_with(name + "="); });
 }
 
 }  // namespace lockstep::launch

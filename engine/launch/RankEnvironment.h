@@ -43,12 +43,4 @@ struct RankPlace {
 std::vector<std::string> rankEnvironment(const RankPlace& place,
                                          const std::vector<std::string>& inherited);
 
-/// Returns this process' environment as "KEY=value" texts.
-std::vector<std::string> inheritedEnvironment();
-
-/// Sets a variable of such an environment, in place of what it was there.
-void setVariable(std::vector<std::string>& environment, const std::string& name,
-                 const std::string& value);
-void removeVariable(std::vector<std::string>& environment, const std::string& name);
-
 }  // namespace lockstep::launch

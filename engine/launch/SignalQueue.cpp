@@ -4,6 +4,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace lockstep::launch {
 namespace {
 
@@ -12,12 +14,7 @@ bool hasNoTerminal() {
   if (sigaction(SIGHUP, nullptr, &hangUp) == 0 && hangUp.sa_handler == SIG_IGN) {
     return true;
   }
-  const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (terminal < 0) {
-    return true;
-  }
-  close(terminal);
-  return false;
+  return !posix::Descriptor(open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)).open();
 }
 
 sigset_t watchedSignals() {
@@ -33,25 +30,24 @@ sigset_t watchedSignals() {
 
 base::Result<std::unique_ptr<SignalQueue>> SignalQueue::create() {
   const sigset_t watched = watchedSignals();
-  const int fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (fd < 0) {
+  posix::Descriptor fd(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.open()) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot watch for signals", "");
   }
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, &watched, &before);
-  return std::unique_ptr<SignalQueue>(new SignalQueue(fd, before, hasNoTerminal()));
+  return std::unique_ptr<SignalQueue>(new SignalQueue(std::move(fd), before, hasNoTerminal()));
 }
 
 SignalQueue::~SignalQueue() {
   while (next()) {
   }
-  close(fd_);
   pthread_sigmask(SIG_SETMASK, &maskBefore_, nullptr);
 }
 
 std::optional<int> SignalQueue::next() {
   signalfd_siginfo info;
-  while (read(fd_, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+  while (read(fd_.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     const int signal = static_cast<int>(info.ssi_signo);
     const bool isErrorOfACall = signal == SIGPIPE || signal == SIGXFSZ;
     if (!isErrorOfACall && !(signal == SIGHUP && detached_)) {
@@ -62,7 +58,7 @@ std::optional<int> SignalQueue::next() {
 }
 
 base::Result<Watch> Watch::create() {
-  auto loop = EventLoop::create();
+  auto loop = posix::EventLoop::create();
   if (!loop.ok()) {
     return loop.error();
   }

@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "engine/base/Result.h"
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/EventLoop.h"
 
 namespace lockstep::launch {
 
@@ -22,24 +24,24 @@ class SignalQueue {
   SignalQueue(const SignalQueue&) = delete;
   SignalQueue& operator=(const SignalQueue&) = delete;
 
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
 
   /// Returns the next signal, or nothing when none waits. Never blocks. A SIGHUP to a process
   /// without a terminal, or started with SIGHUP ignored (nohup), is passed over.
   std::optional<int> next();
 
  private:
-  SignalQueue(int fd, const sigset_t& maskBefore, bool detached)
-      : fd_(fd), maskBefore_(maskBefore), detached_(detached) {}
+  SignalQueue(posix::Descriptor fd, const sigset_t& maskBefore, bool detached)
+      : fd_(std::move(fd)), maskBefore_(maskBefore), detached_(detached) {}
 
-  int fd_;
+  posix::Descriptor fd_;
   sigset_t maskBefore_;
   bool detached_;
 };
 
 /// What a process that leads or watches others waits with.
 struct Watch {
-  EventLoop loop;
+  posix::EventLoop loop;
   std::unique_ptr<SignalQueue> signals;
 
   /// From here on every thread that starts has the signals blocked.

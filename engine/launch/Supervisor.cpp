@@ -60,7 +60,7 @@ trace::RunInfo firstInfo(const LaunchOptions& options, const detail::Resources& 
 }
 
 std::unique_ptr<detail::Ranks> childRanks(const LaunchOptions& options,
-                                          detail::Resources& resources, EventLoop& loop,
+                                          detail::Resources& resources, posix::EventLoop& loop,
                                           const std::filesystem::path& program) {
   RankPlace place;
   place.worldSize = options.experiment.processes.worldSize;
@@ -90,7 +90,7 @@ void noteIncomplete(const Error& error, LaunchOutcome& outcome) {
 
 base::Result<LaunchOutcome> superviseRun(
     const LaunchOptions& options, const std::function<void(const LaunchProgress&)>& progress) {
-  auto loop = EventLoop::create();
+  auto loop = posix::EventLoop::create();
   if (!loop.ok()) {
     return loop.error();
   }

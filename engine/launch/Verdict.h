@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/base/ExitCodes.h"
-#include "engine/launch/ChildProcess.h"
+#include "engine/base/posix/ChildProcess.h"
 #include "engine/launch/Obituary.h"
 #include "engine/trace/RunFile.h"
 
@@ -15,7 +15,7 @@ namespace lockstep::launch {
 struct RankEnd {
   int rank = 0;
   int order = 0;  ///< 0 = the first rank that ended
-  ProcessEnd end;
+  posix::ProcessEnd end;
   bool isCodeKnown = true;    ///< false: of a process that is no child of ours; `end` is what its
                               ///< last words come to
   bool killedByUs = false;    ///< the signal that ended it was the supervisor's

@@ -2,7 +2,6 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/relay/detail/ZmqSocket.h"
 
 namespace lockstep::relay {
@@ -82,18 +82,15 @@ std::string addressToward(const Endpoint& endpoint) {
   }
   std::string address;
   // A datagram socket that is connected has chosen its own address, and sent nothing.
-  const int fd = socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const posix::Descriptor datagrams(socket(found->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   sockaddr_storage own{};
   socklen_t size = sizeof(own);
   char text[NI_MAXHOST];
-  if (fd >= 0 && connect(fd, found->ai_addr, found->ai_addrlen) == 0 &&
-      getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+  if (connect(datagrams.get(), found->ai_addr, found->ai_addrlen) == 0 &&
+      getsockname(datagrams.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
       getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text, sizeof(text), nullptr, 0,
                   NI_NUMERICHOST) == 0) {
     address = text;
-  }
-  if (fd >= 0) {
-    close(fd);
   }
   freeaddrinfo(found);
   return address;

@@ -8,6 +8,8 @@
 #include <charconv>
 #include <fstream>
 
+#include "engine/base/posix/Descriptor.h"
+
 namespace lockstep::relay {
 namespace {
 
@@ -97,17 +99,15 @@ base::Result<RunToken> tokenFromText(std::string_view text, const std::string& w
 }
 
 base::Status writeTicket(const std::filesystem::path& path, const Ticket& ticket) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (fd < 0) {
+  const posix::Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.open()) {
     return systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
   }
   const std::string text =
       fmt::format("{}{}\n{}{}\n", kRecorderLine, ticket.recorder, kTokenLine, toText(ticket.token));
-  const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const auto failed =
-      systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
-  close(fd);
-  if (!whole) {
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    const auto failed =
+        systemError(ExitCode::kEnvironment, "cannot write the run token", path.string());
     unlink(path.c_str());
     return failed;
   }

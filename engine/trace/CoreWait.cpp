@@ -41,18 +41,12 @@ CoreWait& CoreWait::ofThisThread() {
 
 CoreWait::CoreWait() : file_(open(kSchedstat, O_RDONLY | O_CLOEXEC)) {}
 
-CoreWait::~CoreWait() {
-  if (file_ >= 0) {
-    close(file_);
-  }
-}
-
 void CoreWait::look(Lane& lane, std::uint32_t step) {
   const std::int64_t nowNs = base::monotonicNs();
   if (nowNs - lookedNs_ < kBetweenLooksNs) {
     return;
   }
-  const std::optional<std::uint64_t> waited = waitedNs(file_);
+  const std::optional<std::uint64_t> waited = waitedNs(file_.get());
   const std::uint64_t nowTicks = base::ticks();
   if (!waited) {
     return;

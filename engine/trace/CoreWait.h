@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::trace {
@@ -14,14 +15,13 @@ class CoreWait {
   /// That of the calling thread, which alone may use it.
   static CoreWait& ofThisThread();
 
-  ~CoreWait();
   CoreWait(const CoreWait&) = delete;
   CoreWait& operator=(const CoreWait&) = delete;
 
   /// Emits a kOffCore span from the look before until now, where the thread waited in it: nothing
   /// while `lane` records nothing, soon after the look before, or where the kernel cannot say.
   void tell(Lane& lane, std::uint32_t step) {
-    if (file_ >= 0 && lane.enabled()) {
+    if (file_.open() && lane.enabled()) {
       look(lane, step);
     }
   }
@@ -30,7 +30,7 @@ class CoreWait {
   CoreWait();
   void look(Lane& lane, std::uint32_t step);
 
-  const int file_;
+  const posix::Descriptor file_;
   std::int64_t lookedNs_ = 0;
   std::uint64_t lookedTicks_ = 0;
   std::uint64_t waitedNs_ = 0;

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "engine/base/Clock.h"
+#include "engine/base/posix/Descriptor.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/StolenTime.h"
 
@@ -22,12 +23,8 @@ constexpr std::uint64_t kNamesEverySamples = 10;
 
 std::string readFile(const std::string& path) {
   std::array<char, 1024> buffer{};
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    return "";
-  }
-  const ssize_t count = read(fd, buffer.data(), buffer.size());
-  close(fd);
+  const posix::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const ssize_t count = read(file.get(), buffer.data(), buffer.size());
   return count > 0 ? std::string(buffer.data(), static_cast<std::size_t>(count)) : "";
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/trace/HostFacts.h"
 #include "engine/trace/RunFileSchema.h"
 
@@ -114,11 +115,10 @@ base::Status createAtomically(
   const std::filesystem::path draft =
       path.parent_path() / fmt::format(".{}.{}.new", path.filename().string(), getpid());
   // Made here, because SQLite does not say why it cannot.
-  const int fd = open(draft.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0644);
-  if (fd < 0) {
+  if (!posix::Descriptor(open(draft.c_str(), O_CREAT | O_EXCL | O_CLOEXEC | O_WRONLY, 0644))
+           .open()) {
     return base::systemError(ExitCode::kEnvironment, "cannot create the run file", path.string());
   }
-  close(fd);
   base::Status result = build(draft);
   if (result.ok() &&
       renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <bit>
 #include <new>
@@ -34,33 +33,29 @@ base::Result<Segment> Segment::create(const SegmentOptions& options) {
                  options.messageRingBytes);
   const std::size_t bytes =
       segmentBytes(options.lanes, options.eventsPerLane, options.messageRingBytes);
-  const int fd = memfd_create("lockstep-trace", MFD_CLOEXEC);
-  if (fd < 0) {
+  posix::Descriptor file(memfd_create("lockstep-trace", MFD_CLOEXEC));
+  if (!file.open()) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot create the event memory", "");
   }
   // Reserved in full, so that a lack of memory is an error here and no SIGBUS later.
-  if (const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes)); error != 0) {
-    close(fd);
+  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     errno = error;
     return base::systemError(base::ExitCode::kEnvironment,
                              fmt::format("cannot reserve {} bytes of event memory", bytes), "");
   }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) {
-    const auto error =
-        base::systemError(base::ExitCode::kEnvironment, "cannot map the event memory", "");
-    close(fd);
-    return error;
+  posix::Mapping memory(file.get(), bytes);
+  if (memory.data() == nullptr) {
+    return base::systemError(base::ExitCode::kEnvironment, "cannot map the event memory", "");
   }
-  Segment segment(fd, memory, bytes);
-  auto* header = new (memory) SegmentHeader{};
+  Segment segment(std::move(file), std::move(memory));
+  auto* header = new (segment.memory_.data()) SegmentHeader{};
   header->magic = kSegmentMagic;
   header->version = kSegmentVersion;
   header->lanes = options.lanes;
   header->eventsPerLane = options.eventsPerLane;
   header->messageRingBytes = options.messageRingBytes;
   header->captureEnabled.store(1, std::memory_order_relaxed);
-  new (static_cast<char*>(memory) + kHeaderBytes) LastWords{};
+  new (&segment.lastWords()) LastWords{};
   segment.lastWords().bucket.store(kNoBucket, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < options.lanes; ++i) {
     new (&segment.lane(i)) LaneHeader{};
@@ -69,6 +64,7 @@ base::Result<Segment> Segment::create(const SegmentOptions& options) {
 }
 
 base::Result<Segment> Segment::attach(int fd) {
+  posix::Descriptor file(fd);
   struct stat status {};
   if (fstat(fd, &status) != 0) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot open the event memory",
@@ -82,12 +78,12 @@ base::Result<Segment> Segment::attach(int fd) {
   if (bytes < kHeaderBytes) {
     return refuse("too small to be event memory of lockstep");
   }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) {
+  posix::Mapping memory(fd, bytes);
+  if (memory.data() == nullptr) {
     return base::systemError(base::ExitCode::kEnvironment, "cannot map the event memory",
                              fmt::format("descriptor {}", fd));
   }
-  Segment segment(fd, memory, bytes);
+  Segment segment(std::move(file), std::move(memory));
   const SegmentHeader& header = segment.header();
   if (header.magic != kSegmentMagic) {
     return refuse("this is no event memory of lockstep");
@@ -102,39 +98,16 @@ base::Result<Segment> Segment::attach(int fd) {
   return segment;
 }
 
-Segment::Segment(Segment&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)),
-      memory_(std::exchange(other.memory_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
-
-Segment& Segment::operator=(Segment&& other) noexcept {
-  if (this != &other) {
-    release();
-    fd_ = std::exchange(other.fd_, -1);
-    memory_ = std::exchange(other.memory_, nullptr);
-    bytes_ = std::exchange(other.bytes_, 0);
-  }
-  return *this;
+SegmentHeader& Segment::header() const {
+  return *static_cast<SegmentHeader*>(memory_.data());
 }
-
-Segment::~Segment() { release(); }
-
-void Segment::release() {
-  if (memory_ != nullptr) {
-    munmap(memory_, bytes_);
-    close(fd_);
-    memory_ = nullptr;
-  }
-}
-
-SegmentHeader& Segment::header() const { return *static_cast<SegmentHeader*>(memory_); }
 
 LastWords& Segment::lastWords() const {
-  return *reinterpret_cast<LastWords*>(static_cast<char*>(memory_) + kHeaderBytes);
+  return *reinterpret_cast<LastWords*>(static_cast<char*>(memory_.data()) + kHeaderBytes);
 }
 
 char* Segment::messageRing() const {
-  return static_cast<char*>(memory_) + kHeaderBytes + kLastWordsBytes;
+  return static_cast<char*>(memory_.data()) + kHeaderBytes + kLastWordsBytes;
 }
 
 LaneHeader& Segment::lane(std::uint32_t index) const {

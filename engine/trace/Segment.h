@@ -6,8 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/Mapping.h"
 #include "engine/trace/EventRecord.h"
 
 namespace lockstep::trace {
@@ -94,14 +97,11 @@ class Segment {
   /// Creates a memfd of the needed size, reserved in full, close-on-exec; for the supervisor.
   static base::Result<Segment> create(const SegmentOptions& options);
 
-  /// Maps a segment inherited as `fd`; for the rank. Takes the descriptor over.
+  /// Maps a segment inherited as `fd`; for the rank. Takes the descriptor over,
+  /// also where it fails.
   static base::Result<Segment> attach(int fd);
 
-  Segment(Segment&&) noexcept;
-  Segment& operator=(Segment&&) noexcept;
-  ~Segment();
-
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return file_.get(); }
   [[nodiscard]] SegmentHeader& header() const;
   [[nodiscard]] LastWords& lastWords() const;
   [[nodiscard]] LaneHeader& lane(std::uint32_t index) const;
@@ -109,12 +109,11 @@ class Segment {
   [[nodiscard]] char* messageRing() const;
 
  private:
-  Segment(int fd, void* memory, std::size_t bytes) : fd_(fd), memory_(memory), bytes_(bytes) {}
-  void release();
+  Segment(posix::Descriptor file, posix::Mapping memory)
+      : file_(std::move(file)), memory_(std::move(memory)) {}
 
-  int fd_ = -1;
-  void* memory_ = nullptr;
-  std::size_t bytes_ = 0;
+  posix::Descriptor file_;
+  posix::Mapping memory_;
 };
 
 }  // namespace lockstep::trace

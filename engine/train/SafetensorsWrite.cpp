@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/train/Safetensors.h"
 #include "engine/train/SafetensorsDtype.h"
 
@@ -20,24 +21,21 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(std::string path)
       : path_(std::move(path)),
-        fd_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
+        file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {}
   ~TemporaryFile() {
-    if (fd_ >= 0) {
-      close(fd_);
-      if (!renamed_) {
-        unlink(path_.c_str());
-      }
+    if (file_.open() && !renamed_) {
+      unlink(path_.c_str());
     }
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  [[nodiscard]] bool opened() const { return fd_ >= 0; }
+  [[nodiscard]] bool opened() const { return file_.open(); }
 
   bool write(const void* data, std::size_t bytes) {
     const char* at = static_cast<const char*>(data);
     while (bytes != 0) {
-      const ssize_t count = ::write(fd_, at, bytes);
+      const ssize_t count = ::write(file_.get(), at, bytes);
       if (count < 0) {
         if (errno == EINTR) continue;
         return false;
@@ -49,13 +47,13 @@ class TemporaryFile {
   }
 
   bool moveTo(const std::filesystem::path& path) {
-    renamed_ = fsync(fd_) == 0 && rename(path_.c_str(), path.c_str()) == 0;
+    renamed_ = fsync(file_.get()) == 0 && rename(path_.c_str(), path.c_str()) == 0;
     return renamed_;
   }
 
  private:
   std::string path_;
-  int fd_;
+  posix::Descriptor file_;
   bool renamed_ = false;
 };
 

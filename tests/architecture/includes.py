@@ -17,6 +17,9 @@ UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", 
 # What rooms of engine/ see of plugins/: its border; and its kernels, which include nothing of ours.
 SEE_PLUGINS = {"observer": {"abi"}, "plugin": {"abi"}, "hooks": {"abi"}, "process_group": {"kernels"}}
 
+# What the operating system has and one place of ours wraps: descriptors' events and programs.
+POSIX = re.compile(r"^(spawn|sys/epoll|sys/eventfd)\.h$")
+
 TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 # The headers that bring the whole of torch: 20 s of reading where tensors alone take 8. A room
 # includes the parts it uses; tests of these rooms may build a model of any layers in a few lines.
@@ -44,6 +47,8 @@ def forbidden(path, target):
     if target == KINDS and path.endswith(".h") and not path.startswith("tests/") \
             and path not in HEADERS_THAT_NAME_KINDS:
         return "what carries events needs engine/trace/EventRecord.h alone"
+    if POSIX.match(target) and not path.startswith(("engine/base/posix/", "tests/")):
+        return "that stands in engine/base/posix, once"
     here = path.split("/")
     to = target.split("/")
     if here[0] == "engine":
@@ -103,12 +108,13 @@ def self_test():
              ("app/studio/main.cpp", "ATen/core/Tensor.h"), ("engine/ddp/A.cpp", "torch/torch.h"),
              ("engine/train/models/A.h", "torch/nn.h"), ("app/rank/main.cpp", "torch/torch.h"),
              ("tests/engine/process_group/A.cpp", "torch/torch.h"),
+             ("engine/store/detail/A.cpp", "sys/epoll.h"), ("ui/shell/A.cpp", "spawn.h"),
              ("engine/ddp/Reducer.h", "engine/trace/Event.h")]
     right = [("engine/ddp/A.h", "engine/buckets/BucketPlan.h"), ("engine/ddp/A.h", "ATen/ATen.h"),
              ("engine/process_group/A.cpp", "plugins/kernels/Kernels.h"),
              ("ui/shell/A.h", "ui/model/RunModel.h"), ("ui/model/A.h", "engine/trace/RunFile.h"),
              ("engine/hooks/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
-             ("engine/base/A.h", "string"), ("app/rank/main.cpp", "torch/nn/module.h"),
+             ("engine/base/A.h", "string"), ("engine/base/posix/A.cpp", "spawn.h"), ("app/rank/main.cpp", "torch/nn/module.h"),
              ("tests/engine/ddp/TestModels.h", "torch/torch.h"),
              ("engine/ddp/Reducer.cpp", "engine/trace/Event.h")]
     missed = [edge for edge in wrong if forbidden(*edge) is None]

@@ -76,7 +76,7 @@ base::Result<Hello> helloFromJson(std::string_view line) {
   return hello;
 }
 
-base::Result<std::unique_ptr<LineServer>> listenForProcesses(EventLoop& loop,
+base::Result<std::unique_ptr<LineServer>> listenForProcesses(posix::EventLoop& loop,
                                                              const std::filesystem::path& path,
                                                              AttachHandler handler) {
   const auto handOver = [handler = std::move(handler)](int fd, std::string_view line) {

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/detail/LineServer.h"
 
 namespace lockstep::launch::detail {
@@ -46,7 +46,7 @@ struct Handover {
 using AttachHandler = std::function<base::Result<Handover>(const Hello& hello, pid_t pid)>;
 
 /// Listens at `path` for processes that want to be recorded. One thread; the loop outlives it.
-base::Result<std::unique_ptr<LineServer>> listenForProcesses(EventLoop& loop,
+base::Result<std::unique_ptr<LineServer>> listenForProcesses(posix::EventLoop& loop,
                                                              const std::filesystem::path& path,
                                                              AttachHandler handler);
 

@@ -3,6 +3,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/base/Environment.h"
 #include "engine/launch/ControlSocket.h"
 
 #ifdef LOCKSTEP_WITH_RELAY
@@ -76,7 +77,7 @@ Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {
 }
 
 base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& options,
-                                                     Resources& resources, EventLoop& loop) {
+                                                     Resources& resources, posix::EventLoop& loop) {
   std::error_code error;
   HeadOptions head;
   head.launch = options.experiment.launch;
@@ -100,7 +101,8 @@ base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions& option
 }
 
 base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem::path& ticketFile,
-                                                          const std::string& runId, EventLoop& loop,
+                                                          const std::string& runId,
+                                                          posix::EventLoop& loop,
                                                           PartWatcher& watcher) {
   if (parts_ == nullptr) {
     return std::unique_ptr<OtherParts>();
@@ -117,8 +119,8 @@ base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem:
 
 void Head::addTicket(std::vector<std::string>& environment) const {
   if (parts_ != nullptr) {
-    setVariable(environment, kRecorderVariable, parts_->ticket.recorder);
-    setVariable(environment, kTokenVariable, relay::toText(parts_->ticket.token));
+    base::setVariable(environment, kRecorderVariable, parts_->ticket.recorder);
+    base::setVariable(environment, kTokenVariable, relay::toText(parts_->ticket.token));
   }
 }
 
@@ -143,12 +145,13 @@ base::Result<Head> Head::prepare(const experiment::LaunchConfig& launch) {
 
 Head::Head(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
-base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&, EventLoop&) {
+base::Result<std::unique_ptr<Ranks>> Head::makeRanks(const LaunchOptions&, Resources&,
+                                                     posix::EventLoop&) {
   return Error{ExitCode::kUnexpected, "this build has no relays", ""};
 }
 
 base::Result<std::unique_ptr<OtherParts>> Head::makeParts(const std::filesystem::path&,
-                                                          const std::string&, EventLoop&,
+                                                          const std::string&, posix::EventLoop&,
                                                           PartWatcher&) {
   return std::unique_ptr<OtherParts>();
 }

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/experiment/Experiment.h"
-#include "engine/launch/EventLoop.h"
 #include "engine/launch/Supervisor.h"
 #include "engine/launch/detail/JobParts.h"
 #include "engine/launch/detail/Ranks.h"
@@ -34,12 +34,12 @@ class Head {
   /// Writes the token's file and makes the ranks that will be started elsewhere. The arguments
   /// outlive them. Error: kEnvironment.
   base::Result<std::unique_ptr<Ranks>> makeRanks(const LaunchOptions& options, Resources& resources,
-                                                 EventLoop& loop);
+                                                 posix::EventLoop& loop);
 
   /// The same for the parts of a job that is recorded, which tell `watcher`. Null for "local".
   base::Result<std::unique_ptr<OtherParts>> makeParts(const std::filesystem::path& ticketFile,
-                                                      const std::string& runId, EventLoop& loop,
-                                                      PartWatcher& watcher);
+                                                      const std::string& runId,
+                                                      posix::EventLoop& loop, PartWatcher& watcher);
 
   /// Puts what relays find the recorder by into an environment ("KEY=value"); nothing for "local".
   void addTicket(std::vector<std::string>& environment) const;

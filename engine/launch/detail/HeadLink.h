@@ -12,7 +12,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/relay/RelayClient.h"
 #include "engine/relay/SegmentFeed.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
-#include "engine/launch/ChildProcess.h"
+#include "engine/base/posix/ChildProcess.h"
 #include "engine/launch/detail/Attaching.h"
 #include "engine/trace/Recorder.h"
 #include "engine/trace/RunFile.h"
@@ -54,7 +54,7 @@ class PartWatcher {
   virtual void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) = 0;
   virtual void commandWrote(const PartId& part, bool isError, std::string_view bytes) = 0;
   /// All that it wrote was told before.
-  virtual void commandEnded(const PartId& part, const ProcessEnd& end) = 0;
+  virtual void commandEnded(const PartId& part, const posix::ProcessEnd& end) = 0;
   /// Error: it is not recorded, and why.
   virtual base::Result<Admission> attaches(const Attempt& attempt) = 0;
   /// The process that attached last as this rank has ended; its events are in the segment.

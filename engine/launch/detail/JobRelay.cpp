@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/base/Environment.h"
 #include "engine/launch/ControlSocket.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/RankEnvironment.h"
@@ -27,8 +28,8 @@ constexpr auto kJobFarewellPatience = std::chrono::seconds(30);
 
 /// What is the recorder's alone is not the command's.
 std::vector<std::string> withoutTicket(std::vector<std::string> environment) {
-  removeVariable(environment, kRecorderVariable);
-  removeVariable(environment, kTokenVariable);
+  base::removeVariable(environment, kRecorderVariable);
+  base::removeVariable(environment, kTokenVariable);
   return environment;
 }
 
@@ -115,7 +116,7 @@ base::Status JobRelay::startCommand() {
     return part.error();
   }
   here_ = std::move(part).value();
-  ChildProcess::Options command{
+  posix::ChildProcess::Options command{
       "the command", options_.command.front(), {}, withoutTicket(options_.environment)};
   command.arguments.assign(options_.command.begin() + 1, options_.command.end());
   return here_->start(std::move(command), *this);
@@ -192,7 +193,7 @@ void JobRelay::commandWrote(const PartId& /*part*/, bool isError, std::string_vi
   }
 }
 
-void JobRelay::commandEnded(const PartId& /*part*/, const ProcessEnd& end) {
+void JobRelay::commandEnded(const PartId& /*part*/, const posix::ProcessEnd& end) {
   end_ = end;
   lingerUntil_ = Clock::now() + kOutliving;
 }

@@ -31,7 +31,7 @@ class JobRelay final : private PartWatcher {
 
   void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) override;
   void commandWrote(const PartId& part, bool isError, std::string_view bytes) override;
-  void commandEnded(const PartId& part, const ProcessEnd& end) override;
+  void commandEnded(const PartId& part, const posix::ProcessEnd& end) override;
   base::Result<Admission> attaches(const Attempt& attempt) override;
   void processEnded(int rank) override;
   void partLost(const PartId& /*part*/, const std::string& /*text*/) override {}
@@ -58,14 +58,14 @@ class JobRelay final : private PartWatcher {
 
   const JoinJobOptions& options_;
   SignalQueue& signals_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   std::map<int, trace::Segment> segments_;  // by rank
   HeadLink link_;                           // ends before the segments
   std::unique_ptr<LocalPart> here_;
   std::map<int, std::int64_t> pids_;  // by rank, of those that have not ended
   std::optional<relay::Attached> answer_;
   std::uint32_t traceAsked_ = 0;   // by what came with the answer
-  std::optional<ProcessEnd> end_;  // of the command
+  std::optional<posix::ProcessEnd> end_;  // of the command
   std::optional<base::Error> failure_;
   bool capture_ = true;
   bool alone_ = false;  // the head is gone, and the command goes on

@@ -14,65 +14,63 @@ namespace lockstep::launch::detail {
 using base::Error;
 using base::ExitCode;
 
-base::Result<std::unique_ptr<LineServer>> LineServer::listen(EventLoop& loop,
+base::Result<std::unique_ptr<LineServer>> LineServer::listen(posix::EventLoop& loop,
                                                              const std::filesystem::path& path,
                                                              const Options& options,
                                                              Handler handler) {
-  const int fd = listenUnix(path, options.waiting);
-  if (fd == -ENAMETOOLONG) {
+  posix::Descriptor socket = listenUnix(path, options.waiting);
+  if (!socket.open() && errno == ENAMETOOLONG) {
     return Error{ExitCode::kEnvironment,
                  "this path is too long for a socket; set XDG_RUNTIME_DIR to a shorter one",
                  path.string()};
   }
-  if (fd < 0) {
-    errno = -fd;
+  if (!socket.open()) {
     return base::systemError(ExitCode::kEnvironment, "cannot listen for " + options.purpose,
                              path.string());
   }
   auto server = std::unique_ptr<LineServer>(
-      new LineServer(loop, path, fd, options.clients, std::move(handler)));
-  if (auto added = loop.add(fd, [raw = server.get()] { raw->acceptClients(); }); !added.ok()) {
+      new LineServer(loop, path, std::move(socket), options.clients, std::move(handler)));
+  if (auto added = loop.add(server->socket_.get(), [raw = server.get()] { raw->acceptClients(); });
+      !added.ok()) {
     return added.error();
   }
   return server;
 }
 
-LineServer::LineServer(EventLoop& loop, std::filesystem::path path, int fd, std::size_t clients,
-                       Handler handler)
+LineServer::LineServer(posix::EventLoop& loop, std::filesystem::path path, posix::Descriptor socket,
+                       std::size_t clients, Handler handler)
     : loop_(loop),
       path_(std::move(path)),
-      fd_(fd),
-      clients_(clients),
+      socket_(std::move(socket)),
+      mostClients_(clients),
       handler_(std::move(handler)) {}
 
 LineServer::~LineServer() {
-  while (!pending_.empty()) {
-    dropClient(pending_.begin()->first);
+  while (!clients_.empty()) {
+    dropClient(clients_.begin()->first);
   }
-  loop_.remove(fd_);
-  close(fd_);
+  loop_.remove(socket_.get());
   unlink(path_.c_str());
 }
 
 void LineServer::acceptClients() {
   while (true) {
-    const int fd = accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
+    posix::Descriptor client(
+        accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!client.open()) {
       return;
     }
-    if (pending_.size() == clients_ || !peerIsThisUser(fd) ||
-        !loop_.add(fd, [this, fd] { readClient(fd); }).ok()) {
-      close(fd);
-      continue;
+    const int fd = client.get();
+    if (clients_.size() < mostClients_ && peerIsThisUser(fd) &&
+        loop_.add(fd, [this, fd] { readClient(fd); }).ok()) {
+      clients_.emplace(fd, Client{std::move(client), ""});
     }
-    pending_.emplace(fd, "");
   }
 }
 
 void LineServer::dropClient(int fd) {
   loop_.remove(fd);
-  close(fd);
-  pending_.erase(fd);
+  clients_.erase(fd);
 }
 
 void LineServer::readClient(int fd) {
@@ -85,7 +83,7 @@ void LineServer::readClient(int fd) {
     dropClient(fd);
     return;
   }
-  std::string& text = pending_.at(fd);
+  std::string& text = clients_.at(fd).pending;
   text.append(buffer.data(), static_cast<std::size_t>(count));
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
     const std::string line = text.substr(0, end);

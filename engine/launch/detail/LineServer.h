@@ -9,7 +9,8 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/EventLoop.h"
 
 namespace lockstep::launch::detail {
 
@@ -30,7 +31,7 @@ class LineServer {
 
   /// Listens at `path`, in a folder that nobody else can enter. Error: the path is too long for a
   /// socket, or taken (kEnvironment).
-  static base::Result<std::unique_ptr<LineServer>> listen(EventLoop& loop,
+  static base::Result<std::unique_ptr<LineServer>> listen(posix::EventLoop& loop,
                                                           const std::filesystem::path& path,
                                                           const Options& options, Handler handler);
 
@@ -42,18 +43,23 @@ class LineServer {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
  private:
-  LineServer(EventLoop& loop, std::filesystem::path path, int fd, std::size_t clients,
-             Handler handler);
+  struct Client {
+    posix::Descriptor socket;
+    std::string pending;  // what it sent of a line that has no end yet
+  };
+
+  LineServer(posix::EventLoop& loop, std::filesystem::path path, posix::Descriptor socket,
+             std::size_t clients, Handler handler);
   void acceptClients();
   void readClient(int fd);
   void dropClient(int fd);
 
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   const std::filesystem::path path_;
-  const int fd_;
-  const std::size_t clients_;
+  const posix::Descriptor socket_;
+  const std::size_t mostClients_;
   const Handler handler_;
-  std::map<int, std::string> pending_;  // what a client sent of a line that has no end yet
+  std::map<int, Client> clients_;
 };
 
 }  // namespace lockstep::launch::detail

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 
-#include "engine/launch/ChildProcess.h"
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/ChildProcess.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/detail/JobParts.h"
 #include "engine/launch/detail/LineServer.h"
+#include "engine/launch/detail/WatchedChild.h"
 
 namespace lockstep::launch::detail {
 
@@ -19,7 +19,7 @@ namespace lockstep::launch::detail {
 class LocalPart final : public JobParts {
  public:
   /// Listens at `socket` for processes. The loop outlives this. Error: kEnvironment.
-  static base::Result<std::unique_ptr<LocalPart>> listen(EventLoop& loop,
+  static base::Result<std::unique_ptr<LocalPart>> listen(posix::EventLoop& loop,
                                                          const std::filesystem::path& socket);
   ~LocalPart() override;
   LocalPart(const LocalPart&) = delete;
@@ -27,32 +27,29 @@ class LocalPart final : public JobParts {
 
   /// Starts the command, which finds the socket in its environment (kAttachVariable). The watcher
   /// outlives this. Error (kEnvironment): there is no such program.
-  base::Status start(ChildProcess::Options command, PartWatcher& watcher);
+  base::Status start(posix::ChildProcess::Options command, PartWatcher& watcher);
 
   void send(int signal) override;
   void setCapture(bool enabled) override;
 
-  [[nodiscard]] bool commandRuns() const { return command_.has_value(); }
+  [[nodiscard]] bool commandRuns() const { return command_ != nullptr; }
   /// Processes that have attached and not ended, as far as they can be seen from here.
   [[nodiscard]] int livingProcesses() const;
 
  private:
   struct Process {
-    int pidFd = -1;  // -1: not visible from here, or it has ended
+    posix::Descriptor ended;  // not open: not visible from here, or it has ended
     trace::Segment* segment = nullptr;
   };
 
-  explicit LocalPart(EventLoop& loop) : loop_(loop) {}
+  explicit LocalPart(posix::EventLoop& loop) : loop_(loop) {}
   base::Result<Handover> attach(const Hello& hello, pid_t pid);
   void processEnded(int rank);
-  void readOutput(bool isError);
-  void commandMayHaveEnded();
-  void letCommandGo();
 
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   PartWatcher* watcher_ = nullptr;
   std::unique_ptr<LineServer> server_;
-  std::optional<ChildProcess> command_;
+  std::unique_ptr<WatchedChild> command_;
   std::map<int, Process> processes_;  // by rank: the last, where another took its place
 };
 

@@ -2,13 +2,14 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/Ranks.h"
+#include "engine/launch/detail/WatchedChild.h"
 #include "engine/trace/Segment.h"
 
 namespace lockstep::launch::detail {
@@ -21,9 +22,8 @@ class LocalRanks final : public Ranks {
     trace::Segment* segment = nullptr;  ///< outlives this
   };
 
-  LocalRanks(EventLoop& loop, std::filesystem::path program, std::string experimentToml,
+  LocalRanks(posix::EventLoop& loop, std::filesystem::path program, std::string experimentToml,
              std::vector<Rank> ranks);
-  ~LocalRanks() override;
 
   base::Status start(RankWatcher& watcher) override;
   void send(int rank, int signal) override;
@@ -35,15 +35,10 @@ class LocalRanks final : public Ranks {
  private:
   struct Slot {
     Rank rank;
-    std::optional<ChildProcess> process;
+    std::unique_ptr<WatchedChild> process;  // null: it has not started, or has ended
   };
 
-  base::Status watch(int rank);
-  void readOutput(int rank, bool isError);
-  void mayHaveEnded(int rank);
-  void release(ChildProcess& process);
-
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   const std::filesystem::path program_;
   const std::string experimentToml_;
   std::map<int, Slot> slots_;

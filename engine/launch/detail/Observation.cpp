@@ -23,7 +23,7 @@ constexpr auto kDying = std::chrono::seconds(3);
 
 }  // namespace
 
-Observation::Observation(const JobOptions& options, EventLoop& loop, SignalQueue& signals,
+Observation::Observation(const JobOptions& options, posix::EventLoop& loop, SignalQueue& signals,
                          std::unique_ptr<trace::RunFileWriter> writer, trace::RunInfo info)
     : options_(options),
       loop_(loop),
@@ -229,7 +229,7 @@ void Observation::commandWrote(const PartId& part, bool isError, std::string_vie
   command.lines[isError ? 1 : 0].feed(bytes, [&](std::string_view line) { keepLine(part, line); });
 }
 
-void Observation::commandEnded(const PartId& part, const ProcessEnd& end) {
+void Observation::commandEnded(const PartId& part, const posix::ProcessEnd& end) {
   Part& command = commands_[part];
   command.end = end;
   command.order = commandsEnded_++;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/ControlSocket.h"
-#include "engine/launch/EventLoop.h"
 #include "engine/launch/Job.h"
 #include "engine/launch/OutputText.h"
 #include "engine/launch/SignalQueue.h"
@@ -36,7 +36,7 @@ struct Parts {
 class Observation final : private PartWatcher {
  public:
   /// `info`: the first RunInfo, without a world size. The others outlive this.
-  Observation(const JobOptions& options, EventLoop& loop, SignalQueue& signals,
+  Observation(const JobOptions& options, posix::EventLoop& loop, SignalQueue& signals,
               std::unique_ptr<trace::RunFileWriter> writer, trace::RunInfo info);
 
   /// Whom the parts tell.
@@ -67,7 +67,7 @@ class Observation final : private PartWatcher {
   struct Part {
     std::string host;
     std::int64_t pid = 0;
-    std::optional<ProcessEnd> end;
+    std::optional<posix::ProcessEnd> end;
     int order = 0;          // 0 = the first that ended
     LineSplitter lines[2];  // of stdout and stderr
     LineBudget kept;
@@ -89,7 +89,7 @@ class Observation final : private PartWatcher {
 
   void commandStarted(const PartId& part, const std::string& host, std::int64_t pid) override;
   void commandWrote(const PartId& part, bool isError, std::string_view bytes) override;
-  void commandEnded(const PartId& part, const ProcessEnd& end) override;
+  void commandEnded(const PartId& part, const posix::ProcessEnd& end) override;
   base::Result<Admission> attaches(const Attempt& attempt) override;
   void processEnded(int rank) override;
   void partLost(const PartId& part, const std::string& text) override;
@@ -116,7 +116,7 @@ class Observation final : private PartWatcher {
   JobOutcome conclude();
 
   const JobOptions& options_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   SignalQueue& signals_;
   std::unique_ptr<trace::RunFileWriter> writer_;  // until the first process attaches
   trace::RunInfo info_;                           // likewise

@@ -27,12 +27,12 @@ bool isOfAMessenger(std::string_view error) {
 }
 
 /// "was ended by SIGTERM", "ended with exit code 3".
-std::string howItEnded(const ProcessEnd& end) {
+std::string howItEnded(const posix::ProcessEnd& end) {
   return end.signal != 0 ? "was ended by " + signalName(end.signal)
                          : fmt::format("ended with exit code {}", end.exitCode);
 }
 
-int codeOf(const ProcessEnd& end) {
+int codeOf(const posix::ProcessEnd& end) {
   return end.signal != 0 ? 128 + end.signal : end.exitCode;
 }
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "engine/base/Result.h"
-#include "engine/launch/ChildProcess.h"
+#include "engine/base/posix/ChildProcess.h"
 
 namespace lockstep::launch::detail {
 
@@ -19,7 +19,7 @@ class RankWatcher {
   virtual void rankStarted(int rank, std::int64_t pid, int host) = 0;
   virtual void rankWrote(int rank, bool isError, std::string_view bytes) = 0;
   /// All that it wrote was told before, and its events are in its segment.
-  virtual void rankEnded(int rank, const ProcessEnd& end) = 0;
+  virtual void rankEnded(int rank, const posix::ProcessEnd& end) = 0;
   /// Nothing will be heard of it any more. `why`: "host b was cut off: ...".
   virtual void rankLost(int rank, const std::string& why) = 0;
   /// Every rank's process is there.

@@ -183,7 +183,7 @@ void Relay::rankWrote(int rank, bool isError, std::string_view bytes) {
   link_.queueOutput(rank, isError, bytes);
 }
 
-void Relay::rankEnded(int rank, const ProcessEnd& end) {
+void Relay::rankEnded(int rank, const posix::ProcessEnd& end) {
   ranks_[rank].living = false;
   link_.tellDropped(rank);
   link_.flush(rank);  // all that it has left comes before its end

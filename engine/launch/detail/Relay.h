@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/Join.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/detail/HeadLink.h"
@@ -39,7 +39,7 @@ class Relay final : private RankWatcher {
 
   void rankStarted(int rank, std::int64_t pid, int host) override;
   void rankWrote(int rank, bool isError, std::string_view bytes) override;
-  void rankEnded(int rank, const ProcessEnd& end) override;
+  void rankEnded(int rank, const posix::ProcessEnd& end) override;
   void rankLost(int /*rank*/, const std::string& /*why*/) override {}
   void allStarted() override {}
   void runFailed(const base::Error& error) override;
@@ -66,7 +66,7 @@ class Relay final : private RankWatcher {
   const std::filesystem::path program_;
   const relay::Endpoint& recorder_;
   SignalQueue& signals_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
 
   std::string elsewhere_;
   std::vector<trace::Segment> segments_;

@@ -45,8 +45,8 @@ bool RelayPeers::Relay::has(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-RelayPeers::RelayPeers(std::unique_ptr<relay::RelayServer> server, EventLoop& loop, Limits limits,
-                       Watcher& watcher)
+RelayPeers::RelayPeers(std::unique_ptr<relay::RelayServer> server, posix::EventLoop& loop,
+                       Limits limits, Watcher& watcher)
     : server_(std::move(server)), loop_(loop), limits_(std::move(limits)), watcher_(watcher) {
   auto own = std::make_unique<Host>();
   own->info.name = trace::hostName();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/relay/RelayServer.h"
 #include "engine/trace/ClockOffset.h"
 #include "engine/trace/Recorder.h"
@@ -79,7 +79,7 @@ class RelayPeers {
   };
 
   /// The loop and the watcher outlive this.
-  RelayPeers(std::unique_ptr<relay::RelayServer> server, EventLoop& loop, Limits limits,
+  RelayPeers(std::unique_ptr<relay::RelayServer> server, posix::EventLoop& loop, Limits limits,
              Watcher& watcher);
   ~RelayPeers();
   RelayPeers(const RelayPeers&) = delete;
@@ -126,7 +126,7 @@ class RelayPeers {
   void record(std::function<void(trace::Recorder&)> what);
 
   std::unique_ptr<relay::RelayServer> server_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   const Limits limits_;
   Watcher& watcher_;
   trace::Recorder* recorder_ = nullptr;

@@ -14,7 +14,7 @@ constexpr double kLostAfterSeconds = 15;
 
 }  // namespace
 
-RemoteParts::RemoteParts(std::unique_ptr<relay::RelayServer> server, EventLoop& loop,
+RemoteParts::RemoteParts(std::unique_ptr<relay::RelayServer> server, posix::EventLoop& loop,
                          std::string runId, PartWatcher& watcher)
     : runId_(std::move(runId)),
       watcher_(watcher),

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "engine/launch/EventLoop.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/detail/JobParts.h"
 #include "engine/launch/detail/RelayPeers.h"
 #include "engine/relay/RelayServer.h"
@@ -21,7 +21,7 @@ namespace lockstep::launch::detail {
 class RemoteParts final : public OtherParts, private RelayPeers::Watcher {
  public:
   /// The loop and the watcher outlive this.
-  RemoteParts(std::unique_ptr<relay::RelayServer> server, EventLoop& loop, std::string runId,
+  RemoteParts(std::unique_ptr<relay::RelayServer> server, posix::EventLoop& loop, std::string runId,
               PartWatcher& watcher);
 
   base::Status start() { return peers_.start(); }

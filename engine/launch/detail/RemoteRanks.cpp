@@ -19,14 +19,14 @@ using base::ExitCode;
 constexpr auto kFarewellPatience = std::chrono::seconds(3);
 constexpr auto kLauncherPatience = std::chrono::seconds(5);
 
-ProcessEnd neverStarted() {
+posix::ProcessEnd neverStarted() {
   return {static_cast<int>(ExitCode::kInterrupted), 0};
 }
 
 }  // namespace
 
 RemoteRanks::RemoteRanks(HeadOptions options, std::unique_ptr<relay::RelayServer> server,
-                         EventLoop& loop, std::vector<trace::Segment>& segments,
+                         posix::EventLoop& loop, std::vector<trace::Segment>& segments,
                          trace::Recorder& recorder)
     : options_(std::move(options)),
       loop_(loop),
@@ -119,7 +119,7 @@ void RemoteRanks::take(const Relay& relay, const relay::RelayFailed& failed) {
   abandonAwaited();
 }
 
-void RemoteRanks::endRank(int rank, const ProcessEnd& end) {
+void RemoteRanks::endRank(int rank, const posix::ProcessEnd& end) {
   Rank& ended = ranks_[static_cast<std::size_t>(rank)];
   if (ended.life != Life::kEnded) {
     ended.life = Life::kEnded;
@@ -190,11 +190,11 @@ void RemoteRanks::tick() {
 
 void RemoteRanks::finish() {
   peers_.finish();
-  const auto launcherIsGone = [this] { return !launcher_.has_value(); };
+  const auto launcherIsGone = [this] { return launcher_ == nullptr; };
   peers_.pumpUntil(kLauncherPatience, launcherIsGone);
   for (const int signal : {SIGTERM, SIGKILL}) {
     if (launcher_) {
-      launcher_->send(signal);
+      launcher_->process().send(signal);
       peers_.pumpUntil(kFarewellPatience, launcherIsGone);
     }
   }

@@ -8,12 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/posix/EventLoop.h"
 #include "engine/experiment/Experiment.h"
-#include "engine/launch/EventLoop.h"
 #include "engine/launch/OutputText.h"
 #include "engine/launch/detail/Ranks.h"
 #include "engine/launch/detail/RecorderAddress.h"
 #include "engine/launch/detail/RelayPeers.h"
+#include "engine/launch/detail/WatchedChild.h"
 #include "engine/relay/SegmentReplay.h"
 #include "engine/relay/Token.h"
 #include "engine/trace/Recorder.h"
@@ -40,8 +41,9 @@ struct HeadOptions {
 class RemoteRanks final : public Ranks, private RelayPeers::Watcher {
  public:
   /// The loop, the segments and the recorder outlive this.
-  RemoteRanks(HeadOptions options, std::unique_ptr<relay::RelayServer> server, EventLoop& loop,
-              std::vector<trace::Segment>& segments, trace::Recorder& recorder);
+  RemoteRanks(HeadOptions options, std::unique_ptr<relay::RelayServer> server,
+              posix::EventLoop& loop, std::vector<trace::Segment>& segments,
+              trace::Recorder& recorder);
 
   base::Status start(RankWatcher& watcher) override;
   void send(int rank, int signal) override;
@@ -79,20 +81,19 @@ class RemoteRanks final : public Ranks, private RelayPeers::Watcher {
 
   [[nodiscard]] base::Result<std::vector<std::int32_t>> ranksOf(const relay::Hello& hello) const;
   void abandonAwaited();
-  void endRank(int rank, const ProcessEnd& end);
+  void endRank(int rank, const posix::ProcessEnd& end);
   [[nodiscard]] std::vector<int> ranksWithoutRelay() const;
 
   base::Status startLauncher();
-  void readLauncher(bool isError);
-  void launcherMayHaveEnded();
+  void launcherHasEnded(const posix::ProcessEnd& end);
 
   const HeadOptions options_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   trace::Recorder& recorder_;
   RankWatcher* watcher_ = nullptr;
   std::vector<Rank> ranks_;
   RelayPeers peers_;
-  std::optional<ChildProcess> launcher_;
+  std::unique_ptr<WatchedChild> launcher_;
   OutputTail launcherErrors_;
   bool capture_ = true;
   bool started_ = false;

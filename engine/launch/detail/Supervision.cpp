@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Supervision::Supervision(const LaunchOptions& options, Resources& resources, EventLoop& loop,
+Supervision::Supervision(const LaunchOptions& options, Resources& resources, posix::EventLoop& loop,
                          Progress progress)
     : options_(options),
       resources_(resources),
@@ -105,7 +105,7 @@ void Supervision::tellLeftOut(int rank) {
   }
 }
 
-void Supervision::rankEnded(int rank, const ProcessEnd& processEnd) {
+void Supervision::rankEnded(int rank, const posix::ProcessEnd& processEnd) {
   const RankSlot& slot = ranks_[static_cast<std::size_t>(rank)];
   RankEnd end;
   end.end = processEnd;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/base/Clock.h"
+#include "engine/base/posix/EventLoop.h"
 #include "engine/launch/ControlSocket.h"
-#include "engine/launch/EventLoop.h"
 #include "engine/launch/OutputText.h"
 #include "engine/launch/SignalQueue.h"
 #include "engine/launch/Supervisor.h"
@@ -41,7 +41,7 @@ class Supervision final : private RankWatcher {
  public:
   using Progress = std::function<void(const LaunchProgress&)>;
 
-  Supervision(const LaunchOptions& options, Resources& resources, EventLoop& loop,
+  Supervision(const LaunchOptions& options, Resources& resources, posix::EventLoop& loop,
               Progress progress);
 
   /// Answers one command of the control socket.
@@ -74,7 +74,7 @@ class Supervision final : private RankWatcher {
 
   void rankStarted(int rank, std::int64_t pid, int host) override;
   void rankWrote(int rank, bool isError, std::string_view bytes) override;
-  void rankEnded(int rank, const ProcessEnd& end) override;
+  void rankEnded(int rank, const posix::ProcessEnd& end) override;
   void rankLost(int rank, const std::string& why) override;
   void allStarted() override;
   void runFailed(const base::Error& error) override;
@@ -105,7 +105,7 @@ class Supervision final : private RankWatcher {
 
   const LaunchOptions& options_;
   Resources& resources_;
-  EventLoop& loop_;
+  posix::EventLoop& loop_;
   Progress progress_;
   std::vector<RankSlot> ranks_;
   LineSplitter launcherLines_;

@@ -23,10 +23,7 @@ void removeDeadSockets(const std::filesystem::path& directory) {
     if (entry.path().extension() != ".sock") {
       continue;
     }
-    const int fd = connectUnix(entry.path());
-    if (fd >= 0) {
-      close(fd);
-    } else if (fd == -ECONNREFUSED) {
+    if (!connectUnix(entry.path()).open() && errno == ECONNREFUSED) {
       std::filesystem::remove(entry.path(), error);
     }
   }
@@ -44,45 +41,39 @@ std::optional<sockaddr_un> unixAddress(const std::filesystem::path& path) {
   return address;
 }
 
-int connectUnix(const std::filesystem::path& path) {
+posix::Descriptor connectUnix(const std::filesystem::path& path) {
   const auto address = unixAddress(path);
   if (!address) {
-    return -ENAMETOOLONG;
+    errno = ENAMETOOLONG;
+    return {};
   }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    return -errno;
-  }
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
-    const int error = errno;
-    close(fd);
-    return -error;
+  posix::Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.open() &&
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    fd.reset();
   }
   return fd;
 }
 
-int listenUnix(const std::filesystem::path& path, int waiting) {
+posix::Descriptor listenUnix(const std::filesystem::path& path, int waiting) {
   std::filesystem::path draft = path;
   draft.replace_extension("new");
   const auto address = unixAddress(draft);
   if (!address || !unixAddress(path)) {
-    return -ENAMETOOLONG;
+    errno = ENAMETOOLONG;
+    return {};
   }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
-    return -errno;
+  posix::Descriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.open() ||
+      bind(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    return {};
   }
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
-    const int error = errno;
-    close(fd);
-    return -error;
-  }
-  if (chmod(draft.c_str(), 0600) != 0 || listen(fd, waiting) != 0 ||
+  if (chmod(draft.c_str(), 0600) != 0 || listen(fd.get(), waiting) != 0 ||
       rename(draft.c_str(), path.c_str()) != 0) {
     const int error = errno;
-    close(fd);
     unlink(draft.c_str());
-    return -error;
+    errno = error;
+    return {};
   }
   return fd;
 }

@@ -45,52 +45,46 @@ std::unique_ptr<ArrivalBoard> ArrivalBoard::open(store::Store& store, const std:
                                                  int rank, int size) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
   const std::size_t bytes = bytesFor(size);
-  int fd = -1;
+  posix::Descriptor file;
   if (rank == 0) {
-    fd = memfd_create("lockstep-arrivals", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
-      close(std::exchange(fd, -1));
+    file = posix::Descriptor(memfd_create("lockstep-arrivals", MFD_CLOEXEC));
+    if (file.open() && ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+      file.reset();
     }
-    store.set(key, fd < 0 ? "none"
-                          : fmt::format("{} {} /proc/{}/fd/{}", hostKey(), statusOf(fd).st_ino,
-                                        getpid(), fd));
+    store.set(key, file.open() ? fmt::format("{} {} /proc/{}/fd/{}", hostKey(),
+                                             statusOf(file.get()).st_ino, getpid(), file.get())
+                               : "none");
   } else {
     std::istringstream place(store.get(key));
     std::string host;
     std::string path;
-    ino_t file = 0;
-    if (!(place >> host >> file >> path) || host != hostKey()) {
+    ino_t number = 0;
+    if (!(place >> host >> number >> path) || host != hostKey()) {
       return nullptr;
     }
-    fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    file = posix::Descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     // In another container of this host the path leads to nothing or to something else.
-    if (const struct stat found = statusOf(fd);
-        fd >= 0 && (found.st_ino != file || static_cast<std::size_t>(found.st_size) != bytes)) {
-      close(std::exchange(fd, -1));
+    if (const struct stat found = statusOf(file.get());
+        found.st_ino != number || static_cast<std::size_t>(found.st_size) != bytes) {
+      file.reset();
     }
   }
-  if (fd < 0) {
+  if (!file.open()) {
     return nullptr;
   }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) {
-    close(fd);
+  posix::Mapping memory(file.get(), bytes);
+  if (memory.data() == nullptr) {
     return nullptr;
   }
-  return std::unique_ptr<ArrivalBoard>(
-      new ArrivalBoard(fd, static_cast<Slot*>(memory), rank, size));
+  return std::unique_ptr<ArrivalBoard>(new ArrivalBoard(std::move(file), std::move(memory), rank));
 }
 
-ArrivalBoard::ArrivalBoard(int fd, Slot* slots, int rank, int size)
-    : fd_(fd), slots_(slots), rank_(rank), size_(size) {}
-
-ArrivalBoard::~ArrivalBoard() {
-  munmap(slots_, bytesFor(size_));
-  close(fd_);
-}
+ArrivalBoard::ArrivalBoard(posix::Descriptor file, posix::Mapping memory, int rank)
+    : file_(std::move(file)), memory_(std::move(memory)), rank_(rank) {}
 
 ArrivalBoard::Slot& ArrivalBoard::slot(int rank, std::uint64_t number) const {
-  return slots_[static_cast<std::size_t>(rank) * kDepth + number % kDepth];
+  return static_cast<Slot*>(
+      memory_.data())[static_cast<std::size_t>(rank) * kDepth + number % kDepth];
 }
 
 void ArrivalBoard::write(std::uint64_t number, std::int64_t ns) {

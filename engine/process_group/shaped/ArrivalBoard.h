@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/Mapping.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group {
@@ -20,7 +22,6 @@ class ArrivalBoard {
   /// StoreError when rank 0 does not come.
   static std::unique_ptr<ArrivalBoard> open(store::Store& store, const std::string& key, int rank,
                                             int size);
-  ~ArrivalBoard();
   ArrivalBoard(const ArrivalBoard&) = delete;
   ArrivalBoard& operator=(const ArrivalBoard&) = delete;
 
@@ -32,14 +33,13 @@ class ArrivalBoard {
 
  private:
   struct Slot;
-  ArrivalBoard(int fd, Slot* slots, int rank, int size);
+  ArrivalBoard(posix::Descriptor file, posix::Mapping memory, int rank);
   [[nodiscard]] static std::size_t bytesFor(int size);
   [[nodiscard]] Slot& slot(int rank, std::uint64_t number) const;
 
-  const int fd_;  // held open by rank 0, through which the others find the memory
-  Slot* const slots_;
+  const posix::Descriptor file_;  // held open by rank 0, through which the others find the memory
+  const posix::Mapping memory_;
   const int rank_;
-  const int size_;
 };
 
 }  // namespace lockstep::process_group

@@ -70,7 +70,8 @@ base::Result<std::unique_ptr<Board>> Board::create(int size, const Tuning& tunin
   return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
 }
 
-base::Result<std::unique_ptr<Board>> Board::attach(Descriptor file, std::uint64_t bytes, int size) {
+base::Result<std::unique_ptr<Board>> Board::attach(posix::Descriptor file, std::uint64_t bytes,
+                                                   int size) {
   auto segment = Segment::adopt(std::move(file), bytes);
   if (!segment.ok()) {
     return segment.error();

@@ -83,7 +83,7 @@ class Board {
   /// Makes the board of a group.
   static base::Result<std::unique_ptr<Board>> create(int size, const Tuning& tuning);
   /// Takes the one that another rank has made; the error says why it is none of this group's.
-  static base::Result<std::unique_ptr<Board>> attach(Descriptor file, std::uint64_t bytes,
+  static base::Result<std::unique_ptr<Board>> attach(posix::Descriptor file, std::uint64_t bytes,
                                                      int size);
 
   [[nodiscard]] int size() const { return size_; }

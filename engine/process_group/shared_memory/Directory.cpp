@@ -28,7 +28,7 @@ void Directory::announce(Segment& segment) {
   });
 }
 
-void Directory::learn(int rank, const Message::Header& header, Descriptor file) {
+void Directory::learn(int rank, const Message::Header& header, posix::Descriptor file) {
   std::lock_guard lock(mutex_);
   Known& known = known_[{rank, header.id}];
   known.file = std::move(file);

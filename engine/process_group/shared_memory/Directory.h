@@ -25,7 +25,7 @@ class Directory : public std::enable_shared_from_this<Directory> {
   void announce(Segment& segment);
 
   /// Takes what another rank's announce() has sent.
-  void learn(int rank, const Message::Header& header, Descriptor file);
+  void learn(int rank, const Message::Header& header, posix::Descriptor file);
   void forget(int rank, std::uint64_t id);
   void forgetAll(int rank);
 
@@ -38,7 +38,7 @@ class Directory : public std::enable_shared_from_this<Directory> {
 
  private:
   struct Known {
-    Descriptor file;
+    posix::Descriptor file;
     std::uint64_t bytes = 0;
     std::shared_ptr<Segment> segment;  ///< once used
   };

@@ -100,7 +100,8 @@ class Meeting {
   base::Status listen() {
     token_ = randomNumber();
     const std::string name = fmt::format("lockstep-{:016x}{:016x}", randomNumber(), randomNumber());
-    listener_ = Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    listener_ =
+        posix::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un address;
     const socklen_t length = addressOf(name, address);
     if (!listener_.open() ||
@@ -152,7 +153,7 @@ class Meeting {
   base::Status callLower() {
     for (int rank = 0; rank < options_.rank; ++rank) {
       const Card& card = cards_[static_cast<std::size_t>(rank)];
-      Descriptor called(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+      posix::Descriptor called(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
       sockaddr_un address;
       const socklen_t length = addressOf(card.address, address);
       int result = -1;
@@ -182,7 +183,7 @@ class Meeting {
         }
         return options_.timedOut(missing, "connect");
       }
-      Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      posix::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!caller.open() && errno != EINTR && errno != EAGAIN && errno != ECONNABORTED) {
         return cannot("take the connection of another rank");
       }
@@ -194,7 +195,7 @@ class Meeting {
           hello.rank >= options_.size) {
         continue;  // not one of us
       }
-      Descriptor& place = mesh_->links_[static_cast<std::size_t>(hello.rank)]->socket;
+      posix::Descriptor& place = mesh_->links_[static_cast<std::size_t>(hello.rank)]->socket;
       if (!place.open()) {
         place = std::move(caller);
         --left;
@@ -219,7 +220,7 @@ class Meeting {
   const std::string prefix_;
   const steady_clock::time_point deadline_;
   std::unique_ptr<Mesh> mesh_;
-  Descriptor listener_;
+  posix::Descriptor listener_;
   std::uint64_t token_ = 0;
   std::vector<Card> cards_;
 };

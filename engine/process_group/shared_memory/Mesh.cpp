@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -26,7 +25,7 @@ bool sane(const Message::Header& header) {
 
 }  // namespace
 
-Mesh::Mesh(int rank, int size) : rank_(rank), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Mesh::Mesh(int rank, int size) : rank_(rank) {
   for (int i = 0; i < size; ++i) {
     links_.push_back(std::make_unique<Link>());
   }
@@ -92,7 +91,7 @@ void Mesh::sendToAll(const Message::Header& header, const std::string& text, int
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
     message.body.assign(bytes, bytes + std::min(text.size(), Message::kMostBody));
     if (file >= 0) {
-      message.file = Descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));
+      message.file = posix::Descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));
       if (!message.file.open()) {
         shutdown(links_[rank]->socket.get(), SHUT_RDWR);
         continue;
@@ -135,7 +134,7 @@ Mesh::Got Mesh::read(const Link& link, Message& message) {
     if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS) {
       int file = -1;
       std::memcpy(&file, CMSG_DATA(part), sizeof(file));
-      message.file = Descriptor(file);
+      message.file = posix::Descriptor(file);
     }
   }
   if (got == 0) {
@@ -167,7 +166,7 @@ std::unique_ptr<Message> Mesh::receive(int rank, steady_clock::time_point deadli
 }
 
 void Mesh::poll(milliseconds longest, const Handlers& handlers) {
-  std::vector<pollfd> waits{{wake_.get(), POLLIN, 0}};
+  std::vector<pollfd> waits{{wake_.fd(), POLLIN, 0}};
   std::vector<int> ranks{-1};
   for (std::size_t rank = 0; rank < links_.size(); ++rank) {
     Link& link = *links_[rank];
@@ -183,8 +182,7 @@ void Mesh::poll(milliseconds longest, const Handlers& handlers) {
     return;
   }
   if (waits[0].revents != 0) {
-    eventfd_t count = 0;
-    eventfd_read(wake_.get(), &count);
+    wake_.clear();
   }
   for (std::size_t i = 1; i < waits.size(); ++i) {
     Link& link = *links_[static_cast<std::size_t>(ranks[i])];
@@ -208,7 +206,7 @@ void Mesh::poll(milliseconds longest, const Handlers& handlers) {
 }
 
 void Mesh::wake() {
-  eventfd_write(wake_.get(), 1);
+  wake_.wake();
 }
 
 void Mesh::close() {

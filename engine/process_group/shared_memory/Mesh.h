@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/WakeUp.h"
 #include "engine/process_group/Joining.h"
-#include "engine/process_group/shared_memory/Descriptor.h"
 #include "engine/store/Store.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -46,7 +47,7 @@ struct Message {
 
   Header header;
   std::vector<std::byte> body;  ///< at most kMostBody
-  Descriptor file;
+  posix::Descriptor file;
 };
 
 /// The sockets of one rank to all others of its group. They carry what is rare (the files of
@@ -93,7 +94,7 @@ class Mesh {
 
  private:
   struct Link {
-    Descriptor socket;
+    posix::Descriptor socket;
     std::mutex mutex;
     std::deque<Message> waiting;  // under it: not yet taken by the socket
     std::atomic<bool> ended{false};
@@ -111,7 +112,7 @@ class Mesh {
   const int rank_;
   std::vector<std::unique_ptr<Link>> links_;  // by rank; this rank's has no socket
   std::vector<std::byte> room_;               // for the body of the next message
-  Descriptor wake_;
+  posix::WakeUp wake_;
 };
 
 }  // namespace lockstep::process_group::shared_memory

@@ -56,7 +56,7 @@ struct Segment::Owner {
     {
       Registry& all = registry();
       std::lock_guard lock(all.mutex);
-      all.byAddress.erase(segment->data_);
+      all.byAddress.erase(segment->data());
     }
     std::vector<std::function<void(std::uint64_t)>> told;
     {
@@ -71,12 +71,10 @@ struct Segment::Owner {
 };
 
 base::Status Segment::map(std::uint64_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
-  if (address == MAP_FAILED) {
+  memory_ = posix::Mapping(file_.get(), bytes);
+  if (memory_.data() == nullptr) {
     return noMemory(bytes, fmt::format("cannot map it: {}", systemText()));
   }
-  data_ = static_cast<std::byte*>(address);
-  bytes_ = bytes;
   ++registry().mapped;
   return {};
 }
@@ -88,7 +86,7 @@ Made Segment::create(std::uint64_t bytes) {
     return noMemory(size, why);
   }
   std::shared_ptr<Segment> segment(new Segment);
-  segment->file_ = Descriptor(memfd_create("lockstep", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  segment->file_ = posix::Descriptor(memfd_create("lockstep", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const int file = segment->file_.get();
   if (file < 0) {
     return noMemory(size, fmt::format("memfd_create: {}", systemText()));
@@ -102,8 +100,8 @@ Made Segment::create(std::uint64_t bytes) {
   // The pages are populated through the mapping, which may use huge ones; what the kernel does not
   // populate so, fallocate does, and fallocate has the last word on whether there is room.
 #ifdef MADV_POPULATE_WRITE
-  if (size >= kHugePage && madvise(segment->data_, size, MADV_HUGEPAGE) == 0) {
-    static_cast<void>(madvise(segment->data_, size, MADV_POPULATE_WRITE));
+  if (size >= kHugePage && madvise(segment->data(), size, MADV_HUGEPAGE) == 0) {
+    static_cast<void>(madvise(segment->data(), size, MADV_POPULATE_WRITE));
   }
 #endif
   int reserved = 0;
@@ -122,12 +120,12 @@ Made Segment::create(std::uint64_t bytes) {
   Registry& all = registry();
   const std::shared_ptr<Segment> owned(std::make_shared<Owner>(segment), segment.get());
   std::lock_guard lock(all.mutex);
-  all.byAddress[segment->data_] = owned;
+  all.byAddress[segment->data()] = owned;
   all.byInode[segment->inode_] = segment;
   return owned;
 }
 
-Made Segment::adopt(Descriptor file, std::uint64_t bytes) {
+Made Segment::adopt(posix::Descriptor file, std::uint64_t bytes) {
   const auto refuse = [](std::string what) { return Error{ExitCode::kCommFailed, what, ""}; };
   struct stat status {};
   const int seals = fcntl(file.get(), F_GET_SEALS);
@@ -155,10 +153,10 @@ Made Segment::adopt(Descriptor file, std::uint64_t bytes) {
   }
 #ifdef MADV_HUGEPAGE
   if (bytes >= kHugePage) {
-    static_cast<void>(madvise(segment->data_, bytes, MADV_HUGEPAGE));
+    static_cast<void>(madvise(segment->data(), bytes, MADV_HUGEPAGE));
   }
 #endif
-  segment->file_ = Descriptor();  // the mapping keeps the memory
+  segment->file_ = posix::Descriptor();  // the mapping keeps the memory
   return segment;
 }
 
@@ -174,8 +172,8 @@ std::shared_ptr<Segment> Segment::holding(const void* data, std::uint64_t bytes)
     }
     segment = std::prev(after)->second.lock();
   }
-  return segment != nullptr && begin + bytes <= segment->data_ + segment->bytes_ ? segment
-                                                                                 : nullptr;
+  return segment != nullptr && begin + bytes <= segment->data() + segment->bytes() ? segment
+                                                                                   : nullptr;
 }
 
 std::size_t Segment::count() {
@@ -188,8 +186,7 @@ Segment::~Segment() {
     std::lock_guard lock(all.mutex);
     all.byInode.erase(inode_);
   }
-  if (data_ != nullptr) {
-    munmap(data_, bytes_);
+  if (memory_.data() != nullptr) {
     --registry().mapped;
   }
 }

@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "engine/base/Result.h"
-#include "engine/process_group/shared_memory/Descriptor.h"
+#include "engine/base/posix/Descriptor.h"
+#include "engine/base/posix/Mapping.h"
 
 namespace lockstep::process_group::shared_memory {
 
@@ -24,7 +25,7 @@ class Segment {
 
   /// Maps a segment that another rank has made; one that this process has made already is
   /// returned as it is. The error says what is wrong with the file.
-  static base::Result<std::shared_ptr<Segment>> adopt(Descriptor file, std::uint64_t bytes);
+  static base::Result<std::shared_ptr<Segment>> adopt(posix::Descriptor file, std::uint64_t bytes);
 
   /// Returns the segment made by this process, and still owned, that holds these bytes; null when
   /// none does.
@@ -37,8 +38,8 @@ class Segment {
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;
 
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(memory_.data()); }
+  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
   /// Unique among the segments that this process has made.
   [[nodiscard]] std::uint64_t id() const { return id_; }
   /// The file to hand to other processes; -1 for an adopted segment.
@@ -52,11 +53,10 @@ class Segment {
   Segment() = default;
   base::Status map(std::uint64_t bytes);
 
-  std::byte* data_ = nullptr;
-  std::uint64_t bytes_ = 0;
   std::uint64_t id_ = 0;
   std::uint64_t inode_ = 0;
-  Descriptor file_;
+  posix::Descriptor file_;
+  posix::Mapping memory_;
   std::mutex mutex_;
   std::vector<std::function<void(std::uint64_t)>> told_;
 };

@@ -32,37 +32,25 @@ FileLog::FileLog(std::string path, const std::string& job, const Deadline& deadl
   }
 }
 
-FileLog::~FileLog() {
-  if (fd_ >= 0) {
-    close(fd_);
-  }
-}
-
 void FileLog::fail(const std::string& what) const {
   throw StoreError(fmt::format("store in file {}: {}", path_, what));
 }
 
 bool FileLog::open(const std::string& job, const Deadline& deadline) {
-  fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd_ < 0) {
+  file_ = posix::Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!file_.open()) {
     fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
   }
-  try {
-    lock(Mode::kWrite, deadline);
-    struct stat info {};
-    if (fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
-      fail("is no regular file");
-    }
-    if (info.st_nlink == 0) {
-      close(std::exchange(fd_, -1));
-      return false;
-    }
-    readHeader(job);
-    unlock();
-  } catch (...) {
-    close(std::exchange(fd_, -1));
-    throw;
+  lock(Mode::kWrite, deadline);
+  struct stat info {};
+  if (fstat(file_.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    fail("is no regular file");
   }
+  if (info.st_nlink == 0) {
+    return false;
+  }
+  readHeader(job);
+  unlock();
   return true;
 }
 
@@ -72,7 +60,7 @@ void FileLog::readHeader(const std::string& job) {
   WireWriter(header).text(job);
   const std::string content = readFrom(0);
   if (content.size() < header.size() && header.starts_with(content)) {
-    if (ftruncate(fd_, 0) != 0) {
+    if (ftruncate(file_.get(), 0) != 0) {
       fail(fmt::format("cannot be cut: {}", std::strerror(errno)));
     }
     writeAtEnd(header);
@@ -92,7 +80,7 @@ void FileLog::readHeader(const std::string& job) {
 /// flock has no time limit, so it is tried again and again: a stopped process may hold the lock.
 void FileLog::lock(Mode mode, const Deadline& deadline) const {
   auto pause = std::chrono::microseconds(50);
-  while (flock(fd_, (mode == Mode::kWrite ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
+  while (flock(file_.get(), (mode == Mode::kWrite ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       fail(fmt::format("cannot be locked: {}", std::strerror(errno)));
     }
@@ -105,12 +93,12 @@ void FileLog::lock(Mode mode, const Deadline& deadline) const {
 }
 
 void FileLog::unlock() const {
-  flock(fd_, LOCK_UN);
+  flock(file_.get(), LOCK_UN);
 }
 
 std::string FileLog::readFrom(std::int64_t position) const {
   struct stat info {};
-  if (fstat(fd_, &info) != 0) {
+  if (fstat(file_.get(), &info) != 0) {
     fail(fmt::format("cannot be read: {}", std::strerror(errno)));
   }
   if (info.st_size < position) {
@@ -119,7 +107,7 @@ std::string FileLog::readFrom(std::int64_t position) const {
   std::string bytes(static_cast<std::size_t>(info.st_size - position), '\0');
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t size = pread(fd_, bytes.data() + done, bytes.size() - done,
+    const ssize_t size = pread(file_.get(), bytes.data() + done, bytes.size() - done,
                                position + static_cast<std::int64_t>(done));
     if (size < 0 && errno == EINTR) {
       continue;
@@ -180,7 +168,7 @@ void FileLog::writeAtEnd(const std::string& bytes) {
   // Everything up to position_ is whole; a torn tail behind it is overwritten and cut.
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t size = pwrite(fd_, bytes.data() + done, bytes.size() - done,
+    const ssize_t size = pwrite(file_.get(), bytes.data() + done, bytes.size() - done,
                                 position_ + static_cast<std::int64_t>(done));
     if (size < 0 && errno == EINTR) {
       continue;
@@ -196,7 +184,7 @@ FileLog::Session::Session(FileLog& log, Mode mode, const Deadline& deadline) : l
   log_.lock(mode, deadline);
   try {
     log_.replay();
-    if (mode == Mode::kWrite && ftruncate(log_.fd_, log_.position_) != 0) {
+    if (mode == Mode::kWrite && ftruncate(log_.file_.get(), log_.position_) != 0) {
       log_.fail(fmt::format("cannot be cut: {}", std::strerror(errno)));
     }
   } catch (...) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/store/detail/Deadline.h"
 #include "engine/store/detail/KeyTable.h"
 
@@ -23,7 +24,6 @@ class FileLog {
 
   /// Opens or creates the file; throws StoreError when that fails or another job made it.
   FileLog(std::string path, const std::string& job, const Deadline& deadline);
-  ~FileLog();
   FileLog(const FileLog&) = delete;
   FileLog& operator=(const FileLog&) = delete;
 
@@ -59,7 +59,7 @@ class FileLog {
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string path_;
-  int fd_ = -1;
+  posix::Descriptor file_;
   std::int64_t position_ = 0;  ///< end of the last whole record read
   KeyTable table_;
 };

@@ -8,7 +8,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +20,9 @@
 #include "engine/store/Store.h"
 
 namespace lockstep::store::detail {
+
+using posix::Descriptor;
+
 namespace {
 
 constexpr Deadline::Milliseconds kLongestTry{5000};
@@ -93,9 +95,7 @@ Descriptor listenAt(const addrinfo& address) {
   }
   if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0 ||
       listen(fd.get(), SOMAXCONN) != 0) {
-    const int error = errno;
     fd.reset();
-    errno = error;
   }
   return fd;
 }
@@ -147,12 +147,6 @@ void tune(int fd) {
 }
 
 }  // namespace
-
-void Descriptor::reset() {
-  if (fd_ >= 0) {
-    close(std::exchange(fd_, -1));
-  }
-}
 
 std::string endpoint(const std::string& host, std::uint16_t port) {
   return host.find(':') == std::string::npos ? fmt::format("{}:{}", host, port)

@@ -3,36 +3,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
+#include "engine/base/posix/Descriptor.h"
 #include "engine/store/detail/Deadline.h"
 
 namespace lockstep::store::detail {
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    reset();
-    fd_ = std::exchange(other.fd_, -1);
-    return *this;
-  }
-  [[nodiscard]] int get() const { return fd_; }
-  [[nodiscard]] bool open() const { return fd_ >= 0; }
-  void reset();
-
- private:
-  int fd_;
-};
 
 /// "host:port", with an IPv6 address in brackets.
 std::string endpoint(const std::string& host, std::uint16_t port);
 
 struct Listener {
-  Descriptor socket;
+  posix::Descriptor socket;
   std::uint16_t port = 0;
 };
 
@@ -43,13 +24,13 @@ Listener listenOn(const std::string& host, std::uint16_t port,
                   const std::string& listenAddress = "");
 
 /// Connects to any address of the host; nothing when that fails, with the reason in `error`.
-std::optional<Descriptor> tryToConnect(const std::string& host, std::uint16_t port,
-                                       const Deadline& deadline, std::string& error);
+std::optional<posix::Descriptor> tryToConnect(const std::string& host, std::uint16_t port,
+                                              const Deadline& deadline, std::string& error);
 
 /// Connects, trying again and again until the deadline, since the server may come up later.
 /// Throws StoreError, whose text says why the last try failed.
-Descriptor connectTo(const std::string& host, std::uint16_t port, const Deadline& deadline,
-                     Deadline::Milliseconds timeout);
+posix::Descriptor connectTo(const std::string& host, std::uint16_t port, const Deadline& deadline,
+                            Deadline::Milliseconds timeout);
 
 /// A blocking exchange over a socket that does not block; each call ends at its deadline.
 enum class Transfer { kDone, kClosed, kTimeout };

@@ -78,10 +78,10 @@ void TcpClient::tooLong(const std::string& operation) const {
                   place(), operation, kLongestKey - 1, kLongestValue, kMostKeys, kLongestFrame));
 }
 
-Descriptor TcpClient::connect(Milliseconds limit) const {
+posix::Descriptor TcpClient::connect(Milliseconds limit) const {
   const bool met = met_.load();
   const Deadline deadline(met ? Deadline::clamped(limit) + kGrace : limit);
-  Descriptor socket;
+  posix::Descriptor socket;
   if (!met) {
     socket = connectTo(host_, port_, deadline, limit);
   } else {
@@ -120,11 +120,11 @@ Descriptor TcpClient::connect(Milliseconds limit) const {
 }
 
 /// Gives a connection that no other call uses, a new one if need be.
-Descriptor TcpClient::borrow(Milliseconds limit) {
+posix::Descriptor TcpClient::borrow(Milliseconds limit) {
   {
     std::lock_guard lock(mutex_);
     if (!idle_.empty()) {
-      Descriptor socket = std::move(idle_.back());
+      posix::Descriptor socket = std::move(idle_.back());
       idle_.pop_back();
       return socket;
     }
@@ -132,7 +132,7 @@ Descriptor TcpClient::borrow(Milliseconds limit) {
   return connect(limit);
 }
 
-Answer TcpClient::exchange(Descriptor& socket, const std::string& operation,
+Answer TcpClient::exchange(posix::Descriptor& socket, const std::string& operation,
                            std::string_view content, Milliseconds limit) {
   const Deadline deadline(Deadline::clamped(limit) + kGrace);
   std::string bytes;
@@ -167,7 +167,7 @@ Answer TcpClient::ask(const std::string& operation, std::string_view content, Mi
   if (content.size() > kLongestFrame) {
     tooLong(operation);
   }
-  Descriptor socket = borrow(limit);
+  posix::Descriptor socket = borrow(limit);
   Answer answer = exchange(socket, operation, content, limit);
   {
     std::lock_guard lock(mutex_);
@@ -182,9 +182,9 @@ Answer TcpClient::ask(const std::string& operation, std::string_view content, Mi
   return answer;
 }
 
-Descriptor TcpClient::subscribe(const std::string& operation, std::string_view content,
-                                Milliseconds limit) {
-  Descriptor socket = connect(limit);
+posix::Descriptor TcpClient::subscribe(const std::string& operation, std::string_view content,
+                                       Milliseconds limit) {
+  posix::Descriptor socket = connect(limit);
   exchange(socket, operation, content, limit);
   return socket;
 }

@@ -49,7 +49,8 @@ class TcpClient {
   Answer ask(const std::string& operation, std::string_view content, Milliseconds limit);
 
   /// The same on a new connection, which is handed over to the caller: for kWatch.
-  Descriptor subscribe(const std::string& operation, std::string_view content, Milliseconds limit);
+  posix::Descriptor subscribe(const std::string& operation, std::string_view content,
+                              Milliseconds limit);
 
   /// Until the first answer the server may still be coming up, and connecting tries again and
   /// again; from then on a server that does not take connections has ended.
@@ -61,17 +62,17 @@ class TcpClient {
   [[noreturn]] void tooLong(const std::string& operation) const;
 
  private:
-  Answer exchange(Descriptor& socket, const std::string& operation, std::string_view content,
+  Answer exchange(posix::Descriptor& socket, const std::string& operation, std::string_view content,
                   Milliseconds limit);
-  [[nodiscard]] Descriptor connect(Milliseconds limit) const;
-  Descriptor borrow(Milliseconds limit);
+  [[nodiscard]] posix::Descriptor connect(Milliseconds limit) const;
+  posix::Descriptor borrow(Milliseconds limit);
 
   const std::string host_;
   const std::uint16_t port_;
   const std::string hello_;  ///< with the token
   std::atomic<bool> met_{false};
   std::mutex mutex_;
-  std::vector<Descriptor> idle_;  ///< connections no call uses now
+  std::vector<posix::Descriptor> idle_;  ///< connections no call uses now
 };
 
 }  // namespace lockstep::store::detail

@@ -4,10 +4,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,15 +19,19 @@
 namespace lockstep::store::detail {
 namespace {
 
-constexpr std::uint64_t kListenerId = 0;
-constexpr std::uint64_t kWakeId = 1;
+constexpr KeyService::Id kNobody = 0;
 
-void watch(int epoll, int fd, std::uint64_t id, std::uint32_t events) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = id;
-  const int result = epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
-  LOCKSTEP_CHECK(result == 0, "epoll_ctl of descriptor {}: errno {}", fd, errno);
+[[noreturn]] void failWithoutDescriptors(const std::string& host, std::uint16_t port) {
+  throw StoreError(fmt::format("store {}: no descriptors left to serve it: {}; raise `ulimit -n`",
+                               endpoint(host, port), std::strerror(errno)));
+}
+
+posix::EventLoop makeLoop(const std::string& host, std::uint16_t port) {
+  auto loop = posix::EventLoop::create();
+  if (!loop.ok()) {
+    failWithoutDescriptors(host, port);
+  }
+  return std::move(loop).value();
 }
 
 }  // namespace
@@ -39,54 +40,32 @@ TcpServer::TcpServer(const std::string& host, std::uint16_t port, const std::str
                      const std::string& token)
     : hello_(std::string(kHello) + token),
       listener_(listenOn(host, port, listenAddress)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      loop_(makeLoop(host, port)),
       spare_(open("/dev/null", O_RDONLY | O_CLOEXEC)) {
-  if (!epoll_.open() || !wake_.open()) {
-    throw StoreError(fmt::format("store {}: no descriptors left to serve it: {}; raise `ulimit -n`",
-                                 endpoint(host, port), std::strerror(errno)));
+  if (!wake_.open()) {
+    failWithoutDescriptors(host, port);
   }
-  watch(epoll_.get(), listener_.socket.get(), kListenerId, EPOLLIN);
-  watch(epoll_.get(), wake_.get(), kWakeId, EPOLLIN);
+  watch(listener_.socket.get(), EPOLLIN, [this](std::uint32_t) { acceptAll(); });
+  watch(wake_.fd(), EPOLLIN, [this](std::uint32_t) { ending_ = true; });
   thread_ = std::thread([this] { serve(); });
 }
 
 TcpServer::~TcpServer() {
-  const std::uint64_t one = 1;
-  const ssize_t written = write(wake_.get(), &one, sizeof(one));
-  LOCKSTEP_CHECK(written == sizeof(one), "the store's server cannot be woken: errno {}", errno);
+  wake_.wake();
   thread_.join();
 }
 
-int TcpServer::epollTimeoutMs() const {
-  const auto next = service_.nextDeadline();
-  if (!next) {
-    return -1;
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Deadline::Clock::now());
-  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000));
+void TcpServer::watch(int fd, std::uint32_t interest, std::function<void(std::uint32_t)> happened) {
+  const base::Status added = loop_.add(fd, interest, std::move(happened));
+  LOCKSTEP_CHECK(added.ok(), "descriptor {}: {}", fd, added.error().message());
 }
 
 void TcpServer::serve() {
   base::nameThisThread("store-server");
-  std::array<epoll_event, 64> events{};
-  for (;;) {
-    const int count =
-        epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), epollTimeoutMs());
-    LOCKSTEP_CHECK(count >= 0 || errno == EINTR, "epoll_wait: errno {}", errno);
-    for (int i = 0; i < count; ++i) {
-      const auto& event = events[static_cast<std::size_t>(i)];
-      if (event.data.u64 == kWakeId) {
-        return;
-      }
-      if (event.data.u64 == kListenerId) {
-        acceptAll();
-      } else {
-        handle(event.data.u64, event.events);
-      }
-    }
+  while (!ending_) {
+    loop_.waitUntil(service_.nextDeadline().value_or(Deadline::Clock::time_point::max()));
     service_.expire(Deadline::Clock::now());
-    deliver(kWakeId);
+    deliver(kNobody);
     sendToOthers();
   }
 }
@@ -97,8 +76,7 @@ void TcpServer::sendToOthers() {
   while (!toSend_.empty()) {
     for (const Id id : std::exchange(toSend_, {})) {
       const auto found = connections_.find(id);
-      if (found != connections_.end() &&
-          !(flush(id, found->second) && advance(id, found->second))) {
+      if (found != connections_.end() && !(flush(found->second) && advance(id, found->second))) {
         drop(id);
       }
     }
@@ -107,7 +85,7 @@ void TcpServer::sendToOthers() {
 
 void TcpServer::acceptAll() {
   for (;;) {
-    Descriptor socket(
+    posix::Descriptor socket(
         accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.open()) {
       if (errno == EINTR || errno == ECONNABORTED) {
@@ -116,8 +94,8 @@ void TcpServer::acceptAll() {
       if ((errno == EMFILE || errno == ENFILE) && spare_.open()) {
         // The client is turned away at once; left in the queue it would wake us for ever.
         spare_.reset();
-        Descriptor(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
-        spare_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+        posix::Descriptor(accept4(listener_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
+        spare_ = posix::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
         continue;
       }
       return;
@@ -129,7 +107,8 @@ void TcpServer::acceptAll() {
     Connection& connection = connections_[id];
     connection.socket = std::move(socket);
     connection.interest = EPOLLIN | EPOLLRDHUP;
-    watch(epoll_.get(), connection.socket.get(), id, connection.interest);
+    watch(connection.socket.get(), connection.interest,
+          [this, id](std::uint32_t events) { handle(id, events); });
   }
 }
 
@@ -141,7 +120,7 @@ void TcpServer::handle(Id id, std::uint32_t events) {
   Connection& connection = found->second;
   bool alive = (events & (EPOLLERR | EPOLLHUP)) == 0;
   if (alive && (events & EPOLLOUT) != 0) {
-    alive = flush(id, connection) && advance(id, connection);
+    alive = flush(connection) && advance(id, connection);
   }
   if (alive && (events & (EPOLLIN | EPOLLRDHUP)) != 0) {
     // While a request waits, and after kWatch, nothing more may come: what can be read then is
@@ -188,7 +167,7 @@ bool TcpServer::advance(Id id, Connection& connection) {
         return false;
       }
     }
-    if (!flush(id, connection)) {
+    if (!flush(connection)) {
       return false;
     }
   }
@@ -240,7 +219,7 @@ bool TcpServer::overflows(const Connection& connection) {
 }
 
 /// Sends what it can; says whether the connection may stay.
-bool TcpServer::flush(Id id, Connection& connection) {
+bool TcpServer::flush(Connection& connection) {
   if (overflows(connection)) {
     return false;
   }
@@ -258,32 +237,30 @@ bool TcpServer::flush(Id id, Connection& connection) {
       if (connection.sent > connection.output.size() / 2) {
         connection.output.erase(0, std::exchange(connection.sent, 0));
       }
-      setInterest(id, connection, EPOLLOUT);
+      setInterest(connection, EPOLLOUT);
       return true;
     }
     connection.sent += static_cast<std::size_t>(size);
   }
   connection.output.clear();
   connection.sent = 0;
-  setInterest(id, connection, EPOLLIN | EPOLLRDHUP);
+  setInterest(connection, EPOLLIN | EPOLLRDHUP);
   return true;
 }
 
-void TcpServer::setInterest(Id id, Connection& connection, std::uint32_t events) {
+void TcpServer::setInterest(Connection& connection, std::uint32_t events) {
   if (connection.interest == events) {
     return;
   }
   connection.interest = events;
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = id;
-  const int result = epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket.get(), &event);
-  LOCKSTEP_CHECK(result == 0, "epoll_ctl: errno {}", errno);
+  loop_.setInterest(connection.socket.get(), events);
 }
 
 void TcpServer::drop(Id id) {
   service_.forget(id);
-  connections_.erase(id);
+  const auto found = connections_.find(id);
+  loop_.remove(found->second.socket.get());
+  connections_.erase(found);
 }
 
 }  // namespace lockstep::store::detail

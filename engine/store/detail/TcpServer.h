@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "engine/base/posix/EventLoop.h"
+#include "engine/base/posix/WakeUp.h"
 #include "engine/store/detail/KeyService.h"
 #include "engine/store/detail/Socket.h"
 
@@ -35,7 +38,7 @@ class TcpServer {
   };
 
   struct Connection {
-    Descriptor socket;
+    posix::Descriptor socket;
     std::string input;
     std::string output;  ///< of which `sent` bytes are gone
     std::size_t sent = 0;
@@ -45,7 +48,7 @@ class TcpServer {
   };
 
   void serve();
-  [[nodiscard]] int epollTimeoutMs() const;
+  void watch(int fd, std::uint32_t interest, std::function<void(std::uint32_t)> happened);
   void acceptAll();
   void handle(Id id, std::uint32_t events);
   bool readInput(Connection& connection);
@@ -55,16 +58,18 @@ class TcpServer {
   void sendToOthers();
   void deliver(Id current);
   static bool overflows(const Connection& connection);
-  bool flush(Id id, Connection& connection);
-  void setInterest(Id id, Connection& connection, std::uint32_t events);
+  bool flush(Connection& connection);
+  void setInterest(Connection& connection, std::uint32_t events);
   void drop(Id id);
 
   const std::string hello_;  ///< what a client opens with
   Listener listener_;
-  Descriptor epoll_;
-  Descriptor wake_;
-  Descriptor spare_;  ///< given up for a moment to turn a client away when descriptors run out
-  Id nextId_ = 2;     ///< 0 is the listener, 1 the wake-up
+  posix::EventLoop loop_;
+  posix::WakeUp wake_;
+  bool ending_ = false;  ///< the thread's alone
+  posix::Descriptor
+      spare_;  ///< given up for a moment to turn a client away when descriptors run out
+  Id nextId_ = 1;
   KeyService service_;
   std::unordered_map<Id, Connection> connections_;
   std::vector<Id> toSend_;  ///< connections whose output has to be sent

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -21,8 +19,7 @@
 
 namespace lockstep::store::detail {
 
-TcpWatcher::TcpWatcher(std::string place)
-    : place_(std::move(place)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+TcpWatcher::TcpWatcher(std::string place) : place_(std::move(place)) {
   if (!wake_.open()) {
     throw StoreError(fmt::format("{}: no descriptor left to watch keys with: {}; raise `ulimit -n`",
                                  place_, std::strerror(errno)));
@@ -37,23 +34,17 @@ TcpWatcher::~TcpWatcher() {
     std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  wake();
+  wake_.wake();
   thread_.join();
 }
 
-void TcpWatcher::wake() const {
-  const std::uint64_t one = 1;
-  const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
-  LOCKSTEP_CHECK(written == sizeof(one), "{}: the watching thread cannot be woken: errno {}",
-                 place_, errno);
-}
-
-void TcpWatcher::watch(const std::string& key, Store::WatchCallback callback, Descriptor socket) {
+void TcpWatcher::watch(const std::string& key, Store::WatchCallback callback,
+                       posix::Descriptor socket) {
   {
     std::lock_guard lock(mutex_);
     new_.push_back({key, std::move(callback), std::move(socket), {}});
   }
-  wake();
+  wake_.wake();
 }
 
 bool TcpWatcher::ending() const {
@@ -62,9 +53,7 @@ bool TcpWatcher::ending() const {
 }
 
 void TcpWatcher::takeNewWatches() {
-  std::uint64_t count = 0;
-  while (::read(wake_.get(), &count, sizeof(count)) > 0) {
-  }
+  wake_.clear();
   std::lock_guard lock(mutex_);
   std::move(new_.begin(), new_.end(), std::back_inserter(watches_));
   new_.clear();
@@ -73,7 +62,7 @@ void TcpWatcher::takeNewWatches() {
 void TcpWatcher::run() {
   base::nameThisThread("store-watch");
   while (!ending()) {
-    std::vector<pollfd> ready{{wake_.get(), POLLIN, 0}};
+    std::vector<pollfd> ready{{wake_.fd(), POLLIN, 0}};
     for (const Watch& watch : watches_) {
       ready.push_back({watch.socket.get(), POLLIN, 0});
     }

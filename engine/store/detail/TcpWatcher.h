@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/base/posix/WakeUp.h"
 #include "engine/store/Store.h"
 #include "engine/store/detail/Socket.h"
 
@@ -22,24 +23,23 @@ class TcpWatcher {
   TcpWatcher& operator=(const TcpWatcher&) = delete;
 
   /// Takes over a connection on which the server has accepted a kWatch.
-  void watch(const std::string& key, Store::WatchCallback callback, Descriptor socket);
+  void watch(const std::string& key, Store::WatchCallback callback, posix::Descriptor socket);
 
  private:
   struct Watch {
     std::string key;
     Store::WatchCallback callback;
-    Descriptor socket;
+    posix::Descriptor socket;
     std::string input;
   };
   void run();
-  void wake() const;
   void takeNewWatches();
   bool read(Watch& watch);
   bool tellAll(Watch& watch);
   [[nodiscard]] bool ending() const;
 
   const std::string place_;
-  Descriptor wake_;
+  posix::WakeUp wake_;
   mutable std::mutex mutex_;  ///< guards what follows; not held while a callback runs
   std::vector<Watch> new_;
   bool ending_ = false;

@@ -47,5 +47,11 @@ TEST_F(EnvironmentReaderTest, NamesTheRangeOfANumber) {
   EXPECT_EQ(reader.error().message(), "environment SEVEN: is 7; allowed: 0 to 6");
 }
 
+TEST(EnvironmentTest, AVariableThatIsSetTakesThePlaceOfWhatItWas) {
+  std::vector<std::string> environment{"A=1", "AB=2", "A=3"};
+  setVariable(environment, "A", "4");
+  EXPECT_EQ(environment, (std::vector<std::string>{"AB=2", "A=4"}));
+}
+
 }  // namespace
 }  // namespace lockstep::base

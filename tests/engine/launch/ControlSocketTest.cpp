@@ -26,7 +26,7 @@ class ControlSocketTest : public testing::Test {
     std::string pattern =
         (std::filesystem::temp_directory_path() / "lockstep-control-XXXXXX").string();
     folder = mkdtemp(pattern.data());
-    auto created = EventLoop::create();
+    auto created = posix::EventLoop::create();
     loop.emplace(std::move(created).value());
   }
   ~ControlSocketTest() override { std::filesystem::remove_all(folder); }
@@ -82,7 +82,7 @@ class ControlSocketTest : public testing::Test {
 
   std::filesystem::path folder;
   std::unique_ptr<trace::RunFileWriter> writer;
-  std::optional<EventLoop> loop;
+  std::optional<posix::EventLoop> loop;
 };
 
 mode_t modeOf(const std::filesystem::path& path) {
@@ -116,23 +116,22 @@ TEST_F(ControlSocketTest, RefusesALinkInPlaceOfItsFolder) {
 TEST_F(ControlSocketTest, AnswersEachLineAndRefusesWhatIsNoCommand) {
   const auto server = listen();
   ASSERT_TRUE(server.ok());
-  const int client = detail::connectUnix(server.value()->path());
-  ASSERT_GE(client, 0);
+  const posix::Descriptor socket = detail::connectUnix(server.value()->path());
+  ASSERT_TRUE(socket.open());
+  const int client = socket.get();
   EXPECT_EQ(ask(client, "{\"command\":\"stop\"}\n"), "stopped\n");
   EXPECT_EQ(ask(client, "{\"command\":\"status\"}\n"), "other\n");
   EXPECT_THAT(ask(client, "nonsense\n"), HasSubstr("\"ok\":false"));
   EXPECT_THAT(ask(client, "{\"command\":\"capture\"}\n"), HasSubstr("capture needs"));
   EXPECT_THAT(ask(client, "{\"command\":\"dance\xff\"}\n"), HasSubstr("not a command"));
   EXPECT_THAT(ask(client, "{\"command\":\"dance\"}\n"), HasSubstr("unknown command"));
-  close(client);
 }
 
 TEST_F(ControlSocketTest, HangsUpOnALineWithoutAnEnd) {
   const auto server = listen();
   ASSERT_TRUE(server.ok());
-  const int client = detail::connectUnix(server.value()->path());
-  EXPECT_EQ(ask(client, std::string(20'000, 'x')), "");
-  close(client);
+  const posix::Descriptor client = detail::connectUnix(server.value()->path());
+  EXPECT_EQ(ask(client.get(), std::string(20'000, 'x')), "");
 }
 
 TEST_F(ControlSocketTest, RemovesSocketsOfDeadSupervisorsAndItsOwnAtTheEnd) {

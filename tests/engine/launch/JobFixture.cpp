@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "engine/launch/RankEnvironment.h"
+#include "engine/base/Environment.h"
 
 namespace lockstep::launch {
 
@@ -13,8 +13,8 @@ std::vector<std::string> JobFixture::fakeJob(std::vector<std::string> arguments)
 }
 
 std::vector<std::string> JobFixture::jobEnvironment() {
-  std::vector<std::string> environment = inheritedEnvironment();
-  setVariable(environment, "PYTHONPATH", (programBeside("..") / "python").string());
+  std::vector<std::string> environment = base::inheritedEnvironment();
+  base::setVariable(environment, "PYTHONPATH", (programBeside("..") / "python").string());
   return environment;
 }
 

@@ -59,11 +59,5 @@ TEST(RankEnvironmentTest, KeepsTheRecordersTokenFromTheRanks) {
   EXPECT_THAT(environment, Not(Contains(testing::StartsWith("LOCKSTEP_RECORDER"))));
 }
 
-TEST(RankEnvironmentTest, AVariableThatIsSetTakesThePlaceOfWhatItWas) {
-  std::vector<std::string> environment{"A=1", "AB=2", "A=3"};
-  setVariable(environment, "A", "4");
-  EXPECT_EQ(environment, (std::vector<std::string>{"AB=2", "A=4"}));
-}
-
 }  // namespace
 }  // namespace lockstep::launch

@@ -23,10 +23,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using detail::Deadline;
-using detail::Descriptor;
 using detail::Request;
 using detail::Transfer;
 using detail::WireWriter;
+using posix::Descriptor;
 using support::ChildProcess;
 using testing::AllOf;
 using testing::HasSubstr;

@@ -76,7 +76,7 @@ TEST(Meeting, LetsNobodyInWhoDoesNotKnowTheToken) {
     std::string user;
     std::string name;
     card >> user >> name;
-    const Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const posix::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path + 1, name.data(), name.size());

@@ -19,8 +19,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-Descriptor copyOf(const Segment& segment) {
-  return Descriptor(fcntl(segment.file(), F_DUPFD_CLOEXEC, 0));
+posix::Descriptor copyOf(const Segment& segment) {
+  return posix::Descriptor(fcntl(segment.file(), F_DUPFD_CLOEXEC, 0));
 }
 
 TEST(Segment, IsZeroedAlignedAndAsLargeAsAskedFor) {
@@ -112,16 +112,16 @@ TEST(Segment, AdoptsWhatAnotherProcessHasMadeAndNothingElse) {
   ASSERT_TRUE(same.ok()) << same.error().message();
   EXPECT_EQ(same.value(), made.value());
 
-  EXPECT_FALSE(Segment::adopt(Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC)), 1).ok());
+  EXPECT_FALSE(Segment::adopt(posix::Descriptor(open("/dev/null", O_RDWR | O_CLOEXEC)), 1).ok());
   EXPECT_FALSE(Segment::adopt(copyOf(*made.value()), made.value()->bytes() + 1).ok());
-  Descriptor unsealed(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  posix::Descriptor unsealed(memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(unsealed.get(), 4096), 0);
   const auto refused = Segment::adopt(std::move(unsealed), 4096);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message(), HasSubstr("not sealed"));
 
   // Another's is mapped.
-  Descriptor other(memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  posix::Descriptor other(memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(other.get(), 4096), 0);
   ASSERT_EQ(pwrite(other.get(), "hello", 5, 100), 5);
   ASSERT_EQ(fcntl(other.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "engine/base/Result.h"
+#include "engine/base/posix/Descriptor.h"
 
-namespace lockstep::launch {
+namespace lockstep::posix {
 
 /// How a process ended: by `signal`, or with `exitCode` when signal is 0.
 struct ProcessEnd {
@@ -17,10 +18,14 @@ struct ProcessEnd {
   int signal = 0;
 };
 
+/// Returns a descriptor that is readable once the process has ended; not open when there is no such
+/// process, and errno says why.
+Descriptor watchProcess(pid_t pid);
+
 /// A direct child of this process, in a process group of its own, so that a terminal's Ctrl-C
-/// reaches the supervisor alone. Started with posix_spawn: stdin is /dev/null, stdout and stderr
-/// are pipes, and every descriptor but those named is closed. One thread; spawn from the main
-/// thread, since the kernel's parent-death signal follows the thread that spawned.
+/// reaches the parent alone. stdin is /dev/null, stdout and stderr are pipes, and every descriptor
+/// but those named is closed. One thread; spawn from the main thread where the child asks for the
+/// kernel's parent-death signal, which follows the thread that spawned.
 class ChildProcess {
  public:
   struct Options {
@@ -32,6 +37,7 @@ class ChildProcess {
     std::vector<int> descriptors{};
   };
 
+  /// Error (kEnvironment): it cannot be started; errno says why, too.
   static base::Result<ChildProcess> spawn(const Options& options);
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
@@ -40,13 +46,13 @@ class ChildProcess {
   ~ChildProcess();
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  [[nodiscard]] int pidFd() const { return pidFd_; }    ///< readable once the process has ended
-  [[nodiscard]] int outputFd() const { return outputFd_; }  ///< stdout, non-blocking
-  [[nodiscard]] int errorFd() const { return errorFd_; }    ///< stderr, non-blocking
+  [[nodiscard]] int pidFd() const { return ended_.get(); }      ///< readable once it has ended
+  [[nodiscard]] int outputFd() const { return output_.get(); }  ///< stdout, non-blocking
+  [[nodiscard]] int errorFd() const { return errors_.get(); }   ///< stderr, non-blocking
 
   /// Closes the reading end of stdout or stderr.
-  void closeOutput();
-  void closeError();
+  void closeOutput() { output_.reset(); }
+  void closeError() { errors_.reset(); }
 
   /// Sends a signal to the process; SIGKILL goes to its whole group.
   void send(int signal) const;
@@ -62,9 +68,9 @@ class ChildProcess {
   ChildProcess() = default;
 
   pid_t pid_ = -1;
-  int pidFd_ = -1;
-  int outputFd_ = -1;
-  int errorFd_ = -1;
+  Descriptor ended_;
+  Descriptor output_;
+  Descriptor errors_;
 };
 
-}  // namespace lockstep::launch
+}  // namespace lockstep::posix

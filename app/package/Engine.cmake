@@ -1,7 +1,7 @@
 # The engine as a library: `cmake --install BUILD --component engine`, then in a project
 # find_package(Lockstep COMPONENTS engine), whose target is Lockstep::engine. No part of a whole
 # installation, nor of the package: it is for who builds programs, and as large as all others.
-set(rooms base trace buckets experiment store process_group optim hooks ddp)
+set(rooms base trace buckets experiment store device process_group optim hooks ddp)
 set(exported lockstep_torch lockstep_kernels)
 foreach(room IN LISTS rooms)
   list(APPEND exported lockstep_engine_${room})

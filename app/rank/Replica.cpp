@@ -143,10 +143,9 @@ void Replica::sendWhatMayDiffer(const hooks::CommHook& hook) {
   }
 }
 
-std::unique_ptr<process_group::nccl::DeviceSpans> Replica::makeDeviceSpans() const {
-  return tracer_.recording()
-             ? process_group::nccl::makeDeviceSpans(train::deviceOf(model_->parameters()))
-             : nullptr;
+std::unique_ptr<device::DeviceSpans> Replica::makeDeviceSpans() const {
+  return tracer_.recording() ? device::makeDeviceSpans(train::deviceOf(model_->parameters()))
+                             : nullptr;
 }
 
 base::Result<std::shared_ptr<hooks::CommHook>> Replica::makeHook() {

@@ -47,7 +47,7 @@ class Replica {
   base::Result<std::shared_ptr<hooks::CommHook>> makeHook();
   /// Tells the recorder what this run's replicas need not have in common.
   void sendWhatMayDiffer(const hooks::CommHook& hook);
-  [[nodiscard]] std::unique_ptr<process_group::nccl::DeviceSpans> makeDeviceSpans() const;
+  [[nodiscard]] std::unique_ptr<device::DeviceSpans> makeDeviceSpans() const;
   base::Status preparePlugin();
   base::Status loadPluginState();
   base::Status distributeOverDevices();
@@ -72,7 +72,7 @@ class Replica {
   std::unique_ptr<ddp::DistributedDataParallel> ddp_;
   std::unique_ptr<ddp::ZeroRedundancyOptimizer> zero_;
   std::unique_ptr<train::DdpLog> log_;
-  std::unique_ptr<process_group::nccl::DeviceSpans> deviceSpans_;  // null: the host's times
+  std::unique_ptr<device::DeviceSpans> deviceSpans_;  // null: the host's times
   std::unique_ptr<train::Fingerprint> fingerprint_;  // null: there is no other replica
   std::unique_ptr<data_parallel::DataParallel> parallel_;
   std::unique_ptr<train::Strategy> strategy_;

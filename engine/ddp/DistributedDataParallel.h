@@ -43,7 +43,7 @@ struct DdpOptions {
   std::chrono::milliseconds hookTimeout{0};  ///< 0: the group's time limit and 5 s
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives this
   std::int64_t gradientCheckEvery = 0;       ///< see ReducerOptions
-  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;  ///< see ReducerOptions
+  std::shared_ptr<device::DeviceSpans> deviceSpans;  ///< see ReducerOptions
 
   bool findUnusedParameters = false;  ///< see Reducer
   bool staticGraph = false;           ///< see Reducer

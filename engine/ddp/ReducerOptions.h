@@ -10,8 +10,8 @@
 #include "engine/buckets/Assign.h"
 #include "engine/ddp/MixedPrecision.h"
 #include "engine/ddp/ModelState.h"
+#include "engine/device/DeviceSpans.h"
 #include "engine/hooks/CommHook.h"
-#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::ddp {
@@ -42,7 +42,7 @@ struct ReducerOptions {
   trace::Tracer* tracer = nullptr;           ///< may be null; else outlives the Reducer
   /// Of the device that the gradients lie on: tells when it copied, waited and finalised. Copies of
   /// single gradients are then part of the backward. Null: the host's clock tells.
-  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;
+  std::shared_ptr<device::DeviceSpans> deviceSpans;
   /// Every so many steps, counted from 0, this rank's gradients are measured as they go into their
   /// buckets (a step that reduces nothing leaves it to the next that does), and a GradientsMessage
   /// tells the recorder, if there is one. 0: never.

@@ -15,7 +15,7 @@ HookTrace::Moment HookTrace::now(const c10::Device& device) {
     std::unique_lock lock(mutex_);
     if (lane_ != nullptr && lane_->enabled()) {
       if (!std::exchange(asked_, true)) {
-        spans_ = process_group::nccl::makeDeviceSpans(device);
+        spans_ = device::makeDeviceSpans(device);
       }
       const auto spans = spans_;
       lock.unlock();

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "engine/base/Clock.h"
-#include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/device/DeviceSpans.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::hooks {
@@ -26,7 +26,7 @@ inline std::uint16_t eventBucket(std::size_t index) {
 /// clock, once the device has come past it. [any-thread]
 class HookTrace {
  public:
-  using DeviceSpans = process_group::nccl::DeviceSpans;
+  using DeviceSpans = device::DeviceSpans;
 
   /// When a phase began or ended: for the host and, of what is queued on a device, for that.
   struct Moment {

@@ -29,7 +29,7 @@
 #endif
 
 #ifdef LOCKSTEP_WITH_NCCL
-#include "engine/process_group/nccl/CudaDevices.h"
+#include "engine/device/CudaDevices.h"
 #include "engine/process_group/nccl/NcclLibrary.h"
 #include "engine/process_group/nccl/ProcessGroupNCCL.h"
 #endif
@@ -78,7 +78,7 @@ Made make(std::shared_ptr<store::Store> store, int rank, int size, const GroupOp
 #ifdef LOCKSTEP_WITH_NCCL
 Made makeNccl(std::shared_ptr<store::Store> store, int rank, int size,
               const GroupOptions& options) {
-  static const ProcessGroupNCCL::Platform platform{nccl::cudaDevices(), nccl::ncclLibrary()};
+  static const ProcessGroupNCCL::Platform platform{device::cudaDevices(), nccl::ncclLibrary()};
   return asGroup(ProcessGroupNCCL::make(platform, std::move(store), rank, size, options));
 }
 #endif

@@ -213,7 +213,7 @@ class TrainLoop::Phase {
   Phase& operator=(const Phase&) = delete;
 
  private:
-  [[nodiscard]] process_group::nccl::DeviceSpans::Point now() const {
+  [[nodiscard]] device::DeviceSpans::Point now() const {
     return parts_.deviceSpans == nullptr ? nullptr : parts_.deviceSpans->now();
   }
   void tellOfCores() { trace::CoreWait::ofThisThread().tell(parts_.lane, step_); }
@@ -222,7 +222,7 @@ class TrainLoop::Phase {
   const EventKind kind_;
   const std::uint32_t step_;
   const ScopedSpan span_;
-  const process_group::nccl::DeviceSpans::Point begin_;
+  const device::DeviceSpans::Point begin_;
 };
 
 void TrainLoop::step(bool synchronised) {

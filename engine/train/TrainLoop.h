@@ -12,11 +12,11 @@
 #include "engine/base/Result.h"
 #include "engine/ddp/SyncBatchNorm.h"
 #include "engine/ddp/ZeroRedundancyOptimizer.h"
+#include "engine/device/DeviceSpans.h"
 #include "engine/experiment/Experiment.h"
 #include "engine/hooks/plugin/PluginHook.h"
 #include "engine/optim/ParameterOptimizer.h"
 #include "engine/process_group/ProcessGroup.h"
-#include "engine/process_group/nccl/DeviceSpans.h"
 #include "engine/store/Store.h"
 #include "engine/trace/Tracer.h"
 #include "engine/train/BatchStream.h"
@@ -55,7 +55,7 @@ struct TrainParts {
   hooks::PluginHook* hook = nullptr;
   /// Of the device that the model computes on: tells when forward, backward and optimizer were.
   /// Null: the host's clock tells.
-  process_group::nccl::DeviceSpans* deviceSpans = nullptr;
+  device::DeviceSpans* deviceSpans = nullptr;
 };
 
 struct TrainOutcome {

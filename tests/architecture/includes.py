@@ -9,7 +9,7 @@ import sys
 
 # A room of engine/ may include the rooms before it; those up to `plugin` see no libtorch.
 ENGINE = ["observer", "base", "trace", "buckets", "experiment", "cost", "analysis", "export", "import", "store", "relay",
-          "launch", "plugin", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
+          "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
 UI = ["model", "canvas", "panels", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", "export", "launch",
@@ -59,6 +59,8 @@ def forbidden(path, target):
             return f"engine/{room} sees no libtorch"
         if to[0] == "engine" and to[1] != room and ENGINE.index(to[1]) > ENGINE.index(room):
             return f"engine/{room} stands above engine/{to[1]}"
+        if target.startswith("engine/process_group/nccl/") and room != "process_group":
+            return "what asks a device for more than collectives needs engine/device alone"
         if to[0] == "plugins" and to[1] not in SEE_PLUGINS.get(room, set()):
             return f"engine/{room} does not see plugins/{to[1]}"
     if here[0] == "ui":
@@ -105,7 +107,9 @@ def self_test():
              ("engine/hooks/A.h", "plugins/kernels/Kernels.h"),
              ("engine/process_group/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("plugins/kernels/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
-             ("app/studio/main.cpp", "ATen/core/Tensor.h"), ("engine/ddp/A.cpp", "torch/torch.h"),
+             ("app/studio/main.cpp", "ATen/core/Tensor.h"),
+             ("engine/ddp/Reducer.h", "engine/process_group/nccl/Device.h"),
+             ("engine/plugin/A.h", "engine/device/Device.h"), ("engine/ddp/A.cpp", "torch/torch.h"),
              ("engine/train/models/A.h", "torch/nn.h"), ("app/rank/main.cpp", "torch/torch.h"),
              ("tests/engine/process_group/A.cpp", "torch/torch.h"),
              ("engine/store/detail/A.cpp", "sys/epoll.h"), ("ui/shell/A.cpp", "spawn.h"),
@@ -115,6 +119,7 @@ def self_test():
              ("ui/shell/A.h", "ui/model/RunModel.h"), ("ui/model/A.h", "engine/trace/RunFile.h"),
              ("engine/hooks/A.h", "plugins/abi/include/lockstep/comm_hook.h"),
              ("engine/base/A.h", "string"), ("engine/base/posix/A.cpp", "spawn.h"), ("app/rank/main.cpp", "torch/nn/module.h"),
+             ("engine/train/A.h", "engine/device/DeviceSpans.h"),
              ("tests/engine/ddp/TestModels.h", "torch/torch.h"),
              ("engine/ddp/Reducer.cpp", "engine/trace/Event.h")]
     missed = [edge for edge in wrong if forbidden(*edge) is None]

@@ -23,7 +23,7 @@
 
 #include "engine/base/Clock.h"
 #include "engine/ddp/DistributedDataParallel.h"
-#include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/device/DeviceSpans.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/EventCost.h"
 #include "engine/trace/Recorder.h"
@@ -170,10 +170,10 @@ class Training {
   }
 
  private:
-  using Spans = process_group::nccl::DeviceSpans;
+  using Spans = device::DeviceSpans;
 
   std::unique_ptr<Spans> makeSpans() const {
-    return process_group::nccl::makeDeviceSpans(train::deviceOf(parameters_));
+    return device::makeDeviceSpans(train::deviceOf(parameters_));
   }
 
   /// By the clock of what computes, as a rank of a run records it.

@@ -19,7 +19,7 @@ BUILD = ROOT / "build" / "gpu"
 PACKED = ROOT / "tests" / "gpu" / "packed" / "usr"
 HOOKS = ["fp16", "bf16", "powersgd"]
 TARGETS = ["lockstep", "lockstep-rank", "lockstep-hookscan", "test_engine_process_group_nccl",
-           "conformance_driver", "bench_ddp_step", *HOOKS]
+           "test_engine_device", "conformance_driver", "bench_ddp_step", *HOOKS]
 FEWEST_ROUNDS = 4  # that an interval means something of
 CLOSING_S = 15  # for the contestants to end
 OPTIONS = {"CMAKE_BUILD_TYPE": "Release", "LOCKSTEP_WITH_UI": "OFF", "LOCKSTEP_WITH_GLOO": "OFF",
@@ -119,6 +119,7 @@ def suite(check):
                   [BUILD / "bin" / "test_engine_process_group_nccl", "--gtest_filter=*OnGpu*"], 150)
     check.command("nccl backend on the test double",
                   [BUILD / "bin" / "test_engine_process_group_nccl", "--gtest_filter=-*OnGpu*"], 60)
+    check.command("spans of a device", [BUILD / "bin" / "test_engine_device"], 60)
 
 
 def conformance(check):

@@ -9,7 +9,7 @@
 
 namespace lockstep::ddp {
 
-StepLane::StepLane(trace::Tracer* tracer, std::shared_ptr<process_group::nccl::DeviceSpans> device)
+StepLane::StepLane(trace::Tracer* tracer, std::shared_ptr<device::DeviceSpans> device)
     : ownTracer_(tracer == nullptr ? std::make_unique<trace::Tracer>() : nullptr),
       tracer_(tracer == nullptr ? *ownTracer_ : *tracer),
       lane_(tracer_.lane("ddp")),

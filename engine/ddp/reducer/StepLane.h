@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/device/DeviceSpans.h"
 #include "engine/trace/Tracer.h"
 
 namespace lockstep::ddp {
@@ -17,11 +17,11 @@ class StepLane {
   /// Where a thread and the device that it queues work on have come to.
   struct Moment {
     std::uint64_t ticks = 0;
-    process_group::nccl::DeviceSpans::Point point;
+    device::DeviceSpans::Point point;
   };
 
   /// `tracer`: null for one that records nothing, else it outlives this. `device`: may be null.
-  StepLane(trace::Tracer* tracer, std::shared_ptr<process_group::nccl::DeviceSpans> device);
+  StepLane(trace::Tracer* tracer, std::shared_ptr<device::DeviceSpans> device);
 
   [[nodiscard]] trace::Tracer& tracer() { return tracer_; }
   [[nodiscard]] bool enabled() const { return lane_.enabled(); }
@@ -54,7 +54,7 @@ class StepLane {
   std::unique_ptr<trace::Tracer> ownTracer_;
   trace::Tracer& tracer_;
   trace::Lane& lane_;
-  const std::shared_ptr<process_group::nccl::DeviceSpans> device_;
+  const std::shared_ptr<device::DeviceSpans> device_;
   std::uint32_t step_ = 0;
 };
 

@@ -34,7 +34,7 @@ struct PluginHookOptions {
   trace::Tracer* tracer = nullptr;
   /// Used by this hook alone, which tells its phases by them; null: by those of the device that the
   /// buckets are on.
-  std::shared_ptr<process_group::nccl::DeviceSpans> deviceSpans;
+  std::shared_ptr<device::DeviceSpans> deviceSpans;
   /// How long a call around a step may take; buckets have the Reducer's limit.
   std::chrono::milliseconds timeout{60000};
   /// Called, on a thread of its own, with a sentence that names the hook, when a call that the step

@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "engine/process_group/Failure.h"
-#include "engine/process_group/nccl/Device.h"
-#include "engine/process_group/nccl/DeviceClock.h"
 #include "engine/process_group/nccl/Library.h"
 #include "engine/store/Store.h"
 

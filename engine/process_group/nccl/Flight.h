@@ -16,8 +16,7 @@
 #include "engine/process_group/Failure.h"
 #include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/WorkState.h"
-#include "engine/process_group/nccl/Device.h"
-#include "engine/process_group/nccl/DeviceClock.h"
+#include "engine/process_group/nccl/Library.h"
 
 namespace lockstep::process_group::nccl {
 

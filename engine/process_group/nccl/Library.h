@@ -9,9 +9,21 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/device/Device.h"
+#include "engine/device/DeviceClock.h"
 #include "engine/process_group/ProcessGroup.h"
 
 namespace lockstep::process_group::nccl {
+
+// Note [The seam]
+// The backend reaches CUDA through Device and Event (engine/device), and NCCL through Library and
+// Communicator, so that its ordering, its watchdog and its clock are the same code over the
+// libraries (CudaDevices.h, NcclLibrary.h) and over the test double, which is built everywhere.
+using device::Device;
+using device::DeviceClock;
+using device::DeviceError;
+using device::Devices;
+using device::Event;
 
 /// What the library said when it could not do what it was asked to.
 class LibraryError : public std::runtime_error {

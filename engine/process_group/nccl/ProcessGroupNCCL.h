@@ -8,7 +8,6 @@
 #include "engine/base/Result.h"
 #include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
-#include "engine/process_group/nccl/Device.h"
 #include "engine/process_group/nccl/Library.h"
 #include "engine/store/Store.h"
 

@@ -85,7 +85,7 @@ TEST(ReducerTrace, TellsTheBucketsAndTheEndOfTheBackwardByTheDevicesClock) {
     auto net = std::make_shared<Net>(std::vector<std::int64_t>{4, 6, 2});
     {
       DdpOptions onDevice = options(recording);
-      onDevice.deviceSpans = std::make_shared<nccl::DeviceSpans>(platform.device());
+      onDevice.deviceSpans = std::make_shared<device::DeviceSpans>(platform.device());
       DistributedDataParallel ddp(net, group, onDevice);
       step(ddp, 0);
       step(ddp, 1);

@@ -22,7 +22,7 @@ class HookTraceTest : public testing::Test {
  protected:
   [[nodiscard]] std::shared_ptr<HookTrace> onDevice() {
     return HookTrace::create(&recorded_.tracer(), "hook",
-                             std::make_shared<nccl::DeviceSpans>(platform_.device()));
+                             std::make_shared<device::DeviceSpans>(platform_.device()));
   }
   /// Queues work that goes on until the future of `until` is set.
   void queueWork(const c10::Stream& stream, const std::shared_future<void>& until) {
@@ -115,8 +115,8 @@ TEST_F(HookTraceTest, NothingIsRecordedOnceItIsClosed) {
 }
 
 TEST_F(HookTraceTest, WithoutATracerNothingIsAskedOfTheDevice) {
-  const auto trace = HookTrace::create(
-      nullptr, "hook", std::make_shared<nccl::DeviceSpans>(platform_.device()));
+  const auto trace =
+      HookTrace::create(nullptr, "hook", std::make_shared<device::DeviceSpans>(platform_.device()));
   const auto begun = trace->now(kCpu);
   EXPECT_EQ(begun.point, nullptr);
   trace->phase(EventKind::kHookEncode, begun, trace->now(kCpu), 0, 0, 0);

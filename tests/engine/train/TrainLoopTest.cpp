@@ -79,7 +79,7 @@ experiment::Experiment smallExperiment() {
 std::vector<RankEnd> train(const experiment::Experiment& experiment, int world,
                            const std::atomic<bool>& stop = std::atomic<bool>{false},
                            const std::function<void(int rank, Model& model)>& before = nullptr,
-                           process_group::nccl::DeviceSpans* deviceSpans = nullptr) {
+                           device::DeviceSpans* deviceSpans = nullptr) {
   auto store = std::make_shared<store::HashStore>(std::chrono::seconds(20));
   std::vector<RankEnd> ends(static_cast<std::size_t>(world));
   support::runRanks(world, [&](int rank) {
@@ -189,7 +189,7 @@ TEST(TrainLoop, TellsThePhasesThatComputeByTheDevicesClock) {
   nccl::FakeDeviceOptions device;
   device.clockOffsetNs = 123'456'789'012;
   const nccl::FakePlatform platform(fabric, device);
-  nccl::DeviceSpans spans(platform.device());
+  device::DeviceSpans spans(platform.device());
   const auto end = train(smallExperiment(), 1, std::atomic<bool>{false}, nullptr, &spans).front();
   const auto counts = end.counts();
   for (const auto kind : {EventKind::kStep, EventKind::kData, EventKind::kForward,

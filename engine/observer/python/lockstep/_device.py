@@ -64,7 +64,7 @@ class _Anchor(NamedTuple):
 class DeviceClock:
     """Tells in the host's ticks when a device came past a point.
 
-    As engine/process_group/nccl/DeviceClock.h: an event on an idle stream, between two readings of
+    As engine/device/DeviceClock.h: an event on an idle stream, between two readings of
     the host's clock, ties the two together, anew four times a second, since they drift apart and
     long times between events are told badly.
     """

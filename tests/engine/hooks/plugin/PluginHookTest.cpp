@@ -81,7 +81,7 @@ TEST(PluginHook, RecordsThePhasesOnADeviceByItsClock) {
     options.groups = {std::make_shared<process_group::Subgroups>(rank.group, "gloo", nullptr,
                                                                  process_group::GroupOptions{})};
     options.tracer = &recording.tracer();
-    options.deviceSpans = std::make_shared<nccl::DeviceSpans>(platform.device());
+    options.deviceSpans = std::make_shared<device::DeviceSpans>(platform.device());
     rank.hook = std::make_unique<PluginHook>(std::move(options));
     const std::uint64_t before = base::ticks();
     rank.average(test::gradients(1000, rank.rank), 7, 2, 3);

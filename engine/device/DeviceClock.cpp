@@ -1,9 +1,9 @@
-#include "engine/process_group/nccl/DeviceClock.h"
+#include "engine/device/DeviceClock.h"
 
 #include <cmath>
 #include <utility>
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 namespace {
 
 constexpr std::int64_t kMsNs = 1'000'000;
@@ -104,4 +104,4 @@ double DeviceClock::uncertaintyNs() const {
   return anchor_ ? anchor_->uncertaintyNs : 0;
 }
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -1,15 +1,15 @@
-#include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/device/DeviceSpans.h"
 
 #include <chrono>
 #include <utility>
 
 #include "engine/trace/DeviceTimed.h"
 
-#ifdef LOCKSTEP_WITH_NCCL
-#include "engine/process_group/nccl/CudaDevices.h"
+#ifdef LOCKSTEP_WITH_CUDA
+#include "engine/device/CudaDevices.h"
 #endif
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 
 DeviceSpans::Point DeviceSpans::now() {
   if (failed_) {
@@ -77,7 +77,7 @@ void DeviceSpans::finish() {
 }
 
 std::unique_ptr<DeviceSpans> makeDeviceSpans([[maybe_unused]] const c10::Device& device) {
-#ifdef LOCKSTEP_WITH_NCCL
+#ifdef LOCKSTEP_WITH_CUDA
   if (device.is_cuda()) {
     static const std::shared_ptr<Devices> devices = cudaDevices();
     return std::make_unique<DeviceSpans>(devices->at(device.index()));
@@ -86,4 +86,4 @@ std::unique_ptr<DeviceSpans> makeDeviceSpans([[maybe_unused]] const c10::Device&
   return nullptr;
 }
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -4,10 +4,10 @@
 #include <deque>
 #include <memory>
 
-#include "engine/process_group/nccl/DeviceClock.h"
+#include "engine/device/DeviceClock.h"
 #include "engine/trace/Tracer.h"
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 
 /// Spans of what the host only queues on a device's stream, by the device's clock and on the host's
 /// axis. They are written later than they were: once the device has come past their ends.
@@ -65,4 +65,4 @@ class DeviceSpans {
 /// a device's time.
 [[nodiscard]] std::unique_ptr<DeviceSpans> makeDeviceSpans(const c10::Device& device);
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -1,4 +1,4 @@
-#include "engine/process_group/nccl/CudaDevices.h"
+#include "engine/device/CudaDevices.h"
 
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 namespace {
 
 void check(cudaError_t status, const char* what) {
@@ -174,4 +174,4 @@ std::shared_ptr<Devices> cudaDevices() {
   return std::make_shared<CudaDevices>();
 }
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

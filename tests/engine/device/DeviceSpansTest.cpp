@@ -1,4 +1,4 @@
-#include "engine/process_group/nccl/DeviceSpans.h"
+#include "engine/device/DeviceSpans.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,13 @@
 #include "tests/engine/process_group/nccl/FakePlatform.h"
 #include "tests/support/RankRecording.h"
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 namespace {
 
+using process_group::nccl::FakeDeviceOptions;
+using process_group::nccl::FakeFabric;
+using process_group::nccl::FakePlatform;
+using process_group::nccl::OnOwnStream;
 using trace::EventKind;
 
 class DeviceSpansTest : public testing::Test {
@@ -133,4 +137,4 @@ TEST(MakeDeviceSpans, GivesNoneForTheCpu) {
 }
 
 }  // namespace
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

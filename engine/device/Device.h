@@ -7,12 +7,10 @@
 #include <memory>
 #include <stdexcept>
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 
-// Note [The seam]
-// The backend reaches CUDA through Device and Event, and NCCL through Library and Communicator
-// (Library.h), so that its ordering, its watchdog and its clock are the same code over the
-// libraries (CudaDevices.h, NcclLibrary.h) and over the test double, which is built everywhere.
+// CUDA is reached through Device and Event alone, so that what is asked of a device is the same
+// code over CUDA (CudaDevices.h) and over the test double, which is built everywhere.
 
 /// What a device said when it could not do its work. After most of these the process can use the
 /// device no more.
@@ -65,4 +63,4 @@ class Devices {
   [[nodiscard]] virtual Device& at(c10::DeviceIndex index) = 0;
 };
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "engine/base/Clock.h"
-#include "engine/process_group/nccl/Device.h"
+#include "engine/device/Device.h"
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 
 /// Tells when, in the host's ticks, a device came past an event.
 ///
@@ -64,4 +64,4 @@ class DeviceClock {
   std::int64_t triedNs_ = 0;
 };
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -2,12 +2,12 @@
 
 #include <memory>
 
-#include "engine/process_group/nccl/Device.h"
+#include "engine/device/Device.h"
 
-namespace lockstep::process_group::nccl {
+namespace lockstep::device {
 
 /// The GPUs that CUDA shows this process, through libtorch's streams and allocator. Always there:
 /// its members say it when there is none.
 [[nodiscard]] std::shared_ptr<Devices> cudaDevices();
 
-}  // namespace lockstep::process_group::nccl
+}  // namespace lockstep::device

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 // This file is compiled at -O3: the loops below are what an allreduce computes.
 

@@ -1,6 +1,6 @@
 #include <lockstep/comm_hook.hpp>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 using namespace lockstep::plugin;
 

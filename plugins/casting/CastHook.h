@@ -4,7 +4,7 @@
 
 #include <lockstep/comm_hook.hpp>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 namespace lockstep::plugin {
 

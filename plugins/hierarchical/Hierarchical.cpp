@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/kernels/Kernels.h"
 #include "plugins/averaging/Mean.h"
-#include "plugins/kernels/Kernels.h"
 #include "plugins/nodes/Nodes.h"
 
 using namespace lockstep::plugin;

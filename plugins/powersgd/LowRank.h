@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/kernels/Kernels.h"
 #include "plugins/arithmetic/Arithmetic.h"
-#include "plugins/kernels/Kernels.h"
 
 namespace lockstep::plugin {
 

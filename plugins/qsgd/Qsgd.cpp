@@ -7,7 +7,7 @@
 
 #include <lockstep/comm_hook.hpp>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 using namespace lockstep::plugin;
 using lockstep::kernels::kernels;

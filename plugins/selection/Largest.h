@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 namespace lockstep::plugin {
 

@@ -20,7 +20,7 @@
 #include <random>
 #include <vector>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 #include "plugins/selection/Largest.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "engine/kernels/Kernels.h"
 #include "engine/process_group/Reduction.h"
-#include "plugins/kernels/Kernels.h"
 
 namespace lockstep::process_group {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 namespace lockstep::kernels::LOCKSTEP_INSTRUCTION_SET {
 

@@ -1,4 +1,4 @@
-#include "plugins/kernels/Kernels.h"
+#include "engine/kernels/Kernels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,3 @@
 #define LOCKSTEP_INSTRUCTION_SET avx512
 #define LOCKSTEP_INSTRUCTION_SET_NAME "avx512"
-#include "plugins/kernels/Loops.h"
+#include "engine/kernels/Loops.h"

@@ -1,3 +1,3 @@
 #define LOCKSTEP_INSTRUCTION_SET avx2
 #define LOCKSTEP_INSTRUCTION_SET_NAME "avx2"
-#include "plugins/kernels/Loops.h"
+#include "engine/kernels/Loops.h"

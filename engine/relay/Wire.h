@@ -16,7 +16,7 @@ namespace lockstep::relay {
 // Note [The relay's protocol]
 // A relay supervises the ranks of one host, or one of them, and carries what it learns to the
 // head, where the recorder is. Over one encrypted connection (Token.h) go single-frame messages:
-// a byte that says which, and the fields in their order, numbers in little endian.
+// a byte that says which, and the fields in their order: Note [Bytes on a wire].
 //
 //   relay                           head
 //   Hello             ─────────▶

@@ -13,12 +13,12 @@
 
 namespace lockstep::store {
 
+using base::ByteWriter;
 using detail::Answer;
 using detail::Deadline;
 using detail::Reply;
 using detail::Request;
 using detail::TcpServer;
-using detail::WireWriter;
 
 namespace {
 
@@ -75,18 +75,18 @@ TCPStore::~TCPStore() = default;
 void TCPStore::joinWorkers(const TCPStoreOptions& options) {
   const Deadline deadline(options.timeout);
   std::string content = only(Request::kAdd);
-  WireWriter add(content);
+  ByteWriter add(content);
   add.text(kInitKey);
-  add.i64(1);
+  add.put<std::int64_t>(1);
   client_->ask("join", content, options.timeout);
   if (!options.isServer || !options.numWorkers || !options.waitForWorkers) {
     return;
   }
   content = only(Request::kWaitAtLeast);
-  WireWriter waiting(content);
+  ByteWriter waiting(content);
   waiting.text(kInitKey);
-  waiting.i64(*options.numWorkers);
-  waiting.i64(deadline.left().count());
+  waiting.put<std::int64_t>(*options.numWorkers);
+  waiting.put<std::int64_t>(deadline.left().count());
   const Answer answer = client_->ask("wait for workers", content, deadline.left());
   if (answer.status() == Reply::kTimeout) {
     throw StoreError(fmt::format("{}: wait for workers: timeout after {} ms: {} of {} have come",
@@ -102,7 +102,7 @@ std::string TCPStore::begin(Request request, const std::string& operation,
     client_->tooLong(operation);
   }
   std::string content = only(request);
-  WireWriter(content).text("/" + key);
+  ByteWriter(content).text("/" + key);
   return content;
 }
 
@@ -121,7 +121,8 @@ std::string TCPStore::begin(Request request, const std::string& operation,
     stored.push_back("/" + key);
   }
   std::string content = only(request);
-  WireWriter(content).texts(stored);
+  ByteWriter fields(content);
+  fields(stored);
   return content;
 }
 
@@ -131,7 +132,7 @@ std::string TCPStore::withValue(Request request, const std::string& operation,
     client_->tooLong(operation);
   }
   std::string content = begin(request, operation, key);
-  WireWriter(content).text(value);
+  ByteWriter(content).text(value);
   return content;
 }
 
@@ -154,7 +155,7 @@ std::string TCPStore::get(const std::string& key) {
   const Milliseconds limit = timeout();
   const std::string operation = "get " + detail::quoted({key});
   std::string content = begin(Request::kGet, operation, key);
-  WireWriter(content).i64(limit.count());
+  ByteWriter(content).put<std::int64_t>(limit.count());
   const Answer answer = client_->ask(operation, content, limit);
   if (answer.status() == Reply::kTimeout) {
     missing("get", answer, limit);
@@ -165,7 +166,7 @@ std::string TCPStore::get(const std::string& key) {
 std::int64_t TCPStore::add(const std::string& key, std::int64_t amount) {
   const std::string operation = "add " + detail::quoted({key});
   std::string content = begin(Request::kAdd, operation, key);
-  WireWriter(content).i64(amount);
+  ByteWriter(content).put<std::int64_t>(amount);
   const Answer answer = client_->ask(operation, content, timeout());
   if (answer.status() == Reply::kNotANumber) {
     throw detail::notANumber(client_->place(), key, answer.text());
@@ -180,7 +181,7 @@ std::string TCPStore::compareSet(const std::string& key, const std::string& expe
     client_->tooLong(operation);
   }
   std::string content = begin(Request::kCompareSet, operation, key);
-  WireWriter fields(content);
+  ByteWriter fields(content);
   fields.text(expected);
   fields.text(desired);
   return client_->ask(operation, content, timeout()).text();
@@ -203,7 +204,7 @@ std::int64_t TCPStore::getNumKeys() {
 void TCPStore::wait(const std::vector<std::string>& keys, Milliseconds timeout) {
   const std::string operation = "wait for " + detail::quoted(keys);
   std::string content = begin(Request::kWait, operation, keys);
-  WireWriter(content).i64(timeout.count());
+  ByteWriter(content).put<std::int64_t>(timeout.count());
   const Answer answer = client_->ask(operation, content, timeout);
   if (answer.status() == Reply::kTimeout) {
     missing("wait", answer, timeout);
@@ -219,7 +220,7 @@ std::vector<std::string> TCPStore::multiGet(const std::vector<std::string>& keys
   const Milliseconds limit = timeout();
   const std::string operation = "multiGet " + detail::quoted(keys);
   std::string content = begin(Request::kMultiGet, operation, keys);
-  WireWriter(content).i64(limit.count());
+  ByteWriter(content).put<std::int64_t>(limit.count());
   const Answer answer = client_->ask(operation, content, limit);
   if (answer.status() == Reply::kTimeout) {
     missing("multiGet", answer, limit);
@@ -236,7 +237,7 @@ void TCPStore::multiSet(const std::vector<std::string>& keys,
     if (value.size() > detail::kLongestValue) {
       client_->tooLong(operation);
     }
-    WireWriter(content).text(value);
+    ByteWriter(content).text(value);
   }
   client_->ask(operation, content, timeout());
 }

@@ -57,7 +57,7 @@ bool FileLog::open(const std::string& job, const Deadline& deadline) {
 /// Reads the header, or writes it to a file that is empty or whose maker died over it.
 void FileLog::readHeader(const std::string& job) {
   std::string header(kMagic);
-  WireWriter(header).text(job);
+  base::ByteWriter(header).text(job);
   const std::string content = readFrom(0);
   if (content.size() < header.size() && header.starts_with(content)) {
     if (ftruncate(file_.get(), 0) != 0) {
@@ -67,8 +67,8 @@ void FileLog::readHeader(const std::string& job) {
   } else if (!content.starts_with(kMagic)) {
     fail("is not a store's file; give another path");
   } else if (!content.starts_with(header)) {
-    WireReader reader(std::string_view(content).substr(kMagic.size()));
-    const std::string other = reader.text().value_or("?");
+    base::ByteReader reader(std::string_view(content).substr(kMagic.size()));
+    const std::string other = reader.text(kLongestValue).value_or("?");
     fail(
         fmt::format("belongs to job {}, not to {}: a job that crashed left it; delete it or give "
                     "another path",
@@ -123,11 +123,11 @@ std::string FileLog::readFrom(std::int64_t position) const {
 /// Reads on from where this instance stopped.
 void FileLog::replay() {
   const std::string bytes = readFrom(position_);
-  WireReader reader(bytes);
+  base::ByteReader reader(bytes);
   for (;;) {
-    const auto kind = reader.u8();
-    const auto keySize = reader.u32();
-    const auto valueSize = reader.u32();
+    const auto kind = reader.take<std::uint8_t>();
+    const auto keySize = reader.take<std::uint32_t>();
+    const auto valueSize = reader.take<std::uint32_t>();
     if (!kind || !keySize || !valueSize) {
       return;
     }
@@ -155,10 +155,10 @@ void FileLog::replay() {
 
 void FileLog::append(std::uint8_t kind, std::string_view key, std::string_view value) {
   std::string record;
-  WireWriter writer(record);
-  writer.u8(kind);
-  writer.u32(static_cast<std::uint32_t>(key.size()));
-  writer.u32(static_cast<std::uint32_t>(value.size()));
+  base::ByteWriter writer(record);
+  writer.put<std::uint8_t>(kind);
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(key.size()));
+  writer.put<std::uint32_t>(static_cast<std::uint32_t>(value.size()));
   record.append(key).append(value);
   writeAtEnd(record);
   position_ += static_cast<std::int64_t>(record.size());

@@ -10,13 +10,13 @@ namespace {
 
 std::string numberField(std::int64_t number) {
   std::string fields;
-  WireWriter(fields).i64(number);
+  base::ByteWriter(fields).put<std::int64_t>(number);
   return fields;
 }
 
 std::string textField(std::string_view text) {
   std::string fields;
-  WireWriter(fields).text(text);
+  base::ByteWriter(fields).text(text);
   return fields;
 }
 
@@ -27,8 +27,8 @@ std::chrono::steady_clock::time_point deadlineAfter(std::int64_t timeoutMs) {
 }  // namespace
 
 KeyService::Outcome KeyService::execute(Id from, std::string_view content) {
-  WireReader reader(content);
-  const auto code = reader.u8();
+  base::ByteReader reader(content);
+  const auto code = reader.take<std::uint8_t>();
   if (!code) {
     return Outcome::kMalformed;
   }
@@ -48,8 +48,8 @@ KeyService::Outcome KeyService::execute(Id from, std::string_view content) {
   }
 }
 
-KeyService::Outcome KeyService::executeOnKeys(Id from, Request request, WireReader reader) {
-  auto keys = reader.texts();
+KeyService::Outcome KeyService::executeOnKeys(Id from, Request request, base::ByteReader reader) {
+  auto keys = takeKeys(reader);
   if (!keys) {
     return Outcome::kMalformed;
   }
@@ -61,7 +61,7 @@ KeyService::Outcome KeyService::executeOnKeys(Id from, Request request, WireRead
                ? reply(from, Reply::kOk, numberField(table_.missing(*keys).empty() ? 1 : 0))
                : Outcome::kMalformed;
   }
-  const auto timeoutMs = reader.i64();
+  const auto timeoutMs = reader.take<std::int64_t>();
   if (!timeoutMs || !reader.atEnd()) {
     return Outcome::kMalformed;
   }
@@ -70,10 +70,10 @@ KeyService::Outcome KeyService::executeOnKeys(Id from, Request request, WireRead
 
 /// Reads all values before it writes one, so that a malformed request changes nothing.
 KeyService::Outcome KeyService::setAll(Id from, const std::vector<std::string>& keys,
-                                       WireReader reader) {
+                                       base::ByteReader reader) {
   std::vector<std::string> values;
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    auto value = reader.text();
+    auto value = reader.text(kLongestValue);
     if (!value) {
       return Outcome::kMalformed;
     }
@@ -102,7 +102,7 @@ KeyService::Outcome KeyService::setAll(Id from, const std::vector<std::string>& 
   return Outcome::kAnswered;
 }
 
-KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReader reader) {
+KeyService::Outcome KeyService::executeOnKey(Id from, Request request, base::ByteReader reader) {
   const auto key = reader.text(kLongestKey);
   if (!key) {
     return Outcome::kMalformed;
@@ -110,7 +110,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
   switch (request) {
     case Request::kSet:
     case Request::kAppend: {
-      auto value = reader.text();
+      auto value = reader.text(kLongestValue);
       if (!value || !reader.atEnd()) {
         return Outcome::kMalformed;
       }
@@ -131,7 +131,7 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
       return Outcome::kAnswered;
     }
     case Request::kAdd: {
-      const auto amount = reader.i64();
+      const auto amount = reader.take<std::int64_t>();
       if (!amount || !reader.atEnd()) {
         return Outcome::kMalformed;
       }
@@ -148,8 +148,8 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
       return Outcome::kAnswered;
     }
     case Request::kCompareSet: {
-      const auto expected = reader.text();
-      const auto desired = reader.text();
+      const auto expected = reader.text(kLongestValue);
+      const auto desired = reader.text(kLongestValue);
       if (!expected || !desired || !reader.atEnd()) {
         return Outcome::kMalformed;
       }
@@ -177,8 +177,8 @@ KeyService::Outcome KeyService::executeOnKey(Id from, Request request, WireReade
     }
     case Request::kGet:
     case Request::kWaitAtLeast: {
-      const auto atLeast = request == Request::kGet ? 0 : reader.i64();
-      const auto timeoutMs = reader.i64();
+      const auto atLeast = request == Request::kGet ? 0 : reader.take<std::int64_t>();
+      const auto timeoutMs = reader.take<std::int64_t>();
       return atLeast && timeoutMs && reader.atEnd()
                  ? wait(from, {request, {*key}, *atLeast, deadlineAfter(*timeoutMs)})
                  : Outcome::kMalformed;
@@ -236,8 +236,9 @@ void KeyService::tellWatchers(const std::string& key, const std::optional<std::s
   }
   const std::string* before = table_.find(key);
   std::string fields;
-  WireWriter writer(fields);
-  writer.u8(static_cast<std::uint8_t>((before != nullptr ? 1 : 0) | (after ? 2 : 0)));
+  base::ByteWriter writer(fields);
+  writer.put<std::uint8_t>(
+      static_cast<std::uint8_t>((before != nullptr ? 1 : 0) | (after ? 2 : 0)));
   writer.text(before != nullptr ? *before : std::string_view());
   writer.text(after ? *after : std::string_view());
   for (const Id id : found->second) {
@@ -279,7 +280,7 @@ void KeyService::replyDone(Id to, const Waiter& waiter) {
   std::string fields;
   fields.reserve(size);
   for (const std::string& key : waiter.keys) {
-    WireWriter(fields).text(*table_.find(key));
+    base::ByteWriter(fields).text(*table_.find(key));
   }
   reply(to, Reply::kOk, fields);
 }
@@ -289,7 +290,8 @@ void KeyService::replyLate(Id to, const Waiter& waiter) {
   if (waiter.request == Request::kWaitAtLeast) {
     fields = numberField(table_.sum(waiter.keys.front(), 0).value_or(0));
   } else {
-    WireWriter(fields).texts(table_.missing(waiter.keys));
+    base::ByteWriter writer(fields);
+    writer(table_.missing(waiter.keys));
   }
   reply(to, Reply::kTimeout, fields);
 }

@@ -51,9 +51,9 @@ class KeyService {
   [[nodiscard]] std::optional<TimePoint> nextDeadline() const { return waiters_.nextDeadline(); }
 
  private:
-  Outcome executeOnKeys(Id from, Request request, WireReader reader);
-  Outcome executeOnKey(Id from, Request request, WireReader reader);
-  Outcome setAll(Id from, const std::vector<std::string>& keys, WireReader reader);
+  Outcome executeOnKeys(Id from, Request request, base::ByteReader reader);
+  Outcome executeOnKey(Id from, Request request, base::ByteReader reader);
+  Outcome setAll(Id from, const std::vector<std::string>& keys, base::ByteReader reader);
   Outcome wait(Id from, Waiter waiter);
   Outcome watch(Id from, const std::string& key);
   Outcome reply(Id to, Reply status, std::string_view fields = {});

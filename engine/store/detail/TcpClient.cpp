@@ -31,10 +31,10 @@ std::string Answer::text() const {
 }
 
 std::vector<std::string> Answer::values(std::size_t count) const {
-  WireReader reader(fields_);
+  base::ByteReader reader(fields_);
   std::vector<std::string> result;
   for (std::size_t i = 0; i < count; ++i) {
-    auto value = reader.text();
+    auto value = reader.text(kLongestValue);
     if (!value) {
       malformed();
     }
@@ -47,8 +47,8 @@ std::vector<std::string> Answer::values(std::size_t count) const {
 }
 
 std::int64_t Answer::number() const {
-  WireReader reader(fields_);
-  const auto value = reader.i64();
+  base::ByteReader reader(fields_);
+  const auto value = reader.take<std::int64_t>();
   if (!value || !reader.atEnd()) {
     malformed();
   }
@@ -56,8 +56,8 @@ std::int64_t Answer::number() const {
 }
 
 std::vector<std::string> Answer::keys() const {
-  WireReader reader(fields_);
-  auto keys = reader.texts();
+  base::ByteReader reader(fields_);
+  auto keys = takeKeys(reader);
   if (!keys || !reader.atEnd()) {
     malformed();
   }
@@ -141,7 +141,7 @@ Answer TcpClient::exchange(posix::Descriptor& socket, const std::string& operati
     result = receiveAll(socket.get(), bytes, 4, deadline);
   }
   if (result == Transfer::kDone) {
-    const std::uint32_t size = *WireReader(bytes).u32();
+    const std::uint32_t size = *base::ByteReader(bytes).take<std::uint32_t>();
     if (size == 0 || size > kLongestFrame) {
       throw StoreError(
           fmt::format("{}: {}: the server sent a reply of {} bytes", place(), operation, size));

@@ -152,8 +152,8 @@ bool TcpServer::advance(Id id, Connection& connection) {
         return hello_.starts_with(connection.input);
       }
     } else {
-      WireReader reader(connection.input);
-      const auto size = reader.u32();
+      base::ByteReader reader(connection.input);
+      const auto size = reader.take<std::uint32_t>();
       if (size && (*size == 0 || *size > kLongestFrame)) {
         return false;
       }

@@ -93,20 +93,20 @@ bool TcpWatcher::read(Watch& watch) {
 
 /// Tells of the changes whose notices are complete; says whether they can be read.
 bool TcpWatcher::tellAll(Watch& watch) {
-  WireReader reader(watch.input);
+  base::ByteReader reader(watch.input);
   std::size_t taken = 0;
   bool sound = true;
-  while (const auto size = reader.u32()) {
+  while (const auto size = reader.take<std::uint32_t>()) {
     sound = *size > 0 && *size <= kLongestNotice;
     const auto content = sound ? reader.bytes(*size) : std::nullopt;
     if (!content || ending()) {
       break;
     }
-    WireReader notice(*content);
-    const auto status = notice.u8();
-    const auto which = notice.u8();
-    auto before = notice.text();
-    auto after = notice.text();
+    base::ByteReader notice(*content);
+    const auto status = notice.take<std::uint8_t>();
+    const auto which = notice.take<std::uint8_t>();
+    auto before = notice.text(kLongestValue);
+    auto after = notice.text(kLongestValue);
     sound = status == static_cast<std::uint8_t>(Reply::kChanged) && which && before && after &&
             notice.atEnd();
     if (!sound) {

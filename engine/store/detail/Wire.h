@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/ByteCodec.h"
+
 namespace lockstep::store::detail {
 
 // Note [The wire of TCPStore]
@@ -13,7 +15,7 @@ namespace lockstep::store::detail {
 // with kHello. Then the client
 // sends one request at a time, and the server answers each with one reply; a frame is
 //   u32 length of what follows | u8 operation or status | fields
-// with numbers little-endian, and texts as u32 length and bytes. After kWatch and its reply a
+// with the fields as Note [Bytes on a wire] has them. After kWatch and its reply a
 // connection takes no more requests; the server sends a kChanged for each change of the key. The
 // server closes a connection that breaks these rules; nothing a client sends does more harm than
 // that.
@@ -52,38 +54,8 @@ enum class Reply : std::uint8_t {
   kChanged,     ///< u8 1 = it existed, 2 = it exists, 3 = both; value before, value after
 };
 
-/// Appends fields to a text.
-class WireWriter {
- public:
-  explicit WireWriter(std::string& target) : target_(target) {}
-  void u8(std::uint8_t value) { target_ += static_cast<char>(value); }
-  void u32(std::uint32_t value) { number(value, 4); }
-  void i64(std::int64_t value) { number(static_cast<std::uint64_t>(value), 8); }
-  void text(std::string_view value);
-  void texts(const std::vector<std::string>& values);
-
- private:
-  void number(std::uint64_t value, int bytes);
-  std::string& target_;
-};
-
-/// Takes fields off a text; each gives nothing once the text is too short or a length exceeds
-/// its limit.
-class WireReader {
- public:
-  explicit WireReader(std::string_view source) : source_(source) {}
-  std::optional<std::uint8_t> u8();
-  std::optional<std::uint32_t> u32();
-  std::optional<std::int64_t> i64();
-  std::optional<std::string_view> bytes(std::size_t count);
-  std::optional<std::string> text(std::size_t longest = kLongestValue);
-  std::optional<std::vector<std::string>> texts();
-  [[nodiscard]] bool atEnd() const { return source_.empty(); }
-
- private:
-  std::optional<std::uint64_t> number(int bytes);
-  std::string_view source_;
-};
+/// Takes the keys of a call; nothing where they are too many or one is too long.
+std::optional<std::vector<std::string>> takeKeys(base::ByteReader& reader);
 
 /// Puts the length before a frame's content.
 std::string framed(std::string_view content);

@@ -22,10 +22,10 @@ namespace lockstep::store {
 namespace {
 
 using namespace std::chrono_literals;
+using base::ByteWriter;
 using detail::Deadline;
 using detail::Request;
 using detail::Transfer;
-using detail::WireWriter;
 using posix::Descriptor;
 using support::ChildProcess;
 using testing::AllOf;
@@ -200,7 +200,7 @@ TEST_F(TcpFaultToken, TurnsAwayWhoeverHasNoneOrAnotherRuns) {
 
 TEST_F(TcpFaultToken, TakesNoByteOfAStrangerThatKnowsTheHello) {
   std::string fields;
-  WireWriter writer(fields);
+  ByteWriter writer(fields);
   writer.text("/key");
   writer.text(std::string(60'000'000, 'x'));
   RawClient client(server_->port());
@@ -214,7 +214,7 @@ TEST_F(TcpFaultServer, TurnsAwayFramesThatBreakTheRules) {
   const std::string hello(detail::kHello);
   const std::string longText("\xff\xff\xff\x7f", 4);
   std::string doubled;
-  WireWriter(doubled).text("key");
+  ByteWriter(doubled).text("key");
   for (const std::string& bytes :
        {std::string("\0\0\0\0", 4), std::string("\xff\xff\xff\xff", 4), frame(Request{0}, ""),
         frame(Request{200}, ""), frame(Request::kSet, ""), frame(Request::kSet, longText),
@@ -232,7 +232,7 @@ TEST_F(TcpFaultServer, TurnsAwayFramesThatBreakTheRules) {
 
 TEST_F(TcpFaultServer, ReadsAFrameThatComesByteByByte) {
   std::string fields;
-  WireWriter writer(fields);
+  ByteWriter writer(fields);
   writer.text("/slow");
   writer.text("value");
   RawClient client(server->port());
@@ -245,9 +245,9 @@ TEST_F(TcpFaultServer, ReadsAFrameThatComesByteByByte) {
 
 TEST_F(TcpFaultServer, AnswersRequestsThatComeInOnePiece) {
   std::string add;
-  WireWriter writer(add);
+  ByteWriter writer(add);
   writer.text("/sum");
-  writer.i64(1);
+  writer.put<std::int64_t>(1);
   std::string all(detail::kHello);
   for (int i = 0; i < 1000; ++i) {
     all += frame(Request::kAdd, add);
@@ -261,9 +261,9 @@ TEST_F(TcpFaultServer, AnswersRequestsThatComeInOnePiece) {
 TEST_F(TcpFaultServer, StopsReadingAClientThatTakesNoReplies) {
   server->set("large", std::string(8'000'000, 'x'));
   std::string get;
-  WireWriter writer(get);
+  ByteWriter writer(get);
   writer.text("/large");
-  writer.i64(1000);
+  writer.put<std::int64_t>(1000);
   RawClient client(server->port());
   client.send(std::string(detail::kHello));
   for (int i = 0; i < 20; ++i) {
@@ -275,7 +275,7 @@ TEST_F(TcpFaultServer, StopsReadingAClientThatTakesNoReplies) {
 
 TEST_F(TcpFaultServer, DropsAWatcherThatReadsNothing) {
   std::string key;
-  WireWriter(key).text("/watched");
+  ByteWriter(key).text("/watched");
   RawClient client(server->port());
   client.send(std::string(detail::kHello) + frame(Request::kWatch, key));
   EXPECT_TRUE(client.receives(detail::kHello.size() + 5));
@@ -294,20 +294,20 @@ TEST_F(TcpFaultServer, OutlivesRandomBytes) {
     std::string bytes = number(8) == 0 ? "" : std::string(detail::kHello);
     for (std::uint32_t frames = number(6); frames-- > 0;) {
       std::string fields;
-      WireWriter writer(fields);
+      ByteWriter writer(fields);
       for (std::uint32_t parts = number(4); parts-- > 0;) {
         switch (number(4)) {
           case 0:
             writer.text("/key " + std::to_string(number(5)));
             break;
           case 1:
-            writer.i64(static_cast<std::int64_t>(number(20)) - 5);
+            writer.put<std::int64_t>(static_cast<std::int64_t>(number(20)) - 5);
             break;
           case 2:
-            writer.u32(number(3) == 0 ? 0xffffffffU : number(9));
+            writer.put<std::uint32_t>(number(3) == 0 ? 0xffffffffU : number(9));
             break;
           default:
-            writer.u8(static_cast<std::uint8_t>(number(256)));
+            writer.put<std::uint8_t>(static_cast<std::uint8_t>(number(256)));
         }
       }
       bytes += frame(static_cast<Request>(number(16)), fields);

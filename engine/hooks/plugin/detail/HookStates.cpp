@@ -1,8 +1,8 @@
 #include "engine/hooks/plugin/detail/HookStates.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "engine/base/ByteCodec.h"
 #include "engine/hooks/HookError.h"
 
 namespace lockstep::hooks::detail {
@@ -10,38 +10,6 @@ namespace lockstep::hooks::detail {
 namespace {
 
 constexpr std::string_view kSignature = "lockstep hook state 1\n";
-
-void putNumber(std::string& out, std::uint64_t number) {
-  for (int shift = 0; shift < 64; shift += 8) {
-    out.push_back(static_cast<char>(number >> shift & 0xFF));
-  }
-}
-
-class Source {
- public:
-  explicit Source(std::string_view bytes) : bytes_(bytes) {}
-  [[nodiscard]] bool empty() const { return bytes_.empty(); }
-  std::string_view take(std::uint64_t size) {
-    if (size > bytes_.size()) {
-      throw HookError("the hook state in the checkpoint is cut short");
-    }
-    const std::string_view taken = bytes_.substr(0, size);
-    bytes_.remove_prefix(size);
-    return taken;
-  }
-  std::uint64_t number() {
-    std::uint64_t number = 0;
-    int shift = 0;
-    for (const char c : take(8)) {
-      number |= static_cast<std::uint64_t>(static_cast<unsigned char>(c)) << shift;
-      shift += 8;
-    }
-    return number;
-  }
-
- private:
-  std::string_view bytes_;
-};
 
 }  // namespace
 
@@ -53,30 +21,35 @@ const HookStates::Entry* HookStates::find(std::string_view id) const {
 
 std::string HookStates::toBytes() const {
   std::string out(kSignature);
+  base::ByteWriter writer(out);
   for (const Entry& entry : entries) {
-    putNumber(out, entry.id.size());
+    writer.put<std::uint64_t>(entry.id.size());
     out += entry.id;
-    putNumber(out, entry.schema);
-    putNumber(out, entry.bytes.size());
+    writer.put<std::uint64_t>(entry.schema);
+    writer.put<std::uint64_t>(entry.bytes.size());
     out += entry.bytes;
   }
   return out;
 }
 
 HookStates HookStates::fromBytes(std::string_view bytes) {
-  Source source(bytes);
   HookStates states;
   if (bytes.empty()) {
     return states;
   }
-  if (source.take(std::min<std::size_t>(kSignature.size(), bytes.size())) != kSignature) {
+  if (!bytes.starts_with(kSignature)) {
     throw HookError("the hook state in the checkpoint is none of this Lockstep's");
   }
-  while (!source.empty()) {
-    Entry& entry = states.entries.emplace_back();
-    entry.id = source.take(source.number());
-    entry.schema = static_cast<std::uint32_t>(source.number());
-    entry.bytes = source.take(source.number());
+  base::ByteReader reader(bytes.substr(kSignature.size()));
+  while (!reader.atEnd()) {
+    const auto id = reader.bytes(reader.take<std::uint64_t>().value_or(0));
+    const auto schema = reader.take<std::uint64_t>();
+    const auto state = reader.bytes(reader.take<std::uint64_t>().value_or(0));
+    if (!id || !schema || !state) {
+      throw HookError("the hook state in the checkpoint is cut short");
+    }
+    states.entries.push_back(
+        {std::string(*id), static_cast<std::uint32_t>(*schema), std::string(*state)});
   }
   return states;
 }

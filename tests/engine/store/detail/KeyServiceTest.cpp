@@ -14,15 +14,16 @@ class Asking {
  public:
   explicit Asking(Request request) : content_(1, static_cast<char>(request)) {}
   Asking& text(std::string_view value) {
-    WireWriter(content_).text(value);
+    base::ByteWriter(content_).text(value);
     return *this;
   }
   Asking& texts(const std::vector<std::string>& values) {
-    WireWriter(content_).texts(values);
+    base::ByteWriter writer(content_);
+    writer(values);
     return *this;
   }
   Asking& number(std::int64_t value) {
-    WireWriter(content_).i64(value);
+    base::ByteWriter(content_).put<std::int64_t>(value);
     return *this;
   }
   operator std::string_view() const { return content_; }  // NOLINT(google-explicit-constructor)
@@ -101,9 +102,9 @@ TEST_F(KeyServiceTest, AnswersAWaitThatIsTooLateWithTheMissingKeys) {
   service.expire(Deadline::Clock::now() + std::chrono::seconds(2));
   const auto messages = service.takeMessages();
   ASSERT_EQ(messages.size(), 1U);
-  WireReader reader(std::string_view(messages[0].frame).substr(4));
-  EXPECT_EQ(reader.u8(), static_cast<std::uint8_t>(Reply::kTimeout));
-  EXPECT_EQ(reader.texts(), std::vector<std::string>{"b"});
+  base::ByteReader reader(std::string_view(messages[0].frame).substr(4));
+  EXPECT_EQ(reader.take<std::uint8_t>(), static_cast<std::uint8_t>(Reply::kTimeout));
+  EXPECT_EQ(takeKeys(reader), std::vector<std::string>{"b"});
 }
 
 }  // namespace

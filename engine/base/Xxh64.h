@@ -1,28 +1,28 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
+
+struct XXH64_state_s;  // of libxxhash
 
 namespace lockstep::base {
 
-/// XXH64 with seed 0 over a stream of bytes (Y. Collet, xxHash fast digest algorithm): the
-/// digest depends on the bytes alone, not on how they were cut into pieces.
+/// XXH64 with seed 0 over a stream of bytes, by libxxhash: the digest depends on the bytes alone,
+/// not on how they were cut into pieces. Run files and checkpoints hold such digests.
 class Xxh64 {
  public:
+  Xxh64();
   void update(const void* data, std::size_t bytes);
   void update(std::string_view text) { update(text.data(), text.size()); }
   [[nodiscard]] std::uint64_t digest() const;
 
  private:
-  void consume(const unsigned char* stripe);
-
-  std::array<std::uint64_t, 4> lanes_{0x60EA27EEADC0B5D6ull, 0xC2B2AE3D27D4EB4Full, 0,
-                                      0x61C8864E7A143579ull};
-  std::array<unsigned char, 32> pending_{};
-  std::size_t pendingBytes_ = 0;
-  std::uint64_t totalBytes_ = 0;
+  struct Free {
+    void operator()(XXH64_state_s* state) const;
+  };
+  std::unique_ptr<XXH64_state_s, Free> state_;
 };
 
 }  // namespace lockstep::base

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* XXH64 with seed 0 (Y. Collet, xxHash fast digest algorithm), as engine/base/Xxh64.h has it. */
+/* XXH64 with seed 0 (Y. Collet, xxHash fast digest algorithm), as engine/base/Xxh64.h has it from
+ * libxxhash: written out, since this is built on machines that have a C compiler and no more. */
 #ifdef __cplusplus
 extern "C" {
 #endif

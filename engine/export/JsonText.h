@@ -6,6 +6,10 @@
 
 namespace lockstep::exports {
 
+// The exports append their JSON a field at a time, where all else is nlohmann's: a library that
+// builds an object first takes a µs for a span that is written in 0.1 µs here, and exports have
+// millions of them.
+
 /// Appends a JSON string with its quotes. Whatever `text` holds, what is appended is valid UTF-8:
 /// bytes that are none become U+FFFD.
 void appendQuoted(std::string& out, std::string_view text);

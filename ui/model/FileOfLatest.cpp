@@ -2,7 +2,6 @@
 
 #include <QFile>
 #include <QFileInfo>
-#include <QThreadPool>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
@@ -11,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 namespace {
@@ -72,13 +71,15 @@ FileOfLatest::FileOfLatest(const QString& path) : state_(std::make_shared<State>
 }
 
 // Not left to the pool, which may have other things to do first.
-FileOfLatest::~FileOfLatest() { state_->writeWhatWaits(); }
+FileOfLatest::~FileOfLatest() {
+  state_->writeWhatWaits();
+}
 
 void FileOfLatest::write(const QByteArray& text) {
   std::lock_guard lock(state_->mutex);
   state_->waiting = text;
   if (!std::exchange(state_->queued, true)) {
-    backgroundPool().start([state = state_] {
+    startInBackground([state = state_] {
       {
         std::lock_guard began(state->mutex);
         state->queued = false;

@@ -1,13 +1,10 @@
 #include "ui/model/RunAnalyser.h"
 
-#include <QCoreApplication>
-#include <QPointer>
-#include <QThreadPool>
 #include <QTimer>
 #include <algorithm>
 
 #include "engine/trace/RunFile.h"
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunModel.h"
 
 namespace lockstep::ui {
@@ -43,9 +40,8 @@ AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
   }
   for (auto* values :
        {&course.overlapPercent, &course.exposedMs, &course.waitsMs, &course.lateWaitsMs}) {
-    std::sort(values->begin(), values->end(), [](const TickedValue& a, const TickedValue& b) {
-      return a.ticks < b.ticks;
-    });
+    std::sort(values->begin(), values->end(),
+              [](const TickedValue& a, const TickedValue& b) { return a.ticks < b.ticks; });
   }
   return course;
 }
@@ -106,18 +102,9 @@ void RunAnalyser::begin() {
   stale_ = false;
   wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
   sinceBegin_.start();
-  // The analyser may be gone when the answer comes: then nobody is told.
-  backgroundPool().start([path = model_.path(), self = QPointer<RunAnalyser>(this)] {
-    auto result = readAnalysedRun(path);
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [self, result = std::move(result)]() mutable {
-          if (self) {
-            self->take(std::move(result));
-          }
-        },
-        Qt::QueuedConnection);
-  });
+  inBackground(
+      this, [path = model_.path()] { return readAnalysedRun(path); },
+      [this](std::shared_ptr<const AnalysedRun> result) { take(std::move(result)); });
 }
 
 void RunAnalyser::take(std::shared_ptr<const AnalysedRun> result) {

@@ -5,6 +5,7 @@
 
 #include "engine/base/Check.h"
 #include "engine/trace/Event.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/LaneRows.h"
 #include "ui/model/RunReader.h"
 
@@ -21,15 +22,23 @@ constexpr std::size_t kLatencySamples = 65'536;
 // What an overview counts a span as; nothing for what lies within another or takes no time.
 std::optional<Activity> activityOf(EventKind kind) {
   switch (kind) {
-    case EventKind::kData: return Activity::kData;
-    case EventKind::kForward: return Activity::kForward;
-    case EventKind::kBackward: return Activity::kBackward;
-    case EventKind::kOptimizer: return Activity::kOptimizer;
+    case EventKind::kData:
+      return Activity::kData;
+    case EventKind::kForward:
+      return Activity::kForward;
+    case EventKind::kBackward:
+      return Activity::kBackward;
+    case EventKind::kOptimizer:
+      return Activity::kOptimizer;
     case EventKind::kEvaluate:
-    case EventKind::kCheckpoint: return Activity::kEvaluate;
-    case EventKind::kWait: return Activity::kExposed;
-    case EventKind::kCollective: return Activity::kCommunication;
-    default: return std::nullopt;
+    case EventKind::kCheckpoint:
+      return Activity::kEvaluate;
+    case EventKind::kWait:
+      return Activity::kExposed;
+    case EventKind::kCollective:
+      return Activity::kCommunication;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -116,7 +125,7 @@ void RunModel::drainReader() {
     announce();
     if (!intake_->scheduled) {
       intake_->scheduled = true;
-      QMetaObject::invokeMethod(this, &RunModel::drainReader, Qt::QueuedConnection);
+      onUiThread(QPointer<RunModel>(this), [this] { drainReader(); });
     }
   }
 }
@@ -253,9 +262,9 @@ void RunModel::addSpan(const trace::SpanRow& row) {
 }
 
 void RunModel::addGap(Track& track, const trace::SpanRow& row) {
-  auto at = std::upper_bound(
-      track.gaps.begin(), track.gaps.end(), row.startTicks,
-      [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.startTicks; });
+  auto at =
+      std::upper_bound(track.gaps.begin(), track.gaps.end(), row.startTicks,
+                       [](std::uint64_t ticks, const Gap& gap) { return ticks < gap.startTicks; });
   const std::uint64_t before = at == track.gaps.begin() ? 0 : std::prev(at)->lostUpTo;
   at = track.gaps.insert(at, {row.startTicks, row.startTicks + row.durationTicks, before});
   // One that comes late is counted in all behind it.

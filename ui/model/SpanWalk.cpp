@@ -1,15 +1,13 @@
 #include "ui/model/SpanWalk.h"
 
-#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QPointer>
-#include <QThreadPool>
 #include <QTimer>
 #include <deque>
 #include <mutex>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 namespace {
@@ -35,15 +33,7 @@ struct SpanWalk::State {
 };
 
 void SpanWalk::State::tell(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self) {
-  // The walk may be gone when this is heard: then nobody is told.
-  QMetaObject::invokeMethod(
-      QCoreApplication::instance(),
-      [walk, self] {
-        if (walk) {
-          walk->taken(self);
-        }
-      },
-      Qt::QueuedConnection);
+  onUiThread(walk, [walk, self] { walk->taken(self); });
 }
 
 void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr<State>& self) {
@@ -160,7 +150,7 @@ void SpanWalk::letWork() {
     return;
   }
   state_->working = true;
-  backgroundPool().start(
+  startInBackground(
       [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
 }
 

@@ -1,6 +1,5 @@
 #include "ui/shell/ExportController.h"
 
-#include <QCoreApplication>
 #include <QDesktopServices>
 #include <QElapsedTimer>
 #include <QFileInfo>
@@ -11,6 +10,7 @@
 
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/Format.h"
 #include "ui/shell/MessageBar.h"
 #include "ui/shell/RunSession.h"
@@ -124,7 +124,8 @@ void ExportController::begin(const ExportRequest& request) {
     }
     const auto saved =
         host_.savePicture(request.path, request.range.value_or(session->state()->range()));
-    take(saved.ok() ? base::Result<QString>(exportText("Saved %1.").arg(request.path)) : saved.error(),
+    take(saved.ok() ? base::Result<QString>(exportText("Saved %1.").arg(request.path))
+                    : saved.error(),
          request.path);
     return;
   }
@@ -134,29 +135,22 @@ void ExportController::begin(const ExportRequest& request) {
   const QPointer<ExportController> self(this);
   const QString shown = folder ? request.path : QFileInfo(request.path).absolutePath();
   pool_.start([self, request, shown, cancelled = cancelled_] {
-    const auto onMain = [](auto&& act) {
-      QMetaObject::invokeMethod(QCoreApplication::instance(), act, Qt::QueuedConnection);
-    };
     QElapsedTimer sinceTold;
     const auto progress = [&](double part) {
       if (!sinceTold.isValid() || sinceTold.elapsed() >= kTellEveryMs) {
         sinceTold.start();
-        onMain([self, part] {
-          if (self) emit self->progressed(part);
-        });
+        onUiThread(self, [self, part] { emit self->progressed(part); });
       }
       return !cancelled->load();
     };
     const auto result = write(request, progress);
-    // The controller may be gone by now: then nobody is told.
-    onMain([self, result, shown] {
-      if (self) self->take(result, shown);
-    });
+    onUiThread(self, [self, result, shown] { self->take(result, shown); });
   });
 }
 
 void ExportController::tellRunning() {
-  host_.messages->show(kMessage, MessageBar::Kind::kInfo, exportText("Exporting into %1…").arg(path_),
+  host_.messages->show(kMessage, MessageBar::Kind::kInfo,
+                       exportText("Exporting into %1…").arg(path_),
                        {{exportText("Cancel"), [this] {
                            cancel();
                            host_.messages->show(kMessage, MessageBar::Kind::kInfo,

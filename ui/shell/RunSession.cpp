@@ -1,11 +1,8 @@
 #include "ui/shell/RunSession.h"
 
-#include <QCoreApplication>
-#include <QPointer>
-#include <QThreadPool>
 #include <algorithm>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunTitle.h"
 
 namespace lockstep::ui {
@@ -22,7 +19,9 @@ RunSession::RunSession(const QString& path, QObject* parent)
   connect(&model_, &RunModel::loaded, this, &RunSession::takeChange);
 }
 
-QString RunSession::name() const { return titleOfRun(model_); }
+QString RunSession::name() const {
+  return titleOfRun(model_);
+}
 
 quint64 RunSession::drops() const {
   quint64 sum = 0;
@@ -69,19 +68,9 @@ void RunSession::takeChange() {
 }
 
 void RunSession::analyse() {
-  // The session may be gone when the answer comes: then nobody is told.
-  backgroundPool().start(
-      [path = std::filesystem::path(path_.toStdString()), self = QPointer<RunSession>(this)] {
-        const RunFigures figures = readRunFigures(path);
-        QMetaObject::invokeMethod(
-            QCoreApplication::instance(),
-            [self, figures] {
-              if (self) {
-                emit self->analysed(figures);
-              }
-            },
-            Qt::QueuedConnection);
-      });
+  inBackground(
+      this, [path = std::filesystem::path(path_.toStdString())] { return readRunFigures(path); },
+      [this](const RunFigures& figures) { emit analysed(figures); });
 }
 
 bool RunSession::showStep(std::uint32_t step, int rank) {

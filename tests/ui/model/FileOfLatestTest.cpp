@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "tests/support/TemporaryFolder.h"
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 namespace {

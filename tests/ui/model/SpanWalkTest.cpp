@@ -10,7 +10,7 @@
 #include <atomic>
 
 #include "tests/ui/model/Feed.h"
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/SpanSlices.h"
 
 namespace lockstep::ui {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "engine/plugin/PluginFolders.h"
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 

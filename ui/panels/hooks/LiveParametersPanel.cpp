@@ -1,13 +1,10 @@
 #include "ui/panels/hooks/LiveParametersPanel.h"
 
-#include <QCoreApplication>
 #include <QHBoxLayout>
 #include <QLabel>
-#include <QThreadPool>
 #include <utility>
 
 #include "engine/launch/ControlSocket.h"
-#include "ui/model/BackgroundPool.h"
 #include "ui/model/RunModel.h"
 #include "ui/panels/hooks/HookChange.h"
 
@@ -54,6 +51,7 @@ void LiveParametersPanel::setRun(RunModel* model) {
 
 void LiveParametersPanel::clear() {
   ticket_ += 1;
+  finding_.drop();
   asked_ = false;
   logSeen_ = 0;
   controls_.clear();
@@ -74,19 +72,13 @@ void LiveParametersPanel::consider() {
     return;
   }
   asked_ = true;
-  backgroundPool().start([self = QPointer<LiveParametersPanel>(this), find = finder_,
-                                        info = model_->info(), ticket = ticket_] {
-    auto found = find(info);
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [self, ticket, found = std::move(found)] {
-          // Without its plugin at hand a run has no controls here; it trains all the same.
-          if (self && ticket == self->ticket_ && found.ok()) {
-            self->take(found.value());
-          }
-        },
-        Qt::QueuedConnection);
-  });
+  finding_.start([find = finder_, info = model_->info()] { return find(info); },
+                 [this](auto found) {
+                   // Without its plugin at hand a run has no controls here; it trains all the same.
+                   if (found.ok()) {
+                     take(std::move(found).value());
+                   }
+                 });
 }
 
 void LiveParametersPanel::take(std::vector<LiveParameter> parameters) {
@@ -138,18 +130,13 @@ void LiveParametersPanel::change(std::size_t index, const HookValue& value) {
   showState(control);
   const experiment::SettingChange wanted{control.parameter.key,
                                          jsonOf(control.parameter.param, value)};
-  backgroundPool().start([self = QPointer<LiveParametersPanel>(this), send = sender_,
-                                        run = model_->path(), wanted, index, ticket = ticket_] {
-    auto status = send(run, wanted);
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [self, index, ticket, status = std::move(status)] {
-          if (self && ticket == self->ticket_) {
-            self->answered(index, status);
-          }
-        },
-        Qt::QueuedConnection);
-  });
+  inBackground(
+      this, [send = sender_, run = model_->path(), wanted] { return send(run, wanted); },
+      [this, index, ticket = ticket_](const base::Status& status) {
+        if (ticket == ticket_) {
+          answered(index, status);
+        }
+      });
 }
 
 void LiveParametersPanel::answered(std::size_t index, const base::Status& status) {

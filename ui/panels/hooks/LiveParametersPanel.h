@@ -8,6 +8,7 @@
 
 #include "engine/base/Result.h"
 #include "engine/experiment/SettingChange.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/panels/hooks/LiveParameters.h"
 
 class QHBoxLayout;
@@ -72,6 +73,7 @@ class LiveParametersPanel : public QWidget {
   std::vector<Control> controls_;
   std::size_t logSeen_ = 0;
   bool asked_ = false;  // the run's parameters are being looked for, or found
+  BackgroundJob finding_{this};
   quint64 ticket_ = 0;  // answers for another run are dropped
 };
 

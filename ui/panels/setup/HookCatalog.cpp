@@ -1,5 +1,6 @@
 #include "ui/panels/setup/HookCatalog.h"
 
+#include <memory>
 #include <utility>
 
 #include "engine/plugin/PluginFolders.h"
@@ -25,41 +26,29 @@ HookAnswer answerTo(const HookQuestion& question, const plugin::ScanOptions& opt
 }  // namespace
 
 HookCatalog::HookCatalog(const QString& hookscan, QObject* parent)
-    : QObject(parent),
-      hookscan_(hookscan),
-      worker_(new QObject),
-      newest_(std::make_shared<std::atomic<int>>(0)) {
-  thread_.setObjectName(QStringLiteral("hook-catalog"));
-  worker_->moveToThread(&thread_);
-  connect(&thread_, &QThread::finished, worker_, &QObject::deleteLater);
-  thread_.start();
-}
+    : QObject(parent), hookscan_(hookscan) {}
 
-HookCatalog::~HookCatalog() {
-  newest_->store(-1);
-  thread_.quit();
-  thread_.wait();
-}
-
+// One at a time, each a scan of all libraries: of the questions that wait only the latest counts.
 void HookCatalog::ask(HookQuestion question) {
-  const int ticket = ++ticket_;
-  newest_->store(ticket);
+  next_ = std::move(question);
+  if (!job_.busy()) {
+    askNext();
+  }
+}
+
+void HookCatalog::askNext() {
   plugin::ScanOptions options;
   options.hookscan = hookscan_.toStdString();
-  QMetaObject::invokeMethod(
-      worker_, [this, ticket, question = std::move(question), options, newest = newest_] {
-        if (newest->load() != ticket) {
-          return;  // a newer question waits
-        }
-        auto answer = std::make_shared<HookAnswer>(answerTo(question, options));
-        QMetaObject::invokeMethod(this, [this, ticket, answer] {
-          if (ticket == ticket_) {
-            answeredTicket_ = ticket;
-            answer_ = std::move(*answer);
-            emit answered();
-          }
-        });
-      });
+  job_.start([question = *std::exchange(next_, std::nullopt),
+              options] { return std::make_shared<HookAnswer>(answerTo(question, options)); },
+             [this](const std::shared_ptr<HookAnswer>& answer) {
+               if (next_) {
+                 askNext();
+                 return;
+               }
+               answer_ = std::move(*answer);
+               emit answered();
+             });
 }
 
 QStringList HookCatalog::hookNames() const {

@@ -2,14 +2,14 @@
 
 #include <QObject>
 #include <QString>
-#include <QThread>
-#include <atomic>
-#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/experiment/Sweep.h"
 #include "engine/plugin/HookInfo.h"
 #include "engine/plugin/PluginScan.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 
@@ -30,7 +30,7 @@ struct HookAnswer {
 };
 
 /// Asks the plugins what hooks they hold, and checks an experiment's hooks in every run of its
-/// sweep, in a thread of its own: each library is described by lockstep-hookscan, never opened
+/// sweep, on a thread of the pool: each library is described by lockstep-hookscan, never opened
 /// here. [ui-thread]
 class HookCatalog : public QObject {
   Q_OBJECT
@@ -38,12 +38,11 @@ class HookCatalog : public QObject {
  public:
   /// `hookscan` is the path of lockstep-hookscan; empty = beside the running program.
   explicit HookCatalog(const QString& hookscan, QObject* parent = nullptr);
-  ~HookCatalog() override;
 
   /// `answered` follows; of several questions only the last is answered for certain.
   void ask(HookQuestion question);
   /// Whether an answer is still to come.
-  [[nodiscard]] bool isAsking() const { return answeredTicket_ != ticket_; }
+  [[nodiscard]] bool isAsking() const { return job_.busy(); }
   [[nodiscard]] const HookAnswer& answer() const { return answer_; }
   /// Ids of every hook that can be named, the engine's own first.
   [[nodiscard]] QStringList hookNames() const;
@@ -54,12 +53,11 @@ class HookCatalog : public QObject {
   void answered();
 
  private:
+  void askNext();
+
   QString hookscan_;
-  QThread thread_;
-  QObject* worker_;  ///< lives in the thread
-  std::shared_ptr<std::atomic<int>> newest_;
-  int ticket_ = 0;
-  int answeredTicket_ = 0;
+  std::optional<HookQuestion> next_;
+  BackgroundJob job_{this};
   HookAnswer answer_;
 };
 

@@ -1,14 +1,11 @@
 #include "ui/views/compare/ComparedRuns.h"
 
-#include <QCoreApplication>
-#include <QPointer>
-#include <QThreadPool>
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 namespace {
@@ -152,45 +149,28 @@ std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
 
 void ComparedRuns::reconsider() {
   const auto all = analyses();
-  if (all.empty() || running_ || all == comparedFrom_) {
+  if (all.empty() || job_.busy() || all == comparedFrom_) {
     return;
   }
   comparedFrom_ = all;
-  running_ = true;
   std::vector<CompareInput> inputs{compareInput(*first_.model, all[0])};
   for (std::size_t i = 0; i < others_.size(); ++i) {
     inputs.push_back(compareInput(*others_[i]->model, all[i + 1]));
   }
-  // This may be gone when the answer comes: then nobody is told.
-  backgroundPool().start([ticket = ++ticket_, inputs = std::move(inputs),
-                                        self = QPointer<ComparedRuns>(this)]() mutable {
-    auto result = compareRuns(std::move(inputs));
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [ticket, self, result = std::move(result)]() mutable {
-          if (self) {
-            self->take(ticket, std::move(result));
-          }
-        },
-        Qt::QueuedConnection);
-  });
+  job_.start([inputs = std::move(inputs)]() mutable { return compareRuns(std::move(inputs)); },
+             [this](std::shared_ptr<const CompareResult> result) {
+               result_ = std::move(result);
+               emit compared();
+               reconsider();
+             });
 }
 
 void ComparedRuns::forget() {
-  ++ticket_;  // what is under way is of other runs
+  job_.drop();  // what is under way is of other runs
   result_.reset();
   comparedFrom_.clear();
   emit runsChanged();
   emit compared();
-}
-
-void ComparedRuns::take(std::uint64_t ticket, std::shared_ptr<const CompareResult> result) {
-  running_ = false;
-  if (ticket == ticket_) {
-    result_ = std::move(result);
-    emit compared();
-  }
-  reconsider();
 }
 
 }  // namespace lockstep::ui

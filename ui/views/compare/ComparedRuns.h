@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/views/RunView.h"
@@ -60,15 +61,13 @@ class ComparedRuns : public QObject {
   void drop(RunModel* model, const QString& sentence);
   void reconsider();
   void forget();
-  void take(std::uint64_t ticket, std::shared_ptr<const CompareResult> result);
   [[nodiscard]] std::vector<std::shared_ptr<const AnalysedRun>> analyses() const;
 
   OpenRun first_;
   std::vector<std::unique_ptr<Other>> others_;
   std::vector<std::shared_ptr<const AnalysedRun>> comparedFrom_;
   std::shared_ptr<const CompareResult> result_;
-  std::uint64_t ticket_ = 0;  // of the comparison that is asked for last
-  bool running_ = false;
+  BackgroundJob job_{this};
 };
 
 }  // namespace lockstep::ui

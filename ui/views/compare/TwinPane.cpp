@@ -4,6 +4,7 @@
 #include <QKeyEvent>
 #include <QScopedValueRollback>
 #include <QScrollBar>
+#include <QTimer>
 #include <cmath>
 
 #include "engine/analysis/Compare.h"
@@ -203,7 +204,7 @@ void TwinPane::fitRanks() {
       }
     }
     // Not now: this is in the middle of a frame.
-    QMetaObject::invokeMethod(this, &TwinPane::updated, Qt::QueuedConnection);
+    QTimer::singleShot(0, this, &TwinPane::updated);
   }
 }
 

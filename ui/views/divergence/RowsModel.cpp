@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/panels/CurrentPalette.h"
 
 namespace lockstep::ui {

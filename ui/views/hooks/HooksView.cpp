@@ -11,7 +11,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/Format.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"

@@ -14,7 +14,7 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/TableText.h"
 #include "ui/views/overlap/OverlapWords.h"

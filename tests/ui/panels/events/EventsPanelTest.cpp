@@ -21,7 +21,7 @@
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
 #include "tests/ui/panels/PanelOfARun.h"
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
 namespace lockstep::ui {
 namespace {

@@ -1,6 +1,5 @@
-#include "ui/model/BackgroundPool.h"
+#include "ui/model/BackgroundJob.h"
 
-#include <QCoreApplication>
 #include <QThreadPool>
 
 namespace lockstep::ui {
@@ -21,6 +20,10 @@ QThreadPool& backgroundPool() {
     qAddPostRoutine(endPool);
   }
   return *pool;
+}
+
+void startInBackground(std::function<void()> work) {
+  backgroundPool().start(std::move(work));
 }
 
 }  // namespace lockstep::ui

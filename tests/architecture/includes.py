@@ -1,4 +1,5 @@
-"""Walks every #include line and compares it with the table of allowed edges.
+"""Walks every #include line and compares it with the table of allowed edges, and looks for a second
+copy of what the studio does in one place.
 
 Usage: includes.py ROOT | includes.py --self-test
 """
@@ -12,7 +13,7 @@ import sys
 ENGINE = ["kernels", "observer", "base", "trace", "buckets", "experiment", "cost", "analysis", "export", "import", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "panels", "views", "shell"]
+UI = ["model", "canvas", "table", "panels", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", "export", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border, nothing behind it.
@@ -32,11 +33,20 @@ TESTS_WITH_MODELS = ("tests/engine/ddp/", "tests/engine/data_parallel/", "tests/
 # which few include and which name a kind.
 KINDS = "engine/trace/Event.h"
 HEADERS_THAT_NAME_KINDS = {"engine/trace/UserPhases.h", "engine/trace/RankDrain.h",
-                           "engine/export/Selection.h", "ui/views/compare/CompareModels.h"}
+                           "engine/export/Selection.h", "ui/views/compare/CompareTables.h"}
 C10D = re.compile(r"^(torch/csrc/distributed|c10d)/")
 QT = re.compile(r"^(Q[A-Z]\w*|Qt\w*/.*)$")
 IMGUI = re.compile(r"^(imgui|backends/imgui)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+# What the studio does in one place: a pattern, the files that may hold it, and what others use.
+ONE_PLACE = [
+    (re.compile(r"\bpublic Q(Abstract(Table|Item)|StandardItem|SortFilterProxy)"
+                r"(Model|Proxy)?|\bnew Q(SortFilterProxyModel|TableView)\b"),
+     ("ui/table/",), "tables are rows in a TableView (ui/table)"),
+    (re.compile(r"\bQMetaObject::invokeMethod\b|\bbackgroundPool\(\)"),
+     ("ui/model/BackgroundJob.",), "work off the UI thread is a BackgroundJob (ui/model)"),
+]
 
 
 def forbidden(path, target):
@@ -84,6 +94,14 @@ def forbidden(path, target):
     return None
 
 
+def repeated(path, line):
+    """Returns why `line` must not stand in `path`, or None."""
+    if not path.startswith("ui/"):
+        return None
+    return next((reason for pattern, places, reason in ONE_PLACE
+                 if pattern.search(line) and not path.startswith(places)), None)
+
+
 def check(root):
     faults, files = [], 0
     for folder in ("engine", "ui", "app", "plugins", "tests"):
@@ -97,6 +115,8 @@ def check(root):
                 reason = match and forbidden(relative, match.group(1))
                 if reason:
                     faults.append(f"{relative}:{number}: includes {match.group(1)}: {reason}")
+                if again := repeated(relative, line):
+                    faults.append(f"{relative}:{number}: {again}")
     print("\n".join(faults) or f"{files} files keep to the table")
     return 1 if faults or files == 0 else 0
 
@@ -130,6 +150,17 @@ def self_test():
              ("engine/ddp/Reducer.cpp", "engine/trace/Event.h")]
     missed = [edge for edge in wrong if forbidden(*edge) is None]
     missed += [edge for edge in right if forbidden(*edge) is not None]
+    twice = [("ui/views/a/A.h", "class A : public QAbstractTableModel {"),
+             ("ui/panels/A.h", "class A : public QSortFilterProxyModel {"),
+             ("ui/panels/A.cpp", "  sorted_ = new QSortFilterProxyModel(this);"),
+             ("ui/views/a/A.cpp", "  QMetaObject::invokeMethod(this, [] {});"),
+             ("ui/shell/A.cpp", "  backgroundPool().start([] {});")]
+    once = [("ui/table/A.h", "class A : public QAbstractTableModel {"),
+            ("ui/panels/A.h", "class A : public QAbstractListModel {"),
+            ("ui/model/BackgroundJob.h", "  QMetaObject::invokeMethod("),
+            ("engine/base/A.cpp", "  backgroundPool().start([] {});")]
+    missed += [line for line in twice if repeated(*line) is None]
+    missed += [line for line in once if repeated(*line) is not None]
     print(missed or "every forbidden edge is noticed")
     return 1 if missed else 0
 

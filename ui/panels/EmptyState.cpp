@@ -1,6 +1,5 @@
 #include "ui/panels/EmptyState.h"
 
-#include <QAbstractItemModel>
 #include <QLabel>
 #include <QPushButton>
 #include <QStackedLayout>
@@ -27,23 +26,19 @@ EmptyState::EmptyState(const QString& sentence, const QString& button, QWidget* 
   layout->addStretch(1);
 }
 
-void EmptyState::setSentence(const QString& sentence) { sentence_->setText(sentence); }
+void EmptyState::setSentence(const QString& sentence) {
+  sentence_->setText(sentence);
+}
 
-ViewOrEmpty::ViewOrEmpty(QWidget* view, const QAbstractItemModel* model, QWidget* empty,
-                         QWidget* parent)
+ViewOrEmpty::ViewOrEmpty(QWidget* view, QWidget* empty, QWidget* parent)
     : QWidget(parent), stack_(new QStackedLayout(this)) {
   stack_->addWidget(view);
   stack_->addWidget(empty);
-  const auto refresh = [this, model] { update(model); };
-  connect(model, &QAbstractItemModel::rowsInserted, this, refresh);
-  connect(model, &QAbstractItemModel::rowsRemoved, this, refresh);
-  connect(model, &QAbstractItemModel::modelReset, this, refresh);
-  connect(model, &QAbstractItemModel::layoutChanged, this, refresh);
-  refresh();
+  setEmpty(true);
 }
 
-void ViewOrEmpty::update(const QAbstractItemModel* model) {
-  stack_->setCurrentIndex(model->rowCount() > 0 ? 0 : 1);
+void ViewOrEmpty::setEmpty(bool empty) {
+  stack_->setCurrentIndex(empty ? 1 : 0);
 }
 
 }  // namespace lockstep::ui

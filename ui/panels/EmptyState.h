@@ -3,7 +3,6 @@
 #include <QString>
 #include <QWidget>
 
-class QAbstractItemModel;
 class QLabel;
 class QPushButton;
 class QStackedLayout;
@@ -28,17 +27,14 @@ class EmptyState : public QWidget {
   QLabel* sentence_ = nullptr;
 };
 
-/// Shows `view` while `model` has rows and `empty` while it has none. Takes both as children.
+/// Shows `empty` in the place of `view` while there is nothing to view. Takes both as children.
 class ViewOrEmpty : public QWidget {
-  Q_OBJECT
-
  public:
-  ViewOrEmpty(QWidget* view, const QAbstractItemModel* model, QWidget* empty,
-              QWidget* parent = nullptr);
+  ViewOrEmpty(QWidget* view, QWidget* empty, QWidget* parent = nullptr);
+
+  void setEmpty(bool empty);
 
  private:
-  void update(const QAbstractItemModel* model);
-
   QStackedLayout* stack_ = nullptr;
 };
 

@@ -18,14 +18,14 @@
 #include "ui/model/SpanQuery.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTellApartNs = 1000;  // arrivals of ranks
+constexpr double kTellApartNs = 1000;    // arrivals of ranks
 constexpr int kNameRole = Qt::UserRole;  // of a parameter whose name is known
-constexpr int kRefreshMs = 250;  // while a live run grows under the selection
+constexpr int kRefreshMs = 250;          // while a live run grows under the selection
 
 QTableWidget* makeTable(const QStringList& headers, const QString& name) {
   auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
@@ -110,8 +110,8 @@ InspectorPanel::InspectorPanel(QWidget* parent)
       arrivals_(makeTable({tr("Rank"), tr("Late by"), tr("Took"), tr("Arrived")},
                           tr("Arrival of each rank"))),
       parametersTitle_(sectionTitle()),
-      parameters_(makeTable({tr("Parameter"), tr("Shape"), tr("Bytes")},
-                            tr("Parameters of the bucket"))),
+      parameters_(
+          makeTable({tr("Parameter"), tr("Shape"), tr("Bytes")}, tr("Parameters of the bucket"))),
       previous_(new QPushButton(tr("◀ Previous"))),
       next_(new QPushButton(tr("Next ▶"))) {
   setObjectName("inspectorPanel");
@@ -121,8 +121,9 @@ InspectorPanel::InspectorPanel(QWidget* parent)
   // Facts wrap when the panel gets narrower; the table grows with its rows.
   connect(facts_->horizontalHeader(), &QHeaderView::sectionResized, facts_,
           &QTableWidget::resizeRowsToContents);
-  connect(facts_->verticalHeader(), &QHeaderView::sectionResized, this,
-          [this] { fitHeight(facts_); }, Qt::QueuedConnection);  // when all rows are resized
+  connect(
+      facts_->verticalHeader(), &QHeaderView::sectionResized, this, [this] { fitHeight(facts_); },
+      Qt::QueuedConnection);  // when all rows are resized
   title_->setObjectName("inspectorTitle");
   title_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   QFont large = title_->font();
@@ -317,8 +318,8 @@ void InspectorPanel::fillArrivals(const Span& span) {
     setLink(setText(arrivals_, row, 0, QString::number(part.rank())),
             tr("Select this rank's span"));
     const double lateNs = part.startNs - firstNs;
-    auto* late = setText(arrivals_, row, 1,
-                         lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"));
+    auto* late =
+        setText(arrivals_, row, 1, lateNs > 0 ? "+" + formatDuration(lateNs) : tr("first"));
     if (part.rank() == arrivals.lateRank) {
       late->setForeground(currentPalette().warning);
     }

@@ -6,14 +6,15 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
-#include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <limits>
 
 #include "ui/model/Format.h"
 #include "ui/panels/ElidedLabel.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 
@@ -24,9 +25,8 @@ LogPanel::LogPanel(QWidget* parent)
       text_(new QLineEdit),
       pattern_(new QToolButton),
       words_(new ElidedLabel),
-      view_(new QTableView) {
+      view_(new TableView(tr("Log"))) {
   setObjectName("logPanel");
-  filter_.setSourceModel(&model_);
   rank_->setObjectName("logRank");
   rank_->setAccessibleName(tr("Rank whose lines are shown"));
   level_->setObjectName("logLevel");
@@ -50,11 +50,12 @@ LogPanel::LogPanel(QWidget* parent)
   write->setToolTip(tr("Write the lines shown into a file"));
 
   view_->setObjectName("logLines");
-  setUpTwin(*view_, filter_, tr("Log"));
+  view_->rowsModel().setPage(std::numeric_limits<int>::max());  // its end is followed
+  view_->setRows(lines_);
   const int em = fontMetrics().horizontalAdvance('m');
-  view_->setColumnWidth(LogModel::kTime, 7 * em);
-  view_->setColumnWidth(LogModel::kRank, 5 * em);
-  view_->setColumnWidth(LogModel::kLevel, 6 * em);
+  view_->setColumnWidth(LogLines::kTime, 7 * em);
+  view_->setColumnWidth(LogLines::kRank, 5 * em);
+  view_->setColumnWidth(LogLines::kLevel, 6 * em);
   setWorldSize(0);
 
   auto* content = new QWidget;
@@ -72,45 +73,68 @@ LogPanel::LogPanel(QWidget* parent)
   column->addWidget(view_, 1);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(new ViewOrEmpty(
-      content, &model_,
-      new EmptyState(tr("Nothing logged. What ranks print appears here."), QString())));
+  page_ = new ViewOrEmpty(
+      content, new EmptyState(tr("Nothing logged. What ranks print appears here."), QString()));
+  layout->addWidget(page_);
 
   connect(rank_, &QComboBox::currentIndexChanged, this, [this] {
     const QVariant data = rank_->currentData();
-    filter_.setRank(data.isValid() ? std::optional(data.toInt()) : std::nullopt);
-    refreshWords();
+    filter_.rank = data.isValid() ? std::optional(data.toInt()) : std::nullopt;
+    filter();
   });
   connect(level_, &QComboBox::currentIndexChanged, this, [this] {
-    filter_.setLevel(static_cast<LineLevel>(level_->currentData().toInt()));
-    refreshWords();
+    filter_.lowest = static_cast<LineLevel>(level_->currentData().toInt());
+    filter();
   });
   connect(text_, &QLineEdit::textChanged, this, &LogPanel::filterText);
   connect(pattern_, &QToolButton::toggled, this, &LogPanel::filterText);
   connect(write, &QPushButton::clicked, this,
-          [this] { exportTable(this, filter_, QStringLiteral("log.csv")); });
+          [this] { exportTable(this, *view_->model(), QStringLiteral("log.csv")); });
+  connect(&view_->rowsModel(), &RowsModel::arranged, this, &LogPanel::refreshWords);
+}
+
+const RowsModel& LogPanel::model() const {
+  return view_->rowsModel();
 }
 
 void LogPanel::filterText() {
   filter_.setText(text_->text(), pattern_->isChecked());
+  filter();
+}
+
+void LogPanel::filter() {
+  const bool any = filter_.rank || filter_.lowest != LineLevel::kNone || !filter_.text.isEmpty();
+  view_->rowsModel().setFilter(
+      any ? [filter = filter_](
+                const TableRows& rows,
+                std::size_t
+                    row) { return filter.accepts(static_cast<const LogLines&>(rows).line(row)); }
+          : RowsModel::Filter());
   refreshWords();
 }
 
 // Says how many lines are shown where not all are.
 void LogPanel::refreshWords() {
   const QString mistake = filter_.mistake();
-  const int shown = filter_.rowCount();
+  const auto shown = static_cast<std::size_t>(view_->model()->rowCount());
   words_->setWords(!mistake.isEmpty() ? mistake
-                   : shown == model_.rowCount()
+                   : shown == lines_->size()
                        ? QString()
-                       : tr("%1 of %2 lines")
-                             .arg(formatCount(static_cast<std::uint64_t>(shown)),
-                                  formatCount(static_cast<std::uint64_t>(model_.rowCount()))));
+                       : tr("%1 of %2 lines").arg(formatCount(shown), formatCount(lines_->size())));
 }
 
 void LogPanel::clear() {
-  model_.clear();
-  refreshWords();
+  setLines(std::make_shared<LogLines>(LogLines(), lines_->times()));
+}
+
+void LogPanel::setTimes(LogLines::Times times) {
+  setLines(std::make_shared<LogLines>(*lines_, std::move(times)));
+}
+
+void LogPanel::setLines(std::shared_ptr<const LogLines> lines) {
+  lines_ = std::move(lines);
+  view_->setRows(lines_);
+  page_->setEmpty(lines_->size() == 0);
 }
 
 void LogPanel::setWorldSize(int ranks) {
@@ -128,8 +152,7 @@ void LogPanel::setWorldSize(int ranks) {
 void LogPanel::append(std::span<const trace::LogRow> rows) {
   const QScrollBar* bar = view_->verticalScrollBar();
   const bool atEnd = bar->value() >= bar->maximum() - bar->singleStep();
-  model_.append(rows);
-  refreshWords();
+  setLines(std::make_shared<LogLines>(*lines_, rows));
   if (atEnd) {
     view_->scrollToBottom();
   }

@@ -2,16 +2,18 @@
 
 #include <QWidget>
 
-#include "ui/panels/LogModel.h"
+#include "ui/panels/LogLines.h"
 
 class QComboBox;
 class QLineEdit;
-class QTableView;
 class QToolButton;
 
 namespace lockstep::ui {
 
 class ElidedLabel;
+class RowsModel;
+class TableView;
+class ViewOrEmpty;
 
 /// Shows the log, filtered by rank, level and text; sorted, copied and written as CSV; stays at
 /// the end while the end is in sight. [ui-thread]
@@ -22,25 +24,29 @@ class LogPanel : public QWidget {
   explicit LogPanel(QWidget* parent = nullptr);
 
   void clear();
-  /// See LogModel::setTimes.
-  void setTimes(LogModel::Times times) { model_.setTimes(std::move(times)); }
+  /// See LogLines.
+  void setTimes(LogLines::Times times);
   void setWorldSize(int ranks);
   void append(std::span<const trace::LogRow> rows);
 
-  [[nodiscard]] const LogModel& model() const { return model_; }
+  /// The lines that are shown.
+  [[nodiscard]] const RowsModel& model() const;
 
  private:
+  void setLines(std::shared_ptr<const LogLines> lines);
   void filterText();
+  void filter();
   void refreshWords();
 
-  LogModel model_;
+  std::shared_ptr<const LogLines> lines_ = std::make_shared<LogLines>();
   LogFilter filter_;
   QComboBox* rank_ = nullptr;
   QComboBox* level_ = nullptr;
   QLineEdit* text_ = nullptr;
   QToolButton* pattern_ = nullptr;
   ElidedLabel* words_ = nullptr;
-  QTableView* view_ = nullptr;
+  TableView* view_ = nullptr;
+  ViewOrEmpty* page_ = nullptr;
 };
 
 }  // namespace lockstep::ui

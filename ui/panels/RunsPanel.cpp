@@ -7,12 +7,13 @@
 #include <QHeaderView>
 #include <QLineEdit>
 #include <QMenu>
-#include <QTableView>
 #include <QUrl>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <utility>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
@@ -24,7 +25,7 @@ constexpr int kSettleMs = 100;  // a new file is created, then filled
 }  // namespace
 
 RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
-    : QWidget(parent), folder_(folder), line_(new QLineEdit), view_(new QTableView) {
+    : QWidget(parent), folder_(folder), line_(new QLineEdit), view_(new TableView(tr("Runs"))) {
   setObjectName("runsPanel");
   qRegisterMetaType<std::vector<RunEntry>>();
   line_->setObjectName("runsFilter");
@@ -35,26 +36,16 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
       tr("Words must occur in a row. Columns: state: name: model: backend: hook: started: and "
          "world, cap, steps, overlap, exposed, drops with < <= = >= >"));
 
-  filter_.setSourceModel(&model_);
   view_->setObjectName("runsTable");
-  view_->setAccessibleName(tr("Runs"));
-  view_->setModel(&filter_);
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  view_->setSelectionMode(QAbstractItemView::ExtendedSelection);
-  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  view_->setTabKeyNavigation(false);
-  view_->setAlternatingRowColors(true);
-  view_->setShowGrid(false);
-  view_->setWordWrap(false);
-  view_->setSortingEnabled(true);
-  view_->sortByColumn(RunsModel::kStarted, Qt::DescendingOrder);
-  view_->verticalHeader()->hide();
+  view_->setRows(runs_);
+  view_->sortFromTheStart(RunsTable::kStarted, Qt::DescendingOrder);
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
-  for (int column = 0; column < RunsModel::kColumnCount; ++column) {
-    view_->setColumnWidth(column, fontMetrics().horizontalAdvance(RunsModel::widestText(column)) +
-                                      kCellMargin);
+  for (std::size_t column = 0; column < RunsTable::kColumnCount; ++column) {
+    view_->setColumnWidth(
+        static_cast<int>(column),
+        fontMetrics().horizontalAdvance(RunsTable::widestText(column)) + kCellMargin);
   }
-  view_->horizontalHeader()->setHighlightSections(false);
+  view_->horizontalHeader()->setStretchLastSection(false);
   view_->horizontalHeader()->setSectionsMovable(true);
   view_->setContextMenuPolicy(Qt::CustomContextMenu);
 
@@ -65,20 +56,24 @@ RunsPanel::RunsPanel(const QString& folder, QWidget* parent)
   layout->setContentsMargins(6, 6, 6, 6);
   layout->setSpacing(6);
   layout->addWidget(line_);
-  layout->addWidget(new ViewOrEmpty(view_, &model_, empty), 1);
+  page_ = new ViewOrEmpty(view_, empty);
+  layout->addWidget(page_, 1);
 
-  connect(line_, &QLineEdit::textChanged, &filter_, &RunsFilter::setLine);
-  connect(view_, &QTableView::activated, this, [this](const QModelIndex& index) {
-    if (const RunEntry* entry = entryAt(index)) {
-      emit openRequested(entry->path);
-    }
+  connect(line_, &QLineEdit::textChanged, this, [this](const QString& line) {
+    view_->rowsModel().setFilter(
+        [filter = RunsFilter(line)](const TableRows& rows, std::size_t row) {
+          return filter.accepts(static_cast<const RunsTable&>(rows), row);
+        });
   });
+  connect(view_, &TableView::rowActivated, this,
+          [this](std::size_t row) { emit openRequested(runs_->entry(row).path); });
   connect(view_, &QTableView::customContextMenuRequested, this, &RunsPanel::showMenu);
 
   scanner_ = new RunsScanner(std::filesystem::path(folder.toStdString()));
   scanner_->moveToThread(&thread_);
   connect(&thread_, &QThread::finished, scanner_, &QObject::deleteLater);
   connect(scanner_, &RunsScanner::scanned, this, &RunsPanel::takeEntries);
+  connect(this, &RunsPanel::scanWanted, scanner_, &RunsScanner::scan);
   thread_.setObjectName("runs scanner");
   thread_.start(QThread::LowPriority);
 
@@ -104,14 +99,16 @@ void RunsPanel::refresh() {
     watcher_.addPath(folder_);  // the folder may appear with the first run
   }
   scanning_ = true;
-  QMetaObject::invokeMethod(scanner_, &RunsScanner::scan, Qt::QueuedConnection);
+  emit scanWanted();
 }
 
 void RunsPanel::takeEntries(std::vector<RunEntry> entries) {
   scanning_ = false;
   const bool anyLive =
       std::any_of(entries.begin(), entries.end(), [](const RunEntry& e) { return e.live(); });
-  model_.setEntries(std::move(entries));
+  runs_ = std::make_shared<RunsTable>(std::move(entries));
+  view_->setRows(runs_);
+  page_->setEmpty(runs_->size() == 0);
   setCurrentRun(currentRun_);
   if (scanAgain_) {
     scanAgain_ = false;
@@ -128,10 +125,9 @@ void RunsPanel::setCurrentRun(const QString& path) {
   if (!markCurrent_) {
     return;  // the user's own selection stays
   }
-  for (int row = 0; row < filter_.rowCount(); ++row) {
-    const QModelIndex index = filter_.index(row, 0);
-    if (const RunEntry* entry = entryAt(index); entry != nullptr && entry->path == path) {
-      view_->setCurrentIndex(index);
+  for (int line = 0; line < view_->model()->rowCount(); ++line) {
+    if (runs_->entry(view_->rowsModel().rowAt(line)).path == path) {
+      view_->setCurrentIndex(view_->model()->index(line, 0));
       markCurrent_ = false;
       return;
     }
@@ -142,41 +138,41 @@ QStringList RunsPanel::selectedRuns() const {
   QStringList paths;
   const QModelIndex current = view_->currentIndex();
   for (const QModelIndex& row : view_->selectionModel()->selectedRows()) {
-    if (const RunEntry* entry = entryAt(row)) {
-      row.row() == current.row() ? paths.prepend(entry->path) : paths.append(entry->path);
-    }
+    const QString& path = runs_->entry(view_->rowsModel().rowAt(row.row())).path;
+    row.row() == current.row() ? paths.prepend(path) : paths.append(path);
   }
   return paths;
 }
 
-const RunEntry* RunsPanel::entryAt(const QModelIndex& proxyIndex) const {
-  const QModelIndex index = filter_.mapToSource(proxyIndex);
-  return index.isValid() ? &model_.entry(index.row()) : nullptr;
-}
-
 void RunsPanel::showMenu(const QPoint& position) {
-  const RunEntry* found = entryAt(view_->indexAt(position));
-  if (found == nullptr) {
+  const QModelIndex index = view_->indexAt(position);
+  if (!index.isValid()) {
     return;
   }
-  const RunEntry entry = *found;  // the list may change while the menu is open
+  // The list may change while the menu is open.
+  const RunEntry entry = runs_->entry(view_->rowsModel().rowAt(index.row()));
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
-  QAction* open = menu->addAction(tr("Open"), this, [this, entry] { emit openRequested(entry.path); });
+  QAction* open =
+      menu->addAction(tr("Open"), this, [this, entry] { emit openRequested(entry.path); });
   menu->setDefaultAction(open);
-  QAction* stop = menu->addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
-  QAction* repeat = menu->addAction(entry.kind == trace::RunKind::kObserved ? tr("Run again…") : tr("Repeat"), this,
-                                    [this, entry] { emit repeatRequested(entry.path); });
+  QAction* stop =
+      menu->addAction(tr("Stop"), this, [this, entry] { emit stopRequested(entry.path); });
+  QAction* repeat =
+      menu->addAction(entry.kind == trace::RunKind::kObserved ? tr("Run again…") : tr("Repeat"),
+                      this, [this, entry] { emit repeatRequested(entry.path); });
   menu->addSeparator();
   const QStringList chosen = selectedRuns();
-  QAction* compare = menu->addAction(tr("Compare"), this, [this, chosen] { emit compareRequested(chosen); });
+  QAction* compare =
+      menu->addAction(tr("Compare"), this, [this, chosen] { emit compareRequested(chosen); });
   compare->setEnabled(chosen.size() > 1);
   compare->setToolTip(tr("Select two runs or more, then compare them"));
   menu->addSeparator();
   menu->addAction(tr("Reveal folder"), this, [entry] {
     QDesktopServices::openUrl(QUrl::fromLocalFile(QFileInfo(entry.path).absolutePath()));
   });
-  QAction* trash = menu->addAction(tr("Move to trash"), this, [this, entry] { moveToTrash(entry); });
+  QAction* trash =
+      menu->addAction(tr("Move to trash"), this, [this, entry] { moveToTrash(entry); });
   stop->setEnabled(entry.live());
   trash->setEnabled(!entry.live());
   const bool started =  // and not made of traces

@@ -5,16 +5,17 @@
 #include <QThread>
 #include <QTimer>
 #include <QWidget>
+#include <memory>
 
-#include "ui/panels/RunsModel.h"
 #include "ui/panels/RunsScanner.h"
+#include "ui/panels/RunsTable.h"
+#include "ui/table/TableView.h"
 
 class QLineEdit;
-class QTableView;
 
 namespace lockstep::ui {
 
-class EmptyState;
+class ViewOrEmpty;
 
 /// Lists the runs of a folder and keeps the list true: it watches the folder, and looks again
 /// once a second while a run in it is live. What a row asks for goes out as a signal.
@@ -26,8 +27,8 @@ class RunsPanel : public QWidget {
   explicit RunsPanel(const QString& folder, QWidget* parent = nullptr);
   ~RunsPanel() override;
 
-  [[nodiscard]] const RunsModel& model() const { return model_; }
-  [[nodiscard]] QTableView* view() const { return view_; }
+  [[nodiscard]] const RunsTable& runs() const { return *runs_; }
+  [[nodiscard]] TableView* view() const { return view_; }
   [[nodiscard]] QString folder() const { return folder_; }
 
   /// Reads the folder again now.
@@ -48,6 +49,8 @@ class RunsPanel : public QWidget {
   void compareRequested(const QStringList& paths);
   /// After each scan.
   void refreshed();
+  /// Of the scanner, in its thread.
+  void scanWanted();
   /// A file could not be moved to the trash.
   void failed(const QString& sentence);
 
@@ -55,13 +58,12 @@ class RunsPanel : public QWidget {
   void takeEntries(std::vector<RunEntry> entries);
   void showMenu(const QPoint& position);
   void moveToTrash(const RunEntry& entry);
-  [[nodiscard]] const RunEntry* entryAt(const QModelIndex& proxyIndex) const;
 
   QString folder_;
-  RunsModel model_;
-  RunsFilter filter_;
+  std::shared_ptr<const RunsTable> runs_ = std::make_shared<RunsTable>();
   QLineEdit* line_ = nullptr;
-  QTableView* view_ = nullptr;
+  TableView* view_ = nullptr;
+  ViewOrEmpty* page_ = nullptr;
   QFileSystemWatcher watcher_;
   QTimer again_;
   QThread thread_;

@@ -11,7 +11,7 @@
 namespace lockstep::ui {
 
 /// Reads the run files of a folder. Lives in a thread of its own, so that a slow disk never
-/// blocks the window: call through queued connections. A file is read again only when it or
+/// blocks the window: call through signals. A file is read again only when it or
 /// its write-ahead log changed, or while its run is live (a supervisor's death changes no
 /// file).
 class RunsScanner : public QObject {

@@ -87,7 +87,9 @@ void MainWindow::buildExport() {
   connect(export_, &ExportController::ended, statusBar(), &QStatusBar::clearMessage);
 }
 
-MainWindow::~MainWindow() { closeSession(); }
+MainWindow::~MainWindow() {
+  closeSession();
+}
 
 void MainWindow::openRun(const QString& path) {
   const QString absolute = QFileInfo(path).absoluteFilePath();
@@ -154,7 +156,7 @@ void MainWindow::runStarted(const QString& run) {
   output_.stop();
   comingUp_->setSentence(
       tr("The run is coming up. Its timeline appears with the first iteration."));
-  problems_->model().clear();
+  problems_->clear();
   log_->clear();
   strip_->begin();
   showPage(Page::kComingUp);
@@ -211,7 +213,7 @@ void MainWindow::runEndedEarly(const QString& path, const QString& line, int exi
 }
 
 void MainWindow::reportProblem(bool error, const QString& text) {
-  problems_->model().add({error, -1, std::nullopt, text});
+  problems_->add({error, -1, std::nullopt, text});
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

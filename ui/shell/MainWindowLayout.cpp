@@ -188,7 +188,7 @@ void MainWindow::showPage(Page page) {
         dock->hide();
       }
     }
-    problemsDock_->setVisible(problems_->model().rowCount() > 0);
+    problemsDock_->setVisible(problems_->count() > 0);
   } else if (page_ == Page::kStart) {
     restoreState(viewDocks_);
   }
@@ -207,8 +207,8 @@ void MainWindow::showView(const QString& name) {
 }
 
 void MainWindow::chooseRunFile() {
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open a run"), paths_.runs,
-                                                    tr("Lockstep runs (*.lockstep);;All files (*)"));
+  const QString path = QFileDialog::getOpenFileName(
+      this, tr("Open a run"), paths_.runs, tr("Lockstep runs (*.lockstep);;All files (*)"));
   if (!path.isEmpty()) {
     openRun(path);
   }
@@ -225,7 +225,9 @@ base::Status MainWindow::saveView(const QString& path, TimeRange range) {
   return picture.ok() ? savePicture(picture.value(), path) : base::Status(picture.error());
 }
 
-void MainWindow::exportPicture() { exportPictureOf(std::nullopt); }
+void MainWindow::exportPicture() {
+  exportPictureOf(std::nullopt);
+}
 
 void MainWindow::exportPictureOf(std::optional<TimeRange> range) {
   if (!session_) {
@@ -251,7 +253,9 @@ void MainWindow::exportPictureOf(std::optional<TimeRange> range) {
   }
 }
 
-QString MainWindow::selectedExperiment() const { return experimentBox_->currentData().toString(); }
+QString MainWindow::selectedExperiment() const {
+  return experimentBox_->currentData().toString();
+}
 
 void MainWindow::refreshCommands() {
   const bool live = !pendingRun_.isEmpty() || (session_ && session_->model()->isLive());
@@ -284,8 +288,7 @@ void MainWindow::refreshCommands() {
                             : observed     ? tr("Run the command of this job again")
                                            : tr("Run the experiment of this run again"));
   commands_->exportPicture->setEnabled(open);
-  for (QAction* action :
-       {commands_->fit, commands_->previousIteration, commands_->nextIteration}) {
+  for (QAction* action : {commands_->fit, commands_->previousIteration, commands_->nextIteration}) {
     action->setEnabled(open);
   }
   commands_->copyJson->setEnabled(session_ && session_->state()->selection().has_value());
@@ -300,8 +303,8 @@ void MainWindow::refreshTitle() {
   } else if (session_) {
     const bool known = !session_->model()->info().runId.empty();
     setWindowTitle(tr("%1 – %2 – Lockstep")
-                       .arg(session_->name(), known ? stateText(session_->model()->info().state)
-                                                    : tr("opening")));
+                       .arg(session_->name(),
+                            known ? stateText(session_->model()->info().state) : tr("opening")));
   } else {
     setWindowTitle(tr("Lockstep"));
   }
@@ -321,8 +324,7 @@ void MainWindow::refreshIteration() {
 void MainWindow::refreshChecks() {
   const bool building = programs_.building;
   const auto found = [this](const QString& path, const QString& name, const QString& missing) {
-    return StartPage::Check{!path.isEmpty(),
-                            path.isEmpty() ? missing : tr("%1 found").arg(name)};
+    return StartPage::Check{!path.isEmpty(), path.isEmpty() ? missing : tr("%1 found").arg(name)};
   };
   const int cores = QThread::idealThreadCount();
   startPage_->setChecks(

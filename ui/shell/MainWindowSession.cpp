@@ -1,4 +1,5 @@
 #include <QDockWidget>
+#include <QTimer>
 #include <QUndoStack>
 
 #include "ui/panels/InspectorPanel.h"
@@ -48,7 +49,7 @@ void MainWindow::closeSession() {
 
 void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   log_->clear();
-  problems_->model().clear();
+  problems_->clear();
   closeSession();  // what it cuts off is told beside the new run
   session_ = std::move(session);
   RunSession* run = session_.get();
@@ -58,17 +59,14 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
     messages_->show(kFileMessage, MessageBar::Kind::kError, sentence);
     if (run->model()->info().runId.empty()) {
       // The sender goes with the session: leave its signal first.
-      QMetaObject::invokeMethod(
-          this,
-          [this, run] {
-            if (session_.get() == run) {
-              closeSession();
-              showPage(Page::kStart);
-              refreshCommands();
-              refreshTitle();
-            }
-          },
-          Qt::QueuedConnection);
+      QTimer::singleShot(0, this, [this, run] {
+        if (session_.get() == run) {
+          closeSession();
+          showPage(Page::kStart);
+          refreshCommands();
+          refreshTitle();
+        }
+      });
     }
   });
   connect(run->model(), &RunModel::infoChanged, this, [this] {
@@ -88,7 +86,7 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
   connect(run, &RunSession::logGrew, log_, &LogPanel::append);
   connect(run, &RunSession::problemsGrew, this, [this](std::span<const trace::ProblemRow> rows) {
     for (const trace::ProblemRow& row : rows) {
-      problems_->model().add(
+      problems_->add(
           {row.severity == "error", row.rank, row.step, QString::fromStdString(row.text)});
     }
   });
@@ -116,9 +114,8 @@ void MainWindow::takeSession(std::unique_ptr<RunSession> session) {
 void MainWindow::runStateChanged(trace::RunState state) {
   if (!session_->model()->isLive()) {
     // Later: the timeline has still to follow to the last iteration.
-    QMetaObject::invokeMethod(
-        session_->state(), [state = session_->state()] { state->setFollowLive(false); },
-        Qt::QueuedConnection);
+    QTimer::singleShot(0, session_->state(),
+                       [state = session_->state()] { state->setFollowLive(false); });
   }
   const std::string& failure = session_->model()->info().failure;
   const bool observed = session_->model()->info().kind == trace::RunKind::kObserved;
@@ -178,7 +175,7 @@ void MainWindow::runStateChanged(trace::RunState state) {
              "not.")
               .arg(whenItEnded(*session_));
       // Nobody was left to write this into the run file.
-      problems_->model().add({true, -1, session_->lastStep(), sentence});
+      problems_->add({true, -1, session_->lastStep(), sentence});
       messages_->show(kEndMessage, MessageBar::Kind::kError, sentence, {problems, repeat});
       break;
     }

@@ -104,8 +104,7 @@ void MainWindow::wireViews() {
           [this] { hookManager_->setExperiment(setup_->draft().path()); });
   connect(hookManager_, &HookManagerPanel::offeredChanged, setup_, &SetupPanel::offerHooks);
   connect(hookManager_, &HookManagerPanel::useRequested, this, [this](const QString& hook) {
-    setup_->draft().setKey(*experiment::findField("hook.name"),
-                           '"' + hook.toStdString() + '"');
+    setup_->draft().setKey(*experiment::findField("hook.name"), '"' + hook.toStdString() + '"');
     setupDock_->show();
     setupDock_->raise();
     setup_->showKey(QStringLiteral("hook.name"));
@@ -136,7 +135,7 @@ void MainWindow::listEvents(const QString& query) {
 
 void MainWindow::refreshOtherRuns() {
   QStringList others;
-  for (const RunEntry& entry : runs_->model().entries()) {
+  for (const RunEntry& entry : runs_->runs().entries()) {
     if (!session_ || entry.path != session_->path()) {
       others.append(entry.path);
     }

@@ -81,9 +81,8 @@ void MainWindow::wireCommands() {
     }
   });
   // A click checks the button before the timeline has said what it does about it.
-  connect(commands_->follow, &QAction::triggered, this, [this] {
-    commands_->follow->setChecked(session_ && session_->state()->followsLive());
-  });
+  connect(commands_->follow, &QAction::triggered, this,
+          [this] { commands_->follow->setChecked(session_ && session_->state()->followsLive()); });
   connect(commands_->about, &QAction::triggered, this, [this] {
     QMessageBox::about(this, tr("About Lockstep"),
                        tr("<b>Lockstep %1</b><p>A workbench for data-parallel training: it runs "
@@ -149,18 +148,17 @@ void MainWindow::wirePanels() {
   connect(runs_, &RunsPanel::failed, this,
           [this](const QString& sentence) { reportProblem(false, sentence); });
   connect(runs_, &RunsPanel::refreshed, this,
-          [this] { startPage_->setRecentRuns(runs_->model().entries()); });
+          [this] { startPage_->setRecentRuns(runs_->runs().entries()); });
   connect(problems_, &ProblemsPanel::showRequested, this, [this](int rank, quint32 step) {
     showView(QStringLiteral("timeline"));
     if (session_ && !session_->showStep(step, rank)) {
       statusBar()->showMessage(tr("The run file holds no iteration %1").arg(step), 5000);
     }
   });
-  connect(&problems_->model(), &QAbstractItemModel::rowsInserted, this, [this] {
-    problemsDock_->setWindowTitle(tr("Problems (%1)").arg(problems_->model().rowCount()));
+  connect(problems_, &ProblemsPanel::changed, this, [this] {
+    const std::size_t count = problems_->count();
+    problemsDock_->setWindowTitle(count == 0 ? tr("Problems") : tr("Problems (%1)").arg(count));
   });
-  connect(&problems_->model(), &QAbstractItemModel::modelReset, this,
-          [this] { problemsDock_->setWindowTitle(tr("Problems")); });
   connect(strip_, &StepStrip::cancelRequested, this, &MainWindow::stopCurrent);
   connect(iteration_, &IterationBox::jumpRequested, this, [this](quint32 step) {
     if (session_ && !session_->showStep(step)) {

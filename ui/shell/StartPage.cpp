@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "ui/panels/CurrentPalette.h"
-#include "ui/panels/RunsModel.h"
+#include "ui/panels/RunsTable.h"
 #include "ui/shell/Card.h"
 #include "ui/shell/Icons.h"
 
@@ -185,14 +185,15 @@ void StartPage::setFirst(const ExperimentEntry& experiment) {
   firstPath_ = experiment.path;
   const bool demo = experiment.name == QStringLiteral("demo") || experiment.path.isEmpty();
   firstTitle_->setText(demo ? tr("See it work") : experiment.name);
-  first_->setText(demo ? tr("Run the 2-rank demo (about 20 s)") : tr("Run %1").arg(experiment.name));
+  first_->setText(demo ? tr("Run the 2-rank demo (about 20 s)")
+                       : tr("Run %1").arg(experiment.name));
   first_->setEnabled(!experiment.path.isEmpty());
   firstText_->setText(
       experiment.path.isEmpty()
           ? tr("The experiments are not here. Name their folder with --experiments.")
-          : demo ? tr("Two processes train a small network on this machine; the timeline follows "
-                      "them live. Press Enter.")
-                 : experiment.shows);
+      : demo ? tr("Two processes train a small network on this machine; the timeline follows "
+                  "them live. Press Enter.")
+             : experiment.shows);
 }
 
 void StartPage::setExperiments(const std::vector<ExperimentEntry>& experiments) {
@@ -215,8 +216,7 @@ void StartPage::setExperiments(const std::vector<ExperimentEntry>& experiments) 
     QFont bold = name->font();
     bold.setBold(true);
     name->setFont(bold);
-    auto* shows =
-        muted(experiment.mistake.isEmpty() ? experiment.shows : experiment.mistake);
+    auto* shows = muted(experiment.mistake.isEmpty() ? experiment.shows : experiment.mistake);
     auto* run = new QPushButton(tr("Run"));
     run->setAutoDefault(true);
     run->setAccessibleName(tr("Run %1").arg(experiment.name));
@@ -262,10 +262,9 @@ void StartPage::setRecentRuns(const std::vector<RunEntry>& runs) {
     bold.setBold(true);
     name->setFont(bold);
     grid->addWidget(name, 0, 0);
-    grid->addWidget(
-        muted(tr("%1 · %2").arg(howItWent(*run),
-                                run->started.toLocalTime().toString("yyyy-MM-dd HH:mm"))),
-        1, 0);
+    grid->addWidget(muted(tr("%1 · %2").arg(
+                        howItWent(*run), run->started.toLocalTime().toString("yyyy-MM-dd HH:mm"))),
+                    1, 0);
     auto* open = new QPushButton(tr("Open"));
     open->setAutoDefault(true);
     open->setAccessibleName(tr("Open %1").arg(run->name));
@@ -300,6 +299,8 @@ void StartPage::blockRecording(const QString& reason) {
   record_->setToolTip(reason);
 }
 
-void StartPage::focusFirst() { first_->setFocus(Qt::OtherFocusReason); }
+void StartPage::focusFirst() {
+  first_->setFocus(Qt::OtherFocusReason);
+}
 
 }  // namespace lockstep::ui

@@ -9,7 +9,7 @@
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/panels/CurrentPalette.h"
-#include "ui/panels/RunsModel.h"
+#include "ui/panels/RunsTable.h"
 #include "ui/shell/RunSession.h"
 #include "ui/views/timeline/TimelineView.h"
 
@@ -66,7 +66,8 @@ StatusReadout::StatusReadout(const TimelineView* timeline, QWidget* parent)
   };
   state_ = add("statusState", tr("State of the open run"));
   rate_ = add("statusRate", tr("Events that reached the studio in the last second"));
-  drops_ = add("statusDrops", tr("Events lost because the recorder fell behind; click for the list"));
+  drops_ =
+      add("statusDrops", tr("Events lost because the recorder fell behind; click for the list"));
   overhead_ = add("statusOverhead",
                   tr("Part of the ranks' time that emitting events took: their number times what "
                      "one was measured to cost when the rank started"));

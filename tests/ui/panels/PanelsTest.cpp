@@ -17,6 +17,7 @@
 #include "ui/panels/LogPanel.h"
 #include "ui/panels/ProblemsPanel.h"
 #include "ui/panels/RunsPanel.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
@@ -30,17 +31,15 @@ TEST(RunsPanel, ListsARunThatAppearsAndFollowsItsStateToTheEnd) {
   SampleRun run(folder / "new.lockstep", 10);
   run.startUp();
   ASSERT_TRUE(waitUntil([&] {
-    return panel.model().rowCount() == 1 &&
-           panel.model().entry(0).state == trace::RunState::kRunning;
+    return panel.runs().size() == 1 && panel.runs().entry(0).state == trace::RunState::kRunning;
   }));
   run.steps(10);
   run.finish(trace::RunState::kFinished);
-  ASSERT_TRUE(waitUntil(
-      [&] { return panel.model().entry(0).state == trace::RunState::kFinished; }));
-  EXPECT_TRUE(waitUntil([&] { return panel.model().entry(0).overlapPercent.has_value(); }));
-  EXPECT_EQ(panel.model().entry(0).name, "demo");
-  EXPECT_EQ(panel.model().entry(0).worldSize, SampleRun::kRanks);
-  EXPECT_GT(panel.model().entry(0).exposedMs.value_or(0), 0);
+  ASSERT_TRUE(waitUntil([&] { return panel.runs().entry(0).state == trace::RunState::kFinished; }));
+  EXPECT_TRUE(waitUntil([&] { return panel.runs().entry(0).overlapPercent.has_value(); }));
+  EXPECT_EQ(panel.runs().entry(0).name, "demo");
+  EXPECT_EQ(panel.runs().entry(0).worldSize, SampleRun::kRanks);
+  EXPECT_GT(panel.runs().entry(0).exposedMs.value_or(0), 0);
 }
 
 TEST(RunsPanel, AFolderThatDoesNotExistYetIsWatchedOnceItDoes) {
@@ -49,15 +48,20 @@ TEST(RunsPanel, AFolderThatDoesNotExistYetIsWatchedOnceItDoes) {
   std::filesystem::create_directories(folder / "runs");
   tests::writeFinishedRun(folder / "runs" / "one.lockstep", 3);
   panel.refresh();
-  EXPECT_TRUE(waitUntil([&] { return panel.model().rowCount() == 1; }));
+  EXPECT_TRUE(waitUntil([&] { return panel.runs().size() == 1; }));
 }
 
 TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlone) {
   const support::TemporaryFolder folder;
   tests::writeFinishedRun(folder / "old.lockstep", 3);
   RunsPanel panel(QString::fromStdString(folder.path().string()));
-  const auto marked = [&] { return panel.view()->currentIndex().siblingAtColumn(RunsModel::kState)
-                                       .data(Qt::ToolTipRole).toString(); };
+  const auto marked = [&] {
+    return panel.view()
+        ->currentIndex()
+        .siblingAtColumn(RunsTable::kState)
+        .data(Qt::ToolTipRole)
+        .toString();
+  };
   const auto pathOf = [&](const char* name) {
     return QString::fromStdString((folder / name).string());
   };
@@ -70,8 +74,8 @@ TEST(RunsPanel, MarksTheOpenRunAsSoonAsItsRowAppearsAndThenLeavesTheSelectionAlo
   ASSERT_TRUE(waitUntil([&] { return marked() == pathOf("new.lockstep"); }));
 
   for (int row = 0; row < panel.view()->model()->rowCount(); ++row) {
-    const QModelIndex index = panel.view()->model()->index(row, RunsModel::kName);
-    const QModelIndex state = index.siblingAtColumn(RunsModel::kState);
+    const QModelIndex index = panel.view()->model()->index(row, RunsTable::kName);
+    const QModelIndex state = index.siblingAtColumn(RunsTable::kState);
     if (state.data(Qt::ToolTipRole) == pathOf("old.lockstep")) panel.view()->setCurrentIndex(index);
   }
   bool scanned = false;
@@ -92,15 +96,15 @@ TEST(LogPanel, ShowsWhenALineCameOnceTheClockOfTheRunIsKnown) {
   rows[0].text = "rank 1 finished";
   rows[1].text = "of the program's own output, without a time";
   panel.append(rows);
-  const auto line = [&](int row, LogModel::Column column) {
+  const auto line = [&](int row, LogLines::Cell column) {
     return panel.model().index(row, column).data().toString();
   };
-  EXPECT_EQ(line(0, LogModel::kTime), "");
-  EXPECT_EQ(line(0, LogModel::kRank), "run");
+  EXPECT_EQ(line(0, LogLines::kTime), "");
+  EXPECT_EQ(line(0, LogLines::kRank), "run");
   known = true;
-  EXPECT_EQ(line(0, LogModel::kTime), "1.235 s");
-  EXPECT_EQ(line(0, LogModel::kText), "rank 1 finished");
-  EXPECT_EQ(line(1, LogModel::kTime), "");
+  EXPECT_EQ(line(0, LogLines::kTime), "1.235 s");
+  EXPECT_EQ(line(0, LogLines::kText), "rank 1 finished");
+  EXPECT_EQ(line(1, LogLines::kTime), "");
 }
 
 class LogPanelLines : public testing::Test {
@@ -121,7 +125,7 @@ class LogPanelLines : public testing::Test {
     const QAbstractItemModel& model = *panel_.findChild<QTableView*>("logLines")->model();
     QStringList all;
     for (int row = 0; row < model.rowCount(); ++row) {
-      all << model.index(row, LogModel::kText).data().toString();
+      all << model.index(row, LogLines::kText).data().toString();
     }
     return all;
   }
@@ -156,7 +160,7 @@ TEST_F(LogPanelLines, MatchAPatternWhenTheTextIsOne) {
 
 TEST_F(LogPanelLines, AreSortedByAColumnAndInOrderOfArrivalAgain) {
   auto* table = panel_.findChild<QTableView*>("logLines");
-  table->sortByColumn(LogModel::kLevel, Qt::DescendingOrder);
+  table->sortByColumn(LogLines::kLevel, Qt::DescendingOrder);
   EXPECT_EQ(texts().front(), "lost the connection");
   table->sortByColumn(-1, Qt::AscendingOrder);
   EXPECT_EQ(texts().front(), "listening");
@@ -213,14 +217,14 @@ TEST_F(InspectorLinks, AParameterAndTheSelectionLeadToAllTheirEvents) {
 
 TEST(ProblemsPanel, OnlyAProblemWithAnIterationCanBeShown) {
   ProblemsPanel panel;
-  panel.model().add({true, 1, 7, "rank 1 was killed"});
-  panel.model().add({false, -1, std::nullopt, "the studio has a remark"});
+  panel.add({true, 1, 7, "rank 1 was killed"});
+  panel.add({false, -1, std::nullopt, "the studio has a remark"});
   std::vector<std::pair<int, quint32>> asked;
   QObject::connect(&panel, &ProblemsPanel::showRequested,
                    [&](int rank, quint32 step) { asked.emplace_back(rank, step); });
   auto* view = panel.findChild<QTableView*>("problemsTable");
-  emit view->activated(panel.model().index(0, 0));
-  emit view->activated(panel.model().index(1, 0));
+  emit view->activated(view->model()->index(0, 0));
+  emit view->activated(view->model()->index(1, 0));
   EXPECT_EQ(asked, (std::vector<std::pair<int, quint32>>{{1, 7}}));
 }
 

@@ -4,7 +4,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/shell/SampleRun.h"
-#include "ui/panels/RunsModel.h"
+#include "ui/panels/RunsTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -29,9 +29,7 @@ class RunEntryTest : public testing::Test {
   }
 
   static QString shown(const RunEntry& entry, int column) {
-    RunsModel model;
-    model.setEntries({entry});
-    return model.index(0, column).data().toString();
+    return RunsTable(std::vector<RunEntry>{entry}).text(0, static_cast<std::size_t>(column));
   }
 
  private:
@@ -43,52 +41,52 @@ TEST_F(RunEntryTest, SaysTheStrategyWhereRanksDoNotTalk) {
       "[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
       "[train]\nsteps = 3\n");
   EXPECT_EQ(entry.problem, "");
-  EXPECT_EQ(shown(entry, RunsModel::kBackend), "data_parallel");
-  EXPECT_EQ(shown(entry, RunsModel::kHook), QString("–"));
-  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), QString("–"));
+  EXPECT_EQ(shown(entry, RunsTable::kBackend), "data_parallel");
+  EXPECT_EQ(shown(entry, RunsTable::kHook), QString("–"));
+  EXPECT_EQ(shown(entry, RunsTable::kBucketCap), QString("–"));
 }
 
 TEST_F(RunEntryTest, SaysBackendHookAndCapOfDdp) {
   const RunEntry entry = entryOf(
       "[processes]\nbackend = \"gloo\"\n[ddp]\nbucket_cap_mb = 5\n"
       "[hook]\nname = \"noop\"\n[train]\nsteps = 3\n");
-  EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
-  EXPECT_EQ(shown(entry, RunsModel::kHook), "noop");
-  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), "5");
+  EXPECT_EQ(shown(entry, RunsTable::kBackend), "gloo");
+  EXPECT_EQ(shown(entry, RunsTable::kHook), "noop");
+  EXPECT_EQ(shown(entry, RunsTable::kBucketCap), "5");
 }
 
 TEST_F(RunEntryTest, SaysAutoWhileTheRanksHaveTakenNothing) {
   const RunEntry entry = entryOf("[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n");
-  EXPECT_EQ(shown(entry, RunsModel::kBackend), "auto");
+  EXPECT_EQ(shown(entry, RunsTable::kBackend), "auto");
 }
 
 TEST_F(RunEntryTest, SaysWhatTheRanksTookForAuto) {
   const RunEntry entry =
       entryOf("[processes]\nbackend = \"auto\"\n[train]\nsteps = 3\n", "shared_memory");
-  EXPECT_EQ(shown(entry, RunsModel::kBackend), "shared_memory");
+  EXPECT_EQ(shown(entry, RunsTable::kBackend), "shared_memory");
 }
 
 TEST_F(RunEntryTest, SaysWhatAnObservedJobIs) {
   const RunEntry entry = entryOf("", "gloo", trace::RunKind::kObserved);
   EXPECT_EQ(entry.problem, "");
   EXPECT_EQ(entry.kind, trace::RunKind::kObserved);
-  EXPECT_EQ(shown(entry, RunsModel::kModel), "PyTorch");
-  EXPECT_EQ(shown(entry, RunsModel::kBackend), "gloo");
-  EXPECT_EQ(shown(entry, RunsModel::kBucketCap), QString("–"));
+  EXPECT_EQ(shown(entry, RunsTable::kModel), "PyTorch");
+  EXPECT_EQ(shown(entry, RunsTable::kBackend), "gloo");
+  EXPECT_EQ(shown(entry, RunsTable::kBucketCap), QString("–"));
 }
 
 TEST_F(RunEntryTest, SaysWhichSweepItIsOneRunOf) {
   const RunEntry entry =
       entryOf("[train]\nsteps = 3\n[sweep]\ngroup = \"caps 1\"\nrun = \"bucket_cap_mb=5\"\n");
-  EXPECT_EQ(shown(entry, RunsModel::kSweep), "caps 1");
-  EXPECT_EQ(shown(RunEntry(), RunsModel::kSweep), QString("–"));
+  EXPECT_EQ(shown(entry, RunsTable::kSweep), "caps 1");
+  EXPECT_EQ(shown(RunEntry(), RunsTable::kSweep), QString("–"));
 }
 
 TEST_F(RunEntryTest, ShowsNoDefaultsForAnExperimentThatItCannotRead) {
   const RunEntry entry = entryOf("[processes]\nbackend = \"of tomorrow\"\n");
   EXPECT_EQ(entry.problem, "");
   for (const int column :
-       {RunsModel::kModel, RunsModel::kBackend, RunsModel::kHook, RunsModel::kBucketCap}) {
+       {RunsTable::kModel, RunsTable::kBackend, RunsTable::kHook, RunsTable::kBucketCap}) {
     EXPECT_EQ(shown(entry, column), QString("–")) << column;
   }
 }

@@ -84,7 +84,8 @@ TEST_F(MainWindowTest, IterationBoxShowsTheIterationThatIsTyped) {
   EXPECT_TRUE(waitUntil([&] {
     return state.iteration() == std::optional<std::uint32_t>(33) &&
            state.range().startNs <= step->startNs && state.range().endNs >= step->endNs;
-  })) << "at " << state.iteration().value_or(0) << ", from " << state.range().startNs << " to "
+  })) << "at "
+      << state.iteration().value_or(0) << ", from " << state.range().startNs << " to "
       << state.range().endNs << ", wanted " << step->startNs << " to " << step->endNs;
   EXPECT_EQ(find<QLabel>("iterationTotal")->text(), "/ 40");
 }
@@ -158,7 +159,7 @@ TEST_F(MainWindowTest, TheFiguresOfARunStandInSightInTheRunsList) {
   auto* table = find<QTableView>("runsTable");
   ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
   EXPECT_TRUE(waitUntil([&] {
-    const QRect cell = table->visualRect(table->model()->index(0, ui::RunsModel::kExposed));
+    const QRect cell = table->visualRect(table->model()->index(0, ui::RunsTable::kExposed));
     return !cell.isEmpty() && cell.right() < table->viewport()->width();
   })) << "of a screen of 1280 pixels";
 }
@@ -200,8 +201,8 @@ TEST_F(MainWindowTest, DoubleClickInTheRunsListOpensARun) {
   window();
   auto* table = find<QTableView>("runsTable");
   ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 1 && table->isVisible(); }));
-  const QPoint at = tests::middleOf(
-      table->viewport(), [&] { return table->visualRect(table->model()->index(0, 1)); });
+  const QPoint at = tests::middleOf(table->viewport(),
+                                    [&] { return table->visualRect(table->model()->index(0, 1)); });
   doubleClick(at);
   ASSERT_TRUE(waitForState(RunState::kFinished));
   EXPECT_EQ(window().session()->path(), path);

@@ -10,7 +10,7 @@
 
 #include "engine/trace/Event.h"
 #include "tests/ui/xtest/ViewsFixture.h"
-#include "ui/views/buckets/BucketsTableModel.h"
+#include "ui/views/buckets/BucketsTableRows.h"
 #include "ui/views/buckets/BucketsView.h"
 
 namespace lockstep {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "tests/ui/xtest/ViewsFixture.h"
-#include "ui/panels/RunsModel.h"
+#include "ui/panels/RunsTable.h"
 #include "ui/views/compare/CompareView.h"
 #include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/compare/TwinTimelines.h"
@@ -64,15 +64,15 @@ TEST_P(CompareXTest, TwoRunsPickedInTheRunsListAreSetAgainstEachOther) {
   window();
   auto* table = find<QTableView>("runsTable");
   ASSERT_TRUE(waitUntil([&] { return table->model()->rowCount() == 2 && table->isVisible(); }));
-  clickCell(table, 0, ui::RunsModel::kName);
+  clickCell(table, 0, ui::RunsTable::kName);
   ASSERT_TRUE(waitUntil([&] { return table->selectionModel()->selectedRows().size() == 1; }));
-  clickCell(table, 1, ui::RunsModel::kName, {kKeyControl});
+  clickCell(table, 1, ui::RunsTable::kName, {kKeyControl});
   ASSERT_TRUE(waitUntil([&] { return table->selectionModel()->selectedRows().size() == 2; }));
   clickAt(
       table->viewport(),
       [&] {
         return std::optional(
-            QPointF(table->visualRect(table->model()->index(1, ui::RunsModel::kName)).center()));
+            QPointF(table->visualRect(table->model()->index(1, ui::RunsTable::kName)).center()));
       },
       kRightButton);
   chooseFromMenu("Compare");
@@ -106,10 +106,9 @@ TEST_P(CompareXTest, AReasonLeadsToItsBucketInBothTimelines) {
   compareTwo();
   QAbstractItemModel* why = compare().whyTable()->model();
   int row = 0;
-  while (row < why->rowCount() && !why->index(row, ui::WhyModel::kSentence)
-                                       .data()
-                                       .toString()
-                                       .contains("transfer of bucket 1")) {
+  while (
+      row < why->rowCount() &&
+      !why->index(row, ui::WhyRows::kSentence).data().toString().contains("transfer of bucket 1")) {
     ++row;
   }
   ASSERT_LT(row, why->rowCount());

@@ -7,11 +7,11 @@
 
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "tests/ui/xtest/ViewsFixture.h"
+#include "ui/table/TableView.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/DivergenceView.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
-#include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep {
 namespace {
@@ -74,7 +74,7 @@ TEST_P(DivergenceXTest, AClickOnACellExplainsItAndMGoesBackToTheFirstDifference)
   EXPECT_TRUE(waitUntil([&] { return pixelsChangedSince(before) > 500; })) << "a card, on screen";
   clickAt(parameters().canvas(), cell(other));
   ASSERT_TRUE(waitUntil([&] { return sharesPixels(other); }));
-  EXPECT_EQ(find<ui::TwinTable>("parameterTable")->currentIndex().row(),
+  EXPECT_EQ(find<ui::TableView>("parameterTable")->currentIndex().row(),
             static_cast<int>(parameters().selected()->parameter));
   EXPECT_FALSE(find<QTextBrowser>("replicaDetails")->toPlainText().isEmpty());
   keep(input_.screenshot(), QString("divergence-") + GetParam());
@@ -89,7 +89,7 @@ TEST_P(DivergenceXTest, AClickOnACellExplainsItAndMGoesBackToTheFirstDifference)
 
 TEST_P(DivergenceXTest, ARowOfTheTableSelectsItsFirstBadCell) {
   openDivergent();
-  auto* table = find<ui::TwinTable>("parameterTable");
+  auto* table = find<ui::TableView>("parameterTable");
   table->scrollTo(table->model()->index(7, 0));
   clickCell(table, 7, 0);
   EXPECT_TRUE(waitUntil([&] { return parameters().selected() == (ReplicaPlace{4, 7}); }));
@@ -131,7 +131,7 @@ TEST_P(DivergenceXTest, CallsStandSideBySideAndAClickOnOneSelectsItEverywhere) {
   ASSERT_TRUE(waitUntil([&] { return selection() && selection()->step == kMismatchStep; }));
   EXPECT_EQ(selection()->rank(), 1);
   EXPECT_EQ(selection()->bucket, 2);
-  EXPECT_EQ(find<ui::TwinTable>("sequenceTable")->currentIndex().row(), static_cast<int>(row));
+  EXPECT_EQ(find<ui::TableView>("sequenceTable")->currentIndex().row(), static_cast<int>(row));
   auto* title = find<QLabel>("inspectorTitle");
   EXPECT_TRUE(waitUntil([&] { return title->text().contains("broadcast"); }))
       << title->text().toStdString();

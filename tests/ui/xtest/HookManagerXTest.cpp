@@ -21,7 +21,7 @@ using State = HookRow::State;
 // The row of a hook in a table of found hooks; -1 as long as it is not there.
 int rowOf(const QTableView* table, const QString& hook) {
   for (int row = 0; row < table->model()->rowCount(); ++row) {
-    if (table->model()->index(row, ui::HooksModel::kName).data().toString() == hook) {
+    if (table->model()->index(row, ui::HooksFoundTable::kName).data().toString() == hook) {
       return row;
     }
   }
@@ -39,8 +39,8 @@ class HookManagerXTest : public testing::Test {
     ASSERT_TRUE(waitUntil([this] { return panel_->isActiveWindow() && !panel_->isBusy(); }));
   }
   State stateOf(const char* hook) {
-    const int index = panel_->model().find(QString::fromLatin1(hook));
-    return index < 0 ? State::kRefused : panel_->model().row(index).state;
+    const auto index = panel_->hooks().find(QString::fromLatin1(hook));
+    return index ? panel_->hooks().row(*index).state : State::kRefused;
   }
   void choose(const char* hook) {
     QTableView* table = panel_->view();
@@ -74,7 +74,7 @@ TEST_F(HookManagerXTest, ReloadFindsVerifyMeasuresAndDisableTakesAway) {
   }));
   const auto error = [&] {
     const int row = rowOf(panel_->view(), "broken");
-    return panel_->view()->model()->index(row, ui::HooksModel::kError).data().toString();
+    return panel_->view()->model()->index(row, ui::HooksFoundTable::kError).data().toString();
   };
   EXPECT_TRUE(error().contains("no function lockstep_hooks")) << error().toStdString();
   choose("mine");
@@ -83,10 +83,10 @@ TEST_F(HookManagerXTest, ReloadFindsVerifyMeasuresAndDisableTakesAway) {
   EXPECT_EQ(panel_->findChild<QTableWidget*>("hookVerdict")->rowCount(), 1);
   press("hookDisable");
   ASSERT_TRUE(waitUntil([this] { return stateOf("mine") == State::kDisabled; }));
-  EXPECT_FALSE(panel_->model().offered().contains("mine"));
+  EXPECT_FALSE(panel_->hooks().offered().contains("mine"));
   keep(input_.screenshot(), "hook-manager");
   press("hookDisable");  // says Enable now
-  EXPECT_TRUE(waitUntil([this] { return panel_->model().offered().contains("mine"); }));
+  EXPECT_TRUE(waitUntil([this] { return panel_->hooks().offered().contains("mine"); }));
 }
 
 // The manager in the window, with the plugins that are built beside it.
@@ -111,8 +111,8 @@ TEST_P(HooksDockXTest, AHookThatIsUsedStandsInTheSetupForm) {
   clickTab(tabs, tab);
   auto* table = find<QTableView>("hooksFound");
   ASSERT_TRUE(waitUntil([&] { return table->isVisible() && rowOf(table, "topk") >= 0; }));
-  table->scrollTo(table->model()->index(rowOf(table, "topk"), ui::HooksModel::kName));
-  clickCell(table, rowOf(table, "topk"), ui::HooksModel::kName);
+  table->scrollTo(table->model()->index(rowOf(table, "topk"), ui::HooksFoundTable::kName));
+  clickCell(table, rowOf(table, "topk"), ui::HooksFoundTable::kName);
   auto* use = find<QPushButton>("hookUse");
   ASSERT_TRUE(waitUntil([&] { return use->isEnabled(); }));
   click(use);

@@ -7,13 +7,13 @@
 #include <QItemSelectionModel>
 #include <QLineEdit>
 #include <QScrollBar>
-#include <QTableView>
 #include <QTimer>
 #include <algorithm>
 
 #include "ui/model/Format.h"
 #include "ui/panels/RunRefresh.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
@@ -26,10 +26,7 @@ constexpr int kSaidForMs = 6'000;
 }  // namespace
 
 EventsPanel::EventsPanel(QWidget* parent)
-    : QWidget(parent),
-      rows_(new EventsModel(this)),
-      refresh_(new RunRefresh(*this, kRestPerWork)),
-      forget_(new QTimer(this)) {
+    : QWidget(parent), refresh_(new RunRefresh(*this, kRestPerWork)), forget_(new QTimer(this)) {
   setObjectName("eventsPanel");
   forget_->setSingleShot(true);
   connect(forget_, &QTimer::timeout, this, [this] { say({}); });
@@ -40,12 +37,15 @@ EventsPanel::EventsPanel(QWidget* parent)
   connect(&search_, &EventSearch::progressed, this, &EventsPanel::refreshWords);
   connect(&export_, &EventsExport::progressed, this, &EventsPanel::refreshWords);
   connect(&export_, &EventsExport::ended, this, &EventsPanel::exportEnded);
-  connect(rows_, &EventsModel::sortWanted, this, [this](EventColumn column, bool descending) {
-    order_.column = column;
-    order_.descending = descending;
-    say({});
-    refresh_->ask();
-  });
+  connect(&table_->rowsModel(), &RowsModel::sortWanted, this,
+          [this](int column, Qt::SortOrder order) {
+            if (column >= 0) {
+              order_.column = static_cast<EventColumn>(column);
+              order_.descending = order == Qt::DescendingOrder;
+              say({});
+              refresh_->ask();
+            }
+          });
   // Either may come first: what counts is a row that is both.
   const QItemSelectionModel* selection = table_->selectionModel();
   connect(selection, &QItemSelectionModel::currentRowChanged, this, &EventsPanel::rowChosen);
@@ -69,7 +69,8 @@ void EventsPanel::setRun(RunModel* model, ViewState* state) {
   search_.cancel();
   const bool cut = export_.busy();
   export_.cancel();
-  rows_->setRows(nullptr, nullptr);
+  rows_.setRows(nullptr, nullptr);
+  showRows();
   run_ = model;
   state_ = state;
   if (run_ != nullptr && state_ != nullptr) {
@@ -103,23 +104,28 @@ void EventsPanel::search() {
   refreshWords();
 }
 
+void EventsPanel::showRows() {
+  table_->setRows(rows_.shown());
+}
+
 void EventsPanel::take(const std::shared_ptr<const EventRows>& rows) {
   QScrollBar* bar = table_->verticalScrollBar();
   const int scrolled = bar->value();
   const bool atEnd = run_->isLive() && scrolled > 0 && scrolled == bar->maximum();
-  const bool first = rows_->total() == 0;
+  const bool first = rows_.total() == 0;
   syncing_ = true;
-  rows_->setRows(run_, rows);
+  rows_.setRows(run_, rows);
+  showRows();
   shown_ = searched_;
   if (first) {
     fitColumns();
   }
-  const auto place = state_->selection() ? rows_->placeOf(*state_->selection()) : std::nullopt;
+  const auto place = state_->selection() ? rows_.placeOf(*state_->selection()) : std::nullopt;
   if (place && first) {
     goTo(*place);
-  } else if (place && *place / EventsModel::kPageRows == rows_->page()) {
+  } else if (place && *place / EventPages::kPageRows == rows_.page()) {
     // The selection is found again, but nothing moves for it: the user reads elsewhere.
-    choose(static_cast<int>(*place % EventsModel::kPageRows));
+    choose(static_cast<int>(*place % EventPages::kPageRows));
   }
   syncing_ = false;
   if (!first) {
@@ -137,7 +143,7 @@ void EventsPanel::rowChosen() {
   if (syncing_ || state_ == nullptr || !table_->selectionModel()->isRowSelected(row)) {
     return;
   }
-  const auto span = rows_->spanAt(row);
+  const auto span = rows_.spanAt(row);
   if (!span || (state_->selection() && state_->selection()->sameAs(*span))) {
     return;
   }
@@ -159,7 +165,7 @@ void EventsPanel::showSelection() {
   if (syncing_ || !isVisible()) {
     return;
   }
-  const auto place = state_->selection() ? rows_->placeOf(*state_->selection()) : std::nullopt;
+  const auto place = state_->selection() ? rows_.placeOf(*state_->selection()) : std::nullopt;
   if (place) {
     goTo(*place);
   } else {
@@ -172,29 +178,34 @@ void EventsPanel::showSelection() {
 
 void EventsPanel::choose(int row) {
   table_->selectionModel()->setCurrentIndex(
-      rows_->index(row, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+      table_->model()->index(row, 0),
+      QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
 }
 
 void EventsPanel::goTo(std::size_t place) {
   syncing_ = true;
-  rows_->setPage(place / EventsModel::kPageRows);
-  const int row = static_cast<int>(place % EventsModel::kPageRows);
+  if (rows_.setPage(place / EventPages::kPageRows)) {
+    showRows();
+  }
+  const int row = static_cast<int>(place % EventPages::kPageRows);
   choose(row);
-  table_->scrollTo(rows_->index(row, 0));
+  table_->scrollTo(table_->model()->index(row, 0));
   syncing_ = false;
   refreshWords();
 }
 
 void EventsPanel::setPage(std::size_t page) {
   syncing_ = true;
-  rows_->setPage(page);
+  if (rows_.setPage(page)) {
+    showRows();
+  }
   syncing_ = false;
   table_->scrollToTop();
   say({});
 }
 
 void EventsPanel::zoomToCurrent() {
-  const auto span = rows_->spanAt(table_->currentIndex().row());
+  const auto span = rows_.spanAt(table_->currentIndex().row());
   if (!span || state_ == nullptr) {
     return;
   }
@@ -209,7 +220,7 @@ void EventsPanel::zoomToCurrent() {
 }
 
 void EventsPanel::findAllOfCurrent() {
-  if (const auto span = rows_->spanAt(table_->currentIndex().row())) {
+  if (const auto span = rows_.spanAt(table_->currentIndex().row())) {
     setFilter(queryFor(*span));
   }
 }
@@ -221,7 +232,7 @@ void EventsPanel::copy() {
   for (const QItemSelectionRange& range : table_->selectionModel()->selection()) {
     selected += range.height();
   }
-  const qint64 rows = selected > 0 ? selected : rows_->rowCount();
+  const qint64 rows = selected > 0 ? selected : table_->model()->rowCount();
   if (rows > kCopiedRows) {
     say(tr("Not copied: %1 rows are too many for the clipboard (at most %2). Export writes "
            "them all.")
@@ -239,7 +250,7 @@ void EventsPanel::chooseFile() {
     say(tr("The export was left off."));
     return;
   }
-  if (run_ == nullptr || rows_->total() == 0) {
+  if (run_ == nullptr || rows_.total() == 0) {
     return;
   }
   const QFileInfo run(QString::fromStdString(run_->path().string()));
@@ -253,8 +264,8 @@ void EventsPanel::chooseFile() {
 }
 
 void EventsPanel::exportTo(const QString& path) {
-  if (run_ != nullptr && rows_->rows()) {
-    export_.start(path, *run_, shown_, rows_->rows());
+  if (run_ != nullptr && rows_.rows()) {
+    export_.start(path, *run_, shown_, rows_.rows());
     say({});
   }
 }

@@ -8,16 +8,15 @@
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/panels/events/EventPages.h"
 #include "ui/panels/events/EventSearch.h"
 #include "ui/panels/events/EventsExport.h"
-#include "ui/panels/events/EventsModel.h"
 
 class QAction;
 class QLabel;
 class QLineEdit;
 class QPushButton;
 class QStackedLayout;
-class QTableView;
 class QTimer;
 class QToolButton;
 
@@ -27,6 +26,7 @@ class ElidedLabel;
 class EmptyState;
 class RangeButton;
 class RunRefresh;
+class TableView;
 
 /// Lists the events of a run, one a row: filtered by what is typed and by the range of the view
 /// state, sorted by any column, copied and written as CSV. The selection is that of all views. It
@@ -50,7 +50,7 @@ class EventsPanel : public QWidget {
   /// Writes all that is listed into a file; what comes of it is shown here.
   void exportTo(const QString& path);
 
-  [[nodiscard]] const EventsModel& model() const { return *rows_; }
+  [[nodiscard]] const EventPages& model() const { return rows_; }
   /// Whether what is listed is not yet what was asked for.
   [[nodiscard]] bool busy() const;
 
@@ -71,6 +71,7 @@ class EventsPanel : public QWidget {
   [[nodiscard]] QWidget* makeEmpty(EmptyState*& state, const QString& button);
 
   void search();
+  void showRows();
   void take(const std::shared_ptr<const EventRows>& rows);
   void rowChosen();
   void showSelection();
@@ -91,7 +92,7 @@ class EventsPanel : public QWidget {
   EventOrder shown_;     // by the one that found what is listed
   EventSearch search_;
   EventsExport export_;
-  EventsModel* rows_;
+  EventPages rows_;
   RunRefresh* refresh_;
   bool syncing_ = false;  // the selection follows that of the views
   QString said_;          // what came of the last copy or export, for a while
@@ -101,7 +102,7 @@ class EventsPanel : public QWidget {
   ElidedLabel* count_ = nullptr;
   RangeButton* range_ = nullptr;
   QPushButton* exportButton_ = nullptr;
-  QTableView* table_ = nullptr;
+  TableView* table_ = nullptr;
   QStackedLayout* stack_ = nullptr;
   EmptyState* nothing_ = nullptr;  // no run, or no events in it
   EmptyState* noMatch_ = nullptr;  // the filter leaves nothing

@@ -5,7 +5,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QStackedLayout>
-#include <QTableView>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -15,8 +14,8 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/RangeButton.h"
 #include "ui/panels/RunRefresh.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/events/EventsPanel.h"
+#include "ui/table/TableView.h"
 
 // What the panel is made of, and what its labels say.
 namespace lockstep::ui {
@@ -56,19 +55,16 @@ void EventsPanel::buildLayout() {
   exportButton_ = new QPushButton(tr("Export CSV…"));
   exportButton_->setObjectName("eventsExport");
 
-  table_ = new QTableView;
+  table_ = new TableView(tr("Events"), TableView::Copies::kNothing);
   table_->setObjectName("eventsTable");
-  table_->setAccessibleName(tr("Events"));
   table_->setAccessibleDescription(
       tr("One event a row. Enter shows it in the timeline, Ctrl+C copies rows."));
-  table_->setModel(rows_);
-  prepareTable(*table_, false);
-  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  table_->rowsModel().leaveSorting();
+  table_->rowsModel().setPage(EventPages::kPageRows);
+  showRows();
+  table_->sortFromTheStart(static_cast<int>(EventColumn::kStart), Qt::AscendingOrder);
   QHeaderView* header = table_->horizontalHeader();
-  header->setSortIndicator(static_cast<int>(EventColumn::kStart), Qt::AscendingOrder);
-  table_->setSortingEnabled(true);
   header->setSectionsMovable(true);
-  header->setStretchLastSection(true);
   // Numbers are not squeezed into what is left of the window.
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
 
@@ -118,8 +114,8 @@ void EventsPanel::buildLayout() {
   connect(outOfRange_, &EmptyState::activated, this, wholeRun);
   connect(noMatch_, &EmptyState::activated, filter_, &QLineEdit::clear);
   connect(exportButton_, &QPushButton::clicked, this, &EventsPanel::chooseFile);
-  connect(previousPage_, &QToolButton::clicked, this, [this] { setPage(rows_->page() - 1); });
-  connect(nextPage_, &QToolButton::clicked, this, [this] { setPage(rows_->page() + 1); });
+  connect(previousPage_, &QToolButton::clicked, this, [this] { setPage(rows_.page() - 1); });
+  connect(nextPage_, &QToolButton::clicked, this, [this] { setPage(rows_.page() + 1); });
   connect(table_, &QTableView::activated, this, &EventsPanel::zoomToCurrent);
 }
 
@@ -153,12 +149,13 @@ void EventsPanel::fitColumns() {
   const int sorted = table_->horizontalHeader()->style()->pixelMetric(QStyle::PM_HeaderMarkSize);
   const int widest = 30 * metrics.averageCharWidth();
   for (int column = 0; column + 1 < kEventColumns; ++column) {
-    const QString title = rows_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    const QString title =
+        table_->model()->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
     int width = metrics.horizontalAdvance(title) + sorted;
-    const int step = std::max(1, rows_->rowCount() / kSampleRows);
-    for (int row = 0; row < rows_->rowCount(); row += step) {
-      width =
-          std::max(width, metrics.horizontalAdvance(rows_->index(row, column).data().toString()));
+    const int step = std::max(1, table_->model()->rowCount() / kSampleRows);
+    for (int row = 0; row < table_->model()->rowCount(); row += step) {
+      width = std::max(
+          width, metrics.horizontalAdvance(table_->model()->index(row, column).data().toString()));
     }
     table_->setColumnWidth(column, std::min(width, widest) + kCellMargin);
   }
@@ -177,7 +174,7 @@ void EventsPanel::refreshWords() {
   } else if (open) {
     text =
         tr("%1 of %2 events")
-            .arg(formatCount(rows_->total()), formatCount(SpanSlices(*run_, std::nullopt).count()));
+            .arg(formatCount(rows_.total()), formatCount(SpanSlices(*run_, std::nullopt).count()));
     if (search_.busy() && search_.progress() < 1) {
       text = tr("Searching, %1 %…").arg(static_cast<int>(search_.progress() * 100));
     }
@@ -187,24 +184,25 @@ void EventsPanel::refreshWords() {
   exportButton_->setToolTip(
       export_.busy() ? tr("Leave the file as it was")
                      : tr("Write everything listed into a file: times in ns, one event a line"));
-  exportButton_->setEnabled(rows_->total() > 0);
+  exportButton_->setEnabled(rows_.total() > 0);
 
   const auto& range = open ? state_->filter() : std::optional<TimeRange>();
   range_->setRange(range);
   const QString& stretch = range_->words();
 
-  const std::size_t pages = rows_->pages();
+  const std::size_t pages = rows_.pages();
   pages_->setVisible(pages > 1);
-  const std::size_t first = rows_->page() * EventsModel::kPageRows;
-  pageText_->setText(tr("Rows %1 to %2 of %3")
-                         .arg(formatCount(first + 1),
-                              formatCount(first + static_cast<std::size_t>(rows_->rowCount())),
-                              formatCount(rows_->total())));
-  previousPage_->setEnabled(rows_->page() > 0);
-  nextPage_->setEnabled(rows_->page() + 1 < pages);
+  const std::size_t first = rows_.page() * EventPages::kPageRows;
+  pageText_->setText(
+      tr("Rows %1 to %2 of %3")
+          .arg(formatCount(first + 1),
+               formatCount(first + static_cast<std::size_t>(table_->model()->rowCount())),
+               formatCount(rows_.total())));
+  previousPage_->setEnabled(rows_.page() > 0);
+  nextPage_->setEnabled(rows_.page() + 1 < pages);
 
   QWidget* shown = table_;
-  if (rows_->total() == 0 && !search_.busy()) {
+  if (rows_.total() == 0 && !search_.busy()) {
     shown = nothing_;
     if (!open) {
       nothing_->setSentence(tr("No run is open. Open one to list its events."));
@@ -226,7 +224,7 @@ void EventsPanel::refreshWords() {
   }
   for (QAction* action : {zoom_, findAll_}) {
     if (action != nullptr) {
-      action->setEnabled(rows_->total() > 0);
+      action->setEnabled(rows_.total() > 0);
     }
   }
 }

@@ -9,8 +9,8 @@
 
 #include "plugins/abi/include/lockstep/comm_hook.h"
 #include "ui/model/Format.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/hooks/LiveParameters.h"
+#include "ui/table/TableText.h"
 
 namespace lockstep::ui {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <QWidget>
 
-#include "ui/panels/hooks/HooksModel.h"
+#include "ui/panels/hooks/FoundHooks.h"
 
 class QLabel;
 class QTableWidget;

@@ -4,19 +4,17 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QScrollArea>
-#include <QSortFilterProxyModel>
 #include <QSplitter>
-#include <QTableView>
 #include <QTimer>
 #include <QVBoxLayout>
 
 #include "engine/plugin/PluginFolders.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 #include "ui/panels/hooks/HookManagerPanel.h"
+#include "ui/table/TableView.h"
 
 // What the hook manager looks like.
 namespace lockstep::ui {
@@ -38,7 +36,8 @@ HookManagerPanel::HookManagerPanel(const HookManagerOptions& options, QWidget* p
                      tr("Load…"));
   connect(empty, &EmptyState::activated, this, &HookManagerPanel::chooseLibrary);
   auto* splitter = new QSplitter(Qt::Vertical);
-  splitter->addWidget(new ViewOrEmpty(view_, &model_, empty));
+  page_ = new ViewOrEmpty(view_, empty);
+  splitter->addWidget(page_);
   splitter->addWidget(scroll);
   splitter->setStretchFactor(0, 1);
   splitter->setStretchFactor(1, 1);
@@ -114,39 +113,31 @@ void HookManagerPanel::buildButtons(QHBoxLayout& row) {
 }
 
 void HookManagerPanel::buildTable() {
-  sorted_ = new QSortFilterProxyModel(this);
-  sorted_->setSourceModel(&model_);
-  sorted_->setSortCaseSensitivity(Qt::CaseInsensitive);
-  view_ = new QTableView;
+  view_ = new TableView(tr("Hooks that were found"));
   view_->setObjectName("hooksFound");
-  view_->setAccessibleName(tr("Hooks that were found"));
-  view_->setModel(sorted_);
-  view_->setSortingEnabled(true);
-  view_->sortByColumn(HooksModel::kName, Qt::AscendingOrder);
-  view_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  view_->setRows(std::make_shared<HooksFoundTable>(hooks_.rows()));
+  view_->sortFromTheStart(HooksFoundTable::kName, Qt::AscendingOrder);
   view_->setSelectionMode(QAbstractItemView::SingleSelection);
-  view_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  view_->setTabKeyNavigation(false);
-  view_->setShowGrid(false);
-  view_->setWordWrap(false);
-  view_->verticalHeader()->hide();
+  view_->setAlternatingRowColors(false);
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
-  view_->horizontalHeader()->setHighlightSections(false);
   const auto widthOf = [this](const char* text) {
     return fontMetrics().horizontalAdvance(QLatin1String(text));
   };
-  view_->setColumnWidth(HooksModel::kName, widthOf("post_local_sgd____"));
-  view_->setColumnWidth(HooksModel::kVersion, widthOf("Version____"));
-  view_->setColumnWidth(HooksModel::kAbi, widthOf("ABI____"));
-  view_->setColumnWidth(HooksModel::kState, widthOf("x verifying_____"));
-  view_->setColumnWidth(HooksModel::kError, widthOf("it crashed while it was opened (SEGV)____"));
-  view_->setColumnWidth(HooksModel::kFrom, widthOf("experiment____"));
-  view_->horizontalHeader()->setStretchLastSection(true);
-  makeCopyable(*view_);
+  view_->setColumnWidth(HooksFoundTable::kName, widthOf("post_local_sgd____"));
+  view_->setColumnWidth(HooksFoundTable::kVersion, widthOf("Version____"));
+  view_->setColumnWidth(HooksFoundTable::kAbi, widthOf("ABI____"));
+  view_->setColumnWidth(HooksFoundTable::kState, widthOf("x verifying_____"));
+  view_->setColumnWidth(HooksFoundTable::kError,
+                        widthOf("it crashed while it was opened (SEGV)____"));
+  view_->setColumnWidth(HooksFoundTable::kFrom, widthOf("experiment____"));
   connect(view_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           &HookManagerPanel::currentChanged);
-  connect(&model_, &QAbstractItemModel::dataChanged, this, &HookManagerPanel::currentChanged);
-  connect(&model_, &QAbstractItemModel::modelReset, this, &HookManagerPanel::currentChanged);
+}
+
+void HookManagerPanel::fillTable() {
+  view_->setRows(std::make_shared<HooksFoundTable>(hooks_.rows()));
+  page_->setEmpty(hooks_.rows().empty());
+  currentChanged();
 }
 
 QString HookManagerPanel::message() const {
@@ -154,14 +145,14 @@ QString HookManagerPanel::message() const {
 }
 
 void HookManagerPanel::show(const QString& hook) {
-  if (const int row = model_.find(hook); row >= 0) {
-    view_->selectRow(sorted_->mapFromSource(model_.index(row, 0)).row());
+  if (const auto row = hooks_.find(hook)) {
+    view_->showRow(*row);
   }
 }
 
 const HookRow* HookManagerPanel::current() const {
-  const QModelIndex index = sorted_->mapToSource(view_->currentIndex());
-  return index.isValid() ? &model_.row(index.row()) : nullptr;
+  const auto row = view_->currentRow();
+  return row ? &hooks_.row(*row) : nullptr;
 }
 
 // A button that cannot be pressed says why.
@@ -212,7 +203,7 @@ void HookManagerPanel::say(const QString& sentence, bool bad) {
 
 void HookManagerPanel::changed() {
   currentChanged();
-  emit offeredChanged(model_.offered());
+  emit offeredChanged(hooks_.offered());
 }
 
 }  // namespace lockstep::ui

@@ -1,47 +1,24 @@
 #include "ui/panels/hooks/HookManagerPanel.h"
 
-#include <QCoreApplication>
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLabel>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QPointer>
 #include <QPushButton>
-#include <QSortFilterProxyModel>
 #include <QTableView>
-#include <QThreadPool>
 #include <QTimer>
 #include <QUrl>
 #include <utility>
 
 #include "engine/plugin/PluginFolders.h"
-#include "ui/model/BackgroundJob.h"
 #include "ui/panels/hooks/DisabledHooks.h"
 #include "ui/panels/hooks/HookDetails.h"
 
 // Loading, scanning, verifying. What it looks like stands in HookManagerLayout.cpp.
 namespace lockstep::ui {
 namespace {
-
-/// Runs `work` on a thread of the pool and brings what it returns to `take` on the UI thread,
-/// unless the panel is gone by then.
-template <typename Work, typename Take>
-void onPool(HookManagerPanel* panel, Work work, Take take) {
-  backgroundPool().start(
-      [self = QPointer<HookManagerPanel>(panel), work = std::move(work), take = std::move(take)] {
-        auto result = work();
-        QMetaObject::invokeMethod(
-            QCoreApplication::instance(),
-            [self, take, result = std::move(result)] {
-              if (self) {
-                take(result);
-              }
-            },
-            Qt::QueuedConnection);
-      });
-}
 
 QString userFolder() {
   QString folder;
@@ -87,26 +64,21 @@ void HookManagerPanel::reload() {
 }
 
 void HookManagerPanel::rescan() {
-  ticket_ += 1;
   scanning_ = true;
   reload_->setEnabled(false);
-  onPool(
-      this,
+  scan_.start(
       [folders = plugin::pluginFolders(experiment_.toStdString()), options = options_.scan] {
         return plugin::scanFolders(folders, options);
       },
-      [this, ticket = ticket_](const std::vector<plugin::FoundLibrary>& libraries) {
-        if (ticket == ticket_) {
-          takeScan(libraries);
-        }
-      });
+      [this](std::vector<plugin::FoundLibrary> libraries) { takeScan(std::move(libraries)); });
 }
 
 void HookManagerPanel::takeScan(std::vector<plugin::FoundLibrary> libraries) {
   scanning_ = false;
   reload_->setEnabled(true);
   libraries.insert(libraries.end(), rejected_.begin(), rejected_.end());
-  model_.setLibraries(std::move(libraries));
+  hooks_.setLibraries(std::move(libraries));
+  fillTable();
   if (!afterScan_.isEmpty()) {
     show(std::exchange(afterScan_, QString()));
   }
@@ -144,7 +116,7 @@ void HookManagerPanel::loadNext(bool replace) {
   }
   say(tr("Looking at %1…").arg(QFileInfo(path).fileName()));
   scanning_ = true;
-  onPool(
+  inBackground(
       this,
       [file = path.toStdString(), into = folder.toStdString(), replace, options = options_.scan] {
         return loadHook(file, into, replace, options);
@@ -219,7 +191,8 @@ void HookManagerPanel::verifyCurrent() {
   say(tr("Verifying the hooks of %1 on 2 and on 4 ranks…").arg(QFileInfo(library).fileName()));
   elapsed_->start();
   verifier_.start(library);
-  model_.setVerifying(library);
+  hooks_.setVerifying(library);
+  fillTable();
   changed();
 }
 
@@ -229,12 +202,14 @@ void HookManagerPanel::takeVerdicts(const QString& library,
   elapsed_->stop();
   const QString name = QFileInfo(library).fileName();
   if (verifier_.wasCancelled()) {
-    model_.setVerifying(QString());
+    hooks_.setVerifying(QString());
+    fillTable();
     say(tr("The verification of %1 was cancelled").arg(name));
     changed();
     return;
   }
-  model_.setVerdicts(library, verdicts, error);
+  hooks_.setVerdicts(library, verdicts, error);
+  fillTable();
   QStringList failed;
   for (const auto& [id, verdict] : verdicts) {
     if (!verdict.passes) {
@@ -259,7 +234,8 @@ void HookManagerPanel::disableCurrent() {
   const bool disable = !isHookDisabled(row->id, row->path);
   const QString id = row->id;  // the row goes when its state changes
   setHookDisabled(row->id, row->path, disable);
-  model_.disabledChanged();
+  hooks_.disabledChanged();
+  fillTable();
   say(disable ? tr("%1 is no longer offered in the setup form; experiment files that name it "
                    "still run")
                     .arg(id)

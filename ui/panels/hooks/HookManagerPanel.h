@@ -6,21 +6,22 @@
 #include <vector>
 
 #include "engine/plugin/PluginScan.h"
+#include "ui/model/BackgroundJob.h"
+#include "ui/panels/hooks/FoundHooks.h"
 #include "ui/panels/hooks/HookVerifier.h"
-#include "ui/panels/hooks/HooksModel.h"
 #include "ui/panels/hooks/LoadHook.h"
+#include "ui/table/TableView.h"
 
 class QHBoxLayout;
 class QLabel;
 class QPushButton;
-class QSortFilterProxyModel;
-class QTableView;
 class QTimer;
 
 namespace lockstep::ui {
 
 class EmptyState;
 class HookDetails;
+class ViewOrEmpty;
 
 struct HookManagerOptions {
   QString lockstep;  ///< path of the command line program; empty: hooks cannot be verified
@@ -51,8 +52,8 @@ class HookManagerPanel : public QWidget {
   /// Chooses the row of a hook.
   void show(const QString& hook);
 
-  [[nodiscard]] HooksModel& model() { return model_; }
-  [[nodiscard]] QTableView* view() const { return view_; }
+  [[nodiscard]] const FoundHooks& hooks() const { return hooks_; }
+  [[nodiscard]] TableView* view() const { return view_; }
   [[nodiscard]] QString message() const;
   [[nodiscard]] bool isBusy() const { return scanning_ || verifier_.isRunning(); }
 
@@ -71,6 +72,7 @@ class HookManagerPanel : public QWidget {
  private:
   void buildButtons(QHBoxLayout& row);
   void buildTable();
+  void fillTable();
   [[nodiscard]] const HookRow* current() const;
   void currentChanged();
   void rescan();
@@ -86,13 +88,13 @@ class HookManagerPanel : public QWidget {
   void changed();
 
   HookManagerOptions options_;
-  HooksModel model_;
+  FoundHooks hooks_;
   HookVerifier verifier_;
   QString experiment_;
   QStringList toLoad_;
   std::vector<plugin::FoundLibrary> rejected_;  // offered since the last reload, and refused
   QString afterScan_;                           // the hook to choose then
-  quint64 ticket_ = 0;                          // a scan that is not the latest is dropped
+  BackgroundJob scan_{this};
   bool scanning_ = false;
   QPushButton* load_ = nullptr;
   QPushButton* reload_ = nullptr;
@@ -102,8 +104,8 @@ class HookManagerPanel : public QWidget {
   QLabel* message_ = nullptr;
   QTimer* elapsed_ = nullptr;
   int seconds_ = 0;
-  QSortFilterProxyModel* sorted_ = nullptr;
-  QTableView* view_ = nullptr;
+  TableView* view_ = nullptr;
+  ViewOrEmpty* page_ = nullptr;
   HookDetails* details_ = nullptr;
 };
 

@@ -3,22 +3,93 @@
 #include <QComboBox>
 #include <QEvent>
 #include <QHBoxLayout>
-#include <QHeaderView>
 #include <QLabel>
 #include <QScrollArea>
 #include <QStackedWidget>
-#include <QStandardItemModel>
-#include <QTableView>
 #include <QToolButton>
 #include <QToolTip>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "ui/panels/CurrentPalette.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/setup/ModelDescriber.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
+namespace {
+
+/// A bucket a row, in the order of the plan.
+class PlanRows : public TableRows {
+ public:
+  PlanRows(std::vector<buckets::BucketPlan::Bucket> plan, std::vector<ModelParameter> parameters)
+      : TableRows({figure(tr("Bucket")), figure(tr("Bytes")), figure(tr("Cap (bytes)")),
+                   words(tr("Type")), figure(tr("Count")), words(tr("Parameters"))}),
+        plan_(std::move(plan)),
+        parameters_(std::move(parameters)) {}
+
+  [[nodiscard]] std::size_t size() const override { return plan_.size(); }
+
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
+    const buckets::BucketPlan::Bucket& bucket = plan_[row];
+    switch (column) {
+      case kBucket:
+        return QString::number(row);
+      case kBytes:
+        return QString::number(bucket.bytes);
+      case kCap:
+        return bucket.limitBytes == buckets::kUnlimited ? tr("none")
+                                                        : QString::number(bucket.limitBytes);
+      case kType:
+        return QString::fromStdString(bucket.dtype);
+      case kCount:
+        return QString::number(bucket.parameters.size());
+      default: {
+        QStringList names;
+        for (const std::uint32_t parameter : bucket.parameters) {
+          names << parameters_[parameter].name;
+        }
+        return names.join(QStringLiteral(", "));
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
+    const buckets::BucketPlan::Bucket& bucket = plan_[row];
+    switch (column) {
+      case kBucket:
+        return static_cast<double>(row);
+      case kBytes:
+        return static_cast<double>(bucket.bytes);
+      case kCap:
+        return bucket.limitBytes == buckets::kUnlimited
+                   ? std::nullopt
+                   : std::optional(static_cast<double>(bucket.limitBytes));
+      default:
+        return static_cast<double>(bucket.parameters.size());
+    }
+  }
+
+  [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
+
+ private:
+  enum Cell : std::size_t { kBucket, kBytes, kCap, kType, kCount };
+
+  static Column figure(const QString& title) {
+    return {title, {}, false, true, Qt::AlignLeft, Qt::AlignHCenter};
+  }
+  static Column words(const QString& title) {
+    return {title, {}, false, false, Qt::AlignLeft, Qt::AlignHCenter};
+  }
+
+  std::vector<buckets::BucketPlan::Bucket> plan_;
+  std::vector<ModelParameter> parameters_;
+};
+
+}  // namespace
 
 BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
     : QWidget(parent), describer_(describer) {
@@ -46,16 +117,8 @@ BucketPreview::BucketPreview(const ModelDescriber& describer, QWidget* parent)
   scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   scroll_->setFrameShape(QFrame::NoFrame);
   scroll_->viewport()->installEventFilter(this);
-  rows_ = new QStandardItemModel(this);
-  table_ = new QTableView;
-  table_->setModel(rows_);
-  table_->setSortingEnabled(true);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->verticalHeader()->hide();
-  table_->horizontalHeader()->setStretchLastSection(true);
-  table_->setAccessibleName(tr("Bucket preview as a table"));
-  makeCopyable(*table_);
+  table_ = new TableView(tr("Bucket preview as a table"));
+  table_->sortFromTheStart(0, Qt::AscendingOrder);
   stack_ = new QStackedWidget;
   stack_->addWidget(scroll_);
   stack_->addWidget(table_);
@@ -119,30 +182,7 @@ void BucketPreview::update() {
 
 void BucketPreview::fillTable() {
   const auto& plan = showsRebuilt() ? forecast_.rebuilt : forecast_.first;
-  table_->setSortingEnabled(false);
-  rows_->clear();
-  rows_->setHorizontalHeaderLabels(
-      {tr("Bucket"), tr("Bytes"), tr("Cap (bytes)"), tr("Type"), tr("Count"), tr("Parameters")});
-  for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
-    const auto& bucket = plan.buckets[i];
-    QStringList names;
-    for (const std::uint32_t parameter : bucket.parameters) {
-      names << forecast_.parameters[parameter].name;
-    }
-    const auto number = [](std::uint64_t value) {
-      auto* item = new QStandardItem;
-      item->setData(static_cast<qulonglong>(value), Qt::DisplayRole);
-      return item;
-    };
-    auto* cap = bucket.limitBytes == buckets::kUnlimited ? new QStandardItem(tr("none"))
-                                                         : number(bucket.limitBytes);
-    rows_->appendRow({number(i), number(bucket.bytes), cap,
-                      new QStandardItem(QString::fromStdString(bucket.dtype)),
-                      number(bucket.parameters.size()),
-                      new QStandardItem(names.join(QStringLiteral(", ")))});
-  }
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(0, Qt::AscendingOrder);
+  table_->setRows(std::make_shared<PlanRows>(plan.buckets, forecast_.parameters));
 }
 
 bool BucketPreview::eventFilter(QObject* watched, QEvent* event) {

@@ -9,11 +9,11 @@ class QComboBox;
 class QLabel;
 class QScrollArea;
 class QStackedWidget;
-class QStandardItemModel;
-class QTableView;
 class QToolButton;
 
 namespace lockstep::ui {
+
+class TableView;
 
 class ModelDescriber;
 
@@ -54,8 +54,7 @@ class BucketPreview : public QWidget, private CanvasClient {
   QStackedWidget* stack_ = nullptr;
   QScrollArea* scroll_ = nullptr;
   Canvas* canvas_ = nullptr;
-  QTableView* table_ = nullptr;
-  QStandardItemModel* rows_ = nullptr;
+  TableView* table_ = nullptr;
 };
 
 }  // namespace lockstep::ui

@@ -33,7 +33,8 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
   remove_ = add(tr("Remove"), tr("Takes it out of the queue; the file stays"), "queueRemove",
                 [this] { queue_.removeAt(view_->currentIndex().row()); });
   buttons->addStretch(1);
-  goOn_ = add(tr("Go on"), tr("Starts the first one again"), "queueGoOn", [this] { queue_.goOn(); });
+  goOn_ =
+      add(tr("Go on"), tr("Starts the first one again"), "queueGoOn", [this] { queue_.goOn(); });
   clear_ =
       add(tr("Clear"), tr("Takes all out of the queue"), "queueClear", [this] { queue_.clear(); });
   auto* removeKey = new QAction(tr("Remove"), view_);
@@ -45,12 +46,10 @@ RunQueueList::RunQueueList(RunQueue& queue, QWidget* parent)
   reason_->setWordWrap(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
-  layout->addWidget(
-      new ViewOrEmpty(view_, &queue,
-                      new EmptyState(tr("Nothing waits. An experiment that is queued starts when "
-                                        "the current run has ended."),
-                                     QString())),
-      1);
+  page_ = new ViewOrEmpty(view_, new EmptyState(tr("Nothing waits. An experiment that is queued "
+                                                   "starts when the current run has ended."),
+                                                QString()));
+  layout->addWidget(page_, 1);
   layout->addWidget(reason_);
   layout->addLayout(buttons);
   for (auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
@@ -76,6 +75,7 @@ void RunQueueList::refresh() {
   down_->setEnabled(row >= 0 && row < last);
   remove_->setEnabled(row >= 0);
   clear_->setEnabled(last >= 0);
+  page_->setEmpty(last < 0);
   const QString& reason = queue_.reasonToWait();
   reason_->setText(tr("The first one could not be started: %1").arg(reason));
   reason_->setVisible(!reason.isEmpty());

@@ -9,6 +9,7 @@ class QToolButton;
 namespace lockstep::ui {
 
 class RunQueue;
+class ViewOrEmpty;
 
 /// The files of a queue, which can be moved and taken out. [ui-thread]
 class RunQueueList : public QWidget {
@@ -24,6 +25,7 @@ class RunQueueList : public QWidget {
 
   RunQueue& queue_;
   QListView* view_ = nullptr;
+  ViewOrEmpty* page_ = nullptr;
   QLabel* reason_ = nullptr;
   QToolButton* goOn_ = nullptr;
   QToolButton* up_ = nullptr;

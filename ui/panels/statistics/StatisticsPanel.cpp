@@ -7,12 +7,12 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollBar>
-#include <QTableView>
 
 #include "engine/export/OutputFile.h"
 #include "engine/export/StatisticsTable.h"
 #include "ui/panels/RunRefresh.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
@@ -22,12 +22,8 @@ constexpr int kRestPerWork = 9;  // a tenth of a core at most
 }  // namespace
 
 StatisticsPanel::StatisticsPanel(QWidget* parent)
-    : QWidget(parent),
-      rows_(new StatisticsModel(this)),
-      sorted_(new StatisticsOrderProxy(this)),
-      refresh_(new RunRefresh(*this, kRestPerWork)) {
+    : QWidget(parent), refresh_(new RunRefresh(*this, kRestPerWork)) {
   setObjectName("statisticsPanel");
-  sorted_->setSourceModel(rows_);
   buildLayout();
   buildActions();
   connect(refresh_, &RunRefresh::due, this, &StatisticsPanel::measure);
@@ -46,11 +42,17 @@ bool StatisticsPanel::busy() const {
 void StatisticsPanel::setRun(RunModel* model, ViewState* state) {
   search_.cancel();
   shown_.reset();
-  rows_->setRows(by_, {});
+  askedBy_ = by_;
+  setRows({});
   run_ = model;
   state_ = state;
   refresh_->setRun(model, state);
   refreshWords();
+}
+
+void StatisticsPanel::setRows(std::vector<StatisticsRow> rows) {
+  rows_ = std::make_shared<StatisticsTable>(askedBy_, std::move(rows));
+  table_->setRows(rows_);
 }
 
 void StatisticsPanel::setGroupBy(GroupBy by) {
@@ -81,14 +83,13 @@ void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) 
   const int scrolled = table_->verticalScrollBar()->value();
   const bool first = rows_->rows().empty();
   shown_ = statistics;
-  rows_->setRows(askedBy_, statistics->rows);
+  setRows(statistics->rows);
   if (first) {
     table_->resizeColumnsToContents();
   }
-  for (int row = 0; row < sorted_->rowCount() && !name.isEmpty(); ++row) {
-    if (sorted_->index(row, StatisticsModel::kGroup).data().toString() == name) {
-      table_->selectionModel()->setCurrentIndex(
-          sorted_->index(row, 0), QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  for (std::size_t row = 0; row < rows_->size() && !name.isEmpty(); ++row) {
+    if (rows_->text(row, StatisticsTable::kGroup) == name) {
+      table_->showRow(row);
     }
   }
   table_->verticalScrollBar()->setValue(scrolled);
@@ -97,8 +98,8 @@ void StatisticsPanel::take(const std::shared_ptr<const Statistics>& statistics) 
 }
 
 const StatisticsRow* StatisticsPanel::currentRow() const {
-  const QModelIndex index = sorted_->mapToSource(table_->currentIndex());
-  return index.isValid() ? &rows_->rows()[static_cast<std::size_t>(index.row())] : nullptr;
+  const auto row = table_->currentRow();
+  return row ? &rows_->rows()[*row] : nullptr;
 }
 
 QString StatisticsPanel::currentQuery() const {
@@ -113,9 +114,8 @@ QString StatisticsPanel::currentQuery() const {
 QString StatisticsPanel::writeTo(const QString& path) const {
   return writeFile(path, [this](exports::OutputFile& file) {
     exports::Csv csv(file, exports::statisticsTitles());
-    for (int at = 0; at < sorted_->rowCount(); ++at) {
-      const int source = sorted_->mapToSource(sorted_->index(at, 0)).row();
-      const StatisticsRow& row = rows_->rows()[static_cast<std::size_t>(source)];
+    for (int line = 0; line < table_->model()->rowCount(); ++line) {
+      const StatisticsRow& row = rows_->rows()[table_->rowsModel().rowAt(line)];
       exports::write(csv, row.group.key, row.of, row.share);
     }
   });

@@ -7,15 +7,14 @@
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
-#include "ui/panels/statistics/StatisticsModel.h"
 #include "ui/panels/statistics/StatisticsSearch.h"
+#include "ui/panels/statistics/StatisticsTable.h"
 
 class QAction;
 class QComboBox;
 class QLineEdit;
 class QPushButton;
 class QStackedLayout;
-class QTableView;
 
 namespace lockstep::ui {
 
@@ -23,6 +22,7 @@ class ElidedLabel;
 class EmptyState;
 class RangeButton;
 class RunRefresh;
+class TableView;
 
 /// Says how often things happened in a run and how long they took: one row a name, a bucket, a
 /// rank, a phase of the step, over what is typed and over the range of the view state. It works
@@ -63,6 +63,7 @@ class StatisticsPanel : public QWidget {
   void buildActions();
   void refreshWords();
 
+  void setRows(std::vector<StatisticsRow> rows);
   void measure();
   void take(const std::shared_ptr<const Statistics>& statistics);
   void exportRows();
@@ -76,8 +77,7 @@ class StatisticsPanel : public QWidget {
   std::shared_ptr<const Statistics> shown_;
   GroupBy by_ = GroupBy::kName;
   GroupBy askedBy_ = GroupBy::kName;  // that `search_` is at
-  StatisticsModel* rows_;
-  StatisticsOrderProxy* sorted_;
+  std::shared_ptr<const StatisticsTable> rows_;
   RunRefresh* refresh_;
 
   QComboBox* groupBy_ = nullptr;
@@ -86,7 +86,7 @@ class StatisticsPanel : public QWidget {
   RangeButton* range_ = nullptr;
   QPushButton* events_ = nullptr;
   QPushButton* export_ = nullptr;
-  QTableView* table_ = nullptr;
+  TableView* table_ = nullptr;
   QStackedLayout* stack_ = nullptr;
   EmptyState* nothing_ = nullptr;
   EmptyState* noMatch_ = nullptr;

@@ -5,7 +5,6 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QStackedLayout>
-#include <QTableView>
 #include <QVBoxLayout>
 
 #include "ui/model/Format.h"
@@ -13,8 +12,8 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/RangeButton.h"
 #include "ui/panels/RunRefresh.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/statistics/StatisticsPanel.h"
+#include "ui/table/TableView.h"
 
 // What the panel is made of, and what its labels say.
 namespace lockstep::ui {
@@ -44,18 +43,15 @@ void StatisticsPanel::buildLayout() {
   export_ = new QPushButton(tr("Export CSV…"));
   export_->setToolTip(tr("Write these rows into a file: times in ns"));
 
-  table_ = new QTableView;
+  table_ = new TableView(tr("Statistics"));
   table_->setObjectName("statisticsTable");
-  table_->setAccessibleName(tr("Statistics"));
   table_->setAccessibleDescription(
       tr("Enter lists the spans of a row in Events, Ctrl+C copies rows."));
-  table_->setModel(sorted_);
-  prepareTable(*table_);
-  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->horizontalHeader()->setSectionsMovable(true);
+  table_->horizontalHeader()->setStretchLastSection(false);
   table_->setHorizontalScrollMode(QAbstractItemView::ScrollPerPixel);
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(StatisticsModel::kTotal, Qt::DescendingOrder);
+  setRows({});
+  table_->sortFromTheStart(StatisticsTable::kTotal, Qt::DescendingOrder);
 
   filter_->setMinimumWidth(18 * fontMetrics().averageCharWidth());
   groupBy_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);

@@ -1,58 +1,41 @@
 #include "ui/views/buckets/BucketsTable.h"
 
-#include <QHeaderView>
 #include <QItemSelection>
 #include <QScopedValueRollback>
-#include <QSortFilterProxyModel>
-#include <QTableView>
-#include <QVBoxLayout>
 #include <algorithm>
 #include <utility>
-
-#include "ui/panels/TableText.h"
 
 namespace lockstep::ui {
 
 BucketsTable::BucketsTable(QWidget* parent)
-    : QWidget(parent), sorted_(new QSortFilterProxyModel(this)), view_(new QTableView) {
-  sorted_->setSourceModel(&model_);
-  sorted_->setSortRole(BucketsTableModel::kSortRole);
-  view_->setObjectName("bucketsTable");
-  view_->setAccessibleName(tr("Parameters and their buckets"));
-  view_->setModel(sorted_);
-  view_->setSortingEnabled(true);
-  view_->sortByColumn(BucketsTableModel::kBucket, Qt::AscendingOrder);
-  prepareTable(*view_);
-  view_->horizontalHeader()->setStretchLastSection(true);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(view_);
-
-  connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
-          &BucketsTable::chosen);
+    : TableView(tr("Parameters and their buckets"), Copies::kRows, parent) {
+  setObjectName("bucketsTable");
+  setStory(nullptr);
+  sortFromTheStart(BucketsTableRows::kBucket, Qt::AscendingOrder);
+  connect(selectionModel(), &QItemSelectionModel::currentChanged, this, &BucketsTable::chosen);
 }
 
 void BucketsTable::setStory(std::shared_ptr<const BucketStory> story) {
   const QScopedValueRollback quiet(quiet_, true);
-  story_ = story;
-  const bool wasEmpty = model_.rowCount() == 0;
-  const int before = model_.columnCount();
-  model_.setStory(std::move(story));
-  if (model_.columnCount() != before || wasEmpty) {
-    view_->resizeColumnsToContents();
+  const std::size_t columns = rows_ == nullptr ? 0 : rows_->columns().size();
+  const bool wasEmpty = rows_ == nullptr || rows_->size() == 0;
+  story_ = std::move(story);
+  rows_ = std::make_shared<BucketsTableRows>(story_);
+  setRows(rows_);
+  if (rows_->columns().size() != columns || wasEmpty) {
+    resizeColumnsToContents();
   }
 }
 
 void BucketsTable::chosen() {
-  const QModelIndex index = view_->currentIndex();
+  const QModelIndex index = currentIndex();
   if (quiet_ || !index.isValid()) {
     return;
   }
-  const QModelIndex source = sorted_->mapToSource(index);
-  const bool inRank =
-      source.column() >= BucketsTableModel::kFirstReady && source.column() < model_.orderColumn();
-  emit parameterChosen(source.row(),
-                       inRank ? source.column() - BucketsTableModel::kFirstReady : -1);
+  const auto column = static_cast<std::size_t>(index.column());
+  const bool inRank = column >= BucketsTableRows::kFirstReady && column < rows_->orderColumn();
+  emit parameterChosen(static_cast<int>(rowsModel().rowAt(index.row())),
+                       inRank ? static_cast<int>(column - BucketsTableRows::kFirstReady) : -1);
 }
 
 void BucketsTable::showSelection(int parameter, int bucket) {
@@ -60,11 +43,9 @@ void BucketsTable::showSelection(int parameter, int bucket) {
   QItemSelection selection;
   QModelIndex first;
   const auto add = [&](std::uint32_t row) {
-    const QModelIndex index = sorted_->mapFromSource(model_.index(static_cast<int>(row), 0));
-    if (index.isValid()) {
-      selection.select(index, index);
-      first = first.isValid() && first.row() <= index.row() ? first : index;
-    }
+    const QModelIndex index = model()->index(rowsModel().lineOf(row), 0);
+    selection.select(index, index);
+    first = first.isValid() && first.row() <= index.row() ? first : index;
   };
   if (parameter >= 0) {
     add(static_cast<std::uint32_t>(parameter));
@@ -74,18 +55,14 @@ void BucketsTable::showSelection(int parameter, int bucket) {
       add(one);
     }
   }
-  auto* chosenRows = view_->selectionModel();
+  auto* chosenRows = selectionModel();
   chosenRows->select(selection, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   if (first.isValid()) {
     // Where the keyboard goes on from; the column that the user is in stays.
-    const int column = std::max(0, view_->currentIndex().column());
+    const int column = std::max(0, currentIndex().column());
     chosenRows->setCurrentIndex(first.siblingAtColumn(column), QItemSelectionModel::NoUpdate);
-    view_->scrollTo(first);
+    scrollTo(first);
   }
-}
-
-QString BucketsTable::asText() const {
-  return rowsAsText(*view_);
 }
 
 }  // namespace lockstep::ui

@@ -1,18 +1,14 @@
 #pragma once
 
-#include <QWidget>
 #include <memory>
 
-#include "ui/views/buckets/BucketsTableModel.h"
-
-class QSortFilterProxyModel;
-class QTableView;
+#include "ui/table/TableView.h"
+#include "ui/views/buckets/BucketsTableRows.h"
 
 namespace lockstep::ui {
 
-/// The table below the stage: sortable, Ctrl+C copies the chosen rows, all without a choice, as
-/// tab-separated text with the header. [ui-thread]
-class BucketsTable : public QWidget {
+/// The table below the stage. [ui-thread]
+class BucketsTable : public TableView {
   Q_OBJECT
 
  public:
@@ -21,8 +17,6 @@ class BucketsTable : public QWidget {
   void setStory(std::shared_ptr<const BucketStory> story);
   /// Selects the row of a parameter, else all of a bucket; -1: none. Tells nobody.
   void showSelection(int parameter, int bucket);
-  [[nodiscard]] QTableView* view() const { return view_; }
-  [[nodiscard]] QString asText() const;
 
  signals:
   /// A row was chosen; `rank` by place, -1: any.
@@ -31,10 +25,8 @@ class BucketsTable : public QWidget {
  private:
   void chosen();
 
-  BucketsTableModel model_;
-  QSortFilterProxyModel* sorted_;
-  QTableView* view_;
   std::shared_ptr<const BucketStory> story_;
+  std::shared_ptr<const BucketsTableRows> rows_;
   bool quiet_ = false;
 };
 

@@ -7,7 +7,6 @@
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSlider>
-#include <QTableView>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
@@ -15,8 +14,10 @@
 #include <cmath>
 
 #include "ui/canvas/PainterBackend.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 #include "ui/views/buckets/WhatIfScene.h"
+#include "ui/views/buckets/WhatIfTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -82,8 +83,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
       verdict_(new QLabel),
       assumptions_(new QLabel),
       strips_(new Strips),
-      rows_(new WhatIfTable(this)),
-      table_(new QTableView),
+      table_(new TableView(tr("Buckets of the forecast"))),
       export_(new QToolButton),
       timer_(new QTimer(this)) {
   slider_->setObjectName(QStringLiteral("whatIfCap"));
@@ -102,9 +102,8 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   assumptions_->setObjectName(QStringLiteral("whatIfAssumptions"));
   outcomes_->setObjectName(QStringLiteral("whatIfOutcomes"));
   outcomes_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  table_->setModel(rows_);
-  table_->setAccessibleName(tr("Buckets of the forecast"));
-  prepareTable(*table_);
+  table_->setRows(whatIfRows(nullptr));
+  table_->horizontalHeader()->setStretchLastSection(false);
   outcomes_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   table_->setMinimumHeight(kRowsInSight * table_->verticalHeader()->defaultSectionSize());
   reset_ = new QToolButton;
@@ -153,7 +152,7 @@ WhatIfPanel::WhatIfPanel(QWidget* parent)
   connect(timer_, &QTimer::timeout, this, &WhatIfPanel::readOne);
   connect(close, &QToolButton::clicked, this, &WhatIfPanel::closeWanted);
   connect(export_, &QToolButton::clicked, this,
-          [this] { exportTable(this, *rows_, QStringLiteral("what-if.csv")); });
+          [this] { exportTable(this, *table_->model(), QStringLiteral("what-if.csv")); });
   connect(slider_, &QSlider::valueChanged, this, [this] {
     capChosen_ = true;
     compute();
@@ -301,7 +300,7 @@ void WhatIfPanel::compute() {
   table_->setVisible(known);
   export_->setEnabled(known);
   strips_->show(told_);
-  rows_->setForecast(told_);
+  table_->setRows(whatIfRows(told_));
 }
 
 }  // namespace lockstep::ui

@@ -8,15 +8,15 @@
 
 #include "ui/canvas/Palette.h"
 #include "ui/views/buckets/WhatIf.h"
-#include "ui/views/buckets/WhatIfTable.h"
 
 class QLabel;
 class QSlider;
-class QTableView;
 class QTimer;
 class QToolButton;
 
 namespace lockstep::ui {
+
+class TableView;
 
 /// A slider for the bucket cap, and what the shown iteration would have been with it: outcomes,
 /// strips of buckets beside the measured ones, and a table. Works while it is in sight: then it
@@ -71,8 +71,7 @@ class WhatIfPanel : public QWidget {
   QLabel* verdict_;
   QLabel* assumptions_;
   Strips* strips_;
-  WhatIfTable* rows_;
-  QTableView* table_;
+  TableView* table_;
   QToolButton* export_;
   QToolButton* reset_ = nullptr;
   QTimer* timer_;

@@ -9,77 +9,67 @@ namespace {
 
 constexpr double kTimeStepNs = 1e4;
 
+class WhatIfRows : public TableRows {
+ public:
+  explicit WhatIfRows(std::shared_ptr<const WhatIf> told)
+      : TableRows({column(tr("Bucket")), column(tr("Parameters")), column(tr("Bytes")),
+                   column(tr("Full")), column(tr("Launched")), column(tr("Begun")),
+                   column(tr("Ended"))}),
+        told_(std::move(told)) {}
+
+  [[nodiscard]] std::size_t size() const override {
+    return told_ == nullptr ? 0 : told_->plan.size();
+  }
+
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
+    switch (column) {
+      case kBucket:
+        return QStringLiteral("b%1").arg(row);
+      case kParameters:
+        return formatCount(told_->plan[row].parameters.size());
+      case kBytes:
+        return formatBytes(static_cast<double>(told_->plan[row].bytes));
+      default:
+        return formatTime(*number(row, column), kTimeStepNs, 1e6);
+    }
+  }
+
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
+    const cost::BucketMoments& bucket = told_->wanted.buckets[row];
+    switch (column) {
+      case kBucket:
+        return static_cast<double>(row);
+      case kParameters:
+        return static_cast<double>(told_->plan[row].parameters.size());
+      case kBytes:
+        return static_cast<double>(told_->plan[row].bytes);
+      case kFull:
+        return bucket.fullNs;
+      case kLaunched:
+        return bucket.launchedNs;
+      case kBegan:
+        return bucket.beganNs;
+      default:
+        return bucket.endedNs;
+    }
+  }
+
+  [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
+
+ private:
+  enum Cell : std::size_t { kBucket, kParameters, kBytes, kFull, kLaunched, kBegan };
+
+  static Column column(const QString& title) {
+    return {title, {}, true, true, Qt::AlignRight, Qt::AlignHCenter};
+  }
+
+  std::shared_ptr<const WhatIf> told_;
+};
+
 }  // namespace
 
-void WhatIfTable::setForecast(std::shared_ptr<const WhatIf> told) {
-  beginResetModel();
-  told_ = std::move(told);
-  endResetModel();
-}
-
-int WhatIfTable::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || told_ == nullptr ? 0 : static_cast<int>(told_->plan.size());
-}
-
-int WhatIfTable::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
-}
-
-QVariant WhatIfTable::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) {
-    return {};
-  }
-  if (role == Qt::TextAlignmentRole) {
-    return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-  }
-  const auto row = static_cast<std::size_t>(index.row());
-  const cost::BucketMoments& bucket = told_->wanted.buckets[row];
-  const auto time = [](double ns) { return formatTime(ns, kTimeStepNs, 1e6); };
-  if (role != Qt::DisplayRole) {
-    return {};
-  }
-  switch (index.column()) {
-    case kBucket:
-      return QStringLiteral("b%1").arg(index.row());
-    case kParameters:
-      return formatCount(told_->plan[row].parameters.size());
-    case kBytes:
-      return formatBytes(static_cast<double>(told_->plan[row].bytes));
-    case kFull:
-      return time(bucket.fullNs);
-    case kLaunched:
-      return time(bucket.launchedNs);
-    case kBegan:
-      return time(bucket.beganNs);
-    case kEnded:
-      return time(bucket.endedNs);
-    default:
-      return {};
-  }
-}
-
-QVariant WhatIfTable::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) {
-    return {};
-  }
-  switch (section) {
-    case kBucket:
-      return tr("Bucket");
-    case kParameters:
-      return tr("Parameters");
-    case kBytes:
-      return tr("Bytes");
-    case kFull:
-      return tr("Full");
-    case kLaunched:
-      return tr("Launched");
-    case kBegan:
-      return tr("Begun");
-    case kEnded:
-      return tr("Ended");
-    default:
-      return {};
-  }
+std::shared_ptr<const TableRows> whatIfRows(std::shared_ptr<const WhatIf> told) {
+  return std::make_shared<WhatIfRows>(std::move(told));
 }
 
 }  // namespace lockstep::ui

@@ -12,11 +12,12 @@
 #include <QStackedLayout>
 #include <QTabBar>
 #include <QTabWidget>
-#include <QTableView>
 #include <QUrl>
 #include <algorithm>
 
 #include "ui/panels/EmptyState.h"
+#include "ui/table/TableView.h"
+#include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/compare/TwinTimelines.h"
 
@@ -60,9 +61,7 @@ void CompareView::setRun(const OpenRun& run) {
 
 void CompareView::setTheme(Theme theme) {
   theme_ = theme;
-  keys_.setTheme(theme);
-  metrics_.setTheme(theme);
-  why_.setTheme(theme);
+  fillTables();
   distribution_->setTheme(theme);
   twins_->setTheme(theme);
 }
@@ -146,9 +145,7 @@ void CompareView::showRuns() {
 void CompareView::showResult() {
   showRuns();
   const auto result = runs_.result();
-  keys_.show(result, other_);
-  metrics_.show(result, other_);
-  why_.show(result, other_);
+  fillTables();
   distribution_->showResult(result);
   if (result == nullptr) {
     counts_->clear();
@@ -172,7 +169,7 @@ void CompareView::showResult() {
   summary_->setText(QString::fromStdString(comparison.why[other_ - 1].summary));
   keysTable_->resizeColumnsToContents();
   metricsTable_->resizeColumnsToContents();
-  whyTable_->resizeColumnToContents(WhyModel::kDelta);
+  whyTable_->resizeColumnToContents(WhyRows::kDelta);
   whyTable_->resizeRowsToContents();
   twins_->showRuns(runs_.first(), result->typicalIterations[0], runs_.other(other_ - 1), other_,
                    result->typicalIterations[other_]);
@@ -190,19 +187,23 @@ void CompareView::say(const QString& sentence) {
   message_->setVisible(!sentence.isEmpty());
 }
 
-void CompareView::goToReason(const QModelIndex& index) {
-  const analysis::Reason* reason = why_.reason(sortedWhy_.mapToSource(index).row());
+void CompareView::fillTables() {
+  const Compared shown{runs_.result(), other_, theme_};
+  keysTable_->setRows(std::make_shared<KeyRows>(shown));
+  metricsTable_->setRows(std::make_shared<MetricRows>(shown));
+  whyTable_->setRows(std::make_shared<WhyRows>(shown));
+}
+
+void CompareView::goToReason(std::size_t row) {
   const auto result = runs_.result();
-  if (reason == nullptr || result == nullptr) {
-    return;
-  }
+  const analysis::Reason& reason = result->comparison.why[other_ - 1].reasons[row];
   const auto fallBack = [&](std::size_t run) {
     return analysis::Reason::Place{0, result->typicalIterations[run]};
   };
-  const auto a = reason->placeInA.value_or(fallBack(0));
-  const auto b = reason->place.value_or(fallBack(other_));
+  const auto a = reason.placeInA.value_or(fallBack(0));
+  const auto b = reason.place.value_or(fallBack(other_));
   pictures_->setCurrentWidget(twins_);
-  twins_->goTo(a.step, a.rank, b.step, b.rank, reason->key.bucket);
+  twins_->goTo(a.step, a.rank, b.step, b.rank, reason.key.bucket);
 }
 
 void CompareView::showEvent(QShowEvent* event) {

@@ -1,18 +1,17 @@
 #pragma once
 
-#include <QSortFilterProxyModel>
 #include <QStringList>
 #include <memory>
 
+#include "ui/table/TableView.h"
 #include "ui/views/RunView.h"
-#include "ui/views/compare/CompareModels.h"
+#include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/ComparedRuns.h"
 
 class QComboBox;
 class QLabel;
 class QStackedLayout;
 class QTabBar;
-class QTableView;
 class QTabWidget;
 
 namespace lockstep::ui {
@@ -46,9 +45,9 @@ class CompareView : public RunView {
   [[nodiscard]] const ComparedRuns& runs() const { return runs_; }
   /// Which run stands against A in the tables: 1 is B.
   [[nodiscard]] std::size_t other() const { return other_; }
-  [[nodiscard]] QTableView* keysTable() const { return keysTable_; }
-  [[nodiscard]] QTableView* metricsTable() const { return metricsTable_; }
-  [[nodiscard]] QTableView* whyTable() const { return whyTable_; }
+  [[nodiscard]] TableView* keysTable() const { return keysTable_; }
+  [[nodiscard]] TableView* metricsTable() const { return metricsTable_; }
+  [[nodiscard]] TableView* whyTable() const { return whyTable_; }
   [[nodiscard]] QComboBox* recentRuns() const { return recent_; }
   [[nodiscard]] QTabBar* otherTabs() const { return tabs_; }
   [[nodiscard]] TwinTimelines* timelines() const { return twins_; }
@@ -77,7 +76,8 @@ class CompareView : public RunView {
   void showOther(int tab);
   void showRecent();
   void say(const QString& sentence);
-  void goToReason(const QModelIndex& index);
+  void fillTables();
+  void goToReason(std::size_t row);
 
   OpenRun open_;
   ComparedRuns runs_;
@@ -86,13 +86,6 @@ class CompareView : public RunView {
   QStringList recentPaths_;
   Theme theme_ = Theme::kLight;
   QList<QAction*> actions_;
-
-  KeysModel keys_;
-  MetricsModel metrics_;
-  WhyModel why_;
-  QSortFilterProxyModel sortedKeys_;
-  QSortFilterProxyModel sortedMetrics_;
-  QSortFilterProxyModel sortedWhy_;
 
   QStackedLayout* stack_;
   EmptyState* empty_;
@@ -104,9 +97,9 @@ class CompareView : public RunView {
   QLabel* same_;
   QLabel* counts_;
   QLabel* summary_;
-  QTableView* keysTable_;
-  QTableView* metricsTable_;
-  QTableView* whyTable_;
+  TableView* keysTable_;
+  TableView* metricsTable_;
+  TableView* whyTable_;
   DistributionPanel* distribution_;
   TwinTimelines* twins_;
   QTabWidget* pictures_;

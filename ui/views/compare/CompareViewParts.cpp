@@ -10,11 +10,11 @@
 #include <QStackedLayout>
 #include <QTabBar>
 #include <QTabWidget>
-#include <QTableView>
 #include <QTimer>
 
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
 #include "ui/views/compare/CompareView.h"
 #include "ui/views/compare/DistributionPanel.h"
 #include "ui/views/compare/TwinTimelines.h"
@@ -39,18 +39,6 @@ QLabel* bold(const QString& text = {}) {
   return label;
 }
 
-void prepare(QSortFilterProxyModel* sorted, QAbstractItemModel* model, QTableView* view,
-             const QString& name) {
-  sorted->setSourceModel(model);
-  sorted->setSortRole(kSortRole);
-  prepareTable(*view);
-  view->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  view->setModel(sorted);
-  view->setSortingEnabled(true);
-  view->sortByColumn(-1, Qt::AscendingOrder);  // the model's order is the one to begin with
-  view->setAccessibleName(name);
-}
-
 }  // namespace
 
 CompareView::CompareView(QWidget* parent)
@@ -65,9 +53,9 @@ CompareView::CompareView(QWidget* parent)
       same_(muted(tr("The experiments are the same."))),
       counts_(muted()),
       summary_(new QLabel),
-      keysTable_(new QTableView),
-      metricsTable_(new QTableView),
-      whyTable_(new QTableView),
+      keysTable_(new TableView(tr("Keys that differ"))),
+      metricsTable_(new TableView(tr("Figures of both runs"))),
+      whyTable_(new TableView(tr("Why the step is longer or shorter"))),
       distribution_(new DistributionPanel),
       twins_(new TwinTimelines),
       pictures_(new QTabWidget) {
@@ -107,8 +95,8 @@ CompareView::CompareView(QWidget* parent)
       empty_->setSentence(sentence);
     }
   });
-  connect(whyTable_, &QTableView::clicked, this, &CompareView::goToReason);
-  connect(whyTable_, &QTableView::activated, this, &CompareView::goToReason);
+  connect(whyTable_, &TableView::rowClicked, this, &CompareView::goToReason);
+  connect(whyTable_, &TableView::rowActivated, this, &CompareView::goToReason);
   auto* timer = new QTimer(this);
   timer->setInterval(kAskAgainMs);
   connect(timer, &QTimer::timeout, this, [this] {
@@ -153,12 +141,6 @@ void CompareView::makeHeader() {
 }
 
 void CompareView::makeTables() {
-  prepare(&sortedKeys_, &keys_, keysTable_, tr("Keys that differ"));
-  prepare(&sortedMetrics_, &metrics_, metricsTable_, tr("Figures of both runs"));
-  prepare(&sortedWhy_, &why_, whyTable_, tr("Why the step is longer or shorter"));
-  keysTable_->horizontalHeader()->setStretchLastSection(true);
-  metricsTable_->horizontalHeader()->setStretchLastSection(true);
-  whyTable_->horizontalHeader()->setStretchLastSection(true);
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.
   whyTable_->setWordWrap(true);
@@ -171,7 +153,7 @@ QWidget* CompareView::makeTop() {
   auto* exportFigures = new QPushButton(tr("Export CSV…"));
   exportFigures->setToolTip(tr("Write the table of figures into a file"));
   connect(exportFigures, &QPushButton::clicked, this,
-          [this] { exportTable(this, sortedMetrics_, QStringLiteral("compare.csv")); });
+          [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
   auto* figures = new QWidget;
   auto* left = new QVBoxLayout(figures);
   left->setContentsMargins(0, 0, 4, 0);
@@ -209,7 +191,7 @@ void CompareView::makeActions() {
   connect(clear, &QAction::triggered, this, &CompareView::clearOthers);
   auto* csv = new QAction(tr("Export the comparison as CSV"), this);
   connect(csv, &QAction::triggered, this,
-          [this] { exportTable(this, sortedMetrics_, QStringLiteral("compare.csv")); });
+          [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
   actions_ = {add, clear, csv};
   addActions(actions_);
 }

@@ -4,13 +4,12 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QTableView>
 #include <set>
 #include <utility>
 
 #include "engine/trace/Event.h"
 #include "ui/model/SpanFacts.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 
@@ -26,16 +25,13 @@ HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind
 }
 
 DistributionPanel::DistributionPanel(QWidget* parent)
-    : QWidget(parent), kinds_(new QComboBox), table_(new QTableView) {
+    : QWidget(parent), kinds_(new QComboBox), table_(new TableView(tr("Percentiles"))) {
   canvas_ = new Canvas(this, this);
   canvas_->setAccessibleName(tr("Distribution of durations"));
   canvas_->setMinimumSize(160, 90);
   kinds_->setAccessibleName(tr("Span"));
   kinds_->setToolTip(tr("Whose durations are shown, of measured iterations"));
-  prepareTable(*table_);
-  table_->horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
-  table_->setModel(&percentiles_);
-  table_->setAccessibleName(tr("Percentiles"));
+  table_->horizontalHeader()->setStretchLastSection(false);
   table_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
 
   auto* label = new QLabel(tr("Durations of"));
@@ -52,7 +48,7 @@ DistributionPanel::DistributionPanel(QWidget* parent)
   row->addWidget(canvas_, 3);
   row->addLayout(side, 2);
   connect(kinds_, &QComboBox::currentIndexChanged, this, [this] {
-    percentiles_.setKind(kind());
+    fillTable();
     canvas_->repaintSoon();
     describe();
   });
@@ -66,15 +62,13 @@ DistributionPanel::~DistributionPanel() {
 void DistributionPanel::showResult(std::shared_ptr<const CompareResult> result) {
   result_ = std::move(result);
   fillKinds();
-  percentiles_.show(result_, 1);
-  percentiles_.setKind(kind());
+  fillTable();
   canvas_->repaintSoon();
   describe();
 }
 
 void DistributionPanel::setTheme(Theme theme) {
   theme_ = theme;
-  percentiles_.setTheme(theme);
   canvas_->repaintSoon();
 }
 
@@ -101,13 +95,18 @@ void DistributionPanel::fillKinds() {
   kinds_->setCurrentIndex(std::max(0, kinds_->findData(shown)));
 }
 
+void DistributionPanel::fillTable() {
+  table_->setRows(std::make_shared<PercentileRows>(result_, kind()));
+}
+
 void DistributionPanel::describe() {
+  const PercentileRows percentiles(result_, kind());
   QStringList parts;
-  for (int row = 0; row < percentiles_.rowCount(); ++row) {
+  for (std::size_t row = 0; row < percentiles.size(); ++row) {
     parts << QStringLiteral("%1: P50 %2, P90 %3.")
-                 .arg(percentiles_.index(row, PercentilesModel::kRun).data().toString(),
-                      percentiles_.index(row, PercentilesModel::kP50).data().toString(),
-                      percentiles_.index(row, PercentilesModel::kP90).data().toString());
+                 .arg(percentiles.text(row, PercentileRows::kRun),
+                      percentiles.text(row, PercentileRows::kP50),
+                      percentiles.text(row, PercentileRows::kP90));
   }
   canvas_->setAccessibleDescription(kinds_->currentText() + u' ' + parts.join(u' '));
 }

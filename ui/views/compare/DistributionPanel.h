@@ -6,11 +6,11 @@
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
-#include "ui/views/compare/CompareModels.h"
+#include "ui/table/TableView.h"
+#include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/HistogramScene.h"
 
 class QComboBox;
-class QTableView;
 
 namespace lockstep::ui {
 
@@ -28,7 +28,7 @@ class DistributionPanel : public QWidget, private CanvasClient {
   void setTheme(Theme theme);
 
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
-  [[nodiscard]] QTableView* table() const { return table_; }
+  [[nodiscard]] TableView* table() const { return table_; }
   [[nodiscard]] QComboBox* kinds() const { return kinds_; }
 
  private:
@@ -38,13 +38,13 @@ class DistributionPanel : public QWidget, private CanvasClient {
 
   [[nodiscard]] trace::EventKind kind() const;
   void fillKinds();
+  void fillTable();
   void describe();
 
   std::shared_ptr<const CompareResult> result_;
-  PercentilesModel percentiles_;
   QComboBox* kinds_;
   Canvas* canvas_;
-  QTableView* table_;
+  TableView* table_;
   std::optional<QPointF> pointer_;
   Theme theme_ = Theme::kLight;
 };

@@ -9,8 +9,8 @@
 
 #include "ui/model/Format.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/table/TableView.h"
 #include "ui/views/divergence/DivergenceRows.h"
-#include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -23,7 +23,7 @@ BucketTab::BucketTab(QWidget* parent)
     : DivergenceTab(tr("Rank by bucket"), parent),
       measure_(new QComboBox),
       scope_(new QComboBox),
-      table_(new TwinTable(tr("Rank by bucket, as a table"))) {
+      table_(new TableView(tr("Rank by bucket, as a table"))) {
   keepOwnKeys(measure_);
   keepOwnKeys(scope_);
   measure_->setObjectName("bucketMeasure");
@@ -39,6 +39,7 @@ BucketTab::BucketTab(QWidget* parent)
   scope_->addItem(tr("One iteration"));
   scope_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   table_->setObjectName("bucketTable");
+  table_->fitOtherColumns();
   auto* measureLabel = new QLabel(tr("Measure"));
   measureLabel->setBuddy(measure_);
   auto* scopeLabel = new QLabel(tr("of"));
@@ -55,7 +56,7 @@ BucketTab::BucketTab(QWidget* parent)
 
   connect(measure_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
   connect(scope_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
-  connect(table_, &TwinTable::rowChosen, this, [this](std::size_t row) {
+  connect(table_, &TableView::rowChosen, this, [this](std::size_t row) {
     const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
     choose({row / buckets, static_cast<int>(row % buckets)});
   });

@@ -7,7 +7,7 @@ class QComboBox;
 
 namespace lockstep::ui {
 
-class TwinTable;
+class TableView;
 
 /// Rank by bucket: who comes late to which bucket, who waits, what moves, what is exposed.
 /// [ui-thread]
@@ -40,7 +40,7 @@ class BucketTab : public DivergenceTab {
   std::optional<BucketPlace> selected_;
   QComboBox* measure_;
   QComboBox* scope_;
-  TwinTable* table_;
+  TableView* table_;
 };
 
 }  // namespace lockstep::ui

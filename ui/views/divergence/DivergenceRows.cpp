@@ -6,6 +6,7 @@
 
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
+#include "ui/panels/CurrentPalette.h"
 #include "ui/views/divergence/BucketScene.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/divergence/StripScene.h"
@@ -23,11 +24,16 @@ QString text(std::string_view name) {
 class FactRows : public TableRows {
  public:
   explicit FactRows(std::shared_ptr<const DivergenceFacts> facts) : facts_(std::move(facts)) {}
-  [[nodiscard]] const std::vector<Column>& columns() const override { return columns_; }
+  /// Says whether a row tells of a difference: it is shown in the colour of warnings.
+  [[nodiscard]] virtual bool warns(std::size_t) const { return false; }
+  [[nodiscard]] QVariant look(std::size_t row, std::size_t, int role) const override {
+    return role == Qt::ForegroundRole && warns(row) ? QVariant(currentPalette().warning)
+                                                    : QVariant();
+  }
+  [[nodiscard]] bool continues(const TableRows&) const override { return true; }
 
  protected:
   std::shared_ptr<const DivergenceFacts> facts_;
-  std::vector<Column> columns_;
 };
 
 class SequenceRows : public FactRows {

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "ui/table/TableRows.h"
 #include "ui/views/divergence/DivergenceFacts.h"
-#include "ui/views/divergence/RowsModel.h"
 
 namespace lockstep::ui {
 

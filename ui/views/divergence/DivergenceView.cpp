@@ -1,13 +1,10 @@
 #include "ui/views/divergence/DivergenceView.h"
 
-#include <QCoreApplication>
 #include <QKeySequence>
-#include <QTabWidget>
-#include <QThreadPool>
 #include <QStackedLayout>
+#include <QTabWidget>
 #include <utility>
 
-#include "ui/model/BackgroundJob.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
@@ -78,8 +75,7 @@ void DivergenceView::setRun(const OpenRun& run) {
       state_->disconnect(tab);
     }
   }
-  ++ticket_;
-  working_ = false;
+  job_.drop();
   source_.reset();
   facts_.reset();
   model_ = run.model;
@@ -133,35 +129,17 @@ void DivergenceView::wanted() {
 }
 
 void DivergenceView::consider() {
-  if (working_ || model_ == nullptr || analyser_->latest() == nullptr) {
+  if (job_.busy() || model_ == nullptr || analyser_->latest() == nullptr) {
     return;
   }
   FactsInput input = factsInput(*model_, analyser_->latest());
   if (input.run == source_ && input.complete == complete_) {
     return;
   }
-  working_ = true;
   source_ = input.run;
   complete_ = input.complete;
-  backgroundPool().start([input = std::move(input), ticket = ticket_,
-                                        self = QPointer<DivergenceView>(this)]() mutable {
-    auto facts = divergenceFacts(std::move(input));
-    QMetaObject::invokeMethod(
-        QCoreApplication::instance(),
-        [self, ticket, facts = std::move(facts)]() mutable {
-          if (self) {
-            self->take(std::move(facts), ticket);
-          }
-        },
-        Qt::QueuedConnection);
-  });
-}
-
-void DivergenceView::take(std::shared_ptr<const DivergenceFacts> facts, quint64 ticket) {
-  if (ticket == ticket_) {
-    working_ = false;
-    setFacts(std::move(facts));
-  }
+  job_.start([input = std::move(input)]() mutable { return divergenceFacts(std::move(input)); },
+             [this](std::shared_ptr<const DivergenceFacts> facts) { setFacts(std::move(facts)); });
 }
 
 void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "ui/model/BackgroundJob.h"
 #include "ui/views/RunView.h"
 #include "ui/views/divergence/DivergenceFacts.h"
 
@@ -54,10 +55,9 @@ class DivergenceView : public RunView {
  private:
   void makeActions();
   QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
-                  const std::function<void()>& act);
+                      const std::function<void()>& act);
   void wanted();
   void consider();
-  void take(std::shared_ptr<const DivergenceFacts> facts, quint64 ticket);
   void setFacts(std::shared_ptr<const DivergenceFacts> facts);
   [[nodiscard]] QList<DivergenceTab*> allTabs() const;
 
@@ -65,8 +65,7 @@ class DivergenceView : public RunView {
   QPointer<RunAnalyser> analyser_;
   QPointer<ViewState> state_;
   std::shared_ptr<const DivergenceFacts> facts_;
-  quint64 ticket_ = 0;                         // of the open run: an older one's facts are dropped
-  bool working_ = false;                       // facts are being made on another thread
+  BackgroundJob job_{this};                    // makes facts_
   bool complete_ = false;                      // as the latest facts took the run to be
   std::shared_ptr<const AnalysedRun> source_;  // of the latest facts, or of those being made
   EmptyState* noRun_;

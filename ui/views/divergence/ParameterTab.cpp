@@ -18,10 +18,10 @@
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/table/TableView.h"
 #include "ui/views/divergence/DivergenceRows.h"
 #include "ui/views/divergence/SequenceScene.h"
 #include "ui/views/divergence/StripScene.h"
-#include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -42,9 +42,9 @@ ParameterTab::ParameterTab(QWidget* parent)
       first_(new QPushButton(tr("First difference"))),
       copySetting_(new QPushButton(tr("Copy the setting"))),
       tables_(new QTabWidget),
-      parameters_(new TwinTable(tr("Parameters and where their replicas differ"))),
-      findings_(new TwinTable(tr("Gradients that held NaN or Inf"))),
-      values_(new TwinTable(tr("Loss, gradient norm and consensus distance of the ranks"))),
+      parameters_(new TableView(tr("Parameters and where their replicas differ"))),
+      findings_(new TableView(tr("Gradients that held NaN or Inf"))),
+      values_(new TableView(tr("Loss, gradient norm and consensus distance of the ranks"))),
       details_(new QTextBrowser) {
   measure_->setObjectName("heatMeasure");
   measure_->setAccessibleName(tr("What the heat map shows"));
@@ -71,6 +71,9 @@ ParameterTab::ParameterTab(QWidget* parent)
   parameters_->setObjectName("parameterTable");
   findings_->setObjectName("findingTable");
   values_->setObjectName("valueTable");
+  for (TableView* table : {parameters_, findings_, values_}) {
+    table->fitOtherColumns();
+  }
   tables_->setDocumentMode(true);
   tables_->addTab(parameters_, tr("Parameters"));
   tables_->addTab(findings_, tr("NaN and Inf"));
@@ -93,7 +96,7 @@ ParameterTab::ParameterTab(QWidget* parent)
   connect(first_, &QPushButton::clicked, this, &ParameterTab::showFirstDifference);
   connect(copySetting_, &QPushButton::clicked, this,
           [] { QApplication::clipboard()->setText(fingerprintSetting()); });
-  connect(parameters_, &TwinTable::rowChosen, this, [this](std::size_t parameter) {
+  connect(parameters_, &TableView::rowChosen, this, [this](std::size_t parameter) {
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     std::size_t sample = 0;
     while (sample + 1 < replicas.steps.size() && replicas.cell(sample, parameter).differing == 0) {
@@ -101,7 +104,7 @@ ParameterTab::ParameterTab(QWidget* parent)
     }
     choose({sample, parameter});
   });
-  connect(findings_, &TwinTable::rowChosen, this, &ParameterTab::chooseFinding);
+  connect(findings_, &TableView::rowChosen, this, &ParameterTab::chooseFinding);
   connect(details_, &QTextBrowser::anchorClicked, this,
           [this](const QUrl& link) { emit callsRequested(link.toString().toUInt()); });
 }
@@ -117,7 +120,7 @@ void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   const bool first = facts_ == nullptr;
   DivergenceTab::setFacts(std::move(facts));
   if (facts_ == nullptr) {
-    for (TwinTable* table : {parameters_, findings_, values_}) {
+    for (TableView* table : {parameters_, findings_, values_}) {
       table->setRows(nullptr);
     }
     details_->clear();

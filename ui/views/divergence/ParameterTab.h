@@ -11,7 +11,7 @@ class QTextBrowser;
 
 namespace lockstep::ui {
 
-class TwinTable;
+class TableView;
 
 /// Whether the replicas are equal: strips, the heat map of parameter by iteration, what is known of
 /// a cell, and the gradients that held no finite number. [ui-thread]
@@ -71,9 +71,9 @@ class ParameterTab : public DivergenceTab {
   QPushButton* first_;
   QPushButton* copySetting_;
   QTabWidget* tables_;
-  TwinTable* parameters_;
-  TwinTable* findings_;
-  TwinTable* values_;
+  TableView* parameters_;
+  TableView* findings_;
+  TableView* values_;
   QTextBrowser* details_;
 };
 

@@ -17,8 +17,8 @@
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"
+#include "ui/table/TableView.h"
 #include "ui/views/divergence/DivergenceRows.h"
-#include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -38,11 +38,12 @@ SequenceTab::SequenceTab(QWidget* parent)
       next_(new QPushButton(tr("Next"))),
       summary_(new QLabel),
       scrollBar_(new QScrollBar(Qt::Vertical, canvas())),
-      table_(new TwinTable(tr("Calls of the ranks side by side, as a table"))) {
+      table_(new TableView(tr("Calls of the ranks side by side, as a table"))) {
   groups_->setObjectName("sequenceGroup");
   groups_->setAccessibleName(tr("Group whose calls are shown"));
   groups_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   table_->setObjectName("sequenceTable");
+  table_->fitOtherColumns();
   first_->setObjectName("firstMismatch");
   keepOwnKeys(groups_);
   bar()->addWidget(groups_);
@@ -74,7 +75,7 @@ SequenceTab::SequenceTab(QWidget* parent)
     scroll_ = line * SequenceScene::kRow;
     repaintSoon();
   });
-  connect(table_, &TwinTable::rowChosen, this, [this](std::size_t row) {
+  connect(table_, &TableView::rowChosen, this, [this](std::size_t row) {
     choose({row, selected_ ? selected_->column : std::nullopt});
     reveal(row);
   });
@@ -88,8 +89,7 @@ void SequenceTab::setRun(const OpenRun& run) {
   DivergenceTab::setRun(run);
 }
 
-void SequenceTab::setCommands(const QAction* first, const QAction* previous,
-                              const QAction* next) {
+void SequenceTab::setCommands(const QAction* first, const QAction* previous, const QAction* next) {
   firstCommand_ = first;
   setTip(previous_, tr("Show the call before this one in which the ranks differ"), previous);
   setTip(next_, tr("Show the next call in which the ranks differ"), next);

@@ -14,7 +14,7 @@ class QScrollBar;
 
 namespace lockstep::ui {
 
-class TwinTable;
+class TableView;
 
 /// The calls of a group's ranks side by side. [ui-thread]
 class SequenceTab : public DivergenceTab {
@@ -67,7 +67,7 @@ class SequenceTab : public DivergenceTab {
   QPushButton* next_;
   QLabel* summary_;
   QScrollBar* scrollBar_;
-  TwinTable* table_;
+  TableView* table_;
 };
 
 }  // namespace lockstep::ui

@@ -1,20 +1,17 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "ui/table/TableRows.h"
 #include "ui/views/hooks/HooksContent.h"
 
 namespace lockstep::ui {
 
 /// The table twin of the hooks canvas: a row for each bucket as a whole and for each of its
-/// phases. Qt::EditRole holds the numbers as they are, for sorting and for copies (durations in
-/// ms, bytes, share in percent). [ui-thread]
-class HooksTable : public QAbstractTableModel {
-  Q_OBJECT
-
+/// phases, sorted by durations in ms, bytes, share in percent.
+class HooksTable : public TableRows {
  public:
   enum Column {
     kRun,
@@ -33,28 +30,25 @@ class HooksTable : public QAbstractTableModel {
     kColumnCount
   };
 
-  using QAbstractTableModel::QAbstractTableModel;
+  /// Null: no rows.
+  explicit HooksTable(std::shared_ptr<const HooksContent> content);
 
-  void setContent(std::shared_ptr<const HooksContent> content);
+  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] bool continues(const TableRows& before) const override;
 
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-
-  [[nodiscard]] const HookPick& pickOf(int row) const;
-  /// The row of a pick in the first run that has it; -1 when there is none.
-  [[nodiscard]] int rowOf(const HookPick& pick) const;
+  [[nodiscard]] const HookPick& pickOf(std::size_t row) const { return rows_[row].pick; }
+  /// The row of a pick in the first run that has it; nothing when there is none.
+  [[nodiscard]] std::optional<std::size_t> rowOf(const HookPick& pick) const;
 
  private:
   struct Row {
     std::size_t side = 0;
     HookPick pick;
+    bool operator==(const Row&) const = default;
   };
-
-  [[nodiscard]] QVariant number(const Row& row, int column) const;
-  [[nodiscard]] QString text(const Row& row, int column) const;
 
   std::shared_ptr<const HooksContent> content_;
   std::vector<Row> rows_;

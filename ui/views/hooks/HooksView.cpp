@@ -1,21 +1,18 @@
 #include "ui/views/hooks/HooksView.h"
 
-#include <QCoreApplication>
 #include <QEvent>
 #include <QScrollBar>
 #include <QStackedLayout>
-#include <QTableView>
-#include <QThreadPool>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "ui/model/BackgroundJob.h"
 #include "ui/model/Format.h"
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
+#include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
 
 // The run, its numbers from the pool, and the canvas. Controls, table and selection stand in
@@ -24,24 +21,6 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kWheelPixels = 48;
-
-/// Runs `work` on a thread of the pool and brings what it returns to `take` on the UI thread,
-/// unless the view is gone by then.
-template <typename Work, typename Take>
-void onPool(HooksView* view, Work work, Take take) {
-  backgroundPool().start(
-      [self = QPointer<HooksView>(view), work = std::move(work), take = std::move(take)] {
-        auto result = work();
-        QMetaObject::invokeMethod(
-            QCoreApplication::instance(),
-            [self, take, result = std::move(result)] {
-              if (self) {
-                take(result);
-              }
-            },
-            Qt::QueuedConnection);
-      });
-}
 
 }  // namespace
 
@@ -71,15 +50,14 @@ void HooksView::setRun(const OpenRun& run) {
   model_ = run.model;
   state_ = run.state;
   analyser_ = run.analyser;
-  runTicket_ += 1;
-  contentTicket_ += 1;
+  firstJob_.drop();
+  contentJob_.drop();
   first_.reset();
   picked_.reset();
   hovered_.reset();
   failure_.clear();
   scrollY_ = 0;
   stale_ = true;
-  making_ = false;
   takeContent(nullptr);
   live_->setRun(run.model);
   if (any()) {
@@ -136,28 +114,22 @@ void HooksView::remake() {
   }
   analyser_->want();
   const auto latest = analyser_->latest();
-  if (!stale_ || making_ || latest == nullptr) {
+  if (!stale_ || firstJob_.busy() || latest == nullptr) {
     showState();
     return;
   }
   stale_ = false;
-  making_ = true;
-  onPool(
-      this, [facts = hookFactsOf(*model_), latest] { return makeHookRun(facts, *latest); },
-      [this, ticket = runTicket_](const std::shared_ptr<const HookRun>& made) {
-        if (ticket != runTicket_) {
-          return;
-        }
-        making_ = false;
-        first_ = made;
-        fillRanks();
-        prepare();
-        remake();  // when more came meanwhile
-      });
+  firstJob_.start([facts = hookFactsOf(*model_), latest] { return makeHookRun(facts, *latest); },
+                  [this](std::shared_ptr<const HookRun> made) {
+                    first_ = std::move(made);
+                    fillRanks();
+                    prepare();
+                    remake();  // when more came meanwhile
+                  });
 }
 
 void HooksView::compareWith(const QString& path) {
-  otherTicket_ += 1;
+  secondJob_.drop();
   otherPath_ = path;
   failure_.clear();
   second_.reset();
@@ -166,23 +138,19 @@ void HooksView::compareWith(const QString& path) {
     prepare();
     return;
   }
-  onPool(
-      this, [file = std::filesystem::path(path.toStdString())] { return readHookRun(file); },
-      [this, ticket = otherTicket_](const base::Result<std::shared_ptr<const HookRun>>& read) {
-        if (ticket != otherTicket_) {
-          return;
-        }
-        if (read.ok()) {
-          second_ = read.value();
-        } else {
-          failure_ = QString::fromStdString(read.error().message());
-          otherPath_.clear();
-          fillOthers();
-          showState();
-          emit failed(failure_);
-        }
-        prepare();
-      });
+  secondJob_.start([file = std::filesystem::path(path.toStdString())] { return readHookRun(file); },
+                   [this](const base::Result<std::shared_ptr<const HookRun>>& read) {
+                     if (read.ok()) {
+                       second_ = read.value();
+                     } else {
+                       failure_ = QString::fromStdString(read.error().message());
+                       otherPath_.clear();
+                       fillOthers();
+                       showState();
+                       emit failed(failure_);
+                     }
+                     prepare();
+                   });
 }
 
 void HooksView::prepare() {
@@ -194,19 +162,14 @@ void HooksView::prepare() {
   if (second_ != nullptr) {
     runs.push_back(second_);
   }
-  contentTicket_ += 1;
-  onPool(
-      this, [runs, rank = chosenRank()] { return makeHooksContent(runs, rank); },
-      [this, ticket = contentTicket_](const std::shared_ptr<const HooksContent>& content) {
-        if (ticket == contentTicket_) {
-          takeContent(content);
-        }
-      });
+  contentJob_.start(
+      [runs, rank = chosenRank()] { return makeHooksContent(runs, rank); },
+      [this](std::shared_ptr<const HooksContent> content) { takeContent(std::move(content)); });
 }
 
 void HooksView::takeContent(std::shared_ptr<const HooksContent> content) {
   content_ = std::move(content);
-  rows_->setContent(content_);
+  fillTable();
   table_->setColumnHidden(HooksTable::kRun, content_ == nullptr || !content_->compares());
   if (content_ != nullptr && !picked_) {
     picked_ = content_->heaviest();

@@ -7,9 +7,11 @@
 #include <optional>
 
 #include "ui/canvas/Canvas.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/table/TableView.h"
 #include "ui/views/RunView.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksScene.h"
@@ -18,9 +20,7 @@ class QComboBox;
 class QLabel;
 class QPushButton;
 class QScrollBar;
-class QSortFilterProxyModel;
 class QStackedLayout;
-class QTableView;
 
 namespace lockstep::ui {
 
@@ -48,7 +48,7 @@ class HooksView : public RunView, private CanvasClient {
   void compareWith(const QString& path);
 
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
-  [[nodiscard]] QTableView* table() const { return table_; }
+  [[nodiscard]] TableView* table() const { return table_; }
   [[nodiscard]] const HooksContent* content() const { return content_.get(); }
   [[nodiscard]] const std::optional<HookPick>& picked() const { return picked_; }
   /// The middle of a bar in coordinates of the canvas, for tests and tours; nothing when it is not
@@ -76,6 +76,7 @@ class HooksView : public RunView, private CanvasClient {
 
   void buildControls();
   void buildTable();
+  void fillTable();
   void makeActions();
   void makeAction(const QString& text, int key, void (HooksView::*act)());
   void analysisReady();
@@ -118,9 +119,8 @@ class HooksView : public RunView, private CanvasClient {
   LiveParametersPanel* live_ = nullptr;
   Canvas* canvas_ = nullptr;
   QScrollBar* scrollBar_ = nullptr;
-  HooksTable* rows_ = nullptr;
-  QSortFilterProxyModel* sorted_ = nullptr;
-  QTableView* table_ = nullptr;
+  std::shared_ptr<const HooksTable> rows_;
+  TableView* table_ = nullptr;
   EmptyState* empty_ = nullptr;
   EmptyState* waiting_ = nullptr;
   EmptyState* noRun_ = nullptr;
@@ -135,12 +135,11 @@ class HooksView : public RunView, private CanvasClient {
   std::optional<HookPick> picked_;
   std::optional<HookPick> hovered_;
   double scrollY_ = 0;
-  bool stale_ = true;  // the analysis is newer than `first_`
-  bool making_ = false;
-  bool picking_ = false;   // the view changes the selection itself
-  quint64 runTicket_ = 0;  // results for another run are dropped
-  quint64 otherTicket_ = 0;
-  quint64 contentTicket_ = 0;
+  bool stale_ = true;     // the analysis is newer than `first_`
+  bool picking_ = false;  // the view changes the selection itself
+  BackgroundJob firstJob_{this};
+  BackgroundJob secondJob_{this};
+  BackgroundJob contentJob_{this};
 };
 
 }  // namespace lockstep::ui

@@ -8,17 +8,16 @@
 #include <QPushButton>
 #include <QScrollBar>
 #include <QSignalBlocker>
-#include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QStackedLayout>
-#include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <memory>
 
 #include "ui/model/ViewState.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
 #include "ui/panels/hooks/LiveParametersPanel.h"
+#include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
 
@@ -128,26 +127,14 @@ void HooksView::buildControls() {
 }
 
 void HooksView::buildTable() {
-  rows_ = new HooksTable(this);
-  sorted_ = new QSortFilterProxyModel(this);
-  sorted_->setSourceModel(rows_);
-  sorted_->setSortRole(Qt::EditRole);
-  table_ = new QTableView;
+  table_ = new TableView(tr("Times and bytes of the hook as a table"));
   table_->setObjectName("hooksTable");
-  table_->setAccessibleName(tr("Times and bytes of the hook as a table"));
-  table_->setModel(sorted_);
-  table_->setSortingEnabled(true);
-  table_->sortByColumn(HooksTable::kBucket, Qt::AscendingOrder);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table_->setTabKeyNavigation(false);
-  table_->setAlternatingRowColors(true);
-  table_->setShowGrid(false);
-  table_->setWordWrap(false);
+  // Qt gives a column that is hidden while the last one stretches no width of nought.
+  table_->horizontalHeader()->setStretchLastSection(false);
+  fillTable();
+  table_->sortFromTheStart(HooksTable::kBucket, Qt::AscendingOrder);
   table_->setColumnHidden(HooksTable::kRun, true);
-  table_->verticalHeader()->hide();
   table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 8);
-  table_->horizontalHeader()->setHighlightSections(false);
   table_->setColumnWidth(HooksTable::kRun, fontMetrics().horizontalAdvance("B  hierarchical__"));
   table_->setColumnWidth(HooksTable::kPhase,
                          fontMetrics().horizontalAdvance("waiting for peers__"));
@@ -155,13 +142,13 @@ void HooksView::buildTable() {
     table_->setColumnWidth(column, fontMetrics().horizontalAdvance("Collectives____"));
   }
   table_->setMinimumHeight(fontMetrics().height() * 4);
-  makeCopyable(*table_);
-  connect(table_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          [this](const QModelIndex& current) {
-            if (!picking_ && current.isValid()) {
-              pick(rows_->pickOf(sorted_->mapToSource(current).row()), true);
-            }
-          });
+  connect(table_, &TableView::rowChosen, this,
+          [this](std::size_t row) { pick(rows_->pickOf(row), true); });
+}
+
+void HooksView::fillTable() {
+  rows_ = std::make_shared<HooksTable>(content_);
+  table_->setRows(rows_);
 }
 
 void HooksView::makeAction(const QString& text, int key, void (HooksView::*act)()) {

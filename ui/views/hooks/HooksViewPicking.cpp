@@ -1,9 +1,8 @@
 #include <QItemSelectionModel>
-#include <QSortFilterProxyModel>
-#include <QTableView>
 #include <algorithm>
 
 #include "engine/trace/Event.h"
+#include "ui/table/TableView.h"
 #include "ui/views/hooks/HooksTable.h"
 #include "ui/views/hooks/HooksView.h"
 
@@ -41,17 +40,15 @@ std::optional<HookPick> pickOfSpan(const Span& span) {
 }  // namespace
 
 void HooksView::markRow() {
-  const int row = picked_ ? rows_->rowOf(*picked_) : -1;
-  const QModelIndex current = sorted_->mapToSource(table_->currentIndex());
-  const bool marked = current.isValid() && table_->selectionModel()->hasSelection() && picked_ &&
-                      rows_->pickOf(current.row()) == *picked_;
-  picking_ = true;
-  if (row < 0) {
+  const auto row = picked_ ? rows_->rowOf(*picked_) : std::nullopt;
+  const auto current = table_->currentRow();
+  const bool marked = current && table_->selectionModel()->hasSelection() && picked_ &&
+                      rows_->pickOf(*current) == *picked_;
+  if (!row) {
     table_->clearSelection();
   } else if (!marked) {  // of two runs, the row of either stands for the pick
-    table_->selectRow(sorted_->mapFromSource(rows_->index(row, 0)).row());
+    table_->showRow(*row);
   }
-  picking_ = false;
 }
 
 void HooksView::pick(const HookPick& pick, bool select) {

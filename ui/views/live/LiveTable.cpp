@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "engine/base/BytesText.h"
 
@@ -48,7 +49,7 @@ const analysis::RankAnalysis* analysisOf(const AnalysedRun* run, int rank) {
   return nullptr;
 }
 
-std::optional<double> value(const LiveRank& rank, const AnalysedRun* run, int column) {
+std::optional<double> value(const LiveRank& rank, const AnalysedRun* run, std::size_t column) {
   const analysis::RankAnalysis* of = analysisOf(run, rank.rank);
   switch (column) {
     case 0:
@@ -78,71 +79,55 @@ std::optional<double> value(const LiveRank& rank, const AnalysedRun* run, int co
   }
 }
 
+std::vector<TableRows::Column> liveColumns() {
+  std::vector<TableRows::Column> all;
+  for (const Column& column : kColumns) {
+    all.push_back({QString::fromLatin1(column.title), QString::fromLatin1(column.tip), true});
+  }
+  return all;
+}
+
+class LiveRows : public TableRows {
+ public:
+  LiveRows(std::shared_ptr<const LiveContent> content, std::shared_ptr<const AnalysedRun> run)
+      : TableRows(liveColumns()), content_(std::move(content)), run_(std::move(run)) {}
+
+  [[nodiscard]] std::size_t size() const override {
+    return content_ == nullptr ? 0 : content_->ranks.size();
+  }
+
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
+    const auto figure = number(row, column);
+    if (!figure) {
+      return {};
+    }
+    if (column == 2) {
+      return QStringLiteral("%1 of %2").arg(*figure).arg(content_->ranks[row].buckets.size());
+    }
+    return std::isfinite(*figure) ? QString::number(*figure, 'f', kColumns[column].decimals)
+                                  : QStringLiteral("not a number");
+  }
+
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override {
+    return value(content_->ranks[row], run_.get(), column);
+  }
+
+  [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
+
+  [[nodiscard]] bool continues(const TableRows& before) const override {
+    return before.size() == size();
+  }
+
+ private:
+  std::shared_ptr<const LiveContent> content_;
+  std::shared_ptr<const AnalysedRun> run_;
+};
+
 }  // namespace
 
-void LiveTable::setContent(std::shared_ptr<const LiveContent> content,
-                           std::shared_ptr<const AnalysedRun> run) {
-  const auto rowsOf = [](const auto& of) { return of == nullptr ? 0 : of->ranks.size(); };
-  const bool sameRows = rowsOf(content) == rowsOf(content_);
-  if (!sameRows) {
-    beginResetModel();
-  }
-  content_ = std::move(content);
-  run_ = std::move(run);
-  if (!sameRows) {
-    endResetModel();
-  } else if (rowCount() > 0) {
-    emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
-  }
-}
-
-int LiveTable::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || content_ == nullptr ? 0 : static_cast<int>(content_->ranks.size());
-}
-
-int LiveTable::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(kColumns.size());
-}
-
-QVariant LiveTable::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount()) {
-    return {};
-  }
-  const LiveRank& rank = content_->ranks[static_cast<std::size_t>(index.row())];
-  const auto number = value(rank, run_.get(), index.column());
-  switch (role) {
-    case Qt::DisplayRole:
-      return !number ? QString()
-             : index.column() == 2
-                 ? QStringLiteral("%1 of %2").arg(*number).arg(rank.buckets.size())
-             : !std::isfinite(*number)
-                 ? QStringLiteral("not a number")
-                 : QString::number(*number, 'f',
-                                   kColumns[static_cast<std::size_t>(index.column())].decimals);
-    case Qt::EditRole:
-      return number ? QVariant(*number) : QVariant();
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-    default:
-      return {};
-  }
-}
-
-QVariant LiveTable::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || section < 0 || section >= columnCount()) {
-    return {};
-  }
-  const Column& column = kColumns[static_cast<std::size_t>(section)];
-  switch (role) {
-    case Qt::DisplayRole:
-      return QString::fromLatin1(column.title);
-    case Qt::ToolTipRole:
-      return QString::fromLatin1(column.tip);
-    case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignRight | Qt::AlignVCenter);
-    default:
-      return {};
-  }
+std::shared_ptr<const TableRows> liveRows(std::shared_ptr<const LiveContent> content,
+                                          std::shared_ptr<const AnalysedRun> run) {
+  return std::make_shared<LiveRows>(std::move(content), std::move(run));
 }
 
 }  // namespace lockstep::ui

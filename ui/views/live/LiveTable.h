@@ -1,33 +1,14 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <memory>
-#include <vector>
 
+#include "ui/table/TableRows.h"
 #include "ui/views/live/LiveContent.h"
 
 namespace lockstep::ui {
 
-/// The live view as a table: a row a rank. [ui-thread]
-class LiveTable : public QAbstractTableModel {
-  Q_OBJECT
-
- public:
-  using QAbstractTableModel::QAbstractTableModel;
-
-  void setContent(std::shared_ptr<const LiveContent> content,
-                  std::shared_ptr<const AnalysedRun> run);
-
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  /// Qt::EditRole gives the number, for sorting.
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-
- private:
-  std::shared_ptr<const LiveContent> content_;
-  std::shared_ptr<const AnalysedRun> run_;
-};
+/// The live view as a table: a row a rank. Null: no rows.
+std::shared_ptr<const TableRows> liveRows(std::shared_ptr<const LiveContent> content,
+                                          std::shared_ptr<const AnalysedRun> run);
 
 }  // namespace lockstep::ui

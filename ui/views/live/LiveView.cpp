@@ -1,17 +1,15 @@
 #include "ui/views/live/LiveView.h"
 
 #include <QAction>
-#include <QHeaderView>
-#include <QSortFilterProxyModel>
 #include <QSplitter>
 #include <QStackedLayout>
-#include <QTableView>
 #include <QTimer>
 #include <utility>
 
 #include "ui/canvas/FactCard.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableView.h"
+#include "ui/views/live/LiveTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -33,12 +31,9 @@ LiveView::LiveView(QWidget* parent) : RunView(parent), timer_(new QTimer(this)) 
   canvas_->setMinimumSize(320, 240);
   canvas_->setAccessibleName(tr("Live"));
   canvas_->setFocusPolicy(Qt::StrongFocus);
-  rows_ = new LiveTable(this);
-  sorted_ = new QSortFilterProxyModel(this);
-  sorted_->setSourceModel(rows_);
-  sorted_->setSortRole(Qt::EditRole);
-  table_ = new QTableView;
-  setUpTwin(*table_, *sorted_, tr("Ranks as they stand"));
+  table_ = new TableView(tr("Ranks as they stand"));
+  table_->setRows(liveRows(nullptr, nullptr));
+  table_->fitTitles();
 
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->addWidget(canvas_);
@@ -91,7 +86,7 @@ void LiveView::setRun(const OpenRun& run) {
   content_ = nullptr;
   looked_.invalidate();
   feed_.setModel(run.model);
-  rows_->setContent(nullptr, nullptr);
+  table_->setRows(liveRows(nullptr, nullptr));
   stack_->setCurrentIndex(model_ == nullptr ? 0 : 1);
   if (analyser_ != nullptr) {
     connect(analyser_, &RunAnalyser::ready, this, &LiveView::lookSoon);
@@ -142,7 +137,7 @@ void LiveView::look() {
   }
   feed_.update(analyser_ == nullptr ? nullptr : analyser_->latest());
   content_ = std::make_shared<LiveContent>(liveContent(*model_, feed_, presentOf(*model_)));
-  rows_->setContent(content_, feed_.analysed());
+  table_->setRows(liveRows(content_, feed_.analysed()));
   describe();
   canvas_->repaintSoon();
   if (model_->isLive()) {
@@ -164,7 +159,7 @@ void LiveView::paintCanvas(DisplayList& list, QSizeF size) {
   }
   list.fill(QRectF(QPointF(0, 0), size), palette.background);
   drawMessage(list, QRectF(QPointF(0, 0), size),
-               failure_.isEmpty() ? tr("Reading the run…") : tr("This run cannot be shown"),
+              failure_.isEmpty() ? tr("Reading the run…") : tr("This run cannot be shown"),
               failure_, palette.text, palette);
 }
 

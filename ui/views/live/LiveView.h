@@ -9,15 +9,13 @@
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/table/TableView.h"
 #include "ui/views/RunView.h"
 #include "ui/views/live/LiveContent.h"
 #include "ui/views/live/LiveFeed.h"
 #include "ui/views/live/LiveScene.h"
-#include "ui/views/live/LiveTable.h"
 
-class QSortFilterProxyModel;
 class QStackedLayout;
-class QTableView;
 class QTimer;
 
 namespace lockstep::ui {
@@ -39,7 +37,7 @@ class LiveView : public RunView, private CanvasClient {
   /// What is shown; null without a run.
   [[nodiscard]] std::shared_ptr<const LiveContent> content() const { return content_; }
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
-  [[nodiscard]] QTableView* table() const { return table_; }
+  [[nodiscard]] TableView* table() const { return table_; }
   /// The frame as it would be drawn now, for tests and tours. Needs content.
   [[nodiscard]] LiveScene scene() const;
 
@@ -85,9 +83,7 @@ class LiveView : public RunView, private CanvasClient {
 
   QStackedLayout* stack_;
   Canvas* canvas_;
-  LiveTable* rows_;
-  QSortFilterProxyModel* sorted_;
-  QTableView* table_;
+  TableView* table_;
   QList<QAction*> actions_;
 };
 

@@ -1,28 +1,23 @@
 #include "ui/views/overlap/OverlapView.h"
 
-#include <QCoreApplication>
 #include <QHBoxLayout>
-#include <QHeaderView>
-#include <QScopedValueRollback>
 #include <QScrollBar>
 #include <QSplitter>
 #include <QStackedLayout>
 #include <QTabWidget>
-#include <QTableView>
-#include <QThreadPool>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "ui/model/BackgroundJob.h"
 #include "ui/panels/EmptyState.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableView.h"
+#include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
 #include "ui/views/overlap/StepSelection.h"
 
 namespace lockstep::ui {
 
-OverlapView::OverlapView(QWidget* parent) : RunView(parent) {
+OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
   auto* empty = new EmptyState(
       tr("No run is open. Overlap shows how much of the communication of each iteration is hidden "
          "behind computing, and why the rest is not."),
@@ -68,34 +63,32 @@ OverlapView::~OverlapView() {
 void OverlapView::makeTables() {
   tabs_ = new QTabWidget;
   tabs_->setDocumentMode(true);
-  steps_ = new OverlapSteps(this);
-  causes_ = new OverlapCauses(this);
-  ranks_ = new OverlapRanks(this);
-  stepsTable_ = new QTableView;
-  causesTable_ = new QTableView;
-  ranksTable_ = new QTableView;
-  setUpTwin(*stepsTable_, *steps_, tr("Iterations and their overlap"));
-  setUpTwin(*causesTable_, *causes_, tr("Causes of exposed communication"));
-  setUpTwin(*ranksTable_, *ranks_, tr("Medians of each rank"));
+  stepsTable_ = new TableView(tr("Iterations and their overlap"));
+  causesTable_ = new TableView(tr("Causes of exposed communication"));
+  ranksTable_ = new TableView(tr("Medians of each rank"));
+  fillTables();
+  for (TableView* table : {stepsTable_, causesTable_, ranksTable_}) {
+    table->fitTitles();
+  }
   causesTable_->setColumnWidth(0, 190);
   tabs_->addTab(stepsTable_, tr("Iterations"));
   tabs_->addTab(causesTable_, tr("Causes"));
   tabs_->addTab(ranksTable_, tr("Ranks"));
-  connect(stepsTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          [this](const QModelIndex& current) {
-            if (!syncing_ && current.isValid()) {
-              select(*steps_->stepOf(steps_->rowAt(current.row())));
-            }
-          });
-  connect(causesTable_->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
-          [this](const QModelIndex& current) {
-            if (!syncing_ && current.isValid() && content_ != nullptr) {
-              selectReason(content_->reasons[causes_->rowAt(current.row())]);
-            }
-          });
-  for (QTableView* table : {stepsTable_, causesTable_}) {
+  connect(stepsTable_, &TableView::rowChosen, this, [this](std::size_t row) {
+    const analysis::StepTimes& times = content_->steps[row].times;
+    select({times.rank, times.step});
+  });
+  connect(causesTable_, &TableView::rowChosen, this,
+          [this](std::size_t row) { selectReason(content_->reasons[row]); });
+  for (TableView* table : {stepsTable_, causesTable_}) {
     connect(table, &QTableView::doubleClicked, this, &OverlapView::timelineRequested);
   }
+}
+
+void OverlapView::fillTables() {
+  stepsTable_->setRows(overlapSteps(content_));
+  causesTable_->setRows(overlapCauses(content_));
+  ranksTable_->setRows(overlapRanks(content_));
 }
 
 void OverlapView::setRun(const OpenRun& run) {
@@ -110,7 +103,7 @@ void OverlapView::setRun(const OpenRun& run) {
   analyser_ = run.analyser;
   analysed_ = nullptr;
   rank_.reset();
-  ++ticket_;
+  job_.drop();
   take(nullptr);
   showsAll_ = true;
   stack_->setCurrentIndex(model_ == nullptr ? 0 : 1);
@@ -154,26 +147,13 @@ void OverlapView::refresh() {
     return;
   }
   analysed_ = latest;
-  backgroundPool().start(
-      [latest = std::move(latest), ticket = ++ticket_, self = QPointer<OverlapView>(this)] {
-        auto content = overlapContent(*latest);
-        QMetaObject::invokeMethod(
-            QCoreApplication::instance(),
-            [self, ticket, content = std::move(content)]() mutable {
-              if (self && self->ticket_ == ticket) {
-                self->take(std::move(content));
-              }
-            },
-            Qt::QueuedConnection);
-      });
+  job_.start([latest = std::move(latest)] { return overlapContent(*latest); },
+             [this](std::shared_ptr<const OverlapContent> content) { take(std::move(content)); });
 }
 
 void OverlapView::take(std::shared_ptr<const OverlapContent> content) {
-  const QScopedValueRollback syncing(syncing_, true);
   content_ = std::move(content);
-  steps_->setContent(content_);
-  causes_->setContent(content_);
-  ranks_->setContent(content_);
+  fillTables();
   if (content_ != nullptr && rank_ && content_->rank(*rank_) == nullptr) {
     rank_.reset();
   }
@@ -192,16 +172,13 @@ std::optional<OverlapStep> OverlapView::selected() const {
 }
 
 void OverlapView::selectionMoved() {
-  const QScopedValueRollback syncing(syncing_, true);
   const auto step = selected();
-  const auto row = step ? steps_->rowOf(*step) : std::nullopt;
-  if (!row) {
-    stepsTable_->selectionModel()->clear();
-  } else if (const QModelIndex index = steps_->index(steps_->lineOf(*row), 0);
-             stepsTable_->currentIndex().row() != index.row()) {
-    stepsTable_->selectionModel()->setCurrentIndex(
-        index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-    stepsTable_->scrollTo(index);
+  const auto* shown =
+      step && content_ != nullptr ? content_->step(step->rank, step->step) : nullptr;
+  if (shown == nullptr) {
+    stepsTable_->showNoRow();
+  } else {
+    stepsTable_->showRow(static_cast<std::size_t>(shown - content_->steps.data()));
   }
   repaintChart();
 }

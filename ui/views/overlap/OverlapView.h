@@ -1,25 +1,24 @@
 #pragma once
 
 #include <QPointer>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "ui/canvas/Canvas.h"
+#include "ui/model/BackgroundJob.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
+#include "ui/table/TableView.h"
 #include "ui/views/RunView.h"
 #include "ui/views/overlap/OverlapContent.h"
 #include "ui/views/overlap/OverlapScene.h"
-#include "ui/views/overlap/OverlapTables.h"
 
 class QScrollBar;
 class QSplitter;
 class QStackedLayout;
 class QTabWidget;
-class QTableView;
 
 namespace lockstep::ui {
 
@@ -41,9 +40,9 @@ class OverlapView : public RunView, private CanvasClient {
   /// What is shown; null before the first analysis.
   [[nodiscard]] std::shared_ptr<const OverlapContent> content() const { return content_; }
   [[nodiscard]] Canvas* canvas() const { return canvas_; }
-  [[nodiscard]] QTableView* stepsTable() const { return stepsTable_; }
-  [[nodiscard]] QTableView* causesTable() const { return causesTable_; }
-  [[nodiscard]] QTableView* ranksTable() const { return ranksTable_; }
+  [[nodiscard]] TableView* stepsTable() const { return stepsTable_; }
+  [[nodiscard]] TableView* causesTable() const { return causesTable_; }
+  [[nodiscard]] TableView* ranksTable() const { return ranksTable_; }
   /// The frame as it would be drawn now, for tests and tours. Needs content.
   [[nodiscard]] OverlapScene scene() const;
 
@@ -69,6 +68,7 @@ class OverlapView : public RunView, private CanvasClient {
   void wheelTurned(const WheelInput& input) override;
 
   void makeTables();
+  void fillTables();
   void makeActions();
   void makeAction(const QString& text, const QList<QKeySequence>& keys,
                   const std::function<void()>& act);
@@ -93,7 +93,7 @@ class OverlapView : public RunView, private CanvasClient {
   QPointer<RunAnalyser> analyser_;
   std::shared_ptr<const AnalysedRun> analysed_;  // what content_ is or will be made of
   std::shared_ptr<const OverlapContent> content_;
-  std::uint64_t ticket_ = 0;  // of the latest content asked for
+  BackgroundJob job_;  // makes content_
 
   Theme theme_ = Theme::kLight;
   std::optional<int> rank_;
@@ -111,13 +111,9 @@ class OverlapView : public RunView, private CanvasClient {
   Canvas* canvas_;
   QScrollBar* scrollBar_;
   QTabWidget* tabs_;
-  OverlapSteps* steps_;
-  OverlapCauses* causes_;
-  OverlapRanks* ranks_;
-  QTableView* stepsTable_;
-  QTableView* causesTable_;
-  QTableView* ranksTable_;
-  bool syncing_ = false;  // a table follows the selection
+  TableView* stepsTable_;
+  TableView* causesTable_;
+  TableView* ranksTable_;
   QList<QAction*> actions_;
 };
 

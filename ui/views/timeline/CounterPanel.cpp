@@ -3,13 +3,16 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
-#include <QTableView>
 #include <QTimer>
 #include <QToolButton>
 #include <QVBoxLayout>
+#include <memory>
+#include <utility>
 
 #include "ui/model/Format.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
+#include "ui/table/TableView.h"
+#include "ui/views/timeline/CounterTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -21,12 +24,12 @@ constexpr int kRowsInSight = 7;
 
 CounterPanel::CounterPanel(QWidget* parent)
     : QWidget(parent),
-      rows_(new CounterTable(this)),
-      view_(new QTableView),
+      view_(new TableView(tr("Counters"))),
       title_(new QLabel),
       export_(new QToolButton),
       timer_(new QTimer(this)) {
-  setUpTwin(*view_, *rows_, tr("Counters"));
+  view_->setRows(std::make_shared<CounterTable>());
+  view_->fitTitles();
   view_->setObjectName(QStringLiteral("counterTable"));
   const int row = view_->verticalHeader()->defaultSectionSize();
   view_->setFixedHeight((kRowsInSight + 1) * row + row / 2);
@@ -57,10 +60,10 @@ CounterPanel::CounterPanel(QWidget* parent)
   connect(timer_, &QTimer::timeout, this, &CounterPanel::refresh);
   connect(close, &QToolButton::clicked, this, &CounterPanel::closeWanted);
   connect(export_, &QToolButton::clicked, this,
-          [this] { exportTable(this, *rows_, QStringLiteral("counters.csv")); });
-  connect(view_, &QTableView::activated, this, [this](const QModelIndex& index) {
-    const CounterRow& row = rows_->row(index.row());
-    if (row.summary.any()) {
+          [this] { exportTable(this, *view_->model(), QStringLiteral("counters.csv")); });
+  connect(view_, &TableView::rowActivated, this, [this](std::size_t at) {
+    const auto& rows = static_cast<const CounterTable&>(*view_->rowsModel().rows());
+    if (const CounterRow& row = rows.row(at); row.summary.any()) {
       emit placeWanted(row.peakNs);
     }
   });
@@ -120,7 +123,7 @@ void CounterPanel::refresh() {
     title_->setText(tr("Counters over the whole run; Enter goes to the maximum"));
   }
   export_->setEnabled(!rows.empty());
-  rows_->setRows(std::move(rows));
+  view_->setRows(std::make_shared<CounterTable>(std::move(rows)));
 }
 
 }  // namespace lockstep::ui

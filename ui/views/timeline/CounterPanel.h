@@ -5,10 +5,9 @@
 
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
-#include "ui/views/timeline/CounterTable.h"
+#include "ui/table/TableView.h"
 
 class QLabel;
-class QTableView;
 class QTimer;
 class QToolButton;
 
@@ -26,7 +25,7 @@ class CounterPanel : public QWidget {
   void setModel(RunModel* model);
   void setState(ViewState* state);
 
-  [[nodiscard]] QTableView* table() const { return view_; }
+  [[nodiscard]] TableView* table() const { return view_; }
 
  signals:
   /// A row was entered: its largest value is wanted in sight.
@@ -42,8 +41,7 @@ class CounterPanel : public QWidget {
 
   QPointer<RunModel> model_;
   QPointer<ViewState> state_;
-  CounterTable* rows_;
-  QTableView* view_;
+  TableView* view_;
   QLabel* title_;
   QToolButton* export_;
   QTimer* timer_;

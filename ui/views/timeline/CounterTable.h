@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QString>
 #include <QStringList>
 #include <cstddef>
@@ -10,6 +9,7 @@
 
 #include "ui/model/CounterFacts.h"
 #include "ui/model/RunModel.h"
+#include "ui/table/TableRows.h"
 
 namespace lockstep::ui {
 
@@ -32,12 +32,10 @@ std::vector<CounterRow> counterRows(const RunModel& model, const QStringList& na
 /// What a screen reader says about the plots: "Memory: at most 201 MiB, on rank 1." [ui-thread]
 QString describeCounters(const RunModel& model, const QStringList& names);
 
-/// The table beside the plots of counters. [ui-thread]
-class CounterTable : public QAbstractTableModel {
-  Q_OBJECT
-
+/// The table beside the plots of counters.
+class CounterTable : public TableRows {
  public:
-  enum Column {
+  enum Cell : std::size_t {
     kCounter,
     kRank,
     kMinimum,
@@ -46,31 +44,23 @@ class CounterTable : public QAbstractTableModel {
     kMaximumAt,
     kLast,
     kLastAt,
-    kValues,
-    kColumns
+    kValues
   };
 
-  using QAbstractTableModel::QAbstractTableModel;
+  explicit CounterTable(std::vector<CounterRow> rows = {});
 
-  /// Rows of the same counters and ranks as before keep their selection.
-  void setRows(std::vector<CounterRow> rows);
-  [[nodiscard]] const CounterRow& row(int line) const;
-
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-  void sort(int column, Qt::SortOrder order) override;
+  [[nodiscard]] const CounterRow& row(std::size_t row) const { return rows_[row]; }
+  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t row, std::size_t) const override {
+    return rows_[row].facts.meaning;
+  }
+  /// A live run's rows get new figures.
+  [[nodiscard]] bool continues(const TableRows& before) const override;
 
  private:
-  void reorder();
-  [[nodiscard]] std::vector<std::size_t> ordered() const;
-
-  std::vector<CounterRow> rows_;    // as they were given
-  std::vector<std::size_t> order_;  // by line
-  int sortColumn_ = -1;
-  Qt::SortOrder sortOrder_ = Qt::AscendingOrder;
+  std::vector<CounterRow> rows_;
 };
 
 }  // namespace lockstep::ui

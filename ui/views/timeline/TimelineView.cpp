@@ -17,6 +17,7 @@
 #include "ui/panels/EmptyState.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
+#include "ui/views/timeline/CounterTable.h"
 #include "ui/views/timeline/FindLine.h"
 #include "ui/views/timeline/FirstLook.h"
 #include "ui/views/timeline/TimelineBar.h"
@@ -195,7 +196,9 @@ void TimelineView::setTheme(Theme theme) {
   canvas_->repaintSoon();
 }
 
-QString TimelineView::rendererName() const { return canvas_->rendererName(); }
+QString TimelineView::rendererName() const {
+  return canvas_->rendererName();
+}
 
 std::optional<QPointF> TimelineView::positionOf(const Span& span) const {
   if (!controller_.ready()) {
@@ -245,8 +248,7 @@ void TimelineView::modelLoaded() {
 
 TimeRange TimelineView::firstLook() const {
   const trace::RunState state = model_->info().state;
-  const bool broken =
-      state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied;
+  const bool broken = state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied;
   const bool struck = model_->holds(trace::EventKind::kFault);
   return broken && !struck && model_->spanCount() > 0 ? controller_.lastIterations()
                                                       : ui::firstLook(*model_);
@@ -365,8 +367,9 @@ void TimelineView::describe() {
                .arg(model_->rankCount())
                .arg(model_->stepCount(0))
                .arg(formatCount(model_->spanCount()));
-  parts << tr("Showing %1 from %2.").arg(formatDuration(range.lengthNs()),
-                                         formatTime(range.startNs, range.lengthNs() / 100));
+  parts << tr("Showing %1 from %2.")
+               .arg(formatDuration(range.lengthNs()),
+                    formatTime(range.startNs, range.lengthNs() / 100));
   if (const auto& filter = state_->filter()) {
     parts << tr("Statistics follow %1 from %2.")
                  .arg(formatDuration(filter->lengthNs()),
@@ -381,8 +384,8 @@ void TimelineView::describe() {
     for (const Fact& fact : factsOf(*model_, *selection)) {
       facts << fact.name + QLatin1Char(' ') + fact.value;
     }
-    parts << tr("Selected: %1; %2.").arg(titleOf(*model_, *selection),
-                                         facts.join(QStringLiteral("; ")));
+    parts << tr("Selected: %1; %2.")
+                 .arg(titleOf(*model_, *selection), facts.join(QStringLiteral("; ")));
   }
   setAccessibleDescription(parts.join(QLatin1Char(' ')));
 }

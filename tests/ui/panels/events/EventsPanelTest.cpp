@@ -359,13 +359,13 @@ TEST_F(EventsPanelTest, SaysWhyThereIsNothing) {
 // Ten more than a page holds: the last event is the tenth of the second page.
 TEST_F(EventsPanelTest, ShowsHalfAMillionRowsAPageAndGoesToTheSelectionsPage) {
   test::Feed feed(1);
-  const std::uint32_t count = EventsModel::kPageRows + 10;
+  const std::uint32_t count = EventPages::kPageRows + 10;
   for (std::uint32_t i = 0; i < count; ++i) {
     feed.span(1, EventKind::kForward, 10 * i, 10 * i + 5);
   }
   model_.applyUpdate(feed.take());
   open();
-  EXPECT_EQ(table()->model()->rowCount(), static_cast<int>(EventsModel::kPageRows));
+  EXPECT_EQ(table()->model()->rowCount(), static_cast<int>(EventPages::kPageRows));
   EXPECT_EQ(panel_.model().pages(), 2u);
   EXPECT_TRUE(readable().contains("Rows 1 to 500,000 of 500,010"));
   const Span last = model_.spanAt(laneId(0, LaneRole::kPhases), 1, count - 1);

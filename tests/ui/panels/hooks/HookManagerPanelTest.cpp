@@ -54,9 +54,9 @@ class HookManagerPanelTest : public testing::Test {
   }
 
   HookRow row(const char* id) {
-    const int index = panel_->model().find(QString::fromLatin1(id));
+    const auto index = panel_->hooks().find(QString::fromLatin1(id));
     EXPECT_GE(index, 0) << id;
-    return index < 0 ? HookRow() : panel_->model().row(index);
+    return index ? panel_->hooks().row(*index) : HookRow();
   }
 
   void press(const char* name) {
@@ -84,14 +84,16 @@ TEST_F(HookManagerPanelTest, ListsWhatTheFoldersHoldAndWhyALibraryWasRefused) {
   EXPECT_EQ(row("mine").state, State::kReady);
   EXPECT_EQ(row("old").state, State::kRefused);
   EXPECT_EQ(row("old").error, "it was built for version 0 of the border, this is version 1");
-  const int refused = panel_->model().find("old");
-  EXPECT_TRUE(panel_->model().index(refused, 0).data(Qt::BackgroundRole).isValid());
-  EXPECT_FALSE(panel_->model().offered().contains("old"));
+  const auto refused = panel_->hooks().find("old");
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_TRUE(
+      HooksFoundTable(panel_->hooks().rows()).look(*refused, 0, Qt::BackgroundRole).isValid());
+  EXPECT_FALSE(panel_->hooks().offered().contains("old"));
 }
 
 TEST_F(HookManagerPanelTest, ReloadFindsWhatCameMeanwhile) {
   open();
-  EXPECT_EQ(panel_->model().find("late"), -1);
+  EXPECT_FALSE(panel_->hooks().find("late").has_value());
   hooks_.add("late");
   press("hookReload");
   ASSERT_TRUE(settled());
@@ -121,7 +123,8 @@ TEST_F(HookManagerPanelTest, ALibraryThatIsDroppedIsCopiedAndChosen) {
   EXPECT_TRUE(enter.isAccepted());
   QDropEvent drop(QPointF(20, 20), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(panel_.get(), &drop);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_->model().find("fresh") >= 0; }, kPatienceMs));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return panel_->hooks().find("fresh").has_value(); }, kPatienceMs));
   EXPECT_TRUE(std::filesystem::exists(hooks_.userFolder() / "fresh.so"));
   EXPECT_THAT(panel_->message().toStdString(), HasSubstr("Loaded fresh"));
   EXPECT_EQ(panel_->view()->currentIndex().siblingAtColumn(0).data().toString(), "fresh");
@@ -131,7 +134,8 @@ TEST_F(HookManagerPanelTest, ARefusedLibraryIsNotCopiedAndSaysWhy) {
   open();
   const auto path = hooks_.addRefused("elsewhere/bad.so", "it has no entry");
   panel_->load({QString::fromStdString(path.string())});
-  ASSERT_TRUE(QTest::qWaitFor([&] { return panel_->model().find("bad") >= 0; }, kPatienceMs));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return panel_->hooks().find("bad").has_value(); }, kPatienceMs));
   EXPECT_EQ(row("bad").state, State::kRefused);
   EXPECT_FALSE(std::filesystem::exists(hooks_.userFolder() / "bad.so"));
   EXPECT_THAT(panel_->message().toStdString(), HasSubstr("it has no entry"));
@@ -267,7 +271,7 @@ TEST_F(HookManagerPanelTest, ADisabledHookIsNotOfferedAndThatIsRemembered) {
   panel_->show("mine");
   press("hookDisable");  // says Enable now
   EXPECT_EQ(row("mine").state, State::kReady);
-  EXPECT_TRUE(panel_->model().offered().contains("mine"));
+  EXPECT_TRUE(panel_->hooks().offered().contains("mine"));
 }
 
 TEST_F(HookManagerPanelTest, AHookIsUsedInTheSetupForm) {
@@ -299,7 +303,7 @@ TEST_F(HookManagerPanelTest, OfTwoHooksOfOneNameTheFirstHidesTheSecond) {
   hooks_.addAt("user/b.so", "mine", "2.0");
   open();
   EXPECT_EQ(row("mine").version, "1.0");
-  const HookRow hidden = panel_->model().row(panel_->model().find("mine") + 1);
+  const HookRow hidden = panel_->hooks().row(*panel_->hooks().find("mine") + 1);
   EXPECT_EQ(hidden.state, State::kHidden);
   EXPECT_THAT(hidden.error.toStdString(), HasSubstr("a.so has a hook of this name"));
 }

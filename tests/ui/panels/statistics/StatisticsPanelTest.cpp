@@ -91,7 +91,8 @@ TEST_F(StatisticsPanelTest, FollowsTheRangeOfAllViews) {
   state_.setFilter(TimeRange{250, 550});
   settle();
   EXPECT_EQ(groups(), (QStringList{"forward", "allreduce"}));
-  EXPECT_TRUE(row("forward").startsWith("3|1.60 µs|83.3 %|1.55 µs|")) << row("forward").toStdString();
+  EXPECT_TRUE(row("forward").startsWith("3|1.60 µs|83.3 %|1.55 µs|"))
+      << row("forward").toStdString();
   EXPECT_TRUE(row("allreduce").startsWith("1|400 ns|50.0 %|"));
   auto* range = panel_.findChild<QToolButton*>("statisticsRange");
   ASSERT_TRUE(range->isVisible());
@@ -185,13 +186,13 @@ TEST_F(StatisticsPanelTest, ARowAsksForItsSpans) {
 
 TEST_F(StatisticsPanelTest, SortsByNumbersNotByTheirText) {
   openSmall();
-  table()->sortByColumn(StatisticsModel::kMax, Qt::AscendingOrder);
+  table()->sortByColumn(StatisticsTable::kMax, Qt::AscendingOrder);
   EXPECT_EQ(groups(), (QStringList{"copy in", "allreduce", "forward"}));
 }
 
 TEST_F(StatisticsPanelTest, AFileHoldsNumbersInTheOrderShown) {
   openSmall();
-  table()->sortByColumn(StatisticsModel::kTotal, Qt::AscendingOrder);
+  table()->sortByColumn(StatisticsTable::kTotal, Qt::AscendingOrder);
   const support::TemporaryFolder folder;
   const auto path = folder / "statistics.csv";
   ASSERT_EQ(panel_.writeTo(QString::fromStdString(path.string())), "");
@@ -223,7 +224,8 @@ TEST_F(StatisticsPanelTest, WritesTheRowsThatLockstepExportWrites) {
       const TimeRange range{first.startNs + 0.3 * first.lengthNs(),
                             first.startNs + 0.8 * first.lengthNs()};
       state_.setFilter(range);
-      selection.ticks = exports::TickRange{model.toTicks(range.startNs), model.toTicks(range.endNs)};
+      selection.ticks =
+          exports::TickRange{model.toTicks(range.startNs), model.toTicks(range.endNs)};
     }
     settle();
     ASSERT_EQ(panel_.writeTo(QString::fromStdString(path.string())), "");

@@ -10,6 +10,7 @@
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/buckets/BucketRun.h"
+#include "ui/table/TableText.h"
 
 namespace lockstep::ui {
 namespace {
@@ -23,7 +24,7 @@ std::shared_ptr<const BucketStory> storyOf(const trace::RunUpdate& update, std::
 TEST(BucketsTable, HasARowAParameterWithItsTimesOrderAndWait) {
   BucketsTable table;
   table.setStory(storyOf(test::BucketRun().update, 1));
-  EXPECT_EQ(table.asText().toStdString(),
+  EXPECT_EQ(rowsAsText(table).toStdString(),
             "Param\tShape\tBytes\tBucket\tReady ms, rank 0\tReady ms, rank 1\tOrder\tWaits for\n"
             "b.bias\t5 × 5\t100\t0\t0.100\t▲ 0.350\t1st, 3rd\tnothing: the last of its bucket\n"
             "b.weight\t5 × 5\t100\t1\t0.200\t0.150\t2nd, 1st\t"
@@ -35,12 +36,12 @@ TEST(BucketsTable, HasARowAParameterWithItsTimesOrderAndWait) {
 TEST(BucketsTable, SortsByNumbersAndCopiesOnlyWhatIsChosen) {
   BucketsTable table;
   table.setStory(storyOf(test::BucketRun().update, 1));
-  table.view()->sortByColumn(BucketsTableModel::kFirstReady + 1, Qt::AscendingOrder);
-  EXPECT_EQ(table.view()->model()->index(0, 0).data().toString(), QStringLiteral("b.weight"));
+  table.sortByColumn(BucketsTableRows::kFirstReady + 1, Qt::AscendingOrder);
+  EXPECT_EQ(table.model()->index(0, 0).data().toString(), QStringLiteral("b.weight"));
   table.showSelection(0, -1);
-  EXPECT_EQ(table.asText().count(QLatin1Char('\n')), 2) << "header and one row";
+  EXPECT_EQ(rowsAsText(table).count(QLatin1Char('\n')), 2) << "header and one row";
   table.showSelection(-1, 1);
-  EXPECT_EQ(table.asText().count(QLatin1Char('\n')), 3) << "a bucket of two";
+  EXPECT_EQ(rowsAsText(table).count(QLatin1Char('\n')), 3) << "a bucket of two";
 }
 
 TEST(BucketsTable, TellsWhatTheUserChoosesAndNotWhatItWasTold) {
@@ -49,8 +50,7 @@ TEST(BucketsTable, TellsWhatTheUserChoosesAndNotWhatItWasTold) {
   QSignalSpy chosen(&table, &BucketsTable::parameterChosen);
   table.showSelection(2, 1);
   EXPECT_EQ(chosen.count(), 0);
-  table.view()->setCurrentIndex(
-      table.view()->model()->index(3, BucketsTableModel::kFirstReady + 1));
+  table.setCurrentIndex(table.model()->index(3, BucketsTableRows::kFirstReady + 1));
   ASSERT_EQ(chosen.count(), 1);
   EXPECT_EQ(chosen[0][0].toInt(), 0) << "the fourth row is the last bucket's a.weight";
   EXPECT_EQ(chosen[0][1].toInt(), 1) << "in the column of rank 1";
@@ -60,9 +60,9 @@ TEST(BucketsTable, KeepsTheChoiceWhenALiveRunBringsAnotherIteration) {
   BucketsTable table;
   table.setStory(storyOf(test::demoRun(), 20));
   table.showSelection(5, -1);
-  const QString name = table.view()->currentIndex().siblingAtColumn(0).data().toString();
+  const QString name = table.currentIndex().siblingAtColumn(0).data().toString();
   table.setStory(storyOf(test::demoRun(), 21));
-  EXPECT_EQ(table.view()->currentIndex().siblingAtColumn(0).data().toString(), name);
+  EXPECT_EQ(table.currentIndex().siblingAtColumn(0).data().toString(), name);
 }
 
 // The script reads the run file by SQL and knows nothing of this program.
@@ -85,7 +85,7 @@ TEST(BucketsTable, AgreesWithAnIndependentScriptOverTheRunFileToTheLastDigit) {
     ASSERT_EQ(script.exitCode(), 0) << error.toStdString();
     BucketsTable table;
     table.setStory(storyOf(test::demoRun(options), step));
-    EXPECT_EQ(table.asText().toStdString(), script.readAllStandardOutput().toStdString())
+    EXPECT_EQ(rowsAsText(table).toStdString(), script.readAllStandardOutput().toStdString())
         << "step " << step;
   }
 }

@@ -164,8 +164,8 @@ TEST_F(CompareViewTest, ATabChoosesWhichRunStandsAgainstA) {
   const auto difference = [&] {
     return view_->metricsTable()
         ->model()
-        ->index(0, MetricsModel::kDifference)
-        .data(kSortRole)
+        ->index(0, MetricRows::kDifference)
+        .data(RowsModel::kSortRole)
         .toDouble();
   };
   const double ofB = difference();
@@ -198,7 +198,7 @@ TEST_F(CompareViewTest, AReasonLeadsToItsBucketInBothTimelines) {
   QAbstractItemModel* why = view_->whyTable()->model();
   int row = 0;
   while (row < why->rowCount() &&
-         !why->index(row, WhyModel::kSentence).data().toString().contains("transfer of bucket 1")) {
+         !why->index(row, WhyRows::kSentence).data().toString().contains("transfer of bucket 1")) {
     ++row;
   }
   ASSERT_LT(row, why->rowCount());
@@ -217,9 +217,9 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   addSlower();
   ASSERT_TRUE(compared());
   QTableView* why = view_->whyTable();
-  why->sortByColumn(WhyModel::kDelta, Qt::AscendingOrder);
+  why->sortByColumn(WhyRows::kDelta, Qt::AscendingOrder);
   const auto delta = [&](int row) {
-    return why->model()->index(row, 0).data(kSortRole).toDouble();
+    return why->model()->index(row, 0).data(RowsModel::kSortRole).toDouble();
   };
   for (int row = 1; row < why->model()->rowCount(); ++row) {
     EXPECT_LE(delta(row - 1), delta(row));
@@ -230,7 +230,8 @@ TEST_F(CompareViewTest, TablesSortByTheFigureAndCopyWithHeadings) {
   QAction* copy = metrics->actions().first();
   EXPECT_EQ(copy->shortcut(), QKeySequence(QKeySequence::Copy));
   copy->trigger();
-  EXPECT_TRUE(QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\t99 %\tVerdict\n"));
+  EXPECT_TRUE(
+      QApplication::clipboard()->text().startsWith("Metric\tA\tB\tΔ\tΔ %\t99 %\tVerdict\n"));
   EXPECT_EQ(QApplication::clipboard()->text().count('\n'), 2);
 }
 

@@ -175,7 +175,7 @@ TEST(ParameterSceneTest, ReplicasThatDriftByDesignAreNoMistake) {
     EXPECT_NE(command.colour, light().error.rgba()) << "no cross, no cell, no label is red";
   }
   const auto rows = parameterRows(facts);
-  EXPECT_FALSE(rows->warns(1));
+  EXPECT_FALSE(rows->look(1, 0, Qt::ForegroundRole).isValid());
 }
 
 // Ranks 0 and 1 make calls 0 to 999; rank 1 calls broadcast as its number 700.

@@ -19,10 +19,10 @@
 #include "tests/ui/views/EmptySentence.h"
 #include "tests/ui/views/RenderedViewFixture.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
+#include "ui/table/TableView.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
-#include "ui/views/divergence/TwinTable.h"
 
 namespace lockstep::ui {
 namespace {
@@ -116,7 +116,7 @@ TEST_P(DivergenceViewTest, ShowsTheFirstDifferenceAndAClickExplainsACell) {
   ASSERT_TRUE(rect.has_value());
   click(view_->parameters(), rect->center());
   EXPECT_EQ(view_->parameters()->selected(), other);
-  EXPECT_EQ(view_->findChild<TwinTable*>("parameterTable")->currentIndex().row(), 5)
+  EXPECT_EQ(view_->findChild<TableView*>("parameterTable")->currentIndex().row(), 5)
       << "the table shows the same";
   trigger("M");
   EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{3, test::kFlippedParameter}));
@@ -124,14 +124,14 @@ TEST_P(DivergenceViewTest, ShowsTheFirstDifferenceAndAClickExplainsACell) {
 
 TEST_P(DivergenceViewTest, ATableRowSelectsItsFirstBadCell) {
   open();
-  auto* table = view_->findChild<TwinTable*>("parameterTable");
+  auto* table = view_->findChild<TableView*>("parameterTable");
   table->setCurrentIndex(table->model()->index(7, 0));
   EXPECT_EQ(view_->parameters()->selected(), (ReplicaPlace{4, 7}));
 }
 
 TEST_P(DivergenceViewTest, ListsGradientsThatHeldNoNumber) {
   open();
-  auto* table = view_->findChild<TwinTable*>("findingTable");
+  auto* table = view_->findChild<TableView*>("findingTable");
   ASSERT_EQ(table->model()->rowCount(), 1);
   const QStringList wanted{"20", "1", "0", "3", "0", "fc3.bias"};
   for (int column = 0; column < wanted.size(); ++column) {
@@ -175,7 +175,7 @@ TEST_P(DivergenceViewTest, AClickOnACallSelectsItsSpanAndTheRow) {
   EXPECT_EQ(state_.selection()->rank(), 1);
   EXPECT_EQ(state_.selection()->step, test::kMismatchStep);
   EXPECT_EQ(state_.selection()->bucket, 2);
-  EXPECT_EQ(view_->findChild<TwinTable*>("sequenceTable")->currentIndex().row(),
+  EXPECT_EQ(view_->findChild<TableView*>("sequenceTable")->currentIndex().row(),
             static_cast<int>(row));
 }
 
@@ -186,9 +186,9 @@ TEST_P(DivergenceViewTest, AnotherViewsSelectionIsFoundAmongTheCallsAndBuckets) 
   const auto& span = view_->facts()->data().spans[calls.callAt(3, 1)];
   state_.select(spanOf(*model_, 1, span));
   ASSERT_TRUE(state_.selection().has_value());
-  EXPECT_EQ(view_->findChild<TwinTable*>("sequenceTable")->currentIndex().row(), 3);
+  EXPECT_EQ(view_->findChild<TableView*>("sequenceTable")->currentIndex().row(), 3);
   const int buckets = view_->facts()->delays.buckets;
-  EXPECT_EQ(view_->findChild<TwinTable*>("bucketTable")->currentIndex().row(),
+  EXPECT_EQ(view_->findChild<TableView*>("bucketTable")->currentIndex().row(),
             buckets + span.bucket);
 }
 

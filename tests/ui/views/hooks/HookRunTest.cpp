@@ -4,6 +4,7 @@
 
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/hooks/HookRunFile.h"
+#include "ui/table/RowsModel.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksTable.h"
@@ -91,10 +92,9 @@ TEST(HooksContentTest, MeasuresEachPhaseOverRanksOrOfOne) {
 }
 
 TEST(HooksTableTest, HasARowForTheBucketAndForEachPhaseItHas) {
-  HooksTable table;
-  table.setContent(makeHooksContent({written()}, 1));
-  ASSERT_EQ(table.rowCount(), 4);  // all, encode, transfer, decode
-  const auto text = [&](int row, int column) { return table.index(row, column).data().toString(); };
+  const HooksTable table(makeHooksContent({written()}, 1));
+  ASSERT_EQ(table.size(), 4u);  // all, encode, transfer, decode
+  const auto text = [&](std::size_t row, std::size_t column) { return table.text(row, column); };
   EXPECT_EQ(text(0, HooksTable::kPhase), "all phases");
   EXPECT_EQ(text(0, HooksTable::kP50), "10.0 ms");
   EXPECT_EQ(text(0, HooksTable::kBefore), "39.1 KiB");
@@ -103,16 +103,16 @@ TEST(HooksTableTest, HasARowForTheBucketAndForEachPhaseItHas) {
   EXPECT_EQ(text(1, HooksTable::kPhase), "encode");
   EXPECT_EQ(text(1, HooksTable::kShare), "50.0 %");
   EXPECT_EQ(text(1, HooksTable::kBefore), "");
-  EXPECT_EQ(table.rowOf({0, HookPhase::kTransfer}), 2);
-  EXPECT_EQ(table.rowOf({7, std::nullopt}), -1);
+  EXPECT_EQ(table.rowOf({0, HookPhase::kTransfer}), 2u);
+  EXPECT_EQ(table.rowOf({7, std::nullopt}), std::nullopt);
 }
 
 TEST(HooksTableTest, NewNumbersOfTheSameRowsLeaveTheRowsStanding) {
-  HooksTable table;
-  table.setContent(makeHooksContent({written()}, 1));
+  RowsModel table;
+  table.setRows(std::make_shared<HooksTable>(makeHooksContent({written()}, 1)));
   int resets = 0;
   QObject::connect(&table, &QAbstractItemModel::modelReset, [&] { ++resets; });
-  table.setContent(makeHooksContent({written({.transferMs = 8})}, 1));
+  table.setRows(std::make_shared<HooksTable>(makeHooksContent({written({.transferMs = 8})}, 1)));
   EXPECT_EQ(resets, 0);
   EXPECT_EQ(table.index(0, HooksTable::kP50).data().toString(), "14.0 ms");
 }

@@ -30,14 +30,16 @@ int print(const std::string& path) {
   ui::AnalysedRun run;
   run.data = std::move(data).value();
   run.analysis = analysis::analyse(run.data);
-  ui::OverlapSteps table;
-  table.setContent(ui::overlapContent(run));
+  const auto table = ui::overlapSteps(ui::overlapContent(run));
   QTextStream out(stdout);
-  for (int line = -1; line < table.rowCount(); ++line) {
-    for (int column = 0; column < table.columnCount(); ++column) {
-      const QVariant cell = line < 0 ? table.headerData(column, Qt::Horizontal, Qt::DisplayRole)
-                                     : table.index(line, column).data();
-      out << (column == 0 ? "" : "\t") << cell.toString();
+  const auto& columns = table->columns();
+  for (std::size_t column = 0; column < columns.size(); ++column) {
+    out << (column == 0 ? "" : "\t") << columns[column].title;
+  }
+  out << '\n';
+  for (std::size_t row = 0; row < table->size(); ++row) {
+    for (std::size_t column = 0; column < columns.size(); ++column) {
+      out << (column == 0 ? "" : "\t") << table->text(row, column);
     }
     out << '\n';
   }

@@ -5,22 +5,21 @@
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
-#include <QTableView>
 
 #include "tests/ui/views/overlap/HandMadeContent.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableView.h"
 
 namespace lockstep::ui {
 namespace {
 
-QString cell(const OverlapTable& table, int line, int column) {
+QString cell(const RowsModel& table, int line, int column) {
   return table.index(line, column).data().toString();
 }
 
 // Rank 0: step 10 ms, forward 2, backward 8, in flight 4 of which 1 overlaps.
 TEST(OverlapTablesTest, GiveTheFiguresOfEachStepToTheLastDigit) {
-  OverlapSteps table;
-  table.setContent(test::handMadeContent(4));
+  RowsModel table;
+  table.setRows(overlapSteps(test::handMadeContent(4)));
   ASSERT_EQ(table.rowCount(), 8);
   const QStringList wanted{QStringLiteral("0"),      QStringLiteral("3"),
                            QStringLiteral("10.000"), QStringLiteral("2.000"),
@@ -35,29 +34,28 @@ TEST(OverlapTablesTest, GiveTheFiguresOfEachStepToTheLastDigit) {
 }
 
 TEST(OverlapTablesTest, SortByAnyColumnBothWays) {
-  OverlapSteps table;
-  table.setContent(test::handMadeContent(4));
+  RowsModel table;
+  table.setRows(overlapSteps(test::handMadeContent(4)));
   table.sort(8, Qt::AscendingOrder);  // exposed: rank 1 has 1 ms, rank 0 has 3
   EXPECT_EQ(cell(table, 0, 0), QStringLiteral("1"));
   table.sort(8, Qt::DescendingOrder);
   EXPECT_EQ(cell(table, 0, 0), QStringLiteral("0"));
-  EXPECT_EQ(table.lineOf(*table.rowOf({0, 2})), 2);
-  EXPECT_EQ(table.stepOf(table.rowAt(7)), (OverlapStep{1, 3}));
-  EXPECT_EQ(table.rowOf({0, 99}), std::nullopt);
+  EXPECT_EQ(table.lineOf(2), 2);
+  EXPECT_EQ(table.rowAt(7), 7u);
 }
 
 TEST(OverlapTablesTest, AddTheCausesUpToTheMeanOfTheExposedTime) {
-  OverlapCauses table;
-  table.setContent(test::handMadeContent(4));
+  RowsModel table;
+  table.setRows(overlapCauses(test::handMadeContent(4)));
   ASSERT_EQ(table.rowCount(), 2);
-  EXPECT_DOUBLE_EQ(table.index(0, 1).data(Qt::EditRole).toDouble() +
-                       table.index(1, 1).data(Qt::EditRole).toDouble(),
+  EXPECT_DOUBLE_EQ(table.index(0, 1).data(RowsModel::kSortRole).toDouble() +
+                       table.index(1, 1).data(RowsModel::kSortRole).toDouble(),
                    2);
 }
 
 TEST(OverlapTablesTest, ShowMediansWithAndWithoutTheWarmUp) {
-  OverlapRanks table;
-  table.setContent(test::handMadeContent(4));
+  RowsModel table;
+  table.setRows(overlapRanks(test::handMadeContent(4)));
   ASSERT_EQ(table.rowCount(), 4);
   EXPECT_EQ(cell(table, 0, 2), QStringLiteral("3")) << "step 0 is warm-up";
   EXPECT_EQ(cell(table, 1, 2), QStringLiteral("4"));
@@ -65,19 +63,17 @@ TEST(OverlapTablesTest, ShowMediansWithAndWithoutTheWarmUp) {
 }
 
 TEST(OverlapTablesTest, KeepTheirRowsWhileALiveRunGrows) {
-  OverlapSteps table;
-  table.setContent(test::handMadeContent(2));
-  table.setContent(test::handMadeContent(4));
+  RowsModel table;
+  table.setRows(overlapSteps(test::handMadeContent(2)));
+  table.setRows(overlapSteps(test::handMadeContent(4)));
   EXPECT_EQ(table.rowCount(), 8);
-  table.setContent(nullptr);
+  table.setRows(overlapSteps(nullptr));
   EXPECT_EQ(table.rowCount(), 0);
 }
 
 TEST(OverlapTablesTest, CopyTheSelectedRowsWithTheirHeader) {
-  OverlapRanks model;
-  QTableView view;
-  setUpTwin(view, model, QStringLiteral("ranks"));
-  model.setContent(test::handMadeContent(4));
+  TableView view(QStringLiteral("ranks"));
+  view.setRows(overlapRanks(test::handMadeContent(4)));
   view.selectRow(1);
   for (QAction* action : view.actions()) {
     action->trigger();

@@ -1,4 +1,3 @@
-#include "engine/trace/Event.h"
 #include "ui/views/timeline/CounterTable.h"
 
 #include <gmock/gmock.h>
@@ -7,8 +6,12 @@
 #include <QPersistentModelIndex>
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <utility>
 
+#include "engine/trace/Event.h"
 #include "tests/ui/model/Feed.h"
+#include "ui/table/RowsModel.h"
 #include "ui/views/timeline/CounterValues.h"
 
 namespace lockstep::ui {
@@ -126,29 +129,37 @@ CounterRow rowOf(int rank, double value, const char* name = "loss") {
   return row;
 }
 
-std::vector<int> ranksOf(const CounterTable& table) {
+std::shared_ptr<const TableRows> tableOf(std::vector<CounterRow> rows) {
+  return std::make_shared<CounterTable>(std::move(rows));
+}
+
+int rankAt(const RowsModel& table, int line) {
+  return static_cast<const CounterTable&>(*table.rows()).row(table.rowAt(line)).rank;
+}
+
+std::vector<int> ranksOf(const RowsModel& table) {
   std::vector<int> ranks;
   for (int line = 0; line < table.rowCount(); ++line) {
-    ranks.push_back(table.row(line).rank);
+    ranks.push_back(rankAt(table, line));
   }
   return ranks;
 }
 
 TEST(CounterTableTest, WhatIsSelectedStaysWithItsRankWhenTheOrderChanges) {
-  CounterTable table;
-  table.setRows({rowOf(0, 3), rowOf(1, 2), rowOf(2, 1)});
+  RowsModel table;
+  table.setRows(tableOf({rowOf(0, 3), rowOf(1, 2), rowOf(2, 1)}));
   const QPersistentModelIndex chosen = table.index(1, CounterTable::kLast);
   const QPersistentModelIndex other = table.index(2, CounterTable::kRank);
   table.sort(CounterTable::kMaximum, Qt::AscendingOrder);
   EXPECT_THAT(ranksOf(table), ElementsAre(2, 1, 0));
-  table.setRows({rowOf(0, 3), rowOf(1, 9), rowOf(2, 4)});
+  table.setRows(tableOf({rowOf(0, 3), rowOf(1, 9), rowOf(2, 4)}));
   EXPECT_THAT(ranksOf(table), ElementsAre(0, 2, 1));
-  EXPECT_EQ(table.row(chosen.row()).rank, 1);
+  EXPECT_EQ(rankAt(table, chosen.row()), 1);
   EXPECT_EQ(chosen.column(), CounterTable::kLast);
-  EXPECT_EQ(table.row(other.row()).rank, 2);
+  EXPECT_EQ(rankAt(table, other.row()), 2);
   EXPECT_EQ(chosen.data().toString(), "9");
   table.sort(CounterTable::kMaximum, Qt::DescendingOrder);
-  EXPECT_EQ(table.row(chosen.row()).rank, 1);
+  EXPECT_EQ(rankAt(table, chosen.row()), 1);
   EXPECT_EQ(chosen.row(), 0);
   table.sort(-1, Qt::AscendingOrder);
   EXPECT_THAT(ranksOf(table), ElementsAre(0, 1, 2)) << "as they were given";
@@ -156,20 +167,20 @@ TEST(CounterTableTest, WhatIsSelectedStaysWithItsRankWhenTheOrderChanges) {
 }
 
 TEST(CounterTableTest, ASelectionIsNotHandedToAnotherCounter) {
-  CounterTable table;
-  table.setRows({rowOf(0, 3), rowOf(1, 2)});
+  RowsModel table;
+  table.setRows(tableOf({rowOf(0, 3), rowOf(1, 2)}));
   const QPersistentModelIndex chosen = table.index(1, 0);
-  table.setRows({rowOf(0, 3, "cpu_percent"), rowOf(1, 2, "cpu_percent")});
+  table.setRows(tableOf({rowOf(0, 3, "cpu_percent"), rowOf(1, 2, "cpu_percent")}));
   EXPECT_FALSE(chosen.isValid());
 }
 
 TEST(CounterTableTest, WhatIsNoNumberStandsLastWhicheverWay) {
-  CounterTable table;
+  RowsModel table;
   CounterRow broken = rowOf(1, 4);
   broken.last = kNoNumber;
   CounterRow none = rowOf(3, 0);
   none.summary = {};
-  table.setRows({rowOf(0, 5), broken, rowOf(2, 3), none, rowOf(4, 6)});
+  table.setRows(tableOf({rowOf(0, 5), broken, rowOf(2, 3), none, rowOf(4, 6)}));
   table.sort(CounterTable::kLast, Qt::AscendingOrder);
   EXPECT_THAT(ranksOf(table), ElementsAre(2, 0, 4, 1, 3));
   EXPECT_EQ(table.index(3, CounterTable::kLast).data().toString(), "not finite");

@@ -3,7 +3,7 @@
 #include <QTableView>
 
 #include "tests/ui/views/timeline/TimelineViewFixture.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/CounterTable.h"

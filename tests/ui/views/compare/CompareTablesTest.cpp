@@ -1,12 +1,13 @@
 #include "engine/trace/Event.h"
-#include "ui/views/compare/CompareModels.h"
+#include "ui/views/compare/CompareTables.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "tests/ui/views/compare/AnalysedDemo.h"
-#include "ui/panels/TableText.h"
+#include "ui/table/RowsModel.h"
+#include "ui/table/TableText.h"
 #include "ui/views/compare/MetricText.h"
 
 namespace lockstep::ui {
@@ -15,7 +16,7 @@ namespace {
 using analysis::Metric;
 using analysis::Verdict;
 
-class CompareModelsTest : public testing::Test {
+class CompareTablesTest : public testing::Test {
  protected:
   static std::shared_ptr<const CompareResult> compared() {
     test::AnalysedDemo a;
@@ -28,7 +29,7 @@ class CompareModelsTest : public testing::Test {
     return compareRuns({inputA, inputB});
   }
 
-  static int rowOf(const CompareModel& model, const QString& name) {
+  static int rowOf(const RowsModel& model, const QString& name) {
     for (int row = 0; row < model.rowCount(); ++row) {
       if (model.index(row, 0).data().toString() == name) {
         return row;
@@ -38,9 +39,9 @@ class CompareModelsTest : public testing::Test {
   }
 };
 
-TEST_F(CompareModelsTest, KeysShowOnlyWhatDiffers) {
-  KeysModel keys;
-  keys.show(compared(), 1);
+TEST_F(CompareTablesTest, KeysShowOnlyWhatDiffers) {
+  RowsModel keys;
+  keys.setRows(std::make_shared<KeyRows>(Compared{compared(), 1}));
   ASSERT_EQ(keys.rowCount(), 2);
   EXPECT_EQ(keys.index(0, 0).data().toString(), "hook.name");
   EXPECT_EQ(keys.index(0, 1).data().toString(), "allreduce");
@@ -49,10 +50,10 @@ TEST_F(CompareModelsTest, KeysShowOnlyWhatDiffers) {
   EXPECT_EQ(keys.headerData(2, Qt::Horizontal, Qt::DisplayRole).toString(), "B");
 }
 
-TEST_F(CompareModelsTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
-  MetricsModel metrics;
+TEST_F(CompareTablesTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
+  RowsModel metrics;
   const auto result = compared();
-  metrics.show(result, 1);
+  metrics.setRows(std::make_shared<MetricRows>(Compared{result, 1}));
   const int row = rowOf(metrics, "exposed communication [ms]");
   ASSERT_GE(row, 0);
   const analysis::RunAnalysis& run = result->runs[0].analysed->analysis;
@@ -65,73 +66,74 @@ TEST_F(CompareModelsTest, FiguresAreThoseOfTheAnalysisToTheLastDigit) {
     }
   }
   ASSERT_GT(steps, 0);
-  EXPECT_EQ(metrics.index(row, MetricsModel::kA).data().toString(),
+  EXPECT_EQ(metrics.index(row, MetricRows::kA).data().toString(),
             QString::number(exposed / steps, 'f', 2));
-  EXPECT_NEAR(metrics.index(row, MetricsModel::kA).data(kSortRole).toDouble(), exposed / steps,
-              1e-9);
+  EXPECT_NEAR(metrics.index(row, MetricRows::kA).data(RowsModel::kSortRole).toDouble(),
+              exposed / steps, 1e-9);
 }
 
-TEST_F(CompareModelsTest, ALongerStepTimeOfOneRunSaysSoByArrowAndIsNoVerdict) {
-  MetricsModel metrics;
-  metrics.show(compared(), 1);
+TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunSaysSoByArrowAndIsNoVerdict) {
+  RowsModel metrics;
+  metrics.setRows(std::make_shared<MetricRows>(Compared{compared(), 1}));
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data().toString(), "\u25b2 one run each");
-  EXPECT_EQ(metrics.index(row, MetricsModel::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
+  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(), "\u25b2 one run each");
+  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
             Palette::of(Theme::kLight).textMuted);
   EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("One run each"));
 }
 
-TEST_F(CompareModelsTest, WhatIsNotSignificantIsGreyedWithItsReason) {
+TEST_F(CompareTablesTest, WhatIsNotSignificantIsGreyedWithItsReason) {
   test::AnalysedDemo a;
   test::AnalysedDemo same;
-  MetricsModel metrics;
-  metrics.show(
-      compareRuns({compareInput(a.model, a.analysed), compareInput(same.model, same.analysed)}), 1);
+  RowsModel metrics;
+  metrics.setRows(std::make_shared<MetricRows>(Compared{
+      compareRuns({compareInput(a.model, a.analysed), compareInput(same.model, same.analysed)}),
+      1}));
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  const QModelIndex verdict = metrics.index(row, MetricsModel::kVerdict);
+  const QModelIndex verdict = metrics.index(row, MetricRows::kVerdict);
   EXPECT_EQ(verdict.data().toString(), "same experiment");
   EXPECT_EQ(verdict.data(Qt::ForegroundRole).value<QColor>(), Palette::of(Theme::kLight).textMuted);
   EXPECT_TRUE(verdict.data(Qt::ToolTipRole).toString().contains("A and B ran the same experiment"));
 }
 
-TEST_F(CompareModelsTest, ReasonsAreRankedSentences) {
-  WhyModel why;
-  why.show(compared(), 1);
+TEST_F(CompareTablesTest, ReasonsAreRankedSentences) {
+  RowsModel why;
+  why.setRows(std::make_shared<WhyRows>(Compared{compared(), 1}));
   ASSERT_GT(why.rowCount(), 1);
   double last = 1e9;
   for (int row = 0; row < why.rowCount(); ++row) {
-    const double delta = std::abs(why.index(row, WhyModel::kDelta).data(kSortRole).toDouble());
+    const double delta =
+        std::abs(why.index(row, WhyRows::kDelta).data(RowsModel::kSortRole).toDouble());
     EXPECT_LE(delta, last);
     last = delta;
-    EXPECT_TRUE(why.index(row, WhyModel::kSentence).data().toString().contains(" a step ("));
+    EXPECT_TRUE(why.index(row, WhyRows::kSentence).data().toString().contains(" a step ("));
   }
-  EXPECT_EQ(why.reason(why.rowCount()), nullptr);
 }
 
-TEST_F(CompareModelsTest, CsvHoldsHeadingsAndQuotesCommas) {
-  KeysModel keys;
+TEST_F(CompareTablesTest, CsvHoldsHeadingsAndQuotesCommas) {
+  RowsModel keys;
   auto result = std::make_shared<CompareResult>(*compared());
   result->comparison.keys[0].values[0] = "[1, 2]";
-  keys.show(result, 1);
+  keys.setRows(std::make_shared<KeyRows>(Compared{result, 1}));
   EXPECT_EQ(csvOf(keys).section("\r\n", 0, 1), "Key,A,B\r\nhook.name,\"[1, 2]\",topk");
 }
 
-TEST_F(CompareModelsTest, PercentilesAreOfMeasuredIterations) {
+TEST_F(CompareTablesTest, PercentilesAreOfMeasuredIterations) {
   const auto result = compared();
-  PercentilesModel percentiles;
-  percentiles.show(result, 1);
+  RowsModel percentiles;
+  percentiles.setRows(std::make_shared<PercentileRows>(result, trace::EventKind::kStep));
   ASSERT_EQ(percentiles.rowCount(), 2);
   // Two ranks; of 50 steps the first two are warm-up.
   const auto measured = result->comparison.runs[0].measuredIterations;
-  EXPECT_EQ(percentiles.index(0, PercentilesModel::kCount).data(kSortRole).toULongLong(),
+  EXPECT_EQ(percentiles.index(0, PercentileRows::kCount).data(RowsModel::kSortRole).toULongLong(),
             2 * measured);
-  percentiles.setKind(trace::EventKind::kScatter);
-  EXPECT_EQ(percentiles.index(0, PercentilesModel::kP50).data().toString(), "\u2013");
+  percentiles.setRows(std::make_shared<PercentileRows>(result, trace::EventKind::kScatter));
+  EXPECT_EQ(percentiles.index(0, PercentileRows::kP50).data().toString(), "\u2013");
 }
 
-TEST_F(CompareModelsTest, TextsOfFiguresCarrySignsAndUnits) {
+TEST_F(CompareTablesTest, TextsOfFiguresCarrySignsAndUnits) {
   EXPECT_EQ(valueText(Metric::kStep, 12.345), "12.35");
   EXPECT_EQ(valueText(Metric::kStep, 0.01234), "0.012");
   EXPECT_EQ(valueText(Metric::kStep, 0.00012), "0.0001");

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,22 +8,20 @@
 #include "ui/model/RunModel.h"
 #include "ui/panels/events/EventColumns.h"
 #include "ui/panels/events/EventSearch.h"
-#include "ui/panels/events/StepStarts.h"
+#include "ui/table/TableRows.h"
 
 namespace lockstep::ui {
 
 /// The events of a search, a page of them at a time: a table takes memory and time for each row
 /// that it could show, so that it is given half a million at most. A cell is made when it is
 /// shown. [ui-thread]
-class EventsModel : public QAbstractTableModel {
-  Q_OBJECT
-
+class EventPages {
  public:
   static constexpr std::uint32_t kPageRows = 500'000;
 
-  using QAbstractTableModel::QAbstractTableModel;
+  EventPages();
 
-  /// Shows other rows, on the page that was shown where there still is one. `model` outlives its
+  /// Takes other rows, on the page that was shown where there still is one. `model` outlives its
   /// use here; null rows: none.
   void setRows(const RunModel* model, std::shared_ptr<const EventRows> rows);
   [[nodiscard]] const std::shared_ptr<const EventRows>& rows() const { return rows_; }
@@ -33,34 +30,26 @@ class EventsModel : public QAbstractTableModel {
 
   [[nodiscard]] std::size_t page() const { return page_; }
   [[nodiscard]] std::size_t pages() const;
-  void setPage(std::size_t page);
+  /// Returns whether that is another page.
+  bool setPage(std::size_t page);
+  /// The rows of the page, for a table that leaves sorting to the search. Their texts are made on
+  /// the UI thread.
+  [[nodiscard]] std::shared_ptr<const TableRows> shown() const;
 
   /// The span of a row of this page; nothing when the run no longer holds it.
   [[nodiscard]] std::optional<Span> spanAt(int row) const;
   /// Where a span stands among all rows.
   [[nodiscard]] std::optional<std::size_t> placeOf(const Span& span) const;
 
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-  /// Sorting is searching: asks for it.
-  void sort(int column, Qt::SortOrder order) override;
-
- signals:
-  void sortWanted(lockstep::ui::EventColumn column, bool descending);
-
  private:
+  class Page;
+  void show();
+
   const RunModel* model_ = nullptr;
   std::shared_ptr<const EventRows> rows_;
   EventTerms terms_;
   std::size_t page_ = 0;
-
-  // A table asks for all cells of a row one after the other.
-  mutable StepStarts starts_;
-  mutable std::optional<Span> last_;
-  mutable int lastRow_ = -1;
+  std::shared_ptr<const Page> shown_;
 };
 
 }  // namespace lockstep::ui

@@ -1,4 +1,4 @@
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

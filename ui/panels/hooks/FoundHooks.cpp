@@ -1,4 +1,4 @@
-#include "ui/panels/hooks/HooksModel.h"
+#include "ui/panels/hooks/FoundHooks.h"
 
 #include <QColor>
 #include <QDateTime>
@@ -45,38 +45,38 @@ QString faultOf(const HookVerdict& verdict) {
 QString nameOf(State state) {
   switch (state) {
     case State::kReady:
-      return HooksModel::tr("ready");
+      return TableRows::tr("ready");
     case State::kHidden:
-      return HooksModel::tr("hidden");
+      return TableRows::tr("hidden");
     case State::kDisabled:
-      return HooksModel::tr("disabled");
+      return TableRows::tr("disabled");
     case State::kVerifying:
-      return HooksModel::tr("verifying…");
+      return TableRows::tr("verifying…");
     case State::kVerified:
-      return HooksModel::tr("✓ verified");
+      return TableRows::tr("✓ verified");
     case State::kFailed:
-      return HooksModel::tr("✗ failed");
+      return TableRows::tr("✗ failed");
     case State::kRefused:
-      return HooksModel::tr("✗ refused");
+      return TableRows::tr("✗ refused");
   }
   return {};
 }
 
-void HooksModel::setLibraries(std::vector<plugin::FoundLibrary> libraries) {
+void FoundHooks::setLibraries(std::vector<plugin::FoundLibrary> libraries) {
   libraries_ = std::move(libraries);
   rebuild();
 }
 
-void HooksModel::disabledChanged() {
+void FoundHooks::disabledChanged() {
   rebuild();
 }
 
-void HooksModel::setVerifying(const QString& library) {
+void FoundHooks::setVerifying(const QString& library) {
   verifying_ = library;
   rebuild();
 }
 
-void HooksModel::setVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
+void FoundHooks::setVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
                              const QString& error) {
   verifying_.clear();
   stamps_[library] = stampOf(library);
@@ -90,7 +90,7 @@ void HooksModel::setVerdicts(const QString& library, const std::map<QString, Hoo
   rebuild();
 }
 
-void HooksModel::judge(HookRow& row, bool hidden, const QString& hider) const {
+void FoundHooks::judge(HookRow& row, bool hidden, const QString& hider) const {
   const auto verdict = verdicts_.find({row.path, row.id});
   const auto stamp = stamps_.find(row.path);
   if (verdict != verdicts_.end() && stamp != stamps_.end() && stamp->second == stampOf(row.path)) {
@@ -100,7 +100,7 @@ void HooksModel::judge(HookRow& row, bool hidden, const QString& hider) const {
     row.state = State::kVerifying;
   } else if (hidden) {
     row.state = State::kHidden;
-    row.error = tr("%1 has a hook of this name and is looked at first").arg(hider);
+    row.error = TableRows::tr("%1 has a hook of this name and is looked at first").arg(hider);
   } else if (isHookDisabled(row.id, row.path)) {
     row.state = State::kDisabled;
   } else if (row.verdict) {
@@ -111,7 +111,7 @@ void HooksModel::judge(HookRow& row, bool hidden, const QString& hider) const {
   }
 }
 
-void HooksModel::rebuild() {
+void FoundHooks::rebuild() {
   std::vector<HookRow> rows;
   std::map<QString, QString> first;  // library that has an id first
   for (const plugin::FoundLibrary& library : libraries_) {
@@ -138,28 +138,17 @@ void HooksModel::rebuild() {
       rows.push_back(std::move(hook));
     }
   }
-  const auto alike = [](const HookRow& a, const HookRow& b) {
-    return a.id == b.id && a.path == b.path;
-  };
-  if (std::equal(rows.begin(), rows.end(), rows_.begin(), rows_.end(), alike)) {
-    rows_ = std::move(rows);  // the selection stays
-    if (!rows_.empty()) {
-      emit dataChanged(index(0, 0), index(rowCount() - 1, kColumnCount - 1));
-    }
-    return;
-  }
-  beginResetModel();
   rows_ = std::move(rows);
-  endResetModel();
 }
 
-int HooksModel::find(const QString& id) const {
+std::optional<std::size_t> FoundHooks::find(const QString& id) const {
   const auto at =
       std::find_if(rows_.begin(), rows_.end(), [&](const HookRow& row) { return row.id == id; });
-  return at == rows_.end() ? -1 : static_cast<int>(at - rows_.begin());
+  return at == rows_.end() ? std::nullopt
+                           : std::optional(static_cast<std::size_t>(at - rows_.begin()));
 }
 
-QStringList HooksModel::offered() const {
+QStringList FoundHooks::offered() const {
   QStringList ids;
   for (const HookRow& row : rows_) {
     if (row.usable() && !isHookDisabled(row.id, row.path)) {
@@ -169,15 +158,34 @@ QStringList HooksModel::offered() const {
   return ids;
 }
 
-int HooksModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+namespace {
+
+std::vector<TableRows::Column> foundColumns() {
+  static const std::array<std::pair<const char*, const char*>, HooksFoundTable::kColumnCount>
+      kHeads{{
+          {QT_TR_NOOP("Name"), QT_TR_NOOP("What hook.name of an experiment says")},
+          {QT_TR_NOOP("Version"), QT_TR_NOOP("Of the hook")},
+          {QT_TR_NOOP("ABI"), QT_TR_NOOP("Version of the plugin border that it was built for")},
+          {QT_TR_NOOP("State"), QT_TR_NOOP("Whether experiments can use it")},
+          {QT_TR_NOOP("Last error"),
+           QT_TR_NOOP("Why it was refused, or what its verification found")},
+          {QT_TR_NOOP("From"), QT_TR_NOOP("Whose folder it lies in")},
+          {QT_TR_NOOP("Path"), QT_TR_NOOP("Of its library")},
+      }};
+  std::vector<TableRows::Column> columns;
+  for (const auto& [title, tip] : kHeads) {
+    columns.push_back({TableRows::tr(title), TableRows::tr(tip)});
+  }
+  return columns;
 }
 
-int HooksModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumnCount;
-}
+}  // namespace
 
-QString HooksModel::text(const HookRow& row, int column) const {
+HooksFoundTable::HooksFoundTable(std::vector<HookRow> rows)
+    : TableRows(foundColumns()), rows_(std::move(rows)) {}
+
+QString HooksFoundTable::text(std::size_t at, std::size_t column) const {
+  const HookRow& row = rows_[at];
   switch (column) {
     case kName:
       return row.id;
@@ -198,51 +206,34 @@ QString HooksModel::text(const HookRow& row, int column) const {
   }
 }
 
-QVariant HooksModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) {
-    return {};
-  }
-  const HookRow& row = this->row(index.row());
-  const Palette& palette = currentPalette();
-  switch (role) {
-    case Qt::DisplayRole:
-      return text(row, index.column());
-    case Qt::ToolTipRole:
-      return row.error.isEmpty() ? QString::fromStdString(row.info.summary) : row.error;
-    case Qt::ForegroundRole:
-      if (row.refused() || (row.state == State::kFailed && index.column() <= kError)) {
-        return palette.error;
-      }
-      if (row.state == State::kHidden || row.state == State::kDisabled) {
-        return palette.textMuted;
-      }
-      return row.state == State::kVerified && index.column() == kState ? QVariant(palette.good)
-                                                                       : QVariant();
-    case Qt::BackgroundRole:
-      return row.refused() ? QVariant(mixed(palette.error, palette.background, 0.12)) : QVariant();
-    default:
-      return {};
-  }
+QString HooksFoundTable::tip(std::size_t row, std::size_t) const {
+  return rows_[row].error.isEmpty() ? QString::fromStdString(rows_[row].info.summary)
+                                    : rows_[row].error;
 }
 
-QVariant HooksModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) {
+QVariant HooksFoundTable::look(std::size_t at, std::size_t column, int role) const {
+  const HookRow& row = rows_[at];
+  const Palette& palette = currentPalette();
+  if (role == Qt::BackgroundRole && row.refused()) {
+    return mixed(palette.error, palette.background, 0.12);
+  }
+  if (role != Qt::ForegroundRole) {
     return {};
   }
-  static const std::array<std::pair<const char*, const char*>, kColumnCount> kHeads{{
-      {QT_TR_NOOP("Name"), QT_TR_NOOP("What hook.name of an experiment says")},
-      {QT_TR_NOOP("Version"), QT_TR_NOOP("Of the hook")},
-      {QT_TR_NOOP("ABI"), QT_TR_NOOP("Version of the plugin border that it was built for")},
-      {QT_TR_NOOP("State"), QT_TR_NOOP("Whether experiments can use it")},
-      {QT_TR_NOOP("Last error"), QT_TR_NOOP("Why it was refused, or what its verification found")},
-      {QT_TR_NOOP("From"), QT_TR_NOOP("Whose folder it lies in")},
-      {QT_TR_NOOP("Path"), QT_TR_NOOP("Of its library")},
-  }};
-  const auto& head = kHeads.at(static_cast<std::size_t>(section));
-  return role == Qt::DisplayRole         ? QVariant(tr(head.first))
-         : role == Qt::ToolTipRole       ? QVariant(tr(head.second))
-         : role == Qt::TextAlignmentRole ? QVariant(Qt::AlignLeft | Qt::AlignVCenter)
-                                         : QVariant();
+  if (row.refused() || (row.state == State::kFailed && column <= kError)) {
+    return palette.error;
+  }
+  if (row.state == State::kHidden || row.state == State::kDisabled) {
+    return palette.textMuted;
+  }
+  return row.state == State::kVerified && column == kState ? QVariant(palette.good) : QVariant();
+}
+
+bool HooksFoundTable::continues(const TableRows& before) const {
+  const std::vector<HookRow>& then = static_cast<const HooksFoundTable&>(before).rows_;
+  return std::equal(
+      rows_.begin(), rows_.end(), then.begin(), then.end(),
+      [](const HookRow& a, const HookRow& b) { return a.id == b.id && a.path == b.path; });
 }
 
 }  // namespace lockstep::ui

@@ -23,14 +23,6 @@ QString rowsAsText(const QTableView& table);
 /// clipboard.
 void makeCopyable(QTableView& table);
 
-/// Gives a table the look of one beside a canvas: whole rows, no grid, nothing to edit; and makes
-/// it copyable, unless the table does that in its own way.
-void prepareTable(QTableView& table, bool copyable = true);
-
-/// Makes a table the twin of a canvas: prepared, on `model`, sorted by a click on a title, columns
-/// as wide as their titles. `name` is what a screen reader calls it.
-void setUpTwin(QTableView& table, QAbstractItemModel& model, const QString& name);
-
 /// Returns the whole table as CSV (RFC 4180) with its titles, in the order of the model.
 QString csvOf(const QAbstractItemModel& model);
 

@@ -1,4 +1,4 @@
-#include "ui/panels/TableText.h"
+#include "ui/table/TableText.h"
 
 #include <QAction>
 #include <QApplication>
@@ -87,39 +87,6 @@ void makeCopyable(QTableView& table) {
   table.addAction(copy);
   if (table.contextMenuPolicy() == Qt::DefaultContextMenu) {
     table.setContextMenuPolicy(Qt::ActionsContextMenu);
-  }
-}
-
-void prepareTable(QTableView& table, bool copyable) {
-  table.setSelectionBehavior(QAbstractItemView::SelectRows);
-  table.setEditTriggers(QAbstractItemView::NoEditTriggers);
-  table.setTabKeyNavigation(false);
-  table.setShowGrid(false);
-  table.setAlternatingRowColors(true);
-  table.setWordWrap(false);
-  table.verticalHeader()->hide();
-  table.verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
-  table.verticalHeader()->setDefaultSectionSize(table.fontMetrics().height() + 6);
-  table.horizontalHeader()->setHighlightSections(false);
-  if (copyable) {
-    makeCopyable(table);
-  }
-}
-
-void setUpTwin(QTableView& table, QAbstractItemModel& model, const QString& name) {
-  table.setModel(&model);
-  table.setAccessibleName(name);
-  table.setSelectionMode(QAbstractItemView::ExtendedSelection);
-  prepareTable(table);
-  table.horizontalHeader()->setStretchLastSection(true);
-  table.horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
-  table.horizontalHeader()->setSortIndicatorClearable(true);
-  table.setSortingEnabled(true);
-  const int em = table.fontMetrics().horizontalAdvance(QLatin1Char('m'));
-  for (int column = 0; column < model.columnCount(); ++column) {
-    const QString title = model.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-    table.setColumnWidth(column,
-                         std::max(6 * em, table.fontMetrics().horizontalAdvance(title) + 3 * em));
   }
 }
 

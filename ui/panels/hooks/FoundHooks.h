@@ -1,7 +1,7 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QString>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <utility>
@@ -9,6 +9,7 @@
 
 #include "engine/plugin/PluginScan.h"
 #include "ui/panels/hooks/HookVerifier.h"
+#include "ui/table/TableRows.h"
 
 namespace lockstep::ui {
 
@@ -36,14 +37,8 @@ QString nameOf(HookRow::State state);
 
 /// The hooks of the plugin folders, as a scan found them, with what the user disabled and what
 /// verifications of this session found. [ui-thread]
-class HooksModel : public QAbstractTableModel {
-  Q_OBJECT
-
+class FoundHooks {
  public:
-  enum Column { kName, kVersion, kAbi, kState, kError, kFrom, kPath, kColumnCount };
-
-  using QAbstractTableModel::QAbstractTableModel;
-
   /// Takes what a scan found, in the order in which ids are looked up.
   void setLibraries(std::vector<plugin::FoundLibrary> libraries);
   /// Reads again what is disabled.
@@ -52,23 +47,15 @@ class HooksModel : public QAbstractTableModel {
   void setVerdicts(const QString& library, const std::map<QString, HookVerdict>& verdicts,
                    const QString& error);
 
-  [[nodiscard]] const HookRow& row(int index) const {
-    return rows_.at(static_cast<std::size_t>(index));
-  }
-  /// The first row of that hook; -1 when there is none.
-  [[nodiscard]] int find(const QString& id) const;
+  [[nodiscard]] const std::vector<HookRow>& rows() const { return rows_; }
+  [[nodiscard]] const HookRow& row(std::size_t index) const { return rows_.at(index); }
+  /// The first row of that hook; nothing when there is none.
+  [[nodiscard]] std::optional<std::size_t> find(const QString& id) const;
   /// Ids that an experiment can name and the user did not disable.
   [[nodiscard]] QStringList offered() const;
 
-  [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
-  [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
-  [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
-                                    int role) const override;
-
  private:
   void rebuild();
-  [[nodiscard]] QString text(const HookRow& row, int column) const;
   void judge(HookRow& row, bool hidden, const QString& hider) const;
 
   std::vector<plugin::FoundLibrary> libraries_;
@@ -77,6 +64,26 @@ class HooksModel : public QAbstractTableModel {
   std::map<std::pair<QString, QString>, HookVerdict> verdicts_;
   std::map<QString, QString> stamps_;  // of verified libraries
   QString verifying_;                  // library
+};
+
+/// They as a table.
+class HooksFoundTable : public TableRows {
+ public:
+  enum Cell : std::size_t { kName, kVersion, kAbi, kState, kError, kFrom, kPath, kColumnCount };
+
+  explicit HooksFoundTable(std::vector<HookRow> rows);
+
+  [[nodiscard]] std::size_t size() const override { return rows_.size(); }
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] bool before(const QString& a, const QString& b, std::size_t) const override {
+    return a.compare(b, Qt::CaseInsensitive) < 0;
+  }
+  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
+  [[nodiscard]] bool continues(const TableRows& before) const override;
+
+ private:
+  std::vector<HookRow> rows_;
 };
 
 }  // namespace lockstep::ui

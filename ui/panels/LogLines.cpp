@@ -1,0 +1,155 @@
+#include "ui/panels/LogLines.h"
+
+#include <QApplication>
+#include <QFontDatabase>
+#include <utility>
+
+#include "ui/panels/CurrentPalette.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kBlock = 1024;
+
+LineLevel levelOf(QStringView name) {
+  return name == QLatin1String("debug") || name == QLatin1String("trace") ? LineLevel::kDebug
+         : name == QLatin1String("info")                                  ? LineLevel::kInfo
+         : name == QLatin1String("warning")                               ? LineLevel::kWarning
+                                                                          : LineLevel::kError;
+}
+
+QString nameOf(LineLevel level) {
+  switch (level) {
+    case LineLevel::kNone:
+      return {};
+    case LineLevel::kDebug:
+      return TableRows::tr("debug");
+    case LineLevel::kInfo:
+      return TableRows::tr("info");
+    case LineLevel::kWarning:
+      return TableRows::tr("warning");
+    case LineLevel::kError:
+      return TableRows::tr("error");
+  }
+  return {};
+}
+
+QFont fixedFont() {
+  QFont font = QFontDatabase::systemFont(QFontDatabase::FixedFont);
+  font.setPointSizeF(QApplication::font().pointSizeF());
+  return font;
+}
+
+LogLines::Line lineOf(const trace::LogRow& row) {
+  // base::logLine's "[rank 1] [level] text"; rank and level have columns of their own.
+  static const QRegularExpression kPrefix(
+      QStringLiteral("^(?:\\[rank \\d+\\] )?\\[(trace|debug|info|warning|error|critical)\\] "));
+  LogLines::Line line{row.rank, row.ticks, LineLevel::kNone, QString::fromStdString(row.text)};
+  if (const auto prefix = kPrefix.match(line.text); prefix.hasMatch()) {
+    line.level = levelOf(prefix.capturedView(1));
+    line.text.remove(0, prefix.capturedLength(0));
+  }
+  return line;
+}
+
+}  // namespace
+
+// Time and rank stand side by side: what is beside a number keeps off it.
+LogLines::LogLines()
+    : TableRows(
+          {{tr("Time"), tr("When it was written, since the run began"), true},
+           {tr("Rank"), tr("The rank that wrote it; run: the supervisor"), false, true,
+            Qt::AlignHCenter},
+           {tr("Level"), tr("What its writer said of it; empty for plain output"), false, true},
+           {tr("Text")}}) {}
+
+LogLines::LogLines(const LogLines& before, Times times) : LogLines() {
+  times_ = std::move(times);
+  blocks_ = before.blocks_;
+  size_ = before.size_;
+}
+
+LogLines::LogLines(const LogLines& before, std::span<const trace::LogRow> rows)
+    : LogLines(before, before.times_) {
+  size_ += rows.size();
+  std::shared_ptr<Block> open;
+  for (const trace::LogRow& row : rows) {
+    if (open == nullptr || open->size() == kBlock) {
+      const bool goesOn = open == nullptr && !blocks_.empty() && blocks_.back()->size() < kBlock;
+      open = goesOn ? std::make_shared<Block>(*blocks_.back()) : std::make_shared<Block>();
+      if (goesOn) {
+        blocks_.back() = open;
+      } else {
+        blocks_.push_back(open);
+      }
+    }
+    open->push_back(lineOf(row));
+  }
+}
+
+const LogLines::Line& LogLines::line(std::size_t row) const {
+  return (*blocks_[row / kBlock])[row % kBlock];
+}
+
+QString LogLines::text(std::size_t row, std::size_t column) const {
+  const Line& of = line(row);
+  switch (column) {
+    case kTime: {  // "12.345 s", or nothing
+      const auto ns = times_ && of.ticks != 0 ? times_(of.ticks) : std::nullopt;
+      return ns ? QStringLiteral("%1 s").arg(*ns / 1e9, 0, 'f', 3) : QString();
+    }
+    case kRank:
+      return of.rank < 0 ? tr("run") : QString::number(of.rank);
+    case kLevel:
+      return nameOf(of.level);
+    default:
+      return of.text;
+  }
+}
+
+std::optional<double> LogLines::number(std::size_t row, std::size_t column) const {
+  const Line& of = line(row);
+  return column == kTime   ? static_cast<double>(of.ticks)
+         : column == kRank ? of.rank
+                           : static_cast<double>(of.level);
+}
+
+QVariant LogLines::look(std::size_t row, std::size_t column, int role) const {
+  if (role == Qt::FontRole && column == kText) {
+    return fixedFont();
+  }
+  if (role == Qt::ForegroundRole && column == kLevel) {
+    const LineLevel level = line(row).level;
+    return level == LineLevel::kError     ? QVariant(currentPalette().error)
+           : level == LineLevel::kWarning ? QVariant(currentPalette().warning)
+                                          : QVariant();
+  }
+  return {};
+}
+
+void LogFilter::setText(const QString& wanted, bool isPattern) {
+  text = wanted;
+  pattern.reset();
+  if (isPattern && !wanted.isEmpty()) {
+    pattern.emplace(wanted, QRegularExpression::CaseInsensitiveOption);
+  }
+}
+
+QString LogFilter::mistake() const {
+  return !pattern || pattern->isValid() ? QString()
+                                        : TableRows::tr("Not a pattern: %1 at letter %2.")
+                                              .arg(pattern->errorString())
+                                              .arg(pattern->patternErrorOffset());
+}
+
+bool LogFilter::accepts(const LogLines::Line& line) const {
+  if ((rank && line.rank != *rank) || line.level < lowest) {
+    return false;
+  }
+  if (pattern) {
+    return !pattern->isValid() || pattern->match(line.text).hasMatch();
+  }
+  return text.isEmpty() || line.text.contains(text, Qt::CaseInsensitive);
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,141 @@
+#include "ui/panels/statistics/StatisticsTable.h"
+
+#include <QCollator>
+#include <array>
+#include <utility>
+
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+struct ColumnWords {
+  const char* title;
+  const char* meaning;
+};
+
+constexpr std::array<ColumnWords, StatisticsTable::kColumnCount> kWords{{
+    {"", ""},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Count"),
+     QT_TRANSLATE_NOOP("StatisticsTable", "Spans and instants")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Total"),
+     QT_TRANSLATE_NOOP("StatisticsTable",
+                       "Time spent in it, over all threads; a span within another of the same row "
+                       "on the same thread is not counted again. Collectives and the "
+                       "communication of a hook go on without a thread: each counts")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Share"),
+     QT_TRANSLATE_NOOP("StatisticsTable",
+                       "The total, less what lies outside the measured time, over the measured "
+                       "time of all ranks. Rows lie within each other and threads work side by "
+                       "side: shares need not add up to 100 %")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Self"),
+     QT_TRANSLATE_NOOP("StatisticsTable",
+                       "Time spent in it and in nothing that lies within it on the same thread")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Mean"),
+     QT_TRANSLATE_NOOP("StatisticsTable", "Of the durations of its spans; instants have none")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Min"),
+     QT_TRANSLATE_NOOP("StatisticsTable", "The shortest span")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "P50"),
+     QT_TRANSLATE_NOOP("StatisticsTable",
+                       "The median, over every span; between two, interpolated as numpy does")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "P90"),
+     QT_TRANSLATE_NOOP(
+         "StatisticsTable",
+         "90 % of the spans take no longer; between two, interpolated as numpy does")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "P99"),
+     QT_TRANSLATE_NOOP(
+         "StatisticsTable",
+         "99 % of the spans take no longer; between two, interpolated as numpy does")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Max"),
+     QT_TRANSLATE_NOOP("StatisticsTable", "The longest span")},
+    {QT_TRANSLATE_NOOP("StatisticsTable", "Std"),
+     QT_TRANSLATE_NOOP("StatisticsTable",
+                       "Standard deviation of the durations, divided by their number")},
+}};
+
+double numberOf(const StatisticsRow& row, std::size_t column) {
+  const analysis::SpanStatistics& of = row.of;
+  switch (column) {
+    case StatisticsTable::kCount:
+      return static_cast<double>(of.count);
+    case StatisticsTable::kTotal:
+      return of.total;
+    case StatisticsTable::kShare:
+      return row.share;
+    case StatisticsTable::kSelf:
+      return of.self;
+    case StatisticsTable::kMean:
+      return of.mean;
+    case StatisticsTable::kMin:
+      return of.min;
+    case StatisticsTable::kP50:
+      return of.p50;
+    case StatisticsTable::kP90:
+      return of.p90;
+    case StatisticsTable::kP99:
+      return of.p99;
+    case StatisticsTable::kMax:
+      return of.max;
+    case StatisticsTable::kDeviation:
+      return of.deviation;
+    default:
+      return 0;
+  }
+}
+
+std::vector<TableRows::Column> statisticsColumns(GroupBy by) {
+  std::vector<TableRows::Column> columns{{titleOf(by), meaningOf(by)}};
+  for (std::size_t i = 1; i < kWords.size(); ++i) {
+    columns.push_back({TableRows::tr(kWords[i].title), TableRows::tr(kWords[i].meaning), true});
+  }
+  return columns;
+}
+
+}  // namespace
+
+StatisticsTable::StatisticsTable(GroupBy by, std::vector<StatisticsRow> rows)
+    : TableRows(statisticsColumns(by)), rows_(std::move(rows)) {}
+
+bool StatisticsTable::lacks(std::size_t row, std::size_t column) const {
+  return column > kCount && rows_[row].of.measured == 0;
+}
+
+QString StatisticsTable::text(std::size_t row, std::size_t column) const {
+  if (column == kGroup) {
+    return rows_[row].group.name;
+  }
+  if (lacks(row, column)) {
+    return {};
+  }
+  const double number = numberOf(rows_[row], column);
+  if (column == kCount) {
+    return formatCount(rows_[row].of.count);
+  }
+  if (column == kShare) {
+    return tr("%1 %").arg(number * 100, 0, 'f', number < 0.1 ? 2 : 1);
+  }
+  return formatDuration(number);
+}
+
+// What instants lack is less than anything.
+std::optional<double> StatisticsTable::number(std::size_t row, std::size_t column) const {
+  return lacks(row, column) ? -1 : numberOf(rows_[row], column);
+}
+
+QString StatisticsTable::tip(std::size_t row, std::size_t column) const {
+  return lacks(row, column) ? tr("Instants have no duration")
+         : column == kGroup ? rows_[row].group.name
+                            : QString();
+}
+
+bool StatisticsTable::before(const QString& a, const QString& b, std::size_t) const {
+  static thread_local const QCollator kCollator = [] {
+    QCollator collator(QLocale(QLocale::English));
+    collator.setNumericMode(true);
+    collator.setCaseSensitivity(Qt::CaseInsensitive);
+    return collator;
+  }();
+  return kCollator.compare(a, b) < 0;
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,120 @@
+#include "ui/table/TableView.h"
+
+#include <QHeaderView>
+#include <QScopedValueRollback>
+#include <QScrollBar>
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "ui/table/TableText.h"
+
+namespace lockstep::ui {
+namespace {
+
+constexpr std::size_t kRowsMeasured = 40;
+constexpr int kWidestColumn = 460;
+
+}  // namespace
+
+TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTableView(parent) {
+  setAccessibleName(name);
+  setModel(&model_);
+  setSelectionMode(ExtendedSelection);
+  setSelectionBehavior(SelectRows);
+  setEditTriggers(NoEditTriggers);
+  setTabKeyNavigation(false);
+  setShowGrid(false);
+  setAlternatingRowColors(true);
+  setWordWrap(false);
+  verticalHeader()->hide();
+  verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+  verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
+  horizontalHeader()->setHighlightSections(false);
+  horizontalHeader()->setStretchLastSection(true);
+  horizontalHeader()->setSortIndicatorClearable(true);
+  horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  setSortingEnabled(true);
+  if (copies == Copies::kRows) {
+    makeCopyable(*this);
+  }
+  connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+          [this](const QModelIndex& current) {
+            if (current.isValid() && !showing_) {
+              emit rowChosen(model_.rowAt(current.row()));
+            }
+          });
+  connect(this, &QTableView::clicked, this,
+          [this](const QModelIndex& index) { emit rowClicked(model_.rowAt(index.row())); });
+  connect(this, &QTableView::activated, this,
+          [this](const QModelIndex& index) { emit rowActivated(model_.rowAt(index.row())); });
+}
+
+void TableView::sortFromTheStart(int column, Qt::SortOrder direction) {
+  horizontalHeader()->setSortIndicatorClearable(false);
+  sortByColumn(column, direction);
+}
+
+void TableView::setRows(std::shared_ptr<const TableRows> rows) {
+  const QScopedValueRollback showing(showing_, true);
+  // News of the same rows move nothing under the reader's eyes.
+  const int columnsBefore = model_.columnCount();
+  const int scrolled = verticalScrollBar()->value();
+  model_.setRows(std::move(rows));
+  if (fitsOthers_ && model_.columnCount() != columnsBefore) {
+    fitColumns();
+    return;
+  }
+  doItemsLayout();
+  verticalScrollBar()->setValue(scrolled);
+}
+
+void TableView::fitTitles() {
+  const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+  for (int column = 0; column < model_.columnCount(); ++column) {
+    const QString title = model_.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    setColumnWidth(column, std::max(6 * em, fontMetrics().horizontalAdvance(title) + 3 * em));
+  }
+}
+
+void TableView::fitColumns() {
+  const auto& rows = model_.rows();
+  if (rows == nullptr) {
+    return;
+  }
+  const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
+  for (std::size_t column = 0; column < rows->columns().size(); ++column) {
+    int width = fontMetrics().horizontalAdvance(rows->columns()[column].title) + 2 * em;
+    for (std::size_t row = 0; row < std::min(rows->size(), kRowsMeasured); ++row) {
+      width = std::max(width, fontMetrics().horizontalAdvance(rows->text(row, column)) + em);
+    }
+    setColumnWidth(static_cast<int>(column), std::min(width + 4, kWidestColumn));
+  }
+}
+
+std::optional<std::size_t> TableView::currentRow() const {
+  const QModelIndex index = currentIndex();
+  return index.isValid() ? std::optional(model_.rowAt(index.row())) : std::nullopt;
+}
+
+void TableView::showRow(std::size_t row) {
+  const QScopedValueRollback showing(showing_, true);
+  const int line =
+      model_.rows() == nullptr || row >= model_.rows()->size() ? -1 : model_.lineOf(row);
+  if (line < 0) {
+    return;
+  }
+  if (const QModelIndex index = model_.index(line, 0);
+      currentIndex().row() != line || !selectionModel()->isRowSelected(line)) {
+    selectionModel()->setCurrentIndex(
+        index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+    scrollTo(index);
+  }
+}
+
+void TableView::showNoRow() {
+  const QScopedValueRollback showing(showing_, true);
+  selectionModel()->clear();
+}
+
+}  // namespace lockstep::ui

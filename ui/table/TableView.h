@@ -1,0 +1,55 @@
+#pragma once
+
+#include <QTableView>
+#include <cstddef>
+#include <memory>
+
+#include "ui/table/RowsModel.h"
+
+namespace lockstep::ui {
+
+/// A table of rows: whole rows are chosen, nothing is edited, a click on a title sorts and a third
+/// one unsorts, Ctrl+C copies the selected rows with their header, tab separated. [ui-thread]
+class TableView : public QTableView {
+  Q_OBJECT
+
+ public:
+  enum class Copies { kRows, kNothing };
+
+  /// `name` is what a screen reader calls it.
+  explicit TableView(const QString& name, Copies copies = Copies::kRows, QWidget* parent = nullptr);
+
+  /// A table that is sorted from the start is always sorted by one of its columns.
+  void sortFromTheStart(int column, Qt::SortOrder direction);
+
+  /// See RowsModel. Of news of the same rows the place and the selection stay.
+  void setRows(std::shared_ptr<const TableRows> rows);
+  [[nodiscard]] RowsModel& rowsModel() { return model_; }
+  [[nodiscard]] const RowsModel& rowsModel() const { return model_; }
+
+  /// Makes columns as wide as their titles, or as what they show first, too.
+  void fitTitles();
+  void fitColumns();
+  /// Has rows with other columns fit them.
+  void fitOtherColumns() { fitsOthers_ = true; }
+
+  /// The current row; nothing when there is none.
+  [[nodiscard]] std::optional<std::size_t> currentRow() const;
+  /// Marks a row without `rowChosen`; brings it into sight.
+  void showRow(std::size_t row);
+  void showNoRow();
+
+ signals:
+  /// The user chose a row by mouse or keys.
+  void rowChosen(std::size_t row);
+  void rowClicked(std::size_t row);
+  /// The user asks for it: Enter, or a double click.
+  void rowActivated(std::size_t row);
+
+ private:
+  RowsModel model_;
+  bool fitsOthers_ = false;
+  bool showing_ = false;  // a row is marked by the program
+};
+
+}  // namespace lockstep::ui

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <memory>
+
+#include "engine/trace/Event.h"
+#include "ui/canvas/Palette.h"
+#include "ui/table/TableRows.h"
+#include "ui/views/compare/CompareResult.h"
+
+namespace lockstep::ui {
+
+/// What a table shows of a comparison. Null: nothing is compared.
+struct Compared {
+  std::shared_ptr<const CompareResult> result;
+  std::size_t other = 1;  ///< the run that is set against A where only one is
+  Theme theme = Theme::kLight;
+};
+
+/// Rows of a comparison, in the order of CompareResult.
+class CompareRows : public TableRows {
+ public:
+  [[nodiscard]] bool continues(const TableRows& before) const override {
+    const Compared& then = static_cast<const CompareRows&>(before).shown_;
+    return then.result == shown_.result && then.other == shown_.other;
+  }
+
+ protected:
+  CompareRows(Compared shown, std::vector<Column> columns)
+      : TableRows(std::move(columns)), shown_(std::move(shown)) {}
+
+  [[nodiscard]] const CompareResult& result() const { return *shown_.result; }
+  [[nodiscard]] bool any() const { return shown_.result != nullptr; }
+
+  Compared shown_;
+};
+
+/// The keys of the experiments that differ: key, and the value of each run.
+class KeyRows : public CompareRows {
+ public:
+  explicit KeyRows(Compared shown);
+  [[nodiscard]] std::size_t size() const override;
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
+};
+
+/// The delta table: metric, A, the other run, difference, per cent, p, verdict.
+class MetricRows : public CompareRows {
+ public:
+  enum Cell : std::size_t { kMetric, kA, kOther, kDifference, kPercent, kInterval, kVerdict };
+
+  explicit MetricRows(Compared shown);
+  [[nodiscard]] std::size_t size() const override;
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
+
+ private:
+  [[nodiscard]] const analysis::MetricRow& of(std::size_t row) const;
+  [[nodiscard]] const analysis::Delta& delta(std::size_t row) const;
+};
+
+/// Why the other run's step is longer or shorter: milliseconds and a sentence, ranked.
+class WhyRows : public CompareRows {
+ public:
+  enum Cell : std::size_t { kDelta, kSentence };
+
+  explicit WhyRows(Compared shown);
+  [[nodiscard]] std::size_t size() const override;
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QVariant look(std::size_t row, std::size_t column, int role) const override;
+  [[nodiscard]] const analysis::Reason& reason(std::size_t row) const;
+};
+
+/// The table twin of the histogram: count and percentiles of each run.
+class PercentileRows : public CompareRows {
+ public:
+  enum Cell : std::size_t { kRun, kCount, kP50, kP90, kP99, kMaximum };
+
+  PercentileRows(std::shared_ptr<const CompareResult> result, trace::EventKind kind);
+  [[nodiscard]] std::size_t size() const override;
+  [[nodiscard]] QString text(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] std::optional<double> number(std::size_t row, std::size_t column) const override;
+  [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
+  [[nodiscard]] bool continues(const TableRows&) const override { return false; }
+
+ private:
+  trace::EventKind kind_;
+};
+
+}  // namespace lockstep::ui

@@ -13,7 +13,7 @@ import sys
 ENGINE = ["kernels", "observer", "base", "trace", "buckets", "experiment", "cost", "analysis", "export", "import", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "table", "panels", "views", "shell"]
+UI = ["model", "canvas", "table", "panels", "stage", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "buckets", "experiment", "cost", "analysis", "export", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border, nothing behind it.
@@ -46,6 +46,9 @@ ONE_PLACE = [
      ("ui/table/",), "tables are rows in a TableView (ui/table)"),
     (re.compile(r"\bQMetaObject::invokeMethod\b|\bbackgroundPool\(\)"),
      ("ui/model/BackgroundJob.",), "work off the UI thread is a BackgroundJob (ui/model)"),
+    (re.compile(r"\b\w+View::(makeAction|setRun|setTheme)\(|\bdouble kZoomStep\b"),
+     ("ui/stage/",), "a view's run, theme, keys and zoom are the stage's (ui/stage)"),
+    (re.compile(r"\bdelete canvas_"), (), "a canvas may outlive its client (ui/canvas)"),
 ]
 
 
@@ -154,10 +157,15 @@ def self_test():
              ("ui/panels/A.h", "class A : public QSortFilterProxyModel {"),
              ("ui/panels/A.cpp", "  sorted_ = new QSortFilterProxyModel(this);"),
              ("ui/views/a/A.cpp", "  QMetaObject::invokeMethod(this, [] {});"),
-             ("ui/shell/A.cpp", "  backgroundPool().start([] {});")]
+             ("ui/shell/A.cpp", "  backgroundPool().start([] {});"),
+             ("ui/views/a/A.cpp", "void AView::setRun(const OpenRun& run) {"),
+             ("ui/views/a/A.cpp", "QAction* AView::makeAction(const QString& text,"),
+             ("ui/views/a/A.cpp", "constexpr double kZoomStep = 0.7;"),
+             ("ui/views/a/A.cpp", "  delete canvas_;")]
     once = [("ui/table/A.h", "class A : public QAbstractTableModel {"),
             ("ui/panels/A.h", "class A : public QAbstractListModel {"),
             ("ui/model/BackgroundJob.h", "  QMetaObject::invokeMethod("),
+            ("ui/stage/RunView.cpp", "void RunView::setRun(const OpenRun& run) {"),
             ("engine/base/A.cpp", "  backgroundPool().start([] {});")]
     missed += [line for line in twice if repeated(*line) is None]
     missed += [line for line in once if repeated(*line) is not None]

@@ -13,15 +13,22 @@ namespace {
 // A docked GL surface without a least size collapses and is never painted.
 constexpr QSize kLeastSize(120, 60);
 
+class NoClient : public CanvasClient {
+ public:
+  void paintCanvas(DisplayList&, QSizeF) override {}
+};
+
 }  // namespace
 
 Canvas::Canvas(CanvasClient* client, QWidget* parent, RendererChoice choice)
-    : QWidget(parent), client_(client), choice_(std::move(choice)) {
+    : QWidget(parent), client_(client), clientHere_(client->here_), choice_(std::move(choice)) {
   setMinimumSize(kLeastSize);
   makeSurface();
 }
 
-Canvas::~Canvas() { delete surface_; }
+Canvas::~Canvas() {
+  delete surface_;
+}
 
 void Canvas::makeSurface() {
   delete surface_;
@@ -41,7 +48,14 @@ void Canvas::fallBack(const QString& reason) {
   }
 }
 
-void Canvas::repaintSoon() { surface_->update(); }
+CanvasClient& Canvas::client() const {
+  static NoClient nobody;
+  return clientHere_.expired() ? nobody : *client_;
+}
+
+void Canvas::repaintSoon() {
+  surface_->update();
+}
 
 QString Canvas::rendererName() const {
   return (choice_.renderer == Renderer::kGl ? QStringLiteral("GL (%1)")
@@ -55,7 +69,7 @@ QImage Canvas::grabImage(double scale) {
                static_cast<int>(std::lround(pixels.height())), QImage::Format_ARGB32_Premultiplied);
   image.fill(Qt::transparent);
   DisplayList list;
-  client_->paintCanvas(list, size());
+  client().paintCanvas(list, size());
   QPainter painter(&image);
   painter.scale(scale, scale);
   paint(list, painter);

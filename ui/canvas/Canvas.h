@@ -4,6 +4,7 @@
 #include <QSizeF>
 #include <QString>
 #include <QWidget>
+#include <memory>
 
 #include "ui/canvas/CanvasInput.h"
 #include "ui/canvas/DisplayList.h"
@@ -14,6 +15,9 @@ namespace lockstep::ui {
 /// What stands behind a canvas: draws on request, takes the mouse. [ui-thread]
 class CanvasClient {
  public:
+  CanvasClient() = default;
+  CanvasClient(const CanvasClient&) = delete;
+  CanvasClient& operator=(const CanvasClient&) = delete;
   virtual ~CanvasClient() = default;
   /// Fills the empty `list` for a canvas of `size` logical pixels.
   virtual void paintCanvas(DisplayList& list, QSizeF size) = 0;
@@ -25,6 +29,11 @@ class CanvasClient {
   virtual void pointerDoubleClicked(const PointerInput&) {}
   virtual void pointerLeft() {}
   virtual void wheelTurned(const WheelInput&) {}
+
+ private:
+  friend class Canvas;
+  // A widget goes before its children, and a client before its canvas: that knows by this.
+  std::shared_ptr<const void> here_ = std::make_shared<char>();
 };
 
 /// A drawing area on GL or raster, whichever `chooseRenderer` says; falls back to raster by
@@ -33,7 +42,7 @@ class Canvas : public QWidget {
   Q_OBJECT
 
  public:
-  /// `client` outlives the canvas.
+  /// Of a client that is gone nothing is drawn.
   Canvas(CanvasClient* client, QWidget* parent, RendererChoice choice = chooseRenderer());
   ~Canvas() override;
 
@@ -42,7 +51,7 @@ class Canvas : public QWidget {
   [[nodiscard]] Renderer renderer() const { return choice_.renderer; }
   /// "GL (NVIDIA H200)" or "raster (no hardware GL: llvmpipe)".
   [[nodiscard]] QString rendererName() const;
-  [[nodiscard]] CanvasClient& client() const { return *client_; }
+  [[nodiscard]] CanvasClient& client() const;
   /// Draws the client into an image by the raster back end, at `scale` pixels a logical pixel.
   [[nodiscard]] QImage grabImage(double scale = 1.0);
 
@@ -56,6 +65,7 @@ class Canvas : public QWidget {
   void fallBack(const QString& reason);
 
   CanvasClient* client_;
+  std::weak_ptr<const void> clientHere_;
   RendererChoice choice_;
   QWidget* surface_ = nullptr;
 };

@@ -51,18 +51,16 @@ void MainWindow::buildViews() {
 
 void MainWindow::wireViews() {
   const auto toTimeline = [this] { showView(QStringLiteral("timeline")); };
-  connect(live_, &LiveView::timelineRequested, this, toTimeline);
+  for (RunView* view : std::initializer_list<RunView*>{live_, timeline_, buckets_, overlap_,
+                                                       divergence_, hooksView_, compare_}) {
+    connect(view, &RunView::demoRequested, this, &MainWindow::runDemo);
+    connect(view, &RunView::openRequested, this, &MainWindow::chooseRunFile);
+    connect(view, &RunView::timelineRequested, this, toTimeline);
+  }
   connect(live_, &LiveView::overlapRequested, this,
           [this] { showView(QStringLiteral("overlap")); });
   connect(live_, &LiveView::bucketsRequested, this,
           [this] { showView(QStringLiteral("buckets")); });
-  connect(live_, &LiveView::startRequested, this, &MainWindow::runDemo);
-  connect(overlap_, &OverlapView::timelineRequested, this, toTimeline);
-  connect(overlap_, &OverlapView::openRequested, this, &MainWindow::chooseRunFile);
-  connect(buckets_, &BucketsView::demoRequested, this, &MainWindow::runDemo);
-  connect(timeline_, &TimelineView::demoRequested, this, &MainWindow::runDemo);
-  connect(divergence_, &DivergenceView::demoRequested, this, &MainWindow::runDemo);
-  connect(hooksView_, &HooksView::demoRequested, this, &MainWindow::runDemo);
   connect(hooksView_, &HooksView::loadHookRequested, this, [this] {
     hooksDock_->show();
     hooksDock_->raise();
@@ -73,8 +71,6 @@ void MainWindow::wireViews() {
   connect(timeline_, &TimelineView::problem, this, problem);
   connect(timeline_, &TimelineView::exportRangeRequested, this,
           [this](TimeRange range) { exportPictureOf(range); });
-  connect(divergence_, &DivergenceView::timelineRequested, this, toTimeline);
-  connect(compare_, &CompareView::runWanted, this, &MainWindow::chooseRunFile);
   connect(runs_, &RunsPanel::compareRequested, this, [this](const QStringList& paths) {
     if (paths.isEmpty()) {
       return;

@@ -10,7 +10,7 @@
 #include "ui/model/ViewState.h"
 #include "ui/panels/RunEntry.h"
 #include "ui/shell/StartupProgress.h"
-#include "ui/views/RunView.h"
+#include "ui/stage/OpenRun.h"
 
 namespace lockstep::ui {
 

@@ -4,7 +4,7 @@
 #include <QString>
 #include <QWidget>
 
-#include "ui/views/RunView.h"
+#include "ui/stage/RunView.h"
 
 class QStackedWidget;
 class QTabBar;

@@ -59,7 +59,9 @@ struct Shown {
   bool exposed = false;
 };
 
-bool offscreen() { return QGuiApplication::platformName() == QLatin1String("offscreen"); }
+bool offscreen() {
+  return QGuiApplication::platformName() == QLatin1String("offscreen");
+}
 
 bool near(const QColor& a, const QColor& b) {
   return std::abs(a.red() - b.red()) <= 2 && std::abs(a.green() - b.green()) <= 2 &&
@@ -75,13 +77,30 @@ class CanvasOn : public testing::TestWithParam<Renderer> {
   }
 };
 
+TEST_P(CanvasOn, OutlivesItsClient) {
+  auto client = std::make_unique<Client>();
+  QWidget window;
+  Canvas canvas(client.get(), &window, {GetParam(), QStringLiteral("test")});
+  window.resize(300, 120);
+  canvas.setGeometry(0, 0, 300, 120);
+  window.show();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return client->painted > 0; }));
+  client.reset();
+  canvas.repaintSoon();
+  QTest::mouseClick(canvas.childAt(10, 10), Qt::LeftButton);
+  QTest::qWait(50);
+  EXPECT_FALSE(near(canvas.grabImage().pixelColor(10, 10), kGround));
+}
+
 TEST_P(CanvasOn, ShowsWhatItsClientDraws) {
   Shown shown(GetParam());
   ASSERT_TRUE(shown.exposed);
   ASSERT_EQ(shown.canvas.renderer(), GetParam());
   const QImage image = shown.canvas.grab().toImage();
-  EXPECT_TRUE(near(image.pixelColor(10, 10), kGround)) << image.pixelColor(10, 10).name().toStdString();
-  EXPECT_TRUE(near(image.pixelColor(70, 35), kBar)) << image.pixelColor(70, 35).name().toStdString();
+  EXPECT_TRUE(near(image.pixelColor(10, 10), kGround))
+      << image.pixelColor(10, 10).name().toStdString();
+  EXPECT_TRUE(near(image.pixelColor(70, 35), kBar))
+      << image.pixelColor(70, 35).name().toStdString();
   EXPECT_TRUE(near(image.pixelColor(39, 35), kGround));
   EXPECT_TRUE(near(image.pixelColor(40, 35), kBar));
   EXPECT_TRUE(near(image.pixelColor(99, 35), kBar));

@@ -10,30 +10,14 @@ namespace lockstep::ui {
 namespace {
 
 constexpr double kReplaySeconds = 6;  // of a whole iteration
-constexpr double kZoomStep = 0.7;
 constexpr double kPanPixels = 80;
 
 }  // namespace
 
-QAction* BucketsView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                                 const std::function<void()>& act) {
-  auto* action = new QAction(text, this);
-  action->setShortcuts(keys);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(action, &QAction::triggered, this, [this, act] {
-    if (controller_.ready()) {
-      act();
-      changed();
-    }
-  });
-  stage_->addAction(action);
-  actions_.push_back(action);
-  return action;
-}
-
 void BucketsView::makeActions() {
   BucketsToolbar::Commands shown;
-  shown.play = makeAction(tr("Play or pause the replay"), {Qt::Key_Space}, [this] { togglePlay(); });
+  shown.play =
+      makeAction(tr("Play or pause the replay"), {Qt::Key_Space}, [this] { togglePlay(); });
   shown.forward =
       makeAction(tr("Next event of the replay"), {Qt::Key_Right}, [this] { stepReplay(1); });
   shown.back =
@@ -44,10 +28,11 @@ void BucketsView::makeActions() {
   makeAction(tr("Previous bucket"), {Qt::Key_Up}, [this] { controller_.selectNeighbour(-1); });
   shown.layout = makeAction(tr("Buckets before or after the rebuild"), {Qt::Key_R},
                             [this] { showLayout(controller_.story()->layout.layout == 0); });
-  shown.against = makeAction(tr("Order of the buckets or of the registration"), {Qt::Key_O}, [this] {
-    setAgainst(controller_.against() == OrderAgainst::kBuckets ? OrderAgainst::kRegistration
-                                                               : OrderAgainst::kBuckets);
-  });
+  shown.against =
+      makeAction(tr("Order of the buckets or of the registration"), {Qt::Key_O}, [this] {
+        setAgainst(controller_.against() == OrderAgainst::kBuckets ? OrderAgainst::kRegistration
+                                                                   : OrderAgainst::kBuckets);
+      });
   toolbar_->setCommands(shown);
   makeAction(tr("Previous iteration"), {Qt::Key_PageUp}, [this] { moveIteration(-1); });
   makeAction(tr("Next iteration"), {Qt::Key_PageDown}, [this] { moveIteration(1); });

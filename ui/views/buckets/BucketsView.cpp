@@ -1,9 +1,7 @@
 #include "ui/views/buckets/BucketsView.h"
 
-#include <QEvent>
 #include <QLabel>
 #include <QSplitter>
-#include <QStackedLayout>
 #include <QTimer>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -27,7 +25,6 @@ constexpr int kLeastCanvasHeight = 240;
 
 BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
   setAccessibleName(tr("Buckets"));
-  noRun_ = new EmptyState(QString(), tr("Run the 2-rank demo"));
   nothing_ = new EmptyState(QString(), QString());
   banner_ = new QLabel;
   banner_->setWordWrap(true);
@@ -35,11 +32,8 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
   banner_->hide();
   toolbar_ = new BucketsToolbar;
   stage_ = new QWidget;
-  stage_->setFocusPolicy(Qt::StrongFocus);
-  canvas_ = new Canvas(this, stage_);
-  canvas_->setFocusProxy(stage_);
-  canvas_->setMinimumHeight(kLeastCanvasHeight);
-  canvas_->setAccessibleName(tr("Buckets, their times and the ready order"));
+  makeCanvas(tr("Buckets, their times and the ready order"), stage_)
+      ->setMinimumHeight(kLeastCanvasHeight);
   table_ = new BucketsTable;
   auto* column = new QVBoxLayout(stage_);
   column->setContentsMargins(0, 0, 0, 0);
@@ -55,21 +49,15 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
   splitter_->setStretchFactor(1, 1);
   splitter_->setCollapsible(0, false);
   content_ = splitter_;
-  pages_ = new QStackedLayout(this);
-  pages_->addWidget(noRun_);
-  pages_->addWidget(nothing_);
-  pages_->addWidget(content_);
+  setPages(tr("No run is open. Start an experiment or open a run file, and its "
+              "buckets appear here."),
+           tr("Run the 2-rank demo"), Offer::kDemo, {content_, nothing_});
   setFocusProxy(stage_);
 
-  refreshTimer_ = new QTimer(this);
-  refreshTimer_->setSingleShot(true);
-  refreshTimer_->setInterval(kRefreshMs);
-  connect(refreshTimer_, &QTimer::timeout, this, &BucketsView::refresh);
   playTimer_ = new QTimer(this);
   playTimer_->setInterval(33);
   connect(playTimer_, &QTimer::timeout, this, &BucketsView::playOn);
 
-  connect(noRun_, &EmptyState::activated, this, &BucketsView::demoRequested);
   connect(toolbar_, &BucketsToolbar::layoutChosen, this, &BucketsView::showLayout);
   connect(toolbar_, &BucketsToolbar::againstChosen, this, [this](OrderAgainst against) {
     setAgainst(against);
@@ -86,24 +74,10 @@ BucketsView::BucketsView(QWidget* parent) : RunView(parent) {
   });
   makeActions();
   makeWhatIf();
-  refresh();
 }
 
-BucketsView::~BucketsView() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
-}
-
-void BucketsView::setRun(const OpenRun& run) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
+void BucketsView::runChanged() {
   playTimer_->stop();
-  model_ = run.model;
-  state_ = run.state;
   whatIf_->setRun(nullptr, nullptr);
   stories_ = model_ == nullptr ? nullptr : std::make_unique<BucketStories>(*model_);
   whatIf_->setRun(model_, stories_.get());
@@ -113,30 +87,20 @@ void BucketsView::setRun(const OpenRun& run) {
   returnStep_.reset();
   previewRebuilt_ = true;
   if (model_ != nullptr) {
-    connect(model_, &RunModel::changed, this, &BucketsView::refreshSoon);
-    connect(model_, &RunModel::infoChanged, this, &BucketsView::refreshSoon);
+    const auto soon = [this] { refreshSoon(kRefreshMs); };
+    connect(model_, &RunModel::changed, this, soon);
+    connect(model_, &RunModel::infoChanged, this, soon);
     connect(model_, &RunModel::loaded, this, &BucketsView::refresh);
-    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
   }
   if (state_ != nullptr) {
     connect(state_, &ViewState::iterationChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::followLiveChanged, this, &BucketsView::refresh);
     connect(state_, &ViewState::selectionChanged, this, &BucketsView::selectionChanged);
-    connect(state_, &QObject::destroyed, this, [this] { setRun({}); });
   }
-  refresh();
 }
 
-void BucketsView::setTheme(Theme theme) {
-  theme_ = theme;
-  whatIf_->setTheme(theme);
-  canvas_->repaintSoon();
-}
-
-void BucketsView::refreshSoon() {
-  if (isVisible() && !refreshTimer_->isActive()) {
-    refreshTimer_->start();
-  }
+void BucketsView::themeChanged() {
+  whatIf_->setTheme(theme_);
 }
 
 // The last iteration that every rank has ended; of ranks that never ended one nothing is known.
@@ -167,14 +131,7 @@ std::optional<std::uint32_t> BucketsView::wantedStep() {
 }
 
 void BucketsView::refresh() {
-  if (model_ == nullptr || stories_ == nullptr) {
-    noRun_->setSentence(
-        tr("No run is open. Start an experiment or open a run file, and its "
-           "buckets appear here."));
-    pages_->setCurrentWidget(noRun_);
-    return;
-  }
-  if (!isVisible()) {
+  if (model_ == nullptr || stories_ == nullptr || !isVisible()) {
     return;
   }
   const auto step = wantedStep();
@@ -211,7 +168,7 @@ void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
   if (story == nullptr) {
     if (stories_ != nullptr) {
       nothing_->setSentence(whyNoBuckets(model_, *stories_));
-      pages_->setCurrentWidget(nothing_);
+      showPage(nothing_);
     }
     return;
   }
@@ -220,7 +177,7 @@ void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
       preview ? !story->config || !story->config->findUnusedParameters || story->config->staticGraph
               : model_->rebuildStep().has_value();
   toolbar_->setLayouts(story->layout.layout > 0, hasBoth);
-  pages_->setCurrentWidget(content_);
+  showPage(content_);
   selectionChanged();
 }
 
@@ -239,26 +196,14 @@ void BucketsView::changed() {
   canvas_->repaintSoon();
 }
 
-void BucketsView::showEvent(QShowEvent* event) {
-  RunView::showEvent(event);
-  refresh();
-}
-
 void BucketsView::hideEvent(QHideEvent* event) {
   RunView::hideEvent(event);
   playTimer_->stop();
 }
 
-void BucketsView::changeEvent(QEvent* event) {
-  RunView::changeEvent(event);
-  if (event->type() == QEvent::FontChange) {
-    canvas_->repaintSoon();
-  }
-}
-
 void BucketsView::paintCanvas(DisplayList& list, QSizeF size) {
   controller_.setSize(size);
-  const Palette& palette = Palette::of(theme_);
+  const Palette& palette = colours();
   if (!controller_.ready()) {
     list.fill(QRectF(QPointF(0, 0), size), palette.background);
     return;

@@ -52,18 +52,16 @@ QString titleOf(std::size_t run, const RunModel& model) {
 
 CompareView::~CompareView() = default;
 
-void CompareView::setRun(const OpenRun& run) {
-  open_ = run;
+void CompareView::runChanged() {
   refusal_.clear();
-  runs_.setFirst(run);
+  runs_.setFirst({model_, state_, analyser_});
   showRecent();
 }
 
-void CompareView::setTheme(Theme theme) {
-  theme_ = theme;
+void CompareView::themeChanged() {
   fillTables();
-  distribution_->setTheme(theme);
-  twins_->setTheme(theme);
+  distribution_->setTheme(theme_);
+  twins_->setTheme(theme_);
 }
 
 void CompareView::addRun(const QString& path) {
@@ -88,11 +86,11 @@ QString CompareView::message() const {
 }
 
 void CompareView::askForRun() {
-  if (!open_.any()) {
-    emit runWanted();
+  if (model_ == nullptr) {
+    emit openRequested();
     return;
   }
-  const QString folder = QFileInfo(QString::fromStdString(open_.model->path().string())).path();
+  const QString folder = QFileInfo(QString::fromStdString(model_->path().string())).path();
   const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Runs to compare with"), folder,
                                                           tr("Runs (*%1)").arg(kRunSuffix));
   for (const QString& path : paths) {
@@ -105,26 +103,26 @@ void CompareView::showRecent() {
   recent_->clear();
   recent_->addItem(tr("Add a recent run…"));
   const QString opened =
-      open_.any() ? QString::fromStdString(open_.model->path().string()) : QString();
+      model_ != nullptr ? QString::fromStdString(model_->path().string()) : QString();
   for (const QString& path : recentPaths_) {
     if (path != opened) {
       recent_->addItem(QFileInfo(path).completeBaseName(), path);
       recent_->setItemData(recent_->count() - 1, path, Qt::ToolTipRole);
     }
   }
-  recent_->setEnabled(open_.any() && recent_->count() > 1);
+  recent_->setEnabled(model_ != nullptr && recent_->count() > 1);
 }
 
 // What is compared: the header follows at once, the tables when the comparison is there.
 void CompareView::showRuns() {
-  stack_->setCurrentIndex(open_.any() && runs_.count() > 0 ? 1 : 0);
-  empty_->setSentence(open_.any()
+  stack_->setCurrentIndex(model_ != nullptr && runs_.count() > 0 ? 1 : 0);
+  empty_->setSentence(model_ != nullptr
                           ? tr("Pick two runs: the open one is A. Add the one to compare it with, "
                                "or drop run files here.")
                           : tr("Pick two runs: open the first, then add the one to compare it "
                                "with."));
-  header_->setVisible(open_.any());
-  a_->setText(open_.any() ? titleOf(0, *open_.model) : QString());
+  header_->setVisible(model_ != nullptr);
+  a_->setText(model_ != nullptr ? titleOf(0, *model_) : QString());
   {
     const QSignalBlocker quiet(tabs_);
     while (tabs_->count() > static_cast<int>(runs_.count())) {
@@ -206,13 +204,8 @@ void CompareView::goToReason(std::size_t row) {
   twins_->goTo(a.step, a.rank, b.step, b.rank, reason.key.bucket);
 }
 
-void CompareView::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  runs_.want();
-}
-
 void CompareView::dragEnterEvent(QDragEnterEvent* event) {
-  if (open_.any() && !runFilesOf(event->mimeData()).isEmpty()) {
+  if (model_ != nullptr && !runFilesOf(event->mimeData()).isEmpty()) {
     event->acceptProposedAction();
   }
 }

@@ -3,8 +3,8 @@
 #include <QStringList>
 #include <memory>
 
+#include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
-#include "ui/views/RunView.h"
 #include "ui/views/compare/CompareTables.h"
 #include "ui/views/compare/ComparedRuns.h"
 
@@ -31,11 +31,6 @@ class CompareView : public RunView {
   explicit CompareView(QWidget* parent = nullptr);
   ~CompareView() override;
 
-  /// The run that the others are set against.
-  void setRun(const OpenRun& run) override;
-  void setTheme(Theme theme) override;
-  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
-
   /// Reads a run file and sets it against the open run. What cannot be read is told in the view.
   void addRun(const QString& path);
   void clearOthers();
@@ -55,16 +50,15 @@ class CompareView : public RunView {
   /// What the view says in place of tables, or of a run that was refused; empty: nothing.
   [[nodiscard]] QString message() const;
 
- signals:
-  /// There is no open run, and the user wants one: the window may show its runs.
-  void runWanted();
-
  protected:
-  void showEvent(QShowEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
  private:
+  void runChanged() override;
+  void refresh() override { runs_.want(); }
+  void themeChanged() override;
+  void paintCanvas(DisplayList&, QSizeF) override {}  // its pictures have canvases
   void makeHeader();
   void makeTables();
   QWidget* makeTop();
@@ -79,13 +73,10 @@ class CompareView : public RunView {
   void fillTables();
   void goToReason(std::size_t row);
 
-  OpenRun open_;
   ComparedRuns runs_;
   std::size_t other_ = 1;
   QString refusal_;
   QStringList recentPaths_;
-  Theme theme_ = Theme::kLight;
-  QList<QAction*> actions_;
 
   QStackedLayout* stack_;
   EmptyState* empty_;

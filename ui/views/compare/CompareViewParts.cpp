@@ -185,15 +185,10 @@ QWidget* CompareView::makeTop() {
 }
 
 void CompareView::makeActions() {
-  auto* add = new QAction(tr("Add a run to compare with"), this);
-  connect(add, &QAction::triggered, this, &CompareView::askForRun);
-  auto* clear = new QAction(tr("Compare with no run"), this);
-  connect(clear, &QAction::triggered, this, &CompareView::clearOthers);
-  auto* csv = new QAction(tr("Export the comparison as CSV"), this);
-  connect(csv, &QAction::triggered, this,
-          [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
-  actions_ = {add, clear, csv};
-  addActions(actions_);
+  makeAction(tr("Add a run to compare with"), {}, [this] { askForRun(); });
+  makeAction(tr("Compare with no run"), {}, [this] { clearOthers(); });
+  makeAction(tr("Export the comparison as CSV"), {},
+             [this] { exportTable(this, *metricsTable_->model(), QStringLiteral("compare.csv")); });
 }
 
 }  // namespace lockstep::ui

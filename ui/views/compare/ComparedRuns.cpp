@@ -23,26 +23,24 @@ ComparedRuns::ComparedRuns(QObject* parent) : QObject(parent) {}
 ComparedRuns::~ComparedRuns() = default;
 
 void ComparedRuns::setFirst(const OpenRun& run) {
-  if (first_.analyser != nullptr) {
-    first_.analyser->disconnect(this);
+  if (firstAnalyser_ != nullptr) {
+    firstAnalyser_->disconnect(this);
   }
-  if (first_.model != nullptr) {
-    first_.model->disconnect(this);
+  if (firstModel_ != nullptr) {
+    firstModel_->disconnect(this);
   }
-  first_ = run;
-  if (first_.model != nullptr) {
-    connect(first_.model, &QObject::destroyed, this, [this] {
-      first_ = {};
-      forget();
-    });
-    connect(first_.model, &RunModel::loaded, this, &ComparedRuns::reconsider);
+  firstModel_ = run.model;
+  firstAnalyser_ = run.analyser;
+  if (firstModel_ != nullptr) {
+    connect(firstModel_, &QObject::destroyed, this, &ComparedRuns::forget);
+    connect(firstModel_, &RunModel::loaded, this, &ComparedRuns::reconsider);
   }
-  if (first_.analyser != nullptr) {
-    connect(first_.analyser, &RunAnalyser::ready, this, &ComparedRuns::reconsider);
+  if (firstAnalyser_ != nullptr) {
+    connect(firstAnalyser_, &RunAnalyser::ready, this, &ComparedRuns::reconsider);
   }
   // A run is not compared with itself.
   std::erase_if(others_, [&](const auto& other) {
-    return first_.model != nullptr && isSameFile(first_.model, other->model->path());
+    return firstModel_ != nullptr && isSameFile(firstModel_, other->model->path());
   });
   forget();
   want();
@@ -50,7 +48,7 @@ void ComparedRuns::setFirst(const OpenRun& run) {
 
 void ComparedRuns::add(const QString& path) {
   const std::filesystem::path file = path.toStdString();
-  if (isSameFile(first_.model, file)) {
+  if (isSameFile(firstModel_, file)) {
     emit refused(tr("%1 is the open run already; add another to compare it with.").arg(path));
     return;
   }
@@ -109,8 +107,8 @@ void ComparedRuns::want() {
   if (others_.empty()) {
     return;
   }
-  if (first_.analyser != nullptr) {
-    first_.analyser->want();
+  if (firstAnalyser_ != nullptr) {
+    firstAnalyser_->want();
   }
   for (const auto& other : others_) {
     other->analyser->want();
@@ -119,11 +117,11 @@ void ComparedRuns::want() {
 }
 
 QString ComparedRuns::waiting() const {
-  if (first_.model == nullptr || others_.empty() || result_ != nullptr) {
+  if (firstModel_ == nullptr || others_.empty() || result_ != nullptr) {
     return {};
   }
   const auto name = [](std::size_t run) { return QString::fromStdString(analysis::letterOf(run)); };
-  if (first_.analyser == nullptr || first_.analyser->latest() == nullptr) {
+  if (firstAnalyser_ == nullptr || firstAnalyser_->latest() == nullptr) {
     return tr("Run A is read…");
   }
   for (std::size_t i = 0; i < others_.size(); ++i) {
@@ -136,8 +134,8 @@ QString ComparedRuns::waiting() const {
 
 std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
   std::vector<std::shared_ptr<const AnalysedRun>> all;
-  if (first_.model != nullptr && first_.analyser != nullptr && first_.model->isLoaded()) {
-    all.push_back(first_.analyser->latest());
+  if (firstModel_ != nullptr && firstAnalyser_ != nullptr && firstModel_->isLoaded()) {
+    all.push_back(firstAnalyser_->latest());
   }
   for (const auto& other : others_) {
     all.push_back(other->model->isLoaded() ? other->analyser->latest() : nullptr);
@@ -153,7 +151,7 @@ void ComparedRuns::reconsider() {
     return;
   }
   comparedFrom_ = all;
-  std::vector<CompareInput> inputs{compareInput(*first_.model, all[0])};
+  std::vector<CompareInput> inputs{compareInput(*firstModel_, all[0])};
   for (std::size_t i = 0; i < others_.size(); ++i) {
     inputs.push_back(compareInput(*others_[i]->model, all[i + 1]));
   }

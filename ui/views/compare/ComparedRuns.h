@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <QPointer>
 #include <QString>
 #include <cstdint>
 #include <memory>
@@ -9,7 +10,7 @@
 #include "ui/model/BackgroundJob.h"
 #include "ui/model/RunAnalyser.h"
 #include "ui/model/RunModel.h"
-#include "ui/views/RunView.h"
+#include "ui/stage/OpenRun.h"
 #include "ui/views/compare/CompareResult.h"
 
 namespace lockstep::ui {
@@ -32,7 +33,7 @@ class ComparedRuns : public QObject {
   /// Asks for analyses while somebody looks: a live run's grows old. Cheap.
   void want();
 
-  [[nodiscard]] RunModel* first() const { return first_.model; }
+  [[nodiscard]] RunModel* first() const { return firstModel_; }
   [[nodiscard]] std::size_t count() const { return others_.size(); }
   [[nodiscard]] RunModel* other(std::size_t index) const { return others_[index]->model.get(); }
   /// Null before its first analysis.
@@ -63,7 +64,9 @@ class ComparedRuns : public QObject {
   void forget();
   [[nodiscard]] std::vector<std::shared_ptr<const AnalysedRun>> analyses() const;
 
-  OpenRun first_;
+  // Whoever owns them may end them in any order.
+  QPointer<RunModel> firstModel_;
+  QPointer<RunAnalyser> firstAnalyser_;
   std::vector<std::unique_ptr<Other>> others_;
   std::vector<std::shared_ptr<const AnalysedRun>> comparedFrom_;
   std::shared_ptr<const CompareResult> result_;

@@ -54,11 +54,6 @@ DistributionPanel::DistributionPanel(QWidget* parent)
   });
 }
 
-DistributionPanel::~DistributionPanel() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
-}
-
 void DistributionPanel::showResult(std::shared_ptr<const CompareResult> result) {
   result_ = std::move(result);
   fillKinds();

@@ -21,7 +21,6 @@ class DistributionPanel : public QWidget, private CanvasClient {
 
  public:
   explicit DistributionPanel(QWidget* parent = nullptr);
-  ~DistributionPanel() override;
 
   /// Null: nothing is compared.
   void showResult(std::shared_ptr<const CompareResult> result);

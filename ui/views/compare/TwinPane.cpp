@@ -11,13 +11,13 @@
 #include "engine/trace/Event.h"
 #include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
+#include "ui/stage/Steps.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
 namespace {
 
-constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.2;
+constexpr double kPaneStep = 0.2;  // of what is visible
 
 }  // namespace
 
@@ -54,11 +54,6 @@ TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
     }
   });
   connect(&state_, &ViewState::hoveredChanged, this, [this] { canvas_->repaintSoon(); });
-}
-
-TwinPane::~TwinPane() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
 }
 
 void TwinPane::setModel(RunModel* model, std::size_t run) {
@@ -321,10 +316,10 @@ void TwinPane::keyPressEvent(QKeyEvent* event) {
       controller_.zoom(1 / kZoomStep);
       break;
     case Qt::Key_A:
-      controller_.pan(-kPanStep);
+      controller_.pan(-kPaneStep);
       break;
     case Qt::Key_D:
-      controller_.pan(kPanStep);
+      controller_.pan(kPaneStep);
       break;
     case Qt::Key_Escape:
       controller_.clear();

@@ -23,7 +23,6 @@ class TwinPane : public QWidget, private CanvasClient {
 
  public:
   explicit TwinPane(QWidget* parent = nullptr);
-  ~TwinPane() override;
 
   /// `run` is the place of the run in the comparison, 0 is A. Null: no run.
   void setModel(RunModel* model, std::size_t run);

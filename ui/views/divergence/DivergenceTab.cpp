@@ -7,7 +7,6 @@
 
 #include "ui/canvas/FactCard.h"
 
-
 namespace lockstep::ui {
 
 DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
@@ -26,11 +25,6 @@ DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
   column->setSpacing(0);
   column->addLayout(bar_);
   column->addWidget(splitter_, 1);
-}
-
-DivergenceTab::~DivergenceTab() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
 }
 
 void DivergenceTab::setRun(const OpenRun& run) {

@@ -8,7 +8,7 @@
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
 #include "ui/model/ViewState.h"
-#include "ui/views/RunView.h"
+#include "ui/stage/OpenRun.h"
 #include "ui/views/divergence/DivergenceFacts.h"
 
 class QHBoxLayout;
@@ -22,7 +22,6 @@ class DivergenceTab : public QWidget, protected CanvasClient {
 
  public:
   explicit DivergenceTab(const QString& name, QWidget* parent = nullptr);
-  ~DivergenceTab() override;
 
   /// The run that is open; forgets what was shown of another.
   virtual void setRun(const OpenRun& run);

@@ -1,29 +1,15 @@
 #include "ui/views/divergence/DivergenceView.h"
 
-#include <QKeySequence>
-#include <QStackedLayout>
 #include <QTabWidget>
 #include <utility>
 
-#include "ui/panels/EmptyState.h"
 #include "ui/views/divergence/BucketTab.h"
 #include "ui/views/divergence/ParameterTab.h"
 #include "ui/views/divergence/SequenceTab.h"
 
 namespace lockstep::ui {
-namespace {
-
-constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.15;
-
-}  // namespace
-
 DivergenceView::DivergenceView(QWidget* parent)
     : RunView(parent),
-      noRun_(new EmptyState(
-          tr("No run is open. Start an experiment or open a run file, and its ranks are compared "
-             "here."),
-          tr("Run the 2-rank demo"))),
       tabs_(new QTabWidget),
       parameters_(new ParameterTab),
       calls_(new SequenceTab),
@@ -38,14 +24,12 @@ DivergenceView::DivergenceView(QWidget* parent)
   tabs_->setTabToolTip(kParameters, tr("Whether the ranks hold the same parameters"));
   tabs_->setTabToolTip(kCalls, tr("Whether the ranks make the same collectives in the same order"));
   tabs_->setTabToolTip(kBuckets, tr("Who comes late to which bucket, and what that costs"));
-  connect(noRun_, &EmptyState::activated, this, &DivergenceView::demoRequested);
-  auto* pages = new QStackedLayout(this);
-  pages->setContentsMargins(0, 0, 0, 0);
-  pages->addWidget(noRun_);
-  pages->addWidget(tabs_);
+  setPages(tr("No run is open. Start an experiment or open a run file, and its ranks are compared "
+              "here."),
+           tr("Run the 2-rank demo"), Offer::kDemo, {tabs_});
   setFocusProxy(tabs_);
   for (DivergenceTab* tab : allTabs()) {
-    connect(tab, &DivergenceTab::painted, this, &DivergenceView::wanted);
+    connect(tab, &DivergenceTab::painted, this, &DivergenceView::refresh);
     connect(tab, &DivergenceTab::timelineRequested, this, &DivergenceView::timelineRequested);
   }
   connect(parameters_, &ParameterTab::callsRequested, this, [this](std::uint32_t step) {
@@ -56,59 +40,38 @@ DivergenceView::DivergenceView(QWidget* parent)
   setRun({});
 }
 
-DivergenceView::~DivergenceView() = default;
-
 QList<DivergenceTab*> DivergenceView::allTabs() const {
   return {parameters_, calls_, buckets_};
 }
 
-void DivergenceView::setRun(const OpenRun& run) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (analyser_ != nullptr) {
-    analyser_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-    for (DivergenceTab* tab : allTabs()) {
-      state_->disconnect(tab);
-    }
-  }
+void DivergenceView::runChanged() {
   job_.drop();
   source_.reset();
-  facts_.reset();
-  model_ = run.model;
-  analyser_ = run.analyser;
-  state_ = run.state;
   for (DivergenceTab* tab : allTabs()) {
-    tab->setRun(run);
+    tab->setRun({model_, state_, analyser_});
   }
-  if (run.state != nullptr) {
+  if (state_ != nullptr) {
     for (DivergenceTab* tab : allTabs()) {
-      connect(run.state, &ViewState::selectionChanged, tab, &DivergenceTab::selectionChanged);
+      connect(state_, &ViewState::selectionChanged, this, [tab] { tab->selectionChanged(); });
     }
-    connect(run.state, &ViewState::iterationChanged, buckets_, &BucketTab::iterationChanged);
-    connect(run.state, &QObject::destroyed, this, [this] { setRun({}); });
+    connect(state_, &ViewState::iterationChanged, this, [this] { buckets_->iterationChanged(); });
   }
   if (analyser_ != nullptr) {
-    connect(analyser_, &RunAnalyser::ready, this, &DivergenceView::wanted);
+    connect(analyser_, &RunAnalyser::ready, this, &DivergenceView::refresh);
   }
   if (model_ != nullptr) {
-    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
     connect(model_, &RunModel::changed, this, [this] {
       if (isVisible() && analyser_ != nullptr) {
         analyser_->want();
       }
     });
   }
-  static_cast<QStackedLayout*>(layout())->setCurrentIndex(run.any() ? 1 : 0);
   setFacts(nullptr);
 }
 
-void DivergenceView::setTheme(Theme theme) {
+void DivergenceView::themeChanged() {
   for (DivergenceTab* tab : allTabs()) {
-    tab->setTheme(theme);
+    tab->setTheme(theme_);
   }
 }
 
@@ -121,7 +84,7 @@ DivergenceView::Tab DivergenceView::tab() const {
 }
 
 // Somebody looks: what is shown is brought up to the latest analysis.
-void DivergenceView::wanted() {
+void DivergenceView::refresh() {
   if (analyser_ != nullptr && isVisible()) {
     analyser_->want();
     consider();
@@ -156,17 +119,6 @@ void DivergenceView::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   tabs_->setTabText(kCalls,
                     mismatch ? tr("Calls side by side (mismatch)") : tr("Calls side by side"));
   emit factsChanged();
-}
-
-QAction* DivergenceView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                                    const std::function<void()>& act) {
-  auto* action = new QAction(text, this);
-  action->setShortcuts(keys);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(action, &QAction::triggered, this, act);
-  addAction(action);
-  actions_.push_back(action);
-  return action;
 }
 
 void DivergenceView::makeActions() {

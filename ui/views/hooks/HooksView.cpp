@@ -2,7 +2,6 @@
 
 #include <QEvent>
 #include <QScrollBar>
-#include <QStackedLayout>
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
@@ -28,38 +27,22 @@ HooksView::HooksView(QWidget* parent) : RunView(parent) {
   setObjectName("hooksView");
   setAccessibleName(tr("Hooks"));
   buildControls();
-  makeActions();
-  showState();
+  makeAction(tr("Next bucket"), {Qt::Key_Down}, [this] { movePick(1, 0); });
+  makeAction(tr("Previous bucket"), {Qt::Key_Up}, [this] { movePick(-1, 0); });
+  makeAction(tr("Next phase"), {Qt::Key_Right}, [this] { movePick(0, 1); });
+  makeAction(tr("Previous phase"), {Qt::Key_Left}, [this] { movePick(0, -1); });
 }
 
-HooksView::~HooksView() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
-}
-
-void HooksView::setRun(const OpenRun& run) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  if (analyser_ != nullptr) {
-    analyser_->disconnect(this);
-  }
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  model_ = run.model;
-  state_ = run.state;
-  analyser_ = run.analyser;
+void HooksView::runChanged() {
   firstJob_.drop();
   contentJob_.drop();
   first_.reset();
   picked_.reset();
   hovered_.reset();
-  failure_.clear();
   scrollY_ = 0;
   stale_ = true;
   takeContent(nullptr);
-  live_->setRun(run.model);
+  live_->setRun(model_);
   if (any()) {
     connect(analyser_, &RunAnalyser::ready, this, &HooksView::analysisReady);
     connect(state_, &ViewState::selectionChanged, this, &HooksView::takeSelection);
@@ -68,11 +51,6 @@ void HooksView::setRun(const OpenRun& run) {
         analyser_->want();
       }
     });
-    connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
-      failure_ = sentence;
-      showState();
-    });
-    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
     // What the analysis does not see, such as the wire's bytes at the end, moves this.
     connect(model_, &RunModel::infoChanged, this, [this] {
       if (!model_->isLive()) {
@@ -85,16 +63,6 @@ void HooksView::setRun(const OpenRun& run) {
   fillOthers();
 }
 
-void HooksView::setTheme(Theme theme) {
-  theme_ = theme;
-  canvas_->repaintSoon();
-}
-
-void HooksView::showEvent(QShowEvent* event) {
-  RunView::showEvent(event);
-  remake();
-}
-
 bool HooksView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == canvas_ && event->type() == QEvent::Resize) {
     updateScrollBar();
@@ -104,11 +72,11 @@ bool HooksView::eventFilter(QObject* watched, QEvent* event) {
 
 void HooksView::analysisReady() {
   stale_ = true;
-  remake();
+  refresh();
 }
 
 // Only while in sight: what comes meanwhile is taken when the view is shown.
-void HooksView::remake() {
+void HooksView::refresh() {
   if (!isVisible() || !any()) {
     return;
   }
@@ -124,7 +92,7 @@ void HooksView::remake() {
                     first_ = std::move(made);
                     fillRanks();
                     prepare();
-                    remake();  // when more came meanwhile
+                    refresh();  // when more came meanwhile
                   });
 }
 
@@ -190,7 +158,7 @@ std::optional<QPointF> HooksView::positionOf(const HookPick& pick, std::size_t s
     return std::nullopt;
   }
   const HooksFrame now = frame(canvas_->size());
-  const QRectF rect = HooksScene(*content_, Palette::of(theme_), now).rectOf(pick, side);
+  const QRectF rect = HooksScene(*content_, colours(), now).rectOf(pick, side);
   const QPointF middle = rect.center();
   return !rect.isEmpty() && QRectF(canvas_->rect()).contains(middle) ? std::optional(middle)
                                                                      : std::nullopt;
@@ -198,11 +166,11 @@ std::optional<QPointF> HooksView::positionOf(const HookPick& pick, std::size_t s
 
 void HooksView::paintCanvas(DisplayList& list, QSizeF size) {
   if (content_ == nullptr) {
-    list.fill(QRectF(QPointF(0, 0), size), Palette::of(theme_).background);
+    list.fill(QRectF(QPointF(0, 0), size), colours().background);
     return;
   }
   const HooksFrame now = frame(size);
-  HooksScene(*content_, Palette::of(theme_), now).draw(list);
+  HooksScene(*content_, colours(), now).draw(list);
 }
 
 void HooksView::pointerPressed(const PointerInput& input) {
@@ -211,7 +179,7 @@ void HooksView::pointerPressed(const PointerInput& input) {
     return;
   }
   const HooksFrame now = frame(canvas_->size());
-  if (const auto hit = HooksScene(*content_, Palette::of(theme_), now).pickAt(input.position)) {
+  if (const auto hit = HooksScene(*content_, colours(), now).pickAt(input.position)) {
     pick(*hit, true);
   }
 }
@@ -221,7 +189,7 @@ void HooksView::pointerMoved(const PointerInput& input) {
     return;
   }
   const HooksFrame now = frame(canvas_->size());
-  const HooksScene scene(*content_, Palette::of(theme_), now);
+  const HooksScene scene(*content_, colours(), now);
   const auto hit = scene.pickAt(input.position);
   canvas_->setCursor(hit ? Qt::PointingHandCursor : Qt::ArrowCursor);
   const QString tip = scene.tipAt(input.position);
@@ -250,13 +218,10 @@ void HooksView::updateScrollBar() {
   double most = 0;
   if (content_ != nullptr) {
     const HooksFrame now = frame(canvas_->size());
-    const HooksScene scene(*content_, Palette::of(theme_), now);
+    const HooksScene scene(*content_, colours(), now);
     most = std::max(0.0, scene.contentHeight() - canvas_->height());
   }
-  scrollBar_->setVisible(most > 1);
-  scrollBar_->setRange(0, static_cast<int>(std::ceil(most)));
-  scrollBar_->setPageStep(std::max(1, canvas_->height()));
-  scrollBar_->setSingleStep(static_cast<int>(kWheelPixels));
+  setScrollable(most > 1 ? most : 0, static_cast<int>(kWheelPixels));
 }
 
 // What a screen reader says about the picture.

@@ -1,26 +1,19 @@
 #pragma once
 
-#include <QPointer>
 #include <QStringList>
 #include <filesystem>
 #include <memory>
 #include <optional>
 
-#include "ui/canvas/Canvas.h"
 #include "ui/model/BackgroundJob.h"
-#include "ui/model/RunAnalyser.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
-#include "ui/views/RunView.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksScene.h"
 
 class QComboBox;
 class QLabel;
 class QPushButton;
-class QScrollBar;
-class QStackedLayout;
 
 namespace lockstep::ui {
 
@@ -31,23 +24,17 @@ class LiveParametersPanel;
 /// What the communication hook of a run does: the time of its phases for each bucket, bytes before
 /// and after, how its durations are distributed, what it counts over the steps; of two runs, over
 /// each other. The numbers are made on a thread of the pool. [ui-thread]
-class HooksView : public RunView, private CanvasClient {
+class HooksView : public RunView {
   Q_OBJECT
 
  public:
   explicit HooksView(QWidget* parent = nullptr);
-  ~HooksView() override;
-
-  void setRun(const OpenRun& run) override;
-  void setTheme(Theme theme) override;
-  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
 
   /// Run files that are offered to be laid over the open one, the latest first.
   void setOtherRuns(const QStringList& paths);
   /// Lays the run of a file over the open one; empty: shows the open one alone.
   void compareWith(const QString& path);
 
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
   [[nodiscard]] TableView* table() const { return table_; }
   [[nodiscard]] const HooksContent* content() const { return content_.get(); }
   [[nodiscard]] const std::optional<HookPick>& picked() const { return picked_; }
@@ -56,18 +43,17 @@ class HooksView : public RunView, private CanvasClient {
   [[nodiscard]] std::optional<QPointF> positionOf(const HookPick& pick, std::size_t side = 0) const;
 
  signals:
-  /// No run is open, and the user asks for one: the demo.
-  void demoRequested();
   /// The user wants a hook: show the hook manager.
   void loadHookRequested();
   /// A run that was to be compared could not be read; one sentence.
   void failed(const QString& sentence);
 
  protected:
-  void showEvent(QShowEvent* event) override;
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
+  void runChanged() override;
+  void refresh() override;
   void paintCanvas(DisplayList& list, QSizeF size) override;
   void pointerPressed(const PointerInput& input) override;
   void pointerMoved(const PointerInput& input) override;
@@ -77,10 +63,7 @@ class HooksView : public RunView, private CanvasClient {
   void buildControls();
   void buildTable();
   void fillTable();
-  void makeActions();
-  void makeAction(const QString& text, int key, void (HooksView::*act)());
   void analysisReady();
-  void remake();
   void prepare();
   void takeContent(std::shared_ptr<const HooksContent> content);
   [[nodiscard]] std::optional<int> chosenRank() const;
@@ -91,10 +74,6 @@ class HooksView : public RunView, private CanvasClient {
   void selectLongest(const HookPick& pick);
   void takeSelection();
   void movePick(int rows, int phases);
-  void nextBucket() { movePick(1, 0); }
-  void previousBucket() { movePick(-1, 0); }
-  void nextPhase() { movePick(0, 1); }
-  void previousPhase() { movePick(0, -1); }
   void markRow();
   void showState();
   void updateScrollBar();
@@ -105,33 +84,23 @@ class HooksView : public RunView, private CanvasClient {
     return model_ != nullptr && state_ != nullptr && analyser_ != nullptr;
   }
 
-  // Whoever owns them may end them in any order.
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
-  QPointer<RunAnalyser> analyser_;
-  QList<QAction*> actions_;
-  Theme theme_ = Theme::kLight;
   QComboBox* ranks_ = nullptr;
   QComboBox* others_ = nullptr;
   QLabel* sentence_ = nullptr;  // of the default allreduce, or of what failed
   QPushButton* load_ = nullptr;
   QWidget* banner_ = nullptr;
   LiveParametersPanel* live_ = nullptr;
-  Canvas* canvas_ = nullptr;
-  QScrollBar* scrollBar_ = nullptr;
   std::shared_ptr<const HooksTable> rows_;
   TableView* table_ = nullptr;
   EmptyState* empty_ = nullptr;
   EmptyState* waiting_ = nullptr;
-  EmptyState* noRun_ = nullptr;
-  QStackedLayout* stack_ = nullptr;
+  QWidget* page_ = nullptr;
 
   std::shared_ptr<const HookRun> first_;
   std::shared_ptr<const HookRun> second_;
   std::shared_ptr<const HooksContent> content_;
   QStringList otherRuns_;
   QString otherPath_;
-  QString failure_;
   std::optional<HookPick> picked_;
   std::optional<HookPick> hovered_;
   double scrollY_ = 0;

@@ -9,7 +9,6 @@
 #include <QScrollBar>
 #include <QSignalBlocker>
 #include <QSplitter>
-#include <QStackedLayout>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <memory>
@@ -77,12 +76,8 @@ void HooksView::buildControls() {
     showState();
   });
 
-  canvas_ = new Canvas(this, nullptr);
-  canvas_->setFocusPolicy(Qt::StrongFocus);
-  canvas_->installEventFilter(this);
-  canvas_->setAccessibleName(tr("Time and bytes of the hook"));
-  scrollBar_ = new QScrollBar(Qt::Vertical);
-  connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
+  makeCanvas(tr("Time and bytes of the hook"))->installEventFilter(this);
+  connect(makeScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
     scrollY_ = value;
     canvas_->repaintSoon();
   });
@@ -102,8 +97,8 @@ void HooksView::buildControls() {
   splitter->setCollapsible(0, false);
   splitter->setSizes({3000, 1000});  // three quarters for the drawing
 
-  auto* page = new QWidget;
-  auto* column = new QVBoxLayout(page);
+  page_ = new QWidget;
+  auto* column = new QVBoxLayout(page_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(4);
   column->addLayout(row);
@@ -114,15 +109,8 @@ void HooksView::buildControls() {
   empty_ = new EmptyState(defaultSentence(), tr("Load a hook…"));
   connect(empty_, &EmptyState::activated, this, &HooksView::loadHookRequested);
   waiting_ = new EmptyState(QString(), QString());
-  stack_ = new QStackedLayout(this);
-  stack_->addWidget(page);
-  stack_->addWidget(empty_);
-  stack_->addWidget(waiting_);
-  noRun_ = new EmptyState(
-      tr("No run is open. Start an experiment or open a run file to see what its hook does."),
-      tr("Run the 2-rank demo"));
-  connect(noRun_, &EmptyState::activated, this, &HooksView::demoRequested);
-  stack_->addWidget(noRun_);
+  setPages(tr("No run is open. Start an experiment or open a run file to see what its hook does."),
+           tr("Run the 2-rank demo"), Offer::kDemo, {page_, empty_, waiting_});
   fillOthers();
 }
 
@@ -149,23 +137,6 @@ void HooksView::buildTable() {
 void HooksView::fillTable() {
   rows_ = std::make_shared<HooksTable>(content_);
   table_->setRows(rows_);
-}
-
-void HooksView::makeAction(const QString& text, int key, void (HooksView::*act)()) {
-  auto* action = new QAction(text, this);
-  action->setShortcut(QKeySequence(key));
-  action->setShortcutContext(
-      Qt::WidgetShortcut);  // the table and the combos have arrows of their own
-  connect(action, &QAction::triggered, this, act);
-  canvas_->addAction(action);
-  actions_.push_back(action);
-}
-
-void HooksView::makeActions() {
-  makeAction(tr("Next bucket"), Qt::Key_Down, &HooksView::nextBucket);
-  makeAction(tr("Previous bucket"), Qt::Key_Up, &HooksView::previousBucket);
-  makeAction(tr("Next phase"), Qt::Key_Right, &HooksView::nextPhase);
-  makeAction(tr("Previous phase"), Qt::Key_Left, &HooksView::previousPhase);
 }
 
 void HooksView::setOtherRuns(const QStringList& paths) {
@@ -231,13 +202,11 @@ void HooksView::fillRanks() {
 }
 
 void HooksView::showState() {
-  enum Page { kShown, kEmpty, kWaiting, kNoRun };
   const auto say = [this](const QString& sentence) {
     waiting_->setSentence(sentence);
-    stack_->setCurrentIndex(kWaiting);
+    showPage(waiting_);
   };
   if (!any()) {
-    stack_->setCurrentIndex(kNoRun);
     return;
   }
   if (first_ == nullptr) {
@@ -252,10 +221,10 @@ void HooksView::showState() {
     return;
   }
   if (nothing && !first_->plugin && second_ == nullptr && !model_->isLive()) {
-    stack_->setCurrentIndex(kEmpty);
+    showPage(empty_);
     return;
   }
-  stack_->setCurrentIndex(kShown);
+  showPage(page_);
   const bool plain = !first_->plugin;
   banner_->setVisible(plain || !failure_.isEmpty());
   load_->setVisible(failure_.isEmpty() && !first_->observed);

@@ -10,9 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.15;  // of what is visible
-constexpr double kDragAfter = 4;   // pixels
+constexpr double kDragAfter = 4;  // pixels
 
 }  // namespace
 
@@ -20,7 +18,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
   if (analyser_ != nullptr) {
     analyser_->want();
   }
-  const Palette& palette = Palette::of(theme_);
+  const Palette& palette = colours();
   if (content_ != nullptr && !content_->steps.empty()) {
     OverlapFrame now = frame();
     now.size = size;
@@ -114,20 +112,6 @@ void OverlapView::wheelTurned(const WheelInput& input) {
   } else if (scene().charts().contains(input.position)) {
     zoom(std::pow(kZoomStep, input.stepsY), scene().stepOf(input.position.x()));
   }
-}
-
-void OverlapView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                             const std::function<void()>& act) {
-  auto* action = new QAction(text, this);
-  action->setShortcuts(keys);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(action, &QAction::triggered, this, [this, act] {
-    if (content_ != nullptr) {
-      act();
-    }
-  });
-  chart_->addAction(action);
-  actions_.push_back(action);
 }
 
 void OverlapView::makeActions() {

@@ -3,13 +3,11 @@
 #include <QHBoxLayout>
 #include <QScrollBar>
 #include <QSplitter>
-#include <QStackedLayout>
 #include <QTabWidget>
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "ui/panels/EmptyState.h"
 #include "ui/table/TableView.h"
 #include "ui/views/overlap/OverlapTables.h"
 #include "ui/views/overlap/OverlapWords.h"
@@ -18,46 +16,28 @@
 namespace lockstep::ui {
 
 OverlapView::OverlapView(QWidget* parent) : RunView(parent), job_(this) {
-  auto* empty = new EmptyState(
-      tr("No run is open. Overlap shows how much of the communication of each iteration is hidden "
-         "behind computing, and why the rest is not."),
-      tr("Open a run…"));
-  connect(empty, &EmptyState::activated, this, &OverlapView::openRequested);
-
   chart_ = new QWidget;
-  canvas_ = new Canvas(this, chart_);
-  canvas_->setMinimumSize(260, 180);
-  canvas_->setAccessibleName(tr("Overlap"));
-  scrollBar_ = new QScrollBar(Qt::Vertical, chart_);
   auto* box = new QHBoxLayout(chart_);
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(0);
-  box->addWidget(canvas_, 1);
-  box->addWidget(scrollBar_);
-  chart_->setFocusPolicy(Qt::StrongFocus);
-  canvas_->setFocusProxy(chart_);
+  box->addWidget(makeCanvas(tr("Overlap"), chart_), 1);
+  box->addWidget(makeScrollBar(chart_));
+  canvas_->setMinimumSize(260, 180);
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this] { repaintChart(); });
 
   makeTables();
-  splitter_ = new QSplitter(Qt::Vertical);
-  splitter_->addWidget(chart_);
-  splitter_->addWidget(tabs_);
-  splitter_->setStretchFactor(0, 3);
-  splitter_->setStretchFactor(1, 1);
-  splitter_->setChildrenCollapsible(true);
-
-  stack_ = new QStackedLayout(this);
-  stack_->setContentsMargins(0, 0, 0, 0);
-  stack_->addWidget(empty);
-  stack_->addWidget(splitter_);
+  auto* content = new QSplitter(Qt::Vertical);
+  content->addWidget(chart_);
+  content->addWidget(tabs_);
+  content->setStretchFactor(0, 3);
+  content->setStretchFactor(1, 1);
+  content->setChildrenCollapsible(true);
+  setPages(tr("No run is open. Overlap shows how much of the communication of each iteration is "
+              "hidden behind computing, and why the rest is not."),
+           tr("Open a run…"), Offer::kOpen, {content});
   setFocusProxy(chart_);
   makeActions();
   describe();
-}
-
-OverlapView::~OverlapView() {
-  // The canvas draws through this; it goes first.
-  delete canvas_;
 }
 
 void OverlapView::makeTables() {
@@ -91,22 +71,12 @@ void OverlapView::fillTables() {
   ranksTable_->setRows(overlapRanks(content_));
 }
 
-void OverlapView::setRun(const OpenRun& run) {
-  for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
-                       static_cast<QObject*>(analyser_)}) {
-    if (old != nullptr) {
-      old->disconnect(this);
-    }
-  }
-  model_ = run.model;
-  state_ = run.state;
-  analyser_ = run.analyser;
+void OverlapView::runChanged() {
   analysed_ = nullptr;
   rank_.reset();
   job_.drop();
   take(nullptr);
   showsAll_ = true;
-  stack_->setCurrentIndex(model_ == nullptr ? 0 : 1);
   if (analyser_ != nullptr) {
     connect(analyser_, &RunAnalyser::ready, this, &OverlapView::refresh);
   }
@@ -114,21 +84,8 @@ void OverlapView::setRun(const OpenRun& run) {
     connect(state_, &ViewState::selectionChanged, this, &OverlapView::selectionMoved);
   }
   if (model_ != nullptr) {
-    connect(model_, &RunModel::failed, this, &OverlapView::repaintChart);
     connect(model_, &RunModel::loaded, this, &OverlapView::repaintChart);
-    connect(model_, &QObject::destroyed, this, [this] { setRun({}); });
   }
-  refresh();
-}
-
-void OverlapView::setTheme(Theme theme) {
-  theme_ = theme;
-  repaintChart();
-}
-
-void OverlapView::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
-  refresh();
 }
 
 void OverlapView::hideEvent(QHideEvent* event) {
@@ -281,15 +238,11 @@ OverlapFrame OverlapView::frame() const {
 }
 
 OverlapScene OverlapView::scene() const {
-  return {*content_, Palette::of(theme_), frame()};
+  return {*content_, colours(), frame()};
 }
 
 void OverlapView::updateScrollBar() {
-  const int most = content_ == nullptr ? 0 : static_cast<int>(std::ceil(scene().maximumScroll()));
-  scrollBar_->setRange(0, most);
-  scrollBar_->setPageStep(std::max(1, canvas_->height()));
-  scrollBar_->setSingleStep(40);
-  scrollBar_->setVisible(most > 0);
+  setScrollable(content_ == nullptr ? 0 : scene().maximumScroll(), 40);
 }
 
 void OverlapView::repaintChart() {

@@ -1,23 +1,14 @@
 #pragma once
 
-#include <QPointer>
-#include <functional>
 #include <memory>
 #include <optional>
 
-#include "ui/canvas/Canvas.h"
 #include "ui/model/BackgroundJob.h"
-#include "ui/model/RunAnalyser.h"
-#include "ui/model/RunModel.h"
-#include "ui/model/ViewState.h"
+#include "ui/stage/RunView.h"
 #include "ui/table/TableView.h"
-#include "ui/views/RunView.h"
 #include "ui/views/overlap/OverlapContent.h"
 #include "ui/views/overlap/OverlapScene.h"
 
-class QScrollBar;
-class QSplitter;
-class QStackedLayout;
 class QTabWidget;
 
 namespace lockstep::ui {
@@ -26,38 +17,27 @@ namespace lockstep::ui {
 /// could hide; and why the exposed part is there. Bars above, tables of the same below. A click on
 /// a bar or a cause selects the iteration or the collective in the view state and moves the
 /// visible range there. [ui-thread]
-class OverlapView : public RunView, private CanvasClient {
+class OverlapView : public RunView {
   Q_OBJECT
 
  public:
   explicit OverlapView(QWidget* parent = nullptr);
-  ~OverlapView() override;
-
-  void setRun(const OpenRun& run) override;
-  void setTheme(Theme theme) override;
-  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
 
   /// What is shown; null before the first analysis.
   [[nodiscard]] std::shared_ptr<const OverlapContent> content() const { return content_; }
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
   [[nodiscard]] TableView* stepsTable() const { return stepsTable_; }
   [[nodiscard]] TableView* causesTable() const { return causesTable_; }
   [[nodiscard]] TableView* ranksTable() const { return ranksTable_; }
   /// The frame as it would be drawn now, for tests and tours. Needs content.
   [[nodiscard]] OverlapScene scene() const;
 
- signals:
-  /// The user asks to see the selection in the timeline.
-  void timelineRequested();
-  /// The user asks for a run to look at.
-  void openRequested();
-  void framePainted();
-
  protected:
-  void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
 
  private:
+  void runChanged() override;
+  void refresh() override;
+  [[nodiscard]] bool takesKeys() const override { return content_ != nullptr; }
   void paintCanvas(DisplayList& list, QSizeF size) override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
@@ -70,9 +50,6 @@ class OverlapView : public RunView, private CanvasClient {
   void makeTables();
   void fillTables();
   void makeActions();
-  void makeAction(const QString& text, const QList<QKeySequence>& keys,
-                  const std::function<void()>& act);
-  void refresh();
   void take(std::shared_ptr<const OverlapContent> content);
   void selectionMoved();
   void select(const OverlapStep& step);
@@ -88,14 +65,10 @@ class OverlapView : public RunView, private CanvasClient {
   void repaintChart();
   void describe();
 
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
-  QPointer<RunAnalyser> analyser_;
   std::shared_ptr<const AnalysedRun> analysed_;  // what content_ is or will be made of
   std::shared_ptr<const OverlapContent> content_;
   BackgroundJob job_;  // makes content_
 
-  Theme theme_ = Theme::kLight;
   std::optional<int> rank_;
   double firstStep_ = 0;
   double lastStep_ = 1;
@@ -105,16 +78,11 @@ class OverlapView : public RunView, private CanvasClient {
   double pressedFirst_ = 0;
   bool dragged_ = false;
 
-  QStackedLayout* stack_;
-  QSplitter* splitter_;
   QWidget* chart_;
-  Canvas* canvas_;
-  QScrollBar* scrollBar_;
   QTabWidget* tabs_;
   TableView* stepsTable_;
   TableView* causesTable_;
   TableView* ranksTable_;
-  QList<QAction*> actions_;
 };
 
 }  // namespace lockstep::ui

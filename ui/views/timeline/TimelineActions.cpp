@@ -16,9 +16,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kZoomStep = 0.7;
-constexpr double kPanStep = 0.15;  // of the visible length
-
 // One action for the ten digits: it acts by the digit that was pressed. From a menu, the palette
 // or another key it is triggered like any action, and it is for the view to ask which digit.
 class DigitAction : public QAction {
@@ -44,45 +41,29 @@ class DigitAction : public QAction {
 
 }  // namespace
 
-QAction* TimelineView::makeAction(const QString& text, const QList<QKeySequence>& keys,
-                                  const std::function<void()>& act) {
-  auto* action = new QAction(text, this);
-  action->setShortcuts(keys);
-  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-  connect(action, &QAction::triggered, this, [this, act] {
-    if (controller_.ready() && model_->spanCount() > 0) {
-      act();
-      changedByUser();
-    }
-  });
-  addAction(action);
-  actions_.push_back(action);
-  return action;
-}
-
 void TimelineView::makeActions() {
   makeAction(tr("Zoom in"), {Qt::Key_W, Qt::Key_Plus}, [this] { controller_.zoom(kZoomStep); });
   makeAction(tr("Zoom out"), {Qt::Key_S, Qt::Key_Minus},
-            [this] { controller_.zoom(1 / kZoomStep); });
+             [this] { controller_.zoom(1 / kZoomStep); });
   makeAction(tr("Move left"), {Qt::Key_A, Qt::Key_Left}, [this] { controller_.pan(-kPanStep); });
   makeAction(tr("Move right"), {Qt::Key_D, Qt::Key_Right}, [this] { controller_.pan(kPanStep); });
   makeAction(tr("Scroll up"), {Qt::Key_Up},
-            [this] { controller_.setScroll(controller_.scrollY() - 40); });
+             [this] { controller_.setScroll(controller_.scrollY() - 40); });
   makeAction(tr("Scroll down"), {Qt::Key_Down},
-            [this] { controller_.setScroll(controller_.scrollY() + 40); });
+             [this] { controller_.setScroll(controller_.scrollY() + 40); });
   makeAction(tr("Focus the selection, then all"), {Qt::Key_F}, [this] { controller_.focus(); });
   makeAction(tr("Previous iteration"), {Qt::Key_PageUp}, [this] { controller_.moveIteration(-1); });
   makeAction(tr("Next iteration"), {Qt::Key_PageDown}, [this] { controller_.moveIteration(1); });
   makeAction(tr("Start of the run"), {Qt::Key_Home}, [this] { controller_.showStart(); });
   makeAction(tr("End of the run"), {Qt::Key_End}, [this] { controller_.showEnd(); });
   makeAction(tr("Previous in the lane"), {Qt::Key_Comma},
-            [this] { controller_.selectNeighbour(-1, false); });
+             [this] { controller_.selectNeighbour(-1, false); });
   makeAction(tr("Next in the lane"), {Qt::Key_Period},
-            [this] { controller_.selectNeighbour(1, false); });
+             [this] { controller_.selectNeighbour(1, false); });
   makeAction(tr("Previous of the same name"), {Qt::Key_BracketLeft},
-            [this] { controller_.selectNeighbour(-1, true); });
+             [this] { controller_.selectNeighbour(-1, true); });
   makeAction(tr("Next of the same name"), {Qt::Key_BracketRight},
-            [this] { controller_.selectNeighbour(1, true); });
+             [this] { controller_.selectNeighbour(1, true); });
   makeAction(tr("Follow the live run"), {Qt::Key_L}, [this] {
     const bool follow = frozen_ || !state_->followsLive();
     setFrozen(false);
@@ -125,9 +106,9 @@ void TimelineView::makeMoreActions() {
   const auto digits = [this](const QString& text, Qt::KeyboardModifiers modifiers, bool storedOnly,
                              const std::function<void(int)>& act) {
     const auto actOn = [this, act](int digit) {
-      if (controller_.ready() && model_->spanCount() > 0) {
+      if (takesKeys()) {
         act(digit);
-        changedByUser();
+        acted();
       }
     };
     auto* action = new DigitAction(text, this, actOn);
@@ -137,10 +118,7 @@ void TimelineView::makeMoreActions() {
     for (int digit = 0; digit < Annotations::kViews; ++digit) {
       keys << QKeySequence(QKeyCombination(modifiers, static_cast<Qt::Key>(Qt::Key_0 + digit)));
     }
-    action->setShortcuts(keys);
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    addAction(action);
-    actions_.push_back(action);
+    addKeyed(action, keys);
   };
   digits(tr("Go to a stored view"), Qt::NoModifier, true, [this](int digit) { goToView(digit); });
   digits(tr("Store the view"), Qt::AltModifier, false,
@@ -154,7 +132,7 @@ void TimelineView::makeMoreActions() {
 
 // Asks which of the ten stored views is meant: a menu of what they hold, with the digits as keys.
 void TimelineView::chooseDigit(bool storedOnly, const std::function<void(int)>& act) {
-  if (!controller_.ready() || model_->spanCount() == 0) {
+  if (!takesKeys()) {
     return;
   }
   auto* menu = new QMenu(this);
@@ -162,9 +140,9 @@ void TimelineView::chooseDigit(bool storedOnly, const std::function<void(int)>& 
   menu->setAttribute(Qt::WA_DeleteOnClose);
   for (int digit = 0; digit < Annotations::kViews; ++digit) {
     const std::optional<TimeRange>& range = notes_.view(digit);
-    const QString what = range ? tr("%1 from %2").arg(
-                                     formatDuration(range->lengthNs()),
-                                     formatTime(range->startNs, range->lengthNs() / 100))
+    const QString what = range ? tr("%1 from %2")
+                                     .arg(formatDuration(range->lengthNs()),
+                                          formatTime(range->startNs, range->lengthNs() / 100))
                                : tr("nothing stored");
     QAction* choice = menu->addAction(QStringLiteral("&%1   %2").arg(digit).arg(what));
     choice->setEnabled(range || !storedOnly);

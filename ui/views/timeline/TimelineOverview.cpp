@@ -31,10 +31,6 @@ TimelineOverview::TimelineOverview(QWidget* parent) : QWidget(parent) {
          "there; double-click to show all."));
 }
 
-TimelineOverview::~TimelineOverview() {
-  delete canvas_;
-}
-
 void TimelineOverview::setModel(RunModel* model) {
   if (model_ != nullptr) {
     model_->disconnect(this);

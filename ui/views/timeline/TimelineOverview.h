@@ -41,7 +41,6 @@ class TimelineOverview : public QWidget, private CanvasClient {
 
  public:
   explicit TimelineOverview(QWidget* parent = nullptr);
-  ~TimelineOverview() override;
 
   void setModel(RunModel* model);
   void setState(ViewState* state);

@@ -1,10 +1,8 @@
 #include "ui/views/timeline/TimelineView.h"
 
 #include <QAction>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QScrollBar>
-#include <QStackedLayout>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -14,7 +12,6 @@
 #include "engine/trace/Event.h"
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/panels/EmptyState.h"
 #include "ui/views/timeline/CounterMenu.h"
 #include "ui/views/timeline/CounterPanel.h"
 #include "ui/views/timeline/CounterTable.h"
@@ -34,8 +31,8 @@ constexpr qint64 kDescribeEveryMs = 1000;
 
 TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   overview_ = new TimelineOverview(this);
-  canvas_ = new Canvas(this, this);
-  scrollBar_ = new QScrollBar(Qt::Vertical, this);
+  makeCanvas(QString(), this);
+  makeScrollBar(this);
   findLine_ = new FindLine(this);
   findLine_->hide();
   counterMenu_ = new CounterMenu(this);
@@ -56,14 +53,9 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
   box->addWidget(counterPanel_);
   box->addWidget(findLine_);
   box->addWidget(bar_);
-  noRun_ = new EmptyState(
+  setPages(
       tr("No run is open. Start an experiment or open a run file, and its iterations appear here."),
-      tr("Run the 2-rank demo"));
-  connect(noRun_, &EmptyState::activated, this, &TimelineView::demoRequested);
-  auto* pages = new QStackedLayout(this);
-  pages->setContentsMargins(0, 0, 0, 0);
-  pages->addWidget(noRun_);
-  pages->addWidget(content_);
+      tr("Run the 2-rank demo"), Offer::kDemo, {content_});
   overview_->setAnnotations(&notes_);
   controller_.setNotes(&notes_);
   controller_.setFinder(&finder_);
@@ -77,8 +69,6 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
           [this](const QString& text) { finder_.setQuery(SpanQuery(text)); });
   connect(findLine_, &FindLine::goWanted, this, &TimelineView::goToMatch);
   connect(findLine_, &FindLine::closeWanted, this, &TimelineView::closeFind);
-  setFocusPolicy(Qt::StrongFocus);
-  canvas_->setFocusProxy(this);
   setAccessibleName(tr("Timeline"));
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
     if (std::abs(controller_.scrollY() - value) >= 1) {
@@ -94,72 +84,30 @@ TimelineView::TimelineView(QWidget* parent) : RunView(parent) {
 }
 
 TimelineView::~TimelineView() {
-  // The canvas draws through this; it goes first. So does what looks at the notes.
+  // What looks at the notes goes first.
   dropNoteEditor();
-  delete canvas_;
   delete overview_;
 }
 
-void TimelineView::setModel(RunModel* model) {
-  if (model_ != nullptr) {
-    model_->disconnect(this);
-  }
-  model_ = model;
-  showRunOrSentence();
-  failure_.clear();
-  unpainted_.clear();
-  latency_.clear();
-  controller_.setModel(model);
-  overview_->setModel(model);
-  bar_->setModel(model);
-  counterMenu_->setModel(model);
-  counterPanel_->setModel(model);
-  finder_.setModel(model);
-  setFrozen(false);
-  openNotes();
-  if (model_ != nullptr) {
-    connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
-    connect(model_, &RunModel::infoChanged, this, [this] { canvas_->repaintSoon(); });
-    connect(model_, &RunModel::loaded, this, &TimelineView::modelLoaded);
-    connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
-      failure_ = sentence;
-      canvas_->repaintSoon();
-    });
-    connect(model_, &RunModel::liveSpansApplied, this,
-            [this](const std::vector<std::uint64_t>& endTicks) {
-              if (watchedSince_ && !frozen_ &&
-                  unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
-                std::copy_if(endTicks.begin(), endTicks.end(), std::back_inserter(unpainted_),
-                             [this](std::uint64_t ticks) { return ticks >= *watchedSince_; });
-              }
-            });
-    connect(model_, &QObject::destroyed, this, [this] { setModel(nullptr); });
-    modelChanged();
-    if (model_->isLoaded()) {
-      modelLoaded();
-    }
-  }
-  changedByUser();
-}
-
-void TimelineView::showRunOrSentence() {
-  static_cast<QStackedLayout*>(layout())->setCurrentWidget(model_ != nullptr ? content_ : noRun_);
+void TimelineView::runChanged() {
   // The canvas has its size before anything asks what it shows.
   content_->setGeometry(contentsRect());
   content_->layout()->activate();
-}
-
-void TimelineView::setState(ViewState* state) {
-  if (state_ != nullptr) {
-    state_->disconnect(this);
-  }
-  state_ = state;
-  controller_.setState(state);
-  overview_->setState(state);
-  bar_->setState(state);
-  counterMenu_->setState(state);
-  counterPanel_->setState(state);
+  unpainted_.clear();
+  latency_.clear();
+  controller_.setState(state_);
+  controller_.setModel(model_);
   controller_.countersChanged();
+  overview_->setState(state_);
+  overview_->setModel(model_);
+  bar_->setState(state_);
+  bar_->setModel(model_);
+  counterMenu_->setState(state_);
+  counterMenu_->setModel(model_);
+  counterPanel_->setState(state_);
+  counterPanel_->setModel(model_);
+  finder_.setModel(model_);
+  setFrozen(false);
   openNotes();
   if (state_ != nullptr) {
     const auto repaint = [this] { canvas_->repaintSoon(); };
@@ -181,19 +129,34 @@ void TimelineView::setState(ViewState* state) {
       describe();
     });
     connect(state_, &ViewState::followLiveChanged, this, [this] { modelChanged(); });
-    connect(state_, &QObject::destroyed, this, [this] { setState(nullptr); });
-    if (model_ != nullptr && model_->isLoaded()) {
+  }
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::changed, this, &TimelineView::modelChanged);
+    connect(model_, &RunModel::infoChanged, this, [this] { canvas_->repaintSoon(); });
+    connect(model_, &RunModel::loaded, this, &TimelineView::modelLoaded);
+    connect(model_, &RunModel::liveSpansApplied, this,
+            [this](const std::vector<std::uint64_t>& endTicks) {
+              if (watchedSince_ && !frozen_ &&
+                  unpainted_.size() + endTicks.size() <= kUnpaintedAtMost) {
+                std::copy_if(endTicks.begin(), endTicks.end(), std::back_inserter(unpainted_),
+                             [this](std::uint64_t ticks) { return ticks >= *watchedSince_; });
+              }
+            });
+    modelChanged();
+    if (model_->isLoaded()) {
       modelLoaded();
     }
   }
   changedByUser();
 }
 
-void TimelineView::setTheme(Theme theme) {
-  theme_ = theme;
-  overview_->setTheme(theme);
-  bar_->setTheme(theme);
-  canvas_->repaintSoon();
+void TimelineView::themeChanged() {
+  overview_->setTheme(theme_);
+  bar_->setTheme(theme_);
+}
+
+bool TimelineView::takesKeys() const {
+  return controller_.ready() && model_->spanCount() > 0;
 }
 
 QString TimelineView::rendererName() const {
@@ -204,8 +167,7 @@ std::optional<QPointF> TimelineView::positionOf(const Span& span) const {
   if (!controller_.ready()) {
     return std::nullopt;
   }
-  const TimelineScene scene(*model_, controller_.layout(), Palette::of(theme_),
-                            controller_.frame());
+  const TimelineScene scene(*model_, controller_.layout(), colours(), controller_.frame());
   const auto rect = scene.rectOf(span);
   if (!rect) {
     return std::nullopt;
@@ -263,11 +225,7 @@ void TimelineView::changedByUser() {
 }
 
 void TimelineView::updateScrollBar() {
-  const int most = static_cast<int>(std::ceil(controller_.maximumScroll()));
-  scrollBar_->setVisible(most > 0);
-  scrollBar_->setRange(0, most);
-  scrollBar_->setPageStep(std::max(1, canvas_->height()));
-  scrollBar_->setSingleStep(30);
+  setScrollable(controller_.maximumScroll(), 30);
   scrollBar_->setValue(static_cast<int>(std::lround(controller_.scrollY())));
 }
 
@@ -279,7 +237,7 @@ void TimelineView::resizeEvent(QResizeEvent* event) {
 
 // What ends while nobody can see it is late for no one. Minimised counts as hidden.
 void TimelineView::showEvent(QShowEvent* event) {
-  QWidget::showEvent(event);
+  RunView::showEvent(event);
   watchedSince_ = base::ticks();
 }
 
@@ -287,13 +245,6 @@ void TimelineView::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
   watchedSince_.reset();
   unpainted_.clear();
-}
-
-void TimelineView::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  if (event->type() == QEvent::FontChange) {
-    canvas_->repaintSoon();
-  }
 }
 
 void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
@@ -304,7 +255,7 @@ void TimelineView::paintCanvas(DisplayList& list, QSizeF size) {
     return;
   }
   TimelineFrame frame = controller_.frame();
-  TimelineScene(*model_, controller_.layout(), Palette::of(theme_), std::move(frame)).draw(list);
+  TimelineScene(*model_, controller_.layout(), colours(), std::move(frame)).draw(list);
 }
 
 void TimelineView::canvasPainted() {
@@ -330,7 +281,7 @@ void TimelineView::canvasPainted() {
 }
 
 void TimelineView::paintEmptyState(DisplayList& list, QSizeF size) const {
-  const Palette& palette = Palette::of(theme_);
+  const Palette& palette = colours();
   list.fill(QRectF(QPointF(0, 0), size), palette.background);
   QString title;
   QString more;

@@ -1,35 +1,28 @@
 #pragma once
 
 #include <QElapsedTimer>
-#include <QKeySequence>
-#include <QList>
 #include <QPointer>
-#include <QWidget>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
-#include "ui/canvas/Canvas.h"
-#include "ui/canvas/Palette.h"
 #include "ui/model/Annotations.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFinder.h"
 #include "ui/model/ViewState.h"
-#include "ui/views/RunView.h"
+#include "ui/stage/RunView.h"
 #include "ui/views/timeline/LatencyHistogram.h"
 #include "ui/views/timeline/TimelineController.h"
 
 class QAction;
 class QLineEdit;
 class QMenu;
-class QScrollBar;
 
 namespace lockstep::ui {
 
 class CounterMenu;
 class CounterPanel;
-class EmptyState;
 class FindLine;
 class TimelineBar;
 class TimelineOverview;
@@ -37,29 +30,15 @@ class TimelineOverview;
 /// The timeline of a run: an overview of the whole run, all ranks together (World), and the lanes
 /// of each rank over time. Reads its model and view state, changes only the view state and the
 /// notes beside the run. Draws through a Canvas, on GL or raster. [ui-thread]
-class TimelineView : public RunView, private CanvasClient {
+class TimelineView : public RunView {
   Q_OBJECT
 
  public:
   explicit TimelineView(QWidget* parent = nullptr);
   ~TimelineView() override;
 
-  /// Neither is owned; null shows the empty state. Setting a model moves the view to its first
-  /// typical iterations, or follows it when it is live.
-  void setModel(RunModel* model);
-  void setState(ViewState* state);
-  void setRun(const OpenRun& run) override {
-    setState(run.state);
-    setModel(run.model);
-  }
-  void setTheme(Theme theme) override;
-
   [[nodiscard]] RunModel* model() const { return model_; }
   [[nodiscard]] ViewState* state() const { return state_; }
-
-  /// The actions of the view with their keys, for menus and the key sheet. They work while the
-  /// view has focus.
-  [[nodiscard]] QList<QAction*> viewActions() const override { return actions_; }
 
   /// "GL (NVIDIA ...)" or "raster": for the status bar.
   [[nodiscard]] QString rendererName() const;
@@ -71,7 +50,6 @@ class TimelineView : public RunView, private CanvasClient {
   [[nodiscard]] std::optional<QPointF> positionOf(const Span& span) const;
   /// Pixels to time, for tests and linked views.
   [[nodiscard]] TimeAxis axis() const { return controller_.axis(); }
-  [[nodiscard]] Canvas* canvas() const { return canvas_; }
   [[nodiscard]] const TimelineController* controller() const { return &controller_; }
   /// Fills a list with the frame as it would be painted now.
   void drawInto(DisplayList& list) { paintCanvas(list, canvas_->size()); }
@@ -88,10 +66,6 @@ class TimelineView : public RunView, private CanvasClient {
   void find(const QString& text = QString());
 
  signals:
-  /// No run is open, and the user asks for one: the demo.
-  void demoRequested();
-  /// A frame was painted; for the status bar.
-  void framePainted();
   /// Notes cannot be read or saved; one sentence for the list of problems.
   void problem(const QString& sentence);
   /// What was recorded in this stretch is wanted in a file.
@@ -103,9 +77,12 @@ class TimelineView : public RunView, private CanvasClient {
   void resizeEvent(QResizeEvent* event) override;
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
+  void runChanged() override;
+  void themeChanged() override;
+  [[nodiscard]] bool takesKeys() const override;
+  void acted() override { changedByUser(); }
   void paintCanvas(DisplayList& list, QSizeF size) override;
   void canvasPainted() override;
   void pointerPressed(const PointerInput& input) override;
@@ -118,11 +95,8 @@ class TimelineView : public RunView, private CanvasClient {
   void makeActions();
   void makeMoreActions();
   void makeCounterActions();
-  QAction* makeAction(const QString& text, const QList<QKeySequence>& keys,
-                      const std::function<void()>& act);
   void modelChanged();
   void modelLoaded();
-  void showRunOrSentence();
   [[nodiscard]] TimeRange firstLook() const;
   void changedByUser();
   void updateScrollBar();
@@ -147,16 +121,9 @@ class TimelineView : public RunView, private CanvasClient {
   void openMenu(QPointF position);
   void fillMenu(QMenu& menu, QPointF position);
 
-  QPointer<RunModel> model_;
-  QPointer<ViewState> state_;
-  QList<QAction*> actions_;
   LatencyHistogram latency_;
   TimelineController controller_;
-  Theme theme_ = Theme::kLight;
-  EmptyState* noRun_;
-  QWidget* content_;  ///< in the place of which noRun_ stands
-  Canvas* canvas_;
-  QScrollBar* scrollBar_;
+  QWidget* content_;
   TimelineOverview* overview_ = nullptr;
   TimelineBar* bar_ = nullptr;
   FindLine* findLine_ = nullptr;
@@ -168,9 +135,8 @@ class TimelineView : public RunView, private CanvasClient {
   QAction* ribbons_ = nullptr;
   bool frozen_ = false;
   bool followedBeforeFreeze_ = false;
-  QString failure_;
   std::optional<std::uint64_t> watchedSince_;  // ticks; none: not in sight
-  std::vector<std::uint64_t> unpainted_;  // end ticks of live spans no frame has shown yet
+  std::vector<std::uint64_t> unpainted_;       // end ticks of live spans no frame has shown yet
   QElapsedTimer described_;
 };
 

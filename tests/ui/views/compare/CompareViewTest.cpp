@@ -95,7 +95,7 @@ class CompareViewTest : public testing::Test {
 TEST_F(CompareViewTest, WithoutARunItAsksForTwo) {
   EXPECT_TRUE(says("Pick two runs: open the first"));
   int asked = 0;
-  QObject::connect(view_.get(), &CompareView::runWanted, [&] { ++asked; });
+  QObject::connect(view_.get(), &CompareView::openRequested, [&] { ++asked; });
   ASSERT_NE(button("Add a run…"), nullptr);
   button("Add a run…")->click();
   EXPECT_EQ(asked, 1);

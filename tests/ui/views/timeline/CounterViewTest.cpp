@@ -29,7 +29,7 @@ class TimelineCountersTest : public TimelineViewTest {
       }
     }
     model_.applyUpdate(run);
-    view_->setModel(&model_);
+    view_->setRun({&model_, &state_});
     const auto step = model_.step(0, 20);
     state_.setRange({step->startNs - 1e6, step->endNs + 1e6}, ViewState::RangeChange::kSilent);
     settle();

@@ -261,7 +261,7 @@ TEST_P(TimelineInteraction, SpaceMakesALiveViewStandStillUntilItGoesOn) {
   rest.spans.assign(run.spans.begin() + static_cast<long>(run.spans.size() / 2), run.spans.end());
   run.spans.resize(run.spans.size() / 2);
   model_.applyUpdate(run);
-  view_->setModel(&model_);
+  view_->setRun({&model_, &state_});
   trigger("L");
   const TimeRange before = state_.range();
   trigger("Space");

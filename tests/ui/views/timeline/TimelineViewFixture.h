@@ -25,7 +25,6 @@ class TimelineViewTest : public testing::TestWithParam<const char*> {
     }
     qputenv("LOCKSTEP_RENDERER", GetParam());
     view_ = std::make_unique<TimelineView>();
-    view_->setState(&state_);
     view_->resize(1200, 800);
     view_->show();
     ASSERT_TRUE(QTest::qWaitForWindowExposed(view_.get()));
@@ -39,7 +38,7 @@ class TimelineViewTest : public testing::TestWithParam<const char*> {
 
   void open(const test::DemoOptions& options = {}) {
     model_.applyUpdate(test::demoRun(options));
-    view_->setModel(&model_);
+    view_->setRun({&model_, &state_});
     const auto step = model_.step(0, 20);
     state_.setRange({step->startNs - 1e6, step->endNs + 1e6}, ViewState::RangeChange::kSilent);
     settle();

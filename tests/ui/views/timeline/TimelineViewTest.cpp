@@ -202,7 +202,7 @@ TEST_P(TimelineViewTest, SaysWhyItIsEmpty) {
   update.info = trace::RunInfo{};
   update.info->state = trace::RunState::kRunning;
   model_.applyUpdate(update);
-  view_->setModel(&model_);
+  view_->setRun({&model_, &state_});
   EXPECT_EQ(texts().front(), "The run is starting");
   update.info->state = trace::RunState::kFinished;
   model_.applyUpdate(update);
@@ -217,7 +217,7 @@ TEST_P(TimelineViewTest, FollowsALiveRunWithItsLastIterations) {
                                     run.spans.end());
   run.spans.resize(run.spans.size() / 2);
   model_.applyUpdate(run);
-  view_->setModel(&model_);
+  view_->setRun({&model_, &state_});
   trigger("L");
   EXPECT_TRUE(state_.followsLive());
   const double first = state_.range().endNs;
@@ -238,7 +238,7 @@ TEST_P(TimelineViewTest, AFollowedRunThatFinishesKeepsItsLastIterationsInSight) 
   options.state = trace::RunState::kRunning;
   trace::RunUpdate run = test::demoRun(options);
   model_.applyUpdate(run);
-  view_->setModel(&model_);
+  view_->setRun({&model_, &state_});
   trigger("L");
 
   const auto last = model_.lastStep(0);
@@ -291,7 +291,7 @@ TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   row.durationTicks = 1000;
   update.spans = {row};
   live.applyUpdate(update);
-  view_->setModel(&live);
+  view_->setRun({&live, &state_});
   state_.setRange({-2000, 2000}, ViewState::RangeChange::kSilent);
   emit live.liveSpansApplied({now});
   settle();
@@ -318,7 +318,7 @@ TEST_P(TimelineViewTest, MeasuresFromTheEndOfAnEventToTheFrameThatShowsIt) {
   state_.setRange({-2000, 2000}, ViewState::RangeChange::kSilent);
   settle();
   EXPECT_EQ(view_->eventToPixel().count(), 3u) << "counted by the frame that shows it";
-  view_->setModel(nullptr);
+  view_->setRun({});
 }
 
 // What ended while the timeline was hidden or stood still is not late: nobody waited for it.
@@ -336,7 +336,7 @@ TEST_P(TimelineViewTest, MeasuresNothingThatEndedOutOfSight) {
   row.durationTicks = 1000;
   update.spans = {row};
   live.applyUpdate(update);
-  view_->setModel(&live);
+  view_->setRun({&live, &state_});
   state_.setRange({-1e12, 1e12}, ViewState::RangeChange::kSilent);
   settle();
 
@@ -360,7 +360,7 @@ TEST_P(TimelineViewTest, MeasuresNothingThatEndedOutOfSight) {
   emit live.liveSpansApplied({still});
   settle();
   EXPECT_EQ(view_->eventToPixel().count(), 1u);
-  view_->setModel(nullptr);
+  view_->setRun({});
 }
 
 TEST_P(TimelineViewTest, TellsAScreenReaderWhatIsShownAndSelected) {
@@ -376,8 +376,7 @@ TEST_P(TimelineViewTest, SurvivesTheEndOfItsModelAndState) {
   auto model = std::make_unique<RunModel>();
   auto state = std::make_unique<ViewState>();
   model->applyUpdate(test::demoRun());
-  view_->setState(state.get());
-  view_->setModel(model.get());
+  view_->setRun({model.get(), state.get()});
   settle();
   model.reset();
   settle();
@@ -389,8 +388,7 @@ TEST_P(TimelineViewTest, SurvivesTheEndOfItsModelAndState) {
 TEST_P(TimelineViewTest, AStateThatEndsBeforeItsModelIsLetGo) {
   auto state = std::make_unique<ViewState>();
   model_.applyUpdate(test::demoRun());
-  view_->setState(state.get());
-  view_->setModel(&model_);
+  view_->setRun({&model_, state.get()});
   settle();
   state.reset();
   settle();

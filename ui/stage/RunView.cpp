@@ -1,0 +1,160 @@
+#include "ui/stage/RunView.h"
+
+#include <QEvent>
+#include <QScrollBar>
+#include <QStackedLayout>
+#include <QTimer>
+#include <algorithm>
+#include <cmath>
+
+#include "ui/panels/EmptyState.h"
+
+namespace lockstep::ui {
+
+RunView::RunView(QWidget* parent) : QWidget(parent), later_(new QTimer(this)) {
+  later_->setSingleShot(true);
+  connect(later_, &QTimer::timeout, this, [this] { refreshSoon(0); });
+}
+
+void RunView::setRun(const OpenRun& run) {
+  for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
+                       static_cast<QObject*>(analyser_)}) {
+    if (old != nullptr) {
+      old->disconnect(this);
+    }
+  }
+  later_->stop();
+  refreshed_.invalidate();
+  failure_.clear();
+  model_ = run.model;
+  state_ = run.state;
+  analyser_ = run.analyser;
+  if (pages_ != nullptr) {
+    pages_->setCurrentIndex(run.any() ? 1 : 0);
+  }
+  if (model_ != nullptr) {
+    connect(model_, &RunModel::failed, this, [this](const QString& sentence) {
+      failure_ = sentence;
+      refresh();
+      repaintCanvas();
+    });
+  }
+  for (QObject* part : {static_cast<QObject*>(run.model), static_cast<QObject*>(run.state)}) {
+    if (part != nullptr) {
+      connect(part, &QObject::destroyed, this, [this] { setRun({}); });
+    }
+  }
+  runChanged();
+  refreshSoon(0);
+}
+
+void RunView::setTheme(Theme theme) {
+  theme_ = theme;
+  themeChanged();
+  repaintCanvas();
+}
+
+void RunView::setPages(const QString& sentence, const QString& button, Offer offer,
+                       const QList<QWidget*>& pages) {
+  auto* empty = new EmptyState(sentence, button);
+  connect(empty, &EmptyState::activated, this,
+          offer == Offer::kDemo ? &RunView::demoRequested : &RunView::openRequested);
+  pages_ = new QStackedLayout(this);
+  pages_->setContentsMargins(0, 0, 0, 0);
+  pages_->addWidget(empty);
+  for (QWidget* page : pages) {
+    pages_->addWidget(page);
+  }
+}
+
+Canvas* RunView::makeCanvas(const QString& name, QWidget* holder) {
+  canvas_ = new Canvas(this, holder);
+  canvas_->setAccessibleName(name);
+  keyed_ = holder == nullptr ? canvas_ : holder;
+  keyed_->setFocusPolicy(Qt::StrongFocus);
+  if (holder != nullptr) {
+    canvas_->setFocusProxy(holder);
+  }
+  return canvas_;
+}
+
+QScrollBar* RunView::makeScrollBar(QWidget* holder) {
+  scrollBar_ = new QScrollBar(Qt::Vertical, holder);
+  return scrollBar_;
+}
+
+void RunView::setScrollable(double most, int singleStep) {
+  scrollBar_->setRange(0, static_cast<int>(std::ceil(most)));
+  scrollBar_->setPageStep(std::max(1, canvas_->height()));
+  scrollBar_->setSingleStep(singleStep);
+  scrollBar_->setVisible(scrollBar_->maximum() > 0);
+}
+
+QAction* RunView::makeAction(const QString& text, const QList<QKeySequence>& keys,
+                             const std::function<void()>& act) {
+  auto* action = new QAction(text, this);
+  connect(action, &QAction::triggered, this, [this, act] {
+    if (takesKeys()) {
+      act();
+      acted();
+    }
+  });
+  addKeyed(action, keys);
+  return action;
+}
+
+void RunView::addKeyed(QAction* action, const QList<QKeySequence>& keys) {
+  action->setShortcuts(keys);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  keyed_->addAction(action);
+  actions_.push_back(action);
+}
+
+void RunView::refreshSoon(int everyMs) {
+  if (!isVisible()) {
+    return;
+  }
+  const qint64 since = refreshed_.isValid() ? refreshed_.elapsed() : everyMs;
+  if (since >= everyMs) {
+    refreshed_.start();
+    refresh();
+  } else {
+    refreshIn(static_cast<int>(everyMs - since));
+  }
+}
+
+void RunView::refreshIn(int ms) {
+  if (!later_->isActive() || later_->remainingTime() > ms) {
+    later_->start(ms);
+  }
+}
+
+void RunView::showPage(QWidget* page) {
+  if (model_ != nullptr) {
+    pages_->setCurrentWidget(page);
+  }
+}
+
+void RunView::repaintCanvas() {
+  if (canvas_ != nullptr) {
+    canvas_->repaintSoon();
+  }
+}
+
+void RunView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refreshSoon(0);
+}
+
+void RunView::canvasPainted() {
+  emit framePainted();
+}
+
+void RunView::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::FontChange) {
+    repaintCanvas();
+  }
+}
+
+}  // namespace lockstep::ui

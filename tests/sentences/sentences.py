@@ -54,7 +54,8 @@ engine/train/faults/FaultInjector.cpp
 engine/ddp/Handshake.cpp
 engine/ddp/Join.cpp
 engine/ddp/PlanAgreement.cpp
-engine/ddp/Reducer*.cpp
+engine/ddp/Reducer.cpp
+engine/ddp/reducer/*.cpp
 engine/ddp/UnusedSearch.cpp
 engine/process_group/Blame.cpp
 engine/process_group/Mismatch.cpp

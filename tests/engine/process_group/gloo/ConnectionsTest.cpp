@@ -1,0 +1,95 @@
+#include "engine/process_group/gloo/Connections.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <thread>
+
+#include "engine/base/posix/Descriptor.h"
+
+namespace lockstep::process_group::gloo {
+namespace {
+
+using posix::Descriptor;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kNever{60'000};
+
+/// Two ends of a TCP connection. `near` has sent all that fits; its peer has read nothing.
+struct FullConnection {
+  Descriptor near;
+  Descriptor far;
+
+  FullConnection() {
+    const Descriptor listener(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener.get(), 1), 0);
+    EXPECT_EQ(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    near = Descriptor(socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_EQ(connect(near.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    far = Descriptor(accept(listener.get(), nullptr, nullptr));
+    const std::array<char, 65'536> bytes{};
+    while (send(near.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+    }
+  }
+
+  void readAll() const {
+    std::array<char, 65'536> bytes{};
+    shutdown(near.get(), SHUT_WR);
+    while (recv(far.get(), bytes.data(), bytes.size(), 0) > 0) {
+    }
+  }
+};
+
+TEST(Connections, WaitUntilThePeersHostHasWhatWasSent) {
+  const Connections before = Connections::open();
+  const FullConnection connection;
+  const Connections made = Connections::open().without(before);
+  std::latch waits(1);
+  std::atomic<bool> reads = false;
+  std::thread peer([&] {
+    waits.wait();
+    reads = true;
+    connection.readAll();
+  });
+  waits.count_down();
+  const auto begin = Clock::now();
+  made.awaitDelivery(kNever);
+  EXPECT_TRUE(reads);
+  EXPECT_LT(Clock::now() - begin, kNever);
+  peer.join();
+}
+
+TEST(Connections, WaitForAPeerThatDoesNotReadForAsLongAsTheyAreTold) {
+  const FullConnection connection;
+  const auto begin = Clock::now();
+  Connections::open().awaitDelivery(milliseconds(20));
+  EXPECT_GE(Clock::now() - begin, milliseconds(20));
+}
+
+TEST(Connections, DoNotWaitForOthersNorForThoseThatAreClosed) {
+  const FullConnection another;
+  const Connections before = Connections::open();
+  Connections made;
+  {
+    const FullConnection closed;
+    made = Connections::open().without(before);
+  }
+  const auto begin = Clock::now();
+  made.awaitDelivery(kNever);
+  EXPECT_LT(Clock::now() - begin, kNever);
+}
+
+}  // namespace
+}  // namespace lockstep::process_group::gloo

@@ -11,7 +11,7 @@ namespace lockstep::ddp {
 
 /// What a Reducer records of the step that is on: on a lane of its own, by the host's clock or,
 /// where the gradients lie on a device whose time is known, by that device's.
-/// Guarded by the Reducer's mutex, but for now().
+/// Guarded by the Reducer's mutex; the moment alone may be asked for without it.
 class StepLane {
  public:
   /// Where a thread and the device that it queues work on have come to.

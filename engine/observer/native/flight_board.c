@@ -91,12 +91,14 @@ void lk_board_begin(lk_board* board, lk_flight* flight, uint8_t operation, uint6
   flight->sequence = board->sequence++;
   flight->latest = 0;
   flight->bucket = LK_NO_BUCKET;
+  flight->call = board->hooking;
   ++flight->life;
   ++board->open_count;
-  if (board->hooking >= 0) { /* whatever a hook sends is about its bucket */
-    bucket = board->hooking;
-    lk_hook_call* call = &board->hooks[bucket];
+  if (flight->call >= 0) { /* whatever a hook sends is about its bucket */
+    lk_hook_call* call = &board->calls[flight->call];
     call->queued = call->queued == 0 ? flight->queued : call->queued;
+    ++call->flying;
+    bucket = call->bucket;
   }
   if (bucket >= 0 && bucket < kBuckets) {
     flight->bucket = (uint16_t)bucket;
@@ -112,6 +114,29 @@ void lk_board_begin(lk_board* board, lk_flight* flight, uint8_t operation, uint6
   }
 }
 
+/* What a hook's call did when, once nothing of it is under way. */
+static void tell_call(lk_board* board, lk_hook_call* call) {
+  if (call->done == 0 || call->flying > 0) {
+    return;
+  }
+  const uint64_t given = call->given;
+  call->given = 0;
+  lk_lane* lane = board->hook_lane;
+  if (call->queued == 0) { /* it communicates nothing, or by a way of its own */
+    lk_lane_span(lane, kHookEncode, given, call->done, call->step, call->bucket, call->bytes,
+                 kDerived);
+    return;
+  }
+  /* Who decoded may have had the interpreter before the thread that told of the collective. */
+  const uint64_t ended = call->ended < call->done ? call->ended : call->done;
+  lk_lane_span(lane, kHookEncode, given, call->queued, call->step, call->bucket, call->bytes,
+               kDerived);
+  lk_lane_span(lane, kHookCommunicate, call->queued, ended, call->step, call->bucket, call->bytes,
+               kDerived);
+  lk_lane_span(lane, kHookDecode, ended, call->done, call->step, call->bucket, call->bytes,
+               kDerived);
+}
+
 /* Its place is free; what its bucket and its hook wait for was over at `ended`. */
 static void free_place(lk_board* board, lk_flight* flight, uint64_t ended) {
   if (flight->bucket < board->next) {
@@ -119,9 +144,12 @@ static void free_place(lk_board* board, lk_flight* flight, uint64_t ended) {
     if (flown->place == flight - board->open && flown->life == flight->life) {
       flown->ended = ended;
     }
-    if (board->hooks[flight->bucket].given != 0) {
-      board->hooks[flight->bucket].ended = ended;
-    }
+  }
+  if (flight->call >= 0) {
+    lk_hook_call* call = &board->calls[flight->call];
+    call->ended = ended > call->ended ? ended : call->ended;
+    --call->flying;
+    tell_call(board, call);
   }
   flight->key = -1;
   --board->open_count;
@@ -154,40 +182,45 @@ void lk_board_land(lk_board* board, lk_flight* flight) {
   free_place(board, flight, lk_observer_ticks(board->observer));
 }
 
-void lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes) {
-  if (bucket < 0 || bucket >= kBuckets) {
-    return;
+int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes) {
+  int place = 0;
+  while (place < kOpen && board->calls[place].given != 0) {
+    ++place;
+  }
+  if (place == kOpen || bucket < 0 || bucket >= kBuckets) {
+    return -1;
   }
   if (board->hook_lane == NULL) {
     board->hook_lane = lk_observer_lane(board->observer, "hook");
   }
-  const lk_hook_call call = {lk_observer_ticks(board->observer), 0, 0, bytes, board->step};
-  board->hooks[bucket] = call;
-  board->hooking = bucket;
+  lk_hook_call* call = &board->calls[place];
+  const lk_hook_call begun = {.given = lk_observer_ticks(board->observer),
+                              .bytes = bytes,
+                              .step = board->step,
+                              .life = call->life + 1,
+                              .bucket = (uint16_t)bucket};
+  *call = begun;
+  board->hooking = place;
+  return place;
 }
 
-void lk_board_hook_returns(lk_board* board) {
+void lk_board_hook_returns(lk_board* board, int call, int failed) {
   board->hooking = -1;
+  if (!failed || call < 0) {
+    return;
+  }
+  board->calls[call].given = 0;
+  for (int i = 0; i < kOpen; ++i) { /* of another call in this place they are none */
+    board->open[i].call = board->open[i].call == call ? -1 : board->open[i].call;
+  }
 }
 
-void lk_board_hook_done(lk_board* board, int bucket) {
-  lk_hook_call* call = &board->hooks[bucket];
-  const uint64_t given = call->given;
-  if (given == 0) {
-    return;
+void lk_board_hook_done(lk_board* board, int call, uint32_t life) {
+  lk_hook_call* done = &board->calls[call];
+  if (done->life == life && done->given != 0 && done->done == 0) {
+    done->done = lk_observer_ticks(board->observer);
+    tell_call(board, done);
   }
-  const uint64_t now = lk_observer_ticks(board->observer);
-  call->given = 0;
-  const uint16_t of = (uint16_t)bucket;
-  lk_lane* lane = board->hook_lane;
-  if (call->queued == 0 || call->ended == 0) { /* it communicates nothing, or by a way of its own */
-    lk_lane_span(lane, kHookEncode, given, now, call->step, of, call->bytes, kDerived);
-    return;
-  }
-  lk_lane_span(lane, kHookEncode, given, call->queued, call->step, of, call->bytes, kDerived);
-  lk_lane_span(lane, kHookCommunicate, call->queued, call->ended, call->step, of, call->bytes,
-               kDerived);
-  lk_lane_span(lane, kHookDecode, call->ended, now, call->step, of, call->bytes, kDerived);
 }
 
 void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready, uint64_t last,

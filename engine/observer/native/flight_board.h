@@ -6,6 +6,10 @@
 
 #include "observer.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { kLanes = 2, kOpen = 256, kBuckets = 4096, kAllreduce = 2 };
 
 typedef struct {
@@ -18,6 +22,7 @@ typedef struct {
   uint16_t bucket;
   uint8_t operation;
   uint32_t life; /* so that who was told of an earlier flight of this place is not heard */
+  int call;      /* place of the hook's call that queued it; -1: none */
 } lk_flight;
 
 /* The flight of a bucket, also after it has ended. */
@@ -29,13 +34,19 @@ typedef struct {
   uint32_t life;
 } lk_flown;
 
-/* A call of the user's communication hook, which does not say itself what it does when. */
+/* A call of the user's communication hook, which does not say itself what it does when. Of its
+ * result and of its collectives we hear on threads that may come late and in any order: it is over
+ * when the last of them has told, even if its bucket's next call has begun by then. */
 typedef struct {
-  uint64_t given;  /* the bucket, to the hook; 0: no call is open */
+  uint64_t given;  /* the bucket, to the hook; 0: the place is free */
   uint64_t queued; /* its first collective; 0: none was seen */
-  uint64_t ended;  /* its last one */
+  uint64_t ended;  /* its last one, as far as we hear */
+  uint64_t done;   /* its result; 0: not yet */
   uint64_t bytes;
   uint32_t step;
+  uint32_t life; /* so that who was told of an earlier call of this place is not heard */
+  uint16_t bucket;
+  int flying; /* its collectives that are under way */
 } lk_hook_call;
 
 typedef struct {
@@ -54,8 +65,8 @@ typedef struct {
   int expected_count;
   int next;           /* bucket that is expected */
   lk_lane* hook_lane; /* NULL until a hook is called */
-  lk_hook_call hooks[kBuckets];
-  int hooking; /* the bucket whose hook runs now; -1: none */
+  lk_hook_call calls[kOpen];
+  int hooking; /* place of the call that runs now; -1: none */
 } lk_board;
 
 /* `name`: of the backend. `own_lane`: the one lane that all flights of a subgroup are told in,
@@ -86,16 +97,23 @@ void lk_board_land(lk_board* board, lk_flight* flight);
 /* What landed flew so, by the clock of its device. */
 void lk_board_flew(lk_board* board, const lk_flight* flight, uint64_t queued, uint64_t ended);
 
-/* The user's hook is given a bucket: what is queued until it returns is about that. */
-void lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes);
-void lk_board_hook_returns(lk_board* board);
+/* The user's hook is given a bucket: what is queued until it returns is about that. Returns the
+ * place of the call, -1 where hundreds are under way: it is not told of. */
+int lk_board_hook_begins(lk_board* board, int bucket, uint64_t bytes);
 
-/* Its result is there. */
-void lk_board_hook_done(lk_board* board, int bucket);
+/* It has returned; `failed`: without a result. */
+void lk_board_hook_returns(lk_board* board, int call, int failed);
+
+/* The result of the call that had this life is there. */
+void lk_board_hook_done(lk_board* board, int call, uint32_t life);
 
 /* What a backward that ended at `end` did with its buckets: `ready` is when the last gradient of
  * each was, 0 where it is not known, and `last` when the last of all was. */
 void lk_board_tell_buckets(lk_board* board, lk_lane* lane, const uint64_t* ready, uint64_t last,
                            uint64_t end);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

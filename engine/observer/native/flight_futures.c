@@ -4,7 +4,7 @@
 
 static PyObject* s_value;
 
-/* What a future calls: for the flight in a place, or for the hook of a bucket. */
+/* What a future calls: for the flight, or for the hook's call, in a place. */
 typedef struct {
   lk_flights* flights;
   int place;
@@ -83,7 +83,7 @@ static PyMethodDef first_method = {"first", first, METH_O, NULL};
 static PyObject* hook_done(PyObject* capsule, PyObject* future) {
   (void)future;
   const Callback* callback = PyCapsule_GetPointer(capsule, NULL);
-  lk_board_hook_done(&callback->flights->board, callback->place);
+  lk_board_hook_done(&callback->flights->board, callback->place, callback->life);
   Py_RETURN_NONE;
 }
 static PyMethodDef hook_done_method = {"hook_done", hook_done, METH_O, NULL};
@@ -93,8 +93,8 @@ int lk_end_with(lk_flights* flights, const lk_flight* flight, PyObject* future) 
                         future);
 }
 
-int lk_hook_ends_with(lk_flights* flights, int bucket, PyObject* future) {
-  return call_when_done(flights, &hook_done_method, bucket, 0, future);
+int lk_hook_ends_with(lk_flights* flights, int call, PyObject* future) {
+  return call_when_done(flights, &hook_done_method, call, flights->board.calls[call].life, future);
 }
 
 PyObject* lk_first_of(lk_flights* flights) {

@@ -18,10 +18,10 @@ typedef struct {
   lk_board board;
 } lk_flights;
 
-/* A future's end is that of a flight, or of the result of the hook of a bucket. 0 with an exception
+/* A future's end is that of a flight, or of the result of a hook's call. 0 with an exception
  * where the future takes no callback. */
 int lk_end_with(lk_flights* flights, const lk_flight* flight, PyObject* future);
-int lk_hook_ends_with(lk_flights* flights, int bucket, PyObject* future);
+int lk_hook_ends_with(lk_flights* flights, int call, PyObject* future);
 
 /* A function that returns the one tensor of a future's list. */
 PyObject* lk_first_of(lk_flights* flights);

@@ -193,31 +193,28 @@ static PyObject* flights_expect(PyObject* object, PyObject* elements) {
   return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
-/* hook_begins(bucket, bytes) */
+/* hook_begins(bucket, bytes) -> number of the call, -1 where it is not told of */
 static PyObject* flights_hook_begins(PyObject* object, PyObject* args) {
   int bucket = -1;
   unsigned long long bytes = 0;
   if (!PyArg_ParseTuple(args, "iK", &bucket, &bytes)) {
     return NULL;
   }
-  lk_board_hook_begins(&((lk_flights*)object)->board, bucket, bytes);
-  Py_RETURN_NONE;
+  return PyLong_FromLong(lk_board_hook_begins(&((lk_flights*)object)->board, bucket, bytes));
 }
 
-/* hook_returns(bucket, future): with the future of its result, or None where it failed */
+/* hook_returns(call, future): with the future of its result, or None where it failed */
 static PyObject* flights_hook_returns(PyObject* object, PyObject* args) {
   lk_flights* self = (lk_flights*)object;
-  int bucket = -1;
+  int call = -1;
   PyObject* future = NULL;
-  if (!PyArg_ParseTuple(args, "iO", &bucket, &future)) {
+  if (!PyArg_ParseTuple(args, "iO", &call, &future)) {
     return NULL;
   }
-  lk_board_hook_returns(&self->board);
-  if (bucket >= 0 && bucket < kBuckets && future != Py_None &&
-      !lk_hook_ends_with(self, bucket, future)) {
-    return NULL;
-  }
-  Py_RETURN_NONE;
+  call = call < kOpen ? call : -1;
+  const int follows = call >= 0 && future != Py_None && lk_hook_ends_with(self, call, future);
+  lk_board_hook_returns(&self->board, call, !follows);
+  return PyErr_Occurred() != NULL ? NULL : (Py_INCREF(Py_None), Py_None);
 }
 
 /* tell_backward(lane, origin, end, ns, buckets, tells_buckets): what a backward that ended at `end`
@@ -331,8 +328,8 @@ static PyMethodDef methods[] = {
     {"follow", flights_follow, METH_VARARGS, "follow(place, future)"},
     {"first", flights_first, METH_NOARGS, "first() -> what returns a future's one tensor"},
     {"expect", flights_expect, METH_O, "expect(elements of each bucket)"},
-    {"hook_begins", flights_hook_begins, METH_VARARGS, "hook_begins(bucket, bytes)"},
-    {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(bucket, future or None)"},
+    {"hook_begins", flights_hook_begins, METH_VARARGS, "hook_begins(bucket, bytes) -> call"},
+    {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(call, future or None)"},
     {"tell_backward", flights_tell_backward, METH_VARARGS,
      "tell_backward(lane, origin, end, ns, buckets, tells_buckets)"},
     {"set_step", flights_set_step, METH_O, "set_step(step)"},

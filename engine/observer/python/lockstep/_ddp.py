@@ -81,13 +81,13 @@ class Watch:
 
         @functools.wraps(hook)  # DDP reads its annotations
         def timed(state, bucket):
-            number = self._hook_begins(bucket, tells_phases)
+            call = self._hook_begins(bucket, tells_phases)
             future = None
             try:
                 future = hook(state, bucket)
             finally:
-                if number is not None:
-                    self._hook_returns(number, future)
+                if call is not None:
+                    self._hook_returns(call, future)
             return future
 
         return timed
@@ -99,12 +99,12 @@ class Watch:
             self._gradients.measure(number, tensor)
         if tells_phases:
             return None
-        self.flights.hook_begins(number, tensor.numel() * tensor.element_size())
-        return number
+        call: int = self.flights.hook_begins(number, tensor.numel() * tensor.element_size())
+        return call
 
     @guarded
-    def _hook_returns(self, number: int, future: Any) -> None:
-        self.flights.hook_returns(number, future)
+    def _hook_returns(self, call: int, future: Any) -> None:
+        self.flights.hook_returns(call, future)
 
     @guarded
     def _hook_registered(self, hook: Callable) -> None:

@@ -77,8 +77,8 @@ class FlightBoard : public testing::Test {
   std::unique_ptr<lk_board> board_ = std::make_unique<lk_board>();
 };
 
-const auto kThreePhases = ElementsAre(EventKind::kHookEncode, EventKind::kHookCommunicate,
-                                      EventKind::kHookDecode);
+const auto kThreePhases =
+    ElementsAre(EventKind::kHookEncode, EventKind::kHookCommunicate, EventKind::kHookDecode);
 
 TEST_F(FlightBoard, ToldOfAHookIsWhenItEncodedCommunicatedAndDecoded) {
   const int call = hookBegins(3);

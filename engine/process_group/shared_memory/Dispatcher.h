@@ -141,6 +141,8 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::byte* staging();
   void advance(Lock& lock);
   void finish(const OperationPtr& operation, Lock& lock);
+  [[nodiscard]] std::vector<std::shared_ptr<WorkState>> untoldBefore(
+      const Operation& operation) const;
   void settle(const OperationPtr& operation, Lock& lock);
   void settleNext(Lock& lock);
   [[nodiscard]] bool threadDrives() const;
@@ -181,7 +183,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::uint64_t oldest_ = 0;  // entry of the operation in the last words
   Failure broken_;
   MomentToEnd moment_;  // once broken: what is spared then fails, too
-  Failure lost_;  // a rank that nothing in flight needs is gone
+  Failure lost_;        // a rank that nothing in flight needs is gone
   std::function<void()> breakHandler_;
   std::optional<Operation::Clock::time_point> reasonBy_;
   bool closing_ = false;

@@ -267,8 +267,27 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
   }
 }
 
+// The works of earlier operations that have ended, and that other threads are about to tell.
+std::vector<std::shared_ptr<WorkState>> Dispatcher::untoldBefore(const Operation& operation) const {
+  std::vector<std::shared_ptr<WorkState>> works;
+  for (const auto& [entry, other] : inFlight_) {
+    if (entry < operation.entry && other->ended && !other->settled) {
+      works.push_back(other->work);
+    }
+  }
+  return works;
+}
+
 void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
+  std::vector<std::shared_ptr<WorkState>> earlier;
+  if (operation->call.operation == trace::Operation::kBarrier && !operation->failed()) {
+    earlier = untoldBefore(*operation);
+  }
   lock.unlock();
+  // A work is complete before its callbacks run, which may wait for this very barrier.
+  for (const auto& work : earlier) {
+    static_cast<void>(work->future().waitFor(operation->limit));
+  }
   {
     const CollectivePtr gone = operation->takeCollective();  // its tensors may go
     operation->exposed.reset();

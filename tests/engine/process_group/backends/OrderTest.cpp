@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
@@ -123,6 +124,40 @@ TEST_P(Order, BarrierEndsAfterAllEarlierOperations) {
         EXPECT_TRUE(work->isCompleted());
       }
     }
+  });
+}
+
+TEST_P(Order, BarrierEndsOnlyOnceTheWorkOfAnEarlierOperationIsTold) {
+  // On rank 0 a thread waits for the allgather, which rank 1 comes to later. Where that thread ends
+  // it, it lets go of the input and is held there: all has moved, and the work knows nothing yet.
+  std::promise<void> called;
+  std::promise<void> held;
+  std::promise<void> ended;
+  const std::shared_future<void> barrierEnded = ended.get_future().share();
+  runGroup(2, [&](ProcessGroup& group) {
+    std::vector<float> numbers{1};
+    if (group.rank() == 1) {
+      called.get_future().wait();
+      group.allgather({at::empty({1}), at::empty({1})}, at::ones({1}))->wait();
+      group.barrier()->wait();
+      return;
+    }
+    at::Tensor input = at::from_blob(
+        numbers.data(), {1},
+        [&](void*) {
+          held.set_value();
+          barrierEnded.wait_for(std::chrono::milliseconds(200));
+        },
+        at::kFloat);
+    const auto earlier =
+        group.allgather({at::empty({1}), at::empty({1})}, std::exchange(input, at::Tensor()));
+    std::thread waiter([&] { earlier->wait(); });
+    called.set_value();
+    held.get_future().wait();
+    group.barrier()->wait();
+    EXPECT_TRUE(earlier->isCompleted());
+    ended.set_value();
+    waiter.join();
   });
 }
 

@@ -7,6 +7,7 @@
 #include "engine/analysis/RunAnalysis.h"
 #include "engine/analysis/StepOverlap.h"
 #include "engine/trace/UserPhases.h"
+#include "engine/trace/WholeRun.h"
 
 namespace lockstep::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 class Gathering {
  public:
   void take(trace::RunUpdate update) {
-    data_.doubt.take(update);
+    data_.take(update);
     if (update.info) {
       report_.info = std::move(*update.info);
     }
@@ -25,17 +26,8 @@ class Gathering {
     if (update.hosts) {
       report_.hosts = std::move(*update.hosts);
     }
-    if (update.tracks) {
-      data_.tracks = std::move(*update.tracks);
-    }
     if (update.parameters) {
       report_.parameters = std::move(*update.parameters);
-    }
-    if (update.layouts) {
-      data_.layouts = std::move(*update.layouts);
-    }
-    if (update.clock) {
-      data_.clock = *update.clock;
     }
     for (const auto& metric : update.metrics) {
       takeMetric(metric);
@@ -43,10 +35,7 @@ class Gathering {
     for (auto& problem : update.problems) {
       report_.problems.push_back(std::move(problem));
     }
-    analysis::takeSamples(update, data_);
     report_.events += update.spans.size();
-    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data_.spans),
-                 analysis::isAnalysed);
   }
 
   RunReport finish() {
@@ -105,19 +94,11 @@ class Gathering {
 }  // namespace
 
 base::Result<RunReport> readRunReport(const std::filesystem::path& runFile) {
-  auto reader = trace::RunFileReader::open(runFile);
-  if (!reader.ok()) {
-    return reader.error();
-  }
   Gathering gathering;
-  constexpr std::size_t kBatch = 200'000;
-  for (bool more = true; more;) {
-    auto update = reader.value()->poll(kBatch);
-    if (!update.ok()) {
-      return update.error();
-    }
-    more = update.value().spans.size() == kBatch;
-    gathering.take(std::move(update).value());
+  const base::Status read = trace::readWholeRun(
+      runFile, [&gathering](trace::RunUpdate& update) { gathering.take(std::move(update)); });
+  if (!read.ok()) {
+    return read.error();
   }
   return gathering.finish();
 }

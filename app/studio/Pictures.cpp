@@ -61,12 +61,13 @@ int drawPictures(const Options& options) {
     if (const auto loaded = load(*models.back()); !loaded.ok()) {
       return refuse(loaded.error());
     }
-    runs.push_back({models.back().get(), analyses ? ui::readAnalysedRun(path) : nullptr});
+    runs.push_back(
+        {models.back().get(), analyses ? ui::analysedRun(models.back()->snapshot()) : nullptr});
   }
   const ui::Theme theme = options.theme == "dark" ? ui::Theme::kDark : ui::Theme::kLight;
   for (const auto& [view, file] : options.pictures) {
-    const auto picture = ui::viewPicture(QString::fromStdString(view), runs, options.pictureSize,
-                                         theme);
+    const auto picture =
+        ui::viewPicture(QString::fromStdString(view), runs, options.pictureSize, theme);
     if (!picture.ok()) {
       return refuse(picture.error());
     }

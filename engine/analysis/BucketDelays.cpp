@@ -41,13 +41,10 @@ bool isBucketsCommunication(const SpanRow& span) {
 }
 
 std::map<CellKey, GatheredCell> gatherSpans(const RunData& data) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   std::map<CellKey, GatheredCell> all;
-  for (std::size_t i = 0; i < data.spans.size(); ++i) {
-    const SpanRow& span = data.spans[i];
+  for (auto at = data.spans.begin(); at != data.spans.end(); ++at) {
+    const SpanRow span = *at;
     const auto rank = rankOf.find(span.track);
     if (rank == rankOf.end() || !isBucketsCommunication(span)) {
       continue;
@@ -56,7 +53,7 @@ std::map<CellKey, GatheredCell> gatherSpans(const RunData& data) {
     entry.inFlight.push_back({span.startTicks, span.startTicks + span.durationTicks});
     if (span.kind == EventKind::kCollective && span.startTicks < entry.spanTicks) {
       entry.spanTicks = span.startTicks;
-      entry.span = static_cast<std::uint32_t>(i);
+      entry.span = at.index();
     }
   }
   // What has no collective, a check that was refused, has nothing to select or to measure.

@@ -263,14 +263,14 @@ std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
   }
   std::vector<std::uint32_t> calls;
   std::map<int, std::vector<Interval>> lost;
-  for (std::size_t i = 0; i < data.spans.size(); ++i) {
-    const SpanRow& span = data.spans[i];
+  for (auto at = data.spans.begin(); at != data.spans.end(); ++at) {
+    const SpanRow span = *at;
     const auto rank = rankOf.find(span.track);
     if (rank == rankOf.end()) {
       continue;
     }
     if (isCall(span)) {
-      calls.push_back(static_cast<std::uint32_t>(i));
+      calls.push_back(at.index());
     } else if (span.kind == EventKind::kGap) {
       lost[rank->second].push_back({span.startTicks, endOf(span) + 1});
     }

@@ -79,29 +79,19 @@ void measure(CollectiveTimes& collective, const std::set<int>& ranks, const RunD
   }
 }
 
-using RankOfTrack = std::unordered_map<std::int32_t, int>;
-
-RankOfTrack rankOfTrack(const RunData& data) {
-  RankOfTrack rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
-  return rankOf;
-}
-
-std::vector<const SpanRow*> spansByStart(const RunData& data, const RankOfTrack& rankOf,
-                                         std::initializer_list<EventKind> kinds) {
-  std::vector<const SpanRow*> spans;
+std::vector<SpanRow> spansByStart(const RunData& data, const RankOfTrack& rankOf,
+                                  std::initializer_list<EventKind> kinds) {
+  std::vector<SpanRow> spans;
   for (const SpanRow& span : data.spans) {
     const Operation operation = trace::operationOf(span.detail);
     if (std::find(kinds.begin(), kinds.end(), span.kind) != kinds.end() &&
         rankOf.contains(span.track) && operation != Operation::kSend &&
         operation != Operation::kRecv) {
-      spans.push_back(&span);
+      spans.push_back(span);
     }
   }
   std::sort(spans.begin(), spans.end(),
-            [](const SpanRow* a, const SpanRow* b) { return a->startTicks < b->startTicks; });
+            [](const SpanRow& a, const SpanRow& b) { return a.startTicks < b.startTicks; });
   return spans;
 }
 
@@ -163,26 +153,32 @@ class Gathering {
 }  // namespace
 
 std::vector<CollectiveTimes> collectiveTimes(const RunData& data) {
-  const RankOfTrack rankOf = rankOfTrack(data);
+  const RankOfTrack rankOf = data.rankOfTrack();
   Checks checks;
   Gathering gathering;
-  for (const SpanRow* span : spansByStart(
+  for (const SpanRow& span : spansByStart(
            data, rankOf, {EventKind::kCollective, EventKind::kShaped, EventKind::kChecked})) {
-    const int rank = rankOf.at(span->track);
-    switch (span->kind) {
-      case EventKind::kChecked: checks.add(rank, *span); break;
-      case EventKind::kShaped: gathering.prolong(rank, *span); break;
-      default: gathering.add(rank, *span, checks.arrivalOf(rank, *span)); break;
+    const int rank = rankOf.at(span.track);
+    switch (span.kind) {
+      case EventKind::kChecked:
+        checks.add(rank, span);
+        break;
+      case EventKind::kShaped:
+        gathering.prolong(rank, span);
+        break;
+      default:
+        gathering.add(rank, span, checks.arrivalOf(rank, span));
+        break;
     }
   }
   return gathering.finish(data);
 }
 
 std::vector<CollectiveTimes> checkTimes(const RunData& data) {
-  const RankOfTrack rankOf = rankOfTrack(data);
+  const RankOfTrack rankOf = data.rankOfTrack();
   Gathering gathering;
-  for (const SpanRow* span : spansByStart(data, rankOf, {EventKind::kChecked})) {
-    gathering.add(rankOf.at(span->track), *span, span->startTicks);
+  for (const SpanRow& span : spansByStart(data, rankOf, {EventKind::kChecked})) {
+    gathering.add(rankOf.at(span.track), span, span.startTicks);
   }
   return gathering.finish(data);
 }

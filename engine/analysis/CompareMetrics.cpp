@@ -114,10 +114,7 @@ std::optional<double> ofSpan(const SpanRow& span, Metric metric,
 
 /// Adds up spans in each step; a step without any has 0.
 SumByStep ofSpans(const RunData& data, const RunAnalysis& run, Metric metric) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   SumByStep sums;
   for (const StepTimes& step : run.steps) {
     sums[{step.rank, step.step}] = 0.0;

@@ -53,7 +53,7 @@ class Classes {
   std::map<std::uint64_t, std::vector<std::size_t>> members_;  // ranks ascending
 };
 
-ReplicaMatrix replicaMatrix(const std::vector<FingerprintRow>& rows) {
+ReplicaMatrix replicaMatrix(const run::Grown<FingerprintRow>& rows) {
   ReplicaMatrix matrix;
   std::set<std::uint32_t> steps;
   std::set<int> ranks;
@@ -123,7 +123,7 @@ std::optional<FirstDifference> firstDifference(const ReplicaMatrix& matrix) {
 }
 
 std::optional<LostParameter> lostParameter(const ReplicaMatrix& matrix,
-                                           const std::vector<FingerprintRow>& rows) {
+                                           const run::Grown<FingerprintRow>& rows) {
   const auto bad = std::find_if(matrix.cells.begin(), matrix.cells.end(),
                                 [](const ReplicaCell& cell) { return cell.notFinite > 0; });
   if (bad == matrix.cells.end()) {

@@ -48,10 +48,7 @@ void addCollective(Parts& parts, const trace::SpanRow& span, const Interval& int
 
 /// The calls, by key. Collectives of no call stay out: not all are the hook's.
 std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& analysis) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   std::map<CallKey, Parts> calls;
   const auto visit = [&](bool (*wanted)(EventKind), auto take) {
     for (const trace::SpanRow& span : data.spans) {
@@ -69,11 +66,12 @@ std::map<CallKey, Parts> gatherCalls(const RunData& data, const RunAnalysis& ana
                                            : parts.communicate)
         .push_back(interval);
   });
-  visit(isCollective, [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
-    if (const auto call = calls.find(key); call != calls.end()) {
-      addCollective(call->second, span, interval);
-    }
-  });
+  visit(isCollective,
+        [&](const CallKey& key, const trace::SpanRow& span, const Interval& interval) {
+          if (const auto call = calls.find(key); call != calls.end()) {
+            addCollective(call->second, span, interval);
+          }
+        });
   for (const CollectiveTimes& collective : analysis.collectives) {
     if (!collective.complete) {
       continue;

@@ -170,10 +170,7 @@ Counted countedAs(const SpanRow& span) {
 }
 
 std::vector<RankActivity> rankActivity(const RunData& data) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   std::map<int, ActivityPieces> ranks;
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {

@@ -26,10 +26,7 @@ void gatherFlights(const RunAnalysis& run, Ranks& ranks) {
 }
 
 void gatherSpans(const RunData& data, Ranks& ranks) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   for (const SpanRow& span : data.spans) {
     const auto at = rankOf.find(span.track);
     if (at == rankOf.end()) {

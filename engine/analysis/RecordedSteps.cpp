@@ -8,7 +8,7 @@
 #include "engine/cost/LinkSettings.h"
 #include "engine/cost/Probe.h"
 #include "engine/experiment/Parse.h"
-#include "engine/trace/RunFile.h"
+#include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -63,24 +63,13 @@ base::Result<ReadSteps> readLastSteps(const std::filesystem::path& path) {
   if (!summary.ok()) {
     return summary.error();
   }
-  auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return reader.error();
-  }
   ReadSteps read;
   read.info = std::move(summary.value().info);
   read.ranks = std::move(summary.value().ranks);
   const std::uint32_t last = summary.value().lastStep;
   const std::uint32_t first = last - std::min(last, kMostSteps - 1);
   std::map<std::int32_t, int> rankOf;
-  constexpr std::size_t kBatch = 200'000;
-  for (bool more = true; more;) {
-    auto polled = reader.value()->poll(kBatch);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    trace::RunUpdate& update = polled.value();
-    more = update.spans.size() == kBatch;
+  const base::Status whole = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
     read.doubt.take(update);
     if (update.layouts) {
       read.layouts = std::move(*update.layouts);
@@ -95,6 +84,9 @@ base::Result<ReadSteps> readLastSteps(const std::filesystem::path& path) {
     }
     read.clock = update.clock.value_or(read.clock);
     takeSpans(update.spans, rankOf, first, read);
+  });
+  if (!whole.ok()) {
+    return whole.error();
   }
   return read;
 }

@@ -1,10 +1,9 @@
 #include "engine/analysis/RunData.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "engine/trace/Event.h"
+#include "engine/trace/WholeRun.h"
 
 namespace lockstep::analysis {
 
@@ -53,48 +52,51 @@ bool isAnalysed(const trace::SpanRow& span) {
   }
 }
 
-void takeSamples(trace::RunUpdate& update, RunData& data) {
-  const auto append = [](auto& from, auto& to) {
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+void RunData::takeTables(const trace::RunUpdate& update) {
+  const auto append = [](const auto& from, auto& to) {
+    for (const auto& row : from) {
+      to.push_back(row);
+    }
   };
-  if (update.parameters.has_value()) {
-    data.parameters = *update.parameters;
-  }
-  append(update.fingerprints, data.fingerprints);
-  append(update.sketches, data.sketches);
-  append(update.gradients, data.gradients);
+  doubt.take(update);
+  tracks = update.tracks.value_or(tracks);
+  layouts = update.layouts.value_or(layouts);
+  parameters = update.parameters.value_or(parameters);
+  clock = update.clock.value_or(clock);
+  append(update.fingerprints, fingerprints);
+  append(update.sketches, sketches);
+  append(update.gradients, gradients);
   for (const trace::MetricRow& metric : update.metrics) {
     if (metric.name == "loss") {
-      data.losses.push_back(metric);
+      losses.push_back(metric);
     } else if (metric.name == name(trace::CounterId::kStolenPercent)) {
-      data.stolen.push_back(metric);
+      stolen.push_back(metric);
     }
   }
 }
 
-base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t spansAtOnce) {
-  RunData data;
-  while (true) {
-    auto polled = reader.poll(spansAtOnce);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    trace::RunUpdate& update = polled.value();
-    data.doubt.take(update);
-    if (update.tracks) {
-      data.tracks = std::move(*update.tracks);
-    }
-    if (update.layouts) {
-      data.layouts = std::move(*update.layouts);
-    }
-    data.clock = update.clock.value_or(data.clock);
-    takeSamples(update, data);
-    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(data.spans),
-                 isAnalysed);
-    if (update.spans.size() < spansAtOnce) {
-      return data;
+void RunData::take(const trace::RunUpdate& update) {
+  takeTables(update);
+  for (const trace::SpanRow& span : update.spans) {
+    if (isAnalysed(span)) {
+      spans.push_back(span);
     }
   }
+}
+
+RankOfTrack RunData::rankOfTrack() const {
+  RankOfTrack rankOf;
+  for (const trace::TrackInfo& track : tracks) {
+    rankOf[track.id] = track.rank;
+  }
+  return rankOf;
+}
+
+base::Result<RunData> readRunData(const std::filesystem::path& path) {
+  RunData data;
+  const base::Status read =
+      trace::readWholeRun(path, [&data](const trace::RunUpdate& update) { data.take(update); });
+  return read.ok() ? base::Result<RunData>(std::move(data)) : read.error();
 }
 
 }  // namespace lockstep::analysis

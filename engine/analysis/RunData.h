@@ -1,40 +1,53 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/Clock.h"
 #include "engine/base/Result.h"
+#include "engine/run/Grown.h"
+#include "engine/run/Spans.h"
 #include "engine/trace/ClockDoubt.h"
 #include "engine/trace/RunFile.h"
 
 namespace lockstep::analysis {
 
-/// The part of a run that the analysis looks at.
+/// By TrackInfo::id.
+using RankOfTrack = std::unordered_map<std::int32_t, int>;
+
+/// The part of a run that the analysis looks at. A copy costs little and stays as it is, for
+/// another thread to read, while the run that it was made of grows (run::Grown).
 struct RunData {
+  /// Takes what is new; of spans those that are analysed.
+  void take(const trace::RunUpdate& update);
+  /// The same without spans, for those who keep them in another way.
+  void takeTables(const trace::RunUpdate& update);
+
+  /// Spans of tracks that are not in it are nobody's.
+  [[nodiscard]] RankOfTrack rankOfTrack() const;
+
   std::vector<trace::TrackInfo> tracks;
-  std::vector<trace::SpanRow> spans;  ///< in any order; kinds of no interest may be missing
+  run::Spans spans;  ///< in any order; kinds of no interest may be missing
   std::vector<trace::BucketsMessage> layouts;
   base::ClockCalibration clock;
   trace::ClockDoubt doubt;  ///< among ranks on several hosts
 
   // For the comparison of replicas (Divergence.h), in the order of the file.
   std::vector<trace::ParametersMessage::Parameter> parameters;
-  std::vector<trace::FingerprintRow> fingerprints;
-  std::vector<trace::SketchRow> sketches;
-  std::vector<trace::GradientRow> gradients;
-  std::vector<trace::MetricRow> losses;
+  run::Grown<trace::FingerprintRow> fingerprints;
+  run::Grown<trace::SketchRow> sketches;
+  run::Grown<trace::GradientRow> gradients;
+  run::Grown<trace::MetricRow> losses;
 
-  std::vector<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
+  run::Grown<trace::MetricRow> stolen;  ///< "stolen_percent", in the order of the file
 };
-
-/// Moves what is analysed besides spans from `update` to `data`.
-void takeSamples(trace::RunUpdate& update, RunData& data);
 
 /// Says whether the analysis looks at a span.
 bool isAnalysed(const trace::SpanRow& span);
 
 /// Reads what a run file holds now, and keeps only what is analysed.
-/// `spansAtOnce` at a time.
-base::Result<RunData> readRunData(trace::RunFileReader& reader, std::size_t spansAtOnce = 200'000);
+base::Result<RunData> readRunData(const std::filesystem::path& path);
 
 }  // namespace lockstep::analysis

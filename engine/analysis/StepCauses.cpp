@@ -177,10 +177,7 @@ bool isExposed(Cause cause) {
 }
 
 std::vector<StepCauses> stepCauses(const RunData& data, const RunAnalysis& run) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   CauseGathering gathering(run);
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {

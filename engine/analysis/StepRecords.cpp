@@ -45,8 +45,9 @@ SpansOfStep spansOf(const RankSpans& rank, std::uint32_t step, double nsPerTick)
     if (span.step != step) {
       continue;
     }
-    spans.all.spans.push_back(span);
-    spans.all.spans.back().track = 0;
+    trace::SpanRow own = span;
+    own.track = 0;
+    spans.all.spans.push_back(own);
     switch (span.kind) {
       case EventKind::kStep:
         spans.step = span;

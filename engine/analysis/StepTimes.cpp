@@ -52,10 +52,7 @@ struct StepSpans {
 };
 
 std::map<int, StepSpans> stepSpansByRank(const RunData& data) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = data.rankOfTrack();
   std::map<int, StepSpans> ranks;
   for (const SpanRow& span : data.spans) {
     if (const auto at = rankOf.find(span.track); at != rankOf.end()) {

@@ -249,7 +249,7 @@ class TraceWriter {
           "\"no CUDA stream\":true",
           kernel.beginUs, kernel.endUs - kernel.beginUs,
           firstStream + static_cast<int>(kernel.row));
-      if (kernel.span != nullptr) {
+      if (kernel.span) {
         text += fmt::format(",\"step\":{}", kernel.span->step);
         if (kernel.span->kind == EventKind::kCollective) {
           arguments_.appendCollective(text, *kernel.span);

@@ -52,7 +52,7 @@ const char* titleOf(Operation operation) {
 
 struct RankSpans {
   Intervals windows;  // of the selected iterations
-  std::vector<const SpanRow*> communication;
+  std::vector<SpanRow> communication;
   std::map<EventKind, std::vector<Interval>> phases;
 };
 
@@ -61,10 +61,7 @@ Interval intervalOf(const SpanRow& span) {
 }
 
 std::map<int, RankSpans> gather(const Survey& survey) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : survey.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = survey.data->rankOfTrack();
   std::map<int, RankSpans> ranks;
   for (const SpanRow& span : survey.data->spans) {
     const auto at = rankOf.find(span.track);
@@ -83,7 +80,7 @@ std::map<int, RankSpans> gather(const Survey& survey) {
     } else if (counted.work) {
       rank.phases[span.kind].push_back(intervalOf(span));
     } else if (counted.inFlight) {
-      rank.communication.push_back(&span);
+      rank.communication.push_back(span);
     }
   }
   return ranks;
@@ -136,35 +133,35 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
   const Intervals windows = analysis::unite(spans.windows);
   const Intervals busy = analysis::intersect(activity.computing, windows);
 
-  const auto add = [&](std::vector<HtaKernel>& kernels, const Interval& piece, const SpanRow* span,
-                       EventKind phase) {
+  const auto add = [&](std::vector<HtaKernel>& kernels, const Interval& piece,
+                       const std::optional<SpanRow>& span, EventKind phase) {
     const HtaKernel kernel{toUs(piece.begin), toUs(piece.end), 0, span, phase};
     if (kernel.endUs > kernel.beginUs) {
       kernels.push_back(kernel);
     }
   };
-  for (const SpanRow* span : spans.communication) {
+  for (const SpanRow& span : spans.communication) {
     // An iteration has only the part of it that lies within.
-    const auto first = std::partition_point(
-        windows.begin(), windows.end(),
-        [&](const Interval& window) { return window.end <= span->startTicks; });
-    const Interval whole = intervalOf(*span);
+    const auto first =
+        std::partition_point(windows.begin(), windows.end(),
+                             [&](const Interval& window) { return window.end <= span.startTicks; });
+    const Interval whole = intervalOf(span);
     for (auto window = first; window != windows.end() && window->begin < whole.end; ++window) {
       add(rank.communication,
           {std::max(window->begin, whole.begin), std::min(window->end, whole.end)}, span,
-          span->kind);
+          span.kind);
     }
   }
   Intervals rest = busy;
   for (const auto& [kind, pieces] : spans.phases) {
     const Intervals phase = analysis::unite(pieces);
     for (const Interval& piece : analysis::intersect(rest, phase)) {
-      add(rank.computing, piece, nullptr, kind);
+      add(rank.computing, piece, std::nullopt, kind);
     }
     rest = analysis::subtract(rest, phase);
   }
   for (const Interval& piece : rest) {  // a hook's optimizer, beside the phases
-    add(rank.computing, piece, nullptr, EventKind::kOptimizer);
+    add(rank.computing, piece, std::nullopt, EventKind::kOptimizer);
   }
   layOut(rank.communication);
   std::stable_sort(rank.computing.begin(), rank.computing.end(), holderFirst);
@@ -177,7 +174,7 @@ HtaRank kernelsOf(const RankSpans& spans, const analysis::RankActivity& activity
 }  // namespace
 
 std::string HtaKernel::name() const {
-  if (span == nullptr) {
+  if (!span) {
     return fmt::format("lockstep_{}", trace::name(phase));
   }
   const std::string operation = titleOf(trace::operationOf(span->detail));

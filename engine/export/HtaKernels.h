@@ -29,9 +29,9 @@ namespace lockstep::exports {
 struct HtaKernel {
   std::int64_t beginUs = 0;  ///< since the begin of the export
   std::int64_t endUs = 0;
-  std::size_t row = 0;                   ///< of its kind; slices of one row nest
-  const trace::SpanRow* span = nullptr;  ///< what was in flight; null: computing
-  trace::EventKind phase{};              ///< of computing
+  std::size_t row = 0;                 ///< of its kind; slices of one row nest
+  std::optional<trace::SpanRow> span;  ///< what was in flight; none: computing
+  trace::EventKind phase{};            ///< of computing
 
   /// "ncclKernel_AllReduce_lockstep", "lockstep_backward".
   [[nodiscard]] std::string name() const;

@@ -33,8 +33,7 @@ class Surveying {
       }
     };
     if (result_.data) {
-      analysis::takeSamples(update, *result_.data);
-      result_.data->doubt.take(update);
+      result_.data->takeTables(update);
     }
     keep(update.info, result_.info);
     keep(update.ranks, result_.ranks);
@@ -78,11 +77,6 @@ class Surveying {
     }
     result_.path = run;
     nameGroups();
-    if (result_.data) {
-      result_.data->tracks = result_.tracks;
-      result_.data->layouts = result_.layouts;
-      result_.data->clock = result_.clock;
-    }
     for (const trace::TrackInfo& track : result_.tracks) {
       result_.selectedRanks.insert(track.rank);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/app/GoldenRun.h"
+#include "tests/engine/run/Changed.h"
 
 namespace lockstep::cli {
 namespace {
@@ -66,9 +67,9 @@ TEST(ReplicasText, SaysWhenTheyWereEqual) {
   analysis::RunData data;
   addFingerprints(data, 2, 30, {});
   EXPECT_EQ(replicasOf(data), "equal in 3 samples, the last before step 30");
-  for (trace::FingerprintRow& row : data.fingerprints) {
+  run::changeEach(data.fingerprints, [](trace::FingerprintRow& row) {
     row.norm = row.step >= 20 ? HUGE_VAL : row.norm;
-  }
+  });
   EXPECT_EQ(replicasOf(data),
             "equal in 3 samples, the last before step 30; NOT FINITE, first at step 20 in "
             "parameter 0");
@@ -99,7 +100,11 @@ TEST(ReplicasText, SaysHowFarADriftWentAndThatItIsOver) {
       "drift by design (hook post_local_sgd): first apart at step 20; equal again at step 30");
   analysis::RunData lost;
   addFingerprints(lost, 2, 30, {20, 30});
-  lost.sketches.pop_back();
+  run::Grown<trace::SketchRow> allButOne;
+  for (std::size_t i = 0; i + 1 < lost.sketches.size(); ++i) {
+    allButOne.push_back(lost.sketches[i]);
+  }
+  lost.sketches = allButOne;
   EXPECT_EQ(replicasOf(lost, "post_local_sgd"),
             "drift by design (hook post_local_sgd): first apart at step 20; at step 30 not all are "
             "known and finite");

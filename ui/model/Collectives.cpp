@@ -15,9 +15,12 @@ std::optional<EventKind> meetingKindOf(EventKind kind) {
   switch (kind) {
     case EventKind::kCollective:
     case EventKind::kCollectiveQueued:
-    case EventKind::kShaped: return EventKind::kCollective;
-    case EventKind::kChecked: return EventKind::kChecked;
-    default: return std::nullopt;
+    case EventKind::kShaped:
+      return EventKind::kCollective;
+    case EventKind::kChecked:
+      return EventKind::kChecked;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -31,13 +34,13 @@ const Meeting* RunModel::meetingOf(const Span& span) const {
 }
 
 std::optional<int> RunModel::lastRankOf(const Meeting& meeting) const {
-  if (doubt_.none()) {
+  if (data_.doubt.none()) {
     return meeting.lateRank;
   }
   for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
     const double earlierNs =
-        static_cast<double>(meeting.lastStart - arrival.startTicks) * clock_.nsPerTick;
-    const std::int64_t doubtNs = doubt_.betweenNs(arrival.rank, meeting.lateRank);
+        static_cast<double>(meeting.lastStart - arrival.startTicks) * data_.clock.nsPerTick;
+    const std::int64_t doubtNs = data_.doubt.betweenNs(arrival.rank, meeting.lateRank);
     if (doubtNs > 0 && earlierNs <= static_cast<double>(doubtNs)) {
       return std::nullopt;
     }
@@ -50,10 +53,10 @@ std::vector<Span> RunModel::spansOf(const Meeting& meeting) const {
   const auto number = static_cast<std::uint32_t>(meeting.sequence & 0xFFFFFF);
   for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
     const int id = laneId(arrival.rank, LaneRole::kCommunication);
-    const SpanStore* store = rowOf(id, arrival.row);
+    const run::SpanStore* store = rowOf(id, arrival.row);
     for (std::size_t i = store == nullptr ? 0 : store->firstStartingAt(arrival.startTicks);
          store != nullptr && i < store->size() && store->startAt(i) == arrival.startTicks; ++i) {
-      const SpanRecord record = store->at(i);
+      const run::SpanRecord record = store->at(i);
       if (trace::groupOf(record.detail) == trace::groupOf(meeting.detail) &&
           trace::collectiveSequence(record.value) == number) {
         found.push_back(spanOf(id, arrival.row, record));

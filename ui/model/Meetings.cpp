@@ -92,7 +92,7 @@ void MeetingTable::settle(std::size_t members) {
   }
 }
 
-void Meetings::add(int rank, std::size_t row, const SpanRecord& span) {
+void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
   const std::uint8_t group = trace::groupOf(span.detail);
   const bool checks = static_cast<EventKind>(span.kind) == EventKind::kChecked;
   MeetingTable& table = tables_[tableIndex(group, checks)];

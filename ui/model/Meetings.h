@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/run/SpanStore.h"
 #include "engine/trace/EventRecord.h"
-#include "ui/model/SpanStore.h"
 
 namespace lockstep::ui {
 
@@ -64,7 +64,7 @@ class Meetings {
   static constexpr std::uint32_t kNone = 0xFFFF'FFFF;
 
   /// Takes a span of kind kCollective or kChecked that was put into `row`.
-  void add(int rank, std::size_t row, const SpanRecord& span);
+  void add(int rank, std::size_t row, const run::SpanRecord& span);
   /// Gives rows to what is new. `members` are the ranks of each group.
   void settle(const std::array<std::vector<int>, 256>& members);
 

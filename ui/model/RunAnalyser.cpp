@@ -2,8 +2,8 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <utility>
 
-#include "engine/trace/RunFile.h"
 #include "ui/model/BackgroundJob.h"
 #include "ui/model/RunModel.h"
 
@@ -46,17 +46,9 @@ AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
   return course;
 }
 
-std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& path) {
-  const auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return nullptr;
-  }
-  auto data = analysis::readRunData(*reader.value());
-  if (!data.ok()) {
-    return nullptr;
-  }
+std::shared_ptr<const AnalysedRun> analysedRun(analysis::RunData data) {
   auto result = std::make_shared<AnalysedRun>();
-  result->data = std::move(data).value();
+  result->data = std::move(data);
   result->analysis = analysis::analyse(result->data);
   result->course = courseOf(result->analysis);
   return result;
@@ -103,17 +95,15 @@ void RunAnalyser::begin() {
   wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
   sinceBegin_.start();
   inBackground(
-      this, [path = model_.path()] { return readAnalysedRun(path); },
+      this, [data = model_.snapshot()]() mutable { return analysedRun(std::move(data)); },
       [this](std::shared_ptr<const AnalysedRun> result) { take(std::move(result)); });
 }
 
 void RunAnalyser::take(std::shared_ptr<const AnalysedRun> result) {
   running_ = false;
   tookMs_ = sinceBegin_.elapsed();
-  if (result != nullptr) {
-    latest_ = std::move(result);
-    emit ready();
-  }
+  latest_ = std::move(result);
+  emit ready();
   consider();
 }
 

@@ -3,7 +3,6 @@
 #include <QElapsedTimer>
 #include <QObject>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -38,8 +37,8 @@ struct AnalysedRun {
   AnalysedCourse course;  ///< courseOf(analysis): long runs take too long for the thread that draws
 };
 
-/// Reads and analyses what a run file holds now; null when it cannot be read. [any-thread]
-std::shared_ptr<const AnalysedRun> readAnalysedRun(const std::filesystem::path& path);
+/// [any-thread]
+std::shared_ptr<const AnalysedRun> analysedRun(analysis::RunData data);
 
 /// Analyses one run on a thread of the pool, for all views that need it: once when the run is
 /// loaded and once more when it has ended; while it is live every two seconds, more seldom when it
@@ -74,7 +73,7 @@ class RunAnalyser : public QObject {
   QElapsedTimer sinceBegin_;
   qint64 tookMs_ = 0;
   bool wanted_ = false;
-  bool stale_ = true;   // the model holds what `latest_` does not
+  bool stale_ = true;  // the model holds what `latest_` does not
   bool running_ = false;
 };
 

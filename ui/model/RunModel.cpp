@@ -81,6 +81,25 @@ void RunModel::applyUpdate(const trace::RunUpdate& update) {
   announce();
 }
 
+analysis::RunData RunModel::snapshot() {
+  std::vector<std::shared_ptr<const run::SpanBlock>> blocks;
+  for (Lane& lane : lanes_) {
+    for (run::SpanStore& row : lane.rows) {
+      row.share(blocks);
+    }
+  }
+  std::vector<std::int32_t> trackIds;
+  for (const Track& track : trackTable_) {
+    trackIds.push_back(track.id);
+  }
+  analysis::RunData data = data_;
+  data.spans = run::Spans(std::move(blocks), std::move(trackIds));
+  for (const trace::SpanRow& gap : data_.spans) {
+    data.spans.push_back(gap);
+  }
+  return data;
+}
+
 // Applies what waits for at most kSliceMs, then lets the event loop breathe.
 void RunModel::drainReader() {
   intake_->scheduled = false;
@@ -150,20 +169,18 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
   replace(info_, update.info);
   replace(ranks_, update.ranks);
   replace(hosts_, update.hosts);
-  doubt_.take(update);
-  replace(parameters_, update.parameters);
+  data_.takeTables(update);
+  news = news || update.parameters || update.layouts || update.clock || update.tracks;
   if (update.layouts) {
-    replace(layouts_, update.layouts);
-    std::stable_sort(layouts_.begin(), layouts_.end(),
+    std::stable_sort(data_.layouts.begin(), data_.layouts.end(),
                      [](const auto& a, const auto& b) { return a.step < b.step; });
   }
-  if (update.clock) {
-    setClock(*update.clock);
-    news = true;
+  // The origin stays where the first answer put it, so that a better rate moves nothing far.
+  if (update.clock && !originTicks_) {
+    originTicks_ = update.clock->originTicks;
   }
   if (update.tracks) {
-    applyTracks(*update.tracks);
-    news = true;
+    applyTracks();
   }
   for (const trace::MetricRow& row : update.metrics) {
     counters_.add(row.name, row.rank, {row.step, row.ticks, row.value});
@@ -175,21 +192,12 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
   }
 }
 
-void RunModel::setClock(const base::ClockCalibration& clock) {
-  clock_ = clock;
-  // The origin stays where the first answer put it, so that a better rate moves nothing far.
-  if (!originTicks_) {
-    originTicks_ = clock.originTicks;
-  }
-}
-
-void RunModel::applyTracks(const std::vector<trace::TrackInfo>& tracks) {
-  tracks_ = tracks;
-  for (const trace::TrackInfo& track : tracks_) {
+void RunModel::applyTracks() {
+  for (const trace::TrackInfo& track : data_.tracks) {
     if (trackOf_.contains(track.id)) {
       continue;
     }
-    LOCKSTEP_CHECK(trackTable_.size() < 0xFFFF, "run file with {} tracks", tracks_.size());
+    LOCKSTEP_CHECK(trackTable_.size() < 0xFFFF, "run file with {} tracks", data_.tracks.size());
     trackOf_[track.id] = trackTable_.size();
     trackTable_.push_back({track.id, track.rank, 0, {}, {}, {}});
     highestRank_ = std::max(highestRank_, track.rank);
@@ -236,17 +244,7 @@ void RunModel::addSpan(const trace::SpanRow& row) {
     noteMember(trace::groupOf(row.detail), track.rank);
   }
 
-  SpanRecord record;
-  record.startTicks = row.startTicks;
-  record.durationTicks = row.durationTicks;
-  record.value = row.value;
-  record.id = static_cast<std::uint32_t>(row.id);
-  record.step = row.step;
-  record.bucket = row.bucket;
-  record.detail = row.detail;
-  record.track = static_cast<std::uint16_t>(lastTrack_);
-  record.kind = static_cast<std::uint8_t>(row.kind);
-
+  const run::SpanRecord record = run::recordOf(row, static_cast<std::uint16_t>(lastTrack_));
   Lane& lane = laneFor(track, role);
   for (std::size_t i = firstRowOf(row);; ++i) {
     while (i >= lane.rows.size()) {
@@ -269,6 +267,7 @@ void RunModel::addGap(Track& track, const trace::SpanRow& row) {
   at = track.gaps.insert(at, {row.startTicks, row.startTicks + row.durationTicks, before});
   // One that comes late is counted in all behind it.
   std::for_each(at, track.gaps.end(), [&](Gap& gap) { gap.lostUpTo += row.value; });
+  data_.spans.push_back(row);
   activity_.addLost(row.startTicks, row.durationTicks, row.value);
 }
 

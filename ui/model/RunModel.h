@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "engine/analysis/RunData.h"
 #include "engine/base/Clock.h"
-#include "engine/trace/ClockDoubt.h"
+#include "engine/run/SpanStore.h"
 #include "engine/trace/RunFile.h"
 #include "ui/model/ActivityBins.h"
 #include "ui/model/Counters.h"
 #include "ui/model/Meetings.h"
 #include "ui/model/Span.h"
-#include "ui/model/SpanStore.h"
 
 class QTimer;
 
@@ -49,7 +49,7 @@ struct GapSpan {
 /// A row's spans lie sorted by time even when they arrive late.
 struct Lane {
   int id = 0;
-  std::vector<SpanStore> rows;
+  std::vector<run::SpanStore> rows;
 };
 
 /// One run in memory: spans in columns, and the small tables whole.
@@ -73,6 +73,8 @@ class RunModel : public QObject {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const trace::RunInfo& info() const { return info_; }
+  /// What is here now as an analysis takes it, for another thread: it shares the spans.
+  [[nodiscard]] analysis::RunData snapshot();
   /// True while the run's supervisor still writes.
   [[nodiscard]] bool isLive() const;
   /// True once everything that was in the file when it was opened has been applied.
@@ -83,16 +85,16 @@ class RunModel : public QObject {
   /// The host that a rank is on, where the run has several; null where it has not.
   [[nodiscard]] const trace::HostState* hostOf(int rank) const;
   /// How far times of ranks on several hosts may be off against each other.
-  [[nodiscard]] const trace::ClockDoubt& clockDoubt() const { return doubt_; }
+  [[nodiscard]] const trace::ClockDoubt& clockDoubt() const { return data_.doubt; }
   /// The larger of RunInfo::worldSize and of what the tables and spans show.
   [[nodiscard]] int rankCount() const;
-  [[nodiscard]] const std::vector<trace::TrackInfo>& tracks() const { return tracks_; }
+  [[nodiscard]] const std::vector<trace::TrackInfo>& tracks() const { return data_.tracks; }
   [[nodiscard]] QString trackName(int track) const;
   [[nodiscard]] const std::vector<trace::ParametersMessage::Parameter>& parameters() const {
-    return parameters_;
+    return data_.parameters;
   }
   /// Bucket assignments in the order of their first step.
-  [[nodiscard]] const std::vector<trace::BucketsMessage>& layouts() const { return layouts_; }
+  [[nodiscard]] const std::vector<trace::BucketsMessage>& layouts() const { return data_.layouts; }
   /// The assignment that `step` used; null before the first one is known.
   [[nodiscard]] const trace::BucketsMessage* layoutAt(std::uint32_t step) const;
   /// The step that first used rebuilt buckets, or nothing.
@@ -111,7 +113,7 @@ class RunModel : public QObject {
   [[nodiscard]] double toNs(std::uint64_t ticks) const;
   /// The tick at or before a time.
   [[nodiscard]] std::uint64_t toTicks(double ns) const;
-  [[nodiscard]] double nsPerTick() const { return clock_.nsPerTick; }
+  [[nodiscard]] double nsPerTick() const { return data_.clock.nsPerTick; }
   /// From the earliest start to the latest end of all spans; empty without spans.
   [[nodiscard]] TimeRange extent() const;
 
@@ -192,23 +194,22 @@ class RunModel : public QObject {
   struct Track {
     int id = 0;
     int rank = 0;
-    unsigned roles = 0;                  // bit set of the LaneRoles its spans have
-    std::vector<Gap> gaps;               // by start
+    unsigned roles = 0;                           // bit set of the LaneRoles its spans have
+    std::vector<Gap> gaps;                        // by start
     std::array<std::size_t, kLaneRoles> lanes{};  // where its spans go, among so many lanes:
     std::array<std::size_t, kLaneRoles> lanesThen{};
   };
 
   void applySmallTables(const trace::RunUpdate& update);
-  void applyTracks(const std::vector<trace::TrackInfo>& tracks);
+  void applyTracks();
   void applySpans(const std::vector<trace::SpanRow>& rows, std::size_t first, std::size_t last);
   void addSpan(const trace::SpanRow& row);
   void addGap(Track& track, const trace::SpanRow& row);
   void noteMember(std::uint8_t group, int rank);
   Track* trackFor(int id);
   Lane& laneFor(Track& track, LaneRole role);
-  void setClock(const base::ClockCalibration& clock);
-  [[nodiscard]] Span spanOf(int lane, int row, const SpanRecord& record) const;
-  [[nodiscard]] const SpanStore* rowOf(int lane, int row) const;
+  [[nodiscard]] Span spanOf(int lane, int row, const run::SpanRecord& record) const;
+  [[nodiscard]] const run::SpanStore* rowOf(int lane, int row) const;
   [[nodiscard]] std::optional<Span> neighbourIf(const Span& span, int direction,
                                                 std::optional<trace::EventKind> kind) const;
   void drainReader();
@@ -218,19 +219,15 @@ class RunModel : public QObject {
   trace::RunInfo info_;
   std::vector<trace::RankInfo> ranks_;
   std::vector<trace::HostState> hosts_;
-  trace::ClockDoubt doubt_;
-  std::vector<trace::TrackInfo> tracks_;
+  analysis::RunData data_;                // its tables; of spans only the gaps
   std::vector<Track> trackTable_;         // SpanRecord::track is an index into it
   std::map<int, std::size_t> trackOf_;    // TrackInfo::id to that index
   std::size_t lastTrack_ = 0;             // of the latest span: the next is likely of it too
   std::vector<trace::SpanRow> homeless_;  // spans whose track is not known yet
-  std::vector<trace::ParametersMessage::Parameter> parameters_;
-  std::vector<trace::BucketsMessage> layouts_;
   Counters counters_;
   std::vector<trace::LogRow> log_;
   std::vector<trace::ProblemRow> problems_;
 
-  base::ClockCalibration clock_;
   std::optional<std::uint64_t> originTicks_;
   std::uint64_t firstTicks_ = 0;
   std::uint64_t lastTicks_ = 0;
@@ -239,7 +236,7 @@ class RunModel : public QObject {
   std::array<std::vector<int>, 256> groups_;  // ranks of each, sorted
   Meetings meetings_;
   ActivityBins activity_;
-  std::bitset<128> kinds_;                    // that any span has
+  std::bitset<128> kinds_;  // that any span has
   std::uint64_t spanCount_ = 0;
   int highestRank_ = -1;
 

@@ -33,7 +33,7 @@ const trace::HostState* RunModel::hostOf(int rank) const {
 }
 
 QString RunModel::trackName(int track) const {
-  for (const trace::TrackInfo& info : tracks_) {
+  for (const trace::TrackInfo& info : data_.tracks) {
     if (info.id == track) {
       return QString::fromStdString(info.name);
     }
@@ -43,7 +43,7 @@ QString RunModel::trackName(int track) const {
 
 const trace::BucketsMessage* RunModel::layoutAt(std::uint32_t step) const {
   const trace::BucketsMessage* found = nullptr;
-  for (const trace::BucketsMessage& layout : layouts_) {
+  for (const trace::BucketsMessage& layout : data_.layouts) {
     if (found == nullptr || layout.step <= step) {
       found = &layout;
     }
@@ -52,7 +52,7 @@ const trace::BucketsMessage* RunModel::layoutAt(std::uint32_t step) const {
 }
 
 std::optional<std::uint32_t> RunModel::rebuildStep() const {
-  for (const trace::BucketsMessage& layout : layouts_) {
+  for (const trace::BucketsMessage& layout : data_.layouts) {
     if (layout.layout > 0) {
       return layout.step;
     }
@@ -69,11 +69,11 @@ const std::vector<MetricPoint>& RunModel::metric(const std::string& name, int ra
 double RunModel::toNs(std::uint64_t ticks) const {
   // The difference is taken in integers, so that nothing is lost however large ticks are.
   return static_cast<double>(static_cast<std::int64_t>(ticks - originTicks_.value_or(0))) *
-         clock_.nsPerTick;
+         data_.clock.nsPerTick;
 }
 
 std::uint64_t RunModel::toTicks(double ns) const {
-  const double delta = std::floor(ns / clock_.nsPerTick);
+  const double delta = std::floor(ns / data_.clock.nsPerTick);
   const std::uint64_t origin = originTicks_.value_or(0);
   if (delta <= -static_cast<double>(origin)) {
     return 0;
@@ -92,13 +92,13 @@ const Lane* RunModel::lane(int id) const {
   return it != lanes_.end() && it->id == id ? &*it : nullptr;
 }
 
-const SpanStore* RunModel::rowOf(int laneId, int row) const {
+const run::SpanStore* RunModel::rowOf(int laneId, int row) const {
   const Lane* found = lane(laneId);
   const bool exists = found != nullptr && row >= 0 && row < static_cast<int>(found->rows.size());
   return exists ? &found->rows[static_cast<std::size_t>(row)] : nullptr;
 }
 
-Span RunModel::spanOf(int lane, int row, const SpanRecord& record) const {
+Span RunModel::spanOf(int lane, int row, const run::SpanRecord& record) const {
   Span span;
   span.id = record.id;
   span.lane = lane;
@@ -110,18 +110,18 @@ Span RunModel::spanOf(int lane, int row, const SpanRecord& record) const {
   span.detail = record.detail;
   span.value = record.value;
   span.startNs = toNs(record.startTicks);
-  span.durationNs = static_cast<double>(record.durationTicks) * clock_.nsPerTick;
+  span.durationNs = static_cast<double>(record.durationTicks) * data_.clock.nsPerTick;
   return span;
 }
 
 Span RunModel::spanAt(int lane, int row, std::size_t index) const {
-  const SpanStore* store = rowOf(lane, row);
+  const run::SpanStore* store = rowOf(lane, row);
   LOCKSTEP_CHECK(store != nullptr, "lane {} has no row {}", lane, row);
   return spanOf(lane, row, store->at(index));
 }
 
 std::optional<Span> RunModel::findSpan(int lane, int row, double ns, double slackNs) const {
-  const SpanStore* store = rowOf(lane, row);
+  const run::SpanStore* store = rowOf(lane, row);
   if (store == nullptr || store->empty()) {
     return std::nullopt;
   }
@@ -149,13 +149,13 @@ std::optional<Span> RunModel::findSpan(int lane, int row, double ns, double slac
 }
 
 std::optional<std::size_t> RunModel::indexOf(const Span& span) const {
-  const SpanStore* store = rowOf(span.lane, span.row);
+  const run::SpanStore* store = rowOf(span.lane, span.row);
   if (store == nullptr || store->empty()) {
     return std::nullopt;
   }
   // The tick of the start may be off by one after the way through ns and back.
   const std::uint64_t ticks = toTicks(span.startNs);
-  const auto slack = static_cast<std::uint64_t>(2 + 2 / clock_.nsPerTick);
+  const auto slack = static_cast<std::uint64_t>(2 + 2 / data_.clock.nsPerTick);
   for (std::size_t i = store->firstStartingAt(ticks > slack ? ticks - slack : 0);
        i < store->size() && store->startAt(i) <= ticks + slack; ++i) {
     if (store->at(i).id == span.id) {
@@ -185,9 +185,9 @@ std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
   std::optional<Span> best;
   std::uint64_t bestStart = 0;
   for (int row = 0; row < static_cast<int>(in->rows.size()); ++row) {
-    const SpanStore& store = in->rows[static_cast<std::size_t>(row)];
+    const run::SpanStore& store = in->rows[static_cast<std::size_t>(row)];
     // The first of this row that stands behind the span; the one before it stands before.
-    std::size_t behind = row == span.row ? *own + 1
+    std::size_t behind = row == span.row  ? *own + 1
                          : row < span.row ? store.firstStartingAt(ownStart + 1)
                                           : store.firstStartingAt(ownStart);
     std::size_t before = row == span.row ? *own : behind;
@@ -196,12 +196,12 @@ std::optional<Span> RunModel::neighbourIf(const Span& span, int direction,
         break;
       }
       const std::size_t index = direction > 0 ? behind++ : --before;
-      const SpanRecord record = store.at(index);
+      const run::SpanRecord record = store.at(index);
       if (kind && static_cast<EventKind>(record.kind) != *kind) {
         continue;
       }
-      const bool better = !best || (direction > 0 ? record.startTicks < bestStart
-                                                  : record.startTicks >= bestStart);
+      const bool better =
+          !best || (direction > 0 ? record.startTicks < bestStart : record.startTicks >= bestStart);
       if (better) {
         best = spanOf(span.lane, row, record);
         bestStart = record.startTicks;
@@ -218,7 +218,8 @@ std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within, double closeNs) 
   constexpr unsigned kPhasesOnly = 1u << static_cast<unsigned>(LaneRole::kPhases);
   const std::uint64_t from = toTicks(within.startNs);
   const std::uint64_t until = toTicks(within.endNs);
-  const auto closeTicks = static_cast<std::uint64_t>(std::max(0.0, closeNs) / clock_.nsPerTick);
+  const auto closeTicks =
+      static_cast<std::uint64_t>(std::max(0.0, closeNs) / data_.clock.nsPerTick);
   for (const Track& track : trackTable_) {
     const unsigned roles = track.roles == 0 ? kPhasesOnly : track.roles;
     if (track.rank != rankOfLane(lane) || (roles & role) == 0) {
@@ -239,8 +240,8 @@ std::vector<GapSpan> RunModel::gaps(int lane, TimeRange within, double closeNs) 
       }
       const std::uint64_t before = first == track.gaps.begin() ? 0 : std::prev(first)->lostUpTo;
       const auto last = std::prev(gap);
-      found.push_back({toNs(first->startTicks), toNs(last->endTicks), last->lostUpTo - before,
-                       track.id});
+      found.push_back(
+          {toNs(first->startTicks), toNs(last->endTicks), last->lostUpTo - before, track.id});
     }
   }
   return found;

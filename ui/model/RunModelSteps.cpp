@@ -6,14 +6,16 @@
 namespace lockstep::ui {
 namespace {
 
-StepSpan stepOf(const Span& span) { return {span.step, span.startNs, span.endNs()}; }
+StepSpan stepOf(const Span& span) {
+  return {span.step, span.startNs, span.endNs()};
+}
 
 }  // namespace
 
 std::vector<StepSpan> RunModel::steps(int rank, TimeRange within) const {
   std::vector<StepSpan> found;
   const int id = laneId(rank, LaneRole::kPhases);
-  if (const SpanStore* store = rowOf(id, 0)) {
+  if (const run::SpanStore* store = rowOf(id, 0)) {
     const std::uint64_t endTicks = toTicks(within.endNs);
     for (std::size_t i = store->firstEndingAfter(toTicks(within.startNs));
          i < store->size() && store->startAt(i) <= endTicks; ++i) {
@@ -25,7 +27,7 @@ std::vector<StepSpan> RunModel::steps(int rank, TimeRange within) const {
 
 std::optional<StepSpan> RunModel::step(int rank, std::uint32_t number) const {
   const int id = laneId(rank, LaneRole::kPhases);
-  const SpanStore* store = rowOf(id, 0);
+  const run::SpanStore* store = rowOf(id, 0);
   if (store == nullptr) {
     return std::nullopt;
   }
@@ -74,7 +76,7 @@ std::optional<StepSpan> RunModel::lastStep(int rank) const {
 std::optional<std::uint32_t> RunModel::firstStep() const {
   std::optional<std::uint32_t> first;
   for (int rank = 0; rank < rankCount(); ++rank) {
-    const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+    const run::SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
     if (store != nullptr && !store->empty()) {
       first = std::min(first.value_or(store->at(0).step), store->at(0).step);
     }
@@ -83,7 +85,7 @@ std::optional<std::uint32_t> RunModel::firstStep() const {
 }
 
 std::size_t RunModel::stepCount(int rank) const {
-  const SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
+  const run::SpanStore* store = rowOf(laneId(rank, LaneRole::kPhases), 0);
   return store == nullptr ? 0 : store->size();
 }
 

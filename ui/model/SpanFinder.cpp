@@ -91,7 +91,7 @@ void SpanFinder::searchOn() {
   for (const Lane& lane : model_->lanes()) {
     for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
       const Place place{lane.id, row};
-      const SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
+      const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
       std::size_t& next = searched_[place];
       while (next < store.size()) {
         const std::size_t last = std::min(store.size(), next + kFindsBetweenClockLooks);

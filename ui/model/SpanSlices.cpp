@@ -7,7 +7,7 @@ namespace lockstep::ui {
 namespace {
 
 // The spans of a row that touch a stretch of time: from the first number up to the second.
-std::pair<std::size_t, std::size_t> touching(const RunModel& model, const SpanStore& row,
+std::pair<std::size_t, std::size_t> touching(const RunModel& model, const run::SpanStore& row,
                                              const std::optional<TimeRange>& within) {
   if (!within) {
     return {0, row.size()};
@@ -20,7 +20,7 @@ std::pair<std::size_t, std::size_t> touching(const RunModel& model, const SpanSt
 std::uint64_t countOf(const RunModel& model, const std::optional<TimeRange>& within) {
   std::uint64_t count = 0;
   for (const Lane& lane : model.lanes()) {
-    for (const SpanStore& row : lane.rows) {
+    for (const run::SpanStore& row : lane.rows) {
       const auto [from, end] = touching(model, row, within);
       count += end - from;
     }

@@ -44,8 +44,9 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
   }
 
   if (summary.info.kind != trace::RunKind::kExperiment) {
-    entry.model = summary.info.kind == trace::RunKind::kImported ? QStringLiteral("PyTorch (imported)")
-                                                                 : QStringLiteral("PyTorch");
+    entry.model = summary.info.kind == trace::RunKind::kImported
+                      ? QStringLiteral("PyTorch (imported)")
+                      : QStringLiteral("PyTorch");
     entry.backend = backendOf(summary);
     return entry;
   }
@@ -71,11 +72,7 @@ RunEntry readRunEntry(const std::filesystem::path& path) {
 }
 
 RunFigures readRunFigures(const std::filesystem::path& path) {
-  const auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return {};
-  }
-  const auto data = analysis::readRunData(*reader.value());
+  const auto data = analysis::readRunData(path);
   if (!data.ok()) {
     return {};
   }

@@ -16,18 +16,18 @@ void call(HandMadeRun& run, int rank, std::uint64_t number,
           Operation operation = Operation::kAllreduce, std::uint64_t bytes = 400,
           std::uint16_t bucket = 3) {
   run.addCollective(rank, number * 10'000, number * 10'000 + 5'000, number, 0, operation);
-  run.data.spans.back().value = trace::packCollective(number, bytes);
-  run.data.spans.back().bucket = bucket;
+  run.spans.back().value = trace::packCollective(number, bytes);
+  run.spans.back().bucket = bucket;
 }
 
 void queued(HandMadeRun& run, int rank, std::uint64_t number) {
   call(run, rank, number);
-  run.data.spans.back().kind = EventKind::kCollectiveQueued;
-  run.data.spans.back().durationTicks = 0;
+  run.spans.back().kind = EventKind::kCollectiveQueued;
+  run.spans.back().durationTicks = 0;
 }
 
 CallSequence only(const HandMadeRun& run, bool complete = true) {
-  const auto sequences = callSequences(run.data, complete);
+  const auto sequences = callSequences(run.data(), complete);
   EXPECT_EQ(sequences.size(), 1u);
   return sequences.empty() ? CallSequence() : sequences.front();
 }
@@ -42,12 +42,12 @@ TEST(CallSequencesTest, LaysTheCallsOfAGroupSideBySide) {
   EXPECT_EQ(sequence.ranks, (std::vector<int>{0, 1}));
   ASSERT_EQ(sequence.rows.size(), 2u);
   EXPECT_EQ(sequence.rows[1].sequence, 2u);
-  EXPECT_EQ(sequence.callAt(1, 0), 3u);
-  EXPECT_EQ(sequence.callAt(1, 1), 2u);
+  EXPECT_EQ(run.data().spans[sequence.callAt(1, 0)].id, 3);
+  EXPECT_EQ(run.data().spans[sequence.callAt(1, 1)].id, 2);
   EXPECT_FALSE(sequence.first.has_value());
   EXPECT_EQ(sequence.mismatches, 0u);
-  EXPECT_EQ(describe(run.data, sequence, 0), "All ranks of the group made the same call.");
-  EXPECT_TRUE(oddRanks(run.data, sequence, 0).empty());
+  EXPECT_EQ(describe(run.data(), sequence, 0), "All ranks of the group made the same call.");
+  EXPECT_TRUE(oddRanks(run.data(), sequence, 0).empty());
 }
 
 TEST(CallSequencesTest, NamesTheOperationThatDiffers) {
@@ -59,8 +59,8 @@ TEST(CallSequencesTest, NamesTheOperationThatDiffers) {
   const CallSequence sequence = only(run);
   ASSERT_EQ(sequence.first, 1u);
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kOperation);
-  EXPECT_EQ(oddRanks(run.data, sequence, 1), (std::vector<int>{1}));
-  EXPECT_EQ(describe(run.data, sequence, 1),
+  EXPECT_EQ(oddRanks(run.data(), sequence, 1), (std::vector<int>{1}));
+  EXPECT_EQ(describe(run.data(), sequence, 1),
             "Ranks 0, 2 called allreduce of 400 bytes; rank 1 called broadcast of 400 bytes.");
 }
 
@@ -77,8 +77,8 @@ TEST(CallSequencesTest, TellsSizesAndBucketsThatDiffer) {
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kBucket);
   EXPECT_EQ(sequence.rows[2].mismatch, CallMismatch::kNone);
   EXPECT_EQ(sequence.mismatches, 2u);
-  EXPECT_EQ(oddRanks(run.data, sequence, 0), (std::vector<int>{0, 1})) << "two have no majority";
-  EXPECT_EQ(describe(run.data, sequence, 1),
+  EXPECT_EQ(oddRanks(run.data(), sequence, 0), (std::vector<int>{0, 1})) << "two have no majority";
+  EXPECT_EQ(describe(run.data(), sequence, 1),
             "Rank 0 called allreduce of 400 bytes for bucket 0; "
             "rank 1 called allreduce of 400 bytes for bucket 1.");
 }
@@ -94,8 +94,8 @@ TEST(CallSequencesTest, HoldsAMissingCallAgainstARankThatWentOnOrEnded) {
   EXPECT_EQ(sequence.rows[1].mismatch, CallMismatch::kMissing) << "rank 1 went on without";
   EXPECT_EQ(sequence.rows[2].mismatch, CallMismatch::kMissing) << "rank 2 ended before";
   EXPECT_EQ(sequence.first, 1u);
-  EXPECT_EQ(oddRanks(run.data, sequence, 2), (std::vector<int>{2}));
-  EXPECT_EQ(describe(run.data, sequence, 1),
+  EXPECT_EQ(oddRanks(run.data(), sequence, 2), (std::vector<int>{2}));
+  EXPECT_EQ(describe(run.data(), sequence, 1),
             "Ranks 0, 2 called allreduce; rank 1 made no such call.");
   EXPECT_EQ(sequence.callAt(1, 1), CallSequence::kNoCall);
 }
@@ -108,8 +108,8 @@ TEST(CallSequencesTest, LeavesUndecidedWhatALiveRunMayStillBring) {
   EXPECT_EQ(only(run, false).rows[1].mismatch, CallMismatch::kUnknown);
   EXPECT_FALSE(only(run, false).first.has_value());
   EXPECT_EQ(only(run, true).rows[1].mismatch, CallMismatch::kMissing);
-  EXPECT_EQ(oddRanks(run.data, only(run, true), 1), (std::vector<int>{1})) << "who is missing";
-  EXPECT_EQ(describe(run.data, only(run, false), 1),
+  EXPECT_EQ(oddRanks(run.data(), only(run, true), 1), (std::vector<int>{1})) << "who is missing";
+  EXPECT_EQ(describe(run.data(), only(run, false), 1),
             "Rank 0 called allreduce; rank 1 left no record.");
 }
 
@@ -145,12 +145,13 @@ TEST(CallSequencesTest, TellsACallThatOneRankNeverEnded) {
   call(run, 0, 1);
   EXPECT_EQ(only(run, true).rows[0].mismatch, CallMismatch::kState);
   EXPECT_EQ(only(run, false).rows[0].mismatch, CallMismatch::kUnknown);
-  EXPECT_EQ(describe(run.data, only(run, true), 0),
+  EXPECT_EQ(describe(run.data(), only(run, true), 0),
             "Rank 0 went through it; rank 1 began it and never ended it.");
-  EXPECT_EQ(oddRanks(run.data, only(run, true), 0), (std::vector<int>{1}));
+  EXPECT_EQ(oddRanks(run.data(), only(run, true), 0), (std::vector<int>{1}));
   call(run, 1, 1);
   EXPECT_EQ(only(run).rows[0].mismatch, CallMismatch::kNone);
-  EXPECT_EQ(only(run).callAt(0, 1), 3u) << "what was carried out, and not that it was queued";
+  EXPECT_EQ(run.data().spans[only(run).callAt(0, 1)].id, 3)
+      << "what was carried out, and not that it was queued";
 }
 
 TEST(CallSequencesTest, KeepsGroupsAndChecksApartAndLeavesPairsOut) {
@@ -162,13 +163,13 @@ TEST(CallSequencesTest, KeepsGroupsAndChecksApartAndLeavesPairsOut) {
   run.addCheck(2, 0, 1, 1);
   run.addCollective(0, 2, 3, 1, 0, Operation::kSend);
   run.addCollective(1, 2, 3, 1, 0, Operation::kRecv);
-  const auto sequences = callSequences(run.data, true);
+  const auto sequences = callSequences(run.data(), true);
   ASSERT_EQ(sequences.size(), 2u);
   EXPECT_TRUE(sequences[0].checks);
   EXPECT_EQ(sequences[1].group, 5);
   EXPECT_EQ(sequences[1].ranks, (std::vector<int>{0, 2})) << "rank 1 is not in the group";
   EXPECT_EQ(sequences[1].mismatches, 0u);
-  EXPECT_FALSE(firstMismatch(run.data, sequences).has_value());
+  EXPECT_FALSE(firstMismatch(run.data(), sequences).has_value());
 }
 
 TEST(CallSequencesTest, TheFirstMismatchIsFirstInTimeAcrossGroups) {
@@ -176,10 +177,10 @@ TEST(CallSequencesTest, TheFirstMismatchIsFirstInTimeAcrossGroups) {
   call(run, 0, 4);
   run.addCollective(0, 1'000, 2'000, 9, 0, Operation::kAllreduce, 7);
   run.addCollective(1, 1'000, 2'000, 9, 0, Operation::kBarrier, 7);
-  const auto sequences = callSequences(run.data, true);
+  const auto sequences = callSequences(run.data(), true);
   ASSERT_EQ(sequences.size(), 2u);
   EXPECT_EQ(sequences[0].mismatches, 1u) << "rank 1 is in the default group and made no call";
-  EXPECT_EQ(firstMismatch(run.data, sequences), 1u);
+  EXPECT_EQ(firstMismatch(run.data(), sequences), 1u);
 }
 
 TEST(CallSequencesTest, NumbersGoOnBeyondTheirWrap) {
@@ -198,10 +199,10 @@ TEST(CallSequencesTest, SaysThatARankCalledForNoBucket) {
   HandMadeRun run(2);
   run.addCollective(0, 0, 5, 0);
   run.addCollective(1, 0, 5, 0);
-  run.data.spans.back().bucket = trace::kNoBucket;
-  const auto sequences = callSequences(run.data, true);
+  run.spans.back().bucket = trace::kNoBucket;
+  const auto sequences = callSequences(run.data(), true);
   ASSERT_EQ(sequences.size(), 1u);
-  EXPECT_EQ(describe(run.data, sequences[0], 0),
+  EXPECT_EQ(describe(run.data(), sequences[0], 0),
             "Rank 0 called allreduce of 400 bytes for bucket 3; rank 1 called allreduce of 400 "
             "bytes for no bucket.");
 }

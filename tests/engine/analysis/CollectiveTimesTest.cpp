@@ -15,7 +15,7 @@ TEST(CollectiveTimesTest, SplitsWaitingForPeersFromTransfer) {
   run.addCollective(0, 1'000, 9'000, 5, 2);
   run.addCollective(1, 7'000, 9'000, 5, 2);
   run.addCollective(2, 4'000, 9'500, 5, 2);
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   const CollectiveTimes& one = collectives[0];
   EXPECT_EQ(one.sequence, 5);
@@ -38,7 +38,7 @@ TEST(CollectiveTimesTest, AllowsARankToBeDoneBeforeTheLastArrives) {
   HandMadeRun run(2);
   run.addCollective(0, 1'000, 2'000, 0, 0, Operation::kBroadcast);
   run.addCollective(1, 5'000, 6'000, 0, 0, Operation::kBroadcast);
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 1);
   EXPECT_EQ(collectives[0].arrivals[0].transferMs, 0);
@@ -48,7 +48,7 @@ TEST(CollectiveTimesTest, KeepsGroupsApart) {
   HandMadeRun run(2);
   run.addCollective(0, 0, 1, 7, 0, Operation::kAllreduce, 0);
   run.addCollective(1, 0, 1, 7, 0, Operation::kAllreduce, 1);
-  EXPECT_TRUE(collectiveTimes(run.data).empty());
+  EXPECT_TRUE(collectiveTimes(run.data()).empty());
 }
 
 TEST(CollectiveTimesTest, LeavesOutWhatOnlyOneRankSaw) {
@@ -56,7 +56,7 @@ TEST(CollectiveTimesTest, LeavesOutWhatOnlyOneRankSaw) {
   run.addCollective(0, 0, 1, 0);
   run.addCollective(1, 0, 1, 1);  // the record of number 0 was dropped on this rank
   run.addCollective(0, 2, 3, 1);
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   EXPECT_EQ(collectives[0].sequence, 1);
 }
@@ -66,9 +66,9 @@ TEST(CollectiveTimesTest, GoesOnUntilTheShapedLinkIsDone) {
   for (int rank = 0; rank < 2; ++rank) {
     run.addCollective(rank, 1'000, 2'000, 5);
     run.addCollective(rank, 2'500, 3'000, 5);
-    run.data.spans.back().kind = trace::EventKind::kShaped;
+    run.spans.back().kind = trace::EventKind::kShaped;
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   ASSERT_EQ(collectives[0].arrivals.size(), 2);
   EXPECT_EQ(collectives[0].arrivals[1].transferMs, 2);
@@ -78,7 +78,7 @@ TEST(CollectiveTimesTest, LeavesOutSendsAndReceives) {
   HandMadeRun run(2);
   run.addCollective(0, 0, 1, 0, 0, Operation::kSend);
   run.addCollective(1, 0, 1, 0, 0, Operation::kRecv);
-  EXPECT_TRUE(collectiveTimes(run.data).empty());
+  EXPECT_TRUE(collectiveTimes(run.data()).empty());
 }
 
 TEST(CollectiveTimesTest, SaysThatTheLastRankIsUnknownWhenOneHasNoRecord) {
@@ -88,7 +88,7 @@ TEST(CollectiveTimesTest, SaysThatTheLastRankIsUnknownWhenOneHasNoRecord) {
   }
   run.addCollective(0, 1'000, 9'000, 1);
   run.addCollective(1, 3'000, 9'000, 1);  // rank 2's, which came at 8'000, was dropped
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_TRUE(collectives[0].lastRank.has_value());
   EXPECT_EQ(collectives[1].lastRank, std::nullopt);
@@ -104,7 +104,7 @@ TEST(CollectiveTimesTest, AsksOnlyTheRanksOfAGroup) {
     run.addCollective(rank, 1'000 + static_cast<std::uint64_t>(rank), 9'000, 1, 0,
                       Operation::kAllreduce, 4);
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 1);
   EXPECT_EQ(collectives[0].lastRank, 1);
 }
@@ -117,7 +117,7 @@ TEST(CollectiveTimesTest, LetsACheckedCollectiveBeginWithItsComparison) {
     run.addCollective(rank, 5'000, 6'000, 1);
     run.addCollective(rank, 8'000, 9'000, 2);  // unchecked
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_EQ(collectives[0].lastRank, 1);
   EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 3);
@@ -131,7 +131,7 @@ TEST(CollectiveTimesTest, TellsTheOwnWorkOfACheckFromItsWaitForALateRank) {
   run.addCheck(1, 4'000, 5'500, 70);
   run.addCollective(0, 5'000, 9'000, 1);
   run.addCollective(1, 5'500, 9'000, 1);
-  const auto checks = checkTimes(run.data);
+  const auto checks = checkTimes(run.data());
   ASSERT_EQ(checks.size(), 1) << "the collective itself is none";
   EXPECT_EQ(checks[0].sequence, 70);
   EXPECT_EQ(checks[0].lastRank, 1);
@@ -151,7 +151,7 @@ TEST(CollectiveTimesTest, ContinuesNumbersBeyondTheirWrap) {
     run.addCollective(rank, 30, 31, kLast + 1);
     run.addCollective(rank, 40, 41, kLast + 2);
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 5);
   EXPECT_EQ(collectives[3].sequence, kLast + 1);
   EXPECT_EQ(collectives[4].sequence, kLast + 2);
@@ -167,7 +167,7 @@ TEST(CollectiveTimesTest, WrapsOnceThoughRecordsComeOutOfOrderThere) {
     run.addCollective(rank, 21, 26, kLast);
     run.addCollective(rank, 30, 31, kLast + 2);
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 4);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(collectives[i].sequence, kLast - 1 + i);
@@ -182,7 +182,7 @@ TEST(CollectiveTimesTest, MatchesARankWhoseRecordsBeforeTheWrapWereDropped) {
     run.addCollective(rank, 20, 21, kLast + 1);
     run.addCollective(rank, 30, 31, kLast + 2);
   }
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), 2);
   EXPECT_EQ(collectives[0].sequence, kLast + 1);
   EXPECT_EQ(collectives[1].sequence, kLast + 2);

@@ -16,11 +16,11 @@ TEST(CompareBucketsTest, BucketsThatAreNotTheSameAreTakenTogether) {
   trace::BucketsMessage layout;
   layout.buckets.resize(1);
   layout.buckets[0].parameters = {0, 1};
-  a.data.layouts = {layout};
+  a.tables.layouts = {layout};
   layout.buckets.resize(2);
   layout.buckets[0].parameters = {1};
   layout.buckets[1].parameters = {0};
-  b.data.layouts = {layout};
+  b.tables.layouts = {layout};
   Runs runs;
   runs.add(a);
   runs.add(b);
@@ -42,8 +42,8 @@ trace::BucketsMessage layoutOf(const std::vector<std::vector<std::uint32_t>>& bu
 HandMadeRun exchangeOf(std::uint16_t bucket, const std::vector<std::vector<std::uint32_t>>& buckets,
                        std::uint64_t transferTicks) {
   HandMadeRun run = exchange(1'000, transferTicks);
-  run.data.layouts = {layoutOf(buckets)};
-  for (trace::SpanRow& span : run.data.spans) {
+  run.tables.layouts = {layoutOf(buckets)};
+  for (trace::SpanRow& span : run.spans) {
     span.bucket = span.kind == EventKind::kCollective ? bucket : span.bucket;
   }
   return run;
@@ -86,9 +86,9 @@ TEST(CompareBucketsTest, ParametersOfOtherSizesAreNotSetAgainstEachOther) {
   Runs runs;
   HandMadeRun a = exchangeOf(0, {{1}, {0}}, 2'000);
   HandMadeRun b = exchangeOf(0, {{1}, {0}}, 2'500);
-  a.data.parameters.resize(2);
-  b.data.parameters.resize(2);
-  b.data.parameters[1].numel = 7;
+  a.tables.parameters.resize(2);
+  b.tables.parameters.resize(2);
+  b.tables.parameters[1].numel = 7;
   runs.add(a);
   runs.add(b);
   const Why why = compare(runs.all).why[0];

@@ -98,7 +98,7 @@ TEST(CompareTest, TheTableAndTheReasonsAgree) {
   Runs runs;
   runs.add(stepsOf(10'000, 8));
   HandMadeRun uneven = stepsOf(10'000, 8);
-  uneven.data.spans.back().durationTicks = 90'000;
+  uneven.spans.back().durationTicks = 90'000;
   runs.add(uneven);
   const Comparison comparison = compare(runs.all);
   EXPECT_NEAR(rowOf(comparison, Metric::kStep).deltas[0].difference.value(),
@@ -174,7 +174,7 @@ TEST(CompareTest, BytesAStepAreWhatOneRankHandsOver) {
     run.addCollective(rank, 1'300, 1'400, 2, 1);
     run.addCollective(rank, 1'500, 1'600, 3, 1, trace::Operation::kRecv);
   }
-  EXPECT_EQ(iterationSamples(run.data, analyse(run.data), Metric::kPayload),
+  EXPECT_EQ(iterationSamples(run.data(), analyse(run.data()), Metric::kPayload),
             std::vector<double>{800});
 }
 
@@ -288,13 +288,13 @@ TEST(CompareTest, EveryCauseOfADifferenceIsSaid) {
       run.add(rank, EventKind::kBackward, 0, busy ? 4'000 : 10'000, 1);
     }
     if (busy) {
-      const auto bucket = [&run] { run.data.spans.back().bucket = 3; };
+      const auto bucket = [&run] { run.spans.back().bucket = 3; };
       run.add(0, EventKind::kBucketReady, 2'000, 2'000, 1), bucket();
       run.add(0, EventKind::kHookEncode, 4'000, 5'000, 1), bucket();
       run.addCollective(0, 6'000, 7'000, 1, 1);  // rank 1 has no record of it
       run.add(0, EventKind::kHookDecode, 7'000, 8'000, 1), bucket();
       run.addCollective(0, 8'000, 9'000, 2, 1, trace::Operation::kSend);
-      run.data.spans.back().bucket = trace::kNoBucket;
+      run.spans.back().bucket = trace::kNoBucket;
       run.add(1, EventKind::kOffCore, 0, 2'000, 1, 1'000'000);
       run.add(1, EventKind::kOffCore, 2'000, 4'000, 1, 1'000'000);
       run.addCollective(1, 3'000, 4'000, 3, 1, trace::Operation::kRecv);

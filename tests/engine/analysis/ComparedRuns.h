@@ -15,7 +15,7 @@ class Runs {
  public:
   /// Adds a run of an experiment of its own, or of one with `seed`.
   RunToCompare& add(const HandMadeRun& run, std::optional<std::size_t> seed = std::nullopt) {
-    held_.push_back({run.data, analyse(run.data)});
+    held_.push_back({run.data(), analyse(run.data())});
     const std::string toml = "[train]\nseed = " + std::to_string(seed.value_or(all.size())) + "\n";
     all.push_back({"run", settingsOf(toml), &held_.back().data, &held_.back().analysis, {}});
     return all.back();

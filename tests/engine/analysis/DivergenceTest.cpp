@@ -7,6 +7,7 @@
 
 #include "engine/trace/Event.h"
 #include "tests/engine/analysis/HandMadeRun.h"
+#include "tests/engine/run/Changed.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -48,7 +49,7 @@ TEST(DivergenceTest, EqualReplicasShowNoDifference) {
 TEST(DivergenceTest, TheFirstBadCellIsTheEarliestStepAndThenTheFirstParameter) {
   // Twelve samples of three ranks; rank 2 has another parameter 1 at step 20.
   RunData data = equalReplicas(3, {10, 20});
-  data.fingerprints.back().hash = 7;
+  run::changeAt(data.fingerprints, data.fingerprints.size() - 1, [](auto& row) { row.hash = 7; });
   const Divergence result = divergence(data);
   ASSERT_TRUE(result.first.has_value());
   EXPECT_EQ(result.first->step, 20);
@@ -62,7 +63,7 @@ TEST(DivergenceTest, TheFirstBadCellIsTheEarliestStepAndThenTheFirstParameter) {
 
 TEST(DivergenceTest, TheLargestClassIsTheReferenceEvenAgainstRank0) {
   RunData data = equalReplicas(3, {10});
-  data.fingerprints.front().hash = 7;  // rank 0, parameter 0
+  run::changeAt(data.fingerprints, 0, [](auto& row) { row.hash = 7; });  // rank 0, parameter 0
   const Divergence result = divergence(data);
   ASSERT_TRUE(result.first.has_value());
   EXPECT_THAT(result.first->ranks, ElementsAre(0));
@@ -73,7 +74,7 @@ TEST(DivergenceTest, TheLargestClassIsTheReferenceEvenAgainstRank0) {
 
 TEST(DivergenceTest, OfTwoRanksNeitherHasAMajority) {
   RunData data = equalReplicas(2, {10});
-  data.fingerprints.back().hash = 7;
+  run::changeAt(data.fingerprints, data.fingerprints.size() - 1, [](auto& row) { row.hash = 7; });
   const Divergence result = divergence(data);
   ASSERT_TRUE(result.first.has_value());
   EXPECT_FALSE(result.first->majority);
@@ -165,11 +166,11 @@ TEST(DivergenceTest, WhatIsNotFiniteIsFoundByStepRankAndBucket) {
 
 TEST(DivergenceTest, ParametersThatAreNotFiniteAreFoundThoughTheirBitsAreEqual) {
   RunData data = equalReplicas(2, {10, 20, 30});
-  for (trace::FingerprintRow& row : data.fingerprints) {
+  run::changeEach(data.fingerprints, [](trace::FingerprintRow& row) {
     if (row.step >= 20 && row.parameter == 1) {
       row.norm = std::nan("");
     }
-  }
+  });
   const Divergence result = divergence(data);
   EXPECT_FALSE(result.first.has_value());
   ASSERT_TRUE(result.lost.has_value());
@@ -188,18 +189,19 @@ TEST(DivergenceTest, SamplingCostsItsSpansOfTheTimeOfAllSteps) {
   run.add(0, EventKind::kFingerprint, 100, 112, 0);
   run.add(1, EventKind::kFingerprint, 100, 108, 0);
   run.add(0, EventKind::kGradientCheck, 500, 505, 0);
-  const Divergence result = divergence(run.data);
+  const Divergence result = divergence(run.data());
   ASSERT_TRUE(result.cost.has_value());
   EXPECT_THAT(result.cost->fingerprintPercent, DoubleEq(1));
   EXPECT_THAT(result.cost->gradientCheckPercent, DoubleEq(0.25));
   HandMadeRun without(1);
   without.add(0, EventKind::kStep, 0, 1'000, 0);
-  EXPECT_FALSE(divergence(without.data).cost.has_value());
+  EXPECT_FALSE(divergence(without.data()).cost.has_value());
 }
 
 TEST(DivergenceTest, ABucketDiffersWhereOneOfItsParametersDoes) {
   RunData data = equalReplicas(2, {10});
-  data.fingerprints.back().hash = 7;  // rank 1, parameter 1
+  run::changeAt(data.fingerprints, data.fingerprints.size() - 1,
+                [](auto& row) { row.hash = 7; });  // rank 1, parameter 1
   const trace::BucketsMessage layout{0,
                                      0,
                                      "construction",

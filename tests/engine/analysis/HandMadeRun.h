@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "engine/analysis/RunData.h"
 #include "engine/trace/Event.h"
@@ -12,23 +13,24 @@ namespace lockstep::analysis {
 class HandMadeRun {
  public:
   explicit HandMadeRun(int ranks) {
-    data.clock.nsPerTick = 1'000;
+    tables.clock.nsPerTick = 1'000;
     for (int rank = 0; rank < ranks; ++rank) {
-      data.tracks.push_back({10 * rank, rank, "step"});
-      data.tracks.push_back({10 * rank + 1, rank, "gloo 0"});
+      tables.tracks.push_back({10 * rank, rank, "step"});
+      tables.tracks.push_back({10 * rank + 1, rank, "gloo 0"});
     }
   }
 
   void add(int rank, trace::EventKind kind, std::uint64_t begin, std::uint64_t end,
            std::uint32_t step = 0, std::uint64_t value = 0) {
     trace::SpanRow row;
+    row.id = static_cast<std::int64_t>(spans.size());
     row.track = 10 * rank;
     row.kind = kind;
     row.startTicks = begin;
     row.durationTicks = end - begin;
     row.step = step;
     row.value = value;
-    data.spans.push_back(row);
+    spans.push_back(row);
   }
 
   void addCollective(int rank, std::uint64_t begin, std::uint64_t end, std::uint64_t sequence,
@@ -37,18 +39,28 @@ class HandMadeRun {
                      std::uint8_t group = 0) {
     add(rank, trace::EventKind::kCollective, begin, end, step,
         trace::packCollective(sequence, 400));
-    data.spans.back().track = 10 * rank + 1;
-    data.spans.back().detail = trace::packOperation(operation, group);
-    data.spans.back().bucket = 3;
+    spans.back().track = 10 * rank + 1;
+    spans.back().detail = trace::packOperation(operation, group);
+    spans.back().bucket = 3;
   }
 
   void addCheck(int rank, std::uint64_t begin, std::uint64_t end, std::uint64_t sequence,
                 std::uint32_t step = 0) {
     addCollective(rank, begin, end, sequence, step);
-    data.spans.back().kind = trace::EventKind::kChecked;
+    spans.back().kind = trace::EventKind::kChecked;
   }
 
-  RunData data;
+  /// The run as an analysis takes it.
+  [[nodiscard]] RunData data() const {
+    RunData data = tables;
+    for (const trace::SpanRow& span : spans) {
+      data.spans.push_back(span);
+    }
+    return data;
+  }
+
+  RunData tables;  ///< all but the spans
+  std::vector<trace::SpanRow> spans;
 };
 
 }  // namespace lockstep::analysis

@@ -25,7 +25,7 @@ class HookRun {
   HookRun& phase(int rank, EventKind kind, std::uint64_t begin, std::uint64_t end,
                  std::uint16_t bucket = 3, std::uint32_t step = 1) {
     run_.add(rank, kind, begin, end, step);
-    run_.data.spans.back().bucket = bucket;
+    run_.spans.back().bucket = bucket;
     return *this;
   }
 
@@ -34,7 +34,7 @@ class HookRun {
                       std::uint16_t bucket = 3,
                       trace::Operation operation = trace::Operation::kAllreduce) {
     run_.addCollective(rank, begin, end, sequence, 1, operation);
-    run_.data.spans.back().bucket = bucket;
+    run_.spans.back().bucket = bucket;
     return *this;
   }
 
@@ -43,11 +43,11 @@ class HookRun {
     for (const std::uint64_t bytes : sizes) {
       message.buckets.push_back({{}, {}, bytes, 0, "float32"});
     }
-    run_.data.layouts.push_back(message);
+    run_.tables.layouts.push_back(message);
     return *this;
   }
 
-  [[nodiscard]] HookTimes times() const { return hookTimes(run_.data, analyse(run_.data)); }
+  [[nodiscard]] HookTimes times() const { return hookTimes(run_.data(), analyse(run_.data())); }
   [[nodiscard]] HookCall only() const {
     const HookTimes all = times();
     EXPECT_EQ(all.calls.size(), 1u);
@@ -114,7 +114,7 @@ TEST(HookTimesTest, TheModelledLinkIsTransfer) {
   HookRun run;
   run.phase(0, EventKind::kHookCommunicate, 0, 6'000).collective(0, 0, 2'000, 0);
   run.collective(0, 2'000, 6'000, 0);
-  run.run_.data.spans.back().kind = EventKind::kShaped;
+  run.run_.spans.back().kind = EventKind::kShaped;
   const HookCall call = run.only();
   EXPECT_EQ(call.of(HookPhase::kTransfer), 6);
   EXPECT_EQ(call.payloadBytes, 400u);
@@ -165,7 +165,7 @@ TEST(HookBucketsTest, SumUpByBucketWithSharesSizesAndWhatIsAroundTheStepLast) {
       .phase(0, EventKind::kHookCommunicate, 5'000, 9'000, 1)
       .collective(0, 5'000, 9'000, 0, 1)
       .phase(0, EventKind::kHookDecode, 10'000, 12'000, trace::kNoBucket);
-  const auto buckets = hookBuckets(run.times(), run.run_.data.layouts);
+  const auto buckets = hookBuckets(run.times(), run.run_.tables.layouts);
   ASSERT_EQ(buckets.size(), 3u);
   EXPECT_EQ(buckets[0].bucket, 0);
   EXPECT_EQ(buckets[0].total.count(), 2u);
@@ -179,7 +179,7 @@ TEST(HookBucketsTest, SumUpByBucketWithSharesSizesAndWhatIsAroundTheStepLast) {
   EXPECT_EQ(buckets[2].bucket, trace::kNoBucket);
   EXPECT_EQ(buckets[2].gradientBytes, std::nullopt);
   EXPECT_DOUBLE_EQ(buckets[2].shares[static_cast<std::size_t>(HookPhase::kDecode)], 0.2);
-  EXPECT_EQ(hookBuckets(run.times(), run.run_.data.layouts, 1).size(), 1u);
+  EXPECT_EQ(hookBuckets(run.times(), run.run_.tables.layouts, 1).size(), 1u);
 }
 
 TEST(HookBucketsTest, AStepAddsUpItsBucketsAndTakesTheMedianOfTheRanks) {
@@ -191,7 +191,7 @@ TEST(HookBucketsTest, AStepAddsUpItsBucketsAndTakesTheMedianOfTheRanks) {
       .phase(0, EventKind::kHookCommunicate, 5'000, 9'000, trace::kNoBucket)
       .collective(0, 5'000, 9'000, 0, trace::kNoBucket)
       .phase(1, EventKind::kHookEncode, 1'000, 6'000, 0);
-  const HookStep step = hookStep(run.times(), run.run_.data.layouts);
+  const HookStep step = hookStep(run.times(), run.run_.tables.layouts);
   EXPECT_EQ(step.workMs, 4);
   EXPECT_EQ(step.communicateMs, 2);
   EXPECT_EQ(step.gradientBytes, 5'000u);

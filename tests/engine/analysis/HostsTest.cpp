@@ -30,7 +30,7 @@ HandMadeRun twoHosts(const std::vector<std::uint64_t>& late) {
   update.hosts = std::vector<trace::HostState>{
       {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
       {{1, "beta", "", "tsc"}, trace::ClockOffset{9'000'000, 300'000}}};
-  run.data.doubt.take(update);
+  run.tables.doubt.take(update);
   for (std::uint32_t step = 0; step < kSteps; ++step) {
     const std::uint64_t begin = step * 20'000;
     for (int rank = 0; rank < 4; ++rank) {
@@ -44,39 +44,39 @@ HandMadeRun twoHosts(const std::vector<std::uint64_t>& late) {
 
 TEST(HostsTest, ALatenessWithinTheDoubtOfTheClocksBlamesNobody) {
   const HandMadeRun run = twoHosts({0, 0, 0, 250});
-  const auto collectives = collectiveTimes(run.data);
+  const auto collectives = collectiveTimes(run.data());
   ASSERT_EQ(collectives.size(), kSteps);
   EXPECT_TRUE(collectives[0].complete);
   EXPECT_EQ(collectives[0].lastRank, std::nullopt);
   EXPECT_EQ(collectives[0].arrivals[0].waitingMs, 0) << "not known to have waited";
   EXPECT_EQ(collectives[0].arrivals[0].transferMs, 5);
   EXPECT_EQ(collectives[0].arrivals[2].waitingMs, 0.25) << "rank 2 shares the clock of rank 3";
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.lateRank, std::nullopt);
   EXPECT_EQ(analysis.ranks[3].lastArrivals, 0);
   EXPECT_EQ(analysis.ranks[0].waitingMs, 0) << "known, other than with a missing record";
 }
 
 TEST(HostsTest, ALatenessAboveItNamesTheRank) {
-  const RunAnalysis analysis = analyse(twoHosts({0, 0, 0, 350}).data);
+  const RunAnalysis analysis = analyse(twoHosts({0, 0, 0, 350}).data());
   EXPECT_EQ(analysis.collectives[0].lastRank, 3);
-  EXPECT_EQ(analyse(twoHosts({0, 0, 0, 1'350}).data).lateRank, 3);
+  EXPECT_EQ(analyse(twoHosts({0, 0, 0, 1'350}).data()).lateRank, 3);
   EXPECT_EQ(analysis.ranks[0].waitingMs, 0.35);
 }
 
 TEST(HostsTest, RanksOfOneHostAreToldApartHoweverClose) {
-  const RunAnalysis analysis = analyse(twoHosts({0, 1'001, 0, 0}).data);
+  const RunAnalysis analysis = analyse(twoHosts({0, 1'001, 0, 0}).data());
   EXPECT_EQ(analysis.lateRank, 1);
-  EXPECT_EQ(analyse(twoHosts({2'000, 2'001, 0, 0}).data).lateRank, 1);
+  EXPECT_EQ(analyse(twoHosts({2'000, 2'001, 0, 0}).data()).lateRank, 1);
 }
 
 TEST(HostsTest, WhatIsWaitedForOneOfTwoRanksIsNotLostAndBlamesNeither) {
   // Ranks 1 and 3 come 2 ms late, 100 µs apart: one of them was waited for.
   const HandMadeRun run = twoHosts({0, 2'000, 0, 2'100});
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.lateRank, std::nullopt);
   EXPECT_EQ(analysis.ranks[0].waitingMs, 2.1);
-  const auto causes = stepCauses(run.data, analysis);
+  const auto causes = stepCauses(run.data(), analysis);
   ASSERT_FALSE(causes.empty());
   bool waited = false;
   for (const CauseTime& part : causes[0].parts) {
@@ -87,7 +87,7 @@ TEST(HostsTest, WhatIsWaitedForOneOfTwoRanksIsNotLostAndBlamesNeither) {
     }
   }
   EXPECT_TRUE(waited);
-  const auto reasons = tailReasons(stepOverlaps(run.data, analysis), 0, 0);
+  const auto reasons = tailReasons(stepOverlaps(run.data(), analysis), 0, 0);
   ASSERT_FALSE(reasons.empty());
   const auto slow = std::find_if(reasons.begin(), reasons.end(), [](const TailReason& reason) {
     return reason.mean.cause == TailCause::kUnevenRanks;
@@ -99,13 +99,12 @@ TEST(HostsTest, WhatIsWaitedForOneOfTwoRanksIsNotLostAndBlamesNeither) {
 }
 
 TEST(HostsTest, ADifferenceOfUnclearWaitingNamesNoRank) {
-  const HandMadeRun a = twoHosts({0, 2'000, 0, 2'100});
-  const HandMadeRun b = twoHosts({0, 4'000, 0, 4'100});
-  const RunAnalysis ofA = analyse(a.data);
-  const RunAnalysis ofB = analyse(b.data);
-  const Comparison comparison =
-      compare({{"a", settingsOf("[train]\nseed = 1\n"), &a.data, &ofA, {}},
-               {"b", settingsOf("[train]\nseed = 2\n"), &b.data, &ofB, {}}});
+  const RunData a = twoHosts({0, 2'000, 0, 2'100}).data();
+  const RunData b = twoHosts({0, 4'000, 0, 4'100}).data();
+  const RunAnalysis ofA = analyse(a);
+  const RunAnalysis ofB = analyse(b);
+  const Comparison comparison = compare({{"a", settingsOf("[train]\nseed = 1\n"), &a, &ofA, {}},
+                                         {"b", settingsOf("[train]\nseed = 2\n"), &b, &ofB, {}}});
   std::string all;
   for (const Reason& reason : comparison.why.at(0).reasons) {
     all += reason.sentence + "\n";
@@ -124,7 +123,7 @@ TEST(HostsTest, UnclearWaitingTakesItsShareOfTheBlameFromTheOthers) {
     }
     run.addCollective(3, begin + 2'000, begin + 4'000, kSteps + step, step);
   }
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.lateRank, 3);
   // A step: 6 ms for rank 3 alone; 2.1 of rank 0, 2.1 of rank 2 and none of the two late ones.
   EXPECT_NEAR(analysis.lateShare, 6 / (6 + 4.2), 1e-9);
@@ -132,14 +131,14 @@ TEST(HostsTest, UnclearWaitingTakesItsShareOfTheBlameFromTheOthers) {
 
 TEST(HostsTest, TheLatenessOfABucketWithinTheDoubtIsNone) {
   const HandMadeRun close = twoHosts({0, 100, 0, 250});
-  const BucketDelays within = bucketDelays(close.data, analyse(close.data));
+  const BucketDelays within = bucketDelays(close.data(), analyse(close.data()));
   const auto lateness = [](const BucketDelays& delays, std::size_t row) {
     return delays.cell(row, 3).medianMs[static_cast<std::size_t>(BucketMeasure::kLateness)];
   };
   EXPECT_EQ(lateness(within, 3), 0);
   EXPECT_NEAR(*lateness(within, 1), 0.1, 1e-6) << "on the first rank's own host";
   const HandMadeRun far = twoHosts({0, 0, 0, 350});
-  EXPECT_NEAR(*lateness(bucketDelays(far.data, analyse(far.data)), 3), 0.35, 1e-6);
+  EXPECT_NEAR(*lateness(bucketDelays(far.data(), analyse(far.data())), 3), 0.35, 1e-6);
 }
 
 TEST(HostsTest, ABucketsLastRankIsUnknownWithinTheDoubt) {
@@ -148,7 +147,7 @@ TEST(HostsTest, ABucketsLastRankIsUnknownWithinTheDoubt) {
     std::vector<RankSpans> ranks;
     for (int rank = 0; rank < 4; ++rank) {
       ranks.push_back({rank, {}});
-      for (const trace::SpanRow& span : run.data.spans) {
+      for (const trace::SpanRow& span : run.spans) {
         if (span.track / 10 == rank) {
           ranks.back().spans.push_back(span);
         }
@@ -157,7 +156,7 @@ TEST(HostsTest, ABucketsLastRankIsUnknownWithinTheDoubt) {
     trace::BucketsMessage layout;
     layout.buckets.resize(4);
     const auto lives = bucketLives(ranks, 0, layout, readyOrders(ranks, 0, &layout),
-                                   {run.data.doubt, run.data.clock.nsPerTick});
+                                   {run.tables.doubt, run.tables.clock.nsPerTick});
     EXPECT_TRUE(lives[3].metTicks.has_value());
     EXPECT_EQ(lives[3].lastRank.has_value(), known);
   }

@@ -30,7 +30,7 @@ HandMadeRun meeting(int ranks, std::uint32_t steps, const LateTicks& late) {
 
 int lateRanks(const HandMadeRun& run) {
   int late = 0;
-  for (const RankLateness& rank : analyse(run.data).lateness) {
+  for (const RankLateness& rank : analyse(run.data()).lateness) {
     late += rank.late ? 1 : 0;
   }
   return late;
@@ -43,7 +43,7 @@ TEST(LatenessTest, AccusesNobodyOfWhatChanceDoes) {
     std::mt19937 random(seed);
     const HandMadeRun run = meeting(8, 40, [&](int, std::uint32_t) { return random() % 6'000; });
     EXPECT_EQ(lateRanks(run), 0) << seed;
-    EXPECT_EQ(analyse(run.data).lateRank, std::nullopt);
+    EXPECT_EQ(analyse(run.data()).lateRank, std::nullopt);
   }
 }
 
@@ -60,7 +60,7 @@ TEST(LatenessTest, NamesEachRankThatIsLateThroughTheNoise) {
     const HandMadeRun run = meeting(8, 40, [&](int rank, std::uint32_t) {
       return random() % 2'000 + (rank == 2 ? 5'000 : rank == 6 ? 4'000 : 0);
     });
-    const RunAnalysis analysis = analyse(run.data);
+    const RunAnalysis analysis = analyse(run.data());
     EXPECT_EQ(lateRanks(run), 2) << seed;
     EXPECT_TRUE(analysis.isLate(2));
     EXPECT_TRUE(analysis.isLate(6));
@@ -89,13 +89,13 @@ TEST(LatenessTest, DoesNotAccuseARankOfLessThanThreadsWaitForCores) {
 TEST(LatenessTest, DoesNotAccuseARankOfWhatAHypervisorTook) {
   HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 2'000 : 0; });
   for (const double percent : {0.0, 10.0}) {
-    run.data.stolen.push_back({0, 0, "stolen_percent", 0, 0, percent});
-    run.data.stolen.push_back({0, 1, "stolen_percent", 0, 0, 0});
+    run.tables.stolen.push_back({0, 0, "stolen_percent", 0, 0, percent});
+    run.tables.stolen.push_back({0, 1, "stolen_percent", 0, 0, 0});
   }
-  EXPECT_EQ(stolenPercent(run.data), 5.0) << "the mean of the machine that lost most";
+  EXPECT_EQ(stolenPercent(run.data()), 5.0) << "the mean of the machine that lost most";
   EXPECT_EQ(lateRanks(run), 0);
-  run.data.stolen.clear();
-  EXPECT_EQ(stolenPercent(run.data), std::nullopt);
+  run.tables.stolen = {};
+  EXPECT_EQ(stolenPercent(run.data()), std::nullopt);
   EXPECT_EQ(lateRanks(run), 1);
 }
 
@@ -112,7 +112,7 @@ TEST(LatenessTest, DoesNotAccuseARankThatWasKeptFromItsCore) {
 TEST(LatenessTest, CannotTellByFewSteps) {
   const HandMadeRun run =
       meeting(2, 8, [](int rank, std::uint32_t) { return rank == 1 ? 6'000 : 0; });
-  EXPECT_TRUE(analyse(run.data).lateness.empty()) << "seven, without the warm-up";
+  EXPECT_TRUE(analyse(run.data()).lateness.empty()) << "seven, without the warm-up";
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ HandMadeRun lateFinalize() {
 }
 
 StepTimes theStep(const HandMadeRun& run) {
-  const std::vector<StepTimes> steps = stepTimes(run.data);
+  const std::vector<StepTimes> steps = stepTimes(run.data());
   EXPECT_EQ(steps.size(), 1);
   return steps.at(0);
 }
@@ -35,7 +35,7 @@ StepTimes theStep(const HandMadeRun& run) {
 TEST(RankActivityTest, NothingIsHiddenBehindABackwardThatHasMadeItsLastGradient) {
   HandMadeRun run = lateFinalize();
   run.addCollective(0, 6'000, 8'500, 0);
-  EXPECT_TRUE(isAnalysed(run.data.spans[1])) << "read from a file";
+  EXPECT_TRUE(isAnalysed(run.spans[1])) << "read from a file";
   const StepTimes step = theStep(run);
   EXPECT_EQ(step.overlapPercent, 0);
   EXPECT_EQ(step.exposedMs, 2.5);
@@ -53,25 +53,25 @@ TEST(RankActivityTest, EachBackwardOfAStepEndsWithItsOwnLastGradient) {
   HandMadeRun run = lateFinalize();
   run.add(0, EventKind::kGradientReady, 11'000, 11'000);
   run.add(0, EventKind::kBackward, 10'500, 12'000);
-  EXPECT_EQ(length(rankActivity(run.data).at(0).computing), 7'000 + 500);
+  EXPECT_EQ(length(rankActivity(run.data()).at(0).computing), 7'000 + 500);
 }
 
 TEST(RankActivityTest, ABackwardThatMakesNoGradientOfDdpsCountsToItsEnd) {
   HandMadeRun run(1);
   run.add(0, EventKind::kGradientReady, 500, 500);  // of an earlier backward
   run.add(0, EventKind::kBackward, 2'000, 8'000);
-  EXPECT_EQ(length(rankActivity(run.data).at(0).computing), 6'000);
+  EXPECT_EQ(length(rankActivity(run.data()).at(0).computing), 6'000);
 }
 
 TEST(RankActivityTest, ADeviceComputesOnWhenTheHostHasMadeItsLastGradient) {
   HandMadeRun run = lateFinalize();
-  for (trace::SpanRow& span : run.data.spans) {
+  for (trace::SpanRow& span : run.spans) {
     if (countedAs(span).work) {
       span.detail = trace::kByDevice;
     }
   }
   run.add(0, EventKind::kOffCore, 0, 2'000, 0, 1'000'000);
-  const RankActivity activity = rankActivity(run.data).at(0);
+  const RankActivity activity = rankActivity(run.data()).at(0);
   EXPECT_EQ(length(activity.computing), 2'000 + 7'000 + 1'000);
   EXPECT_TRUE(activity.offCore.empty()) << "the device did not wait for the host's cores";
 }
@@ -81,8 +81,8 @@ TEST(RankActivityTest, AThreadWithoutACoreDoesNotCompute) {
   HandMadeRun run = lateFinalize();
   run.addCollective(0, 4'500, 9'000, 0);
   run.add(0, EventKind::kOffCore, 2'000, 6'000, 0, 2'000'000);
-  EXPECT_TRUE(isAnalysed(run.data.spans.back())) << "read from a file";
-  const RankActivity activity = rankActivity(run.data).at(0);
+  EXPECT_TRUE(isAnalysed(run.spans.back())) << "read from a file";
+  const RankActivity activity = rankActivity(run.data()).at(0);
   EXPECT_EQ(activity.computing, (Intervals{{0, 3'000}, {5'000, 6'000}, {9'000, 10'000}}));
   EXPECT_EQ(activity.offCore, (Intervals{{3'000, 5'000}}));
   const StepTimes step = theStep(run);
@@ -100,15 +100,15 @@ TEST(RankActivityTest, TheOverlapLiesBetweenWhatTheWaitsAllow) {
   EXPECT_EQ(theStep(run).overlapLeastMs, 0);
   EXPECT_EQ(theStep(run).overlapMostMs, 1.5);
 
-  run.data.spans.back().value = 3'500'000;  // at least 1 of it within 4.5..6
+  run.spans.back().value = 3'500'000;  // at least 1 of it within 4.5..6
   EXPECT_EQ(theStep(run).overlapLeastMs, 0);
   EXPECT_EQ(theStep(run).overlapMostMs, 0.5);
   EXPECT_GE(theStep(run).overlapMs, 0);
   EXPECT_LE(theStep(run).overlapMs, 0.5);
 
-  run.data.spans.back().startTicks = 5'000;  // 5..6, all of it
-  run.data.spans.back().durationTicks = 1'000;
-  run.data.spans.back().value = 1'000'000;
+  run.spans.back().startTicks = 5'000;  // 5..6, all of it
+  run.spans.back().durationTicks = 1'000;
+  run.spans.back().value = 1'000'000;
   EXPECT_EQ(theStep(run).overlapMs, 0.5);
   EXPECT_EQ(theStep(run).overlapLeastMs, 0.5);
   EXPECT_EQ(theStep(run).overlapMostMs, 0.5);
@@ -117,7 +117,7 @@ TEST(RankActivityTest, TheOverlapLiesBetweenWhatTheWaitsAllow) {
 TEST(RankActivityTest, AWaitLongerThanItsSpanIsTheWholeSpan) {
   HandMadeRun run = lateFinalize();
   run.add(0, EventKind::kOffCore, 0, 1'000, 0, 9'000'000);
-  EXPECT_EQ(rankActivity(run.data).at(0).offCore, (Intervals{{0, 1'000}}));
+  EXPECT_EQ(rankActivity(run.data()).at(0).offCore, (Intervals{{0, 1'000}}));
 }
 
 TEST(RankActivityTest, AWaitBesideTheWorkTakesNothingOfIt) {
@@ -135,9 +135,9 @@ TEST(RankActivityTest, AnOptimizerBesideTheBackwardGoesOnWhileTheStepThreadHasNo
   HandMadeRun run = lateFinalize();
   run.addCollective(0, 3'000, 9'000, 0);
   run.add(0, EventKind::kBucketOptimizer, 3'500, 4'500);
-  run.data.spans.back().track = 1;
+  run.spans.back().track = 1;
   run.add(0, EventKind::kOffCore, 3'000, 5'000, 0, 2'000'000);
-  const RankActivity activity = rankActivity(run.data).at(0);
+  const RankActivity activity = rankActivity(run.data()).at(0);
   EXPECT_EQ(activity.offCore, (Intervals{{3'000, 3'500}, {4'500, 5'000}}));
   EXPECT_EQ(theStep(run).overlapMs, 2);
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "engine/trace/Event.h"
+#include "engine/trace/WholeRun.h"
 #include "tests/engine/analysis/HandMadeRun.h"
 
 namespace lockstep::analysis {
@@ -34,8 +35,8 @@ HandMadeRun twoRanks(const std::vector<std::uint64_t>& exposed, std::uint64_t la
 
 TEST(RunAnalysisTest, LeavesTheWarmUpOutAndSaysSo) {
   HandMadeRun run = twoRanks({1'900, 1'800, 400, 1'200, 800});
-  run.data.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
-  const RunAnalysis analysis = analyse(run.data);
+  run.tables.layouts = {{0, 0, "construction", {}}, {1, 1, "rebuild", {}}};
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.warmUp.firstMeasured, 2);
   EXPECT_THAT(analysis.warmUp.reason, HasSubstr("steps 0 to 1"));
   ASSERT_EQ(analysis.ranks.size(), 2);
@@ -54,25 +55,25 @@ TEST(RunAnalysisTest, LeavesOneStepOutWithoutARebuild) {
   EXPECT_EQ(warmUp({{0, 0, "construction", {}}}).firstMeasured, 1);
   EXPECT_EQ(warmUp({{1, 3, "rebuild", {}}}).reason,
             "steps 0 to 3 are left out as warm-up: the buckets were rebuilt for step 3");
-  EXPECT_EQ(analyse(twoRanks({100, 200}).data).ranks[0].measuredSteps, 1);
+  EXPECT_EQ(analyse(twoRanks({100, 200}).data()).ranks[0].measuredSteps, 1);
 }
 
 TEST(RunAnalysisTest, LeavesTheFirstStepOfAResumedRunOut) {
   HandMadeRun run = twoRanks({1'900, 400, 400});
-  for (trace::SpanRow& span : run.data.spans) {
+  for (trace::SpanRow& span : run.spans) {
     span.step += 300;
   }
-  EXPECT_EQ(analyse(run.data).warmUp.reason, "step 300 is left out as warm-up");
-  EXPECT_EQ(analyse(run.data).exposedMs, 0.4);
-  EXPECT_EQ(analyse(run.data).ranks[0].measuredSteps, 2);
+  EXPECT_EQ(analyse(run.data()).warmUp.reason, "step 300 is left out as warm-up");
+  EXPECT_EQ(analyse(run.data()).exposedMs, 0.4);
+  EXPECT_EQ(analyse(run.data()).ranks[0].measuredSteps, 2);
 
-  run.data.layouts = {{0, 300, "construction", {}}, {1, 301, "rebuild", {}}};
-  EXPECT_THAT(analyse(run.data).warmUp.reason, HasSubstr("steps 300 to 301"));
-  EXPECT_EQ(analyse(run.data).ranks[0].measuredSteps, 1);
+  run.tables.layouts = {{0, 300, "construction", {}}, {1, 301, "rebuild", {}}};
+  EXPECT_THAT(analyse(run.data()).warmUp.reason, HasSubstr("steps 300 to 301"));
+  EXPECT_EQ(analyse(run.data()).ranks[0].measuredSteps, 1);
 }
 
 TEST(RunAnalysisTest, HasNoMediansOfARunThatIsAllWarmUp) {
-  const RunAnalysis analysis = analyse(twoRanks({100}).data);
+  const RunAnalysis analysis = analyse(twoRanks({100}).data());
   EXPECT_EQ(analysis.stepsPerSecond, std::nullopt);
   EXPECT_EQ(analysis.overlapPercent, std::nullopt);
   EXPECT_EQ(analysis.ranks.at(0).measuredSteps, 0);
@@ -88,14 +89,14 @@ TEST(RunAnalysisTest, DoesNotCountWaitingForALateRankAsWorkOfTheCheck) {
     run.addCheck(1, begin + 4'000, begin + 4'300, step, step);
   }
   run.addCheck(0, 30'000, 39'000, 2, 1);  // rank 1's record was dropped
-  const std::optional<CheckCost> checks = analyse(run.data).checks;
+  const std::optional<CheckCost> checks = analyse(run.data()).checks;
   ASSERT_TRUE(checks.has_value());
   EXPECT_EQ(checks->calls, 2);
   EXPECT_NEAR(checks->ownMs, 0.8, 1e-9);
   EXPECT_NEAR(checks->waitingMs, 6, 1e-9);
   EXPECT_NEAR(checks->ownPercent, 2, 1e-9);
   EXPECT_NEAR(checks->waitingPercent, 15, 1e-9);
-  EXPECT_FALSE(analyse(twoRanks({400, 400}).data).checks.has_value());
+  EXPECT_FALSE(analyse(twoRanks({400, 400}).data()).checks.has_value());
 }
 
 TEST(RunAnalysisTest, SaysNothingOfAnEmptyRun) {
@@ -110,7 +111,7 @@ TEST(RunAnalysisTest, HasStepTimesButNoOverlapOfARankAlone) {
   for (std::uint32_t s = 0; s < 3; ++s) {
     run.add(0, EventKind::kStep, s * 10'000, s * 10'000 + 5'000, s);
   }
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.stepsPerSecond, 200);
   EXPECT_EQ(analysis.overlapPercent, std::nullopt);
   EXPECT_EQ(analysis.exposedMs, std::nullopt);
@@ -121,7 +122,7 @@ TEST(RunAnalysisTest, HasStepTimesButNoOverlapOfARankAlone) {
 TEST(RunAnalysisTest, LeavesOutStepsInWhichEventsWereDropped) {
   HandMadeRun run = twoRanks({0, 400, 1'900, 400});
   run.add(1, EventKind::kGap, 45'000, 45'100, 2, 9);
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.ranks[0].measuredSteps, 3);
   EXPECT_EQ(analysis.ranks[1].measuredSteps, 2);
   EXPECT_EQ(analysis.ranks[1].incompleteSteps, 1);
@@ -129,7 +130,7 @@ TEST(RunAnalysisTest, LeavesOutStepsInWhichEventsWereDropped) {
 }
 
 TEST(RunAnalysisTest, NamesTheRankThatTheOthersWaitFor) {
-  const RunAnalysis analysis = analyse(twoRanks(std::vector<std::uint64_t>(11), 1'500).data);
+  const RunAnalysis analysis = analyse(twoRanks(std::vector<std::uint64_t>(11), 1'500).data());
   EXPECT_EQ(analysis.lateRank, 1);
   EXPECT_EQ(analysis.lateShare, 1);
   EXPECT_EQ(analysis.ranks[1].lastArrivals, 10);
@@ -152,7 +153,7 @@ TEST(RunAnalysisTest, BlamesNobodyForACollectiveThatOneRankHasNoRecordOf) {
                         s);
     }
   }
-  const RunAnalysis analysis = analyse(run.data);
+  const RunAnalysis analysis = analyse(run.data());
   EXPECT_EQ(analysis.lateRank, 2);
   EXPECT_EQ(analysis.lateShare, 1);
   EXPECT_EQ(analysis.ranks[1].lastArrivals, 0);
@@ -161,7 +162,7 @@ TEST(RunAnalysisTest, BlamesNobodyForACollectiveThatOneRankHasNoRecordOf) {
 }
 
 TEST(RunAnalysisTest, NamesNobodyWhenNobodyWaited) {
-  EXPECT_EQ(analyse(twoRanks({0, 0, 0}).data).lateRank, std::nullopt);
+  EXPECT_EQ(analyse(twoRanks({0, 0, 0}).data()).lateRank, std::nullopt);
 }
 
 TEST(RunAnalysisTest, GivesTheSpeedOfTheSlowestRank) {
@@ -170,7 +171,7 @@ TEST(RunAnalysisTest, GivesTheSpeedOfTheSlowestRank) {
     run.add(0, EventKind::kStep, s * 10'000, s * 10'000 + 5'000, s);
     run.add(1, EventKind::kStep, s * 10'000, s * 10'000 + 8'000, s);
   }
-  EXPECT_EQ(analyse(run.data).stepsPerSecond, 125);
+  EXPECT_EQ(analyse(run.data()).stepsPerSecond, 125);
 }
 
 TEST(RunAnalysisTest, TakesTheMeanOfTheMiddleTwoForAnEvenNumber) {
@@ -186,19 +187,20 @@ TEST(RunAnalysisTest, AnalysesTheGoldenRun) {
   std::filesystem::copy_file(std::filesystem::path(LOCKSTEP_GOLDEN) / "run-1.0.lockstep",
                              folder / "run.lockstep",
                              std::filesystem::copy_options::overwrite_existing);
-  auto reader = trace::RunFileReader::open(folder / "run.lockstep");
-  ASSERT_TRUE(reader.ok()) << reader.error().message();
-  const auto data = readRunData(*reader.value());
+  const auto data = readRunData(folder / "run.lockstep");
   ASSERT_TRUE(data.ok()) << data.error().message();
   const RunAnalysis analysis = analyse(data.value());
   auto again = trace::RunFileReader::open(folder / "run.lockstep");
   ASSERT_TRUE(again.ok()) << again.error().message();
-  const auto piecewise = readRunData(*again.value(), 2);
-  ASSERT_TRUE(piecewise.ok()) << piecewise.error().message();
-  EXPECT_EQ(piecewise.value().tracks.size(), data.value().tracks.size());
-  EXPECT_EQ(piecewise.value().layouts.size(), data.value().layouts.size());
-  EXPECT_EQ(piecewise.value().spans.size(), data.value().spans.size());
-  EXPECT_FALSE(piecewise.value().tracks.empty());
+  RunData piecewise;
+  ASSERT_TRUE(trace::readWholeRun(
+                  *again.value(),
+                  [&piecewise](const trace::RunUpdate& update) { piecewise.take(update); }, 2)
+                  .ok());
+  EXPECT_EQ(piecewise.tracks.size(), data.value().tracks.size());
+  EXPECT_EQ(piecewise.layouts.size(), data.value().layouts.size());
+  EXPECT_EQ(piecewise.spans.size(), data.value().spans.size());
+  EXPECT_FALSE(piecewise.tracks.empty());
   std::filesystem::remove_all(folder);
   // Steps of 0.49 ms, of which step 2 of rank 0 is measured; on rank 1 it has a gap.
   EXPECT_EQ(analysis.warmUp.firstMeasured, 2);

@@ -14,7 +14,7 @@ using trace::EventKind;
 
 std::map<CauseKey, double> partsOf(const HandMadeRun& run, int rank, std::uint32_t step) {
   std::map<CauseKey, double> parts;
-  for (const StepCauses& causes : stepCauses(run.data, analyse(run.data))) {
+  for (const StepCauses& causes : stepCauses(run.data(), analyse(run.data()))) {
     if (causes.rank == rank && causes.step == step) {
       for (const CauseTime& part : causes.parts) {
         parts[part.key] = part.ms;
@@ -82,12 +82,12 @@ TEST(StepCausesTest, AMomentGoesToTheFirstThatClaimsIt) {
   run.add(0, EventKind::kStep, 0, 10'000, 1);
   run.add(0, EventKind::kBackward, 0, 4'000, 1);
   run.add(0, EventKind::kBucketReady, 2'000, 2'000, 1);
-  run.data.spans.back().bucket = 3;
+  run.spans.back().bucket = 3;
   run.add(0, EventKind::kHookEncode, 4'000, 5'000, 1);
-  run.data.spans.back().bucket = 3;
+  run.spans.back().bucket = 3;
   run.addCollective(0, 6'000, 8'000, 1, 1);
   run.add(0, EventKind::kHookDecode, 7'000, 9'500, 1);
-  run.data.spans.back().bucket = 3;
+  run.spans.back().bucket = 3;
   const std::map<CauseKey, double> expected{
       {{Cause::kComputing}, 4},        {{Cause::kEncode, 3}, 1},   {{Cause::kLaunchDelay, 3}, 1},
       {{Cause::kCommunicating, 3}, 2}, {{Cause::kDecode, 3}, 1.5}, {{Cause::kOther}, 0.5}};
@@ -103,7 +103,7 @@ TEST(StepCausesTest, OfSeveralInFlightTheFirstHasTheTime) {
     run.add(rank, EventKind::kStep, 0, 6'000, 1);
     run.addCollective(rank, 0, 4'000, 1, 1);
     run.addCollective(rank, 1'000, 6'000, 2, 1);
-    run.data.spans.back().bucket = 5;
+    run.spans.back().bucket = 5;
   }
   const std::map<CauseKey, double> expected{{{Cause::kTransfer, 3}, 4}, {{Cause::kTransfer, 5}, 2}};
   EXPECT_EQ(partsOf(run, 0, 1), expected);
@@ -129,7 +129,7 @@ TEST(StepCausesTest, StepsWithLostEventsHaveNoCauses) {
   run.add(0, EventKind::kStep, 0, 0, 0);
   run.add(0, EventKind::kStep, 0, 1'000, 1);
   run.add(0, EventKind::kGap, 500, 600, 1, 12);
-  EXPECT_TRUE(stepCauses(run.data, analyse(run.data)).empty());
+  EXPECT_TRUE(stepCauses(run.data(), analyse(run.data())).empty());
 }
 
 }  // namespace

@@ -28,19 +28,21 @@ struct BucketRun : HandMadeRun {
   }
   void bucket(int rank, std::uint16_t bucket, std::uint64_t ready, std::uint64_t launched) {
     add(rank, EventKind::kBucketReady, ready, ready);
-    data.spans.back().bucket = bucket;
+    spans.back().bucket = bucket;
     add(rank, EventKind::kBucketLaunched, launched, launched);
-    data.spans.back().bucket = bucket;
+    spans.back().bucket = bucket;
   }
   void reduce(int rank, std::uint16_t bucket, std::uint64_t begin, std::uint64_t end) {
     addCollective(rank, begin, end, bucket);
-    data.spans.back().bucket = bucket;
+    spans.back().bucket = bucket;
   }
 
-  [[nodiscard]] std::vector<StepOverlap> all() const { return stepOverlaps(data, analyse(data)); }
+  [[nodiscard]] std::vector<StepOverlap> all() const {
+    return stepOverlaps(data(), analyse(data()));
+  }
   /// The only step.
   [[nodiscard]] StepOverlap only() const {
-    EXPECT_LE(data.spans.size(), 12);
+    EXPECT_LE(spans.size(), 12);
     const std::vector<StepOverlap> steps = all();
     EXPECT_EQ(steps.size(), 1);
     return steps.at(0);
@@ -63,14 +65,14 @@ BucketRun oneRankLast(std::uint64_t ready) {
 BucketRun repeated(const BucketRun& one, std::uint32_t steps) {
   BucketRun run(2);
   for (std::uint32_t step = 0; step < steps; ++step) {
-    for (trace::SpanRow span : one.data.spans) {
+    for (trace::SpanRow span : one.spans) {
       span.startTicks += std::uint64_t{step} * 20'000;
       span.step = step;
       if (span.kind == EventKind::kCollective) {
         span.value = trace::packCollective(trace::collectiveSequence(span.value) + 100 * step,
                                            trace::collectiveBytes(span.value));
       }
-      run.data.spans.push_back(span);
+      run.spans.push_back(span);
     }
   }
   return run;
@@ -241,9 +243,8 @@ TEST(StepOverlapTest, CallsTransferABottleneckOrNoneOnlyWithoutDoubt) {
       << "1 of 10 ms";
   BucketRun hidden = oneRankLast(5'000);
   hidden.add(0, EventKind::kStep, 0, 19'000);
-  hidden.data.spans.erase(
-      std::find_if(hidden.data.spans.begin(), hidden.data.spans.end(),
-                   [](const auto& span) { return span.kind == EventKind::kStep; }));
+  hidden.spans.erase(std::find_if(hidden.spans.begin(), hidden.spans.end(),
+                                  [](const auto& span) { return span.kind == EventKind::kStep; }));
   EXPECT_EQ(rankOverlaps(repeated(hidden, 12).all(), 1).at(0).bottleneck, false) << "1 of 19 ms";
 }
 
@@ -258,7 +259,7 @@ BucketRun tinyBuckets(const std::vector<std::uint64_t>& bytes) {
     run.bucket(0, bucket, 3'000 + i, 3'000 + i);
     for (const int rank : {0, 1}) {
       run.reduce(rank, bucket, 3'000 + 500 * i, 3'500 + 500 * i);
-      run.data.spans.back().value = trace::packCollective(i, bytes[i]);
+      run.spans.back().value = trace::packCollective(i, bytes[i]);
     }
   }
   return run;
@@ -302,7 +303,7 @@ TEST(StepOverlapTest, AdvisesAFasterLinkWhereTransfersGrowWithTheirBytes) {
     for (const std::uint16_t bucket : {std::uint16_t{0}, std::uint16_t{1}}) {
       run.bucket(rank, bucket, 2'000, 2'000);
       run.reduce(rank, bucket, bucket == 0 ? 2'000 : 2'100, bucket == 0 ? 2'100 : 3'100);
-      run.data.spans.back().value = trace::packCollective(bucket, bucket == 0 ? 1'000 : 10'000);
+      run.spans.back().value = trace::packCollective(bucket, bucket == 0 ? 1'000 : 10'000);
     }
   }
   EXPECT_EQ(explanation(slowLinkOf(run)),
@@ -355,7 +356,7 @@ TEST(StepOverlapTest, BlamesTheRankThatWasWaitedForInEveryStep) {
 
 TEST(StepOverlapTest, BlamesNobodyWhereTheRanksTakeTurnsBeingLast) {
   BucketRun run = repeated(oneRankLast(8'900), 12);
-  for (trace::SpanRow& span : run.data.spans) {
+  for (trace::SpanRow& span : run.spans) {
     if (span.kind == EventKind::kCollective && span.step % 2 == 1) {
       span.track = span.track == 1 ? 11 : 1;
     }
@@ -375,7 +376,7 @@ TEST(StepOverlapTest, ARankThatWasKeptFromItsCoreIsNotLate) {
   one.add(1, EventKind::kStep, 0, 10'000);
   one.add(1, EventKind::kOffCore, 4'000, 8'000, 0, 3'900'000);
   BucketRun run = repeated(one, 12);
-  EXPECT_EQ(analyse(run.data).lateRank, std::nullopt);
+  EXPECT_EQ(analyse(run.data()).lateRank, std::nullopt);
   const std::vector<TailReason> reasons = tailReasons(run.all(), 1, 0);
   ASSERT_EQ(reasons.size(), 2);
   EXPECT_EQ(title(reasons[0].mean), "no core");
@@ -479,7 +480,7 @@ TEST(StepOverlapTest, AddsItsCausesUpToTheMeanOfTheExposedTime) {
     run.addCollective(0, at + 1'000, done, step, step);
     run.addCollective(1, at + 1'000, done, step, step);
   }
-  ASSERT_EQ(run.data.spans.size(), 12);
+  ASSERT_EQ(run.spans.size(), 12);
   const auto reasons = tailReasons(run.all(), 1);
   ASSERT_EQ(reasons.size(), 1);
   EXPECT_EQ(reasons[0].mean.ms, 2);

@@ -24,7 +24,7 @@ HandMadeRun plainStep() {
 }
 
 StepTimes only(const HandMadeRun& run) {
-  const std::vector<StepTimes> steps = stepTimes(run.data);
+  const std::vector<StepTimes> steps = stepTimes(run.data());
   EXPECT_EQ(steps.size(), 1);
   return steps.at(0);
 }
@@ -64,14 +64,14 @@ TEST(StepTimesTest, CountsTheTimeOfAShapedLinkAsCommunication) {
   HandMadeRun run = plainStep();
   run.addCollective(0, 3'000, 4'000, 0);
   run.addCollective(0, 4'000, 6'000, 0);
-  run.data.spans.back().kind = EventKind::kShaped;
+  run.spans.back().kind = EventKind::kShaped;
   EXPECT_EQ(only(run).inFlightMs, 3);
 }
 
 TEST(StepTimesTest, CountsTheCheckBeforeACollectiveAsCommunication) {
   HandMadeRun run = plainStep();
   run.addCollective(0, 3'000, 3'500, 0);
-  run.data.spans.back().kind = EventKind::kChecked;
+  run.spans.back().kind = EventKind::kChecked;
   run.addCollective(0, 3'500, 4'000, 0);
   EXPECT_EQ(only(run).inFlightMs, 1);
 }
@@ -127,13 +127,13 @@ TEST(StepTimesTest, TakesCopiesAndHookPhasesForNoComputing) {
 
 TEST(StepTimesTest, LetsADeviceComputeWhileTheHostDoesOtherThings) {
   HandMadeRun run = plainStep();
-  for (trace::SpanRow& span : run.data.spans) {
+  for (trace::SpanRow& span : run.spans) {
     span.detail = span.kind == EventKind::kStep ? 0 : trace::kByDevice;
   }
   run.addCollective(0, 4'000, 8'000, 0);
   run.add(0, EventKind::kHookEncode, 2'000, 6'000);  // the host's: it waits for the device
   run.add(0, EventKind::kWait, 7'000, 8'000);        // the device's own
-  run.data.spans.back().detail = trace::kByDevice;
+  run.spans.back().detail = trace::kByDevice;
   const StepTimes step = only(run);
   EXPECT_EQ(step.computingMs, 8);
   EXPECT_EQ(step.exposedMs, 1);
@@ -144,8 +144,8 @@ TEST(StepTimesTest, ExposesWhatAHookDoesAroundAStepAndNotWhatItDoesForABucket) {
     HandMadeRun run = plainStep();
     run.addCollective(0, 8'200, 8'800, 0);  // in the optimizer's phase
     run.add(0, EventKind::kHookCommunicate, 8'200, 8'800);
-    run.data.spans.back().bucket = aroundStep ? trace::kNoBucket : std::uint16_t{3};
-    EXPECT_TRUE(isAnalysed(run.data.spans.back())) << "read from a file";
+    run.spans.back().bucket = aroundStep ? trace::kNoBucket : std::uint16_t{3};
+    EXPECT_TRUE(isAnalysed(run.spans.back())) << "read from a file";
     EXPECT_NEAR(only(run).exposedMs, aroundStep ? 0.6 : 0.0, 1e-9);
     EXPECT_EQ(only(run).overlapPercent, aroundStep ? 0.0 : 100.0);
   }
@@ -156,7 +156,7 @@ TEST(StepTimesTest, GivesEachStepItsPartOfACollectiveThatSpansTwo) {
   run.add(0, EventKind::kForward, 10'000, 20'000, 1);
   run.add(0, EventKind::kStep, 10'000, 20'000, 1);
   run.addCollective(0, 8'500, 13'000, 0);
-  const std::vector<StepTimes> steps = stepTimes(run.data);
+  const std::vector<StepTimes> steps = stepTimes(run.data());
   ASSERT_EQ(steps.size(), 2);
   EXPECT_EQ(steps[0].inFlightMs, 1.5);
   EXPECT_EQ(steps[0].exposedMs, 1);
@@ -188,7 +188,7 @@ TEST(StepTimesTest, KeepsRanksApart) {
   run.add(1, EventKind::kStep, 0, 2'000);
   run.add(0, EventKind::kStep, 0, 3'000);
   run.addCollective(1, 0, 1'000, 0);
-  const std::vector<StepTimes> steps = stepTimes(run.data);
+  const std::vector<StepTimes> steps = stepTimes(run.data());
   ASSERT_EQ(steps.size(), 2);
   EXPECT_EQ(steps[0].rank, 0);
   EXPECT_EQ(steps[0].inFlightMs, 0);
@@ -200,7 +200,7 @@ TEST(StepTimesTest, DoesNotDependOnTheOrderOfRows) {
   HandMadeRun run = plainStep();
   run.addCollective(0, 3'000, 8'500, 0);
   const StepTimes before = only(run);
-  std::reverse(run.data.spans.begin(), run.data.spans.end());
+  std::reverse(run.spans.begin(), run.spans.end());
   EXPECT_EQ(only(run).exposedMs, before.exposedMs);
   EXPECT_EQ(only(run).overlapPercent, before.overlapPercent);
 }

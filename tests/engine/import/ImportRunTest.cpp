@@ -73,8 +73,7 @@ TEST_F(ImportRun, WhatItMadeIsAnalysedAsARunThatWasRecorded) {
   folder_.write("job/a.json", steps(0, 0));
   folder_.write("job/b.json", steps(1, 30));
   ASSERT_TRUE(import({folder_ / "job"}).ok());
-  const auto reader = trace::RunFileReader::open(run_);
-  const auto data = analysis::readRunData(*reader.value());
+  const auto data = analysis::readRunData(run_);
   ASSERT_TRUE(data.ok());
   const analysis::RunAnalysis run = analysis::analyse(data.value());
   ASSERT_EQ(run.steps.size(), 6);
@@ -188,8 +187,7 @@ TEST_F(ImportRun, JoinsTheTracesOfARankInTheOrderOfTheirTimes) {
       summary.value().ranks.at(0).environment.at("imported_from"),
       (folder_ / "job/rank0_b.json").string() + ", " + (folder_ / "job/rank0_a.json").string());
   EXPECT_EQ(summary.value().lastStep, 16);
-  const auto reader = trace::RunFileReader::open(run_);
-  const auto data = analysis::readRunData(*reader.value());
+  const auto data = analysis::readRunData(run_);
   ASSERT_TRUE(data.ok());
   const analysis::RunAnalysis run = analysis::analyse(data.value());
   ASSERT_EQ(run.steps.size(), 12) << "six of each rank";

@@ -109,7 +109,7 @@ TEST(Hosts, ABetterClockMayMoveTheStartsOfALaneBack) {
   const Lane* lane = model.lane(kPhases1);
   ASSERT_NE(lane, nullptr);
   std::size_t found = 0;
-  for (const SpanStore& row : lane->rows) {
+  for (const run::SpanStore& row : lane->rows) {
     for (std::size_t i = 1; i < row.size(); ++i) {
       EXPECT_GE(row.at(i).startTicks, row.at(i - 1).endTicks()) << "rows never overlap";
     }

@@ -15,8 +15,8 @@ using test::sequence;
 using testing::SizeIs;
 using trace::EventKind;
 
-SpanRecord collective(std::uint64_t start, std::uint64_t end, std::uint32_t number) {
-  SpanRecord span;
+run::SpanRecord collective(std::uint64_t start, std::uint64_t end, std::uint32_t number) {
+  run::SpanRecord span;
   span.startTicks = start;
   span.durationTicks = end - start;
   span.value = sequence(number);

@@ -1,4 +1,3 @@
-#include "engine/trace/Event.h"
 #include "ui/model/RunModel.h"
 
 #include <gmock/gmock.h>
@@ -7,6 +6,8 @@
 #include <algorithm>
 #include <random>
 
+#include "engine/analysis/RunAnalysis.h"
+#include "engine/trace/Event.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/model/Feed.h"
 
@@ -277,6 +278,43 @@ TEST(RunModel, GivesMetricsByNameAndRank) {
   EXPECT_EQ(model.metric("loss", 1).back().step, 49u);
   EXPECT_THAT(model.metric("loss", 5), SizeIs(0));
   EXPECT_THAT(model.metric("accuracy", 0), SizeIs(0));
+}
+
+TEST(RunModelSnapshot, IsAnalysedAsTheRowsOfTheFileAre) {
+  const trace::RunUpdate update = test::demoRun({});
+  analysis::RunData rows;
+  rows.take(update);
+  RunModel model;
+  model.applyUpdate(update);
+  const analysis::RunAnalysis ofRows = analysis::analyse(rows);
+  const analysis::RunAnalysis ofModel = analysis::analyse(model.snapshot());
+  EXPECT_GT(ofRows.steps.size(), 0u);
+  ASSERT_EQ(ofModel.steps.size(), ofRows.steps.size());
+  for (std::size_t i = 0; i < ofRows.steps.size(); ++i) {
+    EXPECT_EQ(ofModel.steps[i].step, ofRows.steps[i].step);
+    EXPECT_EQ(ofModel.steps[i].overlapPercent, ofRows.steps[i].overlapPercent);
+    EXPECT_EQ(ofModel.steps[i].incomplete, ofRows.steps[i].incomplete);
+  }
+  EXPECT_EQ(ofModel.collectives.size(), ofRows.collectives.size());
+  EXPECT_EQ(ofModel.exposedMs, ofRows.exposedMs);
+  EXPECT_EQ(ofModel.lateRank, ofRows.lateRank);
+}
+
+TEST(RunModelSnapshot, StaysAsItIsWhileTheRunGrows) {
+  trace::RunUpdate update = test::demoRun({});
+  trace::RunUpdate rest;
+  const auto half = update.spans.begin() + static_cast<std::ptrdiff_t>(update.spans.size() / 2);
+  rest.spans.assign(half, update.spans.end());
+  update.spans.erase(half, update.spans.end());
+  RunModel model;
+  model.applyUpdate(update);
+  const analysis::RunData then = model.snapshot();
+  const std::size_t held = then.spans.size();
+  const auto before = analysis::analyse(then).exposedMs;
+  model.applyUpdate(rest);
+  EXPECT_GT(model.snapshot().spans.size(), held);
+  EXPECT_EQ(then.spans.size(), held);
+  EXPECT_EQ(analysis::analyse(then).exposedMs, before);
 }
 
 }  // namespace

@@ -42,28 +42,15 @@ void forEachInStep(const RunModel& model, int laneId, std::uint32_t step, TimeRa
   const std::uint64_t first = model.toTicks(window.startNs);
   const std::uint64_t last = model.toTicks(window.endNs) + 1;
   for (std::size_t row = 0; row < lane->rows.size(); ++row) {
-    const SpanStore& store = lane->rows[row];
+    const run::SpanStore& store = lane->rows[row];
     for (std::size_t i = store.firstEndingAfter(first);
          i < store.size() && store.startAt(i) <= last; ++i) {
-      const SpanRecord record = store.at(i);
+      const run::SpanRecord record = store.at(i);
       if (record.step == step) {
         visit(static_cast<int>(row), i, record);
       }
     }
   }
-}
-
-trace::SpanRow rowOf(const SpanRecord& record) {
-  trace::SpanRow row;
-  row.id = record.id;
-  row.kind = static_cast<EventKind>(record.kind);
-  row.startTicks = record.startTicks;
-  row.durationTicks = record.durationTicks;
-  row.step = record.step;
-  row.bucket = record.bucket;
-  row.detail = record.detail;
-  row.value = record.value;
-  return row;
 }
 
 }  // namespace
@@ -72,7 +59,7 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
   StepSpans found;
   found.clocks = {model.clockDoubt(), model.nsPerTick()};
   std::optional<std::uint64_t> origin;
-  const auto begins = [&origin](const SpanRecord& record) {
+  const auto begins = [&origin](const run::SpanRecord& record) {
     if (static_cast<EventKind>(record.kind) != EventKind::kStartup) {
       origin = std::min(origin.value_or(record.startTicks), record.startTicks);
     }
@@ -83,9 +70,9 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
     spans.rank = rank;
     for (const LaneRole role : kRolesRead) {
       forEachInStep(model, laneId(rank, role), step, window,
-                    [&](int, std::size_t, const SpanRecord& record) {
+                    [&](int, std::size_t, const run::SpanRecord& record) {
                       begins(record);
-                      spans.spans.push_back(rowOf(record));
+                      spans.spans.push_back(run::rowOf(record, 0));
                     });
     }
     if (const auto own = model.step(rank, step)) {
@@ -107,7 +94,7 @@ std::optional<Span> findInStep(const RunModel& model, int rank, std::uint32_t st
   for (const LaneRole role : kRoles) {
     const int lane = laneId(rank, role);
     forEachInStep(model, lane, step, window,
-                  [&](int row, std::size_t index, const SpanRecord& record) {
+                  [&](int row, std::size_t index, const run::SpanRecord& record) {
                     if (record.id == spanId) {
                       found = model.spanAt(lane, row, index);
                     }

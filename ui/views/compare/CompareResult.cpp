@@ -16,10 +16,7 @@ namespace {
 constexpr const char* kOutcomes[] = {"final_loss", "loss", "test_loss", "test_accuracy"};
 
 Distributions distributionsOf(const AnalysedRun& run) {
-  std::unordered_map<std::int32_t, int> rankOf;
-  for (const trace::TrackInfo& track : run.data.tracks) {
-    rankOf[track.id] = track.rank;
-  }
+  const auto rankOf = run.data.rankOfTrack();
   std::set<std::pair<int, std::uint32_t>> measured;
   for (const analysis::StepTimes& step : run.analysis.steps) {
     if (step.step >= run.analysis.warmUp.firstMeasured && !step.incomplete) {
@@ -29,7 +26,8 @@ Distributions distributionsOf(const AnalysedRun& run) {
   std::map<trace::EventKind, std::vector<double>> durations;
   for (const trace::SpanRow& span : run.data.spans) {
     const auto rank = rankOf.find(span.track);
-    if (span.durationTicks > 0 && span.kind != trace::EventKind::kGap && rank != rankOf.end() &&
+    if (span.durationTicks > 0 && analysis::isAnalysed(span) &&
+        span.kind != trace::EventKind::kGap && rank != rankOf.end() &&
         measured.contains({rank->second, span.step})) {
       durations[span.kind].push_back(run.data.clock.durationNs(span.durationTicks) / 1e6);
     }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/experiment/Experiment.h"
+#include "engine/trace/WholeRun.h"
 
 namespace lockstep::ui {
 namespace {
@@ -228,29 +229,12 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
 }
 
 base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::path& path) {
-  constexpr std::size_t kSpansAtOnce = 200'000;
-  const auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return reader.error();
-  }
   HookFacts facts;
   AnalysedRun analysed;
-  std::size_t read = kSpansAtOnce;
-  while (read == kSpansAtOnce) {
-    auto polled = reader.value()->poll(kSpansAtOnce);
-    if (!polled.ok()) {
-      return polled.error();
-    }
-    trace::RunUpdate& update = polled.value();
-    read = update.spans.size();
-    analysed.data.doubt.take(update);
+  const base::Status read = trace::readWholeRun(path, [&](trace::RunUpdate& update) {
+    analysed.data.take(update);
     facts.info = std::move(update.info).value_or(std::move(facts.info));
     facts.ranks = std::move(update.ranks).value_or(std::move(facts.ranks));
-    analysed.data.tracks = std::move(update.tracks).value_or(std::move(analysed.data.tracks));
-    analysed.data.layouts = std::move(update.layouts).value_or(std::move(analysed.data.layouts));
-    analysed.data.clock = update.clock.value_or(analysed.data.clock);
-    std::copy_if(update.spans.begin(), update.spans.end(), std::back_inserter(analysed.data.spans),
-                 analysis::isAnalysed);
     for (const trace::MetricRow& row : update.metrics) {
       if (isHookMetric(row.name)) {
         facts.metrics[row.name][row.rank].push_back({row.step, row.ticks, row.value});
@@ -261,6 +245,9 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
         facts.log.push_back(std::move(row));
       }
     }
+  });
+  if (!read.ok()) {
+    return read.error();
   }
   analysed.analysis = analysis::analyse(analysed.data);
   facts.steps = static_cast<std::uint32_t>(

@@ -9,10 +9,14 @@ using namespace timeline_metrics;
 
 double rowHeight(LaneRole role, int row) {
   switch (role) {
-    case LaneRole::kPhases: return row == 1 ? 22 : 16;
-    case LaneRole::kGradients: return row == 0 ? 14 : row == 1 ? 11 : 16;
-    case LaneRole::kHook: return 16;
-    case LaneRole::kCommunication: return row == 0 ? 8 : row < 4 ? 18 : 14;
+    case LaneRole::kPhases:
+      return row == 1 ? 22 : 16;
+    case LaneRole::kGradients:
+      return row == 0 ? 14 : row == 1 ? 11 : 16;
+    case LaneRole::kHook:
+      return 16;
+    case LaneRole::kCommunication:
+      return row == 0 ? 8 : row < 4 ? 18 : 14;
   }
   return 16;
 }
@@ -23,7 +27,7 @@ bool shownCollapsed(LaneRole role, int row) {
   return row == 1 && (role == LaneRole::kPhases || role == LaneRole::kCommunication);
 }
 
-bool hasSpans(const RunModel& model, const SpanStore& store,
+bool hasSpans(const RunModel& model, const run::SpanStore& store,
               const std::optional<TimeRange>& within) {
   if (store.empty() || !within) {
     return !store.empty();
@@ -41,8 +45,7 @@ bool metInStartUpAlone(const RunModel& model, const MeetingTable& table) {
 
 bool meets(const RunModel& model, const MeetingTable& table, const TimeRange& within) {
   const std::size_t first = table.firstEndingAfter(model.toTicks(within.startNs));
-  return first < table.all().size() &&
-         table.all()[first].firstStart <= model.toTicks(within.endNs);
+  return first < table.all().size() && table.all()[first].firstStart <= model.toTicks(within.endNs);
 }
 
 }  // namespace
@@ -74,8 +77,8 @@ TimelineLayout::TimelineLayout(const RunModel& model, const std::set<int>& colla
         if (!shown || !hasSpans(model, lane->rows[static_cast<std::size_t>(row)], options.within)) {
           continue;
         }
-        const double height = std::round(
-            (box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
+        const double height =
+            std::round((box.collapsed ? kCollapsedRow : rowHeight(laneRole, row)) * options.scale);
         laneBox.rows.push_back({row, y, height});
         y += height + (box.collapsed ? 0 : kRowGap);
       }

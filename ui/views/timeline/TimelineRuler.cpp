@@ -37,16 +37,15 @@ std::optional<TimelineScene::Iterations> TimelineScene::visibleIterations() cons
     if (lane == nullptr || lane->rows.empty() || lane->rows[0].empty()) {
       continue;
     }
-    const SpanStore& steps = lane->rows[0];
+    const run::SpanStore& steps = lane->rows[0];
     const std::size_t from = steps.firstEndingAfter(model_.toTicks(axis_.startNs()));
     const std::size_t to = steps.firstStartingAt(model_.toTicks(axis_.endNs()) + 1);
     if (from >= to) {
       return std::nullopt;
     }
     Iterations found{rank, steps.at(from).step, steps.at(to - 1).step, 1};
-    const double nsEach =
-        (model_.toNs(steps.endAt(to - 1)) - model_.toNs(steps.startAt(from))) /
-        static_cast<double>(to - from);
+    const double nsEach = (model_.toNs(steps.endAt(to - 1)) - model_.toNs(steps.startAt(from))) /
+                          static_cast<double>(to - from);
     const double pixelsEach = std::max(nsEach / axis_.nsPerPixel(), 1e-6);
     if (pixelsEach < kBoxedFrom) {
       found.stride = niceStride(kLeastLabelDistance / pixelsEach);
@@ -128,9 +127,8 @@ void TimelineScene::drawIterations(DisplayList& list) const {
     }
     list.fill(box, palette_.raised, 3);
     const QString number = QString::number(n);
-    const QString full = QStringLiteral("iteration %1 · %2")
-                             .arg(n)
-                             .arg(formatDuration(step->endNs - step->startNs));
+    const QString full =
+        QStringLiteral("iteration %1 · %2").arg(n).arg(formatDuration(step->endNs - step->startNs));
     const bool roomy = textWidth(full, FontRole::kSmall) + 12 < box.width();
     if (textWidth(number, FontRole::kSmall) + kBoxPadding < box.width()) {
       list.text(box, roomy ? full : number, palette_.text, FontRole::kSmall,
@@ -181,8 +179,8 @@ QString TimelineScene::stateOf(const trace::RankInfo& info) const {
     return state;
   }
   QString words = QString::fromStdString(info.lastWords).simplified();
-  for (const QString& opening : {QStringLiteral("rank %1 was ").arg(info.rank),
-                                 QStringLiteral("rank %1 ").arg(info.rank)}) {
+  for (const QString& opening :
+       {QStringLiteral("rank %1 was ").arg(info.rank), QStringLiteral("rank %1 ").arg(info.rank)}) {
     if (words.startsWith(opening)) {
       words.remove(0, opening.size());
     }
@@ -222,8 +220,8 @@ void TimelineScene::drawRankHeader(DisplayList& list, const TimelineLayout::Rank
   }
   if (const std::size_t steps = model_.stepCount(rank.rank); steps > 0) {
     facts.insert(facts.isEmpty() ? 0 : 1,
-                 formatCount(steps) + (steps == 1 ? QStringLiteral(" iteration")
-                                                  : QStringLiteral(" iterations")));
+                 formatCount(steps) +
+                     (steps == 1 ? QStringLiteral(" iteration") : QStringLiteral(" iterations")));
   }
   list.text(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
             facts.join(QStringLiteral(" · ")), palette_.textMuted, FontRole::kSmall);

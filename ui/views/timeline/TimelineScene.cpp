@@ -18,7 +18,7 @@ constexpr std::size_t kFoldSamples = 4;
 
 // A row of the model as the level of detail reads it.
 struct LodRow {
-  const SpanStore& store;
+  const run::SpanStore& store;
   const RunModel& model;
 
   [[nodiscard]] std::size_t size() const { return store.size(); }
@@ -154,7 +154,7 @@ QRectF TimelineScene::barRect(double leftX, double rightX, const TimelineLayout:
 
 void TimelineScene::drawRow(DisplayList& list, const Lane& lane,
                             const TimelineLayout::Row& row) const {
-  const SpanStore& store = lane.rows[static_cast<std::size_t>(row.row)];
+  const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row.row)];
   const LodRow lod{store, model_};
   const QRectF band(axis_.left(), yOf(row.top), axis_.width(), row.height);
   std::optional<Fold> pending;
@@ -239,7 +239,8 @@ void TimelineScene::drawFold(DisplayList& list, const Fold& fold, const QRectF& 
   const QColor line = mixed(Palette::textOn(fill), fill, 0.35);
   const double textLeft = withText ? bar.center().x() - width / 2 : bar.right();
   const double textRight = withText ? bar.center().x() + width / 2 : bar.right();
-  for (const auto& [from, to] : {std::pair(bar.left(), textLeft), std::pair(textRight, bar.right())}) {
+  for (const auto& [from, to] :
+       {std::pair(bar.left(), textLeft), std::pair(textRight, bar.right())}) {
     std::vector<QPointF> zigzag;
     bool up = false;
     for (double x = from + kZigzag / 2; x < to; x += kZigzag, up = !up) {
@@ -261,11 +262,10 @@ void TimelineScene::drawGaps(DisplayList& list, const TimelineLayout::LaneBox& l
   std::vector<Stretch> stretches;
   for (const GapSpan& gap : model_.gaps(lane.lane, visible, axis_.nsPerPixel())) {
     const double left = std::max(axis_.toX(gap.startNs), axis_.left() - kOutside);
-    const double right = std::max(std::min(axis_.toX(gap.endNs), axis_.right() + kOutside),
-                                  left + kFoldPixels);
+    const double right =
+        std::max(std::min(axis_.toX(gap.endNs), axis_.right() + kOutside), left + kFoldPixels);
     // Many small ones side by side are one, with the sum.
-    if (!stretches.empty() && left <= stretches.back().right + 1 &&
-        left >= stretches.back().left) {
+    if (!stretches.empty() && left <= stretches.back().right + 1 && left >= stretches.back().left) {
       stretches.back().right = std::max(stretches.back().right, right);
       stretches.back().lost += gap.lost;
     } else {

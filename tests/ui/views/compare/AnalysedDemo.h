@@ -16,11 +16,7 @@ struct AnalysedDemo {
     trace::RunUpdate run = demoRun(options);
     run.info->name = name;
     auto made = std::make_shared<AnalysedRun>();
-    made->data.tracks = *run.tracks;
-    made->data.layouts = *run.layouts;
-    made->data.clock = *run.clock;
-    std::copy_if(run.spans.begin(), run.spans.end(), std::back_inserter(made->data.spans),
-                 analysis::isAnalysed);
+    made->data.take(run);
     made->analysis = analysis::analyse(made->data);
     analysed = std::move(made);
     model.applyUpdate(run);

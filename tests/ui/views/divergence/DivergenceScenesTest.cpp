@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/trace/Event.h"
+#include "tests/engine/run/Changed.h"
 #include "tests/ui/model/DemoRun.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/BucketScene.h"
@@ -99,7 +100,7 @@ TEST(ParameterSceneTest, HoverTellsTheRanksAndTheirValues) {
 TEST(ParameterSceneTest, SaysHowToTurnFingerprintsOn) {
   HandMadeRun run(2);
   run.add(0, trace::EventKind::kStep, 0, 10, 0);
-  const auto facts = test::factsOfRun(run.data);
+  const auto facts = test::factsOfRun(run.data());
   const DisplayList list = drawn(*facts, whole(*facts));
   EXPECT_TRUE(says(list, "This run recorded no fingerprints"));
   EXPECT_TRUE(verdictOf(*facts).more.contains(
@@ -111,7 +112,7 @@ TEST(ParameterSceneTest, SaysOfAJobOfPyTorchThatItsReplicasAreNotKnown) {
   auto run = std::make_shared<AnalysedRun>();
   HandMadeRun made(2);
   made.add(0, trace::EventKind::kStep, 0, 10, 0);
-  run->data = made.data;
+  run->data = made.data();
   run->analysis = analysis::analyse(run->data);
   input.run = run;
   input.observed = true;
@@ -138,9 +139,9 @@ TEST(ParameterSceneTest, ALossThatIsNoNumberIsMarked) {
 
 TEST(ParameterSceneTest, ParametersThatAreNotFiniteAreNotDrawnAsEqual) {
   analysis::RunData data = test::replicas(4, 2, 9, 0);
-  for (trace::FingerprintRow& row : data.fingerprints) {
+  run::changeEach(data.fingerprints, [](trace::FingerprintRow& row) {
     row.norm = row.step >= 20 ? std::nan("") : row.norm;
-  }
+  });
   const auto facts = test::factsOfRun(data);
   const Verdict verdict = verdictOf(*facts);
   EXPECT_EQ(verdict.kind, Verdict::Kind::kUnsound);
@@ -188,7 +189,7 @@ std::shared_ptr<const DivergenceFacts> calls() {
                         odd ? trace::Operation::kBroadcast : trace::Operation::kAllreduce);
     }
   }
-  return test::factsOfRun(run.data);
+  return test::factsOfRun(run.data());
 }
 
 TEST(SequenceSceneTest, DrawsWhatIsInSightAndOutlinesTheFirstMismatch) {
@@ -236,7 +237,7 @@ TEST(BucketSceneTest, ShowsEachMeasureAndWhatIsUnknown) {
     run.addCollective(0, 100'000 * step + 4'000, 100'000 * step + 10'000, step, step);
     run.addCollective(1, 100'000 * step + 7'000, 100'000 * step + 10'000, step, step);
   }
-  const auto facts = test::factsOfRun(run.data);
+  const auto facts = test::factsOfRun(run.data());
   BucketFrame frame;
   frame.size = {900, 400};
   const auto texts = [&] {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/trace/Event.h"
+#include "tests/engine/run/Changed.h"
 #include "tests/ui/views/divergence/DivergentRun.h"
 #include "ui/views/divergence/ParameterScene.h"
 #include "ui/views/divergence/SequenceScene.h"
@@ -35,9 +36,9 @@ TEST(VerdictOfReplicas, AccusesNeitherOfTwoRanksThatDiffer) {
 
 TEST(VerdictOfReplicas, CountsFurtherParameters) {
   analysis::RunData data = test::replicas(2, 3, 1, 0);
-  for (trace::FingerprintRow& row : data.fingerprints) {
+  run::changeEach(data.fingerprints, [](trace::FingerprintRow& row) {
     row.hash += row.rank == 1 && row.step == 10 && row.parameter == 2 ? 1 : 0;
-  }
+  });
   EXPECT_TRUE(
       verdictOf(*test::factsOfRun(data)).more.startsWith("parameter 0 and 1 more on rank 1"));
 }
@@ -96,8 +97,8 @@ TEST(VerdictOfReplicas, SaysWhatSamplingCost) {
   HandMadeRun run(2);
   run.add(0, trace::EventKind::kStep, 0, 10'000, 0);
   run.add(0, trace::EventKind::kFingerprint, 0, 100, 0);
-  data.spans = run.data.spans;
-  data.tracks = run.data.tracks;
+  data.spans = run.data().spans;
+  data.tracks = run.tables.tracks;
   EXPECT_TRUE(
       verdictOf(*test::factsOfRun(data)).more.endsWith("Sampling took 1.00 % of the step time."))
       << verdictOf(*test::factsOfRun(data)).more.toStdString();
@@ -123,7 +124,7 @@ TEST(SummaryOfCalls, NamesTheFirstMismatch) {
           rank == 1 && number == 7 ? trace::Operation::kBroadcast : trace::Operation::kAllreduce);
     }
   }
-  const auto facts = test::factsOfRun(run.data);
+  const auto facts = test::factsOfRun(run.data());
   EXPECT_TRUE(summaryOf(*facts, facts->sequences[0])
                   .startsWith("First mismatch: number 7, operation mismatch. Rank"))
       << summaryOf(*facts, facts->sequences[0]).toStdString();
@@ -140,7 +141,7 @@ TEST(SummaryOfCalls, DoesNotSayThatAllMatchWhereARecordMayStillCome) {
       run.addCollective(1, 10 * number, 10 * number + 5, number);
     }
   }
-  const auto facts = test::factsOfRun(run.data, false);
+  const auto facts = test::factsOfRun(run.data(), false);
   ASSERT_EQ(facts->sequences.size(), 2u);
   EXPECT_EQ(summaryOf(*facts, facts->sequences[0]),
             "No mismatch is known in 5 calls; of 1 a record is missing");
@@ -152,8 +153,8 @@ TEST(FactsOfACall, SayThatItWasBegunAndNotEnded) {
   HandMadeRun run(2);
   run.addCollective(0, 0, 5, 0);
   run.addCollective(1, 0, 5, 0);
-  run.data.spans.back().kind = trace::EventKind::kCollectiveQueued;
-  const auto facts = test::factsOfRun(run.data);
+  run.spans.back().kind = trace::EventKind::kCollectiveQueued;
+  const auto facts = test::factsOfRun(run.data());
   EXPECT_EQ(valueOf(factsOf(*facts, facts->sequences[0], CallPlace{0, 1}), "Took"),
             "begun, not ended");
 }

@@ -191,10 +191,7 @@ TEST(LiveContentTest, TakesItsOverlapFromTheAnalysis) {
   model.applyUpdate(test::demoRun(demoWithLateRank()));
   auto run = std::make_shared<AnalysedRun>();
   const trace::RunUpdate update = test::demoRun(demoWithLateRank());
-  run->data.tracks = *update.tracks;
-  run->data.layouts = *update.layouts;
-  run->data.clock = *update.clock;
-  run->data.spans = update.spans;
+  run->data.take(update);
   run->analysis = analysis::analyse(run->data);
   run->course = courseOf(run->analysis);
   const LiveContent content = look(model, run);
@@ -221,11 +218,7 @@ TEST(LiveContentTest, NamesNoLateRankWhomTheHostsClocksCannotTell) {
       rank.host = rank.rank;  // the demo has two
     }
     auto run = std::make_shared<AnalysedRun>();
-    run->data.tracks = *update.tracks;
-    run->data.layouts = *update.layouts;
-    run->data.clock = *update.clock;
-    run->data.spans = update.spans;
-    run->data.doubt.take(update);
+    run->data.take(update);
     run->analysis = analysis::analyse(run->data);
     run->course = courseOf(run->analysis);
     trace::RunUpdate hosts;
@@ -285,10 +278,7 @@ TEST(LiveContentTest, ALossThatIsNoNumberIsSaidAndMarked) {
 /// The demo and what the analysis says of it.
 std::shared_ptr<AnalysedRun> analysed(const trace::RunUpdate& update) {
   auto run = std::make_shared<AnalysedRun>();
-  run->data.tracks = *update.tracks;
-  run->data.layouts = *update.layouts;
-  run->data.clock = *update.clock;
-  run->data.spans = update.spans;
+  run->data.take(update);
   run->analysis = analysis::analyse(run->data);
   run->course = courseOf(run->analysis);
   return run;

@@ -26,15 +26,15 @@ inline AnalysedRun handMadeRun(std::uint32_t steps) {
       run.add(rank, EventKind::kWait, at + 6'000, at + 10'000, step);
       for (const EventKind kind : {EventKind::kBucketReady, EventKind::kBucketLaunched}) {
         run.add(rank, kind, at + 5'000, at + 5'000, step);
-        run.data.spans.back().bucket = 0;
+        run.spans.back().bucket = 0;
       }
       run.addCollective(rank, at + (rank == 0 ? 5'000 : 8'000), at + 9'000, step, step);
-      run.data.spans.back().bucket = 0;
+      run.spans.back().bucket = 0;
     }
   }
   AnalysedRun analysed;
-  analysed.analysis = analysis::analyse(run.data);
-  analysed.data = std::move(run.data);
+  analysed.analysis = analysis::analyse(run.data());
+  analysed.data = run.data();
   return analysed;
 }
 

@@ -19,11 +19,7 @@ int fail(const lockstep::base::Error& error) {
 
 int print(const std::string& path) {
   using namespace lockstep;
-  auto reader = trace::RunFileReader::open(path);
-  if (!reader.ok()) {
-    return fail(reader.error());
-  }
-  auto data = analysis::readRunData(*reader.value());
+  auto data = analysis::readRunData(path);
   if (!data.ok()) {
     return fail(data.error());
   }

@@ -1,45 +1,23 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "engine/trace/EventRecord.h"
+#include "engine/run/SpanBlock.h"
 
-namespace lockstep::ui {
+namespace lockstep::run {
 
-/// A span as it is stored; times are host ticks.
-struct SpanRecord {
-  std::uint64_t startTicks = 0;
-  std::uint64_t durationTicks = 0;  ///< at most 48 bits
-  std::uint64_t value = 0;
-  std::uint32_t id = 0;
-  std::uint32_t step = 0;
-  std::uint16_t bucket = trace::kNoBucket;
-  std::uint16_t detail = 0;
-  std::uint16_t track = 0;
-  std::uint8_t kind = 0;
-
-  [[nodiscard]] std::uint64_t endTicks() const { return startTicks + durationTicks; }
-};
-
-/// Spans of one row in columns, sorted by start, none overlapping another; so the ends are
-/// sorted too and every question is a binary search. 32 bytes a span, and eight for each sort of
-/// span (kind, bucket, detail, thread) in a block.
+/// Spans of one row, sorted by start, none overlapping another; so the ends are sorted too and
+/// every question is a binary search.
 ///
-/// The columns are cut into blocks: an append never moves what stands, and a span that comes
-/// late moves at most one block. [ui-thread]
+/// They stand in blocks: an append never moves what stands, and a span that comes late moves at
+/// most one block. A block that was shared is never written again: what is to change is copied
+/// first, so that other threads may read what they were given while the row grows. One thread at a
+/// time.
 class SpanStore {
  public:
-  static constexpr std::size_t kBlockSpans = 2048;
-
-  SpanStore();
-  ~SpanStore();
-  SpanStore(SpanStore&&) noexcept;
-  SpanStore& operator=(SpanStore&&) noexcept;
-
   /// Inserts the span where its time belongs; returns false when it would overlap another.
   /// Spans that touch, and instants at the edge of a span, do not overlap.
   bool insert(const SpanRecord& span);
@@ -55,16 +33,19 @@ class SpanStore {
   /// The first span that starts at or after `ticks`; size() if none.
   [[nodiscard]] std::size_t firstStartingAt(std::uint64_t ticks) const;
 
+  /// Appends the row's blocks as they are now, for other threads to read.
+  void share(std::vector<std::shared_ptr<const SpanBlock>>& with);
+
   [[nodiscard]] std::size_t memoryBytes() const;
 
  private:
-  struct Block;
   struct Place {
     std::size_t block;
     std::size_t offset;
   };
 
   [[nodiscard]] Place place(std::size_t index) const;
+  SpanBlock& own(std::size_t block);
   void append(const SpanRecord& span);
   void insertAt(Place where, const SpanRecord& span);
   void split(std::size_t block);
@@ -74,13 +55,14 @@ class SpanStore {
     std::size_t first = 0;  ///< index of the block's first span in the row
     std::uint64_t lastStart = 0;
     std::uint64_t lastEnd = 0;
+    bool shared = false;  ///< others read it
   };
   void note(std::size_t block);
 
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<std::shared_ptr<SpanBlock>> blocks_;
   std::vector<Head> heads_;  // of blocks_
   std::size_t size_ = 0;
   mutable std::size_t lastBlock_ = 0;  // where the last question led: the next lies near
 };
 
-}  // namespace lockstep::ui
+}  // namespace lockstep::run

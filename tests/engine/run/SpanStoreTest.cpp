@@ -1,4 +1,4 @@
-#include "ui/model/SpanStore.h"
+#include "engine/run/SpanStore.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace lockstep::ui {
+namespace lockstep::run {
 namespace {
 
 SpanRecord span(std::uint64_t start, std::uint64_t duration, std::uint32_t id = 0) {
@@ -99,7 +99,7 @@ TEST(SpanStore, FindsTheFirstSpanThatIsNotOverYet) {
 }
 
 TEST(SpanStore, StaysSortedOverManyBlocksWhateverTheOrderOfArrival) {
-  constexpr std::uint32_t kCount = 5 * SpanStore::kBlockSpans + 17;
+  constexpr std::uint32_t kCount = 5 * SpanBlock::kSpans + 17;
   std::vector<std::uint32_t> order(kCount);
   std::iota(order.begin(), order.end(), 0u);
   std::shuffle(order.begin(), order.end(), std::mt19937(7));
@@ -116,7 +116,7 @@ TEST(SpanStore, StaysSortedOverManyBlocksWhateverTheOrderOfArrival) {
 }
 
 TEST(SpanStore, NeedsAtMostFortyBytesASpanWhenAppended) {
-  constexpr std::uint64_t kCount = 100 * SpanStore::kBlockSpans;
+  constexpr std::uint64_t kCount = 100 * SpanBlock::kSpans;
   SpanStore store;
   for (std::uint64_t i = 0; i < kCount; ++i) {
     ASSERT_TRUE(store.insert(span(i * 10, 10)));
@@ -125,4 +125,4 @@ TEST(SpanStore, NeedsAtMostFortyBytesASpanWhenAppended) {
 }
 
 }  // namespace
-}  // namespace lockstep::ui
+}  // namespace lockstep::run

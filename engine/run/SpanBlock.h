@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/trace/RunFile.h"
+
+namespace lockstep::run {
+
+/// A span as it is stored; times are host ticks.
+struct SpanRecord {
+  std::uint64_t startTicks = 0;
+  std::uint64_t durationTicks = 0;  ///< at most 48 bits
+  std::uint64_t value = 0;
+  std::uint32_t id = 0;
+  std::uint32_t step = 0;
+  std::uint16_t bucket = trace::kNoBucket;
+  std::uint16_t detail = 0;
+  std::uint16_t track = 0;  ///< a number that whoever stores it gives the track
+  std::uint8_t kind = 0;
+
+  [[nodiscard]] std::uint64_t endTicks() const { return startTicks + durationTicks; }
+};
+
+/// A row of a run file as it is stored, and the other way round. `track`: SpanRecord::track, and
+/// TrackInfo::id.
+SpanRecord recordOf(const trace::SpanRow& row, std::uint16_t track);
+trace::SpanRow rowOf(const SpanRecord& record, std::int32_t track);
+
+/// Some spans in columns: 32 bytes a span, and eight for each sort of span (kind, bucket, detail,
+/// track) among them. Neither sorted nor checked: that is for whoever puts them here.
+class SpanBlock {
+ public:
+  static constexpr std::size_t kSpans = 2048;
+
+  SpanBlock() {}  // not defaulted: std::make_shared would fill all columns with zeros
+  SpanBlock(const SpanBlock& other) : SpanBlock() { append(other, 0); }
+  SpanBlock& operator=(const SpanBlock&) = delete;
+
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] bool full() const { return count_ == kSpans; }
+  [[nodiscard]] SpanRecord at(std::size_t offset) const;
+  [[nodiscard]] std::uint64_t startAt(std::size_t offset) const { return startTicks_[offset]; }
+  [[nodiscard]] std::uint64_t endAt(std::size_t offset) const {
+    return startTicks_[offset] +
+           (static_cast<std::uint64_t>(durationHigh_[offset]) << 32 | durationLow_[offset]);
+  }
+  /// The first span that starts at or after `ticks`, or after it; of spans that lie by start.
+  [[nodiscard]] std::size_t firstStartingAt(std::uint64_t ticks) const;
+  [[nodiscard]] std::size_t firstStartingAfter(std::uint64_t ticks) const;
+
+  /// Puts a span before the one at `offset`; there has to be room.
+  void insert(std::size_t offset, const SpanRecord& span);
+  void push_back(const SpanRecord& span) { put(count_++, span); }
+  /// Adds the spans of `other` from `first` on.
+  void append(const SpanBlock& other, std::size_t first);
+  /// Drops the spans from `first` on.
+  void cut(std::size_t first);
+
+  [[nodiscard]] std::size_t memoryBytes() const {
+    return sizeof(SpanBlock) + sorts_.capacity() * sizeof(Sort);
+  }
+
+ private:
+  template <typename T>
+  using Column = std::array<T, kSpans>;
+
+  /// What many spans of a block have in common.
+  struct Sort {
+    std::uint16_t bucket = 0;
+    std::uint16_t detail = 0;
+    std::uint16_t track = 0;
+    std::uint8_t kind = 0;
+    bool operator==(const Sort&) const = default;
+  };
+
+  void put(std::size_t offset, const SpanRecord& span);
+  std::uint16_t indexOf(const Sort& wanted);
+  void tidySorts();
+
+  std::size_t count_ = 0;
+  Column<std::uint64_t> startTicks_;
+  Column<std::uint64_t> value_;
+  Column<std::uint32_t> durationLow_;
+  Column<std::uint32_t> id_;
+  Column<std::uint32_t> step_;
+  Column<std::uint16_t> durationHigh_;
+  Column<std::uint16_t> sort_;  // index into `sorts_`: at most one for each span
+  std::vector<Sort> sorts_;
+  std::uint16_t lastSort_ = 0;
+};
+
+}  // namespace lockstep::run

@@ -1,0 +1,168 @@
+#include "engine/run/SpanStore.h"
+
+#include <algorithm>
+
+#include "engine/base/Check.h"
+
+namespace lockstep::run {
+
+SpanStore::Place SpanStore::place(std::size_t index) const {
+  LOCKSTEP_CHECK(index < size_, "span {} of a row of {}", index, size_);
+  const auto holds = [&](std::size_t block) {
+    return block < heads_.size() && index >= heads_[block].first &&
+           index - heads_[block].first < blocks_[block]->size();
+  };
+  if (!holds(lastBlock_)) {
+    const auto after =
+        std::upper_bound(heads_.begin(), heads_.end(), index,
+                         [](std::size_t wanted, const Head& head) { return wanted < head.first; });
+    lastBlock_ = static_cast<std::size_t>(after - heads_.begin()) - 1;
+  }
+  return {lastBlock_, index - heads_[lastBlock_].first};
+}
+
+SpanRecord SpanStore::at(std::size_t index) const {
+  const Place where = place(index);
+  return blocks_[where.block]->at(where.offset);
+}
+
+std::uint64_t SpanStore::startAt(std::size_t index) const {
+  const Place where = place(index);
+  return blocks_[where.block]->startAt(where.offset);
+}
+
+std::uint64_t SpanStore::endAt(std::size_t index) const {
+  const Place where = place(index);
+  return blocks_[where.block]->endAt(where.offset);
+}
+
+std::size_t SpanStore::firstStartingAt(std::uint64_t ticks) const {
+  const auto it = std::partition_point(heads_.begin(), heads_.end(),
+                                       [&](const Head& head) { return head.lastStart < ticks; });
+  return it == heads_.end()
+             ? size_
+             : it->first +
+                   blocks_[static_cast<std::size_t>(it - heads_.begin())]->firstStartingAt(ticks);
+}
+
+std::size_t SpanStore::firstEndingAfter(std::uint64_t ticks) const {
+  const auto it = std::partition_point(heads_.begin(), heads_.end(),
+                                       [&](const Head& head) { return head.lastEnd < ticks; });
+  if (it == heads_.end()) {
+    return size_;
+  }
+  const SpanBlock& block = *blocks_[static_cast<std::size_t>(it - heads_.begin())];
+  // Starts are sorted and lie close in memory: they give the place but for one span, since none
+  // overlaps another.
+  std::size_t low = block.firstStartingAfter(ticks);
+  while (low > 0 && block.endAt(low - 1) >= ticks) {
+    --low;
+  }
+  std::size_t index = it->first + low;
+  // What ends exactly here is over, unless it is an instant.
+  while (index < size_ && endAt(index) == ticks && startAt(index) < ticks) {
+    ++index;
+  }
+  return index;
+}
+
+void SpanStore::note(std::size_t block) {
+  const std::size_t last = blocks_[block]->size() - 1;
+  heads_[block].lastStart = blocks_[block]->startAt(last);
+  heads_[block].lastEnd = blocks_[block]->endAt(last);
+}
+
+// A block to write to.
+SpanBlock& SpanStore::own(std::size_t block) {
+  if (heads_[block].shared) {
+    blocks_[block] = std::make_shared<SpanBlock>(*blocks_[block]);
+    heads_[block].shared = false;
+  }
+  return *blocks_[block];
+}
+
+bool SpanStore::insert(const SpanRecord& span) {
+  if (size_ == 0) {
+    append(span);
+    return true;
+  }
+  if (span.startTicks >= heads_.back().lastEnd) {
+    append(span);
+    return true;
+  }
+  std::size_t index = firstStartingAt(span.startTicks);
+  // Behind the instants of the same tick, before a span that starts there.
+  while (index < size_ && startAt(index) == span.startTicks && endAt(index) == span.startTicks) {
+    ++index;
+  }
+  if (index > 0 && endAt(index - 1) > span.startTicks) {
+    return false;
+  }
+  if (index < size_ && span.endTicks() > startAt(index)) {
+    return false;
+  }
+  if (index < size_) {
+    insertAt(place(index), span);
+  } else {
+    append(span);
+  }
+  return true;
+}
+
+// The usual case: the span stands behind all others. A full block stays full.
+void SpanStore::append(const SpanRecord& span) {
+  if (blocks_.empty() || blocks_.back()->full()) {
+    blocks_.push_back(std::make_shared<SpanBlock>());
+    heads_.push_back({size_, 0, 0});
+  }
+  own(blocks_.size() - 1).push_back(span);
+  ++size_;
+  heads_.back().lastStart = span.startTicks;
+  heads_.back().lastEnd = span.endTicks();
+}
+
+void SpanStore::insertAt(Place where, const SpanRecord& span) {
+  if (blocks_[where.block]->full()) {
+    split(where.block);
+    const std::size_t half = blocks_[where.block]->size();
+    if (where.offset > half) {
+      where = {where.block + 1, where.offset - half};
+    }
+  }
+  own(where.block).insert(where.offset, span);
+  ++size_;
+  note(where.block);
+  for (std::size_t i = where.block + 1; i < heads_.size(); ++i) {
+    ++heads_[i].first;
+  }
+}
+
+void SpanStore::split(std::size_t index) {
+  SpanBlock& full = own(index);
+  const std::size_t half = full.size() / 2;
+  auto upper = std::make_shared<SpanBlock>();
+  upper->append(full, half);
+  full.cut(half);
+  const auto next = static_cast<std::ptrdiff_t>(index) + 1;
+  blocks_.insert(blocks_.begin() + next, std::move(upper));
+  heads_.insert(heads_.begin() + next, Head{heads_[index].first + half, 0, 0});
+  note(index);
+  note(index + 1);
+}
+
+void SpanStore::share(std::vector<std::shared_ptr<const SpanBlock>>& with) {
+  with.insert(with.end(), blocks_.begin(), blocks_.end());
+  for (Head& head : heads_) {
+    head.shared = true;
+  }
+}
+
+std::size_t SpanStore::memoryBytes() const {
+  std::size_t bytes = heads_.size() * sizeof(Head);
+  for (const auto& block : blocks_) {
+    bytes += block->memoryBytes();
+  }
+  return bytes;
+}
+
+}  // namespace lockstep::run

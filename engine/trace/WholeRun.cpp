@@ -1,0 +1,24 @@
+#include "engine/trace/WholeRun.h"
+
+namespace lockstep::trace {
+
+base::Status readWholeRun(const std::filesystem::path& path,
+                          const std::function<void(RunUpdate&)>& take) {
+  const auto reader = RunFileReader::open(path);
+  return reader.ok() ? readWholeRun(*reader.value(), take) : base::Status(reader.error());
+}
+
+base::Status readWholeRun(RunFileReader& reader, const std::function<void(RunUpdate&)>& take,
+                          std::size_t spansAtOnce) {
+  for (bool more = true; more;) {
+    auto polled = reader.poll(spansAtOnce);
+    if (!polled.ok()) {
+      return polled.error();
+    }
+    more = polled.value().spans.size() == spansAtOnce;
+    take(polled.value());
+  }
+  return {};
+}
+
+}  // namespace lockstep::trace

@@ -1,0 +1,111 @@
+#include "engine/run/Spans.h"
+
+#include <gmock/gmock.h>
+
+#include <vector>
+
+#include "engine/run/SpanStore.h"
+#include "engine/trace/Event.h"
+
+namespace lockstep::run {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+trace::SpanRow row(std::int64_t id, std::int32_t track, std::uint64_t start) {
+  trace::SpanRow made;
+  made.id = id;
+  made.track = track;
+  made.kind = trace::EventKind::kCollective;
+  made.startTicks = start;
+  made.durationTicks = 5;
+  made.step = 7;
+  made.bucket = 3;
+  made.detail = 0x0102;
+  made.value = 0x0123'4567'89AB'CDEF;
+  return made;
+}
+
+std::vector<std::int64_t> ids(const Spans& spans) {
+  std::vector<std::int64_t> found;
+  for (const trace::SpanRow& span : spans) {
+    found.push_back(span.id);
+  }
+  return found;
+}
+
+TEST(Spans, GiveBackEverySpanOfEveryTrack) {
+  Spans spans;
+  EXPECT_TRUE(spans.empty());
+  EXPECT_THAT(ids(spans), IsEmpty());
+  const std::int64_t count = 3 * SpanBlock::kSpans + 1;
+  for (std::int64_t id = 0; id < count; ++id) {
+    spans.push_back(row(id, id % 2 == 0 ? 40 : 7, 10));
+  }
+  EXPECT_EQ(spans.size(), static_cast<std::size_t>(count));
+  std::vector<bool> seen(static_cast<std::size_t>(count));
+  for (const trace::SpanRow& span : spans) {
+    EXPECT_FALSE(seen[static_cast<std::size_t>(span.id)]) << "twice";
+    seen[static_cast<std::size_t>(span.id)] = true;
+    ASSERT_EQ(span.track, span.id % 2 == 0 ? 40 : 7);
+  }
+}
+
+TEST(Spans, GiveBackAllThatARowSays) {
+  Spans spans;
+  spans.push_back(row(9, 40, 1000));
+  const trace::SpanRow back = *spans.begin();
+  EXPECT_EQ(back.id, 9);
+  EXPECT_EQ(back.track, 40);
+  EXPECT_EQ(back.kind, trace::EventKind::kCollective);
+  EXPECT_EQ(back.startTicks, 1000u);
+  EXPECT_EQ(back.durationTicks, 5u);
+  EXPECT_EQ(back.step, 7u);
+  EXPECT_EQ(back.bucket, 3);
+  EXPECT_EQ(back.detail, 0x0102);
+  EXPECT_EQ(back.value, 0x0123'4567'89AB'CDEFu);
+}
+
+TEST(Spans, AnIndexLeadsToTheSpanThatItWasTakenOf) {
+  Spans spans;
+  for (std::int64_t id = 0; id < 5000; ++id) {
+    spans.push_back(row(id, static_cast<std::int32_t>(id % 3), 10));
+  }
+  for (auto at = spans.begin(); at != spans.end(); ++at) {
+    ASSERT_EQ(spans[at.index()].id, (*at).id);
+  }
+}
+
+TEST(Spans, ACopyStaysAsItIsWhileTheOtherGrows) {
+  Spans spans;
+  spans.push_back(row(1, 0, 10));
+  Spans copy = spans;
+  spans.push_back(row(2, 0, 20));
+  copy.push_back(row(3, 0, 30));
+  EXPECT_THAT(ids(spans), UnorderedElementsAre(1, 2));
+  EXPECT_THAT(ids(copy), UnorderedElementsAre(1, 3));
+}
+
+TEST(Spans, OfARowThatGrowsAreWhatItHeldThen) {
+  SpanStore store;
+  for (std::int64_t id = 0; id < 3000; ++id) {
+    store.insert(recordOf(row(id, 40, 100 * static_cast<std::uint64_t>(id)), 0));
+  }
+  std::vector<std::shared_ptr<const SpanBlock>> blocks;
+  store.share(blocks);
+  const Spans then(std::move(blocks), {40});
+  store.insert(recordOf(row(5000, 40, 150), 0));      // late: it moves what stands behind it
+  store.insert(recordOf(row(5001, 40, 900'000), 0));  // behind all
+  EXPECT_EQ(store.size(), 3002u);
+  std::vector<std::int64_t> expected(3000);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i] = static_cast<std::int64_t>(i);
+  }
+  EXPECT_EQ(ids(then), expected);
+  EXPECT_EQ((*then.begin()).track, 40);
+}
+
+}  // namespace
+}  // namespace lockstep::run

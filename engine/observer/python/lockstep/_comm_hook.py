@@ -62,34 +62,35 @@ class CommHook:
         self._registered(hook)
 
     def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
-        self._measure(bucket)
+        tensor = bucket.buffer()
+        self._measure(bucket, tensor)
         if self._users is None:  # as DDP does before it launches a bucket
-            self._divide(bucket)
-        place = self._begin(bucket)
+            self._divide(bucket, tensor)
+        place = self._begin(bucket, tensor)
         if self._users is not None:
             future = self._users(self._users_state, bucket)
-        else:
-            future = self._sum(bucket)
+        else:  # dist.all_reduce asks again what DDP knows
+            future = self._group.allreduce([tensor]).get_future().then(self._flights.first())
         if place is not None:
             self._follow(place, bucket, future)
         return future
 
     @guarded
-    def _measure(self, bucket: Any) -> None:
+    def _measure(self, bucket: Any, tensor: Any) -> None:
         if self._gradients is not None:
-            self._gradients.measure(bucket.index(), bucket.buffer())
+            self._gradients.measure(bucket.index(), tensor)
 
     @guarded
-    def _begin(self, bucket: Any) -> int:
-        tensor = bucket.buffer()
-        return self._flights.begin(bucket.index(), tensor.numel() * tensor.element_size(), tensor)
+    def _begin(self, bucket: Any, tensor: Any) -> int:
+        place: int = self._flights.begin(bucket.index(), tensor.numel() * tensor.element_size(), tensor)
+        return place
 
     @guarded
     def _follow(self, place: int, bucket: Any, future: Any) -> None:
         self._futures[bucket.index()] = future
         self._flights.follow(place, future)
 
-    def _divide(self, bucket: Any) -> None:
+    def _divide(self, bucket: Any, tensor: Any) -> None:
         if self._views is not None:
             for parameter, view in zip(bucket.parameters(), bucket.gradients()):
                 if id(parameter) in self._aliased:
@@ -98,10 +99,4 @@ class CommHook:
                     view.mul_(1.0 / self._size)
                 self._views[id(parameter)] = view.data_ptr()
         else:
-            bucket.buffer().mul_(1.0 / self._size)
-
-    def _sum(self, bucket: Any) -> Any:
-        import torch.distributed as dist
-
-        work = dist.all_reduce(bucket.buffer(), group=self._group, async_op=True)
-        return work.get_future().then(self._flights.first())
+            tensor.mul_(1.0 / self._size)

@@ -97,9 +97,12 @@ bool counts(const std::vector<RankEnd>& ends, const RankEnd& end, int rank) {
 
 Accusation accusationOf(const std::vector<RankEnd>& ends) {
   std::map<int, int> votes;
-  const auto accusesOthers = [&](const RankEnd& end) {
-    return std::any_of(end.words.culprits.begin(), end.words.culprits.end(),
-                       [&](int rank) { return rank != end.rank && counts(ends, end, rank); });
+  const auto waitedForOthers = [&](const RankEnd& end) {
+    const auto& named = end.words.culprits;
+    // Who counts itself among those that differ did not wait, it compared.
+    return std::find(named.begin(), named.end(), end.rank) == named.end() &&
+           std::any_of(named.begin(), named.end(),
+                       [&](int rank) { return counts(ends, end, rank); });
   };
   for (const RankEnd& end : ends) {
     for (const int rank : end.words.culprits) {
@@ -119,7 +122,7 @@ Accusation accusationOf(const std::vector<RankEnd>& ends) {
   // Who waited for another one in turn kept the others waiting for no fault of its own.
   std::vector<int> silent;
   std::copy_if(accusation.ranks.begin(), accusation.ranks.end(), std::back_inserter(silent),
-               [&](int rank) { return !accusesOthers(*endOf(ends, rank)); });
+               [&](int rank) { return !waitedForOthers(*endOf(ends, rank)); });
   if (!silent.empty()) {
     accusation.ranks = std::move(silent);
   }
@@ -237,13 +240,13 @@ Verdict judge(const std::vector<RankEnd>& ends) {
   if (cause == Cause::kCommError || (cause == Cause::kOwnError && !root->words.culprits.empty())) {
     // Who says it is seldom who did it.
     if (const std::vector<int> early = ranEarly(ends); !early.empty()) {
-      return {
-          trace::RunState::kFailed, exitCodeOf(*root),
-          fmt::format("{} ran out of inputs before the others, {}: set ddp.join = true, which "
-                      "answers the others until they are done, or give every rank as many; {}",
-                      rankList(early), endOf(ends, early.front())->words.lastIn, describe(*root)) +
-              survivors(ends),
-          early.front()};
+      return {trace::RunState::kFailed, exitCodeOf(*root),
+              fmt::format(
+                  "{} ran out of inputs before the others, {}: set ddp.join = true, which "
+                  "answers the others until they are done, or give every rank the same number; {}",
+                  rankList(early), endOf(ends, early.front())->words.lastIn, describe(*root)) +
+                  survivors(ends),
+              early.front()};
     }
     if (const Accusation found = accusationOf(ends); found.messenger != nullptr) {
       return {trace::RunState::kFailed, exitCodeOf(*found.messenger),

@@ -115,6 +115,20 @@ TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoWasWrong) {
                                           "majority tells which was wrong; rank 1 failed"));
 }
 
+// Only rank 0 has compared the calls: rank 1 had ended before it could.
+TEST(VerdictTest, NamesBothWhereOneAloneToldThatNoMajorityTells) {
+  EXPECT_THAT(
+      judge({telling(0, 0, trace::Fault::kOtherCall, {0, 1}), exited(1, 1, ExitCode::kCommFailed)})
+          .failure,
+      StartsWith("ranks 0 and 1 did not make the same call, and no majority tells which "
+                 "was wrong; rank 0 failed"));
+  EXPECT_THAT(judge({telling(0, 0, trace::Fault::kOtherModel, {0, 1}, ExitCode::kBadInput),
+                     signalled(1, 1, SIGKILL, true)})
+                  .failure,
+              StartsWith("ranks 0 and 1 did not build the same model and settings, and no majority "
+                         "tells which was wrong; rank 0 failed"));
+}
+
 TEST(VerdictTest, NamesAMinorityThatMadeOtherCalls) {
   std::vector<RankEnd> ends;
   for (int rank = 0; rank < 5; ++rank) {
@@ -183,7 +197,8 @@ TEST(VerdictTest, NamesWhoRanOutOfInputsAndTheRemedy) {
   EXPECT_EQ(verdict.rank, 1);
   EXPECT_THAT(verdict.failure,
               AllOf(StartsWith("rank 1 ran out of inputs before the others, in iteration 7: set "
-                               "ddp.join = true"),
+                               "ddp.join = true, which answers the others until they are done, or "
+                               "give every rank the same number"),
                     HasSubstr("; rank 0 failed (exit code 4)")));
 }
 

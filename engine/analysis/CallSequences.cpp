@@ -254,6 +254,10 @@ std::uint32_t CallSequence::anyCallAt(std::size_t row) const {
                        [](std::uint32_t call) { return call != kNoCall; });
 }
 
+bool recordedToItsEnd(const trace::RunInfo& info) {
+  return trace::hasEnded(info.state) && info.kind != trace::RunKind::kImported;
+}
+
 std::vector<CallSequence> callSequences(const RunData& data, bool complete) {
   std::unordered_map<std::int32_t, int> rankOf;
   std::set<int> everybody;

@@ -19,7 +19,8 @@ namespace lockstep::analysis {
 //
 // A missing record is held against a rank only where nothing else explains it: its events were
 // dropped around there, its recording began later or was off (then the numbers of all ranks
-// leap), or the run goes on and the record may still come.
+// leap), the run goes on and the record may still come, or the records of the ranks were not
+// written at one moment, as those of an imported job.
 
 enum class CallMismatch : std::uint8_t {
   kNone = 0,
@@ -65,9 +66,13 @@ struct CallSequence {
   [[nodiscard]] std::uint32_t anyCallAt(std::size_t row) const;
 };
 
+/// Whether every rank was recorded up to the end of the run, so that what has no record by then did
+/// not happen. Where the recorder died the job may have gone on, and the traces and dumps of an
+/// imported job end when each of its ranks wrote its own.
+bool recordedToItsEnd(const trace::RunInfo& info);
+
 /// Returns the sequences of all groups, by group, its calls before its checks. Sends and receives
-/// are left out: they meet in pairs. `complete`: the run has ended and its recorder with it, so
-/// that nothing more will come.
+/// are left out: they meet in pairs. `complete`: recordedToItsEnd().
 std::vector<CallSequence> callSequences(const RunData& data, bool complete);
 
 /// Returns which of the sequences has the mismatch that came first in time, if any has one.

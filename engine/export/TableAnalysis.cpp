@@ -21,10 +21,6 @@ std::string rankList(const std::vector<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, " "));
 }
 
-bool hasEnded(const trace::RunInfo& info) {
-  return info.state != trace::RunState::kStarting && info.state != trace::RunState::kRunning;
-}
-
 }  // namespace
 
 base::Result<std::uint64_t> writeSteps(const TableSource& source, OutputFile& file) {
@@ -237,7 +233,8 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
   Csv csv(file, {"group", "checks", "sequence", "step", "bucket", "operation", "bytes", "ranks",
                  "verdict", "odd_ranks", "explanation"});
   const analysis::RunData& data = *source.survey.data;
-  for (const auto& sequence : analysis::callSequences(data, hasEnded(source.survey.info))) {
+  const bool complete = analysis::recordedToItsEnd(source.survey.info);
+  for (const auto& sequence : analysis::callSequences(data, complete)) {
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
       const trace::SpanRow& call = data.spans[sequence.anyCallAt(row)];
       if (!source.survey.selection.ticks ? !source.survey.holds(call) : !source.holds(call.step)) {

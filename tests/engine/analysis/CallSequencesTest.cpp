@@ -154,6 +154,19 @@ TEST(CallSequencesTest, TellsACallThatOneRankNeverEnded) {
       << "what was carried out, and not that it was queued";
 }
 
+TEST(CallSequencesTest, OnlyARunThatWasRecordedToItsEndTellsWhatDidNotHappen) {
+  trace::RunInfo info;
+  info.state = trace::RunState::kFailed;
+  EXPECT_TRUE(recordedToItsEnd(info));
+  info.state = trace::RunState::kRecorderDied;
+  EXPECT_FALSE(recordedToItsEnd(info)) << "the job may have gone on";
+  info.state = trace::RunState::kRunning;
+  EXPECT_FALSE(recordedToItsEnd(info));
+  info.state = trace::RunState::kFinished;
+  info.kind = trace::RunKind::kImported;
+  EXPECT_FALSE(recordedToItsEnd(info)) << "a rank's dump may have been written earlier";
+}
+
 TEST(CallSequencesTest, KeepsGroupsAndChecksApartAndLeavesPairsOut) {
   HandMadeRun run(3);
   run.addCollective(0, 0, 1, 1, 0, Operation::kAllreduce, 5);

@@ -200,6 +200,30 @@ TEST_F(TablesTest, ARangeHoldsAnIterationThatNeverEnded) {
   EXPECT_EQ(lines(table("calls", selection)).size(), 2u);
 }
 
+// Rank 1 has no record of call 5. A run that was recorded to its end shows that it made none; of an
+// imported one its dump may have been written earlier, and a recorder that died saw no more.
+TEST_F(TablesTest, CallsAccuseNobodyOfWhatHappenedBeyondTheRecord) {
+  const auto callsOf = [&](trace::RunKind kind, trace::RunState state) {
+    const auto path = folder_ / "run.lockstep";
+    std::filesystem::remove(path);
+    ExportedRun run(path, 2);
+    run.collective(0, 100, 120, 4, 400).collective(1, 105, 120, 4, 400);
+    run.collective(0, 130, 150, 5, 400);
+    run.info.kind = kind;
+    run.info.state = state;
+    run.writer().setInfo(run.info);
+    EXPECT_TRUE(run.writer().finish().ok());
+    return lines(table("calls")).back();
+  };
+  EXPECT_THAT(
+      callsOf(trace::RunKind::kExperiment, trace::RunState::kFinished),
+      testing::EndsWith(",missing rank,1,Rank 0 called allreduce; rank 1 made no such call."));
+  EXPECT_THAT(callsOf(trace::RunKind::kImported, trace::RunState::kFinished),
+              testing::EndsWith(",undecided,,"));
+  EXPECT_THAT(callsOf(trace::RunKind::kExperiment, trace::RunState::kRecorderDied),
+              testing::EndsWith(",undecided,,"));
+}
+
 TEST_F(TablesTest, NumbersAreSelectedByTheirIterationWheneverTheyCame) {
   ExportedRun run(folder_ / "run.lockstep", 2);
   run.step(0, EventKind::kStep, 100, 200, 4).step(0, EventKind::kStep, 200, 300, 5);

@@ -87,7 +87,7 @@ void findSteps(DivergenceFacts& facts) {
 FactsInput factsInput(const RunModel& model, std::shared_ptr<const AnalysedRun> run) {
   FactsInput input;
   input.run = std::move(run);
-  input.complete = trace::hasEnded(model.info().state);
+  input.complete = analysis::recordedToItsEnd(model.info());
   input.observed = model.info().kind != trace::RunKind::kExperiment;
   input.driftingHook = QString::fromStdString(model.info().driftingHook);
   for (int rank = 0; rank < model.rankCount(); ++rank) {

@@ -33,7 +33,7 @@ struct DivergenceFacts {
   std::vector<std::vector<std::uint32_t>> suspects;
   std::optional<std::size_t> firstMismatch;  ///< index into `sequences`
   analysis::BucketDelays delays;
-  bool complete = false;  ///< nothing more will come
+  bool complete = false;  ///< recordedToItsEnd()
   bool drifts = false;    ///< the hook lets replicas drift by design
   bool observed = false;  ///< a job that was only recorded: it has no experiment
   QString hook;           ///< that does; empty: its name is not recorded

@@ -161,3 +161,32 @@ TEST(FactsOfACall, SayThatItWasBegunAndNotEnded) {
 
 }  // namespace
 }  // namespace lockstep::ui
+// A dump that a rank wrote earlier than the others holds fewer calls.
+TEST(SummaryOfCalls, DoesNotAccuseARankOfAnImportedJobWhoseRecordEndsEarlier) {
+  HandMadeRun made(2);
+  for (std::uint64_t number = 0; number < 5; ++number) {
+    made.addCollective(0, 10 * number, 10 * number + 5, number);
+    if (number < 4) {
+      made.addCollective(1, 10 * number, 10 * number + 5, number);
+    }
+  }
+  auto run = std::make_shared<AnalysedRun>();
+  run->data = made.data;
+  run->analysis = analysis::analyse(run->data);
+  const auto summary = [&](trace::RunKind kind) {
+    trace::RunUpdate update;
+    update.info.emplace();
+    update.info->state = trace::RunState::kFinished;
+    update.info->kind = kind;
+    RunModel model;
+    model.applyUpdate(std::move(update));
+    const auto facts = divergenceFacts(factsInput(model, run));
+    return summaryOf(*facts, facts->sequences.at(0)).toStdString();
+  };
+  EXPECT_EQ(summary(trace::RunKind::kImported),
+            "No mismatch is known in 5 calls; of 1 a record is missing");
+  EXPECT_EQ(summary(trace::RunKind::kObserved),
+            "First mismatch: number 4, missing rank. Rank 0 called allreduce; rank 1 made no such "
+            "call.");
+}
+

@@ -50,8 +50,10 @@ struct Sum {
   OptionalMean readyLater;
   OptionalMean latency;
   std::set<std::uint32_t> steps;
+  bool severalBuckets = false;
 
   void add(const TailItem& item) {
+    severalBuckets |= parts > 0 && item.bucket != reason.worst.bucket;
     if (parts == 0 || item.ms > reason.worst.ms) {
       reason.worst = item;
     }
@@ -73,6 +75,7 @@ struct Sum {
     }
     mean.readyLaterMs = readyLater.mean();
     mean.latencyMs = latency.mean();
+    mean.severalBuckets = severalBuckets;
     reason.share = totalMs > 0 ? reason.mean.ms / totalMs : 0;
     reason.steps = static_cast<std::uint32_t>(steps.size());
     reason.mean = mean;
@@ -84,9 +87,10 @@ struct Sum {
       &TailItem::transferMs, &TailItem::calls,   &TailItem::coreWaitMs};
 };
 
-std::string bucketName(std::uint16_t bucket) {
-  return bucket == trace::kNoBucket ? std::string("a collective of no bucket")
-                                    : fmt::format("bucket {}", bucket);
+std::string comesTo(const TailItem& item) {
+  return item.severalBuckets               ? std::string("its collectives (mean)")
+         : item.bucket == trace::kNoBucket ? std::string("a collective of no bucket")
+                                           : fmt::format("bucket {}", item.bucket);
 }
 
 std::string whyLate(const TailItem& item) {
@@ -94,7 +98,9 @@ std::string whyLate(const TailItem& item) {
     return "";
   }
   if (*item.readyLaterMs >= 0.5 * item.contextMs) {
-    return fmt::format(": its gradients were ready {:.2f} ms later than here", *item.readyLaterMs);
+    return fmt::format(
+        ": its gradients were ready {:.2f} ms later than on the rank that waited for it",
+        *item.readyLaterMs);
   }
   return ", though its gradients were ready in time: its hook or its communication thread was late";
 }
@@ -121,23 +127,29 @@ bool isLatency(const TailItem& item) {
 
 std::string adviceFor(const TailItem& item) {
   const bool link = item.cause == TailCause::kSlowLink;
-  const std::string help = link ? "ewer bytes or a faster link can help" : "ewer bytes can help";
+  const char* const orFaster = link ? " or a faster link" : "";
   if (isLatency(item)) {
     return fmt::format(
-        " {:.2f} ms of that do not depend on the bytes. Fewer, larger buckets "
-        "(ddp.bucket_cap_mb){} can help.",
+        " {:.2f} ms of the transfers do not depend on the bytes. Fewer, larger buckets "
+        "(bucket_cap_mb){} can help.",
         *item.latencyMs, link ? " or a link of less latency" : "");
   }
-  if (item.calls < 1.5) {
-    return fmt::format(" Only f{}.", help);
+  if (item.latencyMs) {
+    return fmt::format(
+        " Fewer bytes{} can help; of the transfers, {:.2f} ms do not depend on the bytes.",
+        orFaster, *item.latencyMs);
   }
-  return item.latencyMs
-             ? fmt::format(" F{}; of the transfers, {:.2f} ms do not depend on the bytes.", help,
-                           *item.latencyMs)
+  // Of one size alone what it costs whatever its size cannot be told from what its bytes cost.
+  return item.calls < 1.5
+             ? fmt::format(
+                   " Fewer bytes{} can help if it is the bytes that take the time, which one "
+                   "transfer a step cannot tell; synchronising fewer steps (no_sync) helps in any "
+                   "case.",
+                   orFaster)
              : fmt::format(
-                   " F{}, and where a transfer costs much whatever its size, larger "
-                   "buckets.",
-                   help);
+                   " Fewer bytes{} can help, and where a transfer costs much whatever its size, "
+                   "larger buckets.",
+                   orFaster);
 }
 
 std::string whyMuch(const TailItem& item) {
@@ -248,7 +260,7 @@ std::string explanation(const TailItem& item) {
       return whyMuch(item);
     case TailCause::kLateRank:
       return fmt::format("Rank {} came {:.2f} ms later to {}{}.", item.peer, item.contextMs,
-                         bucketName(item.bucket), whyLate(item));
+                         comesTo(item), whyLate(item));
     case TailCause::kUnevenRanks:
       return fmt::format("The last rank came {:.2f} ms later: {}", item.contextMs,
                          item.peer == kUnclearRank
@@ -264,8 +276,8 @@ std::string explanation(const TailItem& item) {
           item.contextMs);
     case TailCause::kOutsideBuckets:
       return fmt::format(
-          "The {} belongs to no bucket (buffers, batch statistics, a hook around the step), and "
-          "the step waits for it.",
+          "The {} belongs to no bucket (it may carry buffers, batch statistics or sharded "
+          "parameters, or be a call of the script or of a hook), and the step waits for it.",
           trace::name(item.operation));
     case TailCause::kCopies:
       return "DataParallel copies inputs, parameters, outputs and gradients between its devices, "

@@ -53,6 +53,7 @@ struct TailItem {
   std::uint32_t step = 0;
   double ms = 0;
   std::uint16_t bucket = trace::kNoBucket;
+  bool severalBuckets = false;             ///< a mean over more than `bucket`
   std::uint16_t ahead = trace::kNoBucket;  ///< stall: the bucket that it stood behind
   int peer = kUnclearRank;                 ///< late rank, uneven ranks, no core: who came last
   /// Late bucket: the backward's computing from when it was ready until it was reduced. Stall: from
@@ -71,7 +72,7 @@ struct TailItem {
   /// Much transfer: what the step thread of this rank waited for a core in the step.
   double coreWaitMs = 0;
   bool telling = false;  ///< much transfer: it costs beyond chance, whatever cores were missing
-  /// Late rank: how much later than here the bucket was ready there; none: not recorded.
+  /// Late rank: how much later than on `rank` the bucket was ready there; none: not recorded.
   std::optional<double> readyLaterMs;
   bool judged = true;  ///< uneven ranks: false where steps are too few to tell chance
   trace::Operation operation = trace::Operation::kNone;

@@ -202,7 +202,9 @@ TEST(StepOverlapTest, AccusesALinkWhereTransferCostsAStepBeyondChance) {
   EXPECT_EQ(accused(step.tail[0]), "link");
   EXPECT_EQ(explanation(step.tail[0]),
             "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: the rest no order of "
-            "the buckets could hide. Only fewer bytes or a faster link can help.");
+            "the buckets could hide. Fewer bytes or a faster link can help if it is the bytes that "
+            "take the time, which one transfer a step cannot tell; synchronising fewer steps "
+            "(no_sync) helps in any case.");
 }
 
 TEST(StepOverlapTest, AccusesNoLinkInTooFewSteps) {
@@ -220,7 +222,9 @@ TEST(StepOverlapTest, AccusesNoLinkWhereMessagesCrossNone) {
   EXPECT_EQ(accused(step.tail[0]), "");
   EXPECT_EQ(explanation(step.tail[0]),
             "A step's transfer takes 11.00 ms, its backward computes 4.00 ms: the rest no order of "
-            "the buckets could hide. Only fewer bytes can help.");
+            "the buckets could hide. Fewer bytes can help if it is the bytes that take the time, "
+            "which one transfer a step cannot tell; synchronising fewer steps (no_sync) helps in "
+            "any case.");
 }
 
 // Of 11 ms of transfer 7 could never be hidden, and another rank had no core for 6 in each step.
@@ -284,8 +288,8 @@ TEST(StepOverlapTest, AdvisesLargerBucketsWhereTransfersCostMuchWhateverTheirSiz
   bytes[7] = 9'000;
   EXPECT_EQ(explanation(slowLinkOf(tinyBuckets(bytes))),
             "A step's 20 transfers take 10.00 ms, its backward computes 4.00 ms: the rest no order "
-            "of the buckets could hide. 10.00 ms of that do not depend on the bytes. Fewer, larger "
-            "buckets (ddp.bucket_cap_mb) or a link of less latency can help.");
+            "of the buckets could hide. 10.00 ms of the transfers do not depend on the bytes. "
+            "Fewer, larger buckets (bucket_cap_mb) or a link of less latency can help.");
 }
 
 TEST(StepOverlapTest, DoesNotSayThatOnlyTheLinkCanHelpWhereItCannotTell) {
@@ -351,7 +355,32 @@ TEST(StepOverlapTest, BlamesTheRankThatWasWaitedForInEveryStep) {
   EXPECT_EQ(step.tail[0].ms, 4);
   EXPECT_EQ(explanation(step.tail[0]),
             "Rank 1 came 4.00 ms later to bucket 0: its gradients were ready 3.90 ms later than "
-            "here.");
+            "on the rank that waited for it.");
+}
+
+// Bucket 0 was waited for 1 ms and bucket 1 for 3: the cause is one, and its mean is of neither.
+TEST(StepOverlapTest, NamesNoBucketForWhatIsAMeanOverSeveral) {
+  BucketRun run(2);
+  run.step(0, 2'000, 6'000, 12'000);
+  run.bucket(0, 0, 5'000, 5'000);
+  run.bucket(1, 0, 7'000, 7'000);
+  run.reduce(0, 0, 6'000, 8'000);
+  run.reduce(1, 0, 7'000, 8'000);
+  run.bucket(0, 1, 6'000, 6'000);
+  run.bucket(1, 1, 11'000, 11'000);
+  run.reduce(0, 1, 8'000, 12'000);
+  run.reduce(1, 1, 11'000, 12'000);
+  const std::vector<TailReason> reasons = tailReasons(repeated(run, 12).all(), 1, 0);
+  const auto late = std::find_if(reasons.begin(), reasons.end(), [](const TailReason& reason) {
+    return reason.mean.cause == TailCause::kLateRank;
+  });
+  ASSERT_NE(late, reasons.end());
+  EXPECT_EQ(explanation(late->mean),
+            "Rank 1 came 2.00 ms later to its collectives (mean): its gradients were ready 3.50 ms "
+            "later than on the rank that waited for it.");
+  EXPECT_EQ(explanation(late->worst),
+            "Rank 1 came 3.00 ms later to bucket 1: its gradients were ready 5.00 ms later than on "
+            "the rank that waited for it.");
 }
 
 TEST(StepOverlapTest, BlamesNobodyWhereTheRanksTakeTurnsBeingLast) {

@@ -20,8 +20,8 @@ TEST(TailWords, SayThatACollectiveOutsideTheBucketsIsWaitedFor) {
   EXPECT_EQ(name(item.cause), "outside the buckets");
   EXPECT_EQ(title(item), "broadcast outside the buckets");
   EXPECT_EQ(explanation(item),
-            "The broadcast belongs to no bucket (buffers, batch statistics, a hook around the "
-            "step), and the step waits for it.");
+            "The broadcast belongs to no bucket (it may carry buffers, batch statistics or sharded "
+            "parameters, or be a call of the script or of a hook), and the step waits for it.");
 }
 
 TEST(TailWords, SayThatNothingComputesWhileDataParallelCopies) {

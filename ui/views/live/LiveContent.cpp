@@ -309,6 +309,19 @@ void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& co
   }
 }
 
+/// What was wrong with the run; empty: nothing that is known.
+QString problemOf(const trace::RunInfo& info) {
+  const bool recorderDied = info.state == trace::RunState::kRecorderDied;
+  if (recorderDied || info.state == trace::RunState::kFailed) {
+    return !info.failure.empty() ? QString::fromStdString(info.failure)
+           : recorderDied ? QStringLiteral("The recorder died: how the run ended is not known.")
+                          : QStringLiteral("The run failed.");
+  }
+  return info.divergence
+             ? QStringLiteral("Diverged: %1").arg(QString::fromStdString(info.divergence->text))
+             : QString();
+}
+
 std::optional<double> latest(const RunModel& model, const char* name, int rank) {
   const auto& points = model.metric(name, rank);
   return points.empty() ? std::nullopt : std::optional(points.back().value);
@@ -325,13 +338,7 @@ double presentOf(const RunModel& model) {
 LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowNs) {
   LiveContent content;
   content.live = model.isLive();
-  const trace::RunState state = model.info().state;
-  if (state == trace::RunState::kFailed || state == trace::RunState::kRecorderDied) {
-    content.problem = model.info().failure.empty() ? QStringLiteral("The run failed.")
-                                                   : QString::fromStdString(model.info().failure);
-  } else if (const auto& divergence = model.info().divergence) {
-    content.problem = QStringLiteral("Diverged: %1").arg(QString::fromStdString(divergence->text));
-  }
+  content.problem = problemOf(model.info());
   const TimeRange all = feed.steps();
   const double end = content.live ? std::max(nowNs, all.endNs) : all.endNs;
   content.window = {content.live ? std::max(all.startNs, end - kWindowNs) : all.startNs, end};

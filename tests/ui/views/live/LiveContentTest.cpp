@@ -373,9 +373,18 @@ TEST(LiveContentTest, SaysWhyThereIsNoThroughputAndWhatItIsMadeOf) {
 TEST(LiveContentTest, SaysThatARunFailedThatLeftNoReason) {
   RunModel model;
   trace::RunUpdate run = twoSpeeds();
-  run.info->state = trace::RunState::kRecorderDied;
+  run.info->state = trace::RunState::kFailed;
   model.applyUpdate(run);
   EXPECT_EQ(look(model).problem, "The run failed.");
+}
+
+// The ranks may have gone on without it.
+TEST(LiveContentTest, DoesNotSayThatARunFailedWhoseRecorderDied) {
+  RunModel model;
+  trace::RunUpdate run = twoSpeeds();
+  run.info->state = trace::RunState::kRecorderDied;
+  model.applyUpdate(run);
+  EXPECT_EQ(look(model).problem, "The recorder died: how the run ended is not known.");
 }
 
 TEST(LiveSceneTest, FitsIntoNarrowAndWideFrames) {

@@ -98,7 +98,7 @@ std::string comparisonText(const analysis::Comparison& comparison,
   }
   text += !comparison.keys.empty()      ? "\nkeys that differ\n" + keyTable(comparison)
           : comparison.keysNote.empty() ? "\nthe experiments are the same\n"
-                                        : "\nno key that all of them tell differs\n";
+                                        : "\nno setting that all these runs tell differs\n";
   text += comparison.keysNote.empty() ? "" : comparison.keysNote + "\n";
   for (std::size_t other = 1; other < runs.size(); ++other) {
     const analysis::Why& why = comparison.why[other - 1];
@@ -130,7 +130,7 @@ void addCompare(CLI::App& app, Command& chosen) {
       "difference\n"
       "of the step time. Runs of one experiment are repeats: name several of each to learn "
       "whether\n"
-      "the experiments differ (Welch's t over their means, 99 %). With one run each, a block\n"
+      "the experiments differ (Welch's t over their means, 99 %). With one run on a side, a block\n"
       "bootstrap over the iterations says whether the two runs do, which is less.");
   command->callback(
       [&chosen, runs, json] { chosen = [runs, json] { return compare(*runs, *json); }; });

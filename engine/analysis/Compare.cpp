@@ -122,14 +122,30 @@ void judgeExperiments(Delta& delta, const MeanInterval& between, std::size_t cou
   }
 }
 
+/// The sides that have one run alone: of A, of the other one, or of both.
+struct Lone {
+  bool a = false;
+  bool other = false;
+  std::string letter;  ///< the other one's
+
+  [[nodiscard]] std::string opening() const {
+    return a && other ? "One run each" : "One run like " + (a ? "A" : letter);
+  }
+  /// Which runs to repeat.
+  [[nodiscard]] std::string which() const { return a && other ? "both" : a ? "A" : letter; }
+};
+
 /// With one run on a side.
-void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const std::string& letter) {
+void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const Lone& lone) {
+  const std::string& letter = lone.letter;
   const auto between = differenceInterval(a.samples, b.samples, kSignificant / 2);
   if (!between) {
     delta.verdict = Verdict::kUntested;
     delta.reason =
         a.samples.empty() && b.samples.empty()
-            ? "Not tested: a run has one value of it. Repeat both runs to tell chance from effect."
+            ? fmt::format(
+                  "Not tested: a run has one value of it. Repeat {} to tell chance from effect.",
+                  lone.which())
             : fmt::format(
                   "Not tested: A has {} measured iterations of it and {} has {}; {} of "
                   "each are needed.",
@@ -139,11 +155,11 @@ void judgeRuns(Delta& delta, const Sampled& a, const Sampled& b, const std::stri
   delta.low = between->low;
   delta.high = between->high;
   if (leavesOutZero(*between)) {
-    delta.verdict = Verdict::kOneRunEach;
+    delta.verdict = Verdict::kTooFewRuns;
     delta.reason = fmt::format(
-        "One run each: {}'s iterations are {} than A's beyond chance, but two runs of one "
-        "experiment may be as far apart. Repeat both to tell.",
-        letter, between->mean > 0 ? "greater" : "smaller");
+        "{}: {}'s iterations are {} than A's beyond chance, but two runs of one experiment may be "
+        "as far apart. Repeat {} to tell.",
+        lone.opening(), letter, between->mean > 0 ? "greater" : "smaller", lone.which());
   } else {
     delta.verdict = Verdict::kNoDifference;
     delta.reason = "Not significant: iterations of one run differ as much (block bootstrap).";
@@ -182,7 +198,7 @@ Delta deltaOf(Metric metric, const std::vector<Sampled>& runs, std::size_t other
   if (const auto between = runMeansInterval(likeA, likeB, kSignificant / 2)) {
     judgeExperiments(delta, *between, likeA.size(), likeB.size(), about.better, letter);
   } else {
-    judgeRuns(delta, a, b, letter);
+    judgeRuns(delta, a, b, {likeA.size() == 1, likeB.size() == 1, letter});
   }
   return delta;
 }
@@ -194,8 +210,9 @@ ComparedRun describe(const RunToCompare& run) {
   described.measuredIterations = static_cast<std::uint32_t>(iterations.measured.size());
   described.warmUpIterations = iterations.warmUp;
   described.incompleteIterations = iterations.incomplete;
-  described.counts = fmt::format("{} iterations measured, {} of warm-up left out",
-                                 described.measuredIterations, iterations.warmUp);
+  described.counts = fmt::format(
+      "{} {} measured, {} of warm-up left out", described.measuredIterations,
+      described.measuredIterations == 1 ? "iteration" : "iterations", iterations.warmUp);
   if (iterations.incomplete > 0) {
     described.counts += fmt::format(", {} with lost events left out", iterations.incomplete);
   }
@@ -267,8 +284,8 @@ const char* name(Verdict verdict) {
       return "worse";
     case Verdict::kNoDifference:
       return "not significant";
-    case Verdict::kOneRunEach:
-      return "one run each";
+    case Verdict::kTooFewRuns:
+      return "too few runs";
     case Verdict::kSameExperiment:
       return "same experiment";
     case Verdict::kUntested:

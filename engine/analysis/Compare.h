@@ -23,9 +23,9 @@ namespace lockstep::analysis {
 //   - runs whose experiments are the same in all but name are repeats of each other. Where both
 //     sides have at least two, their means are set against each other by Welch's t (1947): that is
 //     a difference of what was changed, if it is significant;
-//   - with one run each, the iterations alone say whether the two runs differ, by block bootstrap
-//     (BlockBootstrap.h) of one number an iteration, the mean over its ranks, since the ranks of an
-//     iteration wait for each other. That is a difference of the runs: "one run each";
+//   - with one run on a side, the iterations alone say whether the two runs differ, by block
+//     bootstrap (BlockBootstrap.h) of one number an iteration, the mean over its ranks, since the
+//     ranks of an iteration wait for each other. That is a difference of the runs: "too few runs";
 //   - repeats of one experiment are not set against each other.
 
 /// Intervals hold the true difference but in so many cases; where one leaves 0 out, it is
@@ -111,7 +111,7 @@ enum class Verdict : std::uint8_t {
   kBetter,
   kWorse,
   kNoDifference,    ///< none, or one that chance explains
-  kOneRunEach,      ///< the two runs differ; that says nothing of what was changed
+  kTooFewRuns,      ///< the two runs differ; that says nothing of what was changed
   kSameExperiment,  ///< they are repeats of each other
   kUntested,        ///< one value a run, or too few iterations
   kUnknown,         ///< one of the runs has no value

@@ -66,9 +66,10 @@ TEST_F(CompareTest, SaysWhatIsNotComparedOfAJobOfPyTorch) {
   comparison.runs.resize(2);
   comparison.why.emplace_back();
   comparison.keysNote = "B is a job of PyTorch: so and so.";
-  EXPECT_THAT(comparisonText(comparison, std::vector<ComparedRun>(2)),
-              HasSubstr("\nno key that all of them tell differs\nB is a job of PyTorch: so and "
-                        "so.\n"));
+  EXPECT_THAT(
+      comparisonText(comparison, std::vector<ComparedRun>(2)),
+      HasSubstr("\nno setting that all these runs tell differs\nB is a job of PyTorch: so and "
+                "so.\n"));
 }
 
 TEST_F(CompareTest, JsonHoldsTheSameForAScript) {

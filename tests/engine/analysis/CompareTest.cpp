@@ -10,7 +10,9 @@
 namespace lockstep::analysis {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::StartsWith;
 using trace::EventKind;
 
 const MetricRow& rowOf(const Comparison& comparison, Metric metric) {
@@ -32,7 +34,7 @@ bool holds(const Comparison& comparison, Metric metric) {
 }
 
 // A's eight steps take 10.001 .. 10.008 ms, B's 20.001 .. 20.008: means 10.0045 and 20.0045.
-TEST(CompareTest, TwoRunsThatDifferInEveryIterationAreStillOneRunEach) {
+TEST(CompareTest, TwoRunsThatDifferInEveryIterationAreStillTooFew) {
   Runs runs;
   runs.add(stepsOf(10'000, 8));
   runs.add(stepsOf(20'000, 8));
@@ -46,7 +48,7 @@ TEST(CompareTest, TwoRunsThatDifferInEveryIterationAreStillOneRunEach) {
   EXPECT_NEAR(delta.percent.value(), 99.955, 0.001);
   EXPECT_NEAR(delta.low.value(), 10.0, 0.01);
   EXPECT_NEAR(delta.high.value(), 10.0, 0.01);
-  EXPECT_EQ(delta.verdict, Verdict::kOneRunEach);
+  EXPECT_EQ(delta.verdict, Verdict::kTooFewRuns);
   EXPECT_EQ(delta.reason,
             "One run each: B's iterations are greater than A's beyond chance, but two runs of one "
             "experiment may be as far apart. Repeat both to tell.");
@@ -81,6 +83,31 @@ TEST(CompareTest, RepeatsTellWhatTheExperimentsDifferBy) {
   EXPECT_EQ(row.deltas[2].verdict, Verdict::kWorse);
 }
 
+// A is repeated and C is not: what is missing is another run like C.
+TEST(CompareTest, SaysOfWhichSideThereIsOneRunAlone) {
+  Runs runs;
+  runs.add(stepsOf(10'000, 8), 1);
+  runs.add(stepsOf(10'200, 8), 1);
+  runs.add(stepsOf(20'000, 8), 2);
+  runs.add(stepsOf(20'000, 8), 3);
+  runs.add(stepsOf(20'200, 8), 3);
+  const MetricRow row = rowOf(compare(runs.all), Metric::kStep);
+  EXPECT_EQ(row.deltas[1].verdict, Verdict::kTooFewRuns);
+  EXPECT_STREQ(name(row.deltas[1].verdict), "too few runs");
+  EXPECT_EQ(row.deltas[1].reason,
+            "One run like C: C's iterations are greater than A's beyond chance, but two runs of "
+            "one experiment may be as far apart. Repeat C to tell.");
+  Runs other;
+  other.add(stepsOf(10'000, 8), 1).outcome.finalLoss = 1;
+  other.add(stepsOf(20'000, 8), 2).outcome.finalLoss = 2;
+  other.add(stepsOf(20'200, 8), 2).outcome.finalLoss = 2;
+  const Comparison comparison = compare(other.all);
+  EXPECT_THAT(rowOf(comparison, Metric::kStep).deltas[0].reason,
+              testing::AllOf(StartsWith("One run like A: B's"), EndsWith("Repeat A to tell.")));
+  EXPECT_EQ(rowOf(comparison, Metric::kFinalLoss).deltas[0].reason,
+            "Not tested: a run has one value of it. Repeat A to tell chance from effect.");
+}
+
 // Like A 10 and 13 ms, like B 12 and 16: as far apart as repeats.
 TEST(CompareTest, ADifferenceThatRepeatsHaveTooIsNotSignificant) {
   Runs runs;
@@ -112,7 +139,7 @@ TEST(CompareTest, StepsASecondAreThoseOfTheMeasuredSteps) {
   runs.add(stepsOf(10'000, 8));
   const MetricRow row = rowOf(compare(runs.all), Metric::kStepsPerSecond);
   EXPECT_NEAR(row.values[1].value(), 99.955, 0.0001);
-  EXPECT_EQ(row.deltas[0].verdict, Verdict::kOneRunEach);
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kTooFewRuns);
   EXPECT_GT(row.deltas[0].low.value(), 0);
 }
 
@@ -388,8 +415,8 @@ TEST(CompareTest, ThreeRunsAreEachSetAgainstTheFirst) {
   runs.add(stepsOf(5'000, 8));
   const Comparison comparison = compare(runs.all);
   const MetricRow& row = rowOf(comparison, Metric::kStep);
-  EXPECT_EQ(row.deltas[0].verdict, Verdict::kOneRunEach);
-  EXPECT_EQ(row.deltas[1].verdict, Verdict::kOneRunEach);
+  EXPECT_EQ(row.deltas[0].verdict, Verdict::kTooFewRuns);
+  EXPECT_EQ(row.deltas[1].verdict, Verdict::kTooFewRuns);
   EXPECT_NEAR(row.deltas[1].difference.value(), -5, 1e-9);
   ASSERT_EQ(comparison.why.size(), 2u);
   EXPECT_THAT(comparison.why[1].summary, HasSubstr("C's mean step takes 5.00 ms less than A's"));

@@ -78,7 +78,7 @@ QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
 
 QString verdictText(const analysis::Delta& delta) {
   const QString text = QString::fromUtf8(analysis::name(delta.verdict));
-  if (!isTold(delta.verdict) && delta.verdict != analysis::Verdict::kOneRunEach) {
+  if (!isTold(delta.verdict) && delta.verdict != analysis::Verdict::kTooFewRuns) {
     return text;
   }
   return (delta.difference.value_or(0) > 0 ? QStringLiteral("\u25b2 ") : QStringLiteral("\u25bc ")) +

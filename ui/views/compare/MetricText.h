@@ -21,7 +21,7 @@ QString differenceText(analysis::Metric metric, const std::optional<double>& dif
 QString percentText(const std::optional<double>& percent);
 /// Between what the difference lies: "+1.20 … +1.80".
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
-/// "▲ worse", "▼ better", "▲ one run each", "not significant": the arrow says which way the figure
+/// "▲ worse", "▼ better", "▲ too few runs", "not significant": the arrow says which way the figure
 /// went.
 QString verdictText(const analysis::Delta& delta);
 /// Good, bad or muted.

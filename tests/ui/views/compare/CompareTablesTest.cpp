@@ -77,7 +77,7 @@ TEST_F(CompareTablesTest, ALongerStepTimeOfOneRunSaysSoByArrowAndIsNoVerdict) {
   metrics.setRows(std::make_shared<MetricRows>(Compared{compared(), 1}));
   const int row = rowOf(metrics, "step time [ms]");
   ASSERT_GE(row, 0);
-  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(), "\u25b2 one run each");
+  EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data().toString(), "\u25b2 too few runs");
   EXPECT_EQ(metrics.index(row, MetricRows::kVerdict).data(Qt::ForegroundRole).value<QColor>(),
             Palette::of(Theme::kLight).textMuted);
   EXPECT_TRUE(metrics.index(row, 0).data(Qt::ToolTipRole).toString().contains("One run each"));

@@ -44,7 +44,7 @@ base::Result<std::vector<cost::PlannedBucket>> planWithCap(
     const trace::BucketsMessage& layout, const buckets::BucketCaps& caps, std::uint64_t capBytes) {
   if (layout.layout == 0) {
     return noOtherCap(
-        "its buckets are those of the construction, which no cap made: it ended too early, or "
+        "its buckets were never rebuilt in the ready order: it ended too early, or "
         "ddp.find_unused_parameters keeps them as they are");
   }
   if (!caps.list.empty()) {

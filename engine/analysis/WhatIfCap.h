@@ -12,7 +12,7 @@ namespace lockstep::analysis {
 
 /// Returns the buckets that a rebuild in the order of `layout` makes with another cap than that of
 /// `caps`, which made the layout; the first bucket's limit stays. Error: a clause that ends "this
-/// run cannot tell, because ...": its buckets are those of the construction; it gives a list of
+/// run cannot tell, because ...": its buckets were never rebuilt; it gives a list of
 /// caps; or they are not what these caps make of one kind of dense gradients, so that those of
 /// another cap cannot be computed. [any-thread]
 base::Result<std::vector<cost::PlannedBucket>> planWithCap(

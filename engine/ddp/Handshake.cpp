@@ -100,9 +100,11 @@ std::string about(std::string_view subject, const Facts& facts) {
     const std::string others = about(subject, theirs);
     if (own != others) {
       throw DdpError(
-          fmt::format("rank {} did not build the same model and settings as rank {}: rank {} has "
-                      "{}; rank {} has {}. Build the model in the same way on every rank.",
-                      other, most, most, own, other, others),
+          fmt::format(
+              "rank {} did not build the same model and settings as rank {}: rank {} has "
+              "{}; rank {} has {}. Make the model, the settings of DistributedDataParallel and "
+              "the version of Lockstep the same on every rank.",
+              other, most, most, own, other, others),
           culprits);
     }
   }

@@ -88,21 +88,34 @@ bool ReadyGradients::came(std::size_t index) {
   if (awaited_[index] > 0) {
     return --awaited_[index] == 0;
   }
-  throw DdpError(
-      context_.options.staticGraph
-          ? fmt::format(
-                "rank {}: parameter {} got more gradients in the backward of step {} than the {} "
-                "of the first backward, which static_graph takes for the rule. The graph "
-                "changed, or the backward ran again: turn static_graph off, or run one backward "
-                "of the same graph",
-                context_.group->rank(), context_.parameters.named(index), context_.lane.step(),
-                firings_[index])
-          : fmt::format(
-                "rank {}: parameter {} got a second gradient in the backward of step {}, after "
-                "its first was taken for the reduction. It is used outside the wrapped forward, "
-                "or by a re-entrant or repeated backward; call the forward once for each "
-                "backward, put the extra backward under no_sync, or turn static_graph on",
-                context_.group->rank(), context_.parameters.named(index), context_.lane.step()));
+  throw DdpError(surplusText(index));
+}
+
+std::string ReadyGradients::surplusText(std::size_t index) const {
+  const int rank = context_.group->rank();
+  const std::uint32_t step = context_.lane.step();
+  const std::string parameter = context_.parameters.named(index);
+  if (context_.options.staticGraph) {
+    return fmt::format(
+        "rank {}: parameter {} got more gradients in the backward of step {} than the {} of the "
+        "first backward, which static_graph takes for the rule. The graph changed, or the backward "
+        "ran again: turn static_graph off, or run one backward of the same graph",
+        rank, parameter, step, firings_[index]);
+  }
+  if (std::find(unused_.begin(), unused_.end(), index) != unused_.end()) {
+    return fmt::format(
+        "rank {}: parameter {} got a gradient in the backward of step {}, though the outputs of "
+        "the forward do not depend on it, so that it was taken as unused. It is used outside the "
+        "wrapped forward, or for something that the forward does not return; use it within the "
+        "forward and return what depends on it, or put the extra backward under no_sync",
+        rank, parameter, step);
+  }
+  return fmt::format(
+      "rank {}: parameter {} got a second gradient in the backward of step {}, after its first was "
+      "taken for the reduction. It is used outside the wrapped forward, or by a re-entrant or "
+      "repeated backward; call the forward once for each backward, put the extra backward under "
+      "no_sync, or turn static_graph on",
+      rank, parameter, step);
 }
 
 void ReadyGradients::note(std::size_t index) {

@@ -62,6 +62,9 @@ class ReadyGradients {
   [[nodiscard]] bool unusedStayed() const { return unusedStayed_; }
 
  private:
+  /// Of a gradient that is not to come.
+  [[nodiscard]] std::string surplusText(std::size_t index) const;
+
   ReducerContext& context_;
   std::vector<std::uint32_t> awaited_;  // gradients still to come to each parameter
   std::vector<std::uint32_t> firings_;  // static graph: gradients a backward, as recorded

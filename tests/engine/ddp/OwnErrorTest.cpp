@@ -74,7 +74,9 @@ TEST_P(OwnError, OfTheConstructorNamesWhoDiffersFromMostAndNotFromRank0) {
     DistributedDataParallel ddp(std::make_shared<Net>(std::vector<std::int64_t>{4, last}), group);
   });
   EXPECT_THAT(errors,
-              Each(HasSubstr("rank 0 did not build the same model and settings as rank 1")));
+              Each(AllOf(HasSubstr("rank 0 did not build the same model and settings as rank 1"),
+                         HasSubstr(". Make the model, the settings of DistributedDataParallel and "
+                                   "the version of Lockstep the same on every rank."))));
 }
 
 TEST_P(OwnError, OfTheConstructorComesBeforeWhatAPeerSays) {

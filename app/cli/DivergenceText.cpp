@@ -17,25 +17,32 @@ std::string ranksText(const std::vector<int>& ranks) {
   return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
-/// How far the replicas are apart at the end; empty: that is not recorded.
+/// How far all replicas were apart when they were last measured; empty: that is not recorded.
 std::string distanceText(const analysis::Divergence& divergence) {
   if (divergence.consensus.empty()) {
     return "";
   }
-  const std::uint32_t step = divergence.replicas.steps.back();
-  const std::optional<double> spread = divergence.lastSpread();
-  if (!spread) {
-    return fmt::format("; at step {} not all are known and finite", step);
+  const analysis::ConsensusSample* const last = divergence.lastOfAll();
+  if (last == nullptr) {
+    return fmt::format("; at step {} not all are known and finite",
+                       divergence.replicas.steps.back());
   }
-  if (*spread == 0) {
-    return fmt::format("; equal again at step {}", step);
+  if (last->spread == 0) {
+    return fmt::format("; equal again at step {}", last->step);
   }
-  return fmt::format("; {:.3g} +- {:.0f} % from their mean at step {}", *spread,
-                     100 * divergence.consensusRelativeError, step);
+  return fmt::format(
+      "; {:.3g} from their mean at step {} (Euclidean, root mean square over ranks; +- {:.0f} %)",
+      last->spread, last->step, 100 * divergence.consensusRelativeError);
 }
 
 std::string counted(std::uint64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
+}
+
+/// Where no sample has every rank.
+std::string noneOfAll(const analysis::ReplicaMatrix& replicas) {
+  return fmt::format("equal where two or more can be compared, but no sample has all {} ranks",
+                     replicas.ranks.size());
 }
 
 }  // namespace
@@ -46,18 +53,21 @@ std::string replicasText(const RunReport& report) {
     return "";
   }
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
+  const std::vector<std::uint32_t> whole = replicas.wholeSteps();
   if (const std::string& hook = report.info.driftingHook; !hook.empty()) {
-    return fmt::format("drift by design (hook {}): {}", hook,
-                       divergence.first
-                           ? fmt::format("first apart at step {}", divergence.first->step) +
-                                 distanceText(divergence)
-                           : fmt::format("not apart in any of {}",
-                                         counted(replicas.steps.size(), "sample", "samples")));
+    return fmt::format(
+        "drift by design (hook {}): {}", hook,
+        divergence.first ? fmt::format("first apart at step {}", divergence.first->step) +
+                               distanceText(divergence)
+        : whole.empty()
+            ? noneOfAll(replicas)
+            : fmt::format("not apart in any of {}", counted(whole.size(), "sample", "samples")));
   }
   if (!divergence.first) {
-    std::string text =
-        fmt::format("equal in {}, the last before step {}",
-                    counted(replicas.steps.size(), "sample", "samples"), replicas.steps.back());
+    std::string text = whole.empty()
+                           ? noneOfAll(replicas)
+                           : fmt::format("equal in {}, the last before step {}",
+                                         counted(whole.size(), "sample", "samples"), whole.back());
     if (const auto& lost = divergence.lost) {
       text += fmt::format("; NOT FINITE, first at step {} in {}", lost->step,
                           nameOf(report, lost->parameter));

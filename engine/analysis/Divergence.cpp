@@ -304,6 +304,18 @@ std::optional<SamplingCost> costOf(const RunData& data) {
 
 }  // namespace
 
+std::vector<std::uint32_t> ReplicaMatrix::wholeSteps() const {
+  std::vector<std::uint32_t> whole;
+  for (std::size_t sample = 0; sample < steps.size(); ++sample) {
+    const auto from = cells.begin() + static_cast<std::ptrdiff_t>(sample * parameters);
+    if (std::all_of(from, from + static_cast<std::ptrdiff_t>(parameters),
+                    [&](const ReplicaCell& cell) { return cell.present == ranks.size(); })) {
+      whole.push_back(steps[sample]);
+    }
+  }
+  return whole;
+}
+
 std::vector<int> ReplicaMatrix::differingRanks(std::size_t sample, std::size_t parameter) const {
   std::vector<int> differing;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -327,6 +339,14 @@ std::optional<double> Divergence::lastSpread() const {
     return std::nullopt;
   }
   return consensus.back().spread;
+}
+
+const ConsensusSample* Divergence::lastOfAll() const {
+  const auto last =
+      std::find_if(consensus.rbegin(), consensus.rend(), [this](const ConsensusSample& sample) {
+        return first && sample.step >= first->step && sample.ranks.size() == replicas.ranks.size();
+      });
+  return last == consensus.rend() ? nullptr : &*last;
 }
 
 Divergence divergence(const RunData& data) {

@@ -57,6 +57,9 @@ struct ReplicaMatrix {
                                std::size_t rankIndex) const {
     return (sample * parameters + parameter) * ranks.size() + rankIndex;
   }
+  /// The steps of the samples in which every rank left a hash of every parameter: of others, such
+  /// as the newest one of a live run, equality of all is not known.
+  [[nodiscard]] std::vector<std::uint32_t> wholeSteps() const;
   /// The ranks outside the reference class of a cell.
   [[nodiscard]] std::vector<int> differingRanks(std::size_t sample, std::size_t parameter) const;
 };
@@ -133,6 +136,10 @@ struct Divergence {
   /// The consensus distance at the last sample; none: nothing was sampled, or not all ranks'
   /// sketches are known and finite there.
   [[nodiscard]] std::optional<double> lastSpread() const;
+
+  /// The last sample since the first difference in which all ranks' sketches are known and finite;
+  /// nullptr: there is none.
+  [[nodiscard]] const ConsensusSample* lastOfAll() const;
 };
 
 /// Compares what the ranks of a run recorded of themselves. No result is NaN.

@@ -106,8 +106,33 @@ TEST(ReplicasText, SaysHowFarADriftWentAndThatItIsOver) {
   }
   lost.sketches = allButOne;
   EXPECT_EQ(replicasOf(lost, "post_local_sgd"),
+            "drift by design (hook post_local_sgd): first apart at step 20; 2 from their mean at "
+            "step 20 (Euclidean, root mean square over ranks; +- 18 %)");
+  run::dropIf(lost.sketches, [](const auto& row) { return row.rank == 1 && row.step > 10; });
+  EXPECT_EQ(replicasOf(lost, "post_local_sgd"),
             "drift by design (hook post_local_sgd): first apart at step 20; at step 30 not all are "
             "known and finite");
+}
+
+// A live run, or one that was killed: rank 1 has not left the newest sample.
+TEST(ReplicasText, CountsNoSampleAsEqualThatNotAllRanksLeft) {
+  analysis::RunData data;
+  addFingerprints(data, 2, 30, {});
+  const auto leaveOut = [&data](int rank, std::uint32_t from) {
+    run::dropIf(data.fingerprints,
+                  [&](const auto& row) { return row.rank == rank && row.step >= from; });
+  };
+  leaveOut(1, 30);
+  EXPECT_EQ(replicasOf(data), "equal in 2 samples, the last before step 20");
+  EXPECT_EQ(replicasOf(data, "post_local_sgd"),
+            "drift by design (hook post_local_sgd): not apart in any of 2 samples");
+  data = {};
+  addFingerprints(data, 3, 30, {});
+  leaveOut(2, 20);
+  leaveOut(1, 30);
+  run::dropIf(data.fingerprints, [](const auto& row) { return row.rank == 0 && row.step == 10; });
+  EXPECT_EQ(replicasOf(data),
+            "equal where two or more can be compared, but no sample has all 3 ranks");
 }
 
 TEST(ReplicasText, DoesNotSayAgainOfReplicasThatWereNeverApart) {

@@ -17,7 +17,19 @@ void changeEach(Grown<T>& list, Change change) {
   list = changed;
 }
 
-/// The same of the one at `index`.
+/// Makes the list anew without the elements that `drop` is true of.
+template <typename T, typename Drop>
+void dropIf(Grown<T>& list, Drop drop) {
+  Grown<T> kept;
+  for (const T& element : list) {
+    if (!drop(element)) {
+      kept.push_back(element);
+    }
+  }
+  list = kept;
+}
+
+/// Calls `change` of the one at `index`.
 template <typename T, typename Change>
 void changeAt(Grown<T>& list, std::size_t index, Change change) {
   std::size_t at = 0;

@@ -49,15 +49,18 @@ QString lost(const DivergenceFacts& facts) {
 
 /// How far the replicas were from their mean when all of them were last measured.
 QString distance(const analysis::Divergence& divergence) {
-  if (divergence.consensus.empty()) {
+  const analysis::ConsensusSample* const last = divergence.lastOfAll();
+  if (last == nullptr) {
     return {};
   }
-  const analysis::ConsensusSample& last = divergence.consensus.back();
-  return last.spread == 0 ? QStringLiteral("At iteration %1 they were equal again. ").arg(last.step)
-                          : QStringLiteral("At iteration %1 they were %2 ± %3 % from their mean. ")
-                                .arg(last.step)
-                                .arg(formatValue(last.spread))
-                                .arg(100 * divergence.consensusRelativeError, 0, 'f', 0);
+  return last->spread == 0
+             ? QStringLiteral("At iteration %1 they were equal again. ").arg(last->step)
+             : QStringLiteral(
+                   "At iteration %1 they were %2 from their mean (Euclidean, root mean square over "
+                   "ranks; ± %3 %). ")
+                   .arg(last->step)
+                   .arg(formatValue(last->spread))
+                   .arg(100 * divergence.consensusRelativeError, 0, 'f', 0);
 }
 
 Verdict drifting(const DivergenceFacts& facts, const analysis::FirstDifference& first) {
@@ -99,7 +102,7 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
   }
   const QString who =
       first.majority
-          ? QStringLiteral("on %1").arg(rankList(first.ranks))
+          ? QStringLiteral("on %1 against the majority").arg(rankList(first.ranks))
           : QStringLiteral("on %1 against %2; which of them is wrong the hashes cannot tell")
                 .arg(rankList(first.ranks), rankList(others));
   verdict.more = where + QLatin1Char(' ') + who + QStringLiteral(". ");
@@ -114,15 +117,15 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
 Verdict verdictOf(const DivergenceFacts& facts) {
   const analysis::Divergence& divergence = facts.divergence;
   const analysis::ReplicaMatrix& replicas = divergence.replicas;
+  const std::vector<std::uint32_t> whole = replicas.wholeSteps();
   Verdict verdict;
   if (divergence.first) {
     verdict =
         facts.drifts ? drifting(facts, *divergence.first) : differing(facts, *divergence.first);
-  } else if (!replicas.steps.empty() && replicas.ranks.size() > 1 &&
-             std::any_of(replicas.cells.begin(), replicas.cells.end(),
-                         [](const analysis::ReplicaCell& cell) { return !cell.unknown(); })) {
-    const std::uint32_t last = divergence.lost ? divergence.lost->step : replicas.steps.back();
-    const std::uint32_t iterations = last - replicas.steps.front();
+  } else if (!whole.empty() && replicas.ranks.size() > 1) {
+    const std::uint32_t last =
+        divergence.lost ? std::min(divergence.lost->step, whole.back()) : whole.back();
+    const std::uint32_t iterations = last - std::min(last, whole.front());
     verdict.kind = Verdict::Kind::kEqual;
     verdict.title =
         QStringLiteral("All ranks equal for %1 %2")
@@ -131,7 +134,10 @@ Verdict verdictOf(const DivergenceFacts& facts) {
     verdict.more = QStringLiteral("%1 parameters hashed on %2 ranks at %3 iterations. ")
                        .arg(formatCount(replicas.parameters))
                        .arg(replicas.ranks.size())
-                       .arg(formatCount(replicas.steps.size()));
+                       .arg(formatCount(whole.size()));
+  } else if (divergence.compared()) {
+    verdict.title = QStringLiteral("No iteration was hashed on all ranks");
+    verdict.more = QStringLiteral("Where two or more can be compared, they were equal. ");
   } else if (replicas.steps.empty()) {
     verdict.title = QStringLiteral("This run recorded no fingerprints");
     verdict.more =
@@ -201,8 +207,9 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
                                   .arg(replicas.hashes[at], 16, 16, QLatin1Char('0'))});
   }
   if (replicas.ranks.size() > kRanksShown) {
-    lines.push_back(
-        {QString(), QStringLiteral("and %1 more ranks").arg(replicas.ranks.size() - kRanksShown)});
+    const std::size_t more = replicas.ranks.size() - kRanksShown;
+    lines.push_back({QString(), more == 1 ? QStringLiteral("and 1 more rank")
+                                          : QStringLiteral("and %1 more ranks").arg(more)});
   }
   return lines;
 }

@@ -25,6 +25,30 @@ TEST(VerdictOfReplicas, SaysWhatWasComparedWhereAllAreEqual) {
   EXPECT_EQ(verdict.more.toStdString(), "3 parameters hashed on 2 ranks at 42 iterations. ");
 }
 
+// A live run, or one that was killed: rank 1 has not left the two newest samples.
+TEST(VerdictOfReplicas, CountsNoIterationAsEqualThatNotAllRanksHashed) {
+  analysis::RunData data = test::replicas(5, 3, 99, 0);
+  run::dropIf(data.fingerprints, [](const auto& row) { return row.rank == 1 && row.step >= 30; });
+  const Verdict verdict = verdictOf(*test::factsOfRun(data));
+  EXPECT_EQ(verdict.title.toStdString(), "All ranks equal for 20 iterations");
+  EXPECT_EQ(verdict.more.toStdString(), "3 parameters hashed on 2 ranks at 3 iterations. ");
+  test::addFingerprint(data, 2, 40, 0, 100);
+  const Verdict none = verdictOf(*test::factsOfRun(data));
+  EXPECT_EQ(none.title, "No iteration was hashed on all ranks");
+  EXPECT_EQ(none.more, "Where two or more can be compared, they were equal. ");
+  EXPECT_EQ(none.kind, Verdict::Kind::kUnknown);
+}
+
+TEST(VerdictOfReplicas, SaysThatTheRankThatDiffersStandsAgainstTheMajority) {
+  analysis::RunData data = test::replicas(4, 1, 2, 0);
+  for (const std::uint32_t step : {0u, 10u, 20u, 30u}) {
+    test::addFingerprint(data, 2, step, 0, 100);
+  }
+  EXPECT_TRUE(verdictOf(*test::factsOfRun(data))
+                  .more.startsWith("parameter 0 on rank 1 against the majority. "))
+      << verdictOf(*test::factsOfRun(data)).more.toStdString();
+}
+
 // Sample 2 differs and sample 3 is equal again: from there on would be too much said.
 TEST(VerdictOfReplicas, AccusesNeitherOfTwoRanksThatDiffer) {
   const Verdict verdict = verdictOf(*test::factsOfRun(test::replicas(4, 3, 2, 1)));
@@ -92,6 +116,26 @@ TEST(VerdictOfReplicas, SaysThatADriftIsOverWhereTheyWereEqualAgain) {
   EXPECT_EQ(valueOf(factsOf(*facts, ReplicaPlace{1, 0}), "Replicas"), "equal on all ranks");
 }
 
+// The sketch of rank 1 at the last sample is not there; those of sample 1 are from before the
+// drift.
+TEST(VerdictOfReplicas, SaysHowFarADriftWentOnlyWhereAllRanksAreKnown) {
+  analysis::RunData data = test::replicas(4, 1, 2, 0);
+  for (int rank = 0; rank < 2; ++rank) {
+    data.sketches.push_back({0, rank, 10, std::vector<double>(16, 1.0)});
+  }
+  data.sketches.push_back({0, 0, 30, std::vector<double>(16, 1.0)});
+  const auto more = [&data] {
+    return verdictOf(*test::factsOfRun(data, true, "post_local_sgd")).more.toStdString();
+  };
+  EXPECT_EQ(more(), "First seen apart at iteration 20. ");
+  for (int rank = 0; rank < 2; ++rank) {
+    data.sketches.push_back({0, rank, 20, std::vector<double>(16, rank)});
+  }
+  EXPECT_EQ(more(),
+            "First seen apart at iteration 20. At iteration 20 they were 2.00 from their mean "
+            "(Euclidean, root mean square over ranks; ± 18 %). ");
+}
+
 TEST(VerdictOfReplicas, SaysWhatSamplingCost) {
   analysis::RunData data = test::replicas(4, 1, 9, 0);
   HandMadeRun run(2);
@@ -112,6 +156,8 @@ TEST(FactsOfACell, LeaveOutRanksBeyondTheEighthAndNormsThatAreNotFinite) {
   }
   const std::vector<Fact> facts = factsOf(*test::factsOfRun(data), ReplicaPlace{0, 0});
   EXPECT_EQ(facts.back().value, "and 3 more ranks");
+  run::dropIf(data.fingerprints, [](const auto& row) { return row.rank > 8; });
+  EXPECT_EQ(factsOf(*test::factsOfRun(data), ReplicaPlace{0, 0}).back().value, "and 1 more rank");
   EXPECT_EQ(valueOf(facts, "Rank 0").substr(0, 14), "no finite norm");
 }
 
@@ -149,18 +195,6 @@ TEST(SummaryOfCalls, DoesNotSayThatAllMatchWhereARecordMayStillCome) {
   EXPECT_EQ(nameOf(facts->sequences[1]), "checks of group 0");
 }
 
-TEST(FactsOfACall, SayThatItWasBegunAndNotEnded) {
-  HandMadeRun run(2);
-  run.addCollective(0, 0, 5, 0);
-  run.addCollective(1, 0, 5, 0);
-  run.spans.back().kind = trace::EventKind::kCollectiveQueued;
-  const auto facts = test::factsOfRun(run.data());
-  EXPECT_EQ(valueOf(factsOf(*facts, facts->sequences[0], CallPlace{0, 1}), "Took"),
-            "begun, not ended");
-}
-
-}  // namespace
-}  // namespace lockstep::ui
 // A dump that a rank wrote earlier than the others holds fewer calls.
 TEST(SummaryOfCalls, DoesNotAccuseARankOfAnImportedJobWhoseRecordEndsEarlier) {
   HandMadeRun made(2);
@@ -171,7 +205,7 @@ TEST(SummaryOfCalls, DoesNotAccuseARankOfAnImportedJobWhoseRecordEndsEarlier) {
     }
   }
   auto run = std::make_shared<AnalysedRun>();
-  run->data = made.data;
+  run->data = made.data();
   run->analysis = analysis::analyse(run->data);
   const auto summary = [&](trace::RunKind kind) {
     trace::RunUpdate update;
@@ -190,3 +224,15 @@ TEST(SummaryOfCalls, DoesNotAccuseARankOfAnImportedJobWhoseRecordEndsEarlier) {
             "call.");
 }
 
+TEST(FactsOfACall, SayThatItWasBegunAndNotEnded) {
+  HandMadeRun run(2);
+  run.addCollective(0, 0, 5, 0);
+  run.addCollective(1, 0, 5, 0);
+  run.spans.back().kind = trace::EventKind::kCollectiveQueued;
+  const auto facts = test::factsOfRun(run.data());
+  EXPECT_EQ(valueOf(factsOf(*facts, facts->sequences[0], CallPlace{0, 1}), "Took"),
+            "begun, not ended");
+}
+
+}  // namespace
+}  // namespace lockstep::ui

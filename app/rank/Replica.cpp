@@ -10,6 +10,7 @@
 #include "engine/base/Log.h"
 #include "engine/hooks/MakeHook.h"
 #include "engine/hooks/ThenOptimizerHook.h"
+#include "engine/trace/DivergenceWatch.h"
 #include "engine/trace/Messages.h"
 #include "engine/train/ComputeDevice.h"
 #include "engine/train/DdpOptionsOf.h"
@@ -131,6 +132,9 @@ Status Replica::distributeOverRanks() {
 
 void Replica::sendWhatMayDiffer(const hooks::CommHook& hook) {
   trace::EnvironmentMessage message;
+  if (plugin_ != nullptr) {
+    message.values.emplace(trace::kHook, hook.name());
+  }
   if (plugin_ != nullptr ? plugin_->replicasDrift() : hooks::replicasDrift(hook.name())) {
     message.values.emplace(trace::kDriftingHook, hook.name());
   }

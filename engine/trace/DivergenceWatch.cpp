@@ -72,6 +72,7 @@ void DivergenceWatch::take(int rank, const FingerprintMessage& sample) {
 }
 
 void DivergenceWatch::take(int rank, const GradientsMessage& gradients) {
+  checked_.emplace(rank, gradients.step);
   for (const GradientsMessage::Bucket& bucket : gradients.buckets) {
     if (bucket.nans + bucket.infinities == 0) {
       continue;
@@ -154,9 +155,21 @@ std::vector<ProblemRow> DivergenceWatch::takeProblems() {
             ? fmt::format("the loss of rank {} grew from {:.4g} to {:.4g} before it was lost", rank,
                           loss.least, loss.before)
             : "the first update of the parameters lost the loss";
-    problems.push_back({0, "warning", rank, loss.step, how + ": lower optimizer.learning_rate"});
+    const char* const unless = grew(loss) || gradientsWereFinite()
+                                   ? ""
+                                   : ", if its gradients were finite "
+                                     "(capture.gradient_check_every = 1 tells)";
+    problems.push_back(
+        {0, "warning", rank, loss.step, how + ": lower optimizer.learning_rate" + unless});
   }
   return problems;
+}
+
+bool DivergenceWatch::gradientsWereFinite() const {
+  return !gradient_ && std::all_of(losses_.begin(), losses_.end(), [this](const auto& loss) {
+    const auto checked = checked_.find(loss.first);
+    return checked != checked_.end() && checked->second + 1 == loss.second.step;
+  });
 }
 
 bool DivergenceWatch::lostToTheLearningRate() const {

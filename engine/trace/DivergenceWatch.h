@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "engine/trace/Messages.h"
@@ -23,7 +24,11 @@ namespace lockstep::trace {
 //
 // That a learning rate is too high is said of a run alone whose loss was lost by the first update,
 // or grew on every rank before, with replicas that were not seen to differ: numbers that break down
-// later from one step to the next have another cause.
+// later from one step to the next have another cause. The first update may also have had gradients
+// that were not finite: unless they were checked, the advice says so.
+
+/// Key of an EnvironmentMessage: the user's communication hook.
+inline const std::string kHook = "hook";
 
 /// Lets a run that has diverged and went to its end, or was stopped, end as kDiverged. The exit code
 /// of an observed one stays what it is.
@@ -37,6 +42,8 @@ class DivergenceWatch {
   void setNames(const ParametersMessage& parameters) { replicas_.setNames(parameters); }
   /// The run's hook lets replicas drift: they may differ. Say so before the first sample.
   void letDrift() { drifts_ = true; }
+  /// The run has a hook that could say so (lockstep.replicas/1).
+  void setPlugin(std::string hook) { replicas_.setPlugin(std::move(hook)); }
   /// Some parameters are not reduced, so that the hash of the whole model may differ.
   void ignoreHashes() { comparesHashes_ = false; }
 
@@ -70,6 +77,8 @@ class DivergenceWatch {
   /// Keeps the earlier of two.
   static void keep(std::optional<Finding>& kept, Finding finding);
   [[nodiscard]] bool lostToTheLearningRate() const;
+  /// Whether no rank's gradients of the step before its lost loss were anything but finite.
+  [[nodiscard]] bool gradientsWereFinite() const;
 
   const std::size_t ranks_;
   ReplicaWatch replicas_;
@@ -81,6 +90,7 @@ class DivergenceWatch {
   std::optional<Finding> evaluation_;
   std::map<int, BadLossMessage> losses_;  // by rank
   std::map<int, SummaryMessage> ends_;    // by rank
+  std::map<int, std::uint32_t> checked_;  // the first step whose gradients were looked at, by rank
   bool told_ = false;
   bool advised_ = false;
 };

@@ -246,6 +246,10 @@ class RecorderThread final : public Recorder {
       std::from_chars(text.data(), text.data() + text.size(), info_.plannedSteps);
       mailbox_.infoChanged = true;
     }
+    if (const auto hook = message.values.find(kHook);
+        hook != message.values.end() && info_.kind == RunKind::kExperiment) {
+      divergence_.setPlugin(hook->second);
+    }
     if (const auto hook = message.values.find(kDriftingHook); hook != message.values.end()) {
       info_.driftingHook = hook->second;
       mailbox_.infoChanged = true;

@@ -93,8 +93,10 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::compare(std::uint32_t step
   if (lastEqual_) {
     text += fmt::format("; at step {} all were equal", *lastEqual_);
   }
-  if (differing == count && count > 1) {
-    text += ". A hook that lets replicas drift by design has to say so (lockstep.replicas/1)";
+  if (differing == count && count > 1 && !plugin_.empty()) {
+    text += fmt::format(
+        ". If hook '{}' lets them drift by design, it has to say so (lockstep.replicas/1)",
+        plugin_);
   }
   return Difference{step, ranks.front(), first, std::move(text)};
 }

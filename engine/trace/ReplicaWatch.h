@@ -26,6 +26,8 @@ class ReplicaWatch {
 
   /// The parameters' names; without them they are called by index.
   void setNames(const ParametersMessage& parameters);
+  /// The hook that the run has and that does not say that its replicas drift.
+  void setPlugin(std::string hook) { plugin_ = std::move(hook); }
   [[nodiscard]] std::string nameOf(std::size_t parameter) const;
 
   /// Takes one rank's sample. Returns the first difference once all ranks' samples of its step
@@ -39,6 +41,7 @@ class ReplicaWatch {
 
   const std::size_t ranks_;
   std::vector<std::string> names_;
+  std::string plugin_;                        // empty: there is none
   std::map<std::uint32_t, Samples> waiting_;  // by step
   std::optional<std::uint32_t> lastEqual_;
   bool differed_ = false;

@@ -159,7 +159,19 @@ TEST_F(DivergenceWatchTest, TheLearningRateIsBlamedForALossThatTheFirstUpdateLos
   watch_.take(0, suddenly(1));
   watch_.take(1, suddenly(1));
   EXPECT_THAT(textsOf(watch_.takeProblems()),
-              Contains(HasSubstr("the first update of the parameters lost the loss: lower")));
+              Contains("the first update of the parameters lost the loss: lower "
+                       "optimizer.learning_rate, if its gradients were finite "
+                       "(capture.gradient_check_every = 1 tells)"));
+}
+
+TEST_F(DivergenceWatchTest, TheLearningRateIsBlamedAloneWhereTheGradientsWereSeenToBeFinite) {
+  for (int rank = 0; rank < 2; ++rank) {
+    watch_.take(rank, GradientsMessage{0, {{0, 1, 1, 0, 0, {}}}});
+    watch_.take(rank, suddenly(1));
+  }
+  EXPECT_THAT(textsOf(watch_.takeProblems()),
+              Contains("the first update of the parameters lost the loss: lower "
+                       "optimizer.learning_rate"));
 }
 
 TEST_F(DivergenceWatchTest, TheLearningRateIsNotBlamedForWhatBreaksDownAtOnce) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/trace/DivergenceWatch.h"
 #include "engine/trace/Messages.h"
 #include "engine/trace/ReplicaWatch.h"
 #include "tests/engine/trace/Recording.h"
@@ -134,8 +135,34 @@ TEST(SamplesTest, AMajorityIsNotClaimedWhereThereIsNone) {
   ASSERT_TRUE(difference.has_value());
   EXPECT_EQ(difference->text,
             "the replicas differ at step 0: parameter 0 of ranks 1, 2 is not what the others hold, "
-            "with no majority to tell who is right; 2 of 2 parameters differ. A hook that lets "
-            "replicas drift by design has to say so (lockstep.replicas/1)");
+            "with no majority to tell who is right; 2 of 2 parameters differ");
+}
+
+TEST(SamplesTest, AHookMayHaveForgottenToSayThatItsReplicasDrift) {
+  ReplicaWatch watch(2);
+  watch.setPlugin("gossip");
+  EXPECT_FALSE(watch.add(0, sample(0, {1, 2})).has_value());
+  EXPECT_EQ(watch.add(1, sample(0, {3, 4}))->text,
+            "the replicas differ at step 0: parameter 0 of rank 1 is not what rank 0 holds; either "
+            "may be wrong; 2 of 2 parameters differ. If hook 'gossip' lets them drift by design, "
+            "it has to say so (lockstep.replicas/1)");
+}
+
+// A job of PyTorch names its hook, too, and that one cannot say so.
+TEST(SamplesTest, AHookOfAJobOfPyTorchIsNotToldWhatOnlyAPluginCanSay) {
+  for (const RunKind kind : {RunKind::kObserved, RunKind::kExperiment}) {
+    Recording recording(2);
+    recording->updateInfo([kind](RunInfo& info) { info.kind = kind; });
+    for (int rank = 0; rank < 2; ++rank) {
+      recording.rank(rank).send(toJson(EnvironmentMessage{{{kHook, "fp16_compress_hook"}}}));
+      const auto own = static_cast<std::uint64_t>(rank);
+      recording.rank(rank).send(toJson(sample(10, {own, 10 + own})));
+    }
+    const RunUpdate run = recording.finish();
+    ASSERT_EQ(run.problems.size(), 1);
+    EXPECT_EQ(run.problems[0].text.find("it has to say so") != std::string::npos,
+              kind == RunKind::kExperiment);
+  }
 }
 
 TEST(SamplesTest, SamplesThatARankNeverCompletesArePassedOver) {

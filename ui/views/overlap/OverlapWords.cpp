@@ -1,6 +1,8 @@
 #include "ui/views/overlap/OverlapWords.h"
 
+#include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ui/model/Format.h"
 
@@ -61,22 +63,28 @@ QString headline(const OverlapContent& content) {
 
 QString medians(const OverlapContent& content, bool live) {
   std::uint32_t steps = 0;
-  std::uint32_t incomplete = 0;
+  std::set<std::uint32_t> incomplete;
   for (const auto& rank : content.ranks) {
     steps = std::max(steps, rank.measured ? rank.measured->steps : 0);
   }
   for (const auto& step : content.steps) {
-    incomplete += step.times.incomplete ? 1 : 0;
+    if (step.times.incomplete && step.times.step >= content.warmUp.firstMeasured) {
+      incomplete.insert(step.times.step);
+    }
   }
   QString text =
-      QStringLiteral("%1 %2, each its median over %3 iterations%4; %5")
+      QStringLiteral("%1 %2, each its median over %3 %4%5; %6")
           .arg(content.ranks.size())
           .arg(content.ranks.size() == 1 ? QStringLiteral("rank") : QStringLiteral("ranks"))
           .arg(steps)
+          .arg(steps == 1 ? QStringLiteral("iteration") : QStringLiteral("iterations"))
           .arg(live ? QStringLiteral(" so far") : QString())
           .arg(QString::fromStdString(content.warmUp.reason));
-  if (incomplete > 0) {
-    text += QStringLiteral("; %1 left out because events were dropped in them").arg(incomplete);
+  if (incomplete.size() == 1) {
+    text += QStringLiteral("; 1 left out because events were dropped in it");
+  } else if (!incomplete.empty()) {
+    text +=
+        QStringLiteral("; %1 left out because events were dropped in them").arg(incomplete.size());
   }
   return text + QLatin1Char('.');
 }
@@ -112,23 +120,26 @@ QString verdict(const analysis::RankOverlap& of) {
   constexpr double kWorthASentence = 0.05;
   const QString faster = percent(of.noopFasterPercent);
   QString text = QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
-                     .arg(of.bottleneck && !*of.bottleneck ? QStringLiteral("at most")
-                                                           : QStringLiteral("up to"),
+                     .arg(!of.bottleneck   ? QStringLiteral("about")
+                          : *of.bottleneck ? QStringLiteral("up to")
+                                           : QStringLiteral("at most"),
                           faster);
   if (of.bottleneck) {
     text += *of.bottleneck ? QStringLiteral("transfer is a bottleneck.")
                            : QStringLiteral("below 10 % transfer is not the bottleneck.");
   } else if (of.coreWaitMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
-                "whether transfer is a bottleneck, at 10 %, cannot be told from this run, in which "
-                "threads waited %1 a step for cores.")
+                "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot "
+                "be told from this run, in which threads waited %1 a step for cores.")
                 .arg(duration(of.coreWaitMs));
   } else {
-    text +=
-        QStringLiteral("whether transfer is a bottleneck, at 10 %, cannot be told from this run.");
+    text += QStringLiteral(
+        "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot be told "
+        "from this run.");
   }
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
-    text += QStringLiteral(" It waits %1 a step for other ranks, which no transfer shortens.")
+    text += QStringLiteral(
+                " It waits %1 a step for other ranks, which a faster transfer would not shorten.")
                 .arg(duration(*of.waitingMs));
   }
   if (!of.headroomMs) {
@@ -137,8 +148,8 @@ QString verdict(const analysis::RankOverlap& of) {
                       "cannot be told apart in this run.");
   }
   text += QStringLiteral(
-              " Overlap can hide at most %1 (%2 of forward, backward and transfer); "
-              "%3 of transfer is hidden now.")
+              " The backward can hide at most %1 (%2 of forward, backward and transfer); %3 of "
+              "transfer is hidden now, under whatever phase.")
               .arg(duration(*of.headroomMs), percent(*of.headroomPercent), duration(*of.hiddenMs));
   return text;
 }
@@ -146,6 +157,12 @@ QString verdict(const analysis::RankOverlap& of) {
 QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
   const auto& reasons = content.reasonsOf(rank);
   if (reasons.empty()) {
+    const bool measured =
+        std::any_of(content.ranks.begin(), content.ranks.end(),
+                    [&](const auto& one) { return one.measured && (!rank || one.rank == *rank); });
+    if (!measured) {
+      return QStringLiteral("No iteration is measured yet (%1)").arg(whose(rank));
+    }
     return QStringLiteral("No communication is exposed (%1)").arg(whose(rank));
   }
   return QStringLiteral("Why %1 a step are exposed (mean, %2)")

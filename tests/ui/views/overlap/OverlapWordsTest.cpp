@@ -57,8 +57,8 @@ analysis::RankOverlap rankThatLoses(double transferMs, std::optional<bool> bottl
 TEST(OverlapWords, CallTransferABottleneckFromTenPerCentOn) {
   EXPECT_EQ(overlap_words::verdict(rankThatLoses(0.5, false)),
             "Without any transfer a step would be at most 5.3 % faster: below 10 % transfer is not "
-            "the bottleneck. Overlap can hide at most 3.00 ms (30.0 % of forward, backward and "
-            "transfer); 1.00 ms of transfer is hidden now.");
+            "the bottleneck. The backward can hide at most 3.00 ms (30.0 % of forward, backward "
+            "and transfer); 1.00 ms of transfer is hidden now, under whatever phase.");
   EXPECT_TRUE(overlap_words::verdict(rankThatLoses(2, true))
                   .startsWith("Without any transfer a step would be up to 25.0 % faster: transfer "
                               "is a bottleneck."));
@@ -67,13 +67,21 @@ TEST(OverlapWords, CallTransferABottleneckFromTenPerCentOn) {
 TEST(OverlapWords, SayWhereNobodyCanTellWhetherTransferIsABottleneck) {
   analysis::RankOverlap rank = rankThatLoses(2);
   EXPECT_TRUE(overlap_words::verdict(rank).startsWith(
-      "Without any transfer a step would be up to 25.0 % faster: whether transfer is a bottleneck, "
-      "at 10 %, cannot be told from this run."));
+      "Without any transfer a step would be about 25.0 % faster: whether that is 10 % or more, "
+      "from where transfer counts as a bottleneck, cannot be told from this run."));
   rank.coreWaitMs = 0.6;
   EXPECT_TRUE(
-      overlap_words::verdict(rank).contains("whether transfer is a bottleneck, at 10 %, cannot be "
-                                            "told from this run, in which threads waited 600 µs a "
-                                            "step for cores."))
+      overlap_words::verdict(rank).contains("whether that is 10 % or more, from where transfer "
+                                            "counts as a bottleneck, cannot be told from this run, "
+                                            "in which threads waited 600 µs a step for cores."))
+      << overlap_words::verdict(rank).toStdString();
+}
+
+TEST(OverlapWords, SayThatAFasterTransferDoesNotShortenAWaitForOtherRanks) {
+  analysis::RankOverlap rank = rankThatLoses(2, true);
+  rank.waitingMs = 0.6;
+  EXPECT_TRUE(overlap_words::verdict(rank).contains(
+      " It waits 600 µs a step for other ranks, which a faster transfer would not shorten."))
       << overlap_words::verdict(rank).toStdString();
 }
 
@@ -107,11 +115,25 @@ TEST(OverlapWords, CountTheIterationsThatAreLeftOutBecauseOfDroppedEvents) {
   OverlapContent content = *test::handMadeContent(12);
   content.steps[3].times.incomplete = true;
   EXPECT_TRUE(overlap_words::medians(content, true)
-                  .endsWith("; 1 left out because events were dropped in them."));
+                  .endsWith("; 1 left out because events were dropped in it."));
   const auto at = sceneOf(content, {1200, 600}).positionOf({0, 3});
   ASSERT_TRUE(at.has_value());
   EXPECT_TRUE(drawn(content, {1200, 600}, at)
                   .contains("Events were dropped here: the figures may be wrong."));
+}
+
+// Iteration 0 is warm-up and left out for that; both ranks dropped events in iteration 5.
+TEST(OverlapWords, CountAnIterationThatIsLeftOutOnceHoweverManyRanksDroppedEvents) {
+  OverlapContent content = *test::handMadeContent(12);
+  for (analysis::StepOverlap& step : content.steps) {
+    step.times.incomplete = step.times.step == 0 || step.times.step == 5;
+  }
+  EXPECT_TRUE(overlap_words::medians(content, true)
+                  .endsWith("; 1 left out because events were dropped in it."))
+      << overlap_words::medians(content, true).toStdString();
+  content.steps[3].times.incomplete = true;
+  EXPECT_TRUE(overlap_words::medians(content, true)
+                  .endsWith("; 2 left out because events were dropped in them."));
 }
 
 TEST(OverlapWords, TellARunWithoutCommunicationFromOneThatIsNotMeasuredYet) {
@@ -121,7 +143,16 @@ TEST(OverlapWords, TellARunWithoutCommunicationFromOneThatIsNotMeasuredYet) {
             "Nothing was communicated in the measured iterations");
   EXPECT_EQ(overlap_words::headline(OverlapContent{}), "No iteration after the warm-up yet");
   EXPECT_EQ(overlap_words::reasonsTitle(OverlapContent{}, std::nullopt),
+            "No iteration is measured yet (all ranks)");
+  content.ranks[1].measured.reset();
+  content.ranks[1].reasons.clear();
+  EXPECT_EQ(overlap_words::reasonsTitle(content, 1), "No iteration is measured yet (rank 1)");
+  content.reasons.clear();
+  EXPECT_EQ(overlap_words::reasonsTitle(content, std::nullopt),
             "No communication is exposed (all ranks)");
+  content.ranks[0].measured->steps = 1;
+  EXPECT_TRUE(overlap_words::medians(content, false)
+                  .startsWith("2 ranks, each its median over 1 iteration; "));
 }
 
 TEST(OverlapWords, ExplainABarARankAndACauseUnderThePointer) {

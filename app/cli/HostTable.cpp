@@ -21,11 +21,15 @@ std::string rankList(const std::vector<int>& ranks) {
   return text.empty() ? "none" : text;
 }
 
-std::string clockText(const trace::HostState& host) {
+/// Nobody recorded an imported job: its first host is the one whose clock the others' are taken to.
+std::string clockText(const trace::HostState& host, trace::RunKind kind) {
+  const bool imported = kind == trace::RunKind::kImported;
   if (host.info.host == trace::kRecordingHost) {
-    return "records the run";
+    return imported ? "the reference clock" : "records the run";
   }
-  return host.offset ? text(*host.offset) : "not compared with the recording host's";
+  return host.offset
+             ? text(*host.offset)
+             : fmt::format("not compared with the {} host's", imported ? "first" : "recording");
 }
 
 }  // namespace
@@ -44,7 +48,7 @@ std::string hostTable(const RunReport& report) {
     }
     table.add({std::to_string(host.info.host), host.info.name,
                host.info.address.empty() ? "-" : host.info.address, rankList(ranks),
-               host.info.clockSource, clockText(host)});
+               host.info.clockSource, clockText(host, report.info.kind)});
   }
   return table.text();
 }

@@ -41,6 +41,16 @@ TEST_F(HostsTest, InfoSaysOfWhichHostTheClockIsNotKnown) {
   EXPECT_THAT(hostTable(report), HasSubstr("not compared with the recording host's\n"));
 }
 
+TEST_F(HostsTest, InfoDoesNotSayOfAnImportedJobThatAHostOfItRecordedIt) {
+  RunReport report;
+  report.info.kind = trace::RunKind::kImported;
+  report.hosts = {{{0, "alpha", "", "monotonic"}, trace::ClockOffset{}},
+                  {{1, "beta", "", "monotonic"}, std::nullopt}};
+  EXPECT_THAT(hostTable(report),
+              AllOf(HasSubstr("the reference clock\n"),
+                    HasSubstr("not compared with the first host's\n"), Not(HasSubstr("record"))));
+}
+
 TEST_F(HostsTest, InfoOfARunOnOneHostHasNoSuchTable) {
   const auto ended = lockstep({"info", goldenRun("1.2")});
   EXPECT_EQ(ended.exitCode, 0) << ended.err;

@@ -14,7 +14,7 @@ QString plusMinus(std::int64_t ns) {
 
 }  // namespace
 
-HostClockWords hostClockWords(const std::vector<trace::HostState>& hosts) {
+HostClockWords hostClockWords(const std::vector<trace::HostState>& hosts, trace::RunKind kind) {
   HostClockWords words;
   if (hosts.size() < 2) {
     return words;
@@ -25,7 +25,9 @@ HostClockWords hostClockWords(const std::vector<trace::HostState>& hosts) {
   for (const trace::HostState& host : hosts) {
     const QString name = QString::fromStdString(host.info.name);
     if (host.info.host == trace::kRecordingHost) {
-      lines << QStringLiteral("%1 recorded the run; all times are its own").arg(name);
+      lines << (kind == trace::RunKind::kImported
+                    ? QStringLiteral("all times are by the clock of %1").arg(name)
+                    : QStringLiteral("%1 recorded the run; all times are its own").arg(name));
     } else if (host.offset) {
       worstNs = std::max(worstNs, host.offset->uncertaintyNs);
       lines << name + QStringLiteral(": ") + QString::fromStdString(text(*host.offset)) +
@@ -43,10 +45,12 @@ HostClockWords hostClockWords(const std::vector<trace::HostState>& hosts) {
   return words;
 }
 
-QString hostTitle(const trace::HostState& host) {
+QString hostTitle(const trace::HostState& host, trace::RunKind kind) {
   const QString name = QString::fromStdString(host.info.name);
   if (host.info.host == trace::kRecordingHost) {
-    return name + QStringLiteral(", which recorded the run");
+    return name + (kind == trace::RunKind::kImported
+                       ? QStringLiteral(", whose clock is the reference")
+                       : QStringLiteral(", which recorded the run"));
   }
   return host.offset
              ? QStringLiteral("%1, clock %2").arg(name, plusMinus(host.offset->uncertaintyNs))

@@ -97,12 +97,14 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
   }
 }
 
-QString hostFact(const trace::HostState& host) {
+QString hostFact(const trace::HostState& host, trace::RunKind kind) {
   return host.info.host == trace::kRecordingHost || !host.offset
-             ? hostTitle(host)
-             : QStringLiteral("%1; its times are within ± %2 of the recording host's")
+             ? hostTitle(host, kind)
+             : QStringLiteral("%1; its times are within ± %2 of the %3 host's")
                    .arg(QString::fromStdString(host.info.name),
-                        formatDuration(static_cast<double>(host.offset->uncertaintyNs)));
+                        formatDuration(static_cast<double>(host.offset->uncertaintyNs)),
+                        kind == trace::RunKind::kImported ? QStringLiteral("first")
+                                                          : QStringLiteral("recording"));
 }
 
 void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
@@ -144,7 +146,7 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
   }
   facts.push_back({QStringLiteral("Start"), formatTime(span.startNs, 1000)});
   if (const trace::HostState* host = model.hostOf(span.rank())) {
-    facts.push_back({QStringLiteral("Host"), hostFact(*host)});
+    facts.push_back({QStringLiteral("Host"), hostFact(*host, model.info().kind)});
   }
   if (const auto parameter = parameterOf(span)) {
     facts.push_back({QStringLiteral("Parameter"), parameterName(model, *parameter)});

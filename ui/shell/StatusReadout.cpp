@@ -128,7 +128,7 @@ void StatusReadout::refresh() {
     setTextIfNew(overhead_, tr("capture %1 %").arg(*overhead * 100, 0, 'g', 2));
   }
 
-  const HostClockWords clock = hostClockWords(model.hosts());
+  const HostClockWords clock = hostClockWords(model.hosts(), model.info().kind);
   clock_->setVisible(!clock.shortly.isEmpty());
   setTextIfNew(clock_, clock.shortly);
   clock_->setToolTip(clock.each);

@@ -20,6 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using trace::EventKind;
 
+constexpr auto kObserved = trace::RunKind::kObserved;
 constexpr int kPhases1 = laneId(1, LaneRole::kPhases);
 constexpr int kFirstCommunication = laneId(0, LaneRole::kCommunication);
 
@@ -45,7 +46,7 @@ TEST(Hosts, ARunOnOneHostSaysNothingOfHosts) {
   model.applyUpdate(Feed().span(1, EventKind::kForward, 0, 10).take());
   EXPECT_EQ(model.hostOf(0), nullptr);
   EXPECT_TRUE(model.clockDoubt().none());
-  EXPECT_EQ(hostClockWords(model.hosts()).shortly, QString());
+  EXPECT_EQ(hostClockWords(model.hosts(), kObserved).shortly, QString());
 }
 
 TEST(Hosts, ASpanElsewhereSaysHowWellItsTimesAreKnown) {
@@ -58,6 +59,20 @@ TEST(Hosts, ASpanElsewhereSaysHowWellItsTimesAreKnown) {
   const QJsonObject json = QJsonDocument::fromJson(jsonOf(model, spans[1]).toUtf8()).object();
   EXPECT_EQ(json.value("host"), "beta");
   EXPECT_EQ(json.value("clock_uncertainty_ns"), 31'000);
+}
+
+TEST(Hosts, NoHostOfAnImportedJobRecordedIt) {
+  RunModel model;
+  Feed feed = oneCollective(31'000);
+  feed.update.info.emplace();
+  feed.update.info->kind = trace::RunKind::kImported;
+  model.applyUpdate(feed.take());
+  const std::vector<Span> spans = model.sameCollective(*model.findSpan(kFirstCommunication, 1, 10));
+  EXPECT_EQ(factOf(model, spans[0], "Host"), "alpha, whose clock is the reference");
+  EXPECT_EQ(factOf(model, spans[1], "Host"),
+            "beta; its times are within ± 31.0 µs of the first host's");
+  EXPECT_THAT(hostClockWords(model.hosts(), model.info().kind).each.toStdString(),
+              HasSubstr("all times are by the clock of alpha\n"));
 }
 
 TEST(Hosts, WhoCameLastIsUnknownWithinTheDoubtOfTheClocks) {
@@ -124,13 +139,13 @@ TEST(Hosts, TheWorstClockIsTheOneToTellOf) {
       {{0, "alpha", "", "tsc"}, trace::ClockOffset{}},
       {{1, "beta", "", "tsc"}, trace::ClockOffset{5'012'000, 31'000}},
       {{2, "gamma", "", "tsc"}, trace::ClockOffset{-7'000, 90'000}}};
-  EXPECT_EQ(hostClockWords(hosts).shortly, "clock ± 90.0 µs");
-  const std::string each = hostClockWords(hosts).each.toStdString();
+  EXPECT_EQ(hostClockWords(hosts, kObserved).shortly, "clock ± 90.0 µs");
+  const std::string each = hostClockWords(hosts, kObserved).each.toStdString();
   EXPECT_THAT(each, HasSubstr("alpha recorded the run"));
   EXPECT_THAT(each, HasSubstr("beta: +5.012 ms ± 0.031 ms"));
   EXPECT_THAT(each, HasSubstr("gamma: -0.007 ms ± 0.090 ms"));
   hosts[2].offset.reset();
-  EXPECT_EQ(hostClockWords(hosts).shortly, "clock of gamma unknown");
+  EXPECT_EQ(hostClockWords(hosts, kObserved).shortly, "clock of gamma unknown");
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ void TimelineScene::drawRankHeader(DisplayList& list, const TimelineLayout::Rank
       facts << stateOf(info);
     }
     if (const trace::HostState* host = model_.hostOf(info.rank)) {
-      facts << QStringLiteral("on ") + hostTitle(*host);
+      facts << QStringLiteral("on ") + hostTitle(*host, model_.info().kind);
     }
     if (info.wireBytes > 0) {
       facts << formatBytes(static_cast<double>(info.wireBytes)) + QStringLiteral(" sent");

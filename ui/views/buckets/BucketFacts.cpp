@@ -84,7 +84,7 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
   constexpr int kRanksShown = 8;
   for (int rank = 0; rank < std::min(story.rankCount(), kRanksShown); ++rank) {
     const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
-    QString text = QStringLiteral("no gradient in this iteration");
+    QString text = QStringLiteral("no gradient recorded in this iteration");
     if (gradient != nullptr) {
       text = msText(story.ns(gradient->ticks)) + QStringLiteral(" ms");
       text += gradient->unused ? QStringLiteral(", unused: counted without a gradient") : QString();
@@ -238,7 +238,7 @@ QString capSentence(const BucketStory& story, int bucket) {
       return QStringLiteral(
           "A gradient that is expected to be sparse has a bucket of its own; no cap applies.");
     case BucketEnd::kLeftOver:
-      return QStringLiteral("No parameters were left: it stayed %1 under its cap.")
+      return QStringLiteral("No parameters of its type were left: it stayed %1 under its cap.")
           .arg(bytesText(cap.limitBytes - of.bytes));
     case BucketEnd::kReached:
       break;

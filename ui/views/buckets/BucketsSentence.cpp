@@ -27,6 +27,10 @@ QString whyNoBuckets(const RunModel* model, BucketStories& stories) {
   if (model->isLive()) {
     return QStringLiteral("Buckets appear after the first backward.");
   }
+  if (model->info().kind == trace::RunKind::kImported) {
+    return QStringLiteral(
+        "What was imported does not tell the buckets of DistributedDataParallel.");
+  }
   return QStringLiteral("This run ended before DistributedDataParallel told its buckets.");
 }
 

@@ -76,7 +76,7 @@ TEST_F(BucketStoryTest, ExplainsACapInWords) {
   EXPECT_TRUE(
       capSentence(*story, 0).endsWith(QStringLiteral("b.bias alone is 100 B, exactly its cap.")));
   EXPECT_EQ(capSentence(*story, 2),
-            QStringLiteral("No parameters were left: it stayed 50 B under its cap."));
+            QStringLiteral("No parameters of its type were left: it stayed 50 B under its cap."));
   EXPECT_TRUE(capSentence(*stories_.ofStep(0), 0)
                   .contains(QStringLiteral("share a bucket until the buckets are rebuilt.")));
 }

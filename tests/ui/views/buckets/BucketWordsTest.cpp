@@ -40,7 +40,7 @@ TEST_F(BucketWords, TellABucketItsSizeItsCapAndWhyItEnds) {
   const auto story = stories_.ofStep(1);
   const std::string text = told(*story, {.kind = Kind::kBucket, .bucket = 2});
   EXPECT_EQ(text.substr(0, text.find('\n')), "bucket 2 of 3");
-  EXPECT_TRUE(has(text, "No parameters were left: it stayed 50 B under its cap."));
+  EXPECT_TRUE(has(text, "No parameters of its type were left: it stayed 50 B under its cap."));
   EXPECT_TRUE(has(told(*story, {.kind = Kind::kFold, .bucket = 1, .parameter = 2, .count = 2}),
                   "2 parameters from b.weight on"));
 }
@@ -113,7 +113,7 @@ TEST(BucketWordsOfAnUnfinishedIteration, SayWhatIsMissing) {
   EXPECT_TRUE(has(told(*story, {.kind = Kind::kTimes, .bucket = 2, .rank = 0}),
                   "nothing was recorded in this iteration"));
   EXPECT_TRUE(has(told(*story, {.kind = Kind::kParameter, .parameter = 0}),
-                  "no gradient in this iteration"));
+                  "no gradient recorded in this iteration"));
   EXPECT_TRUE(has(told(*story, {.kind = Kind::kParameter, .parameter = 2}),
                   ", unused: counted without a gradient"));
   EXPECT_EQ(orderSentence(*story, 1, OrderAgainst::kBuckets), "no gradients recorded");
@@ -170,6 +170,14 @@ TEST(WhyNoBuckets, DependsOnWhatTheRunIsAndHowFarItIs) {
   sharded.applyUpdate(observed);
   EXPECT_EQ(whyNoBuckets(&sharded, stories),
             "No DistributedDataParallel was made in this job: it has no buckets.");
+  trace::RunUpdate imported;
+  imported.info.emplace();
+  imported.info->state = trace::RunState::kFinished;
+  imported.info->kind = trace::RunKind::kImported;
+  RunModel dumps;
+  dumps.applyUpdate(imported);
+  EXPECT_EQ(whyNoBuckets(&dumps, stories),
+            "What was imported does not tell the buckets of DistributedDataParallel.");
   update.info->experimentToml =
       "[processes]\nstrategy = \"data_parallel\"\nworld_size = 1\ndevices = 2\n"
       "[train]\nsteps = 2\n";

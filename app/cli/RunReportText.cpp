@@ -86,7 +86,8 @@ std::string communication(const RunReport& report) {
       });
   if (unsure) {
     text += fmt::format(
-        "; overlap is known only to lie between {} and {}, since threads waited for cores",
+        "; overlap is known only in bounds, since threads waited for cores: at least {}, at most "
+        "{}",
         spread(report, &RankAnalysis::overlapLeastPercent, "%", 1),
         spread(report, &RankAnalysis::overlapMostPercent, "%", 1));
   }
@@ -120,8 +121,8 @@ std::string coresText(const RunReport& report) {
   }
   return fmt::format(
       "rank {} was ready to run and had no core for {:.2f} ms a step ({:.0f} %): more "
-      "threads want to run than there are cores for them, and what they cost each other is no "
-      "rank's and no link's",
+      "threads want to run than there are cores for them, and what they cost each other is the "
+      "fault of no rank and no link",
       worst->rank, worst->coreWaitMs, 100 * share(*worst));
 }
 
@@ -158,7 +159,7 @@ std::string differentHashes(const RunReport& report) {
                        report.info.driftingHook);
   }
   return report.ranks.front().environment.contains(trace::kIgnoredParameters)
-             ? "each rank's own: ddp.ignore leaves some of them to each rank"
+             ? "not compared: ddp.ignore leaves some of them to each rank"
              : "DIFFERENT on the ranks, see lockstep info";
 }
 

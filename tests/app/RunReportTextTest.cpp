@@ -159,15 +159,15 @@ TEST(SummaryText, GivesBoundsWhereThreadsWaitedForCores) {
   RunReport report = reportOf(1);
   report.figures[0].overlapLeastPercent = 38;
   report.figures[0].overlapMostPercent = 41;
-  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("is known only to lie")));
+  EXPECT_THAT(summaryText(report, ""), Not(HasSubstr("is known only in bounds")));
   report.figures[0].overlapMostPercent = 60;
   report.figures[0].coreWaitMs = 2;
   const std::string text = summaryText(report, "");
-  EXPECT_THAT(text, HasSubstr("; overlap is known only to lie between 38.0 % and 60.0 %, since "
-                              "threads waited for cores\n"));
+  EXPECT_THAT(text, HasSubstr("; overlap is known only in bounds, since threads waited for cores: "
+                              "at least 38.0 %, at most 60.0 %\n"));
   EXPECT_THAT(text, HasSubstr("rank 0 was ready to run and had no core for 2.00 ms a step (20 %): "
                               "more threads want to run than there are cores for them, and what "
-                              "they cost each other is no rank's and no link's\n"));
+                              "they cost each other is the fault of no rank and no link\n"));
 }
 
 TEST(SummaryText, SaysWhatAHypervisorTook) {
@@ -216,7 +216,7 @@ TEST(SummaryText, SaysWhyTheRanksEndWithOtherParameters) {
   EXPECT_THAT(summaryText(report, ""), HasSubstr("DIFFERENT on the ranks, see lockstep info\n"));
   report.ranks[0].environment[trace::kIgnoredParameters] = "fc.bias";
   EXPECT_THAT(summaryText(report, ""),
-              HasSubstr("each rank's own: ddp.ignore leaves some of them to each rank\n"));
+              HasSubstr("not compared: ddp.ignore leaves some of them to each rank\n"));
   report.info.driftingHook = "noop";
   EXPECT_THAT(summaryText(report, ""),
               HasSubstr("each rank's own: hook noop lets the replicas drift\n"));

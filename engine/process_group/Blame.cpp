@@ -80,7 +80,7 @@ Blame blameForWaiting(const std::optional<Told>& told, int rank, int size, int p
     }
   }
   if (!silent.empty()) {
-    blame.text += fmt::format("; {} {} not said to be in this operation", rankList(silent),
+    blame.text += fmt::format("; {} {} not reported being in this operation", rankList(silent),
                               silent.size() == 1 ? "has" : "have");
   }
   return blame;

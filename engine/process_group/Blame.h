@@ -21,7 +21,7 @@ struct Blame {
 
 /// Returns whom `rank` waits for in the end, when it waits for `peer` and the others stand where
 /// `told` says: "waiting for data from rank 0" goes on ", which waits for rank 1 in allreduce #5;
-/// rank 1 has not said to be in this operation".
+/// rank 1 has not reported being in this operation".
 [[nodiscard]] Blame blameForWaiting(const std::optional<Told>& told, int rank, int size, int peer);
 
 }  // namespace lockstep::process_group

@@ -46,16 +46,17 @@ TEST(Blame, FollowsTheWaitingToTheRankThatSaysNothing) {
   const Told told{{}, {{0, {"allreduce #5", 1}}}};
   const Blame blame = blameForWaiting(told, 2, 3, 0);
   EXPECT_EQ(blame.text,
-            ", which waits for rank 1 in allreduce #5; rank 1 has not said to be in this "
+            ", which waits for rank 1 in allreduce #5; rank 1 has not reported being in this "
             "operation");
   EXPECT_EQ(blame.culprit, 1);
 }
 
 TEST(Blame, DoesNotMissARankThatIsStuckInAnotherOperation) {
   const Told told{{}, {{2, {"allreduce #5", 1}}}};
-  EXPECT_EQ(blameForWaiting(told, 0, 3, 1).text, "; rank 1 has not said to be in this operation");
+  EXPECT_EQ(blameForWaiting(told, 0, 3, 1).text,
+            "; rank 1 has not reported being in this operation");
   EXPECT_EQ(blameForWaiting(Told{{{2, "note"}}, {}}, 0, 3, 1).text,
-            "; rank 1 has not said to be in this operation");
+            "; rank 1 has not reported being in this operation");
   EXPECT_EQ(blameForWaiting(std::nullopt, 0, 3, 1).text, "");
 }
 
@@ -66,7 +67,7 @@ TEST(Blame, EndsWhereRanksWaitForEachOther) {
   const Told mine{{}, {{0, {"allreduce #5", 2}}}};
   const Blame blame = blameForWaiting(mine, 2, 3, 0);
   EXPECT_EQ(blame.text,
-            ", which waits for this rank in allreduce #5; rank 1 has not said to be in this "
+            ", which waits for this rank in allreduce #5; rank 1 has not reported being in this "
             "operation");
   EXPECT_EQ(blame.culprit, 0);
 }

@@ -26,8 +26,8 @@ using testing::HasSubstr;
 
 int number(const char* variable) { return std::atoi(std::getenv(variable)); }
 
-// Arguments: store file, time limit in ms, bytes, what to call, backend. Prints "ready", then calls until
-// an error comes, prints its text and how long the failing call took, and ends with code 4.
+// Arguments: store file, time limit in ms, bytes, what to call, backend. Prints "ready", then calls
+// until an error comes, prints its text and how long the failing call took, and ends with code 4.
 int callUntilItFails(const std::vector<std::string>& arguments) {
   store::FileStoreOptions file;
   file.path = arguments.at(0);
@@ -169,7 +169,7 @@ TEST_P(DeadPeer, RankThatWasStoppedSaysThatTheOthersGaveUpOnIt) {
     EXPECT_THAT(seen.text, AnyOf(HasSubstr("waiting for data from rank 1"),
                                  HasSubstr("which waits for rank 1")));
     // Perhaps one call ahead of the other; that is none to be missed.
-    EXPECT_THAT(seen.text, HasSubstr("; rank 1 has not said to be in this operation"));
+    EXPECT_THAT(seen.text, HasSubstr("; rank 1 has not reported being in this operation"));
   }
   ranks[1].kill(SIGCONT);
   const Report thawed = report(ranks[1]);

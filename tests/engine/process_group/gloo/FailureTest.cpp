@@ -38,7 +38,7 @@ TEST(GlooFailure, TimeOutNamesOperationBucketAndTheRankThatIsMissing) {
                     AllOf(HasSubstr("allreduce #1 of group default, rank " +
                                     std::to_string(group.rank()) + ", bucket 4: "),
                           HasSubstr("timed out after 600 ms"),
-                          HasSubstr("rank 2 has not said to be in this operation")));
+                          HasSubstr("rank 2 has not reported being in this operation")));
         EXPECT_EQ(error.where().bucket, 4);
         EXPECT_EQ(error.where().sequence, 1u);
         EXPECT_EQ(error.where().operation, trace::Operation::kAllreduce);

@@ -74,7 +74,7 @@ TEST(NcclFailure, ATimeOutNamesOperationAndNumberAndHowFarTheDeviceCame) {
       EXPECT_THAT(textOf<CommError>([&] { work->wait(seconds(20)); }),
                   AllOf(HasSubstr("allreduce #2 of group default, rank 0"),
                         HasSubstr("timed out after 400 ms, begun on the device and not done"),
-                        HasSubstr("rank 1 has not said to be in this operation")));
+                        HasSubstr("rank 1 has not reported being in this operation")));
       EXPECT_LT(steady_clock::now() - begun, seconds(10));
       EXPECT_EQ(group.state(), GroupState::kTimeout);
       EXPECT_THAT(textOf<CommError>([&] { group.barrier()->wait(); }),
@@ -116,7 +116,7 @@ TEST(NcclFailure, ATimeOutOfWhatNcclHasNotBroughtToTheDeviceNamesTheRanksThatHav
             group.allreduce({filled(10, 1)}, ReduceOp::kSum, within(milliseconds(1000)))->wait();
           }),
           AllOf(HasSubstr("timed out after 1000 ms, still on its way to the device"),
-                HasSubstr("rank 1 has not said to be in this operation")));
+                HasSubstr("rank 1 has not reported being in this operation")));
     }
     done.arrive_and_wait();
   });
@@ -146,7 +146,7 @@ TEST(NcclFailure, AnErrorThatNcclNoticesBreaksTheGroup) {
     EXPECT_THAT(textOf<CommError>([&] { work->wait(seconds(15)); }),
                 AllOf(HasSubstr("allreduce #2 of group default, rank 0"),
                       HasSubstr("remote process exited"),
-                      HasSubstr("rank 1 has not said to be in this operation")));
+                      HasSubstr("rank 1 has not reported being in this operation")));
     EXPECT_EQ(group.state(), GroupState::kRemoteError);
   });
 }

@@ -368,7 +368,8 @@ std::string Observation::traceRanks(int steps) {
   if (parts_.elsewhere != nullptr) {
     parts_.elsewhere->requestTrace(asked.value());
   }
-  log(-1, fmt::format("capture: the next {} iterations of every rank", steps));
+  log(-1, steps == 1 ? "capture: the next iteration of every rank"
+                     : fmt::format("capture: the next {} iterations of every rank", steps));
   return nlohmann::json{{"ok", true}, {"ranks", numbers}}.dump();
 }
 

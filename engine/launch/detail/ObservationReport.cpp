@@ -154,7 +154,8 @@ JobOutcome Observation::conclude() {
   if (!recorder_) {
     outcome.warning =
         "nothing was recorded, since no process of the command attached: watch its model "
-        "(import lockstep; lockstep.watch(ddp_model, optimizer)), or give --attach auto";
+        "(import lockstep; lockstep.watch(ddp_model, optimizer)), or, if that was not given, "
+        "record with --attach auto";
     return outcome;
   }
   const std::vector<RankEnd> ends = this->ends();

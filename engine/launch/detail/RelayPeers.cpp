@@ -185,8 +185,10 @@ void RelayPeers::take(Relay& relay, const relay::Batch& batch) {
     return;
   }
   if (batch.number > relay.lastBatch + 1) {
-    problem(rank, fmt::format("{} batches of events of {} are lost",
-                              batch.number - relay.lastBatch - 1, nameOf(relay)));
+    const auto lost = batch.number - relay.lastBatch - 1;
+    problem(rank, fmt::format("{} of events of {} lost",
+                              lost == 1 ? std::string("1 batch") : fmt::format("{} batches", lost),
+                              nameOf(relay) + (lost == 1 ? " is" : " are")));
   }
   relay.lastBatch = batch.number;
   for (const relay::RankPart& part : batch.ranks) {
@@ -249,8 +251,8 @@ void RelayPeers::tellRestart(const Relay& relay) {
   }
   problem(relay.ranks.empty() ? -1 : relay.ranks.front(),
           fmt::format("the clock of host {} ({}) was set, or came to run at another rate than this "
-                      "host's (by more than 30 ppm): when its events before that were is known "
-                      "less exactly than its uncertainty says",
+                      "host's (by more than 30 ppm): the times of its events before that are known "
+                      "less exactly than the stated uncertainty",
                       host.info.name, host.info.address));
 }
 

@@ -42,9 +42,9 @@ base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, 
     }
     const std::uint32_t asked = rank.header->traceRequested.load(std::memory_order_relaxed);
     if (rank.header->traceDone.load(std::memory_order_relaxed) != asked) {
-      return noTrace(
-          fmt::format("a capture of {} iterations is under way: rank {} has not ended it",
-                      asked & ((1u << kStepBits) - 1), rank.rank));
+      const std::uint32_t under = asked & ((1u << kStepBits) - 1);
+      return noTrace(fmt::format("a capture of {} {} is under way: rank {} has not ended it", under,
+                                 under == 1 ? "iteration" : "iterations", rank.rank));
     }
   }
   // One number for all, also for a process that took the place of another.

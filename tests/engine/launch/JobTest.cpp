@@ -152,17 +152,15 @@ TEST_F(JobTest, TakesNoSettings) {
       const ControlCommand set{ControlCommand::Kind::kSet, true, {"hook.density", "0.5"}};
       const auto answer = sendControl(job.runFile, set);
       refusal_ = answer.ok() ? "" : answer.error().message();
-      EXPECT_TRUE(
-          sendControl(job.runFile, {ControlCommand::Kind::kTrace, true, {}, 2}).ok());
+      EXPECT_TRUE(sendControl(job.runFile, {ControlCommand::Kind::kTrace, true, {}, 1}).ok());
       kill(getpid(), SIGTERM);
     });
   };
   ASSERT_TRUE(record({"1", "5", "0:stay"}).ok());
   asker_.join();
   EXPECT_THAT(refusal_, HasSubstr("this run is observed: its settings are its own program's"));
-  EXPECT_THAT(logOf(job.runFile, -1),
-              AllOf(Contains("capture: the next 2 iterations of every rank"),
-                    Contains("stop: asked for by SIGTERM")));
+  EXPECT_THAT(logOf(job.runFile, -1), AllOf(Contains("capture: the next iteration of every rank"),
+                                            Contains("stop: asked for by SIGTERM")));
 }
 
 TEST_F(JobTest, LeavesNoRunFileWhereNothingAttached) {
@@ -170,7 +168,10 @@ TEST_F(JobTest, LeavesNoRunFileWhereNothingAttached) {
   const auto outcome = record();
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome.value().exitCode, 7);
-  EXPECT_THAT(outcome.value().warning, HasSubstr("no process of the command attached"));
+  EXPECT_EQ(outcome.value().warning,
+            "nothing was recorded, since no process of the command attached: watch its model "
+            "(import lockstep; lockstep.watch(ddp_model, optimizer)), or, if that was not given, "
+            "record with --attach auto");
   EXPECT_EQ(outcome.value().runFile, "");
   EXPECT_EQ(output, "out\n");
   EXPECT_EQ(errors, "err\n");

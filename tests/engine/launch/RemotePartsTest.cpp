@@ -356,6 +356,7 @@ TEST_F(RemotePartsTest, ACaptureReachesTheRanksOfOtherHosts) {
   ASSERT_THAT(answers, SizeIs(2));
   EXPECT_THAT(answers[0], HasSubstr("[0,1]"));
   EXPECT_THAT(answers[1], HasSubstr("a capture of 2 iterations is under way: rank "));
+  EXPECT_THAT(logOf(job.runFile, -1), Contains("capture: the next 2 iterations of every rank"));
   auto reader = trace::RunFileReader::open(job.runFile);
   const auto update = reader.value()->poll();
   EXPECT_EQ(

@@ -43,6 +43,10 @@ TEST_F(TraceRequest, AsksEveryRankForTheSameAndAgainOnceItIsOver) {
   ranks_[1].header->traceDone = requested(1);
   EXPECT_EQ(refusal(5), "");
   EXPECT_EQ(requested(0), 2u << 16 | 5u);
+  ranks_[0].header->traceDone = requested(0);
+  ranks_[1].header->traceDone = requested(1);
+  EXPECT_EQ(refusal(1), "");
+  EXPECT_THAT(refusal(1), HasSubstr("a capture of 1 iteration is under way: rank 0"));
 }
 
 TEST_F(TraceRequest, AsksNobodyWhereARankIsNotThere) {

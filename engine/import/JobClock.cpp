@@ -101,8 +101,8 @@ CallNumbers numberCalls(const Job& job, std::vector<std::string>& notes) {
     }
     if (!unlike.empty()) {
       notes.push_back(fmt::format(
-          "the ranks' collectives of iteration {} are not the same ones: those with one number "
-          "need not be one collective",
+          "the ranks made different collectives in iteration {}: calls with the same number need "
+          "not belong together",
           *unlike.begin()));
     }
   }

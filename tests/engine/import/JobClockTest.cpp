@@ -99,8 +99,8 @@ TEST(JobClock, SaysThatTheRanksHaveOtherCollectives) {
   job[1].timeline.calls[0].facts.operation = trace::Operation::kBroadcast;
   std::vector<std::string> notes;
   numberCalls(job, notes);
-  EXPECT_THAT(notes, ElementsAre("the ranks' collectives of iteration 0 are not the same ones: "
-                                 "those with one number need not be one collective"));
+  EXPECT_THAT(notes, ElementsAre("the ranks made different collectives in iteration 0: calls with "
+                                 "the same number need not belong together"));
 }
 
 }  // namespace

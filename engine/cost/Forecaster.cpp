@@ -80,9 +80,9 @@ Estimate estimateOf(double value, const std::vector<double>& drawn, double misse
 base::Result<Forecaster> Forecaster::make(RecordedRun run) {
   if (run.steps.size() < kFewestSteps) {
     return cannotTell(fmt::format(
-        "only {} of its steps with these buckets were recorded whole by all ranks, and {} are "
+        "only {} of its steps with these buckets {} recorded whole by all ranks, and {} are "
         "needed: every gradient, and the communication of every bucket among two ranks or more",
-        run.steps.size(), kFewestSteps));
+        run.steps.size(), run.steps.size() == 1 ? "was" : "were", kFewestSteps));
   }
   Forecaster made;
   made.run_ = std::move(run);

@@ -96,6 +96,8 @@ TEST(Forecaster, NeedsAFewWholeSteps) {
   EXPECT_THAT(whyNot({run.steps(4), settings(run), 1, {}}),
               StartsWith("only 4 of its steps with these buckets were recorded whole by all ranks, "
                          "and 5 are needed: every gradient"));
+  EXPECT_THAT(whyNot({run.steps(1), settings(run), 1, {}}),
+              StartsWith("only 1 of its steps with these buckets was recorded whole by all ranks"));
   EXPECT_THAT(whyNot({}), HasSubstr("only 0 of its steps"));
 }
 

@@ -133,6 +133,16 @@ TEST(RecorderTest, NamesARankWithMoreParametersOrAnotherStepOfItsBuckets) {
               HasSubstr("layout 1 begins at step 2 on rank 1, but at step 1 on rank 0"));
 }
 
+TEST(RecorderTest, NamesARankWithOneBucketWhereRank0HasMore) {
+  Recording recording(2);
+  recording.rank(0).send(
+      toJson(BucketsMessage{1, 1, "rebuild", {{{0}, {0}, 4, 0, "f"}, {{1}, {0}, 4, 0, "f"}}}));
+  recording.rank(1).send(toJson(BucketsMessage{1, 1, "rebuild", {{{0}, {0}, 4, 0, "f"}}}));
+  const RunUpdate update = recording.finish();
+  ASSERT_EQ(update.problems.size(), 1);
+  EXPECT_THAT(update.problems[0].text, HasSubstr("rank 1 has 1 bucket, rank 0 has 2"));
+}
+
 TEST(RecorderTest, ComparesBucketsOfRanksThatWereStartedAgainLifeByLife) {
   Recording recording(2);
   const auto layout = [](std::uint32_t step, std::uint64_t bytes) {

@@ -15,7 +15,8 @@ struct RunReport {
   std::optional<double> accuracy;  ///< 0..1
   std::optional<double> loss;
 
-  /// "Finished: overlap 61 %, up to 3.8 ms exposed per step, accuracy 97.6 %, loss 0.081".
+  /// "Finished: overlap 61 %, 3.80 ms exposed per step (median, worst rank), accuracy 97.6 %, loss
+  /// 0.081".
   [[nodiscard]] QString sentence(const QString& opening) const;
 };
 

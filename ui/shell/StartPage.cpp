@@ -46,12 +46,14 @@ void clear(QLayout* layout) {
   }
 }
 
-// "finished, 3.80 ms exposed": runs of one experiment are told apart by it.
+// "finished, 3.80 ms exposed per step (median, worst rank)": runs of one experiment are told apart
+// by it.
 QString howItWent(const RunEntry& run) {
   const QString state = stateText(run.state);
-  return run.exposedMs
-             ? StartPage::tr("%1, up to %2 ms exposed").arg(state).arg(*run.exposedMs, 0, 'f', 2)
-             : state;
+  return run.exposedMs ? StartPage::tr("%1, %2 ms exposed per step (median, worst rank)")
+                             .arg(state)
+                             .arg(*run.exposedMs, 0, 'f', 2)
+                       : state;
 }
 
 QVBoxLayout* cardColumn(Card* card) {

@@ -169,7 +169,8 @@ TEST_F(MainWindowTest, TheStartPageTellsRecentRunsApartByTheirFigures) {
   auto* page = find<QWidget>("startPage");
   EXPECT_TRUE(waitUntil([&] {
     for (const QLabel* label : page->findChildren<QLabel*>()) {
-      if (label->text().startsWith("finished, ") && label->text().contains(" ms exposed · ")) {
+      if (label->text().startsWith("finished, ") &&
+          label->text().contains(" ms exposed per step (median, worst rank) · ")) {
         return true;
       }
     }

@@ -68,7 +68,7 @@ TEST_F(RunLifeTest, FinishBannerLeadsToTheSlowestIterationAndRepeats) {
   EXPECT_TRUE(messages().front().contains("accuracy 97.6 %"));
   EXPECT_TRUE(waitUntil([this] {
     return messages().front().contains("overlap") &&
-           messages().front().contains("ms exposed per step");
+           messages().front().contains(" ms exposed per step (median, worst rank)");
   })) << messages().front().toStdString();
 
   clickMessage("Show slowest iteration");

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/views/timeline/TimelineLayout.h"
+
 namespace lockstep::ui {
 namespace {
 

@@ -58,11 +58,16 @@ void RunData::takeTables(const trace::RunUpdate& update) {
       to.push_back(row);
     }
   };
+  const auto replace = [](const auto& fresh, auto& table) {
+    if (fresh) {
+      table = *fresh;
+    }
+  };
   doubt.take(update);
-  tracks = update.tracks.value_or(tracks);
-  layouts = update.layouts.value_or(layouts);
-  parameters = update.parameters.value_or(parameters);
-  clock = update.clock.value_or(clock);
+  replace(update.tracks, tracks);
+  replace(update.layouts, layouts);
+  replace(update.parameters, parameters);
+  replace(update.clock, clock);
   append(update.fingerprints, fingerprints);
   append(update.sketches, sketches);
   append(update.gradients, gradients);

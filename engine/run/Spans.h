@@ -13,8 +13,9 @@
 namespace lockstep::run {
 
 /// The spans of a run for one who reads all of them, in any order. Its blocks may be those of a run
-/// that grows: nobody writes to a block that is read here, and a copy of this shares them.
-/// [any-thread] once it is made.
+/// that grows: nobody writes to a block that is read here, and a copy of this shares them. It is
+/// filled on one thread; reading is [any-thread] once it is made. Rows are handed out by value: no
+/// pointer to one outlives the expression.
 class Spans {
  public:
   /// Where a span stands, for operator[]; not its n-th.

@@ -200,6 +200,11 @@ def case_off_core(options):
             "SELECT sum(value) FROM spans_ns WHERE rank = ? AND kind = 'off_core'", rank)
         check(0.5 * told["waited_ns"] < waited < 1.1 * told["waited_ns"] + 20e6,
               f"rank {rank} waited {waited} ns, and the kernel says {told['waited_ns']}")
+    elsewhere = run_.rows(
+        "SELECT w.rank, w.step FROM spans_ns AS w LEFT JOIN spans_ns AS s ON s.kind = 'step' AND "
+        "s.rank = w.rank AND s.step = w.step WHERE w.kind = 'off_core' AND (s.step IS NULL OR "
+        "w.start_ns + w.duration_ns / 2 NOT BETWEEN s.start_ns AND s.start_ns + s.duration_ns)")
+    check(elsewhere == [], f"waits in another iteration: {elsewhere}")
 
 
 def case_compile(options):

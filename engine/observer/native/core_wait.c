@@ -42,7 +42,7 @@ void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane)
   wait->thread = 0;
 }
 
-static void look(lk_core_wait* wait, uint32_t step) {
+static void look(lk_core_wait* wait) {
   const int64_t now = lk_monotonic_ns();
   if (wait->file < 0 || now - wait->looked < kBetweenLooksNs) {
     return;
@@ -54,7 +54,7 @@ static void look(lk_core_wait* wait, uint32_t step) {
     return;
   }
   if (wait->looked != 0 && waited >= wait->waited + kShortestWaitNs) {
-    lk_lane_span(wait->lane, kOffCore, wait->looked_ticks, ticks, step, LK_NO_BUCKET,
+    lk_lane_span(wait->lane, kOffCore, wait->looked_ticks, ticks, wait->step, LK_NO_BUCKET,
                  waited - wait->waited, 0);
   }
   wait->looked = now;
@@ -62,7 +62,7 @@ static void look(lk_core_wait* wait, uint32_t step) {
   wait->waited = waited;
 }
 
-void lk_core_wait_look(lk_core_wait* wait, uint32_t step) {
+void lk_core_wait_enter(lk_core_wait* wait, uint32_t step) {
   if (wait->lane == NULL) {
     return;
   }
@@ -75,11 +75,12 @@ void lk_core_wait_look(lk_core_wait* wait, uint32_t step) {
     wait->thread = thread;
     wait->looked = 0;
   }
-  look(wait, step);
+  look(wait);
+  wait->step = step;
 }
 
-void lk_core_wait_look_again(lk_core_wait* wait, uint32_t step) {
+void lk_core_wait_look(lk_core_wait* wait) {
   if (wait->lane != NULL && wait->file >= 0 && this_thread() == wait->thread) {
-    look(wait, step);
+    look(wait);
   }
 }

@@ -14,16 +14,18 @@ typedef struct {
   int64_t looked; /* ns; 0: not yet */
   uint64_t looked_ticks;
   uint64_t waited; /* ns, in all */
+  uint32_t step;   /* the iteration that the thread is in */
 } lk_core_wait;
 
 /* Its spans go into `lane`. */
 void lk_core_wait_make(lk_core_wait* wait, lk_observer* observer, lk_lane* lane);
 
-/* Writes a span from the look before until now, where the calling thread waited in it. Where
- * another thread called last, it is the first look at this one. */
-void lk_core_wait_look(lk_core_wait* wait, uint32_t step);
+/* Writes a span from the look before until now, where the calling thread waited in it, of the
+ * iteration that it was in; from now on it is in `step`. Where another thread called last, it is the
+ * first look at this one. */
+void lk_core_wait_enter(lk_core_wait* wait, uint32_t step);
 
-/* The same, where the thread is that of the last lk_core_wait_look(), and nothing where not. */
-void lk_core_wait_look_again(lk_core_wait* wait, uint32_t step);
+/* Looks in the middle of an iteration, where the thread is that of the last lk_core_wait_enter(). */
+void lk_core_wait_look(lk_core_wait* wait);
 
 #endif

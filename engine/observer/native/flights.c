@@ -72,7 +72,7 @@ static PyObject* flights_before(PyObject* object, PyObject* args) {
   flight->queued = now;
   lk_board_begin(&self->board, flight, (uint8_t)operation, bytes,
                  lk_board_bucket_of(&self->board, operation, elements));
-  lk_core_wait_look_again(lk_core_wait_of(self->memory), self->board.step);
+  lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 
@@ -109,7 +109,7 @@ static PyObject* flights_begin(PyObject* object, PyObject* args) {
   }
   flight->queued = lk_observer_ticks(self->board.observer);
   lk_board_begin(&self->board, flight, kAllreduce, bytes, bucket);
-  lk_core_wait_look_again(lk_core_wait_of(self->memory), self->board.step);
+  lk_core_wait_look(lk_core_wait_of(self->memory));
   return PyLong_FromLong((long)(flight - self->board.open));
 }
 

@@ -201,7 +201,7 @@ static PyObject* memory_phase(Memory* self, PyObject* args) {
     return NULL;
   }
   lk_observer_phase(self->observer, (uint16_t)phase, step, since);
-  lk_core_wait_look(&self->core_wait, step);
+  lk_core_wait_enter(&self->core_wait, step);
   Py_RETURN_NONE;
 }
 

@@ -309,8 +309,12 @@ def pytorch(bench):
     expect(count("gradient_ready") == [(0, 10 * steps), (1, 10 * steps)], str(count("gradient_ready")))
     buckets = bench.ask("SELECT count(*) FROM buckets WHERE layout = (SELECT max(layout) FROM layouts)")
     launched, flown = count("bucket_launched"), count("collective")
-    expect(launched == flown and launched[0][1] == buckets[0][0] * steps,
+    whole = [(rank, buckets[0][0] * steps) for rank in range(2)]
+    # The profiler may stop before the thread of a trace's last all-reduce has told of its end.
+    late = sum(all_ - told for (_, all_), (_, told) in zip(whole, flown))
+    expect(launched == whole and 0 <= late <= 2 * cycles,
            f"{buckets}, launched {launched}, carried out {flown}")
+    expect(("not when they were carried out" in said) == (late > 0), said)
     meet = bench.ask("SELECT group_number, sequence FROM collectives GROUP BY 1, 2 HAVING count(*) <> 2")
     expect(not meet, f"collectives of one rank: {meet}")
     outside = bench.ask(

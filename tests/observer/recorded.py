@@ -126,8 +126,8 @@ def check_iterations(run_, world, steps):
                   f"rank {rank}, step {step}: {order}")
 
 
-def sees_groups():
-    """Whether this PyTorch has hooks of process groups."""
+def sees_all():
+    """Whether this PyTorch has hooks of process groups, so that all collectives are seen."""
     import torch.distributed as dist
 
     return hasattr(dist.ProcessGroup, "register_pre_hook")

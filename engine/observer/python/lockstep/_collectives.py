@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterable, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 from lockstep import _kinds
 
@@ -60,12 +60,35 @@ def flights(recorder: Any, backend: str, number: int, own_lane: Optional[str],
     return _device_flights.DeviceFlights(told, recorder.memory, device, add_done_callback)
 
 
+def name_of(group: Any) -> str:
+    """c10d's name of a group, which no other group of the job has."""
+    import torch.distributed.distributed_c10d as c10d
+
+    name = getattr(group, "group_name", "")
+    if not name:  # before 2.1
+        world = getattr(c10d, "_world", None)
+        names = c10d._pg_names if world is None else world.pg_names
+        name = names.get(group, "")
+    return str(name)
+
+
+def method_names() -> List[str]:
+    """The methods of a process group that are collectives."""
+    return [name.lower() for name in _OPERATIONS] + ["_allgather_base", "_reduce_scatter_base",
+                                                     "recv_anysource"]
+
+
+def _number_of_method(name: str) -> int:
+    return _OPERATIONS["RECV" if name == "recv_anysource" else name.strip("_").upper()]
+
+
 def _numbers() -> Dict[Any, int]:
-    """PyTorch's names of operations, as its hooks give them, and our numbers."""
+    """PyTorch's names of operations, as its hooks give them or, before 2.14, as a group's methods
+    are called, and our numbers."""
     try:
         from torch._C._distributed_c10d import HookOpName
-    except ImportError:  # before 2.14
-        return {}
+    except ImportError:
+        return {name: _number_of_method(name) for name in method_names()}
     return {getattr(HookOpName, name): number for name, number in _OPERATIONS.items()
             if hasattr(HookOpName, name)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Optional, Set
 
+from lockstep import _group_methods
 from lockstep._guard import guarded
 
 
@@ -12,16 +13,19 @@ class CommHook:
 
     DDP divides a gradient as it copies it into its bucket, and leaves that to a hook where there is
     one. This one does what DDP would have done to each gradient, so that no bit differs; it costs a
-    pass over the bucket.
+    pass over the bucket. The user's own tells what it does by the calls that it makes
+    (``_group_methods``); one of Lockstep's tells it itself.
     """
 
-    def __init__(self, model: Any, flights: Any, registered: Callable, gradients: Any) -> None:
+    def __init__(self, model: Any, flights: Any, timed: Callable, registered: Callable,
+                 gradients: Any) -> None:
         import torch.distributed as dist
 
         self._model = model
         self._flights = flights
         self._gradients = gradients  # who measures them; None where nobody asked
         self._group = model.process_group
+        self._allreduce = _group_methods.unwatched("allreduce")
         self._size = dist.get_world_size(self._group)
         # Of gradient_as_bucket_view: where each gradient lies in its bucket, and those that were
         # there before this backward: they are divided where they lie, the others as they are copied.
@@ -29,6 +33,8 @@ class CommHook:
         self._aliased: Set[int] = set()
         self._users: Optional[Callable] = None
         self._users_state: Any = None
+        self._tells_itself = False
+        self._timed = timed
         self._registered = registered
         # What a bucket's future holds takes Python's lock to be let go of, which a thread of the
         # group's must not wait for as the group ends: so this is the last to hold one.
@@ -58,21 +64,23 @@ class CommHook:
         """What the user calls in place of DDP's own function."""
         if self._users is not None:
             raise RuntimeError("register_comm_hook can only be called once.")
-        self._users, self._users_state = hook, state
+        self._tells_itself = getattr(hook, "tells_phases", False)
+        self._users, self._users_state = self._timed(hook), state
         self._registered(hook)
 
     def _hook(self, _, bucket):  # DDP reads annotations, and takes none for right
         tensor = bucket.buffer()
-        self._measure(bucket, tensor)
-        if self._users is None:  # as DDP does before it launches a bucket
-            self._divide(bucket, tensor)
-        place = self._begin(bucket, tensor)
+        place = None
+        if self._users is None:
+            self._measure(bucket, tensor)
+            self._divide(bucket, tensor)  # as DDP does before it launches a bucket
+        if self._users is None or self._tells_itself:
+            place = self._begin(bucket, tensor)
         if self._users is not None:
             future = self._users(self._users_state, bucket)
         else:  # dist.all_reduce asks again what DDP knows
-            future = self._group.allreduce([tensor]).get_future().then(self._flights.first())
-        if place is not None:
-            self._follow(place, bucket, future)
+            future = self._allreduce(self._group, [tensor]).get_future().then(self._flights.first())
+        self._follow(place, bucket, future)
         return future
 
     @guarded
@@ -86,9 +94,10 @@ class CommHook:
         return place
 
     @guarded
-    def _follow(self, place: int, bucket: Any, future: Any) -> None:
+    def _follow(self, place: Optional[int], bucket: Any, future: Any) -> None:
         self._futures[bucket.index()] = future
-        self._flights.follow(place, future)
+        if place is not None:
+            self._flights.follow(place, future)
 
     def _divide(self, bucket: Any, tensor: Any) -> None:
         if self._views is not None:

@@ -49,7 +49,8 @@ class Watch:
             if self._gradients is not None:
                 groups.check(self._gradients, model.process_group)
         else:
-            self._comm_hook = CommHook(model, self.flights, self._hook_registered, self._gradients)
+            self._comm_hook = CommHook(model, self.flights, self._timed, self._hook_registered,
+                                       self._gradients)
         reducer = model.reducer
         self._backward_stats: Optional[Callable] = getattr(
             reducer, "get_backward_stats", None) or getattr(reducer, "_get_backward_stats", None)

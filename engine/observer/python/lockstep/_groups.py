@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import atexit
 import functools
+import sys
 import time
 import zlib
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
-from lockstep import _collectives
+from lockstep import _collectives, _group_methods
 from lockstep._guard import guarded
 
 # Of an event eight bits are a group's number. c10d names most groups by counting them; those that
@@ -22,8 +23,8 @@ _OWN_LANES = 4  # subgroups with a lane each; the lanes of a process are few
 class Groups:
     """Sees the collectives of every group: those there are, and those that the job makes later.
 
-    Before PyTorch 2.14 none can be seen from outside; then there is only what a communication hook
-    tells (``flights_of``).
+    Before PyTorch 2.14 those are seen that Python asks for, and none that C++ asks for itself: of
+    DDP's own there is what a communication hook tells (``flights_of``).
     """
 
     def __init__(self, recorder: Any, steps: Any) -> None:
@@ -36,7 +37,7 @@ class Groups:
         self._untold: List[Tuple[int, Any]] = []
         atexit.register(self._settle)
         atexit.register(self.close)
-        self.seen = False  # whether collectives are seen without a communication hook
+        self.seen = False  # whether all collectives are, without a communication hook
         self.others_call_back = False  # a hook of the user's does, from the same threads
 
     @guarded
@@ -47,7 +48,9 @@ class Groups:
 
         self._wrap_end(c10d, dist)
         self.seen = _collectives.has_hooks(c10d._get_default_group())
+        self._steps.follow(self._tell)
         if not self.seen:
+            _group_methods.watch(self._flights_of_method)
             return
         for group in list(c10d._world.pg_map):
             self._add(group)
@@ -60,7 +63,6 @@ class Groups:
             return result
 
         c10d._register_pg_in_world = registered
-        self._steps.follow(self._tell)
 
     def flights_of(self, group: Any) -> Any:
         """What the collectives of a group are told to."""
@@ -79,6 +81,20 @@ class Groups:
             self._steps.follow(flights.set_step)
         return self._flights[number]
 
+    def _flights_of_method(self, group: Any) -> Optional[Any]:
+        """None of a group that the job does not know, or that is of a hook of Lockstep's, which tells
+        itself what it does."""
+        hooks = sys.modules.get("lockstep._hook_collectives")
+        if hooks is not None and _collectives.name_of(group) in hooks.own_groups:
+            return None
+        if self._number(group) not in self._flights:
+            try:
+                self.flights_of(group)
+            except (KeyError, RuntimeError, ValueError):
+                return None
+            self._untold.append((self._number(group), group))
+        return self._flights[self._number(group)]
+
     def check(self, gradients: Any, group: Any) -> None:
         """Lets what DDP hands to its group be measured."""
         import torch.distributed as dist
@@ -92,8 +108,8 @@ class Groups:
 
         if not self.seen and dist.get_rank() == 0:
             self._recorder.send("problem", severity="warning", step=self._steps.number, text=(
-                "this PyTorch lets nobody see the collectives of a process group, as 2.14 and later "
-                "do: none are shown"))
+                "of the collectives of its process groups this PyTorch shows those that Python asks "
+                "for; from 2.14 on all are seen"))
 
     def _wrap_end(self, *modules: Any) -> None:
         """No thread of a group needs Python's lock any more as the job ends it."""
@@ -131,7 +147,7 @@ class Groups:
             self._untold.append((self._number(group), group))
 
     def _number(self, group: Any) -> int:
-        name = str(getattr(group, "group_name", "") or self._old_name(group))
+        name = _collectives.name_of(group)
         if name not in self._numbers:
             number = int(name) if name.isdigit() and int(name) < _HASHED_FROM else (
                 _HASHED_FROM + zlib.crc32(name.encode()) % _HASHED)
@@ -139,13 +155,6 @@ class Groups:
                 number += 1
             self._numbers[name] = number
         return self._numbers[name]
-
-    @staticmethod
-    def _old_name(group: Any) -> str:
-        import torch.distributed.distributed_c10d as c10d
-
-        return str(c10d._get_process_group_name(group)) if hasattr(
-            c10d, "_get_process_group_name") else "0"
 
     @guarded
     def _tell(self, _: int) -> None:
@@ -157,7 +166,8 @@ class Groups:
         values = {}
         for number, group in self._untold:
             ranks = ", ".join(map(str, dist.get_process_group_ranks(group)))
-            description = str(getattr(group, "group_desc", "") or "undefined")
+            description = str(getattr(group, "group_desc", "")  # before 2.4 nobody describes one
+                              or ("default_pg" if number == 0 else "undefined"))
             values[f"group.{number}"] = (description if number == 0
                                          else f"{description}: ranks {ranks}")
         self._untold.clear()

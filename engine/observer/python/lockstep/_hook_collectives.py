@@ -5,12 +5,15 @@ Where Gloo has no such operation, or not for the dtype, it is made of others tha
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Optional, Set, Tuple
 
 import torch
 import torch.distributed as dist
 
+from lockstep._collectives import name_of
 from lockstep._hook_memory import Refusal
+
+own_groups: Set[str] = set()  # names of the process groups that hooks of Lockstep's have made
 
 SUM, AVERAGE, MAX, MIN = 1, 2, 3, 4  # LOCKSTEP_SUM, ...
 
@@ -38,6 +41,8 @@ class Group:
         self.ranks = ranks
         self.native = dist.new_group(ranks, backend="gloo", **options)
         own = dist.get_rank()
+        if own in ranks:
+            own_groups.add(name_of(self.native))
         self.rank = ranks.index(own) if own in ranks else -1
         self.size = len(ranks)
 

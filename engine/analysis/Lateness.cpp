@@ -15,6 +15,7 @@ namespace {
 struct StepArrivals {
   bool known = true;
   std::map<int, std::vector<Interval>> missed;  // by rank: the first had come, it had not
+  std::map<int, Interval> bucket;               // the same of the bucket it came latest to
 };
 
 std::map<std::uint32_t, StepArrivals> arrivalsByStep(
@@ -31,7 +32,20 @@ std::map<std::uint32_t, StepArrivals> arrivalsByStep(
       first = std::min(first, arrival.startTicks);
     }
     for (const Arrival& arrival : collective.arrivals) {
-      step.missed[arrival.rank].push_back({first, arrival.startTicks});
+      const Interval missed{first, arrival.startTicks};
+      if (collective.bucket == trace::kNoBucket) {
+        step.missed[arrival.rank].push_back(missed);
+        continue;
+      }
+      const auto [latest, isFirst] = step.bucket.try_emplace(arrival.rank, missed);
+      if (!isFirst && missed.end - missed.begin > latest->second.end - latest->second.begin) {
+        latest->second = missed;
+      }
+    }
+  }
+  for (auto& [number, step] : steps) {
+    for (const auto& [rank, missed] : step.bucket) {
+      step.missed[rank].push_back(missed);
     }
   }
   return steps;

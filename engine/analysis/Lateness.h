@@ -15,7 +15,10 @@ namespace lockstep::analysis {
 // often than the others. So "last" is a fact of a collective, and "late" a verdict on a run:
 //   - a rank's lateness in a step is the time in which a collective's first rank had come and it
 //     had not, of several collectives together once, less what its step thread waited for a core
-//     in the step: a rank that is kept from its core is not slow;
+//     in the step: a rank that is kept from its core is not slow. The backward goes on while its
+//     buckets are reduced, so that one delay makes a rank late to every bucket that follows: of
+//     the buckets the one counts to which it came latest. Other collectives are waited for as they
+//     are called, and what a rank is late to each adds up;
 //   - against its peers: that less the mean of the other ranks' in the same step;
 //   - beyond chance: the interval of its mean over the steps (BlockBootstrap.h), of 99 % over all
 //     ranks of the run together, lies above kLateShare of the mean step, and above kLateMs;

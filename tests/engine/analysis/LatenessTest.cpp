@@ -74,6 +74,30 @@ TEST(LatenessTest, DoesNotCallALatenessThatDoesNotMatterOne) {
   EXPECT_EQ(lateRanks(run), 0) << "0.5 of 20 ms";
 }
 
+// Rank 1 comes 1 ms late to each of four collectives of a step. The backward does not wait for its
+// buckets, so to four of these it is late once; other calls have it wait at each.
+TEST(LatenessTest, CountsADelayOnceThatManyBucketsSee) {
+  for (const bool buckets : {true, false}) {
+    HandMadeRun run(2);
+    for (std::uint32_t call = 0; call < 160; ++call) {
+      const std::uint32_t step = call / 4;
+      const std::uint64_t begin = step * 30'000;
+      for (int rank = 0; rank < 2; ++rank) {
+        if (call % 4 == 0) {
+          run.add(rank, EventKind::kStep, begin, begin + 20'000, step);
+        }
+        const std::uint64_t at = begin + 4'000 * (call % 4 + 1);
+        run.addCollective(rank, at + (rank == 1 ? 1'000 : 0), at + 2'000, call, step);
+        run.spans.back().bucket = buckets ? static_cast<std::uint16_t>(call % 4) : trace::kNoBucket;
+      }
+    }
+    const std::vector<RankLateness> late = analyse(run.data()).lateness;
+    ASSERT_EQ(late.size(), 2U);
+    EXPECT_DOUBLE_EQ(late[1].meanMs, buckets ? 1 : 4);
+    EXPECT_DOUBLE_EQ(late[0].meanMs, buckets ? -1 : -4);
+  }
+}
+
 // Rank 1 comes 2 ms late to each collective; rank 0 has no core for 1 ms in each step.
 TEST(LatenessTest, DoesNotAccuseARankOfLessThanThreadsWaitForCores) {
   HandMadeRun run = meeting(2, 40, [](int rank, std::uint32_t) { return rank == 1 ? 2'000 : 0; });

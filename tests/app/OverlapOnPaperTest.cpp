@@ -47,14 +47,33 @@ class OverlapOnPaperTest : public CommandLineTest {
                       "[link]\nbandwidth_gbps = 100\nlatency_us = 10000\nsimulate_anyway = true\n"
                       "{}",
                       ranks, bucketCapMb, more));
-    const auto ended = lockstep({"run", "paper.toml", "--quiet", "--out", "r.lockstep"});
+    Json all = train();
+    // Of the threads of a link it is not told how long they wait for a core: where those of the
+    // ranks had to, a busy machine is tried again.
+    for (int again = 0; again < 2 && ranks == 2 && coreWaitMs(all) > 0.3; ++again) {
+      all = train();
+    }
+    return all;
+  }
+
+  Json train() {
+    const std::string run = fmt::format("{}.lockstep", ++runs_);
+    const auto ended = lockstep({"run", "paper.toml", "--quiet", "--out", run});
     EXPECT_EQ(ended.exitCode, 0) << ended.err;
     Json all = Json::array();
-    info = Json::parse(lockstep({"info", "--json", "r.lockstep"}).out);
+    info = Json::parse(lockstep({"info", "--json", run}).out);
     for (const Json& rank : info["ranks"]) {
       all.push_back(rank["figures"]);
     }
     return all;
+  }
+
+  static double coreWaitMs(const Json& ranks) {
+    double waited = 0;
+    for (const Json& of : ranks) {
+      waited += of["core_wait_ms"].get<double>();
+    }
+    return waited;
   }
 
   /// What the ranks waited for their cores, on a machine that is busy, may come on top of the
@@ -66,12 +85,8 @@ class OverlapOnPaperTest : public CommandLineTest {
     EXPECT_GE(rank["overlap_most_percent"].get<double>(), overlapPercent - kPoints) << rank;
     EXPECT_LE(rank["overlap_least_percent"].get<double>(), overlapPercent + kPoints) << rank;
     const double exposed = rank["exposed_ms"].get<double>();
-    double waited = 0;
-    for (const Json& of : ranks) {
-      waited += of["core_wait_ms"].get<double>();
-    }
     EXPECT_GE(exposed, 0.92 * exposedMs) << rank;
-    EXPECT_LE(exposed, 1.08 * exposedMs + waited) << rank;
+    EXPECT_LE(exposed, 1.08 * exposedMs + coreWaitMs(ranks)) << rank;
   }
 
   static void expectOfAll(const Json& ranks, double overlapPercent, double exposedMs) {
@@ -91,6 +106,9 @@ class OverlapOnPaperTest : public CommandLineTest {
   }
 
   Json info;  // of the last run
+
+ private:
+  int runs_ = 0;
 };
 
 constexpr int kMebi = 262'144;  // elements of 1 MiB: a bucket of its own under a cap of 0.5
@@ -133,9 +151,7 @@ TEST_F(OverlapOnPaperTest, ALateRankIsWaitedForByTheOther) {
   expect(ranks, 0, 0, 35);
   expect(ranks, 1, 0, 20);
   // A rank is not called late by what threads waited for cores.
-  const double waited =
-      ranks[0]["core_wait_ms"].get<double>() + ranks[1]["core_wait_ms"].get<double>();
-  EXPECT_TRUE(ranks[1]["late"] == true || waited > 3) << ranks;
+  EXPECT_TRUE(ranks[1]["late"] == true || coreWaitMs(ranks) > 3) << ranks;
   EXPECT_EQ(ranks[0]["late"], false) << ranks;
 }
 

@@ -17,7 +17,7 @@ constexpr double kLowestRow = 92;
 constexpr double kHighestRow = 560;
 constexpr double kRowGap = 8;
 constexpr double kSideBelow = 216;
-constexpr double kLadder = 186;
+constexpr double kLadder = 186;  // lowest, with the first lines of its words
 constexpr double kLadderWidth = 380;
 constexpr double kReason = 62;
 constexpr double kReasonTitle = 34;
@@ -44,7 +44,9 @@ void OverlapScene::layOut() {
   legend_ = QRectF(12, bottom, right - 24, kLegend);
   if (beside) {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
-    const double ladder = side_.height() > kLadder + kReasonTitle + kReason ? kLadder : 0;
+    const double room = side_.height() - kReasonTitle - kReason;
+    const double ladder =
+        room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
     ladder_ = QRectF(side_.left() + 14, side_.bottom() - ladder, kSide - 28, ladder);
     layOutReasons(side_.adjusted(14, 0, -14, -ladder));
   } else if (below > 0) {

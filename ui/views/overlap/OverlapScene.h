@@ -110,7 +110,10 @@ class OverlapScene {
   void drawStepCard(DisplayList& list, const Row& row, const Bar& bar) const;
   void drawRankCard(DisplayList& list, const Row& row) const;
   void drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const;
+  void drawLadderCard(DisplayList& list, const OverlapContent::Rank& rank) const;
   [[nodiscard]] const OverlapContent::Rank* ladderRank() const;
+  /// With all of its words in lines of this width.
+  [[nodiscard]] double ladderHeight(double width) const;
 
   const OverlapContent& content_;
   const Palette& palette_;

@@ -11,9 +11,22 @@ namespace lockstep::ui {
 
 using overlap_words::duration;
 
+namespace {
+
+constexpr double kLadderTitle = 28;
+constexpr double kRung = 20;
+constexpr int kRungs = 4;
+constexpr double kWordsBelow = kLadderTitle + kRungs * kRung + 4;  // from the top of the ladder
+constexpr double kWordsLine = 15;
+
+}  // namespace
+
 const OverlapContent::Rank* OverlapScene::ladderRank() const {
+  const auto told = [](const OverlapContent::Rank* rank) {
+    return rank != nullptr && rank->measured && rank->measured->exposedMs ? rank : nullptr;
+  };
   if (frame_.rank) {
-    return content_.rank(*frame_.rank);
+    return told(content_.rank(*frame_.rank));
   }
   // The slowest rank sets the pace of all.
   const OverlapContent::Rank* slowest = nullptr;
@@ -23,7 +36,15 @@ const OverlapContent::Rank* OverlapScene::ladderRank() const {
       slowest = &rank;
     }
   }
-  return slowest;
+  return told(slowest);
+}
+
+double OverlapScene::ladderHeight(double width) const {
+  const OverlapContent::Rank* rank = ladderRank();
+  const QStringList lines = rank == nullptr ? QStringList()
+                                            : brokenInto(overlap_words::verdict(*rank->measured),
+                                                         width, FontRole::kSmall);
+  return kWordsBelow + kWordsLine * static_cast<double>(lines.size() + 1);
 }
 
 void OverlapScene::drawSide(DisplayList& list) const {
@@ -90,7 +111,7 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
 // The step as it is and as it could be, one under the other.
 void OverlapScene::drawLadder(DisplayList& list) const {
   const OverlapContent::Rank* rank = ladder_.isEmpty() ? nullptr : ladderRank();
-  if (rank == nullptr || !rank->measured || !rank->measured->exposedMs) {
+  if (rank == nullptr) {
     return;
   }
   const analysis::RankOverlap& of = *rank->measured;
@@ -102,7 +123,7 @@ void OverlapScene::drawLadder(DisplayList& list) const {
     std::optional<double> ms;
     QColor colour;
   };
-  const std::array<Rung, 4> rungs{
+  const std::array<Rung, kRungs> rungs{
       {{QStringLiteral("no overlap"),
         of.hiddenMs ? std::optional(of.stepMs + *of.hiddenMs) : std::nullopt, palette_.textMuted},
        {QStringLiteral("measured"), of.stepMs, palette_.text},
@@ -114,7 +135,7 @@ void OverlapScene::drawLadder(DisplayList& list) const {
   }
   constexpr double kName = 116;
   constexpr double kValue = 62;
-  double y = ladder_.top() + 28;
+  double y = ladder_.top() + kLadderTitle;
   for (const Rung& rung : rungs) {
     const double room = ladder_.width() - kName - kValue;
     list.text(QRectF(ladder_.left(), y, kName, 18), rung.name, palette_.textMuted,
@@ -127,17 +148,19 @@ void OverlapScene::drawLadder(DisplayList& list) const {
     list.text(QRectF(ladder_.right() - kValue, y, kValue, 18),
               rung.ms ? duration(*rung.ms) : QStringLiteral("unknown"), palette_.text,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
-    y += 20;
+    y += kRung;
   }
-  y += 4;
-  for (const QString& line :
-       brokenInto(overlap_words::verdict(of), ladder_.width(), FontRole::kSmall)) {
-    if (y + 15 > ladder_.bottom()) {
-      break;
-    }
-    list.text(QRectF(ladder_.left(), y, ladder_.width(), 15), line, palette_.textMuted,
+  QStringList lines = brokenInto(overlap_words::verdict(of), ladder_.width(), FontRole::kSmall);
+  const auto room =
+      static_cast<qsizetype>(std::max(1.0, (ladder_.height() - kWordsBelow) / kWordsLine));
+  if (lines.size() > room) {  // elided when drawn: all of it stands in the card
+    lines = lines.mid(0, room - 1) << lines.mid(room - 1).join(QLatin1Char(' '));
+  }
+  y = ladder_.top() + kWordsBelow;
+  for (const QString& line : lines) {
+    list.text(QRectF(ladder_.left(), y, ladder_.width(), kWordsLine), line, palette_.textMuted,
               FontRole::kSmall);
-    y += 15;
+    y += kWordsLine;
   }
 }
 
@@ -147,6 +170,11 @@ void OverlapScene::drawHover(DisplayList& list) const {
   }
   if (const auto index = reasonAt(*frame_.pointer)) {
     drawReasonCard(list, content_.reasonsOf(frame_.rank)[*index]);
+    return;
+  }
+  if (const OverlapContent::Rank* rank = ladderRank();
+      rank != nullptr && ladder_.contains(*frame_.pointer)) {
+    drawLadderCard(list, *rank);
     return;
   }
   for (const Row& row : rows_) {
@@ -257,6 +285,12 @@ void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason&
            {QString::fromStdString(analysis::explanation(reason.mean)),
             QStringLiteral("A click selects the worst of them.")},
            palette_);
+}
+
+void OverlapScene::drawLadderCard(DisplayList& list, const OverlapContent::Rank& rank) const {
+  drawCard(list, frame_.size, *frame_.pointer,
+           QStringLiteral("What overlap gives rank %1").arg(rank.rank), {},
+           {overlap_words::verdict(*rank.measured)}, palette_);
 }
 
 }  // namespace lockstep::ui

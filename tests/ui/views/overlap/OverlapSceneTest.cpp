@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/ui/views/overlap/HandMadeContent.h"
+#include "ui/canvas/TextMetrics.h"
 #include "ui/views/overlap/OverlapPicture.h"
 #include "ui/views/overlap/OverlapWords.h"
 
@@ -12,6 +13,8 @@ namespace lockstep::ui {
 namespace {
 
 using Op = DisplayList::Op;
+
+constexpr double kSideWords = 344;  // width of what is said beside the bars
 
 const Palette& palette() {
   return Palette::of(Theme::kLight);
@@ -34,6 +37,11 @@ DisplayList drawn(const OverlapContent& content, const OverlapFrame& frame) {
 bool says(const DisplayList& list, const QString& part) {
   return std::any_of(list.texts().begin(), list.texts().end(),
                      [&](const QString& text) { return text.contains(part); });
+}
+
+/// How often a text is drawn as it is.
+std::ptrdiff_t countOf(const DisplayList& list, const QString& text) {
+  return std::count(list.texts().begin(), list.texts().end(), text);
 }
 
 /// The heights of what is drawn in a colour at a place, alone or under a hatch.
@@ -87,6 +95,22 @@ TEST(OverlapSceneTest, SaysWhyAndWhatIsToBeHad) {
   EXPECT_TRUE(says(drawn(*content, frame), QStringLiteral("11.1")));
   EXPECT_TRUE(overlap_words::verdict(*content->ranks[0].measured)
                   .contains(QStringLiteral("waits 2.00 ms a step for other ranks")));
+}
+
+TEST(OverlapSceneTest, SaysAllOfWhatOverlapGivesAndHasItInACardWhereThereIsNoRoom) {
+  const auto content = test::handMadeContent(12);
+  const QStringList lines = brokenInto(overlap_words::verdict(*content->ranks[0].measured),
+                                       kSideWords, FontRole::kSmall);
+  ASSERT_GT(lines.size(), 4);
+  OverlapFrame frame = frameOf(*content);
+  frame.rank = 0;
+  for (const QString& line : lines) {
+    EXPECT_EQ(countOf(drawn(*content, frame), line), 1) << line.toStdString();
+  }
+  frame.size.setHeight(360);
+  EXPECT_EQ(countOf(drawn(*content, frame), lines.back()), 0);
+  frame.pointer = QPointF(frame.size.width() - 60, frame.size.height() - 60);
+  EXPECT_EQ(countOf(drawn(*content, frame), QStringLiteral("What overlap gives rank 0")), 2);
 }
 
 TEST(OverlapSceneTest, FindsBarsCausesAndRanksByPosition) {

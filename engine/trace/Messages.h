@@ -70,7 +70,7 @@ struct BadLossMessage {
   double before = 0;         ///< the rank's loss of the step before; NaN: there was none
   double least = 0;          ///< the lowest of its losses up to then; NaN: there was none
   std::uint64_t finite = 0;  ///< how many there were, all of them finite
-  std::string hook;          ///< that made the gradients; empty: none but the plain average
+  std::string hook{};        ///< that made the gradients; empty: none but the plain average
 };
 
 /// What a rank says at the end of a run that finished.

@@ -8,7 +8,6 @@
 #include <QStaticText>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "ui/canvas/Hatching.h"
@@ -92,14 +91,15 @@ class PainterDrawing {
         break;
       case Op::kUnclip:
         painter_.restore();
-        smooth_.reset();
+        told_ = false;
         break;
     }
   }
 
  private:
   void smooth(bool wanted) {
-    if (smooth_ != wanted) {
+    if (!told_ || smooth_ != wanted) {
+      told_ = true;
       smooth_ = wanted;
       painter_.setRenderHint(QPainter::Antialiasing, wanted);
     }
@@ -224,7 +224,8 @@ class PainterDrawing {
   QPainter& painter_;
   const bool raster_;
   const double scale_;          // device pixels a logical pixel
-  std::optional<bool> smooth_;  // what the painter was told last
+  bool told_ = false;    // the painter, since its state was last restored
+  bool smooth_ = false;  // what it was told
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ class TableRows {
  public:
   struct Column {
     QString title;
-    QString tip;                                                     ///< its meaning and unit
+    QString tip{};                                                   ///< its meaning and unit
     bool number = false;                                             ///< figures, to the right
     bool byNumber = number;                                          ///< sorted by `number`
     Qt::Alignment across = number ? Qt::AlignRight : Qt::AlignLeft;  ///< of the cells

@@ -37,22 +37,11 @@ void OverlapScene::drawHeader(DisplayList& list) const {
 }
 
 void OverlapScene::drawLegend(DisplayList& list) const {
-  double x = legend_.left();
-  for (int i = 0; i < kOverlapParts; ++i) {
-    const auto part = static_cast<OverlapPart>(i);
-    const bool any = std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& r) {
-      return r.sums.back()[static_cast<std::size_t>(i)] > 0;
-    });
-    const QString text = nameOf(part);
-    const double width = textWidth(text, FontRole::kSmall);
-    if (!any || x + 17 + width > legend_.right()) {
-      continue;
-    }
-    drawChip(list, QRectF(x, legend_.center().y() - 6, 12, 12), colourOf(part, palette_),
-             hatched(part), palette_);
-    list.text(QRectF(x + 17, legend_.top(), width + 2, legend_.height()), text, palette_.textMuted,
-              FontRole::kSmall);
-    x += 17 + width + 16;
+  for (const LegendEntry& entry : legendEntries_) {
+    const QRectF rect = entry.rect.translated(legend_.topLeft());
+    drawChip(list, QRectF(rect.left(), rect.center().y() - 6, 12, 12), colourOf(entry.part, palette_),
+             hatched(entry.part), palette_);
+    list.text(rect.adjusted(17, 0, 2, 0), nameOf(entry.part), palette_.textMuted, FontRole::kSmall);
   }
 }
 

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <utility>
 
+#include "ui/canvas/TextMetrics.h"
+
 namespace lockstep::ui {
 namespace {
 
 constexpr double kHeader = 54;
 constexpr double kRuler = 20;
-constexpr double kLegend = 26;
+constexpr double kLegend = 26;  // of one line
+constexpr double kLegendLine = 18;
 constexpr double kLabel = 186;
 constexpr double kSide = 372;
 constexpr double kWideEnough = 940;  // for the causes beside the bars
@@ -38,10 +41,11 @@ void OverlapScene::layOut() {
   const double below =
       !beside && size.height() > kHeader + kSideBelow + 2 * kLowestRow ? kSideBelow : 0;
   const double right = beside ? size.width() - kSide : size.width();
-  const double bottom = size.height() - below - kLegend;
+  const double legend = layOutLegend(right - 24);
+  const double bottom = size.height() - below - legend;
   ruler_ = QRectF(kLabel, kHeader, std::max(10.0, right - kLabel - 12), kRuler);
   charts_ = QRectF(0, ruler_.bottom(), right, std::max(10.0, bottom - ruler_.bottom()));
-  legend_ = QRectF(12, bottom, right - 24, kLegend);
+  legend_ = QRectF(12, bottom, right - 24, legend);
   if (beside) {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
     const double room = side_.height() - kReasonTitle - kReason;
@@ -64,6 +68,26 @@ void OverlapScene::layOut() {
                      QRectF(ruler_.left(), top, ruler_.width(), height)});
     top += height + kRowGap;
   }
+}
+
+double OverlapScene::layOutLegend(double width) {
+  QPointF at;
+  for (int i = 0; i < kOverlapParts; ++i) {
+    const auto part = static_cast<OverlapPart>(i);
+    const bool any = std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& r) {
+      return r.sums.back()[static_cast<std::size_t>(i)] > 0;
+    });
+    if (!any) {
+      continue;
+    }
+    const double wide = 17 + textWidth(nameOf(part), FontRole::kSmall);
+    if (at.x() > 0 && at.x() + wide > width) {
+      at = QPointF(0, at.y() + kLegendLine);
+    }
+    legendEntries_.push_back({part, QRectF(at, QSizeF(wide, kLegend))});
+    at.rx() += wide + 16;
+  }
+  return at.y() + kLegend;
 }
 
 void OverlapScene::layOutReasons(const QRectF& list) {

@@ -87,8 +87,15 @@ class OverlapScene {
     double wholeMs = 0;
   };
 
+  struct LegendEntry {
+    OverlapPart part;
+    QRectF rect;  ///< within the legend
+  };
+
   void layOut();
   void layOutReasons(const QRectF& list);
+  /// Returns its height, on as many lines as it takes.
+  double layOutLegend(double width);
   [[nodiscard]] std::uint32_t stepsPerBar() const;
   [[nodiscard]] double xOf(double step) const;
   [[nodiscard]] double yOf(const Row& row, double ms) const;
@@ -122,6 +129,7 @@ class OverlapScene {
   QRectF ruler_;
   QRectF charts_;
   QRectF legend_;
+  std::vector<LegendEntry> legendEntries_;
   QRectF side_;
   QRectF ladder_;
   double maximumScroll_ = 0;

@@ -113,6 +113,18 @@ TEST(OverlapSceneTest, SaysAllOfWhatOverlapGivesAndHasItInACardWhereThereIsNoRoo
   EXPECT_EQ(countOf(drawn(*content, frame), QStringLiteral("What overlap gives rank 0")), 2);
 }
 
+TEST(OverlapSceneTest, NamesEveryColourHoweverNarrowItIs) {
+  const auto content = test::handMadeContent(12);
+  for (const double width : {1200.0, 700.0, 420.0}) {
+    const DisplayList list = drawn(*content, frameOf(*content, {width, 600}));
+    for (const OverlapPart part : {OverlapPart::kAlone, OverlapPart::kOverlapped, OverlapPart::kOther,
+                                   OverlapPart::kTransfer, OverlapPart::kWaiting}) {
+      EXPECT_EQ(countOf(list, OverlapScene::nameOf(part)), 1)
+          << width << " " << OverlapScene::nameOf(part).toStdString();
+    }
+  }
+}
+
 TEST(OverlapSceneTest, FindsBarsCausesAndRanksByPosition) {
   const auto content = test::handMadeContent(8);
   const OverlapScene scene(*content, palette(), frameOf(*content));

@@ -19,14 +19,11 @@ std::string shapeText(const at::Tensor& tensor) {
 
 }  // namespace
 
-Arguments::Arguments(std::string backend, trace::Operation operation, int groupSize, bool cpuOnly)
-    : backend_(std::move(backend)),
-      operation_(operation),
-      groupSize_(groupSize),
-      cpuOnly_(cpuOnly) {}
+Arguments::Arguments(std::string callee, trace::Operation operation, int groupSize, bool cpuOnly)
+    : callee_(std::move(callee)), operation_(operation), groupSize_(groupSize), cpuOnly_(cpuOnly) {}
 
 void Arguments::refuse(const std::string& text) const {
-  throw std::invalid_argument(fmt::format("{}::{}: {}", backend_, trace::name(operation_), text));
+  throw std::invalid_argument(fmt::format("{}::{}: {}", callee_, trace::name(operation_), text));
 }
 
 void Arguments::tensor(const at::Tensor& tensor, const std::string& parameter) const {
@@ -103,6 +100,21 @@ void Arguments::peer(int rank, int self, const std::string& parameter) const {
   this->rank(rank, parameter);
   if (rank == self) {
     refuse(fmt::format("{} is {}, this rank itself", parameter, rank));
+  }
+}
+
+void Arguments::source(int rank, int self, const std::string& parameter) const {
+  if (rank != ProcessGroup::kAnySource) {
+    peer(rank, self, parameter);
+  } else if (groupSize_ == 1) {
+    refuse(
+        fmt::format("{} is any source, and there is no other rank in a group of one", parameter));
+  }
+}
+
+void Arguments::tag(int tag) const {
+  if (tag < 0) {
+    refuse(fmt::format("tag is {}; it must not be negative", tag));
   }
 }
 

@@ -10,11 +10,11 @@
 namespace lockstep::process_group {
 
 /// Checks the arguments of one call. Every refusal throws std::invalid_argument with the text
-/// "<backend>::<operation>: <parameter> ...", so that it names what the caller wrote.
+/// "<callee>::<operation>: <parameter> ...", so that it names what the caller wrote.
 class Arguments {
  public:
   /// `cpuOnly`: refuse tensors of other devices.
-  Arguments(std::string backend, trace::Operation operation, int groupSize, bool cpuOnly = true);
+  Arguments(std::string callee, trace::Operation operation, int groupSize, bool cpuOnly = true);
 
   [[noreturn]] void refuse(const std::string& text) const;
 
@@ -32,6 +32,9 @@ class Arguments {
   void rank(int rank, const std::string& parameter) const;
   /// A rank other than this one.
   void peer(int rank, int self, const std::string& parameter) const;
+  /// A peer, or ProcessGroup::kAnySource where there is another rank.
+  void source(int rank, int self, const std::string& parameter) const;
+  void tag(int tag) const;
   void reducible(c10::ScalarType dtype, ReduceOp op) const;
   /// Fills empty `splits` with equal parts; checks that they cover dimension 0 of `tensor`.
   void splits(std::vector<std::int64_t>& splits, const at::Tensor& tensor,
@@ -39,7 +42,7 @@ class Arguments {
   void timeout(std::chrono::milliseconds timeout) const;
 
  private:
-  std::string backend_;
+  std::string callee_;
   trace::Operation operation_;
   int groupSize_;
   bool cpuOnly_;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "engine/process_group/JoinedWork.h"
+#include "engine/process_group/Request.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -20,8 +21,9 @@ const ProcessGroup& firstOf(const std::string& kind, const CompoundGroup::Groups
 
 CompoundGroup::CompoundGroup(const std::string& kind, std::string groupName, std::string name,
                              Groups groups)
-    : ForwardingGroup(firstOf(kind, groups).rank(), firstOf(kind, groups).size(),
-                      std::move(groupName), std::move(name)),
+    : ProcessGroup(firstOf(kind, groups).rank(), firstOf(kind, groups).size(), std::move(groupName),
+                   name, Devices::kAny),
+      name_(std::move(name)),
       groups_(std::move(groups)) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i]->rank() != rank() || groups_[i]->size() != size()) {
@@ -61,10 +63,10 @@ GroupState CompoundGroup::state() const {
   return GroupState::kSuccess;
 }
 
-ProcessGroup::WorkPtr CompoundGroup::forward(ForwardedCall forwarded) {
-  const Call& call = forwarded.call;
+ProcessGroup::WorkPtr CompoundGroup::start(Request request) {
+  const Call& call = request.call;
   if (isDirect(call.operation)) {
-    return forwarded.issue(groupFor(forwarded, 0));
+    return groupFor(request, 0).call(request);
   }
   // Not under the lock: callbacks of what this ends may call this group.
   if (state() != GroupState::kSuccess) {
@@ -73,13 +75,13 @@ ProcessGroup::WorkPtr CompoundGroup::forward(ForwardedCall forwarded) {
   // Taking a turn and calling are one: another call must not come between.
   std::lock_guard lock(mutex_);
   if (call.operation != trace::Operation::kBarrier) {
-    WorkPtr work = forwarded.issue(groupFor(forwarded, sequence_));
+    WorkPtr work = groupFor(request, sequence_).call(request);
     ++sequence_;
     return work;
   }
   std::vector<WorkPtr> parts;
   for (const auto& group : groups_) {
-    parts.push_back(forwarded.issue(*group));
+    parts.push_back(group->call(request));
   }
   CommError::Where where;
   where.group = groupName();

@@ -6,6 +6,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "engine/process_group/Request.h"
+
 namespace lockstep::process_group {
 namespace {
 
@@ -88,15 +90,15 @@ DeviceGroup::DeviceGroup(std::string groupName, const Map& map)
   }
 }
 
-ProcessGroup& DeviceGroup::groupFor(const ForwardedCall& call, std::uint64_t /*turn*/) const {
-  const c10::DeviceType device = call.tensors.front().device().type();
-  for (const auto* list : {&call.tensors, &call.outputs}) {
+ProcessGroup& DeviceGroup::groupFor(const Request& request, std::uint64_t /*turn*/) const {
+  const c10::DeviceType device = request.described().front().device().type();
+  for (const auto* list : {&request.described(), &request.outputs}) {
     for (const at::Tensor& tensor : *list) {
       if (tensor.device().type() != device) {
-        throw std::invalid_argument(
-            fmt::format("{}::{}: tensors on {} and on {} in one call", backendName(),
-                        trace::name(call.call.operation), deviceName(device),
-                        deviceName(tensor.device().type())));
+        throw std::invalid_argument(fmt::format("{}::{}: tensors on {} and on {} in one call",
+                                                backendName(), trace::name(request.call.operation),
+                                                deviceName(device),
+                                                deviceName(tensor.device().type())));
       }
     }
   }
@@ -105,7 +107,7 @@ ProcessGroup& DeviceGroup::groupFor(const ForwardedCall& call, std::uint64_t /*t
     return *groups()[static_cast<std::size_t>(found - devices_.begin())];
   }
   throw std::invalid_argument(fmt::format("{}::{}: there is no backend for tensors on {}",
-                                          backendName(), trace::name(call.call.operation),
+                                          backendName(), trace::name(request.call.operation),
                                           deviceName(device)));
 }
 

@@ -33,8 +33,7 @@ class DeviceGroup final : public CompoundGroup {
   DeviceGroup(std::string groupName, const Map& map);
 
  protected:
-  [[nodiscard]] ProcessGroup& groupFor(const ForwardedCall& call,
-                                       std::uint64_t turn) const override;
+  [[nodiscard]] ProcessGroup& groupFor(const Request& request, std::uint64_t turn) const override;
 
  private:
   std::vector<c10::DeviceType> devices_;  // of each group

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -39,8 +40,10 @@ struct CallOptions {
   std::uint32_t step = 0;                          ///< for events
 };
 
+struct Request;
+
 /// A set of ranks that communicate, as c10d::ProcessGroup. Every call is asynchronous: it
-/// checks its arguments at once (std::invalid_argument, text "<backend>::<operation>: ..."),
+/// checks its arguments at once (std::invalid_argument, text "<callee>::<operation>: ..."),
 /// takes the group's next sequence number, and returns a Work. All ranks must make the same
 /// calls in the same order. Calls are [any-thread], but their order is the caller's care.
 /// send and recv concern two ranks only: they are numbered apart, by each rank for itself.
@@ -48,10 +51,23 @@ struct CallOptions {
 /// they belong to the operation, as with c10d's Gloo: who writes to them, or gives them or memory
 /// that overlaps them to another operation, gets whatever comes, and not the same on every rank.
 /// An output may be the input of its own call, or this rank's part of its inputs.
+///
+/// Each verb makes one Request of what it was given; a backend carries requests out in start(), and
+/// a wrapper passes them on by call().
 class ProcessGroup {
  public:
-  ProcessGroup(int rank, int size, std::string groupName)
-      : rank_(rank), size_(size), groupName_(std::move(groupName)) {}
+  /// Which tensors a group takes; a wrapper leaves that to the group below it.
+  enum class Devices { kCpu, kAny };
+
+  /// `callee` opens the texts of refusals. A wrapper has no time limit of its own.
+  ProcessGroup(int rank, int size, std::string groupName, std::string callee,
+               Devices devices = Devices::kCpu, std::chrono::milliseconds timeout = kNoTimeout)
+      : rank_(rank),
+        size_(size),
+        groupName_(std::move(groupName)),
+        callee_(std::move(callee)),
+        devices_(devices),
+        timeout_(timeout) {}
   virtual ~ProcessGroup() = default;
   ProcessGroup(const ProcessGroup&) = delete;
   ProcessGroup& operator=(const ProcessGroup&) = delete;
@@ -64,37 +80,37 @@ class ProcessGroup {
   using WorkPtr = std::shared_ptr<Work>;
 
   /// In place on every rank. Several tensors are sent one after the other as one operation.
-  virtual WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
-                            const CallOptions& options = {}) = 0;
+  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root, const CallOptions& options = {});
   /// In place. One tensor, or several of one dtype that are reduced as one (coalesced).
-  virtual WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
-                            const CallOptions& options = {}) = 0;
+  WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
+                    const CallOptions& options = {});
   /// In place on `root`; the other ranks' tensors are left as they were.
-  virtual WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
-                         const CallOptions& options = {}) = 0;
+  WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
+                 const CallOptions& options = {});
   /// outputs: size() tensors like `input`.
-  virtual WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                            const CallOptions& options = {}) = 0;
+  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
+                    const CallOptions& options = {});
   /// outputs: size() tensors like `input` on `root`, empty elsewhere.
-  virtual WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
-                         const CallOptions& options = {}) = 0;
+  WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
+                 const CallOptions& options = {});
   /// inputs: size() tensors like `output` on `root`, empty elsewhere.
-  virtual WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
-                          const CallOptions& options = {}) = 0;
+  WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
+                  const CallOptions& options = {});
   /// inputs: size() tensors like `output`; output = reduction of every rank's inputs[rank()].
-  virtual WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) = 0;
+  WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
+                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {});
   /// Splits along dimension 0; empty split lists mean equal parts. Split sizes in rows.
-  virtual WorkPtr alltoall(at::Tensor output, at::Tensor input,
-                           std::vector<std::int64_t> outputSplits = {},
-                           std::vector<std::int64_t> inputSplits = {},
-                           const CallOptions& options = {}) = 0;
-  virtual WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) = 0;
+  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
+                   std::vector<std::int64_t> inputSplits = {}, const CallOptions& options = {});
+  WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {});
   /// from = kAnySource takes the first that comes; Work::sourceRank then says who it was.
-  virtual WorkPtr recv(at::Tensor tensor, int from, int tag = 0,
-                       const CallOptions& options = {}) = 0;
+  WorkPtr recv(at::Tensor tensor, int from, int tag = 0, const CallOptions& options = {});
   /// Completes once every rank has called it and all earlier operations here are done.
-  virtual WorkPtr barrier(const CallOptions& options = {}) = 0;
+  WorkPtr barrier(const CallOptions& options = {});
+
+  /// Makes a call that another group of these ranks was asked for. It is checked again here, where
+  /// less may be taken.
+  WorkPtr call(Request request);
 
   static constexpr int kAnySource = -1;
 
@@ -105,8 +121,10 @@ class ProcessGroup {
   /// Sequence number of the last operation that was queued; 0 before the first.
   [[nodiscard]] virtual std::uint64_t sequenceNumber() const = 0;
 
-  [[nodiscard]] virtual std::chrono::milliseconds timeout() const = 0;
-  virtual void setTimeout(std::chrono::milliseconds timeout) = 0;
+  /// What an operation may take from its call to its end, unless the call says.
+  [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return timeout_.load(); }
+  /// For later calls; throws std::invalid_argument unless positive.
+  virtual void setTimeout(std::chrono::milliseconds timeout);
 
   /// Fails every operation in flight and every later one with `reason`, and wakes all
   /// waiters within a second. [any-thread]
@@ -115,10 +133,22 @@ class ProcessGroup {
   /// kSuccess until a failure breaks the group. [any-thread]
   [[nodiscard]] virtual GroupState state() const { return GroupState::kSuccess; }
 
+ protected:
+  /// Carries out a call whose arguments have been checked. Refuses what this backend lacks
+  /// (std::invalid_argument).
+  virtual WorkPtr start(Request request) = 0;
+
+  /// Throws what call() throws for wrong arguments, and completes the request. A group that nothing
+  /// may be asked of refuses here.
+  virtual void check(Request& request) const;
+
  private:
   int rank_;
   int size_;
   std::string groupName_;
+  std::string callee_;
+  Devices devices_;
+  std::atomic<std::chrono::milliseconds> timeout_;
 };
 
 }  // namespace lockstep::process_group

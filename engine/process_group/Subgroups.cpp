@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "engine/process_group/Joining.h"
+#include "engine/process_group/Request.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -18,39 +19,19 @@ using base::ExitCode;
 class Outsider final : public ProcessGroup {
  public:
   Outsider(int globalRank, int size, std::string name, const std::string& members)
-      : ProcessGroup(-1, size, std::move(name)),
+      : ProcessGroup(-1, size, std::move(name), "none"),
         text_(fmt::format("rank {} is not part of group {} ({})", globalRank, groupName(),
                           members)) {}
 
   [[nodiscard]] std::string backendName() const override { return "none"; }
-  WorkPtr broadcast(std::vector<at::Tensor>, int, const CallOptions&) override { refuse(); }
-  WorkPtr allreduce(std::vector<at::Tensor>, ReduceOp, const CallOptions&) override { refuse(); }
-  WorkPtr reduce(at::Tensor, int, ReduceOp, const CallOptions&) override { refuse(); }
-  WorkPtr allgather(std::vector<at::Tensor>, at::Tensor, const CallOptions&) override {
-    refuse();
-  }
-  WorkPtr gather(std::vector<at::Tensor>, at::Tensor, int, const CallOptions&) override {
-    refuse();
-  }
-  WorkPtr scatter(at::Tensor, std::vector<at::Tensor>, int, const CallOptions&) override {
-    refuse();
-  }
-  WorkPtr reduceScatter(at::Tensor, std::vector<at::Tensor>, ReduceOp,
-                        const CallOptions&) override {
-    refuse();
-  }
-  WorkPtr alltoall(at::Tensor, at::Tensor, std::vector<std::int64_t>, std::vector<std::int64_t>,
-                   const CallOptions&) override {
-    refuse();
-  }
-  WorkPtr send(at::Tensor, int, int, const CallOptions&) override { refuse(); }
-  WorkPtr recv(at::Tensor, int, int, const CallOptions&) override { refuse(); }
-  WorkPtr barrier(const CallOptions&) override { refuse(); }
   at::Tensor allocate(std::int64_t) override { refuse(); }
   [[nodiscard]] std::uint64_t sequenceNumber() const override { return 0; }
-  [[nodiscard]] std::chrono::milliseconds timeout() const override { return kNoTimeout; }
   void setTimeout(std::chrono::milliseconds) override { refuse(); }
   void abort(const std::string&) override {}
+
+ protected:
+  void check(Request&) const override { refuse(); }
+  WorkPtr start(Request) override { refuse(); }
 
  private:
   [[noreturn]] void refuse() const { throw std::invalid_argument(text_); }

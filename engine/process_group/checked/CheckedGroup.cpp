@@ -91,7 +91,8 @@ std::exception_ptr errorFor(const WorkState& work, const Reason& reason) {
 
 CheckedGroup::CheckedGroup(std::shared_ptr<ProcessGroup> inner,
                            std::shared_ptr<ProcessGroup> checks, Options options)
-    : ForwardingGroup(inner->rank(), inner->size(), inner->groupName(), inner->backendName()),
+    : ProcessGroup(inner->rank(), inner->size(), inner->groupName(), inner->backendName(),
+                   Devices::kAny),
       inner_(std::move(inner)),
       checks_(std::move(checks)),
       options_(options),
@@ -136,38 +137,38 @@ void CheckedGroup::abort(const std::string& reason) {
   breakGroup("aborted: " + reason, CommErrorKind::kAborted);
 }
 
-ProcessGroup::WorkPtr CheckedGroup::forward(ForwardedCall forwarded) {
-  if (isDirect(forwarded.call.operation)) {
-    return forwarded.issue(*inner_);
+ProcessGroup::WorkPtr CheckedGroup::start(Request request) {
+  if (isDirect(request.call.operation)) {
+    return inner_->call(std::move(request));
   }
-  const CallOptions& options = forwarded.call.options;
+  const CallOptions& options = request.call.options;
   const milliseconds limit = timeLimit(options, *inner_);
   std::unique_lock lock(mutex_);
-  forwarded.call.sequence = ++sequence_;
-  const bool barrier = forwarded.call.operation == trace::Operation::kBarrier;
+  request.call.sequence = ++sequence_;
+  const bool barrier = request.call.operation == trace::Operation::kBarrier;
   if (off_ && !busy_ && pending_.empty() && !(barrier && inFlight_ > 0)) {
     lock.unlock();
-    return forwarded.issue(*inner_);
+    return inner_->call(std::move(request));
   }
   CommError::Where where;
   where.group = groupName();
   where.rank = rank();
-  where.operation = forwarded.call.operation;
-  where.sequence = forwarded.call.sequence;
+  where.operation = request.call.operation;
+  where.sequence = request.call.sequence;
   where.bucket = options.bucket;
   WorkState::Backend backend;
-  backend.abort = [this, name = callText(forwarded.call)] {
+  backend.abort = [this, name = callText(request.call)] {
     breakGroup(fmt::format("{} was aborted by its caller", name), CommErrorKind::kAborted);
   };
-  auto work = std::make_shared<WorkState>(where, forwarded.outputs, limit, std::move(backend));
+  auto work = std::make_shared<WorkState>(where, request.outputs, limit, std::move(backend));
   if (!broken_.empty()) {
     const Reason reason{"the group is broken: " + broken_, brokenBy_, -1};
     lock.unlock();
     work->fail(errorFor(*work, reason));
     return work;
   }
-  auto stream = currentStream(forwarded.tensors);
-  pending_.push_back(Pending{std::move(forwarded), work, limit, std::move(stream)});
+  auto stream = currentStream(request.described());
+  pending_.push_back(Pending{std::move(request), work, limit, std::move(stream)});
   lock.unlock();
   pump();
   return work;
@@ -193,7 +194,7 @@ void CheckedGroup::pump() {
 }
 
 void CheckedGroup::startCheck() {
-  const Call& call = current_.forwarded.call;
+  const Call& call = current_.request.call;
   startTicks_ = base::ticks();
   trace::LastWords& words = tracer_->lastWords();
   inLastWords_ = words.operation.load(std::memory_order_relaxed) == 0;
@@ -213,7 +214,7 @@ void CheckedGroup::startCheck() {
 }
 
 void CheckedGroup::recordsGathered(const Gathered& gathered) {
-  const Call& call = current_.forwarded.call;
+  const Call& call = current_.request.call;
   {
     std::lock_guard lock(mutex_);
     ++inFlight_;  // this callback, which outlives the operation's turn
@@ -226,7 +227,7 @@ void CheckedGroup::recordsGathered(const Gathered& gathered) {
 }
 
 void CheckedGroup::judge(const Gathered& gathered) {
-  const Call& call = current_.forwarded.call;
+  const Call& call = current_.request.call;
   if (const std::exception_ptr error = gathered.exception()) {
     checkFailed(error);
     return;
@@ -263,9 +264,9 @@ void CheckedGroup::judge(const Gathered& gathered) {
 void CheckedGroup::gatherDetails(Field field, std::vector<CheckRecord> records) {
   const at::Tensor mine = bytesOf(kDetailBytes);
   std::memset(mine.data_ptr(), 0, kDetailBytes);
-  const ForwardedCall& forwarded = current_.forwarded;
+  const Request& request = current_.request;
   const std::string text =
-      checked::details(field, forwarded.call, forwarded.tensors, kDetailBytes - 1);
+      checked::details(field, request.call, request.described(), kDetailBytes - 1);
   std::memcpy(mine.data_ptr(), text.data(), text.size());
   CallOptions options;
   options.timeout = current_.limit;
@@ -295,15 +296,15 @@ void CheckedGroup::issueCurrent() {
     if (current.stream) {
       onCallers.emplace(*current.stream);
     }
-    inner = current.forwarded.issue(*inner_);
+    inner = inner_->call(current.request);
   } catch (...) {
     endTurn();
     current.work->fail(std::current_exception());
     leave();
     return;
   }
-  const std::uint64_t sequence = current.forwarded.call.sequence;
-  const bool barrier = current.forwarded.call.operation == trace::Operation::kBarrier;
+  const std::uint64_t sequence = current.request.call.sequence;
+  const bool barrier = current.request.call.operation == trace::Operation::kBarrier;
   {
     std::lock_guard lock(mutex_);
     issued_.emplace(sequence, current.work);
@@ -383,9 +384,9 @@ void CheckedGroup::checkFailed(const std::exception_ptr& error) {
       }
     }
   }
-  breakGroup(fmt::format("given up because {} failed: {}", callText(current.forwarded.call),
-                         reason.text),
-             reason.kind);
+  breakGroup(
+      fmt::format("given up because {} failed: {}", callText(current.request.call), reason.text),
+      reason.kind);
   endTurn();
   current.work->fail(errorFor(*current.work, reason));
   leave();

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/process_group/ForwardingGroup.h"
 #include "engine/process_group/ProcessGroupFactory.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/WorkState.h"
 #include "engine/process_group/checked/CheckRecord.h"
 #include "engine/trace/Tracer.h"
@@ -44,7 +44,7 @@ namespace lockstep::process_group {
 /// came to the time all records were there, waiting for other ranks included, as in kCollective.
 /// What the check itself costs a call is the part after the last rank's turn came, since the call
 /// waits for that rank in any case: analysis::checkTimes tells the two apart.
-class CheckedGroup final : public ForwardingGroup {
+class CheckedGroup final : public ProcessGroup {
  public:
   struct Options {
     CheckMode mode = CheckMode::kFirst;
@@ -62,6 +62,7 @@ class CheckedGroup final : public ForwardingGroup {
 
   [[nodiscard]] ProcessGroup& inner() { return *inner_; }
 
+  [[nodiscard]] std::string backendName() const override { return inner_->backendName(); }
   at::Tensor allocate(std::int64_t bytes) override { return inner_->allocate(bytes); }
   [[nodiscard]] std::uint64_t sequenceNumber() const override;
   [[nodiscard]] std::chrono::milliseconds timeout() const override { return inner_->timeout(); }
@@ -70,12 +71,12 @@ class CheckedGroup final : public ForwardingGroup {
   [[nodiscard]] GroupState state() const override;
 
  protected:
-  WorkPtr forward(ForwardedCall call) override;
+  WorkPtr start(Request request) override;
 
  private:
   using Gathered = base::Future<std::vector<at::Tensor>>;
   struct Pending {
-    ForwardedCall forwarded;
+    Request request;
     std::shared_ptr<WorkState> work;
     std::chrono::milliseconds limit{};
     std::optional<c10::Stream> stream;  ///< its caller's, of the tensors' device

@@ -1,11 +1,9 @@
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
-#include <stdexcept>
 
-#include "engine/process_group/CallMaker.h"
+#include "engine/base/Check.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/gloo/Collectives.h"
 #include "engine/process_group/gloo/Dispatcher.h"
 #include "engine/process_group/gloo/PointToPoint.h"
@@ -22,6 +20,8 @@ using gloo::Scratch;
 using gloo::Staged;
 using gloo::StagedList;
 using std::chrono::milliseconds;
+using trace::Operation;
+using Tensors = std::vector<at::Tensor>;
 
 namespace {
 
@@ -42,13 +42,96 @@ std::vector<Block> cut(Block block, const std::vector<std::uint64_t>& bytes) {
   return parts;
 }
 
+void broadcast(Flight& flight, const Tensors& tensors) {
+  const bool atRoot = flight.rank == flight.call.root;
+  StagedList staged(tensors, atRoot);
+  gloo::broadcast(flight, staged.blocks(), flight.call.root);
+  if (!atRoot) {
+    staged.copyBack();
+  }
+}
+
+void allreduce(Flight& flight, Scratch& scratch, const Tensors& tensors) {
+  Coalesced flat(tensors);
+  gloo::allreduce(flight, scratch, flat.block(), kernelFor(tensors[0], flight.call.reduce));
+  flat.copyBack();
+}
+
+void reduce(Flight& flight, Scratch& scratch, const at::Tensor& tensor) {
+  Staged staged(tensor, true);
+  gloo::reduce(flight, scratch, staged.block(), kernelFor(tensor, flight.call.reduce),
+               flight.call.root);
+  if (flight.rank == flight.call.root) {
+    staged.copyBack();
+  }
+}
+
+void gather(Flight& flight, const Tensors& outputs, const at::Tensor& input) {
+  const Staged from(input, true);
+  StagedList to(outputs, false);
+  if (flight.call.operation == Operation::kAllgather) {
+    gloo::allgather(flight, to.blocks(), from.block());
+  } else {
+    gloo::gather(flight, to.blocks(), from.block(), flight.call.root);
+  }
+  to.copyBack();
+}
+
+void scatter(Flight& flight, const at::Tensor& output, const Tensors& inputs) {
+  const StagedList from(inputs, true);
+  Staged to(output, false);
+  gloo::scatter(flight, to.block(), from.blocks(), flight.call.root);
+  to.copyBack();
+}
+
+void reduceScatter(Flight& flight, Scratch& scratch, const at::Tensor& output,
+                   const Tensors& inputs) {
+  const StagedList from(inputs, true);
+  Staged to(output, false);
+  const Block result = to.block();
+  if (flight.size > 1) {
+    gloo::reduceScatter(flight, scratch, result, from.blocks(),
+                        kernelFor(output, flight.call.reduce));
+  } else if (result.bytes != 0 && result.data != from.blocks()[0].data) {
+    std::memcpy(result.data, from.blocks()[0].data, result.bytes);
+  }
+  to.copyBack();
+}
+
+void alltoall(Flight& flight, const at::Tensor& output, const at::Tensor& input) {
+  const Staged from(input, true);
+  Staged to(output, false);
+  gloo::alltoall(flight, cut(to.block(), flight.call.bytesFrom),
+                 cut(from.block(), flight.call.bytesTo));
+  to.copyBack();
+}
+
+// What a worker does for a collective.
+void carryOut(Flight& flight, Scratch& scratch, const Tensors& outputs, const Tensors& inputs) {
+  if (flight.size == 1 && inputs.empty()) {
+    return;  // in place, or a barrier
+  }
+  switch (flight.call.operation) {
+    case Operation::kBroadcast: return broadcast(flight, outputs);
+    case Operation::kAllreduce: return allreduce(flight, scratch, outputs);
+    case Operation::kReduce: return reduce(flight, scratch, outputs.front());
+    case Operation::kAllgather:
+    case Operation::kGather: return gather(flight, outputs, inputs.front());
+    case Operation::kScatter: return scatter(flight, outputs.front(), inputs);
+    case Operation::kReduceScatter:
+      return reduceScatter(flight, scratch, outputs.front(), inputs);
+    case Operation::kAlltoall: return alltoall(flight, outputs.front(), inputs.front());
+    case Operation::kBarrier: return gloo::barrier(flight);
+    default: LOCKSTEP_CHECK(false, "gloo has no {}", trace::name(flight.call.operation));
+  }
+}
+
 }  // namespace
 
 struct ProcessGroupGloo::Parts {
   Parts(std::unique_ptr<gloo::Transport> connected, const gloo::Dispatcher::Options& options,
         std::shared_ptr<store::Store> store)
-      : calls(kGlooName, options.rank, options.size),
-        transport(std::move(connected)),
+      : transport(std::move(connected)),
         dispatcher(options, *transport, std::move(store)),
         pointToPoint(dispatcher, *transport) {}
   ~Parts() {
@@ -60,7 +143,6 @@ struct ProcessGroupGloo::Parts {
     }
   }
 
-  const CallMaker calls;
   std::unique_ptr<gloo::Transport> transport;
   gloo::Dispatcher dispatcher;
   gloo::PointToPoint pointToPoint;
@@ -93,25 +175,12 @@ base::Result<std::shared_ptr<ProcessGroupGloo>> ProcessGroupGloo::make(
 
 ProcessGroupGloo::ProcessGroupGloo(std::unique_ptr<Parts> parts, int rank, int size,
                                    const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName),
-      timeout_(options.timeout),
+    : ProcessGroup(rank, size, options.groupName, kGlooName, Devices::kCpu, options.timeout),
       parts_(std::move(parts)) {}
 
 ProcessGroupGloo::~ProcessGroupGloo() = default;
 
-milliseconds ProcessGroupGloo::limit(const CallOptions& options) const {
-  return timeLimit(options, *this);
-}
-
 std::uint64_t ProcessGroupGloo::sequenceNumber() const { return parts_->dispatcher.sequence(); }
-
-void ProcessGroupGloo::setTimeout(milliseconds timeout) {
-  if (timeout.count() <= 0) {
-    throw std::invalid_argument(fmt::format(
-        "{}::setTimeout: timeout is {} ms; it must be positive", kGlooName, timeout.count()));
-  }
-  timeout_.store(timeout);
-}
 
 void ProcessGroupGloo::abort(const std::string& reason) {
   parts_->dispatcher.breakGroup(Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
@@ -119,150 +188,25 @@ void ProcessGroupGloo::abort(const std::string& reason) {
 
 GroupState ProcessGroupGloo::state() const { return parts_->dispatcher.state(); }
 
-ProcessGroup::WorkPtr ProcessGroupGloo::broadcast(std::vector<at::Tensor> tensors, int root,
-                                                  const CallOptions& options) {
-  Call call = parts_->calls.broadcast(tensors, root, options);
-  auto body = [tensors, root](Flight& flight, Scratch&) {
-    if (flight.size == 1) {
-      return;
-    }
-    StagedList staged(tensors, flight.rank == root);
-    gloo::broadcast(flight, staged.blocks(), root);
-    if (flight.rank != root) {
-      staged.copyBack();
-    }
-  };
-  return parts_->dispatcher.submit(std::move(call), std::move(tensors), limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::allreduce(std::vector<at::Tensor> tensors, ReduceOp op,
-                                                  const CallOptions& options) {
-  Call call = parts_->calls.allreduce(tensors, op, options);
-  auto body = [tensors, op](Flight& flight, Scratch& scratch) {
-    if (flight.size == 1) {
-      return;
-    }
-    Coalesced flat(tensors);
-    gloo::allreduce(flight, scratch, flat.block(), kernelFor(tensors[0], op));
-    flat.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), std::move(tensors), limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::reduce(at::Tensor tensor, int root, ReduceOp op,
-                                               const CallOptions& options) {
-  Call call = parts_->calls.reduce(tensor, root, op, options);
-  auto body = [tensor, root, op](Flight& flight, Scratch& scratch) {
-    if (flight.size == 1) {
-      return;
-    }
-    Staged staged(tensor, true);
-    gloo::reduce(flight, scratch, staged.block(), kernelFor(tensor, op), root);
-    if (flight.rank == root) {
-      staged.copyBack();
-    }
-  };
-  return parts_->dispatcher.submit(std::move(call), {std::move(tensor)}, limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::allgather(std::vector<at::Tensor> outputs,
-                                                  at::Tensor input, const CallOptions& options) {
-  Call call = parts_->calls.allgather(outputs, input, options);
-  auto body = [outputs, input](Flight& flight, Scratch&) {
-    const Staged from(input, true);
-    StagedList to(outputs, false);
-    gloo::allgather(flight, to.blocks(), from.block());
-    to.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), std::move(outputs), limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::gather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                               int root, const CallOptions& options) {
-  Call call = parts_->calls.gather(outputs, input, root, options);
-  auto body = [outputs, input, root](Flight& flight, Scratch&) {
-    const Staged from(input, true);
-    StagedList to(outputs, false);
-    gloo::gather(flight, to.blocks(), from.block(), root);
-    to.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), std::move(outputs), limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::scatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                                int root, const CallOptions& options) {
-  Call call = parts_->calls.scatter(output, inputs, root, options);
-  auto body = [output, inputs, root](Flight& flight, Scratch&) {
-    const StagedList from(inputs, true);
-    Staged to(output, false);
-    gloo::scatter(flight, to.block(), from.blocks(), root);
-    to.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), {std::move(output)}, limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::reduceScatter(at::Tensor output,
-                                                      std::vector<at::Tensor> inputs, ReduceOp op,
-                                                      const CallOptions& options) {
-  Call call = parts_->calls.reduceScatter(output, inputs, op, options);
-  auto body = [output, inputs, op](Flight& flight, Scratch& scratch) {
-    const StagedList from(inputs, true);
-    Staged to(output, false);
-    const Block result = to.block();
-    if (flight.size > 1) {
-      gloo::reduceScatter(flight, scratch, result, from.blocks(), kernelFor(output, op));
-    } else if (result.bytes != 0 && result.data != from.blocks()[0].data) {
-      std::memcpy(result.data, from.blocks()[0].data, result.bytes);
-    }
-    to.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), {std::move(output)}, limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::alltoall(at::Tensor output, at::Tensor input,
-                                                 std::vector<std::int64_t> outputSplits,
-                                                 std::vector<std::int64_t> inputSplits,
-                                                 const CallOptions& options) {
-  Call call = parts_->calls.alltoall(output, input, outputSplits, inputSplits, options);
-  auto body = [output, input](Flight& flight, Scratch&) {
-    const Staged from(input, true);
-    Staged to(output, false);
-    gloo::alltoall(flight, cut(to.block(), flight.call.bytesFrom),
-                   cut(from.block(), flight.call.bytesTo));
-    to.copyBack();
-  };
-  return parts_->dispatcher.submit(std::move(call), {std::move(output)}, limit(options),
-                                   std::move(body));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::send(at::Tensor tensor, int to, int tag,
-                                             const CallOptions& options) {
-  Call call = parts_->calls.send(tensor, to, tag, options);
-  return parts_->pointToPoint.send(std::move(call), std::move(tensor), tag, limit(options));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::recv(at::Tensor tensor, int from, int tag,
-                                             const CallOptions& options) {
-  Call call = parts_->calls.recv(tensor, from, tag, options);
-  return parts_->pointToPoint.receive(std::move(call), std::move(tensor), tag, limit(options));
-}
-
-ProcessGroup::WorkPtr ProcessGroupGloo::barrier(const CallOptions& options) {
-  Call call = parts_->calls.barrier(options);
+ProcessGroup::WorkPtr ProcessGroupGloo::start(Request request) {
+  const milliseconds limit = timeLimit(request.call.options, *this);
+  gloo::PointToPoint& direct = parts_->pointToPoint;
+  if (request.call.operation == Operation::kSend) {
+    return direct.send(std::move(request.call), std::move(request.outputs.front()), request.tag,
+                       limit);
+  }
+  if (request.call.operation == Operation::kRecv) {
+    return direct.receive(std::move(request.call), std::move(request.outputs.front()), request.tag,
+                          limit);
+  }
   gloo::Dispatcher& dispatcher = parts_->dispatcher;
-  return dispatcher.submit(std::move(call), {}, limit(options),
-                           [&dispatcher](Flight& flight, Scratch&) {
-                             dispatcher.waitForEarlier(flight);
-                             if (flight.size > 1) {
-                               gloo::barrier(flight);
+  return dispatcher.submit(std::move(request.call), request.outputs, limit,
+                           [&dispatcher, outputs = request.outputs, inputs = request.inputs](
+                               Flight& flight, Scratch& scratch) {
+                             if (flight.call.operation == Operation::kBarrier) {
+                               dispatcher.waitForEarlier(flight);
                              }
+                             carryOut(flight, scratch, outputs, inputs);
                            });
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
 
-#include "engine/process_group/CallMaker.h"
+#include "engine/base/Check.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/gloo/ProcessGroupGloo.h"
 #include "engine/process_group/hierarchical/Plans.h"
 #include "engine/process_group/shared_memory/ProcessGroupSharedMemory.h"
@@ -20,10 +20,34 @@ using hierarchical::Pipeline;
 using hierarchical::Plan;
 using hierarchical::Plans;
 using std::chrono::milliseconds;
+using trace::Operation;
 
 namespace {
 
 constexpr const char* kHierarchicalName = "ProcessGroupHierarchical";
+
+Plan planOf(const Plans& plans, const Request& request) {
+  const Call& call = request.call;
+  const std::vector<at::Tensor>& outputs = request.outputs;
+  const std::vector<at::Tensor>& inputs = request.inputs;
+  switch (call.operation) {
+    case Operation::kBroadcast: return plans.broadcast(outputs, call.root);
+    case Operation::kAllreduce: return plans.allreduce(outputs, call.reduce);
+    case Operation::kReduce: return plans.reduce(outputs.front(), call.root, call.reduce);
+    case Operation::kAllgather: return plans.allgather(outputs, inputs.front());
+    case Operation::kGather: return plans.gather(call, outputs, inputs.front());
+    case Operation::kScatter: return plans.scatter(call, outputs.front(), inputs);
+    case Operation::kReduceScatter:
+      return plans.reduceScatter(outputs.front(), inputs, call.reduce);
+    case Operation::kAlltoall:
+      return plans.alltoall(call, outputs.front(), inputs.front(), request.outputSplits,
+                            request.inputSplits);
+    case Operation::kSend: return plans.send(call, outputs.front(), request.tag);
+    case Operation::kRecv: return plans.receive(call, outputs.front(), request.tag);
+    case Operation::kBarrier: return plans.barrier();
+    default: LOCKSTEP_CHECK(false, "hierarchical has no {}", trace::name(call.operation));
+  }
+}
 
 // Makes the parts of one rank, all ranks in the same order.
 class Maker {
@@ -91,19 +115,13 @@ class Maker {
 
 struct ProcessGroupHierarchical::Parts {
   Parts(HostMap map, Level made, int rank, const GroupOptions& options)
-      : calls(kHierarchicalName, rank, map.ranks()),
-        hosts(std::move(map)),
+      : hosts(std::move(map)),
         pipeline({options.groupName, rank, options.tracer, options.groupNumber},
                  {&level.in, &level.out, &level.across, &level.flat}),
         level(std::move(made)),
         plans(level, hosts, rank, options.tracer) {}
   ~Parts() { pipeline.close(); }
 
-  WorkPtr submit(Call call, std::vector<at::Tensor> outputs, milliseconds limit, Plan plan) {
-    return pipeline.submit(std::move(call), std::move(outputs), limit, std::move(plan));
-  }
-
-  const CallMaker calls;
   const HostMap hosts;
   Pipeline pipeline;  // its parts' threads call it, and end before it
   const Level level;
@@ -134,8 +152,8 @@ base::Result<std::shared_ptr<ProcessGroupHierarchical>> ProcessGroupHierarchical
 
 ProcessGroupHierarchical::ProcessGroupHierarchical(std::unique_ptr<Parts> parts, int rank, int size,
                                                    const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName),
-      timeout_(options.timeout),
+    : ProcessGroup(rank, size, options.groupName, kHierarchicalName, Devices::kCpu,
+                   options.timeout),
       parts_(std::move(parts)) {}
 
 ProcessGroupHierarchical::~ProcessGroupHierarchical() = default;
@@ -153,14 +171,6 @@ std::uint64_t ProcessGroupHierarchical::sequenceNumber() const {
   return parts_->pipeline.sequence();
 }
 
-void ProcessGroupHierarchical::setTimeout(milliseconds timeout) {
-  if (timeout.count() <= 0) {
-    throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kHierarchicalName, timeout.count()));
-  }
-  timeout_.store(timeout);
-}
-
 void ProcessGroupHierarchical::abort(const std::string& reason) {
   parts_->pipeline.abort(reason);
 }
@@ -169,97 +179,11 @@ GroupState ProcessGroupHierarchical::state() const {
   return parts_->pipeline.state();
 }
 
-ProcessGroup::WorkPtr ProcessGroupHierarchical::broadcast(std::vector<at::Tensor> tensors, int root,
-                                                          const CallOptions& options) {
-  Call call = parts_->calls.broadcast(tensors, root, options);
-  Plan plan = parts_->plans.broadcast(tensors, root);
-  return parts_->submit(std::move(call), std::move(tensors), timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::allreduce(std::vector<at::Tensor> tensors,
-                                                          ReduceOp op, const CallOptions& options) {
-  Call call = parts_->calls.allreduce(tensors, op, options);
-  Plan plan = parts_->plans.allreduce(tensors, op);
-  return parts_->submit(std::move(call), std::move(tensors), timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::reduce(at::Tensor tensor, int root, ReduceOp op,
-                                                       const CallOptions& options) {
-  Call call = parts_->calls.reduce(tensor, root, op, options);
-  Plan plan = parts_->plans.reduce(tensor, root, op);
-  return parts_->submit(std::move(call), {std::move(tensor)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::allgather(std::vector<at::Tensor> outputs,
-                                                          at::Tensor input,
-                                                          const CallOptions& options) {
-  Call call = parts_->calls.allgather(outputs, input, options);
-  Plan plan = parts_->plans.allgather(outputs, std::move(input));
-  return parts_->submit(std::move(call), std::move(outputs), timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::gather(std::vector<at::Tensor> outputs,
-                                                       at::Tensor input, int root,
-                                                       const CallOptions& options) {
-  Call call = parts_->calls.gather(outputs, input, root, options);
-  Plan plan = parts_->plans.gather(call, outputs, std::move(input));
-  return parts_->submit(std::move(call), std::move(outputs), timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::scatter(at::Tensor output,
-                                                        std::vector<at::Tensor> inputs, int root,
-                                                        const CallOptions& options) {
-  Call call = parts_->calls.scatter(output, inputs, root, options);
-  Plan plan = parts_->plans.scatter(call, output, std::move(inputs));
-  return parts_->submit(std::move(call), {std::move(output)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::reduceScatter(at::Tensor output,
-                                                              std::vector<at::Tensor> inputs,
-                                                              ReduceOp op,
-                                                              const CallOptions& options) {
-  Call call = parts_->calls.reduceScatter(output, inputs, op, options);
-  Plan plan = parts_->plans.reduceScatter(output, std::move(inputs), op);
-  return parts_->submit(std::move(call), {std::move(output)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::alltoall(at::Tensor output, at::Tensor input,
-                                                         std::vector<std::int64_t> outputSplits,
-                                                         std::vector<std::int64_t> inputSplits,
-                                                         const CallOptions& options) {
-  Call call = parts_->calls.alltoall(output, input, outputSplits, inputSplits, options);
-  Plan plan = parts_->plans.alltoall(call, output, std::move(input), std::move(outputSplits),
-                                     std::move(inputSplits));
-  return parts_->submit(std::move(call), {std::move(output)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::send(at::Tensor tensor, int to, int tag,
-                                                     const CallOptions& options) {
-  Call call = parts_->calls.send(tensor, to, tag, options);
-  Plan plan = parts_->plans.send(call, tensor, tag);
-  return parts_->submit(std::move(call), {std::move(tensor)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::recv(at::Tensor tensor, int from, int tag,
-                                                     const CallOptions& options) {
-  Call call = parts_->calls.recv(tensor, from, tag, options);
-  Plan plan = parts_->plans.receive(call, tensor, tag);
-  return parts_->submit(std::move(call), {std::move(tensor)}, timeLimit(options, *this),
-                        std::move(plan));
-}
-
-ProcessGroup::WorkPtr ProcessGroupHierarchical::barrier(const CallOptions& options) {
-  Call call = parts_->calls.barrier(options);
-  return parts_->submit(std::move(call), {}, timeLimit(options, *this), parts_->plans.barrier());
+ProcessGroup::WorkPtr ProcessGroupHierarchical::start(Request request) {
+  Plan plan = planOf(parts_->plans, request);
+  const milliseconds limit = timeLimit(request.call.options, *this);
+  return parts_->pipeline.submit(std::move(request.call), std::move(request.outputs), limit,
+                                 std::move(plan));
 }
 
 }  // namespace lockstep::process_group

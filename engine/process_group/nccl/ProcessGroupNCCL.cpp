@@ -6,8 +6,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/process_group/CallMaker.h"
+#include "engine/base/Check.h"
 #include "engine/process_group/Failure.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/nccl/Launcher.h"
 #include "engine/process_group/nccl/Operand.h"
 
@@ -18,13 +19,274 @@ using nccl::Launch;
 using nccl::Operand;
 using nccl::Row;
 using std::chrono::milliseconds;
+using trace::Operation;
+using Tensors = std::vector<at::Tensor>;
 
 namespace {
 
 constexpr const char* kNCCLName = "ProcessGroupNCCL";
 
-std::string placeOf(trace::Operation operation) {
+std::string placeOf(Operation operation) {
   return fmt::format("{}::{}", kNCCLName, trace::name(operation));
+}
+
+at::ScalarType reducedType(const Call& call) {
+  return nccl::reducedType(placeOf(call.operation), call.dtype, call.reduce);
+}
+
+// Work on the memory of the tensors as it lies: it is filled before and emptied after.
+void inPlace(Launch& launch, const Tensors& tensors) {
+  launch.operands = nccl::operands(tensors);
+  launch.tensors = tensors;
+  launch.before = [all = launch.operands] {
+    for (const Operand& operand : all) {
+      operand.fill();
+    }
+  };
+  launch.after = [all = launch.operands] {
+    for (const Operand& operand : all) {
+      operand.empty();
+    }
+  };
+}
+
+void broadcast(Launch& launch, const Tensors& tensors) {
+  inPlace(launch, tensors);
+  launch.body = [all = launch.operands, root = launch.call.root](Channel& channel) {
+    for (const Operand& operand : all) {
+      channel.communicator->broadcast(operand.data(), operand.bytes(), at::kByte, root,
+                                      channel.stream);
+    }
+  };
+}
+
+void allreduce(Launch& launch, const Tensors& tensors) {
+  const at::ScalarType type = reducedType(launch.call);
+  inPlace(launch, tensors);
+  launch.body = [all = launch.operands, type, op = launch.call.reduce](Channel& channel) {
+    for (const Operand& operand : all) {
+      channel.communicator->allreduce(operand.data(), operand.count(), type, op, channel.stream);
+    }
+  };
+}
+
+void reduce(Launch& launch, const Tensors& tensors, int rank) {
+  const at::ScalarType type = reducedType(launch.call);
+  inPlace(launch, tensors);
+  const int root = launch.call.root;
+  launch.body = [all = launch.operands.front(), type, op = launch.call.reduce,
+                 root](Channel& channel) {
+    channel.communicator->reduce(all.data(), all.data(), all.count(), type, op, root,
+                                 channel.stream);
+  };
+  if (rank != root) {
+    launch.after = nullptr;
+  }
+}
+
+void allgather(Launch& launch, const Tensors& outputs, const at::Tensor& input) {
+  const Operand from(input);
+  const Row to(outputs);
+  launch.operands = {from};
+  launch.tensors = outputs;
+  launch.tensors.push_back(input);
+  if (to.copy().defined()) {
+    launch.tensors.push_back(to.copy());
+  }
+  launch.before = [from] { from.fill(); };
+  launch.body = [from, to](Channel& channel) {
+    channel.communicator->allgather(from.data(), to.data(), from.bytes(), at::kByte,
+                                    channel.stream);
+  };
+  launch.after = [to] { to.empty(); };
+}
+
+void gather(Launch& launch, const Tensors& outputs, const at::Tensor& input, int rank) {
+  const Operand from(input);
+  const std::vector<Operand> to = nccl::operands(outputs);
+  launch.operands = to;
+  launch.operands.push_back(from);
+  launch.tensors = outputs;
+  launch.tensors.push_back(input);
+  const auto own = static_cast<std::size_t>(rank);
+  launch.before = [from, to, own] {
+    from.fill();
+    if (!to.empty() && to[own].data() != from.data()) {
+      to[own].flat().copy_(from.flat(), /*non_blocking=*/true);
+    }
+  };
+  launch.body = [from, to, own, root = launch.call.root](Channel& channel) {
+    if (to.empty()) {
+      channel.communicator->send(from.data(), from.bytes(), at::kByte, root, channel.stream);
+      return;
+    }
+    for (std::size_t other = 0; other < to.size(); ++other) {
+      if (other != own) {
+        channel.communicator->recv(to[other].data(), to[other].bytes(), at::kByte,
+                                   static_cast<int>(other), channel.stream);
+      }
+    }
+  };
+  launch.after = [to] {
+    for (const Operand& operand : to) {
+      operand.empty();
+    }
+  };
+}
+
+void scatter(Launch& launch, const at::Tensor& output, const Tensors& inputs, int rank) {
+  const Operand to(output);
+  const std::vector<Operand> from = nccl::operands(inputs);
+  launch.operands = from;
+  launch.operands.push_back(to);
+  launch.tensors = inputs;
+  launch.tensors.push_back(output);
+  const auto own = static_cast<std::size_t>(rank);
+  launch.before = [from, to, own] {
+    for (const Operand& operand : from) {
+      operand.fill();
+    }
+    if (!from.empty() && from[own].data() != to.data()) {
+      to.flat().copy_(from[own].flat(), /*non_blocking=*/true);
+    }
+  };
+  launch.body = [from, to, own, root = launch.call.root](Channel& channel) {
+    if (from.empty()) {
+      channel.communicator->recv(to.data(), to.bytes(), at::kByte, root, channel.stream);
+      return;
+    }
+    for (std::size_t other = 0; other < from.size(); ++other) {
+      if (other != own) {
+        channel.communicator->send(from[other].data(), from[other].bytes(), at::kByte,
+                                   static_cast<int>(other), channel.stream);
+      }
+    }
+  };
+  launch.after = [to] { to.empty(); };
+}
+
+void reduceScatter(Launch& launch, const at::Tensor& output, const Tensors& inputs) {
+  const at::ScalarType type = reducedType(launch.call);
+  const Operand to(output);
+  const Row from(inputs);
+  launch.operands = {to};
+  launch.tensors = inputs;
+  launch.tensors.push_back(output);
+  if (from.copy().defined()) {
+    launch.tensors.push_back(from.copy());
+  }
+  launch.before = [from] { from.fill(); };
+  launch.body = [from, to, type, op = launch.call.reduce](Channel& channel) {
+    channel.communicator->reduceScatter(from.data(), to.data(), to.count(), type, op,
+                                        channel.stream);
+  };
+  launch.after = [to] { to.empty(); };
+}
+
+void alltoall(Launch& launch, const Request& request, int rank) {
+  const at::Tensor& output = request.outputs.front();
+  const at::Tensor& input = request.inputs.front();
+  // What is sent must not be what is received into.
+  const Operand from(input);
+  const Operand to(output);
+  const at::Tensor sent = output.is_alias_of(input) ? at::empty_like(from.flat()) : from.flat();
+  launch.operands = {to, from};
+  launch.tensors = {output, input, sent};
+  const auto own = static_cast<std::size_t>(rank);
+  launch.before = [from, to, sent, inputSplits = request.inputSplits,
+                   outputSplits = request.outputSplits, own] {
+    from.fill();
+    if (!sent.is_same(from.flat())) {
+      sent.copy_(from.flat(), /*non_blocking=*/true);
+    }
+    std::int64_t source = 0;
+    std::int64_t target = 0;
+    for (std::size_t i = 0; i < own; ++i) {
+      source += inputSplits[i];
+      target += outputSplits[i];
+    }
+    to.flat()
+        .narrow(0, target, outputSplits[own])
+        .copy_(sent.narrow(0, source, inputSplits[own]), /*non_blocking=*/true);
+  };
+  launch.body = [to, sent, bytesTo = launch.call.bytesTo, bytesFrom = launch.call.bytesFrom,
+                 own](Channel& channel) {
+    const auto* source = static_cast<const std::byte*>(sent.data_ptr());
+    auto* target = static_cast<std::byte*>(to.data());
+    for (std::size_t other = 0; other < bytesTo.size(); ++other) {
+      const int peer = static_cast<int>(other);
+      if (other != own && bytesTo[other] > 0) {
+        channel.communicator->send(source, bytesTo[other], at::kByte, peer, channel.stream);
+      }
+      if (other != own && bytesFrom[other] > 0) {
+        channel.communicator->recv(target, bytesFrom[other], at::kByte, peer, channel.stream);
+      }
+      source += bytesTo[other];
+      target += bytesFrom[other];
+    }
+  };
+  launch.after = [to] { to.empty(); };
+}
+
+void send(Launch& launch, const Request& request, int rank) {
+  if (request.tag != 0) {
+    throw std::invalid_argument(fmt::format("{}: tag is {}; NCCL has none but 0",
+                                            placeOf(launch.call.operation), request.tag));
+  }
+  const Operand from(request.outputs.front());
+  launch.operands = {from};
+  launch.tensors = request.outputs;
+  launch.pair = {rank, launch.call.root};
+  launch.before = [from] { from.fill(); };
+  launch.body = [from](Channel& channel) {
+    channel.communicator->send(from.data(), from.bytes(), at::kByte, 1, channel.stream);
+  };
+}
+
+void recv(Launch& launch, const Request& request, int rank) {
+  const int from = launch.call.root;
+  if (request.tag != 0 || from == ProcessGroup::kAnySource) {
+    throw std::invalid_argument(
+        fmt::format("{}: {}", placeOf(launch.call.operation),
+                    request.tag != 0 ? fmt::format("tag is {}; NCCL has none but 0", request.tag)
+                                     : std::string("from is any rank; NCCL must be told which")));
+  }
+  const Operand to(request.outputs.front());
+  launch.operands = {to};
+  launch.tensors = request.outputs;
+  launch.pair = {from, rank};
+  launch.body = [to](Channel& channel) {
+    channel.communicator->recv(to.data(), to.bytes(), at::kByte, 0, channel.stream);
+  };
+  launch.after = [to] { to.empty(); };
+}
+
+// `token` is memory of one byte.
+void meet(Launch& launch, const at::Tensor& token) {
+  launch.tensors = {token};
+  launch.before = [token] { token.zero_(); };
+  launch.body = [token](Channel& channel) {
+    channel.communicator->allreduce(token.data_ptr(), 1, at::kByte, ReduceOp::kMax, channel.stream);
+  };
+}
+
+// What the device does for any call but a barrier.
+void prepare(Launch& launch, const Request& request, int rank) {
+  const Tensors& outputs = request.outputs;
+  const Tensors& inputs = request.inputs;
+  switch (request.call.operation) {
+    case Operation::kBroadcast: return broadcast(launch, outputs);
+    case Operation::kAllreduce: return allreduce(launch, outputs);
+    case Operation::kReduce: return reduce(launch, outputs, rank);
+    case Operation::kAllgather: return allgather(launch, outputs, inputs.front());
+    case Operation::kGather: return gather(launch, outputs, inputs.front(), rank);
+    case Operation::kScatter: return scatter(launch, outputs.front(), inputs, rank);
+    case Operation::kReduceScatter: return reduceScatter(launch, outputs.front(), inputs);
+    case Operation::kAlltoall: return alltoall(launch, request, rank);
+    case Operation::kSend: return send(launch, request, rank);
+    case Operation::kRecv: return recv(launch, request, rank);
+    default: LOCKSTEP_CHECK(false, "nccl has no {}", trace::name(request.call.operation));
+  }
 }
 
 }  // namespace
@@ -32,12 +294,10 @@ std::string placeOf(trace::Operation operation) {
 struct ProcessGroupNCCL::Parts {
   Parts(const Platform& platform, const std::shared_ptr<store::Store>& store, int rank, int size,
         const GroupOptions& options)
-      : calls(kNCCLName, rank, size, CallMaker::Devices::kAny),
-        devices(platform.devices),
+      : devices(platform.devices),
         launcher({kNCCLName, options.groupName, rank, size, options.groupNumber, options.tracer},
                  platform.devices, platform.library, store) {}
 
-  const CallMaker calls;
   const std::shared_ptr<nccl::Devices> devices;
   nccl::Launcher launcher;
 };
@@ -61,8 +321,7 @@ base::Result<std::shared_ptr<ProcessGroupNCCL>> ProcessGroupNCCL::make(
 
 ProcessGroupNCCL::ProcessGroupNCCL(std::unique_ptr<Parts> parts, int rank, int size,
                                    const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName),
-      timeout_(options.timeout),
+    : ProcessGroup(rank, size, options.groupName, kNCCLName, Devices::kAny, options.timeout),
       parts_(std::move(parts)) {}
 
 ProcessGroupNCCL::~ProcessGroupNCCL() = default;
@@ -75,14 +334,6 @@ GroupState ProcessGroupNCCL::state() const {
   return parts_->launcher.watchdog().state();
 }
 
-void ProcessGroupNCCL::setTimeout(milliseconds timeout) {
-  if (timeout.count() <= 0) {
-    throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kNCCLName, timeout.count()));
-  }
-  timeout_.store(timeout);
-}
-
 void ProcessGroupNCCL::abort(const std::string& reason) {
   parts_->launcher.watchdog().breakGroup(
       Failure{"aborted: " + reason, -1, CommErrorKind::kAborted});
@@ -93,303 +344,17 @@ at::Tensor ProcessGroupNCCL::allocate(std::int64_t bytes) {
   return at::empty({bytes}, at::TensorOptions(at::kByte).device(device));
 }
 
-ProcessGroup::WorkPtr ProcessGroupNCCL::launch(Launch launch, const CallOptions& options) {
-  launch.limit = timeLimit(options, *this);
+ProcessGroup::WorkPtr ProcessGroupNCCL::start(Request request) {
+  Launch launch;
+  launch.call = request.call;
+  launch.limit = timeLimit(request.call.options, *this);
+  if (request.call.operation == Operation::kBarrier) {
+    meet(launch, allocate(1));
+  } else {
+    prepare(launch, request, rank());
+  }
+  launch.outputs = std::move(request.outputs);
   return parts_->launcher.launch(std::move(launch));
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::broadcast(std::vector<at::Tensor> tensors, int root,
-                                                  const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.broadcast(tensors, root, options);
-  launch.operands = nccl::operands(tensors);
-  launch.outputs = launch.tensors = std::move(tensors);
-  launch.before = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.fill();
-    }
-  };
-  launch.body = [all = launch.operands, root](Channel& channel) {
-    for (const Operand& operand : all) {
-      channel.communicator->broadcast(operand.data(), operand.bytes(), at::kByte, root,
-                                      channel.stream);
-    }
-  };
-  launch.after = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.empty();
-    }
-  };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::allreduce(std::vector<at::Tensor> tensors, ReduceOp op,
-                                                  const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.allreduce(tensors, op, options);
-  const at::ScalarType type =
-      nccl::reducedType(placeOf(launch.call.operation), launch.call.dtype, op);
-  launch.operands = nccl::operands(tensors);
-  launch.outputs = launch.tensors = std::move(tensors);
-  launch.before = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.fill();
-    }
-  };
-  launch.body = [all = launch.operands, type, op](Channel& channel) {
-    for (const Operand& operand : all) {
-      channel.communicator->allreduce(operand.data(), operand.count(), type, op, channel.stream);
-    }
-  };
-  launch.after = [all = launch.operands] {
-    for (const Operand& operand : all) {
-      operand.empty();
-    }
-  };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::reduce(at::Tensor tensor, int root, ReduceOp op,
-                                               const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.reduce(tensor, root, op, options);
-  const at::ScalarType type =
-      nccl::reducedType(placeOf(launch.call.operation), launch.call.dtype, op);
-  launch.operands = nccl::operands({tensor});
-  launch.outputs = launch.tensors = {tensor};
-  const Operand all = launch.operands.front();
-  launch.before = [all] { all.fill(); };
-  launch.body = [all, type, op, root](Channel& channel) {
-    channel.communicator->reduce(all.data(), all.data(), all.count(), type, op, root,
-                                 channel.stream);
-  };
-  if (rank() == root) {
-    launch.after = [all] { all.empty(); };
-  }
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                                  const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.allgather(outputs, input, options);
-  const Operand from(input);
-  const Row to(outputs);
-  launch.operands = {from};
-  launch.tensors = outputs;
-  launch.tensors.push_back(std::move(input));
-  if (to.copy().defined()) {
-    launch.tensors.push_back(to.copy());
-  }
-  launch.outputs = std::move(outputs);
-  launch.before = [from] { from.fill(); };
-  launch.body = [from, to](Channel& channel) {
-    channel.communicator->allgather(from.data(), to.data(), from.bytes(), at::kByte,
-                                    channel.stream);
-  };
-  launch.after = [to] { to.empty(); };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::gather(std::vector<at::Tensor> outputs, at::Tensor input,
-                                               int root, const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.gather(outputs, input, root, options);
-  const Operand from(input);
-  const std::vector<Operand> to = nccl::operands(outputs);
-  launch.operands = to;
-  launch.operands.push_back(from);
-  launch.tensors = outputs;
-  launch.tensors.push_back(std::move(input));
-  launch.outputs = std::move(outputs);
-  const auto own = static_cast<std::size_t>(rank());
-  launch.before = [from, to, own] {
-    from.fill();
-    if (!to.empty() && to[own].data() != from.data()) {
-      to[own].flat().copy_(from.flat(), /*non_blocking=*/true);
-    }
-  };
-  launch.body = [from, to, own, root](Channel& channel) {
-    if (to.empty()) {
-      channel.communicator->send(from.data(), from.bytes(), at::kByte, root, channel.stream);
-      return;
-    }
-    for (std::size_t other = 0; other < to.size(); ++other) {
-      if (other != own) {
-        channel.communicator->recv(to[other].data(), to[other].bytes(), at::kByte,
-                                   static_cast<int>(other), channel.stream);
-      }
-    }
-  };
-  launch.after = [to] {
-    for (const Operand& operand : to) {
-      operand.empty();
-    }
-  };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::scatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                                                int root, const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.scatter(output, inputs, root, options);
-  const Operand to(output);
-  const std::vector<Operand> from = nccl::operands(inputs);
-  launch.operands = from;
-  launch.operands.push_back(to);
-  launch.tensors = std::move(inputs);
-  launch.tensors.push_back(output);
-  launch.outputs = {std::move(output)};
-  const auto own = static_cast<std::size_t>(rank());
-  launch.before = [from, to, own] {
-    for (const Operand& operand : from) {
-      operand.fill();
-    }
-    if (!from.empty() && from[own].data() != to.data()) {
-      to.flat().copy_(from[own].flat(), /*non_blocking=*/true);
-    }
-  };
-  launch.body = [from, to, own, root](Channel& channel) {
-    if (from.empty()) {
-      channel.communicator->recv(to.data(), to.bytes(), at::kByte, root, channel.stream);
-      return;
-    }
-    for (std::size_t other = 0; other < from.size(); ++other) {
-      if (other != own) {
-        channel.communicator->send(from[other].data(), from[other].bytes(), at::kByte,
-                                   static_cast<int>(other), channel.stream);
-      }
-    }
-  };
-  launch.after = [to] { to.empty(); };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::reduceScatter(at::Tensor output,
-                                                      std::vector<at::Tensor> inputs, ReduceOp op,
-                                                      const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.reduceScatter(output, inputs, op, options);
-  const at::ScalarType type =
-      nccl::reducedType(placeOf(launch.call.operation), launch.call.dtype, op);
-  const Operand to(output);
-  const Row from(inputs);
-  launch.operands = {to};
-  launch.tensors = std::move(inputs);
-  launch.tensors.push_back(output);
-  if (from.copy().defined()) {
-    launch.tensors.push_back(from.copy());
-  }
-  launch.outputs = {std::move(output)};
-  launch.before = [from] { from.fill(); };
-  launch.body = [from, to, type, op](Channel& channel) {
-    channel.communicator->reduceScatter(from.data(), to.data(), to.count(), type, op,
-                                        channel.stream);
-  };
-  launch.after = [to] { to.empty(); };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::alltoall(at::Tensor output, at::Tensor input,
-                                                 std::vector<std::int64_t> outputSplits,
-                                                 std::vector<std::int64_t> inputSplits,
-                                                 const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.alltoall(output, input, outputSplits, inputSplits, options);
-  // What is sent must not be what is received into.
-  const Operand from(input);
-  const Operand to(output);
-  const at::Tensor sent = output.is_alias_of(input) ? at::empty_like(from.flat()) : from.flat();
-  launch.operands = {to, from};
-  launch.tensors = {output, std::move(input), sent};
-  launch.outputs = {std::move(output)};
-  const auto bytesTo = launch.call.bytesTo;
-  const auto bytesFrom = launch.call.bytesFrom;
-  const auto own = static_cast<std::size_t>(rank());
-  launch.before = [from, to, sent, inputSplits, outputSplits, own] {
-    from.fill();
-    if (!sent.is_same(from.flat())) {
-      sent.copy_(from.flat(), /*non_blocking=*/true);
-    }
-    std::int64_t source = 0;
-    std::int64_t target = 0;
-    for (std::size_t i = 0; i < own; ++i) {
-      source += inputSplits[i];
-      target += outputSplits[i];
-    }
-    to.flat()
-        .narrow(0, target, outputSplits[own])
-        .copy_(sent.narrow(0, source, inputSplits[own]), /*non_blocking=*/true);
-  };
-  launch.body = [to, sent, bytesTo, bytesFrom, own](Channel& channel) {
-    const auto* source = static_cast<const std::byte*>(sent.data_ptr());
-    auto* target = static_cast<std::byte*>(to.data());
-    for (std::size_t other = 0; other < bytesTo.size(); ++other) {
-      const int peer = static_cast<int>(other);
-      if (other != own && bytesTo[other] > 0) {
-        channel.communicator->send(source, bytesTo[other], at::kByte, peer, channel.stream);
-      }
-      if (other != own && bytesFrom[other] > 0) {
-        channel.communicator->recv(target, bytesFrom[other], at::kByte, peer, channel.stream);
-      }
-      source += bytesTo[other];
-      target += bytesFrom[other];
-    }
-  };
-  launch.after = [to] { to.empty(); };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::send(at::Tensor tensor, int to, int tag,
-                                             const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.send(tensor, to, tag, options);
-  if (tag != 0) {
-    throw std::invalid_argument(
-        fmt::format("{}: tag is {}; NCCL has none but 0", placeOf(launch.call.operation), tag));
-  }
-  const Operand from(tensor);
-  launch.operands = {from};
-  launch.outputs = launch.tensors = {std::move(tensor)};
-  launch.pair = {rank(), to};
-  launch.before = [from] { from.fill(); };
-  launch.body = [from](Channel& channel) {
-    channel.communicator->send(from.data(), from.bytes(), at::kByte, 1, channel.stream);
-  };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::recv(at::Tensor tensor, int from, int tag,
-                                             const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.recv(tensor, from, tag, options);
-  if (tag != 0 || from == kAnySource) {
-    throw std::invalid_argument(
-        fmt::format("{}: {}", placeOf(launch.call.operation),
-                    tag != 0 ? fmt::format("tag is {}; NCCL has none but 0", tag)
-                             : std::string("from is any rank; NCCL must be told which")));
-  }
-  const Operand to(tensor);
-  launch.operands = {to};
-  launch.outputs = launch.tensors = {std::move(tensor)};
-  launch.pair = {from, rank()};
-  launch.body = [to](Channel& channel) {
-    channel.communicator->recv(to.data(), to.bytes(), at::kByte, 0, channel.stream);
-  };
-  launch.after = [to] { to.empty(); };
-  return this->launch(std::move(launch), options);
-}
-
-ProcessGroup::WorkPtr ProcessGroupNCCL::barrier(const CallOptions& options) {
-  Launch launch;
-  launch.call = parts_->calls.barrier(options);
-  const at::Tensor token = allocate(1);
-  launch.tensors = {token};
-  launch.before = [token] { token.zero_(); };
-  launch.body = [token](Channel& channel) {
-    channel.communicator->allreduce(token.data_ptr(), 1, at::kByte, ReduceOp::kMax, channel.stream);
-  };
-  return this->launch(std::move(launch), options);
 }
 
 }  // namespace lockstep::process_group

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +22,8 @@ struct Launch;
 /// current stream holds, and returns; DeviceWork says what waiting for it means. Communicators
 /// are made by the first operation that needs them, which waits for the other ranks
 /// (Communicators.h). Errors, time limits and aborts are the Watchdog's. Several tensors of one
-/// call go as one NCCL group. A tensor that is not contiguous goes by way of a copy.
+/// call go as one NCCL group. A tensor that is not contiguous goes by way of a copy. A barrier
+/// comes after all earlier operations of this rank; waiting for it blocks the caller.
 ///
 /// NCCL has no reductions by bits and none of 16-bit integers (std::invalid_argument). Tags are
 /// c10d's: there are none but 0, and recv() names its source. The result's bits may depend on the
@@ -45,44 +45,21 @@ class ProcessGroupNCCL final : public ProcessGroup {
 
   [[nodiscard]] std::string backendName() const override { return "nccl"; }
 
-  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
-                    const CallOptions& options = {}) override;
-  WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
-                    const CallOptions& options = {}) override;
-  WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
-                 const CallOptions& options = {}) override;
-  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                    const CallOptions& options = {}) override;
-  WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
-                 const CallOptions& options = {}) override;
-  WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
-                  const CallOptions& options = {}) override;
-  WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
-  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
-                   std::vector<std::int64_t> inputSplits = {},
-                   const CallOptions& options = {}) override;
-  WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) override;
-  WorkPtr recv(at::Tensor tensor, int from, int tag = 0, const CallOptions& options = {}) override;
-  /// Comes behind all earlier operations of this rank; waiting for it blocks the caller.
-  WorkPtr barrier(const CallOptions& options = {}) override;
-
   /// On the current device, from libtorch's allocator.
   at::Tensor allocate(std::int64_t bytes) override;
 
   [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  [[nodiscard]] std::chrono::milliseconds timeout() const override { return timeout_.load(); }
-  void setTimeout(std::chrono::milliseconds timeout) override;
   void abort(const std::string& reason) override;
   [[nodiscard]] GroupState state() const override;
+
+ protected:
+  WorkPtr start(Request request) override;
 
  private:
   struct Parts;
 
   ProcessGroupNCCL(std::unique_ptr<Parts> parts, int rank, int size, const GroupOptions& options);
-  WorkPtr launch(nccl::Launch launch, const CallOptions& options);
 
-  std::atomic<std::chrono::milliseconds> timeout_;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -15,7 +15,7 @@ std::string nameOf(const CompoundGroup::Groups& groups) {
 RoundRobinGroup::RoundRobinGroup(std::string groupName, Groups groups)
     : CompoundGroup("RoundRobinGroup", std::move(groupName), nameOf(groups), groups) {}
 
-ProcessGroup& RoundRobinGroup::groupFor(const ForwardedCall& /*call*/, std::uint64_t turn) const {
+ProcessGroup& RoundRobinGroup::groupFor(const Request& /*request*/, std::uint64_t turn) const {
   return *groups()[turn % groups().size()];
 }
 

@@ -15,8 +15,7 @@ class RoundRobinGroup final : public CompoundGroup {
   RoundRobinGroup(std::string groupName, Groups groups);
 
  protected:
-  [[nodiscard]] ProcessGroup& groupFor(const ForwardedCall& call,
-                                       std::uint64_t turn) const override;
+  [[nodiscard]] ProcessGroup& groupFor(const Request& request, std::uint64_t turn) const override;
 };
 
 }  // namespace lockstep::process_group

@@ -89,7 +89,8 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
 }
 
 ShapedGroup::ShapedGroup(std::shared_ptr<ProcessGroup> inner, std::shared_ptr<Traffic> traffic)
-    : ForwardingGroup(inner->rank(), inner->size(), inner->groupName(), inner->backendName()),
+    : ProcessGroup(inner->rank(), inner->size(), inner->groupName(), inner->backendName(),
+                   Devices::kAny),
       inner_(std::move(inner)),
       traffic_(std::move(traffic)) {}
 
@@ -97,8 +98,8 @@ ShapedGroup::~ShapedGroup() {
   traffic_->close();
 }
 
-ProcessGroup::WorkPtr ShapedGroup::forward(ForwardedCall forwarded) {
-  return traffic_->submit(std::move(forwarded), *inner_);
+ProcessGroup::WorkPtr ShapedGroup::start(Request request) {
+  return traffic_->submit(std::move(request), *inner_);
 }
 
 void ShapedGroup::abort(const std::string& reason) {

@@ -6,7 +6,7 @@
 
 #include "engine/base/Result.h"
 #include "engine/cost/LinkModel.h"
-#include "engine/process_group/ForwardingGroup.h"
+#include "engine/process_group/ProcessGroup.h"
 #include "engine/process_group/shaped/LinkClock.h"
 #include "engine/process_group/shaped/Traffic.h"
 #include "engine/store/Store.h"
@@ -60,7 +60,7 @@ struct MeasuredLink {
 ///
 /// When the ranks do not share a host, an operation counts from this rank's call instead of the
 /// last rank's. A receive counts from when its message came in.
-class ShapedGroup final : public ForwardingGroup {
+class ShapedGroup final : public ProcessGroup {
  public:
   /// Collective over `inner`'s ranks, which share `store`. Error (kBadInput): the slowest link of
   /// the ring has more than half the bandwidth that was measured, with both figures. Throws
@@ -70,6 +70,7 @@ class ShapedGroup final : public ForwardingGroup {
                                                           ShapedOptions options);
   ~ShapedGroup() override;
 
+  [[nodiscard]] std::string backendName() const override { return inner_->backendName(); }
   at::Tensor allocate(std::int64_t bytes) override { return inner_->allocate(bytes); }
   [[nodiscard]] std::uint64_t sequenceNumber() const override { return inner_->sequenceNumber(); }
   [[nodiscard]] std::chrono::milliseconds timeout() const override { return inner_->timeout(); }
@@ -78,7 +79,7 @@ class ShapedGroup final : public ForwardingGroup {
   [[nodiscard]] GroupState state() const override { return inner_->state(); }
 
  protected:
-  WorkPtr forward(ForwardedCall call) override;
+  WorkPtr start(Request request) override;
 
  private:
   ShapedGroup(std::shared_ptr<ProcessGroup> inner, std::shared_ptr<Traffic> traffic);

@@ -35,9 +35,9 @@ std::exception_ptr Traffic::aborted(const Transfer& transfer, const std::string&
 
 Traffic::Traffic(Parts parts) : parts_(std::move(parts)) {}
 
-ProcessGroup::WorkPtr Traffic::submit(ForwardedCall forwarded, ProcessGroup& inner) {
+ProcessGroup::WorkPtr Traffic::submit(Request request, ProcessGroup& inner) {
   auto transfer = std::make_shared<Transfer>();
-  const Call& call = transfer->call = std::move(forwarded.call);
+  const Call& call = transfer->call = request.call;
   transfer->limit = timeLimit(call.options, inner);
   const bool pair = isDirect(call.operation);
   {
@@ -50,12 +50,12 @@ ProcessGroup::WorkPtr Traffic::submit(ForwardedCall forwarded, ProcessGroup& inn
   }
   // Not under the lock: the group below may end earlier operations in this call, which come back
   // here. Who calls from several threads keeps the order of the calls anyway.
-  transfer->inner = forwarded.issue(inner);
+  transfer->inner = inner.call(request);
   transfer->where = {parts_.group, parts_.rank, call.operation, transfer->inner->sequence(),
                      call.options.bucket};
   transfer->where.peer = pair ? call.root : -1;
   transfer->work = std::make_shared<WorkState>(
-      transfer->where, std::move(forwarded.outputs), transfer->limit,
+      transfer->where, std::move(request.outputs), transfer->limit,
       WorkState::Backend{[weak = weak_from_this(), waiting = std::weak_ptr(transfer)] {
                            const auto self = weak.lock();
                            if (const auto held = waiting.lock(); self && held) {

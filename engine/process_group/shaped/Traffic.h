@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/cost/LinkModel.h"
-#include "engine/process_group/ForwardingGroup.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/WorkState.h"
 #include "engine/process_group/shaped/ArrivalBoard.h"
 #include "engine/process_group/shaped/LinkClock.h"
@@ -37,7 +37,7 @@ class Traffic : public std::enable_shared_from_this<Traffic> {
   explicit Traffic(Parts parts);
 
   /// Makes the call on `inner` and returns the Work of the shaped one. Throws what that throws.
-  ProcessGroup::WorkPtr submit(ForwardedCall forwarded, ProcessGroup& inner);
+  ProcessGroup::WorkPtr submit(Request request, ProcessGroup& inner);
 
   /// Fails whatever waits for the link or for its turn on it.
   void abort(const std::string& reason);

@@ -2,11 +2,9 @@
 
 #include <ATen/ATen.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 
-#include <stdexcept>
-
-#include "engine/process_group/CallMaker.h"
+#include "engine/base/Check.h"
+#include "engine/process_group/Request.h"
 #include "engine/process_group/shared_memory/DrivenWork.h"
 #include "engine/process_group/shared_memory/HostKey.h"
 #include "engine/process_group/shared_memory/Watch.h"
@@ -21,6 +19,7 @@ using shared_memory::Mesh;
 using shared_memory::Message;
 using shared_memory::OperationPtr;
 using std::chrono::milliseconds;
+using trace::Operation;
 
 namespace {
 
@@ -45,13 +44,34 @@ base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options&
   return Board::attach(std::move(message->file), message->header.bytes, options.size);
 }
 
+CollectivePtr collectiveOf(const Request& request, int rank) {
+  const Call& call = request.call;
+  const std::vector<at::Tensor>& outputs = request.outputs;
+  const std::vector<at::Tensor>& inputs = request.inputs;
+  switch (call.operation) {
+    case Operation::kBroadcast: return shared_memory::makeBroadcast(outputs, call.root, rank);
+    case Operation::kAllreduce: return shared_memory::makeAllreduce(outputs, call.reduce);
+    case Operation::kReduce:
+      return shared_memory::makeReduce(outputs.front(), call.root, call.reduce, rank);
+    case Operation::kAllgather:
+    case Operation::kGather: return shared_memory::makeGather(outputs, inputs.front());
+    case Operation::kScatter:
+      return shared_memory::makeScatter(outputs.front(), inputs, call.root);
+    case Operation::kReduceScatter:
+      return shared_memory::makeReduceScatter(outputs.front(), inputs, call.reduce);
+    case Operation::kAlltoall:
+      return shared_memory::makeAlltoall(outputs.front(), inputs.front(), call);
+    case Operation::kBarrier: return shared_memory::makeBarrier();
+    default: LOCKSTEP_CHECK(false, "shared_memory has no {}", trace::name(call.operation));
+  }
+}
+
 }  // namespace
 
 struct ProcessGroupSharedMemory::Parts {
   Parts(const Dispatcher::Options& options, std::unique_ptr<Board> board,
         const std::shared_ptr<Mesh>& mesh)
-      : calls(kSharedMemoryName, options.rank, options.size),
-        directory(std::make_shared<shared_memory::Directory>(mesh)),
+      : directory(std::make_shared<shared_memory::Directory>(mesh)),
         dispatcher(std::make_shared<Dispatcher>(options, std::move(board), mesh, directory)),
         pointToPoint(std::make_shared<shared_memory::PointToPoint>(dispatcher, mesh, directory)) {
     dispatcher->setBreakHandler([weak = std::weak_ptr(pointToPoint)] {
@@ -64,16 +84,6 @@ struct ProcessGroupSharedMemory::Parts {
   }
   ~Parts() { dispatcher->close(); }
 
-  WorkPtr submit(Call call, std::vector<at::Tensor> outputs, milliseconds limit,
-                 CollectivePtr collective) const {
-    return work(
-        dispatcher->submit(std::move(call), std::move(outputs), limit, std::move(collective)));
-  }
-  [[nodiscard]] WorkPtr work(OperationPtr operation) const {
-    return std::make_shared<DrivenWork>(std::move(operation), dispatcher);
-  }
-
-  const CallMaker calls;
   const std::shared_ptr<shared_memory::Directory> directory;
   const std::shared_ptr<Dispatcher> dispatcher;
   const std::shared_ptr<shared_memory::PointToPoint> pointToPoint;
@@ -110,26 +120,14 @@ base::Result<std::shared_ptr<ProcessGroupSharedMemory>> ProcessGroupSharedMemory
 
 ProcessGroupSharedMemory::ProcessGroupSharedMemory(std::unique_ptr<Parts> parts, int rank, int size,
                                                    const GroupOptions& options)
-    : ProcessGroup(rank, size, options.groupName),
-      timeout_(options.timeout),
+    : ProcessGroup(rank, size, options.groupName, kSharedMemoryName, Devices::kCpu,
+                   options.timeout),
       parts_(std::move(parts)) {}
 
 ProcessGroupSharedMemory::~ProcessGroupSharedMemory() = default;
 
-milliseconds ProcessGroupSharedMemory::limit(const CallOptions& options) const {
-  return timeLimit(options, *this);
-}
-
 std::uint64_t ProcessGroupSharedMemory::sequenceNumber() const {
   return parts_->dispatcher->sequence();
-}
-
-void ProcessGroupSharedMemory::setTimeout(milliseconds timeout) {
-  if (timeout.count() <= 0) {
-    throw std::invalid_argument(fmt::format("{}::setTimeout: timeout is {} ms; it must be positive",
-                                            kSharedMemoryName, timeout.count()));
-  }
-  timeout_.store(timeout);
 }
 
 void ProcessGroupSharedMemory::abort(const std::string& reason) {
@@ -158,90 +156,22 @@ at::Tensor ProcessGroupSharedMemory::allocate(std::int64_t bytes) {
       at::TensorOptions().dtype(at::kByte).device(at::kCPU));
 }
 
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::broadcast(std::vector<at::Tensor> tensors, int root,
-                                                          const CallOptions& options) {
-  Call call = parts_->calls.broadcast(tensors, root, options);
-  auto collective = shared_memory::makeBroadcast(tensors, root, rank());
-  return parts_->submit(std::move(call), std::move(tensors), limit(options), std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::allreduce(std::vector<at::Tensor> tensors,
-                                                          ReduceOp op, const CallOptions& options) {
-  Call call = parts_->calls.allreduce(tensors, op, options);
-  auto collective = shared_memory::makeAllreduce(tensors, op);
-  return parts_->submit(std::move(call), std::move(tensors), limit(options), std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::reduce(at::Tensor tensor, int root, ReduceOp op,
-                                                       const CallOptions& options) {
-  Call call = parts_->calls.reduce(tensor, root, op, options);
-  auto collective = shared_memory::makeReduce(tensor, root, op, rank());
-  return parts_->submit(std::move(call), {std::move(tensor)}, limit(options),
-                        std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::allgather(std::vector<at::Tensor> outputs,
-                                                          at::Tensor input,
-                                                          const CallOptions& options) {
-  Call call = parts_->calls.allgather(outputs, input, options);
-  auto collective = shared_memory::makeGather(outputs, std::move(input));
-  return parts_->submit(std::move(call), std::move(outputs), limit(options), std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::gather(std::vector<at::Tensor> outputs,
-                                                       at::Tensor input, int root,
-                                                       const CallOptions& options) {
-  Call call = parts_->calls.gather(outputs, input, root, options);
-  auto collective = shared_memory::makeGather(outputs, std::move(input));
-  return parts_->submit(std::move(call), std::move(outputs), limit(options), std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::scatter(at::Tensor output,
-                                                        std::vector<at::Tensor> inputs, int root,
-                                                        const CallOptions& options) {
-  Call call = parts_->calls.scatter(output, inputs, root, options);
-  auto collective = shared_memory::makeScatter(output, std::move(inputs), root);
-  return parts_->submit(std::move(call), {std::move(output)}, limit(options),
-                        std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::reduceScatter(at::Tensor output,
-                                                              std::vector<at::Tensor> inputs,
-                                                              ReduceOp op,
-                                                              const CallOptions& options) {
-  Call call = parts_->calls.reduceScatter(output, inputs, op, options);
-  auto collective = shared_memory::makeReduceScatter(output, std::move(inputs), op);
-  return parts_->submit(std::move(call), {std::move(output)}, limit(options),
-                        std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::alltoall(at::Tensor output, at::Tensor input,
-                                                         std::vector<std::int64_t> outputSplits,
-                                                         std::vector<std::int64_t> inputSplits,
-                                                         const CallOptions& options) {
-  Call call = parts_->calls.alltoall(output, input, outputSplits, inputSplits, options);
-  auto collective = shared_memory::makeAlltoall(output, std::move(input), call);
-  return parts_->submit(std::move(call), {std::move(output)}, limit(options),
-                        std::move(collective));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::send(at::Tensor tensor, int to, int tag,
-                                                     const CallOptions& options) {
-  Call call = parts_->calls.send(tensor, to, tag, options);
-  return parts_->work(
-      parts_->pointToPoint->send(std::move(call), std::move(tensor), tag, limit(options)));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::recv(at::Tensor tensor, int from, int tag,
-                                                     const CallOptions& options) {
-  Call call = parts_->calls.recv(tensor, from, tag, options);
-  return parts_->work(
-      parts_->pointToPoint->receive(std::move(call), std::move(tensor), tag, limit(options)));
-}
-
-ProcessGroup::WorkPtr ProcessGroupSharedMemory::barrier(const CallOptions& options) {
-  Call call = parts_->calls.barrier(options);
-  return parts_->submit(std::move(call), {}, limit(options), shared_memory::makeBarrier());
+ProcessGroup::WorkPtr ProcessGroupSharedMemory::start(Request request) {
+  const milliseconds limit = timeLimit(request.call.options, *this);
+  shared_memory::PointToPoint& direct = *parts_->pointToPoint;
+  OperationPtr operation;
+  if (request.call.operation == Operation::kSend) {
+    operation = direct.send(std::move(request.call), std::move(request.outputs.front()),
+                            request.tag, limit);
+  } else if (request.call.operation == Operation::kRecv) {
+    operation = direct.receive(std::move(request.call), std::move(request.outputs.front()),
+                               request.tag, limit);
+  } else {
+    CollectivePtr collective = collectiveOf(request, rank());
+    operation = parts_->dispatcher->submit(std::move(request.call), std::move(request.outputs),
+                                           limit, std::move(collective));
+  }
+  return std::make_shared<DrivenWork>(std::move(operation), parts_->dispatcher);
 }
 
 }  // namespace lockstep::process_group

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,46 +32,23 @@ class ProcessGroupSharedMemory final : public ProcessGroup {
 
   [[nodiscard]] std::string backendName() const override { return "shared_memory"; }
 
-  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
-                    const CallOptions& options = {}) override;
-  WorkPtr allreduce(std::vector<at::Tensor> tensors, ReduceOp op = ReduceOp::kSum,
-                    const CallOptions& options = {}) override;
-  WorkPtr reduce(at::Tensor tensor, int root, ReduceOp op = ReduceOp::kSum,
-                 const CallOptions& options = {}) override;
-  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                    const CallOptions& options = {}) override;
-  WorkPtr gather(std::vector<at::Tensor> outputs, at::Tensor input, int root,
-                 const CallOptions& options = {}) override;
-  WorkPtr scatter(at::Tensor output, std::vector<at::Tensor> inputs, int root,
-                  const CallOptions& options = {}) override;
-  WorkPtr reduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
-                        ReduceOp op = ReduceOp::kSum, const CallOptions& options = {}) override;
-  WorkPtr alltoall(at::Tensor output, at::Tensor input, std::vector<std::int64_t> outputSplits = {},
-                   std::vector<std::int64_t> inputSplits = {},
-                   const CallOptions& options = {}) override;
-  WorkPtr send(at::Tensor tensor, int to, int tag = 0, const CallOptions& options = {}) override;
-  WorkPtr recv(at::Tensor tensor, int from, int tag = 0, const CallOptions& options = {}) override;
-  WorkPtr barrier(const CallOptions& options = {}) override;
-
   /// Returns a flat byte tensor in a segment of its own (whole pages), in which the other ranks
   /// can reduce. Any group of this process takes it as it lies. Throws CommError when there is no
   /// room. In a group of one: plain memory.
   at::Tensor allocate(std::int64_t bytes) override;
 
   [[nodiscard]] std::uint64_t sequenceNumber() const override;
-  [[nodiscard]] std::chrono::milliseconds timeout() const override { return timeout_.load(); }
-  /// For later calls; throws std::invalid_argument unless positive.
-  void setTimeout(std::chrono::milliseconds timeout) override;
   void abort(const std::string& reason) override;
   [[nodiscard]] GroupState state() const override;
+
+ protected:
+  WorkPtr start(Request request) override;
 
  private:
   struct Parts;
   ProcessGroupSharedMemory(std::unique_ptr<Parts> parts, int rank, int size,
                            const GroupOptions& options);
-  [[nodiscard]] std::chrono::milliseconds limit(const CallOptions& options) const;
 
-  std::atomic<std::chrono::milliseconds> timeout_;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "engine/process_group/Request.h"
+
 namespace lockstep::ddp::test {
 
 using process_group::CommError;
@@ -166,56 +168,31 @@ class LoopbackHub {
 };
 
 LoopbackGroup::LoopbackGroup(std::shared_ptr<LoopbackHub> hub, int rank)
-    : ProcessGroup(rank, hub->size(), "default"), hub_(std::move(hub)) {}
+    : ProcessGroup(rank, hub->size(), "default", "loopback", Devices::kCpu,
+                   std::chrono::seconds(20)),
+      hub_(std::move(hub)) {}
 
-namespace {
-
-Arrival arrival(const LoopbackGroup& group, std::uint64_t sequence, Operation operation,
-                Tensors tensors, int root, const process_group::CallOptions& options) {
-  const auto limit = options.timeout.count() > 0 ? options.timeout : group.timeout();
-  CommError::Where where{group.groupName(), group.rank(),   operation,
-                         sequence,          options.bucket, false};
-  return {std::make_shared<LoopbackWork>(std::move(where), limit), operation, std::move(tensors),
-          root};
-}
-
-}  // namespace
-
-LoopbackGroup::WorkPtr LoopbackGroup::broadcast(Tensors tensors, int root,
-                                                const process_group::CallOptions& options) {
-  ++broadcasts_;
-  auto own = arrival(*this, ++sequence_, Operation::kBroadcast, std::move(tensors), root, options);
-  auto work = own.work;
-  hub_->arrive(sequence_, rank(), std::move(own));
-  return work;
-}
-
-LoopbackGroup::WorkPtr LoopbackGroup::allreduce(Tensors tensors, ReduceOp op,
-                                                const process_group::CallOptions& options) {
-  if (op != ReduceOp::kSum && op != ReduceOp::kMax) {
-    throw std::invalid_argument("loopback::allreduce: only sum and max");
+LoopbackGroup::WorkPtr LoopbackGroup::start(process_group::Request request) {
+  const process_group::Call& call = request.call;
+  Tensors tensors = std::move(request.outputs);
+  switch (call.operation) {
+    case Operation::kBroadcast: ++broadcasts_; break;
+    case Operation::kAllreduce:
+      if (call.reduce != ReduceOp::kSum && call.reduce != ReduceOp::kMax) {
+        throw std::invalid_argument("loopback::allreduce: only sum and max");
+      }
+      reducedBuckets_.push_back(call.options.bucket);
+      break;
+    case Operation::kAllgather: tensors.push_back(request.inputs.front()); break;
+    case Operation::kBarrier: break;
+    default: throw std::logic_error(fmt::format("loopback has no {}", trace::name(call.operation)));
   }
-  reducedBuckets_.push_back(options.bucket);
-  auto own = arrival(*this, ++sequence_, Operation::kAllreduce, std::move(tensors), 0, options);
-  own.op = op;
-  auto work = own.work;
-  hub_->arrive(sequence_, rank(), std::move(own));
-  return work;
-}
-
-LoopbackGroup::WorkPtr LoopbackGroup::allgather(Tensors outputs, at::Tensor input,
-                                                const process_group::CallOptions& options) {
-  outputs.push_back(std::move(input));
-  auto own = arrival(*this, ++sequence_, Operation::kAllgather, std::move(outputs), 0, options);
-  auto work = own.work;
-  hub_->arrive(sequence_, rank(), std::move(own));
-  return work;
-}
-
-LoopbackGroup::WorkPtr LoopbackGroup::barrier(const process_group::CallOptions& options) {
-  auto own = arrival(*this, ++sequence_, Operation::kBarrier, {}, 0, options);
-  auto work = own.work;
-  hub_->arrive(sequence_, rank(), std::move(own));
+  const auto limit = call.options.timeout.count() > 0 ? call.options.timeout : timeout();
+  CommError::Where where{groupName(), rank(), call.operation, ++sequence_, call.options.bucket,
+                         false};
+  auto work = std::make_shared<LoopbackWork>(std::move(where), limit);
+  hub_->arrive(sequence_, rank(),
+               {work, call.operation, std::move(tensors), call.root, call.reduce});
   return work;
 }
 
@@ -226,42 +203,6 @@ at::Tensor LoopbackGroup::allocate(std::int64_t bytes) {
 
 void LoopbackGroup::abort(const std::string& reason) {
   hub_->abort(reason);
-}
-
-namespace {
-[[noreturn]] void unsupported(const char* operation) {
-  throw std::logic_error(fmt::format("loopback has no {}", operation));
-}
-}  // namespace
-
-LoopbackGroup::WorkPtr LoopbackGroup::reduce(at::Tensor, int, ReduceOp,
-                                             const process_group::CallOptions&) {
-  unsupported("reduce");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::gather(Tensors, at::Tensor, int,
-                                             const process_group::CallOptions&) {
-  unsupported("gather");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::scatter(at::Tensor, Tensors, int,
-                                              const process_group::CallOptions&) {
-  unsupported("scatter");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::reduceScatter(at::Tensor, Tensors, ReduceOp,
-                                                    const process_group::CallOptions&) {
-  unsupported("reduce_scatter");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::alltoall(at::Tensor, at::Tensor, std::vector<std::int64_t>,
-                                               std::vector<std::int64_t>,
-                                               const process_group::CallOptions&) {
-  unsupported("alltoall");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::send(at::Tensor, int, int,
-                                           const process_group::CallOptions&) {
-  unsupported("send");
-}
-LoopbackGroup::WorkPtr LoopbackGroup::recv(at::Tensor, int, int,
-                                           const process_group::CallOptions&) {
-  unsupported("recv");
 }
 
 std::vector<std::string> runRanks(int worldSize,

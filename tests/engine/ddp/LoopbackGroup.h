@@ -20,30 +20,8 @@ class LoopbackGroup final : public process_group::ProcessGroup {
   LoopbackGroup(std::shared_ptr<LoopbackHub> hub, int rank);
 
   [[nodiscard]] std::string backendName() const override { return "loopback"; }
-  WorkPtr broadcast(std::vector<at::Tensor> tensors, int root,
-                    const process_group::CallOptions& options) override;
-  WorkPtr allreduce(std::vector<at::Tensor> tensors, process_group::ReduceOp op,
-                    const process_group::CallOptions& options) override;
-  WorkPtr allgather(std::vector<at::Tensor> outputs, at::Tensor input,
-                    const process_group::CallOptions& options) override;
-  WorkPtr barrier(const process_group::CallOptions& options) override;
-  WorkPtr reduce(at::Tensor, int, process_group::ReduceOp,
-                 const process_group::CallOptions&) override;
-  WorkPtr gather(std::vector<at::Tensor>, at::Tensor, int,
-                 const process_group::CallOptions&) override;
-  WorkPtr scatter(at::Tensor, std::vector<at::Tensor>, int,
-                  const process_group::CallOptions&) override;
-  WorkPtr reduceScatter(at::Tensor, std::vector<at::Tensor>, process_group::ReduceOp,
-                        const process_group::CallOptions&) override;
-  WorkPtr alltoall(at::Tensor, at::Tensor, std::vector<std::int64_t>, std::vector<std::int64_t>,
-                   const process_group::CallOptions&) override;
-  WorkPtr send(at::Tensor, int, int, const process_group::CallOptions&) override;
-  WorkPtr recv(at::Tensor, int, int, const process_group::CallOptions&) override;
-
   at::Tensor allocate(std::int64_t bytes) override;
   [[nodiscard]] std::uint64_t sequenceNumber() const override { return sequence_; }
-  [[nodiscard]] std::chrono::milliseconds timeout() const override { return timeout_; }
-  void setTimeout(std::chrono::milliseconds timeout) override { timeout_ = timeout; }
   void abort(const std::string& reason) override;
 
   /// Buckets of the allreduces so far, in call order.
@@ -51,10 +29,12 @@ class LoopbackGroup final : public process_group::ProcessGroup {
   [[nodiscard]] int broadcasts() const { return broadcasts_; }
   [[nodiscard]] std::int64_t allocatedBytes() const { return allocatedBytes_; }
 
+ protected:
+  WorkPtr start(process_group::Request request) override;
+
  private:
   std::shared_ptr<LoopbackHub> hub_;
   std::uint64_t sequence_ = 0;
-  std::chrono::milliseconds timeout_{20'000};
   std::vector<std::uint16_t> reducedBuckets_;
   int broadcasts_ = 0;
   std::int64_t allocatedBytes_ = 0;

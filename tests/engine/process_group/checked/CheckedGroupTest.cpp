@@ -97,8 +97,8 @@ class EndedByHand final : public StandIn {
   std::latch made{2};
 
  protected:
-  WorkPtr forward(ForwardedCall call) override {
-    works.push_back(std::make_shared<WorkState>(CommError::Where{}, call.outputs, timeout()));
+  WorkPtr start(Request request) override {
+    works.push_back(std::make_shared<WorkState>(CommError::Where{}, request.outputs, timeout()));
     const WorkPtr work = works.back();
     made.count_down();
     return work;

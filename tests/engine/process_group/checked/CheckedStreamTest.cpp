@@ -58,9 +58,9 @@ class Asked final : public StandIn {
   std::vector<c10::Stream> streams;
 
  protected:
-  WorkPtr forward(ForwardedCall call) override {
+  WorkPtr start(Request request) override {
     streams.push_back(StreamsOfThreads().getStream(kFirst));
-    auto work = std::make_shared<WorkState>(CommError::Where{}, call.outputs, timeout());
+    auto work = std::make_shared<WorkState>(CommError::Where{}, request.outputs, timeout());
     work->succeed();
     return work;
   }

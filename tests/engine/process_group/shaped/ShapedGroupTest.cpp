@@ -238,14 +238,11 @@ TEST(ShapedGroup, WakesWhoeverWaitsForTheLinkWhenItIsAborted) {
 }
 
 // A group whose operations end when the test says so.
-class Puppet final : public ForwardingGroup {
+class Puppet final : public ProcessGroup {
  public:
-  Puppet() : ForwardingGroup(0, 1, "puppet", "puppet") {}
+  Puppet() : ProcessGroup(0, 1, "puppet", "puppet", Devices::kCpu, std::chrono::seconds(20)) {}
+  [[nodiscard]] std::string backendName() const override { return "puppet"; }
   [[nodiscard]] std::uint64_t sequenceNumber() const override { return works.size(); }
-  [[nodiscard]] std::chrono::milliseconds timeout() const override {
-    return std::chrono::seconds(20);
-  }
-  void setTimeout(std::chrono::milliseconds) override {}
   void abort(const std::string& reason) override {
     for (const auto& work : std::vector(works)) {  // callbacks may add to them
       work->fail(std::make_exception_ptr(CommError({}, reason)));
@@ -256,9 +253,9 @@ class Puppet final : public ForwardingGroup {
   bool failsEarlierOnes = false;  // inside of each call
 
  protected:
-  WorkPtr forward(ForwardedCall call) override {
-    auto work = std::make_shared<WorkState>(CommError::Where{}, call.outputs, timeout());
-    if (call.call.operation == trace::Operation::kBarrier) {
+  WorkPtr start(Request request) override {
+    auto work = std::make_shared<WorkState>(CommError::Where{}, request.outputs, timeout());
+    if (request.call.operation == trace::Operation::kBarrier) {
       work->succeed();
       return work;
     }

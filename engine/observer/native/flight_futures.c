@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static PyObject* s_value;
+static PyObject *s_value, *s_then;
 
 /* What a future calls: for the flight, or for the hook's call, in a place. */
 typedef struct {
@@ -58,27 +58,30 @@ static lk_flight* flight_in(lk_board* board, int place, uint32_t life) {
   return flight != NULL && flight->key >= 0 && flight->life == life ? flight : NULL;
 }
 
-static PyObject* ended(PyObject* capsule, PyObject* future) {
-  (void)future;
+static void end(PyObject* capsule) {
   const Callback* callback = PyCapsule_GetPointer(capsule, NULL);
   lk_board* board = &callback->flights->board;
   lk_flight* flight = flight_in(board, callback->place, callback->life);
   if (flight != NULL) {
     lk_board_end(board, flight);
   }
+}
+
+static PyObject* ended(PyObject* capsule, PyObject* future) {
+  (void)future;
+  end(capsule);
   Py_RETURN_NONE;
 }
 static PyMethodDef ended_method = {"ended", ended, METH_O, NULL};
 
-/* Returns the one tensor of a future's list. */
-static PyObject* first(PyObject* capsule, PyObject* future) {
-  (void)capsule;
+static PyObject* ended_with(PyObject* capsule, PyObject* future) {
+  end(capsule);
   PyObject* values = PyObject_CallMethodObjArgs(future, s_value, NULL);
   PyObject* first = values == NULL ? NULL : PySequence_GetItem(values, 0);
   Py_XDECREF(values);
   return first;
 }
-static PyMethodDef first_method = {"first", first, METH_O, NULL};
+static PyMethodDef ended_with_method = {"ended_with", ended_with, METH_O, NULL};
 
 static PyObject* hook_done(PyObject* capsule, PyObject* future) {
   (void)future;
@@ -97,11 +100,19 @@ int lk_hook_ends_with(lk_flights* flights, int call, PyObject* future) {
   return call_when_done(flights, &hook_done_method, call, flights->board.calls[call].life, future);
 }
 
-PyObject* lk_first_of(lk_flights* flights) {
-  return callback_of(flights, &first_method, -1, 0);
+PyObject* lk_result_of(lk_flights* flights, const lk_flight* flight, PyObject* future) {
+  PyObject* callback =
+      flight == NULL ? callback_of(flights, &ended_with_method, -1, 0)
+                     : callback_of(flights, &ended_with_method,
+                                   (int)(flight - flights->board.open), flight->life);
+  PyObject* result =
+      callback == NULL ? NULL : PyObject_CallMethodObjArgs(future, s_then, callback, NULL);
+  Py_XDECREF(callback);
+  return result;
 }
 
 int lk_prepare_futures(void) {
   s_value = PyUnicode_InternFromString("value");
-  return s_value != NULL;
+  s_then = PyUnicode_InternFromString("then");
+  return s_value != NULL && s_then != NULL;
 }

@@ -23,8 +23,9 @@ typedef struct {
 int lk_end_with(lk_flights* flights, const lk_flight* flight, PyObject* future);
 int lk_hook_ends_with(lk_flights* flights, int call, PyObject* future);
 
-/* A function that returns the one tensor of a future's list. */
-PyObject* lk_first_of(lk_flights* flights);
+/* The future of the one tensor that a collective's future has a list of; the flight ends with it,
+ * NULL: none does. One call less on the thread that ends it than lk_end_with() and then(). */
+PyObject* lk_result_of(lk_flights* flights, const lk_flight* flight, PyObject* future);
 
 /* Makes what they need; 0 with an exception. */
 int lk_prepare_futures(void);

@@ -127,10 +127,15 @@ static PyObject* flights_follow(PyObject* object, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-/* first() -> function: for Future.then, of a collective on one tensor */
-static PyObject* flights_first(PyObject* object, PyObject* unused) {
-  (void)unused;
-  return lk_first_of((lk_flights*)object);
+/* result(place, future) -> future of the one tensor; with it ends what is in the place, -1: nothing */
+static PyObject* flights_result(PyObject* object, PyObject* args) {
+  lk_flights* self = (lk_flights*)object;
+  int place = -1;
+  PyObject* future = NULL;
+  if (!PyArg_ParseTuple(args, "iO", &place, &future)) {
+    return NULL;
+  }
+  return lk_result_of(self, place >= 0 && place < kOpen ? &self->board.open[place] : NULL, future);
 }
 
 /* landed(place) -> (sequence, step, bucket, operation, bytes), or None where it has ended: a device
@@ -326,7 +331,7 @@ static PyMethodDef methods[] = {
     {"flew", flights_flew, METH_VARARGS, "flew(what landed, queued, ended)"},
     {"begin", flights_begin, METH_VARARGS, "begin(bucket, bytes, tensor) -> place"},
     {"follow", flights_follow, METH_VARARGS, "follow(place, future)"},
-    {"first", flights_first, METH_NOARGS, "first() -> what returns a future's one tensor"},
+    {"result", flights_result, METH_VARARGS, "result(place or -1, future) -> future of its tensor"},
     {"expect", flights_expect, METH_O, "expect(elements of each bucket)"},
     {"hook_begins", flights_hook_begins, METH_VARARGS, "hook_begins(bucket, bytes) -> call"},
     {"hook_returns", flights_hook_returns, METH_VARARGS, "hook_returns(call, future or None)"},

@@ -79,8 +79,9 @@ class CommHook:
         if self._users is not None:
             future = self._users(self._users_state, bucket)
         else:  # dist.all_reduce asks again what DDP knows
-            future = self._allreduce(self._group, [tensor]).get_future().then(self._flights.first())
-        self._follow(place, bucket, future)
+            future = self._flights.result(-1 if place is None else place, self._allreduce(
+                self._group, [tensor]).get_future())
+        self._follow(place if self._tells_itself else None, bucket, future)
         return future
 
     @guarded

@@ -29,7 +29,6 @@ class DeviceFlights:
         self._step = 0
         self.busy = flights.busy
         self.expect = flights.expect
-        self.first = flights.first
         self.hook_begins = flights.hook_begins
         self.hook_returns = flights.hook_returns
 
@@ -70,6 +69,13 @@ class DeviceFlights:
             self._flights.follow(place, future)
         else:
             self._add_done_callback(future, functools.partial(self._ended, place, *launched))
+
+    def result(self, place: int, future: Any) -> Any:
+        """The future of a collective's one tensor."""
+        if place in self._launched:
+            self.follow(place, future)
+            place = -1
+        return self._flights.result(place, future)
 
     def _launches(self, place: int, tensor: Any) -> None:
         spans = self._device(tensor)

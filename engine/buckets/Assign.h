@@ -19,8 +19,8 @@ namespace lockstep::buckets {
 // almost its last tensor. Buckets left open are appended.
 //
 // Without `order` the result is sorted by each bucket's smallest index. With `order` (a
-// rebuild) buckets keep the order in which they closed; those left open follow in the order in
-// which their keys were first met. (c10d appends these in the order of a hash map.)
+// rebuild) buckets keep the order in which they closed; those left open follow, the one whose key
+// was first met last in front. (c10d appends these in the order of a hash map.)
 
 /// Assigns `tensors` to buckets. `limits` in bytes, at least one. `order`, if given, names the
 /// registration index of each tensor: tensors[i] is parameter (*order)[i].

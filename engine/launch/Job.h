@@ -24,7 +24,7 @@ struct JobOptions {
   std::filesystem::path runFile;           ///< created; its folder too when it is missing
   bool numberIfTaken = false;              ///< "a-2.lockstep" where runFile "a.lockstep" is taken
   std::filesystem::path controlDirectory;  ///< empty: controlDirectory()
-  /// Where relays of other hosts (JoinJob.h) are listened to, "ADDRESS[:PORT]", as launch.listen
+  /// Where relays of other hosts (Join.h) are listened to, "ADDRESS[:PORT]", as launch.listen
   /// has it, or "" for this host's address. Nothing: the job is of this host alone.
   std::optional<std::string> listen;
   /// Where their token is written, readable by this user alone, and removed at the end; empty: a

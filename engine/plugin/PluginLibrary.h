@@ -15,7 +15,7 @@ namespace lockstep::plugin {
 bool isWhole(const lockstep_hook* hook);
 
 /// A shared library of hooks, opened and checked. Opening runs code of the plugin, which may
-/// crash: only lockstep-rank and lockstep-hookscan do it. The library stays mapped until the
+/// crash: only lockstep-rank, lockstep-hookscan and lockstep-hookverify do it. The library stays mapped until the
 /// process ends, since threads and static objects of its own may outlive every hook.
 class PluginLibrary {
  public:

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
 
 #include "engine/base/Clock.h"
 #include "engine/base/posix/Descriptor.h"
@@ -20,6 +22,9 @@ namespace {
 
 // Names are given soon after a thread starts, and are not worth a read each time.
 constexpr std::uint64_t kNamesEverySamples = 10;
+
+// How the names of the backends' threads begin.
+constexpr std::array<std::string_view, 5> kBackends{"gloo", "shm", "hier", "mpi", "nccl"};
 
 std::string readFile(const std::string& path) {
   std::array<char, 1024> buffer{};
@@ -77,8 +82,9 @@ std::optional<ResourceUse> ResourceSampler::sample(std::int64_t pid) {
     Thread& thread = threads_[tid];
     if (thread.seen == 0 || samples_ % kNamesEverySamples == 0) {
       const std::string name = readFile(task + "/comm");
-      thread.isComm =
-          name.starts_with("gloo") || name.starts_with("shm") || name.starts_with("hier");
+      thread.isComm = std::any_of(kBackends.begin(), kBackends.end(), [&](std::string_view of) {
+        return name.starts_with(of);
+      });
     }
     const std::uint64_t usedNs = *cpuNs > thread.cpuNs ? *cpuNs - thread.cpuNs : 0;
     thread.cpuNs = *cpuNs;

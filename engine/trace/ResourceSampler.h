@@ -16,7 +16,7 @@ struct ResourceUse {
   double residentBytes = 0;
   double cpuPercent = 0;
   double stepThreadPercent = 0;         ///< the main thread
-  double commThreadsPercent = 0;        ///< of the backends: "gloo ...", "shm ...", "hier ..."
+  double commThreadsPercent = 0;        ///< of the backends, by what they call their threads
   std::optional<double> stolenPercent;  ///< of its machine (StolenTime.h)
 };
 

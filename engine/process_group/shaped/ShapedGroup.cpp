@@ -82,7 +82,9 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
   // Rank 0's memory can be found as long as it is open there: until all ranks have it.
   inner->barrier()->wait();
   if (options.tracer != nullptr) {
-    parts.lane = &options.tracer->lane("shaped link");
+    parts.lane = &options.tracer->lane(
+        options.groupNumber == 0 ? "shaped link"
+                                 : fmt::format("shaped link ({})", inner->groupName()));
   }
   auto traffic = std::make_shared<Traffic>(std::move(parts));
   return std::shared_ptr<ProcessGroup>(new ShapedGroup(std::move(inner), std::move(traffic)));

@@ -61,6 +61,7 @@ engine/process_group/Blame.cpp
 engine/process_group/Mismatch.cpp
 engine/process_group/MonitoredBarrier.cpp
 engine/process_group/WorkState.cpp
+engine/process_group/operation/*.cpp
 engine/process_group/shared_memory/Agreement.cpp
 engine/process_group/shared_memory/Watch.cpp
 engine/process_group/gloo/Watch.cpp

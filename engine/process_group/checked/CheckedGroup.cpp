@@ -9,6 +9,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "engine/process_group/operation/Drain.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::process_group {
@@ -19,7 +20,6 @@ using std::chrono::milliseconds;
 
 namespace {
 
-constexpr milliseconds kDrain = std::chrono::seconds(5);
 // What is compared in words is cut to this, so that the second gather has one size.
 constexpr std::size_t kDetailBytes = 512;
 
@@ -115,7 +115,7 @@ CheckedGroup::~CheckedGroup() {
   std::unique_lock lock(mutex_);
   if (!idle_.wait_for(lock, kDrain, ended)) {
     lock.unlock();
-    abort("the process group was destroyed before it was done");
+    abort(kDestroyed);
     lock.lock();
     LOCKSTEP_CHECK(idle_.wait_for(lock, kDrain, ended),
                    "group {} did not end its operations when it was aborted", groupName());

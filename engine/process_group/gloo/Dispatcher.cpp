@@ -10,24 +10,17 @@
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
-#include "engine/trace/Event.h"
+#include "engine/process_group/operation/Drain.h"
 
 namespace lockstep::process_group::gloo {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* kDestroyed = "the process group was destroyed before it was done";
-// How long the end of a group waits for what is in flight.
-constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How long a failing rank waits for the store to take its reason.
 constexpr milliseconds kTell = milliseconds(500);
 // How soon a barrier that waits for earlier operations notices its own failure.
 constexpr milliseconds kPoll = milliseconds(50);
-
-std::string laneName(const Dispatcher::Options& options, const std::string& name) {
-  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
 
 }  // namespace
 
@@ -46,18 +39,15 @@ std::byte* Scratch::atLeast(std::size_t bytes) {
 
 void Scratch::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-Dispatcher::Dispatcher(Options options, Transport& transport, std::shared_ptr<store::Store> store)
-    : options_(std::move(options)),
+Dispatcher::Dispatcher(Member member, Transport& transport, std::shared_ptr<store::Store> store)
+    : member_(std::move(member)),
       transport_(transport),
-      notices_(std::move(store), "gloo/" + options_.group, options_.rank, options_.size),
-      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
-      wireCounter_(options_.tracer == nullptr && options_.wireCounter != nullptr
-                       ? options_.wireCounter
-                       : tracer_),
-      queueLane_(&tracer_->lane(laneName(options_, "gloo queue"))),
-      suspectSince_(static_cast<std::size_t>(options_.size)) {
-  for (int i = 0; i < options_.threads; ++i) {
-    trace::Lane& lane = tracer_->lane(laneName(options_, fmt::format("gloo {}", i)));
+      notices_(std::move(store), "gloo/" + member_.group, member_.rank, member_.size),
+      records_(member_, "gloo queue"),
+      ledger_(member_, records_),
+      suspectSince_(static_cast<std::size_t>(member_.size)) {
+  for (int i = 0; i < member_.threads; ++i) {
+    trace::Lane& lane = records_.lane(fmt::format("gloo {}", i));
     workers_.emplace_back([this, i, &lane] { workerLoop(i, lane); });
   }
   watch_ = std::thread([this] { watchLoop(); });
@@ -73,21 +63,16 @@ Dispatcher::~Dispatcher() {
   watchWake_.notify_all();
   for (std::thread& worker : workers_) {
     LOCKSTEP_CHECK(worker.get_id() != std::this_thread::get_id(),
-                   "process group {} was destroyed from a callback of its own work",
-                   options_.group);
+                   "process group {} was destroyed from a callback of its own work", member_.group);
     worker.join();
   }
   watch_.join();
 }
 
 void Dispatcher::drain() {
-  const auto over = [this] {
-    return std::all_of(inFlight_.begin(), inFlight_.end(),
-                       [](const auto& entry) { return entry.second->abandoned.load(); });
-  };
   std::unique_lock lock(mutex_);
-  gone_.wait_for(lock, kDrain, over);
-  const bool left = !over();
+  gone_.wait_for(lock, kDrain, [this] { return ledger_.onlyAbandoned(); });
+  const bool left = !ledger_.onlyAbandoned();
   lock.unlock();
   if (left) {
     breakGroup(Failure{kDestroyed}, 0);
@@ -99,10 +84,10 @@ void Dispatcher::drain() {
 void Dispatcher::failAbandoned() {
   {
     std::lock_guard lock(mutex_);
-    if (inFlight_.empty()) {
+    if (ledger_.calls().empty()) {
       return;
     }
-    for (const auto& [order, flight] : inFlight_) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
       flight->fail(Failure{kDestroyed});
     }
   }
@@ -114,12 +99,12 @@ void Dispatcher::failAbandoned() {
 
 std::uint64_t Dispatcher::sequence() const {
   std::lock_guard lock(mutex_);
-  return sequence_;
+  return ledger_.sequence();
 }
 
 GroupState Dispatcher::state() const {
   std::lock_guard lock(mutex_);
-  return broken_.what.empty() ? GroupState::kSuccess : stateAfter(broken_.kind);
+  return ledger_.state();
 }
 
 void Dispatcher::setBreakHandler(std::function<void()> handler) {
@@ -127,44 +112,21 @@ void Dispatcher::setBreakHandler(std::function<void()> handler) {
   breakHandler_ = std::move(handler);
 }
 
-// Numbers a call and puts it among those in flight; with the mutex held.
+// With the mutex held.
 std::shared_ptr<Flight> Dispatcher::enter(Call call, std::vector<at::Tensor> outputs,
                                           milliseconds limit) {
-  const bool direct = isDirect(call.operation);
-  call.sequence = direct ? ++directSequence_ : ++sequence_;
-  CommError::Where where;
-  where.group = options_.group;
-  where.rank = options_.rank;
-  where.operation = call.operation;
-  where.sequence = call.sequence;
-  where.bucket = call.options.bucket;
-  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
-                      trace::packCollective(call.sequence, call.bytes),
-                      trace::packOperation(call.operation, options_.groupNumber));
-  ::gloo::Context* context = transport_.context(direct ? 0 : call.sequence);
-  auto flight = std::make_shared<Flight>(std::move(call), where, limit, context, options_.rank,
-                                         options_.size);
-  WorkState::Backend backend;
-  backend.abort = [weak = std::weak_ptr<Flight>(flight)] {
-    const auto flight = weak.lock();
-    if (flight != nullptr && isDirect(flight->call.operation)) {
+  ledger_.number(call);
+  ::gloo::Context* context = transport_.context(isDirect(call.operation) ? 0 : call.sequence);
+  auto flight =
+      std::make_shared<Flight>(std::move(call), limit, context, member_.rank, member_.size);
+  const auto abort = [](const std::shared_ptr<Flight>& flight) {
+    if (isDirect(flight->call.operation)) {
       flight->abandoned.store(true);
-    } else if (flight != nullptr) {
+    } else {
       flight->fail(Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
     }
   };
-  backend.waitingFor = [weak = std::weak_ptr<Flight>(flight)] {
-    const auto flight = weak.lock();
-    return flight ? flight->waitingFor() : std::string();
-  };
-  flight->work = std::make_shared<WorkState>(where, std::move(outputs), limit, std::move(backend));
-  if (broken_.what.empty()) {
-    flight->order = ++calls_;
-    inFlight_[flight->order] = flight;
-    updateLastWords();
-  } else {
-    flight->fail(Failure{"the group is broken: " + broken_.what, -1, broken_.kind});
-  }
+  ledger_.enter(flight, std::move(outputs), abort, std::mem_fn(&Flight::waitingFor));
   return flight;
 }
 
@@ -200,23 +162,16 @@ std::shared_ptr<Flight> Dispatcher::open(Call call, std::vector<at::Tensor> outp
   return flight;
 }
 
-void Dispatcher::record(const Flight& flight, trace::Lane& lane, std::uint64_t startTicks) const {
-  const Call& call = flight.call;
-  lane.span(trace::EventKind::kCollective, startTicks, call.options.step, call.options.bucket,
-            trace::packCollective(call.sequence, call.bytes),
-            trace::packOperation(call.operation, options_.groupNumber));
-}
-
 void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
                      std::uint64_t startTicks, const std::optional<Failure>& alone) {
   if (lane != nullptr) {
-    record(*flight, *lane, startTicks);
+    records_.ended(flight->call, *lane, startTicks);
   }
   if (flight->sentMessages != 0) {
-    wireCounter_->countSent(flight->sentBytes, flight->sentMessages);
+    records_.wireCounter().countSent(flight->sentBytes, flight->sentMessages);
   }
   if (flight->receivedBytes != 0) {
-    wireCounter_->countReceived(flight->receivedBytes);
+    records_.wireCounter().countReceived(flight->receivedBytes);
   }
   if (alone) {
     flight->fail(*alone);
@@ -224,21 +179,17 @@ void Dispatcher::end(const std::shared_ptr<Flight>& flight, trace::Lane* lane,
   const bool failed = flight->failed();
   {
     std::lock_guard lock(mutex_);
-    flight->ended = true;
-    if (!failed) {
-      moment_.renew();
-    }
-    updateLastWords();
+    ledger_.end(*flight);
   }
   if (failed) {
     flight->work->fail(flight->error());
   } else {
     flight->work->succeed();
-    withdraw(*flight);
+    flight->withdraw(notices_);
   }
   {
     std::lock_guard lock(mutex_);
-    inFlight_.erase(flight->order);
+    ledger_.remove(*flight);
   }
   gone_.notify_all();
   closeWhenOver();
@@ -248,8 +199,8 @@ void Dispatcher::waitForEarlier(const Flight& flight) {
   std::vector<std::shared_ptr<WorkState>> earlier;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [order, other] : inFlight_) {
-      if (order < flight.order && !other->abandoned.load()) {
+    for (const auto& [entry, other] : ledger_.calls()) {
+      if (entry < flight.entry && !other->abandoned.load()) {
         earlier.push_back(other->work);
       }
     }
@@ -262,19 +213,6 @@ void Dispatcher::waitForEarlier(const Flight& flight) {
       }
     }
   }
-}
-
-// With the mutex held.
-void Dispatcher::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
-    return !entry.second->ended && !entry.second->abandoned.load();
-  });
-  const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
-  if (oldest == oldest_) {
-    return;
-  }
-  oldest_ = oldest;
-  tellOldest(tracer_->lastWords(), oldest == 0 ? nullptr : &first->second->call);
 }
 
 void Dispatcher::workerLoop(int index, trace::Lane& lane) {
@@ -316,11 +254,7 @@ void Dispatcher::run(Task task, trace::Lane& lane, Scratch& scratch) {
     end(task.flight, &lane, start);
     return;
   }
-  const Failure failure = flight.failure();
-  fail(Failure{fmt::format("given up because {} #{} failed: {}", trace::name(flight.call.operation),
-                           flight.call.sequence, failure.what),
-               failure.peer, failure.kind},
-       flight.order);
+  fail(givenUpFor(flight.call, flight.failure()), flight.entry);
   end(task.flight, &lane, start);
   tellOthers();
 }
@@ -330,18 +264,16 @@ void Dispatcher::fail(const Failure& failure, std::uint64_t before) {
   std::vector<Task> waiting;
   {
     std::lock_guard lock(mutex_);
-    if (broken_.what.empty()) {
-      broken_ = failure;
-      moment_.begin();
+    if (ledger_.breakBy(failure)) {
+      ledger_.moment.begin();
     }
-    for (const auto& [order, flight] : inFlight_) {
-      if (order >= before || isDirect(flight->call.operation)) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
+      if (entry >= before || isDirect(flight->call.operation)) {
         all.push_back(flight);
       }
     }
-    const auto rest = std::find_if(queue_.begin(), queue_.end(), [&](const Task& task) {
-      return task.flight->order >= before;
-    });
+    const auto rest = std::find_if(queue_.begin(), queue_.end(),
+                                   [&](const Task& task) { return task.flight->entry >= before; });
     std::move(rest, queue_.end(), std::back_inserter(waiting));
     queue_.erase(rest, queue_.end());
   }
@@ -368,9 +300,9 @@ void Dispatcher::tellOthers() {
       return;
     }
     told_ = true;
-    reason = broken_;
+    reason = ledger_.broken();
   }
-  if (options_.size > 1) {
+  if (member_.size > 1) {
     notices_.announce(reason, kTell);
   }
   {
@@ -385,10 +317,7 @@ void Dispatcher::tellOthers() {
 void Dispatcher::closeWhenOver() {
   {
     std::lock_guard lock(mutex_);
-    const bool spares = std::any_of(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
-      return !entry.second->ended && !entry.second->failed();
-    });
-    if (!announced_ || closed_ || spares || options_.size == 1) {
+    if (!announced_ || closed_ || ledger_.spares() || member_.size == 1) {
       return;
     }
     closed_ = true;
@@ -403,7 +332,7 @@ void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
 
 Failure Dispatcher::explain(const PeerLost& lost) {
   std::string text = fmt::format("lost the connection to rank {} ({})", lost.peer, lost.lower);
-  const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+  const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
   if (blame.text.empty() && transport_.left(lost.peer)) {
     return Failure{fmt::format("rank {} has left the group", lost.peer), lost.peer,
                    CommErrorKind::kNetwork};
@@ -411,7 +340,7 @@ Failure Dispatcher::explain(const PeerLost& lost) {
   if (blame.text.empty()) {
     return Failure{text + "; its process has probably ended", lost.peer, CommErrorKind::kNetwork};
   }
-  const bool other = blame.culprit >= 0 && blame.culprit != options_.rank;
+  const bool other = blame.culprit >= 0 && blame.culprit != member_.rank;
   return Failure{text + "; " + blame.text, other ? blame.culprit : lost.peer,
                  CommErrorKind::kRemote};
 }

@@ -5,18 +5,16 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/gloo/Flight.h"
 #include "engine/process_group/gloo/Transport.h"
-#include "engine/trace/Tracer.h"
+#include "engine/process_group/operation/Ledger.h"
 
 namespace lockstep::process_group::gloo {
 
@@ -42,18 +40,9 @@ class Scratch {
 /// later may have ended them, and others wait for this one's part. [any-thread]
 class Dispatcher {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    int threads = 2;
-    trace::Tracer* tracer = nullptr;
-    trace::Tracer* wireCounter = nullptr;  ///< counts bytes where `tracer` is null
-    std::uint8_t groupNumber = 0;
-  };
   using Body = std::function<void(Flight&, Scratch&)>;
 
-  Dispatcher(Options options, Transport& transport, std::shared_ptr<store::Store> store);
+  Dispatcher(Member member, Transport& transport, std::shared_ptr<store::Store> store);
   /// Drains first. Not from a callback of its own works.
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -79,16 +68,13 @@ class Dispatcher {
   void end(const std::shared_ptr<Flight>& flight, trace::Lane* lane, std::uint64_t startTicks,
            const std::optional<Failure>& alone = std::nullopt);
 
-  /// Writes the span of an operation that is about to end, from `startTicks` on.
-  void record(const Flight& flight, trace::Lane& lane, std::uint64_t startTicks) const;
-
   /// Blocks until every operation called before `flight` is complete; throws Interrupted.
   void waitForEarlier(const Flight& flight);
 
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
   /// Fails what is in flight and all later calls, and tells the other ranks. Spares the collectives
-  /// with an order below `before`.
+  /// that were called before `before`, an OpenCall::entry.
   void breakGroup(const Failure& failure, std::uint64_t before = kAll);
 
   /// Turns a broken connection into a failure that says what is known of the cause.
@@ -102,8 +88,8 @@ class Dispatcher {
   [[nodiscard]] std::uint64_t sequence() const;
   /// What the failure that broke the group was.
   [[nodiscard]] GroupState state() const;
-  [[nodiscard]] trace::Tracer& tracer() const { return *tracer_; }
-  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Records& records() const { return records_; }
+  [[nodiscard]] const Member& member() const { return member_; }
 
  private:
   struct Task {
@@ -122,18 +108,14 @@ class Dispatcher {
   void tellOthers();
   void closeWhenOver();
   void failAbandoned();
-  void updateLastWords();
   void watchLoop();
   void watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::time_point now, bool oldest);
-  void withdraw(const Flight& flight);
   [[nodiscard]] Failure timeOut(const Flight& flight);
 
-  const Options options_;
+  const Member member_;
   Transport& transport_;
   NoticeBoard notices_;
-  trace::Tracer silent_;
-  trace::Tracer* const tracer_;
-  trace::Tracer* const wireCounter_;
+  const Records records_;
 
   mutable std::mutex mutex_;
   std::condition_variable queued_;
@@ -141,18 +123,11 @@ class Dispatcher {
   std::condition_variable watchWake_;
   std::condition_variable announcedWake_;
   std::deque<Task> queue_;
-  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order; until callbacks ran
-  std::uint64_t calls_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t directSequence_ = 0;
-  std::uint64_t oldest_ = 0;  // key of the operation in the last words
-  Failure broken_;            // no text while the group works
-  MomentToEnd moment_;
+  Ledger<Flight> ledger_;
   bool announced_ = false;  // as far as the store answered
   bool told_ = false;
   bool closed_ = false;
   bool stopping_ = false;
-  trace::Lane* queueLane_;
 
   std::mutex handlerMutex_;  // held while the handler runs; taken last but for the handler's own
   std::function<void()> breakHandler_;

@@ -36,13 +36,11 @@ std::string withoutLocation(const std::string& text) {
   return text;
 }
 
-Flight::Flight(Call call, CommError::Where where, std::chrono::milliseconds limit,
-               ::gloo::Context* context, int rank, int size)
-    : call(std::move(call)),
-      limit(limit),
+Flight::Flight(Call call, std::chrono::milliseconds limit, ::gloo::Context* context, int rank,
+               int size)
+    : NoticedCall(std::move(call), limit),
       rank(rank),
       size(size),
-      where_(std::move(where)),
       context_(context),
       fingerprint_(fingerprint(this->call)) {}
 
@@ -51,33 +49,11 @@ std::uint64_t Flight::slot(unsigned lane, std::uint64_t extra) const {
   return kCollectiveSlots << 60 | (call.sequence & 0xFFFFFF) << 36 | hash >> 30 << 2 | (lane & 3);
 }
 
-bool Flight::fail(Failure failure) {
-  std::lock_guard lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) {
-    return false;
-  }
-  failure_ = std::move(failure);
-  failed_.store(true, std::memory_order_release);
+void Flight::interrupt() {
   for (auto* buffer : buffers_) {
     buffer->abortWaitRecv();
     buffer->abortWaitSend();
   }
-  return true;
-}
-
-Failure Flight::failure() const {
-  std::lock_guard lock(mutex_);
-  return failure_;
-}
-
-std::exception_ptr Flight::error() const {
-  const Failure reason = failure();
-  CommError::Where where = where_;
-  where.timedOut = reason.kind == CommErrorKind::kTimeout;
-  where.kind = reason.kind;
-  where.peer = reason.peer;
-  where.culprits = reason.culprits;
-  return std::make_exception_ptr(CommError(std::move(where), reason.what));
 }
 
 std::string Flight::waitingFor() const {
@@ -90,19 +66,9 @@ std::string Flight::waitingFor() const {
   return started_.load(std::memory_order_relaxed) ? "" : "still in the queue";
 }
 
-void Flight::setTold(Told told) {
-  std::lock_guard lock(mutex_);
-  told_ = std::move(told);
-}
-
-std::optional<Told> Flight::told() const {
-  std::lock_guard lock(mutex_);
-  return told_;
-}
-
 void Flight::enlist(::gloo::transport::UnboundBuffer* buffer) {
   std::lock_guard lock(mutex_);
-  if (failed_.load(std::memory_order_relaxed)) {
+  if (failed()) {
     throw Interrupted{};
   }
   buffers_.push_back(buffer);

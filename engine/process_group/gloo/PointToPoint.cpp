@@ -36,7 +36,7 @@ std::vector<std::vector<int>> shares(int rank, int size) {
 PointToPoint::PointToPoint(Dispatcher& dispatcher, Transport& transport)
     : dispatcher_(dispatcher),
       transport_(transport),
-      links_(static_cast<std::size_t>(dispatcher.options().size)) {
+      links_(static_cast<std::size_t>(dispatcher.member().size)) {
   dispatcher_.setBreakHandler([this] { wake(); });
 }
 
@@ -74,10 +74,9 @@ void PointToPoint::start() {
   if (!threads_.empty()) {
     return;
   }
-  const Dispatcher::Options& options = dispatcher_.options();
-  lane_ = &dispatcher_.tracer().lane(
-      options.groupNumber == 0 ? "gloo p2p" : fmt::format("gloo p2p ({})", options.group));
-  for (std::vector<int>& sources : shares(options.rank, options.size)) {
+  lane_ = &dispatcher_.records().lane("gloo p2p");
+  const Member& member = dispatcher_.member();
+  for (std::vector<int>& sources : shares(member.rank, member.size)) {
     inboxes_.push_back(std::make_unique<Inbox>(*transport_.context(0), std::move(sources)));
   }
   for (std::size_t i = 0; i < inboxes_.size(); ++i) {

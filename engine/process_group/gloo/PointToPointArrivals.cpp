@@ -213,7 +213,7 @@ void PointToPoint::end(const std::shared_ptr<Flight>& flight, std::uint64_t star
                        const std::optional<Failure>& alone) {
   {
     std::lock_guard lock(laneMutex_);
-    dispatcher_.record(*flight, *lane_, startTicks);
+    dispatcher_.records().ended(flight->call, *lane_, startTicks);
   }
   dispatcher_.end(flight, nullptr, 0, alone);
 }

@@ -129,10 +129,10 @@ void carryOut(Flight& flight, Scratch& scratch, const Tensors& outputs, const Te
 }  // namespace
 
 struct ProcessGroupGloo::Parts {
-  Parts(std::unique_ptr<gloo::Transport> connected, const gloo::Dispatcher::Options& options,
+  Parts(std::unique_ptr<gloo::Transport> connected, const Member& member,
         std::shared_ptr<store::Store> store)
       : transport(std::move(connected)),
-        dispatcher(options, *transport, std::move(store)),
+        dispatcher(member, *transport, std::move(store)),
         pointToPoint(dispatcher, *transport) {}
   ~Parts() {
     dispatcher.drain();
@@ -160,15 +160,8 @@ base::Result<std::shared_ptr<ProcessGroupGloo>> ProcessGroupGloo::make(
   if (!transport.ok()) {
     return transport.error();
   }
-  gloo::Dispatcher::Options dispatch;
-  dispatch.group = options.groupName;
-  dispatch.rank = rank;
-  dispatch.size = size;
-  dispatch.threads = options.threads;
-  dispatch.tracer = options.tracer;
-  dispatch.wireCounter = options.wireCounter;
-  dispatch.groupNumber = options.groupNumber;
-  auto parts = std::make_unique<Parts>(std::move(transport).value(), dispatch, std::move(store));
+  auto parts = std::make_unique<Parts>(std::move(transport).value(), Member(rank, size, options),
+                                       std::move(store));
   return std::shared_ptr<ProcessGroupGloo>(
       new ProcessGroupGloo(std::move(parts), rank, size, options));
 }

@@ -6,7 +6,6 @@
 
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
-#include "engine/process_group/Mismatch.h"
 #include "engine/process_group/gloo/Dispatcher.h"
 
 namespace lockstep::process_group::gloo {
@@ -19,8 +18,6 @@ constexpr milliseconds kTick = milliseconds(50);
 // not have run since.
 constexpr milliseconds kSuspect = milliseconds(500);
 constexpr milliseconds kIdleTick = milliseconds(250);
-// An operation this old is asked about on the notice board, and again after as long.
-constexpr milliseconds kStuck = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -28,20 +25,20 @@ void Dispatcher::watchLoop() {
   base::nameThisThread("gloo watch");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    watchWake_.wait_for(lock, inFlight_.empty() ? kIdleTick : kTick);
-    if (stopping_ || inFlight_.empty()) {
+    watchWake_.wait_for(lock, ledger_.calls().empty() ? kIdleTick : kTick);
+    if (stopping_ || ledger_.calls().empty()) {
       continue;
     }
-    const Failure broken = broken_;
+    const Failure broken = ledger_.broken();
     std::vector<std::shared_ptr<Flight>> flights;
-    for (const auto& [order, flight] : inFlight_) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
       const bool over = flight->ended || (!broken.what.empty() && flight->failed());
       if (!over && !flight->abandoned.load()) {
         flights.push_back(flight);
       }
     }
     const auto now = Flight::Clock::now();
-    const bool momentOver = !broken.what.empty() && moment_.over(now);
+    const bool momentOver = !broken.what.empty() && ledger_.moment.over(now);
     lock.unlock();
     for (const auto& flight : flights) {
       if (momentOver) {
@@ -72,49 +69,18 @@ void Dispatcher::watchOne(const std::shared_ptr<Flight>& flight, Flight::Clock::
       flight->fail(explain(PeerLost{peer, *text}));
     }
   }
-  if (const auto told = flight->told(); told && !flight->failed()) {
-    Difference found = mismatch(flight->call, options_.rank, options_.size, told->notes);
-    if (!found.text.empty()) {
-      flight->fail(
-          Failure{std::move(found.text), -1, CommErrorKind::kMismatch, std::move(found.culprits)});
-    }
+  if (auto difference = flight->mismatch(member_)) {
+    flight->fail(*std::move(difference));
   }
   if (flight->failed()) {
-    const Failure failure = flight->failure();
-    breakGroup(Failure{fmt::format("given up because {} #{} failed: {}",
-                                   trace::name(flight->call.operation), flight->call.sequence,
-                                   failure.what),
-                       failure.peer, failure.kind},
-               flight->order);
+    breakGroup(givenUpFor(flight->call, flight->failure()), flight->entry);
     return;
   }
-  const milliseconds patience = std::min(kStuck, flight->limit / 4);
-  const auto since = std::max(flight->queuedAt, flight->askedAt);
-  if (!isDirect(flight->call.operation) && options_.size > 1 && now - since >= patience) {
+  if (!isDirect(flight->call.operation) && member_.size > 1 && flight->toBeAskedAbout(now)) {
     flight->askedAt = now;
-    std::optional<Place> place;
-    if (oldest) {  // what this rank is stuck in; the others only wait behind it
-      place = Place{fmt::format("{} #{}", trace::name(flight->call.operation),
-                                flight->call.sequence),
-                    flight->waitingPeer()};
-      flight->placed = true;
-    }
-    flight->asked = true;
-    notices_.compare(flight->call.sequence, note(flight->call), place,
-                     [weak = std::weak_ptr<Flight>(flight)](Told told) {
-                       if (const auto flight = weak.lock()) {
-                         flight->setTold(std::move(told));
-                       }
-                     });
-    if (flight->work->isCompleted()) {
-      withdraw(*flight);  // end() may have looked before
-    }
-  }
-}
-
-void Dispatcher::withdraw(const Flight& flight) {
-  if (flight.asked) {
-    notices_.withdraw(flight.call.sequence, flight.placed);
+    // Only the oldest is what this rank is stuck in; the others wait behind it.
+    NoticedCall::ask(flight, notices_,
+                     oldest ? std::optional(flight->waitingPeer()) : std::nullopt);
   }
 }
 
@@ -122,14 +88,14 @@ Failure Dispatcher::timeOut(const Flight& flight) {
   std::string text = fmt::format("timed out after {} ms", flight.limit.count());
   const int peer = flight.waitingPeer();
   // A rank that was frozen itself finds that the others did not wait for it.
-  if (const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
-      blame.culprit == options_.rank) {
+  if (const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
+      blame.culprit == member_.rank) {
     return Failure{text + "; " + blame.text, peer, CommErrorKind::kTimeout};
   }
   if (const std::string waiting = flight.waitingFor(); !waiting.empty()) {
     text += ", " + waiting;
   }
-  const Blame blame = blameForWaiting(flight.told(), options_.rank, options_.size, peer);
+  const Blame blame = blameForWaiting(flight.told(), member_.rank, member_.size, peer);
   return Failure{text + blame.text, blame.culprit, CommErrorKind::kTimeout};
 }
 

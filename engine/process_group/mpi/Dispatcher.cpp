@@ -8,41 +8,30 @@
 #include "engine/base/Check.h"
 #include "engine/base/Clock.h"
 #include "engine/base/Thread.h"
-#include "engine/process_group/WireBytes.h"
 #include "engine/process_group/mpi/Requests.h"
-#include "engine/trace/Event.h"
+#include "engine/process_group/operation/Drain.h"
 
 namespace lockstep::process_group::mpi {
 namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* kDestroyed = "the process group was destroyed before it was done";
-// How long the end of a group waits for what is in flight.
-constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How soon a barrier of a group of one that waits for earlier operations notices its own failure.
 constexpr milliseconds kPoll = milliseconds(50);
 
-std::string laneName(const Dispatcher::Options& options, const std::string& name) {
-  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
-
 }  // namespace
 
-Dispatcher::Dispatcher(Options options, const Connected& connected)
-    : options_(std::move(options)),
+Dispatcher::Dispatcher(Member member, const Connected& connected)
+    : member_(std::move(member)),
       runtime_(connected.runtime),
       comm_(connected.comm),
       barrierComm_(connected.barriers),
-      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
-      wireCounter_(options_.tracer == nullptr && options_.wireCounter != nullptr
-                       ? options_.wireCounter
-                       : tracer_),
-      queueLane_(&tracer_->lane(laneName(options_, "mpi queue"))),
+      records_(member_, "mpi queue"),
+      ledger_(member_, records_),
       pointToPoint_(std::make_unique<PointToPoint>(*this, comm_)),
-      inquiry_(std::make_unique<Inquiry>(comm_, options_.rank, options_.size)) {
-  for (int i = 0; i < options_.threads; ++i) {
-    trace::Lane& lane = tracer_->lane(laneName(options_, fmt::format("mpi {}", i)));
+      inquiry_(std::make_unique<Inquiry>(comm_, member_.rank, member_.size)) {
+  for (int i = 0; i < member_.threads; ++i) {
+    trace::Lane& lane = records_.lane(fmt::format("mpi {}", i));
     workers_.emplace_back([this, i, &lane] { workerLoop(i, lane); });
   }
 }
@@ -53,12 +42,8 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::close() {
   std::unique_lock lock(mutex_);
-  const auto over = [this] {
-    return std::all_of(inFlight_.begin(), inFlight_.end(),
-                       [](const auto& entry) { return entry.second->abandoned.load(); });
-  };
-  gone_.wait_for(lock, kDrain, [&] { return over() || broken(); });
-  const bool left = !over();
+  gone_.wait_for(lock, kDrain, [this] { return ledger_.onlyAbandoned() || broken(); });
+  const bool left = !ledger_.onlyAbandoned();
   lock.unlock();
   if (left) {
     breakGroup(Failure{kDestroyed}, 0);
@@ -66,14 +51,13 @@ void Dispatcher::close() {
     failAbandoned();
   }
   lock.lock();
-  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty(); });
+  gone_.wait_for(lock, kDrain, [this] { return ledger_.calls().empty(); });
   stopping_ = true;
   lock.unlock();
   tasksWake_.notify_all();
   for (std::thread& worker : workers_) {
     LOCKSTEP_CHECK(worker.get_id() != std::this_thread::get_id(),
-                   "process group {} was destroyed from a callback of its own work",
-                   options_.group);
+                   "process group {} was destroyed from a callback of its own work", member_.group);
     worker.join();
   }
   if (ender_.joinable()) {
@@ -86,48 +70,26 @@ void Dispatcher::close() {
 
 std::uint64_t Dispatcher::sequence() const {
   std::lock_guard lock(mutex_);
-  return sequence_;
+  return ledger_.sequence();
 }
 
 GroupState Dispatcher::state() const {
   std::lock_guard lock(mutex_);
-  return broken_.what.empty() ? GroupState::kSuccess : stateAfter(broken_.kind);
+  return ledger_.state();
 }
 
-// Numbers a call and puts it among those in flight; with the mutex held.
+// With the mutex held.
 FlightPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit) {
-  call.sequence = isDirect(call.operation) ? ++directSequence_ : ++sequence_;
-  CommError::Where where;
-  where.group = options_.group;
-  where.rank = options_.rank;
-  where.operation = call.operation;
-  where.sequence = call.sequence;
-  where.bucket = call.options.bucket;
-  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
-                      trace::packCollective(call.sequence, call.bytes),
-                      trace::packOperation(call.operation, options_.groupNumber));
-  auto flight = std::make_shared<Flight>(std::move(call), where, limit);
-  WorkState::Backend backend;
-  backend.abort = [this, weak = std::weak_ptr<Flight>(flight)] {
-    const auto flight = weak.lock();
-    if (flight != nullptr && isDirect(flight->call.operation)) {
+  ledger_.number(call);
+  auto flight = std::make_shared<Flight>(std::move(call), limit);
+  const auto abort = [this](const FlightPtr& flight) {
+    if (isDirect(flight->call.operation)) {
       flight->abandoned.store(true);
-    } else if (flight != nullptr) {
+    } else {
       failedBy(flight, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
     }
   };
-  backend.waitingFor = [weak = std::weak_ptr<Flight>(flight)] {
-    const auto flight = weak.lock();
-    return flight ? flight->waitingFor() : std::string();
-  };
-  flight->work = std::make_shared<WorkState>(where, std::move(outputs), limit, std::move(backend));
-  if (broken_.what.empty()) {
-    flight->order = ++calls_;
-    inFlight_[flight->order] = flight;
-    updateLastWords();
-  } else {
-    flight->fail(Failure{"the group is broken: " + broken_.what, -1, broken_.kind});
-  }
+  ledger_.enter(flight, std::move(outputs), abort, std::mem_fn(&Flight::waitingFor));
   return flight;
 }
 
@@ -231,7 +193,8 @@ void Dispatcher::runAlone(const FlightPtr& flight) {
     std::vector<std::shared_ptr<WorkState>> earlier;
     {
       std::lock_guard lock(mutex_);
-      for (auto it = inFlight_.begin(); it != inFlight_.end() && it->first < flight->order; ++it) {
+      for (auto it = ledger_.calls().begin();
+           it != ledger_.calls().end() && it->first < flight->entry; ++it) {
         if (!it->second->abandoned.load()) {
           earlier.push_back(it->second->work);
         }
@@ -289,84 +252,46 @@ void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane) {
     if (flight->ended) {
       return;
     }
-    flight->ended = true;
     failed = flight->failed();
-    if (!failed) {
-      moment_.renew();
-    }
-    updateLastWords();
+    ledger_.end(*flight);
   }
-  const Call& call = flight->call;
   if (const std::uint64_t start = flight->startTicks.load(); lane != nullptr && start != 0) {
-    lane->span(trace::EventKind::kCollective, start, call.options.step, call.options.bucket,
-               trace::packCollective(call.sequence, call.bytes),
-               trace::packOperation(call.operation, options_.groupNumber));
+    records_.ended(flight->call, *lane, start);
   }
   if (failed) {
     flight->work->fail(flight->error());
   } else {
-    countWire(*flight);
+    // MPI does not tell what it sends, so this is what the operation takes in its best-known form.
+    records_.count(wireBytes(flight->call, member_.rank, member_.size));
     flight->work->succeed();
   }
   {
     std::lock_guard lock(mutex_);
-    inFlight_.erase(flight->order);
+    ledger_.remove(*flight);
   }
   gone_.notify_all();
-}
-
-// MPI does not tell what it sends, so this is what the operation takes in its best-known form.
-void Dispatcher::countWire(const Flight& flight) {
-  if (options_.size == 1) {
-    return;
-  }
-  const WireBytes bytes = wireBytes(flight.call, options_.rank, options_.size);
-  if (bytes.sent != 0) {
-    wireCounter_->countSent(bytes.sent);
-  }
-  if (bytes.received != 0) {
-    wireCounter_->countReceived(bytes.received);
-  }
-}
-
-// With the mutex held.
-void Dispatcher::updateLastWords() {
-  const auto first = std::find_if(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
-    return !entry.second->ended && !entry.second->abandoned.load();
-  });
-  const std::uint64_t oldest = first == inFlight_.end() ? 0 : first->first;
-  if (oldest == oldest_) {
-    return;
-  }
-  oldest_ = oldest;
-  tellOldest(tracer_->lastWords(), oldest == 0 ? nullptr : &first->second->call);
 }
 
 void Dispatcher::failedBy(const FlightPtr& flight, Failure failure) {
   if (!flight->fail(failure)) {
     return;
   }
-  breakGroup(
-      Failure{fmt::format("given up because {} #{} failed: {}", trace::name(flight->call.operation),
-                          flight->call.sequence, failure.what),
-              failure.peer, failure.kind},
-      flight->order);
+  breakGroup(givenUpFor(flight->call, failure), flight->entry);
   gone_.notify_all();
 }
 
 void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
   {
     std::lock_guard lock(mutex_);
-    if (!broken_.what.empty()) {
+    if (!ledger_.breakBy(failure)) {
       return;
     }
-    broken_ = failure;
     isBroken_.store(true, std::memory_order_release);
     if (before != 0) {
-      moment_.begin();
+      ledger_.moment.begin();
     }
-    for (const auto& [order, flight] : inFlight_) {
-      if (order >= before || isDirect(flight->call.operation)) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
+      if (entry >= before || isDirect(flight->call.operation)) {
         flight->fail(failure);
       }
     }
@@ -391,16 +316,16 @@ void Dispatcher::endFailed() {
     std::vector<FlightPtr> failed;
     {
       std::unique_lock lock(mutex_);
-      const bool over = moment_.over(Flight::Clock::now());
-      for (const auto& [order, flight] : inFlight_) {
+      const bool over = ledger_.moment.over(Flight::Clock::now());
+      for (const auto& [entry, flight] : ledger_.calls()) {
         if (over) {
-          flight->fail(broken_);
+          flight->fail(ledger_.broken());
         }
         if (flight->failed() && !flight->ended) {
           failed.push_back(flight);
         }
       }
-      spared = !over && spares();
+      spared = !over && ledger_.spares();
       if (failed.empty() && spared) {
         gone_.wait_for(lock, kPoll);
       }
@@ -412,18 +337,11 @@ void Dispatcher::endFailed() {
   }
 }
 
-// Whether any collective still has its moment; with the mutex held.
-bool Dispatcher::spares() const {
-  return std::any_of(inFlight_.begin(), inFlight_.end(), [](const auto& entry) {
-    return !entry.second->failed() && !entry.second->ended;
-  });
-}
-
 void Dispatcher::failAbandoned() {
   std::vector<FlightPtr> all;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [order, flight] : inFlight_) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
       all.push_back(flight);
     }
   }

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,13 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/mpi/Flight.h"
 #include "engine/process_group/mpi/Inquiry.h"
 #include "engine/process_group/mpi/Meeting.h"
 #include "engine/process_group/mpi/PointToPoint.h"
 #include "engine/process_group/mpi/Runtime.h"
-#include "engine/trace/Tracer.h"
+#include "engine/process_group/operation/Ledger.h"
 
 namespace lockstep::process_group::mpi {
 
@@ -39,18 +37,8 @@ namespace lockstep::process_group::mpi {
 /// until the process ends. [any-thread]
 class Dispatcher final : public Client {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    int threads = 2;
-    trace::Tracer* tracer = nullptr;
-    trace::Tracer* wireCounter = nullptr;  ///< counts bytes where `tracer` is null
-    std::uint8_t groupNumber = 0;
-  };
-
   /// A group of one has no MPI: connected.runtime is null, and its schedules have no rounds.
-  Dispatcher(Options options, const Connected& connected);
+  Dispatcher(Member member, const Connected& connected);
   /// After close().
   ~Dispatcher() override;
   Dispatcher(const Dispatcher&) = delete;
@@ -68,8 +56,8 @@ class Dispatcher final : public Client {
   /// Waits up to five seconds for what is in flight, fails what is left, and ends the threads.
   void close();
 
-  /// Fails what is in flight and all later calls, but for collectives with an order below `before`,
-  /// which have a moment to end.
+  /// Fails what is in flight and all later calls, but for collectives that were called before
+  /// `before`, an OpenCall::entry: these have a moment to end.
   void breakGroup(const Failure& failure, std::uint64_t before = kAll);
   static constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
@@ -80,7 +68,7 @@ class Dispatcher final : public Client {
 
   [[nodiscard]] std::uint64_t sequence() const;
   [[nodiscard]] GroupState state() const;
-  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Member& member() const { return member_; }
 
   Activity poll() override;
   void lose(const std::string& reason) override;
@@ -96,12 +84,9 @@ class Dispatcher final : public Client {
   void compute(const FlightPtr& flight, const std::function<void()>& function);
   void runAlone(const FlightPtr& flight);
   void end(const FlightPtr& flight, trace::Lane* lane);
-  void countWire(const Flight& flight);
   void failedBy(const FlightPtr& flight, Failure failure);
   void endFailed();
   void failAbandoned();
-  [[nodiscard]] bool spares() const;
-  void updateLastWords();
 
   // Of the MPI thread.
   struct Fresh {
@@ -123,32 +108,23 @@ class Dispatcher final : public Client {
   [[nodiscard]] bool earlierDone(const Flight& flight) const;
   [[nodiscard]] bool broken() const { return isBroken_.load(std::memory_order_acquire); }
 
-  const Options options_;
+  const Member member_;
   Runtime* const runtime_;
   const MPI_Comm comm_;
   const MPI_Comm barrierComm_;
-  trace::Tracer silent_;
-  trace::Tracer* const tracer_;
-  trace::Tracer* const wireCounter_;
+  const Records records_;
 
   mutable std::mutex mutex_;
   std::condition_variable tasksWake_;
   std::condition_variable gone_;
   std::deque<Task> tasks_;
-  std::map<std::uint64_t, FlightPtr> inFlight_;  // by order; until callbacks ran
+  Ledger<Flight> ledger_;
   std::vector<FlightPtr> new_;      // calls that the MPI thread has not seen, in their order
   std::vector<FlightPtr> resumed_;  // whose next round may be posted
   std::deque<FlightPtr> newBarriers_;
   std::vector<PointToPoint::Transfer> newTransfers_;
-  std::uint64_t calls_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t directSequence_ = 0;
-  std::uint64_t oldest_ = 0;  // key of the operation in the last words
-  Failure broken_;            // no text while the group works
   std::atomic<bool> isBroken_{false};
-  MomentToEnd moment_;
   bool stopping_ = false;
-  trace::Lane* queueLane_;
 
   // The MPI thread's own.
   std::deque<FlightPtr> waiting_;

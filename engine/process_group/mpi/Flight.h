@@ -4,16 +4,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "engine/process_group/Call.h"
-#include "engine/process_group/Failure.h"
-#include "engine/process_group/WorkState.h"
+#include "engine/process_group/operation/OpenCall.h"
 
 namespace lockstep::process_group::mpi {
 
@@ -30,28 +26,11 @@ struct Schedule {
   std::vector<Round> rounds;
 };
 
-/// One operation of a group, from the call to its end.
-class Flight {
+/// An open call with what it has to do.
+class Flight final : public OpenCall {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  Flight(Call call, CommError::Where where, std::chrono::milliseconds limit);
-  ~Flight();
-
-  const Call call;
-  const std::chrono::milliseconds limit;
-  const Clock::time_point queuedAt = Clock::now();
-  std::shared_ptr<WorkState> work;
-
-  [[nodiscard]] bool expired(Clock::time_point now) const { return now - queuedAt >= limit; }
-
-  /// Ends the operation with `failure`, unless it has failed already; returns whether it was the
-  /// first. [any-thread]
-  bool fail(Failure failure);
-  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
-  [[nodiscard]] Failure failure() const;
-  /// The failure as a CommError.
-  [[nodiscard]] std::exception_ptr error() const;
+  using OpenCall::OpenCall;
+  ~Flight() override;
 
   /// "waiting for data from rank 1", "waiting for the other ranks", "still in the queue", or
   /// nothing. [any-thread]
@@ -63,12 +42,6 @@ class Flight {
     waiting_.store(what, std::memory_order_relaxed);
   }
 
-  // The Dispatcher's, under its mutex.
-  std::uint64_t order = 0;  ///< of the call in its group
-  bool ended = false;
-
-  std::atomic<bool> abandoned{false};  ///< a send or receive without a limit: see Work::abort()
-
   Schedule schedule;
   std::size_t round = 0;                     ///< which one comes next
   std::atomic<bool> prepared{false};         ///< the first round may be posted
@@ -76,12 +49,8 @@ class Flight {
   std::atomic<std::uint64_t> startTicks{0};  ///< when its first round was posted; 0 before
 
  private:
-  const CommError::Where where_;
-  std::atomic<bool> failed_{false};
   std::atomic<Waiting> waiting_{Waiting::kQueued};
   std::atomic<int> waitingPeer_{-1};
-  mutable std::mutex mutex_;
-  Failure failure_;
 };
 
 using FlightPtr = std::shared_ptr<Flight>;

@@ -36,9 +36,9 @@ mpi::Schedule scheduleOf(mpi::Place place, const Request& request) {
 }  // namespace
 
 struct ProcessGroupMPI::Parts {
-  Parts(const mpi::Dispatcher::Options& options, const mpi::Connected& connected)
-      : place{options.rank, options.size},
-        dispatcher(std::make_shared<mpi::Dispatcher>(options, connected)) {
+  Parts(const Member& member, const mpi::Connected& connected)
+      : place{member.rank, member.size},
+        dispatcher(std::make_shared<mpi::Dispatcher>(member, connected)) {
     if (connected.runtime != nullptr) {
       connected.runtime->attach(dispatcher);
     }
@@ -60,16 +60,9 @@ base::Result<std::shared_ptr<ProcessGroupMPI>> ProcessGroupMPI::make(
   if (!connected.ok()) {
     return connected.error();
   }
-  mpi::Dispatcher::Options dispatch;
-  dispatch.group = options.groupName;
-  dispatch.rank = rank;
-  dispatch.size = size;
-  dispatch.threads = options.threads;
-  dispatch.tracer = options.tracer;
-  dispatch.wireCounter = options.wireCounter;
-  dispatch.groupNumber = options.groupNumber;
-  return std::shared_ptr<ProcessGroupMPI>(new ProcessGroupMPI(
-      std::make_unique<Parts>(dispatch, connected.value()), rank, size, options));
+  auto parts = std::make_unique<Parts>(Member(rank, size, options), connected.value());
+  return std::shared_ptr<ProcessGroupMPI>(
+      new ProcessGroupMPI(std::move(parts), rank, size, options));
 }
 
 ProcessGroupMPI::ProcessGroupMPI(std::unique_ptr<Parts> parts, int rank, int size,

@@ -43,7 +43,7 @@ Client::Activity Dispatcher::poll() {
   if (broken()) {
     dropFailed();
     std::unique_lock lock(mutex_);
-    const bool over = !spares();
+    const bool over = !ledger_.spares();
     lock.unlock();
     if (over) {
       abandon();
@@ -114,12 +114,10 @@ void Dispatcher::startBarrier(Activity& activity) {
 
 bool Dispatcher::earlierDone(const Flight& flight) const {
   std::lock_guard lock(mutex_);
-  for (auto it = inFlight_.begin(); it != inFlight_.end() && it->first < flight.order; ++it) {
-    if (!it->second->work->isCompleted() && !it->second->abandoned.load()) {
-      return false;
-    }
-  }
-  return true;
+  return std::all_of(ledger_.calls().begin(), ledger_.calls().end(), [&](const auto& other) {
+    return other.first >= flight.entry || other.second->work->isCompleted() ||
+           other.second->abandoned.load();
+  });
 }
 
 void Dispatcher::post(const FlightPtr& flight) {
@@ -193,7 +191,7 @@ void Dispatcher::keepLimits() {
   FlightPtr late;
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [order, flight] : inFlight_) {
+    for (const auto& [entry, flight] : ledger_.calls()) {
       if (!flight->ended && !flight->abandoned.load() && flight->expired(now)) {
         late = flight;
         break;
@@ -209,7 +207,7 @@ void Dispatcher::keepLimits() {
 void Dispatcher::inquire(Flight::Clock::time_point now) {
   for (const FlightPtr& flight : open_) {
     const milliseconds patience = std::min(kStuck, flight->limit / 4);
-    if (now - flight->queuedAt >= patience) {
+    if (now - flight->calledAt >= patience) {
       inquiry_->ask(now, patience);
       break;
     }

@@ -1,7 +1,5 @@
 // How the group of a Dispatcher breaks: see Note [What an abort leaves].
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -29,7 +27,7 @@ void Dispatcher::abort(Operation& operation) {
   }
   std::lock_guard lock(mutex_);
   operation.abandoned = true;
-  updateLastWords();
+  ledger_.updateLastWords();
   changed_.notify_all();
 }
 
@@ -37,7 +35,7 @@ void Dispatcher::abort(Operation& operation) {
 void Dispatcher::failAbandoned(const Failure& failure) {
   {
     std::lock_guard lock(mutex_);
-    for (const auto& [entry, operation] : inFlight_) {
+    for (const auto& [entry, operation] : ledger_.calls()) {
       if (operation->abandoned) {
         operation->fail(failure);
       }
@@ -54,11 +52,7 @@ void Dispatcher::failOne(Operation& operation, const Failure& failure) {
     return;
   }
   operation.fail(failure);
-  const Failure reason = operation.failure();
-  breakGroup(Failure{
-      fmt::format("given up because {} #{} failed: {}", trace::name(operation.call.operation),
-                  operation.call.sequence, reason.what),
-      reason.peer, reason.kind});
+  breakGroup(givenUpFor(operation.call, operation.failure()));
 }
 
 // How many operations at the head of the queue may still end well; delivers what it can. With the
@@ -88,7 +82,7 @@ std::size_t Dispatcher::refuseRest(Patience patience) {
     const std::size_t count = spared(patience);
     const bool all = count == queue_.size();
     // Another rank may deliver the first of the rest meanwhile.
-    if (board_->refuse(all ? sequence_ + 1 : queue_[count]->order()) || all ||
+    if (board_->refuse(all ? ledger_.sequence() + 1 : queue_[count]->order()) || all ||
         queue_[count]->failed()) {
       return count;
     }
@@ -100,13 +94,12 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
   {
     std::lock_guard lock(mutex_);
     const auto now = Operation::Clock::now();
-    first = broken_.what.empty();
+    first = ledger_.breakBy(failure);
     if (first) {
-      broken_ = failure;
-      moment_.begin();
+      ledger_.moment.begin();
     }
-    const std::size_t left = refuseRest(moment_.over(now) ? Patience::kNone : patience);
-    for (const auto& [entry, operation] : inFlight_) {
+    const std::size_t left = refuseRest(ledger_.moment.over(now) ? Patience::kNone : patience);
+    for (const auto& [entry, operation] : ledger_.calls()) {
       if (!operation->ended && isDirect(operation->call.operation)) {
         operation->fail(failure);
       }
@@ -115,7 +108,7 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
     for (auto operation = rest; operation != queue_.end(); ++operation) {
       // What this rank was about to find by itself comes before what another one says.
       const Failure own =
-          allHaveCome(**operation) ? mismatch(**operation, options_.rank, *board_) : Failure{};
+          allHaveCome(**operation) ? mismatch(**operation, member_.rank, *board_) : Failure{};
       (*operation)->fail(own.what.empty() ? failure : own);
     }
     // The head is ended by who runs it, who notices; the others by the communication thread.
@@ -126,7 +119,7 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
     }
     queue_.erase(over, queue_.end());
     background_ = ~std::uint64_t{0};  // what is left has no time for its caller to come
-    updateLastWords();
+    ledger_.updateLastWords();
     wake_.notify_one();
     changed_.notify_all();
   }
@@ -152,7 +145,7 @@ void Dispatcher::lose(int rank, const Failure& failure) {
                  ? operation.call.root == rank
                  : !board_->delivered(operation.order()) && !ready(operation);
     };
-    needed = std::any_of(inFlight_.begin(), inFlight_.end(), [&](const auto& entry) {
+    needed = std::any_of(ledger_.calls().begin(), ledger_.calls().end(), [&](const auto& entry) {
       return !entry.second->ended && !entry.second->abandoned && needs(*entry.second);
     });
     if (!needed && lost_.what.empty()) {
@@ -175,7 +168,7 @@ bool Dispatcher::hears() {
 
 bool Dispatcher::reasonMayCome() {
   std::lock_guard lock(mutex_);
-  return broken_.what.empty() && hears();
+  return !ledger_.isBroken() && hears();
 }
 
 bool Dispatcher::checkTimes() {
@@ -186,18 +179,18 @@ bool Dispatcher::checkTimes() {
   {
     std::lock_guard lock(mutex_);
     const auto now = Operation::Clock::now();
-    const bool mayFail = broken_.what.empty() && !hears();
-    for (const auto& [entry, operation] : inFlight_) {
+    const bool mayFail = !ledger_.isBroken() && !hears();
+    for (const auto& [entry, operation] : ledger_.calls()) {
       any = true;
-      if (!operation->ended && !operation->abandoned && now >= operation->deadline && mayFail) {
+      if (!operation->ended && !operation->abandoned && operation->expired(now) && mayFail) {
         expired = operation;
         failure = timeOut(*operation);
         break;
       }
     }
-    if (!broken_.what.empty() && !queue_.empty() && moment_.over(now)) {
+    if (ledger_.isBroken() && !queue_.empty() && ledger_.moment.over(now)) {
       momentOver = true;
-      failure = broken_;
+      failure = ledger_.broken();
     }
   }
   if (momentOver) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,11 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/MomentToEnd.h"
+#include "engine/process_group/operation/Ledger.h"
 #include "engine/process_group/shared_memory/Directory.h"
 #include "engine/process_group/shared_memory/Operation.h"
 #include "engine/process_group/shared_memory/Transfer.h"
-#include "engine/trace/Tracer.h"
 
 namespace lockstep::process_group::shared_memory {
 
@@ -53,15 +51,7 @@ namespace lockstep::process_group::shared_memory {
 /// [any-thread]
 class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    trace::Tracer* tracer = nullptr;
-    std::uint8_t groupNumber = 0;
-  };
-
-  Dispatcher(Options options, std::unique_ptr<Board> board, std::shared_ptr<Mesh> mesh,
+  Dispatcher(Member member, std::unique_ptr<Board> board, std::shared_ptr<Mesh> mesh,
              std::shared_ptr<Directory> directory);
   ~Dispatcher();
   Dispatcher(const Dispatcher&) = delete;
@@ -115,7 +105,7 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
 
   [[nodiscard]] std::uint64_t sequence() const;
   [[nodiscard]] GroupState state() const;
-  [[nodiscard]] const Options& options() const { return options_; }
+  [[nodiscard]] const Member& member() const { return member_; }
   [[nodiscard]] const Tuning& tuning() const { return board_->tuning(); }
 
  private:
@@ -149,20 +139,17 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   void sleep(Lock& lock);
   void work();
 
-  void updateLastWords();
   void failAbandoned(const Failure& failure);
   [[nodiscard]] std::size_t spared(Patience patience);
   [[nodiscard]] std::size_t refuseRest(Patience patience);
   [[nodiscard]] bool hears();
   [[nodiscard]] Failure timeOut(const Operation& operation) const;
 
-  const Options options_;
+  const Member member_;
   const std::unique_ptr<Board> board_;
   const std::shared_ptr<Mesh> mesh_;
   const std::shared_ptr<Directory> directory_;
-  trace::Tracer silent_;
-  trace::Tracer* const tracer_;
-  trace::Lane* const queueLane_;
+  const Records records_;
   trace::Lane* const lane_;
   trace::Lane* const directLane_;
 
@@ -170,20 +157,14 @@ class Dispatcher : public std::enable_shared_from_this<Dispatcher> {
   std::condition_variable wake_;     // the communication thread
   std::condition_variable changed_;  // others; counted, so that nobody is told in vain
   int sleepers_ = 0;
-  std::deque<OperationPtr> queue_;                  // collectives that have not ended
-  std::deque<OperationPtr> ending_;                 // what the communication thread is to settle
-  std::map<std::uint64_t, OperationPtr> inFlight_;  // by entry; until settled
-  std::uint64_t entries_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t directSequence_ = 0;
-  std::uint64_t posted_ = 0;      // order of the last that stands on the board
-  std::uint64_t background_ = 0;  // order up to which the communication thread drives
+  std::deque<OperationPtr> queue_;   // collectives that have not ended
+  std::deque<OperationPtr> ending_;  // what the communication thread is to settle
+  Ledger<Operation> ledger_;         // calls leave it once they are settled
+  std::uint64_t posted_ = 0;         // order of the last that stands on the board
+  std::uint64_t background_ = 0;     // order up to which the communication thread drives
   std::array<Transfer::Bases, Board::kSlots> bases_{};
-  bool driving_ = false;      // somebody runs the head of the queue
-  std::uint64_t oldest_ = 0;  // entry of the operation in the last words
-  Failure broken_;
-  MomentToEnd moment_;  // once broken: what is spared then fails, too
-  Failure lost_;        // a rank that nothing in flight needs is gone
+  bool driving_ = false;  // somebody runs the head of the queue
+  Failure lost_;          // a rank that nothing in flight needs is gone
   std::function<void()> breakHandler_;
   std::optional<Operation::Clock::time_point> reasonBy_;
   bool closing_ = false;

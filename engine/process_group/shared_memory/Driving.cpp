@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "engine/base/Thread.h"
-#include "engine/process_group/WireBytes.h"
 #include "engine/process_group/shared_memory/Agreement.h"
 #include "engine/process_group/shared_memory/Dispatcher.h"
-#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::shared_memory {
 namespace {
@@ -28,7 +26,7 @@ bool Dispatcher::slotFree(std::uint64_t order) const {
     return true;
   }
   const auto before = static_cast<std::uint32_t>(order - Board::kSlots);
-  for (int rank = 0; rank < options_.size; ++rank) {
+  for (int rank = 0; rank < member_.size; ++rank) {
     if (!board_->completed(rank).reached(before)) {
       return false;
     }
@@ -37,7 +35,7 @@ bool Dispatcher::slotFree(std::uint64_t order) const {
 }
 
 bool Dispatcher::directsBefore(const Operation& operation) const {
-  for (const auto& [entry, other] : inFlight_) {
+  for (const auto& [entry, other] : ledger_.calls()) {
     if (entry >= operation.entry) {
       break;
     }
@@ -57,15 +55,15 @@ bool Dispatcher::mayPost(const Operation& operation) const {
 void Dispatcher::post(Operation& operation) {
   const std::uint64_t order = operation.order();
   const Collective& collective = *operation.collective();
-  Place& place = board_->place(order, options_.rank);
-  writeCall(operation, options_.rank, *board_);
+  Place& place = board_->place(order, member_.rank);
+  writeCall(operation, member_.rank, *board_);
   place.source = operation.source;
   place.shown = collective.shown();
   place.segment = place.offset = 0;
   if (operation.source == Source::kInline) {
     collective.own().read(
         0, collective.shown(),
-        board_->inlineArea(order, options_.rank) + tableBytes(operation.call, options_.size));
+        board_->inlineArea(order, member_.rank) + tableBytes(operation.call, member_.size));
   } else if (operation.source != Source::kNone) {
     Segment& segment = operation.source == Source::kStaged ? *staging_ : *operation.exposed;
     directory_->announce(segment);
@@ -82,7 +80,7 @@ void Dispatcher::post(Operation& operation) {
   posted_ = order;
   Signal& arrivals = board_->slot(order).arrivals;
   const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
-  if (arrivals.add(1) - before == static_cast<std::uint32_t>(options_.size)) {
+  if (arrivals.add(1) - before == static_cast<std::uint32_t>(member_.size)) {
     arrivals.wakeAll();
   }
 }
@@ -105,12 +103,12 @@ bool Dispatcher::allHaveCome(const Operation& operation) const {
   const std::uint64_t order = operation.order();
   const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
   return operation.posted &&
-         board_->slot(order).arrivals.reached(before + static_cast<std::uint32_t>(options_.size));
+         board_->slot(order).arrivals.reached(before + static_cast<std::uint32_t>(member_.size));
 }
 
 // Of an operation that all have come to: whether it can be completed without waiting for anybody.
 bool Dispatcher::allInline(const Operation& operation) const {
-  for (int rank = 0; rank < options_.size; ++rank) {
+  for (int rank = 0; rank < member_.size; ++rank) {
     if (board_->place(operation.order(), rank).source > Source::kInline) {
       return false;
     }
@@ -170,11 +168,10 @@ void Dispatcher::runHead(Lock& lock, bool spins) {
   lock.lock();
   queue_.pop_front();
   if (!operation->failed()) {
-    moment_.renew();
     Transfer::Bases& bases = bases_[operation->order() % Board::kSlots];
-    bases.arrivals += operation->meetings * static_cast<std::uint32_t>(options_.size);
+    bases.arrivals += operation->meetings * static_cast<std::uint32_t>(member_.size);
     bases.finished += operation->blocks;
-    Signal& completed = board_->completed(options_.rank);
+    Signal& completed = board_->completed(member_.rank);
     completed.set(static_cast<std::uint32_t>(operation->order()));
     completed.wakeAll();
   }
@@ -192,7 +189,7 @@ void Dispatcher::perform(Operation& operation, bool posted, bool spins) {
   if (!posted) {
     awaitTurn(operation, waiter);
   }
-  Transfer transfer(operation, options_.rank, *board_, *directory_, waiter,
+  Transfer transfer(operation, member_.rank, *board_, *directory_, waiter,
                     staging_ != nullptr ? staging_->data() : nullptr,
                     bases_[operation.order() % Board::kSlots]);
   transfer.run();
@@ -202,12 +199,12 @@ void Dispatcher::perform(Operation& operation, bool posted, bool spins) {
 void Dispatcher::awaitTurn(Operation& operation, Waiter& waiter) {
   const std::uint64_t order = operation.order();
   if (order > Board::kSlots) {
-    for (int rank = 0; rank < options_.size; ++rank) {
+    for (int rank = 0; rank < member_.size; ++rank) {
       waiter.until(board_->completed(rank), static_cast<std::uint32_t>(order - Board::kSlots));
     }
   }
   if (operation.source == Source::kStaged) {
-    Transfer::layOutFirst(operation, options_.rank, *board_, staging());
+    Transfer::layOutFirst(operation, member_.rank, *board_, staging());
   }
   Lock lock(mutex_);
   while (operation.call.operation == trace::Operation::kBarrier && directsBefore(operation)) {
@@ -239,22 +236,12 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
   const Call& call = operation->call;
   const bool direct = isDirect(call.operation);
   if (operation->startTicks != 0) {
-    (direct ? directLane_ : lane_)
-        ->span(trace::EventKind::kCollective, operation->startTicks, call.options.step,
-               call.options.bucket, trace::packCollective(call.sequence, call.bytes),
-               trace::packOperation(call.operation, options_.groupNumber));
+    records_.ended(call, direct ? *directLane_ : *lane_, operation->startTicks);
   }
   if (!operation->failed()) {
-    const WireBytes bytes = wireBytes(call, options_.rank, options_.size, tuning().inlineBytes);
-    if (bytes.sent != 0) {
-      tracer_->countSent(bytes.sent);
-    }
-    if (bytes.received != 0) {
-      tracer_->countReceived(bytes.received);
-    }
+    records_.count(wireBytes(call, member_.rank, member_.size, tuning().inlineBytes));
   }
-  operation->ended = true;
-  updateLastWords();
+  ledger_.end(*operation);
   if (operation->handed || !ending_.empty() || (direct && operation->failed())) {
     ending_.push_back(operation);
     wake_.notify_one();
@@ -270,7 +257,7 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
 // The works of earlier operations that have ended, and that other threads are about to tell.
 std::vector<std::shared_ptr<WorkState>> Dispatcher::untoldBefore(const Operation& operation) const {
   std::vector<std::shared_ptr<WorkState>> works;
-  for (const auto& [entry, other] : inFlight_) {
+  for (const auto& [entry, other] : ledger_.calls()) {
     if (entry < operation.entry && other->ended && !other->settled) {
       works.push_back(other->work);
     }
@@ -295,7 +282,7 @@ void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
   operation->settle();
   lock.lock();
   operation->settled = true;
-  inFlight_.erase(operation->entry);
+  ledger_.remove(*operation);
   if (sleepers_ > 0) {
     changed_.notify_all();
   }

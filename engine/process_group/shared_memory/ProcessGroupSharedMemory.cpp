@@ -69,10 +69,9 @@ CollectivePtr collectiveOf(const Request& request, int rank) {
 }  // namespace
 
 struct ProcessGroupSharedMemory::Parts {
-  Parts(const Dispatcher::Options& options, std::unique_ptr<Board> board,
-        const std::shared_ptr<Mesh>& mesh)
+  Parts(const Member& member, std::unique_ptr<Board> board, const std::shared_ptr<Mesh>& mesh)
       : directory(std::make_shared<shared_memory::Directory>(mesh)),
-        dispatcher(std::make_shared<Dispatcher>(options, std::move(board), mesh, directory)),
+        dispatcher(std::make_shared<Dispatcher>(member, std::move(board), mesh, directory)),
         pointToPoint(std::make_shared<shared_memory::PointToPoint>(dispatcher, mesh, directory)) {
     dispatcher->setBreakHandler([weak = std::weak_ptr(pointToPoint)] {
       if (const auto direct = weak.lock()) {
@@ -106,13 +105,7 @@ base::Result<std::shared_ptr<ProcessGroupSharedMemory>> ProcessGroupSharedMemory
   if (!board.ok()) {
     return meeting.failed(board.error().message());
   }
-  Dispatcher::Options dispatch;
-  dispatch.group = options.groupName;
-  dispatch.rank = rank;
-  dispatch.size = size;
-  dispatch.tracer = options.tracer;
-  dispatch.groupNumber = options.groupNumber;
-  auto parts = std::make_unique<Parts>(dispatch, std::move(board).value(),
+  auto parts = std::make_unique<Parts>(Member(rank, size, options), std::move(board).value(),
                                        std::shared_ptr<Mesh>(std::move(mesh).value()));
   return std::shared_ptr<ProcessGroupSharedMemory>(
       new ProcessGroupSharedMemory(std::move(parts), rank, size, options));

@@ -63,7 +63,7 @@ void Waiter::sleepUntil(Signal& signal, std::uint32_t target) {
       return;
     }
     check();
-    const auto left = operation_.deadline - Operation::Clock::now();
+    const auto left = operation_.deadline() - Operation::Clock::now();
     signal.sleep(seen, std::clamp<std::chrono::nanoseconds>(left, 1ms, kSlice));
   }
 }
@@ -89,8 +89,8 @@ void Waiter::untilFailed() {
 }
 
 void Waiter::check() {
-  if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline && !reasonMayCome() &&
-      board_.refuse(operation_.order())) {
+  if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline() &&
+      !reasonMayCome() && board_.refuse(operation_.order())) {
     operation_.fail(timeOut_());
   }
   if (operation_.failed()) {

@@ -24,7 +24,7 @@ Watch::Watch(std::shared_ptr<Dispatcher> dispatcher, std::shared_ptr<PointToPoin
       pointToPoint_(std::move(pointToPoint)),
       directory_(std::move(directory)),
       mesh_(std::move(mesh)),
-      leaving_(static_cast<std::size_t>(dispatcher_->options().size)),
+      leaving_(static_cast<std::size_t>(dispatcher_->member().size)),
       thread_([this] { run(); }) {}
 
 Watch::~Watch() {
@@ -67,7 +67,7 @@ void Watch::arrived(int rank, Message message) {
       const std::string why(reinterpret_cast<const char*>(message.body.data()),
                             message.body.size());
       const int peer = message.header.peer;
-      const bool us = peer == dispatcher_->options().rank;
+      const bool us = peer == dispatcher_->member().rank;
       dispatcher_->breakGroup(Failure{
           fmt::format("rank {} gave up: {}{}", rank, why, us ? " (it waited for this rank)" : ""),
           peer >= 0 && !us ? peer : rank, CommErrorKind::kRemote});

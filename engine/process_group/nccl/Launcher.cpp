@@ -28,15 +28,13 @@ void askAsOne(Library& library, Channel& channel, const std::function<void(Chann
 
 }  // namespace
 
-Launcher::Launcher(Options options, std::shared_ptr<Devices> devices,
+Launcher::Launcher(std::string callee, const Member& member, std::shared_ptr<Devices> devices,
                    std::shared_ptr<Library> library, const std::shared_ptr<store::Store>& store)
-    : options_(std::move(options)),
+    : callee_(std::move(callee)),
       devices_(std::move(devices)),
-      communicators_({options_.group, options_.rank, options_.size}, std::move(library), store),
-      watchdog_(
-          {options_.group, options_.rank, options_.size, options_.groupNumber, options_.tracer,
-           [this] { communicators_.abort(); }, [this] { communicators_.check(); }},
-          store) {}
+      communicators_({member.group, member.rank, member.size}, std::move(library), store),
+      watchdog_(member, {[this] { communicators_.abort(); }, [this] { communicators_.check(); }},
+                store) {}
 
 Launcher::~Launcher() {
   watchdog_.drain();
@@ -49,8 +47,8 @@ void Launcher::checkDevices(const Launch& launch) const {
       continue;
     }
     throw std::invalid_argument(fmt::format(
-        "{}::{}: a tensor is on {}; this backend takes tensors of one {} device{}",
-        options_.backend, trace::name(launch.call.operation), tensor.device().str(),
+        "{}::{}: a tensor is on {}; this backend takes tensors of one {} device{}", callee_,
+        trace::name(launch.call.operation), tensor.device().str(),
         c10::DeviceTypeName(devices_->type(), true),
         tensor.device().is_cpu() ? ": move it there, or take a backend of the CPU for it, as in "
                                    "\"cpu:gloo,cuda:nccl\""

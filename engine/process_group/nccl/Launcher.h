@@ -42,17 +42,9 @@ struct Launch {
 /// one, and a rank that waited for that in the call would hold up those that wait for it in turn.
 class Launcher {
  public:
-  struct Options {
-    std::string backend;  ///< opens the texts of refusals
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    std::uint8_t groupNumber = 0;
-    trace::Tracer* tracer = nullptr;
-  };
-
-  Launcher(Options options, std::shared_ptr<Devices> devices, std::shared_ptr<Library> library,
-           const std::shared_ptr<store::Store>& store);
+  /// `callee` opens the texts of refusals.
+  Launcher(std::string callee, const Member& member, std::shared_ptr<Devices> devices,
+           std::shared_ptr<Library> library, const std::shared_ptr<store::Store>& store);
   /// Waits a while for what is in flight.
   ~Launcher();
 
@@ -73,7 +65,7 @@ class Launcher {
   void queue(const FlightPtr& flight, const Launch& launch, Device& device, const Event& inputs);
   void standBehindAll(const Flight& barrier, const c10::Stream& stream);
 
-  const Options options_;
+  const std::string callee_;
   const std::shared_ptr<Devices> devices_;
   std::mutex mutex_;  // calls are numbered and brought in one order
   Communicators communicators_;

@@ -295,8 +295,8 @@ struct ProcessGroupNCCL::Parts {
   Parts(const Platform& platform, const std::shared_ptr<store::Store>& store, int rank, int size,
         const GroupOptions& options)
       : devices(platform.devices),
-        launcher({kNCCLName, options.groupName, rank, size, options.groupNumber, options.tracer},
-                 platform.devices, platform.library, store) {}
+        launcher(kNCCLName, Member(rank, size, options), platform.devices, platform.library,
+                 store) {}
 
   const std::shared_ptr<nccl::Devices> devices;
   nccl::Launcher launcher;

@@ -10,7 +10,7 @@
 #include "engine/base/Thread.h"
 #include "engine/process_group/Blame.h"
 #include "engine/process_group/KeepForever.h"
-#include "engine/process_group/Mismatch.h"
+#include "engine/process_group/operation/Drain.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::process_group::nccl {
@@ -19,8 +19,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// How long the end of a group waits for what is in flight.
-constexpr milliseconds kDrain = std::chrono::seconds(5);
 // How long a failing rank waits for the store to take its reason, or to give those of others.
 constexpr milliseconds kTell = milliseconds(500);
 constexpr milliseconds kAsk = milliseconds(300);
@@ -28,38 +26,20 @@ constexpr milliseconds kAsk = milliseconds(300);
 constexpr microseconds kPoll = microseconds(20);
 constexpr milliseconds kTick = milliseconds(50);
 constexpr milliseconds kIdleTick = milliseconds(250);
-// An operation this old is asked about on the notice board, and again after as long.
-constexpr milliseconds kStuck = std::chrono::seconds(1);
 // The launcher keeps the limit of what it has in hand, and knows better whom it waits for.
 constexpr milliseconds kLaunching = milliseconds(500);
 // How long the ranks that are left have to say what they know when a connection is lost.
 constexpr milliseconds kExplaining = milliseconds(1500);
 
-std::string laneName(const Watchdog::Options& options, const std::string& name) {
-  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
-
-std::string nameOf(const Call& call) {
-  return fmt::format("{} #{}", trace::name(call.operation), call.sequence);
-}
-
-CommError::Where placeOf(const Flight& flight, const Failure& failure) {
-  CommError::Where where = flight.where;
-  where.peer = failure.peer;
-  where.culprits = failure.culprits;
-  where.kind = failure.kind;
-  where.timedOut = failure.kind == CommErrorKind::kTimeout;
-  return where;
-}
-
 }  // namespace
 
-Watchdog::Watchdog(Options options, std::shared_ptr<store::Store> store)
-    : options_(std::move(options)),
-      notices_(std::move(store), "nccl/" + options_.group, options_.rank, options_.size),
-      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
-      queueLane_(&tracer_->lane(laneName(options_, "nccl queue"))),
-      lane_(&tracer_->lane(laneName(options_, "nccl"))),
+Watchdog::Watchdog(Member member, Control communicators, std::shared_ptr<store::Store> store)
+    : member_(std::move(member)),
+      communicators_(std::move(communicators)),
+      notices_(std::move(store), "nccl/" + member_.group, member_.rank, member_.size),
+      records_(member_, "nccl queue"),
+      lane_(&records_.lane("nccl")),
+      ledger_(member_, records_),
       ends_([this] { endLoop(); }),
       watch_([this] { watchLoop(); }) {}
 
@@ -71,7 +51,7 @@ Watchdog::~Watchdog() {
   }
   wake_.notify_all();
   LOCKSTEP_CHECK(ends_.get_id() != std::this_thread::get_id(),
-                 "process group {} was destroyed from a callback of its own work", options_.group);
+                 "process group {} was destroyed from a callback of its own work", member_.group);
   ends_.join();
   watch_.join();
   releaseAbandoned();
@@ -82,65 +62,46 @@ Watchdog::~Watchdog() {
 
 void Watchdog::drain() {
   std::unique_lock lock(mutex_);
-  gone_.wait_for(lock, kDrain, [this] { return inFlight_.empty(); });
-  if (!inFlight_.empty()) {
+  gone_.wait_for(lock, kDrain, [this] { return ledger_.calls().empty(); });
+  if (!ledger_.calls().empty()) {
     lock.unlock();
-    breakGroup(Failure{"the process group was destroyed before it was done"});
+    breakGroup(Failure{kDestroyed});
   }
 }
 
 bool Watchdog::broken() const {
   std::lock_guard lock(mutex_);
-  return !broken_.what.empty();
+  return ledger_.isBroken();
 }
 
 GroupState Watchdog::state() const {
   std::lock_guard lock(mutex_);
-  return broken_.what.empty() ? GroupState::kSuccess : stateAfter(broken_.kind);
+  return ledger_.state();
 }
 
 std::uint64_t Watchdog::sequence() const {
   std::lock_guard lock(mutex_);
-  return sequence_;
+  return ledger_.sequence();
 }
 
 std::shared_ptr<Flight> Watchdog::enter(Call call, std::vector<at::Tensor> outputs,
                                         milliseconds limit) {
-  auto flight = std::make_shared<Flight>();
   std::unique_lock lock(mutex_);
-  call.sequence = isDirect(call.operation) ? ++directSequence_ : ++sequence_;
-  flight->where.group = options_.group;
-  flight->where.rank = options_.rank;
-  flight->where.operation = call.operation;
-  flight->where.sequence = call.sequence;
-  flight->where.bucket = call.options.bucket;
-  flight->limit = limit;
-  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
-                      trace::packCollective(call.sequence, call.bytes),
-                      trace::packOperation(call.operation, options_.groupNumber));
-  flight->call = std::move(call);
-  WorkState::Backend backend;
-  backend.abort = [this, weak = std::weak_ptr<Flight>(flight)] {
-    if (const auto aborted = weak.lock()) {
-      fail(aborted, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
-    }
+  ledger_.number(call);
+  auto flight = std::make_shared<Flight>(std::move(call), limit);
+  const auto abort = [this](const std::shared_ptr<Flight>& aborted) {
+    fail(aborted, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
   };
-  flight->work =
-      std::make_shared<WorkState>(flight->where, std::move(outputs), limit, std::move(backend));
+  ledger_.enter(flight, std::move(outputs), abort, nullptr);
   flight->work->future().whenComplete([weak = std::weak_ptr<Flight>(flight)](const auto&) {
     if (const auto ended = weak.lock()) {
       ended->setUnderWay();
     }
   });
-  if (!broken_.what.empty()) {
-    const Failure failure{"the group is broken: " + broken_.what, -1, broken_.kind};
-    lock.unlock();
-    flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, failure), failure.what)));
-    return flight;
+  lock.unlock();
+  if (flight->failed()) {
+    flight->work->fail(flight->error());
   }
-  flight->order = ++calls_;
-  inFlight_[flight->order] = flight;
-  updateLastWords();
   return flight;
 }
 
@@ -154,10 +115,7 @@ void Watchdog::launched(const std::shared_ptr<Flight>& flight) {
 }
 
 void Watchdog::fail(const std::shared_ptr<Flight>& flight, const Failure& failure) {
-  breakGroup(
-      Failure{fmt::format("given up because {} failed: {}", nameOf(flight->call), failure.what),
-              failure.peer, failure.kind},
-      flight.get(), failure);
+  breakGroup(givenUpFor(flight->call, failure), flight.get(), failure);
 }
 
 void Watchdog::breakGroup(const Failure& failure) {
@@ -167,26 +125,25 @@ void Watchdog::breakGroup(const Failure& failure) {
 void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst) {
   {
     std::lock_guard lock(mutex_);
-    if (!broken_.what.empty()) {
+    if (!ledger_.breakBy(failure)) {
       return;
     }
-    broken_ = failure;
   }
-  if (options_.size > 1) {
+  if (member_.size > 1) {
     // Before a waiter here can end the process, and before the others lose the connection.
     notices_.announce(failure, kTell);
   }
   for (const auto& flight : flights()) {
-    const Failure& own = flight.get() == first ? ofFirst : failure;
+    flight->fail(flight.get() == first ? ofFirst : failure);
     {
       std::lock_guard lock(mutex_);
       abandoned_.push_back(flight);
     }
-    flight->work->fail(std::make_exception_ptr(CommError(placeOf(*flight, own), own.what)));
+    flight->work->fail(flight->error());
     remove(flight);
   }
   try {
-    options_.abortCommunicators();
+    communicators_.abort();
   } catch (const std::exception&) {
     // The failure that led here tells more.
   }
@@ -196,7 +153,7 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
 Watchdog::Flights Watchdog::flights() const {
   std::lock_guard lock(mutex_);
   Flights all;
-  for (const auto& [order, flight] : inFlight_) {
+  for (const auto& [entry, flight] : ledger_.calls()) {
     all.push_back(flight);
   }
   return all;
@@ -204,18 +161,15 @@ Watchdog::Flights Watchdog::flights() const {
 
 std::vector<std::shared_ptr<Flight>> Watchdog::flightsBefore(const Flight& flight) const {
   Flights earlier = flights();
-  std::erase_if(earlier, [&](const auto& other) { return other->order >= flight.order; });
+  std::erase_if(earlier, [&](const auto& other) { return other->entry >= flight.entry; });
   return earlier;
 }
 
 void Watchdog::remove(const std::shared_ptr<Flight>& flight) {
-  if (flight->asked) {
-    notices_.withdraw(flight->call.sequence, flight->placed);
-  }
+  flight->withdraw(notices_);
   {
     std::lock_guard lock(mutex_);
-    inFlight_.erase(flight->order);
-    updateLastWords();
+    ledger_.remove(*flight);
   }
   gone_.notify_all();
 }
@@ -235,21 +189,12 @@ void Watchdog::releaseAbandoned() {
   });
 }
 
-// With the mutex held.
-void Watchdog::updateLastWords() {
-  const std::uint64_t oldest = inFlight_.empty() ? 0 : inFlight_.begin()->first;
-  if (oldest != oldest_) {
-    oldest_ = oldest;
-    tellOldest(tracer_->lastWords(), oldest == 0 ? nullptr : &inFlight_.begin()->second->call);
-  }
-}
-
 void Watchdog::endLoop() {
   base::nameThisThread("nccl");
   const at::NoGradGuard noGrad;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const bool any = std::any_of(inFlight_.begin(), inFlight_.end(),
+    const bool any = std::any_of(ledger_.calls().begin(), ledger_.calls().end(),
                                  [](const auto& entry) { return entry.second->launched; });
     releaseAbandoned();
     if (!any) {
@@ -282,7 +227,7 @@ void Watchdog::endLoop() {
 bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
   {
     std::lock_guard lock(mutex_);
-    if (!flight->launched || !inFlight_.contains(flight->order)) {
+    if (!flight->launched || !ledger_.calls().contains(flight->entry)) {
       return false;
     }
   }
@@ -317,15 +262,15 @@ void Watchdog::record(const Flight& flight) {
   lane_->spanUntil(trace::EventKind::kCollective, span->beginTicks, span->endTicks,
                    call.options.step, call.options.bucket,
                    trace::packCollective(call.sequence, call.bytes),
-                   trace::packOperation(call.operation, options_.groupNumber));
+                   trace::packOperation(call.operation, member_.groupNumber));
 }
 
 void Watchdog::watchLoop() {
   base::nameThisThread("nccl watch");
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, inFlight_.empty() ? kIdleTick : kTick);
-    if (stopping_ || inFlight_.empty() || !broken_.what.empty()) {
+    wake_.wait_for(lock, ledger_.calls().empty() ? kIdleTick : kTick);
+    if (stopping_ || ledger_.calls().empty() || ledger_.isBroken()) {
       continue;
     }
     lock.unlock();
@@ -334,7 +279,7 @@ void Watchdog::watchLoop() {
       watch(flight, flight == all.front());
     }
     try {
-      options_.checkCommunicators();
+      communicators_.check();
     } catch (const LibraryError& error) {
       if (!all.empty()) {
         fail(all.front(), explain(all.front(), error));
@@ -351,21 +296,16 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
     return;
   }
   const auto now = Flight::Clock::now();
-  if (const auto told = flight->told()) {
-    Difference found = mismatch(flight->call, options_.rank, options_.size, told->notes);
-    if (!found.text.empty()) {
-      fail(flight,
-           Failure{std::move(found.text), -1, CommErrorKind::kMismatch, std::move(found.culprits)});
-      return;
-    }
+  if (const auto difference = flight->mismatch(member_)) {
+    fail(flight, *difference);
+    return;
   }
   const milliseconds grace = isLaunched(*flight) ? milliseconds(0) : kLaunching;
   if (now - flight->calledAt >= flight->limit + grace) {
     fail(flight, timeOut(*flight));
     return;
   }
-  const milliseconds patience = std::min(kStuck, flight->limit / 4);
-  if (options_.size > 1 && now - std::max(flight->calledAt, flight->askedAt) >= patience) {
+  if (member_.size > 1 && flight->toBeAskedAbout(now)) {
     ask(flight, oldest);
   }
 }
@@ -373,51 +313,34 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
 void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
   flight->askedAt = Flight::Clock::now();
   if (oldest) {
-    const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+    const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
     if (!blame.text.empty()) {
       fail(flight, Failure{blame.text, blame.culprit, CommErrorKind::kRemote});
       return;
     }
   }
   if (!isDirect(flight->call.operation)) {
-    compare(flight, oldest);
-  }
-}
-
-void Watchdog::compare(const std::shared_ptr<Flight>& flight, bool oldest) {
-  std::optional<Place> place;
-  if (oldest) {  // what this rank is stuck in; the others only wait behind it
-    place = Place{nameOf(flight->call), -1};
-    flight->placed = true;
-  }
-  flight->asked = true;
-  notices_.compare(flight->call.sequence, note(flight->call), place,
-                   [weak = std::weak_ptr<Flight>(flight)](Told told) {
-                     if (const auto asked = weak.lock()) {
-                       asked->setTold(std::move(told));
-                     }
-                   });
-  if (flight->work->isCompleted()) {
-    notices_.withdraw(flight->call.sequence, flight->placed);  // remove() may have looked before
+    // Only the oldest is what this rank is stuck in; the others wait behind it.
+    NoticedCall::ask(flight, notices_, oldest ? std::optional(-1) : std::nullopt);
   }
 }
 
 // Who gives up says why before it lets the connections go; who was killed says nothing.
 Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryError& error) {
   const bool lost = error.kind == CommErrorKind::kRemote || error.kind == CommErrorKind::kNetwork;
-  if (!lost || options_.size == 1) {
+  if (!lost || member_.size == 1) {
     return Failure{error.what(), -1, error.kind};
   }
-  const auto others = static_cast<std::size_t>(options_.size - 1);
+  const auto others = static_cast<std::size_t>(member_.size - 1);
   const auto end = Flight::Clock::now() + kExplaining;
   do {
-    const Blame blame = blameOf(notices_.reasons(kAsk), options_.rank);
+    const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
     if (!blame.text.empty()) {
       return Failure{fmt::format("{}; {}", error.what(), blame.text), blame.culprit,
                      CommErrorKind::kRemote};
     }
     if (!isDirect(flight->call.operation)) {
-      compare(flight, true);
+      NoticedCall::ask(flight, notices_, -1);
     }
     std::this_thread::sleep_for(kTick);
     const auto told = flight->told();
@@ -425,7 +348,7 @@ Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryEr
       break;
     }
   } while (Flight::Clock::now() < end && !broken());
-  const Blame blame = blameForWaiting(flight->told(), options_.rank, options_.size, -1);
+  const Blame blame = blameForWaiting(flight->told(), member_.rank, member_.size, -1);
   return Failure{error.what() + blame.text, blame.culprit, error.kind};
 }
 
@@ -443,7 +366,7 @@ Failure Watchdog::timeOut(const Flight& flight) {
   } catch (const DeviceError& error) {
     text += fmt::format("; the device says {}", error.what());
   }
-  const Blame blame = blameForWaiting(flight.told(), options_.rank, options_.size, -1);
+  const Blame blame = blameForWaiting(flight.told(), member_.rank, member_.size, -1);
   return Failure{text + blame.text, blame.culprit, CommErrorKind::kTimeout};
 }
 

@@ -4,18 +4,16 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/NoticeBoard.h"
 #include "engine/process_group/nccl/Flight.h"
 #include "engine/process_group/nccl/Library.h"
+#include "engine/process_group/operation/Ledger.h"
 #include "engine/store/Store.h"
-#include "engine/trace/Tracer.h"
 
 namespace lockstep::process_group::nccl {
 
@@ -28,19 +26,12 @@ namespace lockstep::process_group::nccl {
 /// so that kernels that wait for a peer end, and later calls fail at once. [any-thread]
 class Watchdog {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    int size = 1;
-    std::uint8_t groupNumber = 0;
-    trace::Tracer* tracer = nullptr;
-    /// Gives up all communicators. Called at most once.
-    std::function<void()> abortCommunicators;
-    /// Throws LibraryError when a communicator has failed.
-    std::function<void()> checkCommunicators;
+  struct Control {
+    std::function<void()> abort;  ///< gives all up; called at most once
+    std::function<void()> check;  ///< throws LibraryError when one has failed
   };
 
-  Watchdog(Options options, std::shared_ptr<store::Store> store);
+  Watchdog(Member member, Control communicators, std::shared_ptr<store::Store> store);
   /// Waits up to five seconds for what is in flight, then fails what is left.
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
@@ -89,26 +80,18 @@ class Watchdog {
   void releaseAbandoned();
   void watch(const std::shared_ptr<Flight>& flight, bool oldest);
   void ask(const std::shared_ptr<Flight>& flight, bool oldest);
-  void compare(const std::shared_ptr<Flight>& flight, bool oldest);
   [[nodiscard]] bool isLaunched(const Flight& flight) const;
-  void updateLastWords();
 
-  const Options options_;
+  const Member member_;
+  const Control communicators_;
   NoticeBoard notices_;
-  trace::Tracer silent_;
-  trace::Tracer* const tracer_;
-  trace::Lane* const queueLane_;
+  const Records records_;
   trace::Lane* const lane_;
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;  // of the threads
   std::condition_variable gone_;
-  std::map<std::uint64_t, std::shared_ptr<Flight>> inFlight_;  // by order
-  std::uint64_t calls_ = 0;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t directSequence_ = 0;
-  std::uint64_t oldest_ = 0;  // in the last words
-  Failure broken_;            // no text while the group works
+  Ledger<Flight> ledger_;
   bool stopping_ = false;
   Flights abandoned_;  // failed; their devices may still work on the memory that is kept
 

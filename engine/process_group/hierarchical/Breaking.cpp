@@ -1,7 +1,5 @@
 // How the group of a Pipeline breaks.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -19,12 +17,8 @@ constexpr std::chrono::milliseconds kLook{10};
 }  // namespace
 
 void Pipeline::abort(const std::string& reason) {
-  Failure failure;
-  failure.what = failure.cause = "aborted: " + reason;
-  failure.kind = CommErrorKind::kAborted;
-  failure.origin = options_.rank;
   Lock lock(mutex_);
-  breakGroup(failure, nullptr, lock);
+  breakGroup(ownFailure("aborted: " + reason, CommErrorKind::kAborted), nullptr, lock);
   // The other ranks are to know when this returns.
   if (std::this_thread::get_id() == threadId_.load()) {
     run(lock, [this] { return told_; });
@@ -43,30 +37,25 @@ void Pipeline::failOne(Journey& journey, const Failure& failure, Lock& lock) {
   if (journey.ended) {
     return;
   }
-  if (!journey.failed()) {
-    journey.failure = failure;
-  }
-  if (!broken_.what.empty()) {
+  journey.fail(failure);
+  if (ledger_.isBroken()) {
     return;
   }
   Failure reason = failure;
-  reason.what =
-      fmt::format("given up because {} #{} failed: {}", trace::name(journey.call.operation),
-                  journey.call.sequence, failure.what);
+  reason.what = givenUpFor(journey.call, failure).what;
   breakGroup(reason, &journey, lock);
 }
 
 // Spares the collectives before `first`, or all when there is none.
 void Pipeline::breakGroup(const Failure& failure, const Journey* first, Lock& lock) {
-  if (broken_.what.empty()) {
-    broken_ = failure;
-    moment_.begin();
+  if (ledger_.breakBy(failure)) {
+    cause_ = failure;
+    ledger_.moment.begin();
     bool spares = true;
-    for (const JourneyPtr& journey : inFlight_) {
+    for (const auto& [entry, journey] : ledger_.calls()) {
       spares = spares && journey.get() != first;
-      if (!journey->failed() && journey->left < journey->stages() &&
-          (!spares || journey->direct())) {
-        journey->failure = failure;
+      if (journey->left < journey->stages() && (!spares || journey->direct())) {
+        journey->fail(failure);
       }
     }
   }
@@ -78,24 +67,24 @@ void Pipeline::breakGroup(const Failure& failure, const Journey* first, Lock& lo
 
 // The parts serve what is spared until then.
 bool Pipeline::mayTellParts(Clock::time_point now) const {
-  if (broken_.what.empty() || telling_) {
+  if (!ledger_.isBroken() || telling_) {
     return false;
   }
-  return moment_.over(now) ||
-         std::all_of(inFlight_.begin(), inFlight_.end(), [](const JourneyPtr& journey) {
-           return journey->failed() || journey->left == journey->stages();
+  return ledger_.moment.over(now) ||
+         std::all_of(ledger_.calls().begin(), ledger_.calls().end(), [](const auto& entry) {
+           return entry.second->failed() || entry.second->left == entry.second->stages();
          });
 }
 
 // Returns once the parts, and thereby the other ranks, have been told.
 void Pipeline::tellParts(Lock& lock) {
   telling_ = true;
-  for (const JourneyPtr& journey : inFlight_) {
-    if (!journey->failed() && journey->left < journey->stages()) {
-      journey->failure = broken_;
+  for (const auto& [entry, journey] : ledger_.calls()) {
+    if (journey->left < journey->stages()) {
+      journey->fail(cause_);
     }
   }
-  const std::string reason = told(broken_);
+  const std::string reason = told(cause_);
   lock.unlock();
   for (const Part* part : parts_) {
     if (part->group != nullptr) {
@@ -111,8 +100,7 @@ void Pipeline::tellParts(Lock& lock) {
 // come.
 void Pipeline::abandon(Journey& journey, Lock& lock) {
   journey.abandoned = true;
-  journey.deadline = Clock::time_point::max();
-  updateLastWords();
+  ledger_.updateLastWords();
   changed_.notify_all();
   if (journey.issued) {
     lock.unlock();

@@ -6,9 +6,8 @@
 #include <functional>
 #include <memory>
 
-#include "engine/process_group/Call.h"
-#include "engine/process_group/WorkState.h"
 #include "engine/process_group/hierarchical/Part.h"
+#include "engine/process_group/operation/OpenCall.h"
 
 namespace lockstep::process_group::hierarchical {
 
@@ -28,37 +27,24 @@ struct Plan {
   std::function<void(const Work* last)> finish;
 };
 
-/// One operation, from the call to its end; under the mutex of its Pipeline.
-struct Journey {
-  using Clock = std::chrono::steady_clock;
+/// An open call on its way through the stages; under the mutex of its Pipeline.
+struct Journey final : OpenCall {
+  using OpenCall::OpenCall;
 
-  Call call;
   Plan plan;
-  CommError::Where where;
-  std::shared_ptr<WorkState> work;
-  std::chrono::milliseconds limit{};
-  Clock::time_point deadline;
   int entered = 0;                    // stages
   int left = 0;                       // stages: those it has ended
   ProcessGroup::WorkPtr last;         // of the stage it is in, or was in last
   std::chrono::milliseconds given{};  // what that stage may take
   std::uint64_t startTicks = 0;
-  Failure failure;
-  bool issued = false;     // of a send or receive: `last` is its work, and stays so
-  bool abandoned = false;  // it has no limit any more: see Work::abort()
-  bool ended = false;      // nothing moves any more
+  bool issued = false;  // of a send or receive: `last` is its work, and stays so
   bool settling = false;
 
   [[nodiscard]] bool direct() const { return isDirect(call.operation); }
   [[nodiscard]] int stages() const { return direct() ? 1 : kStages; }
   [[nodiscard]] bool inStage() const { return entered > left; }
-  [[nodiscard]] bool failed() const { return !failure.what.empty(); }
-  [[nodiscard]] std::exception_ptr error() const {
-    CommError::Where at = where;
-    at.kind = failure.kind;
-    at.timedOut = failure.kind == CommErrorKind::kTimeout;
-    at.peer = failure.peer;
-    return std::make_exception_ptr(CommError(std::move(at), failure.what));
+  [[nodiscard]] Clock::time_point dueBy() const {
+    return abandoned ? Clock::time_point::max() : deadline();
   }
 };
 

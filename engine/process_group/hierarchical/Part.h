@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/process_group/CommError.h"
+#include "engine/process_group/Failure.h"
 #include "engine/process_group/ProcessGroup.h"
 
 namespace lockstep::process_group::hierarchical {
@@ -21,10 +21,7 @@ struct Part {
 };
 
 /// Why a group, or an operation of it, failed; in the numbers of the whole group.
-struct Failure {
-  std::string what;  ///< empty: it did not
-  int peer = -1;     ///< the rank it failed with, where that is known
-  CommErrorKind kind = CommErrorKind::kBackend;
+struct Failure : process_group::Failure {
   int origin = -1;    ///< the rank that noticed first
   std::string cause;  ///< what it said
 };

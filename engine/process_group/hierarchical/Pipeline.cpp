@@ -3,10 +3,9 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "engine/base/Thread.h"
-#include "engine/trace/Event.h"
+#include "engine/process_group/operation/Drain.h"
+#include "engine/process_group/operation/WorkOver.h"
 
 namespace lockstep::process_group::hierarchical {
 
@@ -14,27 +13,17 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// How long the end of a group waits for what is in flight.
-constexpr milliseconds kDrain = std::chrono::seconds(5);
-constexpr const char* kDestroyed = "the process group was destroyed before it was done";
 // Spans of collectives that are under way at the same time are drawn in as many lanes.
 constexpr int kLanes = 4;
-
-std::string laneName(const Pipeline::Options& options, const std::string& name) {
-  return options.groupNumber == 0 ? name : fmt::format("{} ({})", name, options.group);
-}
 
 }  // namespace
 
 /// Who waits on the group's own thread drives on meanwhile.
-class Pipeline::JourneyWork final : public Work {
+class Pipeline::JourneyWork final : public WorkOver {
  public:
   JourneyWork(std::shared_ptr<WorkState> state, Pipeline& pipeline)
-      : state_(std::move(state)), pipeline_(pipeline), thread_(pipeline.threadId_.load()) {}
+      : WorkOver(std::move(state)), pipeline_(pipeline), thread_(pipeline.threadId_.load()) {}
 
-  [[nodiscard]] bool isCompleted() const override { return state_->isCompleted(); }
-  [[nodiscard]] bool isSuccess() const override { return state_->isSuccess(); }
-  [[nodiscard]] std::exception_ptr exception() const override { return state_->exception(); }
   void wait(milliseconds timeout = kNoTimeout) override {
     if (std::this_thread::get_id() == thread_ && !state_->isCompleted()) {
       const auto deadline = Clock::now() + timeout;
@@ -45,28 +34,19 @@ class Pipeline::JourneyWork final : public Work {
     }
     state_->wait(timeout);
   }
-  void abort() override { state_->abort(); }
-  [[nodiscard]] int sourceRank() const override { return state_->sourceRank(); }
-  [[nodiscard]] std::vector<at::Tensor> result() const override { return state_->result(); }
-  [[nodiscard]] base::Future<std::vector<at::Tensor>> future() const override {
-    return state_->future();
-  }
-  [[nodiscard]] trace::Operation operation() const override { return state_->operation(); }
-  [[nodiscard]] std::uint64_t sequence() const override { return state_->sequence(); }
 
  private:
-  const std::shared_ptr<WorkState> state_;
   Pipeline& pipeline_;  // there as long as its thread is
   const std::thread::id thread_;
 };
 
-Pipeline::Pipeline(Options options, std::vector<const Part*> parts)
-    : options_(std::move(options)),
+Pipeline::Pipeline(Member member, std::vector<const Part*> parts)
+    : member_(std::move(member)),
       parts_(std::move(parts)),
-      tracer_(options_.tracer != nullptr ? options_.tracer : &silent_),
-      queueLane_(&tracer_->lane(laneName(options_, "hier queue"))) {
+      records_(member_, "hier queue"),
+      ledger_(member_, records_) {
   for (int i = 0; i < kLanes; ++i) {
-    lanes_.push_back({&tracer_->lane(laneName(options_, fmt::format("hier {}", i)))});
+    lanes_.push_back({&records_.lane(fmt::format("hier {}", i))});
   }
   thread_ = std::thread([this] {
     base::nameThisThread("hier 0");
@@ -86,28 +66,28 @@ void Pipeline::close() {
     return;
   }
   LOCKSTEP_CHECK(std::this_thread::get_id() != threadId_.load(),
-                 "process group {} was destroyed from a callback of its own work", options_.group);
+                 "process group {} was destroyed from a callback of its own work", member_.group);
   {
     Lock lock(mutex_);
     changed_.wait_for(lock, kDrain, [this] { return idle(); });
     if (!idle()) {
-      Failure failure;
-      failure.what = failure.cause = kDestroyed;
-      failure.origin = options_.rank;
-      breakGroup(failure, nullptr, lock);
-      moment_.skip();
+      breakGroup(ownFailure(kDestroyed), nullptr, lock);
+      ledger_.moment.skip();
     }
     closing_ = true;
     changed_.notify_all();
   }
   thread_.join();
-  std::deque<JourneyPtr> left;
+  std::vector<JourneyPtr> left;
   {
     Lock lock(mutex_);
-    left.swap(inFlight_);
+    for (const auto& [entry, journey] : ledger_.calls()) {
+      left.push_back(journey);
+    }
     for (const JourneyPtr& journey : left) {
+      journey->fail(ownFailure(kDestroyed));
       journey->ended = true;
-      journey->failure.what = kDestroyed;
+      ledger_.remove(*journey);
     }
   }
   for (const JourneyPtr& journey : left) {
@@ -115,26 +95,29 @@ void Pipeline::close() {
   }
 }
 
-bool Pipeline::onlyAbandoned() const {
-  return std::all_of(inFlight_.begin(), inFlight_.end(),
-                     [](const JourneyPtr& journey) { return journey->abandoned; });
+Failure Pipeline::ownFailure(std::string what, CommErrorKind kind) const {
+  Failure failure;
+  failure.what = failure.cause = std::move(what);
+  failure.kind = kind;
+  failure.origin = member_.rank;
+  return failure;
 }
 
 // Whether the thread has nothing left to do.
 bool Pipeline::idle() const {
-  return onlyAbandoned() && (broken_.what.empty() || told_);
+  return ledger_.onlyAbandoned() && (!ledger_.isBroken() || told_);
 }
 
 std::uint64_t Pipeline::sequence() const {
   std::lock_guard lock(mutex_);
-  return sequence_;
+  return ledger_.sequence();
 }
 
 GroupState Pipeline::state() const {
   {
     std::lock_guard lock(mutex_);
-    if (!broken_.what.empty()) {
-      return stateAfter(broken_.kind);
+    if (ledger_.isBroken()) {
+      return ledger_.state();
     }
   }
   for (const Part* part : parts_) {
@@ -148,67 +131,39 @@ GroupState Pipeline::state() const {
 // With the mutex held.
 JourneyPtr Pipeline::enter(Call call, std::vector<at::Tensor> outputs, milliseconds limit,
                            Plan plan) {
-  auto journey = std::make_shared<Journey>();
-  call.sequence = isDirect(call.operation) ? ++directSequence_ : ++sequence_;
-  queueLane_->instant(trace::EventKind::kCollectiveQueued, call.options.step, call.options.bucket,
-                      trace::packCollective(call.sequence, call.bytes),
-                      trace::packOperation(call.operation, options_.groupNumber));
-  journey->where.group = options_.group;
-  journey->where.rank = options_.rank;
-  journey->where.operation = call.operation;
-  journey->where.sequence = call.sequence;
-  journey->where.bucket = call.options.bucket;
-  journey->call = std::move(call);
+  ledger_.number(call);
+  auto journey = std::make_shared<Journey>(std::move(call), limit);
   journey->plan = std::move(plan);
-  journey->limit = limit;
-  journey->deadline = Clock::now() + limit;
-  WorkState::Backend backend;
-  backend.abort = [this, weak = std::weak_ptr<Journey>(journey)] {
-    if (const auto journey = weak.lock()) {
-      Failure failure;
-      failure.what = failure.cause = "aborted by its caller";
-      failure.kind = CommErrorKind::kAborted;
-      failure.origin = options_.rank;
-      Lock lock(mutex_);
-      if (journey->direct()) {
-        abandon(*journey, lock);
-      } else {
-        failOne(*journey, failure, lock);
-      }
+  const auto abort = [this](const JourneyPtr& journey) {
+    Lock lock(mutex_);
+    if (journey->direct()) {
+      abandon(*journey, lock);
+    } else {
+      failOne(*journey, ownFailure("aborted by its caller", CommErrorKind::kAborted), lock);
     }
   };
-  backend.waitingFor = [this, weak = std::weak_ptr<Journey>(journey)]() -> std::string {
-    const auto journey = weak.lock();
-    if (journey == nullptr) {
-      return "";
-    }
+  const auto waitingFor = [this](const Journey& journey) -> std::string {
     std::lock_guard lock(mutex_);
-    if (!journey->inStage()) {
+    if (!journey.inStage()) {
       return "still in the queue";
     }
-    const Part* part = journey->plan.steps[static_cast<std::size_t>(journey->left)].part;
+    const Part* part = journey.plan.steps[static_cast<std::size_t>(journey.left)].part;
     return part->place.empty() ? "" : "in its stage " + part->place;
   };
-  journey->work =
-      std::make_shared<WorkState>(journey->where, std::move(outputs), limit, std::move(backend));
+  ledger_.enter(journey, std::move(outputs), abort, waitingFor);
   return journey;
 }
 
 ProcessGroup::WorkPtr Pipeline::submit(Call call, std::vector<at::Tensor> outputs,
                                        milliseconds limit, Plan plan) {
   Lock lock(mutex_);
-  JourneyPtr journey = enter(std::move(call), std::move(outputs), limit, std::move(plan));
+  const JourneyPtr journey = enter(std::move(call), std::move(outputs), limit, std::move(plan));
   auto work = std::make_shared<JourneyWork>(journey->work, *this);
-  if (!broken_.what.empty()) {
-    journey->failure = broken_;
-    journey->failure.what = "the group is broken: " + broken_.what;
-    journey->failure.peer = -1;
+  if (journey->failed()) {
     lock.unlock();
     journey->work->fail(journey->error());
     return work;
   }
-  inFlight_.push_back(std::move(journey));
-  updateLastWords();
   changed_.notify_all();
   return work;
 }
@@ -222,30 +177,16 @@ void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
     } else if (mayTellParts(Clock::now())) {
       tellParts(lock);
     } else if (const JourneyPtr late = expired(Clock::now())) {
-      Failure failure;
-      failure.what = failure.cause =
-          fmt::format("timed out after {} ms, still in the queue", late->limit.count());
-      failure.kind = CommErrorKind::kTimeout;
-      failure.origin = options_.rank;
-      failOne(*late, failure, lock);
+      failOne(
+          *late,
+          ownFailure(fmt::format("timed out after {} ms, still in the queue", late->limit.count()),
+                     CommErrorKind::kTimeout),
+          lock);
     } else {
       // Stages have limits of their own; this look is for what waits for its turn.
-      changed_.wait_for(lock, milliseconds(inFlight_.empty() ? 60'000 : 50));
+      changed_.wait_for(lock, milliseconds(ledger_.calls().empty() ? 60'000 : 50));
     }
   }
-}
-
-// With the mutex held.
-void Pipeline::updateLastWords() {
-  const auto first = std::find_if(
-      inFlight_.begin(), inFlight_.end(),
-      [](const JourneyPtr& journey) { return !journey->ended && !journey->abandoned; });
-  const Journey* const oldest = first == inFlight_.end() ? nullptr : first->get();
-  if (oldest == oldest_) {
-    return;
-  }
-  oldest_ = oldest;
-  tellOldest(tracer_->lastWords(), oldest == nullptr ? nullptr : &oldest->call);
 }
 
 }  // namespace lockstep::process_group::hierarchical

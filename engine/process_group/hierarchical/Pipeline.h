@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -12,9 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/process_group/MomentToEnd.h"
 #include "engine/process_group/hierarchical/Journey.h"
-#include "engine/trace/Tracer.h"
+#include "engine/process_group/operation/Ledger.h"
 
 namespace lockstep::process_group::hierarchical {
 
@@ -34,16 +32,9 @@ namespace lockstep::process_group::hierarchical {
 /// the parts with them: other ranks may have ended them, or wait for this one's part. [any-thread]
 class Pipeline {
  public:
-  struct Options {
-    std::string group;
-    int rank = 0;
-    trace::Tracer* tracer = nullptr;
-    std::uint8_t groupNumber = 0;
-  };
-
   /// `parts` are aborted, in this order, when the group breaks. They outlive close(), and their
   /// groups end before this does: their threads call it.
-  Pipeline(Options options, std::vector<const Part*> parts);
+  Pipeline(Member member, std::vector<const Part*> parts);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -62,7 +53,7 @@ class Pipeline {
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  using Clock = std::chrono::steady_clock;
+  using Clock = OpenCall::Clock;
   class JourneyWork;
 
   JourneyPtr enter(Call call, std::vector<at::Tensor> outputs, std::chrono::milliseconds limit,
@@ -81,30 +72,24 @@ class Pipeline {
   [[nodiscard]] bool mayTellParts(Clock::time_point now) const;
   void tellParts(Lock& lock);
   void abandon(Journey& journey, Lock& lock);
-  [[nodiscard]] bool onlyAbandoned() const;
   [[nodiscard]] bool idle() const;
-  void updateLastWords();
+  [[nodiscard]] Failure ownFailure(std::string what,
+                                   CommErrorKind kind = CommErrorKind::kBackend) const;
 
   struct SpanLane {
     trace::Lane* lane;
     std::uint64_t endTicks = 0;  // of its last span
   };
 
-  const Options options_;
+  const Member member_;
   const std::vector<const Part*> parts_;
-  trace::Tracer silent_;
-  trace::Tracer* const tracer_;
-  trace::Lane* const queueLane_;
+  const Records records_;
   std::vector<SpanLane> lanes_;  // spans of one lane do not overlap
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<JourneyPtr> inFlight_;  // in the order of the calls; until their callbacks have run
-  std::uint64_t sequence_ = 0;
-  std::uint64_t directSequence_ = 0;
-  const Journey* oldest_ = nullptr;  // in the last words
-  Failure broken_;
-  MomentToEnd moment_;
+  Ledger<Journey> ledger_;
+  Failure cause_;         // of what has broken the group
   bool telling_ = false;  // the parts are being told that the group is broken
   bool told_ = false;     // they know
   bool closing_ = false;

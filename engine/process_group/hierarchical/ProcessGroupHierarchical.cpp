@@ -116,7 +116,7 @@ class Maker {
 struct ProcessGroupHierarchical::Parts {
   Parts(HostMap map, Level made, int rank, const GroupOptions& options)
       : hosts(std::move(map)),
-        pipeline({options.groupName, rank, options.tracer, options.groupNumber},
+        pipeline(Member(rank, hosts.ranks(), options),
                  {&level.in, &level.out, &level.across, &level.flat}),
         level(std::move(made)),
         plans(level, hosts, rank, options.tracer) {}

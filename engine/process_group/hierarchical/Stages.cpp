@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "engine/process_group/hierarchical/Pipeline.h"
-#include "engine/trace/Event.h"
 
 namespace lockstep::process_group::hierarchical {
 
@@ -28,9 +27,9 @@ void replaceLimit(std::string& text, milliseconds ofStage, milliseconds whole) {
 }  // namespace
 
 JourneyPtr Pipeline::nextOver() const {
-  for (const JourneyPtr& journey : inFlight_) {
+  for (const auto& [entry, journey] : ledger_.calls()) {
     const bool done =
-        journey->failed() ? told_ || broken_.what.empty() : journey->left == journey->stages();
+        journey->failed() ? told_ || !ledger_.isBroken() : journey->left == journey->stages();
     if (!journey->settling && !journey->inStage() && done) {
       return journey;
     }
@@ -41,7 +40,7 @@ JourneyPtr Pipeline::nextOver() const {
 // See Note [Stages].
 JourneyPtr Pipeline::nextToEnter() const {
   int before = kStages;  // all earlier collectives have entered so many
-  for (const JourneyPtr& journey : inFlight_) {
+  for (const auto& [entry, journey] : ledger_.calls()) {
     const bool waits =
         !journey->failed() && !journey->inStage() && journey->entered < journey->stages();
     if (journey->direct()) {
@@ -63,7 +62,7 @@ bool Pipeline::mayBegin(const Journey& journey) const {
   if (journey.call.operation != trace::Operation::kBarrier) {
     return true;
   }
-  for (const JourneyPtr& earlier : inFlight_) {
+  for (const auto& [entry, earlier] : ledger_.calls()) {
     if (earlier.get() == &journey) {
       return true;
     }
@@ -75,9 +74,9 @@ bool Pipeline::mayBegin(const Journey& journey) const {
 }
 
 JourneyPtr Pipeline::expired(Clock::time_point now) const {
-  for (const JourneyPtr& journey : inFlight_) {
+  for (const auto& [entry, journey] : ledger_.calls()) {
     if (!journey->failed() && !journey->inStage() && journey->left < journey->stages() &&
-        now >= journey->deadline) {
+        now >= journey->dueBy()) {
       return journey;
     }
   }
@@ -95,7 +94,7 @@ void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
     return;
   }
   CallOptions options;
-  const auto rest = std::chrono::ceil<milliseconds>(journey->deadline - Clock::now());
+  const auto rest = std::chrono::ceil<milliseconds>(journey->dueBy() - Clock::now());
   options.timeout =
       std::max(rest, milliseconds(1)) + (journey->entered == 2 ? kGrace : milliseconds(0));
   journey->given = options.timeout;
@@ -125,16 +124,16 @@ void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
   }
   ++journey->left;
   if (error == nullptr) {
-    moment_.renew();
+    ledger_.moment.renew();
   } else if (!journey->failed()) {
-    Failure failure = failureOf(error, part, options_.rank);
+    Failure failure = failureOf(error, part, member_.rank);
     if (failure.kind == CommErrorKind::kTimeout) {
       for (std::string* text : {&failure.what, &failure.cause}) {
         replaceLimit(*text, journey->given, journey->limit);
       }
     }
     if (alone) {
-      journey->failure = failure;
+      journey->fail(failure);
     } else {
       failOne(*journey, failure, lock);
     }
@@ -151,10 +150,7 @@ void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
       journey->plan.finish(journey->last.get());
     } catch (const std::exception& error) {
       lock.lock();
-      Failure failure;
-      failure.what = failure.cause = error.what();
-      failure.origin = options_.rank;
-      failOne(*journey, failure, lock);
+      failOne(*journey, ownFailure(error.what()), lock);
       lock.unlock();
     }
   }
@@ -164,9 +160,8 @@ void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
   record(*journey);
   lock.lock();
   journey->plan = {};
-  journey->ended = true;
+  ledger_.end(*journey);
   const std::exception_ptr error = journey->failed() ? journey->error() : nullptr;
-  updateLastWords();
   lock.unlock();
   if (error != nullptr) {
     journey->work->fail(error);
@@ -174,7 +169,7 @@ void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
     journey->work->succeed();
   }
   lock.lock();
-  std::erase(inFlight_, journey);
+  ledger_.remove(*journey);
   changed_.notify_all();
 }
 
@@ -186,12 +181,8 @@ void Pipeline::record(const Journey& journey) {
   const auto lane = std::find_if(lanes_.begin(), lanes_.end() - 1, [&](const SpanLane& of) {
     return of.endTicks <= journey.startTicks;
   });
+  records_.ended(journey.call, *lane->lane, journey.startTicks);
   lane->endTicks = base::ticks();
-  const Call& call = journey.call;
-  lane->lane->spanUntil(trace::EventKind::kCollective, journey.startTicks, lane->endTicks,
-                        call.options.step, call.options.bucket,
-                        trace::packCollective(call.sequence, call.bytes),
-                        trace::packOperation(call.operation, options_.groupNumber));
 }
 
 }  // namespace lockstep::process_group::hierarchical

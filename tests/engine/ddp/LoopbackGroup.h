@@ -5,24 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "engine/process_group/ProcessGroup.h"
+#include "tests/engine/process_group/InProcessGroup.h"
 
 namespace lockstep::ddp::test {
 
-class LoopbackHub;
-
-/// A ProcessGroup whose ranks are threads of one process: the last rank to arrive does the
-/// arithmetic for all, in rank order, so that results are the same in every run. Carries what
-/// DDP uses (broadcast, allreduce, allgather, barrier); the rest throws. Calls that differ
-/// among ranks fail with a text that says how.
-class LoopbackGroup final : public process_group::ProcessGroup {
+/// A group whose ranks are threads of one process, and which knows what it was asked for.
+class LoopbackGroup final : public process_group::InProcessGroup {
  public:
-  LoopbackGroup(std::shared_ptr<LoopbackHub> hub, int rank);
+  LoopbackGroup(std::shared_ptr<process_group::InProcessHub> hub, int rank);
 
   [[nodiscard]] std::string backendName() const override { return "loopback"; }
   at::Tensor allocate(std::int64_t bytes) override;
-  [[nodiscard]] std::uint64_t sequenceNumber() const override { return sequence_; }
-  void abort(const std::string& reason) override;
 
   /// Buckets of the allreduces so far, in call order.
   [[nodiscard]] std::vector<std::uint16_t> reducedBuckets() const { return reducedBuckets_; }
@@ -33,8 +26,6 @@ class LoopbackGroup final : public process_group::ProcessGroup {
   WorkPtr start(process_group::Request request) override;
 
  private:
-  std::shared_ptr<LoopbackHub> hub_;
-  std::uint64_t sequence_ = 0;
   std::vector<std::uint16_t> reducedBuckets_;
   int broadcasts_ = 0;
   std::int64_t allocatedBytes_ = 0;

@@ -31,6 +31,7 @@ inline std::vector<std::string> wholeBackends() {
 inline std::string classNameOf(const std::string& backend) {
   return backend == "gloo"  ? "ProcessGroupGloo"
          : backend == "mpi" ? "ProcessGroupMPI"
+         : backend == "in_process" ? "InProcessGroup"
                             : "ProcessGroupSharedMemory";
 }
 
@@ -72,5 +73,15 @@ inline std::string rankCaseName(const testing::TestParamInfo<std::tuple<std::str
       Backends, suite,                                                                    \
       testing::Combine(testing::ValuesIn(wholeBackends()), testing::Values(__VA_ARGS__)), \
       rankCaseName)
+// And over the smallest backend (InProcessGroup.h), of what it has.
+#ifdef LOCKSTEP_TEST_PROCESS_BACKEND
+#define LOCKSTEP_AND_IN_PROCESS(suite, ...) static_assert(true)
+#else
+#define LOCKSTEP_AND_IN_PROCESS(suite, ...)                                   \
+  INSTANTIATE_TEST_SUITE_P(InProcess, suite,                                  \
+                           testing::Combine(testing::Values(std::string("in_process")), \
+                                            testing::Values(__VA_ARGS__)),    \
+                           rankCaseName)
+#endif
 
 }  // namespace lockstep::process_group

@@ -9,6 +9,7 @@ namespace {
 
 using Collectives = BackendRanksTest;
 LOCKSTEP_OVER_BACKENDS_AND_RANKS(Collectives, 1, 2, 3, 4);
+LOCKSTEP_AND_IN_PROCESS(Collectives, 1, 2, 3, 4);
 
 // 1 + 2 + ... + n
 double sumOfRanks(const ProcessGroup& group) { return group.size() * (group.size() + 1) / 2.0; }

@@ -20,6 +20,7 @@ constexpr at::ScalarType kDtypes[] = {at::kFloat, at::kDouble, at::kHalf, at::kB
 
 using ReduceOperations = BackendRanksTest;
 LOCKSTEP_OVER_BACKENDS_AND_RANKS(ReduceOperations, 2, 3);
+LOCKSTEP_AND_IN_PROCESS(ReduceOperations, 2, 3);
 
 using BackendArguments = BackendTest;
 LOCKSTEP_OVER_BACKENDS(BackendArguments);

@@ -46,7 +46,7 @@ std::vector<std::string> stepsLostBy(ProcessGroup& group, const AbortRound& roun
   std::vector<at::Tensor> tensors;
   std::vector<ProcessGroup::WorkPtr> works;
   const bool oneMore = round.oneMore && !aborts;
-  const int calls = AbortRound::kSteps + (oneMore ? 1 : 0);
+  const int calls = round.steps + (oneMore ? 1 : 0);
   for (int call = 0; call < calls; ++call) {
     tensors.push_back(at::full({round.elements}, group.rank() + 1.0, at::kFloat));
     works.push_back(group.allreduce({tensors.back()}));
@@ -68,7 +68,7 @@ std::vector<std::string> stepsLostBy(ProcessGroup& group, const AbortRound& roun
     signals.awaitAborted();
   }
   std::vector<std::string> lost;
-  for (int step = 0; step < AbortRound::kSteps; ++step) {
+  for (int step = 0; step < round.steps; ++step) {
     const auto index = static_cast<std::size_t>(step);
     try {
       works[index]->wait();

@@ -77,10 +77,11 @@ inline std::string rankCaseName(const testing::TestParamInfo<std::tuple<std::str
 #ifdef LOCKSTEP_TEST_PROCESS_BACKEND
 #define LOCKSTEP_AND_IN_PROCESS(suite, ...) static_assert(true)
 #else
-#define LOCKSTEP_AND_IN_PROCESS(suite, ...)                                   \
-  INSTANTIATE_TEST_SUITE_P(InProcess, suite,                                  \
-                           testing::Combine(testing::Values(std::string("in_process")), \
-                                            testing::Values(__VA_ARGS__)),    \
+inline const std::string kInProcess = "in_process";
+#define LOCKSTEP_AND_IN_PROCESS(suite, ...)                                \
+  INSTANTIATE_TEST_SUITE_P(InProcess, suite,                               \
+                           testing::Combine(testing::Values(kInProcess),   \
+                                            testing::Values(__VA_ARGS__)), \
                            rankCaseName)
 #endif
 

@@ -15,10 +15,8 @@ namespace lockstep::process_group {
 
 using trace::Operation;
 
-namespace {
-
 /// What one rank brings to a collective.
-struct Arrival {
+struct InProcessArrival {
   std::shared_ptr<InProcessGroup> group;
   std::shared_ptr<OpenCall> open;
   std::vector<at::Tensor> outputs;
@@ -26,6 +24,10 @@ struct Arrival {
   std::vector<std::int64_t> outputSplits;
   std::vector<std::int64_t> inputSplits;
 };
+
+namespace {
+
+using Arrival = InProcessArrival;
 using Arrivals = std::vector<Arrival>;
 
 at::Tensor combined(const std::vector<at::Tensor>& ofRanks, ReduceOp op) {
@@ -141,7 +143,7 @@ class InProcessHub {
   explicit InProcessHub(int size) : size_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int size() const { return static_cast<int>(size_); }
 
-  void arrive(int rank, Arrival arrival) {
+  void arrive(int rank, InProcessArrival arrival) {
     Arrivals all;
     {
       std::lock_guard lock(mutex_);
@@ -245,8 +247,9 @@ ProcessGroup::WorkPtr InProcessGroup::start(Request request) {
   if (open->failed()) {
     open->work->fail(open->error());
   } else {
-    hub_->arrive(rank(), {shared_from_this(), open, std::move(request.outputs), std::move(request.inputs),
-                          std::move(request.outputSplits), std::move(request.inputSplits)});
+    hub_->arrive(rank(), {shared_from_this(), open, std::move(request.outputs),
+                          std::move(request.inputs), std::move(request.outputSplits),
+                          std::move(request.inputSplits)});
   }
   return open->work;
 }

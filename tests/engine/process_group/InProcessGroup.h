@@ -12,10 +12,10 @@ namespace lockstep::process_group {
 
 class InProcessHub;
 
-/// "in_process", as small as a backend can be: its ranks are threads of one process, and the last rank to come to
-/// a collective does the arithmetic for all, in rank order, so that results are the same in every
-/// run. Calls that differ among ranks fail, and say how. It has no send and recv, and keeps no time
-/// limits but those of Work::wait().
+/// "in_process", as small as a backend can be: its ranks are threads of one process, and the last
+/// rank to come to a collective does the arithmetic for all, in rank order, so that results are the
+/// same in every run. Calls that differ among ranks fail, and say how. It has no send and recv, and
+/// keeps no time limits but those of Work::wait().
 class InProcessGroup : public ProcessGroup, public std::enable_shared_from_this<InProcessGroup> {
  public:
   InProcessGroup(std::shared_ptr<InProcessHub> hub, int rank, const GroupOptions& options);

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <optional>
 
 #include "app/cli/RunReport.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::cli {
 namespace {
@@ -11,10 +11,6 @@ namespace {
 std::string nameOf(const RunReport& report, std::size_t parameter) {
   return parameter < report.parameters.size() ? report.parameters[parameter].name
                                               : fmt::format("parameter {}", parameter);
-}
-
-std::string ranksText(const std::vector<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
 }
 
 /// How far all replicas were apart when they were last measured; empty: that is not recorded.
@@ -33,10 +29,6 @@ std::string distanceText(const analysis::Divergence& divergence) {
   return fmt::format(
       "; {:.3g} from their mean at step {} (Euclidean, root mean square over ranks; +- {:.0f} %)",
       last->spread, last->step, 100 * divergence.consensusRelativeError);
-}
-
-std::string counted(std::uint64_t count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 /// Where no sample has every rank.
@@ -61,13 +53,13 @@ std::string replicasText(const RunReport& report) {
                                distanceText(divergence)
         : whole.empty()
             ? noneOfAll(replicas)
-            : fmt::format("not apart in any of {}", counted(whole.size(), "sample", "samples")));
+            : fmt::format("not apart in any of {}", base::countedText(whole.size(), "sample")));
   }
   if (!divergence.first) {
     std::string text = whole.empty()
                            ? noneOfAll(replicas)
                            : fmt::format("equal in {}, the last before step {}",
-                                         counted(whole.size(), "sample", "samples"), whole.back());
+                                         base::countedText(whole.size(), "sample"), whole.back());
     if (const auto& lost = divergence.lost) {
       text += fmt::format("; NOT FINITE, first at step {} in {}", lost->step,
                           nameOf(report, lost->parameter));
@@ -76,7 +68,7 @@ std::string replicasText(const RunReport& report) {
   }
   const analysis::FirstDifference& first = *divergence.first;
   std::string text = fmt::format("DIFFER at step {}: {}, {}", first.step,
-                                 nameOf(report, first.parameter), ranksText(first.ranks));
+                                 nameOf(report, first.parameter), base::ranksText(first.ranks));
   text += first.majority               ? " against the majority"
           : replicas.ranks.size() == 2 ? " against rank 0, either may be wrong"
                                        : ", with no majority to tell who is right";
@@ -97,10 +89,11 @@ std::string sanityText(const RunReport& report) {
   const analysis::SanityFinding& first = report.divergence.findings.front();
   std::string what;
   if (first.nans > 0) {
-    what = counted(first.nans, "NaN", "NaNs");
+    what = base::countedText(first.nans, "NaN");
   }
   if (first.infinities > 0) {
-    what += (what.empty() ? "" : " and ") + counted(first.infinities, "infinity", "infinities");
+    what += (what.empty() ? "" : " and ") +
+            base::countedText(first.infinities, "infinity", "infinities");
   }
   return fmt::format(
       "{} on rank {} at step {}, before they were averaged{}", what, first.rank, first.step,

@@ -13,7 +13,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/ProgressLine.h"
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 #include "engine/export/ChromeTrace.h"
 #include "engine/export/Tables.h"
 
@@ -70,10 +70,6 @@ class Bar {
   bool drawn_ = false;
 };
 
-std::string counted(std::uint64_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
-
 /// Standard output is the export's own when it goes there.
 void say(bool quiet, const std::string& line) {
   if (!quiet) {
@@ -108,18 +104,18 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   }
   const exports::TraceReport& report = written.value();
   const bool quiet = asked.json == "-";
-  const std::string facts =
-      fmt::format("{} of {}, {}", counted(report.events, "event"), counted(report.ranks, "rank"),
-                  base::bytesText(static_cast<double>(report.bytes)));
-  say(quiet,
-      asked.folder.empty()
-          ? fmt::format("{}: {}", asked.json, facts)
-          : fmt::format("{} in {}: {}", counted(report.files.size(), "file"), asked.folder, facts));
+  const std::string facts = fmt::format("{} of {}, {}", base::countedText(report.events, "event"),
+                                        base::countedText(report.ranks, "rank"),
+                                        base::bytesText(static_cast<double>(report.bytes)));
+  say(quiet, asked.folder.empty()
+                 ? fmt::format("{}: {}", asked.json, facts)
+                 : fmt::format("{} in {}: {}", base::countedText(report.files.size(), "file"),
+                               asked.folder, facts));
   for (const exports::RankOverlap& rank : report.overlaps) {
     say(quiet, fmt::format("  rank {}: overlap {} over {}", rank.rank,
-                           rank.percent ? fmt::format("{:.2f} %", *rank.percent)
+                           rank.percent ? base::percentText(*rank.percent, 2)
                                         : std::string("unknown, no communication"),
-                           counted(rank.steps, "iteration")));
+                           base::countedText(rank.steps, "iteration")));
   }
   if (!report.others.empty()) {
     complain(
@@ -147,7 +143,7 @@ int tableOf(const Asked& asked, const exports::Selection& selection, const std::
   if (!written.ok()) {
     return fail(written.error());
   }
-  say(file == "-", fmt::format("{}: {}, {}", file, counted(written.value().rows, "row"),
+  say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.value().rows, "row"),
                                base::bytesText(static_cast<double>(written.value().bytes))));
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -36,7 +37,7 @@ nlohmann::ordered_json forecastsJson(const std::vector<cost::RankForecast>& rank
 
 nlohmann::ordered_json fitJson(const cost::TransferFit& fit) {
   return {{"latency_ms", fit.cost.latencyNs / kNsPerMs},
-          {"ms_per_mib", fit.cost.nsPerByte * cost::kMiB / kNsPerMs},
+          {"ms_per_mib", fit.cost.nsPerByte * base::kMiB / kNsPerMs},
           {"by_settings", fit.bySettings},
           {"fit_error_percent", fit.errorPercent},
           {"transfers", fit.samples}};

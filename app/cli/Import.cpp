@@ -12,6 +12,7 @@
 #include "app/cli/Commands.h"
 #include "app/cli/Complaint.h"
 #include "app/cli/FreshRunFile.h"
+#include "engine/base/NumberText.h"
 #include "engine/base/PlainText.h"
 #include "engine/import/ImportRun.h"
 
@@ -24,10 +25,6 @@ struct ImportArguments {
   std::string name;
   bool quiet = false;
 };
-
-std::string counted(std::uint64_t count, const char* word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
-}
 
 /// A line on a terminal that says which file is being read, nothing elsewhere.
 class FileLine {
@@ -71,12 +68,12 @@ int importJob(const ImportArguments& arguments) {
   if (arguments.quiet) {
     return 0;
   }
-  std::string text = fmt::format("{}: {} of {}, {}\n", options.runFile.string(),
-                                 counted(report.steps, "iteration"), counted(report.ranks, "rank"),
-                                 counted(report.events, "event"));
+  std::string text = fmt::format(
+      "{}: {} of {}, {}\n", options.runFile.string(), base::countedText(report.steps, "iteration"),
+      base::countedText(report.ranks, "rank"), base::countedText(report.events, "event"));
   if (report.leftOut > 0) {
     text += fmt::format("left out: {} that hold neither traces nor dumps nor logs\n",
-                        counted(report.leftOut, "file"));
+                        base::countedText(report.leftOut, "file"));
   }
   for (const std::string& problem : report.problems) {
     text += fmt::format("  {}\n", problem);

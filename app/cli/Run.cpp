@@ -14,6 +14,7 @@
 #include "app/cli/ProgressLine.h"
 #include "app/cli/ReadExperiment.h"
 #include "app/cli/RunReport.h"
+#include "engine/base/NumberText.h"
 #include "engine/experiment/Schema.h"
 #include "engine/launch/Supervisor.h"
 
@@ -127,7 +128,7 @@ RunEnd runOne(const RunArguments& arguments, experiment::Experiment experiment,
 }
 
 std::string sweepSummary(std::size_t done, std::size_t failed, std::size_t count) {
-  std::string text = done == 1 ? "1 run" : fmt::format("{} runs", done);
+  std::string text = base::countedText(done, "run");
   if (failed > 0) {
     text += done == 1 ? ", which did not end well"
                       : fmt::format(", {} of which did not end well", failed);

@@ -4,30 +4,16 @@
 
 #include "app/cli/RunReport.h"
 #include "app/cli/TextTable.h"
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::cli {
 namespace {
-
-/// Returns 1,234,567 for 1234567.
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (std::size_t at = digits.size(); at > 3; at -= 3) {
-    digits.insert(at - 3, 1, ',');
-  }
-  return digits;
-}
-
-/// Returns "word" or "words" for a count.
-std::string groupedCount(std::uint64_t count, const std::string& word) {
-  return fmt::format("{} {}{}", grouped(count), word, count == 1 ? "" : "s");
-}
 
 std::string figures(const RunReport& report) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   add(report.info.plannedSteps == 0 || report.info.plannedSteps == report.steps
-          ? groupedCount(report.steps, "step")
+          ? base::countedText(report.steps, "step")
           : fmt::format("{} of {} steps", report.steps, report.info.plannedSteps));
   if (report.loss) {
     add(fmt::format("loss {:.4f}", *report.loss));
@@ -144,13 +130,13 @@ std::string checksText(const RunReport& report) {
   return fmt::format(
       "{} compared first: {:.2f} % of the step time, and {:.2f} % waiting for "
       "their last rank",
-      groupedCount(report.checks->calls, "call"), report.checks->ownPercent,
+      base::countedText(report.checks->calls, "call"), report.checks->ownPercent,
       report.checks->waitingPercent);
 }
 
 std::string eventsText(const RunReport& report) {
-  return fmt::format("{} recorded, {} dropped", grouped(report.events),
-                     grouped(report.eventsDropped));
+  return fmt::format("{} recorded, {} dropped", base::countText(report.events),
+                     base::countText(report.eventsDropped));
 }
 
 std::string differentHashes(const RunReport& report) {
@@ -183,8 +169,8 @@ std::string rankTable(const RunReport& report) {
     const std::string exit = rank.signal != 0 ? fmt::format("signal {}", rank.signal)
                              : rank.exitCode  ? std::to_string(*rank.exitCode)
                                               : "-";
-    table.add({std::to_string(rank.rank), rank.state, exit, grouped(rank.wireBytes),
-               grouped(rank.wireMessages), grouped(rank.eventsDropped),
+    table.add({std::to_string(rank.rank), rank.state, exit, base::countText(rank.wireBytes),
+               base::countText(rank.wireMessages), base::countText(rank.eventsDropped),
                rank.parameterHash.empty() ? "-" : rank.parameterHash});
   }
   return table.text();

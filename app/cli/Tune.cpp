@@ -12,6 +12,7 @@
 #include "app/cli/ForecastJson.h"
 #include "app/cli/TextTable.h"
 #include "engine/analysis/TuneBuckets.h"
+#include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -33,7 +34,7 @@ struct Cut {
   [[nodiscard]] std::vector<double> caps() const {
     std::vector<double> caps;
     for (const cost::PlannedBucket& bucket : plan) {
-      caps.push_back(static_cast<double>(bucket.bytes) / cost::kMiB);
+      caps.push_back(static_cast<double>(bucket.bytes) / base::kMiB);
     }
     return caps;
   }
@@ -120,8 +121,8 @@ std::string tableText(const Tuning& tuning) {
     const std::string number = fmt::format("{}", cut.plan.size());
     if (cut.name == "run") {
       table.add({"this run", number, largest,
-                 cost::timeText(shown.measuredExposedNs) + " (measured)",
-                 cost::timeText(shown.measuredStepNs) + " (measured)"});
+                 base::durationText(shown.measuredExposedNs) + " (measured)",
+                 base::durationText(shown.measuredStepNs) + " (measured)"});
     } else if (!cut.whyNot.empty()) {
       table.add({cut.name, number, largest, "not known", "not known: " + cut.whyNot});
     } else {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/TextTable.h"
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 #include "engine/plugin/VerifyHook.h"
 #include "plugins/abi/include/lockstep/comm_hook.h"
 

@@ -10,7 +10,7 @@
 
 #include "app/cli/PythonFolder.h"
 #include "app/cli/TextTable.h"
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 #include "engine/plugin/VerifyHook.h"
 
 namespace lockstep::cli {

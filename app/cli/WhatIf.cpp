@@ -14,6 +14,7 @@
 #include "app/cli/TextTable.h"
 #include "engine/analysis/RecordedSteps.h"
 #include "engine/analysis/WhatIfCap.h"
+#include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 
 namespace lockstep::cli {
@@ -90,10 +91,10 @@ std::string textOf(const WhatIfOptions& options, const CapForecast& told) {
   }
   for (const cost::RankForecast& of : shown) {
     table.add({fmt::format("{}", of.rank), fmt::format("measured, cap {:.4g} MiB", told.ownCapMb),
-               fmt::format("{}", told.ownBuckets), cost::timeText(of.measuredExposedNs),
-               cost::timeText(of.measuredStepNs)});
+               fmt::format("{}", told.ownBuckets), base::durationText(of.measuredExposedNs),
+               base::durationText(of.measuredStepNs)});
     table.add({"", "the same, replayed", fmt::format("{}", told.ownBuckets),
-               cost::timeText(of.replayedExposedNs), cost::timeText(of.replayedStepNs)});
+               base::durationText(of.replayedExposedNs), base::durationText(of.replayedStepNs)});
     table.add({"", fmt::format("forecast, cap {:.4g} MiB", options.capMb),
                fmt::format("{}", told.buckets), cost::estimateText(of.exposedNs),
                cost::estimateText(of.stepNs)});

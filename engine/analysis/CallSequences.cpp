@@ -9,6 +9,7 @@
 
 #include "engine/analysis/Intervals.h"
 #include "engine/analysis/SequenceNumbers.h"
+#include "engine/base/NumberText.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::analysis {
@@ -167,14 +168,6 @@ class Table {
   const std::map<int, Intervals>& gaps_;
   const bool complete_;
 };
-
-std::string ranksInWords(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  }
-  return text;
-}
 
 /// What a rank did in a row, as far as a mismatch of this kind looks at it.
 std::string deed(const RunData& data, std::uint32_t call, CallMismatch kind) {
@@ -353,7 +346,7 @@ std::string describe(const RunData& data, const CallSequence& sequence, std::siz
   const auto all = camps(data, sequence, row);
   std::string text;
   for (const auto& [deed, ranks] : all) {
-    text += (text.empty() ? "" : "; ") + ranksInWords(ranks) + " " + deed;
+    text += (text.empty() ? "" : "; ") + base::ranksText(ranks) + " " + deed;
   }
   text.front() = 'R';
   return text + ".";

@@ -9,6 +9,7 @@
 #include "engine/analysis/BlockBootstrap.h"
 #include "engine/analysis/CompareSamples.h"
 #include "engine/analysis/RunMeans.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -210,9 +211,9 @@ ComparedRun describe(const RunToCompare& run) {
   described.measuredIterations = static_cast<std::uint32_t>(iterations.measured.size());
   described.warmUpIterations = iterations.warmUp;
   described.incompleteIterations = iterations.incomplete;
-  described.counts = fmt::format(
-      "{} {} measured, {} of warm-up left out", described.measuredIterations,
-      described.measuredIterations == 1 ? "iteration" : "iterations", iterations.warmUp);
+  described.counts =
+      fmt::format("{} measured, {} of warm-up left out",
+                  base::countedText(described.measuredIterations, "iteration"), iterations.warmUp);
   if (iterations.incomplete > 0) {
     described.counts += fmt::format(", {} with lost events left out", iterations.incomplete);
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/analysis/Compare.h"
+#include "engine/base/NumberText.h"
 #include "engine/experiment/Parse.h"
 #include "engine/experiment/Schema.h"
 #include "engine/experiment/WrittenKeys.h"
@@ -56,8 +57,7 @@ Settings settingsOfJob(const trace::RunInfo& info, const std::vector<trace::Rank
   std::int64_t bytes = 0;
   std::from_chars(cap.data(), cap.data() + cap.size(), bytes);
   if (bytes > 0) {
-    constexpr double kMiB = 1024 * 1024;
-    stand.ddp.bucketCapMb = static_cast<double>(bytes) / kMiB;
+    stand.ddp.bucketCapMb = static_cast<double>(bytes) / base::kMiB;
     known.insert("ddp.bucket_cap_mb");
   }
   if (const std::string backend = told(ranks, "backend"); !backend.empty()) {

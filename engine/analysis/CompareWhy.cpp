@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "engine/analysis/Compare.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::analysis {
 namespace {
@@ -97,8 +97,7 @@ class Buckets {
   [[nodiscard]] bool isInGroups() const { return aligned_.groups.size() > 1; }
 
   static std::string numbered(const std::vector<std::uint16_t>& buckets) {
-    return fmt::format("{} {}", buckets.size() == 1 ? "bucket" : "buckets",
-                       fmt::join(buckets, ", "));
+    return base::numberedText("bucket", {buckets.begin(), buckets.end()});
   }
 
   BucketAlignment aligned_;
@@ -134,21 +133,13 @@ std::string subjectOf(const CauseKey& key, const Buckets& buckets) {
   return "All else (data, copies, bookkeeping)";
 }
 
-/// Two digits after the dot, or three for what would hardly have any.
-std::string msText(double ms) {
-  if (ms == 0) {
-    return "0";
-  }
-  return std::abs(ms) < 0.0995 ? fmt::format("{:.3f}", ms) : fmt::format("{:.2f}", ms);
-}
-
 std::string moreOrLess(double deltaMs) {
-  return fmt::format("{} ms {}", msText(std::abs(deltaMs)), deltaMs < 0 ? "less" : "more");
+  return fmt::format("{} ms {}", base::msText(std::abs(deltaMs)), deltaMs < 0 ? "less" : "more");
 }
 
 std::string sentenceOf(const Reason& reason, const Buckets& buckets) {
   return fmt::format("{} takes {} a step ({} \u2192 {} ms).", subjectOf(reason.key, buckets),
-                     moreOrLess(reason.deltaMs), msText(reason.msA), msText(reason.ms));
+                     moreOrLess(reason.deltaMs), base::msText(reason.msA), base::msText(reason.ms));
 }
 
 template <typename Value>
@@ -162,8 +153,8 @@ std::string summaryOf(const Why& why, double msA, double ms, double computingDel
   return fmt::format(
       "{}'s mean step takes {} than A's ({} \u2192 {} ms): exposed communication {}, computing "
       "{}, the rest {}.",
-      letter, moreOrLess(why.stepDeltaMs), msText(msA), msText(ms), moreOrLess(why.exposedDeltaMs),
-      moreOrLess(computingDelta),
+      letter, moreOrLess(why.stepDeltaMs), base::msText(msA), base::msText(ms),
+      moreOrLess(why.exposedDeltaMs), moreOrLess(computingDelta),
       moreOrLess(why.stepDeltaMs - why.exposedDeltaMs - computingDelta));
 }
 
@@ -183,7 +174,7 @@ std::string coreWaitNote(const std::string& knows, const Means& means, double st
   return fmt::format(
       " {} had no core for {} ms a step; of {} that is not known and counts as computing, so that "
       "their overlap and exposed communication are not alike.",
-      knows, msText(ms), doesNot);
+      knows, base::msText(ms), doesNot);
 }
 
 }  // namespace

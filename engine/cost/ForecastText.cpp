@@ -3,16 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::cost {
 namespace {
-
-std::string threeDigits(double value) {
-  return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
-}
 
 /// By how much of `measured` the estimate differs, with its interval; empty where that is no part
 /// to speak of: what was next to nothing can become a thousand times as much.
@@ -33,30 +29,18 @@ std::string sentence(std::string_view what, int rank, double measured, const Est
     return fmt::format(
         "{} of rank {}: no difference can be told; {} is forecast, and the {} that "
         "was measured lies within.",
-        what, rank, estimateText(estimate), timeText(measured));
+        what, rank, estimateText(estimate), base::durationText(measured));
   }
   return fmt::format("{} of rank {} would {} from {} to {}{}.", what, rank,
-                     change == Change::kLess ? "fall" : "rise", timeText(measured),
+                     change == Change::kLess ? "fall" : "rise", base::durationText(measured),
                      estimateText(estimate), partText(measured, estimate, change));
 }
 
 }  // namespace
 
-std::string timeText(double ns) {
-  constexpr std::array<std::pair<double, const char*>, 3> kUnits{
-      {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}}};
-  for (const auto& [size, name] : kUnits) {
-    // 999.6 of a unit would be rounded to 1000 of it.
-    if (ns >= 0.9995 * size) {
-      return fmt::format("{} {}", threeDigits(ns / size), name);
-    }
-  }
-  return fmt::format("{:.0f} ns", std::max(ns, 0.0));
-}
-
 std::string estimateText(const Estimate& estimate) {
-  return fmt::format("{} ({} to {})", timeText(estimate.value), timeText(estimate.low),
-                     timeText(estimate.high));
+  return fmt::format("{} ({} to {})", base::durationText(estimate.value),
+                     base::durationText(estimate.low), base::durationText(estimate.high));
 }
 
 std::string_view changeWord(Change change) {
@@ -85,7 +69,7 @@ std::string costText(const TransferFit& fit) {
       "Once all ranks have come and the link is free, the communication of a bucket takes {} and "
       "{} "
       "a MiB, {}; of {} transfers half are off by more than {:.1f} %.",
-      timeText(fit.cost.latencyNs), timeText(fit.cost.nsPerByte * kMiB),
+      base::durationText(fit.cost.latencyNs), base::durationText(fit.cost.nsPerByte * base::kMiB),
       fit.bySettings ? "the latter by the settings of the link" : "fitted to what the run measured",
       fit.samples, fit.errorPercent);
 }

@@ -8,11 +8,7 @@
 
 namespace lockstep::cost {
 
-// The words of a forecast, for the command line and the studio. Times have three digits and the
-// unit that fits them.
-
-/// "7.20 ms".
-std::string timeText(double ns);
+// The words of a forecast, for the command line and the studio.
 
 /// "7.20 ms (6.80 ms to 7.90 ms)".
 std::string estimateText(const Estimate& estimate);

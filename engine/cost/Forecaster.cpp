@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/cost/Sample.h"
 
 namespace lockstep::cost {
@@ -162,9 +163,9 @@ base::Result<std::vector<RankForecast>> Forecaster::forecast(
   if (const auto most = mostBytes(); most && largest != plan.end() && largest->bytes > *most) {
     return cannotTell(
         fmt::format("{} MiB was the most that it moved at once{}, and {:.3g} MiB are asked for",
-                    fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / kMiB),
+                    fmt::format("{:.3g}", static_cast<double>(fit_.mostBytes) / base::kMiB),
                     fit_.cost.nsPerByte > 0 ? "" : ", more bytes took no longer than fewer",
-                    static_cast<double>(largest->bytes) / kMiB));
+                    static_cast<double>(largest->bytes) / base::kMiB));
   }
   const std::size_t ranks = habits_.size();
   OutcomeSeries replayed(ranks);

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/cost/Sample.h"
 
 namespace lockstep::cost {
@@ -159,8 +160,8 @@ base::Result<TransferFit> fitTransfers(const std::vector<TransferSample>& sample
         base::ExitCode::kBadInput,
         fmt::format("its transfers are too alike in size to tell latency from bandwidth: {:.3g} to "
                     "{:.3g} MiB; run it once with a ddp.bucket_cap_mb that makes unlike buckets",
-                    static_cast<double>(fit.leastBytes) / kMiB,
-                    static_cast<double>(fit.mostBytes) / kMiB),
+                    static_cast<double>(fit.leastBytes) / base::kMiB,
+                    static_cast<double>(fit.mostBytes) / base::kMiB),
         ""};
   }
   takeSizes(probes, fit);

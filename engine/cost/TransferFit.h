@@ -27,8 +27,6 @@ namespace lockstep::cost {
 // Where transfers fit the run's own line clearly better than the settings, as over a backend that
 // is slower than the link it is to behave like, the run counts.
 
-inline constexpr double kMiB = 1024.0 * 1024.0;  ///< bytes
-
 /// One transfer as it was measured.
 struct TransferSample {
   std::uint64_t bytes = 0;  ///< of the bucket, whatever its hook made of them

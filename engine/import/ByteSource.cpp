@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 
 #ifdef LOCKSTEP_HAVE_ZLIB
 #include <zlib.h>

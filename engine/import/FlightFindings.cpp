@@ -5,13 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/import/FlightRecorder.h"
 
 namespace lockstep::imports {
 namespace {
 
 std::string list(const std::set<int>& ranks) {
-  return fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+  return base::ranksText({ranks.begin(), ranks.end()});
 }
 
 std::string callText(const FlightEntry& entry) {

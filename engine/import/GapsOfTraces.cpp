@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/import/JoinTraces.h"
 
 namespace lockstep::imports {
@@ -74,9 +75,7 @@ std::vector<JobProblem> gapsOf(const Job& job) {
   std::vector<JobProblem> problems;
   for (const auto& [places, alike] : found) {
     const bool all = alike.ranks.size() == job.size();
-    const std::string whose = all ? "each rank"
-                                  : fmt::format("rank{} {}", alike.ranks.size() == 1 ? "" : "s",
-                                                fmt::join(alike.ranks, ", "));
+    const std::string whose = all ? "each rank" : base::ranksText(alike.ranks);
     problems.push_back(
         {"warning", all ? -1 : alike.ranks.front(),
          fmt::format("of {} there are {} traces, one behind the other, and nothing was "

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/import/FlightRecorder.h"
 #include "engine/import/ImportSources.h"
 #include "engine/import/JobClock.h"
@@ -88,8 +89,7 @@ class Import {
 
   [[nodiscard]] std::string kindsText() const {
     const auto counted = [](std::size_t count, const char* what) {
-      return count == 0 ? std::string()
-                        : fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+      return count == 0 ? std::string() : base::countedText(count, what);
     };
     if (report_.logs > 0) {
       return counted(report_.logs, "NCCL Inspector log");

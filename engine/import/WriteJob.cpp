@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/base/Xxh64.h"
 #include "engine/trace/Event.h"
 #include "engine/trace/RunFile.h"
@@ -184,9 +185,7 @@ class JobWriter {
     for (const auto& [note, ranks] : byNote) {
       const bool all = ranks.size() == job_.size();
       problem(file, {"warning", all ? -1 : ranks.front(),
-                     all ? note
-                         : fmt::format("rank{} {}: {}", ranks.size() == 1 ? "" : "s",
-                                       fmt::join(ranks, ", "), note)});
+                     all ? note : base::ranksText(ranks) + ": " + note});
     }
   }
 

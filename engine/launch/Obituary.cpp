@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/trace/Event.h"
 
 namespace lockstep::launch {
@@ -22,13 +23,6 @@ std::string boundedText(const std::array<char, size>& chars) {
   std::string text(chars.data(), strnlen(chars.data(), size));
   std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
-}
-
-std::string age(double ns) {
-  if (ns < 1e6) {
-    return fmt::format("{:.0f} us", ns / 1e3);
-  }
-  return ns < 1e9 ? fmt::format("{:.1f} ms", ns / 1e6) : fmt::format("{:.1f} s", ns / 1e9);
 }
 
 std::string openOperation(const trace::LastWords& words) {
@@ -91,7 +85,7 @@ Obituary readLastWords(const trace::LastWords& words, const base::ClockCalibrati
   const std::string in = inside ? "in " : "last stage ";
   const std::string operation = openOperation(words);
   const bool hasAge = (!operation.empty() || phase != EventKind{}) && nowTicks > since;
-  const std::string spent = hasAge ? age(clock.durationNs(nowTicks - since)) : "";
+  const std::string spent = hasAge ? base::durationText(clock.durationNs(nowTicks - since)) : "";
   result.lastIn =
       fmt::format("{}{}{}{}{}{}", start, in, fmt::join(open, ", in "),
                   operation.empty() ? "" : ": ", operation, hasAge ? " for " + spent : "");

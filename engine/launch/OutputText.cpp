@@ -6,7 +6,7 @@
 #include <cctype>
 #include <sstream>
 
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::launch {
 namespace {
@@ -65,11 +65,11 @@ bool LineBudget::take(std::string_view line) {
 }
 
 std::string LineBudget::text() const {
-  return lines_ == 0
-             ? std::string()
-             : fmt::format("{} line{} ({}) after the first {} MiB {} left out", lines_,
-                           lines_ == 1 ? "" : "s", base::bytesText(static_cast<double>(bytes_)),
-                           kMaxBytes >> 20, lines_ == 1 ? "was" : "were");
+  return lines_ == 0 ? std::string()
+                     : fmt::format("{} ({}) after the first {} MiB {} left out",
+                                   base::countedText(lines_, "line"),
+                                   base::bytesText(static_cast<double>(bytes_)), kMaxBytes >> 20,
+                                   lines_ == 1 ? "was" : "were");
 }
 
 void OutputTail::feed(std::string_view bytes) {

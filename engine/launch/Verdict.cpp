@@ -1,13 +1,14 @@
 #include "engine/launch/Verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::launch {
 namespace {
@@ -71,14 +72,6 @@ const RankEnd* endOf(const std::vector<RankEnd>& ends, int rank) {
   const auto found = std::find_if(ends.begin(), ends.end(),
                                   [rank](const RankEnd& end) { return end.rank == rank; });
   return found == ends.end() ? nullptr : &*found;
-}
-
-/// "rank 1", "ranks 0 and 1", "ranks 0, 1 and 2".
-std::string rankList(const std::vector<int>& ranks) {
-  const auto last = ranks.end() - 1;
-  return ranks.size() == 1
-             ? fmt::format("rank {}", ranks.front())
-             : fmt::format("ranks {} and {}", fmt::join(ranks.begin(), last, ", "), *last);
 }
 
 /// Whom the ranks' errors find at fault.
@@ -145,7 +138,7 @@ Accusation accusationOf(const std::vector<RankEnd>& ends) {
 }
 
 std::string sentence(const Accusation& accusation, const std::vector<RankEnd>& ends) {
-  const std::string who = rankList(accusation.ranks);
+  const std::string who = base::ranksText(accusation.ranks);
   const bool one = accusation.ranks.size() == 1;
   const bool noMajority = 2 * accusation.ranks.size() >= ends.size();
   const std::string& place = endOf(ends, accusation.ranks.front())->words.lastIn;
@@ -240,13 +233,14 @@ Verdict judge(const std::vector<RankEnd>& ends) {
   if (cause == Cause::kCommError || (cause == Cause::kOwnError && !root->words.culprits.empty())) {
     // Who says it is seldom who did it.
     if (const std::vector<int> early = ranEarly(ends); !early.empty()) {
-      return {trace::RunState::kFailed, exitCodeOf(*root),
-              fmt::format(
-                  "{} ran out of inputs before the others, {}: set ddp.join = true, which "
-                  "answers the others until they are done, or give every rank the same number; {}",
-                  rankList(early), endOf(ends, early.front())->words.lastIn, describe(*root)) +
-                  survivors(ends),
-              early.front()};
+      return {
+          trace::RunState::kFailed, exitCodeOf(*root),
+          fmt::format(
+              "{} ran out of inputs before the others, {}: set ddp.join = true, which "
+              "answers the others until they are done, or give every rank the same number; {}",
+              base::ranksText(early), endOf(ends, early.front())->words.lastIn, describe(*root)) +
+              survivors(ends),
+          early.front()};
     }
     if (const Accusation found = accusationOf(ends); found.messenger != nullptr) {
       return {trace::RunState::kFailed, exitCodeOf(*found.messenger),

@@ -1,9 +1,10 @@
 #include "engine/process_group/Blame.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::process_group {
 namespace {
@@ -13,10 +14,6 @@ struct Party {
   std::vector<int> ranks;
   Failure reason;
 };
-
-std::string rankList(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
-}
 
 }  // namespace
 
@@ -41,7 +38,7 @@ Blame blameOf(const std::vector<std::pair<int, Failure>>& reasons, int rank) {
   Blame blame;
   for (const Party& party : parties) {
     blame.text += fmt::format("{}{} gave up: {}", blame.text.empty() ? "" : "; ",
-                              rankList(party.ranks), party.reason.what);
+                              base::ranksText(party.ranks), party.reason.what);
     if (party.reason.peer == rank) {
       blame.text += party.ranks.size() == 1 ? " (it waited for this rank)"
                                             : " (they waited for this rank)";
@@ -80,8 +77,8 @@ Blame blameForWaiting(const std::optional<Told>& told, int rank, int size, int p
     }
   }
   if (!silent.empty()) {
-    blame.text += fmt::format("; {} {} not reported being in this operation", rankList(silent),
-                              silent.size() == 1 ? "has" : "have");
+    blame.text += fmt::format("; {} {} not reported being in this operation",
+                              base::ranksText(silent), silent.size() == 1 ? "has" : "have");
   }
   return blame;
 }

@@ -1,7 +1,8 @@
 #include "engine/process_group/Joining.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::process_group {
 
@@ -12,11 +13,7 @@ base::Error Joiner::failed(const std::string& what) const {
 
 base::Error Joiner::timedOut(const std::vector<int>& missing, const std::string& verb) const {
   return failed(fmt::format("timed out after {} ms waiting for {} to {}", timeout.count(),
-                            ranksText(missing), verb));
-}
-
-std::string ranksText(const std::vector<int>& ranks) {
-  return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+                            base::ranksText(missing), verb));
 }
 
 base::Status join(store::Store& store, const std::string& key, const Joiner& joiner) {

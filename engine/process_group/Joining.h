@@ -24,9 +24,6 @@ struct Joiner {
                                      const std::string& verb) const;
 };
 
-/// "rank 3", "ranks 0, 2"
-[[nodiscard]] std::string ranksText(const std::vector<int>& ranks);
-
 /// Puts this rank's name down at `key`; the error says that the rank has come before.
 base::Status join(store::Store& store, const std::string& key, const Joiner& joiner);
 

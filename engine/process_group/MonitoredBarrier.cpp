@@ -2,10 +2,10 @@
 
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/Arguments.h"
 #include "engine/process_group/Call.h"
 
@@ -35,9 +35,8 @@ CommError failure(const ProcessGroup& group, const std::string& what, CommErrorK
 }
 
 std::string missingText(const std::vector<int>& missing, milliseconds timeout) {
-  return fmt::format("{} {} failed to pass monitoredBarrier in {} ms",
-                     missing.size() == 1 ? "Rank" : "Ranks", fmt::join(missing, ", "),
-                     timeout.count());
+  return fmt::format("{} failed to pass monitoredBarrier in {} ms",
+                     base::numberedText("Rank", missing), timeout.count());
 }
 
 // Waits for `work`, at most until `deadline`; false when the time passed first.
@@ -83,8 +82,7 @@ void rankZero(ProcessGroup& group, milliseconds timeout, bool waitAllRanks) {
   if (!lower.empty()) {
     text += ": " + lower;
   } else if (!missing.empty()) {
-    text += fmt::format("; {} {} came", arrived.size() == 1 ? "rank" : "ranks",
-                        fmt::join(arrived, ", "));
+    text += fmt::format("; {} came", base::ranksText(arrived));
   }
   at::Tensor answer = flags(group.size());
   for (const int rank : missing) {

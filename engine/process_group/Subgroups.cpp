@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/Joining.h"
 #include "engine/process_group/Request.h"
 
@@ -110,17 +111,17 @@ base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int>
   std::shared_ptr<ProcessGroup> group;
   if (own == ranks.end()) {
     group = std::make_shared<Outsider>(world_->rank(), static_cast<int>(ranks.size()),
-                                       options.groupName, ranksText(ranks));
+                                       options.groupName, base::ranksText(ranks));
   } else {
     auto made = makeProcessGroup(backend_, store_, static_cast<int>(own - ranks.begin()),
                                  static_cast<int>(ranks.size()), options);
     if (!made.ok()) {
-      return made.error().within(fmt::format("subgroup of {}", ranksText(ranks)));
+      return made.error().within(fmt::format("subgroup of {}", base::ranksText(ranks)));
     }
     if (wrap_) {
       made = wrap_(std::move(made).value(), options.groupNumber, ranks);
       if (!made.ok()) {
-        return made.error().within(fmt::format("subgroup of {}", ranksText(ranks)));
+        return made.error().within(fmt::format("subgroup of {}", base::ranksText(ranks)));
       }
     }
     group = std::move(made).value();
@@ -155,7 +156,7 @@ int Subgroups::groupRank(const ProcessGroup& group, int globalRank) const {
   const auto found = std::find(ranks.begin(), ranks.end(), globalRank);
   if (found == ranks.end()) {
     throw std::invalid_argument(fmt::format("rank {} is not part of group {} ({})", globalRank,
-                                            group.groupName(), ranksText(ranks)));
+                                            group.groupName(), base::ranksText(ranks)));
   }
   return static_cast<int>(found - ranks.begin());
 }

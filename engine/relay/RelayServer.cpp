@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/relay/detail/ZmqSocket.h"
 
 namespace lockstep::relay {
@@ -40,10 +41,8 @@ std::string describe(const Refused& refused) {
   add(refused.noHandshake, "with the recorder's key wrong, or a handshake sent again");
   add(refused.noise, "that did not speak its protocol");
   add(refused.unreadable, "with messages that make no sense");
-  return fmt::format(
-      "{} to the recorder's port refused: {}",
-      refused.total() == 1 ? "1 connection" : fmt::format("{} connections", refused.total()),
-      kinds);
+  return fmt::format("{} to the recorder's port refused: {}",
+                     base::countedText(refused.total(), "connection"), kinds);
 }
 
 struct RelayServer::Sockets {

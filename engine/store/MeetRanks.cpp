@@ -6,6 +6,7 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/store/detail/RollCall.h"
 
 namespace lockstep::store {
@@ -116,7 +117,7 @@ class Meeting {
         throw;
       }
       const auto limitMs = store_.timeout().count();
-      const std::string list = detail::rankList(absent);
+      const std::string list = base::ranksText(absent, detail::kRanksNamed);
       decide(kGaveUp, fmt::format("rank {} ({}) gave up after {} ms of waiting for {}", claim_.rank,
                                   own_.who(), limitMs, list));
       return Error{ExitCode::kCommFailed,

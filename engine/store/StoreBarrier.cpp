@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/NumberText.h"
 #include "engine/store/detail/Errors.h"
 #include "engine/store/detail/RollCall.h"
 
@@ -40,7 +41,8 @@ void storeBarrier(Store& store, int rank, int worldSize, Store::Milliseconds tim
       throw StoreError(fmt::format(
           "Timed out initializing process group in store based barrier {}: timeout after {} ms on "
           "rank {}: {} of {} did not come",
-          quoted({name}), timeout.count(), rank, detail::rankList(absent), worldSize));
+          quoted({name}), timeout.count(), rank, base::ranksText(absent, detail::kRanksNamed),
+          worldSize));
     }
   }
 }

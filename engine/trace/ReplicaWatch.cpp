@@ -1,9 +1,10 @@
 #include "engine/trace/ReplicaWatch.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::trace {
 namespace {
@@ -80,9 +81,8 @@ std::optional<ReplicaWatch::Difference> ReplicaWatch::compare(std::uint32_t step
   if (differing == 0) {
     return std::nullopt;
   }
-  std::string text =
-      fmt::format("the replicas differ at step {}: {} of rank{} {}", step, nameOf(first),
-                  ranks.size() == 1 ? "" : "s", fmt::join(ranks, ", "));
+  std::string text = fmt::format("the replicas differ at step {}: {} of {}", step, nameOf(first),
+                                 base::ranksText(ranks));
   text += 2 * ranks.size() < ranks_ ? " is not what the other ranks hold"
           : ranks_ == 2             ? " is not what rank 0 holds; either may be wrong"
                                     : " is not what the others hold, with no majority to tell who "

@@ -1,9 +1,11 @@
 #include "engine/train/Farewell.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <string>
 #include <vector>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::train {
 namespace {
@@ -44,11 +46,11 @@ base::Status leaveTogether(store::Store& store, int rank, int worldSize, bool ho
   const auto gone = keysOf("lockstep/gone/", worldSize);
   store.set(done[static_cast<std::size_t>(rank)], "1");
   if (const auto missing = waitFor(store, done, timeout); !missing.empty()) {
-    return base::Error{base::ExitCode::kTimeout,
-                       fmt::format("rank{} {} did not reach the end of the run within {:.0f} s",
-                                   missing.size() == 1 ? "" : "s", fmt::join(missing, ", "),
-                                   std::chrono::duration<double>(timeout).count()),
-                       ""};
+    return base::Error{
+        base::ExitCode::kTimeout,
+        fmt::format("{} did not reach the end of the run within {:.0f} s", base::ranksText(missing),
+                    std::chrono::duration<double>(timeout).count()),
+        ""};
   }
   store.set(gone[static_cast<std::size_t>(rank)], "1");
   if (hostsStore) {

@@ -56,7 +56,7 @@ TEST_P(Culprit, OfOtherArgumentsIsWhoGaveThem) {
 TEST_P(Culprit, AmongTwoRanksThatDisagreeIsNotGuessed) {
   const auto ended = run(misbehaving("extra"), {});
   EXPECT_EQ(ended.exitCode, 4) << ended.err;
-  EXPECT_THAT(ended.err, StartsWith("lockstep: ranks 0 and 1 did not make the same call, and no "
+  EXPECT_THAT(ended.err, StartsWith("lockstep: ranks 0, 1 did not make the same call, and no "
                                     "majority tells which was wrong; rank "));
 }
 

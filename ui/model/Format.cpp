@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::ui {
 namespace {

@@ -90,7 +90,7 @@ class OtherParts : public JobParts {
   [[nodiscard]] virtual bool isStopped(int rank) const = 0;
   /// Those whose command has not ended, as far as is known.
   [[nodiscard]] virtual int living() const = 0;
-  /// "host b (10.0.0.2) with ranks 2 and 3, host c ...": they.
+  /// "host b (10.0.0.2) with ranks 2, 3, host c ...": they.
   [[nodiscard]] virtual std::string livingNames() const = 0;
   /// Nothing more is recorded: lets them go. Blocks 3 s at most.
   virtual void finish() = 0;

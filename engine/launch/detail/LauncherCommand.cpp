@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/NumberText.h"
 #include "engine/launch/RankEnvironment.h"
 
 namespace lockstep::launch::detail {
@@ -72,10 +73,10 @@ std::vector<std::string> joinAdvice(const experiment::LaunchConfig& launch, int 
   const int perNode = ranksPerNode(launch, worldSize);
   const std::string file = ticketFile.string();
   return {
-      fmt::format("waiting at {} for {} ranks, {} on each of {} {}; the run token is in {}, copy "
+      fmt::format("waiting at {} for {} ranks, {} on each of {}; the run token is in {}, copy "
                   "it to the other hosts",
-                  recorder, worldSize, perNode, launch.nnodes,
-                  launch.nnodes == 1 ? "host" : "hosts", file),
+                  recorder, worldSize, perNode,
+                  base::countedText(static_cast<std::uint64_t>(launch.nnodes), "host"), file),
       fmt::format("on each host N from 0 to {}: {} join --token-file {} --node-rank N",
                   launch.nnodes - 1, program.string(), file),
       fmt::format("or: torchrun --nnodes {} --nproc-per-node {} --no-python ... {} join "

@@ -98,13 +98,4 @@ base::Result<RecorderAddress> recorderAddress(const experiment::LaunchConfig& la
   return result;
 }
 
-std::string rankList(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const char* between = i == 0 ? "" : i + 1 == ranks.size() ? " and " : ", ";
-    text += fmt::format("{}{}", between, ranks[i]);
-  }
-  return text;
-}
-
 }  // namespace lockstep::launch::detail

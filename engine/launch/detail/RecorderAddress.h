@@ -26,7 +26,4 @@ base::Result<RecorderAddress> recorderAddress(
     const experiment::LaunchConfig& launch,
     const std::optional<std::string>& ownAddress = std::nullopt);
 
-/// "ranks 0, 2 and 3", "rank 1".
-std::string rankList(const std::vector<int>& ranks);
-
 }  // namespace lockstep::launch::detail

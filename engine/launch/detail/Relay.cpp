@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/base/NumberText.h"
 #include "engine/base/Priority.h"
 #include "engine/experiment/Parse.h"
 #include "engine/launch/Obituary.h"
@@ -263,8 +264,8 @@ void Relay::loseHead(const std::string& why) {
     here.push_back(number);
   }
   failure_ = Error{ExitCode::kCommFailed,
-                   fmt::format("{}; {} here {} ended{}{}", link_.lostText(why), rankList(here),
-                               here.size() == 1 ? "is" : "are",
+                   fmt::format("{}; {} here {} ended{}{}", link_.lostText(why),
+                               base::ranksText(here), here.size() == 1 ? "is" : "are",
                                elsewhere_.empty() ? "" : "; lost with it: ", elsewhere_),
                    ""};
   endRanks();

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/base/Clock.h"
+#include "engine/base/NumberText.h"
 #include "engine/launch/detail/RecorderAddress.h"
 #include "engine/trace/HostFacts.h"
 
@@ -186,9 +187,9 @@ void RelayPeers::take(Relay& relay, const relay::Batch& batch) {
   }
   if (batch.number > relay.lastBatch + 1) {
     const auto lost = batch.number - relay.lastBatch - 1;
-    problem(rank, fmt::format("{} of events of {} lost",
-                              lost == 1 ? std::string("1 batch") : fmt::format("{} batches", lost),
-                              nameOf(relay) + (lost == 1 ? " is" : " are")));
+    problem(rank,
+            fmt::format("{} of events of {} lost", base::countedText(lost, "batch", "batches"),
+                        nameOf(relay) + (lost == 1 ? " is" : " are")));
   }
   relay.lastBatch = batch.number;
   for (const relay::RankPart& part : batch.ranks) {
@@ -334,7 +335,8 @@ std::string RelayPeers::nameOf(const Relay& relay) {
   const std::string host = fmt::format("host {} ({})", relay.hello.hostName, relay.address);
   return relay.ranks.empty()
              ? host
-             : fmt::format("{} with {}", host, rankList({relay.ranks.begin(), relay.ranks.end()}));
+             : fmt::format("{} with {}", host,
+                           base::ranksText({relay.ranks.begin(), relay.ranks.end()}));
 }
 
 std::string RelayPeers::othersThan(const Relay& relay) const {

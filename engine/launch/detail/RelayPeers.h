@@ -105,7 +105,7 @@ class RelayPeers {
   [[nodiscard]] bool isLeaving() const { return leaving_; }
   [[nodiscard]] std::map<Peer, Relay>& all() { return relays_; }
   [[nodiscard]] const std::map<Peer, Relay>& all() const { return relays_; }
-  /// "host b (10.0.0.2) with ranks 2 and 3".
+  /// "host b (10.0.0.2) with ranks 2, 3".
   [[nodiscard]] static std::string nameOf(const Relay& relay);
   /// The same of all but one.
   [[nodiscard]] std::string othersThan(const Relay& relay) const;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/Environment.h"
+#include "engine/base/NumberText.h"
 #include "engine/launch/Obituary.h"
 #include "engine/launch/detail/LauncherCommand.h"
 #include "engine/launch/detail/RemoteRanks.h"
@@ -45,7 +46,7 @@ void RemoteRanks::launcherHasEnded(const posix::ProcessEnd& end) {
     const std::string said = launcherErrors_.firstWords();  // all of it stands in the log
     watcher_->runFailed({ExitCode::kEnvironment,
                          fmt::format("{} {} before {} had joined{}{}", options_.launch.launcher,
-                                     how, rankList(absent), said.empty() ? "" : ": ", said),
+                                     how, base::ranksText(absent), said.empty() ? "" : ": ", said),
                          ""});
     abandonAwaited();
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "engine/base/NumberText.h"
 #include "engine/launch/RankEnvironment.h"
 #include "engine/launch/detail/LauncherCommand.h"
 
@@ -181,7 +182,7 @@ void RemoteRanks::tick() {
         {ExitCode::kTimeout,
          fmt::format(
              "no relay has come for {} within {:g} s (launch.join_seconds){}",
-             rankList(ranksWithoutRelay()), options_.launch.joinSeconds,
+             base::ranksText(ranksWithoutRelay()), options_.launch.joinSeconds,
              said.empty() ? "" : fmt::format("; {} said: {}", options_.launch.launcher, said)),
          ""});
     abandonAwaited();

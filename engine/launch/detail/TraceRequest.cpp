@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "engine/base/NumberText.h"
+
 namespace lockstep::launch::detail {
 namespace {
 
@@ -43,8 +45,8 @@ base::Result<std::uint32_t> requestTraces(const std::vector<TracedRank>& ranks, 
     const std::uint32_t asked = rank.header->traceRequested.load(std::memory_order_relaxed);
     if (rank.header->traceDone.load(std::memory_order_relaxed) != asked) {
       const std::uint32_t under = asked & ((1u << kStepBits) - 1);
-      return noTrace(fmt::format("a capture of {} {} is under way: rank {} has not ended it", under,
-                                 under == 1 ? "iteration" : "iterations", rank.rank));
+      return noTrace(fmt::format("a capture of {} is under way: rank {} has not ended it",
+                                 base::countedText(under, "iteration"), rank.rank));
     }
   }
   // One number for all, also for a process that took the place of another.

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/Majority.h"
 
 namespace lockstep::process_group::checked {
@@ -103,8 +104,8 @@ std::string byValue(const std::vector<std::string>& values, const std::vector<st
   }
   std::string text;
   for (const auto& ranks : groups) {
-    text += fmt::format("{}{} on {} {}", text.empty() ? "" : " and ", shown[ranks.front()],
-                        ranks.size() == 1 ? "rank" : "ranks", fmt::join(ranks, ", "));
+    text += fmt::format("{}{} on {}", text.empty() ? "" : " and ", shown[ranks.front()],
+                        base::ranksText({ranks.begin(), ranks.end()}));
   }
   return text;
 }

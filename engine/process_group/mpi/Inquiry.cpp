@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/Joining.h"
 
 namespace lockstep::process_group::mpi {
@@ -76,11 +77,11 @@ Inquiry::Missing Inquiry::missing(std::uint64_t sequence) const {
     result.rank = behind.empty() ? silent[0] : behind[0];
   }
   if (!behind.empty()) {
-    result.text = fmt::format("waiting for {} to call it", ranksText(behind));
+    result.text = fmt::format("waiting for {} to call it", base::ranksText(behind));
   }
   if (!silent.empty()) {
     result.text += fmt::format("{}{} {} not answer", result.text.empty() ? "" : "; ",
-                               ranksText(silent), silent.size() == 1 ? "does" : "do");
+                               base::ranksText(silent), silent.size() == 1 ? "does" : "do");
   }
   return result;
 }

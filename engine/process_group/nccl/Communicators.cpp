@@ -1,12 +1,13 @@
 #include "engine/process_group/nccl/Communicators.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <numeric>
 #include <thread>
+
+#include "engine/base/NumberText.h"
 
 namespace lockstep::process_group::nccl {
 namespace {
@@ -155,10 +156,10 @@ Failure Communicators::absent(const Channel& channel, const std::vector<int>& me
     return Failure{"all ranks have come, and their devices cannot reach each other in time", -1,
                    CommErrorKind::kTimeout};
   }
-  return Failure{fmt::format("{} {} {} not come to the first operation on {}",
-                             missing.size() == 1 ? "rank" : "ranks", fmt::join(missing, ", "),
-                             missing.size() == 1 ? "has" : "have", channel.device.device().str()),
-                 missing.front(), CommErrorKind::kTimeout};
+  return Failure{
+      fmt::format("{} {} not come to the first operation on {}", base::ranksText(missing),
+                  missing.size() == 1 ? "has" : "have", channel.device.device().str()),
+      missing.front(), CommErrorKind::kTimeout};
 }
 
 DeviceClock& Communicators::clockOf(Device& device) {

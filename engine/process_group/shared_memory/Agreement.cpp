@@ -1,13 +1,13 @@
 #include "engine/process_group/shared_memory/Agreement.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/Majority.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -139,8 +139,7 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
     }
   }
   if (!absent.empty()) {
-    return {fmt::format("{} {}, which {} not come to this operation",
-                        absent.size() == 1 ? "rank" : "ranks", fmt::join(absent, ", "),
+    return {fmt::format("{}, which {} not come to this operation", base::ranksText(absent),
                         absent.size() == 1 ? "has" : "have"),
             absent.front()};
   }
@@ -153,9 +152,7 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
     }
   }
   if (!behind.empty()) {
-    return {fmt::format("{} {}, which came to it and went no further",
-                        behind.size() == 1 ? "rank" : "ranks", fmt::join(behind, ", ")),
-            behind.front()};
+    return {base::ranksText(behind) + ", which came to it and went no further", behind.front()};
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "engine/base/NumberText.h"
 #include "engine/process_group/shared_memory/Mesh.h"
 
 namespace lockstep::process_group::shared_memory {
@@ -139,13 +140,14 @@ class Meeting {
       return options_.failed(fmt::format(
           "{} {} not on the host of rank {}, or not in its network namespace: shared memory joins "
           "ranks of one host; use gloo",
-          ranksText(strangers), strangers.size() == 1 ? "is" : "are", options_.rank));
+          base::ranksText(strangers), strangers.size() == 1 ? "is" : "are", options_.rank));
     }
     if (!otherUsers.empty()) {
-      return options_.failed(fmt::format(
-          "{} {} to another user than rank {}: shared memory joins ranks "
-          "of one user; use gloo",
-          ranksText(otherUsers), otherUsers.size() == 1 ? "belongs" : "belong", options_.rank));
+      return options_.failed(
+          fmt::format("{} {} to another user than rank {}: shared memory joins ranks "
+                      "of one user; use gloo",
+                      base::ranksText(otherUsers), otherUsers.size() == 1 ? "belongs" : "belong",
+                      options_.rank));
     }
     return {};
   }

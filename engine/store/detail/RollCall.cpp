@@ -74,13 +74,4 @@ std::vector<int> RollCall::absent() const {
   return ranks;
 }
 
-std::string rankList(const std::vector<int>& ranks) {
-  constexpr std::size_t kMost = 16;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size() && i < kMost; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : ", ", ranks[i]);
-  }
-  return ranks.size() > kMost ? text + fmt::format(" and {} more", ranks.size() - kMost) : text;
-}
-
 }  // namespace lockstep::store::detail

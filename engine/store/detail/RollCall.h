@@ -52,7 +52,7 @@ class RollCall {
   const int worldSize_;
 };
 
-/// Writes "rank 3" or "ranks 1, 2, 5", the first 16 of them.
-std::string rankList(const std::vector<int>& ranks);
+/// How many of the ranks that did not come are named.
+inline constexpr std::size_t kRanksNamed = 16;
 
 }  // namespace lockstep::store::detail

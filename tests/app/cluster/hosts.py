@@ -63,13 +63,13 @@ lost_after_seconds = 8
         b.cut()
         code, seconds, text = end_of(head, 30)
         assert code == 4, (code, text)
-        assert "host b (10.77.0.2) with ranks 2 and 3 is lost: nothing was heard from it for 8 s" \
+        assert "host b (10.77.0.2) with ranks 2, 3 is lost: nothing was heard from it for 8 s" \
             in text, text
         code, more, text = end_of(there, 15)
         assert code == 4, (code, text)
         assert "the head of the run, host a (10.77.0.1), is lost: nothing was heard from it for 8" \
-            in text and "ranks 2 and 3 here" in text and \
-            "host a (10.77.0.1) with ranks 0 and 1" in text, text
+            in text and "ranks 2, 3 here" in text and \
+            "host a (10.77.0.1) with ranks 0, 1" in text, text
         assert here.wait(10) != 0
         print(f"  both sides had ended {seconds + more:.1f} s after the cut")
         assert not [p for program in (here, there) for p in descendants(program.process.pid)[1:]]
@@ -93,7 +93,7 @@ lost_after_seconds = 4
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
         code, seconds, text = end_of(head, 30)
-        assert code == 4 and "host b (10.77.0.2) with ranks 2 and 3 is lost" in text, text
+        assert code == 4 and "host b (10.77.0.2) with ranks 2, 3 is lost" in text, text
         print(f"  the head had ended after {seconds:.1f} s")
         # What wakes up finds the run gone.
         for pid in stopped:
@@ -135,7 +135,7 @@ def test_a_host_whose_relay_is_killed_takes_its_ranks_along(lockstep):
         pids = descendants(there.process.pid)
         os.kill(there.process.pid, signal.SIGKILL)
         code, seconds, text = end_of(head, 20)
-        assert code == 4 and "with ranks 2 and 3 is lost: its connection broke" in text, text
+        assert code == 4 and "with ranks 2, 3 is lost: its connection broke" in text, text
         print(f"  the head had ended after {seconds:.1f} s")
         wait_for("the end of its ranks", lambda: not any(
             os.path.exists(f"/proc/{pid}") for pid in pids[1:]), 5)

@@ -275,7 +275,7 @@ def test_a_relay_that_is_killed_is_lost_and_the_job_goes_on(lockstep):
         wait_for("step 3 of all ranks", job.all_ranks_wait, PATIENCE)
         pids = processes_of(joined)
         os.kill(joined.process.pid, signal.SIGKILL)
-        lost = "host b (10.77.0.2) with ranks 2 and 3 is lost: its connection broke"
+        lost = "host b (10.77.0.2) with ranks 2, 3 is lost: its connection broke"
         wait_for("the loss", lambda: any(lost in problem for problem in job.problems()), 30)
         job.go_on()
         assert head.wait(PATIENCE) == 0, head.text()
@@ -314,7 +314,7 @@ def test_a_host_that_falls_silent_is_named(lockstep):
         joined = job.join_job()
         wait_for("the first steps", lambda: job.steps() > 5, PATIENCE)
         job.hosts[1].cut()
-        lost = "host b (10.77.0.2) with ranks 2 and 3 is lost: nothing was heard from it for 15 s"
+        lost = "host b (10.77.0.2) with ranks 2, 3 is lost: nothing was heard from it for 15 s"
         wait_for("the loss", lambda: any(lost in problem for problem in job.problems()), 30)
         wait_for("the relay's word", lambda: "is lost: nothing was heard from it for 15 s"
                  in joined.text(), 10)

@@ -92,7 +92,7 @@ def test_a_launcher_that_cannot_start_them_says_why(lockstep):
         head = run.head("--launcher", "mpirun", "--launcher-arg=--no-such-option",
                         environment=MPI)
         assert head.wait() == 3, head.text()
-        expected = r"mpirun ended with exit code \d+ before ranks 0 and 1 had joined" \
+        expected = r"mpirun ended with exit code \d+ before ranks 0, 1 had joined" \
             if shutil.which("mpirun") else "cannot start mpirun"
         assert re.search(expected, head.text()), head.text()
 

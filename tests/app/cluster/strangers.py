@@ -169,7 +169,7 @@ def test_mistakes_of_those_who_join_are_one_line(lockstep):
     with Run(lockstep, world=2) as run:
         head = run.head("--launcher", "external", "--set", "launch.join_seconds=1")
         assert head.wait() == 7
-        assert "no relay has come for ranks 0 and 1 within 1 s (launch.join_seconds)" in \
+        assert "no relay has come for ranks 0, 1 within 1 s (launch.join_seconds)" in \
             head.text(), head.text()
 
 

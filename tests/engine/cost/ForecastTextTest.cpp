@@ -21,16 +21,6 @@ RankForecast forecastOf(const SleepingRun& run, int perBucket) {
   return made.value().forecast(planWith(run, perBucket)).value().front();
 }
 
-TEST(ForecastText, TimesHaveThreeDigitsAndTheUnitThatFits) {
-  EXPECT_EQ(timeText(0), "0 ns");
-  EXPECT_EQ(timeText(999), "999 ns");
-  EXPECT_EQ(timeText(85e3), "85.0 µs");
-  EXPECT_EQ(timeText(999.6e3), "1.00 ms");
-  EXPECT_EQ(timeText(7.2e6), "7.20 ms");
-  EXPECT_EQ(timeText(126e6), "126 ms");
-  EXPECT_EQ(timeText(2.5e9), "2.50 s");
-}
-
 TEST(ForecastText, SaysADirectionWhereAllOfTheIntervalHasIt) {
   RankForecast of;
   of.rank = 1;

@@ -162,11 +162,5 @@ TEST(RecorderAddress, IsWhatIsAskedFor) {
   }
 }
 
-TEST(RankList, ReadsAsASentence) {
-  EXPECT_EQ(detail::rankList({3}), "rank 3");
-  EXPECT_EQ(detail::rankList({0, 1}), "ranks 0 and 1");
-  EXPECT_EQ(detail::rankList({0, 2, 5}), "ranks 0, 2 and 5");
-}
-
 }  // namespace
 }  // namespace lockstep::launch

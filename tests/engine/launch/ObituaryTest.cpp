@@ -27,9 +27,9 @@ TEST(ObituaryTest, NamesTheOpenOperationAndItsAge) {
   const auto obituary = read(words);
   EXPECT_EQ(obituary.lastIn,
             "in iteration 312, in backward: allreduce of bucket 3 (sequence 1251, hook fp16) "
-            "for 1.0 s");
+            "for 1.00 s");
   EXPECT_EQ(obituary.diedIn,
-            "in iteration 312, in backward, 1.0 s into allreduce of bucket 3 (sequence 1251, hook "
+            "in iteration 312, in backward, 1.00 s into allreduce of bucket 3 (sequence 1251, hook "
             "fp16)");
   EXPECT_TRUE(obituary.training);
 }
@@ -40,8 +40,8 @@ TEST(ObituaryTest, NamesTheStartupStage) {
   words.startupStage = static_cast<std::uint16_t>(trace::StartupStage::kRendezvous);
   words.sinceTicks = 3 * kSecond - 1'500'000;
   const auto obituary = read(words);
-  EXPECT_EQ(obituary.lastIn, "during start-up, in rendezvous for 1.5 ms");
-  EXPECT_EQ(obituary.diedIn, "during start-up, 1.5 ms into rendezvous");
+  EXPECT_EQ(obituary.lastIn, "during start-up, in rendezvous for 1.50 ms");
+  EXPECT_EQ(obituary.diedIn, "during start-up, 1.50 ms into rendezvous");
   EXPECT_FALSE(obituary.training);
 }
 

@@ -283,7 +283,7 @@ TEST_F(RemoteRanksTest, NothingIsLeftOfARunThatNobodyJoined) {
   ASSERT_TRUE(outcome.ok()) << outcome.error().message();
   EXPECT_EQ(outcome.value().exitCode, ExitCode::kTimeout);
   EXPECT_EQ(outcome.value().failure,
-            "no relay has come for ranks 0 and 1 within 0.2 s (launch.join_seconds)");
+            "no relay has come for ranks 0, 1 within 0.2 s (launch.join_seconds)");
   EXPECT_EQ(countDescriptors(), before);
   EXPECT_TRUE(std::filesystem::is_empty(options.controlDirectory));
 }

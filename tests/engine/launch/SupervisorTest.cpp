@@ -125,8 +125,7 @@ TEST_F(SupervisorTest, BoundsWhatARankWritesAndCountsWhatWasLeftOut) {
   ASSERT_EQ(log.size(), kept + 2);
   EXPECT_EQ(log[kept - 1], fmt::format("{:099}", kept - 1));
   EXPECT_EQ(log[kept], "(from here on left out: of a process 4 MiB are kept)");
-  const std::string count =
-      fmt::format("{} lines (5.54 MiB) after the first 4 MiB were left out", 100'000 - kept);
+  const std::string count = "58,057 lines (5.54 MiB) after the first 4 MiB were left out";
   EXPECT_EQ(log.back(), "(" + count + ")");
   EXPECT_THAT(summary().ranks[1].stderrTail, HasSubstr(fmt::format("{:099}", 99'999)));
   auto reader = std::move(trace::RunFileReader::open(options.runFile)).value();

@@ -66,12 +66,12 @@ TEST(VerdictTest, BlamesTheSignalBeforeThePeersWhoseCollectivesFailedFirst) {
 
 TEST(VerdictTest, BlamesAHostThatWasLostBeforeThePeersWhoseCollectivesFailed) {
   RankEnd lost = exited(2, 1, ExitCode::kOk);
-  lost.lost = "host b (10.0.0.2) with ranks 2 and 3 is lost: nothing was heard from it for 15 s";
+  lost.lost = "host b (10.0.0.2) with ranks 2, 3 is lost: nothing was heard from it for 15 s";
   const auto verdict = judge({exited(0, 0, ExitCode::kCommFailed), lost});
   EXPECT_EQ(verdict.exitCode, ExitCode::kCommFailed);
   EXPECT_EQ(verdict.rank, 2);
   EXPECT_THAT(verdict.failure, AllOf(StartsWith("rank 2 was lost, last seen in iteration 7: "),
-                                     HasSubstr("host b (10.0.0.2) with ranks 2 and 3 is lost")));
+                                     HasSubstr("host b (10.0.0.2) with ranks 2, 3 is lost")));
 }
 
 TEST(VerdictTest, BlamesAnErrorOfARanksOwnBeforeAFailedCollective) {
@@ -111,7 +111,7 @@ TEST(VerdictTest, NamesWhoMadeAnotherCallBeforeWhoToldOfIt) {
 TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoWasWrong) {
   const auto verdict = judge({telling(0, 1, trace::Fault::kOtherCall, {0, 1}),
                               telling(1, 0, trace::Fault::kOtherCall, {0, 1})});
-  EXPECT_THAT(verdict.failure, StartsWith("ranks 0 and 1 did not make the same call, and no "
+  EXPECT_THAT(verdict.failure, StartsWith("ranks 0, 1 did not make the same call, and no "
                                           "majority tells which was wrong; rank 1 failed"));
 }
 
@@ -120,12 +120,12 @@ TEST(VerdictTest, NamesBothWhereOneAloneToldThatNoMajorityTells) {
   EXPECT_THAT(
       judge({telling(0, 0, trace::Fault::kOtherCall, {0, 1}), exited(1, 1, ExitCode::kCommFailed)})
           .failure,
-      StartsWith("ranks 0 and 1 did not make the same call, and no majority tells which "
+      StartsWith("ranks 0, 1 did not make the same call, and no majority tells which "
                  "was wrong; rank 0 failed"));
   EXPECT_THAT(judge({telling(0, 0, trace::Fault::kOtherModel, {0, 1}, ExitCode::kBadInput),
                      signalled(1, 1, SIGKILL, true)})
                   .failure,
-              StartsWith("ranks 0 and 1 did not build the same model and settings, and no majority "
+              StartsWith("ranks 0, 1 did not build the same model and settings, and no majority "
                          "tells which was wrong; rank 0 failed"));
 }
 
@@ -135,7 +135,7 @@ TEST(VerdictTest, NamesAMinorityThatMadeOtherCalls) {
     ends.push_back(telling(rank, rank, trace::Fault::kOtherCall, {3, 4}));
   }
   EXPECT_THAT(judge(ends).failure,
-              StartsWith("ranks 3 and 4 made other calls than most ranks; rank 0 failed"));
+              StartsWith("ranks 3, 4 made other calls than most ranks; rank 0 failed"));
 }
 
 TEST(VerdictTest, GoesByWhomMostErrorsFindAtFault) {
@@ -186,7 +186,7 @@ TEST(VerdictTest, NamesBothWhereNoMajorityTellsWhoseModelWasWrong) {
     ends.push_back(telling(rank, rank, trace::Fault::kOtherModel, {0, 1}, ExitCode::kBadInput));
   }
   EXPECT_THAT(judge(ends).failure,
-              StartsWith("ranks 0 and 1 did not build the same model and settings, and no majority "
+              StartsWith("ranks 0, 1 did not build the same model and settings, and no majority "
                          "tells which was wrong; rank 0 failed"));
 }
 

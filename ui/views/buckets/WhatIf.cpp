@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/analysis/WhatIfCap.h"
+#include "engine/base/NumberText.h"
 #include "engine/cost/ForecastText.h"
 #include "ui/model/Format.h"
 
@@ -28,7 +29,7 @@ QString shown(const cost::Estimate& estimate) {
 }  // namespace
 
 QString capText(std::uint64_t bytes) {
-  const double mebibytes = static_cast<double>(bytes) / cost::kMiB;
+  const double mebibytes = static_cast<double>(bytes) / base::kMiB;
   const int decimals = mebibytes < 0.1 ? 3 : mebibytes < 10 ? 2 : mebibytes < 100 ? 1 : 0;
   return QString::number(mebibytes, 'f', decimals) + QStringLiteral(" MiB");
 }

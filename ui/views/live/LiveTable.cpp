@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/BytesText.h"
+#include "engine/base/NumberText.h"
 
 namespace lockstep::ui {
 namespace {

@@ -26,7 +26,7 @@ std::string signedText(const std::optional<double>& value) {
 }
 
 /// From ten times on as a factor: nobody reads thousands of per cent.
-std::string percentText(const std::optional<double>& percent) {
+std::string changeText(const std::optional<double>& percent) {
   if (!percent) {
     return "-";
   }
@@ -59,7 +59,7 @@ std::string metricTable(const analysis::Comparison& comparison, std::size_t othe
     const analysis::Delta& delta = row.deltas[other - 1];
     table.add({about.unit.empty() ? about.name : fmt::format("{} [{}]", about.name, about.unit),
                numberText(row.values[0]), numberText(row.values[other]),
-               signedText(delta.difference), percentText(delta.percent),
+               signedText(delta.difference), changeText(delta.percent),
                delta.low && delta.high
                    ? fmt::format("{} .. {}", signedText(delta.low), signedText(delta.high))
                    : "-",

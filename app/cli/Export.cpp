@@ -104,9 +104,9 @@ int traceOf(const Asked& asked, const exports::TraceOptions& options) {
   }
   const exports::TraceReport& report = written.value();
   const bool quiet = asked.json == "-";
-  const std::string facts = fmt::format("{} of {}, {}", base::countedText(report.events, "event"),
-                                        base::countedText(report.ranks, "rank"),
-                                        base::bytesText(static_cast<double>(report.bytes)));
+  const std::string facts =
+      fmt::format("{} of {}, {}", base::countedText(report.events, "event"),
+                  base::countedText(report.ranks, "rank"), base::bytesText(report.bytes));
   say(quiet, asked.folder.empty()
                  ? fmt::format("{}: {}", asked.json, facts)
                  : fmt::format("{} in {}: {}", base::countedText(report.files.size(), "file"),
@@ -144,7 +144,7 @@ int tableOf(const Asked& asked, const exports::Selection& selection, const std::
     return fail(written.error());
   }
   say(file == "-", fmt::format("{}: {}, {}", file, base::countedText(written.value().rows, "row"),
-                               base::bytesText(static_cast<double>(written.value().bytes))));
+                               base::bytesText(written.value().bytes)));
   return 0;
 }
 

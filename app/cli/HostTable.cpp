@@ -7,7 +7,7 @@ namespace lockstep::cli {
 namespace {
 
 /// Returns "0-2, 5" for 0, 1, 2, 5.
-std::string rankList(const std::vector<int>& ranks) {
+std::string rankRanges(const std::vector<int>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {
     std::size_t last = i;
@@ -47,7 +47,7 @@ std::string hostTable(const RunReport& report) {
       }
     }
     table.add({std::to_string(host.info.host), host.info.name,
-               host.info.address.empty() ? "-" : host.info.address, rankList(ranks),
+               host.info.address.empty() ? "-" : host.info.address, rankRanges(ranks),
                host.info.clockSource, clockText(host, report.info.kind)});
   }
   return table.text();

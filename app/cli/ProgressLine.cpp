@@ -18,7 +18,7 @@ std::uint32_t stepsOf(const launch::LaunchProgress& progress) {
   return steps.empty() ? 0 : steps.front();
 }
 
-std::string duration(double seconds) {
+std::string clockText(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::ceil(seconds));
   return whole < 3600 ? fmt::format("{}:{:02}", whole / 60, whole % 60)
                       : fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
@@ -45,7 +45,7 @@ std::string progressText(const launch::LaunchProgress& progress,
   if (stepsPerSecond && *stepsPerSecond > 0) {
     text += fmt::format("  {:.1f} steps/s", *stepsPerSecond);
     if (progress.recorder.plannedSteps > done) {
-      text += "  ETA " + duration((progress.recorder.plannedSteps - done) / *stepsPerSecond);
+      text += "  ETA " + clockText((progress.recorder.plannedSteps - done) / *stepsPerSecond);
     }
   }
   if (progress.recorder.diverged) {

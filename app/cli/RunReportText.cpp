@@ -190,7 +190,7 @@ std::string bucketTable(const RunReport& report, const trace::BucketsMessage& la
       }
       names += (names.empty() ? "" : " ") + name;
     }
-    table.add({std::to_string(i), base::bytesText(static_cast<double>(bucket.bytes)),
+    table.add({std::to_string(i), base::bytesText(bucket.bytes),
                std::to_string(bucket.parameters.size()), names});
   }
   return table.text();

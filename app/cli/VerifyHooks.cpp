@@ -46,12 +46,10 @@ std::vector<std::string> cells(const VerifiedHook& hook, const Verification& run
   row.push_back(trained ? fmt::format("{:.1e}", run.meanError) : "-");
   row.push_back(promised);
   row.push_back(trained ? sameText(hook, run) : "-");
-  row.push_back(!trained              ? "-"
-                : run.stateBytes >= 0 ? base::bytesText(static_cast<double>(run.stateBytes))
-                                      : "none");
+  row.push_back(!trained ? "-" : run.stateBytes >= 0 ? base::bytesText(run.stateBytes) : "none");
   row.push_back(timed ? fmt::format("{:.2f}", run.stepMs) : "-");
   row.push_back(timed ? fmt::format("{:.2f}", run.allreduceMs) : "-");
-  row.push_back(timed ? base::bytesText(static_cast<double>(run.sentBytes)) : "-");
+  row.push_back(timed ? base::bytesText(run.sentBytes) : "-");
   return row;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 using analysis::RunAnalysis;
 
-std::string rankList(const std::vector<int>& ranks) {
+std::string rankCell(const std::vector<int>& ranks) {
   return fmt::format("{}", fmt::join(ranks, " "));
 }
 
@@ -212,7 +212,7 @@ base::Result<std::uint64_t> writeDivergence(const TableSource& source, OutputFil
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     const auto& known = source.survey.parameters;
-    csv.number(step).number(compared).number(differing).text(rankList(ranks));
+    csv.number(step).number(compared).number(differing).text(rankCell(ranks));
     csv.text(!first                  ? std::string()
              : *first < known.size() ? known[*first].name
                                      : std::to_string(*first));
@@ -254,9 +254,9 @@ base::Result<std::uint64_t> writeCalls(const TableSource& source, OutputFile& fi
       csv.number(static_cast<int>(sequence.group)).flag(sequence.checks);
       csv.number(sequence.rows[row].sequence).number(call.step).bucket(call.bucket);
       csv.text(trace::name(trace::operationOf(call.detail)));
-      csv.number(trace::collectiveBytes(call.value)).text(rankList(present));
+      csv.number(trace::collectiveBytes(call.value)).text(rankCell(present));
       csv.text(analysis::name(mismatch));
-      csv.text(differs ? rankList(analysis::oddRanks(data, sequence, row)) : std::string());
+      csv.text(differs ? rankCell(analysis::oddRanks(data, sequence, row)) : std::string());
       csv.text(differs ? analysis::describe(data, sequence, row) : std::string()).end();
     }
   }

@@ -144,10 +144,10 @@ base::Result<std::vector<char>> readWhole(const std::filesystem::path& path, std
       break;
     }
     if (bytes.size() > most) {
-      return Error{ExitCode::kBadInput,
-                   "is larger than " + base::bytesText(static_cast<double>(most)) +
-                       ", which is no dump of a Flight Recorder",
-                   path.string()};
+      return Error{
+          ExitCode::kBadInput,
+          "is larger than " + base::bytesText(most) + ", which is no dump of a Flight Recorder",
+          path.string()};
     }
   }
   if (base::Status status = source.value()->status(); !status.ok()) {

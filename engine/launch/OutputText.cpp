@@ -67,9 +67,8 @@ bool LineBudget::take(std::string_view line) {
 std::string LineBudget::text() const {
   return lines_ == 0 ? std::string()
                      : fmt::format("{} ({}) after the first {} MiB {} left out",
-                                   base::countedText(lines_, "line"),
-                                   base::bytesText(static_cast<double>(bytes_)), kMaxBytes >> 20,
-                                   lines_ == 1 ? "was" : "were");
+                                   base::countedText(lines_, "line"), base::bytesText(bytes_),
+                                   kMaxBytes >> 20, lines_ == 1 ? "was" : "were");
 }
 
 void OutputTail::feed(std::string_view bytes) {

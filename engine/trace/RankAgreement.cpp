@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "engine/base/NumberText.h"
+
 namespace lockstep::trace {
 namespace {
 
@@ -24,8 +26,8 @@ std::optional<std::string> compare(int rank, const char* what, const std::vector
                                    const std::vector<Item>& ofRank) {
   for (std::size_t i = 0; i < std::max(ofRank0.size(), ofRank.size()); ++i) {
     if (i >= ofRank0.size() || i >= ofRank.size()) {
-      return fmt::format("rank {} has {} {}{}, rank 0 has {}", rank, ofRank.size(), what,
-                         ofRank.size() == 1 ? "" : "s", ofRank0.size());
+      return fmt::format("rank {} has {}, rank 0 has {}", rank,
+                         base::countedText(ofRank.size(), what), ofRank0.size());
     }
     if (!(ofRank0[i] == ofRank[i])) {
       return fmt::format("{} {} is {} on rank {}, but {} on rank 0", what, i, describe(ofRank[i]),

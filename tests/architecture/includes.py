@@ -1,5 +1,5 @@
 """Walks every #include line and compares it with the table of allowed edges, and looks for a second
-copy of what the studio does in one place.
+copy of what is done in one place.
 
 Usage: includes.py ROOT | includes.py --self-test
 """
@@ -39,8 +39,9 @@ QT = re.compile(r"^(Q[A-Z]\w*|Qt\w*/.*)$")
 IMGUI = re.compile(r"^(imgui|backends/imgui)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
-# What the studio does in one place: a pattern, the files that may hold it, and what others use.
-ONE_PLACE = [
+# What is done in one place: a pattern, the files that may hold it, and what others use. Of the
+# studio first, then of all that speaks.
+ONE_PLACE_OF_UI = [
     (re.compile(r"\bpublic Q(Abstract(Table|Item)|StandardItem|SortFilterProxy)"
                 r"(Model|Proxy)?|\bnew Q(SortFilterProxyModel|TableView)\b"),
      ("ui/table/",), "tables are rows in a TableView (ui/table)"),
@@ -49,6 +50,18 @@ ONE_PLACE = [
     (re.compile(r"\b\w+View::(makeAction|setRun|setTheme)\(|\bdouble kZoomStep\b"),
      ("ui/stage/",), "a view's run, theme, keys and zoom are the stage's (ui/stage)"),
     (re.compile(r"\bdelete canvas_"), (), "a canvas may outlive its client (ui/canvas)"),
+    (re.compile(r"""'f', [^,]*\) \+ (QStringLiteral|QLatin1String)\(" %"\)"""), (),
+     "numbers are written by ui/model/Format.h"),
+]
+NUMBER = ("numbers are written by engine/base/NumberText.h, in the studio by ui/model/Format.h")
+ONE_PLACE = [
+    (re.compile(r"\b(std::string|QString) (\w+::)?(bytes|duration|ms|time|percent|count|"
+                r"counted|grouped|ranks|rankList|threeDigits)(Text|InWords)?\("
+                r"(const )?(double|int|float|std::u?int\d+_t|std::size_t|std::vector<int>&) "),
+     ("engine/base/NumberText.",), NUMBER),
+    (re.compile(r"""== 1 \? (QStringLiteral\(|tr\()?"(✕ )?(1 )?([a-z]*)"\)? : """
+                r"""(QStringLiteral\(|tr\()?"(✕ )?(%1 )?\4s"""),
+     ("engine/base/NumberText.", "engine/store/detail/Errors."), NUMBER),
 ]
 
 
@@ -99,9 +112,9 @@ def forbidden(path, target):
 
 def repeated(path, line):
     """Returns why `line` must not stand in `path`, or None."""
-    if not path.startswith("ui/"):
-        return None
-    return next((reason for pattern, places, reason in ONE_PLACE
+    rules = [] if path.startswith("tests/") else ONE_PLACE
+    rules = ONE_PLACE_OF_UI + rules if path.startswith("ui/") else rules
+    return next((reason for pattern, places, reason in rules
                  if pattern.search(line) and not path.startswith(places)), None)
 
 
@@ -161,12 +174,24 @@ def self_test():
              ("ui/views/a/A.cpp", "void AView::setRun(const OpenRun& run) {"),
              ("ui/views/a/A.cpp", "QAction* AView::makeAction(const QString& text,"),
              ("ui/views/a/A.cpp", "constexpr double kZoomStep = 0.7;"),
-             ("ui/views/a/A.cpp", "  delete canvas_;")]
+             ("ui/views/a/A.cpp", "  delete canvas_;"),
+             ("ui/views/a/A.cpp", "  return QString::number(value, 'f', 1) + QStringLiteral(\" %\");"),
+             ("ui/views/a/A.cpp", "inline QString msText(double ms) {"),
+             ("ui/views/a/A.h", "QString duration(double ms);"),
+             ("app/cli/A.cpp", "std::string counted(std::uint64_t count, const char* word) {"),
+             ("engine/launch/A.cpp", "std::string ranksText(const std::vector<int>& ranks) {"),
+             ("engine/import/A.cpp", '  fmt::format("rank{} {}", ranks.size() == 1 ? "" : "s",'),
+             ("app/cli/A.cpp", '  fmt::format("{} {}", n, n == 1 ? "step" : "steps");'),
+             ("ui/panels/A.cpp", '  n == 1 ? tr("1 row") : tr("%1 rows").arg(n);')]
     once = [("ui/table/A.h", "class A : public QAbstractTableModel {"),
             ("ui/panels/A.h", "class A : public QAbstractListModel {"),
             ("ui/model/BackgroundJob.h", "  QMetaObject::invokeMethod("),
             ("ui/stage/RunView.cpp", "void RunView::setRun(const OpenRun& run) {"),
-            ("engine/base/A.cpp", "  backgroundPool().start([] {});")]
+            ("engine/base/A.cpp", "  backgroundPool().start([] {});"),
+            ("engine/base/NumberText.h", "std::string bytesText(double bytes);"),
+            ("ui/model/Format.h", "QString formatBytes(double bytes);"),
+            ("app/cli/A.cpp", '  lines == 1 ? "was" : "were"'),
+            ("tests/ui/A.cpp", "QString msText(double ms) {")]
     missed += [line for line in twice if repeated(*line) is None]
     missed += [line for line in once if repeated(*line) is not None]
     print(missed or "every forbidden edge is noticed")

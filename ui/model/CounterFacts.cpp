@@ -178,7 +178,7 @@ QString counterText(CounterUnit unit, double value) {
       const int decimals = value == std::round(value) || magnitude >= 99.95 ? 0
                            : magnitude < 0.995                              ? 2
                                                                             : 1;
-      return QString::number(value, 'f', decimals) + QStringLiteral(" %");
+      return formatPercent(value, decimals);
     }
     case CounterUnit::kBytesPerSecond:
       return formatBytes(value) + QStringLiteral("/s");

@@ -16,30 +16,14 @@ struct Unit {
 
 constexpr std::array<Unit, 4> kTimeUnits{{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}}};
 
-// Three significant digits, never an exponent.
-QString threeDigits(double value) {
-  const double magnitude = std::abs(value);
-  const int decimals = magnitude < 9.995 ? 2 : magnitude < 99.95 ? 1 : 0;
-  return QString::number(value, 'f', decimals);
-}
-
-template <std::size_t N>
-QString inUnits(double value, const std::array<Unit, N>& units) {
-  for (const Unit& unit : units) {
-    // 999.6 of a unit would round to 1000 of it: take the next one up.
-    if (std::abs(value) >= unit.size * 0.9995) {
-      const QString number =
-          unit.size == 1 ? QString::number(value, 'f', 0) : threeDigits(value / unit.size);
-      return number + QLatin1Char(' ') + QString::fromUtf8(unit.name);
-    }
-  }
-  return QStringLiteral("0 ") + QString::fromUtf8(units.back().name);
-}
-
 }  // namespace
 
 QString formatDuration(double ns) {
-  return inUnits(ns, kTimeUnits);
+  return QString::fromStdString(base::durationText(ns));
+}
+
+QString formatMs(double ms) {
+  return formatDuration(ms * 1e6);
 }
 
 QString formatTime(double ns, double stepNs, double largestNs) {
@@ -69,12 +53,20 @@ QString formatRate(double bytes, double ns) {
   return ns > 0 ? formatBytes(bytes / ns * 1e9) + QStringLiteral("/s") : QString();
 }
 
+QString formatPercent(double percent, int decimals) {
+  return QString::fromStdString(base::percentText(percent, decimals));
+}
+
 QString formatCount(std::uint64_t count) {
-  QString text = QString::number(count);
-  for (qsizetype i = text.size() - 3; i > 0; i -= 3) {
-    text.insert(i, QLatin1Char(','));
-  }
-  return text;
+  return QString::fromStdString(base::countText(count));
+}
+
+QString formatCounted(std::uint64_t count, const char* one, const char* many) {
+  return QString::fromStdString(base::countedText(count, one, many));
+}
+
+QString formatRanks(const std::vector<int>& ranks) {
+  return QString::fromStdString(base::ranksText(ranks));
 }
 
 }  // namespace lockstep::ui

@@ -2,21 +2,30 @@
 
 #include <QString>
 #include <cstdint>
+#include <vector>
 
 namespace lockstep::ui {
 
-// Numbers as people read them, the same in every locale (a dot, an SI unit, a thin rounding).
+// Numbers as the studio writes them, after engine/base/NumberText.h.
 
 /// "870 ns", "12.3 µs", "4.56 ms", "1.23 s".
 QString formatDuration(double ns);
+/// The same of milliseconds, in which the analysis counts.
+QString formatMs(double ms);
 /// A point in time with enough digits to tell it from its neighbours `stepNs` away. The unit
 /// fits `largestNs`, so that all labels of an axis share it; 0: fits the time itself.
 QString formatTime(double ns, double stepNs, double largestNs = 0);
-/// "512 B", "4 KiB", "2.05 MiB" (engine/base/NumberText.h).
+/// "512 B", "4 KiB", "2.05 MiB".
 QString formatBytes(double bytes);
 /// "1.62 GiB/s"; bytes over ns.
 QString formatRate(double bytes, double ns);
+/// "12.3 %".
+QString formatPercent(double percent, int decimals = 1);
 /// "12,345".
 QString formatCount(std::uint64_t count);
+/// "1 rank", "12,345 ranks"; `many` where the plural is more than an "s": "2 matches".
+QString formatCounted(std::uint64_t count, const char* one, const char* many = "");
+/// "rank 2", "ranks 0, 3".
+QString formatRanks(const std::vector<int>& ranks);
 
 }  // namespace lockstep::ui

@@ -63,15 +63,16 @@ QString ordinal(int n) {
 void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
   const Arrivals arrivals = arrivalsOf(model, span);
   if (!arrivals.missing.empty()) {
-    facts.push_back({QStringLiteral("Arrived"),
-                     QStringLiteral("who came last is unknown: no record of ") +
-                         rankList(arrivals.missing)});
+    facts.push_back(
+        {QStringLiteral("Arrived"), QStringLiteral("who came last is unknown: no record of ") +
+                                        formatRanks(arrivals.missing)});
     return;
   }
   if (!arrivals.closeToLast.empty()) {
-    facts.push_back({QStringLiteral("Arrived"),
-                     QStringLiteral("%1 came last within ± %2, the doubt of their hosts' clocks")
-                         .arg(rankList(arrivals.closeToLast), formatDuration(arrivals.doubtNs))});
+    facts.push_back(
+        {QStringLiteral("Arrived"),
+         QStringLiteral("%1 came last within ± %2, the doubt of their hosts' clocks")
+             .arg(formatRanks(arrivals.closeToLast), formatDuration(arrivals.doubtNs))});
     return;
   }
   if (arrivals.lateRank < 0) {
@@ -115,12 +116,10 @@ void addBucket(const RunModel& model, const Span& span, std::vector<Fact>& facts
   const trace::BucketsMessage* layout = model.layoutAt(span.step);
   if (layout != nullptr && span.bucket < layout->buckets.size()) {
     const auto& bucket = layout->buckets[span.bucket];
-    const auto count = bucket.parameters.size();
-    text += QStringLiteral(" of %1 (%2, %3 %4)")
-                .arg(layout->buckets.size())
-                .arg(formatBytes(static_cast<double>(bucket.bytes)))
-                .arg(count)
-                .arg(count == 1 ? QStringLiteral("parameter") : QStringLiteral("parameters"));
+    text +=
+        QStringLiteral(" of %1 (%2, %3)")
+            .arg(layout->buckets.size())
+            .arg(formatBytes(bucket.bytes), formatCounted(bucket.parameters.size(), "parameter"));
   }
   facts.push_back({QStringLiteral("Bucket"), text});
 }
@@ -155,13 +154,11 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     }
   }
   if (span.kind == EventKind::kSearchUnused) {
-    facts.push_back({QStringLiteral("Unused"),
-                     span.value == 1 ? QStringLiteral("1 parameter")
-                                     : QStringLiteral("%1 parameters").arg(span.value)});
+    facts.push_back({QStringLiteral("Unused"), formatCounted(span.value, "parameter")});
   }
   addBucket(model, span, facts);
   if (const std::uint64_t bytes = bytesOf(model.parameters(), span); bytes > 0) {
-    QString text = formatBytes(static_cast<double>(bytes));
+    QString text = formatBytes(bytes);
     if (!instant && isCopy(span.kind)) {
       text += QStringLiteral(" at ") + formatRate(static_cast<double>(bytes), span.durationNs);
     }

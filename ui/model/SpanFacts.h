@@ -53,9 +53,6 @@ struct Arrivals {
 /// Returns the arrivals of the collective that `span` belongs to; empty for other spans.
 Arrivals arrivalsOf(const RunModel& model, const Span& span);
 
-/// Returns "rank 2" or "ranks 2, 3".
-QString rankList(const std::vector<int>& ranks);
-
 /// Returns the plural title of a lane: "Phases", "Gradients", "Hook", "Communication".
 QString titleOf(LaneRole role);
 

@@ -49,15 +49,6 @@ QString titleOf(LaneRole role) {
   return {};
 }
 
-QString rankList(const std::vector<int>& ranks) {
-  QStringList numbers;
-  for (const int rank : ranks) {
-    numbers << QString::number(rank);
-  }
-  return (ranks.size() == 1 ? QStringLiteral("rank ") : QStringLiteral("ranks ")) +
-         numbers.join(QStringLiteral(", "));
-}
-
 std::optional<std::uint64_t> parameterOf(const Span& span) {
   return analysis::parameterOf(span.kind, span.detail, span.value);
 }

@@ -299,10 +299,10 @@ void InspectorPanel::fillArrivals(const Span& span) {
   }
   arrivalsTitle_->setText(
       !arrivals.missing.empty()
-          ? tr("No record of %1: who came last is unknown").arg(rankList(arrivals.missing))
+          ? tr("No record of %1: who came last is unknown").arg(formatRanks(arrivals.missing))
       : !arrivals.closeToLast.empty()
           ? tr("Last, within ± %2 of their clocks: %1")
-                .arg(rankList(arrivals.closeToLast), formatDuration(arrivals.doubtNs))
+                .arg(formatRanks(arrivals.closeToLast), formatDuration(arrivals.doubtNs))
       : arrivals.lateRank < 0 ? tr("Only rank %1 recorded it").arg(arrivals.byRank.front().rank())
                               : tr("Rank %1 arrived last; the first waited %2")
                                     .arg(arrivals.lateRank)
@@ -352,12 +352,12 @@ void InspectorPanel::fillParameters(const Span& span) {
     item->setData(kNameRole, name);
     setLink(item, tr("List all events of this parameter"));
     setText(parameters_, row, 1, shapeText(parameters[index].shape));
-    setText(parameters_, row, 2, formatBytes(static_cast<double>(parameters[index].bytes)));
+    setText(parameters_, row, 2, formatBytes(parameters[index].bytes));
   }
-  parametersTitle_->setText(tr("Bucket %1: %2 parameters, %3 %4")
+  parametersTitle_->setText(tr("Bucket %1: %2, %3 %4")
                                 .arg(span.bucket)
-                                .arg(parameters_->rowCount())
-                                .arg(formatBytes(static_cast<double>(bucket.bytes)))
+                                .arg(formatCounted(bucket.parameters.size(), "parameter"))
+                                .arg(formatBytes(bucket.bytes))
                                 .arg(QString::fromStdString(bucket.dtype)));
   parameters_->resizeColumnsToContents();
   fitHeight(parameters_);

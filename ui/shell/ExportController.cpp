@@ -3,7 +3,6 @@
 #include <QDesktopServices>
 #include <QElapsedTimer>
 #include <QFileInfo>
-#include <QLocale>
 #include <QPointer>
 #include <QUrl>
 #include <utility>
@@ -25,20 +24,14 @@ QString exportText(const char* text) {
   return QCoreApplication::translate("ExportController", text);
 }
 
-QString counted(std::uint64_t count, const char* one, const char* many) {
-  return (count == 1 ? exportText(one) : exportText(many))
-      .arg(QLocale::c().toString(static_cast<qulonglong>(count)));
-}
-
 QString sentenceOf(const QString& path, const exports::TraceReport& report) {
   QString sentence = exportText("Saved %1: %2 of %3, %4.")
-                         .arg(path, counted(report.events, "%1 event", "%1 events"),
-                              counted(report.ranks, "%1 rank", "%1 ranks"),
-                              formatBytes(static_cast<double>(report.bytes)));
+                         .arg(path, formatCounted(report.events, "event"),
+                              formatCounted(report.ranks, "rank"), formatBytes(report.bytes));
   for (const exports::RankOverlap& rank : report.overlaps) {
     if (rank.percent) {
       sentence +=
-          exportText(" Rank %1: overlap %2 %.").arg(rank.rank).arg(*rank.percent, 0, 'f', 2);
+          exportText(" Rank %1: overlap %2.").arg(rank.rank).arg(formatPercent(*rank.percent, 2));
     }
   }
   if (!report.others.empty()) {
@@ -59,8 +52,8 @@ base::Result<QString> write(const ExportRequest& request, const exports::Progres
       return written.error();
     }
     return exportText("Saved %1: %2, %3.")
-        .arg(request.path, counted(written.value().rows, "%1 row", "%1 rows"),
-             formatBytes(static_cast<double>(written.value().bytes)));
+        .arg(request.path, formatCounted(written.value().rows, "row"),
+             formatBytes(written.value().bytes));
   }
   exports::TraceOptions options;
   options.selection = request.selection;

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "ui/model/Format.h"
 #include "ui/panels/EmptyState.h"
 #include "ui/panels/InspectorPanel.h"
 #include "ui/panels/KeyTips.h"
@@ -336,7 +337,7 @@ void MainWindow::refreshChecks() {
              building ? tr("lockstep-rank is still being built")
                       : tr("lockstep-rank is not in %1: it is built only with libtorch")
                             .arg(programs_.folder)),
-       {true, cores == 1 ? tr("1 core") : tr("%1 cores").arg(cores)},
+       {true, formatCounted(static_cast<std::uint64_t>(cores), "core")},
        {true, tr("Timeline drawn by %1").arg(timeline_->rendererName())}});
 }
 

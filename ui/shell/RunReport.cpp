@@ -4,6 +4,7 @@
 #include <QStringList>
 #include <cmath>
 
+#include "ui/model/Format.h"
 #include "ui/panels/RunEntry.h"
 #include "ui/shell/RunSession.h"
 
@@ -35,10 +36,10 @@ RunReport reportOf(RunSession& session, const RunFigures* figures) {
 QString RunReport::sentence(const QString& opening) const {
   const auto tr = [](const char* text) { return QCoreApplication::translate("RunReport", text); };
   QStringList parts;
-  if (overlapPercent) parts << tr("overlap %1 %").arg(*overlapPercent, 0, 'f', 0);
+  if (overlapPercent) parts << tr("overlap %1").arg(formatPercent(*overlapPercent, 0));
   if (exposedMs)
     parts << tr("%1 ms exposed per step (median, worst rank)").arg(*exposedMs, 0, 'f', 2);
-  if (accuracy) parts << tr("accuracy %1 %").arg(*accuracy * 100, 0, 'f', 1);
+  if (accuracy) parts << tr("accuracy %1").arg(formatPercent(*accuracy * 100));
   if (loss) parts << tr("loss %1").arg(*loss, 0, 'g', 3);
   return parts.isEmpty() ? opening : opening + QStringLiteral(": ") + parts.join(QStringLiteral(", "));
 }

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "engine/base/NumberText.h"
 #include "engine/train/data/MaybeGzip.h"
 
 namespace lockstep::train {
@@ -27,8 +28,9 @@ base::Result<at::Tensor> readIdx(const std::filesystem::path& file, int dimensio
       (byte(0) != 0 || byte(1) != 0 || byte(2) != 0x08 || byte(3) != dimensions)) {
     return bad(fmt::format(
         "opens with {:02x}{:02x}{:02x}{:02x}; an IDX file of bytes with {} "
-        "dimension{} opens with 000008{:02x}",
-        byte(0), byte(1), byte(2), byte(3), dimensions, dimensions == 1 ? "" : "s", dimensions));
+        "opens with 000008{:02x}",
+        byte(0), byte(1), byte(2), byte(3),
+        base::countedText(static_cast<std::uint64_t>(dimensions), "dimension"), dimensions));
   }
   if (header.value().size() < headerBytes) {
     return bad(fmt::format("cut off: an IDX header of {} bytes expected, {} found", headerBytes,

@@ -239,8 +239,7 @@ void EventsPanel::copy() {
             .arg(formatCount(static_cast<std::uint64_t>(rows)), formatCount(kCopiedRows)));
   } else if (rows > 0) {
     QApplication::clipboard()->setText(rowsAsText(*table_));
-    say(rows == 1 ? tr("Copied 1 row")
-                  : tr("Copied %1 rows").arg(formatCount(static_cast<std::uint64_t>(rows))));
+    say(tr("Copied %1").arg(formatCounted(static_cast<std::uint64_t>(rows), "row")));
   }
 }
 

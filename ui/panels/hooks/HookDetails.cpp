@@ -15,7 +15,6 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 
 QTableWidget* makeTable(const char* name, const QStringList& titles) {
   auto* table = new QTableWidget(0, static_cast<int>(titles.size()));
@@ -218,9 +217,8 @@ void HookDetails::fillVerdict(const HookRow& row) {
             !trained            ? none
             : run.gradientsSame ? tr("yes")
                                 : tr("no"),
-            timed ? formatDuration(run.stepMs * kNsPerMs) : none,
-            timed ? formatDuration(run.allreduceMs * kNsPerMs) : none,
-            timed ? formatBytes(static_cast<double>(run.sentBytes)) : none},
+            timed ? formatMs(run.stepMs) : none, timed ? formatMs(run.allreduceMs) : none,
+            timed ? formatBytes(run.sentBytes) : none},
            tr("Off the mean: largest distance of a result from the mean gradient, in units of the "
               "mean's root mean square. A step: all calls of one, beside the engine's own "
               "allreduce of the same tensors."));

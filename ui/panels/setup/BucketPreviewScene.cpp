@@ -56,11 +56,10 @@ QString BucketForecast::summary(bool afterRebuild) const {
   }
   const auto count = plan.buckets.size();
   QStringList parts;
-  parts << (count == 1 ? tr("1 bucket of %1.").arg(formatBytes(static_cast<double>(bytesOf(plan))))
+  parts << (count == 1 ? tr("1 bucket of %1.").arg(formatBytes(bytesOf(plan)))
                        : tr("%1 buckets, %2 in all; the largest holds %3.")
                              .arg(count)
-                             .arg(formatBytes(static_cast<double>(bytesOf(plan))),
-                                  formatBytes(static_cast<double>(largest))));
+                             .arg(formatBytes(bytesOf(plan)), formatBytes(largest)));
   if (left > 0) {
     parts << tr("%1 parameters are in none.").arg(left);
   }
@@ -183,11 +182,10 @@ void BucketPreviewScene::draw(DisplayList& list) const {
       }
     }
     const QRectF figures(width_ - kFigures, whole.top(), kFigures - kMargin, kBar);
-    list.text(figures,
-              QStringLiteral("%1 · %2")
-                  .arg(formatBytes(static_cast<double>(bucket.bytes)))
-                  .arg(bucket.parameters.size()),
-              palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+    list.text(
+        figures,
+        QStringLiteral("%1 · %2").arg(formatBytes(bucket.bytes)).arg(bucket.parameters.size()),
+        palette_.text, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   }
 }
 
@@ -201,15 +199,15 @@ QString BucketPreviewScene::describe(QPointF at) const {
   QStringList lines;
   lines << tr("Bucket %1: %2, %3 parameters, %4")
                .arg(index)
-               .arg(formatBytes(static_cast<double>(bucket.bytes)))
+               .arg(formatBytes(bucket.bytes))
                .arg(bucket.parameters.size())
                .arg(QString::fromStdString(bucket.dtype));
   if (isLimited(bucket)) {
     lines << (bucket.bytes > bucket.limitBytes
                   ? tr("Cap %1, reached by its last parameter: %2 over (hatched)")
-                        .arg(formatBytes(static_cast<double>(bucket.limitBytes)),
-                             formatBytes(static_cast<double>(bucket.bytes - bucket.limitBytes)))
-                  : tr("Cap %1").arg(formatBytes(static_cast<double>(bucket.limitBytes))));
+                        .arg(formatBytes(bucket.limitBytes),
+                             formatBytes(bucket.bytes - bucket.limitBytes))
+                  : tr("Cap %1").arg(formatBytes(bucket.limitBytes)));
   } else if (bucket.limitBytes == 0) {
     lines << tr("A sparse gradient has a bucket of its own");
   } else {
@@ -221,8 +219,7 @@ QString BucketPreviewScene::describe(QPointF at) const {
     const double right = left + static_cast<double>(parameter.bytes) * scale();
     if (at.x() >= left && at.x() < right) {
       lines << QStringLiteral("%1: %2, %3")
-                   .arg(parameter.name, shapeText(parameter.shape),
-                        formatBytes(static_cast<double>(parameter.bytes)));
+                   .arg(parameter.name, shapeText(parameter.shape), formatBytes(parameter.bytes));
     }
     left = right;
   }

@@ -15,6 +15,7 @@
 
 #include "engine/experiment/FieldText.h"
 #include "engine/experiment/Schema.h"
+#include "ui/model/Format.h"
 #include "ui/panels/CurrentPalette.h"
 #include "ui/panels/setup/BucketPreview.h"
 #include "ui/panels/setup/FaultList.h"
@@ -353,7 +354,7 @@ void SetupPanel::refreshSummaries() {
       text = count.values.join(QStringLiteral(", "));
     }
     if (count.wrong > 0) {
-      text = count.wrong == 1 ? tr("✕ 1 mistake") : tr("✕ %1 mistakes").arg(count.wrong);
+      text = tr("✕ %1").arg(formatCounted(count.wrong, "mistake"));
     }
     group->setSummary(text, count.wrong > 0);
   }

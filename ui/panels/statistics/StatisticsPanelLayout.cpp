@@ -136,7 +136,7 @@ void StatisticsPanel::refreshWords() {
   } else if (shown_) {
     text = tr("%1 events in %2")
                .arg(formatCount(shown_->measured), formatDuration(shown_->range.lengthNs()));
-    tip = shown_->ranks == 1 ? tr("of 1 rank") : tr("of %1 ranks").arg(shown_->ranks);
+    tip = tr("of %1").arg(formatCounted(static_cast<std::uint64_t>(shown_->ranks), "rank"));
   }
   words_->setWords(text, tip);
 

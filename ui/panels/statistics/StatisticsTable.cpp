@@ -112,7 +112,7 @@ QString StatisticsTable::text(std::size_t row, std::size_t column) const {
     return formatCount(rows_[row].of.count);
   }
   if (column == kShare) {
-    return tr("%1 %").arg(number * 100, 0, 'f', number < 0.1 ? 2 : 1);
+    return formatPercent(number * 100, number < 0.1 ? 2 : 1);
   }
   return formatDuration(number);
 }

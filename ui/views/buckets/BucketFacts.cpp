@@ -14,14 +14,6 @@ using analysis::BucketStage;
 using analysis::BucketTimes;
 using Kind = BucketsHit::Kind;
 
-QString bytesText(std::uint64_t bytes) {
-  return formatBytes(static_cast<double>(bytes));
-}
-
-QString parametersText(std::size_t count) {
-  return count == 1 ? QStringLiteral("1 parameter") : QStringLiteral("%1 parameters").arg(count);
-}
-
 std::uint64_t bytesOf(const BucketStory& story, std::uint32_t parameter) {
   return parameter < story.parameters.size()
              ? static_cast<std::uint64_t>(story.parameters[parameter].bytes)
@@ -39,7 +31,7 @@ QString rankName(const BucketStory& story, int rank) {
 void addTime(std::vector<Fact>& facts, const BucketStory& story, const QString& name,
              const std::optional<std::uint64_t>& ticks, const QString& more = {}) {
   if (ticks) {
-    facts.push_back({name, msText(story.ns(*ticks)) + QStringLiteral(" ms") + more});
+    facts.push_back({name, momentText(story.ns(*ticks)) + more});
   }
 }
 
@@ -48,14 +40,14 @@ FactCard bucketCard(const BucketStory& story, int bucket) {
   FactCard card;
   card.title = QStringLiteral("bucket %1 of %2").arg(bucket).arg(story.layout.buckets.size());
   card.bucket = bucket;
-  card.facts.push_back({QStringLiteral("Size"), bytesText(of.bytes) + QStringLiteral(", ") +
-                                                    parametersText(of.parameters.size()) +
-                                                    QStringLiteral(", ") +
-                                                    QString::fromStdString(of.dtype)});
+  card.facts.push_back(
+      {QStringLiteral("Size"), formatBytes(of.bytes) + QStringLiteral(", ") +
+                                   formatCounted(of.parameters.size(), "parameter") +
+                                   QStringLiteral(", ") + QString::fromStdString(of.dtype)});
   card.facts.push_back({QStringLiteral("Cap"), capText(story, bucket)});
   const BucketCap& cap = story.caps[static_cast<std::size_t>(bucket)];
   if (cap.overshootBytes > 0) {
-    card.facts.push_back({QStringLiteral("Over the cap"), bytesText(cap.overshootBytes)});
+    card.facts.push_back({QStringLiteral("Over the cap"), formatBytes(cap.overshootBytes)});
   }
   card.facts.push_back({QStringLiteral("Why it ends"), capSentence(story, bucket)});
   return card;
@@ -69,7 +61,7 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
   if (const QString shape = shapeText(story, parameter); !shape.isEmpty()) {
     card.facts.push_back({QStringLiteral("Shape"), shape});
     card.facts.push_back({QStringLiteral("Bytes"),
-                          QStringLiteral("%1 (%2)").arg(bytesText(bytesOf(story, parameter)),
+                          QStringLiteral("%1 (%2)").arg(formatBytes(bytesOf(story, parameter)),
                                                         formatCount(bytesOf(story, parameter)))});
   }
   card.facts.push_back({QStringLiteral("Bucket"), card.bucket < 0
@@ -86,7 +78,7 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
     const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
     QString text = QStringLiteral("no gradient recorded in this iteration");
     if (gradient != nullptr) {
-      text = msText(story.ns(gradient->ticks)) + QStringLiteral(" ms");
+      text = momentText(story.ns(gradient->ticks));
       text += gradient->unused ? QStringLiteral(", unused: counted without a gradient") : QString();
       text += gradient->againstBuckets ? QStringLiteral(", out of bucket order") : QString();
       text += gradient->againstFirstRank ? QStringLiteral(", another place than on the first rank")
@@ -195,7 +187,7 @@ QString capText(const BucketStory& story, int bucket) {
   if (limit == 0) {
     return story.observed ? QStringLiteral("not told") : QStringLiteral("none");
   }
-  QString text = bytesText(limit);
+  QString text = formatBytes(limit);
   if (!story.config) {
     return text;
   }
@@ -239,7 +231,7 @@ QString capSentence(const BucketStory& story, int bucket) {
           "A gradient that is expected to be sparse has a bucket of its own; no cap applies.");
     case BucketEnd::kLeftOver:
       return QStringLiteral("No parameters of its type were left: it stayed %1 under its cap.")
-          .arg(bytesText(cap.limitBytes - of.bytes));
+          .arg(formatBytes(cap.limitBytes - of.bytes));
     case BucketEnd::kReached:
       break;
   }
@@ -247,11 +239,11 @@ QString capSentence(const BucketStory& story, int bucket) {
   QString text = QStringLiteral(
       "A bucket closes once it holds its cap or more, and a parameter is never split: ");
   text += of.parameters.size() == 1
-              ? QStringLiteral("%1 alone is %2").arg(last, bytesText(of.bytes))
+              ? QStringLiteral("%1 alone is %2").arg(last, formatBytes(of.bytes))
               : QStringLiteral("%1 took it from %2 to %3")
-                    .arg(last, bytesText(cap.beforeLastBytes), bytesText(of.bytes));
+                    .arg(last, formatBytes(cap.beforeLastBytes), formatBytes(of.bytes));
   text += cap.overshootBytes > 0
-              ? QStringLiteral(", %1 over the cap.").arg(bytesText(cap.overshootBytes))
+              ? QStringLiteral(", %1 over the cap.").arg(formatBytes(cap.overshootBytes))
               : QStringLiteral(", exactly its cap.");
   return text;
 }

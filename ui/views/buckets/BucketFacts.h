@@ -33,8 +33,8 @@ QString waitText(const BucketStory& story, std::uint32_t parameter);
 std::optional<double> longestWaitNs(const BucketStory& story, std::uint32_t parameter);
 /// "4th", or "4th, 6th" where ranks differ; empty when it was never ready.
 QString orderText(const BucketStory& story, std::uint32_t parameter);
-/// Milliseconds with three decimals.
-QString msText(double ns);
+/// A moment of a step, in ms: "12.345 ms".
+QString momentText(double ns);
 /// "empty", "filling", "ready, not launched", ...
 QString stageName(analysis::BucketStage stage);
 /// "12.345 of 103.200 ms: bucket 2 launched on rank 1"; at the end the whole length alone.

@@ -45,8 +45,8 @@ QString ordinal(std::size_t n) {
 
 }  // namespace
 
-QString msText(double ns) {
-  return QString::number(ns / 1e6, 'f', 3);
+QString momentText(double ns) {
+  return formatTime(ns, 1e3, 1e6);
 }
 
 QString shapeText(const BucketStory& story, std::uint32_t parameter) {
@@ -82,8 +82,7 @@ QString waitText(const BucketStory& story, std::uint32_t parameter) {
     return QStringLiteral("nothing: the last of its bucket");
   }
   QString text = parts.join(QStringLiteral(", then ")) + QStringLiteral(": ") +
-                 msText(static_cast<double>(longest->wait.ticks) * story.nsPerTick) +
-                 QStringLiteral(" ms");
+                 momentText(static_cast<double>(longest->wait.ticks) * story.nsPerTick);
   if (story.rankCount() > 1) {
     text += QStringLiteral(" on rank %1").arg(longest->rank);
   }
@@ -126,11 +125,11 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
   if (!story.measured()) {
     return {};
   }
-  const QString end = msText(story.range.endNs) + QStringLiteral(" ms");
+  const QString end = momentText(story.range.endNs);
   if (!replayNs) {
     return QStringLiteral("ends at ") + end;
   }
-  QString text = msText(*replayNs) + QStringLiteral(" of ") + end;
+  QString text = QString::number(*replayNs / 1e6, 'f', 3) + QStringLiteral(" of ") + end;
   const auto next = std::upper_bound(
       story.moments.begin(), story.moments.end(), story.ticksAt(*replayNs),
       [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
@@ -224,11 +223,9 @@ QString rankSentence(const BucketStory& story, int rank) {
 
 QString spokenSummary(const BucketStory& story) {
   QStringList parts;
-  parts << QStringLiteral("%1 %2 of %3, %4.")
-               .arg(story.layout.buckets.size())
-               .arg(story.layout.buckets.size() == 1 ? QStringLiteral("bucket")
-                                                     : QStringLiteral("buckets"),
-                    formatBytes(static_cast<double>(story.bytes())),
+  parts << QStringLiteral("%1 of %2, %3.")
+               .arg(formatCounted(story.layout.buckets.size(), "bucket"),
+                    formatBytes(story.bytes()),
                     story.preview             ? QStringLiteral("computed from shapes")
                     : story.layout.layout > 0 ? QStringLiteral("rebuilt")
                                               : QStringLiteral("as constructed"));

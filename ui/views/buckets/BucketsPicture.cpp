@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/buckets/BucketsScene.h"
 #include "ui/views/buckets/BucketsSentence.h"
@@ -51,10 +52,9 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   const QString more =
       story->preview
           ? QStringLiteral("buckets, computed from the shapes of the parameters")
-          : QStringLiteral("buckets of iteration %1  ·  %2 %3")
+          : QStringLiteral("buckets of iteration %1  ·  %2")
                 .arg(story->step)
-                .arg(model.rankCount())
-                .arg(model.rankCount() == 1 ? QStringLiteral("rank") : QStringLiteral("ranks"));
+                .arg(formatCounted(static_cast<std::uint64_t>(model.rankCount()), "rank"));
   list.text(QRectF(12 + width + 16, 0, picture.size.width() - width - 40, kTitleHeight), more,
             palette.textMuted, FontRole::kSmall);
   BucketsFrame frame;

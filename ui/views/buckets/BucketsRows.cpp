@@ -71,11 +71,8 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
   list.text(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
             QStringLiteral("Bucket %1").arg(bucket), palette_.text, FontRole::kBold);
   const bool replaying = frame_.replayNs && story_.measured();
-  const QString size =
-      QStringLiteral("%1 · %2 %3")
-          .arg(formatBytes(static_cast<double>(of.bytes)))
-          .arg(of.parameters.size())
-          .arg(of.parameters.size() == 1 ? QStringLiteral("param") : QStringLiteral("params"));
+  const QString size = QStringLiteral("%1 · %2").arg(formatBytes(of.bytes),
+                                                     formatCounted(of.parameters.size(), "param"));
   list.text(QRectF(25, row.top() + 20, kLabelWidth - 28, 15), replaying ? stageText(bucket) : size,
             replaying ? palette_.text : palette_.textMuted, FontRole::kSmall);
   if (row.height() >= 52) {
@@ -83,7 +80,7 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
               replaying ? size
               : of.limitBytes == 0
                   ? (story_.observed ? QStringLiteral("cap not told") : QStringLiteral("no cap"))
-                  : QStringLiteral("cap %1").arg(formatBytes(static_cast<double>(of.limitBytes))),
+                  : QStringLiteral("cap %1").arg(formatBytes(of.limitBytes)),
               palette_.textMuted, FontRole::kSmall);
   }
 }
@@ -165,8 +162,7 @@ void BucketsScene::drawCellText(DisplayList& list, int bucket,
             ink, FontRole::kSmall);
   if (twoLines) {
     list.text(QRectF(text.left(), text.center().y(), text.width(), 14),
-              formatBytes(static_cast<double>(story_.parameters[cell.parameter].bytes)), ink,
-              FontRole::kSmall);
+              formatBytes(story_.parameters[cell.parameter].bytes), ink, FontRole::kSmall);
   }
 }
 
@@ -214,8 +210,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
     return;
   }
   if (of.limitBytes > 0) {
-    const QString text =
-        QStringLiteral("cap %1 ▸").arg(formatBytes(static_cast<double>(of.limitBytes)));
+    const QString text = QStringLiteral("cap %1 ▸").arg(formatBytes(of.limitBytes));
     const double width = textWidth(text, FontRole::kSmall);
     if (map.right() - width > end + 6) {
       list.text(QRectF(map.right() - width, row.top(), width + 2, row.height()), text,

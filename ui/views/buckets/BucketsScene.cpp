@@ -69,11 +69,8 @@ void BucketsScene::drawHeader(DisplayList& list) const {
   const QRectF header(0, 0, frame_.size.width(), kHeader);
   list.fill(header, palette_.surface);
   list.fill(QRectF(0, kHeader - 1, header.width(), 1), palette_.gridStrong);
-  const std::size_t count = story_.layout.buckets.size();
-  QString title = QStringLiteral("%1 %2, %3")
-                      .arg(count)
-                      .arg(count == 1 ? QStringLiteral("bucket") : QStringLiteral("buckets"),
-                           formatBytes(static_cast<double>(story_.bytes())));
+  QString title = QStringLiteral("%1, %2").arg(
+      formatCounted(story_.layout.buckets.size(), "bucket"), formatBytes(story_.bytes()));
   title += story_.layout.layout > 0 ? QStringLiteral(", rebuilt from the ready order")
                                     : QStringLiteral(", as constructed");
   const double right =
@@ -160,7 +157,7 @@ void BucketsScene::drawReplay(DisplayList& list) const {
   }
   list.line({x, kHeader - 10}, {x, frame_.size.height()}, palette_.accent, 1.5);
   list.polygon({{x - 6, kHeader - 12}, {x + 6, kHeader - 12}, {x, kHeader - 3}}, palette_.accent);
-  const QString text = msText(*frame_.replayNs) + QStringLiteral(" ms");
+  const QString text = momentText(*frame_.replayNs);
   const double width = textWidth(text, FontRole::kSmall) + 8;
   const QRectF plate(std::max(column.left(), std::min(x - width / 2, column.right() - width)), 20,
                      width, 14);

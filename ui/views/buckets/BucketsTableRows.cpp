@@ -64,7 +64,7 @@ QString BucketsTableRows::text(std::size_t row, std::size_t column) const {
     const QString mark = gradient->unused           ? QStringLiteral("unused ")
                          : gradient->againstBuckets ? QStringLiteral("▲ ")
                                                     : QString();
-    return mark + msText(story_->ns(gradient->ticks));
+    return mark + QString::number(story_->ns(gradient->ticks) / 1e6, 'f', 3);
   }
   const QString text =
       column == orderColumn() ? orderText(*story_, parameter) : waitText(*story_, parameter);

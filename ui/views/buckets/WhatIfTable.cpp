@@ -28,7 +28,7 @@ class WhatIfRows : public TableRows {
       case kParameters:
         return formatCount(told_->plan[row].parameters.size());
       case kBytes:
-        return formatBytes(static_cast<double>(told_->plan[row].bytes));
+        return formatBytes(told_->plan[row].bytes);
       default:
         return formatTime(*number(row, column), kTimeStepNs, 1e6);
     }

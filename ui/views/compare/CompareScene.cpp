@@ -162,7 +162,7 @@ double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareRe
                {valueText(rows[i].metric, rows[i].values[0]), palette.text},
                {valueText(rows[i].metric, rows[i].values[1]), palette.text},
                {differenceText(rows[i].metric, delta.difference), colour},
-               {percentText(delta.percent), colour},
+               {changeText(delta.percent), colour},
                {intervalText(rows[i].metric, delta), colour},
                {verdictText(delta), colour}});
   }

@@ -90,7 +90,7 @@ QString MetricRows::text(std::size_t row, std::size_t column) const {
     case kDifference:
       return differenceText(figures.metric, delta(row).difference);
     case kPercent:
-      return percentText(delta(row).percent);
+      return changeText(delta(row).percent);
     case kInterval:
       return intervalText(figures.metric, delta(row));
     default:
@@ -190,7 +190,7 @@ QString PercentileRows::text(std::size_t row, std::size_t column) const {
   const auto figure = number(row, column);
   return !figure            ? QStringLiteral("\u2013")
          : column == kCount ? formatCount(static_cast<std::uint64_t>(*figure))
-                            : formatDuration(*figure * 1e6);
+                            : formatMs(*figure);
 }
 
 std::optional<double> PercentileRows::number(std::size_t row, std::size_t column) const {

@@ -94,9 +94,8 @@ class Drawing {
         text += QStringLiteral("   has none");
       } else {
         text += QStringLiteral("   %1 values, P50 %2, P90 %3")
-                    .arg(formatCount(run.durations->count()),
-                         formatDuration(run.durations->p50 * kNsPerMs),
-                         formatDuration(run.durations->p90 * kNsPerMs));
+                    .arg(formatCount(run.durations->count()), formatMs(run.durations->p50),
+                         formatMs(run.durations->p90));
         if (histograms_[i].beyond > 0) {
           text += QStringLiteral(", %1 longer than shown").arg(formatCount(histograms_[i].beyond));
         }
@@ -187,10 +186,10 @@ class Drawing {
                       formatDuration(axis_.toNs(left + binWidth()))};
     for (std::size_t run = 0; run < frame_.runs.size(); ++run) {
       if (!histograms_[run].counts.empty()) {
-        lines << QStringLiteral("%1: %2 (%3 %)")
+        lines << QStringLiteral("%1: %2 (%3)")
                      .arg(frame_.runs[run].name.section(u' ', 0, 0),
                           formatCount(histograms_[run].counts[bin]),
-                          QString::number(100 * share(run, bin), 'f', 1));
+                          formatPercent(100 * share(run, bin)));
       }
     }
     drawCard(lines);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "engine/base/NumberText.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -14,13 +15,8 @@ QString magnitudeText(analysis::Metric metric, double value) {
   if (unit == "B") {
     return formatBytes(value);
   }
-  if (value == 0) {
-    return QStringLiteral("0");
-  }
-  if (unit == "ms") {
-    // What would be nothing but zeros gets more digits.
-    const int decimals = value < 0.00995 ? 4 : value < 0.0995 ? 3 : value < 99.95 ? 2 : 1;
-    return QString::number(value, 'f', decimals);
+  if (unit == "ms" || value == 0) {
+    return QString::fromStdString(base::msText(value));
   }
   return QString::number(value, 'f', unit.empty() ? 4 : value < 999.5 ? 2 : 0);
 }
@@ -54,7 +50,7 @@ QString differenceText(analysis::Metric metric, const std::optional<double>& dif
                            : QStringLiteral("+") + text;
 }
 
-QString percentText(const std::optional<double>& percent) {
+QString changeText(const std::optional<double>& percent) {
   if (!percent) {
     return kUnknown;
   }
@@ -63,9 +59,9 @@ QString percentText(const std::optional<double>& percent) {
     return QStringLiteral("\u00d7%1").arg(factor, 0, 'f', factor < 99.95 ? 1 : 0);
   }
   const double magnitude = std::abs(*percent);
-  const QString text = QString::number(magnitude, 'f', magnitude < 99.95 ? 1 : 0);
+  const QString text = formatPercent(magnitude, magnitude < 99.95 ? 1 : 0);
   const QString sign = *percent < 0 ? QStringLiteral("\u2212") : QStringLiteral("+");
-  return (*percent == 0 ? text : sign + text) + QStringLiteral(" %");
+  return *percent == 0 ? text : sign + text;
 }
 
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {

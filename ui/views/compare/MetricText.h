@@ -18,7 +18,7 @@ QString valueText(analysis::Metric metric, const std::optional<double>& value);
 /// The same with its sign.
 QString differenceText(analysis::Metric metric, const std::optional<double>& difference);
 /// "+12.3 %"; from ten times on the factor, "×13.6": nobody reads thousands of per cent.
-QString percentText(const std::optional<double>& percent);
+QString changeText(const std::optional<double>& percent);
 /// Between what the difference lies: "+1.20 … +1.80".
 QString intervalText(analysis::Metric metric, const analysis::Delta& delta);
 /// "▲ worse", "▼ better", "▲ too few runs", "not significant": the arrow says which way the figure

@@ -174,7 +174,7 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
     list.outline(rect, palette_.text, gap);
     list.outline(rect.adjusted(1, 1, -1, -1), palette_.text, gap);
   }
-  list.text(rect.adjusted(2, 0, -2, 0), formatDuration(*value * 1e6), Palette::textOn(fill),
+  list.text(rect.adjusted(2, 0, -2, 0), formatMs(*value), Palette::textOn(fill),
             largest ? FontRole::kBold : FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
 }
 
@@ -202,10 +202,9 @@ void BucketScene::drawLabels(DisplayList& list) const {
               palette_.text, FontRole::kSmall, centred);
     if (layout != nullptr && static_cast<std::size_t>(bucket) < layout->buckets.size() &&
         room >= 56) {
-      list.text(
-          QRectF(rect.left(), 60, room, 16),
-          formatBytes(static_cast<double>(layout->buckets[static_cast<std::size_t>(bucket)].bytes)),
-          palette_.textMuted, FontRole::kSmall, centred);
+      list.text(QRectF(rect.left(), 60, room, 16),
+                formatBytes(layout->buckets[static_cast<std::size_t>(bucket)].bytes),
+                palette_.textMuted, FontRole::kSmall, centred);
     }
   }
   const double height = rectOf({0, 0}).height();
@@ -233,10 +232,9 @@ void BucketScene::drawLegend(DisplayList& list, double most) const {
   }
   list.text(QRectF(kMargin, bar.top() - 4, kGutter - kMargin - 8, 18), QStringLiteral("0"),
             palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
-  list.text(
-      QRectF(bar.right() + 8, bar.top() - 4, 360, 18),
-      formatDuration(most * 1e6) + QStringLiteral("  (the largest is outlined; hatched: unknown)"),
-      palette_.textMuted, FontRole::kSmall);
+  list.text(QRectF(bar.right() + 8, bar.top() - 4, 360, 18),
+            formatMs(most) + QStringLiteral("  (the largest is outlined; hatched: unknown)"),
+            palette_.textMuted, FontRole::kSmall);
 }
 
 std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame,
@@ -250,15 +248,14 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame
   for (std::size_t i = 0; i < analysis::kBucketMeasures; ++i) {
     const auto measure = static_cast<BucketMeasure>(i);
     const auto value = valueOf(cell, measure, frame.step);
-    lines.push_back(
-        {titleOf(measure), value ? formatDuration(*value * 1e6) : QStringLiteral("unknown")});
+    lines.push_back({titleOf(measure), value ? formatMs(*value) : QStringLiteral("unknown")});
   }
   const analysis::BucketSample* sample = sampleOf(cell, frame.measure, frame.step);
   if (sample != nullptr && !frame.step) {
-    lines.push_back({QStringLiteral("Worst"),
-                     QStringLiteral("%1 in iteration %2; a click selects it")
-                         .arg(formatDuration(sample->of(frame.measure).value_or(0) * 1e6))
-                         .arg(formatCount(sample->step))});
+    lines.push_back(
+        {QStringLiteral("Worst"), QStringLiteral("%1 in iteration %2; a click selects it")
+                                      .arg(formatMs(sample->of(frame.measure).value_or(0)))
+                                      .arg(formatCount(sample->step))});
   }
   lines.push_back({QStringLiteral("Meaning"), meaningOf(frame.measure)});
   return lines;

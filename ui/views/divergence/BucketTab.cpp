@@ -127,9 +127,8 @@ QString BucketTab::description() const {
                                         analysis::BucketMeasure::kLateness, std::nullopt)
                                     .value_or(0));
     }
-    parts << tr("Rank %1 comes up to %2 late.")
-                 .arg(facts_->delays.ranks[row])
-                 .arg(formatDuration(latest * 1e6));
+    parts
+        << tr("Rank %1 comes up to %2 late.").arg(facts_->delays.ranks[row]).arg(formatMs(latest));
   }
   return parts.join(QLatin1Char(' '));
 }

@@ -107,8 +107,7 @@ class SequenceRows : public FactRows {
     if (span.bucket != trace::kNoBucket) {
       words += QStringLiteral(", bucket %1").arg(span.bucket);
     }
-    words += QStringLiteral(", %1").arg(
-        formatBytes(static_cast<double>(trace::collectiveBytes(span.value))));
+    words += QStringLiteral(", %1").arg(formatBytes(trace::collectiveBytes(span.value)));
     return span.kind == trace::EventKind::kCollectiveQueued
                ? words + QStringLiteral(", begun, not ended")
                : words;
@@ -213,7 +212,7 @@ class ParameterRows : public FactRows {
       case 4:
         return entry.first ? formatCount(replicas.steps[*entry.first]) : QStringLiteral("none");
       case 5:
-        return entry.first ? rankList(replicas.differingRanks(*entry.first, row)) : QString();
+        return entry.first ? formatRanks(replicas.differingRanks(*entry.first, row)) : QString();
       case 7:
         return formatCount(entry.notFinite);
       default:

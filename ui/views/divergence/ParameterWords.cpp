@@ -32,8 +32,9 @@ QString cost(const analysis::Divergence& divergence) {
   if (!divergence.cost) {
     return {};
   }
-  return QStringLiteral("Sampling took %1 % of the step time.")
-      .arg(divergence.cost->fingerprintPercent + divergence.cost->gradientCheckPercent, 0, 'f', 2);
+  return QStringLiteral("Sampling took %1 of the step time.")
+      .arg(formatPercent(
+          divergence.cost->fingerprintPercent + divergence.cost->gradientCheckPercent, 2));
 }
 
 QString lost(const DivergenceFacts& facts) {
@@ -102,9 +103,9 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
   }
   const QString who =
       first.majority
-          ? QStringLiteral("on %1 against the majority").arg(rankList(first.ranks))
+          ? QStringLiteral("on %1 against the majority").arg(formatRanks(first.ranks))
           : QStringLiteral("on %1 against %2; which of them is wrong the hashes cannot tell")
-                .arg(rankList(first.ranks), rankList(others));
+                .arg(formatRanks(first.ranks), formatRanks(others));
   verdict.more = where + QLatin1Char(' ') + who + QStringLiteral(". ");
   if (first.lastEqualStep) {
     verdict.more += QStringLiteral("Last seen equal at iteration %1. ").arg(*first.lastEqualStep);
@@ -127,10 +128,8 @@ Verdict verdictOf(const DivergenceFacts& facts) {
         divergence.lost ? std::min(divergence.lost->step, whole.back()) : whole.back();
     const std::uint32_t iterations = last - std::min(last, whole.front());
     verdict.kind = Verdict::Kind::kEqual;
-    verdict.title =
-        QStringLiteral("All ranks equal for %1 %2")
-            .arg(formatCount(std::max<std::uint32_t>(iterations, 1)))
-            .arg(iterations <= 1 ? QStringLiteral("iteration") : QStringLiteral("iterations"));
+    verdict.title = QStringLiteral("All ranks equal for %1")
+                        .arg(formatCounted(std::max<std::uint32_t>(iterations, 1), "iteration"));
     verdict.more = QStringLiteral("%1 parameters hashed on %2 ranks at %3 iterations. ")
                        .arg(formatCount(replicas.parameters))
                        .arg(replicas.ranks.size())
@@ -180,7 +179,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
   } else if (cell.differing > 0 && facts.drifts) {
     verdict = QStringLiteral("apart, by design of the hook");
   } else if (cell.differing > 0) {
-    verdict = rankList(replicas.differingRanks(place.sample, place.parameter)) +
+    verdict = formatRanks(replicas.differingRanks(place.sample, place.parameter)) +
               (cell.majority ? QStringLiteral(" against the majority")
                              : QStringLiteral(" against the others, without a majority"));
   }
@@ -207,9 +206,8 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
                                   .arg(replicas.hashes[at], 16, 16, QLatin1Char('0'))});
   }
   if (replicas.ranks.size() > kRanksShown) {
-    const std::size_t more = replicas.ranks.size() - kRanksShown;
-    lines.push_back({QString(), more == 1 ? QStringLiteral("and 1 more rank")
-                                          : QStringLiteral("and %1 more ranks").arg(more)});
+    lines.push_back({QString(), QStringLiteral("and %1").arg(formatCounted(
+                                    replicas.ranks.size() - kRanksShown, "more rank"))});
   }
   return lines;
 }

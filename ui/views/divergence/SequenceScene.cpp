@@ -199,7 +199,7 @@ void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t col
   if (inBucket && cell.width() >= kBucketFrom) {
     details << QStringLiteral("bucket %1").arg(span.bucket);
   }
-  details << formatBytes(static_cast<double>(trace::collectiveBytes(span.value)));
+  details << formatBytes(trace::collectiveBytes(span.value));
   const QString dtype = dtypeOf(facts_, span);
   if (!dtype.isEmpty() && cell.width() >= kDtypeFrom) {
     details << dtype;

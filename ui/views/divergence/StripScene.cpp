@@ -123,7 +123,7 @@ void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& ax
   drawErrorMark(list, plot, axis.toX(*first + 0.5),
                 QStringLiteral("no finite number, first in iteration %1, %2")
                     .arg(*first)
-                    .arg(rankList(ranks)),
+                    .arg(formatRanks(ranks)),
                 palette);
 }
 

@@ -86,7 +86,7 @@ void drawQuantiles(DisplayList& list, const QRectF& plot, double labelTop, const
         plot.left() + (line->second - range.from) / (range.to - range.from) * plot.width();
     list.line(QPointF(x, plot.top()), QPointF(x, plot.bottom()), colour, 1.5);
     const QString label =
-        prefix + QLatin1String(line->first) + QLatin1Char(' ') + msText(line->second);
+        prefix + QLatin1String(line->first) + QLatin1Char(' ') + formatMs(line->second);
     const double width = textWidth(label, FontRole::kSmall) + 4;
     const double left = std::min(x + 2, limit - width);
     list.text(QRectF(left, labelTop, width, kLine), label, colour, FontRole::kSmall);
@@ -170,16 +170,17 @@ void drawHistogram(DisplayList& list, const QRectF& rect, const HooksContent& co
       highest = std::max(highest, each / static_cast<double>(sides[side]->count()));
     }
     if (bins[side].beyond > 0) {
-      beyond << (content.compares() ? sideName(side) + QLatin1Char(' ') : QString()) +
-                    tr("%1 longer, up to %2").arg(bins[side].beyond).arg(msText(sides[side]->max));
+      beyond
+          << (content.compares() ? sideName(side) + QLatin1Char(' ') : QString()) +
+                 tr("%1 longer, up to %2").arg(bins[side].beyond).arg(formatMs(sides[side]->max));
     }
   }
   list.text(QRectF(inner.left() + inner.width() * 0.5, inner.top(), inner.width() * 0.5, kLine),
             beyond.join(QStringLiteral("   ")), palette.textMuted, FontRole::kSmall,
             Qt::AlignRight | Qt::AlignVCenter);
   list.text(QRectF(inner.left(), plot.top() - 8, 30, 16),
-            QString::number(100 * highest, 'f', highest < 0.1 ? 1 : 0) + QLatin1Char('%'),
-            palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+            formatPercent(100 * highest, highest < 0.1 ? 1 : 0), palette.textMuted,
+            FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   list.text(QRectF(inner.left(), plot.bottom() - 8, 30, 16), QStringLiteral("0"), palette.textMuted,
             FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   list.line(plot.topLeft(), plot.topRight(), palette.grid);

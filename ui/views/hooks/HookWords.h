@@ -21,8 +21,4 @@ inline QString tr(const char* text) {
   return QCoreApplication::translate("HooksView", text);
 }
 
-inline QString msText(double ms) {
-  return formatDuration(ms * kNsPerMs);
-}
-
 }  // namespace lockstep::ui::hook_words

@@ -93,16 +93,16 @@ QString phaseMeaning(analysis::HookPhase phase) {
   return {};
 }
 
-QString bytesText(std::optional<std::uint64_t> before, double after) {
+QString payloadText(std::optional<std::uint64_t> before, double after) {
   if (!before) {
     return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
   }
   if (after <= 0) {
-    return tr("%1 → nothing sent").arg(formatBytes(static_cast<double>(*before)));
+    return tr("%1 → nothing sent").arg(formatBytes(*before));
   }
   return tr("%1, %2 → %3")
-      .arg(ratioText(static_cast<double>(*before) / after),
-           formatBytes(static_cast<double>(*before)), formatBytes(after));
+      .arg(ratioText(static_cast<double>(*before) / after), formatBytes(*before),
+           formatBytes(after));
 }
 
 QString ratioText(double ratio) {

@@ -52,7 +52,7 @@ QString phaseTitle(std::optional<analysis::HookPhase> phase);
 /// What happens in a phase, a sentence.
 QString phaseMeaning(analysis::HookPhase phase);
 /// Bytes of gradients and of collectives, as far as they are known: "50 : 1, 247 KiB → 4.94 KiB".
-QString bytesText(std::optional<std::uint64_t> before, double after);
+QString payloadText(std::optional<std::uint64_t> before, double after);
 /// "50 : 1", "0.87 : 1".
 QString ratioText(double ratio);
 

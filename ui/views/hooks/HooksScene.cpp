@@ -165,12 +165,12 @@ QString HooksScene::figureOf(const HookPick& pick) const {
     const analysis::HookBucket* bucket = side.find(pick.bucket);
     const double share =
         pick.phase ? bucket->shares[static_cast<std::size_t>(*pick.phase)] : bucket->share;
-    lines << line + tr("%1 calls: median %2, p95 %3, longest %4; %5 % of the hook's time")
-                        .arg(formatCount(durations->count()), msText(durations->p50),
-                             msText(durations->p95), msText(durations->max),
-                             QString::number(100 * share, 'f', 1));
+    lines << line + tr("%1 calls: median %2, p95 %3, longest %4; %5 of the hook's time")
+                        .arg(formatCount(durations->count()), formatMs(durations->p50),
+                             formatMs(durations->p95), formatMs(durations->max),
+                             formatPercent(100 * share));
     if (!pick.phase) {
-      lines << tr("a call: %1").arg(bytesText(bucket->gradientBytes, bucket->payloadBytes));
+      lines << tr("a call: %1").arg(payloadText(bucket->gradientBytes, bucket->payloadBytes));
     }
   }
   return lines.join(QLatin1Char('\n'));

@@ -157,7 +157,7 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
   list.line(QPointF(p95, top + 3), QPointF(p95, top + kBar - 3), palette_.text, 1.5);
   const double text = std::max(end, p95) + 8;
   list.text(QRectF(text, top, std::max(0.0, bytesLeft_ - 12 - text), kBar),
-            tr("%1, p95 %2").arg(msText(bucket->total.p50), msText(bucket->total.p95)),
+            tr("%1, p95 %2").arg(formatMs(bucket->total.p50), formatMs(bucket->total.p95)),
             palette_.text, FontRole::kSmall);
   drawBytes(list, QRectF(bytesLeft_, top, phases_.right() - 10 - bytesLeft_, kBar), *bucket);
 }
@@ -185,7 +185,7 @@ void HooksScene::drawBytes(DisplayList& list, const QRectF& rect,
   if (!bucket.gradientBytes) {
     text = bucket.payloadBytes > 0 ? formatBytes(bucket.payloadBytes) : QString();
   } else {
-    text = formatBytes(static_cast<double>(*bucket.gradientBytes)) + QStringLiteral(" → ") +
+    text = formatBytes(*bucket.gradientBytes) + QStringLiteral(" → ") +
            (bucket.payloadBytes > 0 ? formatBytes(bucket.payloadBytes) : tr("nothing"));
     if (const auto ratio = bucket.ratio()) {
       text += QStringLiteral("   ") + ratioText(*ratio);

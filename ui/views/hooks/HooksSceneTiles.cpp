@@ -15,7 +15,7 @@ constexpr double kTileLabel = 26;
 constexpr double kTileValue = 20;
 
 QString orUnknown(const std::optional<double>& ms) {
-  return ms ? msText(*ms) : tr("not known");
+  return ms ? formatMs(*ms) : tr("not known");
 }
 
 QString wireText(const HookRun& run, std::optional<int> rank) {
@@ -49,7 +49,7 @@ void HooksScene::layTiles() {
        {}},
       {tr("Own work a step"),
        values([](const HookSide& side) {
-         return side.step.workMs > 0 ? msText(side.step.workMs) : tr("none");
+         return side.step.workMs > 0 ? formatMs(side.step.workMs) : tr("none");
        }),
        tr("Encode and decode of all buckets and around the step: what the hook itself costs. "
           "Median over steps and ranks."),
@@ -64,7 +64,7 @@ void HooksScene::layTiles() {
        {}},
       {tr("Gradients → collectives, a step"),
        values([](const HookSide& side) {
-         return bytesText(side.step.gradientBytes, side.step.payloadBytes);
+         return payloadText(side.step.gradientBytes, side.step.payloadBytes);
        }),
        tr("Bytes of all buckets, and bytes of the tensors that a rank hands to collectives for "
           "them; median over steps and ranks."),

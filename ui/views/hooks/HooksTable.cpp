@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "ui/model/Format.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 
@@ -132,14 +133,14 @@ QString HooksTable::text(std::size_t at, std::size_t column) const {
     case kCount:
       return formatCount(static_cast<std::uint64_t>(*value));
     case kShare:
-      return QString::number(*value, 'f', 1) + QStringLiteral(" %");
+      return formatPercent(*value);
     case kBefore:
     case kAfter:
       return value ? formatBytes(*value) : QString();
     case kRatio:
       return value ? ratioText(*value) : QString();
     default:
-      return formatDuration(*value * kNsPerMs);
+      return formatMs(*value);
   }
 }
 

@@ -234,8 +234,8 @@ void HooksView::describe() {
   for (const HookSide& side : content_->sides) {
     QStringList buckets;
     for (const analysis::HookBucket& bucket : side.buckets) {
-      buckets << tr("%1 %2 in the median")
-                     .arg(bucketTitle(bucket.bucket), formatDuration(bucket.total.p50 * 1e6));
+      buckets
+          << tr("%1 %2 in the median").arg(bucketTitle(bucket.bucket), formatMs(bucket.total.p50));
     }
     parts << tr("Hook %1 of %2: %3.").arg(side.run->hook, side.run->run, buckets.join(", "));
   }

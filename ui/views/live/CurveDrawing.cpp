@@ -9,6 +9,7 @@
 
 #include "ui/canvas/PlotMark.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
 #include "ui/model/SpanFacts.h"
 
 namespace lockstep::ui {
@@ -67,7 +68,7 @@ void drawWhereLost(DisplayList& list, const QRectF& plot, const std::vector<Live
     drawErrorMark(list, plot, xOf(*first),
                   QStringLiteral("no finite number, first in iteration %1, %2")
                       .arg(*first)
-                      .arg(rankList(ranks)),
+                      .arg(formatRanks(ranks)),
                   palette);
   }
 }

@@ -150,7 +150,7 @@ class Figures {
                           .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
     if (analysis() != nullptr) {
       const auto value = measured(&AnalysedCourse::exposedMs, analysis()->exposedMs);
-      tile.value = value ? formatDuration(*value * 1e6) : QStringLiteral("none");
+      tile.value = value ? formatMs(*value) : QStringLiteral("none");
       tile.note = value ? QStringLiteral("a step, rank %1").arg(*analysis()->exposedRank)
                         : QStringLiteral("a step");
     }
@@ -172,13 +172,14 @@ class Figures {
       tile.value = any ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
                    : analysis()->lateness.empty() && waited ? QStringLiteral("unclear")
                                                             : QStringLiteral("none");
-      tile.note =
-          any ? QStringLiteral("%1 % of all waiting").arg(100 * analysis()->lateShare, 0, 'f', 0)
-          : waited && analysis()->lateness.empty()
-              ? QStringLiteral("too few iterations to tell, or clocks too far apart")
-          : waited                     ? QStringLiteral("nobody beyond chance")
-          : model_.clockDoubt().none() ? QStringLiteral("nobody was waited for")
-                                       : QStringLiteral("as far as the hosts' clocks can tell");
+      tile.note = any ? QStringLiteral("%1 of all waiting")
+                            .arg(formatPercent(100 * analysis()->lateShare, 0))
+                  : waited && analysis()->lateness.empty()
+                      ? QStringLiteral("too few iterations to tell, or clocks too far apart")
+                  : waited ? QStringLiteral("nobody beyond chance")
+                  : model_.clockDoubt().none()
+                      ? QStringLiteral("nobody was waited for")
+                      : QStringLiteral("as far as the hosts' clocks can tell");
     }
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       const double all = sumOf(feed_.within(piece, &AnalysedCourse::waitsMs));

@@ -291,7 +291,7 @@ void LiveScene::drawCards(DisplayList& list) const {
          QStringLiteral("%1 of %2").arg(bucket.ready).arg(bucket.parameters),
          {},
          false},
-        {QStringLiteral("size"), formatBytes(static_cast<double>(bucket.bytes)), {}, false}};
+        {QStringLiteral("size"), formatBytes(bucket.bytes), {}, false}};
     if (bucket.ready == bucket.parameters && bucket.ready > 0) {
       lines.push_back(
           {QStringLiteral("last gradient"),

@@ -82,7 +82,7 @@ void OverlapScene::drawRow(DisplayList& list, const Row& row) const {
   for (double ms = stepMs; ms < content_.scaleMs; ms += stepMs) {
     list.fill(QRectF(row.plot.left(), std::round(yOf(row, ms)), row.plot.width(), 1),
               palette_.grid);
-    list.text(QRectF(row.plot.left() - 66, yOf(row, ms) - 8, 60, 16), formatDuration(ms * 1e6),
+    list.text(QRectF(row.plot.left() - 66, yOf(row, ms) - 8, 60, 16), formatMs(ms),
               palette_.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   }
   list.clip(row.plot);
@@ -187,12 +187,10 @@ void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
   };
   const analysis::RankOverlap& of = *row.rank->measured;
   if (of.perfectMs && *of.perfectMs < of.stepMs) {
-    bound(*of.perfectMs,
-          QStringLiteral("perfect overlap %1").arg(formatDuration(*of.perfectMs * 1e6)),
+    bound(*of.perfectMs, QStringLiteral("perfect overlap %1").arg(formatMs(*of.perfectMs)),
           palette_.measure, false);
   }
-  bound(of.noopMs, QStringLiteral("no transfer %1").arg(formatDuration(of.noopMs * 1e6)),
-        palette_.good, true);
+  bound(of.noopMs, QStringLiteral("no transfer %1").arg(formatMs(of.noopMs)), palette_.good, true);
 }
 
 void OverlapScene::drawSelection(DisplayList& list, const Row& row) const {

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
 #include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/overlap/OverlapScene.h"
 #include "ui/views/overlap/OverlapWords.h"
@@ -9,7 +10,6 @@
 // What stands beside the bars: causes, bounds, cards.
 namespace lockstep::ui {
 
-using overlap_words::duration;
 
 namespace {
 
@@ -89,9 +89,8 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   list.text(QRectF(rect.left(), rect.top(), whole * 0.6, 17),
             QString::fromStdString(analysis::title(reason.mean)), palette_.text, FontRole::kBold);
   list.text(QRectF(rect.left() + whole * 0.5, rect.top(), whole * 0.5, 17),
-            QStringLiteral("%1  ·  %2 %")
-                .arg(duration(reason.mean.ms))
-                .arg(reason.share * 100, 0, 'f', 0),
+            QStringLiteral("%1  ·  %2")
+                .arg(formatMs(reason.mean.ms), formatPercent(reason.share * 100, 0)),
             palette_.text, FontRole::kNormal, Qt::AlignRight | Qt::AlignVCenter);
   const QRectF bar(rect.left(), rect.top() + 19, std::max(2.0, whole * reason.share), 6);
   list.fill(QRectF(bar.left(), bar.top(), whole, bar.height()), palette_.grid, 2);
@@ -146,7 +145,7 @@ void OverlapScene::drawLadder(DisplayList& list) const {
       list.fill(QRectF(bar.right() - 2, bar.top() - 2, 2, 14), rung.colour);
     }
     list.text(QRectF(ladder_.right() - kValue, y, kValue, 18),
-              rung.ms ? duration(*rung.ms) : QStringLiteral("unknown"), palette_.text,
+              rung.ms ? formatMs(*rung.ms) : QStringLiteral("unknown"), palette_.text,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
     y += kRung;
   }
@@ -200,27 +199,25 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
                 .arg(row.rank->rank)
                 .arg(bar.first)
                 .arg(bar.last);
-  std::vector<CardLine> lines{{QStringLiteral("step"), duration(bar.wholeMs), {}, false}};
+  std::vector<CardLine> lines{{QStringLiteral("step"), formatMs(bar.wholeMs), {}, false}};
   for (int i = kOverlapParts - 1; i >= 0; --i) {
     const auto part = static_cast<OverlapPart>(i);
     if (const double ms = bar.parts[static_cast<std::size_t>(i)]; ms > 0) {
-      lines.push_back({nameOf(part), duration(ms), colourOf(part, palette_), hatched(part)});
+      lines.push_back({nameOf(part), formatMs(ms), colourOf(part, palette_), hatched(part)});
     }
   }
   QStringList sentences;
   if (one) {
     const analysis::StepOverlap& step = content_.steps[row.rank->first + bar.begin];
     if (step.times.overlapPercent) {
-      lines.push_back({QStringLiteral("overlap"),
-                       QString::number(*step.times.overlapPercent, 'f', 1) + QStringLiteral(" %"),
-                       {},
-                       false});
+      lines.push_back(
+          {QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent), {}, false});
     }
     if (step.idleMs > 0.05 * step.times.stepMs) {
       sentences << QStringLiteral(
                        "In \"other\", %1 of waiting with nothing in flight: a hook's "
                        "work, or threads that are not woken.")
-                       .arg(duration(step.idleMs));
+                       .arg(formatMs(step.idleMs));
     }
     if (!step.tail.empty()) {
       sentences << overlap_words::causeOf(step) + QStringLiteral(": ") +
@@ -238,9 +235,7 @@ void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
   const auto add = [&](const char* name, const std::optional<double>& measured,
                        const std::optional<double>& all, bool percent) {
     const auto text = [&](const std::optional<double>& value) {
-      return !value    ? QStringLiteral("none")
-             : percent ? QString::number(*value, 'f', 1) + QStringLiteral(" %")
-                       : duration(*value);
+      return !value ? QStringLiteral("none") : percent ? formatPercent(*value) : formatMs(*value);
     };
     lines.push_back({QString::fromLatin1(name),
                      QStringLiteral("%1   (%2)").arg(text(measured), text(all)),
@@ -267,15 +262,12 @@ void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
 
 void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const {
   const std::vector<CardLine> lines{
-      {QStringLiteral("a step, mean"), duration(reason.mean.ms), {}, false},
-      {QStringLiteral("of the exposed time"),
-       QString::number(reason.share * 100, 'f', 1) + QStringLiteral(" %"),
-       {},
-       false},
+      {QStringLiteral("a step, mean"), formatMs(reason.mean.ms), {}, false},
+      {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100), {}, false},
       {QStringLiteral("iterations"), QString::number(reason.steps), {}, false},
       {QStringLiteral("worst"),
        QStringLiteral("%1, rank %2, iteration %3")
-           .arg(duration(reason.worst.ms))
+           .arg(formatMs(reason.worst.ms))
            .arg(reason.worst.rank)
            .arg(reason.worst.step),
        {},

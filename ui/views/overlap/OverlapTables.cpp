@@ -14,7 +14,7 @@ using analysis::RankOverlap;
 using analysis::StepOverlap;
 using analysis::TailReason;
 
-QString percent(double value) {
+QString percentFigure(double value) {
   return QString::number(value, 'f', 2);
 }
 
@@ -121,7 +121,7 @@ std::optional<QString> OverlapSteps::words(std::size_t row, std::size_t column) 
     case 1:
       return QString::number(step.times.step);
     case 9:
-      return step.times.overlapPercent ? percent(*step.times.overlapPercent) : QString();
+      return step.times.overlapPercent ? percentFigure(*step.times.overlapPercent) : QString();
     case 13:
       return step.times.incomplete ? QStringLiteral("events dropped")
                                    : overlap_words::causeOf(step);
@@ -186,7 +186,7 @@ std::optional<QString> OverlapCauses::words(std::size_t row, std::size_t column)
     case 0:
       return QString::fromStdString(analysis::title(reason.mean));
     case 2:
-      return percent(100 * reason.share);
+      return percentFigure(100 * reason.share);
     case 3:
       return QString::number(reason.steps);
     case 5:
@@ -309,11 +309,11 @@ std::optional<QString> OverlapRanks::words(std::size_t row, std::size_t column) 
     case 2:
       return of ? QString::number(of->steps) : QStringLiteral("0");
     case 8:
-      return of && of->overlapPercent ? percent(*of->overlapPercent) : QString();
+      return of && of->overlapPercent ? percentFigure(*of->overlapPercent) : QString();
     case 13:
-      return of && of->headroomPercent ? percent(*of->headroomPercent) : QString();
+      return of && of->headroomPercent ? percentFigure(*of->headroomPercent) : QString();
     case 17:
-      return of ? percent(of->noopFasterPercent) : QString();
+      return of ? percentFigure(of->noopFasterPercent) : QString();
     default:
       return std::nullopt;
   }

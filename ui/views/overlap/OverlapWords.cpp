@@ -9,10 +9,6 @@
 namespace lockstep::ui::overlap_words {
 namespace {
 
-QString percent(double value) {
-  return QString::number(value, 'f', 1) + QStringLiteral(" %");
-}
-
 double meanExposed(const std::vector<analysis::TailReason>& reasons) {
   return std::accumulate(reasons.begin(), reasons.end(), 0.0,
                          [](double ms, const auto& reason) { return ms + reason.mean.ms; });
@@ -23,10 +19,6 @@ QString whose(std::optional<int> rank) {
 }
 
 }  // namespace
-
-QString duration(double ms) {
-  return formatDuration(ms * 1e6);
-}
 
 QString headline(const OverlapContent& content) {
   if (!content.overlapPercent || !content.exposedMs) {
@@ -57,8 +49,9 @@ QString headline(const OverlapContent& content) {
                              .arg(most->rank);
   };
   return QStringLiteral("Overlap %1 of the time in flight  ·  %2 of communication exposed a step")
-      .arg(spread(&analysis::RankOverlap::overlapPercent, percent),
-           spread(&analysis::RankOverlap::exposedMs, duration));
+      .arg(spread(&analysis::RankOverlap::overlapPercent,
+                  [](double percent) { return formatPercent(percent); }),
+           spread(&analysis::RankOverlap::exposedMs, formatMs));
 }
 
 QString medians(const OverlapContent& content, bool live) {
@@ -73,13 +66,10 @@ QString medians(const OverlapContent& content, bool live) {
     }
   }
   QString text =
-      QStringLiteral("%1 %2, each its median over %3 %4%5; %6")
-          .arg(content.ranks.size())
-          .arg(content.ranks.size() == 1 ? QStringLiteral("rank") : QStringLiteral("ranks"))
-          .arg(steps)
-          .arg(steps == 1 ? QStringLiteral("iteration") : QStringLiteral("iterations"))
-          .arg(live ? QStringLiteral(" so far") : QString())
-          .arg(QString::fromStdString(content.warmUp.reason));
+      QStringLiteral("%1, each its median over %2%3; %4")
+          .arg(formatCounted(content.ranks.size(), "rank"), formatCounted(steps, "iteration"),
+               live ? QStringLiteral(" so far") : QString(),
+               QString::fromStdString(content.warmUp.reason));
   if (incomplete.size() == 1) {
     text += QStringLiteral("; 1 left out because events were dropped in it");
   } else if (!incomplete.empty()) {
@@ -94,12 +84,12 @@ QStringList labelOf(const OverlapContent::Rank& rank) {
     return {QStringLiteral("warm-up only")};
   }
   const analysis::RankOverlap& of = *rank.measured;
-  QStringList lines{QStringLiteral("step %1").arg(duration(of.stepMs))};
+  QStringList lines{QStringLiteral("step %1").arg(formatMs(of.stepMs))};
   if (!of.overlapPercent) {
     return lines << QStringLiteral("no communication");
   }
-  lines << QStringLiteral("overlap %1").arg(percent(*of.overlapPercent))
-        << QStringLiteral("exposed %1").arg(duration(*of.exposedMs));
+  lines << QStringLiteral("overlap %1").arg(formatPercent(*of.overlapPercent))
+        << QStringLiteral("exposed %1").arg(formatMs(*of.exposedMs));
   return lines;
 }
 
@@ -118,7 +108,7 @@ QString verdict(const analysis::RankOverlap& of) {
     return QStringLiteral("Nothing is in flight: without communication a step would be no faster.");
   }
   constexpr double kWorthASentence = 0.05;
-  const QString faster = percent(of.noopFasterPercent);
+  const QString faster = formatPercent(of.noopFasterPercent);
   QString text = QStringLiteral("Without any transfer a step would be %1 %2 faster: ")
                      .arg(!of.bottleneck   ? QStringLiteral("about")
                           : *of.bottleneck ? QStringLiteral("up to")
@@ -131,7 +121,7 @@ QString verdict(const analysis::RankOverlap& of) {
     text += QStringLiteral(
                 "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot "
                 "be told from this run, in which threads waited %1 a step for cores.")
-                .arg(duration(of.coreWaitMs));
+                .arg(formatMs(of.coreWaitMs));
   } else {
     text += QStringLiteral(
         "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot be told "
@@ -140,7 +130,7 @@ QString verdict(const analysis::RankOverlap& of) {
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
                 " It waits %1 a step for other ranks, which a faster transfer would not shorten.")
-                .arg(duration(*of.waitingMs));
+                .arg(formatMs(*of.waitingMs));
   }
   if (!of.headroomMs) {
     return text + QStringLiteral(
@@ -150,7 +140,8 @@ QString verdict(const analysis::RankOverlap& of) {
   text += QStringLiteral(
               " The backward can hide at most %1 (%2 of forward, backward and transfer); %3 of "
               "transfer is hidden now, under whatever phase.")
-              .arg(duration(*of.headroomMs), percent(*of.headroomPercent), duration(*of.hiddenMs));
+              .arg(formatMs(*of.headroomMs), formatPercent(*of.headroomPercent),
+                   formatMs(*of.hiddenMs));
   return text;
 }
 
@@ -166,7 +157,7 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank) {
     return QStringLiteral("No communication is exposed (%1)").arg(whose(rank));
   }
   return QStringLiteral("Why %1 a step are exposed (mean, %2)")
-      .arg(duration(meanExposed(reasons)), whose(rank));
+      .arg(formatMs(meanExposed(reasons)), whose(rank));
 }
 
 QString description(const OverlapContent& content) {
@@ -174,7 +165,7 @@ QString description(const OverlapContent& content) {
   for (const auto& reason : content.reasons) {
     parts << QStringLiteral("%1: %2 a step. %3")
                  .arg(QString::fromStdString(analysis::title(reason.mean)),
-                      duration(reason.mean.ms),
+                      formatMs(reason.mean.ms),
                       QString::fromStdString(analysis::explanation(reason.mean)));
   }
   for (const auto& rank : content.ranks) {
@@ -193,7 +184,7 @@ QString causeOf(const analysis::StepOverlap& step) {
   }
   const analysis::TailItem& largest = step.tail.front();
   return QStringLiteral("%1, %2").arg(QString::fromStdString(analysis::title(largest)),
-                                      duration(largest.ms));
+                                      formatMs(largest.ms));
 }
 
 }  // namespace lockstep::ui::overlap_words

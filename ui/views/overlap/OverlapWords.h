@@ -24,7 +24,5 @@ QString reasonsTitle(const OverlapContent& content, std::optional<int> rank);
 QString description(const OverlapContent& content);
 /// The largest part of a step's exposed time: "late bucket 3, 2.10 ms".
 QString causeOf(const analysis::StepOverlap& step);
-/// A time of the analysis, in the unit that fits.
-QString duration(double ms);
 
 }  // namespace lockstep::ui::overlap_words

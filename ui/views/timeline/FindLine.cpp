@@ -71,8 +71,7 @@ void FindLine::showResult(const SpanFinder& finder) {
   } else if (!query.error().isEmpty()) {
     result_->setText(query.error());
   } else {
-    const QString count = formatCount(finder.count());
-    const QString matches = finder.count() == 1 ? tr("1 match") : tr("%1 matches").arg(count);
+    const QString matches = formatCounted(finder.count(), "match", "matches");
     result_->setText(finder.searching() ? tr("%1 so far…").arg(matches) : matches);
   }
 }

@@ -20,7 +20,7 @@ constexpr double kLegendHeight = 34;
 QString subtitle(const RunModel& model, TimeRange range) {
   QStringList parts;
   const int ranks = model.rankCount();
-  parts << (ranks == 1 ? QStringLiteral("1 rank") : QStringLiteral("%1 ranks").arg(ranks));
+  parts << formatCounted(static_cast<std::uint64_t>(ranks), "rank");
   const auto first = model.stepAt(0, range.startNs + range.lengthNs() * 0.05);
   const auto last = model.stepAt(0, range.endNs - range.lengthNs() * 0.05);
   if (first && last) {
@@ -31,9 +31,7 @@ QString subtitle(const RunModel& model, TimeRange range) {
   }
   const trace::BucketsMessage* layout = first ? model.layoutAt(first->step) : nullptr;
   if (layout != nullptr) {
-    const std::size_t count = layout->buckets.size();
-    parts << QStringLiteral("%1 %2").arg(count).arg(count == 1 ? QStringLiteral("bucket")
-                                                               : QStringLiteral("buckets"));
+    parts << formatCounted(layout->buckets.size(), "bucket");
   }
   parts << formatDuration(range.lengthNs()) + QStringLiteral(" shown");
   return parts.join(QStringLiteral("  ·  "));

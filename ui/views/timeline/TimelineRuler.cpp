@@ -212,16 +212,14 @@ void TimelineScene::drawRankHeader(DisplayList& list, const TimelineLayout::Rank
       facts << QStringLiteral("on ") + hostTitle(*host, model_.info().kind);
     }
     if (info.wireBytes > 0) {
-      facts << formatBytes(static_cast<double>(info.wireBytes)) + QStringLiteral(" sent");
+      facts << formatBytes(info.wireBytes) + QStringLiteral(" sent");
     }
     if (info.eventsDropped > 0) {
       facts << formatCount(info.eventsDropped) + QStringLiteral(" events lost");
     }
   }
   if (const std::size_t steps = model_.stepCount(rank.rank); steps > 0) {
-    facts.insert(facts.isEmpty() ? 0 : 1,
-                 formatCount(steps) +
-                     (steps == 1 ? QStringLiteral(" iteration") : QStringLiteral(" iterations")));
+    facts.insert(facts.isEmpty() ? 0 : 1, formatCounted(steps, "iteration"));
   }
   list.text(QRectF(kLabelWidth + 8, header.top(), axis_.width() - 16, header.height()),
             facts.join(QStringLiteral(" · ")), palette_.textMuted, FontRole::kSmall);

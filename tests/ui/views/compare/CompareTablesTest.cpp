@@ -142,8 +142,8 @@ TEST_F(CompareTablesTest, TextsOfFiguresCarrySignsAndUnits) {
   EXPECT_EQ(valueText(Metric::kFinalLoss, std::nullopt), "\u2013");
   EXPECT_EQ(differenceText(Metric::kStep, -1.5), "\u22121.50");
   EXPECT_EQ(differenceText(Metric::kStep, 0.0), "0");
-  EXPECT_EQ(percentText(12.34), "+12.3 %");
-  EXPECT_EQ(percentText(1260.0), "\u00d713.6");
+  EXPECT_EQ(changeText(12.34), "+12.3 %");
+  EXPECT_EQ(changeText(1260.0), "\u00d713.6");
   analysis::Delta delta;
   EXPECT_EQ(intervalText(Metric::kStep, delta), "\u2013");
   delta.low = -0.5;

@@ -13,7 +13,7 @@ import sys
 ENGINE = ["kernels", "observer", "base", "trace", "run", "buckets", "experiment", "cost", "analysis", "export", "import", "store", "relay",
           "launch", "plugin", "device", "process_group", "optim", "hooks", "ddp", "data_parallel", "train"]
 WITHOUT_TORCH = ENGINE[:ENGINE.index("plugin") + 1]
-UI = ["model", "canvas", "table", "panels", "stage", "views", "shell"]
+UI = ["model", "canvas", "chart", "table", "panels", "stage", "views", "shell"]
 UI_SEES_ENGINE = {"base", "trace", "run", "buckets", "experiment", "cost", "analysis", "export", "launch",
                   "plugin"}
 # What rooms of engine/ see of plugins/: its border, nothing behind it.
@@ -50,6 +50,8 @@ ONE_PLACE_OF_UI = [
     (re.compile(r"\b\w+View::(makeAction|setRun|setTheme)\(|\bdouble kZoomStep\b"),
      ("ui/stage/",), "a view's run, theme, keys and zoom are the stage's (ui/stage)"),
     (re.compile(r"\bdelete canvas_"), (), "a canvas may outlive its client (ui/canvas)"),
+    (re.compile(r"\b(1\.0|1), (2\.0|2), (5\.0|5)\}|\blist_?\.polyline\(points,"),
+     ("ui/chart/",), "axes and curves are drawn from ui/chart"),
     (re.compile(r"""'f', [^,]*\) \+ (QStringLiteral|QLatin1String)\(" %"\)"""), (),
      "numbers are written by ui/model/Format.h"),
 ]
@@ -176,6 +178,7 @@ def self_test():
              ("ui/views/a/A.cpp", "constexpr double kZoomStep = 0.7;"),
              ("ui/views/a/A.cpp", "  delete canvas_;"),
              ("ui/views/a/A.cpp", "  return QString::number(value, 'f', 1) + QStringLiteral(\" %\");"),
+             ("ui/views/a/A.cpp", "  for (const double factor : {1.0, 2.0, 5.0}) {"),
              ("ui/views/a/A.cpp", "inline QString msText(double ms) {"),
              ("ui/views/a/A.h", "QString duration(double ms);"),
              ("app/cli/A.cpp", "std::string counted(std::uint64_t count, const char* word) {"),

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/views/buckets/BucketStory.h"
 
 namespace lockstep::ui {

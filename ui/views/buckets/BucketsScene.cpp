@@ -5,6 +5,7 @@
 
 #include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"
 
@@ -137,10 +138,8 @@ void BucketsScene::drawTimes(DisplayList& list) const {
     list.fill(QRectF(tick.x, kHeader - (tick.major ? 8 : 4), 1, tick.major ? 8 : 4),
               palette_.gridStrong);
     if (tick.major && tick.x < column.right() - 20) {
-      const double digits = std::max(0.0, -std::floor(std::log10(step / 1e6) + 1e-9));
-      list.text(QRectF(tick.x + 3, 22, 80, 18),
-                QString::number(tick.ns / 1e6, 'f', static_cast<int>(digits)), palette_.textMuted,
-                FontRole::kSmall);
+      list.text(QRectF(tick.x + 3, 22, 80, 18), tickText(tick.ns / 1e6, step / 1e6),
+                palette_.textMuted, FontRole::kSmall);
     }
   }
   list.unclip();

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
-#include "ui/canvas/PlotMark.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plot.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -15,9 +14,9 @@ namespace {
 constexpr double kLogarithmicFrom = 100;  // the largest value over the smallest
 
 /// What of a strip is in sight, and how a value becomes a height.
-class Scale {
+class StripScale {
  public:
-  Scale(const StripData& strip, const TimeAxis& axis) {
+  StripScale(const StripData& strip, const TimeAxis& axis) {
     bool negative = false;
     for (const StepSeries& series : strip.series) {
       for (const StepSeries::Piece& piece : series.pieces()) {
@@ -63,7 +62,7 @@ class Scale {
 };
 
 void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axis,
-                const Scale& scale, const QRectF& plot, const QColor& colour) {
+                const StripScale& scale, const QRectF& plot, const QColor& colour) {
   const auto y = [&](double value) {
     return plot.bottom() - 2 - scale.part(value) * (plot.height() - 5);
   };
@@ -95,36 +94,19 @@ void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axi
     }
     i = behind;
   }
-  if (line.size() == 1) {
-    list.fill(QRectF(line.front() - QPointF(2, 2), QSizeF(4, 4)), colour, 2);
-  } else if (!line.empty()) {
-    list.polyline(line, colour, 1.6);
-  }
+  drawCurve(list, line, colour);
 }
 
 void drawNotFinite(DisplayList& list, const StripData& strip, const TimeAxis& axis,
                    const QRectF& plot, const Palette& palette) {
-  std::optional<std::uint32_t> first;
-  std::vector<int> ranks;
+  std::vector<LostCurve> lost;
   for (const StepSeries& series : strip.series) {
-    const auto& step = series.firstNotFinite();
-    if (!step || (first && *step > *first)) {
-      continue;
+    if (series.firstNotFinite()) {
+      lost.push_back({series.rank(), *series.firstNotFinite()});
     }
-    if (first && *step < *first) {
-      ranks.clear();
-    }
-    first = step;
-    ranks.push_back(series.rank());
   }
-  if (!first || *first < axis.startNs() || *first > axis.endNs()) {
-    return;
-  }
-  drawErrorMark(list, plot, axis.toX(*first + 0.5),
-                QStringLiteral("no finite number, first in iteration %1, %2")
-                    .arg(*first)
-                    .arg(formatRanks(ranks)),
-                palette);
+  drawFirstLost(
+      list, plot, lost, [&](double step) { return axis.toX(step + 0.5); }, palette);
 }
 
 }  // namespace
@@ -171,9 +153,8 @@ QString formatValue(double value) {
 
 void drawStrip(DisplayList& list, const StripData& strip, const TimeAxis& axis, const QRectF& plot,
                double left, const Palette& palette) {
-  list.fill(plot, palette.lane);
-  list.fill(QRectF(plot.left(), plot.bottom(), plot.width(), 1), palette.gridStrong);
-  const Scale scale(strip, axis);
+  drawPlotGround(list, plot, palette);
+  const StripScale scale(strip, axis);
   const QRectF title(left, plot.top(), plot.left() - left - 8, 18);
   list.text(title, titleOf(strip.kind), palette.text, FontRole::kBold);
   if (scale.any()) {

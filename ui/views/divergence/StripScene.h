@@ -6,7 +6,7 @@
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/views/divergence/StepSeries.h"
 

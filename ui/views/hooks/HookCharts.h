@@ -29,7 +29,4 @@ double curvesHeight(const HooksContent& content);
 void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& content,
                 const Palette& palette);
 
-/// Steps of an axis from 0: 1, 2 or 5 times a power of ten, about `wanted` of them.
-double niceStep(double length, int wanted);
-
 }  // namespace lockstep::ui

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plot.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 
@@ -50,61 +51,52 @@ double lastStepOf(const HooksContent& content) {
   return last;
 }
 
-struct Scale {
-  QRectF plot;
-  double lastStep = 1;
-  double low = 0;
-  double high = 1;
-  bool constant = false;
-
-  [[nodiscard]] double x(double step) const { return plot.left() + step / lastStep * plot.width(); }
-  [[nodiscard]] double y(double value) const {
-    return plot.bottom() - (value - low) / (high - low) * plot.height();
-  }
+/// The values of a strip, from the lower edge of its plot to the upper one.
+struct Fit {
+  Scale up;
+  bool constant = false;  ///< one value, in the middle
 };
 
-void fit(Scale& scale, const Strip& strip) {
-  scale.low = std::numeric_limits<double>::infinity();
-  scale.high = -scale.low;
+Fit fitOf(const Strip& strip, const QRectF& plot) {
+  Fit fit{{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+           plot.bottom(), plot.top()}};
+  Scale& scale = fit.up;
   for (const auto& [side, curve] : strip.curves) {
     for (const auto& [rank, line] : curve->ranks) {
       for (const QPointF& point : line) {
         if (std::isfinite(point.y())) {
-          scale.low = std::min(scale.low, point.y());
-          scale.high = std::max(scale.high, point.y());
+          scale.from = std::min(scale.from, point.y());
+          scale.to = std::max(scale.to, point.y());
         }
       }
     }
   }
-  if (!(scale.high >= scale.low)) {
-    scale.low = 0;
-    scale.high = 1;
-  } else if (scale.high == scale.low) {  // in the middle
-    scale.constant = true;
-    const double about = scale.low == 0 ? 1 : std::abs(scale.low) * 0.5;
-    scale.low -= about;
-    scale.high += about;
+  if (!(scale.to >= scale.from)) {
+    scale.from = 0;
+    scale.to = 1;
+  } else if (scale.to == scale.from) {
+    fit.constant = true;
+    const double about = scale.from == 0 ? 1 : std::abs(scale.from) * 0.5;
+    scale.from -= about;
+    scale.to += about;
   }
+  return fit;
 }
 
-void drawLine(DisplayList& list, const Scale& scale, const std::vector<QPointF>& line, bool steps,
-              const QColor& colour) {
+void drawLine(DisplayList& list, const Scale& across, const Scale& up,
+              const std::vector<QPointF>& line, bool steps, const QColor& colour) {
   std::vector<QPointF> drawn;
   for (const QPointF& point : line) {
     if (!std::isfinite(point.y())) {
       continue;
     }
-    const QPointF at(scale.x(point.x()), scale.y(point.y()));
+    const QPointF at(across.at(point.x()), up.at(point.y()));
     if (steps && !drawn.empty()) {
       drawn.emplace_back(at.x(), drawn.back().y());
     }
     drawn.push_back(at);
   }
-  if (drawn.size() == 1) {
-    list.fill(QRectF(drawn[0].x() - 2, drawn[0].y() - 2, 4, 4), colour, 2);
-  } else if (!drawn.empty()) {
-    list.polyline(drawn, colour, 1.5);
-  }
+  drawCurve(list, drawn, colour);
 }
 
 bool allAlike(const HookCurve& curve) {
@@ -114,21 +106,20 @@ bool allAlike(const HookCurve& curve) {
 
 void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
                const HooksContent& content, double lastStep, const Palette& palette) {
-  Scale scale{QRectF(rect.left() + 66, rect.top() + kLine + 2, rect.width() - 76,
-                     rect.height() - kLine - 12),
-              lastStep, 0, 1};
-  fit(scale, strip);
-  list.fill(scale.plot, palette.lane);
-  list.line(scale.plot.bottomLeft(), scale.plot.bottomRight(), palette.gridStrong);
+  const QRectF plot(rect.left() + 66, rect.top() + kLine + 2, rect.width() - 76,
+                    rect.height() - kLine - 12);
+  const Scale across{0, lastStep, plot.left(), plot.right()};
+  const Fit fit = fitOf(strip, plot);
+  drawPlotGround(list, plot, palette);
   const auto label = [&](double y, double value) {
     list.text(QRectF(rect.left(), y - 8, 62, 16), QString::number(value, 'g', 4), palette.textMuted,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   };
-  if (scale.constant) {
-    label(scale.plot.center().y(), (scale.low + scale.high) / 2);
+  if (fit.constant) {
+    label(plot.center().y(), (fit.up.from + fit.up.to) / 2);
   } else {
-    label(scale.plot.top() + 4, scale.high);
-    label(scale.plot.bottom() - 4, scale.low);
+    label(plot.top() + 4, fit.up.to);
+    label(plot.bottom() - 4, fit.up.from);
   }
   list.text(QRectF(rect.left(), rect.top(), rect.width() * 0.6, kLine),
             strip.parameter ? tr("%1, a live parameter").arg(strip.key) : strip.key, palette.text,
@@ -142,7 +133,7 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
       }
       const QColor colour =
           content.compares() ? sideColour(palette, side) : palette.rank(alike ? 0 : rank);
-      drawLine(list, scale, line, strip.parameter, colour);
+      drawLine(list, across, fit.up, line, strip.parameter, colour);
       if (alike || rank == curve->ranks.begin()->first) {
         const QString of = alike ? tr("all ranks") : tr("rank %1").arg(rank);
         latest << (content.compares() ? sideName(side) + QLatin1Char(' ') : QString()) +
@@ -213,12 +204,9 @@ void drawCurves(DisplayList& list, const QRectF& rect, const HooksContent& conte
   }
   const QRectF plot(inner.left() + 66, top, inner.width() - 76, bottom - top - 10);
   drawChanges(list, plot, content, lastStep, labels, palette);
-  const double step = niceStep(lastStep, std::max(2, int(plot.width() / 80)));
-  for (double at = 0; at <= lastStep; at += step) {
-    list.text(QRectF(plot.left() + at / lastStep * plot.width() - 40, bottom, 80, kLine),
-              at == 0 ? tr("step 0") : QString::number(at), palette.textMuted, FontRole::kSmall,
-              Qt::AlignHCenter | Qt::AlignVCenter);
-  }
+  drawAxisBelow(
+      list, plot, {0, lastStep, plot.left(), plot.right()}, 80,
+      [](double at, double) { return at == 0 ? tr("step 0") : QString::number(at); }, palette);
 }
 
 }  // namespace lockstep::ui

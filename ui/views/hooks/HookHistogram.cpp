@@ -7,6 +7,7 @@
 
 #include "engine/analysis/Durations.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plot.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 
@@ -94,20 +95,6 @@ void drawQuantiles(DisplayList& list, const QRectF& plot, double labelTop, const
   }
 }
 
-void drawDurationAxis(DisplayList& list, const QRectF& plot, const Range& range,
-                      const Palette& palette) {
-  const double step = niceStep(range.to - range.from, std::max(2, int(plot.width() / 90)));
-  for (double at = std::ceil(range.from / step) * step; at <= range.to; at += step) {
-    const double x = plot.left() + (at - range.from) / (range.to - range.from) * plot.width();
-    list.line(QPointF(x, plot.bottom()), QPointF(x, plot.bottom() + 4), palette.gridStrong);
-    const double left = std::min(x - 45, plot.right() - 84);  // the last label stays in the card
-    list.text(QRectF(left, plot.bottom() + 4, 90, kLine),
-              formatTime(at * kNsPerMs, step * kNsPerMs, range.to * kNsPerMs), palette.textMuted,
-              FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
-  }
-  list.line(plot.bottomLeft(), plot.bottomRight(), palette.gridStrong);
-}
-
 }  // namespace
 
 QColor sideColour(const Palette& palette, std::size_t side) {
@@ -123,20 +110,6 @@ void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
 
 QString sideName(std::size_t side) {
   return side == 0 ? QStringLiteral("A") : QStringLiteral("B");
-}
-
-double niceStep(double length, int wanted) {
-  if (!(length > 0) || wanted < 1) {
-    return 1;
-  }
-  const double raw = length / wanted;
-  const double power = std::pow(10.0, std::floor(std::log10(raw)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (raw <= factor * power) {
-      return factor * power;
-    }
-  }
-  return 10 * power;
 }
 
 void drawHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
@@ -184,7 +157,13 @@ void drawHistogram(DisplayList& list, const QRectF& rect, const HooksContent& co
   list.text(QRectF(inner.left(), plot.bottom() - 8, 30, 16), QStringLiteral("0"), palette.textMuted,
             FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   list.line(plot.topLeft(), plot.topRight(), palette.grid);
-  drawDurationAxis(list, plot, range, palette);
+  drawAxisBelow(
+      list, plot, {range.from, range.to, plot.left(), plot.right()}, 90,
+      [&](double ms, double step) {
+        return formatTime(ms * kNsPerMs, step * kNsPerMs, range.to * kNsPerMs);
+      },
+      palette);
+  list.line(plot.bottomLeft(), plot.bottomRight(), palette.gridStrong);
   for (std::size_t side = 0; side < sides.size(); ++side) {
     if (!bins[side].counts.empty() && highest > 0) {
       const QColor colour = sideColour(palette, side);

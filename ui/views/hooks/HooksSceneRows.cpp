@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Plot.h"
 #include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HookWords.h"
 #include "ui/views/hooks/HooksScene.h"
@@ -93,17 +94,14 @@ void HooksScene::drawLegend(DisplayList& list) const {
 void HooksScene::drawAxis(DisplayList& list) const {
   const double top = rows_.front().rect.top();
   const double bottom = rows_.back().rect.bottom();
-  const double step =
-      niceStep(maxMs_, std::max(2, static_cast<int>((barsRight_ - barsLeft_) / 90)));
-  for (double ms = 0; ms <= maxMs_ * 1.0001; ms += step) {
-    const double x = barX(ms);
-    list.line(QPointF(x, top), QPointF(x, bottom + 4),
-              ms == 0 ? palette_.gridStrong : palette_.grid);
-    list.text(QRectF(x - 45, bottom + 4, 90, kLine),
-              ms == 0 ? QStringLiteral("0")
-                      : formatTime(ms * kNsPerMs, step * kNsPerMs, maxMs_ * kNsPerMs),
-              palette_.textMuted, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
-  }
+  drawAxisBelow(
+      list, QRectF(QPointF(barsLeft_, top), QPointF(barsRight_, bottom)),
+      {0, maxMs_, barsLeft_, barsRight_}, 90,
+      [&](double ms, double step) {
+        return ms == 0 ? QStringLiteral("0")
+                       : formatTime(ms * kNsPerMs, step * kNsPerMs, maxMs_ * kNsPerMs);
+      },
+      palette_, true);
 }
 
 void HooksScene::drawRow(DisplayList& list, const Row& row) const {

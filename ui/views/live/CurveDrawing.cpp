@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
 
-#include "ui/canvas/PlotMark.h"
 #include "ui/canvas/TextMetrics.h"
-#include "ui/model/Format.h"
-#include "ui/model/SpanFacts.h"
+#include "ui/chart/Plot.h"
 
 namespace lockstep::ui {
 namespace {
@@ -22,24 +19,6 @@ constexpr double kRight = 12;
 constexpr std::size_t kRanksNamed = 8;
 constexpr int kGapBridged = 3;  // points without a value: fewer iterations than points
 
-QString tick(double value, double step) {
-  const int decimals =
-      step <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 6);
-  return QString::number(value, 'f', decimals);
-}
-
-// 1, 2 or 5 times a power of ten, so that about `lines` fit.
-double roundStep(double length, int lines) {
-  const double rough = length / std::max(1, lines);
-  const double power = std::pow(10, std::floor(std::log10(rough)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= rough) {
-      return factor * power;
-    }
-  }
-  return 10 * power;
-}
-
 struct Bounds {
   double left = std::numeric_limits<double>::max();
   double right = std::numeric_limits<double>::lowest();
@@ -49,28 +28,15 @@ struct Bounds {
   [[nodiscard]] bool empty() const { return right < left; }
 };
 
-/// The earliest place in which a curve was lost, and whose these are.
-void drawWhereLost(DisplayList& list, const QRectF& plot, const std::vector<LiveCurve>& curves,
-                   const std::function<double(double)>& xOf, const Palette& palette) {
-  std::optional<double> first;
-  std::vector<int> ranks;
+/// Where curves were lost, and whose these are.
+std::vector<LostCurve> lostOf(const std::vector<LiveCurve>& curves) {
+  std::vector<LostCurve> lost;
   for (const LiveCurve& curve : curves) {
-    if (!curve.lostAt || (first && *curve.lostAt > *first)) {
-      continue;
+    if (curve.lostAt) {
+      lost.push_back({curve.rank, static_cast<std::uint32_t>(*curve.lostAt)});
     }
-    if (first && *curve.lostAt < *first) {
-      ranks.clear();
-    }
-    first = curve.lostAt;
-    ranks.push_back(curve.rank);
   }
-  if (first) {
-    drawErrorMark(list, plot, xOf(*first),
-                  QStringLiteral("no finite number, first in iteration %1, %2")
-                      .arg(*first)
-                      .arg(formatRanks(ranks)),
-                  palette);
-  }
+  return lost;
 }
 
 Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
@@ -163,46 +129,34 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   if (plot.width() < 40 || plot.height() < 30) {
     return;
   }
-  list.fill(plot, palette.lane);
-  list.fill(QRectF(plot.left(), plot.bottom(), plot.width(), 1), palette.gridStrong);
+  drawPlotGround(list, plot, palette);
   const Bounds bounds = boundsOf(curves, text.fromZero);
   if (bounds.empty()) {
     list.text(plot, text.empty, palette.textMuted, FontRole::kNormal, Qt::AlignCenter);
     return;
   }
-  const auto xOf = [&](double x) {
-    return plot.left() + plot.width() * (x - bounds.left) / (bounds.right - bounds.left);
-  };
-  const auto yOf = [&](double y) {
-    return plot.bottom() - plot.height() * (y - bounds.low) / (bounds.high - bounds.low);
-  };
+  const Scale across{bounds.left, bounds.right, plot.left(), plot.right()};
+  const Scale up{bounds.low, bounds.high, plot.bottom(), plot.top()};
   const double stepY = roundStep(bounds.high - bounds.low, static_cast<int>(plot.height() / 34));
-  for (double y = std::ceil(bounds.low / stepY) * stepY; y <= bounds.high; y += stepY) {
-    list.fill(QRectF(plot.left(), std::round(yOf(y)), plot.width(), 1), palette.grid);
-    list.text(QRectF(rect.left(), yOf(y) - 8, kLeft - 6, 16), tick(y, stepY), palette.textMuted,
+  for (const double value : up.ticks(stepY)) {
+    const double y = up.at(value);
+    list.fill(QRectF(plot.left(), std::round(y), plot.width(), 1), palette.grid);
+    list.text(QRectF(rect.left(), y - 8, kLeft - 6, 16), tickText(value, stepY), palette.textMuted,
               FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   }
-  const double stepX = roundStep(bounds.right - bounds.left, static_cast<int>(plot.width() / 80));
-  for (double x = std::ceil(bounds.left / stepX) * stepX; x <= bounds.right; x += stepX) {
-    list.fill(QRectF(std::round(xOf(x)), plot.bottom(), 1, 4), palette.gridStrong);
-    list.text(QRectF(xOf(x) - 30, plot.bottom() + 3, 60, kBottom - 3), tick(x, stepX),
-              palette.textMuted, FontRole::kSmall, Qt::AlignHCenter | Qt::AlignVCenter);
-  }
+  drawAxisBelow(list, plot, across, 80, tickText, palette);
   list.text(QRectF(rect.left(), plot.bottom() + 3, kLeft - 6, kBottom - 3), text.x,
             palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   list.clip(plot.adjusted(0, -2, 0, 2));
   for (const LiveCurve& curve : curves) {
     std::vector<QPointF> points;
     for (const QPointF& point : curve.points) {
-      points.emplace_back(xOf(point.x()), yOf(point.y()));
+      points.emplace_back(across.at(point.x()), up.at(point.y()));
     }
-    if (points.size() == 1) {
-      list.fill(QRectF(points[0].x() - 2, points[0].y() - 2, 4, 4), palette.rank(curve.rank), 2);
-    } else if (!points.empty()) {
-      list.polyline(points, palette.rank(curve.rank), 1.6);
-    }
+    drawCurve(list, points, palette.rank(curve.rank));
   }
-  drawWhereLost(list, plot, curves, xOf, palette);
+  drawFirstLost(
+      list, plot, lostOf(curves), [&](double x) { return across.at(x); }, palette);
   list.unclip();
   // Names and, under the pointer, values: at the top, where they cover nothing.
   const bool pointed = pointer && plot.contains(*pointer);
@@ -215,12 +169,11 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
     QString label = QStringLiteral("rank %1").arg(curves[i].rank);
     const auto& points = curves[i].points;
     if (pointed && !points.empty()) {
-      const double x =
-          bounds.left + (pointer->x() - plot.left()) / plot.width() * (bounds.right - bounds.left);
+      const double x = across.valueAt(pointer->x());
       const auto near = std::min_element(points.begin(), points.end(), [&](auto& a, auto& b) {
         return std::abs(a.x() - x) < std::abs(b.x() - x);
       });
-      label += QStringLiteral(": ") + tick(near->y(), stepY / 100);
+      label += QStringLiteral(": ") + tickText(near->y(), stepY / 100);
     }
     const double width = textWidth(label, FontRole::kSmall) + 4;
     if (right - width - 16 < rect.left() + titleWidth + 130) {

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/overlap/OverlapScene.h"
@@ -48,12 +49,7 @@ void OverlapScene::drawLegend(DisplayList& list) const {
 void OverlapScene::drawRuler(DisplayList& list) const {
   list.text(QRectF(14, ruler_.top(), ruler_.left() - 20, ruler_.height()),
             QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall);
-  double stride = 1;
-  while (stride * pixelsPerStep() < 56) {
-    // 1, 2, 5, 10, ...
-    const double power = std::pow(10, std::floor(std::log10(stride) + 1e-9));
-    stride = stride / power < 1.5 ? 2 * power : stride / power < 3 ? 5 * power : 10 * power;
-  }
+  const double stride = std::max(1.0, roundStep(56 / pixelsPerStep()));
   for (double step = std::ceil(std::max(0.0, frame_.firstStep) / stride) * stride;
        step < frame_.lastStep; step += stride) {
     const double x = xOf(step);
@@ -68,17 +64,7 @@ void OverlapScene::drawRuler(DisplayList& list) const {
 
 void OverlapScene::drawRow(DisplayList& list, const Row& row) const {
   list.fill(row.plot, palette_.lane);
-  // Three lines at round times.
-  double stepMs = std::pow(10, std::floor(std::log10(content_.scaleMs)));
-  for (const double finer : {0.5, 0.25, 0.1}) {
-    if (content_.scaleMs / stepMs >= 2.5) {
-      break;
-    }
-    stepMs = std::pow(10, std::floor(std::log10(content_.scaleMs))) * finer;
-  }
-  while (content_.scaleMs / stepMs > 5) {
-    stepMs *= 2;
-  }
+  const double stepMs = roundStep(content_.scaleMs, 5);
   for (double ms = stepMs; ms < content_.scaleMs; ms += stepMs) {
     list.fill(QRectF(row.plot.left(), std::round(yOf(row, ms)), row.plot.width(), 1),
               palette_.grid);

@@ -8,7 +8,7 @@
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/CounterFacts.h"
 #include "ui/model/Fact.h"
 #include "ui/model/RunModel.h"

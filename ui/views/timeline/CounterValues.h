@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/RunModel.h"
 
 namespace lockstep::ui {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "ui/canvas/CanvasInput.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/timeline/TimelineLayout.h"

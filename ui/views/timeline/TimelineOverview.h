@@ -7,7 +7,7 @@
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/ViewState.h"

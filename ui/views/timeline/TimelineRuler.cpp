@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/model/HostWords.h"
 #include "ui/views/timeline/TimelineScene.h"
@@ -17,16 +18,6 @@ constexpr double kLeastLabelDistance = 64;  // px between numbered iterations
 constexpr double kLeastTimeDistance = 90;   // px between labelled times
 constexpr double kBoxPadding = 8;           // px beside the number in it, both sides together
 constexpr double kBoxedFrom = 30;           // px of an iteration that gets a box of its own
-
-std::uint32_t niceStride(double least) {
-  for (double decade = 1;; decade *= 10) {
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      if (decade * digit >= least) {
-        return static_cast<std::uint32_t>(decade * digit);
-      }
-    }
-  }
-}
 
 }  // namespace
 
@@ -48,7 +39,8 @@ std::optional<TimelineScene::Iterations> TimelineScene::visibleIterations() cons
                           static_cast<double>(to - from);
     const double pixelsEach = std::max(nsEach / axis_.nsPerPixel(), 1e-6);
     if (pixelsEach < kBoxedFrom) {
-      found.stride = niceStride(kLeastLabelDistance / pixelsEach);
+      found.stride =
+          static_cast<std::uint32_t>(std::max(1.0, roundStep(kLeastLabelDistance / pixelsEach)));
       found.first = (found.first + found.stride - 1) / found.stride * found.stride;
     }
     return found;

@@ -6,15 +6,15 @@
 #include <set>
 
 #include "ui/canvas/DisplayList.h"
-#include "ui/canvas/LevelOfDetail.h"
 #include "ui/canvas/Palette.h"
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 #include "ui/model/Annotations.h"
 #include "ui/model/RunModel.h"
 #include "ui/model/SpanFacts.h"
 #include "ui/model/SpanFinder.h"
 #include "ui/model/ViewState.h"
 #include "ui/views/timeline/CounterScene.h"
+#include "ui/views/timeline/LevelOfDetail.h"
 #include "ui/views/timeline/TimelineLayout.h"
 
 namespace lockstep::ui {

@@ -5,7 +5,6 @@
 #include "tests/support/TemporaryFolder.h"
 #include "tests/ui/views/hooks/HookRunFile.h"
 #include "ui/table/RowsModel.h"
-#include "ui/views/hooks/HookCharts.h"
 #include "ui/views/hooks/HooksContent.h"
 #include "ui/views/hooks/HooksTable.h"
 
@@ -115,12 +114,6 @@ TEST(HooksTableTest, NewNumbersOfTheSameRowsLeaveTheRowsStanding) {
   table.setRows(std::make_shared<HooksTable>(makeHooksContent({written({.transferMs = 8})}, 1)));
   EXPECT_EQ(resets, 0);
   EXPECT_EQ(table.index(0, HooksTable::kP50).data().toString(), "14.0 ms");
-}
-
-TEST(NiceStepTest, IsOneTwoOrFiveTimesAPowerOfTen) {
-  EXPECT_DOUBLE_EQ(niceStep(10, 5), 2);
-  EXPECT_DOUBLE_EQ(niceStep(0.9, 3), 0.5);
-  EXPECT_DOUBLE_EQ(niceStep(0, 3), 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 
 #include <gtest/gtest.h>
 

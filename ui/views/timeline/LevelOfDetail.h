@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 
 namespace lockstep::ui {
 

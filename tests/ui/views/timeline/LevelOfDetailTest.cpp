@@ -1,4 +1,4 @@
-#include "ui/canvas/LevelOfDetail.h"
+#include "ui/views/timeline/LevelOfDetail.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,9 @@
-#include "ui/canvas/TimeAxis.h"
+#include "ui/chart/TimeAxis.h"
 
 #include <algorithm>
 #include <cmath>
+
+#include "ui/chart/Ticks.h"
 
 namespace lockstep::ui {
 namespace {
@@ -14,7 +16,9 @@ constexpr double kInSight = 0.1;
 }  // namespace
 
 TimeAxis::TimeAxis(double startNs, double endNs, double left, double width)
-    : startNs_(startNs), endNs_(std::max(endNs, startNs + kMinimumNs)), left_(left),
+    : startNs_(startNs),
+      endNs_(std::max(endNs, startNs + kMinimumNs)),
+      left_(left),
       width_(std::max(width, 1.0)) {}
 
 TimeAxis TimeAxis::zoomed(double factor, double x) const {
@@ -44,16 +48,7 @@ TimeAxis TimeAxis::clamped(double firstNs, double lastNs) const {
 }
 
 double TimeAxis::labelStepNs(double minimumPixels) const {
-  const double least = nsPerPixel() * minimumPixels;
-  const double decade = std::pow(10.0, std::floor(std::log10(least)));
-  double step = decade * 10;
-  for (const double digit : {1.0, 2.0, 5.0}) {
-    if (decade * digit >= least * (1 - 1e-9)) {
-      step = decade * digit;
-      break;
-    }
-  }
-  return std::max(step, 1.0);
+  return std::max(roundStep(nsPerPixel() * minimumPixels), 1.0);
 }
 
 std::vector<TimeAxis::Tick> TimeAxis::ticks(double minimumPixels) const {

@@ -1,0 +1,83 @@
+#include "ui/chart/Plot.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ui/canvas/TextMetrics.h"
+#include "ui/model/Format.h"
+
+namespace lockstep::ui {
+namespace {
+
+/// On the side of the line that has room for it.
+void drawErrorMark(DisplayList& list, const QRectF& plot, double x, const QString& text,
+                   const Palette& palette) {
+  const double line = std::round(x);
+  list.fill(QRectF(line, plot.top(), 1.5, plot.height()), palette.error);
+  const double width = textWidth(text, FontRole::kSmall) + 10;
+  const bool right = line + width < plot.right();
+  const QRectF plate(right ? line + 2 : line - width - 2, plot.top() + 2, width, 16);
+  list.fill(plate, palette.error, 3);
+  list.text(plate, text, Palette::textOn(palette.error), FontRole::kSmall,
+            Qt::AlignHCenter | Qt::AlignVCenter);
+}
+
+}  // namespace
+
+void drawPlotGround(DisplayList& list, const QRectF& plot, const Palette& palette) {
+  list.fill(plot, palette.lane);
+  list.fill(QRectF(plot.left(), plot.bottom(), plot.width(), 1), palette.gridStrong);
+}
+
+void drawCurve(DisplayList& list, const std::vector<QPointF>& points, const QColor& colour) {
+  if (points.size() == 1) {
+    list.fill(QRectF(points.front() - QPointF(2, 2), QSizeF(4, 4)), colour, 2);
+  } else if (!points.empty()) {
+    list.polyline(points, colour, 1.6);
+  }
+}
+
+void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, double apart,
+                   const std::function<QString(double, double)>& label, const Palette& palette,
+                   bool grid) {
+  constexpr double kMark = 4;
+  const double step =
+      roundStep(scale.to - scale.from, std::max(2, static_cast<int>(plot.width() / apart)));
+  for (const double value : scale.ticks(step)) {
+    const double x = scale.at(value);
+    const double top = grid ? plot.top() : plot.bottom();
+    list.fill(QRectF(std::round(x), top, 1, plot.bottom() + kMark - top),
+              grid && value != 0 ? palette.grid : palette.gridStrong);
+    const QString text = label(value, step);
+    const double width = textWidth(text, FontRole::kSmall) + 2;
+    // The last one stays below the plot.
+    const double left = std::min(x - width / 2, plot.right() + 6 - width);
+    list.text(QRectF(left, plot.bottom() + kMark, width, 16), text, palette.textMuted,
+              FontRole::kSmall);
+  }
+}
+
+void drawFirstLost(DisplayList& list, const QRectF& plot, const std::vector<LostCurve>& lost,
+                   const std::function<double(double)>& xOf, const Palette& palette) {
+  const auto first = std::min_element(
+      lost.begin(), lost.end(),
+      [](const LostCurve& a, const LostCurve& b) { return a.iteration < b.iteration; });
+  if (first == lost.end()) {
+    return;
+  }
+  std::vector<int> ranks;
+  for (const LostCurve& curve : lost) {
+    if (curve.iteration == first->iteration) {
+      ranks.push_back(curve.rank);
+    }
+  }
+  if (const double x = xOf(first->iteration); x >= plot.left() && x <= plot.right()) {
+    drawErrorMark(list, plot, x,
+                  QStringLiteral("no finite number, first in iteration %1, %2")
+                      .arg(first->iteration)
+                      .arg(formatRanks(ranks)),
+                  palette);
+  }
+}
+
+}  // namespace lockstep::ui

@@ -1,0 +1,46 @@
+#include "ui/chart/Ticks.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::ui {
+namespace {
+
+// So that a multiple of a step counts as one after rounding.
+constexpr double kRounding = 1e-9;
+
+}  // namespace
+
+std::vector<double> Scale::ticks(double step) const {
+  std::vector<double> ticks;
+  const double last = std::floor(to / step + kRounding);
+  for (double number = std::ceil(from / step - kRounding); number <= last; ++number) {
+    ticks.push_back(number * step);
+  }
+  return ticks;
+}
+
+double roundStep(double least) {
+  if (!(least > 0)) {
+    return 1;
+  }
+  const double power = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= least * (1 - kRounding)) {
+      return factor * power;
+    }
+  }
+  return 10 * power;
+}
+
+double roundStep(double length, int wanted) {
+  return roundStep(length / std::max(1, wanted));
+}
+
+QString tickText(double value, double step) {
+  const int decimals =
+      step <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(-std::log10(step) - kRounding)), 0, 6);
+  return QString::number(value, 'f', decimals);
+}
+
+}  // namespace lockstep::ui

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
 #include "ui/views/buckets/BucketFacts.h"

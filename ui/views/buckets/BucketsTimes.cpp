@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Legend.h"
 #include "ui/views/buckets/BucketsScene.h"
 
 // What became of each bucket on each rank, over the time of the iteration.
@@ -119,27 +120,16 @@ void BucketsScene::drawTimesLegend(DisplayList& list, QRectF rect) const {
     list.text(rect, text, palette_.warning, FontRole::kSmall);
     return;
   }
-  double x = rect.left();
-  const auto key = [&](const QString& text, const QColor& colour, bool hatched) {
-    const double width = textWidth(text, FontRole::kSmall);
-    if (x + 18 + width > rect.right()) {
-      return;
-    }
-    const QRectF chip(x, rect.center().y() - 5, 10, 10);
-    list.fill(chip, hatched ? faint(colour, 0.3f) : colour, 2);
-    if (hatched) {
-      list.hatch(chip, colour);
-    }
-    list.text(QRectF(x + 14, rect.top(), width + 2, rect.height()), text, palette_.textMuted,
-              FontRole::kSmall);
-    x += 14 + width + 12;
-  };
-  key(QStringLiteral("fills"), mixed(palette_.bucket(0), palette_.background, 0.42), false);
-  key(QStringLiteral("stalled"), palette_.warning, true);
-  key(QStringLiteral("queued"), palette_.tone(Tone::kNeutral), true);
-  key(QStringLiteral("waits for ranks"), palette_.tone(Tone::kTransfer), true);
-  key(QStringLiteral("transfer"), palette_.tone(Tone::kTransfer), false);
-  key(QStringLiteral("copy out"), palette_.tone(Tone::kCopy), false);
+  const auto lines = [](const QColor& colour) { return Swatch{faint(colour, 0.3f), colour}; };
+  ui::drawLegend(
+      list, rect,
+      {{{mixed(palette_.bucket(0), palette_.background, 0.42), {}}, QStringLiteral("fills")},
+       {lines(palette_.warning), QStringLiteral("stalled")},
+       {lines(palette_.tone(Tone::kNeutral)), QStringLiteral("queued")},
+       {lines(palette_.tone(Tone::kTransfer)), QStringLiteral("waits for ranks")},
+       {{palette_.tone(Tone::kTransfer), {}}, QStringLiteral("transfer")},
+       {{palette_.tone(Tone::kCopy), {}}, QStringLiteral("copy out")}},
+      palette_);
 }
 
 }  // namespace lockstep::ui

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/divergence/BucketScene.h"

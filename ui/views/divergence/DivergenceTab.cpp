@@ -5,7 +5,7 @@
 #include <QVBoxLayout>
 #include <utility>
 
-#include "ui/canvas/FactCard.h"
+#include "ui/chart/Card.h"
 
 namespace lockstep::ui {
 

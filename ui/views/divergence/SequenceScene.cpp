@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/trace/Event.h"
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "engine/trace/Event.h"
-#include "ui/canvas/FactCard.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/panels/KeyTips.h"
 #include "ui/panels/OwnKeys.h"

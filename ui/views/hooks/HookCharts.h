@@ -4,6 +4,7 @@
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
+#include "ui/chart/Card.h"
 #include "ui/views/hooks/HooksContent.h"
 
 namespace lockstep::ui {
@@ -12,9 +13,6 @@ namespace lockstep::ui {
 QColor sideColour(const Palette& palette, std::size_t side);
 /// "A", "B".
 QString sideName(std::size_t side);
-
-/// Draws the ground of a card.
-void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette);
 
 /// Draws how the durations of a bar are distributed, with lines at P50, P90 and P99; of two runs,
 /// both over each other: the first filled, the second as a hatched outline.

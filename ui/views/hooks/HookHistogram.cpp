@@ -103,11 +103,6 @@ QColor sideColour(const Palette& palette, std::size_t side) {
   return palette.rank(side == 0 ? kBlue : kVermilion);
 }
 
-void drawCard(DisplayList& list, const QRectF& rect, const Palette& palette) {
-  list.fill(rect, palette.surface, 6);
-  list.outline(rect, palette.gridStrong, 6);
-}
-
 QString sideName(std::size_t side) {
   return side == 0 ? QStringLiteral("A") : QStringLiteral("B");
 }

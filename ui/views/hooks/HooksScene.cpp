@@ -217,9 +217,9 @@ void HooksScene::draw(DisplayList& list) const {
   drawTiles(list);
   drawPhases(list);
   const auto picked = frame_.picked ? frame_.picked : content_.heaviest();
-  drawCard(list, histogram_, palette_);
+  drawTile(list, histogram_, palette_);
   drawHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
-  drawCard(list, curves_, palette_);
+  drawTile(list, curves_, palette_);
   drawCurves(list, curves_, content_, palette_);
 }
 

@@ -16,20 +16,15 @@ using analysis::HookPhase;
 
 constexpr double kBytesText = 178;
 
-void fillPhase(DisplayList& list, const QRectF& rect, HookPhase phase, const Palette& palette) {
+Swatch swatchOf(HookPhase phase, const Palette& palette) {
   const QColor colour = phaseColour(palette, phase);
-  if (phase == HookPhase::kWaiting) {
-    list.fill(rect, mixed(colour, palette.background, 0.35));
-    list.hatch(rect, colour);
-  } else {
-    list.fill(rect, colour);
-  }
+  return phase == HookPhase::kWaiting ? hatched(colour, palette) : Swatch{colour, {}};
 }
 
 }  // namespace
 
 void HooksScene::drawPhases(DisplayList& list) const {
-  drawCard(list, phases_, palette_);
+  drawTile(list, phases_, palette_);
   const double left = phases_.left() + 10;
   QString title = tr("Time per bucket and step");
   const double titleWidth = textWidth(title, FontRole::kBold) + 8;
@@ -62,16 +57,14 @@ void HooksScene::drawPhases(DisplayList& list) const {
 }
 
 void HooksScene::drawLegend(DisplayList& list) const {
-  double x = phases_.left() + 10;
   const double top = phases_.top() + 30;
+  std::vector<LegendEntry> entries;
   for (const HookPhase phase : {HookPhase::kEncode, HookPhase::kQueued, HookPhase::kWaiting,
                                 HookPhase::kTransfer, HookPhase::kDecode}) {
-    const QString title = phaseTitle(phase);
-    const double width = textWidth(title, FontRole::kSmall);
-    fillPhase(list, QRectF(x, top + 3, 16, 11), phase, palette_);
-    list.text(QRectF(x + 21, top, width + 4, kLine), title, palette_.textMuted, FontRole::kSmall);
-    x += 21 + width + 16;
+    entries.push_back({swatchOf(phase, palette_), phaseTitle(phase)});
   }
+  double x = phases_.left() + 10;
+  x += ui::drawLegend(list, QRectF(x, top, phases_.right() - x, kLine), entries, palette_);
   if (content_.compares()) {
     for (std::size_t side = 0; side < content_.sides.size(); ++side) {
       const HookRun& run = *content_.sides[side].run;
@@ -140,7 +133,7 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
     if (bar.side != side || bar.pick.bucket != row.bucket) {
       continue;
     }
-    fillPhase(list, bar.rect, *bar.pick.phase, palette_);
+    drawSwatch(list, bar.rect, swatchOf(*bar.pick.phase, palette_), 0);
     end = bar.rect.right();
     const bool picked = frame_.picked == bar.pick;
     if (picked || frame_.hovered == bar.pick) {

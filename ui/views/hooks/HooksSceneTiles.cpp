@@ -103,7 +103,7 @@ void HooksScene::layTiles() {
 
 void HooksScene::drawTiles(DisplayList& list) const {
   for (const Tile& tile : tiles_) {
-    drawCard(list, tile.rect, palette_);
+    drawTile(list, tile.rect, palette_);
     const QRectF inner = tile.rect.adjusted(10, 4, -8, -4);
     list.text(QRectF(inner.left(), inner.top(), inner.width(), kTileLabel - 4), tile.label,
               palette_.textMuted, FontRole::kSmall);

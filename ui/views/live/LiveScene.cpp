@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/views/live/CurveDrawing.h"
-#include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -155,8 +155,7 @@ void LiveScene::drawTile(DisplayList& list, LiveFigure figure) const {
   const LiveTile& tile = content_.tile(figure);
   const QRectF rect = tileRect(figure);
   const bool under = frame_.pointer && rect.contains(*frame_.pointer);
-  list.fill(rect, under ? palette_.raised : palette_.surface, 6);
-  list.outline(rect, under ? palette_.hover : palette_.gridStrong, 6);
+  ui::drawTile(list, rect, palette_, under);
   const QRectF inner = rect.adjusted(11, 6, -11, -8);
   list.text(QRectF(inner.left(), inner.top(), inner.width(), 16), tile.name, palette_.textMuted,
             FontRole::kSmall);
@@ -275,8 +274,9 @@ void LiveScene::drawCards(DisplayList& list) const {
     const QString window = content_.live ? QStringLiteral("The curve: the last 60 s.")
                                          : QStringLiteral("The curve: the whole run, %1.")
                                                .arg(formatDuration(content_.window.lengthNs()));
-    drawCard(list, frame_.size, *frame_.pointer, tile.name + QStringLiteral(": ") + tile.value, {},
-             {tile.definition, window}, palette_);
+    drawCard(list, frame_.size, *frame_.pointer,
+             {tile.name + QStringLiteral(": ") + tile.value, {}, {}, {tile.definition, window}},
+             palette_);
     return;
   }
   for (const Cell& cell : cells_) {
@@ -286,25 +286,24 @@ void LiveScene::drawCards(DisplayList& list) const {
     const LiveRank& rank = content_.ranks[cell.rank];
     const LiveBucket& bucket = rank.buckets[cell.bucket];
     std::vector<CardLine> lines{
-        {QStringLiteral("state"), stateOf(bucket), {}, false},
+        {QStringLiteral("state"), stateOf(bucket)},
         {QStringLiteral("gradients ready"),
-         QStringLiteral("%1 of %2").arg(bucket.ready).arg(bucket.parameters),
-         {},
-         false},
-        {QStringLiteral("size"), formatBytes(bucket.bytes), {}, false}};
+         QStringLiteral("%1 of %2").arg(bucket.ready).arg(bucket.parameters)},
+        {QStringLiteral("size"), formatBytes(bucket.bytes)}};
     if (bucket.ready == bucket.parameters && bucket.ready > 0) {
       lines.push_back(
           {QStringLiteral("last gradient"),
-           QStringLiteral("%1 after the first of all").arg(formatDuration(bucket.readyNs)),
-           {},
-           false});
+           QStringLiteral("%1 after the first of all").arg(formatDuration(bucket.readyNs))});
     }
     drawCard(list, frame_.size, *frame_.pointer,
-             QStringLiteral("bucket %1, rank %2, iteration %3")
-                 .arg(cell.bucket)
-                 .arg(rank.rank)
-                 .arg(rank.step.value_or(0)),
-             lines, {}, palette_);
+             {QStringLiteral("bucket %1, rank %2, iteration %3")
+                  .arg(cell.bucket)
+                  .arg(rank.rank)
+                  .arg(rank.step.value_or(0)),
+              {},
+              lines,
+              {}},
+             palette_);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <QSplitter>
 #include <utility>
 
-#include "ui/canvas/FactCard.h"
+#include "ui/chart/Card.h"
 #include "ui/views/live/LiveTable.h"
 
 namespace lockstep::ui {

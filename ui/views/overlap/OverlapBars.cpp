@@ -4,7 +4,6 @@
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Ticks.h"
 #include "ui/model/Format.h"
-#include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/overlap/OverlapScene.h"
 #include "ui/views/overlap/OverlapWords.h"
 
@@ -38,10 +37,10 @@ void OverlapScene::drawHeader(DisplayList& list) const {
 }
 
 void OverlapScene::drawLegend(DisplayList& list) const {
-  for (const LegendEntry& entry : legendEntries_) {
+  for (const PartPlace& entry : legendEntries_) {
     const QRectF rect = entry.rect.translated(legend_.topLeft());
-    drawChip(list, QRectF(rect.left(), rect.center().y() - 6, 12, 12), colourOf(entry.part, palette_),
-             hatched(entry.part), palette_);
+    drawSwatch(list, QRectF(rect.left(), rect.center().y() - 6, 12, 12),
+               swatchOf(entry.part, palette_));
     list.text(rect.adjusted(17, 0, 2, 0), nameOf(entry.part), palette_.textMuted, FontRole::kSmall);
   }
 }
@@ -131,12 +130,11 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
       continue;
     }
     const QColor colour = colourOf(part, palette_);
-    if (hatched(part) && rect.width() >= 4 && rect.height() >= 3) {
-      list.fill(rect, mixed(colour, palette_.background, 0.35));
-      list.hatch(rect, colour);
+    if (isHatched(part) && rect.width() >= 4 && rect.height() >= 3) {
+      drawSwatch(list, rect, swatchOf(part, palette_), 0);
       list.outline(rect, colour);
     } else {
-      list.fill(rect, hatched(part) ? mixed(colour, palette_.background, 0.6) : colour);
+      list.fill(rect, isHatched(part) ? mixed(colour, palette_.background, 0.6) : colour);
     }
   }
   if (below > content_.scaleMs) {  // goes on beyond the top

@@ -3,7 +3,7 @@
 #include <QScrollBar>
 #include <cmath>
 
-#include "ui/canvas/FactCard.h"
+#include "ui/chart/Card.h"
 #include "ui/views/overlap/OverlapView.h"
 
 // Painting, mouse and keys of the overlap view's canvas.

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/RunTitle.h"
 #include "ui/views/overlap/OverlapScene.h"
 

@@ -234,9 +234,14 @@ QColor OverlapScene::colourOf(OverlapPart part, const Palette& palette) {
   return palette.text;
 }
 
-bool OverlapScene::hatched(OverlapPart part) {
+bool OverlapScene::isHatched(OverlapPart part) {
   return part == OverlapPart::kOverlapped || part == OverlapPart::kNoCore ||
          part == OverlapPart::kWaiting;
+}
+
+Swatch OverlapScene::swatchOf(OverlapPart part, const Palette& palette) {
+  const QColor colour = colourOf(part, palette);
+  return isHatched(part) ? hatched(colour, palette) : Swatch{colour, {}};
 }
 
 QString OverlapScene::nameOf(OverlapPart part) {

@@ -10,6 +10,7 @@
 
 #include "ui/canvas/DisplayList.h"
 #include "ui/canvas/Palette.h"
+#include "ui/chart/Card.h"
 #include "ui/views/overlap/OverlapContent.h"
 
 namespace lockstep::ui {
@@ -71,7 +72,8 @@ class OverlapScene {
 
   static QColor colourOf(OverlapPart part, const Palette& palette);
   /// Parts that a hatch tells apart, too.
-  static bool hatched(OverlapPart part);
+  static bool isHatched(OverlapPart part);
+  static Swatch swatchOf(OverlapPart part, const Palette& palette);
   static QString nameOf(OverlapPart part);
 
  private:
@@ -87,7 +89,8 @@ class OverlapScene {
     double wholeMs = 0;
   };
 
-  struct LegendEntry {
+  /// Of a part in the legend.
+  struct PartPlace {
     OverlapPart part;
     QRectF rect;  ///< within the legend
   };
@@ -129,7 +132,7 @@ class OverlapScene {
   QRectF ruler_;
   QRectF charts_;
   QRectF legend_;
-  std::vector<LegendEntry> legendEntries_;
+  std::vector<PartPlace> legendEntries_;
   QRectF side_;
   QRectF ladder_;
   double maximumScroll_ = 0;

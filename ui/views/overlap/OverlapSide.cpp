@@ -3,7 +3,6 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/model/Format.h"
-#include "ui/views/overlap/CardDrawing.h"
 #include "ui/views/overlap/OverlapScene.h"
 #include "ui/views/overlap/OverlapWords.h"
 
@@ -94,7 +93,7 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
             palette_.text, FontRole::kNormal, Qt::AlignRight | Qt::AlignVCenter);
   const QRectF bar(rect.left(), rect.top() + 19, std::max(2.0, whole * reason.share), 6);
   list.fill(QRectF(bar.left(), bar.top(), whole, bar.height()), palette_.grid, 2);
-  drawChip(list, bar, colourOf(part, palette_), hatched(part), palette_);
+  drawSwatch(list, bar, swatchOf(part, palette_));
   QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)), whole,
                                  FontRole::kSmall);
   if (lines.size() > 2) {
@@ -199,19 +198,18 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
                 .arg(row.rank->rank)
                 .arg(bar.first)
                 .arg(bar.last);
-  std::vector<CardLine> lines{{QStringLiteral("step"), formatMs(bar.wholeMs), {}, false}};
+  std::vector<CardLine> lines{{QStringLiteral("step"), formatMs(bar.wholeMs)}};
   for (int i = kOverlapParts - 1; i >= 0; --i) {
     const auto part = static_cast<OverlapPart>(i);
     if (const double ms = bar.parts[static_cast<std::size_t>(i)]; ms > 0) {
-      lines.push_back({nameOf(part), formatMs(ms), colourOf(part, palette_), hatched(part)});
+      lines.push_back({nameOf(part), formatMs(ms), swatchOf(part, palette_)});
     }
   }
   QStringList sentences;
   if (one) {
     const analysis::StepOverlap& step = content_.steps[row.rank->first + bar.begin];
     if (step.times.overlapPercent) {
-      lines.push_back(
-          {QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent), {}, false});
+      lines.push_back({QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent)});
     }
     if (step.idleMs > 0.05 * step.times.stepMs) {
       sentences << QStringLiteral(
@@ -227,7 +225,7 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
       sentences << QStringLiteral("Events were dropped here: the figures may be wrong.");
     }
   }
-  drawCard(list, frame_.size, *frame_.pointer, title, lines, sentences, palette_);
+  drawCard(list, frame_.size, *frame_.pointer, {title, {}, lines, sentences}, palette_);
 }
 
 void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
@@ -237,10 +235,8 @@ void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
     const auto text = [&](const std::optional<double>& value) {
       return !value ? QStringLiteral("none") : percent ? formatPercent(*value) : formatMs(*value);
     };
-    lines.push_back({QString::fromLatin1(name),
-                     QStringLiteral("%1   (%2)").arg(text(measured), text(all)),
-                     {},
-                     false});
+    lines.push_back(
+        {QString::fromLatin1(name), QStringLiteral("%1   (%2)").arg(text(measured), text(all))});
   };
   if (row.rank->measured && row.rank->all) {
     const analysis::RankOverlap& of = *row.rank->measured;
@@ -256,26 +252,28 @@ void OverlapScene::drawRankCard(DisplayList& list, const Row& row) const {
     add("headroom", of.headroomMs, all.headroomMs, false);
   }
   drawCard(list, frame_.size, *frame_.pointer,
-           QStringLiteral("rank %1: medians (with warm-up)").arg(row.rank->rank), lines,
-           overlap_words::meaningOf(*row.rank), palette_);
+           {QStringLiteral("rank %1: medians (with warm-up)").arg(row.rank->rank),
+            {},
+            lines,
+            overlap_words::meaningOf(*row.rank)},
+           palette_);
 }
 
 void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason& reason) const {
   const std::vector<CardLine> lines{
-      {QStringLiteral("a step, mean"), formatMs(reason.mean.ms), {}, false},
-      {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100), {}, false},
-      {QStringLiteral("iterations"), QString::number(reason.steps), {}, false},
-      {QStringLiteral("worst"),
-       QStringLiteral("%1, rank %2, iteration %3")
-           .arg(formatMs(reason.worst.ms))
-           .arg(reason.worst.rank)
-           .arg(reason.worst.step),
-       {},
-       false}};
-  drawCard(list, frame_.size, *frame_.pointer, QString::fromStdString(analysis::title(reason.mean)),
-           lines,
-           {QString::fromStdString(analysis::explanation(reason.mean)),
-            QStringLiteral("A click selects the worst of them.")},
+      {QStringLiteral("a step, mean"), formatMs(reason.mean.ms)},
+      {QStringLiteral("of the exposed time"), formatPercent(reason.share * 100)},
+      {QStringLiteral("iterations"), QString::number(reason.steps)},
+      {QStringLiteral("worst"), QStringLiteral("%1, rank %2, iteration %3")
+                                    .arg(formatMs(reason.worst.ms))
+                                    .arg(reason.worst.rank)
+                                    .arg(reason.worst.step)}};
+  drawCard(list, frame_.size, *frame_.pointer,
+           {QString::fromStdString(analysis::title(reason.mean)),
+            {},
+            lines,
+            {QString::fromStdString(analysis::explanation(reason.mean)),
+             QStringLiteral("A click selects the worst of them.")}},
            palette_);
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/trace/Event.h"
-#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Legend.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 // What the colours of a timeline mean.
@@ -12,12 +12,6 @@ namespace lockstep::ui {
 namespace {
 
 using trace::EventKind;
-
-struct Chip {
-  QColor colour;
-  QString text;
-  std::optional<QColor> hatch;
-};
 
 struct Entry {
   Tone tone;
@@ -27,7 +21,7 @@ struct Entry {
   std::initializer_list<ColourBy> by = {ColourBy::kPhase};
 };
 
-std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy by) {
+std::vector<LegendEntry> tones(const Palette& palette, const RunModel& model, ColourBy by) {
   // What is rare comes first: a legend without room for all says what its reader cannot guess.
   const std::array<Entry, 17> kEntries{{
       {Tone::kFault, "fault", true, {EventKind::kFault}, {ColourBy::kPhase, ColourBy::kWait}},
@@ -80,7 +74,7 @@ std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy 
        {ColourBy::kPhase, ColourBy::kWait}},
       {Tone::kCheck, "check", false, {EventKind::kChecked}, {ColourBy::kPhase, ColourBy::kWait}},
   }};
-  std::vector<Chip> chips;
+  std::vector<LegendEntry> chips;
   for (const Entry& entry : kEntries) {
     const bool held = std::any_of(entry.kinds.begin(), entry.kinds.end(),
                                   [&](EventKind kind) { return model.holds(kind); });
@@ -89,25 +83,27 @@ std::vector<Chip> tones(const Palette& palette, const RunModel& model, ColourBy 
     }
     const QColor colour = palette.tone(entry.tone);
     const bool late = entry.hatched && entry.tone == Tone::kTransfer;
-    Chip chip{late ? withAlpha(colour, 0.3f) : colour, QString::fromLatin1(entry.text), {}};
+    LegendEntry chip{{late ? withAlpha(colour, 0.3f) : colour, {}},
+                     QString::fromLatin1(entry.text)};
     if (entry.hatched) {
-      chip.hatch = late                         ? colour
-                   : entry.tone == Tone::kFault ? Palette::textOn(colour)
-                                                : withAlpha(palette.background, 0.5f);
+      chip.swatch.hatch = late                         ? colour
+                          : entry.tone == Tone::kFault ? Palette::textOn(colour)
+                                                       : withAlpha(palette.background, 0.5f);
     }
     chips.push_back(std::move(chip));
   }
   return chips;
 }
 
-std::vector<Chip> buckets(const Palette& palette, const RunModel& model) {
+std::vector<LegendEntry> buckets(const Palette& palette, const RunModel& model) {
   std::size_t most = 0;
   for (const auto& layout : model.layouts()) {
     most = std::max(most, layout.buckets.size());
   }
-  std::vector<Chip> chips;
+  std::vector<LegendEntry> chips;
   for (std::size_t i = 0; i < most; ++i) {
-    chips.push_back({palette.bucket(static_cast<int>(i)), QStringLiteral("bucket %1").arg(i), {}});
+    chips.push_back(
+        {{palette.bucket(static_cast<int>(i)), {}}, QStringLiteral("bucket %1").arg(i)});
   }
   return chips;
 }
@@ -116,27 +112,12 @@ std::vector<Chip> buckets(const Palette& palette, const RunModel& model) {
 
 double TimelineScene::drawLegend(DisplayList& list, const QRectF& rect, const Palette& palette,
                                  const RunModel& model, ColourBy by) {
-  std::vector<Chip> chips =
+  std::vector<LegendEntry> chips =
       by == ColourBy::kBucket ? buckets(palette, model) : tones(palette, model, by);
   if (by != ColourBy::kPhase) {
-    chips.push_back({palette.tone(Tone::kNeutral), QStringLiteral("all else"), {}});
+    chips.push_back({{palette.tone(Tone::kNeutral), {}}, QStringLiteral("all else")});
   }
-  double x = rect.left();
-  for (const Chip& chip : chips) {
-    const double width = textWidth(chip.text, FontRole::kSmall);
-    if (x + 18 + width > rect.right()) {
-      break;
-    }
-    const QRectF box(x, rect.center().y() - 6, 12, 12);
-    list.fill(box, chip.colour, 2);
-    if (chip.hatch) {
-      list.hatch(box, *chip.hatch);
-    }
-    list.text(QRectF(x + 17, rect.top(), width + 2, rect.height()), chip.text, palette.textMuted,
-              FontRole::kSmall);
-    x += 17 + width + 16;
-  }
-  return x - rect.left();
+  return ui::drawLegend(list, rect, chips, palette);
 }
 
 }  // namespace lockstep::ui

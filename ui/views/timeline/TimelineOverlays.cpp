@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/canvas/FactCard.h"
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Card.h"
 #include "ui/model/Format.h"
 #include "ui/views/timeline/SpanStyle.h"
 #include "ui/views/timeline/TimelineScene.h"

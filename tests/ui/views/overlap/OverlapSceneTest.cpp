@@ -49,7 +49,7 @@ double heightAt(const DisplayList& list, OverlapPart part, QPointF column) {
   const QColor colour = OverlapScene::colourOf(part, palette());
   for (const auto& command : list.commands()) {
     const bool ours =
-        OverlapScene::hatched(part) ? command.op == Op::kHatch : command.op == Op::kFill;
+        OverlapScene::isHatched(part) ? command.op == Op::kHatch : command.op == Op::kFill;
     if (ours && command.colour == colour.rgba() && command.rect.left() <= column.x() &&
         command.rect.right() >= column.x() && command.rect.top() < column.y() + 1000 &&
         command.rect.height() > 0 && command.rect.width() > 12.5) {

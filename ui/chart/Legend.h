@@ -1,0 +1,34 @@
+#pragma once
+
+#include <QColor>
+#include <QRectF>
+#include <QString>
+#include <vector>
+
+#include "ui/canvas/DisplayList.h"
+#include "ui/canvas/Palette.h"
+
+namespace lockstep::ui {
+
+/// What fills a bar of a chart and stands for it in legends and cards. All [ui-thread].
+struct Swatch {
+  QColor colour;
+  QColor hatch;  ///< of lines over it, where the colour alone does not tell; not valid: none
+};
+
+/// A pale colour under lines of it.
+Swatch hatched(const QColor& colour, const Palette& palette);
+
+void drawSwatch(DisplayList& list, const QRectF& rect, const Swatch& swatch, double radius = 2);
+
+struct LegendEntry {
+  Swatch swatch;
+  QString text;
+};
+
+/// Draws entries one beside the other, as many of them as there is room for; returns the width
+/// that they take, with the gap after the last.
+double drawLegend(DisplayList& list, const QRectF& area, const std::vector<LegendEntry>& entries,
+                  const Palette& palette);
+
+}  // namespace lockstep::ui

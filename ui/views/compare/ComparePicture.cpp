@@ -122,9 +122,10 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   list.text(QRectF(rightX, y + forTables - histogram, right, title), QStringLiteral("Step time"),
             palette.text, FontRole::kBold);
   DisplayList drawn;
-  drawHistogram(drawn,
-                histogramFrame(*result, trace::EventKind::kStep, QSizeF(right, histogram - title)),
-                palette);
+  drawHistogram(
+      drawn,
+      histogramFrame(*result, trace::EventKind::kStep, QSizeF(right, histogram - title), palette),
+      palette);
   list.append(drawn, QPointF(rightX, y + forTables - histogram + title));
   y += forTables + kPictureGap;
 

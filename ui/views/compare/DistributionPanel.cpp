@@ -13,13 +13,16 @@
 
 namespace lockstep::ui {
 
-HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size) {
+HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size,
+                              const Palette& palette) {
   HistogramFrame frame;
-  frame.size = size;
+  frame.rect = QRectF(QPointF(0, 0), size).adjusted(10, 10, -16, -8);
+  frame.none = QStringLiteral("No measured iteration has it.");
   for (std::size_t run = 0; run < result.runs.size(); ++run) {
     const auto at = result.distributions[run].find(kind);
-    frame.runs.push_back(
-        {titleOfRun(result, run), at == result.distributions[run].end() ? nullptr : &at->second});
+    frame.runs.push_back({titleOfRun(result, run),
+                          at == result.distributions[run].end() ? nullptr : &at->second,
+                          palette.rank(static_cast<int>(run))});
   }
   return frame;
 }
@@ -108,13 +111,12 @@ void DistributionPanel::describe() {
 
 void DistributionPanel::paintCanvas(DisplayList& list, QSizeF size) {
   const Palette& palette = Palette::of(theme_);
-  if (result_ == nullptr) {
-    list.fill(QRectF(QPointF(0, 0), size), palette.background);
-    return;
+  list.fill(QRectF(QPointF(0, 0), size), palette.background);
+  if (result_ != nullptr) {
+    HistogramFrame frame = histogramFrame(*result_, kind(), size, palette);
+    frame.pointer = pointer_;
+    drawHistogram(list, frame, palette);
   }
-  HistogramFrame frame = histogramFrame(*result_, kind(), size);
-  frame.pointer = pointer_;
-  drawHistogram(list, frame, palette);
 }
 
 void DistributionPanel::pointerMoved(const PointerInput& input) {

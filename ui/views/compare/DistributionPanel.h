@@ -6,9 +6,9 @@
 
 #include "ui/canvas/Canvas.h"
 #include "ui/canvas/Palette.h"
+#include "ui/chart/DurationHistogram.h"
 #include "ui/table/TableView.h"
 #include "ui/views/compare/CompareTables.h"
-#include "ui/views/compare/HistogramScene.h"
 
 class QComboBox;
 
@@ -49,6 +49,7 @@ class DistributionPanel : public QWidget, private CanvasClient {
 };
 
 /// Returns a frame of the runs' durations of one kind of span.
-HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size);
+HistogramFrame histogramFrame(const CompareResult& result, trace::EventKind kind, QSizeF size,
+                              const Palette& palette);
 
 }  // namespace lockstep::ui

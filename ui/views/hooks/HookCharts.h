@@ -14,10 +14,9 @@ QColor sideColour(const Palette& palette, std::size_t side);
 /// "A", "B".
 QString sideName(std::size_t side);
 
-/// Draws how the durations of a bar are distributed, with lines at P50, P90 and P99; of two runs,
-/// both over each other: the first filled, the second as a hatched outline.
-void drawHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
-                   const HookPick& pick, const Palette& palette);
+/// Draws how the durations of a bar are distributed, of two runs over each other.
+void drawHookHistogram(DisplayList& list, const QRectF& rect, const HooksContent& content,
+                       const HookPick& pick, const Palette& palette);
 
 /// The height that the curves need.
 double curvesHeight(const HooksContent& content);

@@ -218,7 +218,7 @@ void HooksScene::draw(DisplayList& list) const {
   drawPhases(list);
   const auto picked = frame_.picked ? frame_.picked : content_.heaviest();
   drawTile(list, histogram_, palette_);
-  drawHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
+  drawHookHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);
   drawTile(list, curves_, palette_);
   drawCurves(list, curves_, content_, palette_);
 }

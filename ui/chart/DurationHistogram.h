@@ -1,7 +1,8 @@
 #pragma once
 
+#include <QColor>
 #include <QPointF>
-#include <QSizeF>
+#include <QRectF>
 #include <QString>
 #include <optional>
 #include <vector>
@@ -14,20 +15,23 @@ namespace lockstep::ui {
 
 /// One run of an overlaid histogram; `durations` outlives the drawing.
 struct HistogramRun {
-  QString name;  ///< "A  allreduce"
+  QString name;  ///< "A  allreduce"; empty where there is one run
   const analysis::Durations* durations = nullptr;
+  QColor colour;
 };
 
 /// One frame of overlaid histograms of durations.
 struct HistogramFrame {
-  QSizeF size;
+  QRectF rect;
   std::vector<HistogramRun> runs;
+  QString none;                    ///< a sentence for when no run has a value
   std::optional<QPointF> pointer;  ///< tells the counts of the bin under it
 };
 
 /// Draws the runs' durations over one axis: bars as shares of each run's count, so that runs of
 /// different length can be compared, the first filled, the others hatched with an outline; P50 as
-/// a line, P90 as a dashed one. What is longer than the longest P99 is counted at the right.
+/// a line, P90 as a dashed one, and in words above the plot these, P99 and what is longer than the
+/// axis, which ends at the longest P99. [ui-thread]
 void drawHistogram(DisplayList& list, const HistogramFrame& frame, const Palette& palette);
 
 }  // namespace lockstep::ui

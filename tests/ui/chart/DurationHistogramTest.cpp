@@ -1,4 +1,4 @@
-#include "ui/views/compare/HistogramScene.h"
+#include "ui/chart/DurationHistogram.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,11 @@ namespace {
 
 using analysis::durationsOf;
 
-class HistogramSceneTest : public testing::Test {
+class DurationHistogramTest : public testing::Test {
  protected:
   DisplayList draw(std::optional<QPointF> pointer = std::nullopt, QSizeF size = {600, 240}) {
-    frame_.size = size;
+    frame_.rect = QRectF(QPointF(0, 0), size).adjusted(10, 10, -16, -8);
+    frame_.none = QStringLiteral("No measured iteration has it.");
     frame_.pointer = pointer;
     DisplayList list;
     drawHistogram(list, frame_, Palette::of(Theme::kLight));
@@ -37,58 +38,58 @@ class HistogramSceneTest : public testing::Test {
   HistogramFrame frame_;
 };
 
-TEST_F(HistogramSceneTest, SaysTheCountAndPercentilesOfEachRun) {
+TEST_F(DurationHistogramTest, SaysTheCountAndPercentilesOfEachRun) {
   // Eleven values 10 .. 20 ms: P50 15, P90 19.
   const auto a = durationsOf({10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20});
   const auto b = durationsOf({30, 30, 30});
-  frame_.runs = {{"A  one", &a}, {"B  two", &b}};
+  frame_.runs = {{"A  one", &a, Qt::blue}, {"B  two", &b, Qt::red}};
   const DisplayList list = draw();
-  EXPECT_TRUE(says(list, "A  one   11 values, P50 15.0 ms, P90 19.0 ms"));
-  EXPECT_TRUE(says(list, "B  two   3 values, P50 30.0 ms, P90 30.0 ms"));
+  EXPECT_TRUE(says(list, "A  one   11 values, P50 15.0 ms, P90 19.0 ms, P99 19.9 ms"));
+  EXPECT_TRUE(says(list, "B  two   3 values, P50 30.0 ms, P90 30.0 ms, P99 30.0 ms"));
   EXPECT_TRUE(says(list, "A P50"));
   EXPECT_TRUE(says(list, "B P50"));
 }
 
-TEST_F(HistogramSceneTest, TellsTheRunsApartWithoutColour) {
+TEST_F(DurationHistogramTest, TellsTheRunsApartWithoutColour) {
   const auto a = durationsOf({10, 20});
   const auto b = durationsOf({10, 20});
-  frame_.runs = {{"A  one", &a}};
+  frame_.runs = {{"A  one", &a, Qt::blue}};
   EXPECT_EQ(count(draw(), DisplayList::Op::kHatch), 0);
-  frame_.runs.push_back({"B  two", &b});
+  frame_.runs.push_back({"B  two", &b, Qt::red});
   EXPECT_GE(count(draw(), DisplayList::Op::kHatch), 3) << "legend and two bars";
 }
 
 // 99 values of 10 ms and one of 1000: P99 is 19.9 ms, and the axis ends about there.
-TEST_F(HistogramSceneTest, CountsOutliersInsteadOfStretchingTheAxis) {
+TEST_F(DurationHistogramTest, CountsOutliersInsteadOfStretchingTheAxis) {
   std::vector<double> values(99, 10.0);
   values.push_back(1000);
   const auto a = durationsOf(values);
-  frame_.runs = {{"A  one", &a}};
-  EXPECT_TRUE(says(draw(), "1 longer than shown"));
+  frame_.runs = {{"A  one", &a, Qt::blue}};
+  EXPECT_TRUE(says(draw(), "1 longer than shown, up to 1.00 s"));
 }
 
-TEST_F(HistogramSceneTest, ThePointerTellsTheBinUnderIt) {
+TEST_F(DurationHistogramTest, ThePointerTellsTheBinUnderIt) {
   const auto a = durationsOf({10, 10, 10, 20});
-  frame_.runs = {{"A  one", &a}};
-  EXPECT_FALSE(says(draw(), "A: 3 (75.0 %)"));
+  frame_.runs = {{"A  one", &a, Qt::blue}};
+  EXPECT_FALSE(says(draw(), "3 (75.0 %)"));
   bool told = false;
   for (double x = 10; x < 200 && !told; x += 4) {
-    told = says(draw(QPointF(x, 150)), "A: 3 (75.0 %)");
+    told = says(draw(QPointF(x, 150)), "3 (75.0 %)");
   }
   EXPECT_TRUE(told);
 }
 
-TEST_F(HistogramSceneTest, ARunWithoutSuchASpanIsSaidToHaveNone) {
+TEST_F(DurationHistogramTest, ARunWithoutSuchASpanIsSaidToHaveNone) {
   const auto b = durationsOf({10, 20});
-  frame_.runs = {{"A  one", nullptr}, {"B  two", &b}};
+  frame_.runs = {{"A  one", nullptr, Qt::blue}, {"B  two", &b, Qt::red}};
   EXPECT_TRUE(says(draw(), "A  one   has none"));
-  frame_.runs = {{"A  one", nullptr}};
+  frame_.runs = {{"A  one", nullptr, Qt::blue}};
   EXPECT_TRUE(says(draw(), "No measured iteration has it."));
 }
 
-TEST_F(HistogramSceneTest, ValuesThatAreAllTheSameAndTinyAreasAreDrawn) {
+TEST_F(DurationHistogramTest, ValuesThatAreAllTheSameAndTinyAreasAreDrawn) {
   const auto a = durationsOf({5, 5, 5});
-  frame_.runs = {{"A  one", &a}};
+  frame_.runs = {{"A  one", &a, Qt::blue}};
   EXPECT_GT(count(draw(), DisplayList::Op::kFill), 1);
   draw({}, QSizeF(20, 10));
   draw({}, QSizeF(0, 0));

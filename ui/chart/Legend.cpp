@@ -16,22 +16,31 @@ void drawSwatch(DisplayList& list, const QRectF& rect, const Swatch& swatch, dou
 }
 
 double drawLegend(DisplayList& list, const QRectF& area, const std::vector<LegendEntry>& entries,
-                  const Palette& palette) {
+                  const Palette& palette, Qt::Alignment alignment) {
   constexpr double kSide = 12;
+  constexpr double kStroke = 3;
   constexpr double kText = 17;
   constexpr double kGap = 16;
-  double x = area.left();
+  std::vector<double> widths;
+  double total = 0;
   for (const LegendEntry& entry : entries) {
-    const double width = textWidth(entry.text, FontRole::kSmall);
-    if (x + kText + width > area.right()) {
+    const double width = textWidth(entry.text, FontRole::kSmall) + 2;
+    if (total + kText + width > area.width()) {
       break;
     }
-    drawSwatch(list, QRectF(x, area.center().y() - kSide / 2, kSide, kSide), entry.swatch);
-    list.text(QRectF(x + kText, area.top(), width + 2, area.height()), entry.text,
-              palette.textMuted, FontRole::kSmall);
-    x += kText + width + kGap;
+    widths.push_back(width);
+    total += kText + width + kGap;
   }
-  return x - area.left();
+  double x = alignment.testFlag(Qt::AlignRight) ? area.right() + kGap - total : area.left();
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const LegendEntry& entry = entries[i];
+    const double height = entry.swatch.stroke ? kStroke : kSide;
+    drawSwatch(list, QRectF(x, area.center().y() - height / 2, kSide, height), entry.swatch);
+    list.text(QRectF(x + kText, area.top(), widths[i], area.height()), entry.text,
+              palette.textMuted, FontRole::kSmall);
+    x += kText + widths[i] + kGap;
+  }
+  return total;
 }
 
 }  // namespace lockstep::ui

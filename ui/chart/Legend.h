@@ -14,6 +14,7 @@ namespace lockstep::ui {
 struct Swatch {
   QColor colour;
   QColor hatch;  ///< of lines over it, where the colour alone does not tell; not valid: none
+  bool stroke = false;  ///< stands for a curve
 };
 
 /// A pale colour under lines of it.
@@ -26,9 +27,9 @@ struct LegendEntry {
   QString text;
 };
 
-/// Draws entries one beside the other, as many of them as there is room for; returns the width
-/// that they take, with the gap after the last.
+/// Draws entries one beside the other, as many of them as there is room for, from the left or up to
+/// the right; returns the width that they take, with the gap after the last.
 double drawLegend(DisplayList& list, const QRectF& area, const std::vector<LegendEntry>& entries,
-                  const Palette& palette);
+                  const Palette& palette, Qt::Alignment alignment = Qt::AlignLeft);
 
 }  // namespace lockstep::ui

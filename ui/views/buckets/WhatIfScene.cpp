@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ui/canvas/TextMetrics.h"
-#include "ui/chart/TimeAxis.h"
+#include "ui/chart/Plot.h"
 #include "ui/model/Format.h"
 
 namespace lockstep::ui {
@@ -25,17 +25,18 @@ double stripHeight(const WhatIf& told) {
   return static_cast<double>(rowsOf(told)) * kRow;
 }
 
-void drawStrip(DisplayList& list, const QRectF& strip, const TimeAxis& axis, const WhatIf& told,
+void drawStrip(DisplayList& list, const QRectF& strip, const Scale& axis, const WhatIf& told,
                const cost::StepOutcome& outcome, const QString& title, const Palette& palette) {
   list.text(QRectF(strip.left() + 8, strip.top(), kLabel - 12, strip.height()), title, palette.text,
             FontRole::kSmall);
-  list.fill(QRectF(axis.left(), strip.top() - 1, axis.width(), strip.height() + 2), palette.lane);
+  list.fill(QRectF(axis.start, strip.top() - 1, axis.end - axis.start, strip.height() + 2),
+            palette.lane);
   for (std::size_t b = 0; b < outcome.buckets.size(); ++b) {
     const cost::BucketMoments& bucket = outcome.buckets[b];
     const double y = strip.top() + static_cast<double>(b % rowsOf(told)) * kRow;
-    const double launched = axis.toX(bucket.launchedNs);
-    const double began = axis.toX(bucket.beganNs);
-    const double ended = axis.toX(bucket.endedNs);
+    const double launched = axis.at(bucket.launchedNs);
+    const double began = axis.at(bucket.beganNs);
+    const double ended = axis.at(bucket.endedNs);
     const QColor own = palette.bucket(static_cast<int>(b));
     if (began > launched) {
       list.fill(QRectF(launched, y + 5, began - launched, kRow - 11),
@@ -50,7 +51,7 @@ void drawStrip(DisplayList& list, const QRectF& strip, const TimeAxis& axis, con
     }
   }
   // Behind this line nothing is left to hide behind.
-  const double last = std::round(axis.toX(told.lastGradientNs));
+  const double last = std::round(axis.at(told.lastGradientNs));
   list.fill(QRectF(last, strip.top() - 2, 2, strip.height() + 4), palette.accent);
 }
 
@@ -74,30 +75,18 @@ void drawWhatIf(DisplayList& list, const QRectF& area, const WhatIf& told, const
     }
   }
   const double margin = std::max(last - first, 1.0) * 0.02;
-  const TimeAxis axis(first - margin, last + margin, area.left() + kLabel,
-                      std::max(area.width() - kLabel - kRightMargin, 1.0));
   const double high = stripHeight(told);
-  const double bottom = area.top() + 2 * high + 3 * kGap;
-  for (const TimeAxis::Tick& tick : axis.ticks()) {
-    if (tick.major) {
-      list.fill(QRectF(std::round(tick.x), area.top(), 1, bottom - area.top()), palette.grid);
-    }
-  }
+  const QRectF plot(area.left() + kLabel, area.top(),
+                    std::max(area.width() - kLabel - kRightMargin, 1.0), 2 * high + 3 * kGap);
+  const Scale axis{first - margin, last + margin, plot.left(), plot.right()};
+  drawAxisBelow(
+      list, plot, axis, 90, [last](double ns, double step) { return formatTime(ns, step, last); },
+      palette, true);
   drawStrip(list, QRectF(area.left(), area.top() + kGap, area.width(), high), axis, told,
             told.measured, QStringLiteral("Measured, cap ") + capText(told.ownCapBytes), palette);
   drawStrip(list, QRectF(area.left(), area.top() + 2 * kGap + high, area.width(), high), axis, told,
             told.wanted, QStringLiteral("Forecast, cap ") + capText(told.capBytes), palette);
-  const double step = axis.labelStepNs();
-  for (const TimeAxis::Tick& tick : axis.ticks()) {
-    if (tick.major) {
-      const QString text = formatTime(tick.ns, step, last);
-      const double width = textWidth(text, FontRole::kSmall) + 2;
-      const double left = std::min(tick.x - width / 2, area.right() - width);
-      list.text(QRectF(left, bottom, width, kAxis), text, palette.textMuted, FontRole::kSmall,
-                Qt::AlignHCenter | Qt::AlignVCenter);
-    }
-  }
-  list.text(QRectF(area.left() + 8, bottom, kLabel - 12, kAxis),
+  list.text(QRectF(area.left() + 8, plot.bottom(), kLabel - 12, kAxis),
             QStringLiteral("▍ last gradient ready"), palette.accent, FontRole::kSmall);
 }
 

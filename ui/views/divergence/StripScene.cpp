@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Legend.h"
 #include "ui/chart/Plot.h"
 #include "ui/model/Format.h"
 
@@ -204,24 +204,11 @@ std::vector<Fact> factsAt(const StripData& strip, std::uint32_t step) {
 
 void drawRankLegend(DisplayList& list, const QRectF& area, const std::vector<int>& ranks,
                     const Palette& palette) {
-  std::vector<double> widths;
-  double total = 0;
+  std::vector<LegendEntry> entries;
   for (const int rank : ranks) {
-    widths.push_back(textWidth(QStringLiteral("rank %1").arg(rank), FontRole::kSmall) + 30);
-    total += widths.back();
-    if (total > area.width()) {
-      total -= widths.back();
-      widths.pop_back();
-      break;
-    }
+    entries.push_back({{palette.rank(rank), {}, true}, QStringLiteral("rank %1").arg(rank)});
   }
-  double x = area.right() - total;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    list.fill(QRectF(x, area.center().y() - 1.5, 14, 3), palette.rank(ranks[i]), 1);
-    list.text(QRectF(x + 18, area.top(), widths[i] - 18, area.height()),
-              QStringLiteral("rank %1").arg(ranks[i]), palette.textMuted, FontRole::kSmall);
-    x += widths[i];
-  }
+  drawLegend(list, area, entries, palette, Qt::AlignRight);
 }
 
 void drawStepRuler(DisplayList& list, const TimeAxis& axis, const QRectF& area,

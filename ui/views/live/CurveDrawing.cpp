@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ui/canvas/TextMetrics.h"
+#include "ui/chart/Legend.h"
 #include "ui/chart/Plot.h"
 
 namespace lockstep::ui {
@@ -163,9 +164,8 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   if (pointed) {
     list.fill(QRectF(std::round(pointer->x()), plot.top(), 1, plot.height()), palette.textMuted);
   }
-  double right = rect.right() - kRight;
-  const std::size_t named = std::min(curves.size(), kRanksNamed);
-  for (std::size_t i = named; i-- > 0;) {
+  std::vector<LegendEntry> entries;
+  for (std::size_t i = 0; i < std::min(curves.size(), kRanksNamed); ++i) {
     QString label = QStringLiteral("rank %1").arg(curves[i].rank);
     const auto& points = curves[i].points;
     if (pointed && !points.empty()) {
@@ -175,15 +175,12 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
       });
       label += QStringLiteral(": ") + tickText(near->y(), stepY / 100);
     }
-    const double width = textWidth(label, FontRole::kSmall) + 4;
-    if (right - width - 16 < rect.left() + titleWidth + 130) {
-      break;
-    }
-    list.text(QRectF(right - width, rect.top(), width, kTitle), label, palette.textMuted,
-              FontRole::kSmall);
-    list.fill(QRectF(right - width - 14, rect.top() + 10, 10, 4), palette.rank(curves[i].rank), 2);
-    right -= width + 24;
+    entries.push_back({{palette.rank(curves[i].rank), {}, true}, label});
   }
+  drawLegend(list,
+             QRectF(QPointF(rect.left() + titleWidth + 130, rect.top()),
+                    QSizeF(plot.right() - rect.left() - titleWidth - 130, kTitle)),
+             entries, palette, Qt::AlignRight);
 }
 
 }  // namespace lockstep::ui

@@ -242,8 +242,8 @@ class Figures {
   const TimeRange now_;
 };
 
-LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
-  LiveCurve curve{rank, {}, {}, 0};
+RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
+  RankCurve curve{rank, {}, {}, 0};
   const auto bad = std::find_if(points.begin(), points.end(), [](const MetricPoint& point) {
     return !std::isfinite(point.value);
   });
@@ -272,8 +272,8 @@ LiveCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
   return curve;
 }
 
-LiveCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
-  LiveCurve curve{rank.rank, {}, {}, 0};
+RankCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
+  RankCurve curve{rank.rank, {}, {}, 0};
   const auto pieces =
       static_cast<int>(std::clamp<std::size_t>(rank.steps.size() / 2, 1, kCurvePoints));
   for (int i = 0; i < pieces && rank.steps.size() > 1; ++i) {

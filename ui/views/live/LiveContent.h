@@ -1,12 +1,12 @@
 #pragma once
 
-#include <QPointF>
 #include <QString>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "ui/chart/LineChart.h"
 #include "ui/views/live/LiveFeed.h"
 
 namespace lockstep::ui {
@@ -29,14 +29,6 @@ enum class LiveFigure : std::uint8_t {
   kLoss
 };
 inline constexpr int kLiveFigures = 6;
-
-/// A curve of one rank; x rises.
-struct LiveCurve {
-  int rank = 0;
-  std::vector<QPointF> points;
-  std::optional<double> lostAt;  ///< x of the first value that was no finite number
-  double lostUntil = 0;          ///< x of the last value, where one was lost
-};
 
 /// A bucket of the iteration that a rank is in.
 struct LiveBucket {
@@ -67,8 +59,8 @@ struct LiveContent {
   QString problem;   ///< why the run failed, or where it diverged; empty: neither
   TimeRange window;  ///< of the courses: the last minute of a live run, else all of it
   std::array<LiveTile, kLiveFigures> tiles;
-  std::vector<LiveCurve> loss;        ///< over iterations
-  std::vector<LiveCurve> throughput;  ///< samples/s, or steps/s, over seconds since the first step
+  std::vector<RankCurve> loss;        ///< over iterations
+  std::vector<RankCurve> throughput;  ///< samples/s, or steps/s, over seconds since the first step
   QString throughputUnit;
   std::optional<TimeRange> iterations;  ///< the last that all ranks ended
   std::uint32_t firstIteration = 0;

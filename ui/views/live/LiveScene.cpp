@@ -7,8 +7,8 @@
 
 #include "ui/canvas/TextMetrics.h"
 #include "ui/chart/Card.h"
+#include "ui/chart/LineChart.h"
 #include "ui/model/Format.h"
-#include "ui/views/live/CurveDrawing.h"
 #include "ui/views/timeline/TimelineScene.h"
 
 namespace lockstep::ui {
@@ -140,14 +140,14 @@ void LiveScene::draw(DisplayList& list) const {
   }
   drawTimeline(list);
   drawBuckets(list);
-  drawChart(list, loss_,
-            {QStringLiteral("Loss"), QString(), QStringLiteral("iteration"),
-             QStringLiteral("No rank has reported a loss yet"), false},
-            content_.loss, palette_, frame_.pointer);
-  drawChart(list, throughput_,
-            {QStringLiteral("Throughput"), content_.throughputUnit, QStringLiteral("s"),
-             QStringLiteral("Appears with the second iteration"), true},
-            content_.throughput, palette_, frame_.pointer);
+  drawLineChart(list, loss_,
+                {QStringLiteral("Loss"), QString(), QStringLiteral("iteration"),
+                 QStringLiteral("No rank has reported a loss yet"), false},
+                content_.loss, palette_, frame_.pointer);
+  drawLineChart(list, throughput_,
+                {QStringLiteral("Throughput"), content_.throughputUnit, QStringLiteral("s"),
+                 QStringLiteral("Appears with the second iteration"), true},
+                content_.throughput, palette_, frame_.pointer);
   drawCards(list);
 }
 

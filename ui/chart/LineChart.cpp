@@ -1,4 +1,4 @@
-#include "ui/views/live/CurveDrawing.h"
+#include "ui/chart/LineChart.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace lockstep::ui {
 namespace {
 
-constexpr double kTitle = 24;
+constexpr double kHeading = 24;
 constexpr double kBottom = 20;
 constexpr double kLeft = 54;
 constexpr double kRight = 12;
@@ -30,9 +30,9 @@ struct Bounds {
 };
 
 /// Where curves were lost, and whose these are.
-std::vector<LostCurve> lostOf(const std::vector<LiveCurve>& curves) {
+std::vector<LostCurve> lostOf(const std::vector<RankCurve>& curves) {
   std::vector<LostCurve> lost;
-  for (const LiveCurve& curve : curves) {
+  for (const RankCurve& curve : curves) {
     if (curve.lostAt) {
       lost.push_back({curve.rank, static_cast<std::uint32_t>(*curve.lostAt)});
     }
@@ -40,9 +40,9 @@ std::vector<LostCurve> lostOf(const std::vector<LiveCurve>& curves) {
   return lost;
 }
 
-Bounds boundsOf(const std::vector<LiveCurve>& curves, bool fromZero) {
+Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
   Bounds bounds;
-  for (const LiveCurve& curve : curves) {
+  for (const RankCurve& curve : curves) {
     if (curve.lostAt) {
       bounds.left = std::min(bounds.left, *curve.lostAt);
       bounds.right = std::max(bounds.right, curve.lostUntil);
@@ -118,15 +118,15 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
   flush();
 }
 
-void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
-               const std::vector<LiveCurve>& curves, const Palette& palette,
-               std::optional<QPointF> pointer) {
+void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
+                   const std::vector<RankCurve>& curves, const Palette& palette,
+                   std::optional<QPointF> pointer) {
   const double titleWidth = textWidth(text.title, FontRole::kBold);
-  list.text(QRectF(rect.left(), rect.top(), titleWidth + 4, kTitle), text.title, palette.text,
+  list.text(QRectF(rect.left(), rect.top(), titleWidth + 4, kHeading), text.title, palette.text,
             FontRole::kBold);
-  list.text(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kTitle), text.unit,
+  list.text(QRectF(rect.left() + titleWidth + 10, rect.top(), 150, kHeading), text.unit,
             palette.textMuted, FontRole::kSmall);
-  const QRectF plot = rect.adjusted(kLeft, kTitle, -kRight, -kBottom);
+  const QRectF plot = rect.adjusted(kLeft, kHeading, -kRight, -kBottom);
   if (plot.width() < 40 || plot.height() < 30) {
     return;
   }
@@ -149,7 +149,7 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   list.text(QRectF(rect.left(), plot.bottom() + 3, kLeft - 6, kBottom - 3), text.x,
             palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
   list.clip(plot.adjusted(0, -2, 0, 2));
-  for (const LiveCurve& curve : curves) {
+  for (const RankCurve& curve : curves) {
     std::vector<QPointF> points;
     for (const QPointF& point : curve.points) {
       points.emplace_back(across.at(point.x()), up.at(point.y()));
@@ -179,7 +179,7 @@ void drawChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   }
   drawLegend(list,
              QRectF(QPointF(rect.left() + titleWidth + 130, rect.top()),
-                    QSizeF(plot.right() - rect.left() - titleWidth - 130, kTitle)),
+                    QSizeF(plot.right() - rect.left() - titleWidth - 130, kHeading)),
              entries, palette, Qt::AlignRight);
 }
 

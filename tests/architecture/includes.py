@@ -52,7 +52,8 @@ ONE_PLACE_OF_UI = [
     (re.compile(r"\bdelete canvas_"), (), "a canvas may outlive its client (ui/canvas)"),
     (re.compile(r"\b(1\.0|1), (2\.0|2), (5\.0|5)\}|\blist_?\.polyline\(points,"),
      ("ui/chart/",), "axes and curves are drawn from ui/chart"),
-    (re.compile(r"""'f', [^,]*\) \+ (QStringLiteral|QLatin1String)\(" %"\)"""), (),
+    (re.compile(r"""'f', [^,]*\) \+ (QStringLiteral|QLatin1String)\(" %"\)"""
+                r"""|\("( × |th)"\)"""), ("ui/model/Format.",),
      "numbers are written by ui/model/Format.h"),
 ]
 NUMBER = ("numbers are written by engine/base/NumberText.h, in the studio by ui/model/Format.h")
@@ -179,6 +180,7 @@ def self_test():
              ("ui/views/a/A.cpp", "  delete canvas_;"),
              ("ui/views/a/A.cpp", "  return QString::number(value, 'f', 1) + QStringLiteral(\" %\");"),
              ("ui/views/a/A.cpp", "  for (const double factor : {1.0, 2.0, 5.0}) {"),
+             ("ui/panels/A.cpp", '  return sizes.join(QStringLiteral(" × "));'),
              ("ui/views/a/A.cpp", "inline QString msText(double ms) {"),
              ("ui/views/a/A.h", "QString duration(double ms);"),
              ("app/cli/A.cpp", "std::string counted(std::uint64_t count, const char* word) {"),

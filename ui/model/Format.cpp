@@ -1,5 +1,6 @@
 #include "ui/model/Format.h"
 
+#include <QStringList>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -67,6 +68,24 @@ QString formatCounted(std::uint64_t count, const char* one, const char* many) {
 
 QString formatRanks(const std::vector<int>& ranks) {
   return QString::fromStdString(base::ranksText(ranks));
+}
+
+QString formatOrdinal(std::size_t place) {
+  const std::size_t tens = place % 100;
+  const char* ending = tens >= 11 && tens <= 13 ? "th"
+                       : place % 10 == 1        ? "st"
+                       : place % 10 == 2        ? "nd"
+                       : place % 10 == 3        ? "rd"
+                                                : "th";
+  return QString::number(place) + QLatin1String(ending);
+}
+
+QString formatShape(const std::vector<std::int64_t>& shape) {
+  QStringList sizes;
+  for (const std::int64_t size : shape) {
+    sizes << QString::number(size);
+  }
+  return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
 }
 
 }  // namespace lockstep::ui

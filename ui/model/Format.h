@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,5 +28,9 @@ QString formatCount(std::uint64_t count);
 QString formatCounted(std::uint64_t count, const char* one, const char* many = "");
 /// "rank 2", "ranks 0, 3".
 QString formatRanks(const std::vector<int>& ranks);
+/// "1st", "2nd", "11th".
+QString formatOrdinal(std::size_t place);
+/// "64 × 784", "scalar".
+QString formatShape(const std::vector<std::int64_t>& shape);
 
 }  // namespace lockstep::ui

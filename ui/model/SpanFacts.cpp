@@ -28,17 +28,6 @@ bool isCopy(EventKind kind) {
          kind == EventKind::kReduceGradients;
 }
 
-QString shapeOf(const RunModel& model, std::uint64_t index) {
-  if (index >= model.parameters().size()) {
-    return {};
-  }
-  QStringList sizes;
-  for (const std::int64_t size : model.parameters()[index].shape) {
-    sizes << QString::number(size);
-  }
-  return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
-}
-
 /// What an observed job calls a process group, as the rank told it.
 QString groupName(const RunModel& model, int rank, int group) {
   for (const trace::RankInfo& info : model.ranks()) {
@@ -48,16 +37,6 @@ QString groupName(const RunModel& model, int rank, int group) {
     }
   }
   return {};
-}
-
-QString ordinal(int n) {
-  const int tens = n % 100;
-  const char* ending = tens >= 11 && tens <= 13 ? "th"
-                       : n % 10 == 1            ? "st"
-                       : n % 10 == 2            ? "nd"
-                       : n % 10 == 3            ? "rd"
-                                                : "th";
-  return QString::number(n) + QLatin1String(ending);
 }
 
 void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
@@ -90,11 +69,12 @@ void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& fac
         ownWaitNs = arrivals.lastArrivalNs - other.startNs;
       }
     }
-    facts.push_back({QStringLiteral("Arrived"), QStringLiteral("%1 of %2; waited %3 for rank %4")
-                                                    .arg(ordinal(arrivals.order))
-                                                    .arg(ranks)
-                                                    .arg(formatDuration(ownWaitNs))
-                                                    .arg(arrivals.lateRank)});
+    facts.push_back({QStringLiteral("Arrived"),
+                     QStringLiteral("%1 of %2; waited %3 for rank %4")
+                         .arg(formatOrdinal(static_cast<std::size_t>(arrivals.order)))
+                         .arg(ranks)
+                         .arg(formatDuration(ownWaitNs))
+                         .arg(arrivals.lateRank)});
   }
 }
 
@@ -149,8 +129,8 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
   }
   if (const auto parameter = parameterOf(span)) {
     facts.push_back({QStringLiteral("Parameter"), parameterName(model, *parameter)});
-    if (const QString shape = shapeOf(model, *parameter); !shape.isEmpty()) {
-      facts.push_back({QStringLiteral("Shape"), shape});
+    if (*parameter < model.parameters().size()) {
+      facts.push_back({QStringLiteral("Shape"), formatShape(model.parameters()[*parameter].shape)});
     }
   }
   if (span.kind == EventKind::kSearchUnused) {

@@ -81,14 +81,6 @@ void fitHeight(QTableWidget* table) {
   table->setFixedHeight(height);
 }
 
-QString shapeText(const std::vector<std::int64_t>& shape) {
-  QStringList sizes;
-  for (const std::int64_t size : shape) {
-    sizes.append(QString::number(size));
-  }
-  return sizes.isEmpty() ? InspectorPanel::tr("scalar") : sizes.join(QStringLiteral(" × "));
-}
-
 QLabel* sectionTitle() {
   auto* label = new QLabel;
   QFont font = label->font();
@@ -351,7 +343,7 @@ void InspectorPanel::fillParameters(const Span& span) {
     auto* item = setText(parameters_, row, 0, name);
     item->setData(kNameRole, name);
     setLink(item, tr("List all events of this parameter"));
-    setText(parameters_, row, 1, shapeText(parameters[index].shape));
+    setText(parameters_, row, 1, formatShape(parameters[index].shape));
     setText(parameters_, row, 2, formatBytes(parameters[index].bytes));
   }
   parametersTitle_->setText(tr("Bucket %1: %2, %3 %4")

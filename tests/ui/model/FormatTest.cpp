@@ -44,5 +44,17 @@ TEST(Format, WritesBytesRatesAndCounts) {
   EXPECT_EQ(formatCount(12'345'678), "12,345,678");
 }
 
+TEST(Format, PlacesHaveTheirEnding) {
+  EXPECT_EQ(formatOrdinal(1), "1st");
+  EXPECT_EQ(formatOrdinal(2), "2nd");
+  EXPECT_EQ(formatOrdinal(13), "13th");
+  EXPECT_EQ(formatOrdinal(23), "23rd");
+}
+
+TEST(Format, AShapeListsItsSizes) {
+  EXPECT_EQ(formatShape({64, 784}), "64 × 784");
+  EXPECT_EQ(formatShape({}), "scalar");
+}
+
 }  // namespace
 }  // namespace lockstep::ui

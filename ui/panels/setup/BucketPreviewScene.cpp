@@ -22,14 +22,6 @@ QString tr(const char* text) {
   return QCoreApplication::translate("BucketPreview", text);
 }
 
-QString shapeText(const std::vector<std::int64_t>& shape) {
-  QStringList sizes;
-  for (const std::int64_t size : shape) {
-    sizes << QString::number(size);
-  }
-  return sizes.isEmpty() ? tr("scalar") : sizes.join(QStringLiteral(" × "));
-}
-
 std::uint64_t bytesOf(const buckets::BucketPlan& plan) {
   return std::accumulate(plan.buckets.begin(), plan.buckets.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const auto& bucket) { return sum + bucket.bytes; });
@@ -219,7 +211,7 @@ QString BucketPreviewScene::describe(QPointF at) const {
     const double right = left + static_cast<double>(parameter.bytes) * scale();
     if (at.x() >= left && at.x() < right) {
       lines << QStringLiteral("%1: %2, %3")
-                   .arg(parameter.name, shapeText(parameter.shape), formatBytes(parameter.bytes));
+                   .arg(parameter.name, formatShape(parameter.shape), formatBytes(parameter.bytes));
     }
     left = right;
   }

@@ -33,16 +33,6 @@ std::optional<LongestWait> longestWait(const BucketStory& story, std::uint32_t p
   return longest;
 }
 
-QString ordinal(std::size_t n) {
-  const std::size_t tens = n % 100;
-  const char* ending = tens >= 11 && tens <= 13 ? "th"
-                       : n % 10 == 1            ? "st"
-                       : n % 10 == 2            ? "nd"
-                       : n % 10 == 3            ? "rd"
-                                                : "th";
-  return QString::number(n) + QLatin1String(ending);
-}
-
 }  // namespace
 
 QString momentText(double ns) {
@@ -50,14 +40,8 @@ QString momentText(double ns) {
 }
 
 QString shapeText(const BucketStory& story, std::uint32_t parameter) {
-  if (parameter >= story.parameters.size()) {
-    return {};
-  }
-  QStringList sizes;
-  for (const std::int64_t size : story.parameters[parameter].shape) {
-    sizes << QString::number(size);
-  }
-  return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
+  return parameter < story.parameters.size() ? formatShape(story.parameters[parameter].shape)
+                                             : QString();
 }
 
 std::optional<double> longestWaitNs(const BucketStory& story, std::uint32_t parameter) {
@@ -94,8 +78,9 @@ QString orderText(const BucketStory& story, std::uint32_t parameter) {
   for (int rank = 0; rank < story.rankCount(); ++rank) {
     const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
     const auto& all = story.orders[static_cast<std::size_t>(rank)].gradients;
-    places << (gradient == nullptr ? QStringLiteral("–")
-                                   : ordinal(static_cast<std::size_t>(gradient - all.data()) + 1));
+    places << (gradient == nullptr
+                   ? QStringLiteral("–")
+                   : formatOrdinal(static_cast<std::size_t>(gradient - all.data()) + 1));
   }
   const bool none = places.count(QStringLiteral("–")) == places.size();
   const bool alike = places.count(places.value(0)) == places.size();

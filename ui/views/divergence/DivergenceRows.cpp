@@ -251,14 +251,8 @@ class ParameterRows : public FactRows {
   };
 
   [[nodiscard]] QString shape(std::size_t row) const {
-    if (row >= facts_->data().parameters.size()) {
-      return {};
-    }
-    QStringList sizes;
-    for (const std::int64_t size : facts_->data().parameters[row].shape) {
-      sizes << QString::number(size);
-    }
-    return sizes.isEmpty() ? QStringLiteral("scalar") : sizes.join(QStringLiteral(" × "));
+    const auto& parameters = facts_->data().parameters;
+    return row < parameters.size() ? formatShape(parameters[row].shape) : QString();
   }
 
   std::vector<Row> rows_;

@@ -279,8 +279,11 @@ void OverlapScene::drawReasonCard(DisplayList& list, const analysis::TailReason&
 
 void OverlapScene::drawLadderCard(DisplayList& list, const OverlapContent::Rank& rank) const {
   drawCard(list, frame_.size, *frame_.pointer,
-           QStringLiteral("What overlap gives rank %1").arg(rank.rank), {},
-           {overlap_words::verdict(*rank.measured)}, palette_);
+           {QStringLiteral("What overlap gives rank %1").arg(rank.rank),
+            {},
+            {},
+            {overlap_words::verdict(*rank.measured)}},
+           palette_);
 }
 
 }  // namespace lockstep::ui

@@ -27,8 +27,12 @@ struct LegendEntry {
   QString text;
 };
 
-/// Draws entries one beside the other, as many of them as there is room for, from the left or up to
-/// the right; returns the width that they take, with the gap after the last.
+/// Returns how high an area of this width is that has room for all entries.
+double legendHeight(const std::vector<LegendEntry>& entries, double width);
+
+/// Draws entries one beside the other, on as many lines as the area is high enough for and as many of
+/// them as there is room for, from the left or up to the right; returns the width of the widest line,
+/// with the gap after its last.
 double drawLegend(DisplayList& list, const QRectF& area, const std::vector<LegendEntry>& entries,
                   const Palette& palette, Qt::Alignment alignment = Qt::AlignLeft);
 

@@ -21,7 +21,7 @@ void OverlapScene::draw(DisplayList& list) {
     }
   }
   list.unclip();
-  drawLegend(list);
+  drawLegend(list, legend_, legendEntries(), palette_);
   drawSide(list);
   drawHover(list);
 }
@@ -34,15 +34,6 @@ void OverlapScene::drawHeader(DisplayList& list) const {
             FontRole::kBold);
   list.text(QRectF(14, 28, width, 19), overlap_words::medians(content_, frame_.live),
             palette_.textMuted, FontRole::kSmall);
-}
-
-void OverlapScene::drawLegend(DisplayList& list) const {
-  for (const PartPlace& entry : legendEntries_) {
-    const QRectF rect = entry.rect.translated(legend_.topLeft());
-    drawSwatch(list, QRectF(rect.left(), rect.center().y() - 6, 12, 12),
-               swatchOf(entry.part, palette_));
-    list.text(rect.adjusted(17, 0, 2, 0), nameOf(entry.part), palette_.textMuted, FontRole::kSmall);
-  }
 }
 
 void OverlapScene::drawRuler(DisplayList& list) const {

@@ -4,15 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "ui/canvas/TextMetrics.h"
-
 namespace lockstep::ui {
 namespace {
 
 constexpr double kHeader = 54;
 constexpr double kRuler = 20;
-constexpr double kLegend = 26;  // of one line
-constexpr double kLegendLine = 18;
 constexpr double kLabel = 186;
 constexpr double kSide = 372;
 constexpr double kWideEnough = 940;  // for the causes beside the bars
@@ -41,7 +37,7 @@ void OverlapScene::layOut() {
   const double below =
       !beside && size.height() > kHeader + kSideBelow + 2 * kLowestRow ? kSideBelow : 0;
   const double right = beside ? size.width() - kSide : size.width();
-  const double legend = layOutLegend(right - 24);
+  const double legend = legendHeight(legendEntries(), right - 24);
   const double bottom = size.height() - below - legend;
   ruler_ = QRectF(kLabel, kHeader, std::max(10.0, right - kLabel - 12), kRuler);
   charts_ = QRectF(0, ruler_.bottom(), right, std::max(10.0, bottom - ruler_.bottom()));
@@ -70,24 +66,17 @@ void OverlapScene::layOut() {
   }
 }
 
-double OverlapScene::layOutLegend(double width) {
-  QPointF at;
+std::vector<LegendEntry> OverlapScene::legendEntries() const {
+  std::vector<LegendEntry> entries;
   for (int i = 0; i < kOverlapParts; ++i) {
     const auto part = static_cast<OverlapPart>(i);
-    const bool any = std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& r) {
-      return r.sums.back()[static_cast<std::size_t>(i)] > 0;
-    });
-    if (!any) {
-      continue;
+    if (std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& rank) {
+          return rank.sums.back()[static_cast<std::size_t>(i)] > 0;
+        })) {
+      entries.push_back({swatchOf(part, palette_), nameOf(part)});
     }
-    const double wide = 17 + textWidth(nameOf(part), FontRole::kSmall);
-    if (at.x() > 0 && at.x() + wide > width) {
-      at = QPointF(0, at.y() + kLegendLine);
-    }
-    legendEntries_.push_back({part, QRectF(at, QSizeF(wide, kLegend))});
-    at.rx() += wide + 16;
   }
-  return at.y() + kLegend;
+  return entries;
 }
 
 void OverlapScene::layOutReasons(const QRectF& list) {

@@ -89,23 +89,16 @@ class OverlapScene {
     double wholeMs = 0;
   };
 
-  /// Of a part in the legend.
-  struct PartPlace {
-    OverlapPart part;
-    QRectF rect;  ///< within the legend
-  };
-
   void layOut();
   void layOutReasons(const QRectF& list);
-  /// Returns its height, on as many lines as it takes.
-  double layOutLegend(double width);
+  /// The parts that any rank has.
+  [[nodiscard]] std::vector<LegendEntry> legendEntries() const;
   [[nodiscard]] std::uint32_t stepsPerBar() const;
   [[nodiscard]] double xOf(double step) const;
   [[nodiscard]] double yOf(const Row& row, double ms) const;
   [[nodiscard]] std::optional<Bar> barAt(const Row& row, std::uint32_t step) const;
 
   void drawHeader(DisplayList& list) const;
-  void drawLegend(DisplayList& list) const;
   void drawRuler(DisplayList& list) const;
   void drawRow(DisplayList& list, const Row& row) const;
   void drawLabel(DisplayList& list, const Row& row) const;
@@ -132,7 +125,6 @@ class OverlapScene {
   QRectF ruler_;
   QRectF charts_;
   QRectF legend_;
-  std::vector<PartPlace> legendEntries_;
   QRectF side_;
   QRectF ladder_;
   double maximumScroll_ = 0;

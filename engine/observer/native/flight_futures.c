@@ -101,10 +101,9 @@ int lk_hook_ends_with(lk_flights* flights, int call, PyObject* future) {
 }
 
 PyObject* lk_result_of(lk_flights* flights, const lk_flight* flight, PyObject* future) {
+  const int place = flight == NULL ? -1 : (int)(flight - flights->board.open);
   PyObject* callback =
-      flight == NULL ? callback_of(flights, &ended_with_method, -1, 0)
-                     : callback_of(flights, &ended_with_method,
-                                   (int)(flight - flights->board.open), flight->life);
+      callback_of(flights, &ended_with_method, place, flight == NULL ? 0 : flight->life);
   PyObject* result =
       callback == NULL ? NULL : PyObject_CallMethodObjArgs(future, s_then, callback, NULL);
   Py_XDECREF(callback);

@@ -13,6 +13,7 @@ constexpr unsigned kLargestShift = 48;
 
 // Joins neighbours. Bins begin at multiples of their length, so that the first of them can always
 // be moved to the left, down to tick 0.
+// Joined in place, from the left: what bin i becomes stands at i or right of it.
 void ActivityBins::halve() {
   const std::size_t odd = (origin_ >> shift_) & 1;  // bin 0 is the second of its pair
   for (std::size_t i = 0; i < kBins; ++i) {
@@ -27,6 +28,7 @@ void ActivityBins::halve() {
     }
     bins_[i] = sum;
   }
+  // A pair begins at a multiple of the new length, which may be one old bin further left.
   origin_ -= odd << shift_;
   ++shift_;
   used_ = (used_ + odd + 1) / 2;
@@ -37,6 +39,8 @@ bool ActivityBins::cover(std::uint64_t startTicks, std::uint64_t endTicks) {
     bins_.resize(kBins);
     origin_ = startTicks >> shift_ << shift_;
   }
+  // Times of a damaged file may be anything: a stretch that even the longest bins do not hold is
+  // refused, before it makes all others vanish into one bin.
   const std::uint64_t first = std::min(origin_, startTicks);
   const std::uint64_t last = std::max(origin_ + (used_ << shift_), endTicks);
   if ((last - first) >> kLargestShift >= kBins / 2) {
@@ -45,6 +49,7 @@ bool ActivityBins::cover(std::uint64_t startTicks, std::uint64_t endTicks) {
   if (startTicks < origin_) {
     // What came late lies before all that is known: bins move to the right to let it in.
     while (true) {
+      // By whole bins, rounded up.
       const std::uint64_t by = (origin_ - startTicks + width() - 1) >> shift_;
       if (by <= kBins && used_ + by <= kBins) {
         std::move_backward(bins_.begin(), bins_.begin() + static_cast<std::ptrdiff_t>(used_),
@@ -70,6 +75,7 @@ void ActivityBins::add(Activity what, std::uint64_t startTicks, std::uint64_t du
     return;
   }
   const auto row = static_cast<std::size_t>(what);
+  // Each bin that the span touches gets the ticks that lie in it.
   for (std::uint64_t from = startTicks; from < endTicks;) {
     const std::uint64_t bin = (from - origin_) >> shift_;
     const std::uint64_t to = std::min(endTicks, origin_ + ((bin + 1) << shift_));
@@ -98,6 +104,7 @@ ActivityBins::Sums ActivityBins::between(double fromTicks, double toTicks) const
   Sums sums;
   if (used_ == 0 || !(toTicks > fromTicks)) {
     return sums;
+  // Of a bin that is cut by an edge the part that lies within, as if it were filled evenly.
   }
   const double length = static_cast<double>(width());
   const double from = (fromTicks - static_cast<double>(origin_)) / length;

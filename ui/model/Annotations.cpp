@@ -20,6 +20,7 @@ bool before(const Mark& a, const Mark& b) {
   return a.ns < b.ns;
 }
 
+// A note is known by what it is about: its span, else its time to the ns.
 bool samePlace(const Mark& a, const Mark& b) {
   return a.kind == b.kind && a.span == b.span && (a.span >= 0 ? a.lane == b.lane : a.ns == b.ns);
 }
@@ -78,6 +79,8 @@ void Annotations::toggleBookmark(double ns) {
   push(tr("bookmark"), std::move(next));
 }
 
+// There is one note a place, so setting, changing and removing are the same: the old one goes, and
+// the new one comes where it has a text.
 void Annotations::setNote(const Mark& note) {
   Values next = values_;
   std::erase_if(next.marks, [&](const Mark& mark) { return samePlace(mark, note); });
@@ -108,6 +111,7 @@ void Annotations::storeView(int digit, TimeRange range) {
   }
 }
 
+// Marks are sorted by time.
 std::optional<Mark> Annotations::bookmarkFrom(double ns, int direction) const {
   std::optional<Mark> found;
   for (const Mark& mark : values_.marks) {
@@ -126,6 +130,7 @@ std::optional<Mark> Annotations::bookmarkFrom(double ns, int direction) const {
 
 void Annotations::push(const QString& text, Values next) {
   if (undo_ != nullptr) {
+    // Pushing calls redo(), and so apply().
     undo_->push(new Change(this, text, values_, std::move(next)));
   } else {
     apply(next);
@@ -138,6 +143,7 @@ void Annotations::apply(const Values& values) {
   emit changed();
 }
 
+// Once until a write succeeds: a full disk would else be announced with every note.
 void Annotations::fail(const QString& sentence) {
   if (!failed_) {
     failed_ = true;
@@ -161,6 +167,7 @@ void Annotations::read() {
     values_ = std::move(*values);
     return;
   }
+  // What somebody else may have put there is kept: from here on nothing is written (write()).
   readable_ = false;
   fail(tr("The notes of this run cannot be read from %1 (%2); new ones are not saved.")
            .arg(file.fileName(), why));
@@ -171,6 +178,7 @@ void Annotations::write() {
     return;
   }
   const QString name = QString::fromStdString(file_.string());
+  // Without notes there is no file: nobody wants one beside each run that was looked at.
   if (values_ == Values{}) {
     if (QFile file(name); file.exists() && !file.remove()) {
       fail(tr("The notes of this run cannot be removed from %1 (%2).")
@@ -178,6 +186,7 @@ void Annotations::write() {
     }
     return;
   }
+  // QSaveFile: a crash leaves the old notes or the new ones, never half of them.
   QSaveFile file(name);
   const QByteArray json = toJson();
   if (!file.open(QIODevice::WriteOnly) || file.write(json) != json.size() || !file.commit()) {
@@ -223,6 +232,8 @@ std::optional<Annotations::Values> Annotations::fromJson(const QByteArray& json)
   }
   Values values;
   for (const QJsonValue& value : root.value(QStringLiteral("marks")).toArray()) {
+    // A damaged entry makes the whole file unreadable: leaving it out would lose it at the next
+    // write.
     const QJsonObject object = value.toObject();
     if (!object.value(QStringLiteral("ns")).isDouble()) {
       return std::nullopt;
@@ -244,6 +255,7 @@ std::optional<Annotations::Values> Annotations::fromJson(const QByteArray& json)
     const TimeRange stored{range.at(0).toDouble(), range.at(1).toDouble()};
     if (range.size() == 2 && !stored.empty()) {
       values.views[static_cast<std::size_t>(digit)] = stored;
+    // Views that make no sense are left out: they are quickly stored again.
     }
   }
   return values;

@@ -37,6 +37,7 @@ std::optional<int> RunModel::lastRankOf(const Meeting& meeting) const {
   if (data_.doubt.none()) {
     return meeting.lateRank;
   }
+  // The doubt is 0 between ranks of one host, and of a rank with itself.
   for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
     const double earlierNs =
         static_cast<double>(meeting.lastStart - arrival.startTicks) * data_.clock.nsPerTick;
@@ -53,6 +54,7 @@ std::vector<Span> RunModel::spansOf(const Meeting& meeting) const {
   const auto number = static_cast<std::uint32_t>(meeting.sequence & 0xFFFFFF);
   for (const Meetings::Arrival& arrival : meetings_.arrivalsOf(meeting)) {
     const int id = laneId(arrival.rank, LaneRole::kCommunication);
+    // Rows may hold several spans that start at one tick (instants), so the number decides.
     const run::SpanStore* store = rowOf(id, arrival.row);
     for (std::size_t i = store == nullptr ? 0 : store->firstStartingAt(arrival.startTicks);
          store != nullptr && i < store->size() && store->startAt(i) == arrival.startTicks; ++i) {
@@ -98,6 +100,7 @@ Arrivals arrivalsOf(const RunModel& model, const Span& span) {
   }
   arrivals.waitNs = arrivals.lastArrivalNs - firstNs;
   auto known = arrivals.byRank.begin();
+  // Both are sorted by rank.
   for (const int member : model.membersOf(trace::groupOf(span.detail))) {
     if (known != arrivals.byRank.end() && known->rank() == member) {
       ++known;
@@ -105,6 +108,7 @@ Arrivals arrivalsOf(const RunModel& model, const Span& span) {
       arrivals.missing.push_back(member);
     }
   }
+  // With one missing the last that is known need not be the last: no name is given.
   if (arrivals.byRank.size() < 2 || !arrivals.missing.empty()) {
     return arrivals;
   }

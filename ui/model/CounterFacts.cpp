@@ -25,7 +25,7 @@ CounterFacts ofDdp(const QString& title, const QString& meaning) {
   return {title, meaning, CounterUnit::kNanoseconds, CounterGroup::kDdp, false};
 }
 
-// In the order in which they are listed.
+// The order of this list is the order in which views list counters.
 const std::vector<std::pair<std::string, CounterFacts>>& known() {
   using enum CounterUnit;
   using enum CounterGroup;
@@ -81,6 +81,7 @@ std::size_t placeOf(const std::string& name) {
 QString plainNumber(double value) {
   constexpr double kCounted = 1e15;  // integers up to here are exact and still read as counts
   const double magnitude = std::abs(value);
+  // 1234.5 reads as 1,235, not as 1.23e+03.
   const bool whole = value == std::round(value) || (magnitude >= 1000 && magnitude < 1e7);
   if (whole && magnitude < kCounted) {
     return (value < 0 ? QStringLiteral("-") : QString()) +
@@ -90,6 +91,7 @@ QString plainNumber(double value) {
 }
 
 double unitSize(CounterUnit unit, double magnitude) {
+  // Memory is round in powers of 1024 (512 MiB), everything else in powers of ten.
   double size = 1;
   if (unit == CounterUnit::kBytes) {
     while (magnitude >= size * kKibi) {
@@ -106,6 +108,7 @@ double roundedUp(CounterUnit unit, double value) {
   const double decade = std::pow(10.0, std::floor(std::log10(value / size)));
   for (const double digit : kRound) {
     const double candidate = digit * decade * size;
+    // The tolerance is for rounding in log10 and pow: 1000 shall not become 1500.
     if (candidate >= value * (1 - 1e-12)) {
       return candidate;
     }
@@ -140,6 +143,7 @@ bool isPlotted(const std::string& name) {
 
 std::vector<std::string> inListedOrder(std::vector<std::string> names) {
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    // placeOf is the same for all that are not in the list: they go by name.
     const auto key = [](const std::string& name) {
       return std::tuple(counterFacts(name).group, placeOf(name), name);
     };
@@ -175,6 +179,7 @@ QString counterText(CounterUnit unit, double value) {
       return formatBytes(value);
     case CounterUnit::kPercent: {
       const double magnitude = std::abs(value);
+      // Three digits: 100 %, 38.2 %, 0.12 %.
       const int decimals = value == std::round(value) || magnitude >= 99.95 ? 0
                            : magnitude < 0.995                              ? 2
                                                                             : 1;
@@ -190,6 +195,7 @@ QString counterText(CounterUnit unit, double value) {
   return plainNumber(value);
 }
 
+// Zero is always on the axis: a counter that varies a little shall not look as if it jumped.
 CounterScale counterScale(CounterUnit unit, double minimum, double maximum) {
   CounterScale scale{0, 0};
   if (maximum > 0) {

@@ -34,8 +34,7 @@ std::vector<std::string> inListedOrder(std::vector<std::string> names);
 /// "Process", "On the wire".
 QString titleOf(CounterGroup group);
 
-/// "201 MiB", "38.2 %", "43.2 MB/s", "12.3 ms", "618"; memory in powers of 1024 as processes
-/// count theirs, traffic in powers of ten as links count theirs.
+/// "201 MiB", "38.2 %", "41.2 MiB/s", "12.3 ms", "618".
 QString counterText(CounterUnit unit, double value);
 
 /// The ends of a value axis.

@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kFanOut = 16;
 constexpr std::size_t kLevelsAtMost = 16;  // 16 to the 16th values
 
+// Values that are no finite number are in no extreme, but have their place, so that indices stay
+// those of points_.
 void absorb(CounterSeries::Summary& into, const CounterSeries::Summary& other) {
   into.minimum = std::min(into.minimum, other.minimum);
   into.maximum = std::max(into.maximum, other.maximum);
@@ -28,6 +30,23 @@ std::size_t blocksOf(std::size_t items) {
 
 }  // namespace
 
+// Note [Levels of a series]
+//
+// "Smallest and largest value of points 3 to 70" is asked for every pixel of a plot. Level 0 are
+// the points themselves; levels_[k] holds a summary of each 16 items of the level below, and there
+// are levels until one has at most 16 items:
+//
+//    points      0 ............. 15 | 16 ........... 31 | ... | 64 .... 79 |
+//    levels_[0]  block 0            | block 1           | ... | block 4    |
+//
+// visit() takes a stretch apart into single points up to the next edge of a block, whole blocks,
+// and single points after the last edge; and the blocks in the same way into items of the level
+// above, as long as two of those may lie within. Points 3 to 70 are 13 points (3 to 15), blocks 1
+// to 3 and 7 points (64 to 70): 23 items for 68 values, and never more than 31 a level.
+//
+// A point at the end changes one summary a level. One that comes late shifts all after it, so all
+// blocks from its own on are summed again.
+//
 CounterSeries::Summary CounterSeries::item(std::size_t level, std::size_t index) const {
   return level == 0 ? summaryOf(points_[index].value) : levels_[level - 1][index];
 }
@@ -56,6 +75,8 @@ void CounterSeries::add(const MetricPoint& point) {
   }
 }
 
+// Sums the blocks anew that hold `point` or later ones, on every level, and adds levels until the
+// highest has no more than kFanOut items.
 void CounterSeries::rebuildFrom(std::size_t point) {
   std::size_t items = points_.size();
   std::size_t from = point;
@@ -64,6 +85,7 @@ void CounterSeries::rebuildFrom(std::size_t point) {
     if (fresh) {
       levels_.emplace_back();
     }
+    // A new level has no blocks yet, so all of it is summed.
     from = fresh ? 0 : from / kFanOut;
     levels_[level].resize(blocksOf(items));
     for (std::size_t block = from; block < levels_[level].size(); ++block) {
@@ -95,11 +117,15 @@ void CounterSeries::visit(std::size_t first, std::size_t last, Visit act) const 
   std::array<Tail, kLevelsAtMost> tails;
   std::size_t level = 0;
   for (; level < levels_.size() && last - first >= 2 * kFanOut; ++level) {
+    // Up to the first edge of a block and from the last one on, the items of this level are taken
+    // singly.
     const std::size_t begin = blocksOf(first) * kFanOut;
     const std::size_t end = last / kFanOut * kFanOut;
     for (std::size_t i = first; i < begin; ++i) {
       act(level, i);
     }
+    // The tail comes after all that lies before it, so that items are visited in order (peak wants
+    // the first of equal ones); it waits here until the levels above are done.
     tails[level] = {end, last};
     first = begin / kFanOut;
     last = end / kFanOut;
@@ -136,6 +162,8 @@ std::optional<std::size_t> CounterSeries::peak(std::size_t first, std::size_t la
   if (!best.any()) {
     return std::nullopt;
   }
+  // Down to the point. A maximum was copied up unchanged, so it is found again by equality, and not
+  // NaN.
   while (level > 0) {
     --level;
     index *= kFanOut;

@@ -30,7 +30,8 @@ QString replace(const QString& path, const QByteArray& text) {
     return mistake;
   }
   part.close();
-  // QSaveFile would wait for the disk.
+  // QSaveFile would flush to the disk and wait until it is done, however long that takes. A reader
+  // needs no more than the rename: it sees the old text or the new one.
   if (std::rename(QFile::encodeName(part.fileName()), QFile::encodeName(path)) != 0) {
     const QString mistake = failed(path, QString::fromLocal8Bit(std::strerror(errno)));
     part.remove();
@@ -52,7 +53,11 @@ struct FileOfLatest::State {
 
   void writeWhatWaits() {
     std::unique_lock lock(mutex);
+    // Two may be here, the pool's job and the destructor. One writes at a time, so that an older
+    // text never comes after a newer one.
     written.wait(lock, [this] { return !writing; });
+    // The text that came while another was being written takes the next turn; those between are
+    // dropped.
     while (waiting && mistake.isEmpty()) {
       const QByteArray text = *std::exchange(waiting, std::nullopt);
       writing = true;
@@ -82,6 +87,8 @@ void FileOfLatest::write(const QByteArray& text) {
     startInBackground([state = state_] {
       {
         std::lock_guard began(state->mutex);
+        // Before it writes: a text that comes from now on may miss this turn, and asks for another
+        // job.
         state->queued = false;
       }
       state->writeWhatWaits();

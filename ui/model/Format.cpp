@@ -37,9 +37,12 @@ QString formatTime(double ns, double stepNs, double largestNs) {
       break;
     }
   }
+  // As many decimals as the step needs. The 1e-9 is for round steps, whose logarithm may come out a
+  // little below its whole number and would cost a digit more.
   const double digits = -std::floor(std::log10(std::max(stepNs, 1e-3) / unit->size) + 1e-9);
   QString number =
       QString::number(ns / unit->size, 'f', std::clamp(static_cast<int>(digits), 0, 9));
+  // "-0.0 ms" of a time that rounds to zero.
   if (number.startsWith(QLatin1Char('-')) && number.toDouble() == 0) {
     number.remove(0, 1);
   }
@@ -71,6 +74,7 @@ QString formatRanks(const std::vector<int>& ranks) {
 }
 
 QString formatOrdinal(std::size_t place) {
+  // 11th, 12th and 13th, also 111th.
   const std::size_t tens = place % 100;
   const char* ending = tens >= 11 && tens <= 13 ? "th"
                        : place % 10 == 1        ? "st"

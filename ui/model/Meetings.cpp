@@ -13,10 +13,13 @@ constexpr std::uint64_t kWrap = 1u << 24;
 
 // How far `to` is ahead of `from`; both have 24 bits.
 std::int32_t distance(std::uint32_t from, std::uint32_t to) {
+  // The difference of two 24-bit numbers, of which the top bit says that it is negative: shifted
+  // up, so that the arithmetic shift back fills in the sign. 1 after 2^24 - 1 is 2 ahead.
   return static_cast<std::int32_t>((to - from) << 8) >> 8;
 }
 
 std::size_t tableIndex(std::uint8_t group, bool checks) {
+  // Checks have numbers of their own, so a group has two tables.
   return group + (checks ? 256u : 0u);
 }
 
@@ -26,6 +29,20 @@ std::uint64_t between(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
+// Note [Numbers of meetings]
+//
+// Spans carry 24 bits of a sequence number (trace::collectiveSequence), and a long run counts
+// beyond them. A meeting keeps the number without the wrap: the one nearest to the latest meeting
+// that has these 24 bits. So a span that comes late, of a number a little below the latest, finds
+// its place before it, and 0 after 16,777,215 goes on counting. The first starts at 2^24 and not at
+// 0, so that what comes late before it needs no negative number.
+//
+// A group that is destroyed and made anew counts from the start again, with the same id. The sign
+// is that a rank comes a second time to one number: its span belongs to the next round of 2^24
+// numbers.
+//
+// Example: latest 2^24 + 5, a span says 7: 2 ahead, so it is 2^24 + 7. It says 3: 2^24 + 3, late.
+// It says 16,777,215: 6 back, so it is 2^24 - 1.
 std::uint64_t MeetingTable::unwrapped(std::uint32_t sequence) const {
   if (meetings_.empty()) {
     return kWrap + sequence;  // what was numbered before it stays positive
@@ -39,7 +56,8 @@ std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
   if (meetings_.empty() || sequence > meetings_.back().sequence) {
     return std::nullopt;
   }
-  // Numbers have no holes but for what was lost: the place is known nearly.
+  // Numbers follow each other, but for what was lost: where none was, the place is known by
+  // counting back from the last.
   const std::uint64_t behind = meetings_.back().sequence - sequence;
   if (behind < meetings_.size() && meetings_[meetings_.size() - 1 - behind].sequence == sequence) {
     return meetings_.size() - 1 - behind;
@@ -52,6 +70,8 @@ std::optional<std::size_t> MeetingTable::indexOf(std::uint64_t sequence) const {
              : std::nullopt;
 }
 
+// Ends are nearly sorted, but a meeting that began later may end first. So the search is followed
+// by a look at as many before it as can be out of order.
 std::size_t MeetingTable::firstEndingAfter(std::uint64_t ticks) const {
   const auto at =
       std::partition_point(meetings_.begin(), meetings_.end(),
@@ -69,6 +89,7 @@ std::size_t MeetingTable::firstEndingAfter(std::uint64_t ticks) const {
 // Each goes to the first row whose last meeting is over when it begins. A row is kept once the
 // meeting is complete, or once it is so old that nothing more will come.
 void MeetingTable::settle(std::size_t members) {
+  // Rows are given anew from the first that is not settled, after what those before it take.
   std::array<std::uint64_t, kRows> ends{};
   for (std::size_t i = placed_ > kReorderedAtMost ? placed_ - kReorderedAtMost : 0; i < placed_;
        ++i) {
@@ -80,12 +101,16 @@ void MeetingTable::settle(std::size_t members) {
     auto row = std::find_if(ends.begin(), ends.end(),
                             [&](std::uint64_t end) { return end <= meeting.firstStart; });
     if (row == ends.end()) {
+      // More are in flight at once than there are rows: two then cover each other, in the row that
+      // is free first.
       row = std::min_element(ends.begin(), ends.end());
     }
     *row = std::max(*row, meeting.lastEnd);
     meeting.row = static_cast<std::uint8_t>(row - ends.begin());
     rows_ = std::max(rows_, static_cast<int>(meeting.row) + 1);
     whole = whole && (meeting.count >= members || meetings_.size() - i > kReorderedAtMost);
+    // Those after an unsettled one are not settled either, even where they are complete: its span
+    // may yet grow and push them to another row.
     if (whole) {
       placed_ = i + 1;
     }
@@ -127,8 +152,11 @@ void Meetings::add(int rank, std::size_t row, const run::SpanRecord& span) {
     meeting.lateRank = static_cast<std::uint16_t>(rank);
     table.meetings_.insert(place, meeting);
   }
+  // A meeting that was inserted before settled ones takes their rows into question.
   table.placed_ = std::min(table.placed_, *index);
   Meeting& meeting = table.meetings_[*index];
+  // Arrivals of all meetings stand in one vector, as chains: long runs have millions of them, and a
+  // vector of its own in each meeting would cost more than what it holds.
   arrivals_.push_back({span.startTicks, meeting.arrivals, static_cast<std::uint16_t>(rank),
                        static_cast<std::uint16_t>(row)});
   meeting.arrivals = static_cast<std::uint32_t>(arrivals_.size() - 1);
@@ -160,6 +188,7 @@ const Meeting* Meetings::find(std::uint8_t group, bool checks, std::uint32_t seq
   // A number stands for one meeting in each round of 24 bits: the nearest in time is meant.
   const Meeting* best = nullptr;
   const std::uint64_t last = in.unwrapped(sequence);
+  // Rounds as unwrapped() and add() have made them, from the latest down to the first.
   for (std::uint64_t round = last;; round -= kWrap) {
     if (const auto index = in.indexOf(round)) {
       const Meeting& meeting = in.meetings_[*index];

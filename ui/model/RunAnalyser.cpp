@@ -17,6 +17,7 @@ constexpr qint64 kShareOfTime = 10;  // an analysis takes a tenth of one core at
 
 AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
   AnalysedCourse course;
+  // What the analysis measures by: no warm-up, and no iteration of which a part is missing.
   for (const analysis::StepTimes& step : of.steps) {
     if (step.rank == of.exposedRank && step.step >= of.warmUp.firstMeasured && !step.incomplete &&
         step.overlapPercent) {
@@ -28,6 +29,7 @@ AnalysedCourse courseOf(const analysis::RunAnalysis& of) {
     if (!collective.complete || collective.step < of.warmUp.firstMeasured) {
       continue;
     }
+    // The whole time that ranks spent in this collective before its last one came.
     TickedValue waited;
     for (const analysis::Arrival& arrival : collective.arrivals) {
       waited.value += arrival.waitingMs;
@@ -81,6 +83,7 @@ void RunAnalyser::consider() {
       model_.path().empty()) {
     return;
   }
+  // Ten times what the last analysis took, so that it never takes more than kShareOfTime of a core.
   const qint64 pause = std::max(kLiveIntervalMs, kShareOfTime * tookMs_);
   if (latest_ != nullptr && model_.isLive() && sinceBegin_.elapsed() < pause) {
     timer_->start(static_cast<int>(pause - sinceBegin_.elapsed()));
@@ -91,6 +94,7 @@ void RunAnalyser::consider() {
 
 void RunAnalyser::begin() {
   running_ = true;
+  // Before the snapshot: what comes after it makes the result stale again.
   stale_ = false;
   wanted_ = !model_.isLive();  // a run that has ended may still bring its last events
   sinceBegin_.start();

@@ -19,7 +19,9 @@ constexpr qint64 kSliceMs = 4;
 constexpr std::size_t kSpansBetweenClockLooks = 2048;
 constexpr std::size_t kLatencySamples = 65'536;
 
-// What an overview counts a span as; nothing for what lies within another or takes no time.
+// An overview counts a span as this; nothing for what lies within another or takes no time. Were
+// children counted beside their parents, a bin could hold more time than passed in it; kExposed is
+// the exception, and views take it off kBackward.
 std::optional<Activity> activityOf(EventKind kind) {
   switch (kind) {
     case EventKind::kData:
@@ -83,6 +85,8 @@ void RunModel::applyUpdate(const trace::RunUpdate& update) {
 
 analysis::RunData RunModel::snapshot() {
   std::vector<std::shared_ptr<const run::SpanBlock>> blocks;
+  // The stores give away their blocks and will copy one before they write into it (SpanStore), so
+  // this costs a pointer a block, also for long runs.
   for (Lane& lane : lanes_) {
     for (run::SpanStore& row : lane.rows) {
       row.share(blocks);
@@ -94,19 +98,38 @@ analysis::RunData RunModel::snapshot() {
   }
   analysis::RunData data = data_;
   data.spans = run::Spans(std::move(blocks), std::move(trackIds));
+  // Gaps stand in no lane, so no store holds them.
   for (const trace::SpanRow& gap : data_.spans) {
     data.spans.push_back(gap);
   }
   return data;
 }
 
-// Applies what waits for at most kSliceMs, then lets the event loop breathe.
+// Note [A run arrives in slices]
+//
+// The file is read on a thread of its own and shown on the UI thread, and neither waits long for
+// the other:
+//
+//    RunReader (own thread)              RunModel (UI thread)
+//    poll ── up to 50,000 spans ──▶ queue of 4 ──▶ drainReader, at most 4 ms
+//      ▲ waits while 4 chunks stand there            │ again, as the next event of the loop
+//      └───────────── take() wakes it ◀──────────────┘
+//
+// A chunk is applied in pieces of 2048 spans, with a look at the clock after each, and may be left
+// in the middle (Intake::nextSpan). Between two turns the event loop handles input and painting, so
+// views may see a chunk half applied: they find what is there, and `changed` follows. Opening a run
+// of 5 million spans so takes a hundred chunks, and the window answers all the while.
+//
+// `changed` comes at most every 33 ms, however fast chunks come, since each makes views paint; only
+// the last one of the opening (`loaded`) comes at once.
 void RunModel::drainReader() {
   intake_->scheduled = false;
   QElapsedTimer clock;
   clock.start();
   bool any = false;
   while (clock.elapsed() < kSliceMs) {
+    // The small tables come with the first slice of their chunk: its spans may be of tracks that
+    // they name.
     if (!intake_->chunk) {
       intake_->chunk = reader_->take();
       intake_->nextSpan = 0;
@@ -124,6 +147,7 @@ void RunModel::drainReader() {
       continue;
     }
     if (intake_->chunk->live && !rows.empty()) {
+      // Samples for the measure of latency: the first of a large chunk say enough.
       std::vector<std::uint64_t> endTicks;
       endTicks.reserve(std::min(rows.size(), kLatencySamples));
       for (std::size_t i = 0; i < rows.size() && i < kLatencySamples; ++i) {
@@ -134,6 +158,8 @@ void RunModel::drainReader() {
     const bool caughtUp = intake_->chunk->caughtUp;
     intake_->chunk.reset();
     if (caughtUp && !loaded_) {
+      // Not through the timer of `announce`: who waits for `loaded` finds views that have heard of
+      // all.
       loaded_ = true;
       lastAnnounced_.start();
       emit changed();
@@ -142,6 +168,8 @@ void RunModel::drainReader() {
   }
   if (any) {
     announce();
+    // More may stand in the queue, of which no signal tells: `chunksWaiting` comes only when a
+    // chunk enters an empty one. The turn that finds nothing is the last.
     if (!intake_->scheduled) {
       intake_->scheduled = true;
       onUiThread(QPointer<RunModel>(this), [this] { drainReader(); });
@@ -150,6 +178,8 @@ void RunModel::drainReader() {
 }
 
 void RunModel::announce() {
+  // New meetings have no row yet, and one that came late may push others to another: all is settled
+  // before any view looks.
   meetings_.settle(groups_);
   if (announceTimer_->isActive()) {
     return;
@@ -172,6 +202,7 @@ void RunModel::applySmallTables(const trace::RunUpdate& update) {
   data_.takeTables(update);
   news = news || update.parameters || update.layouts || update.clock || update.tracks;
   if (update.layouts) {
+    // layoutAt and rebuildStep rely on the order of steps.
     std::stable_sort(data_.layouts.begin(), data_.layouts.end(),
                      [](const auto& a, const auto& b) { return a.step < b.step; });
   }
@@ -197,11 +228,13 @@ void RunModel::applyTracks() {
     if (trackOf_.contains(track.id)) {
       continue;
     }
+    // SpanRecord::track has 16 bits.
     LOCKSTEP_CHECK(trackTable_.size() < 0xFFFF, "run file with {} tracks", data_.tracks.size());
     trackOf_[track.id] = trackTable_.size();
     trackTable_.push_back({track.id, track.rank, 0, {}, {}, {}});
     highestRank_ = std::max(highestRank_, track.rank);
   }
+  // Spans may come before the update that names their track.
   const auto waiting = std::exchange(homeless_, {});
   applySpans(waiting, 0, waiting.size());
 }
@@ -227,6 +260,7 @@ void RunModel::addSpan(const trace::SpanRow& row) {
   if (!originTicks_) {
     originTicks_ = row.startTicks;
   }
+  // lastTicks_ is 0 as long as there was no span.
   firstTicks_ = lastTicks_ == 0 ? row.startTicks : std::min(firstTicks_, row.startTicks);
   lastTicks_ = std::max(lastTicks_, endTicks);
   ++spanCount_;
@@ -246,6 +280,8 @@ void RunModel::addSpan(const trace::SpanRow& row) {
 
   const run::SpanRecord record = run::recordOf(row, static_cast<std::uint16_t>(lastTrack_));
   Lane& lane = laneFor(track, role);
+  // The first row, from that of its kind on, in which it overlaps nothing; where there is none, a
+  // new one.
   for (std::size_t i = firstRowOf(row);; ++i) {
     while (i >= lane.rows.size()) {
       lane.rows.emplace_back();
@@ -292,7 +328,9 @@ RunModel::Track* RunModel::trackFor(int id) {
 }
 
 Lane& RunModel::laneFor(Track& track, LaneRole role) {
-  // Lanes are only ever added: while there are as many as then, each stands where it stood.
+  // Spans of a track come in a row, and a binary search for the lane of each would be felt at
+  // millions. Lanes are only ever added, so an index that was found is right as long as the number
+  // of lanes is what it was then.
   const auto at = static_cast<std::size_t>(role);
   if (lanes_.empty() || track.lanesThen[at] != lanes_.size()) {
     const int id = laneId(track.rank, role);

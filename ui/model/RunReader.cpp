@@ -46,6 +46,7 @@ bool RunReader::put(Chunk chunk) {
   bool wasEmpty = false;
   {
     std::unique_lock lock(mutex_);
+    // Bounded, so that a long file does not stand in memory twice while the UI thread catches up.
     wake_.wait(lock, [&] { return stopping_ || chunks_.size() < kChunksAhead; });
     if (stopping_) {
       return false;
@@ -53,6 +54,7 @@ bool RunReader::put(Chunk chunk) {
     wasEmpty = chunks_.empty();
     chunks_.push_back(std::move(chunk));
   }
+  // One signal a filling is enough: drainReader goes on until it finds the queue empty.
   if (wasEmpty) {
     emit chunksWaiting();
   }
@@ -84,11 +86,14 @@ void RunReader::run() {
     Chunk chunk;
     chunk.update = std::move(polled).value();
     chunk.live = caughtUpOnce;
+    // A poll that brings fewer than it may has reached the end of the file, as it is now.
     chunk.caughtUp = chunk.update.spans.size() < kSpansAChunk;
     if (chunk.update.info) {
       state = chunk.update.info->state;
     }
     const bool caughtUp = chunk.caughtUp;
+    // The first time the end is reached is worth a chunk even when it brings nothing: `loaded`
+    // comes by it.
     const bool worthSending = !chunk.update.empty() || (caughtUp && !caughtUpOnce);
     if (worthSending && !put(std::move(chunk))) {
       return;

@@ -41,6 +41,7 @@ QString groupName(const RunModel& model, int rank, int group) {
 
 void addArrivals(const RunModel& model, const Span& span, std::vector<Fact>& facts) {
   const Arrivals arrivals = arrivalsOf(model, span);
+  // Whether the late one is among those without a record cannot be known: nobody is accused.
   if (!arrivals.missing.empty()) {
     facts.push_back(
         {QStringLiteral("Arrived"), QStringLiteral("who came last is unknown: no record of ") +
@@ -145,6 +146,8 @@ std::vector<Fact> factsOf(const RunModel& model, const Span& span) {
     facts.push_back({QStringLiteral("Bytes"), text});
     if (span.kind == EventKind::kCollective) {
       const Arrivals arrivals = arrivalsOf(model, span);
+      // From the last arrival on: before it nothing could be moved, and a rate over the whole span
+      // would accuse the link of what a late rank did.
       const double transferNs = span.endNs() - std::max(span.startNs, arrivals.lastArrivalNs);
       if (transferNs > 0) {
         facts.push_back({QStringLiteral("Rate"),

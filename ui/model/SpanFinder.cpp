@@ -71,7 +71,8 @@ void SpanFinder::modelChanged() {
     return;
   }
   if (wasLive_ && !model_->isLive()) {
-    // What came out of order was passed over: once more through all that was recorded.
+    // While it was live, a span that was inserted before `searched_` of its row was not looked at.
+    // Now that nothing moves any more, all is searched once more.
     restart();
     return;
   }
@@ -92,6 +93,7 @@ void SpanFinder::searchOn() {
     for (int row = 0; row < static_cast<int>(lane.rows.size()); ++row) {
       const Place place{lane.id, row};
       const run::SpanStore& store = lane.rows[static_cast<std::size_t>(row)];
+      // A reference: what was looked at is kept over the turns of the timer.
       std::size_t& next = searched_[place];
       while (next < store.size()) {
         const std::size_t last = std::min(store.size(), next + kFindsBetweenClockLooks);
@@ -100,6 +102,7 @@ void SpanFinder::searchOn() {
           if (!query_.matches(*model_, span)) {
             continue;
           }
+          // Counted to the end, so that the number is right, even where no more are kept.
           ++count_;
           if (kept_ < kKeptAtMost) {
             ++kept_;
@@ -128,6 +131,7 @@ const std::vector<SpanFinder::Match>* SpanFinder::matches(int lane, int row) con
 std::optional<Span> SpanFinder::spanOf(Place place, const Match& match) const {
   Span wanted;
   wanted.id = match.id;
+  // A match holds no index, since late spans move those of their row: it is found by time and id.
   wanted.lane = place.first;
   wanted.row = place.second;
   wanted.startNs = model_->toNs(match.startTicks);
@@ -137,6 +141,8 @@ std::optional<Span> SpanFinder::spanOf(Place place, const Match& match) const {
 
 std::optional<Span> SpanFinder::next(const std::optional<Span>& from, double ns,
                                      int direction) const {
+  // Matches are ordered by start, then by place, so that spans with one start are visited one by
+  // one.
   using Key = std::tuple<std::uint64_t, int, int, std::int64_t>;
   if (model_ == nullptr) {
     return std::nullopt;

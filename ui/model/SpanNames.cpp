@@ -146,6 +146,8 @@ QString titleOf(const RunModel& model, const Span& span) {
 }
 
 std::optional<std::uint64_t> titleKey(const Span& span) {
+  //     63..56   55..40   39..24   23..0
+  //     kind     bucket   detail   value, where the title has it (a parameter or half)
   const std::uint64_t base = static_cast<std::uint64_t>(span.kind) << 56 |
                              static_cast<std::uint64_t>(span.bucket) << 40 |
                              static_cast<std::uint64_t>(span.detail) << 24;
@@ -158,6 +160,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
     case EventKind::kDeviceKernel:
     case EventKind::kDeviceCopy:
     case EventKind::kKernels:
+      // Their titles have a number that is nearly always new, or more bits than the key has left.
       return std::nullopt;
     case EventKind::kGradientReady:
     case EventKind::kCopyIn:
@@ -167,6 +170,7 @@ std::optional<std::uint64_t> titleKey(const Span& span) {
       if (span.kind == EventKind::kCopyIn && !parameterOf(span)) {
         return base;
       }
+      // An index beyond 24 bits would run into the detail.
       return span.value < (1u << 24) ? std::optional(base | span.value) : std::nullopt;
     default:
       return base;
@@ -185,6 +189,7 @@ QString nameOf(const Span& span) {
     case EventKind::kFault: return QStringLiteral("fault: ") + faultName(span);
     default: break;
   }
+  // A title without its bucket; parameters and numbers were taken out above.
   Span alone = span;
   alone.bucket = trace::kNoBucket;
   return titleOf(ParameterTable(), alone);

@@ -16,6 +16,7 @@ std::optional<double> durationOf(const QString& text) {
   bool ok = false;
   const double number = text.left(digits).toDouble(&ok);
   const QString unit = text.mid(digits);
+  // A unit that is none has factor 0, and the query then says that it is no duration.
   const double factor = unit.isEmpty() || unit == QLatin1String("ns")                 ? 1
                         : unit == QLatin1String("us") || unit == QStringLiteral("µs") ? 1e3
                         : unit == QLatin1String("ms")                                 ? 1e6
@@ -32,6 +33,7 @@ SpanQuery::SpanQuery(const QString& text) : text_(text) {
   QString token;
   bool quoted = false;
   bool wasQuoted = false;
+  // The blank at the end closes the last word.
   for (const QChar c : text + QLatin1Char(' ')) {
     if (c == QLatin1Char('"')) {
       quoted = !quoted;
@@ -72,6 +74,7 @@ void SpanQuery::take(const QString& token, bool quoted) {
       : key == QLatin1String("bucket")                                    ? &bucket_
       : key == QLatin1String("step") || key == QLatin1String("iteration") ? &step_
                                                                           : nullptr;
+  // bucket:none is no number: it asks for spans without one.
   if (numbers == &bucket_ && value == QLatin1String("none")) {
     withoutBucket_ = true;
     return;
@@ -85,6 +88,8 @@ void SpanQuery::take(const QString& token, bool quoted) {
     range.last = dots < 0 ? range.first : value.mid(dots + 2).toULongLong(&lastOk);
     if (!firstOk || !lastOk) {
       error_ = QStringLiteral("\"%1\" needs a number or a range: %2:3 or %2:3..7.").arg(token, key);
+    // Twice the same condition, such as step:1..9 step:5..20, means both: what they have in common,
+    // which may be nothing.
     } else if (numbers->has_value()) {
       Numbers& both = **numbers;
       both = {std::max(both.first, range.first), std::min(both.last, range.last)};
@@ -101,6 +106,8 @@ void SpanQuery::take(const QString& token, bool quoted) {
     names_ << value;
     return;
   }
+  // Titles have colons too ("fault: rank 1 killed"), so any other key is a part of a word. These
+  // two would look like conditions and find nothing.
   if (!key.isEmpty() && !quoted && (key == QLatin1String("lane") || key == QLatin1String("hook"))) {
     error_ = QStringLiteral("\"%1:\" is not known: rank, bucket, step, kind and name are.").arg(key);
     return;
@@ -110,6 +117,7 @@ void SpanQuery::take(const QString& token, bool quoted) {
 
 // Of two bounds the closer one holds; of two equal ones the strict.
 void SpanQuery::takeDuration(double ns, bool atLeast, bool strict) {
+  // Negative bounds stand for none: durations are never negative.
   double& bound = atLeast ? atLeastNs_ : atMostNs_;
   bool& boundStrict = atLeast ? atLeastStrict_ : atMostStrict_;
   if (ns == bound) {
@@ -121,6 +129,8 @@ void SpanQuery::takeDuration(double ns, bool atLeast, bool strict) {
 }
 
 bool SpanQuery::wordsHold(const ParameterTable& parameters, const Span& span) const {
+  // A run of millions of spans has a few thousand different titles, and making a title costs more
+  // than all other conditions together. So answers are kept by titleKey.
   const std::optional<std::uint64_t> key = titleKey(span);
   if (key) {
     if (const auto known = known_.constFind(*key); known != known_.cend()) {
@@ -140,6 +150,7 @@ bool SpanQuery::wordsHold(const ParameterTable& parameters, const Span& span) co
     holds = holds &&
             (title.contains(word, Qt::CaseInsensitive) || kind.contains(word, Qt::CaseInsensitive));
   }
+  // Beyond this many the table would cost more than it saves.
   if (key && known_.size() < kAnswersKept) {
     known_.insert(*key, holds);
   }
@@ -157,6 +168,7 @@ bool SpanQuery::matches(const RunModel& model, const Span& span) const {
 }
 
 bool SpanQuery::matches(const ParameterTable& parameters, const Span& span) const {
+  // Numbers first: they are cheap, and sort out most spans before a title is made.
   if (rank_ && !rank_->holds(static_cast<std::uint64_t>(span.rank()))) {
     return false;
   }

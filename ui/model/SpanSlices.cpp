@@ -13,6 +13,7 @@ std::pair<std::size_t, std::size_t> touching(const RunModel& model, const run::S
     return {0, row.size()};
   }
   const std::size_t from = row.firstEndingAfter(model.toTicks(within->startNs));
+  // Up to and with those that start at the last tick.
   const std::size_t end = row.firstStartingAt(model.toTicks(within->endNs) + 1);
   return {from, std::max(from, end)};
 }
@@ -66,10 +67,12 @@ SpanSlices SpanSlices::around(const RunModel& model, TimeRange within) {
 
 void SpanSlices::add(const RunModel& model, int lane, std::size_t row, std::size_t from,
                      std::size_t end) {
+  // Numbers have 32 bits, since tables keep one for each row; further spans are left out.
   const std::size_t left = std::numeric_limits<std::uint32_t>::max() - count_;
   const auto count = static_cast<std::uint32_t>(std::min(end - from, left));
   if (count > 0) {
     const int at = static_cast<int>(row);
+    // A span that comes late into the slice moves its last one: its id tells (stand()).
     const std::int64_t lastId = model.spanAt(lane, at, from + count - 1).id;
     slices_.push_back({lane, at, from, count_, count, lastId});
     count_ += count;
@@ -134,6 +137,7 @@ std::uint32_t SpanSlices::copy(const RunModel& model, std::uint32_t next, std::s
   return next;
 }
 
+// By halving, since the count of a stretch is two binary searches a row and no span is looked at.
 std::optional<TimeRange> latestPart(const RunModel& model, const std::optional<TimeRange>& within,
                                     std::uint32_t most) {
   if (countOf(model, within) <= most) {
@@ -147,6 +151,7 @@ std::optional<TimeRange> latestPart(const RunModel& model, const std::optional<T
   constexpr int kHalvings = 50;
   for (int i = 0; i < kHalvings && fits - tooEarly > 1; ++i) {
     const double middle = (tooEarly + fits) / 2;
+    // Whichever bound the middle is as good as: it moves there.
     (countOf(model, TimeRange{middle, whole.endNs}) <= most ? fits : tooEarly) = middle;
   }
   return TimeRange{fits, whole.endNs};

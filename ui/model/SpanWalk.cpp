@@ -17,7 +17,26 @@ constexpr std::size_t kWaitingAtMost = 4;  // chunks: more would only take memor
 
 }  // namespace
 
-// What both threads know of one walk.
+// Note [A walk on two threads]
+//
+// The model belongs to the UI thread, so only that can read spans; what is done with them takes
+// long, so only the pool may do it. A walk hands copies from one to the other:
+//
+//    UI thread                      State (mutex)            a thread of the pool
+//    feed: source_ fills a chunk ──▶ waiting (at most 4) ──▶ work: job->take(chunk)
+//          for at most 3 ms            │                          │ tell
+//    taken: feed goes on  ◀────────────┴──────────────────────────┘
+//
+// `working` is true from the moment a thread is asked for until it found nothing to do, so at most
+// one is at a job. It is set and cleared under the mutex: a chunk that feed puts down is either
+// seen by the thread that is about to leave, or finds `working` false and starts another.
+//
+// cancel() cannot stop a job in the middle of take(). It marks the job dropped and remembers its
+// state as `leaving_`; a new walk may fill its queue meanwhile, but gets a thread only when the old
+// job has returned. So there is never more than one `leaving_`: a walk that had no thread yet can
+// be dropped at once.
+//
+// SpanWalk::State is what both threads know of one walk.
 struct SpanWalk::State {
   std::shared_ptr<Job> job;
 
@@ -42,6 +61,7 @@ void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr
     bool over = false;
     {
       const std::lock_guard lock(mutex);
+      // Under the lock, so that cancel() sees either `working` or that this thread is gone.
       if (job->dropped()) {
         working = false;
         tell(walk, self);
@@ -58,9 +78,11 @@ void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr
       }
     }
     if (!over && job->take(chunk)) {
+      // Without the lock: a take may last long, and feed shall find the queue.
       tell(walk, self);
       continue;
     }
+    // Nothing waits and nothing will come, or take() wanted no more.
     job->finish();
     const std::lock_guard lock(mutex);
     waiting.clear();
@@ -119,6 +141,7 @@ void SpanWalk::feed() {
         break;
       }
     }
+    // Not under the lock: reading the model takes most of the 3 ms.
     SpanChunk chunk;
     chunk.first = static_cast<std::uint32_t>(handedOver_);
     const bool any = source_(chunk);
@@ -154,6 +177,7 @@ void SpanWalk::letWork() {
       [state = state_, walk = QPointer<SpanWalk>(this)] { state->work(walk, state); });
 }
 
+// Reports of states that are neither are of walks that were dropped before they had a thread.
 void SpanWalk::taken(const std::shared_ptr<State>& state) {
   if (state == leaving_) {
     bool returned = false;

@@ -35,6 +35,15 @@ bool sameSelection(const std::optional<Span>& a, const std::optional<Span>& b) {
 
 }  // namespace
 
+// Note [Undo of a view]
+//
+// Every verb makes a copy of all values, changes one and pushes a Change with the values before and
+// after; pushing applies it. What is compared at undo is each field alone: a live run moves the
+// range silently between two changes, and undoing a selection must not throw the range back.
+//
+// Zooms and pans come many a second. Changes of the same sort within a second of the one before
+// become one entry (mergeWith), so that one undo takes back one turn of the wheel, and the way back
+// (goBack) remembers its begin alone (remember). kNoMerge is -1, at which Qt never merges.
 class ViewState::Change : public QUndoCommand {
  public:
   Change(ViewState* state, const QString& text, Values before, Values after, int mergeKey)
@@ -47,6 +56,7 @@ class ViewState::Change : public QUndoCommand {
 
   bool mergeWith(const QUndoCommand* other) override {
     const auto* next = static_cast<const Change*>(other);
+    // From the latest of those that were merged: a long turn of the wheel stays one entry.
     if (next->atMs_ - atMs_ > kMergeWithinMs) {
       return false;
     }
@@ -56,9 +66,10 @@ class ViewState::Change : public QUndoCommand {
   }
 
  private:
-  // Moves only what this change was about: following a live run moves the range without one.
+  // Moves only what this change was about: following a live run moves the range without an entry.
   void go(const Values& to, const Values& from) {
     Values next = state_->values_;
+    // Someone who undoes a zoom wants to stay where that leads.
     if (to.range != from.range) {
       state_->setFollowLive(false);
       next.range = to.range;
@@ -115,6 +126,7 @@ void ViewState::apply(const Values& next) {
 
 void ViewState::setRange(TimeRange range, RangeChange change) {
   range = widened(range);
+  // Before the comparison: a move by hand ends following even where the range can go no further.
   if (change != RangeChange::kSilent) {
     setFollowLive(false);
   }
@@ -148,6 +160,7 @@ void ViewState::remember(RangeChange change) {
       back_.erase(back_.begin());
     }
   }
+  // As in a browser: who goes elsewhere from the middle of the way gives up what lay ahead.
   forward_.clear();
 }
 
@@ -159,6 +172,7 @@ void ViewState::travel(std::vector<TimeRange>& from, std::vector<TimeRange>& to)
   Values next = values_;
   next.range = from.back();
   from.pop_back();
+  // The next zoom begins a new entry of the history, whatever was done before.
   lastChange_ = RangeChange::kJump;
   setFollowLive(false);
   push(tr("go to another time"), next, kNoMerge);
@@ -235,6 +249,7 @@ void ViewState::setIteration(std::optional<std::uint32_t> iteration) {
   }
 }
 
+// Without entries for undo: what they hold is about a run that is gone.
 void ViewState::reset() {
   undo_.clear();
   back_.clear();

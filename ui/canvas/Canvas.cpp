@@ -42,6 +42,9 @@ void Canvas::makeSurface() {
 }
 
 void Canvas::fallBack(const QString& reason) {
+  // A surface that cannot set up GL asks for this once, from its own event
+  // (GlSurface::initializeGL); raster needs nothing that could be missing, so there is no further
+  // fall.
   if (choice_.renderer == Renderer::kGl) {
     choice_ = {Renderer::kRaster, reason};
     makeSurface();
@@ -49,6 +52,8 @@ void Canvas::fallBack(const QString& reason) {
 }
 
 CanvasClient& Canvas::client() const {
+  // A client is often the widget that holds the canvas, and a widget's own part is gone before its
+  // children are: events may still arrive here between the two.
   static NoClient nobody;
   return clientHere_.expired() ? nobody : *client_;
 }
@@ -68,6 +73,7 @@ QImage Canvas::grabImage(double scale) {
   QImage image(static_cast<int>(std::lround(pixels.width())),
                static_cast<int>(std::lround(pixels.height())), QImage::Format_ARGB32_Premultiplied);
   image.fill(Qt::transparent);
+  // Always by the raster back end: a grab is the same picture on every machine.
   DisplayList list;
   client().paintCanvas(list, size());
   QPainter painter(&image);

@@ -28,6 +28,8 @@ void DisplayList::line(QPointF from, QPointF to, const QColor& colour, double wi
 
 void DisplayList::polyline(const std::vector<QPointF>& points, const QColor& colour,
                            double width) {
+  // All points of a frame stand in one vector: thousands of small ones would cost an allocation
+  // each.
   Command& command = add(Op::kPolyline, QRectF(), colour);
   command.width = static_cast<float>(width);
   command.first = static_cast<std::uint32_t>(points_.size());
@@ -60,6 +62,7 @@ void DisplayList::append(const DisplayList& other, QPointF offset) {
   const auto texts = static_cast<std::uint32_t>(texts_.size());
   for (Command command : other.commands_) {
     command.rect.translate(offset);
+    // Fills and lines have neither points nor texts; what their `first` says is not read.
     command.first += command.op == Op::kText ? texts : points;
     commands_.push_back(command);
   }

@@ -32,6 +32,8 @@ QByteArray fontFile(const QFont& font) {
     QByteArray bytes;
   };
   std::vector<Table> tables;
+  // Outlines stand in one of two tables: "glyf" (TrueType) or "CFF " (PostScript). Without either
+  // the font is a bitmap, of which stb_truetype can make nothing.
   bool outlines = false;
   bool compact = false;
   for (const char* tag : kTables) {
@@ -62,6 +64,7 @@ QByteArray fontFile(const QFont& font) {
   }
   for (const Table& table : tables) {
     file.append(table.bytes);
+    // Tables begin at multiples of four, as the offsets above have it.
     file.append((4 - table.bytes.size() % 4) % 4, '\0');
   }
   return file;

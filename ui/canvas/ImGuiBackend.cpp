@@ -53,6 +53,7 @@ class ImGuiDrawing {
         text(command, colour);
         break;
       case Op::kClip:
+        // true: within the clip that stands, as DisplayList::clip has it.
         out_.PushClipRect(from, to, true);
         break;
       case Op::kUnclip: out_.PopClipRect(); break;
@@ -113,6 +114,7 @@ class ImGuiDrawing {
 
   // The longest beginning that fits with its dots; empty when that is under two letters.
   std::string elided(ImFont* font, const QString& text, float room) const {
+    // By halving, since a width is a walk over all its letters.
     qsizetype low = 1;
     qsizetype high = text.size();
     std::string best;

@@ -36,6 +36,7 @@ ImGuiBridge::~ImGuiBridge() {
 }
 
 bool ImGuiBridge::initialize() {
+  // It comes again when the GL context was made anew; what is still set up is freed first.
   ImGui::SetCurrentContext(context_);
   shutDown();
   ready_ = ImGui_ImplOpenGL3_Init("#version 150");
@@ -54,6 +55,8 @@ void ImGuiBridge::shutDown() {
 // Glyphs are baked in device pixels and drawn at one to one.
 void ImGuiBridge::bakeFonts(double devicePixelRatio) {
   ImGuiIO& io = ImGui::GetIO();
+  // A screen with another ratio of pixels has another size of glyphs: the atlas is made anew, which
+  // happens when a window moves to another screen.
   ImGui_ImplOpenGL3_DestroyFontsTexture();
   io.Fonts->Clear();
   io.Fonts->Flags |= ImFontAtlasFlags_NoMouseCursors;
@@ -73,6 +76,7 @@ void ImGuiBridge::bakeFonts(double devicePixelRatio) {
       font = io.Fonts->AddFontFromMemoryTTF(owned, static_cast<int>(file.size()),
                                             static_cast<float>(pixels), &config, kGlyphs);
     }
+    // Fonts without outlines have no file; ImGui brings a face of its own.
     if (font == nullptr) {
       config.SizePixels = static_cast<float>(pixels);
       font = io.Fonts->AddFontDefault(&config);
@@ -97,9 +101,11 @@ void ImGuiBridge::render(const DisplayList& list, QSizeF logicalSize, double dev
                     static_cast<float>(logicalSize.height())};
   io.DisplayFramebufferScale = {static_cast<float>(devicePixelRatio),
                                 static_cast<float>(devicePixelRatio)};
+  // The canvas takes all input: for ImGui the pointer is nowhere.
   io.MousePos = {-FLT_MAX, -FLT_MAX};
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
+  // The background list covers the whole area and belongs to no window of ImGui.
   paint(list, *ImGui::GetBackgroundDrawList(), fonts_);
   ImGui::Render();
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

@@ -30,6 +30,7 @@ const QImage& hatchTile(QRgb colour, int pixels) {
   if (const auto known = tiles.constFind({colour, pixels}); known != tiles.cend()) {
     return *known;
   }
+  // Colours come from palettes, so there are a few dozen; zooming the screen may bring more.
   if (tiles.size() >= kTilesKept) {
     tiles.clear();
   }
@@ -51,6 +52,7 @@ const QImage& hatchTile(QRgb colour, int pixels) {
 QStaticText& laidOut(const QString& text, FontRole role) {
   static auto& texts = *new std::array<QHash<QString, QStaticText>, kFontRoles>;
   static auto& application = *new QFont;
+  // The user may choose another font while the studio runs.
   if (application != QGuiApplication::font()) {
     application = QGuiApplication::font();
     for (auto& known : texts) known.clear();
@@ -59,6 +61,7 @@ QStaticText& laidOut(const QString& text, FontRole role) {
   if (const auto at = known.find(text); at != known.end()) {
     return *at;
   }
+  // All at once: finding the one that is longest unused would cost at every look-up.
   if (known.size() >= kTextsKept) {
     known.clear();
   }
@@ -67,6 +70,19 @@ QStaticText& laidOut(const QString& text, FontRole role) {
   return *known.insert(text, made);
 }
 
+// Note [Fast raster]
+//
+// Without hardware GL a canvas is painted by QPainter on the processor, some thousand commands a
+// frame, so what is done for each command decides how smooth a timeline moves. The means here, all
+// of which only change the cost and not the picture:
+//
+// - antialiasing is off where edges are on whole pixels, and the painter is told only of changes
+//   (smooth());
+// - small rounded corners are three plain rectangles (fill());
+// - a hatch is a tiled brush (hatchTile()), a text is laid out once (laidOut());
+// - fonts, metrics and widths are looked up in tables (TextMetrics.cpp).
+//
+// SVG and PDF get curves, lines and texts as such instead: `raster_` tells them apart.
 class PainterDrawing {
  public:
   PainterDrawing(const DisplayList& list, QPainter& painter)
@@ -90,6 +106,7 @@ class PainterDrawing {
         painter_.setClipRect(command.rect, Qt::IntersectClip);
         break;
       case Op::kUnclip:
+        // restore() also took back the hint that smooth() remembers.
         painter_.restore();
         told_ = false;
         break;
@@ -136,6 +153,7 @@ class PainterDrawing {
     pen.setJoinStyle(Qt::MiterJoin);
     painter_.setPen(pen);
     painter_.setBrush(Qt::NoBrush);
+    // The middle of a line of one pixel, so that all of it lies inside the rectangle.
     const QRectF inner = command.rect.adjusted(0.5, 0.5, -0.5, -0.5);
     if (rounded) {
       painter_.drawRoundedRect(inner, command.width, command.width);
@@ -146,9 +164,11 @@ class PainterDrawing {
 
   void hatch(const Command& command, const QColor& colour) {
     const double period = kHatchStep * scale_;
+    // A tile has whole device pixels: with a ratio such as 1.25 lines would jump at its edges.
     if (raster_ && period >= 1 && std::abs(period - std::round(period)) < 1e-6) {
       smooth(false);
       QBrush brush(hatchTile(command.colour, static_cast<int>(std::lround(period))));
+      // The brush counts in device pixels, the painter in logical ones.
       brush.setTransform(QTransform::fromScale(1 / scale_, 1 / scale_));
       painter_.fillRect(command.rect, brush);
       return;
@@ -163,6 +183,7 @@ class PainterDrawing {
   void line(const Command& command, const QColor& colour) {
     const QPointF from = command.rect.topLeft();
     const QPointF to = command.rect.bottomRight();
+    // Edges of straight lines lie on pixels; antialiasing would smear them over two.
     const bool straight = from.x() == to.x() || from.y() == to.y();
     smooth(!straight);
     QPen pen(colour, command.width);
@@ -190,6 +211,7 @@ class PainterDrawing {
     const QString& whole = list_.textOf(command);
     QString shown = whole;
     double width = textWidth(whole, command.font);
+    // Half a pixel of slack for what was measured to fit exactly.
     if (width > command.rect.width() + 0.5) {
       shown = metrics.elidedText(whole, Qt::ElideRight, command.rect.width());
       if (shown.size() < 3) {  // one letter and the dots tell nothing
@@ -211,6 +233,7 @@ class PainterDrawing {
     }
     painter_.setFont(canvasFont(command.font));
     painter_.setPen(colour);
+    // Whole pixels, so that the letters of a row stand on one line whatever their rectangles.
     const double baseline = std::round(top + metrics.ascent());
     if (raster_) {
       painter_.drawStaticText(QPointF(x, baseline - metrics.ascent()),

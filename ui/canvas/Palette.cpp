@@ -103,6 +103,7 @@ Palette makeDark() {
   return p;
 }
 
+// From sRGB to linear light, and the relative luminance of that: WCAG 2.1, "relative luminance".
 double linear(double channel) {
   return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
 }
@@ -114,6 +115,7 @@ double luminance(const QColor& c) {
 QColor fromSeries(Theme theme, int index) {
   const auto& series = theme == Theme::kDark ? kDarkSeries : kLightSeries;
   const int size = static_cast<int>(series.size());
+  // Also for negative numbers, of which % gives a negative rest.
   return QColor::fromRgb(series[static_cast<std::size_t>((index % size + size) % size)]);
 }
 
@@ -153,6 +155,7 @@ QColor withAlpha(QColor colour, float alpha) {
 }
 
 double contrastRatio(const QColor& a, const QColor& b) {
+  // WCAG 2.1: 0.05 stands for light that a screen reflects.
   const double la = luminance(a);
   const double lb = luminance(b);
   return (std::max(la, lb) + 0.05) / (std::min(la, lb) + 0.05);

@@ -60,6 +60,7 @@ base::Status savePicture(const Picture& picture, const QString& path, double sca
     constexpr int kDotsAnInch = 96;  // one logical pixel a dot
     pdf.setResolution(kDotsAnInch);
     pdf.setPageMargins(QMarginsF());
+    // Points are 1/72 inch, dots 1/96: a page of exactly the picture's size.
     pdf.setPageSize(QPageSize(picture.size * 72.0 / kDotsAnInch, QPageSize::Point));
     pdf.setTitle(picture.title);
     written = drawOn(pdf, picture);

@@ -11,6 +11,7 @@ namespace {
 
 GlProbe probe() {
   GlProbe result;
+  // These platforms have no screen and draw into memory alone.
   if (QGuiApplication::platformName() == QLatin1String("offscreen") ||
       QGuiApplication::platformName() == QLatin1String("minimal")) {
     result.device = QStringLiteral("no display");
@@ -29,6 +30,7 @@ GlProbe probe() {
   const QSurfaceFormat format = context.format();
   // Dear ImGui's back end is built for desktop GL.
   result.usable = !context.isOpenGLES() && format.version() >= qMakePair(3, 2);
+  // Names of renderers that draw on the processor, as GL_RENDERER gives them.
   for (const char* software : {"llvmpipe", "softpipe", "swrast", "Software", "SWR"}) {
     result.software = result.software || result.device.contains(QLatin1String(software));
   }
@@ -62,6 +64,7 @@ RendererChoice chooseRenderer(const QString& wish, const GlProbe& gl) {
 RendererChoice chooseRenderer(const QString& setting) {
   const QString environment = qEnvironmentVariable("LOCKSTEP_RENDERER");
   const QString wish = (environment.isEmpty() ? setting : environment).trimmed().toLower();
+  // A probe takes a while (it makes a context), so a wish for raster is answered without.
   return wish == QLatin1String("raster") ? chooseRenderer(wish, GlProbe{})
                                          : chooseRenderer(wish, probeGl());
 }

@@ -24,9 +24,11 @@ WheelInput wheelOf(const QWheelEvent& event) {
   WheelInput input;
   input.position = event.position();
   input.modifiers = event.modifiers();
+  // A touch pad tells pixels, a wheel eighths of a degree, 15 degrees a notch.
   const bool pixels = !event.pixelDelta().isNull();
   const QPoint delta = pixels ? event.pixelDelta() : event.angleDelta();
   const double notch = pixels ? kPixelsANotch : kDegreesEighthsANotch;
+  // Qt counts to the left, views to the right.
   input.stepsX = -delta.x() / notch;
   input.stepsY = delta.y() / notch;
   return input;
@@ -72,6 +74,7 @@ void SurfaceInput<Base>::leaveEvent(QEvent* event) {
 }
 
 RasterSurface::RasterSurface(Canvas* canvas) : SurfaceInput(canvas) {
+  // Each frame covers all of it, so Qt need not fill the ground first.
   setAttribute(Qt::WA_OpaquePaintEvent);
 }
 
@@ -91,6 +94,7 @@ GlSurface::~GlSurface() { releaseGl(); }
 void GlSurface::releaseGl() {
   disconnect(contextEnd_);
   if (bridge_.ready()) {
+    // GL objects can be freed only while the context that has them is current.
     makeCurrent();
     bridge_.shutDown();
     doneCurrent();
@@ -109,6 +113,8 @@ void GlSurface::initializeGL() {
     return;
   }
   disconnect(contextEnd_);
+  // Docking or floating moves the widget to another window, which ends this context and makes
+  // another; initializeGL then comes again.
   contextEnd_ = connect(context(), &QOpenGLContext::aboutToBeDestroyed, this,
                         [this] { releaseGl(); });
 }

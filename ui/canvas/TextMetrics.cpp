@@ -36,6 +36,7 @@ constexpr qsizetype kWidthsKept = 16'384;
 FontCache& cache() {
   // Never freed: fonts must not outlive the application, and static objects do.
   static FontCache* const kCache = new FontCache;
+  // Compared at every call: the user may choose another font while the studio runs.
   const QFont font = QGuiApplication::font();
   if (kCache->metrics.empty() || kCache->application != font) {
     kCache->fill(font);

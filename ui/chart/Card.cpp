@@ -34,6 +34,8 @@ std::vector<CardLine> inLines(const std::vector<CardLine>& facts) {
 /// Draws the empty ground of a card beside the pointer, and returns where it is.
 QRectF drawGround(DisplayList& list, QSizeF size, QPointF pointer, QSizeF card,
                   const Palette& palette) {
+  // Beside the pointer, below and right of it; on the other side where there is no room; and pushed
+  // into the canvas where there is none there either.
   constexpr double kEdge = 4;
   QPointF at = pointer + QPointF(16, 18);
   if (at.x() + card.width() > size.width() - kEdge) {

@@ -50,6 +50,8 @@ class HistogramDrawing {
         any = true;
       }
     }
+    // The axis ends at the longest P99, so a single outlier does not squeeze all others into one
+    // bin; what lies beyond is said in the legend.
     const double room = std::max((to - from) * 0.02, to * 1e-3);
     plot_ = frame_.rect.adjusted(
         0, (line_ + 4) * static_cast<double>(frame_.runs.size()) + line_ + 6, 0, -line_ - 4);
@@ -73,6 +75,7 @@ class HistogramDrawing {
     return tallest_ > 0;
   }
 
+  // Of the run's own values, so that runs of different length can be laid over each other.
   [[nodiscard]] double share(std::size_t run, std::size_t bin) const {
     return histograms_[run].counts[bin] / static_cast<double>(frame_.runs[run].durations->count());
   }
@@ -121,6 +124,7 @@ class HistogramDrawing {
   void drawBar(std::size_t run, const QRectF& bar) {
     QColor colour = frame_.runs[run].colour;
     if (run == 0) {
+      // Half transparent, so that the grid and the bars of the next run can be seen through it.
       colour.setAlpha(150);
       list_.fill(bar, colour);
       return;
@@ -154,6 +158,7 @@ class HistogramDrawing {
     }
     const double width = textWidth(name, FontRole::kSmall) + 4;
     const double left = std::clamp(x - width / 2, plot_.left(), plot_.right() - width);
+    // Names of percentiles that lie close would cover each other: the first stays.
     for (const QRectF& taken : labels_) {
       if (taken.left() < left + width && left < taken.right()) {
         return;  // the legend has the figure
@@ -181,6 +186,7 @@ class HistogramDrawing {
       return;
     }
     const auto bin = std::min(
+        // At the right edge the division may give one bin too many.
         bins_ - 1, static_cast<std::size_t>((frame_.pointer->x() - plot_.left()) / binWidth()));
     const double left = plot_.left() + binWidth() * static_cast<double>(bin);
     list_.outline(QRectF(left, plot_.top(), binWidth(), plot_.height()), palette_.hover);

@@ -26,6 +26,7 @@ double textWidthOf(const LegendEntry& entry) {
 
 /// At least one; without what is wider than a line, and what would come after it.
 std::vector<Line> linesOf(std::span<const LegendEntry> entries, double width) {
+  // Greedy: an entry goes to the next line when this one is full.
   std::vector<Line> lines(1);
   std::size_t begin = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -20,6 +20,7 @@ constexpr double kRight = 12;
 constexpr std::size_t kRanksNamed = 8;
 constexpr int kGapBridged = 3;  // points without a value: fewer iterations than points
 
+// The range of what a chart shows, in values of its axes.
 struct Bounds {
   double left = std::numeric_limits<double>::max();
   double right = std::numeric_limits<double>::lowest();
@@ -44,6 +45,8 @@ Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
   Bounds bounds;
   for (const RankCurve& curve : curves) {
     if (curve.lostAt) {
+      // The iteration at which a curve was lost belongs on the axis, even where it has no point at
+      // all.
       bounds.left = std::min(bounds.left, *curve.lostAt);
       bounds.right = std::max(bounds.right, curve.lostUntil);
     }
@@ -58,9 +61,11 @@ Bounds boundsOf(const std::vector<RankCurve>& curves, bool fromZero) {
     if (bounds.high < bounds.low) {  // nothing but what was lost
       bounds.low = bounds.high = 0;
     }
+    // A single value, or equal ones, would give an axis of no length.
     bounds.right = bounds.right > bounds.left ? bounds.right : bounds.left + 1;
     bounds.low = fromZero ? std::min(0.0, bounds.low) : bounds.low;
     bounds.high = bounds.high > bounds.low ? bounds.high : bounds.low + 1;
+    // Room at the top, so that the largest value does not touch the edge.
     bounds.high += 0.06 * (bounds.high - bounds.low);
   }
   return bounds;
@@ -96,6 +101,7 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
   const auto flush = [&] {
     if (line.size() > 1) {
       list.polyline(line, colour, 1.5);
+    // A single value between two gaps is a dot: a polyline of one point draws nothing.
     } else if (line.size() == 1) {
       list.fill(QRectF(line[0].x() - 1, line[0].y() - 1, 2, 2), colour);
     }
@@ -148,6 +154,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   drawAxisBelow(list, plot, across, 80, tickText, palette);
   list.text(QRectF(rect.left(), plot.bottom() + 3, kLeft - 6, kBottom - 3), text.x,
             palette.textMuted, FontRole::kSmall, Qt::AlignRight | Qt::AlignVCenter);
+  // 2 px more, so that a curve along the upper or lower edge keeps its width.
   list.clip(plot.adjusted(0, -2, 0, 2));
   for (const RankCurve& curve : curves) {
     std::vector<QPointF> points;
@@ -164,6 +171,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
   if (pointed) {
     list.fill(QRectF(std::round(pointer->x()), plot.top(), 1, plot.height()), palette.textMuted);
   }
+  // More names than there is room for would be cut off anyway; colours repeat after eight.
   std::vector<LegendEntry> entries;
   for (std::size_t i = 0; i < std::min(curves.size(), kRanksNamed); ++i) {
     QString label = QStringLiteral("rank %1").arg(curves[i].rank);
@@ -173,6 +181,7 @@ void drawLineChart(DisplayList& list, const QRectF& rect, const ChartText& text,
       const auto near = std::min_element(points.begin(), points.end(), [&](auto& a, auto& b) {
         return std::abs(a.x() - x) < std::abs(b.x() - x);
       });
+      // A hundredth of the step of the axis: two digits more than its labels.
       label += QStringLiteral(": ") + tickText(near->y(), stepY / 100);
     }
     entries.push_back({{palette.rank(curves[i].rank), {}, true}, label});

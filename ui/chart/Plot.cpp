@@ -50,7 +50,7 @@ void drawAxisBelow(DisplayList& list, const QRectF& plot, const Scale& scale, do
               grid && value != 0 ? palette.grid : palette.gridStrong);
     const QString text = label(value, step);
     const double width = textWidth(text, FontRole::kSmall) + 2;
-    // The last one stays below the plot.
+    // The last label ends with the plot and is not cut off at its right.
     const double left = std::min(x - width / 2, plot.right() + 6 - width);
     list.text(QRectF(left, plot.bottom() + kMark, width, 16), text, palette.textMuted,
               FontRole::kSmall);
@@ -65,6 +65,8 @@ void drawFirstLost(DisplayList& list, const QRectF& plot, const std::vector<Lost
   if (first == lost.end()) {
     return;
   }
+  // Several ranks are often lost in the same iteration, as their gradients are averaged: all are
+  // named.
   std::vector<int> ranks;
   for (const LostCurve& curve : lost) {
     if (curve.iteration == first->iteration) {

@@ -14,6 +14,7 @@ constexpr double kRounding = 1e-9;
 std::vector<double> Scale::ticks(double step) const {
   std::vector<double> ticks;
   const double last = std::floor(to / step + kRounding);
+  // By number and not by adding up, so that rounding does not grow along the axis.
   for (double number = std::ceil(from / step - kRounding); number <= last; ++number) {
     ticks.push_back(number * step);
   }
@@ -39,6 +40,7 @@ double roundStep(double length, int wanted) {
 
 QString tickText(double value, double step) {
   const int decimals =
+      // As many decimals as the step has: 0.05 has 2, 20 has none.
       step <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(-std::log10(step) - kRounding)), 0, 6);
   return QString::number(value, 'f', decimals);
 }

@@ -38,10 +38,12 @@ TimeAxis TimeAxis::clamped(double firstNs, double lastNs) const {
   const double content = std::max(lastNs - firstNs, kMinimumNs);
   double length = lengthNs();
   double start = startNs_;
+  // Zoomed out too far: the content in the middle, a tenth of empty time at either side.
   if (length > content * kSlack) {
     length = content * kSlack;
     start = (firstNs + lastNs - length) / 2;
   }
+  // Moved too far: a tenth of the axis still shows content, or all content where that is shorter.
   const double inSight = std::min(length * kInSight, content);
   start = std::clamp(start, firstNs + inSight - length, lastNs - inSight);
   return {start, start + length, left_, width_};
@@ -54,6 +56,8 @@ double TimeAxis::labelStepNs(double minimumPixels) const {
 std::vector<TimeAxis::Tick> TimeAxis::ticks(double minimumPixels) const {
   const double step = labelStepNs(minimumPixels);
   const double leading = step / std::pow(10.0, std::floor(std::log10(step) + 1e-9));
+  // 5 minor lines a label at 1 and 5, and 4 at 2, so that minor steps are round too: 0.2, 0.5 and
+  // 1.
   const int parts = std::lround(leading) == 2 ? 4 : 5;
   const double minor = step / parts;
   std::vector<Tick> ticks;

@@ -9,6 +9,16 @@
 
 #include "ui/panels/EmptyState.h"
 
+// Note [When a view refreshes]
+//
+// Runs grow many times a second, and a view takes longer to read one than to draw it. So a view is
+// brought up to date
+//
+// - only while it is in sight: refreshSoon does nothing otherwise, and showEvent makes up for it;
+// - at most every so many ms: the first call acts at once, a call that comes too early is put off
+//   by the one timer `later_`, and calls that find it running add nothing.
+//
+// A put-off call ends in refreshSoon(0), and so looks again whether the view is still in sight.
 namespace lockstep::ui {
 
 RunView::RunView(QWidget* parent) : QWidget(parent), later_(new QTimer(this)) {
@@ -17,6 +27,8 @@ RunView::RunView(QWidget* parent) : QWidget(parent), later_(new QTimer(this)) {
 }
 
 void RunView::setRun(const OpenRun& run) {
+  // The old run may be gone already (QPointer); what is left of it must not call back into this
+  // view.
   for (QObject* old : {static_cast<QObject*>(model_), static_cast<QObject*>(state_),
                        static_cast<QObject*>(analyser_)}) {
     if (old != nullptr) {
@@ -24,6 +36,7 @@ void RunView::setRun(const OpenRun& run) {
     }
   }
   later_->stop();
+  // So that the first refresh of the new run comes at once.
   refreshed_.invalidate();
   failure_.clear();
   model_ = run.model;
@@ -39,6 +52,7 @@ void RunView::setRun(const OpenRun& run) {
       repaintCanvas();
     });
   }
+  // Without its model or state a run is none. This is called again then, with nothing.
   for (QObject* part : {static_cast<QObject*>(run.model), static_cast<QObject*>(run.state)}) {
     if (part != nullptr) {
       connect(part, &QObject::destroyed, this, [this] { setRun({}); });
@@ -94,6 +108,7 @@ QAction* RunView::makeAction(const QString& text, const QList<QKeySequence>& key
                              const std::function<void()>& act) {
   auto* action = new QAction(text, this);
   connect(action, &QAction::triggered, this, [this, act] {
+    // A shortcut would otherwise act on a view that shows the page of no run.
     if (takesKeys()) {
       act();
       acted();
@@ -105,6 +120,7 @@ QAction* RunView::makeAction(const QString& text, const QList<QKeySequence>& key
 
 void RunView::addKeyed(QAction* action, const QList<QKeySequence>& keys) {
   action->setShortcuts(keys);
+  // Only with the focus in this view: views share keys, such as + and -.
   action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
   keyed_->addAction(action);
   actions_.push_back(action);
@@ -124,12 +140,14 @@ void RunView::refreshSoon(int everyMs) {
 }
 
 void RunView::refreshIn(int ms) {
+  // The earlier of two wishes stands.
   if (!later_->isActive() || later_->remainingTime() > ms) {
     later_->start(ms);
   }
 }
 
 void RunView::showPage(QWidget* page) {
+  // Without a run the page of none stays.
   if (model_ != nullptr) {
     pages_->setCurrentWidget(page);
   }
@@ -152,6 +170,7 @@ void RunView::canvasPainted() {
 
 void RunView::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
+  // Canvases draw texts themselves, and fonts come to them through the application.
   if (event->type() == QEvent::FontChange) {
     repaintCanvas();
   }

@@ -21,7 +21,9 @@ std::optional<double> keyOf(const TableRows& rows, std::size_t row, std::size_t 
 template <typename Key, typename Before>
 void sortBy(std::vector<std::uint32_t>& order, const std::vector<std::optional<Key>>& keys, bool up,
             Before before) {
+  // Stable: equal rows keep the order that they have unsorted.
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    // Unknown ones are last in both directions: they are no small and no large values.
     if (!keys[a] || !keys[b]) {
       return keys[a].has_value() && !keys[b].has_value();
     }
@@ -52,6 +54,8 @@ RowsModel::MaybeOrder RowsModel::Arrangement::of(const TableRows& rows) const {
   const auto at = static_cast<std::size_t>(column);
   const bool up = direction == Qt::AscendingOrder;
   if (rows.columns()[at].byNumber) {
+    // Keys are fetched once a row and not twice a comparison: a key may be a text that is put
+    // together.
     std::vector<std::optional<double>> keys(rows.size());
     for (const std::uint32_t row : order) {
       keys[row] = keyOf(rows, row, at);
@@ -89,6 +93,7 @@ void RowsModel::sort(int column, Qt::SortOrder direction) {
 
 // Shows these rows in the order that is wanted, at once where that takes no time.
 void RowsModel::arrange(std::shared_ptr<const TableRows> rows) {
+  // What an earlier arrangement was made for is not wanted any more.
   job_.drop();
   if (rows == nullptr) {
     take(nullptr, std::nullopt);
@@ -112,10 +117,21 @@ void RowsModel::arrange(std::shared_ptr<const TableRows> rows) {
     }
     take(rows, std::move(order));
   }
+  // `rows_` is `rows` when the job answers: any other arrangement would have dropped it.
   job_.start([rows, wanted = wanted_] { return wanted.of(*rows); },
              [this](MaybeOrder order) { take(rows_, std::move(order)); });
 }
 
+// Note [News of the same rows]
+//
+// A live table gets new rows many times a minute, and the reader's place, selection and current
+// cell must not move. Qt keeps these as persistent indices, which a reset would throw away. So
+// where the new rows continue the old ones (TableRows::continues), this is a change of layout: each
+// persistent index is taken to its row in the old order (rowAt), to the row's place among the new
+// (placeOf), and to that one's line in the new order (lineIn). Other rows are a reset.
+//
+// Long tables are handed out a page at a time while the user scrolls (`handedOut_`). What was
+// handed out stays so over news, or the view would jump back to the first page.
 void RowsModel::take(std::shared_ptr<const TableRows> rows, MaybeOrder order) {
   const bool same = rows != nullptr && rows_ != nullptr &&
                     rows->columns().size() == rows_->columns().size() &&
@@ -148,6 +164,7 @@ void RowsModel::take(std::shared_ptr<const TableRows> rows, MaybeOrder order) {
     }
     changePersistentIndexList(kept, moved);
     emit layoutChanged({}, VerticalSortHint);
+    // A change of layout says nothing of the cells: views would keep what they show of live rows.
     if (news && handedOut_ > 0) {
       emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
     }
@@ -171,6 +188,7 @@ std::optional<std::size_t> RowsModel::lineIn(std::size_t row) {
   if (!order_) {
     return row;
   }
+  // Made when it is first asked for: most orders never are.
   if (lineOf_.empty()) {
     lineOf_.assign(rows_->size(), kNoLine);
     for (std::size_t line = 0; line < order_->size(); ++line) {

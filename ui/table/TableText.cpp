@@ -26,6 +26,7 @@ QString csvCell(QString cell) {
   return u'"' + cell.replace(QStringLiteral("\""), QStringLiteral("\"\"")) + u'"';
 }
 
+// A cell of copied text must not begin a new column or line.
 QString plain(QString cell) {
   return cell.replace(u'\t', u' ').replace(u'\n', u' ');
 }
@@ -57,6 +58,7 @@ std::vector<int> upTo(int count) {
 std::vector<int> shownColumns(const QTableView& table) {
   std::vector<int> columns;
   for (int visual = 0; visual < table.model()->columnCount(); ++visual) {
+    // As the user has moved the columns.
     const int column = table.horizontalHeader()->logicalIndex(visual);
     if (!table.isColumnHidden(column)) {
       columns.push_back(column);
@@ -91,6 +93,7 @@ void makeCopyable(QTableView& table) {
 }
 
 QString csvOf(const QAbstractItemModel& model) {
+  // RFC 4180 wants CR and LF, whatever the system.
   return linesOf(model, upTo(model.rowCount()), upTo(model.columnCount()), QStringLiteral(","),
                  QStringLiteral("\r\n"), csvCell);
 }

@@ -40,6 +40,7 @@ TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTab
   }
   connect(selectionModel(), &QItemSelectionModel::currentRowChanged, this,
           [this](const QModelIndex& current) {
+            // Not for rows that the program marks (showRow): the view would answer its own answer.
             if (current.isValid() && !showing_) {
               emit rowChosen(model_.rowAt(current.row()));
             }
@@ -51,6 +52,7 @@ TableView::TableView(const QString& name, Copies copies, QWidget* parent) : QTab
 }
 
 void TableView::sortFromTheStart(int column, Qt::SortOrder direction) {
+  // Without the third click that would unsort it.
   horizontalHeader()->setSortIndicatorClearable(false);
   sortByColumn(column, direction);
 }
@@ -61,10 +63,12 @@ void TableView::setRows(std::shared_ptr<const TableRows> rows) {
   const int columnsBefore = model_.columnCount();
   const int scrolled = verticalScrollBar()->value();
   model_.setRows(std::move(rows));
+  // Other columns are another table: their widths are, too, and the place in it means nothing.
   if (fitsOthers_ && model_.columnCount() != columnsBefore) {
     fitColumns();
     return;
   }
+  // Now and not at the next event: the scroll bar's range must be right before its value is set.
   doItemsLayout();
   verticalScrollBar()->setValue(scrolled);
 }
@@ -84,6 +88,7 @@ void TableView::fitColumns() {
   }
   const int em = fontMetrics().horizontalAdvance(QLatin1Char('m'));
   for (std::size_t column = 0; column < rows->columns().size(); ++column) {
+    // The first rows stand for all: a long table is not read whole to be shown.
     int width = fontMetrics().horizontalAdvance(rows->columns()[column].title) + 2 * em;
     for (std::size_t row = 0; row < std::min(rows->size(), kRowsMeasured); ++row) {
       width = std::max(width, fontMetrics().horizontalAdvance(rows->text(row, column)) + em);
@@ -105,6 +110,7 @@ void TableView::showRow(std::size_t row) {
     return;
   }
   if (const QModelIndex index = model_.index(line, 0);
+      // Nothing is moved where the row is marked already: the user may have scrolled away from it.
       currentIndex().row() != line || !selectionModel()->isRowSelected(line)) {
     selectionModel()->setCurrentIndex(
         index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);

@@ -45,6 +45,8 @@ void Call::describeTensors(const std::vector<at::Tensor>& list) {
     bytes += tensor.nbytes();
     layout = mix(layout, static_cast<std::uint64_t>(tensor.scalar_type()));
     layout = mix(layout, static_cast<std::uint64_t>(tensor.numel()));
+    // Layout and shapes are apart: most operations care for how much of what dtype moves, and not
+    // whether it is 2 × 3 or 3 × 2.
     shapes = mix(shapes, static_cast<std::uint64_t>(tensor.dim()));
     for (const std::int64_t size : tensor.sizes()) {
       shapes = mix(shapes, static_cast<std::uint64_t>(size));
@@ -66,6 +68,7 @@ bool isDirect(trace::Operation operation) {
 
 std::chrono::milliseconds timeLimit(std::chrono::milliseconds ofCall,
                                     std::chrono::milliseconds ofGroup) {
+  // Deadlines are now + limit on a clock that counts ns in 64 bits.
   constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365);
   return std::min(ofCall == kNoTimeout ? ofGroup : ofCall, kLongest);
 }
@@ -105,6 +108,8 @@ void tellOldest(trace::LastWords& words, const Call* oldest) {
 }
 
 std::uint64_t fingerprint(const Call& call) {
+  // In an alltoall each pair of ranks has sizes of its own, which both sides know (Mismatch.cpp);
+  // only the dtype is common to all.
   const bool pairwise = call.operation == trace::Operation::kAlltoall;
   std::uint64_t hash = mix(static_cast<std::uint64_t>(call.operation),
                            pairwise ? static_cast<std::uint64_t>(call.dtype) : call.layout);

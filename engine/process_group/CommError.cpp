@@ -32,6 +32,7 @@ CommError::CommError(Where where, const std::string& what)
     : std::runtime_error(text(where, what)), where_(std::move(where)), reason_(what) {}
 
 std::vector<int> CommError::culprits() const {
+  // The rank that it repeats, or the caller here, knows better.
   if (where_.kind == CommErrorKind::kRemote || where_.kind == CommErrorKind::kAborted) {
     return {};
   }

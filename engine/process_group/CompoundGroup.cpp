@@ -54,6 +54,7 @@ void CompoundGroup::abort(const std::string& reason) {
   }
 }
 
+// As in abort(): all of them, so that a failure in one ends what waits in the others.
 GroupState CompoundGroup::state() const {
   for (const auto& group : groups_) {
     if (const GroupState state = group->state(); state != GroupState::kSuccess) {
@@ -66,6 +67,7 @@ GroupState CompoundGroup::state() const {
 ProcessGroup::WorkPtr CompoundGroup::start(Request request) {
   const Call& call = request.call;
   if (isDirect(call.operation)) {
+    // send and recv need no order among collectives, and no turn.
     return groupFor(request, 0).call(request);
   }
   // Not under the lock: callbacks of what this ends may call this group.
@@ -81,6 +83,7 @@ ProcessGroup::WorkPtr CompoundGroup::start(Request request) {
   }
   std::vector<WorkPtr> parts;
   for (const auto& group : groups_) {
+    // All of them, in the same order on every rank; the barrier is over when the last is.
     parts.push_back(group->call(request));
   }
   CommError::Where where;

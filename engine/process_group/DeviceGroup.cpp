@@ -56,6 +56,7 @@ base::Result<std::vector<DeviceBackend>> parseDeviceMap(const std::string& text)
   if (text.find_first_of(":,") == std::string::npos) {
     return std::vector<DeviceBackend>{{c10::DeviceType::CPU, text}};
   }
+  // A trailing comma leaves an empty part, which is refused as any other.
   std::vector<DeviceBackend> map;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -92,6 +93,7 @@ DeviceGroup::DeviceGroup(std::string groupName, const Map& map)
 
 ProcessGroup& DeviceGroup::groupFor(const Request& request, std::uint64_t /*turn*/) const {
   const c10::DeviceType device = request.described().front().device().type();
+  // Both lists: an allgather describes its input and fills its outputs.
   for (const auto* list : {&request.described(), &request.outputs}) {
     for (const at::Tensor& tensor : *list) {
       if (tensor.device().type() != device) {

@@ -13,6 +13,7 @@ Flat::Flat(std::vector<at::Tensor> tensors, Access access) : tensors_(std::move(
     if (tensor.is_contiguous()) {
       shown_.push_back(tensor);
     } else {
+      // Of what is only written the old values need not be copied together.
       shown_.push_back(access == Access::kWrite ? at::empty(tensor.sizes(), tensor.options())
                                                 : tensor.contiguous());
     }
@@ -42,6 +43,7 @@ void Flat::show(const at::Tensor& contiguous) {
     return;
   }
   auto* const data = static_cast<std::byte*>(contiguous.data_ptr());
+  // Tensors that follow each other in memory, such as shards of one, become one block.
   if (!blocks_.empty() && blocks_.back().data + blocks_.back().bytes == data) {
     blocks_.back().bytes += bytes;
   } else {
@@ -54,6 +56,7 @@ std::byte* Flat::at(std::uint64_t offset) const {
   const auto after = std::upper_bound(
       blocks_.begin(), blocks_.end(), offset,
       [](std::uint64_t wanted, const Block& block) { return wanted < block.begin; });
+  // An offset is always inside of a block: callers ask for bytes that there are.
   const Block& block = *std::prev(after);
   return block.data + (offset - block.begin);
 }
@@ -66,6 +69,7 @@ void Flat::read(std::uint64_t offset, std::uint64_t bytes, std::byte* to) const 
 
 void Flat::write(std::uint64_t offset, std::uint64_t bytes, const std::byte* from) {
   forEachPart(offset, bytes, [&](std::byte* data, std::uint64_t place, std::uint64_t count) {
+    // The bytes may have been received in place.
     if (data != from + place) {
       std::memcpy(data, from + place, count);
     }
@@ -74,6 +78,7 @@ void Flat::write(std::uint64_t offset, std::uint64_t bytes, const std::byte* fro
 
 void Flat::copyBack() {
   const at::NoGradGuard noGrad;
+  // One copy for all (joined()): every tensor gets its part back.
   if (shown_.size() != tensors_.size()) {
     std::int64_t offset = 0;
     for (at::Tensor& tensor : tensors_) {

@@ -22,11 +22,13 @@ struct Joint {
 
 void endPart(Joint& joint, const std::exception_ptr& error) {
   if (error != nullptr) {
+    // Only the first error counts: the others mostly follow from it.
     std::lock_guard lock(joint.mutex);
     if (joint.error == nullptr) {
       joint.error = error;
     }
   }
+  // The last part goes on. It sees what the others wrote into `error`: the counter orders them.
   if (joint.left.fetch_sub(1) != 1) {
     return;
   }
@@ -35,6 +37,8 @@ void endPart(Joint& joint, const std::exception_ptr& error) {
       const at::NoGradGuard noGrad;
       c10::OptionalStreamGuard onStream;
       if (joint.stream) {
+        // `finish` copies on the device, and the caller's later work on this stream must come after
+        // it.
         onStream.reset_stream(*joint.stream);
       }
       joint.finish();
@@ -57,6 +61,7 @@ ProcessGroup::WorkPtr joinWorks(std::vector<ProcessGroup::WorkPtr> parts, CommEr
   auto joint = std::make_shared<Joint>();
   joint->finish = std::move(finish);
   joint->left = parts.size();
+  // Taken now: the parts end on threads that have streams of their own.
   if (!outputs.empty() && !outputs.front().is_cpu()) {
     const c10::Device device = outputs.front().device();
     joint->stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
@@ -69,6 +74,7 @@ ProcessGroup::WorkPtr joinWorks(std::vector<ProcessGroup::WorkPtr> parts, CommEr
   };
   joint->work = std::make_shared<WorkState>(std::move(where), std::move(outputs), limit,
                                             std::move(backend));
+  // Callbacks below may run at once, and end the joint, on this very thread.
   std::shared_ptr<WorkState> work = joint->work;
   for (const auto& part : parts) {
     part->future().whenComplete(

@@ -34,12 +34,14 @@ base::Status awaitRanks(store::Store& store, const std::function<std::string(int
   try {
     store.wait(keys, joiner.timeout);
   } catch (const store::StoreError& error) {
+    // The store says only that a key is missing; which ones is asked here.
     std::vector<int> missing;
     for (int rank = 0; rank < joiner.size; ++rank) {
       if (!store.check({keys[static_cast<std::size_t>(rank)]})) {
         missing.push_back(rank);
       }
     }
+    // All came meanwhile, so it was the store that failed.
     return missing.empty() ? joiner.failed(error.what()) : joiner.timedOut(missing, verb);
   }
   return {};

@@ -7,6 +7,7 @@
 namespace lockstep::process_group {
 
 void keepForever(std::shared_ptr<const void> what) {
+  // Never destroyed: at the end of the process a device may still write there.
   static std::mutex& mutex = *new std::mutex();
   static auto& kept = *new std::vector<std::shared_ptr<const void>>();
   std::lock_guard lock(mutex);

@@ -31,6 +31,7 @@ at::Tensor flatten(const std::vector<at::Tensor>& tensors) {
   const at::NoGradGuard noGrad;
   std::vector<at::Tensor> flat;
   for (const at::Tensor& tensor : tensors) {
+    // Without autograd: the pieces are data on their way, not part of the model's graph.
     flat.push_back(tensor.detach().reshape({-1}));
   }
   return at::cat(flat);
@@ -75,6 +76,8 @@ ProcessGroup::WorkPtr alltoallLists(ProcessGroup& group, std::vector<at::Tensor>
   };
   check(outputs, "outputs");
   check(inputs, "inputs");
+  // Received flat and copied out at the end (unflatten): the lists' tensors may lie anywhere, and
+  // one alltoall is one operation on the wire.
   const at::Tensor received = emptyLike(outputs);
   const auto work =
       group.alltoall(received, flatten(inputs), sizesOf(outputs), sizesOf(inputs), options);
@@ -110,6 +113,7 @@ ProcessGroup::WorkPtr allgatherCoalesced(ProcessGroup& group,
     }
   }
 
+  // In order of appearance, which is the same on all ranks, since their inputs are alike.
   std::vector<c10::ScalarType> dtypes;
   for (const at::Tensor& input : inputs) {
     if (std::find(dtypes.begin(), dtypes.end(), input.scalar_type()) == dtypes.end()) {

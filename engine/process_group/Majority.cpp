@@ -12,6 +12,8 @@ std::vector<int> outvoted(const std::vector<std::pair<int, std::uint64_t>>& valu
   }
   std::vector<int> ranks;
   for (const auto& [rank, value] : values) {
+    // More than half of the group, of which some may have said nothing: half against half accuses
+    // no one of the two more than the other.
     if (2 * votes[value] <= size) {
       ranks.push_back(rank);
     }

@@ -39,6 +39,7 @@ Note parse(const std::string& text) {
       parts.back() += letter;
     }
   }
+  // A damaged note lacks parts; they are empty then.
   parts.resize(4);
   return Note{parts[0], parts[1], numbers(parts[2]), numbers(parts[3])};
 }
@@ -68,16 +69,20 @@ Difference mismatch(const Call& call, int self, int size,
   for (const auto& [rank, text] : notes) {
     calls.emplace_back(rank, std::strtoull(parse(text).fingerprint.c_str(), nullptr, 16));
   }
+  // The first difference is said in words; all votes say who differs from most.
   for (const auto& [rank, text] : notes) {
     const Note other = parse(text);
     if (other.fingerprint != mine.fingerprint) {
       return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
                           mine.description, rank, other.description,
                           other.description == mine.description
+                              // Descriptions give counts and bytes; a fingerprint knows the dtypes
+                              // and sizes of each tensor, too.
                               ? " (of tensors with other dtypes or sizes)"
                               : ""),
               outvoted(calls, size)};
     }
+    // An alltoall: both ways, for the sizes of a pair need not be symmetric.
     for (const std::string& found : {pairMismatch(self, mine, rank, other),
                                      pairMismatch(rank, other, self, mine)}) {
       if (!found.empty()) {

@@ -45,6 +45,18 @@ bool waitUntil(Work& work, Clock::time_point deadline) {
   return work.future().waitFor(std::max(left, milliseconds(0)));
 }
 
+// Note [How a monitored barrier ends]
+//
+//    rank r                         rank 0
+//    recv answer  ┐ both called     recv from 1, 2, ... all called at once
+//    send "here" ─┴───────────────▶ waits for each until the one deadline
+//    waits for the answer           sends those that came who is missing (a flag a rank)
+//    ◀──────────────────────────────┘ and aborts its group when anybody is
+//
+// Rank 0 decides, so all ranks that came hear the same. They wait a second longer than it does
+// (kAnswer), or their own limit would pass while the answer is on its way. The receives have a
+// limit that is far beyond both: it must never be what ends them, since it would name a receive and
+// not the barrier. c10d does the same by send and recv, with one time budget for all ranks.
 void rankZero(ProcessGroup& group, milliseconds timeout, bool waitAllRanks) {
   const auto deadline = Clock::now() + timeout;
   CallOptions options;
@@ -57,8 +69,11 @@ void rankZero(ProcessGroup& group, milliseconds timeout, bool waitAllRanks) {
   std::vector<int> arrived{0};
   CommErrorKind kind = CommErrorKind::kTimeout;
   std::string lower;
+  // One after the other, but against one deadline: who came early costs no time.
   for (int rank = 1; rank < group.size(); ++rank) {
     Work& arrival = *arrivals[static_cast<std::size_t>(rank)];
+    // Without waitAllRanks the first that is missing ends the waiting; a look at the others without
+    // waiting tells who else has not come.
     const bool done = waitUntil(arrival, missing.empty() || waitAllRanks ? deadline : Clock::now());
     if (done && arrival.isSuccess()) {
       arrived.push_back(rank);
@@ -90,12 +105,15 @@ void rankZero(ProcessGroup& group, milliseconds timeout, bool waitAllRanks) {
   }
   std::vector<ProcessGroup::WorkPtr> answers;
   for (const int rank : arrived) {
+    // With a broken connection (`lower`) the group can send nothing any more.
     if (rank != 0 && lower.empty()) {
       answers.push_back(group.send(answer, rank, kMonitoredBarrierTag, options));
     }
   }
   const auto answered = Clock::now() + kAnswer;
   for (const auto& sent : answers) {
+    // Nobody is missing: the answer must arrive. Otherwise a second is given to it, and the group
+    // is aborted.
     if (missing.empty()) {
       sent->wait();
     } else {
@@ -112,6 +130,7 @@ void otherRank(ProcessGroup& group, milliseconds timeout) {
   CallOptions options;
   options.timeout = timeout + 4 * kAnswer;
   at::Tensor answer = flags(group.size());
+  // The receive first: the answer finds it waiting, however fast rank 0 is.
   const auto received = group.recv(answer, 0, kMonitoredBarrierTag, options);
   const auto sent = group.send(flags(1), 0, kMonitoredBarrierTag, options);
   const auto complain = [&](const std::string& what, CommErrorKind kind) {
@@ -119,6 +138,7 @@ void otherRank(ProcessGroup& group, milliseconds timeout) {
         "Rank {} successfully reached monitoredBarrier, but received errors while waiting for "
         "send/recv from rank 0: {}",
         group.rank(), what);
+    // Rank 0 may still wait for this rank's message, and others for rank 0.
     group.abort(text);
     return failure(group, text, kind, 0);
   };

@@ -83,6 +83,7 @@ NoticeBoard::NoticeBoard(std::shared_ptr<store::Store> store, const std::string&
       size_(size) {}
 
 NoticeBoard::~NoticeBoard() {
+  // A store that does not answer may hold the thread longer; it has its own share of the state.
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
   state_->wake.notify_all();
@@ -102,6 +103,8 @@ void NoticeBoard::post(Task task) {
   state_->wake.notify_all();
 }
 
+// Runs a task on the board's thread and waits for it; false when it took longer, threw, or the
+// board is going.
 bool NoticeBoard::run(Task task, std::chrono::milliseconds patience) {
   auto done = std::make_shared<std::promise<void>>();
   std::future<void> future = done->get_future();
@@ -122,6 +125,7 @@ bool NoticeBoard::run(Task task, std::chrono::milliseconds patience) {
 
 void NoticeBoard::compare(std::uint64_t sequence, const std::string& note,
                           const std::optional<Place>& place, std::function<void(Told)> done) {
+  // By value: the task may run when the board is gone.
   post([=, prefix = prefix_, rank = rank_, size = size_](store::Store& store) {
     store.set(stuckKey(prefix, sequence, rank), note);
     if (place) {
@@ -132,6 +136,7 @@ void NoticeBoard::compare(std::uint64_t sequence, const std::string& note,
       if (other == rank) {
         continue;
       }
+      // A look before each get(): get() would wait for a key that nobody wrote.
       if (const auto key = stuckKey(prefix, sequence, other); store.check({key})) {
         told.notes.emplace_back(other, store.get(key));
       }

@@ -145,6 +145,7 @@ Made makeMapped(const DeviceMaker& maker, const GroupOptions& options) {
   DeviceGroup::Map groups;
   for (const DeviceBackend& entry : maker.map) {
     GroupOptions own = options;
+    // Parts of one group are groups of their own: they meet at the store under names of their own.
     own.groupName += fmt::format("/{}", c10::DeviceTypeName(entry.device, true));
     auto made = factoryOf(entry.backend)(maker.store, maker.rank, maker.size, own);
     if (!made.ok()) {
@@ -161,6 +162,7 @@ Made makeTurns(const DeviceMaker& maker, const GroupOptions& options) {
   for (int turn = 0; turn < options.roundRobin; ++turn) {
     GroupOptions own = options;
     own.groupName += fmt::format("/{}", turn);
+    // 255 is where numbers of groups end in events; groups beyond share it.
     own.groupNumber = static_cast<std::uint8_t>(std::min(255, options.groupNumber + turn));
     auto made = makeMapped(maker, own);
     if (!made.ok()) {

@@ -25,6 +25,7 @@ struct Sum {
   static T apply(T a, T b) {
     if constexpr (kFloating<T>) {
       return a + b;
+    // Small integers are promoted to int, in which a product of two 16-bit numbers may overflow.
     } else if constexpr (sizeof(T) < 4) {
       return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
     } else {
@@ -52,6 +53,7 @@ struct Min {
   template <typename T>
   static T apply(T a, T b) {
     if constexpr (kFloating<T>) {
+      // NaN wins, as in torch.minimum: a rank's NaN must not vanish in the result.
       return a != a || a < b ? a : b;
     } else {
       return a < b ? a : b;
@@ -94,6 +96,7 @@ void combine(void* outVoid, const void* const* sources, int count, std::size_t e
   T* out = static_cast<T*>(outVoid);
   const auto source = [&](int i) { return static_cast<const T*>(sources[i]); };
   if constexpr (!kDivide) {
+    // Two ranks: straight from memory to memory, without the block.
     if (count == 2) {
       const T* a = source(0);
       const T* b = source(1);
@@ -108,6 +111,7 @@ void combine(void* outVoid, const void* const* sources, int count, std::size_t e
   constexpr std::size_t kBlock = 8192 / sizeof(T);
   T block[kBlock];
   for (std::size_t begin = 0; begin < elements; begin += kBlock) {
+    // Block by block, so that the partial result never leaves the first-level cache (8 KiB of it).
     const std::size_t size = std::min(kBlock, elements - begin);
     std::copy_n(source(0) + begin, size, block);
     for (int s = 1; s < count; ++s) {
@@ -122,6 +126,7 @@ void combine(void* outVoid, const void* const* sources, int count, std::size_t e
         block[i] /= divideBy;
       }
     }
+    // Only now: `out` may be one of the sources, which were all read for this block.
     std::copy_n(block, size, out + begin);
   }
 }

@@ -94,6 +94,8 @@ void checkTensors(const Arguments& arguments, Request& request, int rank) {
 
 }  // namespace
 
+// Which tensors all ranks must have alike: what is read, or what is filled where each rank reads
+// something else.
 const std::vector<at::Tensor>& Request::described() const {
   const bool readsOne = call.operation == Operation::kAllgather ||
                         call.operation == Operation::kGather ||
@@ -116,6 +118,7 @@ void complete(Request& request, const Arguments& arguments, int rank) {
     call.bytesTo = splitBytes(request.inputs.front(), request.inputSplits);
     call.bytesFrom = splitBytes(request.outputs.front(), request.outputSplits);
     const auto self = static_cast<std::size_t>(rank);
+    // Other ranks find out by comparing (Mismatch.cpp); with itself a rank can be sure at once.
     if (call.bytesTo[self] != call.bytesFrom[self]) {
       arguments.refuse(fmt::format("inputSplits[{0}] is {1} bytes and outputSplits[{0}] is {2}; "
                                    "what this rank sends to itself must have one size",

@@ -49,6 +49,8 @@ base::Status checkRanks(const std::vector<int>& ranks, int worldSize) {
       return refuse(fmt::format("a subgroup with rank {}; ranks of the world are 0 to {}",
                                 ranks[i], worldSize - 1));
     }
+    // In ascending order, so that a rank's number in the group does not depend on who made the
+    // list.
     if (i > 0 && ranks[i] <= ranks[i - 1]) {
       return refuse(fmt::format("the ranks of a subgroup, {}, are not in ascending order, each "
                                 "once",
@@ -83,6 +85,7 @@ base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int>
   GroupOptions options = options_;
   {
     std::lock_guard lock(mutex_);
+    // Also for ranks that are no members: names count alike on every rank.
     ++made_;
     options.groupName = fmt::format("{}.{}", world_->groupName(), made_);
     options.groupNumber = static_cast<std::uint8_t>(std::min(255, firstNumber_ + made_ - 1));
@@ -109,6 +112,7 @@ base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int>
 
   const auto own = std::find(ranks.begin(), ranks.end(), world_->rank());
   std::shared_ptr<ProcessGroup> group;
+  // No member waits for this rank, so it makes no group and meets nobody.
   if (own == ranks.end()) {
     group = std::make_shared<Outsider>(world_->rank(), static_cast<int>(ranks.size()),
                                        options.groupName, base::ranksText(ranks));
@@ -127,6 +131,7 @@ base::Result<std::shared_ptr<ProcessGroup>> Subgroups::newGroup(std::vector<int>
     group = std::move(made).value();
   }
   std::lock_guard lock(mutex_);
+  // Weak, so that a subgroup ends when its users drop it; what has ended goes here.
   std::erase_if(entries_, [](const Entry& entry) { return entry.group.expired(); });
   entries_.push_back(Entry{group, options.groupName, std::move(ranks)});
   return group;

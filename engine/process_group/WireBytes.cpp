@@ -7,6 +7,9 @@ namespace lockstep::process_group {
 
 WireBytes wireBytes(const Call& call, int rank, int size, std::uint64_t exchangedBytes) {
   const std::uint64_t bytes = call.bytes;
+  // Counted as if each pair of ranks had a link of its own, over which a block goes once: a
+  // broadcast is size - 1 copies from the root, an allreduce in pieces 2 (size - 1) / size times
+  // its bytes, each way (reduce-scatter and allgather).
   const auto others = static_cast<std::uint64_t>(size - 1);
   const bool atRoot = call.root == rank;
   const WireBytes fromRoot = atRoot ? WireBytes{bytes * others, 0} : WireBytes{0, bytes};

@@ -29,6 +29,7 @@ WorkState::WorkState(CommError::Where where, std::vector<at::Tensor> outputs, mi
     return;
   }
   gate_ = std::make_shared<Gate>();
+  // Holds the gate and not this: the future may outlive the Work.
   future_.whenComplete([gate = gate_](const auto&) {
     std::lock_guard lock(gate->mutex);
     gate->done = true;
@@ -45,6 +46,7 @@ void WorkState::wait(milliseconds timeout) {
     CommError::Where where = where_;
     where.timedOut = true;
     where.kind = CommErrorKind::kTimeout;
+    // Asked without a lock of ours: the backend takes its own.
     const std::string waiting = backend_.waitingFor ? backend_.waitingFor() : std::string();
     throw CommError(where, fmt::format("timed out: not done after {} ms of waiting{}{}",
                                        limit.count(), waiting.empty() ? "" : ", ", waiting));
@@ -55,6 +57,7 @@ void WorkState::wait(milliseconds timeout) {
 // Returns whether the operation is done; throws for who is freed.
 bool WorkState::waitAtGate(milliseconds limit) {
   std::unique_lock lock(gate_->mutex);
+  // abort() frees all who wait at that moment; who comes later waits on, unless nobody was there.
   const std::uint64_t before = gate_->freed;
   bool freed = false;
   ++gate_->waiting;
@@ -63,6 +66,7 @@ bool WorkState::waitAtGate(milliseconds limit) {
     return gate_->done || freed;
   });
   --gate_->waiting;
+  // Done counts more than freed: an operation that has ended is not aborted.
   if (gate_->done || !freed) {
     return gate_->done;
   }
@@ -76,6 +80,7 @@ void WorkState::abort() {
   if (isCompleted()) {
     return;
   }
+  // Outside of the gate's lock: the backend may end the operation at once, whose callback takes it.
   if (backend_.abort) {
     backend_.abort();
   }
@@ -101,6 +106,7 @@ bool WorkState::succeed() {
   if (ended_.exchange(true)) {
     return false;
   }
+  // Outputs go to the future, so that a Work that is kept does not hold memory twice.
   future_.setValue(std::move(outputs_));
   return true;
 }
@@ -109,6 +115,7 @@ bool WorkState::fail(std::exception_ptr error) {
   if (ended_.exchange(true)) {
     return false;
   }
+  // Whoever holds the failed Work shall not keep its tensors alive.
   outputs_.clear();
   future_.setException(std::move(error));
   return true;

@@ -13,6 +13,7 @@
 namespace lockstep::process_group::shared_memory {
 namespace {
 
+// Enough of it to describe: layout and shapes stand in the fingerprint alone.
 Call callOf(const Place& place) {
   Call call;
   call.operation = static_cast<trace::Operation>(place.operation);
@@ -86,6 +87,7 @@ std::vector<std::uint64_t> beginsFor(const Operation& operation, int rank, const
 Failure mismatch(const Operation& operation, int rank, const Board& board) {
   const std::uint64_t order = operation.order();
   const std::uint64_t mine = fingerprint(operation.call);
+  // Those that have come vote; with some still missing there may be no majority.
   std::vector<std::pair<int, std::uint64_t>> calls;
   for (int other = 0; other < board.size(); ++other) {
     if (other == rank || board.hasCome(order, other)) {
@@ -143,6 +145,8 @@ Missing missing(const Operation& operation, int rank, const Board& board) {
                         absent.size() == 1 ? "has" : "have"),
             absent.front()};
   }
+  // All have come: then it is a rank that has not taken the step that most have, or stopped with a
+  // block.
   for (int other = 0; other < board.size(); ++other) {
     const Place& place = board.place(order, other);
     if (other != rank && board.hasCome(order, other) &&

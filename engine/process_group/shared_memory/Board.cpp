@@ -20,6 +20,8 @@ struct Header {
   alignas(64) std::atomic<std::int32_t> awake;
 };
 
+// All of it follows from size and tuning, which the header has, so that ranks of two versions that
+// cut differently refuse each other (attach) and do not misread.
 // Where the parts of a board of this size begin.
 struct Layout {
   Layout(int size, const Tuning& tuning) {
@@ -66,6 +68,7 @@ base::Result<std::unique_ptr<Board>> Board::create(int size, const Tuning& tunin
   header->magic = kMagic;
   header->size = size;
   header->tuning = tuning;
+  // Callers count as awake from the beginning, as they are until they wait.
   header->awake.store(size);
   return std::unique_ptr<Board>(new Board(std::move(segment).value(), size, tuning));
 }
@@ -99,6 +102,7 @@ bool Board::deliver(std::uint64_t order) {
     if (next.refuses(order)) {
       return false;
     }
+    // The first that is refused stays what it is; the distance to it shrinks.
     if (next.room != 0) {
       next.room -= order - next.delivered;
     }
@@ -113,9 +117,12 @@ bool Board::refuse(std::uint64_t order) {
   std::uint64_t seen = fate_->load();
   for (;;) {
     Fate next(seen);
+    // A distance that does not fit into its 8 bits refuses more than was asked for, on all ranks
+    // alike; no more than kSlots operations are under way at once.
     const std::uint64_t room =
         order <= next.delivered ? 1 : std::min(order - next.delivered, Fate::kMostRoom);
     next.room = next.room == 0 ? room : std::min(next.room, room);
+    // False: others have taken a step with it already, so it must end well here, too.
     if (fate_->compare_exchange_weak(seen, next.word())) {
       return order > next.delivered;
     }

@@ -26,6 +26,7 @@ void Dispatcher::abort(Operation& operation) {
     return;
   }
   std::lock_guard lock(mutex_);
+  // Its time limit does not count any more, and barriers do not wait for it.
   operation.abandoned = true;
   ledger_.updateLastWords();
   changed_.notify_all();
@@ -48,6 +49,7 @@ void Dispatcher::failAbandoned(const Failure& failure) {
 
 void Dispatcher::failOne(Operation& operation, const Failure& failure) {
   const bool direct = isDirect(operation.call.operation);
+  // Delivered: it has ended well for others, so it does here.
   if (!direct && !operation.failed() && !board_->refuse(operation.order())) {
     return;
   }
@@ -67,6 +69,8 @@ std::size_t Dispatcher::spared(Patience patience) {
     }
     if (!board_->delivered(order)) {
       sure = sure && allHaveCome(*operation) && allInline(*operation);
+      // What all have come to needs nobody any more, and is delivered. Of the rest, patience spares
+      // what other ranks may still complete.
       if (sure ? !board_->deliver(order) : patience == Patience::kNone) {
         break;
       }
@@ -82,6 +86,7 @@ std::size_t Dispatcher::refuseRest(Patience patience) {
     const std::size_t count = spared(patience);
     const bool all = count == queue_.size();
     // Another rank may deliver the first of the rest meanwhile.
+    // From the first call that has not been made yet, when all in the queue is spared.
     if (board_->refuse(all ? ledger_.sequence() + 1 : queue_[count]->order()) || all ||
         queue_[count]->failed()) {
       return count;
@@ -96,6 +101,8 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
     const auto now = Operation::Clock::now();
     first = ledger_.breakBy(failure);
     if (first) {
+      // The moment begins with the first failure and is not begun anew by those that follow from
+      // it.
       ledger_.moment.begin();
     }
     const std::size_t left = refuseRest(ledger_.moment.over(now) ? Patience::kNone : patience);
@@ -126,6 +133,7 @@ void Dispatcher::breakGroup(const Failure& failure, Patience patience) {
   if (breakHandler_) {
     breakHandler_();
   }
+  // Who only follows another rank's failure does not tell it again: that one has told all.
   if (first && failure.kind != CommErrorKind::kRemote) {
     Message::Header header;
     header.kind = Message::Kind::kGaveUp;
@@ -179,6 +187,7 @@ bool Dispatcher::checkTimes() {
   {
     std::lock_guard lock(mutex_);
     const auto now = Operation::Clock::now();
+    // A broken group has its reason, and one that may come would be better than "timed out".
     const bool mayFail = !ledger_.isBroken() && !hears();
     for (const auto& [entry, operation] : ledger_.calls()) {
       any = true;
@@ -193,6 +202,7 @@ bool Dispatcher::checkTimes() {
       failure = ledger_.broken();
     }
   }
+  // Both outside of the lock, which they take.
   if (momentOver) {
     breakGroup(failure, Patience::kNone);
   }

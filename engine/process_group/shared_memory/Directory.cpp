@@ -8,6 +8,8 @@ namespace lockstep::process_group::shared_memory {
 
 void Directory::announce(Segment& segment) {
   std::lock_guard lock(announceMutex_);
+  // While sending, with the mutex held: a second caller returns only when the message is on its
+  // way, so that an operation which names the segment comes after it.
   if (!announced_.insert(segment.id()).second) {
     return;
   }
@@ -16,6 +18,7 @@ void Directory::announce(Segment& segment) {
   header.id = segment.id();
   header.bytes = segment.bytes();
   mesh_->sendToAll(header, {}, segment.file());
+  // Weak: tensors may live longer than the group.
   segment.whenGone([weak = weak_from_this()](std::uint64_t id) {
     if (const auto self = weak.lock()) {
       std::lock_guard lock(self->announceMutex_);
@@ -70,6 +73,7 @@ std::shared_ptr<std::byte> Directory::find(int rank, std::uint64_t id, std::uint
     }
   }
   Known& known = found->second;
+  // Mapped when it is first used: many segments that ranks announce are never needed by this one.
   if (known.segment == nullptr) {
     auto adopted = Segment::adopt(std::move(known.file), known.bytes);
     if (!adopted.ok()) {
@@ -78,10 +82,13 @@ std::shared_ptr<std::byte> Directory::find(int rank, std::uint64_t id, std::uint
     }
     known.segment = std::move(adopted).value();
   }
+  // Written so that it cannot overflow, whatever the other rank has sent.
   if (offset > known.bytes || bytes > known.bytes - offset) {
     throw std::runtime_error(fmt::format("rank {} shows {} bytes at {} of a segment of {}", rank,
                                          bytes, offset, known.bytes));
   }
+  // Shares the segment, so that it stays mapped while somebody reads, also when the other forgets
+  // it.
   return {known.segment, known.segment->data() + offset};
 }
 

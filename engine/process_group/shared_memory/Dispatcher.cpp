@@ -38,6 +38,7 @@ void Dispatcher::close() {
   Lock lock(mutex_);
   background_ = ~std::uint64_t{0};  // what nobody waits for is driven, too
   wake_.notify_all();
+  // A broken group has nothing left that could end well; its calls are ended by breakGroup.
   const auto busy = [this] { return !ledger_.isBroken() && !ledger_.onlyAbandoned(); };
   const auto drain = [&](const auto& more) {
     const auto deadline = Operation::Clock::now() + kDrain;
@@ -52,6 +53,7 @@ void Dispatcher::close() {
   lock.unlock();
   const Failure destroyed{kDestroyed};
   if (left) {
+    // Other ranks hear of it, as their part of these operations will not come.
     breakGroup(destroyed, Patience::kNone);
   } else {
     failAbandoned(destroyed);
@@ -97,6 +99,7 @@ OperationPtr Dispatcher::submit(Call call, std::vector<at::Tensor> outputs, mill
                                 CollectivePtr collective) {
   Lock lock(mutex_);
   OperationPtr operation = enter(std::move(call), std::move(outputs), limit, std::move(collective));
+  // The group is broken already: no callbacks can be there yet, so the work is settled here.
   if (operation->failed()) {
     lock.unlock();
     operation->settle();
@@ -111,10 +114,13 @@ OperationPtr Dispatcher::submit(Call call, std::vector<at::Tensor> outputs, mill
   choose(*operation);
   queue_.push_back(operation);
   postWhatMay();
+  // Others need more of this rank than its arrival, whether or not somebody here waits.
   if (!operation->posted || needsThread(operation->call)) {
     background_ = std::max(background_, operation->order());
   }
+  // When all others have come already, the call completes it by itself.
   advance(lock);
+  // Asked under the lock and told without it: the woken thread takes it at once.
   const bool wakes = threadDrives();
   lock.unlock();
   if (wakes) {
@@ -153,6 +159,8 @@ void Dispatcher::choose(Operation& operation) const {
     operation.source = Source::kNone;
   } else if (bytes + tables <= board_->tuning().inlineBytes) {
     operation.source = Source::kInline;
+  // In a segment of this process that other ranks can map, as from allocate(): it need not be
+  // copied.
   } else {
     operation.exposed =
         collective.own().whole() ? Segment::holding(collective.own().at(0), bytes) : nullptr;
@@ -165,6 +173,7 @@ bool Dispatcher::needsThread(const Call& call) const {
   const auto ranks = static_cast<std::uint64_t>(member_.size);
   const bool onePerRank = call.operation == trace::Operation::kScatter ||
                           call.operation == trace::Operation::kReduceScatter;
+  // Call::bytes of these two is one rank's part; what moves is size times that.
   return ranks > 1 && (call.operation == trace::Operation::kAlltoall ||
                        call.bytes * (onePerRank ? ranks : 1) > board_->tuning().inlineBytes);
 }

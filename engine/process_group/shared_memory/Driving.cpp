@@ -25,6 +25,7 @@ bool Dispatcher::slotFree(std::uint64_t order) const {
   if (order <= Board::kSlots) {
     return true;
   }
+  // The counts are of 32 bits, of which reached() compares the distance.
   const auto before = static_cast<std::uint32_t>(order - Board::kSlots);
   for (int rank = 0; rank < member_.size; ++rank) {
     if (!board_->completed(rank).reached(before)) {
@@ -37,6 +38,7 @@ bool Dispatcher::slotFree(std::uint64_t order) const {
 bool Dispatcher::directsBefore(const Operation& operation) const {
   for (const auto& [entry, other] : ledger_.calls()) {
     if (entry >= operation.entry) {
+      // Entries count all calls of this rank, sends and receives too, in their order.
       break;
     }
     if (isDirect(other->call.operation) && !other->ended && !other->abandoned) {
@@ -47,6 +49,7 @@ bool Dispatcher::directsBefore(const Operation& operation) const {
 }
 
 bool Dispatcher::mayPost(const Operation& operation) const {
+  // Staging has one set of buffers, which the driver fills when its turn has come (awaitTurn).
   return operation.order() == posted_ + 1 && operation.source != Source::kStaged &&
          slotFree(operation.order()) &&
          !(operation.call.operation == trace::Operation::kBarrier && directsBefore(operation));
@@ -66,6 +69,7 @@ void Dispatcher::post(Operation& operation) {
         board_->inlineArea(order, member_.rank) + tableBytes(operation.call, member_.size));
   } else if (operation.source != Source::kNone) {
     Segment& segment = operation.source == Source::kStaged ? *staging_ : *operation.exposed;
+    // Before the arrival: who reads the place has the segment's announcement on its way already.
     directory_->announce(segment);
     place.segment = segment.id();
     if (operation.source == Source::kExposed) {
@@ -74,12 +78,14 @@ void Dispatcher::post(Operation& operation) {
   }
   place.steps.store(1, std::memory_order_relaxed);
   place.reducing.store(0, std::memory_order_relaxed);
+  // Released after all that is written above: hasCome() acquires it.
   place.order.store(order, std::memory_order_release);
   operation.posted = true;
   operation.startTicks = base::ticks();
   posted_ = order;
   Signal& arrivals = board_->slot(order).arrivals;
   const std::uint32_t before = bases_[order % Board::kSlots].arrivals;
+  // The last to come wakes the drivers of the others.
   if (arrivals.add(1) - before == static_cast<std::uint32_t>(member_.size)) {
     arrivals.wakeAll();
   }
@@ -90,6 +96,7 @@ void Dispatcher::postWhatMay() {
     return;
   }
   for (const OperationPtr& operation : queue_) {
+    // In the queue's order: the first that may not be posted holds back those after it.
     if (operation->order() == posted_ + 1 && !operation->failed()) {
       if (!mayPost(*operation)) {
         return;
@@ -148,6 +155,7 @@ void Dispatcher::sleep(Lock& lock) {
 // Runs the first operation of the queue to its end; nobody drives.
 void Dispatcher::runHead(Lock& lock, bool spins) {
   const OperationPtr operation = queue_.front();
+  // Read under the lock: a call may post it meanwhile, for which awaitTurn looks again.
   const bool posted = operation->posted;
   driving_ = true;
   lock.unlock();
@@ -162,16 +170,19 @@ void Dispatcher::runHead(Lock& lock, bool spins) {
   } catch (const std::exception& error) {
     operation->fail(Failure{error.what()});
   }
+  // Not under the lock, which breakGroup takes.
   if (operation->failed()) {
     failOne(*operation, operation->failure());
   }
   lock.lock();
   queue_.pop_front();
   if (!operation->failed()) {
+    // Signals of a slot are never set back: its next operation counts on from here.
     Transfer::Bases& bases = bases_[operation->order() % Board::kSlots];
     bases.arrivals += operation->meetings * static_cast<std::uint32_t>(member_.size);
     bases.finished += operation->blocks;
     Signal& completed = board_->completed(member_.rank);
+    // Slots are free when every rank has said so; those who wait for one sleep on it.
     completed.set(static_cast<std::uint32_t>(operation->order()));
     completed.wakeAll();
   }
@@ -198,6 +209,7 @@ void Dispatcher::perform(Operation& operation, bool posted, bool spins) {
 
 void Dispatcher::awaitTurn(Operation& operation, Waiter& waiter) {
   const std::uint64_t order = operation.order();
+  // What the slot's earlier operation left may still be read.
   if (order > Board::kSlots) {
     for (int rank = 0; rank < member_.size; ++rank) {
       waiter.until(board_->completed(rank), static_cast<std::uint32_t>(order - Board::kSlots));
@@ -207,6 +219,8 @@ void Dispatcher::awaitTurn(Operation& operation, Waiter& waiter) {
     Transfer::layOutFirst(operation, member_.rank, *board_, staging());
   }
   Lock lock(mutex_);
+  // A barrier waits for this rank's sends and receives before it. They end elsewhere, so this looks
+  // again and again.
   while (operation.call.operation == trace::Operation::kBarrier && directsBefore(operation)) {
     sleep(lock);
     lock.unlock();
@@ -242,6 +256,9 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
     records_.count(wireBytes(call, member_.rank, member_.size, tuning().inlineBytes));
   }
   ledger_.end(*operation);
+  // What somebody asked a future of may have callbacks. They run on the communication thread, in
+  // order, so what follows such an operation is told there, too; everything else here, by who ended
+  // it.
   if (operation->handed || !ending_.empty() || (direct && operation->failed())) {
     ending_.push_back(operation);
     wake_.notify_one();
@@ -268,6 +285,7 @@ std::vector<std::shared_ptr<WorkState>> Dispatcher::untoldBefore(const Operation
 void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
   std::vector<std::shared_ptr<WorkState>> earlier;
   if (operation->call.operation == trace::Operation::kBarrier && !operation->failed()) {
+    // A barrier says that all before it is done; so it is told after them.
     earlier = untoldBefore(*operation);
   }
   lock.unlock();
@@ -276,6 +294,7 @@ void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
     static_cast<void>(work->future().waitFor(operation->limit));
   }
   {
+    // Out of the lock: the end of a tensor may end a segment, which sends.
     const CollectivePtr gone = operation->takeCollective();  // its tensors may go
     operation->exposed.reset();
   }
@@ -320,10 +339,13 @@ void Dispatcher::drive(const OperationPtr& operation) {
     return;  // it runs elsewhere
   }
   Lock lock(mutex_);
+  // The communication thread, inside a callback, is the one that settles others: it goes on until
+  // the work is told. Any other thread may leave as soon as the operation has ended.
   while (!(onThread ? operation->settled : operation->ended)) {
     if (onThread && !ending_.empty()) {
       settleNext(lock);
     } else if (!driving_ && !queue_.empty() && !direct) {
+      // Only a caller spins (Note [Who spins]).
       runHead(lock, !onThread);
     } else {
       sleep(lock);
@@ -340,6 +362,7 @@ void Dispatcher::work() {
   Lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return closing_ || !ending_.empty() || threadDrives(); });
+    // The others count it among those who compete for cores.
     board_->awake().fetch_add(1);
     while (!ending_.empty() || threadDrives()) {
       if (!ending_.empty()) {

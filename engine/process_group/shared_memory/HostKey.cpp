@@ -11,6 +11,7 @@ std::string hostKey() {
   std::string boot;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   std::array<char, 64> space{};
+  // Abstract addresses, by which ranks meet (Meeting.cpp), live in this namespace.
   const ssize_t length = readlink("/proc/self/ns/net", space.data(), space.size());
   if (boot.empty() || length <= 0) {
     return {};

@@ -55,6 +55,20 @@ bool sameUser(int socket) {
 
 }  // namespace
 
+// Note [How ranks of a host meet]
+//
+//   store     joined/r    counted up: a second process with this rank is refused
+//             card/r      user, address and token of rank r, and its host's key
+//
+//   rank 0    listens ──────────────────◀ 1 calls, says Hello ◀ 2 calls, says Hello
+//   rank 1    listens ────────────────────────────────────────◀ 2 calls, says Hello
+//
+// Every rank listens before it writes its card, so who has read a card can call at once. Each calls
+// the ranks below it and then answers those above: a call succeeds as soon as the other listens,
+// without its accept, so no order of ranks can wait in a circle.
+//
+// An address that anybody on the host may call is no proof of who calls. A caller is accepted when
+// it is of the same user (SO_PEERCRED) and knows the token, which only the store has told it.
 /// One rank's way into a group.
 class Meeting {
  public:
@@ -102,6 +116,7 @@ class Meeting {
     token_ = randomNumber();
     const std::string name = fmt::format("lockstep-{:016x}{:016x}", randomNumber(), randomNumber());
     listener_ =
+        // Not blocking: a caller may be gone between poll() and accept().
         posix::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un address;
     const socklen_t length = addressOf(name, address);
@@ -129,6 +144,7 @@ class Meeting {
       text >> card.user >> card.address >> card.token;
       text.ignore();
       std::getline(text, card.host);
+      // An empty key says nothing of where a rank is: nobody is near it then.
       if (card.host != options_.host || card.host.empty()) {
         strangers.push_back(rank);
       } else if (card.user != geteuid()) {
@@ -197,6 +213,7 @@ class Meeting {
           hello.rank >= options_.size) {
         continue;  // not one of us
       }
+      // A rank that calls twice is answered once.
       posix::Descriptor& place = mesh_->links_[static_cast<std::size_t>(hello.rank)]->socket;
       if (!place.open()) {
         place = std::move(caller);
@@ -210,6 +227,7 @@ class Meeting {
     for (;;) {
       const auto left = std::chrono::ceil<milliseconds>(deadline_ - steady_clock::now()).count();
       pollfd wait{file, POLLIN, 0};
+      // A second at a time, since the deadline may be further away than poll() can count.
       const int found = ::poll(&wait, 1, static_cast<int>(std::clamp<std::int64_t>(left, 0, 1000)));
       if (found > 0 || left <= 0) {
         return found > 0;

@@ -31,6 +31,16 @@ Mesh::Mesh(int rank, int size) : rank_(rank) {
   }
 }
 
+// Note [Messages between ranks]
+//
+// A socket of SOCK_SEQPACKET keeps the bounds of messages and their order. One sendmsg carries
+// header, body and a file: the kernel makes a descriptor of it for the receiver, so memory is
+// passed on without a name that somebody could open or leave behind.
+//
+// Nobody ever blocks here, since the receiver may be waiting for this rank in its turn. What a full
+// socket does not take goes to `waiting`, and everything after it, too, to keep the order; poll()
+// sends it when there is room. A message that cannot be sent at all would leave a hole in that
+// order: the connection is ended on both sides, which the watch takes for the end of the rank.
 Mesh::Sent Mesh::write(const Link& link, const Message& message) {
   iovec parts[2] = {{const_cast<Message::Header*>(&message.header), sizeof(message.header)},
                     {const_cast<std::byte*>(message.body.data()), message.body.size()}};
@@ -52,6 +62,7 @@ Mesh::Sent Mesh::write(const Link& link, const Message& message) {
     if (sendmsg(link.socket.get(), &out, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
       return Sent::kAll;
     }
+    // ETOOMANYREFS: too many files are in flight in sockets; they get fewer as others read.
     if (errno == EAGAIN || errno == ENOBUFS || errno == ETOOMANYREFS) {
       return Sent::kFull;
     }
@@ -77,6 +88,7 @@ bool Mesh::send(int rank, Message message) {
     }
     link.waiting.push_back(std::move(message));
   }
+  // The thread in poll() did not know that it has to wait for room.
   wake();
   return true;
 }
@@ -89,8 +101,10 @@ void Mesh::sendToAll(const Message::Header& header, const std::string& text, int
     Message message;
     message.header = header;
     const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    // Reasons are cut: a message has one size at most.
     message.body.assign(bytes, bytes + std::min(text.size(), Message::kMostBody));
     if (file >= 0) {
+      // A copy for each, as a message owns its file until it is sent.
       message.file = posix::Descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));
       if (!message.file.open()) {
         shutdown(links_[rank]->socket.get(), SHUT_RDWR);
@@ -130,6 +144,7 @@ Mesh::Got Mesh::read(const Link& link, Message& message) {
   if (got < 0) {
     return errno == EAGAIN ? Got::kNothing : Got::kEnd;
   }
+  // Also of what is nonsense: a descriptor that nobody takes would leak.
   for (cmsghdr* part = CMSG_FIRSTHDR(&in); part != nullptr; part = CMSG_NXTHDR(&in, part)) {
     if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS) {
       int file = -1;
@@ -141,6 +156,7 @@ Mesh::Got Mesh::read(const Link& link, Message& message) {
     return Got::kEnd;
   }
   const auto bytes = static_cast<std::size_t>(got);
+  // Truncated: longer than any message of ours.
   if (bytes < sizeof(message.header) || (in.msg_flags & MSG_TRUNC) != 0 || !sane(message.header)) {
     return Got::kNonsense;
   }
@@ -171,6 +187,7 @@ void Mesh::poll(milliseconds longest, const Handlers& handlers) {
   for (std::size_t rank = 0; rank < links_.size(); ++rank) {
     Link& link = *links_[rank];
     if (!link.socket.open() || link.ended.load()) {
+      // The mutex is for `waiting` alone, and not held while this thread polls.
       continue;
     }
     std::lock_guard lock(link.mutex);
@@ -192,6 +209,7 @@ void Mesh::poll(milliseconds longest, const Handlers& handlers) {
     if ((waits[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) {
       continue;
     }
+    // All that has come, up to the end: the last words of a rank come before its end.
     for (Got got = Got::kMessage; got == Got::kMessage;) {
       Message message;
       got = read(link, message);
@@ -219,6 +237,7 @@ void Mesh::close() {
 }
 
 void Mesh::flush(milliseconds longest) {
+  // One time for all links together.
   const auto deadline = steady_clock::now() + longest;
   for (const auto& link : links_) {
     for (;;) {

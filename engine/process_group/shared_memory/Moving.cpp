@@ -17,6 +17,7 @@ class Broadcast final : public Collective {
         root_(root) {}
 
   void take(const Windows& windows) override {
+    // The root has its data already.
     if (!shows_) {
       windows.copy(root_, {0, own_.bytes()}, own_, 0);
     }
@@ -39,6 +40,7 @@ class Gather final : public Collective {
         outputs_(std::move(outputs), Access::kWrite) {}
 
   void take(const Windows& windows) override {
+    // Of a gather, on all but the root.
     if (outputs_.bytes() == 0) {
       return;
     }
@@ -113,6 +115,7 @@ void Windows::copy(int rank, Range wanted, Flat& out, std::uint64_t place) const
     out.write(to, end - begin, at(rank, begin));
     return;
   }
+  // This rank's own tensors may be several blocks of memory; another rank's bytes are one.
   own_.forEachPart(begin, end - begin,
                    [&](const std::byte* data, std::uint64_t offset, std::uint64_t bytes) {
                      out.write(to + offset, bytes, data);

@@ -42,6 +42,7 @@ OperationPtr PointToPoint::send(Call call, at::Tensor tensor, int tag,
     return operation;
   }
   Outgoing outgoing{operation, std::move(tensor), nullptr};
+  // Without the mutex: a copy of much data takes long.
   try {
     layOut(outgoing, offer);
   } catch (const std::exception& error) {
@@ -92,6 +93,7 @@ std::shared_ptr<Segment> PointToPoint::borrow(std::uint64_t bytes) {
   {
     std::lock_guard lock(mutex_);
     const auto fits = std::find_if(spare_.begin(), spare_.end(), [bytes](const auto& segment) {
+      // A much larger one would keep memory that others could use.
       return segment->bytes() >= bytes && segment->bytes() / 4 <= bytes;
     });
     if (fits != spare_.end()) {
@@ -100,6 +102,7 @@ std::shared_ptr<Segment> PointToPoint::borrow(std::uint64_t bytes) {
       return segment;
     }
   }
+  // Of the next power of two, so that sends of about one size share segments.
   auto made = Segment::create(std::bit_ceil(bytes));
   if (!made.ok()) {
     throw std::runtime_error(made.error().message());
@@ -137,6 +140,7 @@ OperationPtr PointToPoint::receive(Call call, at::Tensor tensor, int tag,
     });
     if (found != offers_.end()) {
       offer = std::move(*found);
+      // By the calling thread: the sender waits for the answer, and this one has what it needs.
       offers_.erase(found);
     } else if (const auto gone = gone_.find(operation->call.root); gone != gone_.end()) {
       failure = gone->second;
@@ -184,6 +188,7 @@ void PointToPoint::transfer(const Wanted& wanted, int source, const Message& off
   answer.header.elements = call.elements;
   answer.header.dtype = static_cast<std::int32_t>(call.dtype);
   Failure alone;
+  // Compared before anything is written: a receive that is refused leaves its tensor as it was.
   if (offer.header.dtype != answer.header.dtype || offer.header.elements != call.elements) {
     answer.header.kind = Kind::kRefused;
     alone = Failure{fmt::format("rank {} sends {}, this rank expects {}", source,
@@ -196,6 +201,7 @@ void PointToPoint::transfer(const Wanted& wanted, int source, const Message& off
       Flat flat({wanted.tensor}, Flat::Access::kWrite);
       std::shared_ptr<std::byte> memory;
       const std::byte* data = offer.body.data();
+      // No patience: the announcement came over the same connection before the offer did.
       if (offer.header.segment != 0) {
         memory = directory_->find(source, offer.header.segment, offer.header.offset, call.bytes,
                                   std::chrono::milliseconds(0));
@@ -235,6 +241,8 @@ void PointToPoint::endOutgoing(int rank, const Message::Header& answer) {
     outgoing = std::move(found->second);
     outgoing_.erase(found);
   }
+  // Given back only on an answer. Where a send fails, the receiver may still be reading its
+  // segment, which must not be filled again: it goes with the operation.
   giveBack(std::move(outgoing.segment));
   Failure alone;
   if (answer.kind == Kind::kRefused) {

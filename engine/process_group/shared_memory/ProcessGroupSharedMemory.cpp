@@ -25,6 +25,7 @@ namespace {
 
 constexpr const char* kSharedMemoryName = "ProcessGroupSharedMemory";
 
+// Before the watch runs, so this thread alone reads from the mesh.
 // Rank 0 makes the board and hands it to the others.
 base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options& options) {
   if (options.rank == 0) {
@@ -73,14 +74,18 @@ struct ProcessGroupSharedMemory::Parts {
       : directory(std::make_shared<shared_memory::Directory>(mesh)),
         dispatcher(std::make_shared<Dispatcher>(member, std::move(board), mesh, directory)),
         pointToPoint(std::make_shared<shared_memory::PointToPoint>(dispatcher, mesh, directory)) {
+    // Weak: it holds the dispatcher, and a circle would keep both.
     dispatcher->setBreakHandler([weak = std::weak_ptr(pointToPoint)] {
       if (const auto direct = weak.lock()) {
         direct->endFailed();
       }
     });
     dispatcher->start();
+    // Last: from now on messages arrive, for all that stands above.
     watch = std::make_unique<shared_memory::Watch>(dispatcher, pointToPoint, directory, mesh);
   }
+  // The dispatcher waits for what is in flight; the watch, which goes after this, hears the others
+  // meanwhile.
   ~Parts() { dispatcher->close(); }
 
   const std::shared_ptr<shared_memory::Directory> directory;
@@ -143,6 +148,7 @@ at::Tensor ProcessGroupSharedMemory::allocate(std::int64_t bytes) {
     where.rank = rank();
     throw CommError(where, segment.error().message());
   }
+  // The tensor's storage owns the segment: the others are told when it goes (Segment::whenGone).
   void* const data = segment.value()->data();
   return at::from_blob(
       data, {bytes}, [kept = std::move(segment).value()](void*) mutable { kept.reset(); },

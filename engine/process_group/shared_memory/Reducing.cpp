@@ -83,6 +83,7 @@ Kernel Kernel::of(const at::Tensor& tensor, ReduceOp op) {
 
 void Kernel::reduce(const Windows& windows, Range range, std::byte* out) const {
   if (windows.size() == 1) {
+    // memmove: a group of one may reduce a tensor onto itself.
     std::memmove(out, windows.at(0, range.begin), range.end - range.begin);
     return;
   }

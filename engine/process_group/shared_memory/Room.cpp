@@ -62,6 +62,7 @@ std::uint64_t freeInControlGroup() {
       if (most == kUnlimited || taken == kUnlimited) {
         return kUnlimited;
       }
+      // Pages of files count as taken, but the kernel gives them up before it refuses.
       const std::uint64_t kept = taken - std::min(taken, reclaimable(folder));
       return most > kept ? most - kept : 0;
     }
@@ -72,6 +73,7 @@ std::uint64_t freeInControlGroup() {
 }  // namespace
 
 std::string whyNoRoom(std::uint64_t bytes) {
+  // A memfd counts as a file for this limit, and a larger one ends the process by SIGXFSZ.
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       bytes > limit.rlim_cur) {

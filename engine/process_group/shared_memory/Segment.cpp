@@ -52,6 +52,8 @@ struct Segment::Owner {
   explicit Owner(std::shared_ptr<Segment> owned) : segment(std::move(owned)) {}
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
+  // In this order: nobody new finds the segment by its address, then the others are told, and the
+  // memory goes with the last reference.
   ~Owner() {
     {
       Registry& all = registry();
@@ -61,6 +63,7 @@ struct Segment::Owner {
     std::vector<std::function<void(std::uint64_t)>> told;
     {
       std::lock_guard lock(segment->mutex_);
+      // Called without the lock, since a callee may send.
       told.swap(segment->told_);
     }
     for (const auto& tell : told) {
@@ -112,12 +115,15 @@ Made Segment::create(std::uint64_t bytes) {
     return noMemory(size, std::strerror(reserved));
   }
   struct stat status {};
+  // Sealed: a rank that shrank the file would kill the others by SIGBUS.
   if (fcntl(file, F_ADD_SEALS, kSeals) != 0 || fstat(file, &status) != 0) {
     return noMemory(size, fmt::format("cannot seal it: {}", systemText()));
   }
   segment->id_ = ++ids;
   segment->inode_ = status.st_ino;
   Registry& all = registry();
+  // What is handed out is an alias: it counts owners, while `segment` also counts ranks of this
+  // process that adopted it.
   const std::shared_ptr<Segment> owned(std::make_shared<Owner>(segment), segment.get());
   std::lock_guard lock(all.mutex);
   all.byAddress[segment->data()] = owned;
@@ -132,6 +138,7 @@ Made Segment::adopt(posix::Descriptor file, std::uint64_t bytes) {
   if (seals < 0 || fstat(file.get(), &status) != 0) {
     return refuse(fmt::format("a file that is no shared memory: {}", systemText()));
   }
+  // Whatever a rank sends is not trusted: a file that could shrink would kill this process later.
   if ((seals & F_SEAL_SHRINK) == 0 || static_cast<std::uint64_t>(status.st_size) < bytes ||
       bytes == 0) {
     return refuse(fmt::format("shared memory of {} bytes, not sealed at {}",
@@ -140,6 +147,7 @@ Made Segment::adopt(posix::Descriptor file, std::uint64_t bytes) {
   {
     Registry& all = registry();
     std::lock_guard lock(all.mutex);
+    // This process has made it itself: ranks that are threads use the one mapping.
     if (const auto found = all.byInode.find(status.st_ino); found != all.byInode.end()) {
       if (auto segment = found->second.lock()) {
         return segment;
@@ -170,6 +178,8 @@ std::shared_ptr<Segment> Segment::holding(const void* data, std::uint64_t bytes)
     if (after == all.byAddress.begin()) {
       return nullptr;
     }
+    // The segment with the largest begin that is not after the data; whether the data ends in it is
+    // looked at below.
     segment = std::prev(after)->second.lock();
   }
   return segment != nullptr && begin + bytes <= segment->data() + segment->bytes() ? segment

@@ -21,6 +21,7 @@ Range pieceOf(Range range, int rank, int size) {
   const auto ranks = static_cast<std::uint64_t>(size);
   const auto index = static_cast<std::uint64_t>(rank);
   const std::uint64_t bytes = range.end - range.begin;
+  // Up to whole cache lines, so that no two ranks write to one; the last pieces may be empty then.
   const std::uint64_t each = ((bytes + ranks - 1) / ranks + 63) / 64 * 64;
   return {range.begin + std::min(bytes, index * each),
           range.begin + std::min(bytes, (index + 1) * each)};
@@ -46,21 +47,26 @@ Transfer::Transfer(Operation& operation, int rank, Board& board, Directory& dire
       slot_(board.slot(operation.order())) {}
 
 void Transfer::run() {
+  // Calls are compared before anything is read: what the others show means nothing otherwise.
   waiter_.until(slot_.arrivals, bases_.arrivals + static_cast<std::uint32_t>(size_));
   if (Failure found = mismatch(operation_, rank_, board_); !found.what.empty()) {
     throw found;
   }
+  // Another rank has given up on this operation, or on one before it.
   if (board_.refused(operation_.order())) {
     waiter_.untilFailed();
   }
   for (int rank = 0; rank < size_; ++rank) {
     places_.push_back(&board_.place(operation_.order(), rank));
   }
+  // All is on the board already: nothing that another rank does can fail this any more. So it is
+  // delivered first; a rank that takes and finds it refused would have changed its tensors.
   if (!any(Source::kExposed) && !any(Source::kStaged)) {
     deliver();
     takeInRounds();
     return;
   }
+  // Blocks are reduced in everybody's memory, so every rank's must be shown where it lies.
   const bool together = collective_.reducesInPlace() != nullptr && !any(Source::kStaged);
   if (together) {
     const std::uint64_t block = board_.tuning().blockBytes;
@@ -72,6 +78,7 @@ void Transfer::run() {
   }
   if (collective_.reducesInPlace() == nullptr) {
     takeInRounds();
+    // The departure: nobody reads this rank's memory any more.
     meet();
   } else if (together) {
     reduceTogether();
@@ -104,6 +111,7 @@ bool Transfer::findSegments(bool together) {
       continue;
     }
     const std::uint64_t bytes =
+        // A staging segment is used whole, whatever the operation shows.
         shown.source == Source::kStaged ? kBuffers * board_.tuning().chunkBytes : shown.shown;
     std::shared_ptr<std::byte>& found = segments_[static_cast<std::size_t>(rank)];
     if (together && slot_.finished.reached(done)) {
@@ -125,6 +133,8 @@ void Transfer::meet() {
   const std::uint32_t number = ++operation_.meetings;
   board_.place(operation_.order(), rank_).steps.store(number, std::memory_order_relaxed);
   const auto size = static_cast<std::uint32_t>(size_);
+  // The sum is a multiple of the group's size exactly when a meeting is complete: the last to come
+  // wakes.
   if ((slot_.arrivals.add(1) - bases_.arrivals) % size == 0) {
     slot_.arrivals.wakeAll();
   }
@@ -133,6 +143,7 @@ void Transfer::meet() {
 
 std::uint64_t Transfer::rounds() const {
   const std::uint64_t chunk = board_.tuning().chunkBytes;
+  // As many as the largest of those that stage needs; others follow, with nothing to lay out.
   std::uint64_t rounds = 1;
   for (const Place* place : places_) {
     if (place->source == Source::kStaged) {
@@ -158,6 +169,7 @@ void Transfer::layOut(const Operation& operation, int rank, const Board& board, 
                       std::uint64_t round) {
   const Flat& own = operation.collective()->own();
   const Range chunk = chunkOf(round, own.bytes(), board.tuning().chunkBytes);
+  // An empty range at the end: all is laid out.
   Range mine{chunk.end, chunk.end};
   if (operation.collective()->reducesInPlace() != nullptr) {
     mine = pieceOf(chunk, rank, board.size());
@@ -203,9 +215,12 @@ void Transfer::takeInRounds() {
     }
     setWindows(windows, round);
     const bool last = round + 1 == count;
+    // The last range is open, for what ranks expose may be longer than all rounds of staging
+    // together.
     windows.setRange(
         {round * chunk, last ? std::numeric_limits<std::uint64_t>::max() : (round + 1) * chunk});
     collective_.take(windows);
+    // While the others still take from the buffer of this round.
     if (!last && operation_.source == Source::kStaged) {
       layOut(operation_, rank_, board_, buffer(rank_, round + 1), round + 1);
     }
@@ -214,6 +229,7 @@ void Transfer::takeInRounds() {
 
 void Transfer::reduceInRounds() {
   const std::uint64_t count = rounds();
+  // One round more than chunks: the last piece is fetched in it.
   for (std::uint64_t round = 0; round <= count; ++round) {
     if (round > 0) {
       fetchPieces(round - 1);
@@ -250,6 +266,7 @@ void Transfer::reducePiece(std::uint64_t round) {
     }
     std::byte* const out = own.at(begin);
     kernel.combine(out, sources.data(), size_, bytes / kernel.elementSize, size_);
+    // The result goes where the others fetch it from, while it is in the cache.
     if (std::byte* const shown = shownAt(rank_, round, begin); shown != out) {
       std::memcpy(shown, out, bytes);
     }
@@ -273,6 +290,7 @@ void Transfer::reduceTogether() {
   const std::uint32_t blocks = operation_.blocks;
   const std::uint64_t number = operation_.order() & 0xFFFF'FFFF;
   std::atomic<std::uint32_t>& reducing = board_.place(operation_.order(), rank_).reducing;
+  // For missing(): a rank that stops here has perhaps taken a block, and the others wait for it.
   reducing.store(1, std::memory_order_relaxed);
   // The claims of a slot's earlier operation carry its number; the first to come starts anew.
   std::uint64_t seen = slot_.claims.load(std::memory_order_relaxed);
@@ -285,6 +303,8 @@ void Transfer::reduceTogether() {
     if (!slot_.claims.compare_exchange_weak(seen, next + 1, std::memory_order_relaxed)) {
       continue;
     }
+    // A block that was taken and is not reduced keeps `finished` from its end; the others hear of
+    // the failure over the mesh.
     if (operation_.failed()) {
       throw Interrupted{};
     }
@@ -310,6 +330,7 @@ void Transfer::reduceBlock(std::uint64_t begin, std::uint64_t end) {
     for (std::size_t rank = 0; rank < memory.size(); ++rank) {
       sources[rank] = memory[rank] + step;
     }
+    // One result, in memory of rank 0, is copied to the others while it is in the cache.
     std::byte* const out = memory[0] + step;
     kernel.combine(out, sources.data(), size_, bytes / kernel.elementSize, size_);
     for (std::size_t rank = 1; rank < memory.size(); ++rank) {

@@ -23,6 +23,7 @@ int coresOfProcess() {
 }  // namespace
 
 bool Waiter::maySpin() const {
+  // Once: the set seldom changes, and a look at it is a system call.
   static const int cores = coresOfProcess();
   return spin_ != nullptr && board_.awake().load(std::memory_order_relaxed) <= cores;
 }
@@ -30,6 +31,7 @@ bool Waiter::maySpin() const {
 bool Waiter::spun(const Signal& signal, std::uint32_t target) const {
   const auto end = Operation::Clock::now() + spin_->value();
   do {
+    // The clock costs more than a look: four looks for one.
     for (int i = 0; i < 4; ++i) {
       if (signal.reached(target)) {
         return true;
@@ -51,6 +53,7 @@ void Waiter::until(Signal& signal, std::uint32_t target) {
   const auto begin = Operation::Clock::now();
   if (!spun(signal, target)) {
     sleepUntil(signal, target);
+    // What the whole wait took, with the sleep, decides how long the next one spins.
     spin_->slept(Operation::Clock::now() - begin);
   }
 }
@@ -62,8 +65,12 @@ void Waiter::sleepUntil(Signal& signal, std::uint32_t target) {
     if (static_cast<std::int32_t>(seen - target) >= 0) {
       return;
     }
+    // After the look and before the sleep: who fails the operation wakes nobody here, so a slice is
+    // as long as this rank needs to notice it.
     check();
     const auto left = operation_.deadline() - Operation::Clock::now();
+    // With its time over the operation has been delivered, or a reason may come: it looks again
+    // every millisecond.
     signal.sleep(seen, std::clamp<std::chrono::nanoseconds>(left, 1ms, kSlice));
   }
 }
@@ -74,6 +81,7 @@ bool Waiter::reasonMayCome() {
     return false;
   }
   const auto now = Operation::Clock::now();
+  // From the first look on, for one second.
   reasonBy_ = reasonBy_.value_or(now + kBelieveAfter);
   return now < *reasonBy_;
 }
@@ -90,6 +98,9 @@ void Waiter::untilFailed() {
 
 void Waiter::check() {
   if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline() &&
+      // An operation that was delivered meanwhile ends well, however late: refuse() says so, and
+      // the wait goes on. A rank whose process was frozen may find that another has given up on it
+      // (reasonMayCome).
       !reasonMayCome() && board_.refuse(operation_.order())) {
     operation_.fail(timeOut_());
   }

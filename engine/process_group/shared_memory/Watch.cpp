@@ -31,6 +31,7 @@ Watch::~Watch() {
   stopping_ = true;
   mesh_->wake();
   thread_.join();
+  // Before the connections end, so that the others do not take it for a crash.
   mesh_->sendToAll(Message::Header{});  // kLeaving
   mesh_->flush(kFarewell);
   mesh_->close();
@@ -44,6 +45,7 @@ void Watch::run() {
   milliseconds tick = kIdleTick;
   while (!stopping_) {
     mesh_->poll(tick, handlers);
+    // A reason that was on its way has come by now, or will not come.
     if (!gone_.empty() && !dispatcher_->reasonMayCome()) {
       for (const int rank : std::exchange(gone_, {})) {
         lose(rank);
@@ -69,6 +71,7 @@ void Watch::arrived(int rank, Message message) {
       const int peer = message.header.peer;
       const bool us = peer == dispatcher_->member().rank;
       dispatcher_->breakGroup(Failure{
+          // The rank it waited for is nearer to the cause than itself, unless that is this rank.
           fmt::format("rank {} gave up: {}{}", rank, why, us ? " (it waited for this rank)" : ""),
           peer >= 0 && !us ? peer : rank, CommErrorKind::kRemote});
       break;
@@ -90,7 +93,8 @@ void Watch::ended(int rank, bool nonsense) {
                                     rank, CommErrorKind::kNetwork});
     return;
   }
-  // Who has heard of a failure before this rank may leave before it: that is not what has failed.
+  // A rank that has heard of a failure may leave before this one has heard of it. Its end is not
+  // what has failed, so the reason is waited for.
   if (leaving_[static_cast<std::size_t>(rank)] && dispatcher_->reasonMayCome()) {
     gone_.push_back(rank);
     return;
@@ -104,6 +108,8 @@ void Watch::lose(int rank) {
           ? fmt::format("rank {} has left the group", rank)
           : fmt::format("lost the connection to rank {}; its process has probably ended", rank),
       rank, CommErrorKind::kNetwork};
+  // First, so that sends and receives that begin from now on fail at once; then the dispatcher
+  // breaks the group where something in flight needs that rank.
   pointToPoint_->lose(rank, failure);
   directory_->forgetAll(rank);
   dispatcher_->lose(rank, failure);

@@ -54,7 +54,6 @@ void CompoundGroup::abort(const std::string& reason) {
   }
 }
 
-// As in abort(): all of them, so that a failure in one ends what waits in the others.
 GroupState CompoundGroup::state() const {
   for (const auto& group : groups_) {
     if (const GroupState state = group->state(); state != GroupState::kSuccess) {

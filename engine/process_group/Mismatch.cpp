@@ -73,11 +73,11 @@ Difference mismatch(const Call& call, int self, int size,
   for (const auto& [rank, text] : notes) {
     const Note other = parse(text);
     if (other.fingerprint != mine.fingerprint) {
+      // Descriptions give counts and bytes; a fingerprint knows the dtypes and sizes of each
+      // tensor, too.
       return {fmt::format("the ranks do not make the same call: rank {} {}, rank {} {}{}", self,
                           mine.description, rank, other.description,
                           other.description == mine.description
-                              // Descriptions give counts and bytes; a fingerprint knows the dtypes
-                              // and sizes of each tensor, too.
                               ? " (of tensors with other dtypes or sizes)"
                               : ""),
               outvoted(calls, size)};

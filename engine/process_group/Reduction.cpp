@@ -25,8 +25,8 @@ struct Sum {
   static T apply(T a, T b) {
     if constexpr (kFloating<T>) {
       return a + b;
-    // Small integers are promoted to int, in which a product of two 16-bit numbers may overflow.
     } else if constexpr (sizeof(T) < 4) {
+      // Small integers are promoted to int, in which a product of two 16-bit numbers may overflow.
       return static_cast<T>(static_cast<std::uint32_t>(a) + static_cast<std::uint32_t>(b));
     } else {
       using U = std::make_unsigned_t<T>;

@@ -185,8 +185,8 @@ class HistogramDrawing {
     if (!frame_.pointer || !plot_.contains(*frame_.pointer)) {
       return;
     }
+    // At the right edge the division may give one bin too many.
     const auto bin = std::min(
-        // At the right edge the division may give one bin too many.
         bins_ - 1, static_cast<std::size_t>((frame_.pointer->x() - plot_.left()) / binWidth()));
     const double left = plot_.left() + binWidth() * static_cast<double>(bin);
     list_.outline(QRectF(left, plot_.top(), binWidth(), plot_.height()), palette_.hover);

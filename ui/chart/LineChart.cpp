@@ -101,8 +101,8 @@ void drawSparkline(DisplayList& list, const QRectF& rect, const std::vector<doub
   const auto flush = [&] {
     if (line.size() > 1) {
       list.polyline(line, colour, 1.5);
-    // A single value between two gaps is a dot: a polyline of one point draws nothing.
     } else if (line.size() == 1) {
+      // A single value between two gaps is a dot: a polyline of one point draws nothing.
       list.fill(QRectF(line[0].x() - 1, line[0].y() - 1, 2, 2), colour);
     }
     line.clear();

@@ -39,8 +39,8 @@ double roundStep(double length, int wanted) {
 }
 
 QString tickText(double value, double step) {
+  // As many decimals as the step has: 0.05 has 2, 20 has none.
   const int decimals =
-      // As many decimals as the step has: 0.05 has 2, 20 has none.
       step <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(-std::log10(step) - kRounding)), 0, 6);
   return QString::number(value, 'f', decimals);
 }

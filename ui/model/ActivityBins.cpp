@@ -104,13 +104,13 @@ ActivityBins::Sums ActivityBins::between(double fromTicks, double toTicks) const
   Sums sums;
   if (used_ == 0 || !(toTicks > fromTicks)) {
     return sums;
-  // Of a bin that is cut by an edge the part that lies within, as if it were filled evenly.
   }
   const double length = static_cast<double>(width());
   const double from = (fromTicks - static_cast<double>(origin_)) / length;
   const double to = (toTicks - static_cast<double>(origin_)) / length;
   const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(from)));
   for (std::size_t i = first; i < used_ && static_cast<double>(i) < to; ++i) {
+    // Of a bin that is cut by an edge the part that lies within, as if it were filled evenly.
     const double left = std::max(from, static_cast<double>(i));
     const double right = std::min(to, static_cast<double>(i + 1));
     const double part = std::max(0.0, right - left);

@@ -253,9 +253,9 @@ std::optional<Annotations::Values> Annotations::fromJson(const QByteArray& json)
   for (int digit = 0; digit < kViews; ++digit) {
     const QJsonArray range = views.value(QString::number(digit)).toArray();
     const TimeRange stored{range.at(0).toDouble(), range.at(1).toDouble()};
+    // Views that make no sense are left out: they are quickly stored again.
     if (range.size() == 2 && !stored.empty()) {
       values.views[static_cast<std::size_t>(digit)] = stored;
-    // Views that make no sense are left out: they are quickly stored again.
     }
   }
   return values;

@@ -10,8 +10,6 @@ namespace {
 constexpr std::size_t kFanOut = 16;
 constexpr std::size_t kLevelsAtMost = 16;  // 16 to the 16th values
 
-// Values that are no finite number are in no extreme, but have their place, so that indices stay
-// those of points_.
 void absorb(CounterSeries::Summary& into, const CounterSeries::Summary& other) {
   into.minimum = std::min(into.minimum, other.minimum);
   into.maximum = std::max(into.maximum, other.maximum);
@@ -19,6 +17,8 @@ void absorb(CounterSeries::Summary& into, const CounterSeries::Summary& other) {
   into.count += other.count;
 }
 
+// Values that are no finite number are in no extreme, but have their place, so that indices stay
+// those of points_.
 CounterSeries::Summary summaryOf(double value) {
   return std::isfinite(value) ? CounterSeries::Summary{value, value, value, 1}
                               : CounterSeries::Summary{};
@@ -46,7 +46,6 @@ std::size_t blocksOf(std::size_t items) {
 //
 // A point at the end changes one summary a level. One that comes late shifts all after it, so all
 // blocks from its own on are summed again.
-//
 CounterSeries::Summary CounterSeries::item(std::size_t level, std::size_t index) const {
   return level == 0 ? summaryOf(points_[index].value) : levels_[level - 1][index];
 }

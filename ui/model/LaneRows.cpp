@@ -17,10 +17,10 @@ constexpr std::size_t kNestedOperators = 12;  // that a device's own spans leave
 }  // namespace
 
 std::size_t firstRowOf(const trace::SpanRow& span) {
+  // What contains another stands above it: an iteration (0), its phases (1), what lies within those
+  // (2); the end of a backward (2), its waits and copies (3).
   switch (span.kind) {
     case EventKind::kWait:
-    // What contains another stands above it: an iteration (0), its phases (1), what lies within
-    // those (2); the end of a backward (2), its waits and copies (3).
     case EventKind::kCopyOut: return 3;
     case EventKind::kBroadcastBuffers:
     case EventKind::kRebuildBuckets:

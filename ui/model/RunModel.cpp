@@ -128,14 +128,14 @@ void RunModel::drainReader() {
   clock.start();
   bool any = false;
   while (clock.elapsed() < kSliceMs) {
-    // The small tables come with the first slice of their chunk: its spans may be of tracks that
-    // they name.
     if (!intake_->chunk) {
       intake_->chunk = reader_->take();
       intake_->nextSpan = 0;
       if (!intake_->chunk) {
         break;
       }
+      // The small tables come with the first slice of their chunk: its spans may be of tracks that
+      // they name.
       applySmallTables(intake_->chunk->update);
     }
     any = true;
@@ -328,7 +328,7 @@ RunModel::Track* RunModel::trackFor(int id) {
 }
 
 Lane& RunModel::laneFor(Track& track, LaneRole role) {
-  // Spans of a track come in a row, and a binary search for the lane of each would be felt at
+  // Spans of a track come one after another; a binary search for the lane of each would be felt at
   // millions. Lanes are only ever added, so an index that was found is right as long as the number
   // of lanes is what it was then.
   const auto at = static_cast<std::size_t>(role);

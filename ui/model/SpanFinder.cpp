@@ -129,9 +129,9 @@ const std::vector<SpanFinder::Match>* SpanFinder::matches(int lane, int row) con
 }
 
 std::optional<Span> SpanFinder::spanOf(Place place, const Match& match) const {
+  // A match holds no index, since late spans move those of their row: it is found by time and id.
   Span wanted;
   wanted.id = match.id;
-  // A match holds no index, since late spans move those of their row: it is found by time and id.
   wanted.lane = place.first;
   wanted.row = place.second;
   wanted.startNs = model_->toNs(match.startTicks);

@@ -88,9 +88,9 @@ void SpanQuery::take(const QString& token, bool quoted) {
     range.last = dots < 0 ? range.first : value.mid(dots + 2).toULongLong(&lastOk);
     if (!firstOk || !lastOk) {
       error_ = QStringLiteral("\"%1\" needs a number or a range: %2:3 or %2:3..7.").arg(token, key);
-    // Twice the same condition, such as step:1..9 step:5..20, means both: what they have in common,
-    // which may be nothing.
     } else if (numbers->has_value()) {
+      // Twice the same condition, such as step:1..9 step:5..20, means both: what they have in
+      // common, which may be nothing.
       Numbers& both = **numbers;
       both = {std::max(both.first, range.first), std::min(both.last, range.last)};
     } else {

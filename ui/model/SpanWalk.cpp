@@ -77,8 +77,8 @@ void SpanWalk::State::work(const QPointer<SpanWalk>& walk, const std::shared_ptr
         waiting.pop_front();
       }
     }
+    // Without the lock: a take may last long, and feed shall find the queue.
     if (!over && job->take(chunk)) {
-      // Without the lock: a take may last long, and feed shall find the queue.
       tell(walk, self);
       continue;
     }

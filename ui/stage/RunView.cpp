@@ -9,16 +9,6 @@
 
 #include "ui/panels/EmptyState.h"
 
-// Note [When a view refreshes]
-//
-// Runs grow many times a second, and a view takes longer to read one than to draw it. So a view is
-// brought up to date
-//
-// - only while it is in sight: refreshSoon does nothing otherwise, and showEvent makes up for it;
-// - at most every so many ms: the first call acts at once, a call that comes too early is put off
-//   by the one timer `later_`, and calls that find it running add nothing.
-//
-// A put-off call ends in refreshSoon(0), and so looks again whether the view is still in sight.
 namespace lockstep::ui {
 
 RunView::RunView(QWidget* parent) : QWidget(parent), later_(new QTimer(this)) {
@@ -126,6 +116,16 @@ void RunView::addKeyed(QAction* action, const QList<QKeySequence>& keys) {
   actions_.push_back(action);
 }
 
+// Note [When a view refreshes]
+//
+// Runs grow many times a second, and a view takes longer to read one than to draw it. So a view is
+// brought up to date
+//
+// - only while it is in sight: refreshSoon does nothing otherwise, and showEvent makes up for it;
+// - at most every so many ms: the first call acts at once, a call that comes too early is put off
+//   by the one timer `later_`, and calls that find it running add nothing.
+//
+// A put-off call ends in refreshSoon(0), and so looks again whether the view is still in sight.
 void RunView::refreshSoon(int everyMs) {
   if (!isVisible()) {
     return;

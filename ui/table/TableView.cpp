@@ -109,8 +109,8 @@ void TableView::showRow(std::size_t row) {
   if (line < 0) {
     return;
   }
+  // Nothing is moved where the row is marked already: the user may have scrolled away from it.
   if (const QModelIndex index = model_.index(line, 0);
-      // Nothing is moved where the row is marked already: the user may have scrolled away from it.
       currentIndex().row() != line || !selectionModel()->isRowSelected(line)) {
     selectionModel()->setCurrentIndex(
         index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);

@@ -66,6 +66,8 @@ std::string_view title(Field field) {
 
 bool differs(Field field, const std::vector<CheckRecord>& records) {
   if (field == Field::kSplits) {
+    // Not equal on all ranks: what one sends another expects. So sums are compared: each pair's
+    // hash is added by the sender and taken off by the receiver.
     return std::accumulate(records.begin(), records.end(), std::uint64_t{0},
                            [](std::uint64_t sum, const CheckRecord& record) {
                              return sum + record.splits;
@@ -147,6 +149,7 @@ CheckRecord makeRecord(const Call& call, int rank) {
   record.step = call.options.step;
   record.sequence = call.sequence;
   if (call.operation != trace::Operation::kAlltoall) {
+    // Sizes of an alltoall differ between ranks by right; only pairs must agree.
     record.elements = call.elements;
     record.layout = call.layout;
     record.shapes = call.shapes;
@@ -161,6 +164,7 @@ CheckRecord makeRecord(const Call& call, int rank) {
 }
 
 Field firstDifference(const std::vector<CheckRecord>& records) {
+  // From the general to the special: of a call with another operation nothing else is worth saying.
   for (const Field field :
        {Field::kVersion, Field::kSequence, Field::kOperation, Field::kReduce, Field::kRoot,
         Field::kBucket, Field::kTensorCount, Field::kDtype, Field::kElements, Field::kDtypes,
@@ -192,6 +196,7 @@ std::string details(Field field, const Call& call, const std::vector<at::Tensor>
     text = fmt::format("{} | {}", fmt::join(call.bytesTo, ", "), fmt::join(call.bytesFrom, ", "));
   } else {
     text = tensors.empty() ? "none" : "";
+    // No further than fits.
     for (std::size_t i = 0; i < tensors.size() && text.size() <= limit; ++i) {
       const at::Tensor& tensor = tensors[i];
       text += fmt::format("{}{} [{}]", i == 0 ? "" : ", ", dtypeName(tensor.scalar_type()),
@@ -224,10 +229,12 @@ std::string describeDifference(Field field, const std::vector<CheckRecord>& reco
   for (const CheckRecord& record : records) {
     values.push_back(value(field, record));
   }
+  // Records have hashes of these, which say nothing; words were gathered in their place.
   if (field == Field::kDtypes || field == Field::kShape) {  // hashes in the records
     return fmt::format("{}{} is {}", opening, title(field), byValue(values, details));
   }
   std::string text = fmt::format("{}{} is {}", opening, title(field), byValue(values, values));
+  // Where all wrote the same words there is nothing to add.
   if (needsDetails(field) &&
       std::adjacent_find(details.begin(), details.end(), std::not_equal_to<>()) != details.end()) {
     text += "; the tensors are " + byValue(details, details);
@@ -245,6 +252,7 @@ std::vector<int> differingRanks(Field field, const std::vector<CheckRecord>& rec
   }
   std::vector<std::pair<int, std::uint64_t>> values;
   for (std::size_t rank = 0; rank < records.size(); ++rank) {
+    // Votes are numbers; values with one text are one.
     values.emplace_back(static_cast<int>(rank),
                         std::hash<std::string>()(value(field, records[rank])));
   }

@@ -27,6 +27,7 @@ constexpr std::size_t kDetailBytes = 512;
 /// calling thread has chosen. Nothing: it is of the CPU.
 std::optional<c10::Stream> currentStream(const std::vector<at::Tensor>& tensors) {
   using c10::impl::VirtualGuardImpl;
+  // Of the first device tensor: all tensors of a call are on one device type.
   for (const at::Tensor& tensor : tensors) {
     if (!tensor.is_cpu()) {
       return VirtualGuardImpl(tensor.device().type()).getStream(tensor.device());
@@ -146,6 +147,8 @@ ProcessGroup::WorkPtr CheckedGroup::start(Request request) {
   std::unique_lock lock(mutex_);
   request.call.sequence = ++sequence_;
   const bool barrier = request.call.operation == trace::Operation::kBarrier;
+  // Nothing is checked any more, and nothing that was queued is before it: straight to the inner
+  // group. A barrier must not pass operations that are on their way there.
   if (off_ && !busy_ && pending_.empty() && !(barrier && inFlight_ > 0)) {
     lock.unlock();
     return inner_->call(std::move(request));
@@ -157,6 +160,7 @@ ProcessGroup::WorkPtr CheckedGroup::start(Request request) {
   where.sequence = request.call.sequence;
   where.bucket = options.bucket;
   WorkState::Backend backend;
+  // By its name, since a work that held itself would never end.
   backend.abort = [this, name = callText(request.call)] {
     breakGroup(fmt::format("{} was aborted by its caller", name), CommErrorKind::kAborted);
   };
@@ -167,6 +171,7 @@ ProcessGroup::WorkPtr CheckedGroup::start(Request request) {
     work->fail(errorFor(*work, reason));
     return work;
   }
+  // Taken here, on the caller's thread.
   auto stream = currentStream(request.described());
   pending_.push_back(Pending{std::move(request), work, limit, std::move(stream)});
   lock.unlock();
@@ -197,6 +202,7 @@ void CheckedGroup::startCheck() {
   const Call& call = current_.request.call;
   startTicks_ = base::ticks();
   trace::LastWords& words = tracer_->lastWords();
+  // Unless another operation of this rank is open: that has been open longer.
   inLastWords_ = words.operation.load(std::memory_order_relaxed) == 0;
   if (inLastWords_) {
     words.bucket.store(call.options.bucket, std::memory_order_relaxed);
@@ -251,6 +257,7 @@ void CheckedGroup::judge(const Gathered& gathered) {
   {
     std::lock_guard lock(mutex_);
     lastCall_ = callText(call);
+    // Decided by records that all ranks have, so all stop with the same call.
     off_ = options_.mode == CheckMode::kFirst &&
            std::any_of(records.begin(), records.end(), [this](const CheckRecord& record) {
              return record.step >= options_.steps;
@@ -260,7 +267,8 @@ void CheckedGroup::judge(const Gathered& gathered) {
   pump();
 }
 
-// All ranks have seen the same records, so all come here or none does.
+// All ranks have the same records, so all come here or none does: the second gather needs no
+// agreement.
 void CheckedGroup::gatherDetails(Field field, std::vector<CheckRecord> records) {
   const at::Tensor mine = bytesOf(kDetailBytes);
   std::memset(mine.data_ptr(), 0, kDetailBytes);
@@ -313,6 +321,7 @@ void CheckedGroup::issueCurrent() {
   inner->future().whenComplete(
       [this, sequence, barrier, work = current.work](const Gathered& done) {
         if (const std::exception_ptr error = done.exception()) {
+          // An operation may fail alone; only a broken inner group breaks this one.
           if (inner_->state() != GroupState::kSuccess) {
             const Reason reason = reasonOf(error);
             breakGroup(reason.text, reason.kind);
@@ -360,6 +369,7 @@ void CheckedGroup::endIssued(std::uint64_t sequence) {
 void CheckedGroup::refuse(Field field, const std::vector<CheckRecord>& records,
                           const std::vector<std::string>& texts) {
   const Pending current = std::move(current_);
+  // The turn ends first: callbacks of the failed work may call this group.
   endTurn();
   current.work->fail(errorFor(
       *current.work,
@@ -375,6 +385,7 @@ void CheckedGroup::checkFailed(const std::exception_ptr& error) {
   {
     std::lock_guard lock(mutex_);
     if (!broken_.empty()) {
+      // It failed because the group was broken: that reason is the one to tell.
       reason = Reason{broken_, brokenBy_, reason.peer};
     } else {
       reason.text = fmt::format("before its data moved: {}", reason.text);
@@ -403,9 +414,11 @@ void CheckedGroup::breakGroup(const std::string& reason, CommErrorKind kind) {
     brokenBy_ = kind;
     waiting.swap(pending_);
   }
+  // Without the lock: callbacks run in here.
   for (const Pending& pending : waiting) {
     pending.work->fail(errorFor(*pending.work, Reason{reason, kind, -1}));
   }
+  // Both, or a rank that waits in the other would wait for its time limit.
   checks_->abort(reason);
   inner_->abort(reason);
 }

@@ -11,6 +11,7 @@ namespace lockstep::process_group {
 
 hierarchical::Choice hierarchical::choose(const std::vector<HostCard>& cards) {
   const HostMap hosts(cards);
+  // Every rank on a host of its own: nothing could be shared.
   if (hosts.count() > 1 && hosts.count() == hosts.ranks()) {
     return {"gloo", ""};
   }
@@ -31,6 +32,7 @@ base::Result<std::shared_ptr<ProcessGroup>> makeAutomatic(std::shared_ptr<store:
     return cards.error();
   }
   const hierarchical::Choice choice = hierarchical::choose(cards.value());
+  // Once for all ranks.
   if (rank == 0 && !choice.why.empty()) {
     base::logWarning("group {} takes {} for \"auto\": {}", options.groupName, choice.backend,
                      choice.why);

@@ -19,8 +19,10 @@ constexpr std::chrono::milliseconds kLook{10};
 void Pipeline::abort(const std::string& reason) {
   Lock lock(mutex_);
   breakGroup(ownFailure("aborted: " + reason, CommErrorKind::kAborted), nullptr, lock);
-  // The other ranks are to know when this returns.
+  // The other ranks are to know when this returns, or the caller might end the process before they
+  // do.
   if (std::this_thread::get_id() == threadId_.load()) {
+    // In a callback on the thread itself, which alone drives.
     run(lock, [this] { return told_; });
     return;
   }
@@ -54,6 +56,7 @@ void Pipeline::breakGroup(const Failure& failure, const Journey* first, Lock& lo
     bool spares = true;
     for (const auto& [entry, journey] : ledger_.calls()) {
       spares = spares && journey.get() != first;
+      // Direct ones have no order, and so nothing before them that could save them.
       if (journey->left < journey->stages() && (!spares || journey->direct())) {
         journey->fail(failure);
       }
@@ -85,6 +88,7 @@ void Pipeline::tellParts(Lock& lock) {
     }
   }
   const std::string reason = told(cause_);
+  // abort() of a part ends its works, which come back in stageEnded.
   lock.unlock();
   for (const Part* part : parts_) {
     if (part->group != nullptr) {

@@ -8,6 +8,7 @@ Plan Plans::flatly(Step::Issue issue, std::uint64_t sent, std::uint64_t messages
                    std::uint64_t received) const {
   Plan plan;
   plan.steps[kIn] = {&level_.flat, std::move(issue)};
+  // Counted when it has ended well, as by the other groups.
   plan.finish = [this, sent, messages, received](const Work*) {
     if (tracer_ != nullptr && messages != 0) {
       tracer_->countSent(sent, messages);
@@ -77,6 +78,7 @@ Plan Plans::receive(const Call& call, at::Tensor tensor, int tag) const {
         return level_.flat->recv(tensor, from, tag, options);
       },
       0, 0, 0);
+  // Only now it is known who sent it, if it was to be from anybody.
   plan.finish = [this, bytes = call.bytes](const Work* last) {
     if (tracer_ != nullptr && isAway(last->sourceRank())) {
       tracer_->countReceived(bytes);

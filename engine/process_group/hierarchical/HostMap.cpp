@@ -22,6 +22,7 @@ std::string whyNoSharedMemory() {
   if (std::string reason = shared_memory::whyNoRoom(kProbeBytes); !reason.empty()) {
     return reason;
   }
+  // Tried out, for the limits that can be read do not tell all.
   const auto probe = shared_memory::Segment::create(kProbeBytes);
   return probe.ok() ? std::string() : probe.error().message();
 }
@@ -31,6 +32,7 @@ std::string whyNoSharedMemory() {
 HostCard ownCard(const GroupOptions& options) {
   HostCard card{fmt::format("{} user {} {}", hostKey(), geteuid(), options.host),
                 whyNoSharedMemory()};
+  // The card is lines of text.
   std::replace(card.host.begin(), card.host.end(), '\n', ' ');
   return card;
 }
@@ -58,6 +60,7 @@ base::Result<std::vector<HostCard>> exchangeCards(store::Store& store, int rank,
 }
 
 HostMap::HostMap(const std::vector<HostCard>& cards) {
+  // Hosts are numbered as they are met, by rank: on all ranks alike.
   std::vector<std::string> names;
   for (std::size_t rank = 0; rank < cards.size(); ++rank) {
     const auto known = std::find(names.begin(), names.end(), cards[rank].host);

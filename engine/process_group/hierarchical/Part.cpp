@@ -35,6 +35,7 @@ std::string mapped(const std::string& digits, const std::vector<int>& members) {
 
 // Finds what told() has written; false when nobody has.
 bool readTold(const std::string& text, Failure& failure) {
+  // The last one: a text may have passed several groups, each of which put its own around it.
   const std::size_t open = text.rfind(kOpen);
   if (open == std::string::npos) {
     return false;
@@ -49,6 +50,8 @@ bool readTold(const std::string& text, Failure& failure) {
 
 }  // namespace
 
+// Texts are written for people, with the numbers of a part. They are changed as text, since the
+// error of a part has nothing else to say whom it names.
 std::string renumbered(const std::string& text, const std::vector<int>& members) {
   std::string result;
   std::size_t at = 0;
@@ -88,9 +91,11 @@ Failure failureOf(const std::exception_ptr& error, const Part& part, int rank) {
   try {
     std::rethrow_exception(error);
   } catch (const CommError& lower) {
+    // The part was aborted by a rank that knew the reason; that is told, and not the abort.
     if (readTold(lower.reason(), failure)) {
       failure.what = fmt::format("rank {} gave up: {}{}", failure.origin, failure.cause,
                                  failure.peer == rank ? " (it waited for this rank)" : "");
+      // Whoever waited for this rank is the nearest that this rank can name.
       if (failure.peer < 0 || failure.peer == rank) {
         failure.peer = failure.origin;
       }

@@ -24,6 +24,7 @@ class Pipeline::JourneyWork final : public WorkOver {
   JourneyWork(std::shared_ptr<WorkState> state, Pipeline& pipeline)
       : WorkOver(std::move(state)), pipeline_(pipeline), thread_(pipeline.threadId_.load()) {}
 
+  // On its own thread nobody else would drive: a callback that waits here would wait for ever.
   void wait(milliseconds timeout = kNoTimeout) override {
     if (std::this_thread::get_id() == thread_ && !state_->isCompleted()) {
       const auto deadline = Clock::now() + timeout;
@@ -78,6 +79,7 @@ void Pipeline::close() {
     changed_.notify_all();
   }
   thread_.join();
+  // What is left was abandoned, and nobody waits for it.
   std::vector<JourneyPtr> left;
   {
     Lock lock(mutex_);
@@ -134,6 +136,7 @@ JourneyPtr Pipeline::enter(Call call, std::vector<at::Tensor> outputs, milliseco
   ledger_.number(call);
   auto journey = std::make_shared<Journey>(std::move(call), limit);
   journey->plan = std::move(plan);
+  // The pipeline outlives its calls, which close() ends.
   const auto abort = [this](const JourneyPtr& journey) {
     Lock lock(mutex_);
     if (journey->direct()) {
@@ -168,6 +171,19 @@ ProcessGroup::WorkPtr Pipeline::submit(Call call, std::vector<at::Tensor> output
   return work;
 }
 
+// Note [What the thread of a pipeline does next]
+//
+//   1  end what has left its last stage, or has failed and the parts know     settle
+//   2  enter the next stage with the first operation that may                enterStage
+//   3  tell the parts that the group is broken, when its moment is over       tellParts
+//   4  fail what waits in the queue longer than its time                      failOne
+//   5  sleep until something changes, 50 ms at most while a call is open
+//
+// In this order: what has ended leaves the stages to others, and nobody is told of a failure while
+// something may still end well. Each step gives the lock up for what may call back (the calls of
+// the parts, futures, aborts) and looks at everything anew.
+//
+// `until` is the end of the thread, or of a wait in one of its callbacks, which runs the same loop.
 void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
   while (!until()) {
     if (const JourneyPtr over = nextOver()) {
@@ -183,7 +199,7 @@ void Pipeline::run(Lock& lock, const std::function<bool()>& until) {
                      CommErrorKind::kTimeout),
           lock);
     } else {
-      // Stages have limits of their own; this look is for what waits for its turn.
+      // What is in a stage has that stage's limit; this look is for what waits for its turn.
       changed_.wait_for(lock, milliseconds(ledger_.calls().empty() ? 60'000 : 50));
     }
   }

@@ -109,6 +109,7 @@ Plan Plans::broadcast(std::vector<at::Tensor> tensors, int root) const {
 
 Plan Plans::allreduce(std::vector<at::Tensor> tensors, ReduceOp op) const {
   const Flattened flattened(tensors);
+  // Nothing to add up, and narrow() below wants elements.
   if (flattened.flat.numel() == 0) {
     return {};
   }
@@ -128,6 +129,7 @@ Plan Plans::evenAllreduce(at::Tensor flat, ReduceOp op) const {
   Plan plan;
   const auto ranks = static_cast<std::int64_t>(here_.size());
   const std::int64_t elements = flat.numel();
+  // Rounded up, so that every rank has a shard of one size, as reduceScatter wants it.
   const std::int64_t each = (elements + ranks - 1) / ranks;
   // Shards are alike. Where that makes the last ones overlap, both have the same bits, and this
   // rank's own needs memory that the others may read meanwhile.
@@ -164,6 +166,8 @@ Plan Plans::unevenAllreduce(const at::Tensor& flat, ReduceOp op) const {
   if (meetsOthers()) {
     plan.steps[kAcross] = {&level_.across,
                            [this, flat, how = combined(op)](const CallOptions& options) {
+                             // An average within the host, weighed by the host's share of all
+                             // ranks, adds up to the average of all.
                              if (how.weight != 1) {
                                at::Tensor(flat).mul_(how.weight);
                              }
@@ -177,7 +181,8 @@ Plan Plans::reduce(at::Tensor tensor, int root, ReduceOp op) const {
   Plan plan;
   const int relay = relayPlace(root);
   const bool relays = place_ == relay;
-  // The tensors of all but the root stay as they were.
+  // The tensors of all but the root stay as they were: a relay that is not the root needs memory of
+  // its own for the sum.
   const at::Tensor work = relays && rank_ != root ? plain(tensor).clone() : tensor;
   if (sharesHost()) {
     plan.steps[kIn] = {&level_.in, [this, work, relay, op](const CallOptions& options) {
@@ -194,6 +199,7 @@ Plan Plans::reduce(at::Tensor tensor, int root, ReduceOp op) const {
                              return level_.across->reduce(work, to, how.op, options);
                            }};
   }
+  // Last, on the root's host alone: the relay hands the result on, where it is not the root itself.
   if (host_ == map_.hostOf(root) && map_.placeOf(root) != relay) {
     if (relays) {
       plan.steps[kOut] = {&level_.out,
@@ -221,6 +227,7 @@ Plan Plans::allgather(std::vector<at::Tensor> outputs, at::Tensor input) const {
     return evenAllgather(std::move(outputs), std::move(input));
   }
   const bool leads = place_ == 0;
+  // Straight into the places that the host's ranks have among the outputs.
   plan.steps[kIn] = {
       &level_.in,
       [this, input, own = leads ? ofHost(outputs, host_) : std::vector<at::Tensor>{}](
@@ -228,6 +235,7 @@ Plan Plans::allgather(std::vector<at::Tensor> outputs, at::Tensor input) const {
   if (leads) {
     plan.steps[kAcross] = {
         &level_.across, [this, outputs](const CallOptions& options) {
+          // One broadcast a host, all in flight at once, from the first rank of each.
           std::vector<WorkPtr> works;
           for (int host = 0; host < hosts_; ++host) {
             works.push_back(level_.across->broadcast(ofHost(outputs, host), host, options));
@@ -249,6 +257,7 @@ Plan Plans::evenAllgather(std::vector<at::Tensor> outputs, at::Tensor input) con
   for (const int rank : map_.atPlace(place_)) {
     ofPlace.push_back(outputs[static_cast<std::size_t>(rank)]);
   }
+  // First across, while every rank has only its own tensor: so each byte crosses the hosts once.
   plan.steps[kAcross] = {&level_.across, [this, ofPlace, input](const CallOptions& options) {
                            return level_.across->allgather(ofPlace, input, options);
                          }};
@@ -283,6 +292,7 @@ Plan Plans::evenReduceScatter(at::Tensor output, std::vector<at::Tensor> inputs,
   Plan plan;
   std::vector<at::Tensor> partial;  // by host: what this host has for its rank at this place
   for (int host = 0; host < hosts_; ++host) {
+    // Alone on its host a rank needs no sum within; its input goes across as it is.
     partial.push_back(sharesHost() ? at::empty(output.sizes(), output.options())
                                    : ofHost(inputs, host)[0]);
   }
@@ -329,6 +339,7 @@ Plan Plans::unevenReduceScatter(const at::Tensor& output, const std::vector<at::
                          return level_.in->reduce(all, 0, op, options);
                        }};
   }
+  // What this rank, the first of its host, then scatters: cut back into one piece a rank.
   std::vector<at::Tensor> own;
   if (place_ == 0) {
     for (const at::Tensor& piece : toHost[static_cast<std::size_t>(host_)].split(output.numel())) {
@@ -364,7 +375,9 @@ Plan Plans::barrier() const {
   if (meetsOthers()) {
     plan.steps[kAcross] = through(level_.across);
   }
-  // With even hosts each rank has heard from all hosts, whose ranks have all come.
+  // With even hosts each rank meets one rank of every host, and enters that meeting only when all
+  // of its own host have come: so it knows that all have come. With uneven ones only first ranks
+  // know.
   if (sharesHost() && hosts_ > 1 && !even_) {
     plan.steps[kOut] = through(level_.out);
   }

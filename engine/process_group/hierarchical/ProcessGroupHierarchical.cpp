@@ -63,6 +63,8 @@ class Maker {
     const int host = hosts_.hostOf(rank_);
     const int place = hosts_.placeOf(rank_);
     const std::vector<int>& here = hosts_.members(host);
+    // A level that no rank has anything to do in is not made: with one rank a host, nothing is
+    // within.
     const bool alone = here.size() == 1 && hosts_.even() && hosts_.count() > 1;
     const bool crosses = hosts_.count() > 1 && (hosts_.even() || place == 0);
     base::Status made = add<ProcessGroupGloo>(level.flat, "flat", "", all, nullptr);
@@ -73,6 +75,7 @@ class Maker {
       }
     }
     if (made.ok() && crosses) {
+      // Only what crosses hosts counts as bytes on the wire.
       made = add<ProcessGroupGloo>(level.across, fmt::format("place {}", place), "across hosts",
                                    hosts_.atPlace(place), options_.tracer);
     }
@@ -88,6 +91,7 @@ class Maker {
                    std::vector<int> members, trace::Tracer* counter) {
     GroupOptions own = options_;
     own.groupName += "/" + name;
+    // The hierarchical group records its operations itself, as one.
     own.tracer = nullptr;
     own.wireCounter = counter;
     own.check = CheckMode::kOff;
@@ -97,6 +101,7 @@ class Maker {
                             static_cast<int>(members.size()), own);
     if (!made.ok()) {
       const base::Error& error = made.error();
+      // In the numbers of the whole group, as any error of it.
       return base::Error{error.code, hierarchical::renumbered(error.message(), members), place};
     }
     part.group = std::move(made).value();
@@ -114,6 +119,7 @@ class Maker {
 }  // namespace
 
 struct ProcessGroupHierarchical::Parts {
+  // The pipeline aborts its parts in this order.
   Parts(HostMap map, Level made, int rank, const GroupOptions& options)
       : hosts(std::move(map)),
         pipeline(Member(rank, hosts.ranks(), options),

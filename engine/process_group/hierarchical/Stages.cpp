@@ -27,9 +27,12 @@ void replaceLimit(std::string& text, milliseconds ofStage, milliseconds whole) {
 }  // namespace
 
 JourneyPtr Pipeline::nextOver() const {
+  // In the order of the calls.
   for (const auto& [entry, journey] : ledger_.calls()) {
     const bool done =
         journey->failed() ? told_ || !ledger_.isBroken() : journey->left == journey->stages();
+    // A failed one whose group is broken waits until the parts, and so the other ranks, know why
+    // (told_).
     if (!journey->settling && !journey->inStage() && done) {
       return journey;
     }
@@ -43,12 +46,14 @@ JourneyPtr Pipeline::nextToEnter() const {
   for (const auto& [entry, journey] : ledger_.calls()) {
     const bool waits =
         !journey->failed() && !journey->inStage() && journey->entered < journey->stages();
+    // Sends and receives are in nobody's way.
     if (journey->direct()) {
       if (waits) {
         return journey;
       }
       continue;
     }
+    // Behind the one before it in the stages, and never beside it in one.
     if (waits && journey->entered < before && (journey->entered > 0 || mayBegin(*journey))) {
       return journey;
     }
@@ -75,6 +80,7 @@ bool Pipeline::mayBegin(const Journey& journey) const {
 
 JourneyPtr Pipeline::expired(Clock::time_point now) const {
   for (const auto& [entry, journey] : ledger_.calls()) {
+    // In a stage the part's own limit ends it, and names whom it waited for.
     if (!journey->failed() && !journey->inStage() && journey->left < journey->stages() &&
         now >= journey->dueBy()) {
       return journey;
@@ -84,20 +90,25 @@ JourneyPtr Pipeline::expired(Clock::time_point now) const {
 }
 
 void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
+  // `entered` is the stage to enter, before it is counted up.
   const Step& step = journey->plan.steps[static_cast<std::size_t>(journey->entered)];
   ++journey->entered;
   if (journey->startTicks == 0) {
     journey->startTicks = base::ticks();
   }
+  // Nothing to do here on this rank: the stage is passed in turn all the same, or a later operation
+  // could overtake.
   if (!step.issue) {
     ++journey->left;
     return;
   }
   CallOptions options;
   const auto rest = std::chrono::ceil<milliseconds>(journey->dueBy() - Clock::now());
+  // The second stage is the one across hosts (kGrace).
   options.timeout =
       std::max(rest, milliseconds(1)) + (journey->entered == 2 ? kGrace : milliseconds(0));
   journey->given = options.timeout;
+  // The call may end at once and come back in stageEnded.
   lock.unlock();
   try {
     journey->last = step.issue(options);
@@ -109,6 +120,8 @@ void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
     stageEnded(journey, *step.part, std::current_exception());
   }
   lock.lock();
+  // Between the call and this somebody may have given the operation up, when there was no work yet
+  // to abort.
   journey->issued = journey->direct() && journey->last != nullptr;
   if (journey->issued && journey->abandoned) {
     abandon(*journey, lock);
@@ -117,6 +130,7 @@ void Pipeline::enterStage(const JourneyPtr& journey, Lock& lock) {
 
 void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
                           const std::exception_ptr& error) {
+  // A send or receive that fails alone leaves the group as it is.
   const bool alone = error != nullptr && journey->direct() && part->state() == GroupState::kSuccess;
   Lock lock(mutex_);
   if (journey->ended) {
@@ -144,6 +158,7 @@ void Pipeline::stageEnded(const JourneyPtr& journey, const Part& part,
 void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
   journey->settling = true;
   const bool well = !journey->failed();
+  // Without the lock: copies take time, and finish() belongs to this operation alone.
   lock.unlock();
   if (well && journey->plan.finish) {
     try {
@@ -159,6 +174,7 @@ void Pipeline::settle(const JourneyPtr& journey, Lock& lock) {
   }
   record(*journey);
   lock.lock();
+  // Its tensors go before its callbacks run.
   journey->plan = {};
   ledger_.end(*journey);
   const std::exception_ptr error = journey->failed() ? journey->error() : nullptr;
@@ -178,6 +194,7 @@ void Pipeline::record(const Journey& journey) {
   if (journey.startTicks == 0) {
     return;
   }
+  // The first lane that is free since before this began; the last takes what finds none.
   const auto lane = std::find_if(lanes_.begin(), lanes_.end() - 1, [&](const SpanLane& of) {
     return of.endTicks <= journey.startTicks;
   });

@@ -51,6 +51,7 @@ std::unique_ptr<ArrivalBoard> ArrivalBoard::open(store::Store& store, const std:
     if (file.open() && ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
       file.reset();
     }
+    // The others map rank 0's memory through its entry in /proc, while it is open there.
     store.set(key, file.open() ? fmt::format("{} {} /proc/{}/fd/{}", hostKey(),
                                              statusOf(file.get()).st_ino, getpid(), file.get())
                                : "none");
@@ -87,6 +88,8 @@ ArrivalBoard::Slot& ArrivalBoard::slot(int rank, std::uint64_t number) const {
       memory_.data())[static_cast<std::size_t>(rank) * kDepth + number % kDepth];
 }
 
+// Readers look at the number before and after (read): an entry that changes meanwhile counts as
+// none.
 void ArrivalBoard::write(std::uint64_t number, std::int64_t ns) {
   Slot& own = slot(rank_, number);
   own.number.store(0);

@@ -44,6 +44,7 @@ std::int64_t LinkClock::take(Direction direction, std::int64_t notBeforeNs,
                              std::int64_t durationNs) {
   State& state = *state_;
   std::lock_guard lock(state.mutex);
+  // Both directions are taken together by a collective, each alone by a message.
   std::int64_t start = notBeforeNs;
   if (direction != Direction::kIn) {
     start = std::max(start, state.outFreeNs);
@@ -68,6 +69,7 @@ void LinkClock::callAt(std::int64_t dueNs, std::function<void()> function) {
     const auto entry = state_->due.emplace(dueNs, std::move(function));
     first = entry == state_->due.begin();
   }
+  // A thread that waits for a later end sleeps too long now.
   if (first) {
     state_->changed.notify_one();
   }
@@ -79,6 +81,7 @@ void LinkClock::work(State& state) {
   prctl(PR_SET_TIMERSLACK, 1);
   std::unique_lock lock(state.mutex);
   for (;;) {
+    // What is due is called before the thread ends, late or early: works wait for it.
     if (state.due.empty()) {
       if (state.ending) {
         return;

@@ -9,6 +9,8 @@ std::int64_t LinkJitter::ns(std::uint64_t stream, std::uint64_t number) const {
     return 0;
   }
   constexpr double kNsPerUs = 1000;
+  // A function of seed, stream and number alone: all ranks of a collective draw the same, in
+  // whatever order they ask.
   const std::uint64_t bits = mix(mix(mix(0, seed_), stream), number);
   const double part = static_cast<double>(bits >> 11) * 0x1.0p-53;  // [0, 1)
   return static_cast<std::int64_t>(part * jitterUs_ * kNsPerUs);

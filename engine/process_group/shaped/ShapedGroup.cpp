@@ -42,6 +42,7 @@ MeasuredLink measureLink(ProcessGroup& group) {
   if (group.size() < 2) {
     return {std::numeric_limits<double>::infinity(), 0};
   }
+  // 8 MB: long enough that the start of a call does not count.
   constexpr std::int64_t kLarge = 8 << 20;
   bestSeconds(group, kLarge, 1);  // connections and pages
   const std::array<double, 2> own{bestSeconds(group, kLarge, 4), bestSeconds(group, 1024, 10)};
@@ -49,6 +50,7 @@ MeasuredLink measureLink(ProcessGroup& group) {
   const at::Tensor times = at::tensor({own[0], own[1]}, at::kDouble);
   group.allreduce({times}, ReduceOp::kMax)->wait();
   const double n = group.size();
+  // In a ring each rank sends 2 (n - 1) / n of the tensor.
   const double bits = 2 * (n - 1) / n * static_cast<double>(kLarge) * 8;
   return {bits / times[0].item<double>() * 1e-9, times[1].item<double>() * 1e6};
 }
@@ -70,6 +72,7 @@ base::Result<std::shared_ptr<ProcessGroup>> ShapedGroup::make(std::shared_ptr<Pr
   if (wanted > 0 && !options.simulateAnyway) {
     const MeasuredLink measured =
         measureLink(options.measuredOn != nullptr ? *options.measuredOn : *inner);
+    // Twice as fast at least, so that the backend's own time does not show through the link's.
     if (wanted > measured.bandwidthGbps / 2) {
       return tooFast(wanted, measured, *inner);
     }

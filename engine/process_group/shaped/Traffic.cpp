@@ -63,6 +63,8 @@ ProcessGroup::WorkPtr Traffic::submit(Request request, ProcessGroup& inner) {
                            }
                          },
                          {}});
+  // In the queue before its end can come (whenComplete may call at once): the link is given in the
+  // order of the calls.
   if (!pair) {
     std::lock_guard lock(mutex_);
     queue_.push_back(transfer);
@@ -79,6 +81,7 @@ void Traffic::abortOne(Transfer& transfer) {
     return;
   }
   std::lock_guard lock(mutex_);
+  // Given up by its caller: it has no time limit any more.
   transfer.limit = std::chrono::hours(24 * 365);
 }
 
@@ -92,6 +95,7 @@ void Traffic::innerDone(const TransferPtr& transfer) {
     transfer->done = true;
     if (isDirect(transfer->call.operation)) {
       if (!failed) {
+        // Sends and receives have no order among themselves, nor with collectives.
         carry(transfer, broken);
       }
     } else {
@@ -112,6 +116,7 @@ void Traffic::innerDone(const TransferPtr& transfer) {
 
 void Traffic::advance(std::vector<TransferPtr>& broken) {
   while (!queue_.empty() && queue_.front()->done) {
+    // One that failed below takes no time on the link.
     const TransferPtr next = std::move(queue_.front());
     queue_.pop_front();
     if (next->inner->exception() == nullptr) {
@@ -143,6 +148,7 @@ void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broke
                       static_cast<std::uint64_t>(isDirect(operation) ? parts_.rank + 1 : 0);
   const bool counted = !isDirect(operation) && parts_.inFlight > 0;
   std::int64_t start = arrival(*transfer);
+  // The next may start when the one that many before it has ended, latency and all.
   if (counted && ends_.size() == parts_.inFlight) {
     start = std::max(start, ends_.front());
     ends_.pop_front();
@@ -154,6 +160,7 @@ void Traffic::carry(const TransferPtr& transfer, std::vector<TransferPtr>& broke
     ends_.push_back(due);
   }
   const std::int64_t limitNs = std::chrono::nanoseconds(transfer->limit).count();
+  // It cannot end in time: known now, so it fails now, and not after the wait.
   if (due - transfer->calledNs > limitNs) {
     transfer->problem = fmt::format(
         "timed out: the shaped link would be done with its {} bytes {} ms after the call, the "
@@ -173,6 +180,7 @@ std::vector<int> Traffic::awaited(const Call& call) const {
       call.operation == Operation::kBroadcast || call.operation == Operation::kScatter;
   const bool toRoot = call.operation == Operation::kReduce || call.operation == Operation::kGather;
   for (int rank = 0; rank < parts_.size; ++rank) {
+    // Of a broadcast only the root is waited for, of a reduce only the root waits.
     if ((!fromRoot && !toRoot) || (fromRoot && rank == call.root) ||
         (toRoot && parts_.rank == call.root)) {
       ranks.push_back(rank);
@@ -192,7 +200,8 @@ std::int64_t Traffic::arrival(const Transfer& transfer) const {
   for (const int rank : awaited(transfer.call)) {
     latest = std::max(latest, parts_.board->read(rank, transfer.number).value_or(latest));
   }
-  // A rank is over before this one was told; its clock cannot say more.
+  // When the backend was done here, all that this rank waits for had come: no later time can be
+  // true.
   return std::min(latest, transfer.doneNs);
 }
 
@@ -200,6 +209,7 @@ void Traffic::end(const TransferPtr& transfer) {
   const Call& call = transfer->call;
   {
     std::lock_guard lock(mutex_);
+    // Closed or aborted meanwhile: its work has ended.
     if (travelling_.erase(transfer) == 0) {
       return;
     }
@@ -219,6 +229,7 @@ void Traffic::close() {
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
+    // The tracer may end before the last transfer does.
     parts_.lane = nullptr;
     left.swap(travelling_);
   }

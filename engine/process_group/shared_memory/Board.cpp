@@ -20,9 +20,9 @@ struct Header {
   alignas(64) std::atomic<std::int32_t> awake;
 };
 
-// All of it follows from size and tuning, which the header has, so that ranks of two versions that
-// cut differently refuse each other (attach) and do not misread.
-// Where the parts of a board of this size begin.
+// Where the parts of a board of this size begin. All of it follows from size and tuning, which the
+// header has, so that ranks of two versions that cut differently refuse each other (attach) and do
+// not misread.
 struct Layout {
   Layout(int size, const Tuning& tuning) {
     const auto ranks = static_cast<std::size_t>(size);

@@ -85,8 +85,8 @@ std::size_t Dispatcher::refuseRest(Patience patience) {
   for (;;) {
     const std::size_t count = spared(patience);
     const bool all = count == queue_.size();
-    // Another rank may deliver the first of the rest meanwhile.
-    // From the first call that has not been made yet, when all in the queue is spared.
+    // Another rank may deliver the first of the rest meanwhile. When all in the queue is spared, it
+    // is the first call that has not been made yet that is refused.
     if (board_->refuse(all ? ledger_.sequence() + 1 : queue_[count]->order()) || all ||
         queue_[count]->failed()) {
       return count;

@@ -159,9 +159,9 @@ void Dispatcher::choose(Operation& operation) const {
     operation.source = Source::kNone;
   } else if (bytes + tables <= board_->tuning().inlineBytes) {
     operation.source = Source::kInline;
-  // In a segment of this process that other ranks can map, as from allocate(): it need not be
-  // copied.
   } else {
+    // In a segment of this process that other ranks can map, as from allocate(): it need not be
+    // copied.
     operation.exposed =
         collective.own().whole() ? Segment::holding(collective.own().at(0), bytes) : nullptr;
     operation.source = operation.exposed != nullptr ? Source::kExposed : Source::kStaged;

@@ -37,8 +37,8 @@ bool Dispatcher::slotFree(std::uint64_t order) const {
 
 bool Dispatcher::directsBefore(const Operation& operation) const {
   for (const auto& [entry, other] : ledger_.calls()) {
+    // Entries count all calls of this rank, sends and receives too, in their order.
     if (entry >= operation.entry) {
-      // Entries count all calls of this rank, sends and receives too, in their order.
       break;
     }
     if (isDirect(other->call.operation) && !other->ended && !other->abandoned) {

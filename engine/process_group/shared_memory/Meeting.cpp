@@ -115,8 +115,8 @@ class Meeting {
   base::Status listen() {
     token_ = randomNumber();
     const std::string name = fmt::format("lockstep-{:016x}{:016x}", randomNumber(), randomNumber());
+    // Not blocking: a caller may be gone between poll() and accept().
     listener_ =
-        // Not blocking: a caller may be gone between poll() and accept().
         posix::Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un address;
     const socklen_t length = addressOf(name, address);

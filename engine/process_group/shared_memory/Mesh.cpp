@@ -187,9 +187,9 @@ void Mesh::poll(milliseconds longest, const Handlers& handlers) {
   for (std::size_t rank = 0; rank < links_.size(); ++rank) {
     Link& link = *links_[rank];
     if (!link.socket.open() || link.ended.load()) {
-      // The mutex is for `waiting` alone, and not held while this thread polls.
       continue;
     }
+    // For `waiting` alone: it is not held while this thread polls.
     std::lock_guard lock(link.mutex);
     const short events = link.waiting.empty() ? POLLIN : POLLIN | POLLOUT;
     waits.push_back({link.socket.get(), events, 0});

@@ -140,7 +140,6 @@ OperationPtr PointToPoint::receive(Call call, at::Tensor tensor, int tag,
     });
     if (found != offers_.end()) {
       offer = std::move(*found);
-      // By the calling thread: the sender waits for the answer, and this one has what it needs.
       offers_.erase(found);
     } else if (const auto gone = gone_.find(operation->call.root); gone != gone_.end()) {
       failure = gone->second;
@@ -148,6 +147,7 @@ OperationPtr PointToPoint::receive(Call call, at::Tensor tensor, int tag,
       wanted_.push_back(wanted);
     }
   }
+  // By the calling thread: the sender waits for the answer, and this one has what it needs.
   if (offer.source >= 0) {
     transfer(wanted, offer.source, offer.message);
   } else if (!failure.what.empty()) {

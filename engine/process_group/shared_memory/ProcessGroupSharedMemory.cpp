@@ -25,8 +25,6 @@ namespace {
 
 constexpr const char* kSharedMemoryName = "ProcessGroupSharedMemory";
 
-// Before the watch runs, so this thread alone reads from the mesh.
-// Rank 0 makes the board and hands it to the others.
 base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options& options) {
   if (options.rank == 0) {
     auto board = Board::create(options.size, shared_memory::tuningFor(options.size));
@@ -38,6 +36,8 @@ base::Result<std::unique_ptr<Board>> shareBoard(Mesh& mesh, const Mesh::Options&
     }
     return board;
   }
+  // Before the watch runs, so this thread alone reads from the mesh. Rank 0 makes the board and
+  // hands it to the others.
   const auto message = mesh.receive(0, std::chrono::steady_clock::now() + options.timeout);
   if (message == nullptr || message->header.kind != Message::Kind::kBoard) {
     return options.failed("rank 0 has ended, or says nothing, before the group stands");

@@ -47,8 +47,8 @@ Transfer::Transfer(Operation& operation, int rank, Board& board, Directory& dire
       slot_(board.slot(operation.order())) {}
 
 void Transfer::run() {
-  // Calls are compared before anything is read: what the others show means nothing otherwise.
   waiter_.until(slot_.arrivals, bases_.arrivals + static_cast<std::uint32_t>(size_));
+  // Calls are compared before anything is read: what the others show means nothing otherwise.
   if (Failure found = mismatch(operation_, rank_, board_); !found.what.empty()) {
     throw found;
   }
@@ -110,8 +110,8 @@ bool Transfer::findSegments(bool together) {
     if (rank == rank_ || (shown.source != Source::kExposed && shown.source != Source::kStaged)) {
       continue;
     }
+    // A staging segment is used whole, whatever the operation shows.
     const std::uint64_t bytes =
-        // A staging segment is used whole, whatever the operation shows.
         shown.source == Source::kStaged ? kBuffers * board_.tuning().chunkBytes : shown.shown;
     std::shared_ptr<std::byte>& found = segments_[static_cast<std::size_t>(rank)];
     if (together && slot_.finished.reached(done)) {

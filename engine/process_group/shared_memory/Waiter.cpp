@@ -97,10 +97,10 @@ void Waiter::untilFailed() {
 }
 
 void Waiter::check() {
+  // An operation that was delivered meanwhile ends well, however late: refuse() says so, and the
+  // wait goes on. A rank whose process was frozen may find that another has given up on it
+  // (reasonMayCome).
   if (!operation_.failed() && Operation::Clock::now() >= operation_.deadline() &&
-      // An operation that was delivered meanwhile ends well, however late: refuse() says so, and
-      // the wait goes on. A rank whose process was frozen may find that another has given up on it
-      // (reasonMayCome).
       !reasonMayCome() && board_.refuse(operation_.order())) {
     operation_.fail(timeOut_());
   }

@@ -69,9 +69,9 @@ void Watch::arrived(int rank, Message message) {
       const std::string why(reinterpret_cast<const char*>(message.body.data()),
                             message.body.size());
       const int peer = message.header.peer;
+      // The rank it waited for is nearer to the cause than itself, unless that is this rank.
       const bool us = peer == dispatcher_->member().rank;
       dispatcher_->breakGroup(Failure{
-          // The rank it waited for is nearer to the cause than itself, unless that is this rank.
           fmt::format("rank {} gave up: {}{}", rank, why, us ? " (it waited for this rank)" : ""),
           peer >= 0 && !us ? peer : rank, CommErrorKind::kRemote});
       break;

@@ -42,6 +42,7 @@ Dispatcher::~Dispatcher() {
 
 void Dispatcher::close() {
   std::unique_lock lock(mutex_);
+  // Abandoned operations have no end that could be waited for.
   gone_.wait_for(lock, kDrain, [this] { return ledger_.onlyAbandoned() || broken(); });
   const bool left = !ledger_.onlyAbandoned();
   lock.unlock();
@@ -52,6 +53,7 @@ void Dispatcher::close() {
   }
   lock.lock();
   gone_.wait_for(lock, kDrain, [this] { return ledger_.calls().empty(); });
+  // Callbacks of what was failed have run, or had their time.
   stopping_ = true;
   lock.unlock();
   tasksWake_.notify_all();
@@ -63,6 +65,7 @@ void Dispatcher::close() {
   if (ender_.joinable()) {
     ender_.join();
   }
+  // Last: the MPI thread may poll until then.
   if (runtime_ != nullptr) {
     runtime_->detach(this);
   }
@@ -84,6 +87,7 @@ FlightPtr Dispatcher::enter(Call call, std::vector<at::Tensor> outputs, millisec
   auto flight = std::make_shared<Flight>(std::move(call), limit);
   const auto abort = [this](const FlightPtr& flight) {
     if (isDirect(flight->call.operation)) {
+      // MPI has it and cannot give it back: its limit is forgotten, and it ends when it ends.
       flight->abandoned.store(true);
     } else {
       failedBy(flight, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
@@ -104,6 +108,7 @@ std::shared_ptr<WorkState> Dispatcher::submit(Call call, std::vector<at::Tensor>
     return work;
   }
   flight->schedule = std::move(schedule);
+  // Without MPI a worker does all of it.
   if (runtime_ == nullptr) {
     tasks_.emplace_back([this, flight](trace::Lane& lane) {
       runAlone(flight);
@@ -113,6 +118,7 @@ std::shared_ptr<WorkState> Dispatcher::submit(Call call, std::vector<at::Tensor>
     tasksWake_.notify_one();
     return work;
   }
+  // In the order of the calls, however long a worker takes to prepare each.
   new_.push_back(flight);
   if (flight->schedule.prepare) {
     tasks_.emplace_back([this, flight](trace::Lane&) { prepare(flight); });
@@ -193,6 +199,7 @@ void Dispatcher::runAlone(const FlightPtr& flight) {
     std::vector<std::shared_ptr<WorkState>> earlier;
     {
       std::lock_guard lock(mutex_);
+      // The same promise as over MPI: all before it is done.
       for (auto it = ledger_.calls().begin();
            it != ledger_.calls().end() && it->first < flight->entry; ++it) {
         if (!it->second->abandoned.load()) {
@@ -249,6 +256,7 @@ void Dispatcher::end(const FlightPtr& flight, trace::Lane* lane) {
   bool failed = false;
   {
     std::lock_guard lock(mutex_);
+    // Ended by another thread, which failed the group.
     if (flight->ended) {
       return;
     }
@@ -287,6 +295,7 @@ void Dispatcher::breakGroup(const Failure& failure, std::uint64_t before) {
       return;
     }
     isBroken_.store(true, std::memory_order_release);
+    // 0: nothing is spared, so there is no moment.
     if (before != 0) {
       ledger_.moment.begin();
     }

@@ -27,6 +27,7 @@ void Inquiry::ask(Clock::time_point now, std::chrono::milliseconds patience) {
     return;
   }
   askedAt_ = now;
+  // All at once, and again after as long: a rank may come meanwhile.
   for (int peer = 0; peer < size_; ++peer) {
     if (peer != rank_) {
       send(peer, kAskTag, 0);
@@ -51,11 +52,13 @@ void Inquiry::take(int tag, const std::function<void(int, std::uint64_t)>& handl
 }
 
 void Inquiry::poll(const std::function<std::uint64_t()>& latest) {
+  // MPI reads the number until the send has ended.
   sent_.remove_if([](Message& message) {
     int done = 0;
     check(MPI_Test(&message.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
     return done != 0;
   });
+  // Questions are answered by the MPI thread, whatever the rank itself is doing.
   take(kAskTag, [&](int peer, std::uint64_t) { send(peer, kTellTag, latest()); });
   take(kTellTag, [&](int peer, std::uint64_t number) {
     latest_[static_cast<std::size_t>(peer)] = static_cast<std::int64_t>(number);
@@ -73,6 +76,7 @@ Inquiry::Missing Inquiry::missing(std::uint64_t sequence) const {
     (latest < 0 ? silent : behind).push_back(rank);
   }
   Missing result;
+  // One rank alone is to blame; of several, none more than another.
   if (behind.size() + silent.size() == 1) {
     result.rank = behind.empty() ? silent[0] : behind[0];
   }

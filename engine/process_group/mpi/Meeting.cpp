@@ -42,6 +42,7 @@ Result<std::vector<int>> worldRanks(store::Store& store,
                                     const Joiner& joiner) {
   std::vector<int> ranks;
   std::map<int, int> owners;
+  // Two ranks on one process of MPI would send to themselves.
   for (int rank = 0; rank < joiner.size; ++rank) {
     ranks.push_back(std::atoi(store.get(keyOf(rank)).c_str()));
     const auto [other, isNew] = owners.emplace(ranks.back(), rank);
@@ -56,6 +57,7 @@ Result<std::vector<int>> worldRanks(store::Store& store,
   return ranks;
 }
 
+// Collective over the members alone: the other processes of MPI's world need not come.
 void createCommunicators(const std::vector<int>& ranks, int tag, Connected& connected) {
   MPI_Group world = MPI_GROUP_NULL;
   MPI_Group members = MPI_GROUP_NULL;
@@ -67,6 +69,8 @@ void createCommunicators(const std::vector<int>& ranks, int tag, Connected& conn
   MPI_Group_free(&members);
   MPI_Group_free(&world);
   check(MPI_Comm_set_errhandler(connected.comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  // Barriers have a communicator of their own: they are posted when all before them have ended
+  // here, which may be another place among the collectives on each rank.
   check(MPI_Comm_dup(connected.comm, &connected.barriers), "MPI_Comm_dup");
 }
 
@@ -123,6 +127,7 @@ Result<Connected> connect(store::Store& store, const Joiner& joiner) {
       return ranks.error();
     }
     std::uint64_t hash = 0;
+    // The tag keeps groups apart that several threads make at the same time.
     for (const char letter : joiner.group) {
       hash = mix(hash, static_cast<std::uint64_t>(static_cast<unsigned char>(letter)));
     }

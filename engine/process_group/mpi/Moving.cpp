@@ -21,6 +21,7 @@ void swap(Schedule& schedule, Place place, BlockOf outgoing, BlockOf incoming, S
       copy(incoming(place.rank), outgoing(place.rank));
     }
   };
+  // Nobody to send to: the copy is all of it.
   if (place.size == 1) {
     schedule.prepare = [show = std::move(schedule.prepare), keepOwn, to] {
       if (show) {
@@ -33,7 +34,8 @@ void swap(Schedule& schedule, Place place, BlockOf outgoing, BlockOf incoming, S
   }
   const auto post = [place, outgoing = std::move(outgoing),
                      incoming = std::move(incoming)](Requests& requests) {
-    // Beginning with the next rank, so that not all begin with rank 0.
+    // Receives first: data that comes early then goes straight to its place. Each rank begins with a
+    // neighbour, so that not all begin with rank 0.
     for (int step = 1; incoming && step < place.size; ++step) {
       const int peer = (place.rank + place.size - step) % place.size;
       const Block block = incoming(peer);

@@ -59,11 +59,13 @@ void PointToPoint::offer(Transfer transfer) {
   Offer offer = describe(transfer);
   offer.id = ++ids_;
   std::vector<std::byte> message = bytesOf(offer);
+  // With its data: a small message is done with one answer.
   if (offer.bytes <= kInlineBytes) {
     message.resize(sizeof(Offer) + offer.bytes);
     transfer.flat.read(0, offer.bytes, message.data() + sizeof(Offer));
   }
   const int peer = transfer.flight->call.root;
+  // Kept before it is posted: an answer may come at the next poll.
   offered_.emplace(offer.id, std::move(transfer));
   post(peer, kOfferTag, std::move(message));
 }
@@ -78,6 +80,7 @@ void PointToPoint::post(int peer, int tag, std::vector<std::byte> bytes) {
 
 // Begins to receive every message of this tag that has come.
 void PointToPoint::probe(int tag, std::list<Parcel>& parcels, Client::Activity& activity) {
+  // Matched (Improbe) and then received by that match: a plain receive could take another message.
   for (;;) {
     int found = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
@@ -104,6 +107,7 @@ void PointToPoint::poll(Client::Activity& activity) {
     return flag != 0;
   };
   sent_.remove_if([&](Parcel& parcel) { return done(parcel.request); });
+  // Probing costs a call: only where something can be waited for.
   if (!wanted_.empty()) {
     probe(kOfferTag, offersComing_, activity);
   }
@@ -141,6 +145,8 @@ void PointToPoint::poll(Client::Activity& activity) {
 
 // Gives each receive, oldest first, the oldest offer it takes.
 void PointToPoint::match() {
+  // Older receives first, and each takes its oldest offer: so of one source and tag both sides keep
+  // the order of their calls.
   for (auto wanted = wanted_.begin(); wanted != wanted_.end();) {
     const int from = wanted->flight->call.root;
     const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const Arrived& arrived) {
@@ -178,6 +184,8 @@ void PointToPoint::take(Transfer transfer, const Arrived& arrived) {
     end(transfer);
     return;
   }
+  // The receive is posted before the answer goes out: data comes into it as soon as the sender has
+  // heard.
   answer.verdict = Verdict::kSend;
   transfer.flight->setWaiting(Flight::Waiting::kData, arrived.source);
   stream(std::move(transfer), arrived.source, false);
@@ -201,6 +209,7 @@ void PointToPoint::stream(Transfer transfer, int peer, bool sends) {
 
 void PointToPoint::handleAnswer(int source, const Answer& answer) {
   const auto found = offered_.find(answer.id);
+  // It has failed meanwhile, and its answer came late.
   if (found == offered_.end()) {
     return;
   }
@@ -233,6 +242,7 @@ void PointToPoint::end(const Transfer& transfer, const std::string& refusal, int
     dispatcher_.finish(transfer.flight);
     return;
   }
+  // The copy back is for a worker: the MPI thread does nothing that takes long.
   auto flat = std::make_shared<Flat>(transfer.flat);
   dispatcher_.finish(transfer.flight, [flat] { flat->copyBack(); });
 }

@@ -39,6 +39,7 @@ struct ProcessGroupMPI::Parts {
   Parts(const Member& member, const mpi::Connected& connected)
       : place{member.rank, member.size},
         dispatcher(std::make_shared<mpi::Dispatcher>(member, connected)) {
+    // From now on it is polled.
     if (connected.runtime != nullptr) {
       connected.runtime->attach(dispatcher);
     }

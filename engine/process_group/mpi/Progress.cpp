@@ -45,12 +45,14 @@ Client::Activity Dispatcher::poll() {
     std::unique_lock lock(mutex_);
     const bool over = !ledger_.spares();
     lock.unlock();
+    // Nothing is left that could end well: what MPI still has is given up.
     if (over) {
       abandon();
       return activity;
     }
   }
   try {
+    // Resumed operations before new ones: the other ranks wait for their next rounds.
     start(std::move(fresh));
     startReady(activity);
     startBarrier(activity);
@@ -95,6 +97,7 @@ void Dispatcher::start(Fresh fresh) {
 }
 
 void Dispatcher::startReady(Activity& activity) {
+  // The oldest first, even where a later one is prepared already: MPI matches by order.
   while (!waiting_.empty() && waiting_.front()->prepared.load() && open_.size() < kMostOpen) {
     const FlightPtr flight = std::move(waiting_.front());
     waiting_.pop_front();
@@ -104,6 +107,7 @@ void Dispatcher::startReady(Activity& activity) {
 }
 
 void Dispatcher::startBarrier(Activity& activity) {
+  // One at a time: the next must wait for this one, too.
   if (!barriers_.empty() && earlierDone(*barriers_.front())) {
     const FlightPtr flight = std::move(barriers_.front());
     barriers_.pop_front();
@@ -128,6 +132,8 @@ void Dispatcher::post(const FlightPtr& flight) {
     flight->startTicks.store(base::ticks());
   }
   flight->requests = std::make_unique<Requests>(comm_, barrierComm_, tagOf(*flight));
+  // Before its requests are posted: if one of them fails, MPI may have those before it, and
+  // dropFailed() keeps all of it.
   open_.push_back(flight);
   try {
     flight->schedule.rounds[flight->round].post(*flight->requests);
@@ -162,6 +168,7 @@ void Dispatcher::testOpen(Activity& activity) {
 }
 
 void Dispatcher::roundDone(const FlightPtr& flight) {
+  // Taken before the round is counted up.
   const std::size_t round = flight->round++;
   auto& then = flight->schedule.rounds[round].then;
   if (flight->round == flight->schedule.rounds.size()) {
@@ -172,6 +179,7 @@ void Dispatcher::roundDone(const FlightPtr& flight) {
     compute(flight, then);
     {
       std::lock_guard lock(mutex_);
+      // By the MPI thread, as everything that calls MPI.
       resumed_.push_back(flight);
     }
     runtime_->wake();
@@ -198,6 +206,7 @@ void Dispatcher::keepLimits() {
       }
     }
   }
+  // Not under the lock, which failing takes.
   if (late != nullptr) {
     failedBy(late, timeOut(*late));
   }
@@ -206,6 +215,7 @@ void Dispatcher::keepLimits() {
 // Asks who keeps the oldest collective waiting, well before its time has passed.
 void Dispatcher::inquire(Flight::Clock::time_point now) {
   for (const FlightPtr& flight : open_) {
+    // Early enough that the answers are here when the time has passed.
     const milliseconds patience = std::min(kStuck, flight->limit / 4);
     if (now - flight->calledAt >= patience) {
       inquiry_->ask(now, patience);
@@ -218,6 +228,7 @@ void Dispatcher::inquire(Flight::Clock::time_point now) {
 Failure Dispatcher::timeOut(const Flight& flight) const {
   std::string waiting = flight.waitingFor();
   int peer = -1;
+  // Of a collective that has begun the others' answers say who has not come to it.
   if (!isDirect(flight.call.operation) && flight.startTicks.load() != 0) {
     Inquiry::Missing missing = inquiry_->missing(flight.call.sequence);
     if (!missing.text.empty()) {

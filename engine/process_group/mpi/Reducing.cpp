@@ -54,6 +54,7 @@ class Incoming {
 
  private:
   [[nodiscard]] std::byte* from(int peer) const {
+    // This rank has no place of its own.
     return memory_.get() + static_cast<std::size_t>(peer < place_.rank ? peer : peer - 1) * bytes_;
   }
 
@@ -66,6 +67,7 @@ class Incoming {
 std::vector<Block> pieces(Block block, std::size_t elementSize, int ranks) {
   const std::size_t elements = block.bytes / elementSize;
   const auto n = static_cast<std::size_t>(ranks);
+  // Whole cache lines for types of 4 bytes and more.
   const std::size_t each = ((elements + n - 1) / n + 15) / 16 * 16;
   std::vector<Block> result;
   for (std::size_t rank = 0; rank < n; ++rank) {
@@ -91,6 +93,7 @@ bool isSmall(Place place, Block block) {
 void divide(Block block, const Kernel& kernel, ReduceOp op, int size) {
   if (op == ReduceOp::kAverage) {
     const void* const source = block.data;
+    // The combiner divides what it has summed, here the one source that MPI has summed already.
     kernel.combine(block.data, &source, 1, block.bytes / kernel.elementSize, size);
   }
 }
@@ -117,6 +120,8 @@ Schedule allreduce(Place place, std::vector<at::Tensor> tensors, ReduceOp op) {
     return schedule;
   }
   const auto incoming = std::make_shared<Incoming>(place);
+  // A small tensor is combined whole by every rank; of a larger one each rank combines its own
+  // piece.
   const auto mine = [staged, kernel, place] {
     const Block block = staged->block();
     return isSmall(place, block) ? block
@@ -138,6 +143,7 @@ Schedule allreduce(Place place, std::vector<at::Tensor> tensors, ReduceOp op) {
   schedule.rounds.push_back(
       {[staged, kernel, place, mine](Requests& requests) {
          const Block block = staged->block();
+         // All have combined all: the second round posts nothing, and ends at once.
          if (isSmall(place, block)) {
            return;
          }

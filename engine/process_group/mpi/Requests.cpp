@@ -8,6 +8,7 @@ namespace lockstep::process_group::mpi {
 namespace {
 
 // Elements of one call of MPI.
+// MPI counts in int: 2^30 elements fit, whatever their size.
 constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
 
 MPI_Datatype nativeType(c10::ScalarType dtype, bool wraps) {
@@ -58,6 +59,7 @@ MPI_Op nativeOp(ReduceOp op) {
 
 std::optional<NativeReduction> nativeReduction(c10::ScalarType dtype, ReduceOp op) {
   const bool orders = op == ReduceOp::kMin || op == ReduceOp::kMax;
+  // MPI_MIN and MPI_MAX may drop a NaN (Note [What MPI reduces]).
   if (orders && c10::isFloatingType(dtype)) {
     return std::nullopt;
   }
@@ -77,6 +79,7 @@ std::vector<std::pair<std::uint64_t, int>> mpiPieces(std::uint64_t total, std::u
 }
 
 MPI_Request* Requests::add(int peer, bool sending, int bytes) {
+  // The vector may move as it grows: a request is a handle, whose address MPI does not keep.
   requests_.push_back(MPI_REQUEST_NULL);
   expected_.push_back(Expected{peer, sending, bytes});
   return &requests_.back();
@@ -116,6 +119,7 @@ void Requests::allreduce(Block block, const NativeReduction& how) {
 void Requests::reduce(Block block, const NativeReduction& how, int root, bool atRoot) {
   for (const auto& [begin, count] : mpiPieces(block.bytes / how.elementSize, kMost)) {
     std::byte* const data = block.data + begin * how.elementSize;
+    // MPI wants MPI_IN_PLACE as the send buffer of a root that reduces in place.
     check(MPI_Ireduce(atRoot ? MPI_IN_PLACE : data, atRoot ? data : nullptr, count, how.type,
                       how.op, root, comm_, add(kEverybody, false, 0)),
           "MPI_Ireduce");
@@ -135,10 +139,13 @@ bool Requests::test(bool& moved) {
   statuses_.resize(requests_.size());
   int done = 0;
   const int code = MPI_Testsome(open, requests_.data(), &done, indices_.data(), statuses_.data());
+  // All were done before, or there never were any.
   if (done == MPI_UNDEFINED) {
     return true;
   }
   moved = moved || done > 0;
+  // Which of those that ended were what this rank expected: MPI reports a longer message as an
+  // error, and a shorter one only by its count.
   for (int i = 0; i < done; ++i) {
     const Expected& expected =
         expected_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])];
@@ -162,6 +169,7 @@ bool Requests::test(bool& moved) {
       }
     }
   }
+  // Statuses above were looked at first, since they say more.
   if (code != MPI_ERR_IN_STATUS) {
     check(code, "MPI_Testsome");
   }
@@ -170,6 +178,8 @@ bool Requests::test(bool& moved) {
 }
 
 void Requests::tell(Flight& flight) const {
+  // Receives first: who waits for data names the rank it comes from, and sends often wait for their
+  // receives.
   for (const bool sending : {false, true}) {
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i] != MPI_REQUEST_NULL && expected_[i].sending == sending) {

@@ -37,6 +37,8 @@ constexpr milliseconds kIdleNap{1};
 constexpr milliseconds kDeepNap{50};
 constexpr seconds kIdleNaps{1};
 
+// Only where the process ends well: after exit(1) mpirun is meant to see a failure, and the other
+// ranks may never come to MPI_Finalize.
 void finishAtExit(int status, void*) {
   if (status == 0) {
     Runtime::finish();
@@ -60,6 +62,7 @@ MpiError::MpiError(const char* call, int code)
     : std::runtime_error(fmt::format("{}: {}", call, errorText(code))) {}
 
 const char* Runtime::launcherVariable() {
+  // Open MPI's, and those of PMIx and PMI, which srun and others set.
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"}) {
     if (std::getenv(name) != nullptr) {
       return name;
@@ -79,6 +82,7 @@ base::Result<Runtime*> Runtime::start(milliseconds patience) {
   std::unique_lock lock(runtime.mutex_);
   if (!runtime.started_) {
     runtime.started_ = true;
+    // Detached: a thread that is inside MPI cannot be stopped, and the process must be able to end.
     std::thread([&runtime] { runtime.loop(); }).detach();
   }
   runtime.changed_.wait_for(lock, patience, [&] { return runtime.state_ != State::kStarting; });
@@ -99,6 +103,8 @@ base::Result<Runtime*> Runtime::start(milliseconds patience) {
 void Runtime::finish() {
   Runtime& runtime = instance();
   std::unique_lock lock(runtime.mutex_);
+  // Who has initialised MPI ends it; and not while requests are in flight that cannot be taken
+  // back.
   if (runtime.state_ != State::kRunning || runtime.spoiled_.load() || !runtime.ours_) {
     return;
   }
@@ -140,6 +146,8 @@ base::Status Runtime::run(std::function<void()> task, const std::string& what,
     if (state_ != State::kRunning) {
       return Error{ExitCode::kCommFailed, failure_, ""};
     }
+    // The task reports under the lock, which orders its results before what the waiter does with
+    // them.
     tasks_.emplace_back([this, shared, task = std::move(task)] {
       std::string error;
       try {
@@ -162,6 +170,7 @@ base::Status Runtime::run(std::function<void()> task, const std::string& what,
   if (state_ != State::kRunning) {
     return Error{ExitCode::kCommFailed, failure_, ""};
   }
+  // MPI is stuck inside a call on its only thread: nothing of any group will move any more.
   lock.unlock();
   const std::string late = fmt::format("{} did not end within {} ms", what, patience.count());
   loseAll(late);
@@ -177,6 +186,7 @@ void Runtime::loseAll(const std::string& reason) {
     clients.swap(clients_);
     changed_.notify_all();
   }
+  // Without the lock: each takes its own.
   for (const auto& client : clients) {
     client->lose(reason);
   }
@@ -196,6 +206,7 @@ void Runtime::attach(std::shared_ptr<Client> client) {
 void Runtime::detach(const Client* client) {
   {
     std::lock_guard lock(mutex_);
+    // By the MPI thread itself, between two polls: after this the client is polled no more.
     tasks_.emplace_back([this, client] {
       std::shared_ptr<Client> last;
       {
@@ -215,6 +226,8 @@ void Runtime::detach(const Client* client) {
 }
 
 void Runtime::wake() {
+  // `news_` first and `sleeping_` after it, and pause() the other way round: one of the two sees
+  // the other, so no wake is lost, and the lock is taken only where somebody sleeps.
   news_.store(true);
   if (sleeping_.load()) {
     std::lock_guard lock(mutex_);
@@ -240,6 +253,7 @@ bool Runtime::initialise() {
           "this program has initialised MPI without MPI_THREAD_MULTIPLE; the "
           "mpi backend needs it there, or an MPI of its own");
     }
+    // By default MPI ends the process at the first error.
     check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     check(MPI_Comm_rank(MPI_COMM_WORLD, &worldRank_), "MPI_Comm_rank");
@@ -248,6 +262,7 @@ bool Runtime::initialise() {
     failure = error.what();
   }
   if (failure.empty() && running == 0) {
+    // Only an MPI of our own is ended.
     on_exit(finishAtExit, nullptr);
   }
   std::lock_guard lock(mutex_);
@@ -265,6 +280,7 @@ void Runtime::loop() {
     return;
   }
   for (;;) {
+    // Before the tasks are looked at: a wake from now on is for the next turn.
     news_.store(false);
     runTasks();
     {
@@ -301,6 +317,7 @@ Client::Activity Runtime::pollClients() {
   std::vector<std::shared_ptr<Client>> clients;
   {
     std::lock_guard lock(mutex_);
+    // A copy, since a client may be attached or end while others are polled.
     clients = clients_;
   }
   Client::Activity all;
@@ -312,6 +329,18 @@ Client::Activity Runtime::pollClients() {
   return all;
 }
 
+// Note [How long the MPI thread naps]
+//
+//    something moved, or is new                no pause
+//    open, less than 100 us since it moved     yield
+//    open, up to 2 s                           nap of 20 us
+//    open, longer                              nap of 500 us: some rank must be late
+//    nothing open, up to 1 s                   nap of 1 ms, with a call of MPI before
+//    nothing open, longer                      nap of 50 ms, likewise
+//
+// Many MPIs move data only inside their calls, so a pause delays everything that is in flight; and
+// ranks that share cores need the pauses, or a rank that looks without end keeps the one it waits
+// for from its core.
 void Runtime::pause(const Client::Activity& activity) {
   if (activity.moved || news_.load()) {
     return;

@@ -41,6 +41,8 @@ void showFirst(Schedule& schedule, const std::vector<StagingPtr>& staged) {
       one->show();
     }
   };
+  // Copies of many tensors take long: on a worker. Else there is nothing to do but to take
+  // addresses, here.
   if (std::any_of(staged.begin(), staged.end(), [](const auto& one) { return one->copies(); })) {
     schedule.prepare = showAll;
   } else {

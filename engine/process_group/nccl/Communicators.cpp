@@ -33,6 +33,19 @@ std::string cameKey(const std::string& key, int rank) {
 
 }  // namespace
 
+// Note [Which communicator]
+//
+//    all/0, all/1 ...    all ranks; the n-th device that this process uses in this group
+//    2-5                 messages from rank 2 to rank 5, on whichever device the first was
+//
+// Each is made by the first operation that needs it, through the store:
+//
+//    came/RANK   written by every member before it joins, so that others can say who has not come
+//    id          made by the first member, awaited by the others
+//
+// Then library.join() begins, and settle() waits until the ranks have met, with the operation's own
+// time limit. A rank that looks for a communicator makes it outside of the lock, since that may
+// take as long as the slowest rank; two threads never make the same one (Communicators.h).
 Channel& Communicators::all(Device& device, Deadline deadline) {
   const c10::DeviceIndex index = device.device().index();
   const auto known = namesOfDevices_.find(index);
@@ -42,6 +55,7 @@ Channel& Communicators::all(Device& device, Deadline deadline) {
   std::vector<int> members(static_cast<std::size_t>(options_.size));
   std::iota(members.begin(), members.end(), 0);
   Channel& channel = make(device, name, members, deadline);
+  // Only now: where it could not be made, the next operation tries the same name again.
   namesOfDevices_[index] = name;
   return channel;
 }
@@ -55,6 +69,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
   {
     std::lock_guard lock(mutex_);
     if (const auto found = channels_.find(name); found != channels_.end()) {
+      // A pair has one communicator, and that one device at either end.
       if (found->second->device.device() != device.device()) {
         throw Unreachable{Failure{
             fmt::format("its tensor is on {}, those before were on {}; ranks of a pair keep to one "
@@ -68,6 +83,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
   auto made = std::make_shared<Channel>(device, clockOf(device), name);
   Channel& channel = *made;
   try {
+    // Before the id is fetched: whoever waits there is seen to have come.
     store_->set(cameKey(key, options_.rank), "1");
     const std::string id = fetchId(key, members, deadline);
     const auto place = std::find(members.begin(), members.end(), options_.rank) - members.begin();
@@ -81,6 +97,7 @@ Channel& Communicators::make(Device& device, const std::string& name,
     channels_[name] = std::move(made);
   }
   if (aborted_) {  // abort() may have come before it could see this one
+    // On a thread of its own, as Communicator::abort wants it.
     std::thread([&channel] { channel.communicator->abort(); }).join();
   }
   if (!settle(channel, deadline)) {
@@ -110,6 +127,7 @@ std::string Communicators::fetchId(const std::string& key, const std::vector<int
           members.front(), CommErrorKind::kTimeout}};
     }
     try {
+      // In slices, to notice an abort.
       store_->wait({idKey}, std::min(kSlice, left));
     } catch (const store::StoreError&) {
       // Not there yet, or the store is gone, which check() tells.
@@ -120,6 +138,7 @@ std::string Communicators::fetchId(const std::string& key, const std::vector<int
 
 bool Communicators::settle(Channel& channel, Deadline deadline) const {
   const auto ready = [&channel] {
+    // The lock is taken for each question alone, so that abort() gets between two of them.
     std::lock_guard asking(channel.asking);
     return channel.communicator->ready();
   };
@@ -168,6 +187,7 @@ DeviceClock& Communicators::clockOf(Device& device) {
   if (clock == nullptr) {
     clock = std::make_unique<DeviceClock>(device);
     DeviceClock& made = *clock;
+    // Without the lock: the device may be busy, and other channels need not wait for its clock.
     lock.unlock();
     try {
       made.relate(kClockPatience);
@@ -188,6 +208,7 @@ std::vector<std::shared_ptr<Channel>> Communicators::channels() const {
 }
 
 Communicators::~Communicators() {
+  // Each waits a while for its peers to end theirs, so all at the same time.
   std::vector<std::thread> ends;
   for (const auto& channel : channels()) {
     ends.emplace_back([&channel = *channel] { channel.communicator.reset(); });
@@ -208,6 +229,7 @@ void Communicators::abort() {
   const std::size_t count = all.size();
   const auto ended = std::make_shared<Ended>();
   for (auto& channel : all) {
+    // Detached, with all they need: one that hangs in a driver must not hold the process.
     std::thread([channel = std::move(channel), ended]() mutable {
       {
         // A call that hangs is ended by it. No timed_mutex: ThreadSanitizer does not know its call.
@@ -230,6 +252,7 @@ void Communicators::abort() {
 
 void Communicators::check() const {
   for (const auto& channel : channels()) {
+    // Not where somebody is asking: that one hears of the error himself.
     if (std::unique_lock asking(channel->asking, std::try_to_lock); asking) {
       (void)channel->communicator->ready();
     }

@@ -11,6 +11,7 @@ namespace lockstep::process_group::nccl {
 namespace {
 
 void askAsOne(Library& library, Channel& channel, const std::function<void(Channel&)>& body) {
+  // While asked, no abort: NCCL allows one thread at a time.
   std::lock_guard asking(channel.asking);
   library.groupStart();
   try {
@@ -63,8 +64,10 @@ std::shared_ptr<Work> Launcher::launch(Launch launch) {
   std::shared_ptr<Work> work;
   std::optional<Failure> failure;
   {
+    // Held until a collective is with the device: the number and the order on the stream are one.
     std::lock_guard lock(mutex_);
     flight = watchdog_.enter(std::move(launch.call), std::move(launch.outputs), launch.limit);
+    // The group is broken: it has failed already.
     if (flight->work->isCompleted()) {
       return flight->work;
     }
@@ -72,6 +75,8 @@ std::shared_ptr<Work> Launcher::launch(Launch launch) {
       Device& device = devices_->at(
           launch.tensors.empty() ? devices_->current() : launch.tensors.front().device().index());
       work = std::make_shared<DeviceWork>(flight, device);
+      // What the caller's stream holds now comes before the operation. Recorded here, on the
+      // caller's thread, whose current stream it is.
       const std::shared_ptr<Event> inputs = device.makeEvent(false);
       inputs->record(device.currentStream());
       if (launch.pair) {
@@ -90,7 +95,7 @@ std::shared_ptr<Work> Launcher::launch(Launch launch) {
   return work == nullptr ? flight->work : work;
 }
 
-// With the mutex held.
+// With the mutex held, so that the messages of a pair come in the order of the calls.
 void Launcher::post(const FlightPtr& flight, Launch launch, Device& device,
                     const std::shared_ptr<Event>& inputs) {
   if (flight->call.operation == trace::Operation::kRecv) {
@@ -139,10 +144,12 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
   for (const Operand& operand : launch.operands) {
     flight->kept.push_back(operand.flat());
   }
+  // The channel's stream waits for the inputs, on the device; the host does not.
   inputs.block(channel.stream);
   if (flight->call.operation == trace::Operation::kBarrier) {
     standBehindAll(*flight, channel.stream);
   }
+  // Before the copies in, which are part of what the operation costs.
   flight->begin->record(channel.stream);
   if (launch.before) {
     device.onStream(channel.stream, launch.before);
@@ -158,9 +165,12 @@ void Launcher::queue(const FlightPtr& flight, const Launch& launch, Device& devi
 }
 
 void Launcher::standBehindAll(const Flight& barrier, const c10::Stream& stream) {
+  // On the host: an event can be waited for only once it is recorded, and these may still wait for
+  // ranks.
   for (const FlightPtr& earlier : watchdog_.flightsBefore(barrier)) {
     (void)earlier->underWay.waitFor(barrier.limit);  // who does not get there breaks the group
   }
+  // On the device: the barrier's stream comes after all that every channel has so far.
   for (const auto& channel : communicators_.channels()) {
     const auto earlier = channel->device.makeEvent(false);
     earlier->record(channel->stream);

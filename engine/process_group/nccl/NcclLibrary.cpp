@@ -35,13 +35,15 @@ CommErrorKind kindOf(ncclResult_t result) {
   if (last != nullptr && *last != '\0') {
     text += fmt::format("; {}", last);
   }
+  // NCCL's own words do not say what to do about it.
   if (text.find("Duplicate GPU") != std::string::npos) {
     text += "; ranks may share a GPU where CUDA_VISIBLE_DEVICES is not set";
   }
   throw LibraryError(text, kindOf(result));
 }
 
-/// A call that goes on behind its caller is no failure.
+/// A call that goes on in the background (ncclInProgress) is no failure: communicators do not
+/// block.
 void check(ncclResult_t result, const char* what, ncclComm_t communicator = nullptr) {
   if (result != ncclSuccess && result != ncclInProgress) {
     raise(result, what, communicator);
@@ -100,6 +102,7 @@ class NcclCommunicator final : public Communicator {
       : device_(device) {
     const c10::cuda::CUDAGuard guard(device_);
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    // Not blocking, so that a call can be given up from another thread when ranks do not come.
     config.blocking = 0;
     check(ncclCommInitRankConfig(&communicator_, size, id, rank, &config), "ncclCommInitRank");
   }
@@ -116,6 +119,7 @@ class NcclCommunicator final : public Communicator {
       std::this_thread::sleep_for(kPoll);
       (void)ncclCommGetAsyncError(communicator_, &state);
     }
+    // Not finalised in time, or failed: it is aborted, which waits for no other rank.
     (void)(state == ncclSuccess ? ncclCommDestroy(communicator_) : ncclCommAbort(communicator_));
   }
 
@@ -155,6 +159,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   [[nodiscard]] bool ready() override {
+    // Asks for the communicator's state: the result of everything that was asked of it so far.
     ncclResult_t state = ncclSuccess;
     check(ncclCommGetAsyncError(usable(), &state), "ncclCommGetAsyncError", communicator_);
     check(state, "NCCL", communicator_);
@@ -162,6 +167,7 @@ class NcclCommunicator final : public Communicator {
   }
 
   void abort() override {
+    // Once, and never together with the destructor's farewell.
     if (!aborted_.exchange(true)) {
       (void)cudaSetDevice(device_.index());
       (void)ncclCommAbort(communicator_);  // there is nothing left to do with what it says
@@ -193,6 +199,8 @@ void allowSharedDevices(int version) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
       numberFrom("LOCAL_WORLD_SIZE") <= devices || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
+    // The failed question leaves an error behind, which the next call of CUDA would report as its
+    // own.
     (void)cudaGetLastError();
     return;
   }
@@ -201,6 +209,8 @@ void allowSharedDevices(int version) {
   } else {
     std::array<char, 256> host{};
     (void)gethostname(host.data(), host.size() - 1);
+    // Ranks that share a device get ids of different hosts: NCCL refuses two ranks of one host on
+    // one device.
     const std::string id = fmt::format("{}-{}", host.data(), numberFrom("LOCAL_RANK") / devices);
     setenv("NCCL_HOSTID", id.c_str(), 0);
   }

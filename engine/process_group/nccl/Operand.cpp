@@ -60,6 +60,7 @@ std::vector<Operand> operands(const std::vector<at::Tensor>& tensors) {
 }
 
 Row::Row(std::vector<at::Tensor> tensors) : tensors_(std::move(tensors)) {
+  // Copied only where they do not follow each other: shards of one buffer do.
   if (!lieInARow(tensors_)) {
     copy_ = at::empty({static_cast<std::int64_t>(tensors_.size()), tensors_.front().numel()},
                       tensors_.front().options().requires_grad(false));

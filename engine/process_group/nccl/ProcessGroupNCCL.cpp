@@ -38,6 +38,7 @@ at::ScalarType reducedType(const Call& call) {
 void inPlace(Launch& launch, const Tensors& tensors) {
   launch.operands = nccl::operands(tensors);
   launch.tensors = tensors;
+  // Copies of tensors that are not contiguous go on the channel's stream, before and after.
   launch.before = [all = launch.operands] {
     for (const Operand& operand : all) {
       operand.fill();
@@ -54,6 +55,7 @@ void broadcast(Launch& launch, const Tensors& tensors) {
   inPlace(launch, tensors);
   launch.body = [all = launch.operands, root = launch.call.root](Channel& channel) {
     for (const Operand& operand : all) {
+      // Bytes: nothing is computed, so the dtype does not matter, and NCCL need not have it.
       channel.communicator->broadcast(operand.data(), operand.bytes(), at::kByte, root,
                                       channel.stream);
     }
@@ -79,6 +81,7 @@ void reduce(Launch& launch, const Tensors& tensors, int rank) {
     channel.communicator->reduce(all.data(), all.data(), all.count(), type, op, root,
                                  channel.stream);
   };
+  // Only the root's tensor is written to.
   if (rank != root) {
     launch.after = nullptr;
   }
@@ -90,6 +93,7 @@ void allgather(Launch& launch, const Tensors& outputs, const at::Tensor& input) 
   launch.operands = {from};
   launch.tensors = outputs;
   launch.tensors.push_back(input);
+  // The copy is memory that the device works on, and is kept with the tensors.
   if (to.copy().defined()) {
     launch.tensors.push_back(to.copy());
   }
@@ -111,6 +115,7 @@ void gather(Launch& launch, const Tensors& outputs, const at::Tensor& input, int
   const auto own = static_cast<std::size_t>(rank);
   launch.before = [from, to, own] {
     from.fill();
+    // This rank's own part is no message: a copy on the device does it.
     if (!to.empty() && to[own].data() != from.data()) {
       to[own].flat().copy_(from.flat(), /*non_blocking=*/true);
     }
@@ -186,7 +191,7 @@ void reduceScatter(Launch& launch, const at::Tensor& output, const Tensors& inpu
 void alltoall(Launch& launch, const Request& request, int rank) {
   const at::Tensor& output = request.outputs.front();
   const at::Tensor& input = request.inputs.front();
-  // What is sent must not be what is received into.
+  // What is sent must not be what is received into: NCCL moves both at the same time.
   const Operand from(input);
   const Operand to(output);
   const at::Tensor sent = output.is_alias_of(input) ? at::empty_like(from.flat()) : from.flat();
@@ -215,6 +220,7 @@ void alltoall(Launch& launch, const Request& request, int rank) {
     auto* target = static_cast<std::byte*>(to.data());
     for (std::size_t other = 0; other < bytesTo.size(); ++other) {
       const int peer = static_cast<int>(other);
+      // Nothing is sent where nothing is expected: both sides leave the message out.
       if (other != own && bytesTo[other] > 0) {
         channel.communicator->send(source, bytesTo[other], at::kByte, peer, channel.stream);
       }
@@ -236,6 +242,7 @@ void send(Launch& launch, const Request& request, int rank) {
   const Operand from(request.outputs.front());
   launch.operands = {from};
   launch.tensors = request.outputs;
+  // The sender is rank 0 of the pair's communicator, the receiver rank 1.
   launch.pair = {rank, launch.call.root};
   launch.before = [from] { from.fill(); };
   launch.body = [from](Channel& channel) {
@@ -264,6 +271,7 @@ void recv(Launch& launch, const Request& request, int rank) {
 // `token` is memory of one byte.
 void meet(Launch& launch, const at::Tensor& token) {
   launch.tensors = {token};
+  // On the device, so that it comes after what the stream holds.
   launch.before = [token] { token.zero_(); };
   launch.body = [token](Channel& channel) {
     channel.communicator->allreduce(token.data_ptr(), 1, at::kByte, ReduceOp::kMax, channel.stream);
@@ -306,6 +314,7 @@ base::Result<std::shared_ptr<ProcessGroupNCCL>> ProcessGroupNCCL::make(
     Platform platform, std::shared_ptr<store::Store> store, int rank, int size,
     const GroupOptions& options) {
   try {
+    // Asked now: the first operation would otherwise find out that there is none.
     (void)platform.devices->at(platform.devices->current());
   } catch (const nccl::DeviceError& error) {
     return base::Error{base::ExitCode::kEnvironment,

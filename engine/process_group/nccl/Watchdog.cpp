@@ -55,6 +55,7 @@ Watchdog::~Watchdog() {
   ends_.join();
   watch_.join();
   releaseAbandoned();
+  // A device may still write to these.
   for (const auto& flight : abandoned_) {
     keepForever(flight);
   }
@@ -93,6 +94,7 @@ std::shared_ptr<Flight> Watchdog::enter(Call call, std::vector<at::Tensor> outpu
     fail(aborted, Failure{"aborted by its caller", -1, CommErrorKind::kAborted});
   };
   ledger_.enter(flight, std::move(outputs), abort, nullptr);
+  // Also where it fails before the device has it: who waits for that must not wait longer.
   flight->work->future().whenComplete([weak = std::weak_ptr<Flight>(flight)](const auto&) {
     if (const auto ended = weak.lock()) {
       ended->setUnderWay();
@@ -124,6 +126,7 @@ void Watchdog::breakGroup(const Failure& failure) {
 
 void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Failure& ofFirst) {
   {
+    // The first failure counts; whatever it causes comes here, too, and has no effect.
     std::lock_guard lock(mutex_);
     if (!ledger_.breakBy(failure)) {
       return;
@@ -136,6 +139,8 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
   for (const auto& flight : flights()) {
     flight->fail(flight.get() == first ? ofFirst : failure);
     {
+      // Their kernels wait for peers until the abort below, and work on the memory after it,
+      // perhaps.
       std::lock_guard lock(mutex_);
       abandoned_.push_back(flight);
     }
@@ -143,6 +148,7 @@ void Watchdog::breakGroup(const Failure& failure, const Flight* first, const Fai
     remove(flight);
   }
   try {
+    // Last: it may take seconds, and waiters need not wait for it.
     communicators_.abort();
   } catch (const std::exception&) {
     // The failure that led here tells more.
@@ -227,6 +233,7 @@ void Watchdog::endLoop() {
 bool Watchdog::tryEnd(const std::shared_ptr<Flight>& flight) {
   {
     std::lock_guard lock(mutex_);
+    // It may have failed meanwhile.
     if (!flight->launched || !ledger_.calls().contains(flight->entry)) {
       return false;
     }
@@ -278,6 +285,7 @@ void Watchdog::watchLoop() {
     for (const auto& flight : all) {
       watch(flight, flight == all.front());
     }
+    // Errors that NCCL has noticed by itself, such as a lost connection, are found by asking.
     try {
       communicators_.check();
     } catch (const LibraryError& error) {
@@ -312,6 +320,7 @@ void Watchdog::watch(const std::shared_ptr<Flight>& flight, bool oldest) {
 
 void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
   flight->askedAt = Flight::Clock::now();
+  // The store is asked once, by the oldest: what is wrong with the group is wrong with all.
   if (oldest) {
     const Blame blame = blameOf(notices_.reasons(kAsk), member_.rank);
     if (!blame.text.empty()) {
@@ -327,6 +336,7 @@ void Watchdog::ask(const std::shared_ptr<Flight>& flight, bool oldest) {
 
 // Who gives up says why before it lets the connections go; who was killed says nothing.
 Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryError& error) {
+  // Only the loss of a connection has a reason that another rank may know.
   const bool lost = error.kind == CommErrorKind::kRemote || error.kind == CommErrorKind::kNetwork;
   if (!lost || member_.size == 1) {
     return Failure{error.what(), -1, error.kind};
@@ -344,6 +354,7 @@ Failure Watchdog::explain(const std::shared_ptr<Flight>& flight, const LibraryEr
     }
     std::this_thread::sleep_for(kTick);
     const auto told = flight->told();
+    // All others have said where they are: nobody is left who could have given up without a word.
     if (told && told->notes.size() >= others) {
       break;
     }

@@ -16,6 +16,7 @@ void OverlapScene::draw(DisplayList& list) {
   drawRuler(list);
   list.clip(charts_);
   for (const Row& row : rows_) {
+    // Ranks that are scrolled out of sight cost nothing.
     if (row.plot.bottom() >= charts_.top() && row.plot.top() <= charts_.bottom()) {
       drawRow(list, row);
     }
@@ -39,6 +40,7 @@ void OverlapScene::drawHeader(DisplayList& list) const {
 void OverlapScene::drawRuler(DisplayList& list) const {
   list.text(QRectF(14, ruler_.top(), ruler_.left() - 20, ruler_.height()),
             QStringLiteral("iteration"), palette_.textMuted, FontRole::kSmall);
+  // Labels at round numbers, at least 56 px apart.
   const double stride = std::max(1.0, roundStep(56 / pixelsPerStep()));
   for (double step = std::ceil(std::max(0.0, frame_.firstStep) / stride) * stride;
        step < frame_.lastStep; step += stride) {
@@ -65,6 +67,7 @@ void OverlapScene::drawRow(DisplayList& list, const Row& row) const {
   drawWarmUp(list, row);
   const std::uint32_t each = stepsPerBar();
   const double first = std::max(0.0, std::floor(frame_.firstStep));
+  // From the bar that the first visible step belongs to: it may begin left of the plot.
   for (double step = first - std::fmod(first, each); step < frame_.lastStep; step += each) {
     if (const auto bar = barAt(row, static_cast<std::uint32_t>(step))) {
       drawBar(list, row, *bar);
@@ -96,6 +99,7 @@ void OverlapScene::drawLabel(DisplayList& list, const Row& row) const {
   }
 }
 
+// Shown, but paler: no figure of the view counts it.
 void OverlapScene::drawWarmUp(DisplayList& list, const Row& row) const {
   const double end = xOf(content_.warmUp.firstMeasured);
   if (end <= row.plot.left()) {
@@ -121,6 +125,8 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
       continue;
     }
     const QColor colour = colourOf(part, palette_);
+    // A hatch needs room to be read; without it the part is mixed with the ground, so that the two
+    // kinds still differ.
     if (isHatched(part) && rect.width() >= 4 && rect.height() >= 3) {
       drawSwatch(list, rect, swatchOf(part, palette_), 0);
       list.outline(rect, colour);
@@ -135,6 +141,7 @@ void OverlapScene::drawBar(DisplayList& list, const Row& row, const Bar& bar) co
         {{x, row.plot.top() + 1}, {x + half, row.plot.top() + 8}, {x - half, row.plot.top() + 8}},
         palette_.text);
   }
+  // Only where the bar is one step: of a mean over many it could not be said.
   if (bar.begin + 1 == bar.end && content_.steps[row.rank->first + bar.begin].times.incomplete &&
       bar.right - bar.left > 3) {
     list.hatch(QRectF(bar.left, row.plot.top(), bar.right - bar.left, 8), palette_.warning);
@@ -150,6 +157,7 @@ void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
     const double y = std::round(yOf(row, ms));
     list.fill(QRectF(row.plot.left(), y, row.plot.width(), 1), colour);
     const double width = textWidth(text, FontRole::kSmall) + 10;
+    // Two plates that do not fit beside each other would cover the bars between; the lines stay.
     if (width * 2 > row.plot.width()) {
       return;
     }
@@ -161,6 +169,7 @@ void OverlapScene::drawBounds(DisplayList& list, const Row& row) const {
     list.text(plate, text, colour, FontRole::kSmall, Qt::AlignCenter);
   };
   const analysis::RankOverlap& of = *row.rank->measured;
+  // Where perfect overlap is no faster than what was measured there is nothing to show.
   if (of.perfectMs && *of.perfectMs < of.stepMs) {
     bound(*of.perfectMs, QStringLiteral("perfect overlap %1").arg(formatMs(*of.perfectMs)),
           palette_.measure, false);

@@ -10,7 +10,8 @@ namespace {
 using analysis::RankOverlap;
 using analysis::StepOverlap;
 
-// Rare long steps must not flatten all others.
+// A few long steps, such as those that load data, would make all others flat: the axis fits 95 % of
+// them, and a mark tells of those that go on beyond it.
 constexpr double kStepsThatFit = 0.95;
 constexpr double kRoomAbove = 1.15;
 
@@ -21,6 +22,7 @@ double scaleOf(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasure
       lengths.push_back(step.times.stepMs);
     }
   }
+  // Only warm-up so far: better an axis for that than none.
   if (lengths.empty()) {
     for (const StepOverlap& step : steps) {
       lengths.push_back(step.times.stepMs);
@@ -36,6 +38,7 @@ double scaleOf(const std::vector<StepOverlap>& steps, std::uint32_t firstMeasure
 }
 
 void addRanks(OverlapContent& content) {
+  // Steps come by rank, then start (OverlapContent::steps), so each rank is one stretch of them.
   for (std::size_t i = 0; i < content.steps.size(); ++i) {
     const StepOverlap& step = content.steps[i];
     if (content.ranks.empty() || content.ranks.back().rank != step.times.rank) {
@@ -47,6 +50,8 @@ void addRanks(OverlapContent& content) {
     OverlapContent::Rank& rank = content.ranks.back();
     rank.count += 1;
     rank.numbers.push_back(step.times.step);
+    // Sums before each step, so that the mean of any stretch is one difference
+    // (OverlapScene::barAt): of 100,000 steps on 1000 px a bar stands for 512.
     OverlapParts sum = rank.sums.back();
     const OverlapParts parts = partsOf(step);
     for (std::size_t part = 0; part < sum.size(); ++part) {
@@ -69,6 +74,7 @@ std::optional<RankOverlap> find(const std::vector<RankOverlap>& ranks, int rank)
 
 }  // namespace
 
+// The order of OverlapPart, from the bottom up.
 OverlapParts partsOf(const StepOverlap& step) {
   return {step.aloneMs,   step.times.overlapMs, step.otherMs,    step.noCoreMs,
           step.waitingMs, step.transferMs,      step.undividedMs};
@@ -108,6 +114,7 @@ std::shared_ptr<const OverlapContent> overlapContent(const AnalysedRun& run) {
   content->reasons = analysis::tailReasons(content->steps, firstMeasured);
   addRanks(*content);
   const auto measured = analysis::rankOverlaps(content->steps, firstMeasured);
+  // With the warm-up as well, for the card of a rank: what it would have made of the figures.
   const auto all = analysis::rankOverlaps(content->steps, 0);
   for (OverlapContent::Rank& rank : content->ranks) {
     rank.measured = find(measured, rank.rank);

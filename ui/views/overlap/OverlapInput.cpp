@@ -15,6 +15,7 @@ constexpr double kDragAfter = 4;  // pixels
 }  // namespace
 
 void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
+  // Painting is what says that somebody looks (RunAnalyser::want).
   if (analyser_ != nullptr) {
     analyser_->want();
   }
@@ -28,6 +29,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
   list.fill(QRectF(QPointF(0, 0), size), palette.background);
   QString sentence = tr("Analysing the run…");
   QString more = tr("Overlap is computed beside the window; it appears here by itself.");
+  // Content without steps, or a model that is fed by hand, of which there will be no analysis.
   if (model_ != nullptr &&
       (content_ != nullptr || (model_->isLoaded() && model_->path().empty()))) {
     sentence =
@@ -39,6 +41,7 @@ void OverlapView::paintCanvas(DisplayList& list, QSizeF size) {
 }
 
 void OverlapView::canvasPainted() {
+  // Here, since the scene of this frame knows how high all ranks are.
   updateScrollBar();
   emit framePainted();
 }
@@ -56,8 +59,10 @@ void OverlapView::pointerMoved(const PointerInput& input) {
   pointer_ = input.position;
   if (pressed_ && content_ != nullptr) {
     const double moved = input.position.x() - pressed_->x();
+    // A hand that trembles during a click is no drag.
     dragged_ = dragged_ || std::abs(moved) > kDragAfter;
     if (dragged_) {
+      // From where it was pressed, not step by step: rounding does not add up.
       const double first = pressedFirst_ - moved / scene().pixelsPerStep();
       setShown(first, first + lastStep_ - firstStep_);
     }
@@ -85,6 +90,7 @@ void OverlapView::pointerReleased(const PointerInput& input) {
   } else if (const auto index = now.reasonAt(input.position)) {
     selectReason(content_->reasonsOf(rank_)[*index]);
   } else if (const auto rank = now.labelAt(input.position)) {
+    // A second click on the same label goes back to all ranks.
     rank_ = rank_ == rank ? std::nullopt : rank;
   }
   repaintChart();
@@ -107,9 +113,11 @@ void OverlapView::wheelTurned(const WheelInput& input) {
   }
   const double length = lastStep_ - firstStep_;
   if ((input.modifiers & Qt::ShiftModifier) != 0 || input.stepsX != 0) {
+    // A wheel with Shift scrolls along time, as a wheel to the side does.
     const double by = (input.stepsX != 0 ? input.stepsX : -input.stepsY) * kPanStep * length;
     setShown(firstStep_ + by, lastStep_ + by);
   } else if (scene().charts().contains(input.position)) {
+    // About the step under the pointer, which stays there.
     zoom(std::pow(kZoomStep, input.stepsY), scene().stepOf(input.position.x()));
   }
 }

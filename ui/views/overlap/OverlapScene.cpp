@@ -34,6 +34,7 @@ void OverlapScene::layOut() {
   const QSizeF size = frame_.size;
   header_ = QRectF(0, 0, size.width(), kHeader);
   const bool beside = size.width() >= kWideEnough;
+  // Narrow windows have the causes below, where that leaves room for two ranks.
   const double below =
       !beside && size.height() > kHeader + kSideBelow + 2 * kLowestRow ? kSideBelow : 0;
   const double right = beside ? size.width() - kSide : size.width();
@@ -44,6 +45,7 @@ void OverlapScene::layOut() {
   legend_ = QRectF(12, bottom, right - 24, legend);
   if (beside) {
     side_ = QRectF(right, kHeader, kSide, size.height() - kHeader);
+    // The ladder gives way to the causes: at least one of them stays.
     const double room = side_.height() - kReasonTitle - kReason;
     const double ladder =
         room > kLadder ? std::clamp(ladderHeight(kSide - 28), kLadder, room) : 0;
@@ -56,6 +58,7 @@ void OverlapScene::layOut() {
     layOutReasons(side_.adjusted(14, 0, -ladder - 24, 0));
   }
   const auto ranks = static_cast<double>(std::max<std::size_t>(1, content_.ranks.size()));
+  // Rows share the height; from a least one on they scroll.
   const double height = std::clamp(charts_.height() / ranks - kRowGap, kLowestRow, kHighestRow);
   maximumScroll_ = std::max(0.0, ranks * (height + kRowGap) - charts_.height());
   double top = charts_.top() + 4 - std::min(frame_.scrollY, maximumScroll_);
@@ -70,6 +73,7 @@ std::vector<LegendEntry> OverlapScene::legendEntries() const {
   std::vector<LegendEntry> entries;
   for (int i = 0; i < kOverlapParts; ++i) {
     const auto part = static_cast<OverlapPart>(i);
+    // Only what there is: most runs have three or four of the seven.
     if (std::any_of(content_.ranks.begin(), content_.ranks.end(), [&](const auto& rank) {
           return rank.sums.back()[static_cast<std::size_t>(i)] > 0;
         })) {
@@ -83,6 +87,7 @@ void OverlapScene::layOutReasons(const QRectF& list) {
   const std::size_t count = content_.reasonsOf(frame_.rank).size();
   double top = list.top() + kReasonTitle;
   for (std::size_t i = 0; i < count; ++i) {
+    // The last needs no room for the line "n more in the table below".
     const bool last = i + 1 == count;
     if (top + kReason + (last ? 0 : 16) > list.bottom() && i > 0) {
       break;
@@ -109,7 +114,8 @@ double OverlapScene::yOf(const Row& row, double ms) const {
   return row.plot.bottom() - row.plot.height() * std::min(1.0, ms / content_.scaleMs);
 }
 
-// A power of two, so that bars keep their steps while the view moves.
+// A power of two, counted from step 0, so that bars keep their steps while the view moves: a bar
+// that was made of others when it scrolls would flicker.
 std::uint32_t OverlapScene::stepsPerBar() const {
   std::uint32_t steps = 1;
   while (steps * pixelsPerStep() < kNarrowestBar && steps < 1u << 30) {
@@ -123,9 +129,11 @@ std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32
   const std::vector<std::uint32_t>& numbers = row.rank->numbers;
   Bar bar;
   bar.first = step / each * each;
+  // In 64 bits: the last bar may end beyond the largest step.
   const std::uint64_t next = std::uint64_t{bar.first} + each;
   const auto begin = std::lower_bound(numbers.begin(), numbers.end(), bar.first);
   const auto end = std::lower_bound(begin, numbers.end(), next);
+  // The rank has not ended any of these.
   if (begin == end) {
     return std::nullopt;
   }
@@ -137,7 +145,9 @@ std::optional<OverlapScene::Bar> OverlapScene::barAt(const Row& row, std::uint32
   const double right = xOf(static_cast<double>(next));
   const double gap = right - left >= 6 ? std::min(6.0, (right - left) * 0.15) : 0;
   bar.left = std::round(left);
+  // At least a pixel, whatever the gap.
   bar.right = std::max(bar.left + 1, std::round(right - gap));
+  // The difference of two sums may be a rounding below zero.
   for (std::size_t part = 0; part < bar.parts.size(); ++part) {
     bar.parts[part] =
         std::max(0.0, (row.rank->sums[bar.end][part] - row.rank->sums[bar.begin][part]) /
@@ -167,6 +177,7 @@ std::optional<OverlapStep> OverlapScene::stepAt(QPointF position) const {
       return std::nullopt;
     }
     std::size_t longest = bar->begin;
+    // Where a bar stands for many steps, a click is for the one that stands out.
     for (std::size_t i = bar->begin; i < bar->end; ++i) {
       const auto lengthOf = [&](std::size_t entry) {
         return content_.steps[row.rank->first + entry].times.stepMs;

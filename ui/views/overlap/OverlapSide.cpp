@@ -21,6 +21,7 @@ constexpr double kWordsLine = 15;
 }  // namespace
 
 const OverlapContent::Rank* OverlapScene::ladderRank() const {
+  // Without a transfer, or before anything is measured, the ladder has nothing to say.
   const auto told = [](const OverlapContent::Rank* rank) {
     return rank != nullptr && rank->measured && rank->measured->exposedMs ? rank : nullptr;
   };
@@ -96,6 +97,7 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   drawSwatch(list, bar, swatchOf(part, palette_));
   QStringList lines = brokenInto(QString::fromStdString(analysis::explanation(reason.mean)), whole,
                                  FontRole::kSmall);
+  // Two lines, of which the second has all the rest and is elided where it is drawn.
   if (lines.size() > 2) {
     lines = QStringList{lines[0], lines.mid(1).join(QLatin1Char(' '))};  // elided when drawn
   }
@@ -121,6 +123,8 @@ void OverlapScene::drawLadder(DisplayList& list) const {
     std::optional<double> ms;
     QColor colour;
   };
+  // From the slowest that this rank could be to the fastest: without overlap what is hidden now
+  // would come on top of the step.
   const std::array<Rung, kRungs> rungs{
       {{QStringLiteral("no overlap"),
         of.hiddenMs ? std::optional(of.stepMs + *of.hiddenMs) : std::nullopt, palette_.textMuted},
@@ -166,6 +170,7 @@ void OverlapScene::drawHover(DisplayList& list) const {
   if (!frame_.pointer) {
     return;
   }
+  // Causes lie over everything else; each place has one card.
   if (const auto index = reasonAt(*frame_.pointer)) {
     drawReasonCard(list, content_.reasonsOf(frame_.rank)[*index]);
     return;
@@ -199,6 +204,7 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
                 .arg(bar.first)
                 .arg(bar.last);
   std::vector<CardLine> lines{{QStringLiteral("step"), formatMs(bar.wholeMs)}};
+  // From the top of the bar down, as the eye reads it.
   for (int i = kOverlapParts - 1; i >= 0; --i) {
     const auto part = static_cast<OverlapPart>(i);
     if (const double ms = bar.parts[static_cast<std::size_t>(i)]; ms > 0) {
@@ -211,6 +217,7 @@ void OverlapScene::drawStepCard(DisplayList& list, const Row& row, const Bar& ba
     if (step.times.overlapPercent) {
       lines.push_back({QStringLiteral("overlap"), formatPercent(*step.times.overlapPercent)});
     }
+    // Worth a sentence from a twentieth of the step on.
     if (step.idleMs > 0.05 * step.times.stepMs) {
       sentences << QStringLiteral(
                        "In \"other\", %1 of waiting with nothing in flight: a hook's "

@@ -39,6 +39,8 @@ class ContentRows : public TableRows {
   }
   // A live run's table grows.
   [[nodiscard]] bool continues(const TableRows& before) const override {
+    // Rows keep their numbers only as long as no rank before them gets a step; the view marks its
+    // selection anew after each change (OverlapView::selectionMoved).
     return before.size() > 0 && size() >= before.size();
   }
 
@@ -97,6 +99,7 @@ std::size_t OverlapSteps::rows(const OverlapContent& content) const {
 std::optional<double> OverlapSteps::number(std::size_t row, std::size_t column) const {
   const StepOverlap& step = content_->steps[row];
   const analysis::StepTimes& times = step.times;
+  // In the order of the columns; the one after them has words.
   const std::array<std::optional<double>, 13> values{static_cast<double>(times.rank),
                                                      static_cast<double>(times.step),
                                                      times.stepMs,

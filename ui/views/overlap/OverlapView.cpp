@@ -75,6 +75,7 @@ void OverlapView::runChanged() {
   analysed_ = nullptr;
   rank_.reset();
   job_.drop();
+  // Null first: nothing of the run before stays on the screen.
   take(nullptr);
   showsAll_ = true;
   if (analyser_ != nullptr) {
@@ -100,6 +101,7 @@ void OverlapView::refresh() {
   }
   analyser_->want();
   auto latest = analyser_->latest();
+  // The same analysis makes the same content.
   if (latest == nullptr || latest == analysed_) {
     return;
   }
@@ -111,9 +113,11 @@ void OverlapView::refresh() {
 void OverlapView::take(std::shared_ptr<const OverlapContent> content) {
   content_ = std::move(content);
   fillTables();
+  // The rank whose causes were listed is not in this content.
   if (content_ != nullptr && rank_ && content_->rank(*rank_) == nullptr) {
     rank_.reset();
   }
+  // Follows a run that grows, unless the user has zoomed in.
   if (showsAll_) {
     showAll();
   }
@@ -149,6 +153,7 @@ void OverlapView::select(const OverlapStep& step) {
 
 void OverlapView::selectReason(const analysis::TailReason& reason) {
   if (model_ != nullptr && state_ != nullptr) {
+    // A cause without a collective of its own shows the step alone.
     const auto at =
         reason.worst.ticks == 0 ? std::nullopt : std::optional(model_->toNs(reason.worst.ticks));
     showIteration(*model_, *state_, reason.worst.rank, reason.worst.step, at);
@@ -162,6 +167,7 @@ void OverlapView::moveSelection(int steps, int ranks) {
   }
   const auto from = selected();
   const OverlapContent::Rank* rank = from ? content_->rank(from->rank) : nullptr;
+  // Nothing is selected here: the keys begin at the latest step of the first rank.
   if (rank == nullptr || content_->step(from->rank, from->step) == nullptr) {
     const OverlapContent::Rank& first = content_->ranks.front();
     select({first.rank, first.numbers.back()});
@@ -170,6 +176,7 @@ void OverlapView::moveSelection(int steps, int ranks) {
   const auto at = std::clamp<std::ptrdiff_t>(rank - content_->ranks.data() + ranks, 0,
                                              std::ssize(content_->ranks) - 1);
   const OverlapContent::Rank& to = content_->ranks[static_cast<std::size_t>(at)];
+  // The same number on the other rank, or the next that it has.
   const auto near = std::lower_bound(to.numbers.begin(), to.numbers.end(), from->step);
   const auto entry =
       std::clamp<std::ptrdiff_t>(near - to.numbers.begin() + steps, 0, std::ssize(to.numbers) - 1);
@@ -182,6 +189,7 @@ void OverlapView::setShown(double first, double last) {
   }
   const double from = content_->firstStep;
   const double to = content_->lastStep + 1.0;
+  // Four steps at least, or what there is.
   const double length = std::clamp(last - first, std::min(4.0, to - from), to - from);
   firstStep_ = std::clamp(first, from, to - length);
   lastStep_ = firstStep_ + length;
@@ -213,6 +221,8 @@ void OverlapView::bringIntoSight(const OverlapStep& step) {
       if (row.rank->rank != step.rank) {
         continue;
       }
+      // The least scrolling that brings the row in: its nearer edge comes to the edge of the
+      // charts.
       if (row.plot.top() < now.charts().top()) {
         scrollBar_->setValue(scrollBar_->value() -
                              static_cast<int>(now.charts().top() - row.plot.top()));
@@ -232,6 +242,7 @@ OverlapFrame OverlapView::frame() const {
   frame.scrollY = scrollBar_->value();
   frame.rank = rank_;
   frame.selected = selected();
+  // No card under a hand that drags.
   frame.pointer = pressed_ && dragged_ ? std::nullopt : pointer_;
   frame.live = model_ != nullptr && model_->isLive();
   return frame;

@@ -26,6 +26,8 @@ QString headline(const OverlapContent& content) {
     return measured ? QStringLiteral("Nothing was communicated in the measured iterations")
                     : QStringLiteral("No iteration after the warm-up yet");
   }
+  // The least and the most of a figure over the ranks, with their names; one value where the texts
+  // agree.
   const auto spread = [&](std::optional<double> analysis::RankOverlap::*figure, auto text) {
     const OverlapContent::Rank* least = nullptr;
     const OverlapContent::Rank* most = nullptr;
@@ -39,6 +41,7 @@ QString headline(const OverlapContent& content) {
     if (least == nullptr) {
       return QString();
     }
+    // Compared as texts: 82.31 % and 82.33 % are the same to the reader.
     const QString low = text(*((*least->measured).*figure));
     const QString high = text(*((*most->measured).*figure));
     return low == high ? high
@@ -57,11 +60,13 @@ QString headline(const OverlapContent& content) {
 QString medians(const OverlapContent& content, bool live) {
   std::uint32_t steps = 0;
   std::set<std::uint32_t> incomplete;
+  // The rank with most steps: others may be one behind.
   for (const auto& rank : content.ranks) {
     steps = std::max(steps, rank.measured ? rank.measured->steps : 0);
   }
   for (const auto& step : content.steps) {
     if (step.times.incomplete && step.times.step >= content.warmUp.firstMeasured) {
+      // By number, once for all ranks.
       incomplete.insert(step.times.step);
     }
   }
@@ -127,6 +132,7 @@ QString verdict(const analysis::RankOverlap& of) {
         "whether that is 10 % or more, from where transfer counts as a bottleneck, cannot be told "
         "from this run.");
   }
+  // A late rank is no matter of transfer, so the bound above does not hold for it.
   if (of.waitingMs && *of.waitingMs > kWorthASentence * of.stepMs) {
     text += QStringLiteral(
                 " It waits %1 a step for other ranks, which a faster transfer would not shorten.")

@@ -18,7 +18,7 @@ QStringList labelOf(const OverlapContent::Rank& rank);
 QStringList meaningOf(const OverlapContent::Rank& rank);
 /// What a faster or absent communication could give this rank at most: a sentence or two.
 QString verdict(const analysis::RankOverlap& rank);
-/// "4.61 ms a step are exposed, because": over all ranks, or of one.
+/// "Why 4.61 ms a step are exposed (mean, all ranks)": over all ranks, or of one.
 QString reasonsTitle(const OverlapContent& content, std::optional<int> rank);
 /// What a screen reader says about the canvas.
 QString description(const OverlapContent& content);

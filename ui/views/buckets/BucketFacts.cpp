@@ -70,9 +70,11 @@ FactCard parameterCard(const BucketStory& story, std::uint32_t parameter) {
   card.facts.push_back(
       {QStringLiteral("Registered"),
        QStringLiteral("as %1 of %2").arg(parameter + 1).arg(story.bucketOf.size())});
+  // A preview knows sizes and nothing of times.
   if (!story.measured()) {
     return card;
   }
+  // A card of more lines would not fit beside the pointer; the table has all ranks.
   constexpr int kRanksShown = 8;
   for (int rank = 0; rank < std::min(story.rankCount(), kRanksShown); ++rank) {
     const analysis::ReadyGradient* gradient = story.readyOn(rank, parameter);
@@ -107,6 +109,7 @@ FactCard timesCard(const BucketStory& story, int bucket, int rank) {
       times.lastParameter ? QStringLiteral(", ") + story.nameOf(*times.lastParameter) : QString());
   addTime(card.facts, story, QStringLiteral("Ready"), times.readyTicks);
   QString stalled;
+  // Ready, and held back only by the order: buckets are launched one after the other.
   if (times.stallTicks() > 0) {
     const double ns = static_cast<double>(times.stallTicks()) * story.nsPerTick;
     stalled = QStringLiteral(", stalled %1 behind bucket %2 (buckets are launched in order)")
@@ -118,6 +121,7 @@ FactCard timesCard(const BucketStory& story, int bucket, int rank) {
           times.queuedBehind
               ? QStringLiteral(", queued behind that of bucket %1").arg(*times.queuedBehind)
               : QString());
+  // Who came last is known, and how long this rank waited for it.
   if (life.metTicks && times.beganTicks && life.lastRank) {
     if (*life.lastRank == times.rank) {
       card.facts.push_back({QStringLiteral("Arrived"), QStringLiteral("last; the others waited")});
@@ -164,6 +168,7 @@ std::optional<FactCard> describeHit(const BucketStory& story, const BucketsHit& 
     case Kind::kParameter:
     case Kind::kDot:
       return parameterCard(story, static_cast<std::uint32_t>(hit.parameter));
+    // A fold stands for its bucket: only the title says which parameters it joins.
     case Kind::kFold: {
       FactCard card = bucketCard(story, hit.bucket);
       card.title = QStringLiteral("%1 parameters from %2 on")
@@ -183,6 +188,8 @@ std::optional<FactCard> describeHit(const BucketStory& story, const BucketsHit& 
 }
 
 QString capText(const BucketStory& story, int bucket) {
+  // A limit of 0 is none, where an experiment set it; of a job that was only recorded it is
+  // unknown.
   const std::uint64_t limit = story.layout.buckets[static_cast<std::size_t>(bucket)].limitBytes;
   if (limit == 0) {
     return story.observed ? QStringLiteral("not told") : QStringLiteral("none");
@@ -191,6 +198,7 @@ QString capText(const BucketStory& story, int bucket) {
   if (!story.config) {
     return text;
   }
+  // Caps are given in MiB and rounded to bytes, so the key is found by doing the same.
   const auto matches = [limit](double mebibytes) {
     const auto bytes = buckets::capBytes(mebibytes);
     return bytes.ok() && bytes.value() == limit;

@@ -10,6 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
+// By parameter, including those that no bucket has: they come last, in their order.
 void placeParameters(BucketStory& story) {
   std::size_t count = story.parameters.size();
   for (const auto& bucket : story.layout.buckets) {
@@ -44,7 +45,7 @@ std::string environmentOf(const RunModel& model, const std::string& key) {
   return found == environment.end() ? std::string() : found->second;
 }
 
-/// What a forecast takes from the iteration.
+/// What a forecast takes from the iteration; the error says why it could take nothing.
 base::Result<analysis::RecordedStep> recordedOf(const BucketStory& story, const StepSpans& spans) {
   auto record = analysis::stepRecord(spans.ranks, story.step, story.layout, story.orders,
                                      story.lives, {story.originTicks, story.nsPerTick});
@@ -58,12 +59,14 @@ base::Result<analysis::RecordedStep> recordedOf(const BucketStory& story, const 
 void measure(BucketStory& story, const StepSpans& spans) {
   story.originTicks = spans.originTicks;
   story.lostEvents = spans.lostEvents;
+  // Orders first: lives and moments are made of them.
   story.orders = analysis::readyOrders(spans.ranks, story.step, &story.layout);
   story.lives =
       analysis::bucketLives(spans.ranks, story.step, story.layout, story.orders, spans.clocks);
   story.recorded = recordedOf(story, spans);
   story.moments = analysis::replayMoments(story.orders, story.lives);
   for (const analysis::ReadyOrder& order : story.orders) {
+    // From parameter to its place in the order, which dots and tooltips look up for every rank.
     auto& index = story.readyIndex.emplace_back(story.bucketOf.size(), -1);
     for (std::size_t i = 0; i < order.gradients.size(); ++i) {
       if (order.gradients[i].parameter < index.size()) {
@@ -74,6 +77,7 @@ void measure(BucketStory& story, const StepSpans& spans) {
   if (story.moments.empty()) {
     return;
   }
+  // The last copy out is no moment of the replay, but belongs to what is shown.
   double endNs = story.ns(story.moments.back().ticks);
   for (const analysis::BucketLife& life : story.lives) {
     for (const analysis::BucketTimes& times : life.ranks) {
@@ -141,6 +145,7 @@ std::shared_ptr<const BucketStory> BucketStories::ofStep(std::uint32_t step) {
   story->nsPerTick = model_.nsPerTick();
   placeParameters(*story);
   measure(*story, spansOfStep(model_, step));
+  // Of a step that some rank has not ended a later look may find more.
   story->finished = true;
   for (int rank = 0; rank < model_.rankCount(); ++rank) {
     story->finished = story->finished && model_.step(rank, step).has_value();
@@ -162,6 +167,7 @@ std::shared_ptr<const BucketStory> BucketStories::preview(bool rebuilt) {
   auto layouts = analysis::previewLayouts(model_.parameters(), settings);
   auto story = std::make_shared<BucketStory>();
   story->preview = true;
+  // The layouts are initial and rebuilt; where there is no rebuild both are the same one.
   story->layout = std::move(rebuilt ? layouts.back() : layouts.front());
   story->step = story->layout.step;
   story->parameters = model_.parameters();
@@ -181,6 +187,8 @@ bool BucketStories::isDataParallel() {
 }
 
 void BucketStories::readExperiment() {
+  // Parsed once for a text: stories are made many times a second while a run is live. The backend
+  // may be recorded after the experiment.
   const std::string backend = environmentOf(model_, "backend");
   if (toml_ == model_.info().experimentToml && (!settings_ || settings_->backend == backend)) {
     return;
@@ -192,6 +200,7 @@ void BucketStories::readExperiment() {
   // A resolved experiment holds absolute paths alone; the folder changes nothing.
   auto parsed = experiment::parseText(toml_, model_.path().string(), "/");
   if (parsed.mistakes.empty()) {
+    // DataParallel has no [ddp] that counts.
     dataParallel_ = parsed.experiment.processes.strategy != "ddp";
     if (!dataParallel_) {
       config_ = parsed.experiment.ddp;
@@ -202,6 +211,12 @@ void BucketStories::readExperiment() {
   }
 }
 
+// Note [A typical iteration]
+//
+// The view opens with an iteration worth a look: after the rebuild, since buckets before it are
+// seen by nobody for long; of median length, since the first are slow and some are slow by chance;
+// and one that launched buckets, which under gradient accumulation only every k-th does. So the
+// iterations after the rebuild are sorted by length, and from the middle on up to 16 are tried.
 std::optional<std::uint32_t> typicalStep(const RunModel& model) {
   std::vector<StepSpan> steps = model.steps(0, model.extent());
   if (steps.empty()) {

@@ -16,6 +16,7 @@ struct LongestWait {
   int rank = 0;
 };
 
+// On which rank a parameter waited longest, over all ranks that had it ready.
 std::optional<LongestWait> longestWait(const BucketStory& story, std::uint32_t parameter) {
   std::optional<LongestWait> longest;
   const std::uint16_t bucket = story.bucketOf[parameter];
@@ -36,6 +37,7 @@ std::optional<LongestWait> longestWait(const BucketStory& story, std::uint32_t p
 }  // namespace
 
 QString momentText(double ns) {
+  // Three decimals of a ms, whatever the size, so that moments compare at a glance.
   return formatTime(ns, 1e3, 1e6);
 }
 
@@ -115,6 +117,7 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
     return QStringLiteral("ends at ") + end;
   }
   QString text = QString::number(*replayNs / 1e6, 'f', 3) + QStringLiteral(" of ") + end;
+  // The last moment that is over at the time shown.
   const auto next = std::upper_bound(
       story.moments.begin(), story.moments.end(), story.ticksAt(*replayNs),
       [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
@@ -148,6 +151,7 @@ QStringList longestWaits(const BucketStory& story, int rank, int count) {
   std::vector<std::pair<double, QString>> waits;
   const auto add = [&](std::uint64_t ticks, const QString& text) {
     const double ns = static_cast<double>(ticks) * story.nsPerTick;
+    // What is under a hundredth of the shown time is no answer to "what held it up".
     if (ns > story.range.lengthNs() / 100) {
       waits.emplace_back(ns, text.arg(formatDuration(ns)));
     }
@@ -164,6 +168,7 @@ QStringList longestWaits(const BucketStory& story, int rank, int count) {
       add(*times.beganTicks - *times.launchedTicks,
           name + QStringLiteral("queued %1 behind bucket ") + QString::number(*times.queuedBehind));
     }
+    // The last rank itself waited for nobody.
     if (life.lastRank && *life.lastRank != times.rank && times.beganTicks) {
       add(*life.metTicks - *times.beganTicks,
           name + QStringLiteral("waited %1 for rank ") + QString::number(*life.lastRank));
@@ -182,6 +187,8 @@ QString orderSentence(const BucketStory& story, int rank, OrderAgainst against) 
   const analysis::ReadyOrder& order = story.orders[static_cast<std::size_t>(rank)];
   const bool buckets = against == OrderAgainst::kBuckets;
   const std::uint32_t out = buckets ? order.againstBuckets : order.againstRegistration;
+  // Gradients come from the last layer to the first, so the expected order is the reverse of the
+  // registration.
   const QString what =
       buckets ? QStringLiteral("bucket order") : QStringLiteral("the reverse of the registration");
   if (order.gradients.empty()) {

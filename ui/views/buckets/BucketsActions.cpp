@@ -60,6 +60,7 @@ void BucketsView::togglePlay() {
   if (playTimer_->isActive()) {
     playTimer_->stop();
   } else if (controller_.ready() && controller_.story()->measured()) {
+    // At the end already: playing begins anew.
     if (!controller_.replayNs()) {
       controller_.showStart();
     }
@@ -70,6 +71,7 @@ void BucketsView::togglePlay() {
 }
 
 void BucketsView::playOn() {
+  // By the time that passed, so that the replay lasts as long on a slow machine.
   const double part = static_cast<double>(sinceFrame_.restart()) / (kReplaySeconds * 1000);
   if (!controller_.advance(part)) {
     playTimer_->stop();
@@ -106,9 +108,11 @@ void BucketsView::showLayout(bool rebuilt) {
     takeStory(stories_->preview(rebuilt));
   } else if (now != rebuilt && rebuildStep) {
     if (rebuilt) {
+      // Back to where the user came from, if he came by this switch.
       goToStep(returnStep_.value_or(typicalStep(*model_).value_or(*rebuildStep)));
     } else {
       returnStep_ = story.step;
+      // The last iteration with the initial buckets.
       goToStep(std::max(*rebuildStep - 1, model_->firstStep().value_or(0)));
     }
   }
@@ -130,6 +134,7 @@ void BucketsView::goToStep(std::uint32_t step) {
 void BucketsView::moveIteration(int direction) {
   const BucketStory& story = *controller_.story();
   const std::uint32_t first = model_->firstStep().value_or(0);
+  // Also beyond what all have ended, as far as the story shown is.
   const std::uint32_t last = std::max(lastFinishedStep().value_or(story.step), story.step);
   if (direction < 0 && story.step > first) {
     goToStep(story.step - 1);

@@ -22,6 +22,7 @@ void BucketsController::setRun(const RunModel* model, ViewState* state) {
 }
 
 void BucketsController::setStory(std::shared_ptr<const BucketStory> story) {
+  // The same iteration, told anew as it grows, keeps its zoom and the moment of its replay.
   const bool sameStep = story_ != nullptr && story != nullptr && story_->step == story->step &&
                         story_->preview == story->preview;
   if (!sameStep) {
@@ -29,6 +30,7 @@ void BucketsController::setStory(std::shared_ptr<const BucketStory> story) {
     zoomed_.reset();
   }
   story_ = std::move(story);
+  // What was under the pointer is another thing now: looked up anew below.
   hovered_ = {};
   clampScroll();
   if (story_ != nullptr && pointer_) {
@@ -68,6 +70,7 @@ BucketsFrame BucketsController::frame() const {
   frame.against = against_;
   frame.replayNs = replayNs_;
   frame.hovered = hovered_;
+  // No card while something is dragged.
   frame.pointer = drag_ == Drag::kNone ? pointer_ : std::nullopt;
   frame.selectedParameter = selectedParameter();
   frame.selectedBucket = selectedBucket();
@@ -83,6 +86,7 @@ void BucketsController::setReplayPart(double part) {
   if (story_ == nullptr || !story_->measured()) {
     return;
   }
+  // The end is no moment: without a replay all is over.
   if (part >= 1) {
     replayNs_.reset();
   } else {
@@ -107,6 +111,7 @@ const analysis::ReplayMoment* BucketsController::stepMoment(int direction) {
     return nullptr;
   }
   const auto& moments = story_->moments;
+  // At the end every moment is in the past, so the last one comes before it.
   const std::uint64_t now = replayNs_ ? story_->ticksAt(*replayNs_) : UINT64_MAX;
   const analysis::ReplayMoment* to = nullptr;
   if (direction > 0) {
@@ -123,6 +128,7 @@ const analysis::ReplayMoment* BucketsController::stepMoment(int direction) {
   if (to != nullptr) {
     replayNs_ = story_->ns(to->ticks);
   } else if (direction > 0) {
+    // Beyond the last moment the replay is over.
     replayNs_.reset();
   }
   return to;
@@ -138,6 +144,7 @@ void BucketsController::zoom(double factor, std::optional<double> x) {
   const TimeRange whole = wholeTime(*story_);
   const TimeAxis next = axis.zoomed(factor, x.value_or(axis.left() + axis.width() / 2))
                             .clamped(whole.startNs, whole.endNs);
+  // Zoomed out to the whole: then it follows the story again as that grows.
   if (next.lengthNs() >= whole.lengthNs()) {
     zoomed_.reset();
   } else {
@@ -175,6 +182,7 @@ int BucketsController::selectedBucket() const {
   if (span.hasBucket() && sameLayout) {
     return span.bucket < story_->layout.buckets.size() ? span.bucket : -1;
   }
+  // A selected parameter stands for its bucket, whichever layout its span was of.
   const int parameter = selectedParameter();
   if (parameter < 0 || story_->bucketOf[static_cast<std::size_t>(parameter)] == trace::kNoBucket) {
     return -1;
@@ -196,6 +204,7 @@ void BucketsController::selectParameter(std::uint32_t parameter, int rank) {
     return;
   }
   for (int r = 0; r < story_->rankCount(); ++r) {
+    // On the first rank that had it ready, or the one that was asked for.
     const analysis::ReadyGradient* gradient = story_->readyOn(r, parameter);
     if (gradient != nullptr && (rank < 0 || rank == r)) {
       selectSpan(story_->orders[static_cast<std::size_t>(r)].rank, gradient->spanId);
@@ -210,6 +219,7 @@ void BucketsController::selectBucket(int bucket) {
   }
   rowScroll_ = layout().scrollTo(bucket);
   for (const analysis::BucketTimes& times : story_->lives[static_cast<std::size_t>(bucket)].ranks) {
+    // The collective says most; what never was in flight was at least launched or ready.
     for (const std::int64_t span : {times.collectiveSpan, times.launchedSpan, times.readySpan}) {
       if (span >= 0) {
         selectSpan(times.rank, span);

@@ -16,7 +16,7 @@ class BucketsController {
  public:
   /// Both outlive this or are reset to null; without them nothing is shown.
   void setRun(const RunModel* model, ViewState* state);
-  /// The zoom stays when the story is of the same run, the replay goes back to the end.
+  /// Zoom and replay stay when the story is of the same iteration as the one before.
   void setStory(std::shared_ptr<const BucketStory> story);
   void setSize(QSizeF size);
 

@@ -16,6 +16,15 @@ constexpr double kDotReach = 7;
 
 }  // namespace
 
+// Note [The stage in one window]
+//
+//    header     titles, times
+//    rows       a bucket each:  label | cells by bytes | a strip a rank over time
+//    order      a band a rank:  label                  | dots over time
+//
+// Without measured times (a preview) there are cells alone, over the whole width. The rows get what
+// they need up to about half of the height; the order gets at least 34 px a rank or 45 %, and what
+// the rows leave. What does not fit is scrolled, rows and order each for themselves.
 BucketsLayout::BucketsLayout(const BucketStory& story, QSizeF size, TimeRange shown,
                              double rowScroll, double orderScroll)
     : story_(story), size_(size) {
@@ -24,6 +33,7 @@ BucketsLayout::BucketsLayout(const BucketStory& story, QSizeF size, TimeRange sh
                           : size.width();
   const double below = std::max(0.0, size.height() - kHeader);
   const int ranks = story.rankCount();
+  // A strip of 3 px a rank can still be told from its neighbour.
   const double leastRow = std::max(38.0, ranks * 3.0 + 10);
   // Rows get half of the room, and the rest of what the order leaves.
   const double orderLeast =
@@ -49,6 +59,7 @@ BucketsLayout::BucketsLayout(const BucketStory& story, QSizeF size, TimeRange sh
   orderScroll_ = std::clamp(orderScroll, 0.0, maximumOrderScroll());
   axis_ = TimeAxis(shown.startNs, shown.endNs, times_.left(), std::max(1.0, times_.width()));
 
+  // All rows have one scale, so that buckets can be compared by length.
   std::uint64_t most = 1;
   for (const auto& bucket : story.layout.buckets) {
     most = std::max(most, bucket.bytes);
@@ -101,6 +112,7 @@ std::vector<BucketsLayout::Cell> BucketsLayout::cells(int bucket) const {
                       QPointF(xOfBytes(end), in.bottom() - 4));
     const bool narrow = rect.width() < kNarrowCell;
     // Narrow neighbours become one cell of at least that width.
+    // Some models have a thousand parameters in one bucket, most of them biases of a few bytes.
     if (narrow && !cells.empty() && cells.back().rect.width() < kNarrowCell) {
       cells.back().rect.setRight(rect.right());
       ++cells.back().count;
@@ -119,6 +131,7 @@ std::vector<BucketsLayout::Cell> BucketsLayout::cells(int bucket) const {
 QRectF BucketsLayout::strip(int bucket, int rank) const {
   const QRectF in = row(bucket);
   const double pitch = (rowHeight_ - 9) / std::max(1, story_.rankCount());
+  // Gaps between strips only where these are high enough to lose a pixel.
   const double gap = pitch >= 6 ? 2 : pitch >= 4 ? 1 : 0;
   return QRectF(times_.left(), in.top() + 5 + rank * pitch, times_.width(), pitch - gap);
 }
@@ -134,6 +147,7 @@ std::optional<QPointF> BucketsLayout::dot(int rank, std::uint32_t parameter,
     return std::nullopt;
   }
   const auto count = static_cast<double>(story_.bucketOf.size());
+  // Of the registration the last comes first, as gradients do.
   const double place =
       against == OrderAgainst::kBuckets ? story_.placeInBuckets[parameter] : count - 1 - parameter;
   const QRectF in = band(rank).adjusted(0, 6, 0, -6);
@@ -144,6 +158,7 @@ std::optional<QPointF> BucketsLayout::dot(int rank, std::uint32_t parameter,
 double BucketsLayout::scrollTo(int bucket) const {
   const double top = bucket * rowHeight_;
   const double bottom = top + rowHeight_ + 6;
+  // As near to where it is as can be.
   return std::clamp(rowScroll_, std::max(0.0, bottom - rows_.height()), top);
 }
 
@@ -179,6 +194,7 @@ BucketsHit BucketsLayout::hitRow(QPointF at) const {
     }
     return found;
   }
+  // The last that contains the point: cells were widened and may reach over their neighbours.
   for (const Cell& cell : cells(bucket)) {
     if (cell.rect.contains(at)) {
       found.kind = cell.count > 1 ? BucketsHit::Kind::kFold : BucketsHit::Kind::kParameter;
@@ -200,6 +216,7 @@ BucketsHit BucketsLayout::hitOrder(QPointF at, OrderAgainst against) const {
   double nearest = kDotReach;
   for (const auto& gradient : story_.orders[static_cast<std::size_t>(rank)].gradients) {
     const auto point = dot(rank, gradient.parameter, against);
+    // The nearest within reach: dots may lie on each other.
     const double distance =
         point ? std::hypot(point->x() - at.x(), point->y() - at.y()) : kDotReach;
     if (distance < nearest) {

@@ -38,6 +38,7 @@ void BucketsController::move(const PointerInput& input) {
       replayAt(input.position.x());
       break;
     case Drag::kPan:
+      // By the way since the last move: pan() clamps, and a hand that turns back moves at once.
       pan(dragFrom_.x() - input.position.x());
       dragFrom_ = input.position;
       break;
@@ -67,6 +68,7 @@ void BucketsController::doubleClick(const PointerInput& input) {
     if (times.firstGradientTicks) {
       startNs = std::min(startNs, story_->ns(*times.firstGradientTicks));
     }
+    // To the end of what is known: of a bucket that was never in flight to its launch.
     for (const auto& end : {times.launchedTicks, times.endedTicks}) {
       endNs = end ? std::max(endNs, story_->ns(*end)) : endNs;
     }
@@ -161,6 +163,7 @@ void BucketsController::selectTimes(const BucketsHit& hit) {
   const std::uint64_t ticks = story_->ticksAt(hit.ns);
   const auto past = [ticks](const auto& at) { return at && *at <= ticks; };
   std::int64_t span = times.collectiveSpan;
+  // Before it was ready the mark of that, and before its launch that of the launch: what came next.
   if (times.copyOutSpan >= 0 && past(times.copyOutTicks)) {
     span = times.copyOutSpan;
   } else if (times.readySpan >= 0 && !past(times.readyTicks)) {
@@ -168,6 +171,7 @@ void BucketsController::selectTimes(const BucketsHit& hit) {
   } else if (times.launchedSpan >= 0 && !past(times.launchedTicks)) {
     span = times.launchedSpan;
   }
+  // No collective was recorded, as where capture keeps buckets alone.
   if (span < 0) {
     span = times.launchedSpan >= 0 ? times.launchedSpan : times.readySpan;
   }

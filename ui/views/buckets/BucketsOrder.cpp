@@ -32,6 +32,7 @@ void BucketsScene::drawOrder(DisplayList& list) const {
   double x = layout_.timesColumn().left() - kRankGutter + 8;
   const auto key = [&](const QString& text, auto mark) {
     const double width = textWidth(text, FontRole::kSmall);
+    // An entry without room is left out; a shorter one after it may still fit.
     if (x + 18 + width < header.right()) {
       mark(QPointF(x + 5, header.center().y()));
       list.text(QRectF(x + 14, header.top(), width + 2, header.height()), text, palette_.textMuted,
@@ -64,6 +65,7 @@ void BucketsScene::drawOrder(DisplayList& list) const {
   }
   const QRectF column = layout_.timesColumn();
   list.clip(QRectF(column.left() - 8, area.top(), column.width() + 16, area.height()));
+  // Crossings under the dots, so that dots can be pointed at.
   drawRankCrossings(list);
   for (int rank = 0; rank < story_.rankCount(); ++rank) {
     const QRectF band = layout_.band(rank);
@@ -91,6 +93,7 @@ void BucketsScene::drawBand(DisplayList& list, int rank) const {
     const double top = inside.top() + place / count * inside.height();
     const double height = size / count * inside.height();
     place += size;
+    // A thousand buckets in a band of 40 px: one a row of pixels is enough.
     if (height < 1 && std::floor(top) == drawnY) {
       continue;  // its row of pixels has a bucket already
     }
@@ -167,6 +170,7 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
       continue;
     }
     previousLook = look;
+    // Lines join what followed each other: one that rises is an inversion.
     if (previous) {
       list.line(*previous, *at,
                 !past ? faint(palette_.textMuted, 0.15f)
@@ -177,6 +181,7 @@ void BucketsScene::drawDots(DisplayList& list, int rank) const {
     previous = at;
     QColor colour = gradient.bucket == trace::kNoBucket ? palette_.tone(Tone::kNeutral)
                                                         : bucketColour(gradient.bucket);
+    // What has not come yet in the replay is pale.
     colour = past ? colour : faint(colour, 0.25f);
     const double radius = selected || pointed ? 4.5 : 3;
     const QRectF dot(at->x() - radius, at->y() - radius, 2 * radius, 2 * radius);

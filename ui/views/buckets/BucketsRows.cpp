@@ -44,6 +44,7 @@ QString BucketsScene::stageText(int bucket) const {
   const std::uint64_t now = nowTicks();
   BucketStage least = BucketStage::kDone;
   for (const analysis::BucketTimes& times : ranks) {
+    // The bucket is as far as its last rank.
     least = std::min(least, times.stageAt(now));
   }
   if (least == BucketStage::kFilling || least == BucketStage::kEmpty) {
@@ -52,6 +53,7 @@ QString BucketsScene::stageText(int bucket) const {
     for (const std::uint32_t parameter : parameters) {
       ready += story_.readyRanks(parameter, now);
     }
+    // Of all its parameters on all ranks.
     const int all = static_cast<int>(parameters.size()) * story_.rankCount();
     return ready == 0 ? stageName(BucketStage::kEmpty)
                       : QStringLiteral("filling, %1 %").arg(ready * 100 / std::max(1, all));
@@ -70,6 +72,7 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
   list.fill(chip, bucketColour(bucket), 2);
   list.text(QRectF(25, row.top() + 4, kLabelWidth - 28, 19),
             QStringLiteral("Bucket %1").arg(bucket), palette_.text, FontRole::kBold);
+  // During a replay the stage takes the place of the size, which moves a line down.
   const bool replaying = frame_.replayNs && story_.measured();
   const QString size = QStringLiteral("%1 · %2").arg(formatBytes(of.bytes),
                                                      formatCounted(of.parameters.size(), "param"));
@@ -87,6 +90,7 @@ void BucketsScene::drawLabel(DisplayList& list, int bucket, const QRectF& row) c
 
 void BucketsScene::drawCells(DisplayList& list, int bucket) const {
   const std::vector<BucketsLayout::Cell> cells = layout_.cells(bucket);
+  // Cells, then the cap over them, then texts, which make room for the cap's line.
   for (const BucketsLayout::Cell& cell : cells) {
     drawCell(list, bucket, cell);
   }
@@ -118,6 +122,7 @@ void BucketsScene::drawCell(DisplayList& list, int bucket, const BucketsLayout::
   }
   const double radius = rect.width() > 8 ? 2 : 0;
   const double part = readyPart(bucket, cell);
+  // What is not ready everywhere is filled from below, by the part that is.
   list.fill(rect, part >= 1 ? full : mixed(full, palette_.background, 0.16), radius);
   if (part < 1) {
     list.fill(QRectF(rect.left(), rect.bottom() - rect.height() * part, rect.width(),
@@ -178,11 +183,13 @@ void BucketsScene::drawNamesBeside(DisplayList& list, int bucket,
   const auto& of = story_.layout.buckets[static_cast<std::size_t>(bucket)];
   const double cap = layout_.xOfCap(bucket).value_or(0);
   const double left = std::max(cells.back().rect.right(), cap) + 8;
+  // Room for the cap's words where the cap has no line here.
   const double width =
       layout_.mapColumn().right() - left - (cap == 0 && of.limitBytes > 0 ? 80 : 0);
   QStringList names;
   for (const std::uint32_t parameter : of.parameters) {
     names << story_.nameOf(parameter);
+    // The list is elided where it is drawn.
     if (textWidth(names.join(QStringLiteral(", ")), FontRole::kSmall) > width) {
       break;
     }
@@ -198,6 +205,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
   const QRectF map = layout_.mapColumn();
   const double end = layout_.xOfBytes(static_cast<double>(of.bytes));
   if (const auto x = layout_.xOfCap(bucket)) {
+    // What is over the cap is hatched; what is under it is an empty outline up to the cap.
     if (end > *x + 1) {
       const QRectF over(QPointF(*x, row.top() + 5), QPointF(end - 1, row.bottom() - 4));
       list.hatch(over, faint(palette_.background, 0.32f));
@@ -209,6 +217,7 @@ void BucketsScene::drawCap(DisplayList& list, int bucket) const {
     list.fill(QRectF(*x - 1, row.top() + 1, 2, row.height() - 2), palette_.text);
     return;
   }
+  // A cap far beyond all buckets would make them all tiny: it is said in words.
   if (of.limitBytes > 0) {
     const QString text = QStringLiteral("cap %1 ▸").arg(formatBytes(of.limitBytes));
     const double width = textWidth(text, FontRole::kSmall);

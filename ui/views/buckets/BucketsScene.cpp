@@ -55,6 +55,7 @@ void BucketsScene::draw(DisplayList& list) const {
   if (layout_.hasOrder()) {
     drawOrder(list);
   }
+  // After the rows and the order: they scroll under it.
   drawHeader(list);
   drawReplay(list);
   if (frame_.pointer) {
@@ -176,6 +177,7 @@ void BucketsScene::drawScroll(DisplayList& list, const QRectF& area, double scro
 }
 
 QString fittingName(const QString& name, double width) {
+  // From the whole name to its last three parts, two and one.
   QString best = name;
   for (int parts = 3; parts >= 1 && textWidth(best, FontRole::kSmall) > width; --parts) {
     best = name.section(QLatin1Char('.'), -parts);

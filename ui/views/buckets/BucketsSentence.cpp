@@ -18,6 +18,7 @@ QString whyNoBuckets(const RunModel* model, BucketStories& stories) {
         "to see some.");
   }
   if (!model->ranks().empty()) {
+    // A run may say itself why it has none.
     const auto& facts = model->ranks().front().environment;
     if (const auto why = facts.find(trace::kNoBuckets); why != facts.end()) {
       const QString text = QString::fromStdString(why->second);

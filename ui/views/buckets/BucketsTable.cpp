@@ -22,6 +22,7 @@ void BucketsTable::setStory(std::shared_ptr<const BucketStory> story) {
   story_ = std::move(story);
   rows_ = std::make_shared<BucketsTableRows>(story_);
   setRows(rows_);
+  // Widths that the user has set stay while the same table is filled anew.
   if (rows_->columns().size() != columns || wasEmpty) {
     resizeColumnsToContents();
   }
@@ -34,6 +35,7 @@ void BucketsTable::chosen() {
   }
   const auto column = static_cast<std::size_t>(index.column());
   const bool inRank = column >= BucketsTableRows::kFirstReady && column < rows_->orderColumn();
+  // A cell in a rank's column means the parameter on that rank, any other the parameter alone.
   emit parameterChosen(static_cast<int>(rowsModel().rowAt(index.row())),
                        inRank ? static_cast<int>(column - BucketsTableRows::kFirstReady) : -1);
 }
@@ -45,6 +47,7 @@ void BucketsTable::showSelection(int parameter, int bucket) {
   const auto add = [&](std::uint32_t row) {
     const QModelIndex index = model()->index(rowsModel().lineOf(row), 0);
     selection.select(index, index);
+    // The topmost of them, to which the table scrolls.
     first = first.isValid() && first.row() <= index.row() ? first : index;
   };
   if (parameter >= 0) {

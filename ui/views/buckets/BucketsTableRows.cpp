@@ -75,6 +75,7 @@ std::optional<double> BucketsTableRows::number(std::size_t row, std::size_t colu
   switch (column) {
     case kParameter:
       return static_cast<double>(row);
+    // Shapes sort by their bytes: texts of sizes have no order.
     case kShape:
     case kBytes:
       return row < story_->parameters.size()
@@ -90,11 +91,13 @@ std::optional<double> BucketsTableRows::number(std::size_t row, std::size_t colu
     return gradient == nullptr ? std::nullopt : std::optional(story_->ns(gradient->ticks));
   }
   if (column == orderColumn()) {
+    // By the first rank: others may differ, and one order is needed.
     const auto* gradient = readyIn(kFirstReady, row);
     return gradient == nullptr
                ? std::nullopt
                : std::optional(static_cast<double>(gradient - story_->orders[0].gradients.data()));
   }
+  // Parameters without a wait come before all others.
   return longestWaitNs(*story_, static_cast<std::uint32_t>(row)).value_or(-1);
 }
 

@@ -37,6 +37,7 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     }
     const double leftX = std::max(axis.toX(story_.ns(*from)), strip.left());
     const double endX = axis.toX(story_.ns(*to));
+    // At least a pixel: an instant must be seen.
     const double rightX = std::min(std::max(endX, leftX + 1), strip.right());
     if (endX < strip.left() || rightX <= leftX) {
       return;
@@ -46,6 +47,7 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     if (*to > now) {
       const double nowX = std::clamp(axis.toX(story_.ns(now)), leftX, rightX);
       past.setRight(*from > now ? leftX : nowX);
+      // In the replay, all of it pale, and up to now in full.
       list.fill(whole, faint(colour, 0.14f));
     }
     if (past.width() <= 0) {
@@ -57,6 +59,7 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     }
   };
   const QColor transfer = palette_.tone(Tone::kTransfer);
+  // Where the mark of the bucket was lost, its last gradient tells nearly the same.
   const auto ready = times.readyTicks ? times.readyTicks : times.lastGradientTicks;
   piece(times.firstGradientTicks, ready, mixed(bucketColour(bucket), palette_.background, 0.42),
         Fill::kSolid);
@@ -64,6 +67,7 @@ void BucketsScene::drawStrip(DisplayList& list, int bucket, int rank) const {
     piece(times.readyTicks, times.launchedTicks, palette_.warning, Fill::kHatched);
   }
   piece(times.launchedTicks, times.beganTicks, palette_.tone(Tone::kNeutral), Fill::kHatched);
+  // Until the last rank had come nothing could be transferred: that part is hatched as waiting.
   if (life.metTicks && times.beganTicks && times.endedTicks) {
     const auto met = std::min(*life.metTicks, *times.endedTicks);
     piece(times.beganTicks, met, transfer, Fill::kHatched);
@@ -91,6 +95,7 @@ void BucketsScene::drawStalls(DisplayList& list) const {
   for (std::size_t b = 0; b < story_.lives.size(); ++b) {
     for (std::size_t r = 0; r < story_.lives[b].ranks.size(); ++r) {
       const analysis::BucketTimes& times = story_.lives[b].ranks[r];
+      // An arrow only once the launch has happened in the replay.
       if (times.stallTicks() == 0 || *times.launchedTicks > nowTicks()) {
         continue;
       }

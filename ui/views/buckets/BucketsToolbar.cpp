@@ -125,6 +125,7 @@ void BucketsToolbar::setAgainst(OrderAgainst against) {
 }
 
 void BucketsToolbar::setReplay(bool possible, double part, bool playing, const QString& text) {
+  // Setting it is no wish of the user.
   const QSignalBlocker quiet(slider_);
   slider_->setValue(static_cast<int>(std::lround(part * kReplaySteps)));
   for (QWidget* control : std::initializer_list<QWidget*>{slider_, back_, play_, forward_}) {

@@ -117,6 +117,7 @@ std::optional<std::uint32_t> BucketsView::lastFinishedStep() const {
 }
 
 std::optional<std::uint32_t> BucketsView::wantedStep() {
+  // A live run that is followed shows its latest; any other what all views show.
   if (state_ != nullptr && state_->iteration() && !(model_->isLive() && state_->followsLive())) {
     return state_->iteration();
   }
@@ -124,6 +125,7 @@ std::optional<std::uint32_t> BucketsView::wantedStep() {
     const auto last = lastFinishedStep();
     return last ? last : model_->firstStep();
   }
+  // Looked for once: it makes stories, which take a while.
   if (!typical_) {
     typical_ = typicalStep(*model_);
   }
@@ -137,6 +139,7 @@ void BucketsView::refresh() {
   const auto step = wantedStep();
   const BucketStory* shown = controller_.story();
   const trace::BucketsMessage* layout = model_->layoutAt(step.value_or(0));
+  // Made for this iteration, and nothing has come since: making it anew would show the same.
   const bool fresh = shown != nullptr && !shown->preview && layout != nullptr &&
                      shown->step == step.value_or(0) && shown->layout.layout == layout->layout &&
                      spansSeen_ == model_->spanCount() &&
@@ -173,6 +176,7 @@ void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
     return;
   }
   canvas_->setAccessibleDescription(spokenSummary(*story));
+  // With unused parameters to find buckets are not rebuilt, unless the graph is static.
   const bool hasBoth =
       preview ? !story->config || !story->config->findUnusedParameters || story->config->staticGraph
               : model_->rebuildStep().has_value();
@@ -214,6 +218,7 @@ void BucketsView::paintCanvas(DisplayList& list, QSizeF size) {
 
 void BucketsView::pointerPressed(const PointerInput& input) {
   stage_->setFocus(Qt::MouseFocusReason);
+  // A hand on the stage ends the replay, or it would move under it.
   playTimer_->stop();
   controller_.press(input);
   changed();

@@ -11,10 +11,13 @@ namespace {
 using trace::EventKind;
 
 constexpr std::array kRoles{LaneRole::kGradients, LaneRole::kCommunication};
+// All lanes: a hook's or a phase's spans lie between gradient and launch.
 constexpr std::array kRolesRead{LaneRole::kPhases, LaneRole::kGradients, LaneRole::kHook,
                                 LaneRole::kCommunication};
 
 // From the start of an iteration on a rank to the end of the next; as far as they are known.
+// What an iteration launched may end during the next, whose end bounds the search; where a rank
+// lost events, its neighbours or the other ranks say where to look.
 TimeRange windowOf(const RunModel& model, int rank, std::uint32_t step) {
   TimeRange window = model.extent();
   const auto before = step > 0 ? model.step(rank, step - 1) : std::nullopt;
@@ -60,6 +63,7 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
   found.clocks = {model.clockDoubt(), model.nsPerTick()};
   std::optional<std::uint64_t> origin;
   const auto begins = [&origin](const run::SpanRecord& record) {
+    // Start-up carries the number of the first iteration and lies before it.
     if (static_cast<EventKind>(record.kind) != EventKind::kStartup) {
       origin = std::min(origin.value_or(record.startTicks), record.startTicks);
     }
@@ -75,6 +79,7 @@ StepSpans spansOfStep(const RunModel& model, std::uint32_t step) {
                       spans.spans.push_back(run::rowOf(record, 0));
                     });
     }
+    // Only of an iteration that has ended are its bounds known.
     if (const auto own = model.step(rank, step)) {
       for (const LaneRole role : kRoles) {
         for (const GapSpan& gap : model.gaps(laneId(rank, role), {own->startNs, own->endNs})) {

@@ -35,6 +35,7 @@ QString capText(std::uint64_t bytes) {
 }
 
 std::optional<std::uint64_t> ownCap(const BucketStory& story) {
+  // A list of caps is no one number that a slider could change.
   if (!story.config || !story.config->bucketCapMbList.empty()) {
     return std::nullopt;
   }
@@ -57,6 +58,7 @@ WhatIf whatIf(const BucketStory& story,
     return told;
   }
   told.ownCapBytes = *own;
+  // In this order: what cannot be told at all comes before what is not known yet.
   auto plan = analysis::planWithCap(story.parameters, story.layout, analysis::capsOf(*story.config),
                                     capBytes);
   if (!plan.ok() || !story.recorded.ok()) {
@@ -82,6 +84,7 @@ WhatIf whatIf(const BucketStory& story,
   told.inFlight = made.line().inFlight;
   told.fit = made.fit();
   told.measured = cost::measuredOutcome(record);
+  // What this iteration would have been; the figures are over all that were read.
   told.wanted = cost::replay(record, made.habits(), made.line(), plan.value());
   told.plan = std::move(plan).value();
   for (const cost::RankStep& rank : record.ranks) {
@@ -95,6 +98,7 @@ QStringList outcomeTitles(const WhatIf& told) {
   if (!told.known()) {
     return {};
   }
+  // Of the rank with the most exposed time, for that is what another cap could shorten.
   const int rank = cost::mostExposed(told.ranks)->rank;
   return {QString(), tr("Buckets"), tr("Exposed, rank %1").arg(rank),
           tr("Iteration, rank %1").arg(rank)};

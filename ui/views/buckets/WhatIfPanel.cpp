@@ -38,6 +38,7 @@ std::vector<std::uint32_t> stepsToRead(const RunModel& model, const BucketStory&
   if (steps.size() > kStepsRead) {
     std::vector<std::uint32_t> few;
     for (std::size_t i = 0; i < kStepsRead; ++i) {
+      // From the middle of each of 16 equal parts.
       few.push_back(steps[(2 * i + 1) * steps.size() / (2 * kStepsRead)]);
     }
     return few;
@@ -178,6 +179,7 @@ void WhatIfPanel::setRun(const RunModel* model, BucketStories* stories) {
 }
 
 void WhatIfPanel::setStory(std::shared_ptr<const BucketStory> story) {
+  // Other buckets have other habits: what was read of the old ones is of no use.
   const bool otherBuckets =
       story == nullptr || story_ == nullptr || story->layout.layout != story_->layout.layout;
   if (otherBuckets) {
@@ -212,6 +214,7 @@ void WhatIfPanel::begin() {
   if (!isVisible() || story_ == nullptr || model_ == nullptr || stories_ == nullptr) {
     return;
   }
+  // From the smallest parameter, each of which would have a bucket, to all in one.
   leastCap_ = story_->bytes();
   for (const auto& parameter : story_->parameters) {
     leastCap_ = std::min(leastCap_, static_cast<std::uint64_t>(parameter.bytes));
@@ -222,6 +225,7 @@ void WhatIfPanel::begin() {
     setCap(*own);
   }
   const std::size_t count = model_->stepCount(0);
+  // Read anew only when the run has grown by half: reading takes longer than what it would add.
   if (stepsThen_ == 0 || 2 * count >= 3 * stepsThen_) {
     stepsThen_ = count;
     recorded_.clear();
@@ -257,6 +261,7 @@ void WhatIfPanel::makeForecaster() {
     return;
   }
   auto steps = recorded_;
+  // With the iteration shown, which is one of the run as well.
   steps.push_back(story_->recorded.value());
   forecaster_ = cost::Forecaster::make(analysis::recordedRun(steps, *story_->settings));
 }
@@ -264,6 +269,7 @@ void WhatIfPanel::makeForecaster() {
 // The slider's ends are the smallest parameter and all of them; between, each step is a factor.
 std::uint64_t WhatIfPanel::capOfSlider() const {
   const auto own = story_ == nullptr ? std::nullopt : ownCap(*story_);
+  // Exactly the run's cap, which the slider's steps may miss.
   if (own && !capChosen_) {
     return *own;
   }
@@ -277,6 +283,7 @@ void WhatIfPanel::setCap(std::uint64_t bytes) {
   const double ratio = static_cast<double>(mostCap_) / static_cast<double>(leastCap_);
   const double part =
       std::log(static_cast<double>(bytes) / static_cast<double>(leastCap_)) / std::log(ratio);
+  // Not a choice of the user (capChosen_).
   const QSignalBlocker quiet(slider_);
   slider_->setValue(static_cast<int>(std::lround(std::clamp(part, 0.0, 1.0) * kCapSteps)));
 }

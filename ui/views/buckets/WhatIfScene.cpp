@@ -17,6 +17,7 @@ constexpr double kAxis = 20;
 constexpr double kRightMargin = 12;
 constexpr std::size_t kMostRows = 3;
 
+// As many rows as buckets may be in flight, so that those beside each other do not cover.
 std::size_t rowsOf(const WhatIf& told) {
   return told.inFlight == 0 ? kMostRows : std::min(told.inFlight, kMostRows);
 }
@@ -38,6 +39,7 @@ void drawStrip(DisplayList& list, const QRectF& strip, const Scale& axis, const 
     const double began = axis.at(bucket.beganNs);
     const double ended = axis.at(bucket.endedNs);
     const QColor own = palette.bucket(static_cast<int>(b));
+    // Pale from launch to begin: queued.
     if (began > launched) {
       list.fill(QRectF(launched, y + 5, began - launched, kRow - 11),
                 mixed(own, palette.background, 0.4));
@@ -50,7 +52,7 @@ void drawStrip(DisplayList& list, const QRectF& strip, const Scale& axis, const 
                 Qt::AlignHCenter | Qt::AlignVCenter);
     }
   }
-  // Behind this line nothing is left to hide behind.
+  // After this line the backward is over: what is still in flight is exposed.
   const double last = std::round(axis.at(told.lastGradientNs));
   list.fill(QRectF(last, strip.top() - 2, 2, strip.height() + 4), palette.accent);
 }
@@ -66,6 +68,7 @@ void drawWhatIf(DisplayList& list, const QRectF& area, const WhatIf& told, const
   if (!told.known()) {
     return;
   }
+  // The axis is of both strips, so that they can be compared.
   double first = told.lastGradientNs;
   double last = first;
   for (const cost::StepOutcome* outcome : {&told.measured, &told.wanted}) {

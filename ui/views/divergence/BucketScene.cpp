@@ -34,6 +34,7 @@ Tone toneOf(BucketMeasure measure) {
   return Tone::kNeutral;
 }
 
+// The layout after the last rebuild: medians are mostly of it.
 const trace::BucketsMessage* lastLayout(const DivergenceFacts& facts) {
   const trace::BucketsMessage* last = nullptr;
   for (const trace::BucketsMessage& layout : facts.data().layouts) {
@@ -93,6 +94,7 @@ const analysis::BucketSample* sampleOf(const analysis::BucketCell& cell, BucketM
 BucketScene::BucketScene(const DivergenceFacts& facts, const Palette& palette, BucketFrame frame)
     : facts_(facts), palette_(palette), frame_(std::move(frame)) {}
 
+// Cells are no larger than can be compared at a glance, however few there are.
 QRectF BucketScene::rectOf(const BucketPlace& place) const {
   const double room = frame_.size.width() - kGutter - kMargin;
   const double width = std::min(kWidestCell, room / std::max(1, facts_.delays.buckets));
@@ -124,6 +126,7 @@ void BucketScene::draw(DisplayList& list) const {
                 palette_.text, palette_);
     return;
   }
+  // One scale for all cells, of what is shown now: another iteration has another one.
   double most = 0;
   for (const analysis::BucketCell& cell : facts_.delays.cells) {
     most = std::max(most, valueOf(cell, frame_.measure, frame_.step).value_or(0));
@@ -154,6 +157,7 @@ void BucketScene::draw(DisplayList& list) const {
 
 void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double most) const {
   const QRectF full = rectOf(place);
+  // Where cells are as small as this, a gap would take too much of them.
   const double gap = full.width() >= 12 && full.height() >= 10 ? 2 : 0;
   const QRectF rect = full.adjusted(0, 0, -gap, -gap);
   const auto value =
@@ -166,9 +170,11 @@ void BucketScene::drawCell(DisplayList& list, const BucketPlace& place, double m
     return;
   }
   const double part = most > 0 ? *value / most : 0;
+  // Never quite the background, so that a cell of 0 is seen as one.
   const QColor fill =
       mixed(palette_.tone(toneOf(frame_.measure)), palette_.background, 0.08 + 0.87 * part);
   list.fill(rect, fill, gap);
+  // All that are as large: there may be several.
   const bool largest = most > 0 && *value == most;
   if (largest) {
     list.outline(rect, palette_.text, gap);
@@ -191,6 +197,7 @@ void BucketScene::drawLabels(DisplayList& list) const {
             FontRole::kSmall);
   const trace::BucketsMessage* layout = lastLayout(facts_);
   const double cell = rectOf({0, 0}).width();
+  // As many numbers as 24 px apiece leave room for.
   const int stride = std::max(1, static_cast<int>(std::ceil(24 / cell)));
   const auto centred = Qt::AlignHCenter | Qt::AlignVCenter;
   for (int bucket = 0; bucket < facts_.delays.buckets; bucket += stride) {
@@ -212,6 +219,7 @@ void BucketScene::drawLabels(DisplayList& list) const {
   for (std::size_t row = 0; row < facts_.delays.ranks.size(); row += rowStride) {
     const QRectF rect = rectOf({row, 0});
     const int rank = facts_.delays.ranks[row];
+    // A label may be higher than its row, where rows are low: it begins at the same height.
     const double middle = rect.top() + std::max(rect.height(), 12.0) / 2;
     list.fill(QRectF(kMargin, middle - 5, 4, 10), palette_.rank(rank), 1);
     list.text(QRectF(kMargin + 9, middle - 9, kGutter - kMargin - 12, 18),
@@ -250,6 +258,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const BucketFrame& frame
     const auto value = valueOf(cell, measure, frame.step);
     lines.push_back({titleOf(measure), value ? formatMs(*value) : QStringLiteral("unknown")});
   }
+  // Medians have no span that a click could select, so the card names the iteration that it does.
   const analysis::BucketSample* sample = sampleOf(cell, frame.measure, frame.step);
   if (sample != nullptr && !frame.step) {
     lines.push_back(

@@ -69,6 +69,8 @@ void BucketTab::setRun(const OpenRun& run) {
 
 void BucketTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   DivergenceTab::setFacts(std::move(facts));
+  // Places are rows and numbers, so they stay when buckets are added; one that is gone is not
+  // selected.
   if (facts_ == nullptr || (selected_ && (selected_->row >= facts_->delays.ranks.size() ||
                                           selected_->bucket >= facts_->delays.buckets))) {
     selected_.reset();
@@ -151,6 +153,7 @@ void BucketTab::choose(const BucketPlace& place) {
   repaintSoon();
 }
 
+// What is selected in another view is a rank and a bucket here.
 void BucketTab::selectionChanged() {
   if (facts_ == nullptr || facts_->delays.empty() || run_.state == nullptr) {
     return;

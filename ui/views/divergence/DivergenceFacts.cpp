@@ -22,6 +22,18 @@ void addStrip(DivergenceFacts& facts, StripData::Kind kind, ByRank points, bool 
   }
 }
 
+// Note [Strips]
+//
+// Three measures over the iterations, a line a rank, each only where the run has it:
+//
+// - loss, as each rank recorded it;
+// - gradient norm, of the rank's own gradients before they are averaged;
+// - consensus distance, from a rank's parameters to the mean of all.
+//
+// The consensus distance is found from sketches of the parameters (Note [Replicas]). A run without
+// fingerprints may have an averaging hook that measures the distance itself; then it is the hook's,
+// and the strip says so. The two are never mixed: a sketch has an error, and the hook measures at
+// other moments.
 void addStrips(DivergenceFacts& facts,
                const std::map<int, std::vector<MetricPoint>>& hookDistances) {
   ByRank losses;
@@ -78,6 +90,7 @@ void findSteps(DivergenceFacts& facts) {
   for (const std::uint32_t step : facts.divergence.replicas.steps) {
     see(step);
   }
+  // Nothing by iteration at all: both are 0.
   facts.firstStep = std::min(first, last);
   facts.lastStep = last;
 }
@@ -114,6 +127,7 @@ std::shared_ptr<const DivergenceFacts> divergenceFacts(FactsInput input) {
   findSteps(*facts);
   facts->sequences = analysis::callSequences(facts->data(), facts->complete);
   facts->firstMismatch = analysis::firstMismatch(facts->data(), facts->sequences);
+  // Also rows of which a record is missing: what is not known to match is worth a look.
   for (const analysis::CallSequence& sequence : facts->sequences) {
     auto& suspects = facts->suspects.emplace_back();
     for (std::size_t row = 0; row < sequence.rows.size(); ++row) {
@@ -134,6 +148,8 @@ std::optional<Span> spanOf(const RunModel& model, int rank, const trace::SpanRow
   }
   const double startNs = model.toNs(row.startTicks);
   const double middleNs = startNs + static_cast<double>(row.durationTicks) * model.nsPerTick() / 2;
+  // Spans of a lane may lie over each other, each in a row of its own: the id says which it is. Two
+  // ticks of slack, since times went through floating point.
   for (int i = 0; i < static_cast<int>(lane->rows.size()); ++i) {
     const auto span = model.findSpan(id, i, middleNs, 2 * model.nsPerTick());
     if (span && span->id == row.id) {

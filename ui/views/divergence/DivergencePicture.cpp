@@ -40,6 +40,7 @@ void drawCalls(DisplayList& list, const DivergenceFacts& facts, const QRectF& ar
   frame.size = body.size();
   frame.sequence = facts.firstMismatch.value_or(0);
   const auto& sequence = facts.sequences[frame.sequence];
+  // As the tab opens: at the first mismatch, which stands in the middle.
   if (sequence.first) {
     frame.scroll = SequenceScene(facts, palette, frame).scrollTo(*sequence.first);
     // Whole lines.
@@ -69,6 +70,7 @@ Picture divergencePicture(const RunModel& model, std::shared_ptr<const AnalysedR
   top.endStep = facts->lastStep + 1.0;
   top.size = QSizeF(size.width(), 0);
   const double wanted = ParameterScene(*facts, palette, top).comfortableHeight();
+  // 70 px of titles and 52 a rank, within limits.
   const double below =
       std::clamp(kHeading + 70 + 52.0 * static_cast<double>(facts->delays.ranks.size()),
                  kLeastBelow + kHeading, kMostBelow);

@@ -57,6 +57,8 @@ class SequenceRows : public FactRows {
   [[nodiscard]] std::size_t size() const override { return sequence_.rows.size(); }
 
   [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
+    // What ranks called may differ; bytes and bucket are the first rank's that called, as its title
+    // says.
     const trace::SpanRow& any = facts_->data().spans[sequence_.anyCallAt(row)];
     switch (column) {
       case kNumber:
@@ -98,6 +100,8 @@ class SequenceRows : public FactRows {
   enum Fixed : std::size_t { kNumber, kIteration, kVerdict, kBucket, kBytes, kDtype, kFixed };
 
   [[nodiscard]] QString callText(std::size_t row, std::size_t column) const {
+    // Where the row is known to differ the rank did not call; elsewhere only the record may be
+    // missing (Note [Calls side by side]).
     const std::uint32_t call = sequence_.callAt(row, column);
     if (call == CallSequence::kNoCall) {
       return warns(row) ? QStringLiteral("no such call") : QStringLiteral("no record");
@@ -178,6 +182,7 @@ class ParameterRows : public FactRows {
          true},
         {QStringLiteral("Not finite"),
          QStringLiteral("Samples with a number in it that is not finite"), true}};
+    // Over all samples once: cells are asked for by the table as it is scrolled.
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
     rows_.resize(replicas.parameters);
     for (std::size_t sample = 0; sample < replicas.steps.size(); ++sample) {
@@ -237,6 +242,7 @@ class ParameterRows : public FactRows {
     }
   }
 
+  // Replicas that drift by design warn of nothing, numbers that are not finite always.
   [[nodiscard]] bool warns(std::size_t row) const override {
     return rows_[row].notFinite > 0 || (rows_[row].differing > 0 && !facts_->drifts);
   }
@@ -278,6 +284,7 @@ class FindingRows : public FactRows {
       return finding.parameter ? nameOfParameter(*facts_, *finding.parameter) : QString();
     }
     const auto value = number(row, column);
+    // The one column without a number in some rows: parameters that are in no bucket.
     return value ? formatCount(static_cast<std::uint64_t>(*value))
                  : QStringLiteral("averaged apart");
   }
@@ -306,6 +313,7 @@ class StripRows : public FactRows {
  public:
   explicit StripRows(std::shared_ptr<const DivergenceFacts> facts) : FactRows(std::move(facts)) {
     columns_ = {{QStringLiteral("Iteration"), QString(), true}};
+    // The iterations of all lines: each may have folded its own neighbours (StepSeries).
     std::set<std::uint32_t> steps;
     for (const StripData& strip : facts_->strips) {
       for (const StepSeries& series : strip.series) {
@@ -334,6 +342,7 @@ class StripRows : public FactRows {
     if (value) {
       return formatValue(*value);
     }
+    // Only the first such iteration is kept, and it has no piece.
     return series_[column - 1]->firstNotFinite() == steps_[row] ? QStringLiteral("not a number")
                                                                 : QString();
   }

@@ -9,12 +9,13 @@ namespace lockstep::ui {
 
 // The tables beside the canvases. Each keeps what it shows alive.
 
-/// A row a call of a sequence, in the order of CallSequence::rows: number, iteration, operation,
-/// bucket, bytes, data type, verdict, and what each rank called.
+/// A row a call of a sequence, in the order of CallSequence::rows: number, iteration, verdict,
+/// bucket, bytes, data type, and what each rank called.
 std::shared_ptr<const TableRows> sequenceRows(std::shared_ptr<const DivergenceFacts> facts,
                                               std::size_t sequence);
 
-/// A row a cell, rank by rank: lateness, wait, transfer, exposed, and the worst.
+/// A row a cell, rank by rank: rank, bucket, the four measures, and how many iterations were
+/// measured.
 std::shared_ptr<const TableRows> bucketRows(std::shared_ptr<const DivergenceFacts> facts,
                                             std::optional<std::uint32_t> step);
 

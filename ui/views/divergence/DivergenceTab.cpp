@@ -72,6 +72,7 @@ void DivergenceTab::select(int rank, const trace::SpanRow& row) {
   if (run_.model == nullptr || run_.state == nullptr) {
     return;
   }
+  // The model may have less than the analysis, which was read from the file.
   if (const auto span = spanOf(*run_.model, rank, row)) {
     run_.state->select(span);
   }

@@ -92,10 +92,12 @@ void DivergenceView::refresh() {
 }
 
 void DivergenceView::consider() {
+  // While facts are made no others are begun. Once they are there the tabs paint, which asks again.
   if (job_.busy() || model_ == nullptr || analyser_->latest() == nullptr) {
     return;
   }
   FactsInput input = factsInput(*model_, analyser_->latest());
+  // The same analysis, except that the run has ended since: then what is missing will not come.
   if (input.run == source_ && input.complete == complete_) {
     return;
   }
@@ -129,6 +131,8 @@ void DivergenceView::makeActions() {
       calls_->showFirstMismatch();
     }
   });
+  // These two open the tab of the calls themselves: its title says on every tab that there is a
+  // mismatch.
   QAction* next = makeAction(tr("Next mismatch"), {Qt::Key_N}, [this] {
     showTab(kCalls);
     calls_->showMismatch(1);

@@ -15,6 +15,7 @@ std::int16_t hashBadness(const analysis::ReplicaMatrix& replicas, std::size_t sa
   if (cell.differing == 0) {
     return HeatPyramid::kEqual;
   }
+  // Of ranks present, all but one may be outside the reference class.
   const double share = static_cast<double>(cell.differing) / (cell.present - 1);
   return static_cast<std::int16_t>(std::clamp(share * HeatPyramid::kMost, 1.0, 255.0));
 }
@@ -30,6 +31,7 @@ std::int16_t normBadness(const analysis::ReplicaMatrix& replicas, std::size_t sa
   if (difference == 0) {
     return HeatPyramid::kEqual;
   }
+  // A difference of 1e-6 is 1, one of 1 is 255, and each decade between takes a sixth of the way.
   const double badness = 1 + (std::log10(difference) + kDecades) / kDecades * 254;
   return static_cast<std::int16_t>(std::clamp(badness, 1.0, 255.0));
 }
@@ -43,10 +45,12 @@ double normDifference(const analysis::ReplicaMatrix& replicas, std::size_t sampl
   }
   const double first = replicas.norms[replicas.at(sample, parameter, 0)];
   double largest = -1;
+  // The first rank's norm is what the others are compared with; without it nothing is known.
   for (std::size_t rank = 1; first >= 0 && rank < replicas.ranks.size(); ++rank) {
     const double norm = replicas.norms[replicas.at(sample, parameter, rank)];
     if (norm >= 0) {
       const double difference = std::abs(norm - first);
+      // Of a norm of 0 there is no part: any difference counts as all of it.
       largest = std::max(largest, first > 0 ? difference / first : difference > 0 ? 1.0 : 0.0);
     }
   }
@@ -63,6 +67,7 @@ HeatPyramid::HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure me
   base.cells.resize(base.blocks * parameters_);
   for (std::size_t sample = 0; sample < base.blocks; ++sample) {
     for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {
+      // What is not finite is worse than any difference, and equal bits make it no better.
       base.cells[sample * parameters_ + parameter] =
           replicas.cell(sample, parameter).notFinite > 0 ? kNotFinite
           : measure == HeatMeasure::kHashes              ? hashBadness(replicas, sample, parameter)
@@ -73,6 +78,7 @@ HeatPyramid::HeatPyramid(const analysis::ReplicaMatrix& replicas, HeatMeasure me
     const Level& fine = levels_.back();
     Level coarse;
     coarse.blocks = (fine.blocks + 1) / 2;
+    // Unknown is the least of all, so one known sample decides for its block.
     coarse.cells.assign(coarse.blocks * parameters_, kUnknown);
     for (std::size_t block = 0; block < fine.blocks; ++block) {
       for (std::size_t parameter = 0; parameter < parameters_; ++parameter) {

@@ -40,6 +40,7 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
       frame_(std::move(frame)),
       axis_(axisFor(frame_.size.width(), frame_.firstStep, frame_.endStep)),
       verdict_(verdictOf(facts)) {
+  // Two lines at most, so that the heat map does not move with each word of the verdict.
   lines_ = brokenInto(verdict_.more.trimmed(), frame_.size.width() - 60, FontRole::kSmall);
   while (lines_.size() > kVerdictLines) {
     const QString last = lines_.takeLast();
@@ -53,6 +54,13 @@ ParameterScene::ParameterScene(const DivergenceFacts& facts, const Palette& pale
   if (parameters == 0 || facts_.hashes.levels() == 0 || room < kLeastRow) {
     return;
   }
+  // Note [Rows of the heat map]
+  //
+  // Each parameter has a row while there are 3 px for each. Beyond that a row is 3 px high and
+  // stands for a range of neighbours, with the colour of the worst of them: of 1000 parameters in
+  // 300 px, row 0 stands for 0 to 9, and so on. Columns do the same over samples, by the levels of
+  // HeatPyramid. So a single bad cell of a long run is always seen, and a click finds it: placeAt()
+  // looks for the worst of all that the pixel stands for.
   const double each = std::min(room / static_cast<double>(parameters), kMostRow);
   rows_ = each >= kLeastRow ? parameters
                             : std::max<std::size_t>(1, static_cast<std::size_t>(room / kLeastRow));
@@ -101,6 +109,7 @@ std::pair<std::size_t, std::size_t> ParameterScene::parametersOf(std::size_t row
 
 std::size_t ParameterScene::rowOf(std::size_t parameter) const {
   const std::size_t parameters = facts_.divergence.replicas.parameters;
+  // A guess by proportion may be one short, because parametersOf() rounds down.
   std::size_t row = std::min(parameter * rows_ / parameters, rows_ - 1);
   while (row + 1 < rows_ && parametersOf(row).second <= parameter) {
     ++row;
@@ -172,6 +181,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
   }
   const double width = frame_.size.width() - x - 18 - kSceneMargin;
   const std::vector<int>& ranks = facts_.divergence.replicas.ranks;
+  // Without fingerprints the strips alone say which ranks there are.
   std::vector<int> legend = ranks;
   if (legend.empty() && !facts_.strips.empty()) {
     for (const StepSeries& series : facts_.strips.front().series) {
@@ -193,6 +203,7 @@ void ParameterScene::drawVerdict(DisplayList& list) const {
 void ParameterScene::drawNothingSampled(DisplayList& list) const {
   const double top = stripPlot(facts_.strips.size()).top() + kRuler;
   const QRectF area(0, top, frame_.size.width(), frame_.size.height() - top);
+  // In less height the message would not be whole.
   constexpr double kLeastHeight = 70;
   if (area.height() >= kLeastHeight) {
     drawMessage(list, area, QStringLiteral("No heat map without fingerprints"),
@@ -220,6 +231,7 @@ void ParameterScene::drawHeatMap(DisplayList& list) const {
       {QStringLiteral("not finite"), HeatPyramid::kNotFinite},
       {QStringLiteral("not compared"), HeatPyramid::kUnknown}};
   for (const auto& [text, badness] : legend) {
+    // Rare: named in the legend only where there is one.
     if (badness == HeatPyramid::kNotFinite && !facts_.divergence.lost) {
       continue;
     }
@@ -242,6 +254,7 @@ std::size_t ParameterScene::level() const {
   const auto& steps = facts_.divergence.replicas.steps;
   const double perSample =
       (sampleStep(steps.size()) - steps.front()) / static_cast<double>(steps.size());
+  // Samples are mostly at equal distances, so the mean tells how wide one is.
   const double samplesAPixel = axis_.nsPerPixel() / std::max(perSample, 1e-9);
   return facts_.pyramid(frame_.measure).levelFor(samplesAPixel * kNarrowest);
 }
@@ -251,6 +264,7 @@ void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
   const auto& steps = facts_.divergence.replicas.steps;
   const std::size_t level = this->level();
   const std::size_t size = std::size_t{1} << level;
+  // The sample that the left edge is in began before it.
   const auto firstSample =
       std::upper_bound(steps.begin(), steps.end(), axis_.startNs()) - steps.begin();
   const std::size_t from =
@@ -261,6 +275,7 @@ void ParameterScene::drawRow(DisplayList& list, std::size_t row) const {
   double runFrom = 0;
   bool open = false;
   double x = 0;
+  // Neighbours of one look are one rectangle: a healthy run of any length is one a row.
   const auto close = [&] {
     if (open && x > runFrom) {
       drawRun(list, QRectF(runFrom, full.top(), x - runFrom, full.height() - gap), run);
@@ -312,12 +327,14 @@ void ParameterScene::drawRowLabels(DisplayList& list) const {
   const std::size_t stride =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(kLabelledRow / each)));
   const auto& first = facts_.divergence.first;
+  // The name of the first parameter that differs is in the colour of errors, unless it may differ.
   const std::size_t firstRow = first && !facts_.drifts ? rowOf(first->parameter) : rows_;
   for (std::size_t row = 0; row < rows_; row += stride) {
     const bool bad = row == firstRow;
     const double height = std::max(each * static_cast<double>(stride), 12.0);
     const QRectF label(kSceneMargin, rowRect(row).top() - (height > each ? 1 : 0), kNameGutter - kSceneMargin - 8,
                        std::min(height, std::max(each, 12.0)));
+    // No label below the last row, where the ruler is.
     if (label.top() + 10 > heat_.bottom()) {
       break;
     }
@@ -337,6 +354,7 @@ void ParameterScene::drawMarks(DisplayList& list) const {
                                           : QStringLiteral("first difference: iteration %1"))
                                .arg(first->step);
       const double width = textWidth(text, FontRole::kSmall) + 12;
+      // Beside the mark where there is room, else on its other side: it must not hide the cell.
       const double left =
           mark.left() - width - 6 > heat_.left() ? mark.left() - width - 6 : mark.right() + 6;
       const double top = std::clamp(mark.center().y() - 9, heat_.top() - 2,
@@ -361,6 +379,7 @@ void ParameterScene::drawPointer(DisplayList& list) const {
     return;
   }
   const QPointF at = *frame_.pointer;
+  // Over the verdict there is nothing to point at.
   if (at.y() < top_) {
     return;
   }
@@ -404,6 +423,7 @@ std::optional<ReplicaPlace> ParameterScene::placeAt(QPointF position) const {
                                             static_cast<double>(rows_));
   const auto [first, behind] = parametersOf(std::min(row, rows_ - 1));
   const HeatPyramid& pyramid = facts_.pyramid(frame_.measure);
+  // The first of the worst: of equal ones the earliest.
   ReplicaPlace worst{firstSample, first};
   for (std::size_t other = firstSample; other <= lastSample; ++other) {
     for (std::size_t parameter = first; parameter < behind; ++parameter) {
@@ -424,6 +444,7 @@ std::optional<QRectF> ParameterScene::rectOf(const ReplicaPlace& place) const {
   const std::size_t size = std::size_t{1} << level();
   const std::size_t first = place.sample / size * size;
   const double left = axis_.toX(sampleStep(first));
+  // At least 3 px wide and high, or its frame would hide it.
   const double right = std::max(
       axis_.toX(sampleStep(std::min(first + size, replicas.steps.size()))), left + kNarrowest);
   const QRectF row = rowRect(rowOf(place.parameter));

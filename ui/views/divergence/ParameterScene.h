@@ -78,7 +78,7 @@ class ParameterScene {
   [[nodiscard]] std::size_t stripAt(QPointF position) const;
   [[nodiscard]] QRectF stripPlot(std::size_t strip) const;
   [[nodiscard]] double sampleStep(std::size_t sample) const;
-  /// The parameters that a row stands for: [first, behind).
+  /// The parameters that a row stands for: from the first, up to but without the second.
   [[nodiscard]] std::pair<std::size_t, std::size_t> parametersOf(std::size_t row) const;
   [[nodiscard]] std::size_t rowOf(std::size_t parameter) const;
   [[nodiscard]] QRectF rowRect(std::size_t row) const;

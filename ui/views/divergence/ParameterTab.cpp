@@ -98,6 +98,7 @@ ParameterTab::ParameterTab(QWidget* parent)
           [] { QApplication::clipboard()->setText(fingerprintSetting()); });
   connect(parameters_, &TableView::rowChosen, this, [this](std::size_t parameter) {
     const analysis::ReplicaMatrix& replicas = facts_->divergence.replicas;
+    // Its first bad sample; without one the last, which is as good as any.
     std::size_t sample = 0;
     while (sample + 1 < replicas.steps.size() && replicas.cell(sample, parameter).differing == 0) {
       ++sample;
@@ -134,6 +135,7 @@ void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
       (selected_->sample >= replicas.steps.size() || selected_->parameter >= replicas.parameters)) {
     selected_.reset();
   }
+  // Opened at the first difference; later facts of the same run move no selection.
   if (first && !selected_ && facts_->divergence.first) {
     selected_ = ReplicaPlace{facts_->divergence.first->sample, facts_->divergence.first->parameter};
   }
@@ -143,11 +145,13 @@ void ParameterTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
   const std::size_t found = facts_->divergence.findings.size();
   tables_->setTabText(
       1, found > 0 ? tr("NaN and Inf (%1)").arg(formatCount(found)) : tr("NaN and Inf"));
+  // The table that has something to say comes first.
   if (first) {
     tables_->setCurrentIndex(replicas.parameters > 0 ? 0 : found > 0 ? 1 : 2);
   }
   first_->setEnabled(facts_->divergence.first.has_value());
   tellKeys();
+  // A job that was only recorded has no experiment file to put the setting into.
   copySetting_->setVisible(replicas.steps.empty() && !facts_->observed);
   measure_->setEnabled(!replicas.steps.empty());
   if (selected_) {
@@ -230,6 +234,7 @@ void ParameterTab::showFirstDifference() {
     return;
   }
   const ReplicaPlace place{facts_->divergence.first->sample, facts_->divergence.first->parameter};
+  // Out of sight: the zoom is given up, not moved, so that it is seen among all.
   if (!rectOf(place)) {
     showAll();
   }
@@ -262,6 +267,7 @@ void ParameterTab::choose(const ReplicaPlace& place) {
 
 void ParameterTab::chooseFinding(std::size_t finding) {
   const analysis::SanityFinding& found = facts_->divergence.findings[finding];
+  // A finding has no span: what its rank did in the middle of that iteration stands for it.
   const int lane = laneId(found.rank, LaneRole::kPhases);
   if (run_.model == nullptr || run_.state == nullptr || run_.model->lane(lane) == nullptr) {
     return;
@@ -274,6 +280,7 @@ void ParameterTab::chooseFinding(std::size_t finding) {
 }
 
 QString ParameterTab::callsBefore(std::uint32_t step) const {
+  // The group of most calls is the one that gradients are averaged in.
   const analysis::CallSequence* most = nullptr;
   for (const analysis::CallSequence& sequence : facts_->sequences) {
     most = most == nullptr || sequence.rows.size() > most->rows.size() ? &sequence : most;
@@ -282,6 +289,7 @@ QString ParameterTab::callsBefore(std::uint32_t step) const {
     return {};
   }
   const auto& rows = most->rows;
+  // Rows are in the order of the calls, so iterations only rise.
   const auto behind =
       std::partition_point(rows.begin(), rows.end(), [&](const analysis::CallRow& row) {
         const auto at = static_cast<std::size_t>(&row - rows.data());
@@ -345,6 +353,7 @@ void ParameterTab::pointerPressed(const PointerInput& input) {
       return;
     }
   }
+  // Beside the cells the left button pans, too.
   if (input.button == Qt::LeftButton || pans(input)) {
     dragFrom_ = input.position;
     dragAxis_ = axis();
@@ -354,6 +363,7 @@ void ParameterTab::pointerPressed(const PointerInput& input) {
 void ParameterTab::pointerMoved(const PointerInput& input) {
   if (dragFrom_ && facts_ != nullptr) {
     const double moved = input.position.x() - dragFrom_->x();
+    // A hand that shakes moves nothing.
     if (std::abs(moved) >= kDragFrom) {
       show(dragAxis_.panned(-moved));
     }

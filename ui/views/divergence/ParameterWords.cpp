@@ -54,6 +54,7 @@ QString distance(const analysis::Divergence& divergence) {
   if (last == nullptr) {
     return {};
   }
+  // A spread of 0 is exact (Note [Replicas]); any other is known as well as sketches are.
   return last->spread == 0
              ? QStringLiteral("At iteration %1 they were equal again. ").arg(last->step)
              : QStringLiteral(
@@ -95,6 +96,7 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
   if (first.parametersDiffering > 1) {
     where += QStringLiteral(" and %1 more").arg(first.parametersDiffering - 1);
   }
+  // Without a majority either side may be wrong, so both are named.
   std::vector<int> others;
   for (const int rank : facts.divergence.replicas.ranks) {
     if (std::find(first.ranks.begin(), first.ranks.end(), rank) == first.ranks.end()) {
@@ -124,6 +126,7 @@ Verdict verdictOf(const DivergenceFacts& facts) {
     verdict =
         facts.drifts ? drifting(facts, *divergence.first) : differing(facts, *divergence.first);
   } else if (!whole.empty() && replicas.ranks.size() > 1) {
+    // Equal bits that are not finite prove nothing, so iterations are counted up to there.
     const std::uint32_t last =
         divergence.lost ? std::min(divergence.lost->step, whole.back()) : whole.back();
     const std::uint32_t iterations = last - std::min(last, whole.front());
@@ -151,6 +154,7 @@ Verdict verdictOf(const DivergenceFacts& facts) {
                        ? QStringLiteral("Fingerprints of one rank alone are in this run. ")
                        : QStringLiteral("No two ranks left fingerprints of one iteration. ");
   }
+  // What is not finite outweighs all but a difference, which has its own verdict.
   const bool sound = divergence.findings.empty() && !divergence.firstBadLoss && !divergence.lost;
   if (!sound && verdict.kind != Verdict::Kind::kDiffer) {
     verdict.kind = Verdict::Kind::kUnsound;
@@ -188,6 +192,7 @@ std::vector<Fact> factsOf(const DivergenceFacts& facts, const ReplicaPlace& plac
   }
   lines.push_back({QStringLiteral("Replicas"), verdict});
   const double difference = normDifference(replicas, place.sample, place.parameter);
+  // Equal norms are not worth a line, and below 0 they are not known.
   if (difference > 0) {
     lines.push_back(
         {QStringLiteral("Norms apart"), formatValue(difference * 100) + QStringLiteral(" %")});

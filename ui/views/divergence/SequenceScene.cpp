@@ -76,6 +76,7 @@ QRectF SequenceScene::columnRect(std::size_t column) const {
   const double left = kNumber + kIteration;
   const double room = frame_.size.width() - left - kVerdict - kOverview;
   const auto columns = static_cast<double>(sequence().ranks.size());
+  // Many ranks have columns of 40 px, and those that do not fit are left out, never squeezed.
   const double each = std::max(kLeastColumn, room / columns);
   return {left + each * static_cast<double>(column), 0, each, kRow};
 }
@@ -120,6 +121,7 @@ void SequenceScene::drawHeader(DisplayList& list) const {
               QStringLiteral("rank %1").arg(sequence().ranks[column]), palette_.text,
               FontRole::kBold);
   }
+  // Over the columns that reach under the verdicts.
   list.fill(QRectF(frame_.size.width() - kVerdict - kOverview, 0, kVerdict, kHeader - 1),
             palette_.raised);
   list.text(QRectF(frame_.size.width() - kVerdict - kOverview + 10, 0, kVerdict - 14, kHeader),
@@ -142,6 +144,7 @@ void SequenceScene::drawLine(DisplayList& list, std::size_t line) const {
   const trace::SpanRow& any = facts_.data().spans[sequence().anyCallAt(row)];
   list.text(QRectF(kNumber, rect.top(), kIteration - 12, kRow), formatCount(any.step),
             palette_.textMuted, FontRole::kSmall, right);
+  // Those who stand against the majority, or all where there is none (oddRanks()).
   const std::vector<int> odd = analysis::oddRanks(facts_.data(), sequence(), row);
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
     const QRectF cell = columnRect(column).translated(0, rect.top());
@@ -171,9 +174,11 @@ void SequenceScene::drawCall(DisplayList& list, std::size_t row, std::size_t col
   const QRectF inner = cell.adjusted(4, 2, -4, -2);
   const std::uint32_t index = sequence().callAt(row, column);
   if (index == CallSequence::kNoCall) {
+    // Of a row that is not known to differ only the record may be missing.
     const bool unknown = !analysis::differs(sequence().rows[row].mismatch);
     list.hatch(inner, withAlpha(unknown ? palette_.textMuted : palette_.error, 0.4f));
     const QString text = unknown ? QStringLiteral("no record") : QStringLiteral("no such call");
+    // A plate under the text, so that it can be read on the hatching.
     const QRectF plate(inner.left(), inner.top(),
                        std::min(inner.width(), textWidth(text, FontRole::kSmall) + 12),
                        inner.height());
@@ -257,6 +262,7 @@ void SequenceScene::drawOverview(DisplayList& list) const {
   for (auto at = suspects.begin(); at != suspects.end();) {
     const double top = y(static_cast<double>(*at));
     const double rowsAPixel = std::max(1.0, total / strip.height());
+    // All suspects in the rows of one pixel are one mark, red if any of them differs.
     const auto limit = static_cast<std::uint32_t>(*at + std::ceil(rowsAPixel));
     const auto behind = std::lower_bound(at + 1, suspects.end(), limit);
     const bool differs = std::any_of(at, behind, [this](std::uint32_t row) {
@@ -304,6 +310,7 @@ std::optional<CallPlace> SequenceScene::placeAt(QPointF position) const {
   CallPlace place;
   place.row = rowOfLine(static_cast<std::size_t>(line));
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
+    // The last column that contains the point and is not under the verdicts.
     const QRectF rect = columnRect(column);
     if (position.x() >= rect.left() && position.x() < rect.right() &&
         position.x() < frame_.size.width() - kVerdict - kOverview) {
@@ -331,6 +338,7 @@ std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const 
   if (!strip.contains(position) || lines() == 0) {
     return std::nullopt;
   }
+  // By proportion, without a look at rows between.
   const double part = (position.y() - strip.top()) / strip.height();
   const auto line = static_cast<std::size_t>(part * static_cast<double>(lines()));
   const std::size_t row = rowOfLine(std::min(line, lines() - 1));

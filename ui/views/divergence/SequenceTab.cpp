@@ -63,6 +63,7 @@ SequenceTab::SequenceTab(QWidget* parent)
           [this](int index) { showSequence(static_cast<std::size_t>(index)); });
   connect(suspectsOnly_, &QCheckBox::toggled, this, [this] {
     scroll_ = 0;
+    // What is left out moves every line: the selection is looked for again.
     if (selected_) {
       reveal(selected_->row);
     }
@@ -97,6 +98,7 @@ void SequenceTab::setCommands(const QAction* first, const QAction* previous, con
 }
 
 void SequenceTab::tellKeys() {
+  // Before there are facts nothing may be said of mismatches.
   const bool any = facts_ == nullptr || facts_->firstMismatch.has_value();
   setTip(first_,
          any ? tr("Show the first call in which the ranks differ")
@@ -131,6 +133,7 @@ void SequenceTab::setFacts(std::shared_ptr<const DivergenceFacts> facts) {
     updateScrollBar();
     return;
   }
+  // Only once a run: on a live one that would take the reader's place away again and again.
   const bool jump = !jumped_ && facts_->firstMismatch.has_value();
   showSequence(jump ? *facts_->firstMismatch : sequence_);
   if (jump) {
@@ -209,6 +212,7 @@ QString SequenceTab::description() const {
 void SequenceTab::updateScrollBar() {
   const bool shown = facts_ != nullptr && !facts_->sequences.empty();
   const double most = shown ? scene().maximumScroll() : 0;
+  // Quietly: the bar counts whole lines, and its signal would move the canvas to one.
   const QSignalBlocker blocker(scrollBar_);
   const int width = scrollBar_->sizeHint().width();
   scrollBar_->setGeometry(canvas()->width() - width, 0, width, canvas()->height());
@@ -229,6 +233,7 @@ std::optional<QRectF> SequenceTab::rectOf(const CallPlace& place) const {
 void SequenceTab::choose(const CallPlace& place) {
   selected_ = place;
   table_->showRow(place.row);
+  // A row without a column: the first rank that made the call stands for it.
   std::size_t column = place.column.value_or(0);
   for (std::size_t i = 0; !place.column && i < sequence().ranks.size(); ++i) {
     if (sequence().callAt(place.row, i) != CallSequence::kNoCall) {
@@ -244,6 +249,7 @@ void SequenceTab::choose(const CallPlace& place) {
 }
 
 void SequenceTab::reveal(std::size_t row) {
+  // Scrolled only where the row is out of sight: a click must not move what it hit.
   const SequenceScene now = scene();
   const auto rect = now.rectOf({row, std::nullopt});
   const bool seen =
@@ -271,6 +277,7 @@ void SequenceTab::showMismatch(int direction) {
   const auto differs = [this](std::uint32_t row) {
     return analysis::differs(sequence().rows[row].mismatch);
   };
+  // From the selected row on; without one the next is the first of all, and none is before.
   const auto from = static_cast<std::uint32_t>(selected_ ? selected_->row : 0);
   if (direction > 0) {
     const auto after =
@@ -338,6 +345,7 @@ void SequenceTab::selectionChanged() {
           sequence.rows.begin(), sequence.rows.end(), number,
           [](const analysis::CallRow& row, std::uint64_t n) { return row.sequence < n; });
       const auto row = static_cast<std::size_t>(at - sequence.rows.begin());
+      // Of several turns of the number the one of the same iteration is meant.
       if (at == sequence.rows.end() || at->sequence != number ||
           facts_->data().spans[sequence.anyCallAt(row)].step != span->step) {
         continue;
@@ -374,6 +382,7 @@ void SequenceTab::pointerPressed(const PointerInput& input) {
 
 void SequenceTab::pointerMoved(const PointerInput& input) {
   DivergenceTab::pointerMoved(input);
+  // A drag along the overview scrolls.
   if (input.buttons.testFlag(Qt::LeftButton) && facts_ != nullptr && !facts_->sequences.empty()) {
     const SequenceScene now = scene();
     if (const auto row = now.overviewRowAt(input.position)) {

@@ -33,7 +33,7 @@ class SequenceTab : public DivergenceTab {
   void showFirstMismatch();
   /// Shows the next (1) or previous (-1) row that differs.
   void showMismatch(int direction);
-  /// Shows the last call of the first rank before a step, of the group that most calls are in.
+  /// Shows the last call before a step, of the group that most calls are in.
   void showBefore(std::uint32_t step);
   /// Where a cell is, in coordinates of the canvas, for tests and tours.
   [[nodiscard]] std::optional<QRectF> rectOf(const CallPlace& place) const;

@@ -16,6 +16,7 @@ QString nameOf(const CallSequence& sequence) {
 }
 
 QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
+  // Three kinds of sentence: nothing differs, nothing is known to differ, or where it first does.
   if (!sequence.first) {
     const auto unknown = std::count_if(
         sequence.rows.begin(), sequence.rows.end(),
@@ -34,12 +35,14 @@ QString summaryOf(const DivergenceFacts& facts, const CallSequence& sequence) {
 }
 
 QString dtypeOf(const DivergenceFacts& facts, const trace::SpanRow& call) {
+  // Of the layouts that began by then the latest.
   const trace::BucketsMessage* inForce = nullptr;
   for (const trace::BucketsMessage& layout : facts.data().layouts) {
     if (layout.step <= call.step && (inForce == nullptr || layout.step >= inForce->step)) {
       inForce = &layout;
     }
   }
+  // Only the default group's calls are of buckets that the layout describes.
   const bool known = inForce != nullptr && call.bucket < inForce->buckets.size() &&
                      trace::groupOf(call.detail) == 0;
   return known ? QString::fromStdString(inForce->buckets[call.bucket].dtype) : QString();

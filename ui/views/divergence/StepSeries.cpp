@@ -8,6 +8,7 @@ namespace lockstep::ui {
 StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) {
   std::stable_sort(points.begin(), points.end(),
                    [](const SeriesPoint& a, const SeriesPoint& b) { return a.step < b.step; });
+  // Before they are taken out: the lines are of finite values alone.
   for (const SeriesPoint& point : points) {
     if (!std::isfinite(point.value)) {
       notFinite_ = point.step;
@@ -15,6 +16,7 @@ StepSeries::StepSeries(int rank, std::vector<SeriesPoint> points) : rank_(rank) 
     }
   }
   std::erase_if(points, [](const SeriesPoint& point) { return !std::isfinite(point.value); });
+  // Neighbours in groups of that size, so that there are at most kPieces.
   const std::size_t each = (points.size() + kPieces - 1) / kPieces;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto value = static_cast<float>(points[i].value);

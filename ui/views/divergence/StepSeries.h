@@ -45,7 +45,7 @@ struct StripData {
   enum class Kind : std::uint8_t { kLoss, kGradientNorm, kConsensus };
 
   Kind kind = Kind::kLoss;
-  std::vector<StepSeries> series;  ///< by rank; rank -1: over all ranks
+  std::vector<StepSeries> series;  ///< by rank
   bool fromHook = false;           ///< of kConsensus: as the communication hook counted it
 };
 

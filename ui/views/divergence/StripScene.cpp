@@ -26,6 +26,7 @@ class StripScale {
         least_ = std::min<double>(least_, piece.least);
         most_ = std::max<double>(most_, piece.most);
         negative = negative || piece.least < 0;
+        // 0 is no value that a logarithm could begin at.
         for (const float value : {piece.least, piece.most}) {
           leastPositive_ = value > 0 ? std::min<double>(leastPositive_, value) : leastPositive_;
         }
@@ -33,6 +34,7 @@ class StripScale {
     }
     logarithmic_ = any() && !negative && most_ > 0 && most_ > kLogarithmicFrom * leastPositive_;
     if (any() && !logarithmic_) {
+      // A loss is looked at for its change; a norm or a distance is read from 0 up.
       least_ = strip.kind == StripData::Kind::kLoss ? least_ : std::min(least_, 0.0);
       // Lines that lie on one value are drawn in the middle.
       margin_ = most_ > least_ ? 0 : std::max(std::abs(most_), 1e-9) * 0.1;
@@ -49,6 +51,7 @@ class StripScale {
     if (!logarithmic_) {
       return (value - least_ + margin_) / (most_ - least_ + 2 * margin_);
     }
+    // From half of the smallest positive value, which so differs from 0.
     const double low = std::log10(leastPositive_) - 0.3;
     return value <= 0 ? 0 : (std::log10(value) - low) / (std::log10(most_) - low);
   }
@@ -64,6 +67,7 @@ class StripScale {
 void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axis,
                 const StripScale& scale, const QRectF& plot, const QColor& colour) {
   const auto y = [&](double value) {
+    // 2 px below and 3 above, so that lines are not cut by the plot's edge.
     return plot.bottom() - 2 - scale.part(value) * (plot.height() - 5);
   };
   std::vector<QPointF> line;
@@ -79,11 +83,13 @@ void drawSeries(DisplayList& list, const StepSeries& series, const TimeAxis& axi
       most = std::max(most, pieces[behind].most);
       ++behind;
     }
+    // A line also needs the points next to the plot, from which it comes and to which it goes.
     const bool near = x >= plot.left() - 40 && x <= plot.right() + 40;
     const bool neighbour =
         (behind < pieces.size() && axis.toX(pieces[behind].step) >= plot.left()) &&
         x <= plot.right();
     if (near || neighbour) {
+      // Lines go on from the last value of the column; its stroke shows what lies between.
       line.emplace_back(x, y(pieces[behind - 1].last));
       if (y(least) - y(most) > 2) {
         list.line({x, y(least)}, {x, y(most)}, colour, 1);
@@ -215,6 +221,7 @@ void drawStepRuler(DisplayList& list, const TimeAxis& axis, const QRectF& area,
                    const Palette& palette) {
   list.fill(QRectF(area.left(), area.top(), area.width(), 1), palette.gridStrong);
   for (const TimeAxis::Tick& tick : axis.ticks(70)) {
+    // Iterations are whole: a tick between two has no name.
     if (!tick.major || tick.ns < 0 || tick.ns != std::floor(tick.ns)) {
       continue;
     }

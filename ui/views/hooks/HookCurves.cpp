@@ -22,6 +22,7 @@ struct Strip {
   std::vector<std::pair<std::size_t, const HookCurve*>> curves;  // side, curve
 };
 
+// In the order in which the first run has them; what only the second has comes after.
 std::vector<Strip> stripsOf(const HooksContent& content) {
   std::vector<Strip> strips;
   for (std::size_t side = 0; side < content.sides.size(); ++side) {
@@ -38,6 +39,7 @@ std::vector<Strip> stripsOf(const HooksContent& content) {
   return strips;
 }
 
+// Also of runs that stopped counting early: no curve ends beyond the axis.
 double lastStepOf(const HooksContent& content) {
   double last = 1;
   for (const HookSide& side : content.sides) {
@@ -71,11 +73,13 @@ Fit fitOf(const Strip& strip, const QRectF& plot) {
       }
     }
   }
+  // Nothing finite: any scale will do for an empty plot.
   if (!(scale.to >= scale.from)) {
     scale.from = 0;
     scale.to = 1;
   } else if (scale.to == scale.from) {
     fit.constant = true;
+    // About the value, so that it stands in the middle and not on an edge.
     const double about = scale.from == 0 ? 1 : std::abs(scale.from) * 0.5;
     scale.from -= about;
     scale.to += about;
@@ -87,10 +91,12 @@ void drawLine(DisplayList& list, const Scale& across, const Scale& up,
               const std::vector<QPointF>& line, bool steps, const QColor& colour) {
   std::vector<QPointF> drawn;
   for (const QPointF& point : line) {
+    // A value that is not finite is no point: the line goes on from the one before.
     if (!std::isfinite(point.y())) {
       continue;
     }
     const QPointF at(across.at(point.x()), up.at(point.y()));
+    // A parameter holds its value until the next change.
     if (steps && !drawn.empty()) {
       drawn.emplace_back(at.x(), drawn.back().y());
     }
@@ -99,6 +105,7 @@ void drawLine(DisplayList& list, const Scale& across, const Scale& up,
   drawCurve(list, drawn, colour);
 }
 
+// The same on all ranks: then one line and one figure say it.
 bool allAlike(const HookCurve& curve) {
   return std::all_of(curve.ranks.begin(), curve.ranks.end(),
                      [&](const auto& rank) { return rank.second == curve.ranks.begin()->second; });
@@ -131,9 +138,11 @@ void drawStrip(DisplayList& list, const QRectF& rect, const Strip& strip,
       if (line.empty()) {
         continue;
       }
+      // Of two runs the colour tells the run, and all ranks of one have the same.
       const QColor colour =
           content.compares() ? sideColour(palette, side) : palette.rank(alike ? 0 : rank);
       drawLine(list, across, fit.up, line, strip.parameter, colour);
+      // One figure a run, not one a rank: the title has one line.
       if (alike || rank == curve->ranks.begin()->first) {
         const QString of = alike ? tr("all ranks") : tr("rank %1").arg(rank);
         latest << (content.compares() ? sideName(side) + QLatin1Char(' ') : QString()) +
@@ -163,6 +172,7 @@ void drawChanges(DisplayList& list, const QRectF& plot, const HooksContent& cont
                    change.value)
               .arg(change.step);
       const double width = textWidth(label, FontRole::kSmall) + 4;
+      // Its left edge under the mark, moved in where it would leave the plot.
       const double left =
           std::clamp(x - 5, plot.left(), std::max(plot.left(), plot.right() - width));
       if (left >= limit) {  // labels that would lie on each other are left out; the marks stay

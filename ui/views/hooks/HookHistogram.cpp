@@ -10,6 +10,7 @@ using namespace hook_words;
 }  // namespace
 
 QColor sideColour(const Palette& palette, std::size_t side) {
+  // Blue and vermilion differ also for those who cannot tell red from green.
   constexpr int kBlue = 0;
   constexpr int kVermilion = 6;
   return palette.rank(side == 0 ? kBlue : kVermilion);

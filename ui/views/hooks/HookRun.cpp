@@ -47,7 +47,7 @@ std::optional<double> numberOf(const experiment::HookValue& value) {
       value);
 }
 
-/// A value as the resolved experiment has it: true, 0.1, "ring".
+/// A value as the resolved experiment has it: true, 0.1, "ring"; what is none of them is text, too.
 experiment::HookValue valueOf(const QString& toml) {
   if (toml == QLatin1String("true") || toml == QLatin1String("false")) {
     return toml == QLatin1String("true");
@@ -67,6 +67,7 @@ experiment::HookValue valueOf(const QString& toml) {
 std::vector<experiment::HookSettings> hooksOf(const trace::RunInfo& info, bool& plugin) {
   std::vector<experiment::HookSettings> hooks;
   bool inHook = false;
+  // Other strategies than DDP call no hook.
   bool ddp = true;
   for (const QString& raw : QString::fromStdString(info.experimentToml).split(QLatin1Char('\n'))) {
     const QString line = raw.trimmed();
@@ -94,6 +95,7 @@ std::vector<experiment::HookSettings> hooksOf(const trace::RunInfo& info, bool& 
       hooks.back().values[key] = value;
     }
   }
+  // Without a section no hook was loaded.
   if (!hooks.empty()) {
     experiment::HookConfig config;
     static_cast<experiment::HookSettings&>(config) = hooks.front();
@@ -124,6 +126,7 @@ std::vector<QPointF> thinned(const std::vector<MetricPoint>& points) {
     const auto first = points.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last =
         points.begin() + static_cast<std::ptrdiff_t>(std::min(begin + stride, points.size()));
+    // Both are kept, each where it was: a spike of one step would be lost by taking every n-th.
     auto [low, high] = std::minmax_element(
         first, last, [](const MetricPoint& a, const MetricPoint& b) { return a.value < b.value; });
     if (high < low) {
@@ -140,6 +143,7 @@ std::vector<QPointF> thinned(const std::vector<MetricPoint>& points) {
 /// What a parameter was before its first change, where the experiment says it.
 std::optional<double> valueBefore(const std::vector<experiment::HookSettings>& hooks,
                                   const QString& key) {
+  // "inner.density" is of the hook inside the outermost: each "inner." is one deeper.
   const QStringList path = key.split(QLatin1Char('.'));
   const auto depth = static_cast<std::size_t>(path.size() - 1);  // "inner.density"
   if (depth >= hooks.size()) {
@@ -161,6 +165,7 @@ void addCurves(HookRun& run, const HookFacts& facts,
         curve.parameter ? valueBefore(hooks, curve.key) : std::nullopt;
     for (const auto& [rank, points] : ranks) {
       std::vector<QPointF> line = thinned(points);
+      // Its curve begins with the first change; until then it had what the experiment says.
       if (before.has_value() && !line.empty() && line.front().x() > 0) {
         line.insert(line.begin(), QPointF(0, *before));
       }
@@ -204,6 +209,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   run->steps = facts.steps;
   run->times = analysis::hookTimes(analysed.data, analysed.analysis);
   run->layouts = analysed.data.layouts;
+  // The steps that the hook's calls are counted in, too.
   std::vector<double> steps;
   for (const analysis::StepTimes& step : analysed.analysis.steps) {
     if (step.step >= run->times.warmUp.firstMeasured && !step.incomplete) {
@@ -220,6 +226,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   std::stable_sort(run->changes.begin(), run->changes.end(),
                    [](const HookChange& a, const HookChange& b) { return a.step < b.step; });
   addCurves(*run, facts, hooks);
+  // Nothing counted: the rank has not told yet.
   for (const trace::RankInfo& rank : facts.ranks) {
     if (rank.wireBytes > 0 || rank.wireMessages > 0) {
       run->wire.push_back({rank.rank, rank.wireBytes, rank.wireMessages});
@@ -250,6 +257,7 @@ base::Result<std::shared_ptr<const HookRun>> readHookRun(const std::filesystem::
     return read.error();
   }
   analysed.analysis = analysis::analyse(analysed.data);
+  // Of rank 0 alone, as a model counts them.
   facts.steps = static_cast<std::uint32_t>(
       std::count_if(analysed.analysis.steps.begin(), analysed.analysis.steps.end(),
                     [](const analysis::StepTimes& step) { return step.rank == 0; }));

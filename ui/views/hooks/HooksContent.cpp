@@ -33,6 +33,7 @@ std::vector<std::uint16_t> HooksContent::buckets() const {
   return {numbers.begin(), numbers.end()};
 }
 
+// Of the first run, which the second is compared with.
 std::optional<HookPick> HooksContent::heaviest() const {
   if (sides.empty() || sides.front().buckets.empty()) {
     return std::nullopt;
@@ -48,6 +49,7 @@ std::shared_ptr<const HooksContent> makeHooksContent(
   auto content = std::make_shared<HooksContent>();
   content->rank = rank;
   for (const auto& run : runs) {
+    // Sorted anew for each choice of a rank: medians of one rank are not part of those of all.
     content->sides.push_back({run, analysis::hookBuckets(run->times, run->layouts, rank),
                               analysis::hookStep(run->times, run->layouts, rank)});
   }
@@ -93,6 +95,7 @@ QString phaseMeaning(analysis::HookPhase phase) {
   return {};
 }
 
+// What is around the step has no gradients of its own, and an unknown layout has no sizes.
 QString payloadText(std::optional<std::uint64_t> before, double after) {
   if (!before) {
     return after > 0 ? tr("%1 sent").arg(formatBytes(after)) : tr("nothing sent");
@@ -106,6 +109,7 @@ QString payloadText(std::optional<std::uint64_t> before, double after) {
 }
 
 QString ratioText(double ratio) {
+  // Three digits, whatever the size.
   const int decimals = ratio < 9.95 ? 2 : ratio < 99.5 ? 1 : 0;
   return QString::number(ratio, 'f', decimals) + QStringLiteral(" : 1");
 }

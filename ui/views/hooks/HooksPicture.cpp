@@ -17,6 +17,7 @@ Picture hooksPicture(const HooksContent& content, QSize size, Theme theme) {
   HooksFrame frame;
   frame.size = QSizeF(size.width(), std::max(0.0, size.height() - kTitleHeight));
   frame.picked = content.heaviest();
+  // In two steps: the height is not known before everything has its place.
   frame.size.setHeight(
       std::max(frame.size.height(), HooksScene(content, palette, frame).contentHeight()));
   Picture picture;

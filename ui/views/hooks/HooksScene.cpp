@@ -65,6 +65,7 @@ double HooksScene::contentHeight() const {
 
 void HooksScene::layRows() {
   const double width = frame_.size.width() - 2 * kMargin;
+  // Bytes are left out before bars get too short to compare; the table has them.
   const bool bytes = width >= kWideEnoughForBytes;
   const double sides = static_cast<double>(std::max<std::size_t>(1, content_.sides.size()));
   const double rowHeight = sides * (kBar + 2) - 2 + 2 * kRowPad;
@@ -76,9 +77,11 @@ void HooksScene::layRows() {
   const double right = phases_.right() - 10;
   bytesLeft_ = bytes ? right - kBytesWidth : right;
   barsLeft_ = phases_.left() + kLabelWidth;
+  // The room beside the bars is for their figures.
   barsRight_ = std::max(barsLeft_ + 40, bytesLeft_ - kFiguresWidth);
   maxMs_ = 0;
   maxBytes_ = 1;
+  // One scale of time and one of bytes for all rows and both runs.
   for (const HookSide& side : content_.sides) {
     for (const analysis::HookBucket& bucket : side.buckets) {
       maxMs_ = std::max({maxMs_, bucket.total.p50, bucket.total.p95});
@@ -94,6 +97,7 @@ void HooksScene::layRows() {
     for (std::size_t side = 0; side < content_.sides.size(); ++side) {
       const analysis::HookBucket* of = content_.sides[side].find(bucket);
       double ms = 0;
+      // Phases follow each other in the order of a call.
       for (const HookPhase phase : kPhases) {
         const double length = of == nullptr ? 0 : barMs(*of, phase);
         if (length > 0) {
@@ -113,6 +117,7 @@ void HooksScene::layCharts() {
   const double width = frame_.size.width() - 2 * kMargin;
   const bool counts = std::any_of(content_.sides.begin(), content_.sides.end(),
                                   [](const HookSide& side) { return !side.run->curves.empty(); });
+  // Beside each other only where there are curves to see: one sentence needs no half of the width.
   const double curves = curvesHeight(content_);
   const bool beside = counts && width >= kWideEnoughForTwo;
   const double needed = beside ? std::max(kChartHeight, curves) : kChartHeight;
@@ -216,6 +221,7 @@ void HooksScene::draw(DisplayList& list) const {
   list.fill(QRectF(QPointF(0, 0), frame_.size), palette_.background);
   drawTiles(list);
   drawPhases(list);
+  // Before a choice the heaviest is shown, as the view itself picks it.
   const auto picked = frame_.picked ? frame_.picked : content_.heaviest();
   drawTile(list, histogram_, palette_);
   drawHookHistogram(list, histogram_, content_, picked.value_or(HookPick{}), palette_);

@@ -49,6 +49,7 @@ void HooksScene::drawPhases(DisplayList& list) const {
     return;
   }
   drawAxis(list);
+  // Only rows in sight: a model may have hundreds of buckets.
   for (const Row& row : rows_) {
     if (row.rect.bottom() >= 0 && row.rect.top() <= frame_.size.height()) {
       drawRow(list, row);
@@ -70,6 +71,7 @@ void HooksScene::drawLegend(DisplayList& list) const {
       const HookRun& run = *content_.sides[side].run;
       const QString text =
           sideName(side) + QStringLiteral("  ") + run.hook + QStringLiteral(", ") + run.run;
+      // Names are cut rather than reach into the column of bytes.
       const double width =
           std::min(textWidth(text, FontRole::kSmall) + 4, std::max(0.0, bytesLeft_ - x - 19));
       list.fill(QRectF(x, top + 3, 3, 12), sideColour(palette_, side));
@@ -142,6 +144,7 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
   }
   const double middle = top + kBar / 2;
   const double p95 = barX(bucket->total.p95);
+  // The line of the p95 begins where the bar ends; it may also lie within the bar, as a mark alone.
   if (p95 > end) {
     list.line(QPointF(end, middle), QPointF(p95, middle), palette_.textMuted);
   }
@@ -155,6 +158,7 @@ void HooksScene::drawSide(DisplayList& list, const Row& row, std::size_t side) c
 
 void HooksScene::drawBytes(DisplayList& list, const QRectF& rect,
                            const analysis::HookBucket& bucket) const {
+  // Too narrow for a bar with its text: the text would lie on it.
   if (rect.width() < kBytesText + 40) {
     return;
   }
@@ -162,6 +166,7 @@ void HooksScene::drawBytes(DisplayList& list, const QRectF& rect,
   const auto widthOf = [&](double bytes) { return bytes / maxBytes_ * full; };
   const QColor colour = palette_.tone(Tone::kCopy);
   if (bucket.gradientBytes) {
+    // At least 2 px, so that what is there is seen.
     list.outline(QRectF(rect.left(), rect.top() + 1,
                         std::max(2.0, widthOf(static_cast<double>(*bucket.gradientBytes))),
                         rect.height() - 2),

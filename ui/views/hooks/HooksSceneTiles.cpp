@@ -19,9 +19,12 @@ QString orUnknown(const std::optional<double>& ms) {
 }
 
 QString wireText(const HookRun& run, std::optional<int> rank) {
+  // Wire bytes are counted by rank; without a choice that of rank 0 stands for all, as the title
+  // says.
   const int wanted = rank.value_or(0);
   const auto at = std::find_if(run.wire.begin(), run.wire.end(),
                                [wanted](const HookWire& wire) { return wire.rank == wanted; });
+  // The backend tells at the end of the run.
   if (at == run.wire.end() || run.steps == 0) {
     return tr("known at the end");
   }

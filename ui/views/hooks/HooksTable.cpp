@@ -13,6 +13,7 @@ namespace {
 using namespace hook_words;
 using analysis::HookPhase;
 
+// The whole call, then its phases, those that no call had any of left out.
 std::vector<HookPick> picksOf(const analysis::HookBucket& bucket) {
   std::vector<HookPick> picks{{bucket.bucket, std::nullopt}};
   for (int i = 0; i < analysis::kHookPhases; ++i) {
@@ -87,9 +88,11 @@ std::optional<double> HooksTable::number(std::size_t at, std::size_t column) con
   switch (column) {
     case kRun:
       return row.side;
+    // After all buckets: kNoBucket is the largest number.
     case kBucket:
       return row.pick.bucket;
     case kPhase:
+      // The whole before its phases.
       return whole ? -1 : static_cast<int>(*row.pick.phase);
     case kCount:
       return static_cast<double>(durations->count());
@@ -106,6 +109,7 @@ std::optional<double> HooksTable::number(std::size_t at, std::size_t column) con
     case kShare:
       return 100 *
              (whole ? bucket->share : bucket->shares[static_cast<std::size_t>(*row.pick.phase)]);
+    // Bytes are of a call, not of its phases.
     case kBefore:
       return whole && bucket->gradientBytes ? std::optional<double>(*bucket->gradientBytes)
                                             : std::nullopt;

@@ -33,6 +33,8 @@ HooksView::HooksView(QWidget* parent) : RunView(parent) {
   makeAction(tr("Previous phase"), {Qt::Key_Left}, [this] { movePick(0, -1); });
 }
 
+// Another run: all that was made of the one before is dropped, also what is still being made. The
+// second run stays over it.
 void HooksView::runChanged() {
   firstJob_.drop();
   contentJob_.drop();
@@ -86,6 +88,7 @@ void HooksView::refresh() {
     showState();
     return;
   }
+  // Before the job begins: what comes while it works makes this stale again.
   stale_ = false;
   firstJob_.start([facts = hookFactsOf(*model_), latest] { return makeHookRun(facts, *latest); },
                   [this](std::shared_ptr<const HookRun> made) {
@@ -103,6 +106,7 @@ void HooksView::compareWith(const QString& path) {
   second_.reset();
   fillOthers();
   if (path.isEmpty()) {
+    // Without a second run there is nothing to wait for.
     prepare();
     return;
   }
@@ -111,6 +115,7 @@ void HooksView::compareWith(const QString& path) {
                      if (read.ok()) {
                        second_ = read.value();
                      } else {
+                       // The open run stays in sight; what failed is said above it.
                        failure_ = QString::fromStdString(read.error().message());
                        otherPath_.clear();
                        fillOthers();
@@ -126,6 +131,7 @@ void HooksView::prepare() {
     showState();
     return;
   }
+  // Called when either job ends and at each choice of a rank; only the latest counts.
   std::vector<std::shared_ptr<const HookRun>> runs{first_};
   if (second_ != nullptr) {
     runs.push_back(second_);
@@ -137,8 +143,10 @@ void HooksView::prepare() {
 
 void HooksView::takeContent(std::shared_ptr<const HooksContent> content) {
   content_ = std::move(content);
+  // Filled before it is marked, which looks for the row.
   fillTable();
   table_->setColumnHidden(HooksTable::kRun, content_ == nullptr || !content_->compares());
+  // Kept where the user or the selection chose one, even where this content has no such bar.
   if (content_ != nullptr && !picked_) {
     picked_ = content_->heaviest();
   }
@@ -221,6 +229,7 @@ void HooksView::updateScrollBar() {
     const HooksScene scene(*content_, colours(), now);
     most = std::max(0.0, scene.contentHeight() - canvas_->height());
   }
+  // Less than a pixel is no reason for a scroll bar.
   setScrollable(most > 1 ? most : 0, static_cast<int>(kWheelPixels));
 }
 

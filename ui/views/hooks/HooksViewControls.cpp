@@ -151,6 +151,7 @@ void HooksView::fillOthers() {
   others_->clear();
   others_->addItem(tr("no other run"), QString());
   QStringList paths = otherRuns_;
+  // A file from the dialog is offered with the others.
   if (!otherPath_.isEmpty() && !paths.contains(otherPath_)) {
     paths.prepend(otherPath_);
   }
@@ -188,6 +189,7 @@ std::optional<int> HooksView::chosenRank() const {
 
 void HooksView::fillRanks() {
   const int count = model_ == nullptr ? 0 : model_->rankCount();
+  // Filled anew only for another number of ranks, or an open list would close.
   if (ranks_->count() == count + 1) {
     return;
   }
@@ -198,6 +200,7 @@ void HooksView::fillRanks() {
   for (int rank = 0; rank < count; ++rank) {
     ranks_->addItem(tr("Rank %1").arg(rank), rank);
   }
+  // A rank that this run does not have: all.
   ranks_->setCurrentIndex(std::max(0, ranks_->findData(chosen)));
 }
 
@@ -215,16 +218,20 @@ void HooksView::showState() {
                               : tr("Measuring what the hook does…"));
     return;
   }
+  // Curves alone are enough: a hook may count and have no call that was measured.
   const bool nothing = first_->times.calls.empty() && first_->curves.empty();
   if (nothing && first_->observed && second_ == nullptr) {
     say(observedSentence());
     return;
   }
+  // Of a live run a call may still come, so it keeps its page.
   if (nothing && !first_->plugin && second_ == nullptr && !model_->isLive()) {
     showPage(empty_);
     return;
   }
   showPage(page_);
+  // The engine's own hooks have their times shown under a sentence, since allreduce is what hooks
+  // are compared with.
   const bool plain = !first_->plugin;
   banner_->setVisible(plain || !failure_.isEmpty());
   load_->setVisible(failure_.isEmpty() && !first_->observed);

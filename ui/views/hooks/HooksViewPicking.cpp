@@ -20,11 +20,13 @@ std::optional<HookPick> pickOfSpan(const Span& span) {
       return HookPick{span.bucket, HookPhase::kEncode};
     case EventKind::kHookDecode:
       return HookPick{span.bucket, HookPhase::kDecode};
+    // Communicating is waiting or transferring; the latter stands for both.
     case EventKind::kHookCommunicate:
       return HookPick{span.bucket, HookPhase::kTransfer};
     case EventKind::kCollective:
     case EventKind::kShaped:
     case EventKind::kChecked:
+      // A check or a modelled link belongs to the collective, and with it to the bucket.
       return span.hasBucket() ? std::optional(HookPick{span.bucket, HookPhase::kTransfer})
                               : std::nullopt;
     case EventKind::kBucketReady:
@@ -42,6 +44,7 @@ std::optional<HookPick> pickOfSpan(const Span& span) {
 void HooksView::markRow() {
   const auto row = picked_ ? rows_->rowOf(*picked_) : std::nullopt;
   const auto current = table_->currentRow();
+  // Marked already: a click in the table must not move what it hit.
   const bool marked = current && table_->selectionModel()->hasSelection() && picked_ &&
                       rows_->pickOf(*current) == *picked_;
   if (!row) {
@@ -73,12 +76,14 @@ void HooksView::selectLongest(const HookPick& pick) {
   }
   const bool encode = pick.phase == HookPhase::kEncode;
   const bool decode = pick.phase == HookPhase::kDecode;
+  // Of the whole call, or of a phase in flight, where the hook communicates.
   const std::uint64_t ticks = encode                        ? call->encodeTicks
                               : decode                      ? call->decodeTicks
                               : call->communicateTicks != 0 ? call->communicateTicks
                                                             : call->startTicks;
   const int lane = laneId(call->rank, LaneRole::kHook);
   const Lane* spans = model_->lane(lane);
+  // Half a tick in, so that rounding does not find the span before.
   const double ns = model_->toNs(ticks) + model_->nsPerTick() / 2;
   for (int row = 0; spans != nullptr && row < static_cast<int>(spans->rows.size()); ++row) {
     const auto span = model_->findSpan(lane, row, ns);
@@ -93,6 +98,8 @@ void HooksView::selectLongest(const HookPick& pick) {
 }
 
 void HooksView::takeSelection() {
+  // While this view selects, the pick stays: its span may be of another phase, as that of queued
+  // is.
   if (picking_ || content_ == nullptr || state_ == nullptr || !state_->selection()) {
     return;
   }
@@ -109,6 +116,7 @@ void HooksView::movePick(int rows, int phases) {
   const std::vector<std::uint16_t> buckets = content_->buckets();
   HookPick next = picked_.value_or(HookPick{buckets.front(), std::nullopt});
   const auto at = std::find(buckets.begin(), buckets.end(), next.bucket);
+  // A bucket that is gone: from the first on.
   const auto row = at == buckets.end() ? 0 : static_cast<int>(at - buckets.begin());
   const int last = static_cast<int>(buckets.size()) - 1;
   next.bucket = buckets[static_cast<std::size_t>(std::clamp(row + rows, 0, last))];

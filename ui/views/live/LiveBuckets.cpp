@@ -27,6 +27,7 @@ void eachLatest(const RunModel& model, int laneNumber, std::uint32_t step, const
   }
 }
 
+// A rank whose first iteration goes on has ended none, but its gradients tell which one it is in.
 std::optional<std::uint32_t> latestStep(const RunModel& model, int rank) {
   std::optional<std::uint32_t> latest;
   if (const auto step = model.lastStep(rank)) {
@@ -44,6 +45,18 @@ std::optional<std::uint32_t> latestStep(const RunModel& model, int rank) {
 
 }  // namespace
 
+// Note [Buckets while they fill]
+//
+// Nothing says how far a bucket is; it is found from the spans of the iteration alone, newest
+// first:
+//
+//    gradient ready, marked unused     one parameter more
+//    bucket ready                      all of them, even where marks of gradients were dropped
+//    bucket launched                   in flight
+//    a hook's communication, copy out  over: spans come when they end
+//    the end of the iteration          over, too, for what was launched
+//
+// A capture that records little has only some of these, so each counts by itself.
 LiveRank bucketsNow(const RunModel& model, int rank) {
   LiveRank now;
   now.rank = rank;
@@ -51,6 +64,7 @@ LiveRank bucketsNow(const RunModel& model, int rank) {
   if (!now.step) {
     return now;
   }
+  // Of the layout in force then: a rebuild makes other buckets from the next iteration on.
   now.stepEnded = model.step(rank, *now.step).has_value();
   const trace::BucketsMessage* layout = model.layoutAt(*now.step);
   if (layout == nullptr) {
@@ -71,6 +85,7 @@ LiveRank bucketsNow(const RunModel& model, int rank) {
     switch (span.kind) {
       case EventKind::kGradientReady:
       case EventKind::kMarkedUnused:
+        // Never more than there are parameters, whatever came.
         bucket.ready = std::min(bucket.parameters, bucket.ready + 1);
         bucket.readyNs = std::max(bucket.readyNs, span.startNs);
         firstNs = any ? std::min(firstNs, span.startNs) : span.startNs;
@@ -95,6 +110,7 @@ LiveRank bucketsNow(const RunModel& model, int rank) {
     eachLatest(model, laneId(rank, role), *now.step, note);
   }
   for (LiveBucket& bucket : now.buckets) {
+    // From the first gradient of all buckets: how far into the backward this one was filled.
     bucket.readyNs = bucket.readyNs > 0 ? bucket.readyNs - firstNs : 0;
     bucket.reduced = bucket.reduced || (now.stepEnded && bucket.launched);
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kCoursePoints = 60;
 constexpr int kCurvePoints = 200;
-constexpr std::size_t kMeanOf = 16;  // values that one point of a curve is made of, at most
+constexpr std::size_t kMeanOf = 16;  // values that make a point of a curve, or up to twice as many
 constexpr double kWindowNs = 60e9;
 constexpr double kNowNs = 10e9;  // what "now" means in a live run
 constexpr double kFarAheadNs = 3600e9;
@@ -26,6 +26,7 @@ const QString& unknown() {
   return kText;
 }
 
+// One of 60 equal pieces, each a point of the course: a second of a live run.
 TimeRange pieceOf(TimeRange window, int index) {
   const double length = window.lengthNs() / kCoursePoints;
   return {window.startNs + length * index, window.startNs + length * (index + 1)};
@@ -83,6 +84,7 @@ class Figures {
     return feed_.analysed() == nullptr ? nullptr : &feed_.analysed()->analysis;
   }
   [[nodiscard]] std::optional<double> rate() const {
+    // Of an ended run what `lockstep info` says, which counts from the end of the warm-up.
     const bool whole = !content_.live && analysis() != nullptr && analysis()->wallStepsPerSecond;
     return whole ? analysis()->wallStepsPerSecond : feed_.stepsPerSecond(now_);
   }
@@ -100,6 +102,7 @@ class Figures {
             .arg(span());
     if (const auto value = rate()) {
       tile.value = number(*value);
+      // A live run that hangs: 0 is a figure, and the sentence says what it means.
       tile.note = *value > 0
                       ? QStringLiteral("%1 from step to step").arg(formatDuration(1e9 / *value))
                       : QStringLiteral("nothing ended for 10 s");
@@ -126,6 +129,7 @@ class Figures {
             "whose "
             "communication is exposed most.")
             .arg(content_.live ? QStringLiteral(" of the last minute") : QString());
+    // The rank is the analysis' own: the one with most exposed time.
     if (analysis() != nullptr) {
       const auto value = measured(&AnalysedCourse::overlapPercent, analysis()->overlapPercent);
       tile.value = value ? number(*value) + QStringLiteral(" %") : QStringLiteral("none");
@@ -169,6 +173,7 @@ class Figures {
     if (analysis() != nullptr) {
       const bool any = analysis()->lateRank.has_value();
       const bool waited = sumOf(feed_.within(content_.window, &AnalysedCourse::waitsMs)) > 0;
+      // Where ranks waited and the analysis has no lateness to judge by, it is unclear who is late.
       tile.value = any ? QStringLiteral("rank %1").arg(*analysis()->lateRank)
                    : analysis()->lateness.empty() && waited ? QStringLiteral("unclear")
                                                             : QStringLiteral("none");
@@ -184,6 +189,7 @@ class Figures {
     tile.course = courseOf(content_.window, [&](TimeRange piece) {
       const double all = sumOf(feed_.within(piece, &AnalysedCourse::waitsMs));
       const double late = sumOf(feed_.within(piece, &AnalysedCourse::lateWaitsMs));
+      // Which part of all waiting the late rank caused; where nobody waited there is no point.
       return all > 0 ? 100 * late / all : kNone;
     });
     return tile;
@@ -251,6 +257,8 @@ RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
     curve.lostAt = bad->step;
     curve.lostUntil = points.back().step;
   }
+  // Means of equal parts, of some values each: a look at a long run costs no more than one at a
+  // short one.
   const std::size_t pieces = std::min<std::size_t>(points.size(), kCurvePoints);
   for (std::size_t i = 0; i < pieces; ++i) {
     const std::size_t begin = points.size() * i / pieces;
@@ -264,6 +272,7 @@ RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
         ++count;
       }
     }
+    // A part without one finite value has no point.
     if (count > 0) {
       curve.points.emplace_back(points[(begin + end - 1) / 2].step,
                                 sum / static_cast<double>(count));
@@ -274,6 +283,7 @@ RankCurve lossCurve(const std::vector<MetricPoint>& points, int rank) {
 
 RankCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samples) {
   RankCurve curve{rank.rank, {}, {}, 0};
+  // On average two ends a piece, so that most pieces have a rate.
   const auto pieces =
       static_cast<int>(std::clamp<std::size_t>(rank.steps.size() / 2, 1, kCurvePoints));
   for (int i = 0; i < pieces && rank.steps.size() > 1; ++i) {
@@ -286,6 +296,7 @@ RankCurve throughputCurve(const LiveFeed::Rank& rank, TimeRange all, double samp
   return curve;
 }
 
+// The last three iterations that every rank has ended, as far back as all of them are known.
 void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& content) {
   std::optional<std::uint32_t> last;
   std::optional<std::uint32_t> first;
@@ -303,6 +314,7 @@ void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& co
   const auto begin = model.stepOfAll(std::min(from, *last));
   const auto end = model.stepOfAll(*last);
   if (begin && end && end->endNs > begin->startNs) {
+    // A hundredth of room at each side, so that the edges can be seen.
     const double margin = 0.01 * (end->endNs - begin->startNs);
     content.iterations = TimeRange{begin->startNs - margin, end->endNs + margin};
     content.firstIteration = begin->step;
@@ -313,6 +325,7 @@ void fillIterations(const RunModel& model, const LiveFeed& feed, LiveContent& co
 /// What was wrong with the run; empty: nothing that is known.
 QString problemOf(const trace::RunInfo& info) {
   const bool recorderDied = info.state == trace::RunState::kRecorderDied;
+  // A state of failure outweighs a divergence.
   if (recorderDied || info.state == trace::RunState::kFailed) {
     return !info.failure.empty() ? QString::fromStdString(info.failure)
            : recorderDied ? QStringLiteral("The recorder died: how the run ended is not known.")
@@ -332,6 +345,7 @@ std::optional<double> latest(const RunModel& model, const char* name, int rank) 
 
 double presentOf(const RunModel& model) {
   const double last = model.extent().endNs;
+  // The run may be of another host, or over for long: then the present is its last event.
   const double now = model.toNs(base::ticks());
   return now > last && now < last + kFarAheadNs ? now : last;
 }
@@ -341,10 +355,13 @@ LiveContent liveContent(const RunModel& model, const LiveFeed& feed, double nowN
   content.live = model.isLive();
   content.problem = problemOf(model.info());
   const TimeRange all = feed.steps();
+  // A live run goes on to the present, so that its figures fall when nothing comes.
   const double end = content.live ? std::max(nowNs, all.endNs) : all.endNs;
   content.window = {content.live ? std::max(all.startNs, end - kWindowNs) : all.startNs, end};
+  // Now is the last 10 s of a live run; of an ended one all of it.
   const TimeRange now{content.live ? std::max(all.startNs, end - kNowNs) : all.startNs, end + 1};
   Figures(model, feed, content, now).fill();
+  // The rate of a rank times its part of the samples; without a batch size steps alone.
   const double samples = feed.samplesAStep().value_or(1) / std::max(1, model.rankCount());
   content.throughputUnit =
       feed.samplesAStep() ? QStringLiteral("samples/s of each rank") : QStringLiteral("steps/s");

@@ -15,6 +15,8 @@ std::vector<double> LiveFeed::within(TimeRange range,
     return found;
   }
   const std::vector<TickedValue>& values = analysed_->course.*part;
+  // Values are sorted by ticks; the model's clock may have got better since, so they are converted
+  // here.
   const auto before = [this](const TickedValue& value, double ns) {
     return model_->toNs(value.ticks) < ns;
   };
@@ -55,6 +57,7 @@ void LiveFeed::takeSteps() {
       continue;
     }
     const double from = rank.steps.empty() ? model_->extent().startNs : rank.steps.back().startNs;
+    // The last one taken comes again.
     for (const StepSpan& step : model_->steps(rank.rank, {from, model_->extent().endNs + 1})) {
       if (rank.steps.empty() || step.startNs > rank.steps.back().startNs) {
         rank.steps.push_back(step);
@@ -106,6 +109,8 @@ std::optional<double> LiveFeed::stepsPerSecond(const Rank& rank, TimeRange withi
   if (at != rank.steps.end() && at->startNs <= middle && at->endNs > at->startNs) {
     return 1e9 / (at->endNs - at->startNs);
   }
+  // No end within it, nor an iteration over its middle: the rank stands still. With one end that
+  // iteration tells.
   return begin == end ? std::optional(0.0)
                       : std::optional(1e9 / std::max(1.0, begin->endNs - begin->startNs));
 }
@@ -113,6 +118,7 @@ std::optional<double> LiveFeed::stepsPerSecond(const Rank& rank, TimeRange withi
 std::optional<double> LiveFeed::stepsPerSecond(TimeRange within) const {
   std::optional<double> slowest;
   for (const Rank& rank : ranks_) {
+    // Ranks that know nothing yet do not slow the others down.
     if (const auto rate = stepsPerSecond(rank, within)) {
       slowest = std::min(slowest.value_or(*rate), *rate);
     }

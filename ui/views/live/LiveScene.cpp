@@ -49,6 +49,7 @@ void LiveScene::layOut() {
     problem_ = QRectF(kMargin, top, width, kProblem);
     top += kProblem + kGap;
   }
+  // 6, 3 or 2 in a row: all divide six, so that no row is half empty.
   const int inRow = width >= kLiveFigures * (kTileWidth + kGap) - kGap ? kLiveFigures
                     : width >= 3 * (kTileWidth + kGap) - kGap          ? 3
                                                                        : 2;
@@ -63,6 +64,8 @@ void LiveScene::layOut() {
   rowsLeftOut_ = content_.ranks.size() - rows;
   const double buckets =
       kCaption + kBucketRow * static_cast<double>(std::max<std::size_t>(1, rows));
+  // Charts get 150 px or 45 % of the rest, whichever is more; the timeline gets what they leave,
+  // and 130 px at least.
   const double rest = frame_.size.height() - top - buckets - 3 * kGap - kMargin;
   const double share = std::max(kLeastTimeline, rest - std::max(kLeastCharts, rest * 0.45));
   layOutLanes(share - kCaption - timeline_metrics::kRulerHeight);
@@ -81,6 +84,7 @@ void LiveScene::layOut() {
 
 // All lanes where they fit, else a thin strip of phases and communication a rank.
 void LiveScene::layOutLanes(double room) {
+  // Start-up is long over and would only take room.
   lanes_ = TimelineLayout(model_, {}, {.startUp = false});
   if (lanes_.height() > room) {
     std::set<int> collapsed;
@@ -103,6 +107,7 @@ void LiveScene::layOutCells() {
     }
     const auto count = static_cast<double>(buckets.size());
     const double room = buckets_.width() - kRankName - kBetween * (count - 1);
+    // Where many buckets do not fit at 18 px, they share the row evenly.
     const double least = std::min(kNarrowest, room / count);
     double bytes = 0;
     for (const LiveBucket& bucket : buckets) {
@@ -238,6 +243,7 @@ void LiveScene::drawCell(DisplayList& list, const Cell& cell) const {
   const LiveBucket& bucket = content_.ranks[cell.rank].buckets[cell.bucket];
   const QColor colour = palette_.bucket(static_cast<int>(cell.bucket));
   list.fill(cell.rect, palette_.surface, 3);
+  // Launched is full, whatever was counted: marks of gradients may have been dropped.
   const double part = bucket.reduced || bucket.launched || bucket.parameters == 0
                           ? (bucket.launched || bucket.reduced ? 1.0 : 0.0)
                           : static_cast<double>(bucket.ready) / bucket.parameters;
@@ -259,6 +265,7 @@ void LiveScene::drawCell(DisplayList& list, const Cell& cell) const {
   } else if (!bucket.launched && cell.rect.width() > 60) {
     text += QStringLiteral("  %1/%2").arg(bucket.ready).arg(bucket.parameters);
   }
+  // The number is written where the filling may end: its colour suits what lies under most of it.
   const QColor ground = flying       ? mixed(colour, palette_.background, 0.35)
                         : part > 0.5 ? colour
                                      : palette_.surface;
@@ -290,6 +297,7 @@ void LiveScene::drawCards(DisplayList& list) const {
         {QStringLiteral("gradients ready"),
          QStringLiteral("%1 of %2").arg(bucket.ready).arg(bucket.parameters)},
         {QStringLiteral("size"), formatBytes(bucket.bytes)}};
+    // Known only when the bucket is full.
     if (bucket.ready == bucket.parameters && bucket.ready > 0) {
       lines.push_back(
           {QStringLiteral("last gradient"),

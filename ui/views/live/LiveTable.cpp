@@ -101,6 +101,7 @@ class LiveRows : public TableRows {
     if (!figure) {
       return {};
     }
+    // Whole buckets: how full the others are is seen on the canvas.
     if (column == 2) {
       return QStringLiteral("%1 of %2").arg(*figure).arg(content_->ranks[row].buckets.size());
     }
@@ -115,6 +116,7 @@ class LiveRows : public TableRows {
   [[nodiscard]] QString tip(std::size_t, std::size_t) const override { return {}; }
 
   [[nodiscard]] bool continues(const TableRows& before) const override {
+    // A rank more is another table: places of a row are ranks.
     return before.size() == size();
   }
 

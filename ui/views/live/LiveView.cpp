@@ -41,6 +41,7 @@ void LiveView::runChanged() {
   content_ = nullptr;
   feed_.setModel(model_);
   table_->setRows(liveRows(nullptr, nullptr));
+  // Several signals come at once; refreshSoon() makes one look of them.
   const auto look = [this] { refreshSoon(kLookEveryMs); };
   if (analyser_ != nullptr) {
     connect(analyser_, &RunAnalyser::ready, this, look);
@@ -75,6 +76,7 @@ LiveScene LiveView::scene() const {
 }
 
 void LiveView::paintCanvas(DisplayList& list, QSizeF size) {
+  // While a file is read nothing is drawn before there is a span.
   const bool reading = model_ != nullptr && !model_->isLoaded() && !model_->path().empty();
   if (model_ != nullptr && content_ != nullptr && failure_.isEmpty() &&
       (!reading || model_->spanCount() > 0)) {
@@ -93,6 +95,7 @@ LiveView::Way LiveView::wayFrom(QPointF position) const {
   }
   const LiveScene now = scene();
   const auto tile = now.tileAt(position);
+  // All three are measures of what the overlap view explains.
   const bool ofOverlap =
       tile == LiveFigure::kOverlap || tile == LiveFigure::kExposed || tile == LiveFigure::kLateRank;
   return now.timeline().contains(position)  ? &LiveView::openTimeline
@@ -113,6 +116,7 @@ void LiveView::pointerMoved(const PointerInput& input) {
 }
 
 void LiveView::pointerReleased(const PointerInput& input) {
+  // Pressed and released with the left button: a drag that began elsewhere is no click.
   const bool click = std::exchange(pressed_, false) && input.button == Qt::LeftButton;
   if (const Way way = click ? wayFrom(input.position) : nullptr) {
     (this->*way)();

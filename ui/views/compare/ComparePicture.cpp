@@ -40,6 +40,7 @@ Twin twinOf(const RunModel& model, const CompareResult& result, std::size_t run,
   for (int rank = 0; collapsed && rank < model.rankCount(); ++rank) {
     ranks.insert(rank);
   }
+  // Start-up is no part of an iteration and would only take room.
   Twin twin{model, titleOfRun(result, run), model.stepOfAll(iteration),
             TimelineLayout(model, ranks, {.startUp = false})};
   twin.title += twin.step ? QStringLiteral("   iteration %1, %2")
@@ -54,6 +55,7 @@ void drawTwin(DisplayList& list, const Twin& twin, const QRectF& rect, double le
   const double line = lineHeight(FontRole::kBold) + 6;
   list.text(QRectF(rect.left(), rect.top(), rect.width(), line), twin.title, palette.text,
             FontRole::kBold);
+  // No iteration, or no room for a lane under the title.
   if (!twin.step || lengthNs <= 0 || rect.height() < line + 40) {
     return;
   }
@@ -83,6 +85,7 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   const double left = (width - kPictureGap) * 0.53;
   const double right = width - kPictureGap - left;
   const QRectF endless(0, 0, left, kUnbounded);
+  // Without a list these only measure.
   const double keys = drawCompareKeys(nullptr, endless, *result, palette);
   const double metrics = drawCompareMetrics(nullptr, endless, *result, palette);
   const double header = drawCompareHeader(nullptr, endless, *result, palette);
@@ -105,12 +108,13 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
 
   double y = kPictureMargin;
   y += drawCompareHeader(&list, QRectF(kPictureMargin, y, width, header), *result, palette) + kPictureGap;
-  // Where all does not fit, the tables give way first, down to a part of the picture.
+  // Where all does not fit, the timelines give way first, down to two strips; then the tables.
   const double room = picture.size.height() - y - kPictureMargin;
   const double forTwins =
       std::max(2 * kLeastTimeline + kPictureGap,
                std::min(wanted(twins[0]) + kPictureGap + wanted(twins[1]), room - tables - kPictureGap));
   const double forTables = std::min(tables, room - forTwins - kPictureGap);
+  // Keys give way to figures, down to 35 % of the room.
   const double forKeys = std::min(keys, std::max(forTables * 0.35, forTables - metrics - kPictureGap));
   const double keysTook =
       drawCompareKeys(&list, QRectF(kPictureMargin, y, left, forKeys), *result, palette);
@@ -129,8 +133,10 @@ Picture comparePicture(const RunModel& a, const AnalysedRun& analysedA, const Ru
   list.append(drawn, QPointF(rightX, y + forTables - histogram + title));
   y += forTables + kPictureGap;
 
+  // Both begin at their iteration's start and show as much time, so that lengths compare.
   const double length = std::max(lengthOf(twins[0]), lengthOf(twins[1]));
   const double rest = picture.size.height() - kPictureMargin - y - kPictureGap;
+  // By what each wants, within limits: a run of many ranks leaves the other something to see.
   const double upper = std::clamp(rest * wanted(twins[0]) / (wanted(twins[0]) + wanted(twins[1])),
                                   rest * 0.3, rest * 0.7);
   drawTwin(list, twins[0], QRectF(kPictureMargin, y, width, upper), length, palette);

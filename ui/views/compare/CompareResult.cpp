@@ -15,6 +15,7 @@ namespace {
 // Counters that come by the hundred thousand are no outcome.
 constexpr const char* kOutcomes[] = {"final_loss", "loss", "test_loss", "test_accuracy"};
 
+// In ms, by kind of span, of the iterations that the table of figures is of.
 Distributions distributionsOf(const AnalysedRun& run) {
   const auto rankOf = run.data.rankOfTrack();
   std::set<std::pair<int, std::uint32_t>> measured;
@@ -26,6 +27,7 @@ Distributions distributionsOf(const AnalysedRun& run) {
   std::map<trace::EventKind, std::vector<double>> durations;
   for (const trace::SpanRow& span : run.data.spans) {
     const auto rank = rankOf.find(span.track);
+    // Gaps are where events were lost: they are no work of anybody.
     if (span.durationTicks > 0 && analysis::isAnalysed(span) &&
         span.kind != trace::EventKind::kGap && rank != rankOf.end() &&
         measured.contains({rank->second, span.step})) {
@@ -39,6 +41,8 @@ Distributions distributionsOf(const AnalysedRun& run) {
   return distributions;
 }
 
+// The measured iteration whose length is nearest to the median: of an even number none has the
+// median itself.
 std::uint32_t typicalIteration(const AnalysedRun& run) {
   struct Bounds {
     std::uint64_t begin = 0;
@@ -54,6 +58,7 @@ std::uint32_t typicalIteration(const AnalysedRun& run) {
              all.complete && own.complete};
     }
   }
+  // An iteration counts only if it is whole on every rank.
   std::erase_if(iterations, [](const auto& entry) { return !entry.second.complete; });
   std::vector<double> lengths;
   for (const auto& [step, all] : iterations) {
@@ -66,6 +71,7 @@ std::uint32_t typicalIteration(const AnalysedRun& run) {
   const auto typical =
       std::min_element(iterations.begin(), iterations.end(),
                        [&](const auto& a, const auto& b) { return off(a) < off(b); });
+  // Nothing was measured: the first that would be.
   return typical == iterations.end() ? run.analysis.warmUp.firstMeasured : typical->first;
 }
 
@@ -82,6 +88,7 @@ CompareInput compareInput(const RunModel& model, std::shared_ptr<const AnalysedR
   for (const char* name : kOutcomes) {
     for (int rank = 0; rank < model.rankCount(); ++rank) {
       const auto& points = model.metric(name, rank);
+      // The last value: what training came to.
       if (!points.empty()) {
         input.metrics[name][rank] = points.back().value;
       }
@@ -95,6 +102,7 @@ std::shared_ptr<const CompareResult> compareRuns(std::vector<CompareInput> runs)
   std::vector<analysis::RunToCompare> compared;
   for (const CompareInput& run : runs) {
     const analysis::RunAnalysis& analysed = run.analysed->analysis;
+    // What these point to must outlive compare(): the inputs go into the result.
     compared.push_back({run.name.toStdString(), run.settings, &run.analysed->data, &analysed,
                         analysis::outcomeOf(run.metrics, run.ranks, analysed)});
     result->distributions.push_back(distributionsOf(*run.analysed));

@@ -58,6 +58,7 @@ class TableDrawing {
   }
 
   void row(const std::vector<Cell>& cells, FontRole font = FontRole::kNormal) {
+    // Columns are shares of the width, so that pictures of any width have them all.
     double x = rect_.left();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double width = rect_.width() * columns_[i].share;
@@ -174,6 +175,7 @@ double drawCompareMetrics(DisplayList* list, const QRectF& rect, const CompareRe
 
 double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult& result,
                       const Palette& palette) {
+  // A picture is of two runs: B against A.
   const analysis::Why& why = result.comparison.why[0];
   constexpr double kMsWidth = 92;
   const double share = std::min(0.3, kMsWidth / std::max(1.0, rect.width()));
@@ -181,6 +183,7 @@ double drawCompareWhy(DisplayList* list, const QRectF& rect, const CompareResult
   table.title(QStringLiteral("Why"),
               QStringLiteral("differences of means, which add up to that of the step"));
   const QString summary = QString::fromStdString(why.summary);
+  // The summary's first part ends with a colon: two lines instead of one that would be cut.
   const qsizetype colon = summary.indexOf(QStringLiteral(": ")) + 1;
   if (colon > 0) {
     table.note(summary.left(colon));

@@ -75,6 +75,7 @@ const analysis::MetricRow& MetricRows::of(std::size_t row) const {
 }
 
 const analysis::Delta& MetricRows::delta(std::size_t row) const {
+  // A has no delta, so those of the others are one to the left.
   return of(row).deltas[shown_.other - 1];
 }
 
@@ -170,6 +171,7 @@ QVariant WhyRows::look(std::size_t row, std::size_t column, int role) const {
 
 // --- percentiles ---
 
+// Of all runs, not of A and the chosen one alone.
 PercentileRows::PercentileRows(std::shared_ptr<const CompareResult> result, trace::EventKind kind)
     : CompareRows({std::move(result)}, {{tr("Run")},
                                         percentile(tr("Count")),
@@ -194,6 +196,7 @@ QString PercentileRows::text(std::size_t row, std::size_t column) const {
 }
 
 std::optional<double> PercentileRows::number(std::size_t row, std::size_t column) const {
+  // A run that has no such span: unknown.
   const auto at = result().distributions[row].find(kind_);
   if (at == result().distributions[row].end()) {
     return std::nullopt;

@@ -43,7 +43,7 @@ class KeyRows : public CompareRows {
   [[nodiscard]] QString tip(std::size_t row, std::size_t column) const override;
 };
 
-/// The delta table: metric, A, the other run, difference, per cent, p, verdict.
+/// The delta table: metric, A, the other run, difference, per cent, the interval, verdict.
 class MetricRows : public CompareRows {
  public:
   enum Cell : std::size_t { kMetric, kA, kOther, kDifference, kPercent, kInterval, kVerdict };

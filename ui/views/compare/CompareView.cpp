@@ -54,10 +54,12 @@ CompareView::~CompareView() = default;
 
 void CompareView::runChanged() {
   refusal_.clear();
+  // The others stay: they are compared with the new run, too.
   runs_.setFirst({model_, state_, analyser_});
   showRecent();
 }
 
+// Colours of the tables' texts are of the theme, so they are made anew.
 void CompareView::themeChanged() {
   fillTables();
   distribution_->setTheme(theme_);
@@ -90,6 +92,7 @@ void CompareView::askForRun() {
     emit openRequested();
     return;
   }
+  // Other runs mostly lie beside the open one.
   const QString folder = QFileInfo(QString::fromStdString(model_->path().string())).path();
   const QStringList paths = QFileDialog::getOpenFileNames(this, tr("Runs to compare with"), folder,
                                                           tr("Runs (*%1)").arg(kRunSuffix));
@@ -124,6 +127,7 @@ void CompareView::showRuns() {
   header_->setVisible(model_ != nullptr);
   a_->setText(model_ != nullptr ? titleOf(0, *model_) : QString());
   {
+    // Without signals: tabs follow the runs here, and showOther() would show a result of before.
     const QSignalBlocker quiet(tabs_);
     while (tabs_->count() > static_cast<int>(runs_.count())) {
       tabs_->removeTab(tabs_->count() - 1);
@@ -135,8 +139,10 @@ void CompareView::showRuns() {
                            : static_cast<void>(tabs_->addTab(title));
       tabs_->setTabToolTip(tab, QString::fromStdString(runs_.other(i)->path().string()));
     }
+    // The tab that is chosen may have gone.
     other_ = static_cast<std::size_t>(std::max(0, tabs_->currentIndex())) + 1;
   }
+  // A refusal stays until the next try; else what is waited for.
   say(refusal_.isEmpty() ? runs_.waiting() : refusal_);
 }
 
@@ -145,6 +151,7 @@ void CompareView::showResult() {
   const auto result = runs_.result();
   fillTables();
   distribution_->showResult(result);
+  // While one of the runs is read there is no comparison: everything of the old one goes.
   if (result == nullptr) {
     counts_->clear();
     summary_->clear();
@@ -156,8 +163,11 @@ void CompareView::showResult() {
   const analysis::Comparison& comparison = result->comparison;
   same_->setText(comparison.keysNote.empty() ? tr("The experiments are the same.")
                                              : QString::fromStdString(comparison.keysNote));
+  // With jobs of PyTorch the note stays beside the keys: what they do not tell is unknown, not
+  // equal.
   same_->setVisible(comparison.keys.empty() || !comparison.keysNote.empty());
   keysTable_->setVisible(!comparison.keys.empty());
+  // Five keys are in sight; the rest is scrolled.
   const int rows = std::min<int>(5, static_cast<int>(comparison.keys.size()));
   keysTable_->setFixedHeight(keysTable_->horizontalHeader()->sizeHint().height() +
                              rows * keysTable_->verticalHeader()->defaultSectionSize() + 4);
@@ -173,6 +183,7 @@ void CompareView::showResult() {
                    result->typicalIterations[other_]);
 }
 
+// Tabs count the others, from 0; runs count A, too.
 void CompareView::showOther(int tab) {
   if (tab >= 0 && static_cast<std::size_t>(tab) + 1 != other_) {
     other_ = static_cast<std::size_t>(tab) + 1;
@@ -195,6 +206,7 @@ void CompareView::fillTables() {
 void CompareView::goToReason(std::size_t row) {
   const auto result = runs_.result();
   const analysis::Reason& reason = result->comparison.why[other_ - 1].reasons[row];
+  // A reason may have no place in a run that does not have the cause: then a typical iteration.
   const auto fallBack = [&](std::size_t run) {
     return analysis::Reason::Place{0, result->typicalIterations[run]};
   };

@@ -91,12 +91,14 @@ CompareView::CompareView(QWidget* parent)
   connect(&runs_, &ComparedRuns::refused, this, [this](const QString& sentence) {
     refusal_ = sentence;
     showRuns();
+    // With no other run the page of tables is out of sight, and with it message_.
     if (runs_.count() == 0) {
       empty_->setSentence(sentence);
     }
   });
   connect(whyTable_, &TableView::rowClicked, this, &CompareView::goToReason);
   connect(whyTable_, &TableView::rowActivated, this, &CompareView::goToReason);
+  // A live run's analysis grows old, and nothing else asks for a new one.
   auto* timer = new QTimer(this);
   timer->setInterval(kAskAgainMs);
   connect(timer, &QTimer::timeout, this, [this] {
@@ -133,6 +135,7 @@ void CompareView::makeHeader() {
           [this](int tab) { runs_.remove(static_cast<std::size_t>(tab)); });
   connect(recent_, &QComboBox::activated, this, [this](int index) {
     const QString path = recent_->itemData(index).toString();
+    // The box is a command, not a choice: it goes back to its title.
     recent_->setCurrentIndex(0);
     if (!path.isEmpty()) {
       addRun(path);
@@ -144,6 +147,7 @@ void CompareView::makeTables() {
   whyTable_->setSelectionMode(QAbstractItemView::SingleSelection);
   // Sentences take as many lines as they need.
   whyTable_->setWordWrap(true);
+  // Another width breaks sentences at other places.
   connect(whyTable_->horizontalHeader(), &QHeaderView::sectionResized, whyTable_,
           &QTableView::resizeRowsToContents);
   summary_->setWordWrap(true);

@@ -10,6 +10,7 @@
 namespace lockstep::ui {
 namespace {
 
+// By the file itself: a path may be relative, or a link.
 bool isSameFile(const RunModel* model, const std::filesystem::path& path) {
   std::error_code error;
   return model != nullptr && !model->path().empty() &&
@@ -23,6 +24,7 @@ ComparedRuns::ComparedRuns(QObject* parent) : QObject(parent) {}
 ComparedRuns::~ComparedRuns() = default;
 
 void ComparedRuns::setFirst(const OpenRun& run) {
+  // Signals of the run before must not come after this.
   if (firstAnalyser_ != nullptr) {
     firstAnalyser_->disconnect(this);
   }
@@ -32,6 +34,7 @@ void ComparedRuns::setFirst(const OpenRun& run) {
   firstModel_ = run.model;
   firstAnalyser_ = run.analyser;
   if (firstModel_ != nullptr) {
+    // The owner may end the model at any time; the comparison with it goes, too.
     connect(firstModel_, &QObject::destroyed, this, &ComparedRuns::forget);
     connect(firstModel_, &RunModel::loaded, this, &ComparedRuns::reconsider);
   }
@@ -42,6 +45,7 @@ void ComparedRuns::setFirst(const OpenRun& run) {
   std::erase_if(others_, [&](const auto& other) {
     return firstModel_ != nullptr && isSameFile(firstModel_, other->model->path());
   });
+  // What was compared is of another A.
   forget();
   want();
 }
@@ -89,6 +93,7 @@ void ComparedRuns::drop(RunModel* model, const QString& sentence) {
 
 void ComparedRuns::remove(std::size_t other) {
   if (other < others_.size()) {
+    // Ends after the signals: until then the panes still show its model.
     const auto gone = std::move(others_[other]);
     others_.erase(others_.begin() + static_cast<std::ptrdiff_t>(other));
     forget();
@@ -134,6 +139,7 @@ QString ComparedRuns::waiting() const {
 
 std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
   std::vector<std::shared_ptr<const AnalysedRun>> all;
+  // Where A is not there the list is one too short, which `complete` sees.
   if (firstModel_ != nullptr && firstAnalyser_ != nullptr && firstModel_->isLoaded()) {
     all.push_back(firstAnalyser_->latest());
   }
@@ -147,6 +153,7 @@ std::vector<std::shared_ptr<const AnalysedRun>> ComparedRuns::analyses() const {
 
 void ComparedRuns::reconsider() {
   const auto all = analyses();
+  // The same analyses as in the latest comparison, or in the one that is being made.
   if (all.empty() || job_.busy() || all == comparedFrom_) {
     return;
   }
@@ -159,6 +166,7 @@ void ComparedRuns::reconsider() {
              [this](std::shared_ptr<const CompareResult> result) {
                result_ = std::move(result);
                emit compared();
+               // Analyses may have come meanwhile.
                reconsider();
              });
 }

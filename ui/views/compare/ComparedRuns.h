@@ -42,7 +42,7 @@ class ComparedRuns : public QObject {
   }
   /// The latest comparison of the runs that are there now; null while there is none.
   [[nodiscard]] std::shared_ptr<const CompareResult> result() const { return result_; }
-  /// What is waited for: "Reading B…"; empty when the comparison stands.
+  /// What is waited for: "Run B is read…"; empty when the comparison stands.
   [[nodiscard]] QString waiting() const;
 
  signals:

@@ -84,6 +84,7 @@ void DistributionPanel::fillKinds() {
       }
     }
   }
+  // The kind shown stays where the new result has it, or else the first one.
   const int shown = static_cast<int>(kind());
   const QSignalBlocker quiet(kinds_);
   kinds_->clear();

@@ -15,6 +15,7 @@ QString magnitudeText(analysis::Metric metric, double value) {
   if (unit == "B") {
     return formatBytes(value);
   }
+  // As times are written everywhere.
   if (unit == "ms" || value == 0) {
     return QString::fromStdString(base::msText(value));
   }
@@ -36,6 +37,7 @@ QString valueText(analysis::Metric metric, const std::optional<double>& value) {
   if (!value) {
     return kUnknown;
   }
+  // A minus sign, not a hyphen: it is as wide as a plus.
   const QString text = magnitudeText(metric, std::abs(*value));
   return *value < 0 ? QStringLiteral("\u2212") + text : text;
 }
@@ -74,6 +76,7 @@ QString intervalText(analysis::Metric metric, const analysis::Delta& delta) {
 
 QString verdictText(const analysis::Delta& delta) {
   const QString text = QString::fromUtf8(analysis::name(delta.verdict));
+  // An arrow only where the runs differ, even if that is no verdict on what was changed.
   if (!isTold(delta.verdict) && delta.verdict != analysis::Verdict::kTooFewRuns) {
     return text;
   }
@@ -107,6 +110,7 @@ QString keyValueText(const std::optional<std::string>& value) {
     return kUnknown;
   }
   const QString text = QString::fromStdString(*value);
+  // The quotes are TOML's, no part of the text.
   const bool quoted = text.size() >= 2 && text.startsWith(u'"') && text.endsWith(u'"');
   return !quoted            ? text
          : text.size() == 2 ? QStringLiteral("(empty)")

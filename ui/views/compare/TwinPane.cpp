@@ -34,6 +34,7 @@ TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
   canvas_->setFocusProxy(this);
   controller_.setState(&state_);
   connect(scrollBar_, &QScrollBar::valueChanged, this, [this](int value) {
+    // Less than a pixel: the bar was set to a rounded scroll and must not round the scroll itself.
     if (std::abs(controller_.scrollY() - value) >= 1) {
       controller_.setScroll(value);
       canvas_->repaintSoon();
@@ -42,6 +43,7 @@ TwinPane::TwinPane(QWidget* parent) : QWidget(parent) {
   connect(&state_, &ViewState::rangeChanged, this, [this] {
     controller_.rangeChanged();
     canvas_->repaintSoon();
+    // A move that came from the other pane is not sent back.
     if (!following_) {
       emit rangeMoved();
     }
@@ -68,6 +70,7 @@ void TwinPane::setModel(RunModel* model, std::size_t run) {
   model_ = model;
   iteration_.reset();
   fitted_ = false;
+  // Quietly: the range and selection of the model before mean nothing to the other pane.
   {
     const QScopedValueRollback quiet(following_, true);
     state_.reset();
@@ -78,6 +81,7 @@ void TwinPane::setModel(RunModel* model, std::size_t run) {
       controller_.modelChanged();
       updated();
     });
+    // Its owner may end it at any time (model_ is null by then).
     connect(model_, &QObject::destroyed, this, [this] {
       iteration_.reset();
       controller_.setModel(nullptr);
@@ -92,11 +96,24 @@ void TwinPane::setTheme(Theme theme) {
   canvas_->repaintSoon();
 }
 
+// Note [Two panes, one stretch]
+//
+// Each pane has its own axis, in ns of its own run. What they share is told from the start of the
+// iteration that each is aligned at (originNs_):
+//
+//    A    |--------- iteration 40 ---------|
+//    B    |----- iteration 12 -----|
+//         ^ 0 of both                relative range: [-5 %, 105 %] of the longer one
+//
+// The pane that the user moves sends its relative range, and the other follows. While it follows
+// (following_) it sends nothing, or the two would call each other for ever. Selections go the same
+// way, by rank, lane, kind and bucket.
 bool TwinPane::setIteration(std::uint32_t iteration) {
   const auto step = model_ == nullptr ? std::nullopt : model_->stepOfAll(iteration);
   if (!step) {
     return false;
   }
+  // The stretch stays, told from the new iteration's start; before the first there is none yet.
   const TimeRange relative = relativeRange();
   const bool first = !iteration_.has_value();
   iteration_ = iteration;
@@ -120,6 +137,7 @@ TimeRange TwinPane::relativeRange() const {
 
 void TwinPane::follow(TimeRange relative) {
   const QScopedValueRollback quiet(following_, true);
+  // Silent: a move of the other pane is no step to undo here.
   state_.setRange({relative.startNs + originNs_, relative.endNs + originNs_},
                   ViewState::RangeChange::kSilent);
   canvas_->repaintSoon();
@@ -147,6 +165,7 @@ std::optional<Span> TwinPane::findInIteration(int lane, Predicate wanted) const 
       continue;
     }
     std::size_t first = *at;
+    // From there back to the first that is still open when the iteration begins.
     while (first > 0 && model_->spanAt(lane, row, first - 1).endNs() >= originNs_) {
       --first;
     }
@@ -155,6 +174,7 @@ std::optional<Span> TwinPane::findInIteration(int lane, Predicate wanted) const 
       if (span.startNs > originNs_ + *length) {
         break;
       }
+      // The earliest of all rows; spans of the neighbouring iterations may reach into this one.
       if (span.step == *iteration_ && wanted(span) && (!found || span.startNs < found->startNs)) {
         found = span;
         break;
@@ -170,6 +190,7 @@ void TwinPane::select(const std::optional<Span>& span) {
 }
 
 void TwinPane::selectCounterpart(const Span& span) {
+  // Nothing like it in the other run: its selection is taken away.
   select(findInIteration(span.lane, [&](const Span& candidate) {
     return candidate.kind == span.kind && candidate.bucket == span.bucket;
   }));
@@ -187,6 +208,7 @@ std::optional<Span> TwinPane::selectBucket(int rank, std::uint16_t bucket) {
 // Where there is no room for all lanes, ranks begin collapsed: a strip of each still tells what
 // it computed and communicated, and a click on its header opens it.
 void TwinPane::fitRanks() {
+  // Once for a run, when there is something to measure: later the ranks are as the user left them.
   if (fitted_ || model_ == nullptr || model_->spanCount() == 0 || canvas_->height() < 1) {
     return;
   }
@@ -248,6 +270,7 @@ void TwinPane::resizeEvent(QResizeEvent* event) {
 void TwinPane::paintCanvas(DisplayList& list, QSizeF size) {
   controller_.setSize(size);
   const Palette& palette = Palette::of(theme_);
+  // Without an iteration there is no start to tell anything from.
   if (!controller_.ready() || !iteration_ || state_.range().empty()) {
     list.fill(QRectF(QPointF(0, 0), size), palette.background);
     list.text(QRectF(QPointF(0, 0), size),

@@ -82,6 +82,7 @@ TwinTimelines::TwinTimelines(QWidget* parent)
     a_->colourBy(by);
     b_->colourBy(by);
   });
+  // Either box sets both panes; the one that did not change keeps its iteration.
   const auto moved = [this] { setIterations(iterationA_->value(), iterationB_->value()); };
   connect(iterationA_, &QSpinBox::valueChanged, this, moved);
   connect(iterationB_, &QSpinBox::valueChanged, this, moved);
@@ -89,6 +90,7 @@ TwinTimelines::TwinTimelines(QWidget* parent)
 
 void TwinTimelines::showRuns(RunModel* a, std::uint32_t iterationA, RunModel* b, std::size_t runB,
                              std::uint32_t iterationB) {
+  // The same two runs, analysed anew: what the user looks at stays.
   const bool same = a != nullptr && b != nullptr && a == a_->model() && b == b_->model() &&
                     a_->iteration() && b_->iteration();
   a_->setModel(a, 0);
@@ -136,6 +138,7 @@ void TwinTimelines::showIterations() {
   const auto showIn = [](TwinPane* pane, QSpinBox* box, QLabel* label) {
     const QSignalBlocker quiet(box);
     RunModel* model = pane->model();
+    // Of rank 0: on a live run the others may be an iteration before or after it.
     const auto last = model == nullptr ? std::nullopt : model->lastStep(0);
     const auto first = model == nullptr ? std::nullopt : model->firstStep();
     box->setEnabled(last.has_value());

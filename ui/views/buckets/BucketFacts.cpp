@@ -28,6 +28,7 @@ QString rankName(const BucketStory& story, int rank) {
   return QStringLiteral("rank %1").arg(story.orders[static_cast<std::size_t>(rank)].rank);
 }
 
+// Leaves out what was not recorded: a card has no empty lines.
 void addTime(std::vector<Fact>& facts, const BucketStory& story, const QString& name,
              const std::optional<std::uint64_t>& ticks, const QString& more = {}) {
   if (ticks) {

@@ -84,6 +84,7 @@ QString orderText(const BucketStory& story, std::uint32_t parameter) {
                    ? QStringLiteral("–")
                    : formatOrdinal(static_cast<std::size_t>(gradient - all.data()) + 1));
   }
+  // One place where all ranks agree, else that of each.
   const bool none = places.count(QStringLiteral("–")) == places.size();
   const bool alike = places.count(places.value(0)) == places.size();
   return none ? QString() : alike ? places.value(0) : places.join(QStringLiteral(", "));
@@ -121,6 +122,7 @@ QString replayText(const BucketStory& story, std::optional<double> replayNs) {
   const auto next = std::upper_bound(
       story.moments.begin(), story.moments.end(), story.ticksAt(*replayNs),
       [](std::uint64_t ticks, const auto& moment) { return ticks < moment.ticks; });
+  // Before the first moment there is nothing to say yet.
   if (next == story.moments.begin()) {
     return text;
   }

@@ -82,6 +82,13 @@ BucketsFrame BucketsController::frame() const {
 
 // --- replay ---
 
+// Note [The replay]
+//
+// A replay is one number: a time on the story's axis, replayNs_, or none where all is over. What is
+// shown at it is found by comparing with the recorded times, and nothing is kept from one frame to
+// the next, so going back costs no more than going on. Three things move it: the slider by a part
+// of the whole, playing by the time that passed, and the arrows from one recorded moment to the
+// next.
 void BucketsController::setReplayPart(double part) {
   if (story_ == nullptr || !story_->measured()) {
     return;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kTitleHeight = 38;
 
+// Room for all rows, and for 90 px of order a rank, so that nothing has to be scrolled.
 double heightFor(const BucketStory& story) {
   const double rows = std::max(44.0, story.rankCount() * 6.0 + 10) *
                       static_cast<double>(story.layout.buckets.size());
@@ -30,6 +31,7 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   const std::uint32_t shown =
       step.value_or(typicalStep(model).value_or(model.firstStep().value_or(0)));
   auto story = stories.ofStep(shown);
+  // As in the view: without events the buckets are told from shapes.
   if (story == nullptr) {
     story = stories.preview(true);
   }

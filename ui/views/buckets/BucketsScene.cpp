@@ -30,6 +30,7 @@ BucketsScene::BucketsScene(const BucketStory& story, const Palette& palette,
       layout_(story, frame.size, frame.shown, frame.rowScroll, frame.orderScroll) {}
 
 std::uint64_t BucketsScene::nowTicks() const {
+  // Without a replay everything is past (Note [The replay]).
   return frame_.replayNs ? story_.ticksAt(*frame_.replayNs) : UINT64_MAX;
 }
 
@@ -92,6 +93,7 @@ void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
   double x = rect.left();
   const auto entry = [&](const QString& text, auto drawMark) {
     const double width = textWidth(text, FontRole::kSmall);
+    // An entry without room is left out.
     if (x + 16 + width > rect.right()) {
       return;
     }
@@ -159,6 +161,7 @@ void BucketsScene::drawReplay(DisplayList& list) const {
   list.polygon({{x - 6, kHeader - 12}, {x + 6, kHeader - 12}, {x, kHeader - 3}}, palette_.accent);
   const QString text = momentText(*frame_.replayNs);
   const double width = textWidth(text, FontRole::kSmall) + 8;
+  // Under its line, moved in at the edges of the column.
   const QRectF plate(std::max(column.left(), std::min(x - width / 2, column.right() - width)), 20,
                      width, 14);
   list.fill(plate, palette_.accent, 3);

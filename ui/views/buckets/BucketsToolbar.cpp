@@ -17,6 +17,7 @@
 namespace lockstep::ui {
 namespace {
 
+// More than the slider has pixels, so that it can be put at every one of them.
 constexpr int kReplaySteps = 2000;
 
 QToolButton* button(const QString& text, const QString& name) {
@@ -114,6 +115,7 @@ void BucketsToolbar::tellKeys() {
 void BucketsToolbar::setLayouts(bool rebuilt, bool both) {
   initial_->setChecked(!rebuilt);
   rebuilt_->setChecked(rebuilt);
+  // The one shown is always enabled, the other where there is one.
   initial_->setEnabled(both || !rebuilt);
   rebuilt_->setEnabled(both || rebuilt);
   both_ = both;
@@ -149,6 +151,7 @@ void BucketsToolbar::drawIcons() {
 
 void BucketsToolbar::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
+  // Icons are painted in the colour of the text.
   if (event->type() == QEvent::PaletteChange) {
     drawIcons();
   }

@@ -116,6 +116,8 @@ std::optional<std::uint32_t> BucketsView::lastFinishedStep() const {
   return least;
 }
 
+// Where no other view says which iteration is looked at, one that is worth a look (Note [A typical
+// iteration]).
 std::optional<std::uint32_t> BucketsView::wantedStep() {
   // A live run that is followed shows its latest; any other what all views show.
   if (state_ != nullptr && state_->iteration() && !(model_->isLive() && state_->followsLive())) {
@@ -182,6 +184,7 @@ void BucketsView::takeStory(std::shared_ptr<const BucketStory> story) {
               : model_->rebuildStep().has_value();
   toolbar_->setLayouts(story->layout.layout > 0, hasBoth);
   showPage(content_);
+  // The table is new and the stage another: both mark the selection again.
   selectionChanged();
 }
 

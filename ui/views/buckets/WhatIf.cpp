@@ -108,6 +108,8 @@ std::vector<QStringList> outcomeRows(const WhatIf& told) {
   if (!told.known()) {
     return {};
   }
+  // The second row is the first as the model alone tells it: how far they are apart is the model's
+  // error, which the third row has, too.
   const cost::RankForecast& rank = *cost::mostExposed(told.ranks);
   const QString ownBuckets = QString::number(told.measured.buckets.size());
   return {{tr("Measured, cap %1").arg(capText(told.ownCapBytes)), ownBuckets,
@@ -165,6 +167,7 @@ QString spokenSummary(const WhatIf& told) {
     }
     parts << words.join(QStringLiteral(", ")) + QLatin1Char('.');
   }
+  // In the order in which the panel shows them.
   parts << verdict(told) << assumptions(told);
   return parts.join(QLatin1Char(' '));
 }

@@ -178,6 +178,19 @@ void WhatIfPanel::setRun(const RunModel* model, BucketStories* stories) {
   capChosen_ = false;
 }
 
+// Note [Iterations for a forecast]
+//
+// A forecast is of the run and not of one iteration, so up to 16 iterations with the same buckets
+// are read, evenly over the run. Making a story takes a while: they are read on this thread, one in
+// each turn of the event loop, so that the slider can be dragged meanwhile, and none while the
+// panel is hidden. Where that stands:
+//
+//    steps_        still to be read
+//    recorded_     read
+//    forecaster_   none while reading; then made of what was read and of the iteration shown
+//
+// Another layout drops all three. Another iteration with the same buckets keeps what was read. A
+// run that has grown by half is read anew (begin()). Dragging the slider alone reads nothing.
 void WhatIfPanel::setStory(std::shared_ptr<const BucketStory> story) {
   // Other buckets have other habits: what was read of the old ones is of no use.
   const bool otherBuckets =

@@ -7,6 +7,7 @@
 namespace lockstep::ui {
 namespace {
 
+// Hundredths of a ms are as much as a forecast can tell.
 constexpr double kTimeStepNs = 1e4;
 
 class WhatIfRows : public TableRows {

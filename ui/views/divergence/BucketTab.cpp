@@ -57,6 +57,7 @@ BucketTab::BucketTab(QWidget* parent)
   connect(measure_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
   connect(scope_, &QComboBox::currentIndexChanged, this, &BucketTab::refresh);
   connect(table_, &TableView::rowChosen, this, [this](std::size_t row) {
+    // Rows of the table are the cells, rank by rank.
     const auto buckets = static_cast<std::size_t>(facts_->delays.buckets);
     choose({row / buckets, static_cast<int>(row % buckets)});
   });
@@ -119,6 +120,7 @@ void BucketTab::paintFacts(DisplayList& list, QSizeF size) {
   BucketScene(*facts_, colours(), frame(size)).draw(list);
 }
 
+// Medians, whatever the canvas shows: one sentence a rank is all that can be listened to.
 QString BucketTab::description() const {
   QStringList parts;
   parts << tr("%1 ranks, %2 buckets.").arg(facts_->delays.ranks.size()).arg(facts_->delays.buckets);

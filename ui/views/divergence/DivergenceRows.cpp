@@ -30,6 +30,7 @@ class FactRows : public TableRows {
     return role == Qt::ForegroundRole && warns(row) ? QVariant(currentPalette().warning)
                                                     : QVariant();
   }
+  // News of the same run: another run empties the table in between.
   [[nodiscard]] bool continues(const TableRows&) const override { return true; }
 
  protected:

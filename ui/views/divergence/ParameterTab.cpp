@@ -205,6 +205,7 @@ std::optional<QRectF> ParameterTab::rectOf(const ReplicaPlace& place) const {
 }
 
 void ParameterTab::show(const TimeAxis& axis) {
+  // An axis of iterations, each one wide: so the last ends at its number and one.
   const TimeAxis within = axis.clamped(facts_->firstStep, facts_->lastStep + 1.0);
   visible_ = TimeRange{within.startNs(), within.endNs()};
   repaintSoon();
@@ -218,6 +219,7 @@ void ParameterTab::showAll() {
 void ParameterTab::zoom(double factor) {
   if (facts_ != nullptr) {
     const TimeAxis now = axis();
+    // About the pointer where it is over the axis, else about the middle.
     const bool over = pointer_ && pointer_->x() >= now.left() && pointer_->x() <= now.right();
     show(now.zoomed(factor, over ? pointer_->x() : (now.left() + now.right()) / 2));
   }
@@ -279,6 +281,8 @@ void ParameterTab::chooseFinding(std::size_t finding) {
   }
 }
 
+// The last five calls before an iteration: what the ranks exchanged before they were seen to
+// differ.
 QString ParameterTab::callsBefore(std::uint32_t step) const {
   // The group of most calls is the one that gradients are averaged in.
   const analysis::CallSequence* most = nullptr;

@@ -30,6 +30,17 @@ SequenceScene::SequenceScene(const DivergenceFacts& facts, const Palette& palett
                              SequenceFrame frame)
     : facts_(facts), palette_(palette), frame_(std::move(frame)) {}
 
+// Note [Rows and lines]
+//
+// A row is a number of the group's calls (CallSequence::rows), a line what is drawn at a place.
+// They are the same unless only what does not match is shown; then the suspects alone have lines:
+//
+//    rows       0  1  2  3  4  5  6
+//    suspects         2        5         indices of rows, ascending
+//    lines            0        1
+//
+// Selection, tables and searches speak of rows, scrolling and drawing of lines. Either way is a
+// look-up or a binary search, so that a run of a million calls is scrolled as fast as one of ten.
 const CallSequence& SequenceScene::sequence() const {
   return facts_.sequences[frame_.sequence];
 }

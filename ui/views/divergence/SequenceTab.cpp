@@ -148,6 +148,7 @@ const CallSequence& SequenceTab::sequence() const {
   return facts_->sequences[sequence_];
 }
 
+// Called for another group, and for new facts of the same one: then place and selection stay.
 void SequenceTab::showSequence(std::size_t index) {
   if (index != sequence_) {
     selected_.reset();
@@ -269,6 +270,7 @@ void SequenceTab::showFirstMismatch() {
   }
 }
 
+// Rows of which only a record is missing are skipped: they are suspects, but do not differ.
 void SequenceTab::showMismatch(int direction) {
   if (facts_ == nullptr || facts_->sequences.empty() || sequence().mismatches == 0) {
     return;
@@ -323,6 +325,7 @@ void SequenceTab::selectionChanged() {
   if (facts_ == nullptr || facts_->sequences.empty() || run_.state == nullptr) {
     return;
   }
+  // A call or a check that was selected in another view is looked for in all groups.
   const auto& span = run_.state->selection();
   const bool check = span && span->kind == trace::EventKind::kChecked;
   const bool call = span && (span->kind == trace::EventKind::kCollective ||

@@ -76,6 +76,7 @@ void OverlapScene::drawReason(DisplayList& list, const ReasonBox& box) const {
   if (frame_.pointer && box.rect.contains(*frame_.pointer)) {
     list.fill(rect.adjusted(-6, 0, 6, 0), palette_.raised, 4);
   }
+  // A cause has the colour of the part of the bars that its time lies in.
   const bool waiting = reason.mean.cause == analysis::TailCause::kLateRank ||
                        reason.mean.cause == analysis::TailCause::kUnevenRanks;
   const bool undivided = reason.mean.cause == analysis::TailCause::kUnknown ||
@@ -131,6 +132,7 @@ void OverlapScene::drawLadder(DisplayList& list) const {
        {QStringLiteral("measured"), of.stepMs, palette_.text},
        {QStringLiteral("perfect overlap"), of.perfectMs, palette_.measure},
        {QStringLiteral("no transfer"), of.noopMs, palette_.good}}};
+  // All rungs have one scale.
   double longest = of.stepMs;
   for (const Rung& rung : rungs) {
     longest = std::max(longest, rung.ms.value_or(0));
@@ -180,6 +182,7 @@ void OverlapScene::drawHover(DisplayList& list) const {
     drawLadderCard(list, *rank);
     return;
   }
+  // Rows are scrolled: only what is in sight can be under the pointer.
   for (const Row& row : rows_) {
     if (!charts_.contains(*frame_.pointer)) {
       continue;

@@ -28,6 +28,7 @@ class ContentRows : public TableRows {
     return content_ == nullptr ? 0 : rows(*content_);
   }
   [[nodiscard]] QString text(std::size_t row, std::size_t column) const override {
+    // Words where a column has them, else ms with three decimals.
     if (auto own = words(row, column)) {
       return *std::move(own);
     }
@@ -160,6 +161,7 @@ OverlapCauses::OverlapCauses(std::shared_ptr<const OverlapContent> content)
             false}}) {}
 
 std::size_t OverlapCauses::rows(const OverlapContent& content) const {
+  // Over all ranks, whichever rank's causes stand beside the bars.
   return content.reasons.size();
 }
 
@@ -248,6 +250,7 @@ OverlapRanks::OverlapRanks(std::shared_ptr<const OverlapContent> content)
             QStringLiteral("Below 10 % transfer is not the bottleneck"), true}}) {}
 
 std::size_t OverlapRanks::rows(const OverlapContent& content) const {
+  // Two rows a rank: after the warm-up, and with it.
   return 2 * content.ranks.size();
 }
 

@@ -9,6 +9,7 @@
 namespace lockstep::ui::overlap_words {
 namespace {
 
+// Means over the same iterations add up to that of the exposed time.
 double meanExposed(const std::vector<analysis::TailReason>& reasons) {
   return std::accumulate(reasons.begin(), reasons.end(), 0.0,
                          [](double ms, const auto& reason) { return ms + reason.mean.ms; });
@@ -119,6 +120,7 @@ QString verdict(const analysis::RankOverlap& of) {
                           : *of.bottleneck ? QStringLiteral("up to")
                                            : QStringLiteral("at most"),
                           faster);
+  // Three answers: it is one, it is none, or this run cannot tell.
   if (of.bottleneck) {
     text += *of.bottleneck ? QStringLiteral("transfer is a bottleneck.")
                            : QStringLiteral("below 10 % transfer is not the bottleneck.");

@@ -76,7 +76,7 @@ QStaticText& laidOut(const QString& text, FontRole role) {
 // frame, so what is done for each command decides how smooth a timeline moves. The means here, all
 // of which only change the cost and not the picture:
 //
-// - antialiasing is off where edges are on whole pixels, and the painter is told only of changes
+// - antialiasing is off where edges are on whole pixels, and is set only when it changes
 //   (smooth());
 // - small rounded corners are three plain rectangles (fill());
 // - a hatch is a tiled brush (hatchTile()), a text is laid out once (laidOut());

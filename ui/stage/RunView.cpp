@@ -122,7 +122,7 @@ void RunView::addKeyed(QAction* action, const QList<QKeySequence>& keys) {
 // brought up to date
 //
 // - only while it is in sight: refreshSoon does nothing otherwise, and showEvent makes up for it;
-// - at most every so many ms: the first call acts at once, a call that comes too early is put off
+// - at most once in `everyMs`: the first call acts at once, a call that comes too early is put off
 //   by the one timer `later_`, and calls that find it running add nothing.
 //
 // A put-off call ends in refreshSoon(0), and so looks again whether the view is still in sight.

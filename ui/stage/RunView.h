@@ -83,9 +83,9 @@ class RunView : public QWidget, protected CanvasClient {
                       const std::function<void()>& act);
   /// Gives an action of the view's own its keys, and its place among the others.
   void addKeyed(QAction* action, const QList<QKeySequence>& keys);
-  /// Has `refresh` called, at most every so many ms, while the view is in sight.
+  /// Has `refresh` called, at most once in `everyMs`, while the view is in sight.
   void refreshSoon(int everyMs);
-  /// Has it called after so many ms at the latest.
+  /// Has it called after `ms` at the latest.
   void refreshIn(int ms);
   /// Shows another of the pages of a run, while there is one.
   void showPage(QWidget* page);

@@ -91,7 +91,7 @@ Failure failureOf(const std::exception_ptr& error, const Part& part, int rank) {
   try {
     std::rethrow_exception(error);
   } catch (const CommError& lower) {
-    // The part was aborted by a rank that knew the reason; that is told, and not the abort.
+    // The part was aborted by a rank that knew the reason: that reason is reported, not the abort.
     if (readTold(lower.reason(), failure)) {
       failure.what = fmt::format("rank {} gave up: {}{}", failure.origin, failure.cause,
                                  failure.peer == rank ? " (it waited for this rank)" : "");

@@ -179,7 +179,7 @@ ProcessGroup::WorkPtr Pipeline::submit(Call call, std::vector<at::Tensor> output
 //   4  fail what waits in the queue longer than its time                      failOne
 //   5  sleep until something changes, 50 ms at most while a call is open
 //
-// In this order: what has ended leaves the stages to others, and nobody is told of a failure while
+// In this order: what has ended leaves the stages to others, and no failure is reported while
 // something may still end well. Each step gives the lock up for what may call back (the calls of
 // the parts, futures, aborts) and looks at everything anew.
 //

@@ -53,7 +53,7 @@ JourneyPtr Pipeline::nextToEnter() const {
       }
       continue;
     }
-    // Behind the one before it in the stages, and never beside it in one.
+    // It follows the one before it through the stages, and is never in one stage with it.
     if (waits && journey->entered < before && (journey->entered > 0 || mayBegin(*journey))) {
       return journey;
     }

@@ -199,8 +199,7 @@ void allowSharedDevices(int version) {
   int devices = 0;
   if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0 ||
       numberFrom("LOCAL_WORLD_SIZE") <= devices || std::getenv("CUDA_VISIBLE_DEVICES") != nullptr) {
-    // The failed question leaves an error behind, which the next call of CUDA would report as its
-    // own.
+    // The failed question leaves an error in CUDA, which the next call would report as its own.
     (void)cudaGetLastError();
     return;
   }

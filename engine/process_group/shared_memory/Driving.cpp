@@ -257,8 +257,8 @@ void Dispatcher::finish(const OperationPtr& operation, Lock& lock) {
   }
   ledger_.end(*operation);
   // What somebody asked a future of may have callbacks. They run on the communication thread, in
-  // order, so what follows such an operation is told there, too; everything else here, by who ended
-  // it.
+  // order, so what follows such an operation is settled there, too; everything else here, by the
+  // thread that ended it.
   if (operation->handed || !ending_.empty() || (direct && operation->failed())) {
     ending_.push_back(operation);
     wake_.notify_one();
@@ -285,7 +285,7 @@ std::vector<std::shared_ptr<WorkState>> Dispatcher::untoldBefore(const Operation
 void Dispatcher::settle(const OperationPtr& operation, Lock& lock) {
   std::vector<std::shared_ptr<WorkState>> earlier;
   if (operation->call.operation == trace::Operation::kBarrier && !operation->failed()) {
-    // A barrier says that all before it is done; so it is told after them.
+    // A barrier says that all before it is done; so it is settled after them.
     earlier = untoldBefore(*operation);
   }
   lock.unlock();
@@ -340,7 +340,7 @@ void Dispatcher::drive(const OperationPtr& operation) {
   }
   Lock lock(mutex_);
   // The communication thread, inside a callback, is the one that settles others: it goes on until
-  // the work is told. Any other thread may leave as soon as the operation has ended.
+  // the operation is settled. Any other thread may leave as soon as the operation has ended.
   while (!(onThread ? operation->settled : operation->ended)) {
     if (onThread && !ending_.empty()) {
       settleNext(lock);

@@ -35,7 +35,7 @@ Mesh::Mesh(int rank, int size) : rank_(rank) {
 //
 // A socket of SOCK_SEQPACKET keeps the bounds of messages and their order. One sendmsg carries
 // header, body and a file: the kernel makes a descriptor of it for the receiver, so memory is
-// passed on without a name that somebody could open or leave behind.
+// passed on without a name that somebody could open or forget to remove.
 //
 // Nobody ever blocks here, since the receiver may be waiting for this rank in its turn. What a full
 // socket does not take goes to `waiting`, and everything after it, too, to keep the order; poll()

@@ -148,7 +148,7 @@ at::Tensor ProcessGroupSharedMemory::allocate(std::int64_t bytes) {
     where.rank = rank();
     throw CommError(where, segment.error().message());
   }
-  // The tensor's storage owns the segment: the others are told when it goes (Segment::whenGone).
+  // The tensor's storage owns the segment: when it goes, the others hear of it (Segment::whenGone).
   void* const data = segment.value()->data();
   return at::from_blob(
       data, {bytes}, [kept = std::move(segment).value()](void*) mutable { kept.reset(); },

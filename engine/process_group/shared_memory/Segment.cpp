@@ -52,7 +52,7 @@ struct Segment::Owner {
   explicit Owner(std::shared_ptr<Segment> owned) : segment(std::move(owned)) {}
   Owner(const Owner&) = delete;
   Owner& operator=(const Owner&) = delete;
-  // In this order: nobody new finds the segment by its address, then the others are told, and the
+  // In this order: nobody new finds the segment by its address, then the others hear of it, and the
   // memory goes with the last reference.
   ~Owner() {
     {

@@ -22,7 +22,7 @@ void BucketsController::setRun(const RunModel* model, ViewState* state) {
 }
 
 void BucketsController::setStory(std::shared_ptr<const BucketStory> story) {
-  // The same iteration, told anew as it grows, keeps its zoom and the moment of its replay.
+  // The same iteration, made anew as it grows, keeps its zoom and the moment of its replay.
   const bool sameStep = story_ != nullptr && story != nullptr && story_->step == story->step &&
                         story_->preview == story->preview;
   if (!sameStep) {

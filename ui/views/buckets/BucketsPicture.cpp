@@ -31,7 +31,7 @@ Picture bucketsPicture(const RunModel& model, const AnalysedRun* /*analysed*/, Q
   const std::uint32_t shown =
       step.value_or(typicalStep(model).value_or(model.firstStep().value_or(0)));
   auto story = stories.ofStep(shown);
-  // As in the view: without events the buckets are told from shapes.
+  // As in the view: without events the buckets are computed from the shapes of the parameters.
   if (story == nullptr) {
     story = stories.preview(true);
   }

@@ -58,7 +58,7 @@ WhatIf whatIf(const BucketStory& story,
     return told;
   }
   told.ownCapBytes = *own;
-  // In this order: what cannot be told at all comes before what is not known yet.
+  // In this order: what can never be known comes before what is not known yet.
   auto plan = analysis::planWithCap(story.parameters, story.layout, analysis::capsOf(*story.config),
                                     capBytes);
   if (!plan.ok() || !story.recorded.ok()) {

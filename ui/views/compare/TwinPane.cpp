@@ -98,8 +98,8 @@ void TwinPane::setTheme(Theme theme) {
 
 // Note [Two panes, one stretch]
 //
-// Each pane has its own axis, in ns of its own run. What they share is told from the start of the
-// iteration that each is aligned at (originNs_):
+// Each pane has its own axis, in ns of its own run. What they share is counted from the start of
+// the iteration that each is aligned at (originNs_):
 //
 //    A    |--------- iteration 40 ---------|
 //    B    |----- iteration 12 -----|
@@ -113,7 +113,7 @@ bool TwinPane::setIteration(std::uint32_t iteration) {
   if (!step) {
     return false;
   }
-  // The stretch stays, told from the new iteration's start; before the first there is none yet.
+  // The stretch stays, counted from the new iteration's start; before the first there is none yet.
   const TimeRange relative = relativeRange();
   const bool first = !iteration_.has_value();
   iteration_ = iteration;

@@ -226,7 +226,7 @@ std::shared_ptr<const HookRun> makeHookRun(const HookFacts& facts, const Analyse
   std::stable_sort(run->changes.begin(), run->changes.end(),
                    [](const HookChange& a, const HookChange& b) { return a.step < b.step; });
   addCurves(*run, facts, hooks);
-  // Nothing counted: the rank has not told yet.
+  // Nothing counted: the rank has not reported yet.
   for (const trace::RankInfo& rank : facts.ranks) {
     if (rank.wireBytes > 0 || rank.wireMessages > 0) {
       run->wire.push_back({rank.rank, rank.wireBytes, rank.wireMessages});

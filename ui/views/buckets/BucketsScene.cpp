@@ -93,7 +93,6 @@ void BucketsScene::drawLegend(DisplayList& list, QRectF rect) const {
   double x = rect.left();
   const auto entry = [&](const QString& text, auto drawMark) {
     const double width = textWidth(text, FontRole::kSmall);
-    // An entry without room is left out.
     if (x + 16 + width > rect.right()) {
       return;
     }

@@ -167,7 +167,6 @@ QString spokenSummary(const WhatIf& told) {
     }
     parts << words.join(QStringLiteral(", ")) + QLatin1Char('.');
   }
-  // In the order in which the panel shows them.
   parts << verdict(told) << assumptions(told);
   return parts.join(QLatin1Char(' '));
 }

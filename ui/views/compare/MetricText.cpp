@@ -15,7 +15,6 @@ QString magnitudeText(analysis::Metric metric, double value) {
   if (unit == "B") {
     return formatBytes(value);
   }
-  // As times are written everywhere.
   if (unit == "ms" || value == 0) {
     return QString::fromStdString(base::msText(value));
   }

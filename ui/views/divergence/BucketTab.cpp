@@ -142,6 +142,7 @@ QRectF BucketTab::rectOf(const BucketPlace& place) const {
                            : QRectF();
 }
 
+// In the timeline it is the sample's first collective: of medians that of the worst iteration.
 void BucketTab::choose(const BucketPlace& place) {
   selected_ = place;
   table_->showRow(place.row * static_cast<std::size_t>(facts_->delays.buckets) +

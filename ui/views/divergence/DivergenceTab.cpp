@@ -27,6 +27,7 @@ DivergenceTab::DivergenceTab(const QString& name, QWidget* parent)
   column->addWidget(splitter_, 1);
 }
 
+// What was shown is of another run: until the new facts come the tab says that they are being made.
 void DivergenceTab::setRun(const OpenRun& run) {
   run_ = run;
   pointer_.reset();
@@ -54,6 +55,7 @@ void DivergenceTab::paintCanvas(DisplayList& list, QSizeF size) {
               tr("It appears as soon as the run file has been read."), colours().text, colours());
 }
 
+// Only the tab in sight paints, so only while one is seen are facts asked for.
 void DivergenceTab::canvasPainted() {
   emit painted();
 }

@@ -117,6 +117,19 @@ Verdict differing(const DivergenceFacts& facts, const analysis::FirstDifference&
 
 }  // namespace
 
+// Note [The verdict on replicas]
+//
+// The first of these that holds:
+//
+//    ranks differ, and the hook lets replicas drift      kDrift     how far apart, and no alarm
+//    ranks differ                                        kDiffer    where, who, and since when
+//    every whole sample is equal                         kEqual     over how many iterations
+//    samples are equal, none of them of all ranks        kUnknown   equal as far as can be told
+//    nothing to compare                                  kUnknown   why, and how to record it
+//
+// Then, unless ranks differ against their hook: a loss, gradient or parameter that is no finite
+// number makes it kUnsound, for equal bits of NaN are no health. What was found before becomes the
+// second sentence. Findings, losses and the cost of sampling are added in every case.
 Verdict verdictOf(const DivergenceFacts& facts) {
   const analysis::Divergence& divergence = facts.divergence;
   const analysis::ReplicaMatrix& replicas = divergence.replicas;

@@ -321,7 +321,6 @@ std::optional<CallPlace> SequenceScene::placeAt(QPointF position) const {
   CallPlace place;
   place.row = rowOfLine(static_cast<std::size_t>(line));
   for (std::size_t column = 0; column < sequence().ranks.size(); ++column) {
-    // The last column that contains the point and is not under the verdicts.
     const QRectF rect = columnRect(column);
     if (position.x() >= rect.left() && position.x() < rect.right() &&
         position.x() < frame_.size.width() - kVerdict - kOverview) {
@@ -349,7 +348,6 @@ std::optional<std::size_t> SequenceScene::overviewRowAt(QPointF position) const 
   if (!strip.contains(position) || lines() == 0) {
     return std::nullopt;
   }
-  // By proportion, without a look at rows between.
   const double part = (position.y() - strip.top()) / strip.height();
   const auto line = static_cast<std::size_t>(part * static_cast<double>(lines()));
   const std::size_t row = rowOfLine(std::min(line, lines() - 1));

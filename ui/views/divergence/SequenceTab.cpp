@@ -385,7 +385,6 @@ void SequenceTab::pointerPressed(const PointerInput& input) {
 
 void SequenceTab::pointerMoved(const PointerInput& input) {
   DivergenceTab::pointerMoved(input);
-  // A drag along the overview scrolls.
   if (input.buttons.testFlag(Qt::LeftButton) && facts_ != nullptr && !facts_->sequences.empty()) {
     const SequenceScene now = scene();
     if (const auto row = now.overviewRowAt(input.position)) {

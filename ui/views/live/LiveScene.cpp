@@ -297,7 +297,6 @@ void LiveScene::drawCards(DisplayList& list) const {
         {QStringLiteral("gradients ready"),
          QStringLiteral("%1 of %2").arg(bucket.ready).arg(bucket.parameters)},
         {QStringLiteral("size"), formatBytes(bucket.bytes)}};
-    // Known only when the bucket is full.
     if (bucket.ready == bucket.parameters && bucket.ready > 0) {
       lines.push_back(
           {QStringLiteral("last gradient"),

@@ -23,6 +23,7 @@ Picture overlapPicture(const RunModel& model, const AnalysedRun& run, QSize size
   Picture picture;
   picture.title = titleOfRun(model);
   const int ranks = static_cast<int>(content->ranks.size());
+  // By the number of ranks, and never so low that the causes have no room.
   const int height =
       size.height() > 0
           ? size.height()

@@ -132,7 +132,6 @@ void OverlapScene::drawLadder(DisplayList& list) const {
        {QStringLiteral("measured"), of.stepMs, palette_.text},
        {QStringLiteral("perfect overlap"), of.perfectMs, palette_.measure},
        {QStringLiteral("no transfer"), of.noopMs, palette_.good}}};
-  // All rungs have one scale.
   double longest = of.stepMs;
   for (const Rung& rung : rungs) {
     longest = std::max(longest, rung.ms.value_or(0));

@@ -60,12 +60,14 @@ Reducer::Reducer(std::vector<NamedTensor> parameters,
   parts.useBuckets(buckets::planConstruction(parts.plannedSpecs(), rule, parts.options.caps));
   parts.lane.tracer().send(trace::toJson(parts.parameters.message()));
   parts.sendLayout(0, "construction");
+  // In shared memory, for the report about a rank that dies; a longer name is cut.
   auto& hook = parts.lane.tracer().lastWords().hook;
   hook[parts.hook->name().copy(hook.data(), hook.size() - 1)] = '\0';
   watchParameters();
 }
 
 Reducer::~Reducer() {
+  // After a failure the count of searches says nothing: iterations are missing from it.
   if (parts_->failure.text().empty()) {
     parts_->used.warnIfInVain();
   }
@@ -86,6 +88,9 @@ void Reducer::beginForward() {
     parts_->times.forwardStart = DdpTimes::now();
     parts_->lane.writeDevice();  // of the last iteration
   }
+  // The order matters. Full precision comes back before change() looks at the dtypes, which it
+  // would find changed otherwise; buckets are planned for the parameters' own dtypes; and only then
+  // the parameters are lowered for the coming forward.
   checkReduced(false);
   restorePrecision();
   failWith(parts_->parameters.change());
@@ -108,6 +113,10 @@ void Reducer::rebuildIfDue() {
   buckets::BucketPlan own;
   {
     std::lock_guard lock(parts.mutex);
+    // c10d, too, rebuilds once, and before a forward, when no activations are held: old and new
+    // buckets are both in memory for a moment where gradients are views of the old ones. With
+    // staticGraph the first backward is only recorded and its gradients are taken all at once, so
+    // that the second tells the order.
     if (parts.rebuilt || parts.planned == 0 || parts.options.searchesUnused() ||
         parts.reductions < (parts.options.staticGraph ? 2 : 1)) {
       return;
@@ -117,6 +126,7 @@ void Reducer::rebuildIfDue() {
         buckets::planRebuild(parts.plannedSpecs(), parts.ready.rebuildOrder(), parts.options.caps);
   }
   const std::uint64_t startTicks = base::ticks();
+  // Without the mutex: this waits for the other ranks, and state() may be asked meanwhile.
   buckets::BucketPlan agreed = agreeOnPlan(*parts.group, parts.plannedSpecs(), own, step);
   {
     std::lock_guard lock(parts.mutex);
@@ -150,6 +160,10 @@ void Reducer::prepareForBackward(const std::vector<at::Tensor*>& outputs) {
     }
     parts.used.announce(parts.buckets, parts.ready.unused(), true);
   }
+  // With a search, outputs that the loss leaves out must still give their parameters a gradient, if
+  // an undefined one: else the reduction waits for them (c10d's DDPSink). While recording, the node
+  // is the one place that surely runs in the outermost backward. A callback that a re-entrant
+  // backward queues runs at the end of that inner one, which is too early.
   if (searches || parts.ready.recording()) {
     compat::passThroughOneNode(outputs, [this, weak = std::weak_ptr(alive_)] {
       if (weak.expired()) {
@@ -194,6 +208,7 @@ void Reducer::shadowBackward(bool synchronise) {
   {
     std::lock_guard lock(parts_->mutex);
     resetIteration();
+    // Gradients that this rank may still hold are not averaged in: it has used nothing.
     parts_->used.clear();
     parts_->used.announce(parts_->buckets, parts_->ready.unused(), false);
   }
@@ -202,9 +217,35 @@ void Reducer::shadowBackward(bool synchronise) {
   finalize(true);
 }
 
+// Note [One backward]
+//
+// A model of four parameters in two buckets. The backward reaches the last layer first:
+//
+//   thread of autograd                             backend             after the backward
+//   gradient 3: copied into bucket 0
+//   gradient 2: copied; bucket 0 full, launch ───▶ allreduce 0
+//   gradient 1: copied into bucket 1               :
+//   gradient 0: copied; bucket 1 full, launch ───▶ allreduce 1
+//               all launched: queue finalize()     :                   wait 0, copy out
+//                                                  :                   wait 1, copy out
+//
+// mode_ goes kIdle ─ prepareForBackward() ─▶ kSynchronise ─ finalize() ─▶ kIdle. A forward under
+// no_sync sets kAccumulate in its place, and gradients are then noted and left alone. A gradient
+// that comes in kIdle belongs to a forward that did not go through this.
+//
+// Autograd may run one thread for each device, so gradients arrive on several at once. The mutex is
+// held from a gradient's arrival to the end of its copy. It is free while a hook runs, which may
+// take as long as it likes, and while finalize() waits. One thread at a time launches: another one
+// that fills a bucket meanwhile goes back to computing, and the first finds the bucket when its
+// hook returns. So exactly one call of launchReady() learns that all is launched, and queues
+// finalize() once.
+//
+// finalize() is a callback of autograd's engine: it runs when the backward has no more work, on the
+// thread that did the last of it. On the CPU that is the one that called backward().
 // --- A backward ---
 
 void Reducer::onGradient(std::size_t index, bool gradient) {
+  // The engine runs a backward with gradient mode on if, and only if, it is to be differentiated.
   const bool createsGraph = at::GradMode::is_enabled();
   at::NoGradGuard noGrad;
   Parts& parts = *parts_;
@@ -225,6 +266,8 @@ void Reducer::onGradient(std::size_t index, bool gradient) {
   }
   parts.lane.hostInstant(trace::EventKind::kGradientReady, index);
   parts.lane.coreWait();
+  // Also under no_sync: the next synchronised backward averages the sum, so that what was used at
+  // any time since the last reduction counts.
   if (gradient) {
     parts.used.mark(index);
   }
@@ -242,6 +285,7 @@ void Reducer::onGradient(std::size_t index, bool gradient) {
 
 void Reducer::receive(std::size_t index, Lock& lock) {
   Parts& parts = *parts_;
+  // Other threads of this backward may not have heard yet that one of them threw.
   if (!parts.failure.text().empty()) {
     throw DdpError(fmt::format("rank {}: an earlier gradient of this iteration failed: {}",
                                parts.group->rank(), parts.failure.text()));
@@ -252,6 +296,7 @@ void Reducer::receive(std::size_t index, Lock& lock) {
     queueRecordedReduction();
     return;
   }
+  // Not before the first gradient: a forward without a backward must not fill a bucket.
   parts.ready.takeUnused([this](std::size_t unused) { take(unused); });
   if (!parts.ready.came(index)) {
     return;
@@ -272,6 +317,7 @@ void Reducer::take(std::size_t index) {
   }
   const BucketSet::Place place = parts.buckets.placeOf(index);
   Bucket& bucket = parts.buckets[place.bucket];
+  // A gradient that is copied later is checked now, so that the error comes at its parameter.
   const bool batched = parts.options.batchedGradCopy && !bucket.sparse();
   if (batched) {
     parts.copies.check(index, bucket.slice(place.slot));
@@ -287,17 +333,19 @@ void Reducer::take(std::size_t index) {
   }
 }
 
-/// Returns whether the last of what this backward reduces is launched now.
+/// Returns true once in a backward: when this call launched the last of what it reduces.
 bool Reducer::launchReady(Lock& lock) {
   Parts& parts = *parts_;
   if (launchedAll_ || !parts.pipeline.launchReady(lock)) {
     return false;
   }
+  // Asked even where buckets are left: the trigger may come before the last bucket.
   if (!parts.deferred.launch(parts.ready, parts.pipeline.left() == 0) ||
       parts.pipeline.left() > 0) {
     return false;
   }
   launchedAll_ = true;
+  // After all buckets, so that every gradient of this backward has left its mark.
   parts.used.launch();
   return true;
 }
@@ -314,6 +362,8 @@ void Reducer::reduceRecorded() {
   Parts& parts = *parts_;
   Lock lock(parts.mutex);
   try {
+    // All gradients lie in the parameters now, summed over their uses: taken here, they fill all
+    // buckets, and one call launches them in order.
     parts.ready.endRecording([this](std::size_t index) { take(index); });
     launchReady(lock);
   } catch (const std::exception& error) {
@@ -330,6 +380,9 @@ void Reducer::finalize(bool shadow) {
   const StepLane::Moment start = parts.lane.now();
   const std::int64_t backwardEnd = DdpTimes::now();
   try {
+    // In the order in which the ranks launched them. Sparse gradients are exchanged last since that
+    // takes several collectives, each waiting for the one before, and dense results shall not wait.
+    // The map is awaited even if no parameter had to ask for it: finish() reads it.
     parts.pipeline.writeResults(shadow);
     parts.deferred.await();
     parts.pipeline.exchangeSparse(shadow);
@@ -341,6 +394,7 @@ void Reducer::finalize(bool shadow) {
   }
   restorePrecision();
   std::lock_guard lock(parts.mutex);
+  // Only now, so that a gradient that came during the wait was refused as one too many.
   mode_ = Mode::kIdle;
   unfinished_ = false;
   ++parts.reductions;
@@ -385,7 +439,7 @@ void Reducer::checkReduced(bool backwardRequired) {
   }
 }
 
-/// Does nothing without a text.
+/// Fails with `text`; an empty one means that there is nothing to say.
 void Reducer::failWith(std::string text) {
   if (!text.empty()) {
     Lock lock(parts_->mutex);

@@ -70,8 +70,8 @@ class Reducer {
   /// those parameters.
   void checkFinalized();
 
-  /// Of a forward that ended in an exception with this text, which is about to leave it: the other
-  /// ranks, which wait for this one's gradients, are to hear of it.
+  /// A forward ended in an exception with this text. Aborts the group with it, since the other
+  /// ranks wait for this one's gradients; the caller throws the exception on.
   void failForward(const std::string& what);
 
   /// What a rank without inputs does in place of one iteration of the others: first the part
@@ -80,8 +80,8 @@ class Reducer {
   void shadowForward();
   void shadowBackward(bool synchronise);
 
-  /// Divides gradients by this number from now on; a hook that takes no shares is told of it
-  /// (BucketFacts::divisor). Default: the group's size.
+  /// Divides gradients by this number from now on; a hook that divides by itself finds it in
+  /// BucketFacts::divisor. Default: the group's size.
   void setDivisor(int divisor);
 
   /// Sets the iteration that events and errors carry. [any-thread]

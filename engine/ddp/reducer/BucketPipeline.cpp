@@ -17,6 +17,22 @@ namespace lockstep::ddp {
 
 using hooks::eventBucket;
 
+// Note [Launching in order]
+//
+// All ranks must call the collectives of a group in one order, but gradients become ready in an
+// order of each rank's own. So buckets are launched by index: a full bucket waits until all before
+// it are launched. With 3 buckets that fill in the order 1, 0, 2:
+//
+//   bucket 1 full   next_ = 0, not full: nothing
+//   bucket 0 full   launches 0, then finds 1 full and launches it    next_ = 2
+//   bucket 2 full   launches 2                                       next_ = 3, none left
+//
+// This is c10d's rule; its cost, a late bucket 0 that holds all others back, is why buckets are
+// rebuilt in the order in which gradients come.
+//
+// The hook runs without the mutex, so that other threads can go on copying gradients. `launching_`
+// keeps a second thread from overtaking with the next bucket; `next_` moves on after the hook has
+// returned, so that left() counts a bucket whose hook still runs as not launched.
 void BucketPipeline::reset() {
   buckets_.empty();
   next_ = 0;
@@ -32,19 +48,23 @@ bool BucketPipeline::launchReady(Lock& lock) {
     const std::uint32_t step = context_.lane.step();
     lock.unlock();
     try {
+      // Asked without the mutex: the first time it waits for the ranks' agreement.
       if (used_.communicates(number)) {
         lock.lock();
         context_.lane.instant(trace::EventKind::kBucketLaunched, eventBucket(number),
                               buckets_[number].bytes());
+        // Older than this backward: it is of the last one, and this is the first launch.
         if (context_.times.communicationStart < context_.times.backwardStart) {
           context_.times.communicationStart = DdpTimes::now();
         }
         lock.unlock();
+        // A sparse gradient stays in its parameter until exchangeSparse().
         if (!buckets_[number].sparse()) {
           launch(number, step, buckets_[number].wire(), false);
         }
       }
     } catch (...) {
+      // The caller notes the failure under the mutex; a later launch must not find one under way.
       lock.lock();
       launching_ = false;
       throw;
@@ -72,10 +92,12 @@ void BucketPipeline::launch(std::size_t number, std::uint32_t step, const at::Te
   facts.divisor = context_.divisor;
   facts.layout = context_.rebuilt ? 1 : 0;
   facts.shadow = shadow;
+  // Kept until the result is there: the hook may go on using it after run() has returned.
   bucket.handed = bucket.forHook(number, buckets_.hooked(), step, wire, facts);
   try {
     bucket.reduced = context_.hook->run(*bucket.handed);
   } catch (const process_group::CommError&) {
+    // It names operation, rank and peers already, and the group is broken for good.
     throw;
   } catch (const std::exception& error) {
     throw hooks::HookError(hookFailure(number, error.what()));
@@ -101,6 +123,8 @@ void BucketPipeline::writeResults(bool shadow) {
     const auto waiting = lane.now();
     const at::Tensor result = awaitResult(number);
     const auto copying = lane.now();
+    // A rank without inputs waits like the others, so that the hook and its state end the step as
+    // theirs do, and drops the result.
     if (!shadow) {
       copies_.out(bucket, result);
     }
@@ -131,6 +155,8 @@ at::Tensor BucketPipeline::awaitResult(std::size_t number) {
   at::Tensor result;
   try {
     result = bucket.reduced->value();
+    // Of a device, the future may only say that the work is queued: the copy out must come after it
+    // on the stream of this thread.
     bucket.handed->order();
   } catch (const process_group::CommError&) {
     throw;
@@ -138,6 +164,7 @@ at::Tensor BucketPipeline::awaitResult(std::size_t number) {
     throw hooks::HookError(hookFailure(number, error.what()));
   }
   checkResult(number, result);
+  // The gradients are cut out of it as if it were the bucket's own memory.
   return result.contiguous();
 }
 
@@ -167,10 +194,14 @@ void BucketPipeline::exchangeSparse(bool shadow) {
     process_group::CallOptions call = context_.callOptions();
     call.bucket = eventBucket(number);
     at::Tensor& grad = tensor.mutable_grad();
+    // One without inputs offers no entries, but must receive those of the others: an allgather has
+    // no by-standers.
     const at::Tensor sum = sumSparse(*context_.group, shadow ? at::Tensor() : grad, tensor.sizes(),
                                      tensor.scalar_type(), call)
                                .to(tensor.device());
     if (!shadow && !used_.keepsGradient(parameter)) {
+      // Divided after the sum, as by c10d: the values here are no copy that could be divided on the
+      // way in.
       sum._values().div_(context_.divisor);
       grad = sum;
     }

@@ -29,7 +29,8 @@ class BucketPipeline {
   /// Forgets the last iteration.
   void reset();
   /// Launches the full buckets that come next; `lock` is not held while the hook runs. Returns
-  /// whether this thread did it: one that is at it already will see what became full meanwhile.
+  /// false where another thread is launching already: that one will see what becomes full
+  /// meanwhile. Note [Launching in order] in the .cpp.
   [[nodiscard]] bool launchReady(Lock& lock);
   /// How many buckets are not launched.
   [[nodiscard]] std::size_t left() const { return buckets_.size() - next_; }

@@ -18,6 +18,7 @@ DeferredParameters::DeferredParameters(ReducerContext& context, GradientCopies& 
   // The first buckets of c10d-1.13: no limit, one for each dtype and device.
   auto plan = buckets::planConstruction({specs.begin() + first, specs.end()},
                                         buckets::BucketRule::kC10d113, {});
+  // The plan counts these parameters from 0; among the Reducer's they stand last.
   for (auto& planned : plan.buckets) {
     for (std::uint32_t& index : planned.parameters) {
       index += static_cast<std::uint32_t>(context.planned);
@@ -38,6 +39,7 @@ void DeferredParameters::note(std::size_t index) {
 void DeferredParameters::take(std::size_t index) {
   const BucketSet::Place place = buckets_.placeOf(index);
   Bucket& bucket = buckets_[place.bucket];
+  // Always divided: no hook sees these, so that nobody else would do it.
   copies_.in(index, bucket, place.slot, std::nullopt, /*shares=*/true);
   --bucket.pending;
 }
@@ -50,6 +52,7 @@ bool DeferredParameters::launch(const ReadyGradients& ready, bool afterBuckets) 
   if (!triggered_ || (context_.options.searchesUnused() && !afterBuckets)) {
     return false;
   }
+  // All in one: a gradient that came later would not be in the sum, and no rank would notice.
   for (std::size_t i = context_.planned; i < context_.parameters.size(); ++i) {
     if (ready.awaits(i)) {
       throw DdpError(fmt::format(

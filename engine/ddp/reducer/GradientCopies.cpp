@@ -23,6 +23,7 @@ void GradientCopies::check(std::size_t index, const at::Tensor& slice) const {
     return;
   }
   const bool dense = grad.layout() == c10::kStrided;
+  // With mixed precision gradients and buckets differ on purpose: the copy converts.
   const bool typeFits =
       grad.scalar_type() == slice.scalar_type() || context_.options.precision != nullptr;
   if (dense && typeFits && grad.device() == slice.device()) {
@@ -60,9 +61,12 @@ void GradientCopies::in(std::size_t index, Bucket& bucket, std::size_t slot,
   const at::Tensor& slice = bucket.slice(slot);
   check(index, slice);
   at::Tensor& grad = context_.parameters.tensor(index).mutable_grad();
+  // The parameter was not used here; zeros leave the sum to the ranks that used it.
   if (!grad.defined()) {
     slice.zero_();
   } else if (sameMemory(grad, slice)) {
+    // The gradient is the bucket's memory. A bucket that no rank sends must keep it undivided:
+    // nothing will be added to make the average of it.
     if (shares && (!number || used_.communicates(*number))) {
       slice.div_(context_.divisor);
     }
@@ -79,6 +83,7 @@ void GradientCopies::in(std::size_t index, Bucket& bucket, std::size_t slot,
       grad = slice;
     }
   }
+  // On a device the copy is only queued here: the host's time would say nothing.
   if (!context_.lane.byDevice()) {
     context_.lane.hostSpan(trace::EventKind::kCopyIn, startTicks,
                            number ? eventBucket(*number) : trace::kNoBucket, index);
@@ -118,6 +123,7 @@ void GradientCopies::inAll(Bucket& bucket, std::size_t number) {
 void GradientCopies::out(Bucket& bucket, const at::Tensor& result) {
   const ReducerOptions& options = context_.options;
   const bool inPlace = sameMemory(result, bucket.wire());
+  // A hook may return other memory; the views must show the result.
   if (!inPlace && options.gradientAsBucketView) {
     bucket.wire().copy_(result);
   }
@@ -125,6 +131,8 @@ void GradientCopies::out(Bucket& bucket, const at::Tensor& result) {
   std::vector<at::Tensor> averages;
   for (std::size_t slot = 0; slot < bucket.size(); ++slot) {
     const std::uint32_t index = bucket.parameters()[slot];
+    // No rank used it: it stays as it is, undefined if it was, so that an optimizer with momentum
+    // or weight decay does not move a parameter that took no part (as c10d).
     if (used_.keepsGradient(index)) {
       continue;
     }
@@ -145,6 +153,7 @@ void GradientCopies::out(Bucket& bucket, const at::Tensor& result) {
         options.precision == nullptr
             ? reduced.scalar_type()
             : options.precision->gradientType(context_.parameters.builtType(index));
+    // A copy, never a part of the bucket: the next backward writes into that.
     if (!grad.defined() || grad.scalar_type() != type) {
       grad = reduced.to(type, /*non_blocking=*/false, /*copy=*/true);
     } else if (options.batchedGradCopy) {

@@ -21,12 +21,16 @@ ReadyGradients::ReadyGradients(ReducerContext& context)
 void ReadyGradients::reset() {
   tookUnused_ = false;
   order_.clear();
+  // A forward without a backward starts the deciding iteration anew. Once it is reduced, its order
+  // stays: rebuildOrder() is asked one forward later.
   if (context_.recordsOrder()) {
     decidingOrder_.clear();
   }
 }
 
 void ReadyGradients::expect() {
+  // How many gradients each parameter gets is 1 by default, what the record says with a static
+  // graph, and not known while that is recorded: missingText() then has nothing to list.
   recording_ = context_.options.staticGraph && !graphRecorded_;
   if (recording_) {
     std::fill(firings_.begin(), firings_.end(), 0);
@@ -54,6 +58,7 @@ void ReadyGradients::searchUnused(const std::vector<at::Tensor*>& outputs) {
         context_.group->rank(), context_.lane.step()));
   }
   auto unused = unusedParameters(tensors, context_.parameters.accumulators());
+  // The first search has none before it to differ from.
   unusedStayed_ = unusedStayed_ && (context_.reductions == 0 || unused == unused_);
   unused_ = std::move(unused);
   context_.lane.hostSpan(trace::EventKind::kSearchUnused, startTicks, trace::kNoBucket,
@@ -65,6 +70,7 @@ void ReadyGradients::endRecording(const std::function<void(std::size_t)>& ready)
   graphRecorded_ = true;
   unused_.clear();
   for (std::uint32_t i = 0; i < firings_.size(); ++i) {
+    // Ready all the same: it has a place in a bucket, which would never be full without it.
     if (firings_[i] == 0) {
       unused_.push_back(i);
       context_.lane.hostInstant(trace::EventKind::kMarkedUnused, i);
@@ -74,10 +80,12 @@ void ReadyGradients::endRecording(const std::function<void(std::size_t)>& ready)
 }
 
 void ReadyGradients::takeUnused(const std::function<void(std::size_t)>& ready) {
+  // Called with every gradient, as the first of a backward cannot be known before it comes.
   if (std::exchange(tookUnused_, true)) {
     return;
   }
   for (const std::uint32_t index : unused_) {
+    // A gradient that comes in spite of the search is then one too many, and named (surplusText).
     awaited_[index] = 0;
     context_.lane.hostInstant(trace::EventKind::kMarkedUnused, index);
     ready(index);
@@ -120,6 +128,7 @@ std::string ReadyGradients::surplusText(std::size_t index) const {
 
 void ReadyGradients::note(std::size_t index) {
   order_.push_back(static_cast<std::uint32_t>(index));
+  // Deferred parameters have no place in the buckets that this order is for.
   if (index < context_.planned && context_.recordsOrder()) {
     decidingOrder_.push_back(static_cast<std::uint32_t>(index));
   }

@@ -49,11 +49,12 @@ class ReadyGradients {
   /// A parameter is ready now.
   void note(std::size_t index);
 
-  /// Of the parameters that wait for a gradient, at the end of a backward in which `notReduced` of
-  /// so many buckets were left.
+  /// The error about parameters that still wait for a gradient after a backward, which left
+  /// `notReduced` of `buckets` buckets.
   [[nodiscard]] std::string missingText(std::size_t notReduced, std::size_t buckets) const;
 
-  /// The order in which rank 0's buckets are to be rebuilt, whole on a rank that saw none.
+  /// The order in which buckets are rebuilt (in the end rank 0's counts). Holds every planned
+  /// parameter, even on a rank that had no inputs in the iteration that decides.
   [[nodiscard]] std::vector<std::uint32_t> rebuildOrder() const;
 
   [[nodiscard]] const std::vector<std::uint32_t>& unused() const { return unused_; }
@@ -62,7 +63,7 @@ class ReadyGradients {
   [[nodiscard]] bool unusedStayed() const { return unusedStayed_; }
 
  private:
-  /// Of a gradient that is not to come.
+  /// The error about a gradient that nothing waited for.
   [[nodiscard]] std::string surplusText(std::size_t index) const;
 
   ReducerContext& context_;

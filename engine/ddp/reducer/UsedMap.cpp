@@ -22,6 +22,16 @@ void UsedMap::clear() {
   used_.zero_();
 }
 
+// Note [Two maps]
+//
+// `used_` has a 1 for each parameter that got a gradient here since the last reduction. Its sum
+// over the ranks tells those that no rank used: their gradients must stay as they are. It can only
+// be summed at the end of a backward, when all marks are made: too late to keep a bucket from being
+// sent.
+//
+// Hence with skipUnusedBuckets a second one, of buckets, made before the backward from what the
+// search of the graph says. It is right as an upper bound: a parameter that the graph reaches may
+// still get no gradient, and its bucket then carries zeros for nothing.
 void UsedMap::announce(const BucketSet& buckets, const std::vector<std::uint32_t>& unused,
                        bool takesPart) {
   if (!context_.options.searchesUnused() || !context_.options.skipUnusedBuckets) {
@@ -54,6 +64,7 @@ void UsedMap::launch() {
   if (!context_.options.searchesUnused() && !firstOfStaticGraph) {
     return;
   }
+  // A copy: the sum is taken in place, and keepsGradient() still asks for this rank's own marks.
   usedAnywhere_ = used_.clone();
   work_ = context_.group->allreduce({usedAnywhere_}, process_group::ReduceOp::kSum,
                                     context_.callOptions());
@@ -63,6 +74,7 @@ void UsedMap::await() {
   if (work_ == nullptr) {
     return;
   }
+  // Without the mutex until the ranks have answered: only the finalising thread comes here.
   const std::uint64_t startTicks = base::ticks();
   work_->wait();
   work_.reset();
@@ -71,6 +83,8 @@ void UsedMap::await() {
 }
 
 bool UsedMap::keepsGradient(std::size_t index) {
+  // With staticGraph the sum of the first iteration stays, and answers for all that follow. What
+  // was used here was used, and need not wait for it.
   if (!usedAnywhere_.defined() || used_.data_ptr<std::int32_t>()[index] != 0) {
     return false;
   }
@@ -83,6 +97,7 @@ void UsedMap::finish() {
     const auto* ranks = usedAnywhere_.data_ptr<std::int32_t>();
     usedBy_.assign(ranks, ranks + usedAnywhere_.numel());
   }
+  // A static graph keeps its marks: they are the same in every iteration.
   if (context_.options.searchesUnused()) {
     const auto byAll = [this](std::int32_t ranks) { return ranks >= context_.group->size(); };
     const bool inVain = !usedBy_.empty() && std::all_of(usedBy_.begin(), usedBy_.end(), byAll);

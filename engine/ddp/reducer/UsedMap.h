@@ -33,9 +33,8 @@ class UsedMap {
   void finish();
   /// How many ranks had a gradient for each parameter in the last iteration that asked.
   [[nodiscard]] const std::vector<std::int32_t>& usedBy() const { return usedBy_; }
-  /// Warns, on rank 0, of searches for unused parameters that never found one. At the end, when all
-  /// backwards are known: one that left a parameter out would have been right to search, however
-  /// many before it did not.
+  /// Warns, on rank 0, if no search for unused parameters ever found one. To be called at the end:
+  /// a single backward that leaves a parameter out makes the searches worth their cost.
   void warnIfInVain();
 
   // Without it, by the thread that launches or finalises.
